@@ -1,0 +1,49 @@
+#!/usr/bin/env node
+// Builds dist/ and schemas/. Output whose source went away is removed, so that no stale command or
+// module is ever found.
+import {execFileSync} from 'node:child_process'
+import {existsSync, mkdirSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
+import {createRequire} from 'node:module'
+import {join} from 'node:path'
+import {fileURLToPath, pathToFileURL} from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+compile()
+removeOrphans('src')
+removeOrphans('commands')
+await writeSchemas()
+
+function compile() {
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+  if (!existsSync(join(root, 'dist'))) rmSync(join(root, 'dist/.tsbuildinfo'), {force: true})
+  try {
+    execFileSync(process.execPath, [tsc, '-p', 'tsconfig.json'], {cwd: root, stdio: 'inherit'})
+  } catch {
+    process.exit(1) // the compiler has said why
+  }
+}
+
+/** Deletes files under dist/ that no source file produces. */
+function removeOrphans(folder) {
+  const output = join(root, 'dist', folder)
+  if (!existsSync(output)) return
+  for (const entry of readdirSync(output, {recursive: true, withFileTypes: true})) {
+    if (!entry.isFile()) continue
+    const file = join(entry.parentPath, entry.name)
+    const stem = file.slice(join(root, 'dist').length + 1).replace(/(\.d\.ts|\.js)(\.map)?$/, '')
+    if (!existsSync(join(root, `${stem}.ts`))) rmSync(file)
+  }
+}
+
+/** Writes the JSON Schemas of all file formats. */
+async function writeSchemas() {
+  const module = pathToFileURL(join(root, 'dist/src/results/json-schemas.js')).href
+  const {jsonSchemas} = await import(module)
+  const folder = join(root, 'schemas')
+  rmSync(folder, {recursive: true, force: true})
+  mkdirSync(folder)
+  for (const [name, schema] of Object.entries(jsonSchemas())) {
+    writeFileSync(join(folder, name), `${JSON.stringify(schema, null, 2)}\n`)
+  }
+}
