@@ -1,0 +1,117 @@
+/** Codes of everything that can go wrong for a reason the user can act on. Exit codes: `cli/exit-codes.ts`. */
+export type RfaErrorCode =
+  | 'USAGE'
+  | 'BAD_RANGE'
+  | 'BAD_OPTION'
+  | 'UNKNOWN_NAME'
+  | 'SHAPE_MISMATCH'
+  | 'NOT_FINITE'
+  | 'UNSUPPORTED'
+  | 'BAD_FILE'
+  | 'FILE_MISSING'
+  | 'ARRAY_MISSING'
+  | 'NOT_WRITABLE'
+  | 'WOULD_OVERWRITE'
+  | 'UNKNOWN_SCHEMA'
+  | 'PLAN_MISMATCH'
+  | 'TOO_LARGE'
+  | 'BACKEND_MISSING'
+  | 'BACKEND_NOT_READY'
+  | 'GATE_FAILED'
+  | 'CELL_CRASHED'
+  | 'CELL_TIMEOUT'
+  | 'INTERRUPTED'
+
+/** What an error carries beside its sentence. */
+export interface RfaErrorDetails {
+  /** What to try, one action each, most likely first. */
+  suggestions?: readonly string[]
+  cause?: unknown
+}
+
+/**
+ * The one error class of the project: a sentence a user can act on, a stable code, and remedies.
+ *
+ * The message reads `<where>: expected <what>, got <value and shape>`; use {@link expected} to write it.
+ */
+export class RfaError extends Error {
+  override readonly name = 'RfaError'
+  readonly code: RfaErrorCode
+  readonly suggestions: readonly string[]
+
+  constructor(code: RfaErrorCode, message: string, details: RfaErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : {cause: details.cause})
+    this.code = code
+    this.suggestions = details.suggestions ?? []
+  }
+}
+
+/**
+ * Writes the sentence of an {@link RfaError}, so that wording is uniform.
+ *
+ * @param code - stable code
+ * @param where - flag, file, function or argument the value came from
+ * @param what - what was expected, as a noun phrase
+ * @param got - what came instead, already readable; see {@link describe}
+ */
+export function expected(
+  code: RfaErrorCode,
+  where: string,
+  what: string,
+  got: string,
+  ...suggestions: string[]
+): RfaError {
+  return new RfaError(code, `${where}: expected ${what}, got ${got}`, {suggestions})
+}
+
+/** A value as an error message shows it: quoted text, numbers as they are, shapes in brackets. */
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(String).join(', ')}]`
+  if (value === null || value === undefined) return String(value)
+  if (typeof value === 'object') return value.constructor?.name ?? 'object'
+  return String(value)
+}
+
+/** The message of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * The one of `names` closest to a mistyped `name`, for "did you mean": at most one edit in three
+ * letters (one edit in short names), and never all of its letters.
+ */
+export function closest(name: string, names: readonly string[]): string | undefined {
+  const ranked = names
+    .map(candidate => ({candidate, distance: editDistance(name.toLowerCase(), candidate)}))
+    .sort((a, b) => a.distance - b.distance)
+  const best = ranked[0]
+  const limit = Math.min(Math.max(1, Math.floor(name.length / 3)), name.length - 1)
+  return best && best.distance <= limit ? best.candidate : undefined
+}
+
+/** Error for a name that is not in a registry. */
+export function unknownName(where: string, kind: string, name: string, names: readonly string[]) {
+  const guess = closest(name, names)
+  return expected(
+    'UNKNOWN_NAME',
+    where,
+    `one of the ${kind} ${names.join(', ')}`,
+    describe(name),
+    ...(guess ? [`did you mean ${guess}?`] : []),
+  )
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({length: b.length + 1}, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}
