@@ -1,0 +1,98 @@
+/**
+ * Closed forms of the kernels that features estimate and of the variance of the estimates, for
+ * M i.i.d. rows. Vectors are canonical (softmax logits are plain inner products).
+ */
+
+/** x.y */
+export function dot(x: Float64Array, y: Float64Array): number {
+  let sum = 0
+  for (let d = 0; d < x.length; d++) sum += x[d]! * y[d]!
+  return sum
+}
+
+/** |x|^2, |y|^2, |x+y|^2 and |x-y|^2. */
+export function squaredNorms(x: Float64Array, y: Float64Array) {
+  const xNorm = dot(x, x)
+  const yNorm = dot(y, y)
+  const cross = 2 * dot(x, y)
+  return {x: xNorm, y: yNorm, sum: xNorm + yNorm + cross, difference: xNorm + yNorm - cross}
+}
+
+/** The softmax kernel SM(x, y) = exp(x.y). */
+export function softmaxKernel(x: Float64Array, y: Float64Array): number {
+  return Math.exp(dot(x, y))
+}
+
+/** The Gaussian kernel exp(-|x-y|^2/2). */
+export function gaussianKernel(x: Float64Array, y: Float64Array): number {
+  return Math.exp(-squaredNorms(x, y).difference / 2)
+}
+
+/**
+ * E[relu(w.x) relu(w.y)], w ~ N(0, I): `|x||y| (sin t + (pi - t) cos t) / (2 pi)`, t the angle.
+ *
+ * Source: Cho & Saul 2009, order 1 (their kernel is twice this).
+ */
+export function arcCosineKernel(x: Float64Array, y: Float64Array): number {
+  const norms = squaredNorms(x, y)
+  const lengths = Math.sqrt(norms.x * norms.y)
+  if (lengths === 0) return 0
+  const cosine = Math.max(-1, Math.min(1, dot(x, y) / lengths))
+  const angle = Math.acos(cosine)
+  return (lengths * (Math.sin(angle) + (Math.PI - angle) * cosine)) / (2 * Math.PI)
+}
+
+/**
+ * Variance of the positive estimate of SM: `e^{|x+y|^2} SM^2 (1 - e^{-|x+y|^2}) / M`.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, Lemma 2.
+ */
+export function positiveVariance(x: Float64Array, y: Float64Array, numFeatures: number): number {
+  const {sum} = squaredNorms(x, y)
+  return (softmaxKernel(x, y) ** 2 * Math.expm1(sum)) / numFeatures
+}
+
+/** Variance of the hyperbolic estimate (2M features): half of `(1 - e^{-|x+y|^2})` times the positive one. Lemma 2. */
+export function hyperbolicVariance(x: Float64Array, y: Float64Array, numFeatures: number): number {
+  const {sum} = squaredNorms(x, y)
+  return -0.5 * Math.expm1(-sum) * positiveVariance(x, y, numFeatures)
+}
+
+/** Variance of the trigonometric estimate of SM: `e^{|x|^2+|y|^2} (1 - e^{-|x-y|^2})^2 / (2M)`. Lemma 2. */
+export function trigonometricVariance(
+  x: Float64Array,
+  y: Float64Array,
+  numFeatures: number,
+): number {
+  const norms = squaredNorms(x, y)
+  return Math.exp(norms.x + norms.y) * fourierVariance(x, y, numFeatures)
+}
+
+/**
+ * Variance of random Fourier features of the Gaussian kernel: `(1 - e^{-|x-y|^2})^2 / (2M)`.
+ *
+ * Source: Yu et al. 2016, arXiv:1610.09072.
+ */
+export function fourierVariance(x: Float64Array, y: Float64Array, numFeatures: number): number {
+  return Math.expm1(-squaredNorms(x, y).difference) ** 2 / (2 * numFeatures)
+}
+
+/**
+ * Variance of the rectified estimate of the arc-cosine kernel. With s and c the sine and cosine of
+ * the angle t: `E[relu^2 relu^2] = |x|^2 |y|^2 ((pi - t)(1 + 2 c^2) + 3 s c) / (2 pi)`.
+ *
+ * Source: Cho & Saul 2009, order 2 (their kernel is twice the second moment).
+ */
+export function rectifiedVariance(x: Float64Array, y: Float64Array, numFeatures: number): number {
+  const norms = squaredNorms(x, y)
+  const lengths = Math.sqrt(norms.x * norms.y)
+  if (lengths === 0) return 0
+  const cosine = Math.max(-1, Math.min(1, dot(x, y) / lengths))
+  const angle = Math.acos(cosine)
+  const secondMoment =
+    (norms.x *
+      norms.y *
+      ((Math.PI - angle) * (1 + 2 * cosine ** 2) + 3 * Math.sin(angle) * cosine)) /
+    (2 * Math.PI)
+  return (secondMoment - arcCosineKernel(x, y) ** 2) / numFeatures
+}
