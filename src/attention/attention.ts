@@ -1,0 +1,260 @@
+import * as tf from '@tensorflow/tfjs-core'
+import type {z} from 'zod'
+import {describe, expected, RfaError} from '../errors.js'
+import type {Estimators, MethodName} from './estimators/index.js'
+import type {ProjectionName} from './projections/index.js'
+import {
+  checkProjection,
+  estimatorNamed,
+  projectionTensor,
+  resolveOptions,
+  usesProjection,
+} from './resolve.js'
+import type {
+  AttendResult,
+  Decoder,
+  Estimator,
+  InputSpace,
+  KeyMask,
+  PresetName,
+  Projection,
+} from './types.js'
+
+/** Options every method understands. */
+export interface CommonOptions {
+  /** M, the number of random vectors. Default 256; ignored by methods without any. */
+  numFeatures?: number
+  /** Which projection to draw, or one already drawn, `[M, D]` or `[H, M, D]`. Default: the method's own. */
+  projection?: ProjectionName | Projection
+  /** Seed of the draw. Default 0. */
+  seed?: number
+  /** Index of an independent repetition under the same seed. Default 0. */
+  replicate?: number
+  /** beta, the factor on q.k. Default `1 / sqrt(D)`. */
+  scale?: number
+  /** Whose implementation to reproduce. Default `exact`. */
+  preset?: PresetName
+}
+
+/** Options of one call of {@link attention}. */
+export interface CallOptions extends CommonOptions {
+  /** Query i sees keys j <= i only. Default false. */
+  causal?: boolean
+  /** `[B, S]`, nonzero = present. Default: all present. */
+  keyMask?: KeyMask
+  /** Forget gates in (0, 1), `[B, H, S]`, for methods that take them. */
+  gate?: tf.Tensor3D
+}
+
+/** The options that method `Name` adds to the common ones. */
+export type MethodOptions<Name extends MethodName> = Partial<z.input<Estimators[Name]['options']>>
+
+/** All options of {@link attention} for one method. */
+export type AttentionOptions<Name extends MethodName = MethodName> = {method: Name} & CallOptions &
+  MethodOptions<Name>
+
+/**
+ * Attention with any method of the registry.
+ *
+ * @param query - `[B, H, L, D]`, raw (the scale is applied inside)
+ * @param key - `[B, H, S, D]`
+ * @param value - `[B, H, S, Dv]`
+ * @param options - method, its options and the common ones
+ * @returns `[B, H, L, Dv]`; rows that see no key are zero
+ * @throws {SHAPE_MISMATCH} when shapes do not fit together
+ * @throws {UNKNOWN_NAME | BAD_OPTION} for a method, preset or option that does not exist or is out of range
+ * @throws {UNSUPPORTED} when the method has no causal, cross or masked form
+ * @throws {BACKEND_NOT_READY} before `await useBackend(...)`
+ */
+export function attention<Name extends MethodName>(
+  query: tf.Tensor4D,
+  key: tf.Tensor4D,
+  value: tf.Tensor4D,
+  options: AttentionOptions<Name>,
+): tf.Tensor4D {
+  return tf.tidy(() => attend(query, key, value, options).out)
+}
+
+/** {@link attention} with the denominator and where a guard changed it, for diagnostics. */
+export function attend(
+  query: tf.Tensor4D,
+  key: tf.Tensor4D,
+  value: tf.Tensor4D,
+  options: {method: string} & CallOptions & Record<string, unknown>,
+): AttendResult {
+  const shape = checkShapes(query, key, value)
+  const prepared = prepare(options, shape)
+  const {estimator, logitScale, methodOptions} = prepared
+  const {causal = false, keyMask, gate} = options
+  checkSupport(estimator, {causal, keyMask, gate, cross: shape.queryLen !== shape.keyLen})
+  checkMaskAndGate(shape, keyMask, gate)
+  const space = estimator.inputs(methodOptions)
+  return estimator.attend({
+    query: toInputSpace(query, space, logitScale),
+    key: toInputSpace(key, space, logitScale),
+    value,
+    causal,
+    keyMask,
+    gate,
+    projection: prepared.projection,
+    options: methodOptions,
+  })
+}
+
+/** Options of {@link decoder}: sizes instead of tensors. */
+export type DecoderOptions<Name extends MethodName = MethodName> = {
+  method: Name
+  /** Default 1. */
+  batch?: number
+  heads: number
+  headDim: number
+  valueDim: number
+} & CommonOptions &
+  MethodOptions<Name>
+
+/**
+ * The recurrent form of a method: one token in, one token out, as causal attention would give it.
+ *
+ * @throws {UNSUPPORTED} when the method has no recurrent form
+ */
+export function decoder<Name extends MethodName>(options: DecoderOptions<Name>): Decoder {
+  const {
+    batch = 1,
+    heads,
+    headDim,
+    valueDim,
+    ...rest
+  } = options as DecoderOptions & Record<string, unknown>
+  const prepared = prepare(rest, {batch, heads, headDim})
+  const {estimator, logitScale, projection, methodOptions} = prepared
+  if (!estimator.decoder || !estimator.supports.decode) {
+    throw new RfaError('UNSUPPORTED', `${estimator.name}: has no recurrent form to decode with`)
+  }
+  const inner = estimator.decoder({
+    batch,
+    heads,
+    headDim,
+    valueDim,
+    logitScale,
+    projection,
+    options: methodOptions,
+  })
+  return {
+    next: inner.next,
+    get stateBytes() {
+      return inner.stateBytes
+    },
+    get state() {
+      return inner.state
+    },
+    dispose() {
+      inner.dispose()
+      if (projection && projection !== options.projection) projection.dispose()
+    },
+  }
+}
+
+interface Prepared {
+  estimator: Estimator
+  methodOptions: Record<string, unknown>
+  logitScale: number
+  projection: Projection | undefined
+}
+
+/** Resolves method, preset, options, scale and projection. */
+function prepare(
+  options: {method: string} & CommonOptions & Record<string, unknown>,
+  {heads, headDim}: {heads: number; headDim: number; batch: number},
+): Prepared {
+  const {
+    method,
+    numFeatures = 256,
+    projection,
+    seed = 0,
+    replicate = 0,
+    scale = headDim ** -0.5,
+    preset = 'exact',
+    causal: _causal,
+    keyMask: _keyMask,
+    gate: _gate,
+    ...explicit
+  } = options
+  const estimator = estimatorNamed(method)
+  const methodOptions = resolveOptions(estimator, preset, explicit)
+  if (!(scale > 0)) throw expected('BAD_OPTION', 'scale', 'a positive number', String(scale))
+  const prepared = {estimator, methodOptions, logitScale: scale}
+  if (!usesProjection(estimator, methodOptions)) return {...prepared, projection: undefined}
+  if (typeof projection === 'object') {
+    checkProjection(projection, heads, headDim)
+    return {...prepared, projection}
+  }
+  const name = projection ?? estimator.projection!.default
+  return {
+    ...prepared,
+    projection: projectionTensor({name, heads, numFeatures, headDim, seed, replicate}),
+  }
+}
+
+/** The boundary: raw queries and keys to the space an estimator is written on. */
+function toInputSpace(x: tf.Tensor4D, space: InputSpace, logitScale: number): tf.Tensor4D {
+  return space === 'raw' ? x : tf.mul(x, Math.sqrt(logitScale))
+}
+
+interface Sizes {
+  batch: number
+  heads: number
+  queryLen: number
+  keyLen: number
+  headDim: number
+}
+
+function checkShapes(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D): Sizes {
+  const [batch, heads, queryLen, headDim] = query.shape
+  const keyLen = key.shape[2]
+  const fits =
+    [query, key, value].every(tensor => tensor.rank === 4 && tensor.size > 0) &&
+    key.shape[0] === batch &&
+    value.shape[0] === batch &&
+    key.shape[1] === heads &&
+    value.shape[1] === heads &&
+    key.shape[3] === headDim &&
+    value.shape[2] === keyLen
+  if (fits) return {batch, heads, queryLen, keyLen, headDim}
+  throw expected(
+    'SHAPE_MISMATCH',
+    'attention',
+    'query [B, H, L, D], key [B, H, S, D] and value [B, H, S, Dv], none empty',
+    `query ${describe(query.shape)}, key ${describe(key.shape)}, value ${describe(value.shape)}`,
+  )
+}
+
+interface Asked {
+  causal: boolean
+  cross: boolean
+  keyMask: KeyMask | undefined
+  gate: tf.Tensor3D | undefined
+}
+
+function checkSupport({name, supports, takesGate}: Estimator, asked: Asked): void {
+  const missing =
+    (asked.causal && !supports.causal && 'causal form') ||
+    (!asked.causal && !supports.bidirectional && 'bidirectional form, only a causal one') ||
+    (asked.cross && !supports.cross && 'form for unequal numbers of queries and keys') ||
+    (asked.keyMask && !supports.keyMask && 'form with a key mask') ||
+    (asked.gate && !takesGate && 'gate') ||
+    undefined
+  if (missing) throw new RfaError('UNSUPPORTED', `${name}: has no ${missing}`)
+}
+
+function checkMaskAndGate(
+  {batch, heads, keyLen}: Sizes,
+  keyMask: KeyMask | undefined,
+  gate: tf.Tensor3D | undefined,
+): void {
+  const check = (where: string, tensor: tf.Tensor | undefined, shape: number[]) => {
+    if (!tensor || String(tensor.shape) === String(shape)) return
+    throw expected('SHAPE_MISMATCH', where, describe(shape), describe(tensor.shape))
+  }
+  check('keyMask', keyMask, [batch, keyLen])
+  check('gate', gate, [batch, heads, keyLen])
+}

@@ -1,0 +1,174 @@
+/** Recurrent forms: one token in, one token out, the state updated in place. */
+import * as tf from '@tensorflow/tfjs-core'
+import {normalize} from './guard.js'
+import {withOnes} from './kernels/linear-attention.js'
+import {MASKED} from './kernels/masking.js'
+import type {Decoder} from './types.js'
+
+/** Sizes every decoder needs. */
+export interface DecoderShape {
+  batch: number
+  heads: number
+  valueDim: number
+}
+
+/** Functions that turn one raw token `[B, H, 1, D]` into features `[B, H, 1, F]`. */
+export interface TokenFeatures {
+  query(token: tf.Tensor4D): tf.Tensor4D
+  key(token: tf.Tensor4D): tf.Tensor4D
+  /** Log of the key's weight, `[B, H, 1]`, where features alone would overflow. Default none. */
+  keyLogWeight?(token: tf.Tensor4D): tf.Tensor3D
+}
+
+/** Bytes of a set of tensors. */
+function bytesOf(state: Record<string, tf.Tensor>): number {
+  return Object.values(state).reduce((sum, tensor) => sum + tensor.size * 4, 0)
+}
+
+/** A decoder over named state tensors: `step` returns the new state and the output, the old one is freed. */
+function statefulDecoder<State extends Record<string, tf.Tensor>>(
+  initial: State,
+  step: (
+    state: State,
+    tokens: [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D],
+    gate?: tf.Tensor3D,
+  ) => {
+    state: State
+    out: tf.Tensor4D
+  },
+): Decoder {
+  let state = initial
+  for (const tensor of Object.values(state)) tf.keep(tensor)
+  return {
+    next(query, key, value, gate) {
+      const old = state
+      return tf.tidy(() => {
+        const result = step(state, [query, key, value], gate)
+        for (const tensor of Object.values(result.state)) tf.keep(tensor)
+        state = result.state
+        for (const [name, tensor] of Object.entries(old)) {
+          if (state[name] !== tensor) tensor.dispose()
+        }
+        return result.out
+      })
+    },
+    get stateBytes() {
+      return bytesOf(state)
+    },
+    get state() {
+      return state
+    },
+    dispose() {
+      tf.dispose(state)
+    },
+  }
+}
+
+/**
+ * Exact attention over a growing cache of keys and values.
+ *
+ * @param logitScale - multiplies q.k
+ */
+export function keyValueDecoder(
+  shape: DecoderShape & {headDim: number},
+  logitScale: number,
+): Decoder {
+  const {batch, heads, headDim, valueDim} = shape
+  const initial = {
+    key: tf.zeros<tf.Rank.R4>([batch, heads, 0, headDim]),
+    value: tf.zeros<tf.Rank.R4>([batch, heads, 0, valueDim]),
+  }
+  return statefulDecoder(initial, (state, [query, key, value]) => {
+    const keys = appendToken(state.key, key)
+    const values = appendToken(state.value, value)
+    const weights = tf.softmax(tf.mul(tf.matMul(query, keys, false, true), logitScale))
+    return {state: {key: keys, value: values}, out: tf.matMul(weights, values)}
+  })
+}
+
+function appendToken(cache: tf.Tensor4D, token: tf.Tensor4D): tf.Tensor4D {
+  return cache.shape[2] === 0 ? tf.clone(token) : tf.concat([cache, token], 2)
+}
+
+/** How {@link featureDecoder} reads its sums. */
+export interface FeatureDecoderOptions {
+  guard: string
+  /** Added to each running sum of key features when read. Default 0. */
+  normalizerEpsilon?: number
+}
+
+/**
+ * Running sums of explicit features: `S <- g S + (1 - g) phi(k) v^T`, `z` likewise (without a gate
+ * `S <- S + phi(k) v^T`), then `out = phi(q) S / guard(phi(q).z)`.
+ */
+export function featureDecoder(
+  shape: DecoderShape,
+  featureDim: number,
+  features: TokenFeatures,
+  {guard, normalizerEpsilon = 0}: FeatureDecoderOptions,
+): Decoder {
+  const {batch, heads, valueDim} = shape
+  const initial: Record<string, tf.Tensor> = {
+    S: tf.zeros([batch, heads, featureDim, valueDim]),
+    z: tf.zeros([batch, heads, featureDim, 1]),
+  }
+  if (features.keyLogWeight) initial.logScale = tf.fill([batch, heads, 1, 1], MASKED)
+  return statefulDecoder(initial, (state, [query, key, value], gate) => {
+    let keyColumn: tf.Tensor = tf.transpose(features.key(key), [0, 1, 3, 2]) // [B, H, F, 1]
+    let keep: tf.Tensor = tf.scalar(1)
+    const next: Record<string, tf.Tensor> = {}
+    if (features.keyLogWeight && state.logScale) {
+      const weight = tf.reshape(features.keyLogWeight(key), [batch, heads, 1, 1])
+      next.logScale = tf.maximum(state.logScale, weight)
+      keep = tf.exp(tf.sub(state.logScale, next.logScale))
+      keyColumn = tf.mul(keyColumn, tf.exp(tf.sub(weight, next.logScale)))
+    }
+    if (gate) {
+      const open = tf.reshape(gate, [batch, heads, 1, 1])
+      keep = tf.mul(keep, open)
+      keyColumn = tf.mul(keyColumn, tf.sub(1, open))
+    }
+    next.S = tf.add(tf.mul(state.S!, keep), tf.matMul(keyColumn, value))
+    next.z = tf.add(tf.mul(state.z!, keep), keyColumn)
+    const reader = features.query(query) // [B, H, 1, F]
+    const readable = normalizerEpsilon === 0 ? next.z : tf.add(next.z, normalizerEpsilon)
+    const sums = {
+      numerator: tf.matMul(reader, next.S) as tf.Tensor4D,
+      denominator: tf.reshape(tf.matMul(reader, readable), [batch, heads, 1]) as tf.Tensor3D,
+    }
+    return {state: next, out: normalize(sums, guard).out}
+  })
+}
+
+/**
+ * Running sums of positive features given by logarithms, with a running maximum per feature: exact
+ * for any norms.
+ */
+export function logFeatureDecoder(
+  shape: DecoderShape,
+  featureDim: number,
+  features: Pick<TokenFeatures, 'query' | 'key'>,
+): Decoder {
+  const {batch, heads, valueDim} = shape
+  const rows = batch * heads
+  const initial = {
+    S: tf.zeros<tf.Rank.R3>([rows, featureDim, valueDim + 1]),
+    top: tf.fill<tf.Rank.R3>([rows, featureDim, 1], MASKED),
+  }
+  return statefulDecoder(initial, (state, [query, key, value]) => {
+    const b = tf.reshape(features.key(key), [rows, featureDim, 1]) as tf.Tensor3D
+    const top = tf.maximum(state.top, b) as tf.Tensor3D
+    const row = withOnes(tf.reshape(value, [rows, 1, valueDim]) as tf.Tensor3D) // [N, 1, Dv + 1]
+    const fresh = tf.matMul(tf.exp(tf.sub(b, top)), row)
+    const S = tf.add(tf.mul(state.S, tf.exp(tf.sub(state.top, top))), fresh) as tf.Tensor3D
+    const a = tf.reshape(features.query(query), [rows, 1, featureDim])
+    const logits = tf.add(a, tf.transpose(top, [0, 2, 1]))
+    const weights = tf.exp(tf.sub(logits, tf.max(logits, -1, true)))
+    const sums = tf.matMul(weights, S) as tf.Tensor3D // [N, 1, Dv + 1]
+    const out = tf.div(
+      tf.slice(sums, [0, 0, 0], [rows, 1, valueDim]),
+      tf.slice(sums, [0, 0, valueDim], [rows, 1, 1]),
+    )
+    return {state: {S, top}, out: tf.reshape(out, [batch, heads, 1, valueDim]) as tf.Tensor4D}
+  })
+}

@@ -1,0 +1,145 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {RfaError} from '../../errors.js'
+import {
+  fourierVariance,
+  gaussianKernel,
+  softmaxKernel,
+  trigonometricVariance,
+} from '../../theory/kernels.js'
+import {featureCost, featureStateBytes} from '../costs.js'
+import {featureDecoder} from '../decoders.js'
+import {featureMap, halfSquaredNorm} from '../kernels/index.js'
+import {type AttendInputs, type AttendResult, defineEstimator} from '../types.js'
+import {featureAttention} from './feature-attention.js'
+import {guardOf, guardOptions} from './options.js'
+import {softmaxTarget} from './targets.js'
+
+const options = z.object({
+  norms: z
+    .enum(['log', 'max', 'none'])
+    .default('log')
+    .describe(
+      'factor exp(|x|^2/2): log keeps it exactly on keys; max puts it on both sides, shifted by its maximum over the sequence; none drops it (Gaussian kernel)',
+    ),
+  constantFeature: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('one more feature with this value on both sides: adds its square to the kernel'),
+  ...guardOptions,
+})
+type Options = z.output<typeof options>
+
+/**
+ * Trigonometric features of the softmax kernel: unbiased, signed, accurate where queries and keys
+ * are close, unusable where weights are small.
+ *
+ * `phi(x) = M^(-1/2) exp(+|x|^2/2) [sin W x, cos W x]`, canonical x. Relative variance is
+ * `(e^u - 2 + e^-u) / (2M)`, u = |x-y|^2.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.3 and Lemma 2.
+ */
+export default defineEstimator({
+  name: 'favor-trig',
+  title: 'FAVOR trigonometric features',
+  citation: 'Choromanski et al. 2021, arXiv:2009.14794; Rahimi & Recht 2007',
+  formula: 'phi(x) = M^(-1/2) exp(|x|^2/2) [sin W x, cos W x]',
+  advice:
+    'Use it at small norms (|x-y| below 1), where it beats positive features. At larger norms denominators turn negative and outputs explode.',
+  unbiasedFor: 'softmax-kernel',
+  nonNegative: false,
+  rowsSumToOne: true,
+  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  keyOrderMatters: false,
+  projection: {default: 'orth'},
+  featureDim: numFeatures => 2 * numFeatures,
+  options,
+  inputs: () => 'canonical',
+  target: ({norms}) =>
+    norms === 'none'
+      ? {kernel: 'gaussian', inputs: 'canonical', inputScale: 1, label: 'Gaussian kernel'}
+      : softmaxTarget(),
+  kernel: {
+    formula: 'exp(x.y)',
+    expectation: (x, y, {norms, constantFeature}) =>
+      (norms === 'none' ? gaussianKernel(x, y) : softmaxKernel(x, y)) + constantFeature ** 2,
+    variance: (x, y, numFeatures, {norms}) =>
+      (norms === 'none' ? fourierVariance : trigonometricVariance)(x, y, numFeatures),
+    features: (x, projection, {norms, constantFeature}) => {
+      const plain = featureMap(x, projection, 'trigonometric')
+      const factor = tf.expandDims(tf.exp(halfSquaredNorm(x)), -1)
+      return withConstant(norms === 'none' ? plain : tf.mul(plain, factor), constantFeature)
+    },
+  },
+  varianceLaw: 'trigonometric',
+  cost: shape => featureCost(shape, 2 * shape.numFeatures, shape.numFeatures),
+  stateBytes: ({numFeatures, valueDim}) => featureStateBytes(2 * numFeatures, valueDim),
+  attend,
+  decoder: inputs => {
+    const {projection, logitScale, options} = inputs
+    if (options.norms === 'max') {
+      throw new RfaError(
+        'UNSUPPORTED',
+        'favor-trig: expected norms "log" or "none" for decoding, got "max", whose shift needs the whole sequence',
+        {suggestions: ['use --preset exact']},
+      )
+    }
+    const scale = (token: tf.Tensor4D): tf.Tensor4D => tf.mul(token, Math.sqrt(logitScale))
+    const features = (token: tf.Tensor4D) =>
+      withConstant(featureMap(scale(token), projection!, 'trigonometric'), options.constantFeature)
+    const extra = options.constantFeature > 0 ? 1 : 0
+    return featureDecoder(
+      inputs,
+      2 * projection!.shape.at(-2)! + extra,
+      {
+        query: features,
+        key: features,
+        ...(options.norms === 'log' && {keyLogWeight: token => halfSquaredNorm(scale(token))}),
+      },
+      {guard: guardOf(options, true)},
+    )
+  },
+  presets: {
+    'google-jax': {
+      options: {norms: 'max', denGuard: 'nudge:1e-6'},
+      quirk: 'denominators within 1e-6 of zero are nudged; negative ones divide as they are',
+    },
+    hku: {
+      options: {norms: 'max', denGuard: 'clamp:1e-2'},
+      quirk:
+        'denominators below 0.01, negative ones included, become 0.01: rows no longer sum to one',
+    },
+    'fast-transformers': {
+      options: {norms: 'none', denGuard: 'add:1e-6'},
+      quirk: 'lacks the factor exp(|x|^2/2): the kernel is Gaussian, not softmax',
+    },
+  },
+})
+
+function attend(inputs: AttendInputs<Options>): AttendResult {
+  const {query, key, value, causal, keyMask, projection, options} = inputs
+  const features = (x: tf.Tensor4D): tf.Tensor4D => {
+    const plain = featureMap(x, projection!, 'trigonometric')
+    if (options.norms !== 'max') return withConstant(plain, options.constantFeature)
+    const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
+    const factor = tf.exp(tf.sub(halfNorm, tf.max(halfNorm, -2, true)))
+    return withConstant(tf.mul(plain, factor), options.constantFeature)
+  }
+  return featureAttention({
+    queryFeatures: features(query),
+    keyFeatures: features(key),
+    value,
+    causal,
+    keyMask,
+    keyLogWeight: options.norms === 'log' ? halfSquaredNorm(key) : undefined,
+    guard: guardOf(options, causal),
+  })
+}
+
+/** Appends a constant feature, `[.., F]` to `[.., F + 1]`. */
+function withConstant(features: tf.Tensor4D, constant: number): tf.Tensor4D {
+  if (constant === 0) return features
+  const [batch, heads, length] = features.shape
+  return tf.concat([features, tf.fill([batch, heads, length, 1], constant)], 3) as tf.Tensor4D
+}

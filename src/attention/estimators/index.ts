@@ -1,0 +1,45 @@
+/**
+ * The registry: one line per estimator, its name and its file. Everything else (options, help,
+ * tests, tables, costs) derives from the facts the file declares. Files load on demand, so that
+ * names cost nothing.
+ */
+const REGISTRY = {
+  softmax: () => import('./softmax.js'),
+  'softmax-online': () => import('./softmax-online.js'),
+  rfa: () => import('./rfa.js'),
+  'favor-pos': () => import('./favor-positive.js'),
+  'favor-hyp': () => import('./favor-hyperbolic.js'),
+  'favor-trig': () => import('./favor-trigonometric.js'),
+  'favor-relu': () => import('./favor-relu.js'),
+  elu: () => import('./elu.js'),
+  'mean-value': () => import('./mean-value.js'),
+  identity: () => import('./identity.js'),
+} as const
+
+/** An estimator's name. */
+export type MethodName = keyof typeof REGISTRY
+export const METHOD_NAMES = Object.keys(REGISTRY) as readonly MethodName[]
+
+/** Every estimator by name, each with its own option types. */
+export type Estimators = {
+  readonly [Name in MethodName]: Awaited<ReturnType<(typeof REGISTRY)[Name]>>['default']
+}
+
+let loaded: Promise<Estimators> | undefined
+let estimators: Estimators | undefined
+
+/** Loads all estimators (once). */
+export function loadEstimators(): Promise<Estimators> {
+  loaded ??= Promise.all(
+    METHOD_NAMES.map(async name => [name, (await REGISTRY[name]()).default] as const),
+  ).then(entries => {
+    estimators = Object.fromEntries(entries) as Estimators
+    return estimators
+  })
+  return loaded
+}
+
+/** The estimators, if {@link loadEstimators} has finished. */
+export function loadedEstimators(): Estimators | undefined {
+  return estimators
+}

@@ -1,0 +1,34 @@
+/** Option fragments that several estimators share. */
+import {z} from 'zod'
+import {denominatorGuard} from '../guard.js'
+
+/** Guard on the denominator; the causal form of some libraries uses another one. */
+export const guardOptions = {
+  denGuard: denominatorGuard.default('none').describe('guard on the denominator'),
+  causalDenGuard: denominatorGuard
+    .nullable()
+    .default(null)
+    .describe('guard of the causal form; null: as denGuard'),
+}
+
+/** The guard in force. */
+export function guardOf(
+  options: {denGuard: string; causalDenGuard: string | null},
+  causal: boolean,
+): string {
+  return (causal ? options.causalDenGuard : null) ?? options.denGuard
+}
+
+/** Epsilon added to every feature after the nonlinearity. */
+export const featureEpsilon = z
+  .number()
+  .nonnegative()
+  .default(0)
+  .describe('added to every feature: pulls the output towards the mean of V')
+
+/** Epsilon added to every running sum of key features in the causal form. */
+export const normalizerEpsilon = z
+  .number()
+  .nonnegative()
+  .default(0)
+  .describe('causal only: added to each running sum of key features')

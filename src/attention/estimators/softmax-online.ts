@@ -1,0 +1,36 @@
+import {z} from 'zod'
+import {cacheBytes, softmaxCost} from '../costs.js'
+import {keyValueDecoder} from '../decoders.js'
+import {softmaxAttention} from '../kernels/index.js'
+import {KEY_TILE, QUERY_TILE} from '../kernels/softmax-attention.js'
+import {defineEstimator} from '../types.js'
+import {softmaxTarget} from './targets.js'
+
+/**
+ * Exact softmax attention in tiles with an online softmax: linear memory, same result.
+ *
+ * Source: Milakov & Gimelshein 2018, arXiv:1805.02867; Rabe & Staats 2021, arXiv:2112.05682.
+ */
+export default defineEstimator({
+  name: 'softmax-online',
+  title: 'Exact softmax attention, tiled',
+  citation: 'Milakov & Gimelshein 2018, arXiv:1805.02867; Rabe & Staats 2021, arXiv:2112.05682',
+  formula: 'out_i = sum_j softmax_j(beta q_i.k_j) v_j, keys folded in tile by tile',
+  advice: 'The memory baseline: exact with linear memory. Linear methods must beat this one.',
+  unbiasedFor: 'exact',
+  nonNegative: true,
+  rowsSumToOne: true,
+  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  keyOrderMatters: false,
+  featureDim: () => 0,
+  options: z.object({}),
+  inputs: () => 'canonical',
+  target: softmaxTarget,
+  cost: shape => softmaxCost(shape, {rows: QUERY_TILE, columns: KEY_TILE}),
+  stateBytes: ({length, headDim, valueDim}) => cacheBytes(length, headDim, valueDim),
+  attend: ({query, key, value, causal, keyMask}) => ({
+    out: softmaxAttention(query, key, value, {causal, keyMask}).out,
+  }),
+  decoder: inputs => keyValueDecoder(inputs, inputs.logitScale),
+  presets: {},
+})

@@ -1,0 +1,53 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {cacheBytes, softmaxCost} from '../costs.js'
+import {keyValueDecoder} from '../decoders.js'
+import {causalMask, headMask, maskLogits, matMul} from '../kernels/index.js'
+import {MASKED, sawAnyKey} from '../kernels/masking.js'
+import {type AttendInputs, type AttendResult, defineEstimator} from '../types.js'
+import {softmaxTarget} from './targets.js'
+
+/**
+ * Exact softmax attention with the whole L x S matrix of weights in memory.
+ *
+ * Source: Vaswani et al. 2017, arXiv:1706.03762, eq. 1.
+ */
+export default defineEstimator({
+  name: 'softmax',
+  title: 'Exact softmax attention, materialised',
+  citation: 'Vaswani et al. 2017, arXiv:1706.03762',
+  formula: 'out_i = sum_j softmax_j(beta q_i.k_j) v_j',
+  advice: 'The reference. Use it for short sequences; its memory grows with L x S.',
+  unbiasedFor: 'exact',
+  nonNegative: true,
+  rowsSumToOne: true,
+  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  keyOrderMatters: false,
+  featureDim: () => 0,
+  options: z.object({}),
+  inputs: () => 'canonical',
+  target: softmaxTarget,
+  cost: shape => softmaxCost(shape, null),
+  stateBytes: ({length, headDim, valueDim}) => cacheBytes(length, headDim, valueDim),
+  attend,
+  decoder: inputs => keyValueDecoder(inputs, inputs.logitScale),
+  presets: {},
+})
+
+function attend({query, key, value, causal, keyMask}: AttendInputs): AttendResult {
+  const [batch, heads, queryLen, headDim] = query.shape
+  const keyLen = key.shape[2]
+  const rows = batch * heads
+  const queries: tf.Tensor3D = tf.reshape(query, [rows, queryLen, headDim])
+  const keys: tf.Tensor3D = tf.reshape(key, [rows, keyLen, headDim])
+  const values: tf.Tensor3D = tf.reshape(value, [rows, keyLen, value.shape[3]])
+  let logits = matMul(queries, keys, false, true) // [N, L, S]
+  if (keyMask) logits = maskLogits(logits, headMask(keyMask, heads))
+  if (causal) logits = maskLogits(logits, causalMask(queryLen, keyLen))
+  const out = matMul(tf.softmax(logits), values)
+  if (!keyMask) return {out: tf.reshape(out, [batch, heads, queryLen, value.shape[3]])}
+  const top = tf.maximum(tf.max(logits, -1, true), MASKED)
+  return {
+    out: tf.reshape(tf.mul(out, sawAnyKey(top)), [batch, heads, queryLen, value.shape[3]]),
+  }
+}

@@ -1,0 +1,14 @@
+import * as tf from '@tensorflow/tfjs-core'
+
+/**
+ * `elu(x) + 1` elementwise: `x + 1` above zero, `exp(x)` below; always positive. Formed without the
+ * detour over `exp(x) - 1`, which would lose the small values of strongly negative x.
+ *
+ * @param x - `[B, H, L, D]`
+ * @returns `[B, H, L, D]`
+ *
+ * Source: Katharopoulos et al. 2020, arXiv:2006.16236, eq. 7.
+ */
+export function eluPlusOne(x: tf.Tensor4D): tf.Tensor4D {
+  return tf.add(tf.relu(x), tf.exp(tf.minimum(x, 0)))
+}

@@ -1,0 +1,50 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {describe, expected} from '../errors.js'
+import type {LinearAttentionResult} from './kernels/index.js'
+import {reciprocalOrZero} from './kernels/masking.js'
+import type {AttendResult} from './types.js'
+
+/**
+ * What is done to a denominator before dividing by it. `none` divides as it is (a denominator of
+ * exactly zero gives zero) · `add:E` adds E · `clamp:E` raises everything below E to E, negative
+ * values included · `abs-clamp:E` takes max(|den|, E) · `nudge:E` adds 2E where |den| <= E.
+ */
+export const denominatorGuard = z
+  .string()
+  .regex(/^(none|(add|clamp|abs-clamp|nudge):\d+(\.\d+)?(e-?\d+)?)$/i, {
+    error: 'none, add:E, clamp:E, abs-clamp:E or nudge:E with a positive number E',
+  })
+
+/** Divides numerator by guarded denominator and reports both the raw denominator and where the guard acted. */
+export function normalize(
+  {numerator, denominator}: LinearAttentionResult,
+  guard: string,
+): AttendResult & Required<Pick<AttendResult, 'denominator' | 'guarded'>> {
+  const safe = guardDenominator(denominator, guard)
+  const out = tf.mul(numerator, tf.expandDims(reciprocalOrZero(safe), -1)) as tf.Tensor4D
+  const guarded = tf.cast(tf.notEqual(safe, denominator), 'float32') as tf.Tensor3D
+  return {out, denominator, guarded}
+}
+
+/** Applies a guard policy to `[B, H, L]` denominators. */
+export function guardDenominator(denominator: tf.Tensor3D, guard: string): tf.Tensor3D {
+  const [policy, text] = guard.split(':')
+  const bound = Number(text)
+  switch (policy) {
+    case 'none':
+      return denominator
+    case 'add':
+      return tf.add(denominator, bound)
+    case 'clamp':
+      return tf.maximum(denominator, bound)
+    case 'abs-clamp':
+      return tf.maximum(tf.abs(denominator), bound)
+    case 'nudge': {
+      const small = tf.cast(tf.lessEqual(tf.abs(denominator), bound), 'float32')
+      return tf.add(denominator, tf.mul(small, 2 * bound))
+    }
+    default:
+      throw expected('BAD_OPTION', 'denGuard', 'a guard policy', describe(guard))
+  }
+}

@@ -1,0 +1,53 @@
+/** The attention kernel package: tensors in, tensors out; no files, no terminal, no clock. */
+export {
+  type AttentionOptions,
+  attend,
+  attention,
+  type CallOptions,
+  type CommonOptions,
+  type DecoderOptions,
+  decoder,
+  type MethodOptions,
+} from './attention.js'
+export {
+  type Estimators,
+  loadEstimators,
+  METHOD_NAMES,
+  type MethodName,
+} from './estimators/index.js'
+export {eluPlusOne} from './features/elu.js'
+export {
+  causalFeatureAttention,
+  type FeatureKind,
+  featureMap,
+  fusedOrComposite,
+  type LinearAttentionOptions,
+  type LinearAttentionResult,
+  type LinearState,
+  linearAttention,
+  type OperationForm,
+  recordOperations,
+  type SoftmaxAttentionOptions,
+  type SoftmaxAttentionResult,
+  softmaxAttention,
+} from './kernels/index.js'
+export {
+  drawProjection,
+  PROJECTION_NAMES,
+  type ProjectionName,
+  type ProjectionRequest,
+} from './projections/index.js'
+export {exactAttention, forEachExactRow, type HostArray} from './reference.js'
+export {
+  type AttendResult,
+  type Cost,
+  type CostShape,
+  type Decoder,
+  defineEstimator,
+  type Estimator,
+  type ExactTarget,
+  type KeyMask,
+  PRESET_NAMES,
+  type PresetName,
+  type Projection,
+} from './types.js'

@@ -1,0 +1,61 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {logHyperbolic} from '../features/hyperbolic.js'
+import {logPositive} from '../features/positive.js'
+import {rectified} from '../features/relu.js'
+import {trigonometric} from '../features/trigonometric.js'
+import type {Projection} from '../types.js'
+import {fusedOrComposite} from './dispatch.js'
+import {matMul} from './mat-mul.js'
+
+/** Nonlinearities by name: projected `[N, L, M]` and |x|^2/2 `[N, L, 1]` to features `[N, L, F]`. */
+const NONLINEARITIES = {
+  'log-positive': logPositive,
+  'log-hyperbolic': logHyperbolic,
+  trigonometric,
+  relu: rectified,
+} as const satisfies Record<string, (p: tf.Tensor3D, halfNorm: tf.Tensor3D) => tf.Tensor3D>
+
+/** What {@link featureMap} computes; a `log-` kind returns logarithms of positive features. */
+export type FeatureKind = keyof typeof NONLINEARITIES
+
+/**
+ * Projection and nonlinearity in one operation.
+ *
+ * @param x - `[B, H, L, D]`
+ * @param projection - `[M, D]` for all heads or `[H, M, D]`
+ * @param kind - nonlinearity
+ * @returns `[B, H, L, F]`
+ */
+export function featureMap(x: tf.Tensor4D, projection: Projection, kind: FeatureKind): tf.Tensor4D {
+  const [features] = fusedOrComposite('FeatureMap', {x, projection}, {kind}, () => [
+    composite(x, projection, kind),
+  ])
+  return features as tf.Tensor4D
+}
+
+function composite(x: tf.Tensor4D, projection: Projection, kind: FeatureKind): tf.Tensor4D {
+  const [batch, heads, length] = x.shape
+  const projected = project(x, projection)
+  const halfNorm = tf.reshape(halfSquaredNorm(x), [batch * heads, length, 1]) as tf.Tensor3D
+  const features = NONLINEARITIES[kind](projected, halfNorm)
+  return tf.reshape(features, [batch, heads, length, features.shape[2]])
+}
+
+/** W x for every token, `[B H, L, M]`. */
+function project(x: tf.Tensor4D, projection: Projection): tf.Tensor3D {
+  const [batch, heads, length, headDim] = x.shape
+  const flat: tf.Tensor3D = tf.reshape(x, [batch * heads, length, headDim])
+  return matMul(flat, headMatrices(projection, batch), false, true)
+}
+
+/** Projection as a batch of matrices: `[1, M, D]` when shared, else `[B H, M, D]`. */
+function headMatrices(projection: Projection, batch: number): tf.Tensor3D {
+  if (projection.rank === 2) return tf.expandDims(projection as tf.Tensor2D, 0)
+  const perHead = projection as tf.Tensor3D
+  return batch === 1 ? perHead : tf.tile(perHead, [batch, 1, 1])
+}
+
+/** |x|^2/2 of every token, `[B, H, L]`. */
+export function halfSquaredNorm(x: tf.Tensor4D): tf.Tensor3D {
+  return tf.mul(tf.sum(tf.square(x), -1), 0.5)
+}

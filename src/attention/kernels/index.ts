@@ -1,0 +1,16 @@
+export {causalFeatureAttention} from './causal-feature-attention.js'
+export {fusedOrComposite, type OperationForm, recordOperations} from './dispatch.js'
+export {type FeatureKind, featureMap, halfSquaredNorm} from './feature-map.js'
+export {
+  type LinearAttentionOptions,
+  type LinearAttentionResult,
+  type LinearState,
+  linearAttention,
+} from './linear-attention.js'
+export {causalMask, headMask, maskLogits} from './masking.js'
+export {matMul} from './mat-mul.js'
+export {
+  type SoftmaxAttentionOptions,
+  type SoftmaxAttentionResult,
+  softmaxAttention,
+} from './softmax-attention.js'

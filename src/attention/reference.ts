@@ -1,0 +1,138 @@
+/**
+ * The judge: exact attention in plain double-precision loops, one row at a time, for every kernel
+ * that an estimator converges to. No backend, no tensors.
+ */
+import type {ExactTarget} from './types.js'
+
+/** An array on the host, `[B, H, L, D]`, row-major. */
+export interface HostArray {
+  shape: readonly [number, number, number, number]
+  data: Float32Array | Float64Array
+}
+
+/** What {@link forEachExactRow} needs beside the arrays. */
+export interface ExactOptions {
+  target: ExactTarget
+  /** beta of canonical inputs. */
+  logitScale: number
+  causal: boolean
+}
+
+/** Visits every row of exact attention weights, normalised; `weights` is reused between rows. */
+export function forEachExactRow(
+  query: HostArray,
+  key: HostArray,
+  {target, logitScale, causal}: ExactOptions,
+  visit: (row: number, head: number, weights: Float64Array) => void,
+): void {
+  const [batch, heads, queryLen, dim] = query.shape
+  const keyLen = key.shape[2]
+  const buffer = new Float64Array(keyLen)
+  for (let head = 0; head < batch * heads; head++) {
+    const x = targetInputs(query, head, target, logitScale)
+    const y = targetInputs(key, head, target, logitScale)
+    for (let row = 0; row < queryLen; row++) {
+      const count = causal ? Math.min(row + 1, keyLen) : keyLen
+      const weights = buffer.subarray(0, count)
+      kernelRow(weights, x.subarray(row * dim, (row + 1) * dim), y, target.kernel)
+      visit(row, head, weights)
+    }
+  }
+}
+
+/**
+ * Exact attention output.
+ *
+ * @param query - `[B, H, L, D]`, raw
+ * @param key - `[B, H, S, D]`, raw
+ * @param value - `[B, H, S, Dv]`
+ * @returns `[B, H, L, Dv]`, double precision
+ */
+export function exactAttention(
+  query: HostArray,
+  key: HostArray,
+  value: HostArray,
+  options: ExactOptions,
+): Float64Array {
+  const [batch, heads, queryLen] = query.shape
+  const [, , keyLen, valueDim] = value.shape
+  const out = new Float64Array(batch * heads * queryLen * valueDim)
+  forEachExactRow(query, key, options, (row, head, weights) => {
+    const target = out.subarray((head * queryLen + row) * valueDim).subarray(0, valueDim)
+    for (let j = 0; j < weights.length; j++) {
+      const weight = weights[j]!
+      const base = (head * keyLen + j) * valueDim
+      for (let d = 0; d < valueDim; d++) target[d]! += weight * value.data[base + d]!
+    }
+  })
+  return out
+}
+
+/** Multiply-adds of {@link exactAttention}. */
+export function exactWork(query: HostArray, value: HostArray): number {
+  const [batch, heads, queryLen, dim] = query.shape
+  return batch * heads * queryLen * value.shape[2] * (dim + value.shape[3])
+}
+
+/** One head's vectors in the target's own space: canonical or unit, times the target's scale. */
+function targetInputs(
+  array: HostArray,
+  head: number,
+  {inputs, inputScale}: ExactTarget,
+  logitScale: number,
+): Float64Array {
+  const [, , length, dim] = array.shape
+  const vectors = Float64Array.from(
+    array.data.subarray(head * length * dim, (head + 1) * length * dim),
+  )
+  const common = inputScale * (inputs === 'canonical' ? Math.sqrt(logitScale) : 1)
+  for (let row = 0; row < length; row++) {
+    const vector = vectors.subarray(row * dim, (row + 1) * dim)
+    const factor = inputs === 'unit' ? common / (norm(vector) || 1) : common
+    for (let d = 0; d < dim; d++) vector[d]! *= factor
+  }
+  return vectors
+}
+
+/** Normalised weights of one query over `weights.length` keys. */
+function kernelRow(
+  weights: Float64Array,
+  x: Float64Array,
+  y: Float64Array,
+  kernel: ExactTarget['kernel'],
+): void {
+  const dim = x.length
+  let top = -Infinity
+  for (let j = 0; j < weights.length; j++) {
+    const base = j * dim
+    let dot = 0
+    for (let d = 0; d < dim; d++) dot += x[d]! * y[base + d]!
+    if (kernel === 'arc-cosine') dot = arcCosine(dot, norm(x), norm(y.subarray(base, base + dim)))
+    if (kernel === 'gaussian') dot -= norm(y.subarray(base, base + dim)) ** 2 / 2 // |x|^2/2 cancels
+    weights[j] = dot
+    if (dot > top) top = dot
+  }
+  let total = 0
+  for (let j = 0; j < weights.length; j++) {
+    const weight = kernel === 'arc-cosine' ? weights[j]! : Math.exp(weights[j]! - top)
+    weights[j] = weight
+    total += weight
+  }
+  if (total === 0) return
+  for (let j = 0; j < weights.length; j++) weights[j]! /= total
+}
+
+/** Order-1 arc-cosine kernel from an inner product and two lengths. */
+function arcCosine(dot: number, xLength: number, yLength: number): number {
+  const lengths = xLength * yLength
+  if (lengths === 0) return 0
+  const cosine = Math.max(-1, Math.min(1, dot / lengths))
+  const angle = Math.acos(cosine)
+  return lengths * (Math.sin(angle) + (Math.PI - angle) * cosine)
+}
+
+function norm(vector: Float64Array): number {
+  let sum = 0
+  for (let d = 0; d < vector.length; d++) sum += vector[d]! * vector[d]!
+  return Math.sqrt(sum)
+}

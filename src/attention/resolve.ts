@@ -1,0 +1,136 @@
+/** From what a caller asks for to what an estimator receives. */
+import * as tf from '@tensorflow/tfjs-core'
+import type {z} from 'zod'
+import {describe, expected, RfaError, unknownName} from '../errors.js'
+import {loadedEstimators, METHOD_NAMES, type MethodName} from './estimators/index.js'
+import {drawProjection, type ProjectionName} from './projections/index.js'
+import {type Estimator, PRESET_NAMES, type PresetName, type Projection} from './types.js'
+
+/**
+ * The estimator of that name.
+ *
+ * @throws {BACKEND_NOT_READY} before `await useBackend(...)` or `await loadEstimators()`
+ * @throws {UNKNOWN_NAME} for a name that is not in the registry
+ */
+export function estimatorNamed(name: string): Estimator {
+  const estimators = loadedEstimators()
+  if (!estimators) {
+    throw new RfaError('BACKEND_NOT_READY', 'attention: expected a backend, got none yet', {
+      suggestions: ["call await useBackend('auto') once before"],
+    })
+  }
+  if (!Object.hasOwn(estimators, name)) throw unknownName('method', 'methods', name, METHOD_NAMES)
+  return estimators[name as MethodName] as unknown as Estimator
+}
+
+/**
+ * Options in force: defaults, then those of the preset, then the explicit ones.
+ *
+ * @throws {UNKNOWN_NAME} for an unknown preset or option
+ * @throws {UNSUPPORTED} for a preset that this estimator does not have
+ * @throws {BAD_OPTION} for a value outside its range
+ */
+export function resolveOptions<Schema extends z.ZodObject>(
+  estimator: Pick<Estimator<Schema>, 'name' | 'options' | 'presets'>,
+  preset: PresetName,
+  explicit: Record<string, unknown> = {},
+): z.output<Schema> {
+  const known = Object.keys(estimator.options.shape)
+  for (const name of Object.keys(explicit)) {
+    if (known.includes(name)) continue
+    if (known.length > 0) throw unknownName(estimator.name, 'options', name, known)
+    throw expected('UNKNOWN_NAME', estimator.name, 'no options', describe(name))
+  }
+  const parsed = estimator.options.safeParse({
+    ...presetOptions(estimator, preset),
+    ...explicit,
+  })
+  if (parsed.success) return parsed.data as z.output<Schema>
+  const issue = parsed.error.issues[0]!
+  const name = String(issue.path[0])
+  throw expected(
+    'BAD_OPTION',
+    `${estimator.name}.${name}`,
+    allowed(issue),
+    describe(explicit[name]),
+    `see rfa methods ${estimator.name}`,
+  )
+}
+
+/** What an option accepts, from the schema's complaint about another value. */
+function allowed(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'too_small':
+      return `a number ${issue.inclusive ? 'of at least' : 'above'} ${issue.minimum}`
+    case 'too_big':
+      return `a number ${issue.inclusive ? 'of at most' : 'below'} ${issue.maximum}`
+    case 'invalid_type':
+      return `a ${issue.expected}`
+    case 'invalid_value':
+      return `one of ${issue.values.map(String).join(', ')}`
+    default:
+      return issue.message
+  }
+}
+
+function presetOptions(
+  estimator: Pick<Estimator, 'name' | 'presets'> | {name: string; presets: object},
+  preset: PresetName,
+): Record<string, unknown> {
+  if (!PRESET_NAMES.includes(preset)) throw unknownName('preset', 'presets', preset, PRESET_NAMES)
+  if (preset === 'exact') return {}
+  const presets = estimator.presets as Estimator['presets']
+  const found = presets[preset]
+  if (found) return found.options as Record<string, unknown>
+  throw expected(
+    'UNSUPPORTED',
+    estimator.name,
+    `a preset of ${['exact', ...Object.keys(presets)].join(', ')}`,
+    describe(preset),
+  )
+}
+
+/** Whether these options make the estimator use random vectors. */
+export function usesProjection(estimator: Estimator, options: Record<string, unknown>): boolean {
+  const {projection} = estimator
+  return projection !== undefined && (projection.used?.(options) ?? true)
+}
+
+/** What {@link projectionTensor} draws. */
+export interface ProjectionDraw {
+  name: ProjectionName
+  heads: number
+  numFeatures: number
+  headDim: number
+  seed: number
+  replicate: number
+}
+
+const drawn = new Map<string, Float32Array>()
+const KEPT_DRAWS = 16
+
+/** A drawn projection on the current backend, `[H, M, D]`; recent draws are kept on the host. */
+export function projectionTensor(draw: ProjectionDraw): tf.Tensor3D {
+  const key = JSON.stringify(draw)
+  let values = drawn.get(key)
+  if (!values) {
+    values = Float32Array.from(drawProjection(draw))
+    if (drawn.size >= KEPT_DRAWS) drawn.delete(drawn.keys().next().value!)
+    drawn.set(key, values)
+  }
+  return tf.tensor3d(values, [draw.heads, draw.numFeatures, draw.headDim])
+}
+
+/** Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`. */
+export function checkProjection(projection: Projection, heads: number, headDim: number): void {
+  const {shape} = projection
+  const fits =
+    shape.at(-1) === headDim && (shape.length === 2 || (shape.length === 3 && shape[0] === heads))
+  if (fits) return
+  throw expected(
+    'SHAPE_MISMATCH',
+    'projection',
+    `[M, ${headDim}] or [${heads}, M, ${headDim}]`,
+    describe(shape),
+  )
+}

@@ -1,0 +1,211 @@
+/**
+ * The vocabulary of the kernel package.
+ *
+ * Axes, used in every comment, name and error: B batch · H heads · L query length · S key length ·
+ * D head dimension · Dv value dimension · M number of projection rows (`numFeatures`) · F length of
+ * a feature vector (`featureDim`). Layout is `[B, H, L, D]`, row-major, float32.
+ */
+import type {Tensor, Tensor2D, Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
+import type {z} from 'zod'
+import type {VarianceLaw} from '../theory/predictor.js'
+import type {ProjectionName} from './projections/index.js'
+
+/** Projection rows: shared by all heads `[M, D]` or one matrix per head `[H, M, D]`. */
+export type Projection = Tensor2D | Tensor3D
+
+/** Which keys exist: `[B, S]`, nonzero = present. Masked keys take no part at all. */
+export type KeyMask = Tensor2D
+
+/**
+ * How raw queries and keys become the inputs of an estimator (done once, at the boundary):
+ * `canonical` multiplies both by `sqrt(logitScale)`; `raw` leaves them.
+ */
+export type InputSpace = 'canonical' | 'raw'
+
+/** Presets: whose public implementation is reproduced. `exact` is the mathematically right form. */
+export const PRESET_NAMES = [
+  'exact',
+  'performer-pytorch',
+  'google-jax',
+  'google-slim',
+  'fast-transformers',
+  'xformers',
+  'hku',
+  'noahs-ark',
+  'fla',
+  'linear-attention-transformer',
+] as const
+export type PresetName = (typeof PRESET_NAMES)[number]
+
+/** What an estimator receives: inputs already in its {@link InputSpace}. */
+export interface AttendInputs<Options = unknown> {
+  /** `[B, H, L, D]` */
+  query: Tensor4D
+  /** `[B, H, S, D]` */
+  key: Tensor4D
+  /** `[B, H, S, Dv]` */
+  value: Tensor4D
+  /** Query `i` sees keys `j <= i` only (aligned at the start when L differs from S). */
+  causal: boolean
+  keyMask?: KeyMask | undefined
+  /** Present exactly when the estimator declares `projection`. */
+  projection?: Projection | undefined
+  /** Forget gates in (0, 1), `[B, H, S]`; only for estimators that declare `takesGate`. */
+  gate?: Tensor3D | undefined
+  options: Options
+}
+
+/** What an estimator returns. */
+export interface AttendResult {
+  /** `[B, H, L, Dv]` */
+  out: Tensor4D
+  /** The normaliser before any guard, `[B, H, L]`, where the estimator has one that can vanish or be negative. */
+  denominator?: Tensor3D
+  /** 1 where the guard changed the denominator, `[B, H, L]`. */
+  guarded?: Tensor3D
+}
+
+/**
+ * Attention one token at a time. The state is updated in place: `next` first takes the new key and
+ * value in, then reads, so position t sees itself.
+ */
+export interface Decoder {
+  /** @param query - `[B, H, 1, D]` raw @param key - `[B, H, 1, D]` raw @param value - `[B, H, 1, Dv]` @returns `[B, H, 1, Dv]` */
+  next(query: Tensor4D, key: Tensor4D, value: Tensor4D, gate?: Tensor3D): Tensor4D
+  /** Bytes held between two tokens. */
+  readonly stateBytes: number
+  /** The tensors carried between tokens, by name, e.g. `S`, `z`. Owned by the decoder. */
+  readonly state: Readonly<Record<string, Tensor>>
+  dispose(): void
+}
+
+/** Sizes a cost is asked for, per call. */
+export interface CostShape {
+  batch: number
+  heads: number
+  queryLen: number
+  keyLen: number
+  headDim: number
+  valueDim: number
+  numFeatures: number
+  causal: boolean
+}
+
+/** Predicted cost of one forward call. */
+export interface Cost {
+  /** Floating-point operations, a multiply-add counting two. */
+  flops: number
+  /** Peak bytes of live tensors beside inputs and output, of the composite form. */
+  liveBytes: number
+}
+
+/** The exact attention that an estimator converges to. */
+export interface ExactTarget {
+  /** `softmax`: weights exp(scale x.y); `arc-cosine`: order-1 arc-cosine kernel of x and y; `gaussian`: exp(-|x-y|^2/2). */
+  kernel: 'softmax' | 'arc-cosine' | 'gaussian'
+  /** `unit` divides each vector by its Euclidean norm. */
+  inputs: InputSpace | 'unit'
+  /** Multiplies x and y (after `inputs`), e.g. `1/tau`. */
+  inputScale: number
+  /** As legends and tables show it. */
+  label: string
+}
+
+/** Kernel-level facts: what phi(x).phi(y) estimates and how well, for canonical (or unit) x and y. */
+export interface KernelFacts<Options = unknown> {
+  /** The kernel that the features estimate, as a formula. */
+  formula: string
+  /** E[phi(x).phi(y)]. */
+  expectation(x: Float64Array, y: Float64Array, options: Options): number
+  /** Variance of phi(x).phi(y) for M i.i.d. rows. */
+  variance(x: Float64Array, y: Float64Array, numFeatures: number, options: Options): number
+  /** phi(x) `[.., F]`, unnormalised by any stabiliser, so that inner products estimate `expectation`. */
+  features(x: Tensor4D, projection: Projection, options: Options): Tensor4D
+}
+
+/** One estimator: facts first, from which options, help, tests, tables and costs derive. */
+export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
+  name: string
+  title: string
+  /** Authors, year, arXiv or venue. */
+  citation: string
+  /** The estimator in one line of mathematics. */
+  formula: string
+  /** When to use it, when not: one or two sentences. */
+  advice: string
+  /** What is estimated without bias: kernel entries, whole outputs, or nothing. */
+  unbiasedFor:
+    | 'softmax-kernel'
+    | 'gaussian-kernel'
+    | 'arc-cosine-kernel'
+    | 'output'
+    | 'exact'
+    | 'none'
+  /** Every attention weight is >= 0, so outputs stay within the range of the values. */
+  nonNegative: boolean
+  /** Weights of a row sum to one in exact arithmetic with the `exact` preset. */
+  rowsSumToOne: boolean
+  supports: {
+    bidirectional: boolean
+    causal: boolean
+    /** L different from S. */
+    cross: boolean
+    decode: boolean
+    keyMask: boolean
+  }
+  /** Permuting keys with their values changes nothing (bidirectional). */
+  keyOrderMatters: boolean
+  takesGate?: boolean
+  /** Declared by random estimators: there is a projection with M rows. */
+  projection?: {
+    default: ProjectionName
+    /** Whether these options use it. Default: always. */
+    used?(options: z.output<Schema>): boolean
+  }
+  /** Length of phi for M projection rows; 0 for methods without features. */
+  featureDim(numFeatures: number, headDim: number): number
+  options: Schema
+  inputs(options: z.output<Schema>): InputSpace
+  /** What it converges to with its options, `undefined` when that is nothing but itself. */
+  target(options: z.output<Schema>): ExactTarget | undefined
+  kernel?: KernelFacts<z.output<Schema>>
+  /** Which law its relative kernel variance follows; what the error predictor uses. */
+  varianceLaw?: VarianceLaw
+  cost(shape: CostShape): Cost
+  /** Bytes of decode state after `length` tokens, per batch and head. */
+  stateBytes?(shape: {
+    headDim: number
+    valueDim: number
+    numFeatures: number
+    length: number
+  }): number
+  attend(inputs: AttendInputs<z.output<Schema>>): AttendResult
+  decoder?(inputs: DecoderInputs<z.output<Schema>>): Decoder
+  /** Options that reproduce a public implementation, with the quirk and its price in one line each. */
+  presets: Partial<Record<PresetName, Preset<Schema>>>
+}
+
+/** What a decoder needs to know before the first token. */
+export interface DecoderInputs<Options = unknown> {
+  batch: number
+  heads: number
+  headDim: number
+  valueDim: number
+  logitScale: number
+  projection?: Projection | undefined
+  options: Options
+}
+
+/** One preset of one estimator. */
+export interface Preset<Schema extends z.ZodObject = z.ZodObject> {
+  options: Partial<z.input<Schema>>
+  /** What differs from the exact form and what that costs. */
+  quirk: string
+}
+
+/** Keeps the option types of an estimator file while it joins the untyped registry. */
+export function defineEstimator<Schema extends z.ZodObject>(
+  estimator: Estimator<Schema>,
+): Estimator<Schema> {
+  return estimator
+}
