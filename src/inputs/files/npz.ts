@@ -1,0 +1,80 @@
+/** The .npz format: a zip archive with one .npy member per array. */
+import {type Zippable, zipSync} from 'fflate'
+import {expected} from '../../errors.js'
+import {DTYPES, elementCount, type NdArray} from '../nd-array.js'
+import {npyParts, readNpyArray, readNpyHeader} from './npy.js'
+import {type ArrayEntry, type ArrayReader, openReader} from './reader.js'
+import {type ByteSource, memorySource} from './source.js'
+import {memberWhere, peekMember, readZipMember, readZipMembers, type ZipMember} from './zip.js'
+
+const SUFFIX = '.npy'
+
+/**
+ * Zip sizes and offsets have 32 bits; a sixteenth of them is left for headers and incompressible
+ * data.
+ */
+const MAX_ELEMENT_BYTES = 15 * 2 ** 28
+
+/**
+ * Opens a .npz file; an array is named by its member without `.npy`, members of other kinds are
+ * passed over, as NumPy does.
+ *
+ * @throws {BAD_FILE} when the archive or the header of an array cannot be read, see {@link
+ *   readZipMembers}
+ */
+export function openNpz(path: string): Promise<ArrayReader> {
+  return openReader(path, async source => {
+    const members = new Map<string, ZipMember>()
+    const entries = new Map<string, ArrayEntry>()
+    for (const member of await readZipMembers(source)) {
+      if (!member.name.endsWith(SUFFIX)) continue
+      const name = member.name.slice(0, -SUFFIX.length)
+      members.set(name, member)
+      entries.set(name, await memberEntry(source, member))
+    }
+    const read = async (name: string) => {
+      const member = members.get(name)!
+      return readNpyArray(
+        memorySource(memberWhere(source, member), await readZipMember(source, member)),
+      )
+    }
+    return {entries, metadata: {}, read}
+  })
+}
+
+/**
+ * The bytes of a .npz file: deflated members without times, so that equal arrays give equal bytes.
+ *
+ * @param path - the file, in messages
+ * @throws {TOO_LARGE} when the arrays need more than a zip archive without zip64 can hold
+ */
+export function npzBytes(path: string, arrays: Readonly<Record<string, NdArray>>): Uint8Array {
+  const total = Object.values(arrays).reduce(
+    (sum, {shape, dtype}) => sum + elementCount(shape) * DTYPES[dtype].bytes,
+    0,
+  )
+  if (total > MAX_ELEMENT_BYTES) {
+    const hint = 'write a .safetensors file'
+    throw expected(
+      'TOO_LARGE',
+      path,
+      `at most ${MAX_ELEMENT_BYTES} bytes of arrays`,
+      `${total}`,
+      hint,
+    )
+  }
+  const files: Zippable = {}
+  for (const [name, array] of Object.entries(arrays)) {
+    // the earliest time that zip can hold, in the local time that it holds
+    const options = {level: 6, mtime: new Date(1980, 0, 1)} as const
+    files[name + SUFFIX] = [Buffer.concat(npyParts(array)), options]
+  }
+  return zipSync(files)
+}
+
+/** Shape and type of a member from the first bytes of it; the rest stays packed. */
+async function memberEntry(source: ByteSource, member: ZipMember): Promise<ArrayEntry> {
+  const start = memorySource(memberWhere(source, member), await peekMember(source, member))
+  const {storedType, dtype, shape, bytes} = await readNpyHeader(start)
+  return {storedType, dtype, shape, bytes: dtype === null ? member.size : bytes}
+}

@@ -1,0 +1,102 @@
+import {closest, describe, RfaError} from '../../errors.js'
+import type {Dtype, NdArray} from '../nd-array.js'
+import {type ByteSource, openFile} from './source.js'
+
+/** What a file says about one of its arrays, without reading it. */
+export interface ArrayEntry {
+  /** Element type as the file spells it, e.g. `F32` or `<f4`. */
+  storedType: string
+  /**
+   * The same as a {@link Dtype}; `null` for a type that cannot be read, e.g. Python objects or
+   * float8.
+   */
+  dtype: Dtype | null
+  shape: number[]
+  /** Length of its elements in bytes, unpacked. */
+  bytes: number
+}
+
+/** An open file of named arrays: entries are known, elements are read one array at a time. */
+export interface ArrayReader {
+  readonly path: string
+  /** In file order. */
+  readonly entries: ReadonlyMap<string, ArrayEntry>
+  /** Text that the file carries beside its arrays; only .safetensors has any. */
+  readonly metadata: Record<string, string>
+  /**
+   * Reads one array.
+   *
+   * @throws {ARRAY_MISSING} when no entry has that name
+   * @throws {BAD_FILE} when its type cannot be read or its bytes are not what the file declares
+   * @throws {TOO_LARGE} when it does not fit in memory
+   */
+  read(name: string): Promise<NdArray>
+  close(): Promise<void>
+}
+
+/** What a format adds to an open file. */
+export interface FormatReader {
+  entries: Map<string, ArrayEntry>
+  metadata: Record<string, string>
+  /** Reads an array that is in `entries`. */
+  read(name: string): Promise<NdArray>
+}
+
+/**
+ * Opens a file in one format, and closes it again when its header is refused.
+ *
+ * @param path - as the user wrote it
+ * @param format - reads the header; called once
+ * @throws {FILE_MISSING | BAD_FILE} see {@link openFile}, and what `format` throws
+ */
+export async function openReader(
+  path: string,
+  format: (source: ByteSource) => Promise<FormatReader>,
+): Promise<ArrayReader> {
+  const source = await openFile(path)
+  try {
+    const {entries, metadata, read} = await format(source)
+    return {
+      path,
+      entries,
+      metadata,
+      async read(name) {
+        if (!entries.has(name)) throw missingArray(path, name, entries)
+        return read(name)
+      },
+      close: () => source.close(),
+    }
+  } catch (error) {
+    await source.close()
+    throw error
+  }
+}
+
+/**
+ * Error for an array that a file does not have; lists what it has.
+ *
+ * @param suggestions - remedies beside "did you mean"
+ */
+export function missingArray(
+  path: string,
+  name: string,
+  entries: ReadonlyMap<string, ArrayEntry>,
+  suggestions: readonly string[] = [],
+): RfaError {
+  const guess = closest(name, [...entries.keys()])
+  const message = `${path}: expected an array ${describe(name)}, got ${listEntries(entries)}`
+  return new RfaError('ARRAY_MISSING', message, {
+    suggestions: [...(guess === undefined ? [] : [`did you mean ${guess}?`]), ...suggestions],
+  })
+}
+
+/** More names than this are counted, not listed. */
+const LISTED = 12
+
+/** The arrays of a file as messages show them, e.g. `q [1, 4, 512, 64], k [1, 4, 512, 64]`. */
+function listEntries(entries: ReadonlyMap<string, ArrayEntry>): string {
+  if (entries.size === 0) return 'a file without arrays'
+  const shown = [...entries].slice(0, LISTED).map(([name, {shape}]) => `${name} ${describe(shape)}`)
+  const rest = entries.size - shown.length
+  return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+}

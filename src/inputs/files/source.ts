@@ -1,0 +1,124 @@
+import {type FileHandle, open} from 'node:fs/promises'
+import {expected, messageOf, RfaError} from '../../errors.js'
+import {assertMemory} from '../memory.js'
+import type {Bytes} from './elements.js'
+
+/** Random access to the bytes of a file, or of something unpacked from one. */
+export interface ByteSource {
+  /** What messages call it: the path, or `path[member]`. */
+  readonly where: string
+  /** Length in bytes. */
+  readonly size: number
+  /**
+   * Reads exactly `length` bytes into a buffer of their own.
+   *
+   * @throws {BAD_FILE} when the source ends before
+   * @throws {TOO_LARGE} when they do not fit in memory
+   */
+  read(offset: number, length: number): Promise<Bytes>
+  close(): Promise<void>
+}
+
+/** Most bytes of one system call: Linux and Node both stop near 2^31. */
+const CHUNK_BYTES = 2 ** 30
+
+/**
+ * Opens a file for reading; nothing is read yet.
+ *
+ * @param path - as the user wrote it
+ * @throws {FILE_MISSING} when there is none
+ * @throws {BAD_FILE} when it is a directory or cannot be opened
+ */
+export async function openFile(path: string): Promise<ByteSource> {
+  const handle = await openHandle(path)
+  try {
+    const facts = await handle.stat()
+    if (facts.isDirectory()) throw expected('BAD_FILE', path, 'a file', 'a directory')
+    return fileSource(path, handle, facts.size)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/**
+ * Bytes already in memory as a source; reads are copies.
+ *
+ * @param where - what messages call it
+ * @param bytes - not changed, and not to be changed while the source is in use
+ */
+export function memorySource(where: string, bytes: Bytes): ByteSource {
+  return {
+    where,
+    size: bytes.length,
+    async read(offset, length) {
+      if (offset + length > bytes.length) throw truncated(where, offset + length, bytes.length)
+      return bytes.slice(offset, offset + length)
+    },
+    async close() {},
+  }
+}
+
+/**
+ * Error for a file that ends too early.
+ *
+ * @param needed - bytes it should have
+ * @param size - bytes it has
+ */
+export function truncated(where: string, needed: number, size: number): RfaError {
+  return expected(
+    'BAD_FILE',
+    where,
+    `at least ${needed} bytes`,
+    `${size} bytes`,
+    'the file is cut off: copy or write it again',
+  )
+}
+
+/** Reads at positions, so that the handle has no state; a short read is continued. */
+function fileSource(path: string, handle: FileHandle, size: number): ByteSource {
+  return {
+    where: path,
+    size,
+    async read(offset, length) {
+      if (offset + length > size) throw truncated(path, offset + length, size)
+      const bytes = allocate(path, length)
+      for (let done = 0; done < length; ) {
+        const wanted = Math.min(CHUNK_BYTES, length - done)
+        const {bytesRead} = await handle.read(bytes, done, wanted, offset + done)
+        if (bytesRead === 0) throw truncated(path, offset + length, offset + done)
+        done += bytesRead
+      }
+      return bytes
+    },
+    close: () => handle.close(),
+  }
+}
+
+/** Memory may suffice and the engine still refuse: typed arrays have a greatest length. */
+function allocate(where: string, length: number): Bytes {
+  assertMemory(where, length)
+  try {
+    return new Uint8Array(length)
+  } catch (cause) {
+    throw new RfaError('TOO_LARGE', `${where}: no room for an array of ${length} bytes`, {cause})
+  }
+}
+
+/** Tells a missing file from one that exists but does not open. */
+async function openHandle(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r')
+  } catch (cause) {
+    // ENOTDIR: a part of the path is a file
+    const missing = ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')
+    if (missing) {
+      throw new RfaError('FILE_MISSING', `${path}: expected a file, got none`, {
+        suggestions: ['check the path'],
+        cause,
+      })
+    }
+    const message = `${path}: expected a readable file, got ${messageOf(cause)}`
+    throw new RfaError('BAD_FILE', message, {cause})
+  }
+}

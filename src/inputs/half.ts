@@ -1,0 +1,75 @@
+/**
+ * The two 16-bit floating-point formats. Every 16-bit value is a float32 value, so decoding is
+ * exact; encoding rounds to nearest, ties to even.
+ *
+ * `float16`: 1 sign, 5 exponent, 10 fraction bits (IEEE 754 binary16). `bfloat16`: the upper half
+ * of a float32.
+ */
+
+const scratchFloat = new Float32Array(1)
+const scratchBits = new Uint32Array(scratchFloat.buffer)
+
+/** Value of one float16 pattern. */
+export function float16ToNumber(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1
+  const exponent = (bits >>> 10) & 0x1f
+  const fraction = bits & 0x3ff
+  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN
+  if (exponent === 0) return sign * fraction * 2 ** -24 // subnormal, and both zeros
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
+}
+
+/** Nearest float16 pattern of a number; magnitudes from 65520 on become infinity. */
+export function numberToFloat16(value: number): number {
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0
+  const magnitude = Math.abs(value)
+  if (Number.isNaN(value)) return 0x7e00
+  if (magnitude >= 65520) return sign | 0x7c00
+  // the spacing of float16 values around `magnitude`; below 2^-14 it stays that of the subnormals
+  const exponent = Math.max(-14, Math.floor(Math.log2(magnitude)))
+  const units = roundHalfEven(magnitude / 2 ** (exponent - 10))
+  // carries into the exponent by itself when rounding reaches the next power of two
+  return sign | (((exponent + 14) << 10) + units)
+}
+
+/** Value of one bfloat16 pattern. */
+export function bfloat16ToNumber(bits: number): number {
+  scratchBits[0] = bits << 16
+  return scratchFloat[0]!
+}
+
+/** Nearest bfloat16 pattern of a float32 value. */
+export function numberToBfloat16(value: number): number {
+  scratchFloat[0] = value
+  const bits = scratchBits[0]!
+  if (Number.isNaN(value)) return 0x7fc0
+  // adding half of the dropped range, less one unless the kept part is odd, rounds ties to even
+  return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff
+}
+
+/** Widens 16-bit patterns to float32, exactly. */
+export function widen(bits: Uint16Array, dtype: 'float16' | 'bfloat16'): Float32Array<ArrayBuffer> {
+  const decode = dtype === 'float16' ? float16ToNumber : bfloat16ToNumber
+  const out = new Float32Array(bits.length)
+  for (let i = 0; i < bits.length; i++) out[i] = decode(bits[i]!)
+  return out
+}
+
+/** Rounds numbers to 16-bit patterns, ties to even. */
+export function narrow(
+  values: ArrayLike<number>,
+  dtype: 'float16' | 'bfloat16',
+): Uint16Array<ArrayBuffer> {
+  const encode = dtype === 'float16' ? numberToFloat16 : numberToBfloat16
+  const out = new Uint16Array(values.length)
+  for (let i = 0; i < values.length; i++) out[i] = encode(values[i]!)
+  return out
+}
+
+/** Nearest integer of a non-negative number, the even one in a tie. */
+function roundHalfEven(value: number): number {
+  const floor = Math.floor(value)
+  const rest = value - floor
+  if (rest !== 0.5) return Math.round(value)
+  return floor % 2 === 0 ? floor : floor + 1
+}

@@ -1,0 +1,236 @@
+/**
+ * What can be said about an input without any estimator: norms, which predict the error of random
+ * features, and the entropy of exact attention, which says how peaked it is. All in float64.
+ */
+import {describe, expected} from '../errors.js'
+import type {InputStatisticsRecord} from '../results/schemas/error-sweep.js'
+import type {AttentionArray, AttentionInput} from './attention-input.js'
+
+/** How raw queries and keys become the canonical x and y, and which keys are in view. */
+export interface StatisticsOptions {
+  /** Factor on q and k, from the plan. */
+  scale: number
+  /** beta: logits are `beta q.k` of the scaled vectors; `1/sqrt(D)` by default elsewhere. */
+  logitScale: number
+  /** Query i sees the keys j <= i. */
+  causal: boolean
+}
+
+/** The arrays that statistics need. */
+type QueryKey = Pick<AttentionInput, 'query' | 'key'>
+
+/**
+ * Multiply-adds that the entropy of an input may take (2 to 3 seconds); beyond, some of the rows
+ * are taken.
+ */
+export const ENTROPY_BUDGET = 2e9
+
+/** What the exponential of a logit costs, in multiply-adds. */
+const EXPONENTIAL_COST = 8
+
+/** Rows per head that an estimated entropy takes at least. */
+const MIN_ENTROPY_ROWS = 32
+
+/**
+ * Norms and entropy of every head and on average.
+ *
+ * Norms are exact means over all pairs of a query and a key in its view, at `O((L + S) D)`: in a
+ * causal input a query counts once per key that it sees, and a key once per query that sees it.
+ * The entropy is the mean over query rows; when all rows would take more than the budget it is the
+ * mean over evenly spaced rows instead (at least 32 of each head), and so is its maximum.
+ *
+ * @param input - query `[B, H, L, D]`, key `[B, H, S, D]`
+ * @param options - see {@link StatisticsOptions}
+ * @param budget - multiply-adds that the entropy may take; default {@link ENTROPY_BUDGET}
+ * @returns per head `h` the mean over the batch; `overall` the mean over the heads
+ * @throws {BAD_OPTION} unless scale and logitScale are positive numbers
+ */
+export function inputStatistics(
+  input: QueryKey,
+  options: StatisticsOptions,
+  budget = ENTROPY_BUDGET,
+): {overall: InputStatisticsRecord; perHead: InputStatisticsRecord[]} {
+  checkOptions(options)
+  const [batch, heads, queryLen, headDim] = input.query.shape
+  const rowWork = input.key.shape[2] * (headDim + EXPONENTIAL_COST)
+  const affordable = budget / (batch * heads * rowWork)
+  const rows = evenlySpaced(queryLen, Math.max(MIN_ENTROPY_ROWS, affordable))
+  const perHead: InputStatisticsRecord[] = []
+  for (let h = 0; h < heads; h++) {
+    const ofBatches: InputStatisticsRecord[] = []
+    for (let b = 0; b < batch; b++) {
+      ofBatches.push(headStatistics(canonicalHead(input, b * heads + h, options), options, rows))
+    }
+    perHead.push(meanRecord(ofBatches))
+  }
+  return {overall: meanRecord(perHead), perHead}
+}
+
+/**
+ * Entropy of exact attention rows of one head, in nats.
+ *
+ * @param input - query `[B, H, L, D]`, key `[B, H, S, D]`
+ * @param head - `b * H + h`
+ * @param rows - query positions
+ * @returns one entropy per row, in [0, ln(keys in view)]
+ */
+export function rowEntropies(
+  input: QueryKey,
+  head: number,
+  options: StatisticsOptions,
+  rows: readonly number[],
+): Float64Array {
+  checkOptions(options)
+  return entropies(canonicalHead(input, head, options), options.causal, rows)
+}
+
+/** Canonical queries `[L, D]` and keys `[S, D]` of one head. */
+interface CanonicalHead {
+  x: Float64Array
+  y: Float64Array
+  queryLen: number
+  keyLen: number
+  headDim: number
+}
+
+/** Scales one head: `x = scale sqrt(beta) q`, `y` likewise, so that logits are `x.y`. */
+function canonicalHead(
+  {query, key}: QueryKey,
+  head: number,
+  {scale, logitScale}: StatisticsOptions,
+): CanonicalHead {
+  const factor = scale * Math.sqrt(logitScale)
+  const canonical = ({shape, data}: AttentionArray) => {
+    const size = shape[2] * shape[3]
+    return new Float64Array(data.subarray(head * size, (head + 1) * size)).map(e => factor * e)
+  }
+  const [, , queryLen, headDim] = query.shape
+  return {x: canonical(query), y: canonical(key), queryLen, keyLen: key.shape[2], headDim}
+}
+
+/**
+ * All statistics of one head; `|x + y|^2` and `|x - y|^2` follow from the means of |x|^2, |y|^2 and
+ * x.y.
+ */
+function headStatistics(
+  head: CanonicalHead,
+  {causal}: StatisticsOptions,
+  rows: readonly number[],
+): InputStatisticsRecord {
+  const {query, key, inner} = pairMeans(head, causal)
+  const entropy = entropies(head, causal, rows)
+  const maxima = rows.map(row => Math.log(keysInView(head, causal, row)))
+  return {
+    query_norm2: query,
+    key_norm2: key,
+    sum_norm2: query + key + 2 * inner,
+    difference_norm2: query + key - 2 * inner,
+    entropy_nats: mean(entropy),
+    max_entropy_nats: mean(maxima),
+  }
+}
+
+/**
+ * Means of |x|^2, |y|^2 and x.y over all pairs in view, from running sums over the keys: a query
+ * pairs with the sum of the keys in its view.
+ */
+function pairMeans(head: CanonicalHead, causal: boolean) {
+  const {x, y, queryLen, keyLen, headDim} = head
+  const keySum = new Float64Array(headDim)
+  let keyNorms = 0
+  let seen = 0
+  const total = {query: 0, key: 0, inner: 0, pairs: 0}
+  for (let i = 0; i < queryLen; i++) {
+    for (const view = causal ? Math.min(i + 1, keyLen) : keyLen; seen < view; seen++) {
+      for (let d = 0; d < headDim; d++) {
+        const element = y[seen * headDim + d]!
+        keySum[d]! += element
+        keyNorms += element * element
+      }
+    }
+    let norm = 0
+    for (let d = 0; d < headDim; d++) {
+      const element = x[i * headDim + d]!
+      norm += element * element
+      total.inner += element * keySum[d]!
+    }
+    total.query += seen * norm
+    total.key += keyNorms
+    total.pairs += seen
+  }
+  const {query, key, inner, pairs} = total
+  return {query: query / pairs, key: key / pairs, inner: inner / pairs}
+}
+
+/**
+ * `H = ln Z - sum_j p_j (l_j - max)` with `Z = sum_j exp(l_j - max)`: no logarithm of a vanished
+ * weight.
+ */
+function entropies(head: CanonicalHead, causal: boolean, rows: readonly number[]): Float64Array {
+  const {x, y, keyLen, headDim} = head
+  const logits = new Float64Array(keyLen)
+  return Float64Array.from(rows, row => {
+    const view = keysInView(head, causal, row)
+    let max = -Infinity
+    for (let j = 0; j < view; j++) {
+      let logit = 0
+      for (let d = 0; d < headDim; d++) logit += x[row * headDim + d]! * y[j * headDim + d]!
+      logits[j] = logit
+      if (logit > max) max = logit
+    }
+    let sum = 0
+    let weighted = 0
+    for (let j = 0; j < view; j++) {
+      const weight = Math.exp(logits[j]! - max)
+      sum += weight
+      weighted += weight * (logits[j]! - max)
+    }
+    return Math.log(sum) - weighted / sum
+  })
+}
+
+/** How many keys a query sees: the first ones, aligned at the start when L differs from S. */
+function keysInView({keyLen}: CanonicalHead, causal: boolean, row: number): number {
+  return causal ? Math.min(row + 1, keyLen) : keyLen
+}
+
+/**
+ * About `wanted` of the positions 0..length-1, each in the middle of its equal part; all when
+ * wanted >= length.
+ */
+export function evenlySpaced(length: number, wanted: number): number[] {
+  const count = Math.min(length, Math.max(1, Math.floor(wanted)))
+  return Array.from({length: count}, (_, i) => Math.floor(((i + 0.5) * length) / count))
+}
+
+/** Field by field: every batch and head has equally many pairs and rows. */
+function meanRecord(records: readonly InputStatisticsRecord[]): InputStatisticsRecord {
+  const of = (field: keyof InputStatisticsRecord) => mean(records.map(record => record[field]))
+  return {
+    query_norm2: of('query_norm2'),
+    key_norm2: of('key_norm2'),
+    sum_norm2: of('sum_norm2'),
+    difference_norm2: of('difference_norm2'),
+    entropy_nats: of('entropy_nats'),
+    max_entropy_nats: of('max_entropy_nats'),
+  }
+}
+
+function mean(values: ArrayLike<number>): number {
+  let sum = 0
+  for (let i = 0; i < values.length; i++) sum += values[i]!
+  return sum / values.length
+}
+
+function checkOptions({scale, logitScale}: StatisticsOptions): void {
+  for (const [name, value] of Object.entries({scale, logitScale})) {
+    if (!(value > 0 && Number.isFinite(value))) {
+      throw expected(
+        'BAD_OPTION',
+        `input statistics, ${name}`,
+        'a positive number',
+        describe(value),
+      )
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import {describe, expect, test} from 'vitest'
+import {
+  type AttentionArray,
+  checkAttentionShapes,
+  firstRows,
+  toAttentionArray,
+} from '../../../src/inputs/attention-input.js'
+import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
+
+const counting = (shape: number[]): NdArray => ({
+  shape,
+  dtype: 'float32',
+  data: Float32Array.from({length: elementCount(shape)}, (_, i) => i),
+})
+
+const ofShape = (...shape: AttentionArray['shape']): AttentionArray => ({
+  shape,
+  data: new Float32Array(elementCount(shape)),
+})
+
+describe('toAttentionArray', () => {
+  test.each([
+    [
+      [5, 7],
+      [1, 1, 5, 7],
+    ],
+    [
+      [3, 5, 7],
+      [1, 3, 5, 7],
+    ],
+    [
+      [2, 3, 5, 7],
+      [2, 3, 5, 7],
+    ],
+  ])('brings %j to %j with the same elements', (shape, four) => {
+    const array = counting(shape)
+    const result = toAttentionArray(array, 'q')
+    expect(result.shape).toEqual(four)
+    expect(result.data).toBe(array.data)
+  })
+
+  test('converts other element types to float32', () => {
+    const data = new Float64Array([0.1, 2])
+    const result = toAttentionArray({shape: [1, 2], dtype: 'float64', data}, 'q')
+    expect([...result.data]).toEqual([Math.fround(0.1), 2])
+  })
+
+  test.each([[[7]], [[]], [[1, 2, 3, 5, 7]]])('refuses shape %j', shape => {
+    expect(() => toAttentionArray(counting(shape), 'f.npz[q]')).toThrow(
+      expect.objectContaining({
+        code: 'SHAPE_MISMATCH',
+        message: `f.npz[q]: expected axes [L, D], [H, L, D] or [B, H, L, D], got [${shape.join(', ')}]`,
+      }),
+    )
+  })
+
+  test('refuses an empty array', () => {
+    expect(() => toAttentionArray(counting([3, 0, 7]), 'q')).toThrow(
+      expect.objectContaining({
+        code: 'SHAPE_MISMATCH',
+        message: 'q: expected at least one element, got an empty [3, 0, 7]',
+      }),
+    )
+  })
+
+  test.each([NaN, Infinity, -Infinity])('names the first %d and counts all such elements', bad => {
+    const array = counting([3, 5, 7])
+    array.data[1 * 35 + 2 * 7 + 6] = bad
+    array.data[104] = NaN
+    expect(() => toAttentionArray(array, 'f.npz[k]')).toThrow(
+      expect.objectContaining({
+        code: 'NOT_FINITE',
+        message: `f.npz[k]: expected finite float32 numbers, got ${bad} at [1, 2, 6], 2 such of 105`,
+      }),
+    )
+  })
+
+  test('a float64 number beyond float32 is not finite either', () => {
+    const data = new Float64Array([1, 1e300])
+    expect(() => toAttentionArray({shape: [1, 2], dtype: 'float64', data}, 'q')).toThrow(
+      expect.objectContaining({code: 'NOT_FINITE'}),
+    )
+  })
+})
+
+describe('checkAttentionShapes', () => {
+  test('accepts cross attention with its own value dimension', () => {
+    const parts = {
+      query: ofShape(2, 3, 5, 7),
+      key: ofShape(2, 3, 11, 7),
+      value: ofShape(2, 3, 11, 13),
+    }
+    expect(() => checkAttentionShapes('f', parts)).not.toThrow()
+  })
+
+  type Shape = AttentionArray['shape']
+  test.each<[string, Shape, Shape, Shape]>([
+    ['query, key and value of one batch size', [2, 3, 5, 7], [1, 3, 5, 7], [2, 3, 5, 7]],
+    ['query, key and value of one batch size', [2, 3, 5, 7], [2, 3, 5, 7], [1, 3, 5, 7]],
+    ['query, key and value with equally many heads', [2, 3, 5, 7], [2, 5, 5, 7], [2, 3, 5, 7]],
+    ['query and key of the same head dimension', [2, 3, 5, 7], [2, 3, 5, 11], [2, 3, 5, 7]],
+    ['key and value of the same length', [2, 3, 5, 7], [2, 3, 11, 7], [2, 3, 13, 7]],
+  ])('asks for %s: %j %j %j', (what, q, k, v) => {
+    const parts = {query: ofShape(...q), key: ofShape(...k), value: ofShape(...v)}
+    const shown = `query [${q.join(', ')}], key [${k.join(', ')}], value [${v.join(', ')}]`
+    expect(() => checkAttentionShapes('f', parts)).toThrow(
+      expect.objectContaining({
+        code: 'SHAPE_MISMATCH',
+        message: `f: expected ${what}, got ${shown}`,
+        suggestions: [],
+      }),
+    )
+  })
+
+  test('recognises grouped-query attention', () => {
+    const parts = {
+      query: ofShape(1, 6, 5, 7),
+      key: ofShape(1, 2, 5, 7),
+      value: ofShape(1, 2, 5, 7),
+    }
+    expect(() => checkAttentionShapes('f', parts)).toThrow(
+      expect.objectContaining({
+        suggestions: ['for grouped-query attention, repeat keys and values once per query head'],
+      }),
+    )
+  })
+})
+
+describe('firstRows', () => {
+  test('keeps the first rows of every head', () => {
+    const array = toAttentionArray(counting([2, 3, 5, 7]), 'q')
+    const {shape, data} = firstRows(array, 2)
+    expect(shape).toEqual([2, 3, 2, 7])
+    for (let head = 0; head < 6; head++) {
+      for (let i = 0; i < 14; i++) expect(data[head * 14 + i]).toBe(head * 35 + i)
+    }
+  })
+
+  test('returns the array itself when nothing is cut', () => {
+    const array = ofShape(2, 3, 5, 7)
+    expect(firstRows(array, 5)).toBe(array)
+  })
+})
