@@ -1,0 +1,82 @@
+/**
+ * Statistics of a sample. All are `NaN` for an empty sample and for one that holds `NaN`: what could
+ * not be computed is never passed off as a number. Files hold `null` instead; see `summarise`.
+ */
+
+/**
+ * Arithmetic mean, with one correction pass so that a large common offset costs no digits.
+ *
+ * Infinite when a value is infinite (`NaN` when both signs occur).
+ */
+export function mean(values: ArrayLike<number>): number {
+  const length = values.length
+  let sum = 0
+  for (let i = 0; i < length; i++) sum += values[i]!
+  const first = sum / length
+  if (!Number.isFinite(first)) return first
+  let rest = 0
+  for (let i = 0; i < length; i++) rest += values[i]! - first
+  return first + rest / length
+}
+
+/**
+ * Unbiased sample variance: squared deviations over `n - 1`. `NaN` below two values.
+ *
+ * Two passes with the compensation term of Chan, Golub and LeVeque 1983 ("Algorithms for computing
+ * the sample variance", eq. 1.7), so that a large mean costs no digits.
+ */
+export function variance(values: ArrayLike<number>): number {
+  const length = values.length
+  if (length < 2) return Number.NaN
+  const center = mean(values)
+  let squares = 0
+  let deviations = 0
+  for (let i = 0; i < length; i++) {
+    const deviation = values[i]! - center
+    squares += deviation * deviation
+    deviations += deviation
+  }
+  return (squares - (deviations * deviations) / length) / (length - 1)
+}
+
+/** Middle value, or the mean of the two middle values. */
+export function median(values: ArrayLike<number>): number {
+  return quantile(values, 0.5)
+}
+
+/**
+ * Sample quantile, linear between order statistics: type 7 of Hyndman and Fan 1996, the default of
+ * R and NumPy.
+ *
+ * @param values - any order; not changed. Infinities sort to the ends
+ * @param p - from 0 (minimum) to 1 (maximum)
+ */
+export function quantile(values: ArrayLike<number>, p: number): number {
+  return quantileOfSorted(Float64Array.from(values).sort(), p)
+}
+
+/** {@link quantile} of values that are sorted already, ascending, `NaN` last. */
+export function quantileOfSorted(sorted: Float64Array, p: number): number {
+  const last = sorted.length - 1
+  if (last < 0 || Number.isNaN(sorted[last])) return Number.NaN
+  const position = p * last
+  const index = Math.floor(position)
+  const share = position - index
+  const low = sorted[index]!
+  const high = sorted[Math.min(index + 1, last)]!
+  // equal neighbours and exact positions need no arithmetic: 0 * Infinity would be NaN
+  if (share === 0 || low === high) return low
+  return (1 - share) * low + share * high
+}
+
+/**
+ * How many values lie more than 1.5 interquartile ranges outside the quartiles (Tukey's inner
+ * fences). They are counted, never removed.
+ */
+export function tukeyOutliers(values: ArrayLike<number>): number {
+  const sorted = Float64Array.from(values).sort()
+  const q1 = quantileOfSorted(sorted, 0.25)
+  const q3 = quantileOfSorted(sorted, 0.75)
+  const reach = 1.5 * (q3 - q1)
+  return sorted.filter(value => value < q1 - reach || value > q3 + reach).length
+}

@@ -1,0 +1,11 @@
+export {
+  type BootstrapOptions,
+  bootstrapInterval,
+  type Interval,
+  pairedRatioInterval,
+  type Statistic,
+} from './bootstrap.js'
+export {mean, median, quantile, quantileOfSorted, tukeyOutliers, variance} from './descriptive.js'
+export {logLogSlope, type PowerLaw, slopeInterval} from './fits.js'
+export {bonferroniZ, normalQuantile} from './normal.js'
+export {finiteOrNull, type SummariseOptions, summarise} from './summarise.js'
