@@ -1,0 +1,70 @@
+import {z} from 'zod'
+
+/** One column of a table of records. */
+export interface Column {
+  /** The path's parts joined by `_`. */
+  name: string
+  path: readonly string[]
+  /**
+   * What a value looks like in the table: a number, text or truth as it is; `list`: items joined by
+   * `;`; `pairs`: `name=value` joined by `;`.
+   */
+  kind: 'plain' | 'list' | 'pairs'
+}
+
+/** As much of a JSON Schema as zod makes of plain data. */
+interface Node {
+  properties?: Record<string, Node>
+  anyOf?: Node[]
+  oneOf?: Node[]
+  items?: Node
+  additionalProperties?: Node | boolean
+  type?: string
+}
+
+/**
+ * The leaves of a schema in the order of its definition, so that columns never depend on the data.
+ * Objects are flattened, alternatives of a union stand side by side, lists of objects are left out:
+ * they are tables of their own.
+ *
+ * @param omit - paths, joined by `.`, that are left out
+ */
+export function columnsOf(schema: z.ZodType, omit: readonly string[] = []): Column[] {
+  const columns = new Map<string, Column>()
+  for (const column of leavesOf(z.toJSONSchema(schema) as Node, [])) {
+    const omitted = omit.includes(column.path.join('.'))
+    if (!omitted && !columns.has(column.name)) columns.set(column.name, column)
+  }
+  return [...columns.values()]
+}
+
+function leavesOf(node: Node, path: readonly string[]): Column[] {
+  const alternatives = node.anyOf ?? node.oneOf
+  if (alternatives?.some(isNested)) return alternatives.flatMap(part => leavesOf(part, path))
+  if (node.properties) {
+    return Object.entries(node.properties).flatMap(([name, child]) =>
+      leavesOf(child, [...path, name]),
+    )
+  }
+  if (node.items && isNested(node.items)) return []
+  if (node.type === 'null' && path.length > 0) return []
+  const kind = node.items ? 'list' : node.additionalProperties ? 'pairs' : 'plain'
+  return [{name: path.join('_'), path, kind}]
+}
+
+/** Whether a node has columns below its own. */
+function isNested(node: Node): boolean {
+  return node.properties !== undefined || (node.anyOf ?? node.oneOf ?? []).some(isNested)
+}
+
+/** A value's text in its column; empty where there is none. */
+export function cellText({path, kind}: Column, record: unknown): string {
+  let value = record
+  for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name]
+  if (value === null || value === undefined) return ''
+  if (kind === 'list') return (value as unknown[]).join(';')
+  if (kind === 'plain') return String(value)
+  return Object.entries(value)
+    .map(([name, item]) => `${name}=${item}`)
+    .join(';')
+}

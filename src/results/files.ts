@@ -1,0 +1,83 @@
+import {open, rename, rm} from 'node:fs/promises'
+import {dirname} from 'node:path'
+import {describe, expected, messageOf, RfaError} from '../errors.js'
+
+/** Remedies by what the system said. */
+const REMEDIES: Record<string, string> = {
+  EACCES: 'choose another folder, or change the permissions of this one',
+  EPERM: 'choose another folder, or change the permissions of this one',
+  EROFS: 'choose a folder on a file system that can be written',
+  ENOSPC: 'free some space, or choose a folder on another disk',
+  EDQUOT: 'free some of your quota, or choose a folder on another disk',
+  ENOTDIR: 'a file stands where a folder is needed: choose another folder',
+  EEXIST: 'a file stands where a folder is needed: choose another folder',
+}
+
+/**
+ * Error of a path that cannot be written.
+ *
+ * @param path - what was to be written
+ * @param cause - what the system said
+ */
+export function notWritable(path: string, cause: unknown): RfaError {
+  const remedy = REMEDIES[errorCode(cause) ?? '']
+  return new RfaError(
+    'NOT_WRITABLE',
+    `${path}: expected a place to write results, got ${messageOf(cause)}`,
+    {cause, suggestions: remedy ? [remedy] : []},
+  )
+}
+
+/** Error of a file that is there but cannot be read. */
+export function unreadable(path: string, cause: unknown): RfaError {
+  return expected('BAD_FILE', path, 'a file that can be read', messageOf(cause))
+}
+
+/** Code of a system error, e.g. `ENOENT`. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
+
+/**
+ * Writes a whole file so that a reader sees either the old or the new text, even after a power cut:
+ * a temporary file beside it, flushed, takes its name.
+ *
+ * @throws {NOT_WRITABLE} when the file cannot be written; the old one is then still there
+ */
+export async function writeAtomic(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`
+  try {
+    await writeFlushed(temporary, text)
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, {force: true}).catch(() => {})
+    throw notWritable(path, error)
+  }
+  await flushFolder(dirname(path))
+}
+
+/** Parses the JSON of a file. @throws {BAD_FILE} naming the file and the fault */
+export function parseJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw expected('BAD_FILE', path, 'JSON', `${describe(text.slice(0, 40))} (${messageOf(error)})`)
+  }
+}
+
+async function writeFlushed(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w')
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Makes a rename durable; folders cannot be opened on every system, and then nothing is lost but time. */
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r').catch(() => undefined)
+  await folder?.sync().catch(() => {})
+  await folder?.close()
+}

@@ -1,0 +1,187 @@
+import {type FileHandle, open} from 'node:fs/promises'
+import {join} from 'node:path'
+import {describe, expected, type RfaError} from '../errors.js'
+import {errorCode, notWritable, unreadable} from './files.js'
+import {type Lock, takeLock} from './lock.js'
+import {parseRecord} from './parse-record.js'
+import type {AnyRecord} from './schemas/index.js'
+
+/** The journal's file name inside a run directory. */
+export const JOURNAL_FILE = 'records.jsonl'
+/** The lock's file name beside it. */
+export const LOCK_FILE = 'records.lock'
+
+const NEWLINE = 0x0a
+
+/**
+ * The append-only list of finished cells: one record per line, flushed to the disk one by one, so that
+ * a crash, a kill or a power cut costs at most the line being written.
+ */
+export interface Journal {
+  /** The records that stood in the file when it was opened, oldest first. */
+  readonly records: readonly AnyRecord[]
+  /**
+   * Adds a record; when the promise is kept the record is on the disk. Calls may overlap.
+   *
+   * @throws {NOT_WRITABLE} when the disk is full or gone; the file then still ends with a whole line
+   */
+  append(record: AnyRecord): Promise<void>
+  /** Waits for records on their way and lets other processes write. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the journal of a directory for writing, and makes it if there is none. A torn last line, left
+ * by a process that was killed while writing, is cut off.
+ *
+ * @param held - the directory's lock, if the caller has it already; closing the journal releases it
+ * @throws {NOT_WRITABLE} when another process writes into the directory, or it cannot be written
+ * @throws {BAD_FILE} for a line before the last that is not a record
+ * @throws {UNKNOWN_SCHEMA} for records of another version
+ */
+export async function openJournal(directory: string, held?: Lock): Promise<Journal> {
+  const lock = held ?? (await lockDirectory(directory))
+  try {
+    return await openLocked(join(directory, JOURNAL_FILE), lock)
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/** Keeps other processes from writing into a run directory. @throws {NOT_WRITABLE} when one does */
+export function lockDirectory(directory: string): Promise<Lock> {
+  return takeLock(join(directory, LOCK_FILE))
+}
+
+/**
+ * Reads the journal of a directory without touching it; a torn last line is left out. Several records
+ * of one cell (a failed one that was run again) are all returned, oldest first; see {@link newest}.
+ *
+ * @returns no records when there is no journal yet
+ * @throws {BAD_FILE} for a line before the last that is not a record
+ * @throws {UNKNOWN_SCHEMA} for records of another version
+ */
+export async function readRecords(directory: string): Promise<AnyRecord[]> {
+  const path = join(directory, JOURNAL_FILE)
+  const file = await open(path, 'r').catch(error => {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw unreadable(path, error)
+  })
+  if (!file) return []
+  try {
+    return (await readLines(path, file)).records
+  } finally {
+    await file.close()
+  }
+}
+
+/** The newest record of each key, in the order in which the keys first appeared. */
+export function newest(records: readonly AnyRecord[]): AnyRecord[] {
+  return [...new Map(records.map(record => [record.key, record])).values()]
+}
+
+/** An open journal file and the length of its whole lines. */
+interface JournalFile {
+  path: string
+  file: FileHandle
+  size: number
+}
+
+async function openLocked(path: string, lock: Lock): Promise<Journal> {
+  const file = await open(path, 'a+').catch(error => {
+    throw notWritable(path, error)
+  })
+  try {
+    const {records, intactBytes, torn} = await readLines(path, file)
+    if (torn) await file.truncate(intactBytes)
+    return journalOf({path, file, size: intactBytes}, records, lock)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+function journalOf(target: JournalFile, records: readonly AnyRecord[], lock: Lock): Journal {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    records,
+    append(record) {
+      const written = last.then(() => appendLine(target, `${JSON.stringify(record)}\n`))
+      last = written.catch(() => {}) // the caller of append gets the error
+      return written
+    },
+    async close() {
+      await last
+      await target.file.close()
+      await lock.release()
+    },
+  }
+}
+
+/** One write, one flush; what a full disk took of the line is cut off again. */
+async function appendLine(target: JournalFile, line: string): Promise<void> {
+  const bytes = Buffer.from(line)
+  try {
+    const {bytesWritten} = await target.file.write(bytes)
+    if (bytesWritten < bytes.length) throw new Error('no space left for the whole record')
+    await target.file.datasync()
+    target.size += bytes.length
+  } catch (error) {
+    await target.file.truncate(target.size).catch(() => {})
+    throw notWritable(target.path, error)
+  }
+}
+
+/** All records, how many bytes of the file are whole lines, and whether a torn one follows them. */
+async function readLines(path: string, file: FileHandle) {
+  const bytes = await readAll(path, file)
+  const records: AnyRecord[] = []
+  let start = 0
+  for (let line = 1; start < bytes.length; line++) {
+    const end = bytes.indexOf(NEWLINE, start)
+    if (end < 0) break
+    const value = parseLine(bytes.toString('utf8', start, end))
+    if (value === undefined) {
+      if (end === bytes.length - 1) break
+      throw corruptLine(`${path}:${line}`, bytes.toString('utf8', start, end))
+    }
+    records.push(parseRecord(value, `${path}:${line}`))
+    start = end + 1
+  }
+  return {records, intactBytes: start, torn: start < bytes.length}
+}
+
+/** As many bytes as the file says it has; devices and pipes have none. */
+async function readAll(path: string, file: FileHandle): Promise<Buffer> {
+  const {size} = await file.stat()
+  const bytes = Buffer.alloc(size)
+  let filled = 0
+  while (filled < size) {
+    const {bytesRead} = await file.read(bytes, filled, size - filled, filled).catch(error => {
+      throw unreadable(path, error)
+    })
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return bytes.subarray(0, filled)
+}
+
+function parseLine(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function corruptLine(where: string, text: string): RfaError {
+  const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text
+  return expected(
+    'BAD_FILE',
+    where,
+    'a record as JSON on one line',
+    describe(shown),
+    'restore the file from a copy, or remove this line: its cell then runs again',
+  )
+}

@@ -1,0 +1,64 @@
+import {execFile} from 'node:child_process'
+import {readFileSync, realpathSync} from 'node:fs'
+import {createRequire} from 'node:module'
+import {arch, availableParallelism, cpus, platform, totalmem} from 'node:os'
+import {promisify} from 'node:util'
+import {packageRoot, packageVersion} from './package.js'
+import type {Machine} from './schemas/manifest.js'
+
+/** A hanging git (network file system, broken hook) must not keep a run from starting, in ms. */
+const GIT_PATIENCE_MS = 5000
+
+/** Where this process runs: what a reader needs to judge its numbers. Never throws. */
+export async function machineFacts(): Promise<Machine> {
+  const processors = cpus() // empty where /proc is not mounted
+  return {
+    cpu: processors[0]?.model.trim() || 'unknown',
+    logical_cores: processors.length || availableParallelism(),
+    available_parallelism: availableParallelism(),
+    memory_bytes: totalmem(),
+    platform: platform(),
+    arch: arch(),
+    node: process.versions.node,
+    rfa: packageVersion(),
+    tfjs: versionOf('@tensorflow/tfjs-core'),
+    commit: await commitOf(packageRoot()),
+  }
+}
+
+/**
+ * Short commit hash of the checkout whose top folder is given, `+` appended when its tree has changes
+ * or files that git neither tracks nor ignores.
+ *
+ * @returns `null` for a folder that is no checkout of its own (an installed package inside another
+ *   project's repository), without git, or before the first commit
+ */
+export async function commitOf(folder: string): Promise<string | null> {
+  try {
+    const top = await git(folder, 'rev-parse', '--show-toplevel')
+    if (realpathSync(top) !== realpathSync(folder)) return null
+    const hash = await git(folder, 'rev-parse', '--short', 'HEAD')
+    const changes = await git(folder, 'status', '--porcelain')
+    return changes === '' ? hash : `${hash}+`
+  } catch {
+    return null
+  }
+}
+
+async function git(cwd: string, ...args: string[]): Promise<string> {
+  // a git hook sets GIT_DIR, which would name the repository that the hook runs for
+  const {GIT_DIR: _dir, GIT_WORK_TREE: _tree, GIT_INDEX_FILE: _index, ...env} = process.env
+  const options = {cwd, env, timeout: GIT_PATIENCE_MS}
+  const {stdout} = await promisify(execFile)('git', args, options)
+  return stdout.trim()
+}
+
+/** Version of an installed package, `unknown` when it cannot be found. */
+function versionOf(name: string): string {
+  try {
+    const path = createRequire(import.meta.url).resolve(`${name}/package.json`)
+    return String(JSON.parse(readFileSync(path, 'utf8')).version)
+  } catch {
+    return 'unknown'
+  }
+}

@@ -1,0 +1,78 @@
+import {z} from 'zod'
+import {describe, expected, type RfaError} from '../errors.js'
+import {
+  type AnyRecord,
+  BENCH_SCHEMA,
+  benchRecord,
+  ERROR_SWEEP_SCHEMA,
+  errorSweepRecord,
+  VARIANCE_SCHEMA,
+  varianceRecord,
+} from './schemas/index.js'
+
+/** The record schemas that this version reads and writes, by the name that records carry. */
+export const RECORD_SCHEMAS = {
+  [ERROR_SWEEP_SCHEMA]: errorSweepRecord,
+  [BENCH_SCHEMA]: benchRecord,
+  [VARIANCE_SCHEMA]: varianceRecord,
+} as const
+
+/** A record schema's name, e.g. `rfa.bench/1`. */
+export type RecordSchemaName = keyof typeof RECORD_SCHEMAS
+
+/**
+ * Checks that a value is a record.
+ *
+ * @param value - parsed JSON
+ * @param where - file and line, for the sentence of an error
+ * @throws {UNKNOWN_SCHEMA} when its `schema` is missing or none that this version reads
+ * @throws {BAD_FILE} when it does not fit its schema, saying where
+ */
+export function parseRecord(value: unknown, where: string): AnyRecord {
+  const name = schemaOf(value)
+  if (!isRecordSchema(name)) throw unknownSchema(where, name, Object.keys(RECORD_SCHEMAS))
+  const schema = RECORD_SCHEMAS[name] as z.ZodType<AnyRecord>
+  return parseWith(schema, value, where, `a record of ${name}`)
+}
+
+/**
+ * Checks that a value fits a schema.
+ *
+ * @param where - file, and line if any
+ * @param what - what it should be, as a noun phrase
+ * @throws {BAD_FILE} naming every place that does not fit
+ */
+export function parseWith<T>(schema: z.ZodType<T>, value: unknown, where: string, what: string): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw expected('BAD_FILE', where, what, faultsOf(parsed.error))
+}
+
+/** Error for data written in a format that this version does not know. */
+export function unknownSchema(where: string, name: unknown, known: readonly string[]): RfaError {
+  const family = typeof name === 'string' ? name.split('/')[0] : undefined
+  const newer = known.some(schema => schema.split('/')[0] === family)
+  return expected(
+    'UNKNOWN_SCHEMA',
+    where,
+    `schema ${known.join(' or ')}`,
+    name === undefined ? 'none' : describe(name),
+    newer ? 'it was written by another version of rfa: use that one' : 'it is not a file of rfa',
+  )
+}
+
+/** The `schema` of parsed JSON, if it is an object that has one. */
+export function schemaOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'schema' in value ? value.schema : undefined
+}
+
+/** The faults of a value on one line, e.g. `result.median_ns: Invalid input: expected number, received null`. */
+function faultsOf(error: z.ZodError): string {
+  return error.issues
+    .map(({path, message}) => (path.length > 0 ? `${z.core.toDotPath(path)}: ${message}` : message))
+    .join('; ')
+}
+
+function isRecordSchema(name: unknown): name is RecordSchemaName {
+  return typeof name === 'string' && Object.hasOwn(RECORD_SCHEMAS, name)
+}

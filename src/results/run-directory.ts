@@ -1,0 +1,183 @@
+import {mkdir, readdir, readFile, stat} from 'node:fs/promises'
+import {join} from 'node:path'
+import {expected} from '../errors.js'
+import {errorCode, notWritable, parseJson, unreadable, writeAtomic} from './files.js'
+import {
+  JOURNAL_FILE,
+  type Journal,
+  LOCK_FILE,
+  lockDirectory,
+  newest,
+  openJournal,
+  readRecords,
+} from './journal.js'
+import {machineFacts} from './machine.js'
+import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
+import {firstDifference} from './plan-difference.js'
+import type {AnyRecord} from './schemas/index.js'
+import {type AnyPlan, MANIFEST_SCHEMA, type RunManifest, runManifest} from './schemas/manifest.js'
+
+/** The manifest's file name inside a run directory. */
+export const MANIFEST_FILE = 'manifest.json'
+
+/** What a run directory is made for. */
+export interface RunRequest {
+  directory: string
+  plan: AnyPlan
+  /** The command as typed, for the manifest. */
+  command: string
+  /** Go on with the run that is there; a directory without one starts a new run. */
+  resume: boolean
+}
+
+/** A run directory open for writing: close the journal when done. */
+export interface OpenRun {
+  manifest: RunManifest
+  journal: Journal
+}
+
+/** A run directory as reports read it. */
+export interface SavedRun {
+  manifest: RunManifest
+  /** The newest record of each cell, in the order in which cells first ended. */
+  records: AnyRecord[]
+}
+
+/**
+ * Makes a run directory, or opens the one there to go on with it. All that can be refused is refused
+ * before anything is written or computed.
+ *
+ * @throws {WOULD_OVERWRITE} when the directory holds something; nothing in it is touched
+ * @throws {PLAN_MISMATCH} when the run there was started with another plan, by another version of
+ *   rfa or, for times to be compared, on another processor
+ * @throws {NOT_WRITABLE} when the directory cannot be made or written, or another rfa writes into it
+ * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when the run there cannot be read
+ */
+export async function createRun(request: RunRequest): Promise<OpenRun> {
+  const {directory, plan, command} = request
+  await examine(request)
+  await mkdir(directory, {recursive: true}).catch(error => {
+    throw notWritable(directory, error)
+  })
+  const lock = await lockDirectory(directory)
+  try {
+    // once more: another process may have come first
+    const saved = await examine(request)
+    const manifest = saved ?? (await newManifest(plan, command))
+    if (saved) await requireSameOrigin(directory, saved)
+    else await writeAtomic(join(directory, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
+    return {manifest, journal: await openJournal(directory, lock)}
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/**
+ * Reads a run directory, finished or not; nothing in it is touched.
+ *
+ * @throws {FILE_MISSING} when there is no such directory, or it holds no run
+ * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when it cannot be read
+ */
+export async function openRun(directory: string): Promise<SavedRun> {
+  const manifest = await readManifest(directory)
+  if (!manifest) {
+    const there = await stat(directory).catch(() => undefined)
+    const got = there?.isDirectory() ? `one without ${MANIFEST_FILE}` : there ? 'a file' : 'nothing'
+    const remedy = `name a folder that rfa has written, with ${MANIFEST_FILE} and ${JOURNAL_FILE}`
+    throw expected('FILE_MISSING', directory, 'the directory of a run', got, remedy)
+  }
+  return {manifest, records: newest(await readRecords(directory))}
+}
+
+/**
+ * Where a run goes when nothing else is said: `results/<experiment>-YYYYMMDD-HHMMSS`.
+ *
+ * @param date - shown in local time
+ */
+export function defaultRunDirectory(experiment: string, date: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const day = `${date.getFullYear()}${two(date.getMonth() + 1)}${two(date.getDate())}`
+  const time = `${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`
+  return join('results', `${experiment}-${day}-${time}`)
+}
+
+/** A manifest of a run that begins now, on this machine. */
+export async function newManifest(plan: AnyPlan, command: string): Promise<RunManifest> {
+  return {
+    schema: MANIFEST_SCHEMA,
+    created_at: new Date().toISOString(),
+    command,
+    plan,
+    machine: await machineFacts(),
+  }
+}
+
+/** The manifest of the run to go on with, `undefined` where a new run may start; refuses the rest. */
+async function examine({directory, plan, resume}: RunRequest): Promise<RunManifest | undefined> {
+  const entries = await entriesOf(directory)
+  const manifest = entries.includes(MANIFEST_FILE) ? await readManifest(directory) : undefined
+  if (manifest && resume) {
+    requireSamePlan(directory, manifest.plan, plan)
+    return manifest
+  }
+  if (entries.length === 0) return undefined
+  throw expected(
+    'WOULD_OVERWRITE',
+    directory,
+    resume ? 'the directory of a run, or an empty one' : 'a new or empty directory',
+    manifest ? 'one that holds a run' : `one that holds other files (${entries[0]})`,
+    ...(manifest ? ['add --resume to go on with that run'] : []),
+    'choose another --output',
+  )
+}
+
+/** What a directory holds beside what a process killed at its very start leaves behind. */
+async function entriesOf(directory: string): Promise<string[]> {
+  try {
+    const names = await readdir(directory)
+    return names.filter(name => name !== LOCK_FILE && !name.endsWith('.tmp')).sort()
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []
+    throw notWritable(directory, error)
+  }
+}
+
+async function readManifest(directory: string): Promise<RunManifest | undefined> {
+  const path = join(directory, MANIFEST_FILE)
+  const text = await readFile(path, 'utf8').catch(error => {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined
+    throw unreadable(path, error)
+  })
+  if (text === undefined) return undefined
+  const value = parseJson(path, text)
+  const schema = schemaOf(value)
+  if (schema !== MANIFEST_SCHEMA) throw unknownSchema(path, schema, [MANIFEST_SCHEMA])
+  return parseWith(runManifest, value, path, 'the manifest of a run')
+}
+
+function requireSamePlan(directory: string, saved: AnyPlan, asked: AnyPlan): void {
+  const difference = firstDifference(saved, asked)
+  if (difference)
+    throw mismatch(directory, 'plan', difference.path, difference.left, difference.right)
+}
+
+/** One manifest speaks for all records of a run, so all must come from the code and, for times, the processor it names. */
+async function requireSameOrigin(directory: string, {machine, plan}: RunManifest): Promise<void> {
+  const here = await machineFacts()
+  const fields = plan.experiment === 'bench' ? (['rfa', 'cpu'] as const) : (['rfa'] as const)
+  for (const field of fields) {
+    if (machine[field] === here[field]) continue
+    throw mismatch(directory, 'machine', field, machine[field], here[field])
+  }
+}
+
+function mismatch(directory: string, what: string, field: string, saved: string, asked: string) {
+  return expected(
+    'PLAN_MISMATCH',
+    directory,
+    `the ${what} that this run was started with, ${field} ${saved}`,
+    `${field} ${asked}`,
+    'choose another --output to start a new run',
+  )
+}

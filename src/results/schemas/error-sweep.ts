@@ -1,0 +1,121 @@
+import {z} from 'zod'
+import {inputSpec, methodSpec, nullableNumber, operationForms, recordSchema} from './common.js'
+
+export const ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/1'
+
+/** Everything that determines an error sweep. */
+export const errorSweepPlan = z.object({
+  experiment: z.literal('error-sweep'),
+  input: inputSpec,
+  methods: z.array(methodSpec).min(1),
+  projections: z.array(z.string()).min(1),
+  num_features: z.array(z.number().int().positive()).min(1),
+  /** Query lengths; `null`: the length of the file. */
+  seq_lens: z.array(z.number().int().positive()).min(1).nullable(),
+  /** Factors on queries and keys. */
+  scales: z.array(z.number().positive()).min(1),
+  /** `raw`: softmax of the given q and k; `matched`: what the estimator converges to, where that differs. */
+  targets: z.array(z.enum(['raw', 'matched'])).min(1),
+  replicates: z.number().int().positive(),
+  causal: z.boolean(),
+  /** Row metrics (KL divergence, total variation) need the implied L x S matrix. */
+  row_metrics: z.boolean(),
+  seed: z.number().int().nonnegative(),
+  backend: z.string(),
+})
+export type ErrorSweepPlan = z.infer<typeof errorSweepPlan>
+
+/** One grid point; all its replicates. */
+export const errorSweepCell = z.object({
+  ...methodSpec.shape,
+  input: inputSpec,
+  /** `null` for methods without random vectors. */
+  projection: z.string().nullable(),
+  num_features: z.number().int().nullable(),
+  seq_len: z.number().int().positive().nullable(),
+  scale: z.number(),
+  target: z.enum(['raw', 'matched']),
+  replicates: z.number().int().positive(),
+  causal: z.boolean(),
+  row_metrics: z.boolean(),
+  seed: z.number().int().nonnegative(),
+  backend: z.string(),
+})
+export type ErrorSweepCell = z.infer<typeof errorSweepCell>
+
+/** A metric over replicates: mean and median, and a 95 % percentile-bootstrap interval of the median. */
+export const metricSummary = z.object({
+  mean: nullableNumber,
+  median: nullableNumber,
+  low: nullableNumber,
+  high: nullableNumber,
+})
+export type MetricSummary = z.infer<typeof metricSummary>
+
+/** Norms, entropy and the error predictor of one head (or averaged over heads). */
+export const inputStatistics = z.object({
+  /** E|x|^2, E|y|^2, E|x+y|^2, E|x-y|^2 of canonical queries and keys, over all pairs in view. */
+  query_norm2: z.number(),
+  key_norm2: z.number(),
+  sum_norm2: z.number(),
+  difference_norm2: z.number(),
+  /** Mean entropy of the exact attention rows and its maximum ln(keys in view), in nats. */
+  entropy_nats: z.number(),
+  max_entropy_nats: z.number(),
+})
+export type InputStatisticsRecord = z.infer<typeof inputStatistics>
+
+export const errorSweepResult = z.object({
+  batch: z.number().int(),
+  heads: z.number().int(),
+  query_len: z.number().int(),
+  key_len: z.number().int(),
+  head_dim: z.number().int(),
+  value_dim: z.number().int(),
+  feature_dim: z.number().int(),
+  backend: z.string(),
+  operations: operationForms,
+  /** What the estimate is compared with, and how that was computed. */
+  target_label: z.string(),
+  truth: z.enum(['float64', 'float32-tiled']),
+  mse: metricSummary,
+  rel_l2: metricSummary,
+  rel_l1: metricSummary,
+  max_abs: metricSummary,
+  cosine: metricSummary,
+  /** Mean over rows of |sum of weights - 1|. */
+  row_sum_deviation: metricSummary,
+  negative_denominators_pct: metricSummary,
+  guarded_pct: metricSummary,
+  not_finite_pct: metricSummary,
+  row_kl_nats: metricSummary.nullable(),
+  row_total_variation: metricSummary.nullable(),
+  /** Share of rows whose KL divergence is infinite (an estimated weight <= 0 where the exact one is not). */
+  row_kl_infinite_pct: nullableNumber,
+  /** Split of the mean squared error over replicates; `null` with one replicate. */
+  bias_squared: nullableNumber,
+  variance: nullableNumber,
+  /** The yardstick: MSE of output = mean of V over the keys in view, against the same target. */
+  mean_value_mse: z.number(),
+  /** Median MSE over the yardstick's: above 1 means worse than averaging V. */
+  mse_over_mean_value: nullableNumber,
+  /** Predicted relative variance of a kernel entry at the mean squared norms; `null` without theory. */
+  predicted_relative_variance: nullableNumber,
+  /** Smallest M for which that prediction falls to 1. */
+  needed_num_features: nullableNumber,
+  statistics: inputStatistics,
+  per_head: z.array(
+    z.object({
+      head: z.number().int(),
+      rel_l2: nullableNumber,
+      mse: nullableNumber,
+      mse_over_mean_value: nullableNumber,
+      needed_num_features: nullableNumber,
+      statistics: inputStatistics,
+    }),
+  ),
+})
+export type ErrorSweepResult = z.infer<typeof errorSweepResult>
+
+export const errorSweepRecord = recordSchema(ERROR_SWEEP_SCHEMA, errorSweepCell, errorSweepResult)
+export type ErrorSweepRecord = z.infer<typeof errorSweepRecord>

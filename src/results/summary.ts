@@ -1,0 +1,56 @@
+import {join} from 'node:path'
+import {z} from 'zod'
+import {writeAtomic} from './files.js'
+import {planHash} from './keys.js'
+import type {AnyRecord} from './schemas/index.js'
+import type {AnyPlan} from './schemas/manifest.js'
+
+export const SUMMARY_SCHEMA = 'rfa.summary/1'
+/** The summary's file name inside a run directory. */
+export const SUMMARY_FILE = 'summary.json'
+
+/** How the cells of a run ended. */
+export const runCounts = z.object({
+  total: z.number().int().nonnegative(),
+  completed: z.number().int().nonnegative(),
+  skipped: z.number().int().nonnegative(),
+  failed: z.number().int().nonnegative(),
+})
+export type RunCounts = z.infer<typeof runCounts>
+
+/** `summary.json` of a run: written when every cell of the plan has a record. */
+export const runSummary = z.object({
+  schema: z.literal(SUMMARY_SCHEMA),
+  experiment: z.string(),
+  /** SHA-256 of the plan as canonical JSON. */
+  plan_hash: z.string(),
+  counts: runCounts,
+})
+export type RunSummary = z.infer<typeof runSummary>
+
+/** Counts records by how their cells ended. */
+export function countRecords(records: readonly AnyRecord[]): RunCounts {
+  const counts = {total: records.length, completed: 0, skipped: 0, failed: 0}
+  for (const {status} of records) counts[status]++
+  return counts
+}
+
+/**
+ * Writes `summary.json`.
+ *
+ * @param records - one per cell of the plan
+ * @throws {NOT_WRITABLE} when the file cannot be written
+ */
+export async function writeSummary(
+  directory: string,
+  plan: AnyPlan,
+  records: readonly AnyRecord[],
+): Promise<void> {
+  const summary: RunSummary = {
+    schema: SUMMARY_SCHEMA,
+    experiment: plan.experiment,
+    plan_hash: planHash(plan),
+    counts: countRecords(records),
+  }
+  await writeAtomic(join(directory, SUMMARY_FILE), `${JSON.stringify(summary, null, 2)}\n`)
+}

@@ -1,0 +1,144 @@
+import {mkdir, readdir, readFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {parse} from 'csv-parse/sync'
+import {describe, expect, it} from 'vitest'
+import {toCsv, toPerHeadCsv, writeCsv} from '../../../src/results/csv.js'
+import {newFolder} from './support/folder.js'
+import {benchRecord, errorSweepRecord, failed, skipped, varianceRecord} from './support/records.js'
+
+const rowsOf = (text: string): Record<string, string>[] => parse(text, {columns: true})
+const headerOf = (text: string) => text.split('\n')[0]!.split(',')
+
+describe('toCsv', () => {
+  it('flattens a completed cell, nested names joined by underscores', () => {
+    const [row] = rowsOf(toCsv([errorSweepRecord]))
+    expect(row).toMatchObject({
+      schema: 'rfa.error-sweep/1',
+      key: errorSweepRecord.key,
+      status: 'completed',
+      method: 'favor-pos',
+      options: 'tau=0.5',
+      input_kind: 'file',
+      input_paths: 'a, "b".npy;k.npy;v.npy',
+      input_names_query: 'q',
+      projection: 'orth',
+      scale: '0.5',
+      causal: 'false',
+      mse_mean: '10',
+      mse_median: '11',
+      mse_low: '12',
+      mse_high: '13',
+      statistics_sum_norm2: '2.75',
+    })
+  })
+
+  it('writes null as an empty field, also for all parts of an object that is null', () => {
+    const [row] = rowsOf(toCsv([errorSweepRecord]))
+    expect(row).toMatchObject({seq_len: '', row_kl_nats_mean: '', row_kl_nats_high: ''})
+    expect(row).toMatchObject({row_total_variation_mean: '100', row_kl_infinite_pct: ''})
+  })
+
+  it('tells what was asked for from what was used', () => {
+    expect(rowsOf(toCsv([benchRecord]))[0]).toMatchObject({
+      requested_backend: 'auto',
+      backend: 'wasm',
+      requested_threads: '',
+      threads: '2',
+    })
+  })
+
+  it('leaves lists of measurements out and writes maps as pairs', () => {
+    const text = toCsv([benchRecord])
+    expect(headerOf(text)).not.toContain('samples_ns')
+    expect(headerOf(toCsv([errorSweepRecord])).join()).not.toContain('per_head')
+    expect(rowsOf(text)[0]!.operations).toBe('softmaxAttention=fused;linearAttention=composite')
+  })
+
+  it('keeps every digit of a number', () => {
+    const value = 0.1 + 0.2
+    const record = varianceRecord()
+    if (record.status === 'completed') record.result.expectation = value
+    expect(Number(rowsOf(toCsv([record]))[0]!.expectation)).toBe(value)
+  })
+
+  it('has one row per projection for a variance cell', () => {
+    const rows = rowsOf(toCsv([varianceRecord(), skipped(varianceRecord({seed: 4}))]))
+    expect(rows.map(row => [row.status, row.projection, row.relative_mse, row.ratio_low])).toEqual([
+      ['completed', 'iid', '4', ''],
+      ['completed', 'orth', '5', '0.5'],
+      ['skipped', '', '', ''],
+    ])
+    expect(rows[0]).toMatchObject({projections: 'iid;orth', norm: '1', expectation: '1.625'})
+  })
+
+  it('has the same columns whatever happened to the cells', () => {
+    for (const record of [benchRecord, errorSweepRecord, varianceRecord()]) {
+      const header = headerOf(toCsv([record]))
+      expect(new Set(header).size).toBe(header.length)
+      expect(header.slice(0, 3)).toEqual(['schema', 'key', 'status'])
+      expect(header.slice(-3)).toEqual(['reason', 'error_code', 'error_message'])
+      expect(headerOf(toCsv([failed(record)]))).toEqual(header)
+      expect(headerOf(toCsv([skipped(record)]))).toEqual(header)
+    }
+  })
+
+  it('says why a cell was skipped or failed, quotes and line breaks included', () => {
+    expect(rowsOf(toCsv([skipped(benchRecord)]))[0]!.reason).toBe('supports no mask')
+    expect(rowsOf(toCsv([failed(benchRecord)]))[0]).toMatchObject({
+      error_code: 'CELL_CRASHED',
+      error_message: 'expected an answer, got "none",\nbut a newline',
+      median_ns: '',
+    })
+  })
+
+  it('is empty for no records', () => {
+    expect(toCsv([])).toBe('')
+  })
+
+  it('refuses records of several experiments', () => {
+    expect(() => toCsv([benchRecord, varianceRecord()])).toThrow(
+      'CSV: expected records of one experiment, got rfa.bench/1 and rfa.variance/1',
+    )
+  })
+})
+
+describe('toPerHeadCsv', () => {
+  it('has one row per completed cell and head', () => {
+    const text = toPerHeadCsv([errorSweepRecord, failed(errorSweepRecord)])!
+    const rows = rowsOf(text)
+    expect(rows.map(row => [row.head, row.rel_l2, row.mse])).toEqual([
+      ['0', '0.5', ''],
+      ['1', '1.5', ''],
+    ])
+    expect(rows[0]).toMatchObject({
+      key: errorSweepRecord.key,
+      method: 'favor-pos',
+      statistics_query_norm2: '1.25',
+    })
+  })
+
+  it('does not exist for experiments that do not look at heads', () => {
+    expect(toPerHeadCsv([benchRecord])).toBeUndefined()
+  })
+})
+
+describe('writeCsv', () => {
+  it('writes the heads of an error sweep into a file beside', async () => {
+    const folder = await newFolder()
+    await writeCsv(join(folder, 'records.csv'), [errorSweepRecord])
+    expect((await readdir(folder)).sort()).toEqual(['records.csv', 'records_per_head.csv'])
+    expect(await readFile(join(folder, 'records.csv'), 'utf8')).toBe(toCsv([errorSweepRecord]))
+  })
+
+  it('writes one file for the others', async () => {
+    const folder = await newFolder()
+    await writeCsv(join(folder, 'records.csv'), [benchRecord])
+    expect(await readdir(folder)).toEqual(['records.csv'])
+  })
+
+  it('says so when it cannot write', async () => {
+    const path = join(await newFolder(), 'records.csv')
+    await mkdir(join(path, 'x'), {recursive: true})
+    await expect(writeCsv(path, [benchRecord])).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+  })
+})

@@ -1,0 +1,186 @@
+import {existsSync} from 'node:fs'
+import {appendFile, mkdir, readFile, symlink, truncate, writeFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {describe, expect, it} from 'vitest'
+import {newest, openJournal, readRecords} from '../../../src/results/journal.js'
+import {newFolder} from './support/folder.js'
+import {benchRecord, errorSweepRecord, failed, skipped, varianceRecord} from './support/records.js'
+
+const fileOf = (folder: string) => join(folder, 'records.jsonl')
+const linesOf = async (folder: string) => (await readFile(fileOf(folder), 'utf8')).split('\n')
+
+/** A folder whose journal holds the given records. */
+async function folderWith(...records: Parameters<typeof newest>[0][]) {
+  const folder = await newFolder()
+  const journal = await openJournal(folder)
+  for (const record of records.flat()) await journal.append(record)
+  await journal.close()
+  return folder
+}
+
+const all = [
+  errorSweepRecord,
+  benchRecord,
+  varianceRecord(),
+  failed(benchRecord),
+  skipped(varianceRecord()),
+]
+
+describe('openJournal', () => {
+  it('gives back every kind of record as it was appended', async () => {
+    const folder = await folderWith(all)
+    expect(await readRecords(folder)).toEqual(all)
+    const journal = await openJournal(folder)
+    expect(journal.records).toEqual(all)
+    await journal.close()
+  })
+
+  it('writes one record per line, and keeps the order of overlapping calls', async () => {
+    const folder = await newFolder()
+    const journal = await openJournal(folder)
+    const records = Array.from({length: 23}, (_, seed) => varianceRecord({seed}))
+    await Promise.all(records.map(record => journal.append(record)))
+    await journal.close()
+    expect(await linesOf(folder)).toEqual([...records.map(record => JSON.stringify(record)), ''])
+  })
+
+  it('has a record on the disk as soon as append returns', async () => {
+    const folder = await newFolder()
+    const journal = await openJournal(folder)
+    await journal.append(benchRecord)
+    expect(await readRecords(folder)).toEqual([benchRecord])
+    await journal.close()
+  })
+
+  it('waits for records on their way when it is closed', async () => {
+    const folder = await newFolder()
+    const journal = await openJournal(folder)
+    void journal.append(benchRecord)
+    await journal.close()
+    expect(await readRecords(folder)).toEqual([benchRecord])
+  })
+
+  it('keeps a second writer out until it is closed', async () => {
+    const folder = await newFolder()
+    const journal = await openJournal(folder)
+    await expect(openJournal(folder)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+    await journal.close()
+    await (await openJournal(folder)).close()
+    expect(existsSync(join(folder, 'records.lock'))).toBe(false)
+  })
+
+  it('cuts a torn tail off wherever it was torn, and nothing else', async () => {
+    const folder = await folderWith([benchRecord, varianceRecord()])
+    const whole = await readFile(fileOf(folder))
+    const second = whole.indexOf('\n') + 1
+    for (let length = second; length < whole.length; length += 37) {
+      await writeFile(fileOf(folder), whole.subarray(0, length))
+      const journal = await openJournal(folder)
+      expect(journal.records).toEqual([benchRecord])
+      await journal.append(errorSweepRecord)
+      await journal.close()
+      expect(await readRecords(folder)).toEqual([benchRecord, errorSweepRecord])
+    }
+  })
+
+  it('cuts off a last line of zeros, as a power cut leaves it', async () => {
+    const folder = await folderWith([benchRecord])
+    await appendFile(fileOf(folder), Buffer.alloc(71))
+    await appendFile(fileOf(folder), '\n')
+    await (await openJournal(folder)).close()
+    expect((await linesOf(folder)).length).toBe(2)
+  })
+
+  it('lets go of the lock when the journal cannot be read', async () => {
+    const folder = await folderWith([benchRecord])
+    await writeFile(fileOf(folder), 'not a record\n{}\n')
+    await expect(openJournal(folder)).rejects.toMatchObject({code: 'BAD_FILE'})
+    expect(existsSync(join(folder, 'records.lock'))).toBe(false)
+  })
+
+  it('says so when a folder stands in the way of the file', async () => {
+    const folder = await newFolder()
+    await mkdir(fileOf(folder))
+    await expect(openJournal(folder)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+  })
+
+  it.runIf(existsSync('/dev/full'))('says so when the disk is full, and goes on', async () => {
+    const folder = await newFolder()
+    await symlink('/dev/full', fileOf(folder))
+    const journal = await openJournal(folder)
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await expect(journal.append(benchRecord)).rejects.toMatchObject({
+        code: 'NOT_WRITABLE',
+        message: expect.stringContaining('ENOSPC'),
+        suggestions: [expect.stringContaining('free some space')],
+      })
+    }
+    await journal.close()
+  })
+})
+
+describe('readRecords', () => {
+  it('finds none where there is no journal', async () => {
+    expect(await readRecords(await newFolder())).toEqual([])
+  })
+
+  it('leaves a torn tail out and the file alone', async () => {
+    const folder = await folderWith([benchRecord, varianceRecord()])
+    const {length} = await readFile(fileOf(folder))
+    await truncate(fileOf(folder), length - 5)
+    expect(await readRecords(folder)).toEqual([benchRecord])
+    expect((await readFile(fileOf(folder))).length).toBe(length - 5)
+  })
+
+  it('refuses a corrupt line in the middle, naming file and line', async () => {
+    const folder = await folderWith([benchRecord])
+    await appendFile(fileOf(folder), `{"schema": \n${JSON.stringify(benchRecord)}\n`)
+    await expect(readRecords(folder)).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: `${fileOf(folder)}:2: expected a record as JSON on one line, got "{\\"schema\\": "`,
+    })
+  })
+
+  it('refuses a record that does not fit its schema, naming the place', async () => {
+    const folder = await newFolder()
+    const {result, ...rest} = benchRecord as typeof benchRecord & {status: 'completed'}
+    const broken = {...rest, result: {...result, median_ns: null}}
+    await writeFile(fileOf(folder), `${JSON.stringify(broken)}\n`)
+    await expect(readRecords(folder)).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringMatching(
+        /records\.jsonl:1: expected a record of rfa\.bench\/1, got result\.median_ns: .*number/,
+      ),
+    })
+  })
+
+  it.each([
+    ['of a future version', 'rfa.bench/2', '"rfa.bench/2"', /another version of rfa/],
+    ['that nobody knows', 'other/1', '"other/1"', /not a file of rfa/],
+    ['that is missing', undefined, 'none', /not a file of rfa/],
+  ])('refuses a schema %s, naming those it reads', async (_, schema, shown, remedy) => {
+    const folder = await newFolder()
+    await writeFile(fileOf(folder), `${JSON.stringify({...benchRecord, schema})}\n`)
+    await expect(readRecords(folder)).rejects.toMatchObject({
+      code: 'UNKNOWN_SCHEMA',
+      message: `${fileOf(folder)}:1: expected schema rfa.error-sweep/1 or rfa.bench/1 or rfa.variance/1, got ${shown}`,
+      suggestions: [expect.stringMatching(remedy)],
+    })
+  })
+
+  it('says so when a folder stands in the way of the file', async () => {
+    const folder = await newFolder()
+    await mkdir(fileOf(folder))
+    await expect(readRecords(folder)).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringContaining('a file that can be read'),
+    })
+  })
+})
+
+describe('newest', () => {
+  it('keeps the last record of each key, in the order in which keys first came', () => {
+    const [first, second] = [varianceRecord({seed: 1}), varianceRecord({seed: 2})]
+    expect(newest([failed(first), second, first])).toEqual([first, second])
+  })
+})

@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import {describe, expect, it} from 'vitest'
+import {firstDifference} from '../../../src/results/plan-difference.js'
+
+describe('firstDifference', () => {
+  it.each([
+    ['a value', {seed: 1}, {seed: 2}, {path: 'seed', left: '1', right: '2'}],
+    ['an item', {m: [1, 2]}, {m: [1, 3]}, {path: 'm[1]', left: '2', right: '3'}],
+    ['a missing item', {m: [1, 2]}, {m: [1]}, {path: 'm[1]', left: '2', right: 'nothing'}],
+    ['a new property', {}, {a: null}, {path: 'a', left: 'nothing', right: 'null'}],
+    ['depth', {t: {a: [{b: 1}]}}, {t: {a: [{b: 2}]}}, {path: 't.a[0].b', left: '1', right: '2'}],
+    ['kind', {s: [1]}, {s: {0: 1}}, {path: 's', left: '[1]', right: '{"0":1}'}],
+    ['null', {s: null}, {s: [1]}, {path: 's', left: 'null', right: '[1]'}],
+  ])('names the place of a difference in %s', (_, left, right, difference) => {
+    expect(firstDifference(left, right)).toEqual(difference)
+  })
+
+  it('finds none between a value and its copy', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), value => {
+        expect(firstDifference(value, structuredClone(value))).toBeUndefined()
+      }),
+    )
+  })
+
+  it('finds one exactly where the JSON differs', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
+        const same = firstDifference(left, right) === undefined
+        expect(same).toBe(JSON.stringify(sorted(left)) === JSON.stringify(sorted(right)))
+      }),
+    )
+  })
+})
+
+/** JSON data with sorted properties and without negative zeros, whose text then decides equality. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? '-0' : value
+  const entries = Object.entries(value).map(([name, child]) => [name, sorted(child)] as const)
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}

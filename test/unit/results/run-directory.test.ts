@@ -1,0 +1,234 @@
+import {existsSync} from 'node:fs'
+import {mkdir, readdir, readFile, symlink, writeFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {describe, expect, it} from 'vitest'
+import {lockDirectory} from '../../../src/results/journal.js'
+import {createRun, defaultRunDirectory, openRun} from '../../../src/results/run-directory.js'
+import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
+import {newFolder} from './support/folder.js'
+import {benchPlan, benchRecord, failed, variancePlan, varianceRecord} from './support/records.js'
+
+const request = (directory: string, changes: {plan?: AnyPlan; resume?: boolean} = {}) => ({
+  directory,
+  plan: variancePlan,
+  command: 'rfa variance',
+  resume: false,
+  ...changes,
+})
+
+/** A folder that holds a run without records. */
+async function folderWithRun(plan: AnyPlan = variancePlan) {
+  const folder = join(await newFolder(), 'deep', 'run')
+  const {journal} = await createRun(request(folder, {plan}))
+  await journal.close()
+  return folder
+}
+
+/** Changes the machine of a saved manifest. */
+async function pretend(folder: string, machine: object) {
+  const path = join(folder, 'manifest.json')
+  const manifest = JSON.parse(await readFile(path, 'utf8'))
+  await writeFile(path, JSON.stringify({...manifest, machine: {...manifest.machine, ...machine}}))
+}
+
+const textsOf = async (folder: string) =>
+  Promise.all((await readdir(folder)).sort().map(name => readFile(join(folder, name), 'utf8')))
+
+describe('createRun', () => {
+  it('makes the folder, its parents and the manifest', async () => {
+    const folder = join(await newFolder(), 'deep', 'run')
+    const {manifest, journal} = await createRun(request(folder))
+    expect(manifest).toMatchObject({
+      schema: 'rfa.run/1',
+      command: 'rfa variance',
+      plan: variancePlan,
+      machine: {node: process.versions.node},
+    })
+    expect(JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'))).toEqual(manifest)
+    await journal.close()
+    expect((await readdir(folder)).sort()).toEqual(['manifest.json', 'records.jsonl'])
+  })
+
+  it('takes an empty folder, even with what a killed process left in it', async () => {
+    const folder = await newFolder()
+    await writeFile(join(folder, 'manifest.json.123.tmp'), '{')
+    const {journal} = await createRun(request(folder))
+    await journal.close()
+  })
+
+  it('goes on with a run, keeping its manifest and records', async () => {
+    const folder = await folderWithRun()
+    const first = await createRun(request(folder, {resume: true}))
+    await first.journal.append(varianceRecord())
+    await first.journal.close()
+    const second = await createRun({...request(folder, {resume: true}), command: 'other'})
+    expect(second.manifest).toEqual(first.manifest)
+    expect(second.journal.records).toEqual([varianceRecord()])
+    await second.journal.close()
+  })
+
+  it('starts a new run when there is none to go on with', async () => {
+    const folder = join(await newFolder(), 'run')
+    const {journal} = await createRun(request(folder, {resume: true}))
+    expect(journal.records).toEqual([])
+    await journal.close()
+  })
+
+  it('refuses a run that is there, touching nothing', async () => {
+    const folder = await folderWithRun()
+    const before = await textsOf(folder)
+    await expect(createRun(request(folder))).rejects.toMatchObject({
+      code: 'WOULD_OVERWRITE',
+      message: `${folder}: expected a new or empty directory, got one that holds a run`,
+      suggestions: ['add --resume to go on with that run', 'choose another --output'],
+    })
+    expect(await textsOf(folder)).toEqual(before)
+  })
+
+  it.each([false, true])('refuses a folder of other files (resume %s)', async resume => {
+    const folder = await newFolder()
+    await writeFile(join(folder, 'thesis.tex'), 'text')
+    await expect(createRun(request(folder, {resume}))).rejects.toMatchObject({
+      code: 'WOULD_OVERWRITE',
+      message: expect.stringContaining('one that holds other files (thesis.tex)'),
+      suggestions: ['choose another --output'],
+    })
+    expect(await readdir(folder)).toEqual(['thesis.tex'])
+  })
+
+  it('refuses to go on with another plan, naming the first difference', async () => {
+    const folder = await folderWithRun()
+    const plan = {...variancePlan, num_features: [13, 31]} as AnyPlan
+    await expect(createRun(request(folder, {plan, resume: true}))).rejects.toMatchObject({
+      code: 'PLAN_MISMATCH',
+      message: `${folder}: expected the plan that this run was started with, num_features[1] 29, got num_features[1] 31`,
+    })
+  })
+
+  it('refuses to go on with a run of another version', async () => {
+    const folder = await folderWithRun()
+    await pretend(folder, {rfa: '0.0.1'})
+    await expect(createRun(request(folder, {resume: true}))).rejects.toMatchObject({
+      code: 'PLAN_MISMATCH',
+      message: expect.stringContaining('rfa 0.0.1, got rfa '),
+    })
+    expect(existsSync(join(folder, 'records.lock'))).toBe(false)
+  })
+
+  it('refuses to go on with a benchmark on another processor, but not with other experiments', async () => {
+    const bench = await folderWithRun(benchPlan)
+    await pretend(bench, {cpu: 'Other 9000'})
+    await expect(createRun(request(bench, {plan: benchPlan, resume: true}))).rejects.toMatchObject({
+      code: 'PLAN_MISMATCH',
+      message: expect.stringContaining('cpu Other 9000'),
+    })
+    const variance = await folderWithRun()
+    await pretend(variance, {cpu: 'Other 9000'})
+    const {journal} = await createRun(request(variance, {resume: true}))
+    await journal.close()
+  })
+
+  it('refuses a folder that another rfa writes into', async () => {
+    const folder = await folderWithRun()
+    const lock = await lockDirectory(folder)
+    await expect(createRun(request(folder, {resume: true}))).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+    })
+    await lock.release()
+  })
+
+  it('says that it cannot write where a file is in the way', async () => {
+    const file = join(await newFolder(), 'file')
+    await writeFile(file, 'text')
+    for (const directory of [file, join(file, 'run')]) {
+      await expect(createRun(request(directory))).rejects.toMatchObject({
+        code: 'NOT_WRITABLE',
+        message: expect.stringMatching(/^.*: expected a place to write results, got ENOTDIR/),
+        suggestions: [expect.stringContaining('a file stands where a folder is needed')],
+      })
+    }
+  })
+
+  it('says that it cannot write through a link to nowhere', async () => {
+    const link = join(await newFolder(), 'link')
+    await symlink(join(link, 'missing', 'loop'), link)
+    await expect(createRun(request(link))).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+  })
+})
+
+describe('openRun', () => {
+  it('reads the manifest and the newest record of each cell', async () => {
+    const folder = await folderWithRun()
+    const {manifest, journal} = await createRun(request(folder, {resume: true}))
+    await journal.append(failed(varianceRecord()))
+    await journal.append(varianceRecord())
+    await journal.close()
+    expect(await openRun(folder)).toEqual({manifest, records: [varianceRecord()]})
+  })
+
+  it('reads a run that another process is writing', async () => {
+    const folder = await folderWithRun()
+    const {journal} = await createRun(request(folder, {resume: true}))
+    await journal.append(benchRecord)
+    expect((await openRun(folder)).records).toEqual([benchRecord])
+    await journal.close()
+  })
+
+  it.each([
+    ['nothing', async () => join(await newFolder(), 'missing'), 'nothing'],
+    ['a folder without a run', newFolder, 'one without manifest.json'],
+    [
+      'a file',
+      async () => {
+        const path = join(await newFolder(), 'file')
+        await writeFile(path, '')
+        return path
+      },
+      'a file',
+    ],
+  ])('says that there is no run in %s', async (_, make, got) => {
+    const folder = await make()
+    await expect(openRun(folder)).rejects.toMatchObject({
+      code: 'FILE_MISSING',
+      message: `${folder}: expected the directory of a run, got ${got}`,
+    })
+  })
+
+  it.each([
+    ['is not JSON', '{"schema"', 'BAD_FILE', /manifest\.json: expected JSON, got "{\\"schema\\""/],
+    [
+      'is of a future version',
+      '{"schema": "rfa.run/2"}',
+      'UNKNOWN_SCHEMA',
+      /expected schema rfa\.run\/1/,
+    ],
+    [
+      'lacks fields',
+      '{"schema": "rfa.run/1"}',
+      'BAD_FILE',
+      /expected the manifest of a run, got .*plan/,
+    ],
+  ])('refuses a manifest that %s', async (_, text, code, message) => {
+    const folder = await newFolder()
+    await writeFile(join(folder, 'manifest.json'), text)
+    await expect(openRun(folder)).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+    })
+  })
+
+  it('refuses a manifest that cannot be read', async () => {
+    const folder = await newFolder()
+    await mkdir(join(folder, 'manifest.json'))
+    await expect(openRun(folder)).rejects.toMatchObject({code: 'BAD_FILE'})
+  })
+})
+
+describe('defaultRunDirectory', () => {
+  it('is made of the experiment and the local time', () => {
+    const date = new Date(2026, 0, 5, 3, 7, 9)
+    expect(defaultRunDirectory('error-sweep', date)).toBe(
+      join('results', 'error-sweep-20260105-030709'),
+    )
+  })
+})
