@@ -1,0 +1,146 @@
+import {availableParallelism} from 'node:os'
+import {join} from 'node:path'
+import type {Job} from '../experiments/job.js'
+import {writeCsv} from '../results/csv.js'
+import {writeAtomic} from '../results/files.js'
+import type {Journal} from '../results/journal.js'
+import {createRun, newManifest} from '../results/run-directory.js'
+import type {AnyRecord} from '../results/schemas/index.js'
+import type {AnyPlan, RunManifest} from '../results/schemas/manifest.js'
+import {countRecords, type RunCounts, writeSummary} from '../results/summary.js'
+import {runJobs} from './pool.js'
+import {type ProgressEvent, progressMeter} from './progress.js'
+
+export type {ProgressEvent} from './progress.js'
+
+/** A format of the table written at the end of a run, beside the journal. */
+export type RunFormat = 'csv' | 'json'
+
+/** How an experiment is run; nothing in here changes a result. */
+export interface RunExperimentOptions {
+  /** The run's folder; `null`: no files at all. */
+  directory: string | null
+  /** Go on with the run in that folder. */
+  resume: boolean
+  /** The command as typed, for the manifest. */
+  command: string
+  /** Workers at a time; default all the processors. Benchmarks run one cell at a time whatever is said. */
+  concurrency?: number | undefined
+  /** Longest time for one cell; `null`: no limit. */
+  timeoutMs: number | null
+  /** Interrupts the run. */
+  signal?: AbortSignal | undefined
+  onProgress?: ((event: ProgressEvent) => void) | undefined
+  formats: readonly RunFormat[]
+  /** Script of the worker processes; default the built one. */
+  workerPath?: string | undefined
+  /** Turns a plan into jobs; default that of the experiments. */
+  planJobs?: ((plan: AnyPlan) => Promise<Job[]> | Job[]) | undefined
+}
+
+/** A finished run. */
+export interface ExperimentRun {
+  directory: string | null
+  manifest: RunManifest
+  /** One per cell, in the order of the plan, however they came in. */
+  records: AnyRecord[]
+  counts: RunCounts
+}
+
+/**
+ * Runs every cell of a plan and saves what came out: `records.jsonl` cell by cell, and at the end
+ * `records.csv`, `records.json` and `summary.json`. An interrupted run leaves its journal, and
+ * resuming runs only what is missing or has failed.
+ *
+ * @throws {INTERRUPTED} when the signal came first; the journal holds all cells that had ended
+ * @throws {WOULD_OVERWRITE} {PLAN_MISMATCH} {NOT_WRITABLE} for the directory, before anything is computed
+ * @throws {NOT_WRITABLE} when the disk fills up; cells that had ended before are saved
+ */
+export async function runExperiment(
+  plan: AnyPlan,
+  options: RunExperimentOptions,
+): Promise<ExperimentRun> {
+  const {directory, resume, command} = options
+  const jobs = distinct(await (options.planJobs ?? experimentJobs)(plan))
+  if (directory === null) {
+    const manifest = await newManifest(plan, command)
+    return runOf(null, manifest, await runMissing(plan, jobs, options))
+  }
+  const {manifest, journal} = await createRun({directory, plan, command, resume})
+  try {
+    const records = await runMissing(plan, jobs, options, journal)
+    await writeTables(directory, plan, records, options.formats)
+    return runOf(directory, manifest, records)
+  } finally {
+    await journal.close()
+  }
+}
+
+/** Runs the cells that the journal does not hold yet. @returns one record per job, in their order */
+async function runMissing(
+  plan: AnyPlan,
+  jobs: readonly Job[],
+  options: RunExperimentOptions,
+  journal?: Journal,
+): Promise<AnyRecord[]> {
+  const records = finished(journal?.records ?? [])
+  const missing = jobs.filter(({key}) => !records.has(key))
+  const byKey = new Map(missing.map(job => [job.key, job]))
+  const meter = progressMeter(missing, jobs.length - missing.length)
+  const onStart = (job: Job) => options.onProgress?.(meter.start(job))
+  await runJobs(missing, {...options, ...isolation(plan, options), onStart}, async record => {
+    await journal?.append(record)
+    records.set(record.key, record)
+    options.onProgress?.(meter.end(byKey.get(record.key)!, record.status === 'failed'))
+  })
+  return jobs.map(({key}) => records.get(key)!)
+}
+
+/** Timed cells run alone, each in a process of its own; the others share workers, one per processor. */
+function isolation(
+  {experiment}: AnyPlan,
+  {concurrency = availableParallelism()}: RunExperimentOptions,
+) {
+  return experiment === 'bench'
+    ? {concurrency: 1, freshProcess: true}
+    : {concurrency, freshProcess: false}
+}
+
+/** What needs not run again: the newest record of each key, unless it failed. */
+function finished(records: readonly AnyRecord[]): Map<string, AnyRecord> {
+  const newest = new Map(records.map(record => [record.key, record]))
+  return new Map([...newest].filter(([, {status}]) => status !== 'failed'))
+}
+
+async function writeTables(
+  directory: string,
+  plan: AnyPlan,
+  records: readonly AnyRecord[],
+  formats: readonly RunFormat[],
+): Promise<void> {
+  if (formats.includes('csv')) await writeCsv(join(directory, 'records.csv'), records)
+  if (formats.includes('json')) {
+    await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)
+  }
+  await writeSummary(directory, plan, records)
+}
+
+function runOf(
+  directory: string | null,
+  manifest: RunManifest,
+  records: AnyRecord[],
+): ExperimentRun {
+  return {directory, manifest, records, counts: countRecords(records)}
+}
+
+/** The first job of each key: equal cells are run once. */
+function distinct(jobs: readonly Job[]): Job[] {
+  const seen = new Set<string>()
+  return jobs.filter(({key}) => !seen.has(key) && seen.add(key))
+}
+
+/** Loaded on demand: planning needs the estimators. */
+async function experimentJobs(plan: AnyPlan): Promise<Job[]> {
+  const {planJobs} = await import('../experiments/index.js')
+  return planJobs(plan)
+}

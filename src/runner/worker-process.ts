@@ -1,0 +1,167 @@
+import {type ChildProcess, fork} from 'node:child_process'
+import {existsSync} from 'node:fs'
+import {join} from 'node:path'
+import {fileURLToPath} from 'node:url'
+import {expected} from '../errors.js'
+import type {Job} from '../experiments/job.js'
+import {packageRoot} from '../results/package.js'
+import type {CellError, WorkerReply, WorkerRequest} from './protocol.js'
+
+/** How a job ended as the parent sees it: the worker's reply, or what became of the worker. */
+export type JobEnd =
+  | {kind: 'reply'; reply: WorkerReply}
+  | {kind: 'died'; error: CellError}
+  | {kind: 'timeout'; error: CellError}
+
+/** How a worker is started. */
+export interface WorkerOptions {
+  /** Script of the child; default {@link workerPath}. */
+  workerPath?: string | undefined
+  /** Added to the parent's environment. */
+  env?: NodeJS.ProcessEnv | undefined
+}
+
+/** Kept of what a worker writes to stderr, in characters: its last words explain its death. */
+const LAST_WORDS = 16_384
+/** Shown of one line of it. */
+const SHOWN_WORDS = 300
+/** How long a worker may take to exit once it has closed its channel, or stderr to end after it, in ms. */
+const GRACE_MS = 2000
+/** Longest delay of a Node timer, in ms; longer ones would fire at once. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1
+
+/** The built worker script; Node cannot run the TypeScript source, so dist/ serves for src/ too. */
+export function workerPath(): string {
+  const here = fileURLToPath(new URL('worker.js', import.meta.url))
+  return existsSync(here) ? here : join(packageRoot(), 'dist', 'src', 'runner', 'worker.js')
+}
+
+/** One child process that runs jobs one after the other. */
+export class WorkerProcess {
+  readonly #child: ChildProcess
+  readonly #gone: Promise<void>
+  #death: CellError | undefined
+  #lastWords = ''
+  #jobs = 0
+  /** Ends the job on its way. */
+  #settle: ((end: JobEnd) => void) | undefined
+
+  /** Starts the child; it can be given a job at once. */
+  constructor(options: WorkerOptions = {}) {
+    this.#child = fork(options.workerPath ?? workerPath(), [], {
+      execArgv: [],
+      env: {...process.env, ...options.env},
+      // stdout belongs to results: what libraries print there is dropped
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#lastWords = (this.#lastWords + text).slice(-LAST_WORDS)
+    })
+    this.#child.on('message', (reply: WorkerReply) => {
+      if (reply.id === this.#jobs) this.#end({kind: 'reply', reply})
+    })
+    this.#gone = new Promise(resolve => this.#watch(resolve))
+  }
+
+  /** Whether the worker can take another job. */
+  get alive(): boolean {
+    return !this.#death && this.#child.connected
+  }
+
+  /**
+   * Runs one job; never rejects. The time limit counts from now, a starting worker's start included.
+   *
+   * @param timeoutMs - the worker is killed after this time; `null`: no limit
+   */
+  run({key, schema, cell}: Job, timeoutMs: number | null): Promise<JobEnd> {
+    return new Promise(resolve => {
+      if (this.#death) return resolve({kind: 'died', error: this.#death})
+      const timer = startTimer(timeoutMs, () => {
+        this.#settle = undefined // the kill below is no death of its own
+        void this.kill().then(() => resolve({kind: 'timeout', error: timeoutError(timeoutMs)}))
+      })
+      this.#settle = end => {
+        clearTimeout(timer)
+        resolve(end)
+      }
+      const request: WorkerRequest = {id: ++this.#jobs, job: {key, schema, cell}}
+      this.#child.send(request, () => {}) // a child that cannot be told dies, and that is noticed
+    })
+  }
+
+  /** Kills the child at once and waits until it is gone. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.#gone
+  }
+
+  #end(end: JobEnd): void {
+    this.#settle?.(end)
+    this.#settle = undefined
+  }
+
+  /** Notices the child's death, in whichever way it comes. */
+  #watch(resolve: () => void): void {
+    const child = this.#child
+    const die = (error: CellError) => {
+      this.#death = error
+      this.#end({kind: 'died', error})
+      resolve()
+    }
+    child.once('exit', (code, signal) => {
+      const buried = () => die(deathOf(code, signal, this.#lastWords))
+      const timer = setTimeout(buried, GRACE_MS) // a process of its own may hold stderr open
+      child.once('close', () => {
+        clearTimeout(timer)
+        buried()
+      })
+    })
+    child.on('error', error => {
+      if (child.pid === undefined) die({code: 'CELL_CRASHED', message: error.message})
+    })
+    // a child that closed its channel can neither answer nor be asked again, but may be exiting
+    child.once('disconnect', () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const timer = setTimeout(() => child.kill('SIGKILL'), GRACE_MS)
+      child.once('exit', () => clearTimeout(timer))
+    })
+  }
+}
+
+/** @throws {FILE_MISSING} when the worker's script is not there, which would fail every cell */
+export function requireWorker({workerPath: path = workerPath()}: WorkerOptions): void {
+  if (existsSync(path)) return
+  throw expected(
+    'FILE_MISSING',
+    path,
+    'the built worker',
+    'nothing',
+    'build the project: npm run build',
+  )
+}
+
+function startTimer(timeoutMs: number | null, act: () => void): NodeJS.Timeout | undefined {
+  return timeoutMs === null ? undefined : setTimeout(act, Math.min(timeoutMs, LONGEST_DELAY_MS))
+}
+
+function timeoutError(timeoutMs: number | null): CellError {
+  const seconds = (timeoutMs ?? 0) / 1000
+  const message = `expected an end within ${seconds} s, got none: the cell was stopped`
+  return {code: 'CELL_TIMEOUT', message}
+}
+
+/** What a dead worker's cell is recorded with. */
+function deathOf(code: number | null, signal: string | null, stderr: string): CellError {
+  const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
+  const hint = signal === 'SIGKILL' ? ' (the system does that when memory runs out)' : ''
+  const words = tellingLine(stderr)
+  const message = `expected an answer of the worker process, but it ${how}${hint}`
+  return {code: 'CELL_CRASHED', message: words ? `${message}: ${words}` : message}
+}
+
+/** The line of a crash report that names the fault: not its stack, not its version footer. */
+function tellingLine(stderr: string): string | undefined {
+  const lines = stderr.split('\n').map(line => line.trim())
+  const fault = lines.find(line => /^(FATAL ERROR|\w*Error\b|terminate called)/.test(line))
+  return (fault ?? lines.findLast(line => line !== ''))?.slice(0, SHOWN_WORDS)
+}

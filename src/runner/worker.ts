@@ -1,0 +1,18 @@
+/**
+ * A child process that runs cells, one at a time, as its parent asks: started by the pool, never by
+ * hand. It holds no terminal and no files; all it says goes back as messages. When its parent is gone it
+ * ends, after the cell that it is computing.
+ */
+import {answer, type WorkerRequest} from './protocol.js'
+
+// Ctrl-C reaches every process of a terminal; what happens to cells on their way is the parent's choice
+process.on('SIGINT', () => {})
+process.on('disconnect', () => process.exit())
+process.on('message', async (request: WorkerRequest) => {
+  const reply = await answer(request, async (schema, cell) => {
+    // loaded here, so that what cannot be loaded fails the cell with a sentence
+    const {runCell} = await import('../experiments/index.js')
+    return runCell(schema, cell)
+  })
+  process.send?.(reply)
+})

@@ -1,0 +1,200 @@
+import {join} from 'node:path'
+import {setTimeout as sleep} from 'node:timers/promises'
+import {describe, expect, it} from 'vitest'
+import {RfaError} from '../../../src/errors.js'
+import type {AnyRecord} from '../../../src/results/schemas/index.js'
+import {type PoolOptions, runJobs} from '../../../src/runner/pool.js'
+import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from './support/jobs.js'
+
+const options: PoolOptions = {
+  concurrency: 1,
+  freshProcess: false,
+  timeoutMs: null,
+  workerPath: fakeWorker,
+}
+
+/** Runs jobs and gives the records in the order in which they came. */
+async function run(jobs = jobsFor('ok'), changes: Partial<PoolOptions> = {}) {
+  const records: AnyRecord[] = []
+  await runJobs(jobs, {...options, ...changes}, record => void records.push(record))
+  return records
+}
+
+const errorsOf = (records: AnyRecord[]) =>
+  records.map(record => (record.status === 'failed' ? record.error : record.status))
+
+describe('runJobs', () => {
+  it('makes a record of every job, by its key and cell', async () => {
+    const jobs = jobsFor('ok', 'skip', 'refuse')
+    const records = await run(jobs)
+    expect(records).toMatchObject(jobs.map(({schema, key, cell}) => ({schema, key, cell})))
+    expect(errorsOf(records)).toEqual([
+      'completed',
+      'skipped',
+      {code: 'BAD_FILE', message: 'q.npy: expected 4 axes, got 5'},
+    ])
+  })
+
+  it('shares one process among jobs, or takes a fresh one for each', async () => {
+    const pids = async (freshProcess: boolean) =>
+      (await run(jobsFor('ok', 'ok', 'ok'), {freshProcess})).map(pidOf)
+    expect(new Set(await pids(false)).size).toBe(1)
+    expect(new Set(await pids(true)).size).toBe(3)
+  })
+
+  it('has ended a fresh process before it starts the next', async () => {
+    const before: boolean[] = []
+    const records: AnyRecord[] = []
+    await runJobs(
+      jobsFor('ok', 'ok', 'ok'),
+      {
+        ...options,
+        freshProcess: true,
+        onStart: () => before.push(records.some(r => isRunning(pidOf(r)))),
+      },
+      record => void records.push(record),
+    )
+    expect(before).toEqual([false, false, false])
+  })
+
+  it('leaves no process behind', async () => {
+    const records = await run(jobsFor('ok', 'ok', 'ok'), {concurrency: 2})
+    expect(records.map(pidOf).filter(isRunning)).toEqual([])
+  })
+
+  it('starts jobs in order and gives records as they end', async () => {
+    const jobs = [jobFor('sleep', 0, 3000), jobFor('ok', 1), jobFor('ok', 2)]
+    const started: string[] = []
+    const records = await run(jobs, {concurrency: 2, onStart: ({key}) => started.push(key)})
+    expect(started).toEqual(jobs.map(({key}) => key))
+    expect(records.map(({key}) => key)).toEqual([1, 2, 0].map(index => jobs[index]!.key))
+  })
+
+  it('tells how long a job took', async () => {
+    const times: number[] = []
+    await runJobs([jobFor('sleep', 0, 200)], options, (_, elapsedMs) => void times.push(elapsedMs))
+    expect(times).toEqual([expect.any(Number)])
+    // timers may fire up to a millisecond early by the other clock
+    expect(times[0]).toBeGreaterThanOrEqual(199)
+  })
+
+  it.each([
+    ['exits', 'exit', /expected an answer of the worker process, but it exited with code 7$/],
+    ['is killed', 'kill', /it was ended by SIGKILL \(the system does that when memory runs out\)$/],
+    ['throws', 'uncaught', /it exited with code 1: URIError: URI malformed$/],
+    ['runs out of heap', 'heap', /it was ended by SIG\w+: FATAL ERROR: .*heap out of memory/],
+    ['closes its channel', 'leave', /it was ended by SIGKILL/],
+  ])('records a failure when the process %s, and goes on', async (_, method, message) => {
+    const env = {NODE_OPTIONS: '--max-old-space-size=32'}
+    const records = await run(jobsFor(method, 'ok'), {env})
+    expect(errorsOf(records)).toEqual([
+      {code: 'CELL_CRASHED', message: expect.stringMatching(message)},
+      'completed',
+    ])
+  })
+
+  it('stops a job that takes too long, even in an endless loop, and goes on', async () => {
+    const records = await run(jobsFor('hang', 'ok'), {timeoutMs: 4000})
+    expect(errorsOf(records)).toEqual([
+      {
+        code: 'CELL_TIMEOUT',
+        message: 'expected an end within 4 s, got none: the cell was stopped',
+      },
+      'completed',
+    ])
+  })
+
+  it('takes a limit beyond what timers can hold as no limit', async () => {
+    expect(errorsOf(await run([jobFor('sleep', 0, 50)], {timeoutMs: 1e12}))).toEqual(['completed'])
+  })
+
+  it('records a failure for a result that files cannot hold', async () => {
+    expect(errorsOf(await run(jobsFor('nan', 'ok')))).toEqual([
+      {
+        code: 'CELL_CRASHED',
+        message: expect.stringMatching(
+          /result of the cell: expected a record of rfa\.variance\/1, got result\.expectation: .*number/,
+        ),
+      },
+      'completed',
+    ])
+  })
+
+  it('gives workers the environment asked for, and keeps what they print to itself', async () => {
+    const [record] = await run(jobsFor('environment'), {env: {RFA_TEST: 'given'}})
+    expect(record).toMatchObject({reason: 'given'})
+    expect(errorsOf(await run(jobsFor('print')))).toEqual(['completed'])
+  })
+
+  it('does nothing for no jobs, even without a worker', async () => {
+    expect(await run([], {workerPath: '/missing'})).toEqual([])
+  })
+
+  it('says so when the worker is not built', async () => {
+    const workerPath = join(import.meta.dirname, 'missing.js')
+    await expect(run(jobsFor('ok'), {workerPath})).rejects.toMatchObject({
+      code: 'FILE_MISSING',
+      message: `${workerPath}: expected the built worker, got nothing`,
+      suggestions: ['build the project: npm run build'],
+    })
+  })
+})
+
+describe('runJobs, interrupted', () => {
+  it('kills the workers, records nothing more and says how many cells are left', async () => {
+    const controller = new AbortController()
+    const records: AnyRecord[] = []
+    const jobs = [jobFor('ok', 0), jobFor('hang', 1), jobFor('ok', 2)]
+    const onStart = ({key}: {key: string}) => {
+      if (key === jobs[1]!.key) setTimeout(() => controller.abort(), 300)
+    }
+    const {signal} = controller
+    const running = runJobs(
+      jobs,
+      {...options, signal, onStart},
+      record => void records.push(record),
+    )
+    await expect(running).rejects.toMatchObject({
+      code: 'INTERRUPTED',
+      message: 'interrupted: 2 of 3 cells not run',
+    })
+    expect(records.map(({key}) => key)).toEqual([jobs[0]!.key])
+    expect(isRunning(pidOf(records[0]!))).toBe(false)
+  })
+
+  it('waits for records on their way to the journal', async () => {
+    const controller = new AbortController()
+    let saved = false
+    const running = runJobs(
+      jobsFor('ok', 'ok'),
+      {...options, signal: controller.signal},
+      async () => {
+        controller.abort()
+        await sleep(300)
+        saved = true
+      },
+    )
+    await expect(running).rejects.toMatchObject({code: 'INTERRUPTED'})
+    expect(saved).toBe(true)
+  })
+
+  it('does not start when the signal came before', async () => {
+    const started: string[] = []
+    const signal = AbortSignal.abort()
+    const running = run(jobsFor('ok'), {signal, onStart: ({key}) => started.push(key)})
+    await expect(running).rejects.toMatchObject({code: 'INTERRUPTED'})
+    expect(started).toEqual([])
+  })
+
+  it('is no interrupt when the last job had ended', async () => {
+    const controller = new AbortController()
+    await runJobs(jobsFor('ok'), {...options, signal: controller.signal}, () => controller.abort())
+  })
+
+  it('stops everything when a record cannot be saved', async () => {
+    const jobs = [jobFor('ok', 0), jobFor('hang', 1), jobFor('ok', 2)]
+    const full = new RfaError('NOT_WRITABLE', 'records.jsonl: expected a place, got ENOSPC')
+    const running = runJobs(jobs, {...options, concurrency: 2}, () => Promise.reject(full))
+    await expect(running).rejects.toBe(full)
+  })
+})

@@ -1,0 +1,262 @@
+import {spawn} from 'node:child_process'
+import {once} from 'node:events'
+import {existsSync} from 'node:fs'
+import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {setTimeout as sleep} from 'node:timers/promises'
+import {describe, expect, it, onTestFinished} from 'vitest'
+import type {Job} from '../../../src/experiments/job.js'
+import {readRecords} from '../../../src/results/journal.js'
+import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
+import {
+  type ProgressEvent,
+  type RunExperimentOptions,
+  runExperiment,
+} from '../../../src/runner/run-experiment.js'
+import {newFolder} from '../results/support/folder.js'
+import {benchPlan, benchRecord, variancePlan} from '../results/support/records.js'
+import {buildRunner, removeBuilt} from './support/built.js'
+import {fakeWorker, jobFor, jobsFor, pidOf} from './support/jobs.js'
+
+/** Options of a run of the given jobs. */
+function optionsFor(
+  jobs: Job[],
+  changes: Partial<RunExperimentOptions> = {},
+): RunExperimentOptions {
+  return {
+    directory: null,
+    resume: false,
+    command: 'rfa variance',
+    timeoutMs: null,
+    formats: ['csv'],
+    concurrency: 2,
+    workerPath: fakeWorker,
+    planJobs: () => jobs,
+    ...changes,
+  }
+}
+
+const run = (
+  jobs: Job[],
+  changes: Partial<RunExperimentOptions> = {},
+  plan: AnyPlan = variancePlan,
+) => runExperiment(plan, optionsFor(jobs, changes))
+
+const runFolder = async () => join(await newFolder(), 'run')
+
+describe('runExperiment', () => {
+  it('gives records in the order of the plan, however they came in', async () => {
+    const jobs = [jobFor('sleep', 0, 900), jobFor('skip', 1), jobFor('refuse', 2), jobFor('ok', 3)]
+    const {directory, manifest, records, counts} = await run(jobs)
+    expect(directory).toBeNull()
+    expect(manifest).toMatchObject({plan: variancePlan, command: 'rfa variance'})
+    expect(records.map(({key}) => key)).toEqual(jobs.map(({key}) => key))
+    expect(records.map(({status}) => status)).toEqual([
+      'completed',
+      'skipped',
+      'failed',
+      'completed',
+    ])
+    expect(counts).toEqual({total: 4, completed: 2, skipped: 1, failed: 1})
+  })
+
+  it('writes the manifest, the journal, the tables asked for and the summary', async () => {
+    const directory = await runFolder()
+    const {records, counts} = await run(jobsFor('ok', 'skip'), {
+      directory,
+      formats: ['csv', 'json'],
+    })
+    expect((await readdir(directory)).sort()).toEqual([
+      'manifest.json',
+      'records.csv',
+      'records.json',
+      'records.jsonl',
+      'summary.json',
+    ])
+    const read = async (name: string) => JSON.parse(await readFile(join(directory, name), 'utf8'))
+    expect(await read('records.json')).toEqual(records)
+    expect((await read('summary.json')).counts).toEqual(counts)
+    expect((await readRecords(directory)).length).toBe(2)
+  })
+
+  it('writes the summary alone when no table is asked for', async () => {
+    const directory = await runFolder()
+    await run(jobsFor('ok'), {directory, formats: []})
+    expect((await readdir(directory)).sort()).toEqual([
+      'manifest.json',
+      'records.jsonl',
+      'summary.json',
+    ])
+  })
+
+  it('writes no file at all without a directory', async () => {
+    const before = await readdir('.')
+    await run(jobsFor('ok'), {formats: ['csv', 'json']})
+    expect(await readdir('.')).toEqual(before)
+  })
+
+  it('runs equal cells once', async () => {
+    const {records} = await run([jobFor('ok', 1), jobFor('ok', 1), jobFor('ok', 2)])
+    expect(records.length).toBe(2)
+  })
+
+  it('reports every start and every end', async () => {
+    const events: ProgressEvent[] = []
+    const onProgress = (event: ProgressEvent) => void events.push(event)
+    await run(jobsFor('ok', 'refuse'), {concurrency: 1, onProgress})
+    expect(events.map(({done, total, label, failed}) => [done, total, label, failed])).toEqual([
+      [0, 2, 'ok 0', 0],
+      [1, 2, '', 0],
+      [1, 2, 'refuse 1', 0],
+      [2, 2, '', 1],
+    ])
+  })
+
+  it('gives every timed cell a process of its own, one at a time', async () => {
+    const running: number[] = []
+    let now = 0
+    const {records} = await run(
+      jobsFor('ok', 'ok', 'ok'),
+      {concurrency: 3, onProgress: ({label}) => running.push(label ? ++now : --now)},
+      benchPlan,
+    )
+    expect(new Set(records.map(pidOf)).size).toBe(3)
+    expect(Math.max(...running)).toBe(1)
+  })
+
+  it('refuses a folder that holds a run before it computes anything', async () => {
+    const directory = await runFolder()
+    await run(jobsFor('ok'), {directory})
+    const events: ProgressEvent[] = []
+    const again = run(jobsFor('ok'), {directory, onProgress: event => void events.push(event)})
+    await expect(again).rejects.toMatchObject({code: 'WOULD_OVERWRITE'})
+    expect(events).toEqual([])
+  })
+
+  it('lets go of the folder when the run fails', async () => {
+    const directory = await runFolder()
+    const workerPath = '/missing'
+    await expect(run(jobsFor('ok'), {directory, workerPath})).rejects.toMatchObject({
+      code: 'FILE_MISSING',
+    })
+    expect(existsSync(join(directory, 'records.lock'))).toBe(false)
+    expect((await run(jobsFor('ok'), {directory, resume: true})).counts.completed).toBe(1)
+  })
+})
+
+describe('runExperiment, resumed', () => {
+  it('runs only what is missing or has failed', async () => {
+    const directory = await runFolder()
+    const jobs = jobsFor('ok', 'skip', 'ok')
+    const first = await run([jobs[0]!, jobs[1]!, jobFor('refuse', 9)], {directory})
+    const started: string[] = []
+    const onProgress = ({label}: ProgressEvent) => void (label && started.push(label))
+    const second = await run([...jobs, jobFor('refuse', 9)], {
+      directory,
+      resume: true,
+      concurrency: 1,
+      onProgress,
+    })
+    expect(started).toEqual(['ok 2', 'refuse 9'])
+    expect(second.records.slice(0, 2)).toEqual(first.records.slice(0, 2))
+    expect(second.counts).toEqual({total: 4, completed: 2, skipped: 1, failed: 1})
+  })
+
+  it('rewrites the tables from old and new records without a worker when nothing is missing', async () => {
+    const directory = await runFolder()
+    const first = await run(jobsFor('ok', 'skip'), {directory})
+    const table = await readFile(join(directory, 'records.csv'), 'utf8')
+    await writeFile(join(directory, 'records.csv'), 'damaged')
+    const second = await run(jobsFor('ok', 'skip'), {
+      directory,
+      resume: true,
+      workerPath: '/missing',
+    })
+    expect(second.records).toEqual(first.records)
+    expect(second.manifest).toEqual(first.manifest)
+    expect(await readFile(join(directory, 'records.csv'), 'utf8')).toBe(table)
+  })
+
+  it('takes the newest record of a cell: one that failed after it was done runs again', async () => {
+    const directory = await runFolder()
+    const [job] = jobsFor('ok')
+    await run([job!], {directory})
+    const [record] = await readRecords(directory)
+    const {schema, key, cell} = record!
+    const error = {code: 'CELL_CRASHED', message: 'text'}
+    const line = JSON.stringify({schema, key, cell, status: 'failed', error})
+    await appendFile(join(directory, 'records.jsonl'), `${line}\n`)
+    const {records} = await run([job!], {directory, resume: true})
+    expect(records).toMatchObject([{status: 'completed'}])
+    expect((await readRecords(directory)).length).toBe(3)
+  })
+
+  it('leaves records of other experiments in the journal out of the tables', async () => {
+    const directory = await runFolder()
+    await run(jobsFor('ok'), {directory})
+    await appendFile(join(directory, 'records.jsonl'), `${JSON.stringify(benchRecord)}\n`)
+    const {records} = await run(jobsFor('ok'), {directory, resume: true})
+    expect(records.map(({schema}) => schema)).toEqual(['rfa.variance/1'])
+  })
+})
+
+describe('runExperiment, interrupted', () => {
+  it('leaves the journal and no tables, and can be resumed', async () => {
+    const directory = await runFolder()
+    const controller = new AbortController()
+    const jobs = [jobFor('ok', 0), jobFor('sleep', 1, 600)]
+    const onProgress = ({done}: ProgressEvent) => void (done === 1 && controller.abort())
+    const interrupted = run(jobs, {
+      directory,
+      signal: controller.signal,
+      concurrency: 1,
+      onProgress,
+    })
+    await expect(interrupted).rejects.toMatchObject({code: 'INTERRUPTED'})
+    expect((await readdir(directory)).sort()).toEqual(['manifest.json', 'records.jsonl'])
+    const {counts} = await run(jobs, {directory, resume: true})
+    expect(counts).toEqual({total: 2, completed: 2, skipped: 0, failed: 0})
+  })
+
+  it('loses at most the record being written when the process is killed', async () => {
+    const built = await buildRunner()
+    onTestFinished(() => removeBuilt(built))
+    const directory = await runFolder()
+    const jobs = Array.from({length: 11}, (_, seed) => jobFor('any', seed, 150))
+    const workerPath = join(built, 'runner', 'worker.js')
+    const options = optionsFor(jobs, {directory, workerPath})
+    await killAfter(4, directory, built, options)
+    const before = await readRecords(directory)
+    await appendFile(join(directory, 'records.jsonl'), '{"schema":"rfa.variance/1","key":"12')
+
+    const {records, counts} = await runExperiment(variancePlan, {...options, resume: true})
+    expect(counts).toEqual({total: 11, completed: 11, skipped: 0, failed: 0})
+    expect(records.map(({key}) => key)).toEqual(jobs.map(({key}) => key))
+    // what was saved was not computed again
+    for (const saved of before) expect(records).toContainEqual(saved)
+    expect(new Set(before.map(pidOf)).has(pidOf(records.at(-1)!))).toBe(false)
+    expect((await readRecords(directory)).length).toBe(11)
+  })
+})
+
+/** Runs an experiment in a process of its own and kills it once the journal holds some records. */
+async function killAfter(
+  count: number,
+  directory: string,
+  built: string,
+  {planJobs, ...options}: RunExperimentOptions,
+) {
+  const script = `
+    import {runExperiment} from ${JSON.stringify(join(built, 'runner', 'run-experiment.js'))}
+    const {plan, jobs, options} = JSON.parse(process.env.RFA_TEST)
+    await runExperiment(plan, {...options, planJobs: () => jobs})
+  `
+  const data = {plan: variancePlan, jobs: await planJobs!(variancePlan), options}
+  const env = {...process.env, RFA_TEST: JSON.stringify(data)}
+  const args = ['--input-type=module', '-e', script]
+  const child = spawn(process.execPath, args, {env, stdio: 'inherit'})
+  const ended = once(child, 'exit')
+  while ((await readRecords(directory)).length < count && child.exitCode === null) await sleep(20)
+  child.kill('SIGKILL')
+  await ended
+}

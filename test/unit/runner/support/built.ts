@@ -1,0 +1,53 @@
+import {mkdir, mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises'
+import {dirname, join} from 'node:path'
+import ts from 'typescript'
+import {packageRoot} from '../../../../src/results/package.js'
+
+/** What the runner needs of src/, experiments excepted. */
+const SOURCES = ['errors.ts', 'attention/types.ts', 'random', 'results', 'runner']
+
+/** The experiments of {@link buildRunner}: a cell sleeps `norm` ms, or throws when its seed is 666. */
+const EXPERIMENTS = `
+import {RfaError} from '../errors.js'
+export async function runCell(schema, cell) {
+  if (cell.seed === 666) throw new RfaError('UNSUPPORTED', 'cell: expected another seed, got 666')
+  await new Promise(resolve => setTimeout(resolve, cell.norm))
+  const kernel = 'pid ' + process.pid
+  const numbers = {feature_dim: 13, expectation: 1, closed_form_variance: 2}
+  return {status: 'completed', result: {backend: schema, kernel, ...numbers, per_projection: []}}
+}
+`
+
+/**
+ * Translates the runner as it stands in src/ into a folder of its own, with experiments that only
+ * wait: whole processes are tested without the build, which may be old.
+ *
+ * @returns the folder, inside node_modules so that dependencies are found; remove it after the tests
+ */
+export async function buildRunner(): Promise<string> {
+  const folder = await mkdtemp(join(packageRoot(), 'node_modules', '.rfa-test-'))
+  for (const source of SOURCES) {
+    for (const file of await filesOf(source)) await translate(file, folder)
+  }
+  await mkdir(join(folder, 'experiments'))
+  await writeFile(join(folder, 'experiments', 'index.js'), EXPERIMENTS)
+  return folder
+}
+
+export const removeBuilt = (folder: string) => rm(folder, {recursive: true, force: true})
+
+async function filesOf(source: string): Promise<string[]> {
+  if (source.endsWith('.ts')) return [source]
+  const names = await readdir(join(packageRoot(), 'src', source), {recursive: true})
+  return names.filter(name => name.endsWith('.ts')).map(name => join(source, name))
+}
+
+async function translate(file: string, folder: string): Promise<void> {
+  const text = await readFile(join(packageRoot(), 'src', file), 'utf8')
+  const module = ts.ModuleKind.ESNext
+  const compilerOptions = {module, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true}
+  const {outputText} = ts.transpileModule(text, {compilerOptions})
+  const path = join(folder, file.replace(/\.ts$/, '.js'))
+  await mkdir(dirname(path), {recursive: true})
+  await writeFile(path, outputText)
+}

@@ -1,0 +1,45 @@
+/** A worker that does what the cell's method says. */
+const result = () => ({
+  backend: 'cpu',
+  feature_dim: 13,
+  kernel: `pid ${process.pid}`,
+  expectation: 1,
+  closed_form_variance: 2,
+  per_projection: [],
+})
+const completed = () => ({outcome: {status: 'completed', result: result()}})
+
+const BEHAVIOURS = {
+  ok: completed,
+  sleep: async ({norm}) => {
+    await new Promise(resolve => setTimeout(resolve, norm))
+    return completed()
+  },
+  skip: () => ({outcome: {status: 'skipped', reason: 'not for this shape'}}),
+  refuse: () => ({error: {code: 'BAD_FILE', message: 'q.npy: expected 4 axes, got 5'}}),
+  nan: () => ({outcome: {status: 'completed', result: {...result(), expectation: Number.NaN}}}),
+  environment: () => ({outcome: {status: 'skipped', reason: String(process.env.RFA_TEST)}}),
+  print: () => {
+    process.stdout.write('a library says something\n')
+    return completed()
+  },
+  exit: () => process.exit(7),
+  kill: () => process.kill(process.pid, 'SIGKILL'),
+  uncaught: () => setImmediate(() => decodeURIComponent('%')),
+  hang: () => {
+    for (;;);
+  },
+  leave: () => {
+    setInterval(() => {}, 60_000)
+    setImmediate(() => process.disconnect())
+  },
+  heap: () => {
+    const list = []
+    for (;;) list.push(Array.from({length: 1000}, Math.random))
+  },
+}
+
+process.on('message', async ({id, job}) => {
+  const reply = await BEHAVIOURS[job.cell.method](job.cell)
+  if (reply?.outcome || reply?.error) process.send({id, ...reply})
+})
