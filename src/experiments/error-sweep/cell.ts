@@ -1,0 +1,71 @@
+/** One grid point: all replicates of one estimator against the exact output. */
+import {recordOperations} from '../../attention/kernels/index.js'
+import {type BackendChoice, useBackend} from '../../backends/index.js'
+import type {AttentionInput} from '../../inputs/attention-input.js'
+import type {ErrorSweepCell, ErrorSweepResult} from '../../results/schemas/index.js'
+import type {CellOutcome} from '../job.js'
+import {matchedTarget, RAW_TARGET, type ResolvedMethod, resolveMethod} from '../method.js'
+import {contextOf, featureStatistics} from './context.js'
+import {replicateRuns} from './replicates.js'
+import {perHead, prediction, rowSummaries, summaries, yardstick} from './summary.js'
+
+/** Runs one cell of an error sweep. */
+export async function runErrorSweepCell(
+  cell: ErrorSweepCell,
+): Promise<CellOutcome<ErrorSweepResult>> {
+  const backend = await useBackend(cell.backend as BackendChoice)
+  const method = await resolveMethod(cell)
+  const target = (cell.target === 'matched' ? matchedTarget(method) : undefined) ?? RAW_TARGET
+  const context = await contextOf(cell, target)
+  const reason = whyNot(method, cell, context.input)
+  if (reason) return {status: 'skipped', reason}
+  const {result: runs, operations} = recordOperations(() => replicateRuns(cell, context, target))
+  const facts = {...sizes(context.input), backend: backend.name, operations}
+  const {query} = context.input
+  const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
+  const featureDim = method.estimator.featureDim(cell.num_features ?? 0, query.shape[3])
+  return {
+    status: 'completed',
+    result: {
+      ...facts,
+      feature_dim: featureDim,
+      target_label: target.label,
+      truth: context.truth.precision,
+      ...summaries(runs.replicates),
+      ...rowSummaries(runs.replicates),
+      bias_squared: runs.split.biasSquared,
+      variance: runs.split.variance,
+      ...yardstick(context, runs.replicates),
+      ...prediction(method, own.overall, cell.num_features),
+      statistics: context.statistics.overall,
+      per_head: perHead(method, cell, context, own, runs.replicates),
+    },
+  }
+}
+
+/** The stated reason why a method has no number here. */
+function whyNot(
+  {estimator}: ResolvedMethod,
+  {causal}: ErrorSweepCell,
+  {query, key}: AttentionInput,
+): string | undefined {
+  const {supports} = estimator
+  if (causal && !supports.causal) return 'bidirectional only'
+  if (!causal && !supports.bidirectional) return 'causal only'
+  if (query.shape[2] !== key.shape[2] && !supports.cross) {
+    return 'needs as many queries as keys'
+  }
+  return undefined
+}
+
+function sizes({query, key, value}: AttentionInput) {
+  const [batch, heads, queryLen, headDim] = query.shape
+  return {
+    batch,
+    heads,
+    query_len: queryLen,
+    key_len: key.shape[2],
+    head_dim: headDim,
+    value_dim: value.shape[3],
+  }
+}

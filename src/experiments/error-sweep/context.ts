@@ -1,0 +1,99 @@
+/** What the cells of a sweep share: input, truth, yardstick and statistics, computed once per process. */
+import type {ExactTarget} from '../../attention/types.js'
+import type {AttentionArray, AttentionInput} from '../../inputs/attention-input.js'
+import {loadInput} from '../../inputs/load.js'
+import {inputStatistics} from '../../inputs/statistics.js'
+import type {ErrorSweepCell, InputStatisticsRecord} from '../../results/schemas/index.js'
+import {computeTruth, meanValue, type Truth} from './truth.js'
+
+/** Shared parts of cells that differ only in their estimator. */
+export interface SweepContext {
+  /** Queries and keys times the cell's scale. */
+  input: AttentionInput
+  logitScale: number
+  truth: Truth
+  /** `[B, H, L, Dv]` */
+  meanValue: Float64Array
+  /** Of canonical inputs: what the report shows. */
+  statistics: {overall: InputStatisticsRecord; perHead: InputStatisticsRecord[]}
+}
+
+/** Contexts are large; a sweep visits them one after the other. */
+const KEPT = 3
+const contexts = new Map<string, Promise<SweepContext>>()
+
+/** The context of a cell under a target, from the cache where it is there. */
+export function contextOf(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
+  const {input, seq_len, scale, causal, seed} = cell
+  const key = JSON.stringify([input, seq_len, scale, causal, seed, target])
+  let context = contexts.get(key)
+  if (!context) {
+    context = makeContext(cell, target)
+    if (contexts.size >= KEPT) contexts.delete(contexts.keys().next().value!)
+    contexts.set(key, context)
+    context.catch(() => contexts.delete(key))
+  }
+  return context
+}
+
+async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
+  const loaded = await loadInput(cell.input, {seqLen: cell.seq_len, seed: cell.seed})
+  const input = {
+    ...loaded,
+    query: scaled(loaded.query, cell.scale),
+    key: scaled(loaded.key, cell.scale),
+  }
+  const {causal} = cell
+  const logitScale = input.query.shape[3] ** -0.5
+  const statistics = inputStatistics(input, {scale: 1, logitScale, causal})
+  return {
+    input,
+    logitScale,
+    truth: computeTruth(input, {target, logitScale, causal}),
+    meanValue: meanValue(input, causal),
+    statistics,
+  }
+}
+
+const unitStatistics = new WeakMap<AttentionInput, Map<string, SweepContext['statistics']>>()
+
+/**
+ * Statistics of the vectors that a method's features see: the canonical ones, or unit vectors for a
+ * method that normalises. These are what its kernel variance depends on, whatever it is compared with.
+ *
+ * @param own - what the method converges to
+ */
+export function featureStatistics(
+  {input, statistics}: SweepContext,
+  own: ExactTarget,
+  causal: boolean,
+): SweepContext['statistics'] {
+  if (own.inputs !== 'unit') return statistics
+  const known = unitStatistics.get(input) ?? new Map<string, SweepContext['statistics']>()
+  unitStatistics.set(input, known)
+  const key = `${own.inputScale} ${causal}`
+  let found = known.get(key)
+  if (!found) {
+    const unit = {...input, query: normalized(input.query), key: normalized(input.key)}
+    found = inputStatistics(unit, {scale: own.inputScale, logitScale: 1, causal})
+    known.set(key, found)
+  }
+  return found
+}
+
+function scaled(array: AttentionArray, scale: number): AttentionArray {
+  return scale === 1 ? array : {...array, data: array.data.map(x => x * scale)}
+}
+
+/** Every vector divided by its Euclidean norm; zero vectors stay zero. */
+function normalized(array: AttentionArray): AttentionArray {
+  const dim = array.shape[3]
+  const data = array.data.slice()
+  for (let start = 0; start < data.length; start += dim) {
+    const vector = data.subarray(start, start + dim)
+    let sum = 0
+    for (const x of vector) sum += x * x
+    if (sum > 0) for (let d = 0; d < dim; d++) vector[d]! /= Math.sqrt(sum)
+  }
+  return {...array, data}
+}

@@ -1,0 +1,98 @@
+/** From replicates to what a record says of them. */
+import type {ErrorSweepResult, InputStatisticsRecord} from '../../results/schemas/index.js'
+import {finiteOrNull, summarise} from '../../stats/index.js'
+import {predictRelativeVariance} from '../../theory/predictor.js'
+import type {ResolvedMethod} from '../method.js'
+import type {SweepContext} from './context.js'
+import {errorMetrics} from './metrics.js'
+import type {Replicate} from './replicates.js'
+
+const METRICS = ['mse', 'rel_l2', 'rel_l1', 'max_abs', 'cosine', 'not_finite_pct'] as const
+
+/** Metrics over replicates. */
+export function summaries(replicates: Replicate[]) {
+  const of = (pick: (replicate: Replicate) => number) => summarise(replicates.map(pick))
+  const distances = Object.fromEntries(METRICS.map(name => [name, of(r => r.all[name])]))
+  return {
+    ...(distances as Record<(typeof METRICS)[number], ReturnType<typeof summarise>>),
+    row_sum_deviation: of(r => r.rowSumDeviation),
+    negative_denominators_pct: of(r => r.negativePct),
+    guarded_pct: of(r => r.guardedPct),
+  }
+}
+
+/** Row metrics over replicates, null where they were not asked for. */
+export function rowSummaries(replicates: Replicate[]) {
+  const rows = replicates.flatMap(replicate => replicate.rows ?? [])
+  if (rows.length === 0) {
+    return {row_kl_nats: null, row_total_variation: null, row_kl_infinite_pct: null}
+  }
+  return {
+    row_kl_nats: summarise(rows.map(r => r.row_kl_nats)),
+    row_total_variation: summarise(rows.map(r => r.row_total_variation)),
+    row_kl_infinite_pct: summarise(rows.map(r => r.row_kl_infinite_pct)).mean,
+  }
+}
+
+/** The error of averaging V, and how the median compares. */
+export function yardstick({truth, meanValue, input}: SweepContext, replicates: Replicate[]) {
+  const {mse} = errorMetrics(meanValue, truth.output, input.value.shape[3])
+  const {median} = summarise(replicates.map(r => r.all.mse))
+  return {mean_value_mse: mse, mse_over_mean_value: ratio(median, mse)}
+}
+
+function ratio(value: number | null, yardstick: number): number | null {
+  return value === null || yardstick === 0 ? null : value / yardstick
+}
+
+/** Predicted relative variance of a kernel entry, and the M that would bring it to 1. */
+export function prediction(
+  {estimator}: ResolvedMethod,
+  statistics: InputStatisticsRecord,
+  numFeatures: number | null,
+) {
+  const {varianceLaw} = estimator
+  if (!varianceLaw || numFeatures === null) {
+    return {predicted_relative_variance: null, needed_num_features: null}
+  }
+  const {sum_norm2, difference_norm2} = statistics
+  const predicted = predictRelativeVariance(varianceLaw, sum_norm2, difference_norm2, numFeatures)
+  return {
+    predicted_relative_variance: finiteOrNull(predicted.relativeVariance),
+    needed_num_features: finiteOrNull(predicted.neededNumFeatures),
+  }
+}
+
+/** Each head for itself, batch elements of a head together. */
+export function perHead(
+  method: ResolvedMethod,
+  cell: {num_features: number | null},
+  context: SweepContext,
+  own: SweepContext['statistics'],
+  replicates: Replicate[],
+): ErrorSweepResult['per_head'] {
+  const [batch, heads] = context.input.query.shape
+  const valueDim = context.input.value.shape[3]
+  const size = context.truth.output.length / (batch * heads)
+  const meanOver = (head: number, of: (index: number) => number) =>
+    Array.from({length: batch}, (_, b) => of(b * heads + head)).reduce((sum, x) => sum + x, 0) /
+    batch
+  return Array.from({length: heads}, (_, head) => {
+    const statistics = context.statistics.perHead[head]!
+    const ownOfHead = own.perHead[head]!
+    const mse = summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.mse))).median
+    const yardstick = meanOver(head, index => {
+      const part = [index * size, (index + 1) * size] as const
+      const mean = context.meanValue.subarray(...part)
+      return errorMetrics(mean, context.truth.output.subarray(...part), valueDim).mse
+    })
+    return {
+      head,
+      mse,
+      rel_l2: summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.rel_l2))).median,
+      mse_over_mean_value: ratio(mse, yardstick),
+      needed_num_features: prediction(method, ownOfHead, cell.num_features).needed_num_features,
+      statistics,
+    }
+  })
+}

@@ -1,0 +1,118 @@
+/** One pair of vectors, one method, one budget: the kernel estimate over many draws of every projection. */
+import * as tf from '@tensorflow/tfjs-core'
+import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
+import type {KernelFacts} from '../../attention/types.js'
+import {type BackendChoice, useBackend} from '../../backends/index.js'
+import type {VarianceCell, VarianceResult} from '../../results/schemas/index.js'
+import {bootstrapInterval, mean, pairedRatioInterval, variance} from '../../stats/index.js'
+import type {CellOutcome} from '../job.js'
+import {resolveMethod} from '../method.js'
+
+/** Draws estimated together, as heads of one tensor. */
+const DRAWS_AT_ONCE = 64
+
+/** Runs one cell of a variance experiment. */
+export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<VarianceResult>> {
+  const backend = await useBackend(cell.backend as BackendChoice)
+  const {estimator, options, random} = await resolveMethod(cell)
+  const {kernel} = estimator
+  if (!kernel || !random) return {status: 'skipped', reason: 'has no random features'}
+  const {x, y} = pairOf(cell)
+  const samples = new Map(
+    cell.projections.map(name => [
+      name,
+      kernelEstimates(cell, name as ProjectionName, kernel, options),
+    ]),
+  )
+  const expectation = kernel.expectation(x, y, options)
+  const iid = samples.get('iid')
+  return {
+    status: 'completed',
+    result: {
+      backend: backend.name,
+      feature_dim: estimator.featureDim(cell.num_features, cell.head_dim),
+      kernel: kernel.formula,
+      expectation,
+      closed_form_variance: kernel.variance(x, y, cell.num_features, options),
+      per_projection: [...samples].map(([projection, estimates]) => ({
+        projection,
+        ...spread(estimates, expectation, cell.seed),
+        ...ratioTo(projection === 'iid' ? undefined : iid, estimates, cell.seed),
+      })),
+    },
+  }
+}
+
+/**
+ * Two vectors of the cell's norm at the cell's angle. Their direction does not matter: every
+ * projection is rotation-invariant.
+ */
+export function pairOf({head_dim, norm, angle_deg}: VarianceCell): {
+  x: Float64Array
+  y: Float64Array
+} {
+  const angle = (angle_deg * Math.PI) / 180
+  const x = new Float64Array(head_dim)
+  const y = new Float64Array(head_dim)
+  x[0] = norm
+  y[0] = norm * Math.cos(angle)
+  if (head_dim > 1) y[1] = norm * Math.sin(angle)
+  return {x, y}
+}
+
+/** phi(x).phi(y) for every replicate. */
+function kernelEstimates(
+  cell: VarianceCell,
+  name: ProjectionName,
+  kernel: KernelFacts,
+  options: Record<string, unknown>,
+): Float64Array {
+  const {num_features: numFeatures, head_dim: headDim, replicates, seed} = cell
+  const {x, y} = pairOf(cell)
+  const pair = Float32Array.from([...x, ...y])
+  const out = new Float64Array(replicates)
+  for (let first = 0; first < replicates; first += DRAWS_AT_ONCE) {
+    const heads = Math.min(DRAWS_AT_ONCE, replicates - first)
+    const replicate = first / DRAWS_AT_ONCE
+    const drawn = drawProjection({name, heads, numFeatures, headDim, seed, replicate})
+    const products = tf.tidy(() => {
+      const projection = tf.tensor3d(Float32Array.from(drawn), [heads, numFeatures, headDim])
+      const both = tf.tile(tf.tensor4d(pair, [1, 1, 2, headDim]), [1, heads, 1, 1])
+      const features = kernel.features(both as tf.Tensor4D, projection, options) // [1, h, 2, F]
+      return tf.sum(tf.prod(features, 2), -1).dataSync()
+    })
+    out.set(products, first)
+  }
+  return out
+}
+
+function spread(estimates: Float64Array, expectation: number, seed: number) {
+  const average = mean(estimates)
+  const spreadOf = variance(estimates)
+  const interval = bootstrapInterval(estimates, variance, {seed, name: 'variance'})
+  const standardError = Math.sqrt(spreadOf / estimates.length)
+  const meanSquare = mean(estimates.map(estimate => (estimate - expectation) ** 2))
+  return {
+    mean: average,
+    bias_z: standardError > 0 ? (average - expectation) / standardError : null,
+    variance: spreadOf,
+    variance_low: interval.low,
+    variance_high: interval.high,
+    relative_mse: expectation === 0 ? null : meanSquare / expectation ** 2,
+  }
+}
+
+/**
+ * Variance over that of iid rows at the same M. Orthogonal rows are made from the same Gaussians as
+ * the iid rows of the same replicate, so replicates are resampled as pairs.
+ */
+function ratioTo(iid: Float64Array | undefined, estimates: Float64Array, seed: number) {
+  const reference = iid && variance(iid)
+  if (!iid || !reference) return {ratio_to_iid: null, ratio_low: null, ratio_high: null}
+  const interval = pairedRatioInterval(estimates, iid, variance, {seed, name: 'ratio'})
+  return {
+    ratio_to_iid: variance(estimates) / reference,
+    ratio_low: interval.low,
+    ratio_high: interval.high,
+  }
+}

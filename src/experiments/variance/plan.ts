@@ -1,0 +1,45 @@
+/** A variance experiment as jobs: methods x numbers of features x dimensions x norms x angles. */
+import {cellKey} from '../../results/keys.js'
+import {VARIANCE_SCHEMA, type VarianceCell, type VariancePlan} from '../../results/schemas/index.js'
+import type {Job} from '../job.js'
+import {methodLabel} from '../method.js'
+
+/** All jobs of a plan, in plan order. */
+export function varianceJobs(plan: VariancePlan): Job[] {
+  const {projections, replicates, seed, backend} = plan
+  return plan.methods.flatMap(spec =>
+    plan.head_dims.flatMap(head_dim =>
+      plan.num_features.flatMap(num_features =>
+        plan.norms.flatMap(norm =>
+          plan.angles_deg.map(angle_deg =>
+            toJob({
+              ...spec,
+              projections,
+              num_features,
+              head_dim,
+              norm,
+              angle_deg,
+              replicates,
+              seed,
+              backend,
+            }),
+          ),
+        ),
+      ),
+    ),
+  )
+}
+
+function toJob(cell: VarianceCell): Job {
+  const {num_features, head_dim, norm, angle_deg, replicates, projections} = cell
+  const drawn = num_features * head_dim * projections.length
+  return {
+    key: cellKey(VARIANCE_SCHEMA, cell),
+    schema: VARIANCE_SCHEMA,
+    cell,
+    label: `${methodLabel(cell)} M=${num_features} D=${head_dim} norm ${norm} angle ${angle_deg}`,
+    // a normal costs about 50 operations, orthogonalising a row 2 min(M, D) of them per entry
+    predictedCost: replicates * drawn * (50 + 2 * Math.min(num_features, head_dim)),
+    predictedBytes: 64 * num_features * head_dim * 16 + replicates * 8,
+  }
+}
