@@ -5,6 +5,7 @@ import type {KernelFacts} from '../../attention/types.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import type {VarianceCell, VarianceResult} from '../../results/schemas/index.js'
 import {bootstrapInterval, mean, pairedRatioInterval, variance} from '../../stats/index.js'
+import {FLOAT32_ROUNDOFF} from '../../theory/rounding.js'
 import type {CellOutcome} from '../job.js'
 import {resolveMethod} from '../method.js'
 
@@ -26,18 +27,22 @@ export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<V
   )
   const expectation = kernel.expectation(x, y, options)
   const iid = samples.get('iid')
+  const featureDim = estimator.featureDim(cell.num_features, cell.head_dim)
   return {
     status: 'completed',
     result: {
       backend: backend.name,
-      feature_dim: estimator.featureDim(cell.num_features, cell.head_dim),
+      feature_dim: featureDim,
       kernel: kernel.formula,
       expectation,
       closed_form_variance: kernel.variance(x, y, cell.num_features, options),
       per_projection: [...samples].map(([projection, estimates]) => ({
         projection,
         ...spread(estimates, expectation, cell.seed),
-        ...ratioTo(projection === 'iid' ? undefined : iid, estimates, cell.seed),
+        ...ratioTo(projection === 'iid' ? undefined : iid, estimates, {
+          seed: cell.seed,
+          featureDim,
+        }),
       })),
     },
   }
@@ -104,15 +109,28 @@ function spread(estimates: Float64Array, expectation: number, seed: number) {
 
 /**
  * Variance over that of iid rows at the same M. Orthogonal rows are made from the same Gaussians as
- * the iid rows of the same replicate, so replicates are resampled as pairs.
+ * the iid rows of the same replicate, so replicates are resampled as pairs. Null where the variance
+ * of iid rows is zero but for rounding.
  */
-function ratioTo(iid: Float64Array | undefined, estimates: Float64Array, seed: number) {
+function ratioTo(
+  iid: Float64Array | undefined,
+  estimates: Float64Array,
+  {seed, featureDim}: {seed: number; featureDim: number},
+) {
   const reference = iid && variance(iid)
-  if (!iid || !reference) return {ratio_to_iid: null, ratio_low: null, ratio_high: null}
+  if (!iid || !reference || reference <= roundingVariance(iid, featureDim)) {
+    return {ratio_to_iid: null, ratio_low: null, ratio_high: null}
+  }
   const interval = pairedRatioInterval(estimates, iid, variance, {seed, name: 'ratio'})
   return {
     ratio_to_iid: variance(estimates) / reference,
     ratio_low: interval.low,
     ratio_high: interval.high,
   }
+}
+
+/** Square of the float32 rounding error of a sum of F terms of the estimates' size. */
+function roundingVariance(estimates: Float64Array, featureDim: number): number {
+  const size = mean(estimates.map(Math.abs))
+  return (featureDim * FLOAT32_ROUNDOFF * size) ** 2
 }
