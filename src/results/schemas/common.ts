@@ -11,6 +11,8 @@ export const inputSpec = z.discriminatedUnion('kind', [
     /** One file holding all arrays, or three `.npy` files in the order query, key, value. */
     paths: z.array(z.string()).min(1).max(3),
     names: z.object({query: z.string(), key: z.string(), value: z.string()}),
+    /** SHA-256 of the files' bytes: a run is not resumed on other data. Absent: not pinned. */
+    digest: z.string().optional(),
   }),
   z.object({
     kind: z.literal('generator'),
