@@ -79,7 +79,7 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * The one of `names` closest to a mistyped `name`, for "did you mean": at most one edit in three
+ * The one of `names` closest to a mistyped `name`, for "did you mean": at most one edit in two
  * letters (one edit in short names), and never all of its letters.
  */
 export function closest(name: string, names: readonly string[]): string | undefined {
@@ -87,7 +87,7 @@ export function closest(name: string, names: readonly string[]): string | undefi
     .map(candidate => ({candidate, distance: editDistance(name.toLowerCase(), candidate)}))
     .sort((a, b) => a.distance - b.distance)
   const best = ranked[0]
-  const limit = Math.min(Math.max(1, Math.floor(name.length / 3)), name.length - 1)
+  const limit = Math.min(Math.max(1, Math.floor(name.length / 2)), name.length - 1)
   return best && best.distance <= limit ? best.candidate : undefined
 }
 

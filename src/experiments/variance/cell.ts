@@ -38,7 +38,7 @@ export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<V
       closed_form_variance: kernel.variance(x, y, cell.num_features, options),
       per_projection: [...samples].map(([projection, estimates]) => ({
         projection,
-        ...spread(estimates, expectation, cell.seed),
+        ...spread(estimates, expectation, {seed: cell.seed, featureDim}),
         ...ratioTo(projection === 'iid' ? undefined : iid, estimates, {
           seed: cell.seed,
           featureDim,
@@ -91,15 +91,21 @@ function kernelEstimates(
   return out
 }
 
-function spread(estimates: Float64Array, expectation: number, seed: number) {
+/** Mean and spread of the estimates; no bias is stated where all they vary by is rounding. */
+function spread(
+  estimates: Float64Array,
+  expectation: number,
+  {seed, featureDim}: {seed: number; featureDim: number},
+) {
   const average = mean(estimates)
   const spreadOf = variance(estimates)
   const interval = bootstrapInterval(estimates, variance, {seed, name: 'variance'})
   const standardError = Math.sqrt(spreadOf / estimates.length)
+  const random = spreadOf > roundingVariance(estimates, featureDim)
   const meanSquare = mean(estimates.map(estimate => (estimate - expectation) ** 2))
   return {
     mean: average,
-    bias_z: standardError > 0 ? (average - expectation) / standardError : null,
+    bias_z: random ? (average - expectation) / standardError : null,
     variance: spreadOf,
     variance_low: interval.low,
     variance_high: interval.high,
