@@ -1,0 +1,156 @@
+/** The report of a benchmark: times, speed-ups over both exact forms, growth, crossover. */
+import type {BenchRecord} from '../results/schemas/bench.js'
+import {BASELINES, speedUp, type TimedRecord, trends} from './bench-trends.js'
+import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
+import {groupBy, inOrder, methodLabel, troubleItems} from './labels.js'
+import {bytes, MISSING, nanoseconds, ratio, significant} from './numbers.js'
+
+/** Blocks of a whole benchmark. */
+export function benchReport(records: readonly BenchRecord[]): Block[] {
+  const completed = records.filter(record => record.status === 'completed')
+  const shapes = groupBy(completed, ({cell: {batch, heads, head_dim, value_dim, causal}}) =>
+    JSON.stringify([batch, heads, head_dim, value_dim, causal]),
+  )
+  return [...shapes.flatMap(section), ...list(footer(completed)), ...list(troubleItems(records))]
+}
+
+/** One shape: times of every variant by length, then how they grow. */
+function section(records: readonly TimedRecord[]): Block[] {
+  const rows = inOrder(
+    exactFormsFirst(records),
+    [({cell}) => methodLabel(cell), ({cell}) => cell.projection ?? ''],
+    [({cell}) => cell.num_features ?? 0, ({cell}) => cell.seq_len],
+  )
+  const {batch, heads, head_dim, value_dim, causal} = records[0]!.cell
+  const title = `Forward pass, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
+  return [
+    heading(2, title),
+    table(timeColumns(records), rows),
+    text(
+      'Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend.',
+    ),
+    ...trendBlocks(rows),
+  ]
+}
+
+/** Exact forms, then the methods by name: cells may have run in random order. */
+function exactFormsFirst(records: readonly TimedRecord[]): TimedRecord[] {
+  const rank = ({cell}: TimedRecord) => {
+    const place = BASELINES.indexOf(cell.method)
+    return `${place < 0 ? BASELINES.length : place} ${methodLabel(cell)}`
+  }
+  return records.toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0))
+}
+
+/**
+ * Columns of the times.
+ *
+ * @param all - records of the same shape, in which the exact forms are looked up
+ */
+function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
+  // the exact forms have columns of their own: the tiled one is the fair rival, the other the usual one
+  const against = (baseline: string): ColumnSpec<TimedRecord> => ({
+    title: `vs ${baseline}`,
+    cell: row => ratio(speedUp(row, all, baseline)),
+    tells: row => speedUp(row, all, baseline) !== null,
+  })
+  return [
+    ...VARIANT_COLUMNS,
+    {title: 'L', cell: ({cell}) => String(cell.seq_len)},
+    {title: 'median', cell: ({result}) => nanoseconds(result.median_ns)},
+    {
+      title: 'quartiles',
+      priority: 2,
+      cell: ({result}) => `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`,
+    },
+    {title: 'runs', priority: 5, cell: ({result}) => String(result.runs)},
+    against('softmax'),
+    against('softmax-online'),
+    {
+      title: 'peak RSS',
+      priority: 1,
+      cell: ({result}) => bytes(result.peak_rss_over_baseline_bytes),
+      tells: ({result}) => result.peak_rss_over_baseline_bytes !== null,
+    },
+    {title: 'live', priority: 3, cell: ({result}) => bytes(result.live_bytes)},
+    {
+      title: 'GFLOP/s',
+      priority: 4,
+      cell: ({result}) => significant(result.work_flops / result.median_ns),
+      tells: ({result}) => result.work_flops > 0,
+    },
+  ]
+}
+
+/** What was timed: method, random matrix, M and F, the latter two side by side for fairness. */
+const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
+  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
+  {
+    title: 'projection',
+    align: 'left',
+    priority: 4,
+    cell: ({cell}) => cell.projection ?? MISSING,
+    tells: ({cell}) => cell.projection !== null,
+  },
+  {
+    title: 'M',
+    cell: ({cell}) => String(cell.num_features ?? MISSING),
+    tells: ({cell}) => cell.num_features !== null,
+  },
+  {
+    title: 'F',
+    priority: 3,
+    cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
+    tells: ({result}) => result.feature_dim > 0,
+  },
+]
+
+/** How time grows with length, and from where a method is faster than the exact forms. */
+function trendBlocks(rows: readonly TimedRecord[]): Block[] {
+  const found = trends(rows)
+  if (found.length === 0) return []
+  const crossings = found.flatMap(({label, crossovers}) =>
+    crossovers.map(sentence => `${label} ${sentence}`),
+  )
+  return [
+    heading(3, 'Growth of the median with length: time ~ L^slope'),
+    table(
+      [
+        {title: 'method', align: 'left', cell: ({label}) => label},
+        {title: 'lengths', cell: ({lengths}) => lengths},
+        {title: 'slope', cell: ({slope}) => significant(slope)},
+        {title: 'R^2', cell: ({r2}) => significant(r2, 4)},
+      ],
+      found,
+    ),
+    ...list(crossings),
+  ]
+}
+
+/** Which machine parts ran: one line per backend, and what was checked before any timing. */
+function footer(records: readonly TimedRecord[]): string[] {
+  return groupBy(records, ({result: {backend, threads, instruction_set}}) =>
+    JSON.stringify([backend, threads, instruction_set]),
+  ).map(group => {
+    const {backend, threads, instruction_set} = group[0]!.result
+    const gates = group.map(({result}) => result.gate)
+    const worst = gates.reduce((a, b) =>
+      b.max_abs_error / b.bound > a.max_abs_error / a.bound ? b : a,
+    )
+    return [
+      `backend ${backend}${instruction_set ? ` (${instruction_set})` : ''}, ${threads} thread${threads === 1 ? '' : 's'}`,
+      operations(group),
+      `accuracy gate passed by all: worst error ${significant(worst.max_abs_error)} of at most ${significant(worst.bound)}`,
+    ].join('; ')
+  })
+}
+
+/** Which form of each operation ran: a composite one is not the speed that a fused one has. */
+function operations(records: readonly TimedRecord[]): string {
+  const forms = new Set(
+    records.flatMap(({result}) =>
+      Object.entries(result.operations).map(([name, form]) => `${name} ${form}`),
+    ),
+  )
+  return forms.size > 0 ? `operations: ${[...forms].sort().join(', ')}` : 'no custom operations'
+}

@@ -1,0 +1,237 @@
+/** The report of an error sweep: input statistics, one table per target, and what to be wary of. */
+import type {
+  ErrorSweepRecord,
+  ErrorSweepResult,
+  InputStatisticsRecord,
+  MetricSummary,
+} from '../results/schemas/error-sweep.js'
+import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
+import {groupBy, inOrder, inputLabel, methodLabel, troubleItems} from './labels.js'
+import {MISSING, percent, significant, withInterval} from './numbers.js'
+import {sweepWarnings} from './sweep-warnings.js'
+
+/** A record that has a result. */
+export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
+
+/** Blocks of a whole sweep, one section per input, length, scale and causality. */
+export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] {
+  const completed = records.filter(record => record.status === 'completed')
+  const sections = groupBy(completed, ({cell: {input, seq_len, scale, causal}}) =>
+    JSON.stringify([input, seq_len, scale, causal]),
+  )
+  return [
+    ...sections.flatMap(section),
+    ...(completed.length > 0 ? [text(LEGEND)] : []),
+    ...list(troubleItems(records)),
+  ]
+}
+
+/** Said once below all sections: what the short column titles stand for. */
+const LEGEND =
+  'M: random vectors; F: length of a feature vector. Errors are medians over replicates with a 95 % interval. ' +
+  'vs mean(V): MSE over that of averaging V; above 1 is worse than averaging V.'
+
+/** One input at one length, scale and causality: what the input is like, then how the methods did. */
+function section(records: readonly CompletedSweep[]): Block[] {
+  const [first] = records
+  if (!first) return []
+  return [
+    heading(2, sectionTitle(first)),
+    ...statisticsBlocks(first.result),
+    ...groupBy(records, ({cell}) => cell.target).flatMap(targetBlocks),
+    ...list(sweepWarnings(records)),
+  ]
+}
+
+/** The facts that all cells of a section share, with the sizes that the run really had. */
+function sectionTitle({cell, result}: CompletedSweep): string {
+  const {batch, heads, query_len, key_len, head_dim, value_dim} = result
+  const parts = [
+    inputLabel(cell.input),
+    `B=${batch} H=${heads} L=${query_len} S=${key_len} D=${head_dim} Dv=${value_dim}`,
+    cell.causal ? 'causal' : 'bidirectional',
+  ]
+  if (cell.scale !== 1) parts.push(`q and k times ${significant(cell.scale)}`)
+  return parts.join(', ')
+}
+
+/** A line of the statistics table: one head, or all of them. */
+interface HeadRow {
+  /** Index of the head, or `all` for the mean over heads. */
+  head: string
+  statistics: InputStatisticsRecord
+}
+
+/**
+ * Norms and entropy per head. They come from the first record: every method of a section saw the
+ * same arrays. With one head the line for all would only repeat it.
+ */
+function statisticsBlocks({per_head, statistics}: ErrorSweepResult): Block[] {
+  const heads = per_head.map(({head, statistics: own}) => ({head: String(head), statistics: own}))
+  const rows: HeadRow[] = heads.length > 1 ? [...heads, {head: 'all', statistics}] : heads
+  const number = (title: string, read: (own: InputStatisticsRecord) => number) => ({
+    title,
+    cell: (row: HeadRow) => significant(read(row.statistics)),
+  })
+  return [
+    heading(3, 'Inputs, canonical x and y (entropy of the exact rows in nats)'),
+    table<HeadRow>(
+      [
+        {title: 'head', cell: ({head}) => head},
+        number('E|x|^2', own => own.query_norm2),
+        number('E|y|^2', own => own.key_norm2),
+        number('E|x+y|^2', own => own.sum_norm2),
+        number('E|x-y|^2', own => own.difference_norm2),
+        number('entropy', own => own.entropy_nats),
+        number('maximum', own => own.max_entropy_nats),
+      ],
+      rows,
+    ),
+    text('Positive features want M above exp(E|x+y|^2), sin/cos features above exp(E|x-y|^2) / 2.'),
+  ]
+}
+
+/** Titles by target: against which exact attention the errors below were taken. */
+const TARGET_TITLES = {
+  raw: 'Error against softmax of the given q and k',
+  matched: 'Error against what each method converges to',
+}
+
+/**
+ * The errors against one target, by method, projection and number of features, with what stands
+ * out in them.
+ */
+function targetBlocks(records: readonly CompletedSweep[]): Block[] {
+  const target = records[0]?.cell.target ?? 'raw'
+  const rows = inOrder(
+    records,
+    [({cell}) => methodLabel(cell), ({cell}) => cell.projection ?? ''],
+    [({cell}) => cell.num_features ?? 0],
+  )
+  return [
+    heading(3, TARGET_TITLES[target]),
+    table(COLUMNS, rows),
+    ...list(target === 'matched' ? targetItems(rows) : []),
+    ...list(worseItems(rows)),
+    ...perHead(rows),
+  ]
+}
+
+/** Reads a metric that was summarised over replicates. */
+type Metric = (result: ErrorSweepResult) => MetricSummary | null
+/** Reads a number that a cell has once. */
+type Value = (result: ErrorSweepResult) => number | null
+
+/** The median of a metric; the column goes when it is missing or at most `floor` everywhere. */
+function metric(
+  title: string,
+  priority: number,
+  read: Metric,
+  floor = 0,
+): ColumnSpec<CompletedSweep> {
+  const value = ({result}: CompletedSweep) => read(result)?.median ?? null
+  return {
+    title,
+    priority,
+    cell: row => percent(value(row)),
+    tells: row => (value(row) ?? 0) > floor,
+  }
+}
+
+/** A single number of the result; the column goes when it is missing or zero everywhere. */
+function value(title: string, priority: number, read: Value): ColumnSpec<CompletedSweep> {
+  return {
+    title,
+    priority,
+    cell: ({result}) => significant(read(result)),
+    tells: ({result}) => Boolean(read(result)),
+  }
+}
+
+/** Row sums this close to 1 differ from it by float32 rounding. */
+const ROUNDING = 2 ** -16
+
+/**
+ * Columns of the error tables. The yardstick stands beside the error on purpose: a relative error of
+ * 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
+ * split of the error, never the error itself.
+ */
+const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
+  {
+    title: 'projection',
+    align: 'left',
+    cell: ({cell}) => cell.projection ?? MISSING,
+    tells: ({cell}) => cell.projection !== null,
+  },
+  {
+    title: 'M',
+    cell: ({cell}) => String(cell.num_features ?? MISSING),
+    tells: ({cell}) => cell.num_features !== null,
+  },
+  {
+    title: 'F',
+    priority: 3,
+    cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
+    tells: ({result}) => result.feature_dim > 0,
+  },
+  {
+    title: 'rel L2',
+    cell: ({result: {rel_l2}}) => withInterval(rel_l2.median, rel_l2.low, rel_l2.high),
+  },
+  {title: 'vs mean(V)', cell: ({result}) => significant(result.mse_over_mean_value)},
+  {title: 'MSE', priority: 1, cell: ({result}) => significant(result.mse.median)},
+  value('bias^2', 4, result => result.bias_squared),
+  value('variance', 4, result => result.variance),
+  value('cosine', 3, result => result.cosine.median),
+  metric('|row sum-1|', 6, result => result.row_sum_deviation, ROUNDING),
+  metric('den<0 %', 2, result => result.negative_denominators_pct),
+  metric('guarded %', 5, result => result.guarded_pct),
+  metric('NaN %', 1, result => result.not_finite_pct),
+  metric('KL nats', 3, result => result.row_kl_nats),
+  metric('TV', 3, result => result.row_total_variation),
+  value('KL inf %', 4, result => result.row_kl_infinite_pct),
+]
+
+/** What each method is held against. */
+function targetItems(rows: readonly CompletedSweep[]): string[] {
+  const items = rows.map(({cell, result}) => `${methodLabel(cell)}: ${result.target_label}`)
+  return [...new Set(items)]
+}
+
+/** Variants that averaging V beats even with the most features they were given. */
+function worseItems(rows: readonly CompletedSweep[]): string[] {
+  const worse = atLargestFeatures(rows).filter(
+    ({result}) => (result.mse_over_mean_value ?? 0) > 1 + TIE,
+  )
+  const names = worse.map(({cell: {projection, num_features, ...spec}}) =>
+    [methodLabel(spec), ...(projection ? [projection, `M=${num_features}`] : [])].join(' '),
+  )
+  return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
+}
+
+/** The yardstick itself differs from 1 by float32 rounding only. */
+const TIE = 2 ** -10
+
+/** The last row of each variant: rows are sorted by M. */
+function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSweep[] {
+  const variants = groupBy(rows, ({cell}) => JSON.stringify([methodLabel(cell), cell.projection]))
+  return variants.map(variant => variant.at(-1)!)
+}
+
+/** Most heads that a table of one column per head can hold. */
+const MAX_HEAD_COLUMNS = 16
+
+/** The yardstick per head at the largest M: one head can be served well and its neighbour not at all. */
+function perHead(rows: readonly CompletedSweep[]): Block[] {
+  const heads = rows[0]?.result.per_head ?? []
+  if (heads.length < 2 || heads.length > MAX_HEAD_COLUMNS) return []
+  const headColumn = (_: unknown, at: number): ColumnSpec<CompletedSweep> => ({
+    title: `head ${heads[at]?.head}`,
+    cell: ({result}) => significant(result.per_head[at]?.mse_over_mean_value),
+  })
+  return [
+    heading(3, 'MSE over that of averaging V, per head, at the largest M'),
+    table([...COLUMNS.slice(0, 3), ...heads.map(headColumn)], atLargestFeatures(rows)),
+  ]
+}

@@ -1,0 +1,73 @@
+/** How plans, cells and records are called in tables and lists. */
+import {basename} from 'node:path'
+import type {InputSpec, MethodSpec} from '../results/schemas/common.js'
+import {plural} from './numbers.js'
+
+/** An estimator with what makes it differ from its exact form: `rfa (noahs-ark, tau=0.5)`. */
+export function methodLabel({method, preset, options}: MethodSpec): string {
+  const extras = Object.entries(options).map(([name, value]) => `${name}=${value}`)
+  const marks = [...(preset === 'exact' ? [] : [preset]), ...extras]
+  return marks.length > 0 ? `${method} (${marks.join(', ')})` : method
+}
+
+/** Where an input comes from: file names, or the generator; sizes are told elsewhere. */
+export function inputLabel(input: InputSpec): string {
+  if (input.kind === 'generator') return `generated ${input.name}`
+  return input.paths.map(path => basename(path)).join(', ')
+}
+
+/** A record as far as labels need it. */
+interface AnyOutcome {
+  /** Exactly one of the three ways in which a cell ends. */
+  status: 'completed' | 'skipped' | 'failed'
+  cell: MethodSpec & {num_features?: number | null}
+  /** Why it was skipped. */
+  reason?: string
+  /** Why it failed. */
+  error?: {code: string; message: string}
+}
+
+/** One line per reason why cells were skipped or failed, with the methods and how many cells. */
+export function troubleItems(records: readonly AnyOutcome[]): string[] {
+  const groups = new Map<string, {methods: Set<string>; cells: number}>()
+  for (const record of records) {
+    if (record.status === 'completed') continue
+    const reason = record.reason ?? `${record.error?.message} (${record.error?.code})`
+    const key = `${record.status}: ${reason}`
+    const group = groups.get(key) ?? {methods: new Set(), cells: 0}
+    group.methods.add(methodLabel(record.cell))
+    group.cells++
+    groups.set(key, group)
+  }
+  return [...groups].map(
+    ([reason, {methods, cells}]) =>
+      `${[...methods].join(', ')} ${reason} [${plural(cells, 'cell')}]`,
+  )
+}
+
+/** Values grouped by a key, in the order in which the keys first appear. */
+export function groupBy<T>(values: readonly T[], key: (value: T) => string): T[][] {
+  const groups = new Map<string, T[]>()
+  for (const value of values) {
+    const group = groups.get(key(value))
+    if (group) group.push(value)
+    else groups.set(key(value), [value])
+  }
+  return [...groups.values()]
+}
+
+/** Sorted by first appearance of each key in turn, then by the numbers; the input stays as it is. */
+export function inOrder<T>(
+  values: readonly T[],
+  keys: readonly ((value: T) => string)[],
+  numbers: readonly ((value: T) => number)[],
+): T[] {
+  const ranks = keys.map(key => {
+    const seen = [...new Set(values.map(key))]
+    return (value: T) => seen.indexOf(key(value))
+  })
+  return values.toSorted((a, b) => {
+    for (const rank of [...ranks, ...numbers]) if (rank(a) !== rank(b)) return rank(a) - rank(b)
+    return 0
+  })
+}

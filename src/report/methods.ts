@@ -1,0 +1,238 @@
+/** The estimators as tables: all of them, one in detail, or all that honour a preset. */
+import type {Estimator, PresetName} from '../attention/types.js'
+import {type Block, type ColumnSpec, heading, table, text} from './document.js'
+
+/** A size at which the length of phi is shown. */
+export interface FeatureSize {
+  /** M, the number of random vectors. */
+  numFeatures: number
+  /** D, the head dimension: features without random vectors are as long as that. */
+  headDim: number
+}
+
+/** An estimator as `--json` prints it: the declared facts, without functions. */
+export interface MethodFacts {
+  /** As `--methods` takes it. */
+  name: string
+  title: string
+  citation: string
+  formula: string
+  advice: string
+  /** Formula of the estimator in one line. */
+  /** The kernel that its features estimate, `null` where it has none. */
+  kernel: string | null
+  /** What it converges to under default options, `null` where nothing but itself. */
+  target: string | null
+  /** Kernel entries, whole outputs, `exact`, or `none`. */
+  unbiased_for: string
+  /** Whether no attention weight is ever below zero. */
+  non_negative: boolean
+  /** Whether the weights of a row sum to one in exact arithmetic. */
+  rows_sum_to_one: boolean
+  supports: Estimator['supports']
+  /** Whether it takes forget gates. */
+  takes_gate: boolean
+  /** Random matrix unless another is named; `null` without random vectors. */
+  default_projection: string | null
+  /** Length of phi at the size asked for; 0 without features. */
+  feature_dim: number
+  options: OptionFacts[]
+  /** What each preset changes, and what that costs. */
+  presets: {preset: string; quirk: string; options: Record<string, unknown>}[]
+}
+
+/** One option of an estimator. */
+export interface OptionFacts {
+  name: string
+  /** What it takes, e.g. `number`, `log | max | none`. */
+  values: string
+  default: unknown
+  description: string
+}
+
+/** The declared facts of one estimator. @param size - where `feature_dim` is read */
+export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFacts {
+  const {supports, presets} = estimator
+  const target = estimator.target(estimator.options.parse({}))
+  return {
+    name: estimator.name,
+    title: estimator.title,
+    citation: estimator.citation,
+    formula: estimator.formula,
+    advice: estimator.advice,
+    kernel: estimator.kernel?.formula ?? null,
+    target: target?.label ?? null,
+    unbiased_for: estimator.unbiasedFor,
+    non_negative: estimator.nonNegative,
+    rows_sum_to_one: estimator.rowsSumToOne,
+    supports: {...supports},
+    takes_gate: estimator.takesGate ?? false,
+    default_projection: estimator.projection?.default ?? null,
+    feature_dim: estimator.featureDim(size.numFeatures, size.headDim),
+    options: Object.entries(estimator.options.shape).map(optionFacts),
+    presets: Object.entries(presets).map(([preset, {quirk, options}]) => ({
+      preset,
+      quirk,
+      options: {...options},
+    })),
+  }
+}
+
+/** The table of all estimators. */
+export function methodsReport(methods: readonly MethodFacts[], size: FeatureSize): Block[] {
+  return [
+    table(overviewColumns(size), methods),
+    text('rfa methods NAME shows formula, options and presets of one of them.'),
+  ]
+}
+
+/** Columns of the overview; on narrow terminals the citations go first, then the titles. */
+function overviewColumns({numFeatures}: FeatureSize): ColumnSpec<MethodFacts>[] {
+  const left = {align: 'left'} as const
+  const supports = (title: string, priority: number, read: (of: MethodFacts) => boolean) => ({
+    ...left,
+    title,
+    priority,
+    cell: (row: MethodFacts) => (read(row) ? 'yes' : 'no'),
+  })
+  return [
+    {...left, title: 'name', cell: ({name}) => name},
+    {...left, title: 'title', flexible: true, priority: 3, cell: ({title}) => title},
+    {...left, title: 'kernel', flexible: true, cell: ({kernel, target}) => kernel ?? target ?? '-'},
+    {
+      title: `F at M=${numFeatures}`,
+      cell: ({feature_dim}) => (feature_dim > 0 ? String(feature_dim) : '-'),
+    },
+    supports('causal', 1, row => row.supports.causal),
+    supports('cross', 2, row => row.supports.cross),
+    supports('decode', 2, row => row.supports.decode),
+    {...left, title: 'unbiased for', priority: 1, cell: row => row.unbiased_for},
+    {...left, title: 'citation', flexible: true, priority: 4, cell: ({citation}) => citation},
+  ]
+}
+
+/** Everything about one estimator. */
+export function methodReport(method: MethodFacts): Block[] {
+  const {supports} = method
+  const able = Object.entries(supports).filter(([, yes]) => yes)
+  const facts: [string, string][] = [
+    ['formula', method.formula],
+    ['kernel', method.kernel ?? 'none'],
+    ['converges to', method.target ?? 'nothing but itself'],
+    ['unbiased for', method.unbiased_for],
+    ['weights', method.non_negative ? 'never negative' : 'can be negative'],
+    ['rows sum to one', method.rows_sum_to_one ? 'yes' : 'no'],
+    [
+      'supports',
+      able.map(([name]) => SUPPORT_NAMES[name] ?? name).join(', ') ||
+        'bidirectional self-attention only',
+    ],
+    ['default projection', method.default_projection ?? 'none: no random vectors'],
+    ['source', method.citation],
+  ]
+  return [
+    heading(1, `${method.name}: ${method.title}`),
+    text(method.advice),
+    table(
+      [
+        {title: 'fact', align: 'left', cell: ([name]) => name},
+        {title: 'value', align: 'left', flexible: true, cell: ([, value]) => value},
+      ],
+      facts,
+    ),
+    ...optionBlocks(method),
+    ...presetBlocks(method),
+  ]
+}
+
+/** What an estimator can do beyond attention of a sequence to itself, in words. */
+const SUPPORT_NAMES: Readonly<Record<string, string>> = {
+  causal: 'causal',
+  cross: 'cross-attention',
+  decode: 'decoding',
+  keyMask: 'key masks',
+}
+
+/** Options with their defaults, or a sentence that there are none. */
+function optionBlocks({name, options}: MethodFacts): Block[] {
+  if (options.length === 0) return [text(`${name} has no options of its own.`)]
+  return [
+    heading(2, 'Options (--option NAME=VALUE)'),
+    table(
+      [
+        {title: 'option', align: 'left', cell: option => option.name},
+        {title: 'default', align: 'left', cell: option => String(option.default)},
+        {title: 'values', align: 'left', cell: option => option.values},
+        {title: 'meaning', align: 'left', flexible: true, cell: option => option.description},
+      ],
+      options,
+    ),
+  ]
+}
+
+/** Presets with their quirks; nothing for a method that honours none. */
+function presetBlocks({presets}: MethodFacts): Block[] {
+  if (presets.length === 0) return []
+  return [
+    heading(2, 'Presets (--preset NAME)'),
+    table(
+      [
+        {title: 'preset', align: 'left', cell: ({preset}) => preset},
+        {title: 'quirk', align: 'left', flexible: true, cell: ({quirk}) => quirk},
+      ],
+      presets,
+    ),
+  ]
+}
+
+/** What one preset does to each estimator that honours it. */
+export function presetReport(methods: readonly MethodFacts[], preset: PresetName): Block[] {
+  const rows = methods.flatMap(({name, presets}) =>
+    presets.filter(own => own.preset === preset).map(({quirk}) => ({name, quirk})),
+  )
+  if (preset === 'exact') return [text('exact is the mathematically right form of every method.')]
+  if (rows.length === 0) return [text(`No method honours ${preset}.`)]
+  return [
+    heading(1, `Preset ${preset}`),
+    table(
+      [
+        {title: 'method', align: 'left', cell: ({name}) => name},
+        {title: 'quirk', align: 'left', flexible: true, cell: ({quirk}) => quirk},
+      ],
+      rows,
+    ),
+    text('The other methods run as exact under it.'),
+  ]
+}
+
+/** What is read of an option's schema: its JSON Schema, which hides how it was declared. */
+interface OptionSchema {
+  toJSONSchema?: () => JsonSchema
+  description?: string | undefined
+}
+
+/** The part of a JSON Schema that options use. */
+interface JsonSchema {
+  type?: string
+  enum?: readonly unknown[]
+  anyOf?: readonly JsonSchema[]
+  default?: unknown
+}
+
+/** Facts of one option, from the schema that also checks its values. */
+function optionFacts([name, schema]: [string, unknown]): OptionFacts {
+  const json = (schema as OptionSchema).toJSONSchema?.() ?? {}
+  return {
+    name,
+    values: valuesOf(json),
+    default: json.default,
+    description: (schema as OptionSchema).description ?? '',
+  }
+}
+
+/** What a schema accepts, as one reads it in a manual. */
+function valuesOf(schema: JsonSchema): string {
+  if (schema.enum) return schema.enum.join(' | ')
+  if (schema.anyOf) return schema.anyOf.map(valuesOf).join(' | ')
+  return schema.type ?? 'any'
+}

@@ -1,0 +1,76 @@
+/** Numbers as people read them: three significant digits, units that keep them short. */
+
+/** What stands for a number that could not be computed. */
+export const MISSING = '-'
+
+/**
+ * Three significant digits, e.g. `0.0123`, `1.23e-7`, `12300`.
+ *
+ * Plain notation from 1e-4 up to 1e6, exponents beyond. `null` and what is not finite give `-`.
+ */
+export function significant(value: number | null | undefined, digits = 3): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return MISSING
+  if (value === 0) return '0'
+  const rounded = Number(value.toPrecision(digits))
+  const size = Math.abs(rounded)
+  if (size < 1e-4 || size >= 1e6) return rounded.toExponential(digits - 1)
+  return size < 10 ** digits ? rounded.toPrecision(digits) : String(rounded)
+}
+
+/** A value with its interval, `0.123 [0.110, 0.140]`; the value alone where the interval is a point. */
+export function withInterval(
+  value: number | null,
+  low: number | null,
+  high: number | null,
+): string {
+  const middle = significant(value)
+  if (low === null || high === null || low === high) return middle
+  return `${middle} [${significant(low)}, ${significant(high)}]`
+}
+
+/** A duration given in ns, in the largest unit that leaves at least one whole digit: `12.3 us`. */
+export function nanoseconds(value: number | null): string {
+  if (value === null || !Number.isFinite(value)) return MISSING
+  return scaled(value, [
+    [1e9, 's'],
+    [1e6, 'ms'],
+    [1e3, 'us'],
+    [1, 'ns'],
+  ])
+}
+
+/** A size in bytes with binary units: `12.3 MiB`. */
+export function bytes(value: number | null): string {
+  if (value === null || !Number.isFinite(value)) return MISSING
+  return scaled(value, [
+    [2 ** 40, 'TiB'],
+    [2 ** 30, 'GiB'],
+    [2 ** 20, 'MiB'],
+    [2 ** 10, 'KiB'],
+    [1, 'B'],
+  ])
+}
+
+/** A share in percent: `0`, `1.25`, `100`. */
+export function percent(value: number | null): string {
+  if (value === 100) return '100'
+  return significant(value)
+}
+
+/** How often `one` fits into `other`: `2.31x`. */
+export function ratio(value: number | null): string {
+  const shown = significant(value)
+  return shown === MISSING ? shown : `${shown}x`
+}
+
+/** `1 cell`, `3 cells`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** The value in the largest unit of which it holds at least one, after rounding. */
+function scaled(value: number, units: readonly (readonly [number, string])[]): string {
+  const rounded = Math.abs(Number(value.toPrecision(3)))
+  const [factor, unit] = units.find(([size]) => rounded >= size) ?? units.at(-1)!
+  return `${significant(value / factor)} ${unit}`
+}

@@ -1,0 +1,75 @@
+/** The report of saved runs: how each was made, then the tables of its experiment. */
+import type {
+  AnyRecord,
+  BenchRecord,
+  ErrorSweepRecord,
+  RunManifest,
+  VarianceRecord,
+} from '../results/schemas/index.js'
+import {benchReport} from './bench.js'
+import {machineRows} from './doctor.js'
+import {type Block, heading, list, text} from './document.js'
+import {errorSweepReport} from './error-sweep.js'
+import {plural} from './numbers.js'
+import {varianceReport} from './variance.js'
+
+/** A run as it was read back. */
+export interface SavedRun {
+  /** As it was named on the command line. */
+  directory: string
+  manifest: RunManifest
+  records: readonly AnyRecord[]
+}
+
+/** How many cells ended in which way. */
+export interface OutcomeCounts {
+  completed: number
+  skipped: number
+  failed: number
+}
+
+/** Counts the outcomes of records. */
+export function outcomeCounts(records: readonly {status: keyof OutcomeCounts}[]): OutcomeCounts {
+  const counts = {completed: 0, skipped: 0, failed: 0}
+  for (const {status} of records) counts[status]++
+  return counts
+}
+
+/** The tables of one experiment's records, whichever experiment it is. */
+export function recordsReport(
+  experiment: RunManifest['plan']['experiment'],
+  records: readonly AnyRecord[],
+): Block[] {
+  switch (experiment) {
+    case 'error-sweep':
+      return errorSweepReport(records as readonly ErrorSweepRecord[])
+    case 'bench':
+      return benchReport(records as readonly BenchRecord[])
+    case 'variance':
+      return varianceReport(records as readonly VarianceRecord[])
+  }
+}
+
+/** One report over one or several runs. */
+export function runReport(runs: readonly SavedRun[]): Block[] {
+  return runs.flatMap(run => [
+    heading(1, `${run.manifest.plan.experiment}: ${run.directory}`),
+    ...list(origin(run)),
+    ...recordsReport(run.manifest.plan.experiment, run.records),
+    ...(run.records.length === 0 ? [text('No cell of this run has finished yet.')] : []),
+  ])
+}
+
+/** Where, when and how the numbers came about. */
+function origin({manifest, records}: SavedRun): string[] {
+  const {completed, skipped, failed} = outcomeCounts(records)
+  const {plan, machine} = manifest
+  return [
+    `command: ${manifest.command}`,
+    `made: ${manifest.created_at}, seed ${plan.seed}, backend ${plan.backend}`,
+    `${plural(records.length, 'cell')}: ${completed} completed, ${skipped} skipped, ${failed} failed`,
+    `machine: ${machineRows(machine)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', ')}`,
+  ]
+}

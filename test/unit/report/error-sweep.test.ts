@@ -1,0 +1,118 @@
+import {describe, expect, it} from 'vitest'
+import {errorSweepReport} from '../../../src/report/error-sweep.js'
+import {renderTerminal} from '../../../src/report/terminal.js'
+import type {ErrorSweepRecord} from '../../../src/results/schemas/error-sweep.js'
+import {deterministic, failedSweep, metric, skippedSweep, sweep, WIDE} from './fixtures.js'
+
+const report = (records: ErrorSweepRecord[], width = WIDE.width) =>
+  renderTerminal(errorSweepReport(records), {width, colour: false})
+
+describe('errorSweepReport', () => {
+  it('prints statistics, a table per target, and warnings', () => {
+    const records = [
+      sweep({num_features: 256}, {mse_over_mean_value: 2.5}),
+      sweep(),
+      deterministic('softmax', {rel_l2: metric(1.2e-7), mse_over_mean_value: 7e-13}),
+      sweep(
+        {target: 'matched', method: 'rfa', options: {tau: 0.5}},
+        {target_label: 'softmax of unit q, k at temperature 0.25', feature_dim: 128},
+      ),
+      skippedSweep('no causal form', {method: 'identity'}),
+    ]
+    expect(report(records)).toMatchInlineSnapshot(`
+      "tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal
+
+      Inputs, canonical x and y (entropy of the exact rows in nats)
+
+      head  E|x|^2  E|y|^2  E|x+y|^2  E|x-y|^2  entropy  maximum
+      ----  ------  ------  --------  --------  -------  -------
+         0    4.80    4.20      9.25      8.75     5.64     6.24
+         1    4.80    4.20      10.1      8.75     5.64     6.24
+       all    4.80    4.20      9.25      8.75     5.64     6.24
+
+      Positive features want M above exp(E|x+y|^2), sin/cos features above exp(E|x-y|^2) / 2.
+
+      Error against softmax of the given q and k
+
+      method     projection    M   F                rel L2  vs mean(V)      MSE    bias^2  variance  cosine
+      ---------  ----------  ---  --  --------------------  ----------  -------  --------  --------  ------
+      favor-pos  orth         64  64  0.250 [0.200, 0.300]       0.500  0.00120  0.000400  0.000800   0.970
+      favor-pos  orth        256  64  0.250 [0.200, 0.300]        2.50  0.00120  0.000400  0.000800   0.970
+      softmax    -             -   -               1.20e-7    7.00e-13  0.00120         -         -   0.970
+
+      - worse than averaging V: favor-pos orth M=256
+
+      MSE over that of averaging V, per head, at the largest M
+
+      method     projection    M  head 0  head 1
+      ---------  ----------  ---  ------  ------
+      favor-pos  orth        256   0.400    1.60
+      softmax    -             -   0.400    1.60
+
+      Error against what each method converges to
+
+      method         projection   M    F                rel L2  vs mean(V)      MSE    bias^2  variance  cosine
+      -------------  ----------  --  ---  --------------------  ----------  -------  --------  --------  ------
+      rfa (tau=0.5)  orth        64  128  0.250 [0.200, 0.300]       0.500  0.00120  0.000400  0.000800   0.970
+
+      - rfa (tau=0.5): softmax of unit q, k at temperature 0.25
+
+      MSE over that of averaging V, per head, at the largest M
+
+      method         projection   M  head 0  head 1
+      -------------  ----------  --  ------  ------
+      rfa (tau=0.5)  orth        64   0.400    1.60
+
+      - favor-pos needs about 25000 features (head 1; head 0: about 400) for a relative kernel variance of 1, the largest M
+        here is 256
+      - rfa (tau=0.5) needs about 25000 features (head 1; head 0: about 400) for a relative kernel variance of 1, the largest
+        M here is 64
+
+      M: random vectors; F: length of a feature vector. Errors are medians over replicates with a 95 % interval. vs mean(V):
+      MSE over that of averaging V; above 1 is worse than averaging V.
+
+      - identity skipped: no causal form [1 cell]"
+    `)
+  })
+
+  it('opens a section for each length, scale and causality', () => {
+    const text = report([sweep(), sweep({causal: false}), sweep({scale: 0.5}), sweep({seq_len: 7})])
+    expect(text.match(/^tiny\.safetensors.*$/gm)).toEqual([
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, bidirectional',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal, q and k times 0.500',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal',
+    ])
+  })
+
+  it('shows a diagnostic column as soon as one row has something to tell', () => {
+    const clean = report([sweep()])
+    for (const title of ['den<0 %', 'NaN %', 'guarded %', 'KL nats']) {
+      expect(clean).not.toContain(title)
+    }
+    const odd = sweep({num_features: 128}, {negative_denominators_pct: metric(16.8)})
+    expect(report([sweep(), odd])).toContain('den<0 %')
+  })
+
+  it('keeps the errors in 60 columns', () => {
+    expect(report([sweep()], 60)).toContain(
+      [
+        'method     projection   M                rel L2  vs mean(V)',
+        '---------  ----------  --  --------------------  ----------',
+        'favor-pos  orth        64  0.250 [0.200, 0.300]       0.500',
+      ].join('\n'),
+    )
+  })
+
+  it('writes a metric that could not be computed as a dash', () => {
+    expect(report([sweep({}, {rel_l2: metric(null), mse: metric(null)})])).toMatch(
+      /favor-pos {2}orth {8}64 {2}64 {7}- {7}0\.500 {4}- /,
+    )
+  })
+
+  it('tells only the troubles when no cell completed', () => {
+    expect(report([failedSweep('CELL_CRASHED', 'killed by SIGKILL')])).toBe(
+      '- favor-pos failed: killed by SIGKILL (CELL_CRASHED) [1 cell]',
+    )
+  })
+})

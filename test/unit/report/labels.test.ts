@@ -1,0 +1,61 @@
+import {describe, expect, it} from 'vitest'
+import {
+  groupBy,
+  inOrder,
+  inputLabel,
+  methodLabel,
+  troubleItems,
+} from '../../../src/report/labels.js'
+import {failedSweep, skippedSweep, sweep} from './fixtures.js'
+
+describe('methodLabel', () => {
+  it('names what differs from the exact form', () => {
+    expect(methodLabel({method: 'elu', preset: 'exact', options: {}})).toBe('elu')
+    expect(methodLabel({method: 'rfa', preset: 'noahs-ark', options: {tau: 0.5}})).toBe(
+      'rfa (noahs-ark, tau=0.5)',
+    )
+  })
+})
+
+describe('inputLabel', () => {
+  it('names files without their folders', () => {
+    expect(inputLabel(sweep().cell.input)).toBe('tiny.safetensors')
+  })
+
+  it('names the generator of a generated input', () => {
+    const shape = {batch: 1, heads: 3, head_dim: 17, value_dim: 13, key_len: 31}
+    expect(inputLabel({kind: 'generator', name: 'ar1', ...shape})).toBe('generated ar1')
+  })
+})
+
+describe('troubleItems', () => {
+  it('tells each reason once, with the methods and the number of cells', () => {
+    const items = troubleItems([
+      sweep(),
+      skippedSweep('no causal form', {method: 'identity'}),
+      skippedSweep('no causal form', {method: 'identity', scale: 2}),
+      failedSweep('CELL_TIMEOUT', 'took longer than 3 s'),
+    ])
+    expect(items).toEqual([
+      'identity skipped: no causal form [2 cells]',
+      'favor-pos failed: took longer than 3 s (CELL_TIMEOUT) [1 cell]',
+    ])
+  })
+})
+
+describe('grouping and sorting', () => {
+  const words = ['pear', 'apple', 'plum', 'avocado']
+
+  it('groups in the order in which keys appear', () => {
+    expect(groupBy(words, word => word[0] ?? '')).toEqual([
+      ['pear', 'plum'],
+      ['apple', 'avocado'],
+    ])
+  })
+
+  it('sorts by first appearance, then by number, and leaves its input alone', () => {
+    const sorted = inOrder(words, [word => word[0] ?? ''], [word => -word.length])
+    expect(sorted).toEqual(['pear', 'plum', 'avocado', 'apple'])
+    expect(words[1]).toBe('apple')
+  })
+})

@@ -1,0 +1,62 @@
+import {beforeAll, describe, expect, it} from 'vitest'
+import {loadEstimators} from '../../../src/attention/estimators/index.js'
+import type {EstimatorFacts} from '../../../src/cli/plans/method-specs.js'
+import {
+  methodFacts,
+  methodReport,
+  methodsReport,
+  presetReport,
+} from '../../../src/report/methods.js'
+import {renderTerminal} from '../../../src/report/terminal.js'
+import {WIDE} from './fixtures.js'
+
+const SIZE = {numFeatures: 31, headDim: 17}
+let estimators: EstimatorFacts
+beforeAll(async () => {
+  estimators = await loadEstimators()
+})
+
+const facts = () => Object.values(estimators).map(estimator => methodFacts(estimator, SIZE))
+
+describe('methodsReport', () => {
+  it('has one row per estimator with the length of phi at the size asked for', () => {
+    const text = renderTerminal(methodsReport(facts(), SIZE), {width: 200, colour: false})
+    expect(text).toContain('F at M=31')
+    expect(text).toContain('citation')
+    for (const name of Object.keys(estimators)) expect(text).toMatch(new RegExp(`^${name} `, 'm'))
+    expect(text).toMatch(/^favor-pos .* 31 {2}yes/m)
+    expect(text).toMatch(/^rfa .* 62 {2}yes/m)
+  })
+})
+
+describe('methodReport', () => {
+  it('shows formula, options with defaults, presets with their quirk, and advice', () => {
+    const rfa = methodFacts(estimators.rfa!, SIZE)
+    const text = renderTerminal(methodReport(rfa), WIDE)
+    expect(text).toContain(rfa.formula)
+    expect(text).toMatch(/^tau +1 +number +divides/m)
+    expect(text).toMatch(/^noahs-ark +features scaled by 0\.1/m)
+    expect(text).toContain('For models trained with normalised queries and keys.')
+  })
+
+  it('says so when a method has no options', () => {
+    const text = renderTerminal(methodReport(methodFacts(estimators.softmax!, SIZE)), WIDE)
+    expect(text).toContain('softmax has no options of its own.')
+    expect(text).not.toContain('Presets')
+  })
+})
+
+describe('presetReport', () => {
+  it('tells what a preset does to each method that honours it', () => {
+    const text = renderTerminal(presetReport(facts(), 'noahs-ark'), WIDE)
+    expect(text).toMatch(/^rfa +features scaled/m)
+    expect(text).not.toMatch(/^elu/m)
+  })
+
+  it('has words for the exact form and for a preset of nobody', () => {
+    expect(renderTerminal(presetReport(facts(), 'exact'), WIDE)).toBe(
+      'exact is the mathematically right form of every method.',
+    )
+    expect(renderTerminal(presetReport([], 'hku'), WIDE)).toBe('No method honours hku.')
+  })
+})

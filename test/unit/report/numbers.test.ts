@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import {describe, expect, it} from 'vitest'
+import {
+  bytes,
+  nanoseconds,
+  percent,
+  plural,
+  ratio,
+  significant,
+  withInterval,
+} from '../../../src/report/numbers.js'
+
+describe('significant', () => {
+  it.each([
+    [0, '0'],
+    [1, '1.00'],
+    [0.12345, '0.123'],
+    [12.345, '12.3'],
+    [123.45, '123'],
+    [12345, '12300'],
+    [999.9, '1000'],
+    [999_999, '1.00e+6'],
+    [0.00012345, '0.000123'],
+    [0.000099999, '0.000100'],
+    [0.000012345, '1.23e-5'],
+    [-3.21987, '-3.22'],
+    [1.234e42, '1.23e+42'],
+  ])('writes %d as %s', (value, text) => {
+    expect(significant(value)).toBe(text)
+  })
+
+  it.each([[null], [undefined], [Number.NaN], [Number.POSITIVE_INFINITY]])(
+    'writes %s as a dash',
+    value => {
+      expect(significant(value)).toBe('-')
+    },
+  )
+
+  it('is off by at most half a unit of its third digit', () => {
+    fc.assert(
+      fc.property(fc.double({min: 1e-30, max: 1e30, noNaN: true}), value => {
+        // three digits leave a relative error of at most 0.5 / 100, plus the rounding of the doubles
+        const bound = 0.005 * value * (1 + 2 ** -50)
+        expect(Math.abs(Number(significant(value)) - value)).toBeLessThanOrEqual(bound)
+      }),
+    )
+  })
+})
+
+describe('withInterval', () => {
+  it('puts the interval in brackets', () => {
+    expect(withInterval(0.25, 0.2, 0.3)).toBe('0.250 [0.200, 0.300]')
+  })
+
+  it('leaves out an interval that is a point or unknown', () => {
+    expect(withInterval(0.25, 0.25, 0.25)).toBe('0.250')
+    expect(withInterval(0.25, null, 0.3)).toBe('0.250')
+    expect(withInterval(null, null, null)).toBe('-')
+  })
+})
+
+describe('units', () => {
+  it.each([
+    [0, '0 ns'],
+    [999, '999 ns'],
+    [999.9, '1.00 us'],
+    [12_345, '12.3 us'],
+    [1_234_567, '1.23 ms'],
+    [61e9, '61.0 s'],
+    [null, '-'],
+  ])('writes %s ns as %s', (value, text) => {
+    expect(nanoseconds(value)).toBe(text)
+  })
+
+  it.each([
+    [17, '17.0 B'],
+    [1536, '1.50 KiB'],
+    [3 * 2 ** 20, '3.00 MiB'],
+    [24 * 2 ** 30, '24.0 GiB'],
+    [5 * 2 ** 40, '5.00 TiB'],
+    [null, '-'],
+  ])('writes %s bytes as %s', (value, text) => {
+    expect(bytes(value)).toBe(text)
+  })
+
+  it('writes ratios, shares and counts', () => {
+    expect(ratio(2.345)).toBe('2.35x')
+    expect(ratio(null)).toBe('-')
+    expect(percent(100)).toBe('100')
+    expect(percent(12.5)).toBe('12.5')
+    expect(plural(1, 'cell')).toBe('1 cell')
+    expect(plural(0, 'cell')).toBe('0 cells')
+  })
+})

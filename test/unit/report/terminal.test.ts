@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import {describe, expect, it} from 'vitest'
+import {heading, list, table, text} from '../../../src/report/document.js'
+import {renderTerminal, wrap} from '../../../src/report/terminal.js'
+
+interface Row {
+  name: string
+  error: string
+  note: string
+}
+
+const ROWS: Row[] = [
+  {name: 'elu', error: '0.45', note: 'a deterministic map'},
+  {name: 'favor-pos', error: '0.125', note: ''},
+]
+
+const TABLE = table<Row>(
+  [
+    {title: 'name', align: 'left', cell: ({name}) => name},
+    {title: 'error', cell: ({error}) => error},
+    {title: 'note', align: 'left', priority: 1, cell: ({note}) => note},
+  ],
+  ROWS,
+)
+
+const at = (width: number) => renderTerminal([TABLE], {width, colour: false})
+
+describe('renderTerminal', () => {
+  it('aligns text left and numbers right, under a rule', () => {
+    expect(at(80)).toBe(
+      [
+        'name       error  note',
+        '---------  -----  -------------------',
+        'elu         0.45  a deterministic map',
+        'favor-pos  0.125',
+      ].join('\n'),
+    )
+  })
+
+  it('drops the least important columns of a narrow terminal and names them', () => {
+    expect(at(36)).toBe(
+      [
+        'name       error',
+        '---------  -----',
+        'elu         0.45',
+        'favor-pos  0.125',
+        '(too wide to show: note)',
+      ].join('\n'),
+    )
+  })
+
+  it('puts cells below each other where even the important columns are too wide', () => {
+    expect(at(15)).toBe(
+      [
+        'name   elu',
+        'error  0.45',
+        'note   a deterministic map',
+        '',
+        'name   favor-pos',
+        'error  0.125',
+        'note',
+      ].join('\n'),
+    )
+  })
+
+  it('breaks long texts before it drops anything', () => {
+    const quirk = 'adds a small epsilon to every feature and so pulls the output to the mean'
+    const block = table(
+      [
+        {title: 'preset', align: 'left', cell: () => 'hku'},
+        {title: 'quirk', align: 'left', flexible: true, priority: 1, cell: () => quirk},
+      ],
+      [{}],
+    )
+    expect(renderTerminal([block], {width: 40, colour: false})).toBe(
+      [
+        'preset  quirk',
+        '------  --------------------------------',
+        'hku     adds a small epsilon to every',
+        '        feature and so pulls the output',
+        '        to the mean',
+      ].join('\n'),
+    )
+  })
+
+  it('leaves out a column in which no row has anything to tell', () => {
+    const block = table(
+      [
+        {title: 'name', align: 'left', cell: ({name}: Row) => name},
+        {title: 'NaN %', cell: () => '0', tells: () => false},
+      ],
+      ROWS,
+    )
+    expect(renderTerminal([block], {width: 80, colour: false})).not.toContain('NaN')
+  })
+
+  it('separates blocks by one empty line and indents items', () => {
+    const blocks = [heading(1, 'Title'), text('one two three'), ...list(['four five six'])]
+    expect(renderTerminal(blocks, {width: 9, colour: false})).toBe(
+      'Title\n\none two\nthree\n\n- four\n  five\n  six',
+    )
+  })
+
+  it('writes escape sequences only where colour is wanted', () => {
+    const blocks = [heading(1, 'Title'), TABLE]
+    expect(renderTerminal(blocks, {width: 80, colour: false})).not.toContain('\u001b')
+    expect(renderTerminal(blocks, {width: 80, colour: true})).toContain('\u001b[1mTitle\u001b[22m')
+  })
+
+  it('never writes a wider line than asked while the important columns fit', () => {
+    fc.assert(
+      fc.property(fc.integer({min: 24, max: 80}), width => {
+        for (const line of at(width).split('\n')) expect(line.length).toBeLessThanOrEqual(width)
+      }),
+    )
+  })
+})
+
+describe('list', () => {
+  it('is nothing when there is nothing to list', () => {
+    expect(list([])).toEqual([])
+  })
+})
+
+describe('wrap', () => {
+  it('keeps the words, and lines within the width unless one word is longer', () => {
+    const words = fc.array(fc.stringMatching(/^\w{1,13}$/), {minLength: 1})
+    fc.assert(
+      fc.property(words, fc.integer({min: 1, max: 31}), (parts, width) => {
+        const lines = wrap(parts.join(' '), width)
+        expect(lines.join(' ')).toBe(parts.join(' '))
+        for (const line of lines) expect(line.length <= width || !line.includes(' ')).toBe(true)
+      }),
+    )
+  })
+})
