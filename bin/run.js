@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// Runs the built code. The version is answered before anything heavy loads.
+import {existsSync, readFileSync} from 'node:fs'
+
+const argv = process.argv.slice(2)
+const root = new URL('../', import.meta.url)
+
+if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
+  const {name, version} = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+  const {platform, arch, version: node} = process
+  process.stdout.write(`${name}/${version} ${platform}-${arch} node-${node}\n`)
+} else if (existsSync(new URL('dist/src/cli/main.js', root))) {
+  const {main} = await import('../dist/src/cli/main.js')
+  await main(argv, import.meta.url)
+} else {
+  process.stderr.write('rfa is not built yet: run npm run build\n')
+  process.exitCode = 3
+}

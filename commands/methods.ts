@@ -1,0 +1,50 @@
+import * as Args from '@oclif/core/args'
+import {METHOD_NAMES} from '../src/attention/estimators/index.js'
+import {PRESET_NAMES} from '../src/attention/types.js'
+import {helpText, RfaCommand} from '../src/cli/base-command.js'
+import {oneName, oneNumber} from '../src/cli/flags.js'
+import {POSITIVE_INTEGER} from '../src/cli/ranges.js'
+
+export default class Methods extends RfaCommand {
+  static override summary = 'List the estimators, or show one of them in full'
+  static override description = helpText(
+    'Without a name: all estimators in a table. With one: formula, options with defaults, presets with their quirks, facts and advice.',
+  )
+  static override examples = [
+    '<%= config.bin %> methods',
+    '<%= config.bin %> methods favor-pos',
+    '<%= config.bin %> methods --preset performer-pytorch',
+  ]
+  static override args = {
+    name: Args.string({description: `an estimator: ${METHOD_NAMES.join(', ')}`}),
+  }
+  static override flags = {
+    preset: oneName(
+      'presets',
+      PRESET_NAMES,
+    )({
+      description: `what this preset does to each estimator: ${PRESET_NAMES.join(', ')}`,
+      exclusive: ['num-features', 'head-dim'],
+    }),
+    'num-features': oneNumber(POSITIVE_INTEGER)({
+      description: 'M at which the length of phi is shown (default: 256)',
+    }),
+    'head-dim': oneNumber(POSITIVE_INTEGER)({
+      description: 'D at which the length of phi is shown (default: 64)',
+    }),
+  }
+
+  async run() {
+    const {args, flags} = await this.parse(Methods)
+    const {describeMethods} = await import('../src/cli/describe-methods.js')
+    const {renderTerminal} = await import('../src/report/terminal.js')
+    const {blocks, methods} = await describeMethods({
+      name: args.name,
+      preset: flags.preset,
+      numFeatures: flags['num-features'] ?? 256,
+      headDim: flags['head-dim'] ?? 64,
+    })
+    this.print(renderTerminal(blocks, this.layout()))
+    return {methods}
+  }
+}

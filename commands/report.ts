@@ -1,0 +1,46 @@
+import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
+import {helpText, RfaCommand} from '../src/cli/base-command.js'
+import {toggle} from '../src/cli/flags.js'
+
+export default class Report extends RfaCommand {
+  static override summary = 'Print saved runs as tables and write them as Markdown'
+  static override description = helpText(
+    'Reads one or several run folders, prints their tables, and writes one Markdown file.',
+  )
+  static override examples = [
+    '<%= config.bin %> report results/error-sweep-20260101-120000',
+    '<%= config.bin %> report results/wasm results/cpu --output comparison.md',
+    '<%= config.bin %> report results/wasm --output -',
+  ]
+  static override args = {
+    run: Args.string({required: true, multiple: true, description: 'folders of runs'}),
+  }
+  static override flags = {
+    output: Flags.string({
+      char: 'o',
+      helpValue: 'FILE',
+      description:
+        'Markdown file, - for stdout (default: report.md in the run; in the working directory for several runs)',
+    }),
+    force: toggle('replace a file that is no report of rfa'),
+  }
+
+  async run() {
+    const {args, flags} = await this.parse(Report)
+    const {readRuns, writeReport} = await import('../src/cli/write-report.js')
+    const {renderTerminal} = await import('../src/report/terminal.js')
+    const {runReport, outcomeCounts} = await import('../src/report/run-report.js')
+    const runs = await readRuns(args.run)
+    const blocks = runReport(runs)
+    if (flags.output !== '-') this.print(renderTerminal(blocks, this.layout()))
+    const output = await writeReport(blocks, args.run, flags, text => this.print(text))
+    if (output !== null) this.note(`written to ${output}`)
+    const counted = runs.map(({directory, manifest, records}) => ({
+      directory,
+      experiment: manifest.plan.experiment,
+      counts: outcomeCounts(records),
+    }))
+    return {output, runs: counted}
+  }
+}

@@ -1,0 +1,71 @@
+import {Command} from '@oclif/core/command'
+import {ExitError} from '@oclif/core/errors'
+import * as Flags from '@oclif/core/flags'
+import type {Layout} from '../report/layout.js'
+import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
+import {exitCodesHelp} from './exit-codes.js'
+
+/** A command's help text: what it does, then the exit codes, which all commands share. */
+export function helpText(...paragraphs: string[]): string {
+  return [...paragraphs, exitCodesHelp()].join('\n\n')
+}
+
+/**
+ * What every command has: `--json`, `--quiet`, and errors as one sentence with a code and remedies.
+ *
+ * Results go to stdout; everything else (progress, notes, errors) to stderr. With `--json` stdout
+ * holds one JSON document and nothing else, the error included.
+ */
+export abstract class RfaCommand extends Command {
+  static override enableJsonFlag = true
+  static override baseFlags = {
+    json: Flags.boolean({
+      default: false,
+      helpGroup: 'GLOBAL',
+      description: 'the whole result as JSON on stdout, and nothing else there',
+    }),
+    quiet: Flags.boolean({
+      default: false,
+      helpGroup: 'GLOBAL',
+      description: 'no progress and no notes on stderr',
+    }),
+  }
+
+  /** Prints a result on stdout; nothing under `--json`. */
+  protected print(text: string): void {
+    this.log('%s', text)
+  }
+
+  /** Prints a line about the run on stderr, unless `--quiet`. */
+  protected note(text: string): void {
+    if (!this.argv.includes('--quiet')) process.stderr.write(`${text}\n`)
+  }
+
+  /** How wide and how colourful the output may be. */
+  protected layout(): Layout {
+    const {stdout} = process
+    const colour = Boolean(stdout.isTTY) && !process.env.NO_COLOR
+    return {width: stdout.isTTY && stdout.columns ? stdout.columns : 120, colour}
+  }
+
+  /** Prints the error and leaves with its exit code, under `--json` too. */
+  protected override async catch(error: Error): Promise<never> {
+    if (error instanceof ExitError) throw error
+    const report = errorReport(error, this.flagNames())
+    if (this.jsonEnabled()) this.logJson(this.toErrorJson(report))
+    else process.stderr.write(`${formatErrorReport(report)}\n`)
+    if (report.code === 'INTERNAL') this.debug(error)
+    return this.exit(report.exit) as never
+  }
+
+  /** The error as `--json` shows it: four fields, without the parser's own state. */
+  protected override toErrorJson(report: ErrorReport): {error: ErrorReport} {
+    return {error: report}
+  }
+
+  /** Flags that a mistyped one may have meant. */
+  private flagNames(): string[] {
+    const {flags, baseFlags} = this.ctor as typeof Command
+    return ['json', 'help', ...Object.keys({...baseFlags, ...flags})]
+  }
+}

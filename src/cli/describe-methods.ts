@@ -1,0 +1,44 @@
+import {loadEstimators, METHOD_NAMES} from '../attention/estimators/index.js'
+import type {PresetName} from '../attention/types.js'
+import {unknownName} from '../errors.js'
+import type {Block} from '../report/document.js'
+import {
+  type FeatureSize,
+  type MethodFacts,
+  methodFacts,
+  methodReport,
+  methodsReport,
+  presetReport,
+} from '../report/methods.js'
+import type {EstimatorFacts} from './plans/method-specs.js'
+
+/** What `rfa methods` was asked for. */
+export interface MethodsRequest extends FeatureSize {
+  /** One estimator; all when not given. */
+  name: string | undefined
+  /** Only what this preset does. */
+  preset: string | undefined
+}
+
+/**
+ * The report that answers the request, with the facts it shows.
+ *
+ * @throws {UNKNOWN_NAME} for a method that is not in the registry
+ */
+export async function describeMethods(
+  request: MethodsRequest,
+): Promise<{blocks: Block[]; methods: MethodFacts[]}> {
+  const {name, preset} = request
+  const estimators: EstimatorFacts = await loadEstimators()
+  const all = Object.values(estimators).map(estimator => methodFacts(estimator, request))
+  if (name === undefined) {
+    if (preset === undefined) return {blocks: methodsReport(all, request), methods: all}
+    const able = all.filter(({presets}) => presets.some(own => own.preset === preset))
+    return {blocks: presetReport(all, preset as PresetName), methods: able}
+  }
+  const method = all.find(own => own.name === name)
+  if (!method) throw unknownName('methods', 'methods', name, METHOD_NAMES)
+  const wanted =
+    preset === undefined ? method.presets : method.presets.filter(own => own.preset === preset)
+  return {blocks: methodReport({...method, presets: wanted}), methods: [method]}
+}

@@ -1,0 +1,212 @@
+/**
+ * The flags that several commands share, each parsed to a typed value here.
+ *
+ * No flag has a built-in default: a plan must be able to tell what was typed from what `--quick`
+ * or the standard grid (plans/defaults.ts) supplies.
+ */
+import * as Flags from '@oclif/core/flags'
+import {METHOD_NAMES} from '../attention/estimators/index.js'
+import {PROJECTION_NAMES} from '../attention/projections/index.js'
+import {PRESET_NAMES} from '../attention/types.js'
+import {BACKEND_NAMES} from '../backends/index.js'
+import {describe, expected, unknownName} from '../errors.js'
+import {defaultHelp, type Grid} from './plans/defaults.js'
+import {
+  COUNT,
+  type NumberRule,
+  POSITIVE_INTEGER,
+  POSITIVE_NUMBER,
+  parseNumber,
+  parseNumberItem,
+} from './ranges.js'
+
+/** What `--backend` takes: `auto` and the names of the registry. */
+export const BACKEND_CHOICES: readonly string[] = [
+  'auto',
+  ...BACKEND_NAMES.filter(name => (name as string) !== 'auto'),
+]
+
+/** What `--methods` takes: the names of the registry, or all of them. */
+export const METHOD_CHOICES: readonly string[] = [...METHOD_NAMES, 'all']
+
+/** File formats of a finished run. */
+export const FORMATS = ['csv', 'json'] as const
+export type Format = (typeof FORMATS)[number]
+
+/** A switch that is off unless typed. */
+export function toggle(description: string, helpGroup?: string) {
+  return Flags.boolean({default: false, description, ...(helpGroup && {helpGroup})})
+}
+
+/** A comma list of names; an unknown one is refused with the nearest known one. */
+export function nameList<Name extends string>(kind: string, names: readonly Name[]) {
+  return Flags.custom<Name>({
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    helpValue: 'NAME',
+    parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
+  })
+}
+
+/** One name out of a registry. */
+export function oneName(kind: string, names: readonly string[]) {
+  return Flags.custom<string>({
+    helpValue: 'NAME',
+    parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
+  })
+}
+
+/** A list of numbers and ranges (ranges.ts); each item of the value is itself a list. */
+export function numberList(rule: NumberRule) {
+  return Flags.custom<readonly number[]>({
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    helpValue: 'LIST',
+    parse: async (text, _context, {name}) => parseNumberItem(text, `--${name}`, rule),
+  })
+}
+
+/** One number. */
+export function oneNumber(rule: NumberRule) {
+  return Flags.custom<number>({
+    helpValue: 'N',
+    parse: async (text, _context, {name}) => parseNumber(text, `--${name}`, rule),
+  })
+}
+
+/** An option of an estimator as typed: `name=value`, or `method.name=value` for one method only. */
+export interface OptionAssignment {
+  method: string | null
+  name: string
+  value: string
+}
+
+/** Reads `tau=0.5` or `rfa.tau=0.5`. @throws {BAD_OPTION} */
+export function parseOptionAssignment(text: string, where: string): OptionAssignment {
+  const match = /^(?:([^.=]+)\.)?([^.=\s]+)=(.+)$/.exec(text.trim())
+  if (!match) {
+    throw expected('BAD_OPTION', where, 'name=value or method.name=value', describe(text))
+  }
+  const [, method, name = '', value = ''] = match
+  if (method !== undefined) known(method, where, 'methods', METHOD_NAMES as readonly string[])
+  return {method: method ?? null, name, value}
+}
+
+/** The name itself, or the error that suggests the nearest one. @throws {UNKNOWN_NAME} */
+function known<Name extends string>(
+  text: string,
+  where: string,
+  kind: string,
+  names: readonly Name[],
+): Name {
+  const found = names.find(name => name === text)
+  if (found === undefined) throw unknownName(where, kind, text, names)
+  return found
+}
+
+/** `--option`: no delimiter, because values may hold commas; repeat the flag instead. */
+const optionAssignment = Flags.custom<OptionAssignment>({
+  multiple: true,
+  multipleNonGreedy: true,
+  helpValue: 'NAME=VALUE',
+  parse: async (text, _context, {name}) => parseOptionAssignment(text, `--${name}`),
+})
+
+/** `--option` of every command that runs estimators. */
+export const optionFlag = optionAssignment({
+  helpGroup: 'GRID',
+  description:
+    'option of the estimators: tau=0.5 for every selected method that has it, rfa.tau=0.5 for one; see rfa methods NAME',
+})
+
+/** Which estimators, in which variants. @param grids - what runs where nothing is typed */
+export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
+  return {
+    methods: nameList(
+      'methods',
+      METHOD_CHOICES,
+    )({
+      char: 'm',
+      helpGroup: 'GRID',
+      description: `estimators: ${METHOD_CHOICES.join(', ')} ${defaultHelp(grids, grid => grid.methods)}`,
+    }),
+    projections: nameList(
+      'projections',
+      PROJECTION_NAMES,
+    )({
+      helpGroup: 'GRID',
+      description: `random matrices: ${PROJECTION_NAMES.join(', ')} ${defaultHelp(grids, grid => grid.projections)}`,
+    }),
+    'num-features': numberList(POSITIVE_INTEGER)({
+      helpGroup: 'GRID',
+      description: `number of random vectors M: lists a,b and ranges 64..1k*2 (or 64..1kx2), 64..512+64, with k = 1024 ${defaultHelp(grids, grid => grid.numFeatures)}`,
+    }),
+    preset: nameList(
+      'presets',
+      PRESET_NAMES,
+    )({
+      helpGroup: 'GRID',
+      description: `whose implementation to reproduce; methods without it run as exact: ${PRESET_NAMES.join(', ')} (default: exact)`,
+    }),
+    option: optionFlag,
+  }
+}
+
+/** Seed and backend: everything that computes has them. */
+export const computeFlags = {
+  seed: oneNumber(COUNT)({
+    helpGroup: 'RUN',
+    description: 'seed of every random draw (default: 0)',
+  }),
+  backend: oneName(
+    'backends',
+    BACKEND_CHOICES,
+  )({
+    helpGroup: 'RUN',
+    description: `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto)`,
+  }),
+}
+
+/** What a command that runs a grid of cells takes beside its grid. */
+export const runFlags = {
+  quick: toggle('a grid of seconds; flags given beside it win', 'RUN'),
+  'dry-run': toggle('print the cells, the predicted time and memory, and stop', 'RUN'),
+  timeout: oneNumber(POSITIVE_NUMBER)({
+    helpGroup: 'RUN',
+    helpValue: 'SECONDS',
+    description: 'give up on a cell after this long (default: never)',
+  }),
+  force: toggle('run even when the predicted memory exceeds what this machine has free', 'RUN'),
+  output: Flags.string({
+    char: 'o',
+    helpGroup: 'RUN',
+    helpValue: 'DIR',
+    description: 'folder of the run (default: results/<command>-<date>-<time>)',
+  }),
+  resume: toggle(
+    'go on with the run in --output: finished cells are kept, failed ones run again',
+    'RUN',
+  ),
+  format: nameList(
+    'formats',
+    FORMATS,
+  )({
+    helpGroup: 'RUN',
+    description: 'files to write beside the journal: csv, json (default: csv)',
+  }),
+  ...computeFlags,
+}
+
+/** The values of {@link runFlags} that steer a run but do not belong to its plan. */
+export interface RunOptions {
+  quick: boolean
+  'dry-run': boolean
+  timeout?: number | undefined
+  force: boolean
+  output?: string | undefined
+  resume: boolean
+  format?: readonly Format[] | undefined
+  quiet: boolean
+}

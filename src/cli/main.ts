@@ -1,0 +1,56 @@
+/** The program behind bin/run.js: finds the command, and answers for what no command could. */
+import {readdirSync} from 'node:fs'
+import {join} from 'node:path'
+import {flush} from '@oclif/core/flush'
+import {handle} from '@oclif/core/handle'
+import {run} from '@oclif/core/run'
+import {settings} from '@oclif/core/settings'
+import {unknownName} from '../errors.js'
+import {errorReport, formatErrorReport} from './error-report.js'
+import {packageRoot} from './package-root.js'
+
+/**
+ * Runs one command and sets the exit code.
+ *
+ * @param argv - arguments after the program's name
+ * @param entry - URL of the file in bin/ that was started
+ */
+export async function main(argv: readonly string[], entry: string): Promise<void> {
+  settings.enableAutoTranspile = false // built code only, whatever NODE_ENV says
+  try {
+    await run(withHelpFlag(argv), entry)
+    await flush()
+  } catch (error) {
+    const missing = missingCommand(error)
+    if (missing === undefined) await handle(error as Error)
+    else refuseCommand(missing, argv.includes('--json'))
+  }
+}
+
+/** `rfa help bench` means `rfa bench --help`. */
+function withHelpFlag(argv: readonly string[]): string[] {
+  const [first, ...others] = argv
+  return first === 'help' ? [...others, '--help'] : [...argv]
+}
+
+/** The name in "command NAME not found". */
+function missingCommand(error: unknown): string | undefined {
+  const message = error instanceof Error ? error.message : ''
+  return /^command (.+) not found\.?$/i.exec(message)?.[1]
+}
+
+/** Tells which command may have been meant, as text or as JSON. */
+function refuseCommand(name: string, json: boolean): void {
+  const report = errorReport(unknownName('rfa', 'commands', name, commandNames()))
+  if (json) process.stdout.write(`${JSON.stringify({error: report}, null, 2)}\n`)
+  else process.stderr.write(`${formatErrorReport(report)}\n`)
+  process.exitCode = report.exit
+}
+
+/** The commands there are: one built file each. */
+function commandNames(): string[] {
+  return readdirSync(join(packageRoot(), 'dist', 'commands'))
+    .filter(file => file.endsWith('.js'))
+    .map(file => file.slice(0, -'.js'.length))
+    .sort()
+}

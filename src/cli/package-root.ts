@@ -1,0 +1,27 @@
+import {existsSync} from 'node:fs'
+import {dirname, isAbsolute, join, relative} from 'node:path'
+import {fileURLToPath} from 'node:url'
+
+/** The folder of the installed package: the nearest one above this file that holds package.json. */
+export function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) {
+    folder = dirname(folder)
+  }
+  return folder
+}
+
+/** The input used when none is named: real queries, keys and values of a small trained model. */
+export const PACKAGED_INPUT = 'fixtures/charlm-layer0.safetensors'
+
+/**
+ * Path of {@link PACKAGED_INPUT}, relative to `from` where it lies below it, so that a plan made in
+ * a checkout is the same on every machine.
+ *
+ * @param from - default: the working directory
+ */
+export function packagedInput(from = process.cwd()): string {
+  const path = join(packageRoot(), PACKAGED_INPUT)
+  const short = relative(from, path)
+  return short.startsWith('..') || isAbsolute(short) ? path : short
+}

@@ -1,0 +1,59 @@
+import type {ProjectionName} from '../../attention/projections/index.js'
+import type {PresetName} from '../../attention/types.js'
+import {expected} from '../../errors.js'
+import type {ApplyRequest} from '../../experiments/apply.js'
+import type {OptionAssignment} from '../flags.js'
+import {type InputFlags, toInputSpec} from './input-spec.js'
+import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
+
+/** What `rfa apply` was asked for; a missing value was not typed. */
+export interface ApplyFlags extends InputFlags {
+  method: string
+  output: string
+  preset?: string | undefined
+  option?: readonly OptionAssignment[] | undefined
+  causal: boolean
+  'num-features'?: number | undefined
+  /** Random matrix; the method's own when not given. */
+  projection?: string | undefined
+  /** The logit scale beta; 1/sqrt(D) when not given. */
+  scale?: number | undefined
+  seed?: number | undefined
+  backend?: string | undefined
+}
+
+/** Formats that arrays can be written in. */
+const EXTENSIONS = ['.npz', '.npy', '.safetensors']
+
+/**
+ * What to run on which arrays.
+ *
+ * @param estimators - the registry, for options and presets
+ * @throws {USAGE} for an output whose extension names no format
+ * @throws {BAD_OPTION | UNKNOWN_NAME} for options or a preset that the method does not have
+ */
+export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): ApplyRequest {
+  if (!EXTENSIONS.some(extension => flags.output.toLowerCase().endsWith(extension))) {
+    throw expected('USAGE', '--output', `a file ending in ${EXTENSIONS.join(', ')}`, flags.output)
+  }
+  const [spec] = toMethodSpecs(
+    {
+      methods: [flags.method],
+      preset: flags.preset === undefined ? undefined : [flags.preset as PresetName],
+      option: flags.option,
+    },
+    [],
+    estimators,
+  )
+  return {
+    ...spec!,
+    input: toInputSpec(flags),
+    output: flags.output,
+    causal: flags.causal,
+    numFeatures: flags['num-features'] ?? 256,
+    projection: (flags.projection as ProjectionName | undefined) ?? null,
+    seed: flags.seed ?? 0,
+    scale: flags.scale ?? null,
+    backend: flags.backend ?? 'auto',
+  }
+}

@@ -1,0 +1,138 @@
+import {resolveOptions} from '../../attention/resolve.js'
+import type {Estimator, PresetName} from '../../attention/types.js'
+import {describe, expected, unknownName} from '../../errors.js'
+import type {MethodSpec} from '../../results/schemas/common.js'
+import type {OptionAssignment} from '../flags.js'
+
+/** The registry as a plan needs it: facts by name, in registry order. */
+export type EstimatorFacts = Readonly<Record<string, Estimator>>
+
+/** The flags that say which estimators run in which variant. */
+export interface MethodFlags {
+  methods?: readonly string[] | undefined
+  preset?: readonly PresetName[] | undefined
+  option?: readonly OptionAssignment[] | undefined
+}
+
+/** A value as plans hold it: plain JSON. */
+type OptionValue = MethodSpec['options'][string]
+
+/**
+ * Methods x presets, with the options that each of them understands.
+ *
+ * A method that declares none of the presets runs as `exact`; an option goes to every selected
+ * method that declares it, and a preset or option that no selected method declares is refused.
+ *
+ * @param fallback - methods when the flag was not given
+ * @throws {BAD_OPTION} for a value outside its range, or an option given twice
+ * @throws {UNKNOWN_NAME} for an option or preset that no selected method has
+ */
+export function toMethodSpecs(
+  flags: MethodFlags,
+  fallback: readonly string[],
+  estimators: EstimatorFacts,
+): MethodSpec[] {
+  const names = selectedNames(flags.methods ?? fallback, estimators)
+  const selected = names.map(name => estimators[name]!)
+  const presets = [...new Set(flags.preset ?? ['exact' as const])]
+  const assignments = flags.option ?? []
+  checkPresets(presets, selected)
+  checkAssignments(assignments, selected)
+  return selected.flatMap(estimator =>
+    presetsOf(estimator, presets).map(preset => ({
+      method: estimator.name,
+      preset,
+      options: optionsOf(estimator, preset, assignments),
+    })),
+  )
+}
+
+/** Names in the order typed, each once; `all` stands for the whole registry. */
+function selectedNames(methods: readonly string[], estimators: EstimatorFacts): string[] {
+  return [...new Set(methods.flatMap(name => (name === 'all' ? Object.keys(estimators) : [name])))]
+}
+
+/** The presets to run this estimator under. */
+function presetsOf(estimator: Estimator, presets: readonly PresetName[]): PresetName[] {
+  const declared = presets.filter(preset => declares(estimator, preset))
+  return declared.length > 0 ? declared : ['exact']
+}
+
+/** Every estimator has its exact form; other presets only where it says so. */
+function declares(estimator: Estimator, preset: PresetName): boolean {
+  return preset === 'exact' || estimator.presets[preset] !== undefined
+}
+
+/** A preset that changes nothing anywhere is a slip. @throws {UNKNOWN_NAME} */
+function checkPresets(presets: readonly PresetName[], selected: readonly Estimator[]): void {
+  for (const preset of presets) {
+    if (selected.some(estimator => declares(estimator, preset))) continue
+    throw expected(
+      'UNKNOWN_NAME',
+      '--preset',
+      `a preset that one of ${selected.map(({name}) => name).join(', ')} has`,
+      describe(preset),
+      `rfa methods --preset ${preset} lists who has it`,
+    )
+  }
+}
+
+/** Each option must reach at least one selected method, once. @throws {BAD_OPTION | UNKNOWN_NAME} */
+function checkAssignments(
+  assignments: readonly OptionAssignment[],
+  selected: readonly Estimator[],
+) {
+  const seen = new Set<string>()
+  for (const {method, name} of assignments) {
+    const id = method === null ? name : `${method}.${name}`
+    if (seen.has(id)) throw expected('BAD_OPTION', '--option', `${id} once`, 'it twice')
+    seen.add(id)
+    const takers = selected.filter(estimator => method === null || estimator.name === method)
+    if (takers.length === 0) {
+      const chosen = selected.map(estimator => estimator.name)
+      throw unknownName('--option', 'selected methods', method ?? name, chosen)
+    }
+    if (takers.some(estimator => name in estimator.options.shape)) continue
+    const known = takers.flatMap(estimator => Object.keys(estimator.options.shape))
+    if (known.length > 0) throw unknownName('--option', 'options', name, [...new Set(known)])
+    throw expected('UNKNOWN_NAME', '--option', `no option: the methods have none`, describe(id))
+  }
+}
+
+/** The explicit options that differ from the preset, as typed values. */
+function optionsOf(
+  estimator: Estimator,
+  preset: PresetName,
+  assignments: readonly OptionAssignment[],
+): Record<string, OptionValue> {
+  const given = Object.fromEntries([
+    ...values(estimator, assignments, null),
+    ...values(estimator, assignments, estimator.name), // the more specific form wins
+  ])
+  const base = resolveOptions(estimator, preset)
+  const full = resolveOptions(estimator, preset, given)
+  const differing = Object.keys(given).filter(name => full[name] !== base[name])
+  return Object.fromEntries(differing.map(name => [name, full[name] as OptionValue]))
+}
+
+/** Options given to this method by name, or to all (`method` null), as typed values. */
+function values(
+  estimator: Estimator,
+  assignments: readonly OptionAssignment[],
+  method: string | null,
+): [string, OptionValue][] {
+  return assignments
+    .filter(({method: owner, name}) => owner === method && name in estimator.options.shape)
+    .map(({name, value}) => [name, typedValue(estimator, name, value)])
+}
+
+/** The reading of the text (number, truth value, text) that the option accepts. */
+function typedValue(estimator: Estimator, name: string, text: string): OptionValue {
+  const readings: OptionValue[] = []
+  if (Number.isFinite(Number(text))) readings.push(Number(text))
+  if (text === 'true' || text === 'false') readings.push(text === 'true')
+  readings.push(text)
+  const schema = estimator.options.shape[name]
+  const accepted = readings.find(reading => schema?.safeParse(reading).success)
+  return accepted ?? readings[0] ?? text
+}

@@ -1,0 +1,35 @@
+import type {z} from 'zod'
+import {RfaError} from '../../errors.js'
+import {mergeValues} from '../ranges.js'
+
+/** The values of a list flag, or the default where it was not given. */
+export function listOr(
+  flag: readonly (readonly number[])[] | undefined,
+  where: string,
+  fallback: readonly number[],
+): number[] {
+  return flag === undefined ? [...fallback] : mergeValues(flag, where)
+}
+
+/** Names of a list flag, each once, or the default where it was not given. */
+export function namesOr(flag: readonly string[] | undefined, fallback: readonly string[]) {
+  return [...new Set(flag ?? fallback)]
+}
+
+/**
+ * Checks a plan against its schema: the last door before anything runs.
+ *
+ * @throws {USAGE} naming the first field that does not fit
+ */
+export function checkedPlan<Schema extends z.ZodType>(
+  schema: Schema,
+  plan: z.input<Schema>,
+): z.output<Schema> {
+  const parsed = schema.safeParse(plan)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const field = issue?.path.join('.') || 'plan'
+  throw new RfaError('USAGE', `plan.${field}: ${issue?.message ?? 'not a valid plan'}`, {
+    suggestions: ['see --help for what each flag takes'],
+  })
+}

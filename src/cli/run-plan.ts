@@ -1,0 +1,91 @@
+/** From a plan to a finished run: folder, backend check, progress, interrupt. */
+import {availableParallelism} from 'node:os'
+import {RfaError} from '../errors.js'
+import type {AnyPlan} from '../results/schemas/manifest.js'
+import type {ExperimentRun} from '../runner/run-experiment.js'
+import type {RunOptions} from './flags.js'
+import {listenForInterrupt} from './interrupt.js'
+import {startProgress} from './progress.js'
+
+/** What {@link runPlan} needs to know about the command that called it. */
+export interface Invocation {
+  /** The command as typed, for the manifest. */
+  command: string
+  /** The command that goes on after an interrupt, given the folder. */
+  resumeCommand(directory: string): string
+  /** Says something on stderr. */
+  note(text: string): void
+}
+
+/**
+ * Runs a plan, showing progress on stderr.
+ *
+ * @throws {USAGE} for `--resume` without `--output`
+ * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
+ * @throws {BACKEND_MISSING} when the named backend cannot run here
+ * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
+ */
+export async function runPlan(
+  plan: AnyPlan,
+  flags: RunOptions,
+  invocation: Invocation,
+): Promise<ExperimentRun> {
+  const directory = await directoryOf(plan, flags)
+  await refuseHopelessPlan(plan, flags.force)
+  const {runExperiment} = await import('../runner/run-experiment.js')
+  const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
+  const interruption = listenForInterrupt()
+  try {
+    const run = await runExperiment(plan, {
+      directory,
+      resume: flags.resume,
+      command: invocation.command,
+      timeoutMs: flags.timeout === undefined ? null : flags.timeout * 1000,
+      signal: interruption.signal,
+      onProgress: event => progress.update(event),
+      formats: [...(flags.format ?? ['csv'])],
+    })
+    progress.stop()
+    invocation.note(`saved in ${directory}`)
+    return run
+  } catch (error) {
+    progress.stop()
+    throw withResumeHint(error, invocation.resumeCommand(directory))
+  } finally {
+    interruption.dispose()
+  }
+}
+
+/** `--output`, or a folder named after experiment and time. @throws {USAGE} */
+async function directoryOf(plan: AnyPlan, {output, resume}: RunOptions): Promise<string> {
+  if (output !== undefined) return output
+  if (resume) {
+    throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
+      suggestions: ['name the folder of the run to go on with'],
+    })
+  }
+  const {defaultRunDirectory} = await import('../results/run-directory.js')
+  return defaultRunDirectory(plan.experiment, new Date())
+}
+
+/** What would make every cell fail is told once, before anything is written. */
+async function refuseHopelessPlan(plan: AnyPlan, force: boolean): Promise<void> {
+  const [{assertFits}, {BACKEND_NAMES, useBackend}] = await Promise.all([
+    import('../experiments/index.js'),
+    import('../backends/index.js'),
+  ])
+  const backend = BACKEND_NAMES.find(name => name === plan.backend)
+  if (backend) await useBackend(backend)
+  await assertFits(plan, {force, concurrency: concurrencyOf(plan)})
+}
+
+/** Processes at once: timings must not disturb each other, everything else takes the whole machine. */
+export function concurrencyOf({experiment}: AnyPlan): number {
+  return experiment === 'bench' ? 1 : availableParallelism()
+}
+
+/** An interrupt tells the command that goes on; other errors stay as they are. */
+function withResumeHint(error: unknown, command: string): unknown {
+  if (!(error instanceof RfaError) || error.code !== 'INTERRUPTED') return error
+  return new RfaError('INTERRUPTED', error.message, {suggestions: [command], cause: error})
+}

@@ -1,0 +1,62 @@
+import {readFile, writeFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {messageOf, RfaError} from '../errors.js'
+import type {Block} from '../report/document.js'
+import {renderMarkdown} from '../report/markdown.js'
+import type {SavedRun} from '../report/run-report.js'
+import {openRun} from '../results/run-directory.js'
+
+/** First line of every written report: what may be replaced without asking. */
+export const REPORT_MARK = '<!-- written by rfa report -->'
+
+/** Reads run folders in the order given. @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA} */
+export async function readRuns(directories: readonly string[]): Promise<SavedRun[]> {
+  const runs: SavedRun[] = []
+  for (const directory of directories) runs.push({directory, ...(await openRun(directory))})
+  return runs
+}
+
+/**
+ * Writes a report as Markdown.
+ *
+ * @param directories - the runs; a single one gets the report by default
+ * @param options - `output`: a file, or `-` for `print`; `force`: replace any file
+ * @returns the file written, `null` when it was printed
+ * @throws {WOULD_OVERWRITE} when the file is not a report of rfa, unless forced
+ * @throws {NOT_WRITABLE} when the file cannot be written
+ */
+export async function writeReport(
+  blocks: readonly Block[],
+  directories: readonly string[],
+  {output, force}: {output?: string | undefined; force: boolean},
+  print: (text: string) => void,
+): Promise<string | null> {
+  const markdown = renderMarkdown(blocks)
+  if (output === '-') {
+    print(markdown.trimEnd())
+    return null
+  }
+  const [only, ...others] = directories
+  const path = output ?? join(others.length === 0 ? (only ?? '.') : '.', 'report.md')
+  if (!force) await refuseForeignFile(path)
+  try {
+    await writeFile(path, `${REPORT_MARK}\n\n${markdown}`)
+  } catch (error) {
+    throw new RfaError('NOT_WRITABLE', `--output: cannot write ${path}: ${messageOf(error)}`, {
+      suggestions: ['name another file with --output', 'use --output - for stdout'],
+      cause: error,
+    })
+  }
+  return path
+}
+
+/** Notes of the user are not ours to replace. @throws {WOULD_OVERWRITE} */
+async function refuseForeignFile(path: string): Promise<void> {
+  const present = await readFile(path, 'utf8').catch(() => undefined)
+  if (present === undefined || present.startsWith(REPORT_MARK)) return
+  throw new RfaError(
+    'WOULD_OVERWRITE',
+    `--output: expected a new file or an earlier report, got ${path}, which is neither`,
+    {suggestions: ['name another file with --output', 'add --force to replace it']},
+  )
+}

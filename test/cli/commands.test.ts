@@ -1,0 +1,391 @@
+import {mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
+import Apply from '../../commands/apply.js'
+import Bench from '../../commands/bench.js'
+import Doctor from '../../commands/doctor.js'
+import ErrorSweep from '../../commands/error-sweep.js'
+import Methods from '../../commands/methods.js'
+import Report from '../../commands/report.js'
+import Variance from '../../commands/variance.js'
+import {RfaError} from '../../src/errors.js'
+import type {AnyRecord} from '../../src/results/schemas/index.js'
+import type {AnyPlan} from '../../src/results/schemas/manifest.js'
+import type {RunExperimentOptions} from '../../src/runner/run-experiment.js'
+import {
+  BENCH_MANIFEST,
+  failedSweep,
+  MACHINE,
+  sweep,
+  timed,
+  variance,
+} from '../unit/report/fixtures.js'
+import {runCommand} from './run-command.js'
+
+const runner = vi.hoisted(() => ({
+  runExperiment: vi.fn(),
+  describePlan: vi.fn(),
+  assertFits: vi.fn(),
+  applyEstimator: vi.fn(),
+  openRun: vi.fn(),
+  useBackend: vi.fn(),
+}))
+vi.mock('../../src/backends/index.js', async original => ({
+  ...(await original<typeof import('../../src/backends/index.js')>()),
+  useBackend: runner.useBackend,
+}))
+vi.mock('../../src/runner/run-experiment.js', () => ({runExperiment: runner.runExperiment}))
+vi.mock('../../src/experiments/index.js', () => ({
+  describePlan: runner.describePlan,
+  assertFits: runner.assertFits,
+}))
+vi.mock('../../src/experiments/apply.js', () => ({applyEstimator: runner.applyEstimator}))
+vi.mock('../../src/results/machine.js', () => ({machineFacts: async () => MACHINE}))
+vi.mock('../../src/results/run-directory.js', () => ({
+  openRun: runner.openRun,
+  defaultRunDirectory: (experiment: string) => `results/${experiment}-now`,
+}))
+
+/** Makes the runner answer with these records. */
+function answerWith(...records: AnyRecord[]): void {
+  runner.runExperiment.mockImplementation(
+    async (plan: AnyPlan, {directory, onProgress}: RunExperimentOptions) => {
+      onProgress?.({done: 1, total: 1, label: '', etaMs: 0, failed: 0})
+      const failed = records.filter(({status}) => status === 'failed').length
+      const counts = {total: records.length, completed: records.length - failed, skipped: 0, failed}
+      return {directory, manifest: {...BENCH_MANIFEST, plan}, records, counts}
+    },
+  )
+}
+
+/** The plan and the options that the runner was called with. */
+function lastRun(): {plan: AnyPlan; options: RunExperimentOptions} {
+  const [plan, options] = runner.runExperiment.mock.lastCall as [AnyPlan, RunExperimentOptions]
+  return {plan, options}
+}
+
+const errorSweep = (...argv: string[]) => runCommand(ErrorSweep, 'error-sweep', argv)
+const bench = (...argv: string[]) => runCommand(Bench, 'bench', argv)
+
+beforeEach(() => {
+  vi.clearAllMocks()
+  runner.assertFits.mockResolvedValue(undefined)
+})
+
+describe('an experiment', () => {
+  it('prints tables on stdout without escape sequences, and where it was saved on stderr', async () => {
+    answerWith(sweep())
+    const {stdout, stderr, exitCode} = await errorSweep('--quick')
+    expect(stdout).toContain('Error against softmax of the given q and k')
+    expect(stdout).not.toContain('\u001b')
+    expect(stderr).toBe('saved in results/error-sweep-now\n')
+    expect(exitCode).toBe(0)
+  })
+
+  it('prints nothing but the whole result under --json', async () => {
+    answerWith(sweep())
+    const {stdout} = await errorSweep('--quick', '--json')
+    const document = JSON.parse(stdout)
+    expect(Object.keys(document)).toEqual(['directory', 'manifest', 'records', 'counts'])
+    expect(document.records[0].result.rel_l2.median).toBe(0.25)
+  })
+
+  it('says nothing on stderr under --quiet', async () => {
+    answerWith(sweep())
+    expect((await errorSweep('--quick', '--quiet')).stderr).toBe('')
+  })
+
+  it('hands the runner what was typed', async () => {
+    answerWith(timed({}, 1e6))
+    await bench('--quick', '-o', 'out dir', '--resume', '--timeout', '1.5', '--format', 'json,csv')
+    expect(lastRun().options).toMatchObject({
+      directory: 'out dir',
+      resume: true,
+      timeoutMs: 1500,
+      formats: ['json', 'csv'],
+      command: "rfa bench --quick -o 'out dir' --resume --timeout 1.5 --format json,csv",
+    })
+  })
+
+  it('takes lists as commas and as repeated flags, in every command', async () => {
+    answerWith(timed({}, 1e6))
+    await bench('--seq-len', '31,63', '--seq-len', '127..512*2', '--no-baseline', '-m', 'elu')
+    expect(lastRun().plan).toMatchObject({
+      seq_lens: [31, 63, 127, 254, 508],
+      methods: [{method: 'elu'}],
+    })
+  })
+
+  it('plans a variance experiment and prints its table', async () => {
+    answerWith(variance(0, 0.5))
+    const {stdout} = await runCommand(Variance, 'variance', [
+      '--norms',
+      '0.5..2+0.5',
+      '--angles',
+      '0',
+    ])
+    expect(stdout).toContain('closed form')
+    expect(lastRun().plan).toMatchObject({norms: [0.5, 1, 1.5, 2], angles_deg: [0]})
+  })
+
+  it('leaves with 4 when a cell failed, the tables printed all the same', async () => {
+    answerWith(sweep(), failedSweep('CELL_CRASHED', 'killed by SIGKILL', {num_features: 256}))
+    const {stdout, exitCode} = await errorSweep('--quick')
+    expect(exitCode).toBe(4)
+    expect(stdout).toContain('0.250 [0.200, 0.300]')
+    expect(stdout).toContain('favor-pos failed: killed by SIGKILL (CELL_CRASHED) [1 cell]')
+    expect((await errorSweep('--quick', '--json')).exitCode).toBe(4)
+  })
+
+  it('tells after an interrupt how to go on, and leaves with 130', async () => {
+    runner.runExperiment.mockRejectedValue(
+      new RfaError('INTERRUPTED', 'interrupted: 3 of 19 cells not run'),
+    )
+    const {stderr, exitCode} = await errorSweep('--quick', '--scales', '0.5..2*2')
+    expect(exitCode).toBe(130)
+    expect(stderr).toBe(
+      'interrupted: 3 of 19 cells not run\n' +
+        'Code: INTERRUPTED   Try: rfa error-sweep --quick --scales 0.5..2*2 --output results/error-sweep-now --resume\n',
+    )
+  })
+
+  it('refuses a plan that does not fit before anything runs, unless forced', async () => {
+    runner.assertFits.mockRejectedValueOnce(new RfaError('TOO_LARGE', 'plan: too large'))
+    expect(await bench('--quick')).toMatchObject({exitCode: 2, stdout: ''})
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+    answerWith(timed({}, 1e6))
+    await bench('--quick', '--force')
+    expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({force: true, concurrency: 1})
+  })
+
+  it('tries a named backend before anything runs, and leaves the choice of auto to the cells', async () => {
+    answerWith(timed({}, 1e6))
+    await bench('--quick')
+    expect(runner.useBackend).not.toHaveBeenCalled()
+    runner.useBackend.mockRejectedValueOnce(
+      new RfaError('BACKEND_MISSING', 'backend wasm: is not available', {
+        suggestions: ['run rfa doctor'],
+      }),
+    )
+    runner.runExperiment.mockClear()
+    expect(await bench('--quick', '--backend', 'wasm')).toMatchObject({
+      exitCode: 3,
+      stderr: 'backend wasm: is not available\nCode: BACKEND_MISSING   Try: run rfa doctor\n',
+    })
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+  })
+
+  it('refuses --resume without a folder', async () => {
+    expect(await bench('--quick', '--resume')).toMatchObject({
+      exitCode: 2,
+      stderr:
+        '--resume: expected --output DIR beside it, got none\n' +
+        'Code: USAGE   Try: name the folder of the run to go on with\n',
+    })
+  })
+})
+
+describe('--dry-run', () => {
+  const description = {cells: 2, predictedSeconds: 1.5, peakBytes: 2 ** 20, cellLabels: ['a', 'b']}
+
+  it('prints the cells and runs none', async () => {
+    runner.describePlan.mockResolvedValue(description)
+    const {stdout} = await errorSweep('--quick', '--dry-run')
+    expect(stdout).toBe(
+      'error-sweep: 2 cells, predicted time 1.50 s, predicted peak memory 1.00 MiB\n\n- a\n- b\n',
+    )
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+  })
+
+  it('returns the plan under --json', async () => {
+    runner.describePlan.mockResolvedValue(description)
+    const {stdout} = await errorSweep('--quick', '--dry-run', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({cells: 2, plan: {experiment: 'error-sweep', seed: 0}})
+  })
+})
+
+describe('wrong usage', () => {
+  it.each([
+    [
+      'a mistyped flag',
+      ['--causl'],
+      'Nonexistent flag: --causl\nCode: USAGE   Try: did you mean --causal?\n                   see --help\n',
+    ],
+    [
+      'a mistyped method',
+      ['--methods', 'favor-po'],
+      /^--methods: expected one of the methods .*, got "favor-po"\nCode: UNKNOWN_NAME {3}Try: did you mean favor-pos\?\n$/,
+    ],
+    [
+      'a range the wrong way round',
+      ['--num-features', '8..4'],
+      '--num-features: expected the upper end of a range to be at least the lower one, got "8..4"\nCode: BAD_RANGE   Try: write 4..8*2\n',
+    ],
+    [
+      'a flag without its value',
+      ['--seq-len'],
+      'Flag --seq-len expects a value\nCode: USAGE   Try: see --help\n',
+    ],
+    [
+      'a stray argument',
+      ['favor-pos'],
+      'Unexpected argument: favor-pos\nCode: USAGE   Try: see --help\n',
+    ],
+    [
+      'an option outside its range',
+      ['--methods', 'rfa', '--option', 'tau=0'],
+      /^rfa\.tau: expected .*\nCode: BAD_OPTION {3}Try: see rfa methods rfa\n$/,
+    ],
+    [
+      'a negative seed',
+      ['--seed', '-1'],
+      '--seed: expected an integer of at least 0, got -1\nCode: BAD_RANGE\n',
+    ],
+  ])('is told in one sentence on stderr: %s', async (_, argv, stderr) => {
+    const outcome = await errorSweep(...argv)
+    expect(outcome).toMatchObject({stdout: '', exitCode: 2})
+    if (typeof stderr === 'string') expect(outcome.stderr).toBe(stderr)
+    else expect(outcome.stderr).toMatch(stderr)
+  })
+
+  it('is a small JSON document on stdout under --json, with the same exit code', async () => {
+    const {stdout, stderr, exitCode} = await errorSweep('--json', '--causl')
+    expect(JSON.parse(stdout)).toEqual({
+      error: {
+        code: 'USAGE',
+        message: 'Nonexistent flag: --causl',
+        exit: 2,
+        suggestions: ['did you mean --causal?', 'see --help'],
+      },
+    })
+    expect(stderr).toBe('')
+    expect(exitCode).toBe(2)
+  })
+
+  it('is not what a fault of rfa itself is called', async () => {
+    runner.runExperiment.mockRejectedValue(new TypeError('x is undefined'))
+    expect(await bench('--quick')).toMatchObject({
+      exitCode: 70,
+      stderr: expect.stringMatching(/^x is undefined\nCode: INTERNAL /),
+    })
+  })
+})
+
+describe('rfa methods', () => {
+  it('lists all, or shows one, or what a preset does', async () => {
+    const methods = (...argv: string[]) => runCommand(Methods, 'methods', argv)
+    expect((await methods()).stdout).toMatch(/^mean-value /m)
+    expect((await methods('rfa')).stdout).toContain('Options (--option NAME=VALUE)')
+    expect((await methods('--preset', 'noahs-ark')).stdout).toMatch(/^rfa +features scaled/m)
+    const {stdout} = await methods('favor-pos', '--json', '--num-features', '31')
+    expect(JSON.parse(stdout).methods).toMatchObject([{name: 'favor-pos', feature_dim: 31}])
+  })
+
+  it('knows who was meant by a mistyped name', async () => {
+    const {stderr, exitCode} = await runCommand(Methods, 'methods', ['favor-pso'])
+    expect(stderr).toMatch(/did you mean favor-pos\?\n$/)
+    expect(exitCode).toBe(2)
+  })
+})
+
+describe('rfa doctor', () => {
+  it('reports every backend and the machine, and succeeds', async () => {
+    const {stdout, exitCode} = await runCommand(Doctor, 'doctor', [])
+    for (const line of [/^tensorflow /m, /^wasm +yes/m, /^cpu +yes/m, /^cpu +Test CPU$/m]) {
+      expect(stdout).toMatch(line)
+    }
+    expect(exitCode).toBe(0)
+  })
+})
+
+describe('rfa apply', () => {
+  it('runs the method on the arrays and says where the output is', async () => {
+    runner.applyEstimator.mockResolvedValue({schema: 'rfa.apply/1', shape: [1, 3, 31, 13]})
+    const argv = ['--method', 'rfa', '--input', 'a.npz', '--output', 'b.npy', '--scale', '0.25']
+    const {stdout, stderr} = await runCommand(Apply, 'apply', argv)
+    expect(runner.applyEstimator.mock.lastCall?.[0]).toMatchObject({
+      method: 'rfa',
+      output: 'b.npy',
+      scale: 0.25,
+      input: {paths: ['a.npz']},
+    })
+    expect(stdout).toBe('')
+    expect(stderr).toBe('written to b.npy\n')
+    const json = await runCommand(Apply, 'apply', [...argv, '--json'])
+    expect(JSON.parse(json.stdout)).toMatchObject({schema: 'rfa.apply/1'})
+  })
+
+  it('refuses to start without method, input and output', async () => {
+    const {stderr, exitCode} = await runCommand(Apply, 'apply', [])
+    expect(stderr).toMatch(/Missing required flag method/)
+    expect(exitCode).toBe(2)
+  })
+})
+
+describe('rfa report', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rfa-report-'))
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [timed({}, 1e6)]})
+  })
+  afterEach(() => rm(folder, {recursive: true}))
+  const report = (...argv: string[]) => runCommand(Report, 'report', argv)
+
+  it('prints tables and writes Markdown into the run', async () => {
+    const {stdout, stderr} = await report(folder)
+    const path = join(folder, 'report.md')
+    expect(stdout).toContain('Forward pass')
+    expect(stderr).toBe(`written to ${path}\n`)
+    expect(await readFile(path, 'utf8')).toContain('| favor-pos |')
+  })
+
+  it('replaces its own earlier report, but no other file without --force', async () => {
+    const path = join(folder, 'notes.md')
+    await report(folder, '--output', path)
+    expect(await report(folder, '--output', path)).toMatchObject({exitCode: 0})
+    await writeFile(path, 'my notes')
+    expect(await report(folder, '--output', path)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('WOULD_OVERWRITE'),
+    })
+    expect(await readFile(path, 'utf8')).toBe('my notes')
+    expect(await report(folder, '--output', path, '--force')).toMatchObject({exitCode: 0})
+  })
+
+  it('puts the Markdown of several runs on stdout for -', async () => {
+    const {stdout} = await report(folder, folder, '--output', '-')
+    expect(stdout.match(/^# bench: /gm)).toHaveLength(2)
+    expect(stdout).not.toContain('----  ---')
+  })
+
+  it('says why a file cannot be written', async () => {
+    const path = join(folder, 'file', 'report.md')
+    await writeFile(join(folder, 'file'), '')
+    expect(await report(folder, '--output', path)).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringMatching(/^--output: cannot write .*\nCode: NOT_WRITABLE /),
+    })
+  })
+
+  it('returns what it read under --json', async () => {
+    const {stdout} = await report(folder, '--json')
+    expect(JSON.parse(stdout)).toEqual({
+      output: join(folder, 'report.md'),
+      runs: [
+        {
+          directory: folder,
+          experiment: 'bench',
+          counts: {completed: 1, skipped: 0, failed: 0},
+        },
+      ],
+    })
+  })
+
+  it('wants at least one run', async () => {
+    expect(await report()).toMatchObject({
+      exitCode: 2,
+      stderr: 'Missing 1 required arg: run folders of runs\nCode: USAGE   Try: see --help\n',
+    })
+  })
+})

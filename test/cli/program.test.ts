@@ -1,0 +1,157 @@
+/** The built program from outside: processes, pipes, signals, exit codes. */
+import {execFile, spawn} from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {setTimeout as sleep} from 'node:timers/promises'
+import {fileURLToPath} from 'node:url'
+import {afterAll, beforeAll, describe, expect, it} from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const program = join(root, 'bin', 'run.js')
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rfa-program-'))
+})
+afterAll(() => rmSync(folder, {recursive: true}))
+
+interface Ending {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+function execute(file: string, argv: string[]): Promise<Ending> {
+  return new Promise(resolve => {
+    execFile(file, argv, {cwd: folder}, (error, stdout, stderr) => {
+      resolve({code: Number(error?.code ?? 0), stdout, stderr})
+    })
+  })
+}
+
+const rfa = (...argv: string[]) => execute(process.execPath, [program, ...argv])
+
+describe('rfa', () => {
+  it.each(['--version', '-v', 'version'])(
+    'answers %s with name, version and platform',
+    async flag => {
+      const {version} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+      const {stdout, code} = await rfa(flag)
+      expect(stdout).toBe(
+        `rfa/${version} ${process.platform}-${process.arch} node-${process.version}\n`,
+      )
+      expect(code).toBe(0)
+    },
+  )
+
+  it('says how to build it when it is not built', async () => {
+    mkdirSync(join(folder, 'bare', 'bin'), {recursive: true})
+    writeFileSync(join(folder, 'bare', 'package.json'), '{"type": "module"}')
+    copyFileSync(program, join(folder, 'bare', 'bin', 'run.js'))
+    expect(
+      await execute(process.execPath, [join(folder, 'bare', 'bin', 'run.js'), 'bench']),
+    ).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: 'rfa is not built yet: run npm run build\n',
+    })
+  })
+
+  it.each([['bech'], ['bech', '--help'], ['help', 'bech']])(
+    'knows which command was meant by %s %s',
+    async (...argv) => {
+      const {code, stdout, stderr} = await rfa(...argv.filter(Boolean))
+      expect(code).toBe(2)
+      expect(stdout).toBe('')
+      expect(stderr).toMatch(
+        /^rfa: expected one of the commands apply, bench, .*, got "bech"\nCode: UNKNOWN_NAME {3}Try: did you mean bench\?\n$/,
+      )
+    },
+  )
+
+  it('refuses an unknown command as JSON under --json', async () => {
+    const {code, stdout} = await rfa('nothing', '--json')
+    expect(JSON.parse(stdout).error).toMatchObject({code: 'UNKNOWN_NAME', exit: 2})
+    expect(code).toBe(2)
+  })
+
+  it.each([[['error-sweep', '--help']], [['help', 'error-sweep']]])(
+    'prints help for %j, with names from the registries, without escape sequences',
+    async argv => {
+      const {stdout, code} = await rfa(...argv)
+      for (const part of ['favor-pos', 'gaussian', 'orth', 'performer-pytorch', 'wasm']) {
+        expect(stdout).toContain(part)
+      }
+      expect(stdout).toMatch(/^ {2}130 +interrupted/m)
+      expect(stdout).not.toContain('\u001b')
+      expect(code).toBe(0)
+    },
+  )
+
+  it('ends quietly when the reader of its output has gone', async () => {
+    const {stdout, stderr, code} = await execute('bash', [
+      '-o',
+      'pipefail',
+      '-c',
+      `"${process.execPath}" "${program}" methods --json | head -n 1`,
+    ])
+    expect({stdout, stderr, code}).toEqual({stdout: '{\n', stderr: '', code: 0})
+  })
+
+  it('tells a missing file in one sentence', async () => {
+    expect(await rfa('error-sweep', '--input', 'nowhere.npz')).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^nowhere\.npz: expected a file, got none\nCode: FILE_MISSING /,
+      ),
+    })
+  })
+})
+
+/** A real sweep of deterministic methods: small, and the same everywhere. */
+const TINY = [
+  ...['error-sweep', '--generator', 'gaussian', '--heads', '3', '--head-dim', '17'],
+  ...['--seq-len', '31', '--methods', 'elu,mean-value,softmax', '--backend', 'cpu'],
+]
+
+describe('a run', () => {
+  it('is saved, not overwritten, resumed, and reported', async () => {
+    const first = await rfa(...TINY, '--output', 'tiny')
+    expect(first).toMatchObject({code: 0, stderr: 'saved in tiny\n'})
+    expect(first.stdout).toMatch(/^mean-value .* 1\.00 /m)
+    expect(await rfa(...TINY, '--output', 'tiny')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('WOULD_OVERWRITE'),
+    })
+    const again = await rfa(...TINY, '--output', 'tiny', '--resume')
+    expect(again.stdout).toBe(first.stdout)
+    const report = await rfa('report', 'tiny')
+    expect(report).toMatchObject({code: 0, stderr: 'written to tiny/report.md\n'})
+    expect(readFileSync(join(folder, 'tiny', 'report.md'), 'utf8')).toContain('| mean-value |')
+  })
+
+  it('stops at an interrupt, says how to go on, and leaves with 130', async () => {
+    const argv = [program, 'error-sweep', '--replicates', '9999', '--output', 'long']
+    const child = spawn(process.execPath, argv, {cwd: folder, stdio: ['ignore', 'ignore', 'pipe']})
+    let stderr = ''
+    child.stderr.on('data', chunk => {
+      stderr += chunk
+    })
+    const ended = new Promise(resolve => child.once('exit', resolve))
+    while (!existsSync(join(folder, 'long', 'manifest.json'))) await sleep(31)
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+    expect(stderr).toContain(
+      'Code: INTERRUPTED   Try: rfa error-sweep --replicates 9999 --output long --resume\n',
+    )
+  })
+})

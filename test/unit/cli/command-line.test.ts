@@ -1,0 +1,25 @@
+import {describe, expect, it} from 'vitest'
+import {commandLine, resumeLine} from '../../../src/cli/command-line.js'
+
+describe('commandLine', () => {
+  it('quotes only the words that a shell would take apart', () => {
+    const argv = ['--seq-len', '256..16k*2', '--input', "it's mine.npz", '--option', 'tau=0.5']
+    expect(commandLine('rfa', 'bench', argv)).toBe(
+      `rfa bench --seq-len 256..16k*2 --input 'it'\\''s mine.npz' --option tau=0.5`,
+    )
+  })
+})
+
+describe('resumeLine', () => {
+  it.each([
+    [['--quick']],
+    [['--quick', '--output', 'old']],
+    [['-o', 'old', '--quick']],
+    [['--output=old', '--quick', '--resume']],
+    [['-oold', '--quick']],
+  ])('keeps the grid of %j and names folder and --resume once', argv => {
+    expect(resumeLine('rfa', 'error-sweep', argv, 'results/new')).toBe(
+      'rfa error-sweep --quick --output results/new --resume',
+    )
+  })
+})

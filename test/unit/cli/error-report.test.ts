@@ -1,0 +1,67 @@
+import {CLIError} from '@oclif/core/errors'
+import {describe, expect, it} from 'vitest'
+import {errorReport, formatErrorReport} from '../../../src/cli/error-report.js'
+import {RfaError} from '../../../src/errors.js'
+
+describe('errorReport', () => {
+  it('carries sentence, code, exit code and remedies of an RfaError', () => {
+    const error = new RfaError('FILE_MISSING', 'input: no such file', {suggestions: ['look again']})
+    expect(errorReport(error)).toEqual({
+      code: 'FILE_MISSING',
+      message: 'input: no such file',
+      exit: 3,
+      suggestions: ['look again'],
+    })
+  })
+
+  it('takes the frame of the command-line parser off a sentence', () => {
+    const error = new RfaError('BAD_RANGE', 'placeholder')
+    error.message = 'Parsing --seed \n\t--seed: expected one number\nSee more help with --help'
+    expect(errorReport(error).message).toBe('--seed: expected one number')
+  })
+
+  it('suggests the flag that a mistyped one resembles', () => {
+    const error = Object.assign(
+      new CLIError('Nonexistent flag: --causl\nSee more help with --help'),
+      {
+        flags: ['--causl'],
+      },
+    )
+    expect(errorReport(error, ['quick', 'causal'])).toEqual({
+      code: 'USAGE',
+      message: 'Nonexistent flag: --causl',
+      exit: 2,
+      suggestions: ['did you mean --causal?', 'see --help'],
+    })
+  })
+
+  it('puts a parser message of several coloured lines on one plain line', () => {
+    const error = new CLIError('The following error occurred:\n  \u001b[2m--a needs --b\u001b[22m')
+    expect(errorReport(error).message).toBe('The following error occurred: --a needs --b')
+  })
+
+  it.each([[new TypeError('x is not a function')], ['x is not a function']])(
+    'calls anything else a fault of rfa itself: %s',
+    error => {
+      expect(errorReport(error)).toMatchObject({
+        code: 'INTERNAL',
+        message: 'x is not a function',
+        exit: 70,
+      })
+    },
+  )
+})
+
+describe('formatErrorReport', () => {
+  const report = {code: 'USAGE', message: 'one sentence', exit: 2}
+
+  it('prints sentence and code where there is nothing to try', () => {
+    expect(formatErrorReport({...report, suggestions: []})).toBe('one sentence\nCode: USAGE')
+  })
+
+  it('aligns several remedies below each other', () => {
+    expect(formatErrorReport({...report, suggestions: ['this', 'or that']})).toBe(
+      'one sentence\nCode: USAGE   Try: this\n                   or that',
+    )
+  })
+})

@@ -1,0 +1,64 @@
+import {describe, expect, it} from 'vitest'
+import {PACKAGED_INPUT} from '../../../../src/cli/package-root.js'
+import {type InputFlags, toInputSpec} from '../../../../src/cli/plans/input-spec.js'
+
+const NAMES = {query: 'q', key: 'k', value: 'v'}
+
+describe('toInputSpec', () => {
+  it('takes the packaged arrays when nothing is named', () => {
+    expect(toInputSpec({})).toEqual({kind: 'file', paths: [PACKAGED_INPUT], names: NAMES})
+  })
+
+  it('takes one file, or three .npy files in the order given', () => {
+    expect(toInputSpec({input: ['qkv.npz'], 'key-name': 'keys'})).toEqual({
+      kind: 'file',
+      paths: ['qkv.npz'],
+      names: {...NAMES, key: 'keys'},
+    })
+    expect(toInputSpec({input: ['q.npy', 'k.npy', 'v.npy']})).toMatchObject({
+      paths: ['q.npy', 'k.npy', 'v.npy'],
+    })
+  })
+
+  it('describes a generated input, values as wide as keys unless told', () => {
+    expect(toInputSpec({generator: 'ar1', heads: 3, 'head-dim': 17, 'key-len': 31})).toEqual({
+      kind: 'generator',
+      name: 'ar1',
+      batch: 1,
+      heads: 3,
+      head_dim: 17,
+      value_dim: 17,
+      key_len: 31,
+    })
+  })
+
+  it.each<[string, InputFlags, string]>([
+    [
+      'two files',
+      {input: ['q.npy', 'k.npy']},
+      '--input: expected one file, or three .npy files in the order query, key, value, got q.npy, k.npy',
+    ],
+    [
+      'three files that are not .npy',
+      {input: ['q.npz', 'k.npz', 'v.npz']},
+      '--input: expected one file, or three .npy files in the order query, key, value, got q.npz, k.npz, v.npz',
+    ],
+    [
+      'a file beside a generator',
+      {input: ['qkv.npz'], generator: 'ar1'},
+      '--generator: expected no --input beside it, got both',
+    ],
+    [
+      'a shape beside a file',
+      {input: ['qkv.npz'], heads: 3},
+      '--heads: expected only with a generated input: a file has its own shape',
+    ],
+    [
+      'array names beside a generator',
+      {generator: 'ar1', 'value-name': 'v'},
+      '--value-name: expected only with --input: a generated input has no names',
+    ],
+  ])('refuses %s', (_, flags, message) => {
+    expect(() => toInputSpec(flags)).toThrow(expect.objectContaining({code: 'USAGE', message}))
+  })
+})

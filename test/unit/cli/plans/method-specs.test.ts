@@ -1,0 +1,133 @@
+import {beforeAll, describe, expect, it} from 'vitest'
+import {loadEstimators} from '../../../../src/attention/estimators/index.js'
+import {parseOptionAssignment} from '../../../../src/cli/flags.js'
+import {
+  type EstimatorFacts,
+  type MethodFlags,
+  toMethodSpecs,
+} from '../../../../src/cli/plans/method-specs.js'
+
+let estimators: EstimatorFacts
+beforeAll(async () => {
+  estimators = await loadEstimators()
+})
+
+const assigned = (...texts: string[]) => texts.map(text => parseOptionAssignment(text, '--option'))
+const specs = (flags: MethodFlags) => toMethodSpecs(flags, ['elu'], estimators)
+
+describe('toMethodSpecs', () => {
+  it('falls back to the methods of the grid, in their exact form', () => {
+    expect(specs({})).toEqual([{method: 'elu', preset: 'exact', options: {}}])
+  })
+
+  it('takes every method of the registry for all, each once', () => {
+    const names = specs({methods: ['elu', 'all']}).map(({method}) => method)
+    expect(names.toSorted()).toEqual(Object.keys(estimators).toSorted())
+  })
+
+  it('runs each preset that a method declares, and the exact form of the others', () => {
+    expect(
+      specs({methods: ['favor-pos', 'elu'], preset: ['exact', 'performer-pytorch']}).map(
+        ({method, preset}) => `${method} ${preset}`,
+      ),
+    ).toEqual(['favor-pos exact', 'favor-pos performer-pytorch', 'elu exact'])
+  })
+
+  it('gives an option to every method that declares it, typed by the method', () => {
+    const [rfa, elu] = specs({
+      methods: ['rfa', 'elu'],
+      option: assigned('tau=0.5', 'denGuard=add:1e-6'),
+    })
+    expect(rfa?.options).toEqual({tau: 0.5, denGuard: 'add:1e-6'})
+    expect(elu?.options).toEqual({denGuard: 'add:1e-6'})
+  })
+
+  it('lets an option of one method win over the one for all', () => {
+    const options = specs({
+      methods: ['rfa', 'elu'],
+      option: assigned('rfa.denGuard=none', 'denGuard=add:1e-6'),
+    }).map(spec => spec.options)
+    expect(options).toEqual([{}, {denGuard: 'add:1e-6'}])
+  })
+
+  it('leaves out an option that repeats what the preset says', () => {
+    const [spec] = specs({methods: ['rfa'], preset: ['noahs-ark'], option: assigned('tau=1')})
+    expect(spec).toEqual({method: 'rfa', preset: 'noahs-ark', options: {}})
+  })
+
+  it.each<[string, MethodFlags, string, string]>([
+    [
+      'an option that no selected method has',
+      {methods: ['rfa'], option: assigned('tua=0.5')},
+      'UNKNOWN_NAME',
+      '--option: expected one of the options tau,',
+    ],
+    [
+      'an option of a method without any',
+      {methods: ['softmax'], option: assigned('tau=0.5')},
+      'UNKNOWN_NAME',
+      '--option: expected no option: the methods have none, got "tau"',
+    ],
+    [
+      'an option of a method that is not selected',
+      {methods: ['elu'], option: assigned('rfa.tau=0.5')},
+      'UNKNOWN_NAME',
+      '--option: expected one of the selected methods elu, got "rfa"',
+    ],
+    [
+      'a value outside its range',
+      {methods: ['rfa'], option: assigned('tau=-1')},
+      'BAD_OPTION',
+      'rfa.tau:',
+    ],
+    [
+      'a value of the wrong type',
+      {methods: ['rfa'], option: assigned('tau=warm')},
+      'BAD_OPTION',
+      'rfa.tau:',
+    ],
+    [
+      'an option given twice',
+      {methods: ['rfa'], option: assigned('tau=1', 'tau=2')},
+      'BAD_OPTION',
+      '--option: expected tau once, got it twice',
+    ],
+    [
+      'a preset that no selected method has',
+      {methods: ['elu', 'rfa'], preset: ['xformers']},
+      'UNKNOWN_NAME',
+      '--preset: expected a preset that one of elu, rfa has, got "xformers"',
+    ],
+  ])('refuses %s', (_, flags, code, message) => {
+    expect(() => specs(flags)).toThrow(
+      expect.objectContaining({code, message: expect.stringContaining(message)}),
+    )
+  })
+})
+
+describe('parseOptionAssignment', () => {
+  it('reads a name with its value, and the method before the dot', () => {
+    expect(parseOptionAssignment('tau=0.5', '--option')).toEqual({
+      method: null,
+      name: 'tau',
+      value: '0.5',
+    })
+    expect(parseOptionAssignment('favor-pos.denGuard=add:1e-6', '--option')).toEqual({
+      method: 'favor-pos',
+      name: 'denGuard',
+      value: 'add:1e-6',
+    })
+  })
+
+  it.each([['tau'], ['=1'], ['tau='], ['']])('refuses %j', text => {
+    expect(() => parseOptionAssignment(text, '--option')).toThrow(
+      expect.objectContaining({code: 'BAD_OPTION'}),
+    )
+  })
+
+  it('refuses an unknown method before the dot', () => {
+    expect(() => parseOptionAssignment('rf.tau=1', '--option')).toThrow(
+      expect.objectContaining({code: 'UNKNOWN_NAME', suggestions: ['did you mean rfa?']}),
+    )
+  })
+})

@@ -1,0 +1,160 @@
+import {beforeAll, describe, expect, it} from 'vitest'
+import {loadEstimators} from '../../../../src/attention/estimators/index.js'
+import {toApplyRequest} from '../../../../src/cli/plans/apply.js'
+import {toBenchPlan} from '../../../../src/cli/plans/bench.js'
+import {BENCH, ERROR_SWEEP, VARIANCE} from '../../../../src/cli/plans/defaults.js'
+import {toErrorSweepPlan} from '../../../../src/cli/plans/error-sweep.js'
+import type {EstimatorFacts} from '../../../../src/cli/plans/method-specs.js'
+import {checkedPlan} from '../../../../src/cli/plans/values.js'
+import {toVariancePlan} from '../../../../src/cli/plans/variance.js'
+import {benchPlan} from '../../../../src/results/schemas/bench.js'
+import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, VARIANCE_FLAGS} from './flags.js'
+
+let estimators: EstimatorFacts
+beforeAll(async () => {
+  estimators = await loadEstimators()
+})
+
+describe('toErrorSweepPlan', () => {
+  it('runs the standard grid on the length of the packaged file', () => {
+    const plan = toErrorSweepPlan(ERROR_SWEEP_FLAGS, estimators)
+    expect(plan).toMatchObject({
+      seq_lens: null,
+      num_features: ERROR_SWEEP.standard.numFeatures,
+      replicates: ERROR_SWEEP.standard.replicates,
+      targets: ['raw', 'matched'],
+      seed: 0,
+      backend: 'auto',
+    })
+    expect(plan.methods.map(({method}) => method)).toEqual(ERROR_SWEEP.standard.methods)
+  })
+
+  it('lets typed flags win over the quick grid', () => {
+    const flags = {...ERROR_SWEEP_FLAGS, quick: true, 'num-features': [[7, 13], [7]], replicates: 5}
+    expect(toErrorSweepPlan(flags, estimators)).toMatchObject({
+      num_features: [7, 13],
+      replicates: 5,
+      projections: ERROR_SWEEP.quick.projections,
+    })
+  })
+
+  it('gives a generated input a length', () => {
+    const flags = {...ERROR_SWEEP_FLAGS, generator: 'gaussian'}
+    expect(toErrorSweepPlan(flags, estimators).seq_lens).toEqual([512])
+    expect(toErrorSweepPlan({...flags, 'seq-len': [[31, 63]]}, estimators).seq_lens).toEqual([
+      31, 63,
+    ])
+  })
+
+  it('makes the same plan of the same flags', () => {
+    const make = () => JSON.stringify(toErrorSweepPlan(ERROR_SWEEP_FLAGS, estimators))
+    expect(make()).toBe(make())
+  })
+})
+
+describe('toBenchPlan', () => {
+  it('puts both exact forms before the methods, each once', () => {
+    const flags = {...BENCH_FLAGS, methods: ['favor-pos', 'softmax']}
+    expect(toBenchPlan(flags, estimators).methods.map(({method}) => method)).toEqual([
+      'softmax-online',
+      'favor-pos',
+      'softmax',
+    ])
+  })
+
+  it('leaves the exact forms out on request', () => {
+    const flags = {...BENCH_FLAGS, baseline: false, methods: ['elu']}
+    expect(toBenchPlan(flags, estimators).methods).toHaveLength(1)
+  })
+
+  it('counts time in nanoseconds and values as wide as keys', () => {
+    const flags = {...BENCH_FLAGS, 'min-time': 0.25, 'head-dim': 17}
+    expect(toBenchPlan(flags, estimators)).toMatchObject({
+      timing: {min_time_ns: 250_000_000, warmup_runs: BENCH.standard.warmupRuns},
+      value_dim: 17,
+    })
+  })
+
+  it('lowers the least number of runs to a smaller --max-runs, and lifts the most to --min-runs', () => {
+    const timing = (flags: object) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators).timing
+    expect(timing({'max-runs': 3})).toMatchObject({min_runs: 3, max_runs: 3})
+    expect(timing({'min-runs': 501})).toMatchObject({min_runs: 501, max_runs: 501})
+  })
+
+  it('refuses --max-runs below --min-runs', () => {
+    const flags = {...BENCH_FLAGS, 'min-runs': 7, 'max-runs': 3}
+    expect(() => toBenchPlan(flags, estimators)).toThrow(
+      expect.objectContaining({
+        code: 'USAGE',
+        message: '--max-runs: expected at least --min-runs 7, got 3',
+      }),
+    )
+  })
+})
+
+describe('toVariancePlan', () => {
+  it('runs the quick grid', () => {
+    expect(toVariancePlan({...VARIANCE_FLAGS, quick: true}, estimators)).toMatchObject({
+      norms: VARIANCE.quick.norms,
+      angles_deg: VARIANCE.quick.anglesDeg,
+      head_dims: VARIANCE.quick.headDims,
+    })
+  })
+
+  it('takes for all only the methods that estimate a kernel', () => {
+    const plan = toVariancePlan({...VARIANCE_FLAGS, methods: ['all']}, estimators)
+    const able = Object.values(estimators).filter(({kernel}) => kernel)
+    expect(plan.methods.map(({method}) => method)).toEqual(able.map(({name}) => name))
+  })
+
+  it('refuses a method that estimates no kernel', () => {
+    expect(() => toVariancePlan({...VARIANCE_FLAGS, methods: ['elu']}, estimators)).toThrow(
+      expect.objectContaining({
+        code: 'USAGE',
+        message: expect.stringMatching(
+          /^--methods: expected a method that estimates a kernel: .*, got elu$/,
+        ),
+      }),
+    )
+  })
+
+  it('refuses a single replicate, which has no variance', () => {
+    expect(() => toVariancePlan({...VARIANCE_FLAGS, replicates: 1}, estimators)).toThrow(
+      expect.objectContaining({code: 'USAGE', message: '--replicates: expected at least 2, got 1'}),
+    )
+  })
+})
+
+describe('toApplyRequest', () => {
+  const flags = {method: 'rfa', output: 'out.npz', causal: false}
+
+  it('fills in the documented defaults', () => {
+    expect(toApplyRequest(flags, estimators)).toMatchObject({
+      method: 'rfa',
+      preset: 'exact',
+      numFeatures: 256,
+      projection: null,
+      scale: null,
+      seed: 0,
+      backend: 'auto',
+    })
+  })
+
+  it('refuses an output of no known format', () => {
+    expect(() => toApplyRequest({...flags, output: 'out.csv'}, estimators)).toThrow(
+      expect.objectContaining({
+        code: 'USAGE',
+        message: '--output: expected a file ending in .npz, .npy, .safetensors, got out.csv',
+      }),
+    )
+  })
+})
+
+describe('checkedPlan', () => {
+  it('names the first field that does not fit the schema', () => {
+    const plan = {...toBenchPlan(BENCH_FLAGS, estimators), heads: 0}
+    expect(() => checkedPlan(benchPlan, plan)).toThrow(
+      expect.objectContaining({code: 'USAGE', message: expect.stringMatching(/^plan\.heads: /)}),
+    )
+  })
+})
