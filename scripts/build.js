@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Builds dist/ and schemas/. Output whose source went away is removed, so that no stale command or
+// Builds dist/, schemas/ and oclif.manifest.json. Output whose source went away is removed, so that no stale command or
 // module is ever found.
 import {execFileSync} from 'node:child_process'
 import {existsSync, mkdirSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
@@ -13,6 +13,7 @@ compile()
 removeOrphans('src')
 removeOrphans('commands')
 await writeSchemas()
+await writeManifest()
 
 function compile() {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
@@ -46,4 +47,13 @@ async function writeSchemas() {
   for (const [name, schema] of Object.entries(jsonSchemas())) {
     writeFileSync(join(folder, name), `${JSON.stringify(schema, null, 2)}\n`)
   }
+}
+
+/** Writes the manifest that spares `--help` loading every command; each build renews it. */
+async function writeManifest() {
+  const {Config} = await import('@oclif/core')
+  const file = join(root, 'oclif.manifest.json')
+  rmSync(file, {force: true})
+  const {name, plugins} = await Config.load({root})
+  writeFileSync(file, JSON.stringify(plugins.get(name).manifest))
 }

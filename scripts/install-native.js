@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+// Builds the native addon at install time where nothing prebuilt fits. Never fails the install: without
+// the addon everything runs on WebAssembly. Prints one line; RFA_NO_NATIVE=1 skips it.
+import {spawnSync} from 'node:child_process'
+import {existsSync} from 'node:fs'
+import {createRequire} from 'node:module'
+import {dirname, join} from 'node:path'
+import {fileURLToPath} from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const require = createRequire(import.meta.url)
+const LOST = 'everything runs on WebAssembly instead (see rfa doctor)'
+
+main()
+
+function main() {
+  if (isOn(process.env.RFA_NO_NATIVE)) return say(`addon skipped by RFA_NO_NATIVE; ${LOST}`)
+  if (prebuiltWorks()) return say('prebuilt addon fits this machine')
+  const tool = nodeGyp()
+  if (!tool) return say(`addon not built: node-gyp was not found beside npm; ${LOST}`)
+  const build = spawnSync(process.execPath, [tool, 'rebuild', '-j', 'max', ...headerArguments()], {
+    cwd: root,
+    encoding: 'utf8',
+    env: {...process.env, npm_config_loglevel: 'error'},
+    maxBuffer: 2 ** 26,
+  })
+  if (build.status === 0) return say('addon built')
+  say(`addon not built: ${reason(build)}; ${LOST}`)
+}
+
+function say(line) {
+  console.log(`rfa: ${line}`)
+}
+
+function isOn(value) {
+  return value !== undefined && value !== '' && value !== '0'
+}
+
+/** Whether `prebuilds/` holds an addon that loads here; one left in `build/` may be of older source. */
+function prebuiltWorks() {
+  if (!existsSync(join(root, 'prebuilds'))) return false
+  try {
+    const {path} = require('node-gyp-build')
+    process.env.PREBUILDS_ONLY = '1'
+    require(path(root))
+    return true
+  } catch {
+    return false
+  } finally {
+    delete process.env.PREBUILDS_ONLY
+  }
+}
+
+/** The node-gyp script: npm names its own to install scripts; by hand, that of the npm beside Node. */
+function nodeGyp() {
+  const prefix = dirname(dirname(process.execPath))
+  const candidates = [
+    process.env.npm_config_node_gyp,
+    join(prefix, 'lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js'),
+    join(prefix, 'share/nodejs/node-gyp/bin/node-gyp.js'),
+    join(dirname(process.execPath), 'node_modules/npm/node_modules/node-gyp/bin/node-gyp.js'),
+  ]
+  return candidates.find(path => path && existsSync(path))
+}
+
+/** Node's own headers where they lie beside it, so that none are downloaded. */
+function headerArguments() {
+  const prefix = dirname(dirname(process.execPath))
+  return existsSync(join(prefix, 'include/node/node_api.h')) ? [`--nodedir=${prefix}`] : []
+}
+
+/** What went wrong, in one line. */
+function reason({error, stdout, stderr}) {
+  if (error) return error.message
+  const text = `${stderr}\n${stdout}`
+  if (/not found: make|make: not found|find (?:any )?Visual Studio|xcode-select/i.test(text)) {
+    return 'no C++ compiler and make were found'
+  }
+  if (/g\+\+: (?:command )?not found|c\+\+: not found|: g\+\+: No such file|find Python/i.test(text)) {
+    return 'no C++ compiler or no Python was found'
+  }
+  const line = text.split('\n').find(candidate => /error/i.test(candidate) && !/ERR! stack/.test(candidate))
+  return (line ?? 'node-gyp failed').trim().slice(0, 200)
+}
