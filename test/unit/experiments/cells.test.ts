@@ -1,0 +1,192 @@
+import {describe, expect, it} from 'vitest'
+import {planJobs, runCell} from '../../../src/experiments/index.js'
+import {
+  benchResult,
+  type ErrorSweepResult,
+  errorSweepResult,
+  type MethodSpec,
+  varianceResult,
+} from '../../../src/results/schemas/index.js'
+import {bonferroniZ} from '../../../src/stats/index.js'
+import {attentionRoundingBound} from '../../../src/theory/rounding.js'
+
+const method = (name: string): MethodSpec => ({method: name, preset: 'exact', options: {}})
+
+const input = {
+  kind: 'generator',
+  name: 'gaussian',
+  batch: 2,
+  heads: 3,
+  head_dim: 7,
+  value_dim: 5,
+  key_len: null,
+} as const
+
+async function sweepOf(name: string, changes: {causal?: boolean; target?: 'raw' | 'matched'} = {}) {
+  const [job] = await planJobs({
+    experiment: 'error-sweep',
+    input,
+    methods: [method(name)],
+    projections: ['orth'],
+    num_features: [31],
+    seq_lens: [37],
+    scales: [0.5],
+    targets: [changes.target ?? 'raw'],
+    replicates: 4,
+    causal: changes.causal ?? false,
+    row_metrics: true,
+    seed: 3,
+    backend: 'cpu',
+  })
+  const outcome = await runCell(job!.schema, job!.cell)
+  if (outcome.status !== 'completed') throw new Error(outcome.reason)
+  return errorSweepResult.parse(outcome.result) as ErrorSweepResult
+}
+
+describe('a cell of an error sweep', () => {
+  it.each([false, true])('finds exact softmax exact, causal %s', async causal => {
+    const result = await sweepOf('softmax', {causal})
+    // |x.y| <= |x||y|: canonical norms of 7 entries at scale 0.5 stay far below 8
+    const bound = attentionRoundingBound({terms: 7 + 37, argument: 8, condition: 1, magnitude: 6})
+    expect(result.max_abs.median).toBeLessThanOrEqual(bound)
+    expect(result.mean_value_mse).toBeGreaterThan(0)
+    expect(result.row_kl_infinite_pct).toBe(0)
+  })
+
+  it('gives the yardstick exactly its own error', async () => {
+    const result = await sweepOf('mean-value', {causal: true})
+    const {mse_over_mean_value: ratio} = result
+    // the same mean in float32 and float64; its square differs by twice the rounding of 37 terms
+    expect(Math.abs(ratio! - 1)).toBeLessThanOrEqual(4 * 37 * 2 ** -24)
+  })
+
+  it('splits the error of a random method and predicts its kernel variance', async () => {
+    const result = await sweepOf('favor-pos')
+    expect(result.mse.mean).not.toBeNull()
+    const split = result.bias_squared! + result.variance!
+    // exact but for the rounding of float32 outputs: bias^2 + var = mean of squares
+    expect(Math.abs(split - result.mse.mean!)).toBeLessThanOrEqual(
+      1e3 * 2 ** -53 * result.mse.mean!,
+    )
+    const {sum_norm2} = result.statistics
+    expect(result.needed_num_features).toBe(Math.ceil(Math.expm1(sum_norm2)))
+  })
+
+  it('predicts rfa from unit vectors, whatever it is compared with', async () => {
+    const [raw, matched] = await Promise.all([sweepOf('rfa'), sweepOf('rfa', {target: 'matched'})])
+    expect(raw.needed_num_features).toBe(matched.needed_num_features)
+    expect(raw.target_label).toBe('softmax')
+    expect(matched.target_label).toContain('unit')
+  })
+
+  it('reports every head, and the heads average to the whole', async () => {
+    const result = await sweepOf('elu')
+    expect(result.per_head.map(head => head.head)).toEqual([0, 1, 2])
+    const mean = result.per_head.reduce((sum, head) => sum + head.mse!, 0) / 3
+    expect(Math.abs(mean - result.mse.median!)).toBeLessThanOrEqual(100 * 2 ** -53 * mean)
+  })
+
+  it('gives the same record twice', async () => {
+    expect(await sweepOf('favor-trig')).toEqual(await sweepOf('favor-trig'))
+  })
+
+  it('states the reason where a method has no number', async () => {
+    const [job] = await planJobs({
+      experiment: 'error-sweep',
+      input: {...input, key_len: 11},
+      methods: [method('identity')],
+      projections: ['iid'],
+      num_features: [8],
+      seq_lens: [13],
+      scales: [1],
+      targets: ['raw'],
+      replicates: 1,
+      causal: false,
+      row_metrics: false,
+      seed: 0,
+      backend: 'cpu',
+    })
+    expect(await runCell(job!.schema, job!.cell)).toEqual({
+      status: 'skipped',
+      reason: 'needs as many queries as keys',
+    })
+  })
+})
+
+describe('a cell of a benchmark', () => {
+  it('passes the gate and reports time, work and how it ran', async () => {
+    const [job] = await planJobs({
+      experiment: 'bench',
+      methods: [method('favor-pos')],
+      projections: ['orth'],
+      num_features: [19],
+      seq_lens: [41],
+      batch: 1,
+      heads: 2,
+      head_dim: 7,
+      value_dim: 5,
+      causal: true,
+      timing: {warmup_runs: 1, min_runs: 3, max_runs: 3, min_time_ns: 0},
+      order: 'listed',
+      seed: 0,
+      backend: 'wasm',
+      threads: null,
+    })
+    const outcome = await runCell(job!.schema, job!.cell)
+    if (outcome.status !== 'completed') throw new Error(outcome.reason)
+    const result = benchResult.parse(outcome.result)
+    expect(result.backend).toBe('wasm')
+    expect(result.operations).toMatchObject({CausalFeatureAttention: 'composite'})
+    expect(result.gate.max_abs_error).toBeLessThanOrEqual(result.gate.bound)
+    expect(result.samples_ns).toHaveLength(3)
+    expect(result.min_ns).toBeGreaterThan(0)
+  })
+})
+
+describe('a cell of a variance experiment', () => {
+  it('measures the closed form of iid rows, and less variance with orthogonal sin/cos rows', async () => {
+    const [job] = await planJobs({
+      experiment: 'variance',
+      methods: [method('favor-trig')],
+      projections: ['iid', 'orth'],
+      num_features: [8],
+      head_dims: [8],
+      norms: [0.5],
+      angles_deg: [90],
+      replicates: 3000,
+      seed: 5,
+      backend: 'cpu',
+    })
+    const outcome = await runCell(job!.schema, job!.cell)
+    if (outcome.status !== 'completed') throw new Error(outcome.reason)
+    const result = varianceResult.parse(outcome.result)
+    const [iid, orth] = result.per_projection
+    const z = bonferroniZ(3, 1e-4)
+    expect(Math.abs(iid!.bias_z!)).toBeLessThanOrEqual(z)
+    expect(Math.abs(orth!.bias_z!)).toBeLessThanOrEqual(z)
+    // 1 - cos u of a small normal u is nearly u^2/2, of kurtosis 15; a mean of 8 has 3 + 12/8; and a
+    // sample variance of R values has relative sd sqrt((kurtosis - 1) / R)
+    const deviation = Math.abs(iid!.variance / result.closed_form_variance - 1)
+    expect(deviation).toBeLessThanOrEqual(z * Math.sqrt((2 + 12 / 8) / 3000))
+    expect(orth!.ratio_high).toBeLessThan(1)
+  })
+
+  it('skips a method without random features, with the reason', async () => {
+    const [job] = await planJobs({
+      experiment: 'variance',
+      methods: [method('elu')],
+      projections: ['iid'],
+      num_features: [8],
+      head_dims: [8],
+      norms: [1],
+      angles_deg: [0],
+      replicates: 2,
+      seed: 0,
+      backend: 'cpu',
+    })
+    expect(await runCell(job!.schema, job!.cell)).toEqual({
+      status: 'skipped',
+      reason: 'has no random features',
+    })
+  })
+})

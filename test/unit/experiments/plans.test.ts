@@ -1,0 +1,127 @@
+import {describe, expect, it} from 'vitest'
+import {assertFits, describePlan, planJobs, runCell} from '../../../src/experiments/index.js'
+import type {BenchPlan, ErrorSweepPlan, MethodSpec} from '../../../src/results/schemas/index.js'
+
+const method = (name: string, options: MethodSpec['options'] = {}): MethodSpec => ({
+  method: name,
+  preset: 'exact',
+  options,
+})
+
+const sweep = (changes: Partial<ErrorSweepPlan> = {}): ErrorSweepPlan => ({
+  experiment: 'error-sweep',
+  input: {
+    kind: 'generator',
+    name: 'gaussian',
+    batch: 1,
+    heads: 3,
+    head_dim: 7,
+    value_dim: 5,
+    key_len: null,
+  },
+  methods: [method('favor-pos'), method('mean-value'), method('rfa')],
+  projections: ['iid', 'orth'],
+  num_features: [11, 13],
+  seq_lens: [17],
+  scales: [1, 2],
+  targets: ['raw', 'matched'],
+  replicates: 3,
+  causal: false,
+  row_metrics: false,
+  seed: 0,
+  backend: 'cpu',
+  ...changes,
+})
+
+const bench = (changes: Partial<BenchPlan> = {}): BenchPlan => ({
+  experiment: 'bench',
+  methods: [method('softmax'), method('elu')],
+  projections: ['orth'],
+  num_features: [16],
+  seq_lens: [32, 64, 128],
+  batch: 1,
+  heads: 1,
+  head_dim: 8,
+  value_dim: 8,
+  causal: false,
+  timing: {warmup_runs: 1, min_runs: 2, max_runs: 2, min_time_ns: 0},
+  order: 'listed',
+  seed: 0,
+  backend: 'cpu',
+  threads: null,
+  ...changes,
+})
+
+describe('planJobs of an error sweep', () => {
+  it('crosses only the axes that a method has', async () => {
+    const jobs = await planJobs(sweep())
+    const of = (name: string) =>
+      jobs.filter(({cell}) => 'method' in cell && cell.method === name).length
+    expect(of('favor-pos')).toBe(2 * 2 * 2) // projections x features x scales
+    expect(of('mean-value')).toBe(2) // scales
+    expect(of('rfa')).toBe(2 * 2 * 2 * 2) // and both targets
+  })
+
+  it('runs a method without random vectors once, whatever the replicates', async () => {
+    const [job] = await planJobs(sweep({methods: [method('elu')]}))
+    expect(job!.cell).toMatchObject({replicates: 1, projection: null, num_features: null})
+  })
+
+  it('takes no projection for options that do not use one', async () => {
+    const methods = [method('favor-relu', {features: 'deterministic'})]
+    const jobs = await planJobs(sweep({methods, scales: [1]}))
+    expect(jobs.map(({cell}) => cell)).toEqual([
+      expect.objectContaining({projection: null, target: 'raw'}),
+    ])
+  })
+
+  it('gives every cell a key of its own, the same each time', async () => {
+    const [first, second] = await Promise.all([planJobs(sweep()), planJobs(sweep())])
+    expect(new Set(first.map(job => job.key)).size).toBe(first.length)
+    expect(second.map(job => job.key)).toEqual(first.map(job => job.key))
+  })
+})
+
+describe('planJobs of a benchmark', () => {
+  it('shuffles by the seed and keeps every cell', async () => {
+    const listed = await planJobs(bench())
+    const shuffled = await planJobs(bench({order: 'random', seed: 1}))
+    const again = await planJobs(bench({order: 'random', seed: 1}))
+    const labels = (jobs: typeof listed) => jobs.map(job => job.label)
+    expect(labels(shuffled)).toEqual(labels(again))
+    expect(labels(shuffled)).not.toEqual(labels(listed))
+    expect(labels(shuffled).sort()).toEqual(labels(listed).sort())
+  })
+})
+
+describe('describePlan and assertFits', () => {
+  it('names all cells and predicts time and memory', async () => {
+    const description = await describePlan(bench())
+    expect(description.cells).toBe(6)
+    expect(description.cellLabels[0]).toBe('softmax L=32')
+    expect(description.predictedSeconds).toBeGreaterThan(0)
+    // q, k, v and out of the longest cell, at least
+    expect(description.peakBytes).toBeGreaterThanOrEqual(4 * 128 * 8 * 4)
+  })
+
+  it('refuses a plan beyond the memory of any machine, naming the cell and the remedies', async () => {
+    const plan = bench({seq_lens: [10_000_000], methods: [method('softmax')]})
+    await expect(assertFits(plan, {force: false})).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      message: expect.stringContaining('"softmax L=10000000"'),
+      suggestions: expect.arrayContaining([expect.stringContaining('--force')]),
+    })
+  })
+
+  it('lets it pass when forced', async () => {
+    const plan = bench({seq_lens: [10_000_000], methods: [method('softmax')]})
+    await expect(assertFits(plan, {force: true})).resolves.toBeUndefined()
+  })
+})
+
+describe('runCell', () => {
+  it('refuses a schema that it does not know', async () => {
+    const [job] = await planJobs(bench())
+    await expect(runCell('rfa.bench/99', job!.cell)).rejects.toMatchObject({code: 'UNKNOWN_SCHEMA'})
+  })
+})
