@@ -10,15 +10,7 @@ import {
   resolveOptions,
   usesProjection,
 } from './resolve.js'
-import type {
-  AttendResult,
-  Decoder,
-  Estimator,
-  InputSpace,
-  KeyMask,
-  PresetName,
-  Projection,
-} from './types.js'
+import type {AttendResult, Decoder, Estimator, KeyMask, PresetName, Projection} from './types.js'
 
 /** Options every method understands. */
 export interface CommonOptions {
@@ -47,7 +39,9 @@ export interface CallOptions extends CommonOptions {
 }
 
 /** The options that method `Name` adds to the common ones. */
-export type MethodOptions<Name extends MethodName> = Partial<z.input<Estimators[Name]['options']>>
+export type MethodOptions<Name extends MethodName> = OptionsOf<z.input<Estimators[Name]['options']>>
+/** zod types an empty object as `Record<string, never>`, which would forbid the common options too. */
+type OptionsOf<Input> = string extends keyof Input ? unknown : Partial<Input>
 
 /** All options of {@link attention} for one method. */
 export type AttentionOptions<Name extends MethodName = MethodName> = {method: Name} & CallOptions &
@@ -72,15 +66,18 @@ export function attention<Name extends MethodName>(
   value: tf.Tensor4D,
   options: AttentionOptions<Name>,
 ): tf.Tensor4D {
-  return tf.tidy(() => attend(query, key, value, options).out)
+  return tf.tidy(() => attend(query, key, value, options as AnyOptions).out)
 }
+
+/** Options whose names are checked at run time. */
+type AnyOptions = {method: string} & CallOptions & Record<string, unknown>
 
 /** {@link attention} with the denominator and where a guard changed it, for diagnostics. */
 export function attend(
   query: tf.Tensor4D,
   key: tf.Tensor4D,
   value: tf.Tensor4D,
-  options: {method: string} & CallOptions & Record<string, unknown>,
+  options: AnyOptions,
 ): AttendResult {
   const shape = checkShapes(query, key, value)
   const prepared = prepare(options, shape)
@@ -90,9 +87,10 @@ export function attend(
   checkMaskAndGate(shape, keyMask, gate)
   const space = estimator.inputs(methodOptions)
   return estimator.attend({
-    query: toInputSpace(query, space, logitScale),
-    key: toInputSpace(key, space, logitScale),
+    query,
+    key,
     value,
+    inputScale: space === 'raw' ? 1 : Math.sqrt(logitScale),
     causal,
     keyMask,
     gate,
@@ -115,6 +113,7 @@ export type DecoderOptions<Name extends MethodName = MethodName> = {
 /**
  * The recurrent form of a method: one token in, one token out, as causal attention would give it.
  *
+ * @throws {BAD_OPTION} for a size that is no whole number of at least 1
  * @throws {UNSUPPORTED} when the method has no recurrent form
  */
 export function decoder<Name extends MethodName>(options: DecoderOptions<Name>): Decoder {
@@ -125,6 +124,7 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
     valueDim,
     ...rest
   } = options as DecoderOptions & Record<string, unknown>
+  checkSizes({batch, heads, headDim, valueDim})
   const prepared = prepare(rest, {batch, heads, headDim})
   const {estimator, logitScale, projection, methodOptions} = prepared
   if (!estimator.decoder || !estimator.supports.decode) {
@@ -151,6 +151,13 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
       inner.dispose()
       if (projection && projection !== options.projection) projection.dispose()
     },
+  }
+}
+
+function checkSizes(sizes: Record<string, number>): void {
+  for (const [name, size] of Object.entries(sizes)) {
+    if (Number.isSafeInteger(size) && size >= 1) continue
+    throw expected('BAD_OPTION', name, 'a whole number of at least 1', describe(size))
   }
 }
 
@@ -181,7 +188,8 @@ function prepare(
   } = options
   const estimator = estimatorNamed(method)
   const methodOptions = resolveOptions(estimator, preset, explicit)
-  if (!(scale > 0)) throw expected('BAD_OPTION', 'scale', 'a positive number', String(scale))
+  if (!(scale > 0 && scale < Infinity))
+    throw expected('BAD_OPTION', 'scale', 'a positive number', String(scale))
   const prepared = {estimator, methodOptions, logitScale: scale}
   if (!usesProjection(estimator, methodOptions)) return {...prepared, projection: undefined}
   if (typeof projection === 'object') {
@@ -193,11 +201,6 @@ function prepare(
     ...prepared,
     projection: projectionTensor({name, heads, numFeatures, headDim, seed, replicate}),
   }
-}
-
-/** The boundary: raw queries and keys to the space an estimator is written on. */
-function toInputSpace(x: tf.Tensor4D, space: InputSpace, logitScale: number): tf.Tensor4D {
-  return space === 'raw' ? x : tf.mul(x, Math.sqrt(logitScale))
 }
 
 interface Sizes {

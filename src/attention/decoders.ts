@@ -1,6 +1,16 @@
-/** Recurrent forms: one token in, one token out, the state updated in place. */
+/**
+ * Recurrent forms: one token in, one token out, the state updated in place. Defined here in TensorFlow.js
+ * operations; a backend's fused steps (fused-decoders.ts) go before.
+ */
 import * as tf from '@tensorflow/tfjs-core'
+import {
+  fusedFeatureDecoder,
+  fusedKeyValueDecoder,
+  fusedLogFeatureDecoder,
+} from './fused-decoders.js'
 import {normalize} from './guard.js'
+import {recordForm} from './kernels/dispatch.js'
+import {type FeatureRecipe, formFeatures} from './kernels/feature-spec.js'
 import {withOnes} from './kernels/linear-attention.js'
 import {MASKED} from './kernels/masking.js'
 import type {Decoder} from './types.js'
@@ -9,15 +19,23 @@ import type {Decoder} from './types.js'
 export interface DecoderShape {
   batch: number
   heads: number
+  headDim: number
   valueDim: number
 }
 
-/** Functions that turn one raw token `[B, H, 1, D]` into features `[B, H, 1, F]`. */
+/** Turns one raw token `[B, H, 1, D]` into features `[B, H, 1, F]`: by recipe, or by a function. */
+export type TokenMap = FeatureRecipe | ((token: tf.Tensor4D) => tf.Tensor4D)
+
+/** Features of queries and keys, one token at a time. */
 export interface TokenFeatures {
-  query(token: tf.Tensor4D): tf.Tensor4D
-  key(token: tf.Tensor4D): tf.Tensor4D
+  query: TokenMap
+  key: TokenMap
   /** Log of the key's weight, `[B, H, 1]`, where features alone would overflow. Default none. */
   keyLogWeight?(token: tf.Tensor4D): tf.Tensor3D
+}
+
+function mapToken(map: TokenMap, token: tf.Tensor4D): tf.Tensor4D {
+  return typeof map === 'function' ? map(token) : formFeatures({...map, x: token})
 }
 
 /** Bytes of a set of tensors. */
@@ -27,6 +45,7 @@ function bytesOf(state: Record<string, tf.Tensor>): number {
 
 /** A decoder over named state tensors: `step` returns the new state and the output, the old one is freed. */
 function statefulDecoder<State extends Record<string, tf.Tensor>>(
+  operation: string,
   initial: State,
   step: (
     state: State,
@@ -42,6 +61,7 @@ function statefulDecoder<State extends Record<string, tf.Tensor>>(
   return {
     next(query, key, value, gate) {
       const old = state
+      recordForm(operation, 'composite')
       return tf.tidy(() => {
         const result = step(state, [query, key, value], gate)
         for (const tensor of Object.values(result.state)) tf.keep(tensor)
@@ -69,16 +89,15 @@ function statefulDecoder<State extends Record<string, tf.Tensor>>(
  *
  * @param logitScale - multiplies q.k
  */
-export function keyValueDecoder(
-  shape: DecoderShape & {headDim: number},
-  logitScale: number,
-): Decoder {
+export function keyValueDecoder(shape: DecoderShape, logitScale: number): Decoder {
+  const fused = fusedKeyValueDecoder(shape, logitScale)
+  if (fused) return fused
   const {batch, heads, headDim, valueDim} = shape
   const initial = {
     key: tf.zeros<tf.Rank.R4>([batch, heads, 0, headDim]),
     value: tf.zeros<tf.Rank.R4>([batch, heads, 0, valueDim]),
   }
-  return statefulDecoder(initial, (state, [query, key, value]) => {
+  return statefulDecoder('CacheDecode', initial, (state, [query, key, value]) => {
     const keys = appendToken(state.key, key)
     const values = appendToken(state.value, value)
     const weights = tf.softmax(tf.mul(tf.matMul(query, keys, false, true), logitScale))
@@ -105,16 +124,19 @@ export function featureDecoder(
   shape: DecoderShape,
   featureDim: number,
   features: TokenFeatures,
-  {guard, normalizerEpsilon = 0}: FeatureDecoderOptions,
+  options: FeatureDecoderOptions,
 ): Decoder {
+  const fused = fusedFeatureDecoder(shape, featureDim, features, options)
+  if (fused) return fused
+  const {guard, normalizerEpsilon = 0} = options
   const {batch, heads, valueDim} = shape
   const initial: Record<string, tf.Tensor> = {
     S: tf.zeros([batch, heads, featureDim, valueDim]),
     z: tf.zeros([batch, heads, featureDim, 1]),
   }
   if (features.keyLogWeight) initial.logScale = tf.fill([batch, heads, 1, 1], MASKED)
-  return statefulDecoder(initial, (state, [query, key, value], gate) => {
-    let keyColumn: tf.Tensor = tf.transpose(features.key(key), [0, 1, 3, 2]) // [B, H, F, 1]
+  return statefulDecoder('LinearDecode', initial, (state, [query, key, value], gate) => {
+    let keyColumn: tf.Tensor = tf.transpose(mapToken(features.key, key), [0, 1, 3, 2]) // [B, H, F, 1]
     let keep: tf.Tensor = tf.scalar(1)
     const next: Record<string, tf.Tensor> = {}
     if (features.keyLogWeight && state.logScale) {
@@ -130,7 +152,7 @@ export function featureDecoder(
     }
     next.S = tf.add(tf.mul(state.S!, keep), tf.matMul(keyColumn, value))
     next.z = tf.add(tf.mul(state.z!, keep), keyColumn)
-    const reader = features.query(query) // [B, H, 1, F]
+    const reader = mapToken(features.query, query) // [B, H, 1, F]
     const readable = normalizerEpsilon === 0 ? next.z : tf.add(next.z, normalizerEpsilon)
     const sums = {
       numerator: tf.matMul(reader, next.S) as tf.Tensor4D,
@@ -149,19 +171,21 @@ export function logFeatureDecoder(
   featureDim: number,
   features: Pick<TokenFeatures, 'query' | 'key'>,
 ): Decoder {
+  const fused = fusedLogFeatureDecoder(shape, featureDim, features)
+  if (fused) return fused
   const {batch, heads, valueDim} = shape
   const rows = batch * heads
   const initial = {
     S: tf.zeros<tf.Rank.R3>([rows, featureDim, valueDim + 1]),
     top: tf.fill<tf.Rank.R3>([rows, featureDim, 1], MASKED),
   }
-  return statefulDecoder(initial, (state, [query, key, value]) => {
-    const b = tf.reshape(features.key(key), [rows, featureDim, 1]) as tf.Tensor3D
+  return statefulDecoder('LogFeatureDecode', initial, (state, [query, key, value]) => {
+    const b = tf.reshape(mapToken(features.key, key), [rows, featureDim, 1]) as tf.Tensor3D
     const top = tf.maximum(state.top, b) as tf.Tensor3D
     const row = withOnes(tf.reshape(value, [rows, 1, valueDim]) as tf.Tensor3D) // [N, 1, Dv + 1]
     const fresh = tf.matMul(tf.exp(tf.sub(b, top)), row)
     const S = tf.add(tf.mul(state.S, tf.exp(tf.sub(state.top, top))), fresh) as tf.Tensor3D
-    const a = tf.reshape(features.query(query), [rows, 1, featureDim])
+    const a = tf.reshape(mapToken(features.query, query), [rows, 1, featureDim])
     const logits = tf.add(a, tf.transpose(top, [0, 2, 1]))
     const weights = tf.exp(tf.sub(logits, tf.max(logits, -1, true)))
     const sums = tf.matMul(weights, S) as tf.Tensor3D // [N, 1, Dv + 1]

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {describe, expected} from '../errors.js'
 import type {LinearAttentionResult} from './kernels/index.js'
-import {reciprocalOrZero} from './kernels/masking.js'
+import {indicator, reciprocalOrZero} from './kernels/masking.js'
 import type {AttendResult} from './types.js'
 
 /**
@@ -41,7 +41,7 @@ export function guardDenominator(denominator: tf.Tensor3D, guard: string): tf.Te
     case 'abs-clamp':
       return tf.maximum(tf.abs(denominator), bound)
     case 'nudge': {
-      const small = tf.cast(tf.lessEqual(tf.abs(denominator), bound), 'float32')
+      const small = indicator(denominator, value => tf.lessEqual(tf.abs(value), bound))
       return tf.add(denominator, tf.mul(small, 2 * bound))
     }
     default:

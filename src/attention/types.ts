@@ -37,7 +37,10 @@ export const PRESET_NAMES = [
 ] as const
 export type PresetName = (typeof PRESET_NAMES)[number]
 
-/** What an estimator receives: inputs already in its {@link InputSpace}. */
+/**
+ * What an estimator receives: queries and keys as given, and the factor that takes them to its
+ * {@link InputSpace}. Kernels take that factor along, so that no scaled copy is made.
+ */
 export interface AttendInputs<Options = unknown> {
   /** `[B, H, L, D]` */
   query: Tensor4D
@@ -45,6 +48,8 @@ export interface AttendInputs<Options = unknown> {
   key: Tensor4D
   /** `[B, H, S, Dv]` */
   value: Tensor4D
+  /** x = inputScale q and y = inputScale k: sqrt(logitScale), or 1 for raw inputs. */
+  inputScale: number
   /** Query `i` sees keys `j <= i` only (aligned at the start when L differs from S). */
   causal: boolean
   keyMask?: KeyMask | undefined
@@ -163,7 +168,7 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
     used?(options: z.output<Schema>): boolean
   }
   /** Length of phi for M projection rows; 0 for methods without features. */
-  featureDim(numFeatures: number, headDim: number): number
+  featureDim(numFeatures: number, headDim: number, options: z.output<Schema>): number
   options: Schema
   inputs(options: z.output<Schema>): InputSpace
   /** What it converges to with its options, `undefined` when that is nothing but itself. */
@@ -171,14 +176,12 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   kernel?: KernelFacts<z.output<Schema>>
   /** Which law its relative kernel variance follows; what the error predictor uses. */
   varianceLaw?: VarianceLaw
-  cost(shape: CostShape): Cost
+  cost(shape: CostShape, options: z.output<Schema>): Cost
   /** Bytes of decode state after `length` tokens, per batch and head. */
-  stateBytes?(shape: {
-    headDim: number
-    valueDim: number
-    numFeatures: number
-    length: number
-  }): number
+  stateBytes?(
+    shape: {headDim: number; valueDim: number; numFeatures: number; length: number},
+    options: z.output<Schema>,
+  ): number
   attend(inputs: AttendInputs<z.output<Schema>>): AttendResult
   decoder?(inputs: DecoderInputs<z.output<Schema>>): Decoder
   /** Options that reproduce a public implementation, with the quirk and its price in one line each. */

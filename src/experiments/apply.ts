@@ -83,6 +83,7 @@ export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord
     feature_dim: method.estimator.featureDim(
       given?.shape.at(-2) ?? request.numFeatures,
       input.query.shape[3],
+      method.options,
     ),
     backend: backend.name,
     operations,

@@ -53,7 +53,8 @@ export interface OptionFacts {
 /** The declared facts of one estimator. @param size - where `feature_dim` is read */
 export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFacts {
   const {supports, presets} = estimator
-  const target = estimator.target(estimator.options.parse({}))
+  const defaults = estimator.options.parse({})
+  const target = estimator.target(defaults)
   return {
     name: estimator.name,
     title: estimator.title,
@@ -68,7 +69,7 @@ export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFact
     supports: {...supports},
     takes_gate: estimator.takesGate ?? false,
     default_projection: estimator.projection?.default ?? null,
-    feature_dim: estimator.featureDim(size.numFeatures, size.headDim),
+    feature_dim: estimator.featureDim(size.numFeatures, size.headDim, defaults),
     options: Object.entries(estimator.options.shape).map(optionFacts),
     presets: Object.entries(presets).map(([preset, {quirk, options}]) => ({
       preset,

@@ -1,8 +1,7 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
-import {eluPlusOne} from '../features/elu.js'
+import type {FeatureRecipe} from '../kernels/index.js'
 import {defineEstimator} from '../types.js'
 import {featureAttention} from './feature-attention.js'
 import {guardOf, guardOptions} from './options.js'
@@ -41,8 +40,8 @@ export default defineEstimator({
   stateBytes: ({headDim, valueDim}) => featureStateBytes(headDim, valueDim),
   attend: ({query, key, value, causal, keyMask, options}) =>
     featureAttention({
-      queryFeatures: queryFeatures(query, options),
-      keyFeatures: eluPlusOne(key),
+      queryFeatures: {...queryRecipe(options, query.shape[3]), x: query},
+      keyFeatures: {kind: 'elu-plus-one', x: key},
       value,
       causal,
       keyMask,
@@ -52,7 +51,7 @@ export default defineEstimator({
     featureDecoder(
       inputs,
       inputs.headDim,
-      {query: token => queryFeatures(token, inputs.options), key: eluPlusOne},
+      {query: queryRecipe(inputs.options, inputs.headDim), key: {kind: 'elu-plus-one'}},
       {guard: guardOf(inputs.options, true)},
     ),
   presets: {
@@ -68,10 +67,10 @@ export default defineEstimator({
   },
 })
 
-function queryFeatures(
-  query: tf.Tensor4D,
+function queryRecipe(
   {queryScale}: Pick<z.output<typeof options>, 'queryScale'>,
-): tf.Tensor4D {
-  const features = eluPlusOne(query)
-  return queryScale === 'none' ? features : tf.mul(features, query.shape[3] ** -0.5)
+  headDim: number,
+): FeatureRecipe {
+  const plain: FeatureRecipe = {kind: 'elu-plus-one'}
+  return queryScale === 'none' ? plain : {...plain, featureScale: headDim ** -0.5}
 }

@@ -5,7 +5,7 @@ import {hyperbolicVariance, softmaxKernel} from '../../theory/kernels.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureMap} from '../kernels/index.js'
 import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
-import {featureAttention} from './feature-attention.js'
+import {featureAttention, scaledInputs} from './feature-attention.js'
 import {guardOf, guardOptions} from './options.js'
 import {causalPositiveAttention, positiveAttention, positiveDecoder} from './positive-attention.js'
 import {softmaxTarget} from './targets.js'
@@ -84,7 +84,8 @@ function exact(inputs: AttendInputs<Options>): AttendResult {
 
 /** The forms of public libraries, features formed explicitly. */
 function explicit(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, causal, keyMask, projection, options} = inputs
+  const {value, causal, keyMask, projection, options} = inputs
+  const {query, key} = scaledInputs(inputs)
   const features = (x: tf.Tensor4D): tf.Tensor4D => {
     const plain = hyperbolicFeatures(x, projection!)
     if (options.stabilizer === 'none') return plain

@@ -5,7 +5,7 @@ import {positiveVariance, softmaxKernel} from '../../theory/kernels.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureMap} from '../kernels/index.js'
 import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
-import {featureAttention} from './feature-attention.js'
+import {featureAttention, scaledInputs} from './feature-attention.js'
 import {featureEpsilon, guardOf, guardOptions, normalizerEpsilon} from './options.js'
 import {causalPositiveAttention, positiveAttention, positiveDecoder} from './positive-attention.js'
 import {softmaxTarget} from './targets.js'
@@ -107,7 +107,8 @@ function exact(inputs: AttendInputs<Options>): AttendResult {
 
 /** The forms of public libraries: features are formed, shifted and summed explicitly. */
 function explicit(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, causal, keyMask, projection, options} = inputs
+  const {value, causal, keyMask, projection, options} = inputs
+  const {query, key} = scaledInputs(inputs)
   return featureAttention({
     queryFeatures: shiftedFeatures(query, projection!, options, 'row'),
     keyFeatures: shiftedFeatures(key, projection!, options, 'head'),

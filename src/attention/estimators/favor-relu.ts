@@ -3,7 +3,7 @@ import {z} from 'zod'
 import {arcCosineKernel, rectifiedVariance} from '../../theory/kernels.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
-import {featureMap} from '../kernels/index.js'
+import {type FeatureRecipe, type Features, featureMap} from '../kernels/index.js'
 import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
 import {featureAttention} from './feature-attention.js'
 import {featureEpsilon, guardOf, guardOptions, normalizerEpsilon} from './options.js'
@@ -48,7 +48,7 @@ export default defineEstimator({
   supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
   keyOrderMatters: false,
   projection: {default: 'orth', used: ({features}) => features === 'random'},
-  featureDim: numFeatures => numFeatures,
+  featureDim: (numFeatures, headDim, {features}) => (features === 'random' ? numFeatures : headDim),
   options,
   inputs: ({inputScaling}) => inputScaling,
   target: ({inputScaling, features}) =>
@@ -62,14 +62,20 @@ export default defineEstimator({
     features: (x, projection) =>
       tf.mul(featureMap(x, projection, 'relu'), projection.shape.at(-2)! ** -0.5),
   },
-  cost: shape => featureCost(shape, shape.numFeatures, shape.numFeatures),
-  stateBytes: ({numFeatures, valueDim}) => featureStateBytes(numFeatures, valueDim),
+  cost: (shape, {features}) =>
+    features === 'random'
+      ? featureCost(shape, shape.numFeatures, shape.numFeatures)
+      : featureCost(shape, shape.headDim, 0),
+  stateBytes: ({numFeatures, headDim, valueDim}, {features}) =>
+    featureStateBytes(features === 'random' ? numFeatures : headDim, valueDim),
   attend,
   decoder: inputs => {
     const {projection, options, headDim, logitScale} = inputs
     const scale = options.inputScaling === 'canonical' ? Math.sqrt(logitScale) : 1
-    const features = (token: tf.Tensor4D) =>
-      rectifiedFeatures(tf.mul(token, scale), projection, options)
+    const recipe = rectifiedRecipe(projection, options)
+    const features = recipe
+      ? {...recipe, inputScale: scale}
+      : (token: tf.Tensor4D) => rectifiedFeatures(tf.mul(token, scale), projection, options)
     const featureDim = options.features === 'random' ? projection!.shape.at(-2)! : headDim
     return featureDecoder(
       inputs,
@@ -103,16 +109,38 @@ export default defineEstimator({
 })
 
 function attend(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, causal, keyMask, projection, options} = inputs
+  const {query, key, value, inputScale, causal, keyMask, projection, options} = inputs
   return featureAttention({
-    queryFeatures: rectifiedFeatures(query, projection, options),
-    keyFeatures: rectifiedFeatures(key, projection, options),
+    queryFeatures: rectified(query, inputScale, projection, options),
+    keyFeatures: rectified(key, inputScale, projection, options),
     value,
     causal,
     keyMask,
     guard: guardOf(options, causal),
     normalizerEpsilon: options.normalizerEpsilon,
   })
+}
+
+/** Features by recipe where there is one. */
+function rectified(
+  x: tf.Tensor4D,
+  inputScale: number,
+  projection: Projection | undefined,
+  options: Options,
+): Features {
+  const recipe = rectifiedRecipe(projection, options)
+  if (recipe) return {...recipe, x, inputScale}
+  return rectifiedFeatures(tf.mul(x, inputScale), projection, options)
+}
+
+/** Random features without an epsilon are a recipe: relu(c u) = c relu(u) for c > 0. */
+function rectifiedRecipe(
+  projection: Projection | undefined,
+  {features, projectionScale, featureEpsilon}: Options,
+): FeatureRecipe | undefined {
+  if (features !== 'random' || featureEpsilon !== 0) return undefined
+  const featureScale = projectionScale === 'rsqrt' ? projection!.shape.at(-2)! ** -0.5 : 1
+  return {kind: 'relu', projection, featureScale}
 }
 
 function rectifiedFeatures(

@@ -9,7 +9,7 @@ import {
 } from '../../theory/kernels.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
-import {featureMap, halfSquaredNorm} from '../kernels/index.js'
+import {type Features, featureMap, halfSquaredNorm} from '../kernels/index.js'
 import {type AttendInputs, type AttendResult, defineEstimator} from '../types.js'
 import {featureAttention} from './feature-attention.js'
 import {guardOf, guardOptions} from './options.js'
@@ -53,7 +53,8 @@ export default defineEstimator({
   supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
   keyOrderMatters: false,
   projection: {default: 'orth'},
-  featureDim: numFeatures => 2 * numFeatures,
+  featureDim: (numFeatures, _headDim, {constantFeature}) =>
+    2 * numFeatures + (constantFeature > 0 ? 1 : 0),
   options,
   inputs: () => 'canonical',
   target: ({norms}) =>
@@ -85,9 +86,15 @@ export default defineEstimator({
         {suggestions: ['use --preset exact']},
       )
     }
-    const scale = (token: tf.Tensor4D): tf.Tensor4D => tf.mul(token, Math.sqrt(logitScale))
-    const features = (token: tf.Tensor4D) =>
-      withConstant(featureMap(scale(token), projection!, 'trigonometric'), options.constantFeature)
+    const inputScale = Math.sqrt(logitScale)
+    const scale = (token: tf.Tensor4D): tf.Tensor4D => tf.mul(token, inputScale)
+    const features = isPlain(options)
+      ? ({kind: 'trigonometric', projection, inputScale} as const)
+      : (token: tf.Tensor4D) =>
+          withConstant(
+            featureMap(scale(token), projection!, 'trigonometric'),
+            options.constantFeature,
+          )
     const extra = options.constantFeature > 0 ? 1 : 0
     return featureDecoder(
       inputs,
@@ -95,7 +102,7 @@ export default defineEstimator({
       {
         query: features,
         key: features,
-        ...(options.norms === 'log' && {keyLogWeight: token => halfSquaredNorm(scale(token))}),
+        ...(options.norms === 'log' && {keyLogWeight: token => halfSquaredNorm(token, inputScale)}),
       },
       {guard: guardOf(options, true)},
     )
@@ -118,8 +125,10 @@ export default defineEstimator({
 })
 
 function attend(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, causal, keyMask, projection, options} = inputs
-  const features = (x: tf.Tensor4D): tf.Tensor4D => {
+  const {query, key, value, inputScale, causal, keyMask, projection, options} = inputs
+  const features = (raw: tf.Tensor4D): Features => {
+    if (isPlain(options)) return {kind: 'trigonometric', x: raw, projection, inputScale}
+    const x: tf.Tensor4D = tf.mul(raw, inputScale)
     const plain = featureMap(x, projection!, 'trigonometric')
     if (options.norms !== 'max') return withConstant(plain, options.constantFeature)
     const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
@@ -132,9 +141,14 @@ function attend(inputs: AttendInputs<Options>): AttendResult {
     value,
     causal,
     keyMask,
-    keyLogWeight: options.norms === 'log' ? halfSquaredNorm(key) : undefined,
+    keyLogWeight: options.norms === 'log' ? halfSquaredNorm(key, inputScale) : undefined,
     guard: guardOf(options, causal),
   })
+}
+
+/** Whether the features are those of the recipe: nothing multiplied, nothing appended. */
+function isPlain({norms, constantFeature}: Options): boolean {
+  return norms !== 'max' && constantFeature === 0
 }
 
 /** Appends a constant feature, `[.., F]` to `[.., F + 1]`. */

@@ -1,12 +1,8 @@
 /** Attention from logarithms of positive features, exactly: no epsilon, no overflow, no leak. */
 import * as tf from '@tensorflow/tfjs-core'
 import {logFeatureDecoder} from '../decoders.js'
-import {
-  causalFeatureAttention,
-  featureMap,
-  halfSquaredNorm,
-  softmaxAttention,
-} from '../kernels/index.js'
+import {causalFeatureAttention, halfSquaredNorm, softmaxAttention} from '../kernels/index.js'
+import {indicator} from '../kernels/masking.js'
 import type {AttendInputs, Decoder, DecoderInputs, Projection} from '../types.js'
 
 /**
@@ -20,33 +16,36 @@ import type {AttendInputs, Decoder, DecoderInputs, Projection} from '../types.js
  * Source: Zheng, Wang, Kong 2022, arXiv:2204.04667 (reading of random features as importance sampling).
  */
 export function positiveAttention(
-  {query, key, value, keyMask}: AttendInputs,
+  {query, key, value, inputScale: scale, keyMask}: AttendInputs,
   bridges: Projection,
 ): tf.Tensor4D {
-  const omega = bridgeQueries(bridges, query.shape[0], query.shape[1])
-  const keyBias = tf.neg(halfSquaredNorm(key)) as tf.Tensor3D
-  const {out: landmarks, lse} = softmaxAttention(omega, key, value, {keyBias, keyMask})
-  if (!keyMask) return softmaxAttention(query, omega, landmarks, {keyBias: lse}).out
+  const omega = bridgeQueries(bridges)
+  const keyBias = tf.neg(halfSquaredNorm(key, scale)) as tf.Tensor3D
+  const {out: landmarks, lse} = softmaxAttention(omega, key, value, {scale, keyBias, keyMask})
+  if (!keyMask) return softmaxAttention(query, omega, landmarks, {scale, keyBias: lse}).out
   // a batch element without any key has lse = -Infinity everywhere: its landmarks are zero already
-  const finite = tf.where<tf.Tensor>(tf.isFinite(lse), lse, tf.zerosLike(lse)) as tf.Tensor3D
-  return softmaxAttention(query, omega, landmarks, {keyBias: finite}).out
+  const known = tf.cast(
+    indicator(lse, value => tf.isFinite(value)),
+    'bool',
+  )
+  const finite = tf.where<tf.Tensor>(known, lse, tf.zerosLike(lse)) as tf.Tensor3D
+  return softmaxAttention(query, omega, landmarks, {scale, keyBias: finite}).out
 }
 
-/** Bridge vectors as queries, `[B, H, M', D]`. */
-function bridgeQueries(bridges: Projection, batch: number, heads: number): tf.Tensor4D {
+/** Bridge vectors as queries that batch elements share, `[1, H or 1, M', D]`. */
+function bridgeQueries(bridges: Projection): tf.Tensor4D {
   const [count, headDim] = bridges.shape.slice(-2) as [number, number]
-  const perHead = tf.reshape(bridges, [1, bridges.rank === 3 ? heads : 1, count, headDim])
-  return tf.tile(perHead, [batch, bridges.rank === 3 ? 1 : heads, 1, 1]) as tf.Tensor4D
+  return tf.reshape(bridges, [1, bridges.rank === 3 ? bridges.shape[0] : 1, count, headDim])
 }
 
 /** The causal form, from log-features of the given kind. */
 export function causalPositiveAttention(
-  {query, key, value, keyMask, projection}: AttendInputs,
+  {query, key, value, inputScale, keyMask, projection}: AttendInputs,
   kind: 'log-positive' | 'log-hyperbolic',
 ): tf.Tensor4D {
   return causalFeatureAttention(
-    featureMap(query, projection!, kind),
-    featureMap(key, projection!, kind),
+    {kind, x: query, projection, inputScale},
+    {kind, x: key, projection, inputScale},
     value,
     keyMask,
   )
@@ -58,8 +57,7 @@ export function positiveDecoder(
   kind: 'log-positive' | 'log-hyperbolic',
 ): Decoder {
   const {projection, logitScale} = inputs
-  const features = (token: tf.Tensor4D) =>
-    featureMap(tf.mul(token, Math.sqrt(logitScale)), projection!, kind)
+  const features = {kind, projection, inputScale: Math.sqrt(logitScale)}
   const numFeatures = projection!.shape.at(-2)!
   const featureDim = kind === 'log-positive' ? numFeatures : 2 * numFeatures
   return logFeatureDecoder(inputs, featureDim, {query: features, key: features})

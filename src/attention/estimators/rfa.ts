@@ -1,10 +1,9 @@
-import * as tf from '@tensorflow/tfjs-core'
+import type * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {fourierVariance, gaussianKernel} from '../../theory/kernels.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
-import {featureMap} from '../kernels/index.js'
-import {reciprocalOrZero} from '../kernels/masking.js'
+import {type FeatureRecipe, featureMap, formFeatures} from '../kernels/index.js'
 import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
 import {featureAttention} from './feature-attention.js'
 import {guardOf, guardOptions} from './options.js'
@@ -73,7 +72,7 @@ export default defineEstimator({
   attend,
   decoder: inputs => {
     const {projection, options} = inputs
-    const features = (token: tf.Tensor4D) => rfaFeatures(token, projection!, options)
+    const features = rfaRecipe(projection!, options)
     return featureDecoder(
       inputs,
       2 * projection!.shape.at(-2)!,
@@ -97,9 +96,10 @@ export default defineEstimator({
 
 function attend(inputs: AttendInputs<Options>): AttendResult {
   const {query, key, value, causal, keyMask, projection, options} = inputs
+  const recipe = rfaRecipe(projection!, options)
   return featureAttention({
-    queryFeatures: rfaFeatures(query, projection!, options),
-    keyFeatures: rfaFeatures(key, projection!, options),
+    queryFeatures: {...recipe, x: query},
+    keyFeatures: {...recipe, x: key},
     value,
     causal,
     keyMask,
@@ -107,15 +107,30 @@ function attend(inputs: AttendInputs<Options>): AttendResult {
   })
 }
 
+type RecipeOptions = Pick<Options, 'tau' | 'normEpsilon' | 'featureScale'>
+
 /** Features of raw vectors: normalised, divided by tau, projected, sin and cos. */
+function rfaRecipe(
+  projection: Projection,
+  {tau, normEpsilon, featureScale}: RecipeOptions,
+): FeatureRecipe {
+  const numFeatures = projection.shape.at(-2)!
+  return {
+    kind: 'trigonometric',
+    projection,
+    unitNorm: true,
+    normEpsilon,
+    inputScale: 1 / tau,
+    // the map itself has the factor M^-1/2
+    featureScale: featureScale === null ? 1 : featureScale * Math.sqrt(numFeatures),
+  }
+}
+
+/** The features themselves, `[B, H, n, 2M]`. */
 export function rfaFeatures(
   x: tf.Tensor4D,
   projection: Projection,
-  {tau, normEpsilon, featureScale}: Pick<Options, 'tau' | 'normEpsilon' | 'featureScale'>,
+  options: RecipeOptions,
 ): tf.Tensor4D {
-  const length = tf.add(tf.norm(x, 2, -1, true), normEpsilon)
-  const unit = tf.mul(x, reciprocalOrZero(tf.mul(length, tau))) as tf.Tensor4D // a zero vector stays zero
-  const features = featureMap(unit, projection, 'trigonometric')
-  if (featureScale === null) return features
-  return tf.mul(features, featureScale * Math.sqrt(projection.shape.at(-2)!))
+  return formFeatures({...rfaRecipe(projection, options), x})
 }

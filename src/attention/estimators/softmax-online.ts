@@ -28,8 +28,8 @@ export default defineEstimator({
   target: softmaxTarget,
   cost: shape => softmaxCost(shape, {rows: QUERY_TILE, columns: KEY_TILE}),
   stateBytes: ({length, headDim, valueDim}) => cacheBytes(length, headDim, valueDim),
-  attend: ({query, key, value, causal, keyMask}) => ({
-    out: softmaxAttention(query, key, value, {causal, keyMask}).out,
+  attend: ({query, key, value, inputScale, causal, keyMask}) => ({
+    out: softmaxAttention(query, key, value, {scale: inputScale ** 2, causal, keyMask}).out,
   }),
   decoder: inputs => keyValueDecoder(inputs, inputs.logitScale),
   presets: {},

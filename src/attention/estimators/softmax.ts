@@ -34,11 +34,11 @@ export default defineEstimator({
   presets: {},
 })
 
-function attend({query, key, value, causal, keyMask}: AttendInputs): AttendResult {
+function attend({query, key, value, inputScale, causal, keyMask}: AttendInputs): AttendResult {
   const [batch, heads, queryLen, headDim] = query.shape
   const keyLen = key.shape[2]
   const rows = batch * heads
-  const queries: tf.Tensor3D = tf.reshape(query, [rows, queryLen, headDim])
+  const queries: tf.Tensor3D = tf.mul(tf.reshape(query, [rows, queryLen, headDim]), inputScale ** 2)
   const keys: tf.Tensor3D = tf.reshape(key, [rows, keyLen, headDim])
   const values: tf.Tensor3D = tf.reshape(value, [rows, keyLen, value.shape[3]])
   let logits = matMul(queries, keys, false, true) // [N, L, S]

@@ -1,7 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {KeyMask} from '../types.js'
 import {fusedOrComposite} from './dispatch.js'
+import {type Features, formFeatures, recipeAttributes, toSpec} from './feature-spec.js'
 import {CAUSAL_CHUNK, withOnes} from './linear-attention.js'
+import {logSumExp} from './log-sum-exp.js'
 import {headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
 import {matMul} from './mat-mul.js'
 
@@ -15,23 +17,32 @@ import {matMul} from './mat-mul.js'
  * of the half before it), so that each pairing again sees only past keys. A term that underflows is
  * below 2^-126 of another term of the same query and feature, whatever the spread of the keys.
  *
- * @param queryLogFeatures - a, `[B, H, L, F]`
- * @param keyLogFeatures - b, `[B, H, S, F]`
+ * @param query - a, `[B, H, L, F]`, or a recipe of a `log-` kind: a fused kernel then forms it tile by tile
+ * @param key - b, `[B, H, S, F]`, or a recipe
  * @param value - `[B, H, S, Dv]`
  * @param keyMask - `[B, S]`, nonzero = present
  * @returns `[B, H, L, Dv]`; zero for rows that see no key
  */
 export function causalFeatureAttention(
-  queryLogFeatures: tf.Tensor4D,
-  keyLogFeatures: tf.Tensor4D,
+  query: Features,
+  key: Features,
   value: tf.Tensor4D,
   keyMask?: KeyMask,
 ): tf.Tensor4D {
+  const querySpec = toSpec(query)
+  const keySpec = toSpec(key)
   const [out] = fusedOrComposite(
     'CausalFeatureAttention',
-    {queryLogFeatures, keyLogFeatures, value, keyMask},
-    {},
-    () => [composite(queryLogFeatures, keyLogFeatures, value, keyMask)],
+    {
+      query: querySpec.x,
+      queryProjection: querySpec.projection,
+      key: keySpec.x,
+      keyProjection: keySpec.projection,
+      value,
+      keyMask,
+    },
+    {query: recipeAttributes(querySpec), key: recipeAttributes(keySpec)},
+    () => [composite(formFeatures(querySpec), formFeatures(keySpec), value, keyMask)],
   )
   return out as tf.Tensor4D
 }
@@ -86,7 +97,7 @@ function fitLength(tensor: tf.Tensor3D, length: number, padValue: number): tf.Te
 
 /** Each position with its own key: one weight, the log-sum of a + b over features. */
 function diagonal(queries: tf.Tensor3D, keys: tf.Tensor3D, values: tf.Tensor3D): Partial {
-  return {sums: values, logScale: tf.logSumExp(tf.add(queries, keys), -1, true) as tf.Tensor3D}
+  return {sums: values, logScale: logSumExp(tf.add(queries, keys))}
 }
 
 /** In every block of `2 half` positions, the later half attends to the earlier one. */

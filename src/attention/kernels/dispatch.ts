@@ -2,8 +2,10 @@
  * Fused or composite: each operation of this folder is defined once, in TensorFlow.js operations
  * (the composite, which is differentiable and runs on every backend), and a backend may register a
  * fused kernel under the operation's name. TensorFlow.js's own kernel registry is the dispatcher.
+ * While gradients are recorded the composite runs: fused kernels have none.
  */
 import * as tf from '@tensorflow/tfjs-core'
+import {RfaError} from '../../errors.js'
 
 /** How an operation ran. */
 export type OperationForm = 'fused' | 'composite'
@@ -24,14 +26,56 @@ export function fusedOrComposite(
   attributes: Record<string, unknown>,
   composite: () => tf.Tensor[],
 ): tf.Tensor[] {
-  const fused = tf.getKernel(name, tf.getBackend()) != null
-  recorder?.set(name, fused ? 'fused' : 'composite')
+  const fused = tf.getKernel(name, tf.getBackend()) != null && !recordsGradients()
+  recordForm(name, fused ? 'fused' : 'composite')
   if (!fused) return composite()
   const present = Object.fromEntries(Object.entries(inputs).filter(([, tensor]) => tensor))
   const result: tf.Tensor | tf.Tensor[] = tf
     .engine()
     .runKernel(name, present as tf.NamedTensorMap, attributes as tf.NamedAttrMap)
   return Array.isArray(result) ? result : [result]
+}
+
+/** Inputs of one decode step: the token, the state that is updated in place, what features need. */
+export type StepInputs = Record<string, tf.Tensor | undefined>
+
+/**
+ * The backend's fused decode step `name`, called without the engine's bookkeeping, which would cost more
+ * than a token. Its caller keeps the state tensors and passes the same attributes object every time.
+ *
+ * @returns `undefined` where the backend has none
+ */
+export function fusedStep(
+  name: string,
+): ((inputs: StepInputs, attributes: object) => tf.Tensor4D) | undefined {
+  const kernel = tf.getKernel(name, tf.getBackend())
+  const engine = tf.engine()
+  if (!kernel || recordsGradients(engine)) return undefined
+  const backend = tf.backend()
+  return (inputs, attributes) => {
+    if (recordsGradients(engine)) throw stepHasNoGradient()
+    recordForm(name, 'fused')
+    const out = kernel.kernelFunc({inputs, attrs: attributes as tf.NamedAttrMap, backend})
+    return engine.makeTensorFromTensorInfo(out as tf.TensorInfo, backend) as tf.Tensor4D
+  }
+}
+
+/** Notes in which form an operation ran. */
+export function recordForm(name: string, form: OperationForm): void {
+  recorder?.set(name, form)
+}
+
+/** Whether a gradient tape is open. */
+function recordsGradients(engine = tf.engine()): boolean {
+  return engine.state.gradientDepth > 0
+}
+
+function stepHasNoGradient(): RfaError {
+  return new RfaError(
+    'UNSUPPORTED',
+    'decoder: expected no gradient to be recorded, got a step whose state is updated in place',
+    {suggestions: ['make the decoder inside the differentiated function', 'use attention()']},
+  )
 }
 
 /** Runs `body` and tells which operations it used and in which form. */

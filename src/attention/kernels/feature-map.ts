@@ -55,7 +55,16 @@ function headMatrices(projection: Projection, batch: number): tf.Tensor3D {
   return batch === 1 ? perHead : tf.tile(perHead, [batch, 1, 1])
 }
 
-/** |x|^2/2 of every token, `[B, H, L]`. */
-export function halfSquaredNorm(x: tf.Tensor4D): tf.Tensor3D {
-  return tf.mul(tf.sum(tf.square(x), -1), 0.5)
+/**
+ * |s x|^2/2 of every token.
+ *
+ * @param x - `[B, H, L, D]`
+ * @param inputScale - s. Default 1.
+ * @returns `[B, H, L]`
+ */
+export function halfSquaredNorm(x: tf.Tensor4D, inputScale = 1): tf.Tensor3D {
+  const [out] = fusedOrComposite('HalfSquaredNorm', {x}, {inputScale}, () => [
+    tf.mul(tf.sum(tf.square(x), -1), 0.5 * inputScale ** 2),
+  ])
+  return out as tf.Tensor3D
 }

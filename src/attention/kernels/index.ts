@@ -2,10 +2,18 @@ export {causalFeatureAttention} from './causal-feature-attention.js'
 export {fusedOrComposite, type OperationForm, recordOperations} from './dispatch.js'
 export {type FeatureKind, featureMap, halfSquaredNorm} from './feature-map.js'
 export {
+  type FeatureRecipe,
+  type FeatureSpec,
+  type Features,
+  formFeatures,
+} from './feature-spec.js'
+export {
   type LinearAttentionOptions,
+  type LinearAttentionRatio,
   type LinearAttentionResult,
   type LinearState,
   linearAttention,
+  linearAttentionRatio,
 } from './linear-attention.js'
 export {causalMask, headMask, maskLogits} from './masking.js'
 export {matMul} from './mat-mul.js'

@@ -1,6 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {normalize} from '../guard.js'
 import type {KeyMask} from '../types.js'
 import {fusedOrComposite} from './dispatch.js'
+import {type Features, formFeatures, recipeAttributes, toSpec} from './feature-spec.js'
 import {causalMask, headMask, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 
@@ -46,36 +48,85 @@ export const CAUSAL_CHUNK = 64
  * `numerator_i = phi(q_i)^T sum_j w_ij phi(k_j) v_j^T`, `denominator_i = phi(q_i)^T sum_j w_ij phi(k_j)`,
  * with `w_ij` from causality, mask, key weights and gates.
  *
- * @param queryFeatures - `[B, H, L, F]`
- * @param keyFeatures - `[B, H, S, F]`
+ * @param query - phi(q) `[B, H, L, F]`, or a recipe for it: a fused kernel then forms features tile by tile
+ * @param key - phi(k) `[B, H, S, F]`, or a recipe
  * @param value - `[B, H, S, Dv]`
  *
  * Source: Katharopoulos et al. 2020, arXiv:2006.16236, eq. 4-12; chunks: Likhosherstov et al. 2020,
  * arXiv:2012.11346; gates: Peng et al. 2021, arXiv:2103.02143, section 3.2.
  */
 export function linearAttention(
-  queryFeatures: tf.Tensor4D,
-  keyFeatures: tf.Tensor4D,
+  query: Features,
+  key: Features,
   value: tf.Tensor4D,
   options: LinearAttentionOptions = {},
 ): LinearAttentionResult {
+  const [numerator, denominator] = dispatch(query, key, value, options, undefined)
+  return {numerator: numerator as tf.Tensor4D, denominator: denominator as tf.Tensor3D}
+}
+
+/** Result of {@link linearAttentionRatio}. */
+export interface LinearAttentionRatio {
+  /** `[B, H, L, Dv]` */
+  out: tf.Tensor4D
+  /** Before the guard, `[B, H, L]`. */
+  denominator: tf.Tensor3D
+}
+
+/**
+ * {@link linearAttention} with the division: `numerator / guard(denominator)`, 0 where that is 0.
+ *
+ * @param guard - policy, see guard.ts
+ */
+export function linearAttentionRatio(
+  query: Features,
+  key: Features,
+  value: tf.Tensor4D,
+  guard: string,
+  options: LinearAttentionOptions = {},
+): LinearAttentionRatio {
+  const [out, denominator] = dispatch(query, key, value, options, guard)
+  return {out: out as tf.Tensor4D, denominator: denominator as tf.Tensor3D}
+}
+
+/** Numerator and denominator, or quotient and denominator with a guard. */
+function dispatch(
+  query: Features,
+  key: Features,
+  value: tf.Tensor4D,
+  options: LinearAttentionOptions,
+  guard: string | undefined,
+): tf.Tensor[] {
   const {causal = false, keyMask, keyLogWeight, logGate, initialState} = options
-  const [numerator, denominator] = fusedOrComposite(
+  const querySpec = toSpec(query)
+  const keySpec = toSpec(key)
+  return fusedOrComposite(
     'LinearAttention',
     {
-      queryFeatures,
-      keyFeatures,
+      query: querySpec.x,
+      queryProjection: querySpec.projection,
+      key: keySpec.x,
+      keyProjection: keySpec.projection,
       value,
       keyMask,
       keyLogWeight,
       logGate,
-      state: initialState?.state,
-      normalizer: initialState?.normalizer,
+      initialState: initialState?.state,
+      initialNormalizer: initialState?.normalizer,
     },
-    {causal},
-    () => composite(queryFeatures, keyFeatures, value, options),
+    {
+      query: recipeAttributes(querySpec),
+      key: recipeAttributes(keySpec),
+      causal,
+      ...(guard !== undefined && {guard}),
+    },
+    () => {
+      const sums = composite(formFeatures(querySpec), formFeatures(keySpec), value, options)
+      if (guard === undefined) return sums
+      const [numerator, denominator] = sums as [tf.Tensor4D, tf.Tensor3D]
+      return [normalize({numerator, denominator}, guard).out, denominator]
+    },
   )
-  return {numerator: numerator as tf.Tensor4D, denominator: denominator as tf.Tensor3D}
 }
 
 function composite(

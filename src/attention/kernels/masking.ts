@@ -34,9 +34,23 @@ export function maskLogits<T extends tf.Tensor>(logits: T, mask: tf.Tensor): T {
   return tf.add(tf.mul(logits, mask), tf.mul(tf.sub(1, mask), MASKED)) as T
 }
 
+/**
+ * 1 where `test` holds, else 0, as a constant for gradients: comparisons have no gradient of their
+ * own, and TensorFlow.js refuses to differentiate through them.
+ *
+ * @param test - a comparison of x, of the same shape
+ */
+export function indicator<T extends tf.Tensor>(x: T, test: (x: T) => tf.Tensor): T {
+  const constant = tf.customGrad(input => ({
+    value: tf.cast(test(input as T), 'float32'),
+    gradFunc: (dy: tf.Tensor) => tf.zerosLike(dy),
+  }))
+  return constant(x) as T
+}
+
 /** `1 / x`, and 0 where x is 0. */
 export function reciprocalOrZero<T extends tf.Tensor>(x: T): T {
-  const isZero = tf.cast(tf.equal(x, 0), 'float32')
+  const isZero = indicator(x, value => tf.equal(value, 0))
   return tf.div(tf.sub(1, isZero), tf.add(x, isZero)) as T
 }
 
@@ -53,5 +67,5 @@ export function headMask(keyMask: KeyMask, heads: number): tf.Tensor3D {
 
 /** 1 for rows whose log-sum says that they saw a key, else 0; shape kept. */
 export function sawAnyKey(logSum: tf.Tensor): tf.Tensor {
-  return tf.cast(tf.greater(logSum, EMPTY), 'float32')
+  return indicator(logSum, value => tf.greater(value, EMPTY))
 }

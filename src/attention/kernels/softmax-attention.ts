@@ -34,9 +34,11 @@ export const KEY_TILE = 1024
  *
  * `out_i = sum_j p_ij v_j`, `p_i = softmax_j(scale q_i.k_j + keyBias_j)`, `lse_i = log sum_j exp(...)`.
  *
- * @param query - `[B, H, L, D]`
- * @param key - `[B, H, S, D]`
- * @param value - `[B, H, S, Dv]`
+ * A leading axis of length 1 of query, key or value is shared by the others.
+ *
+ * @param query - `[B or 1, H or 1, L, D]`
+ * @param key - `[B or 1, H or 1, S, D]`
+ * @param value - `[B or 1, H or 1, S, Dv]`
  *
  * Source: Milakov & Gimelshein 2018, arXiv:1805.02867 (online softmax); Rabe & Staats 2021,
  * arXiv:2112.05682 (tiles in both directions).
@@ -52,9 +54,22 @@ export function softmaxAttention(
     'SoftmaxAttention',
     {query, key, value, keyBias, keyMask},
     {scale, causal},
-    () => composite(query, key, value, {scale, keyBias, causal, keyMask}),
+    () => {
+      const [first, second, third] = unshared([query, key, value])
+      return composite(first!, second!, third!, {scale, keyBias, causal, keyMask})
+    },
   )
   return {out: out as tf.Tensor4D, lse: lse as tf.Tensor3D}
+}
+
+/** The tensors with shared leading axes repeated. */
+function unshared(tensors: tf.Tensor4D[]): tf.Tensor4D[] {
+  const batch = Math.max(...tensors.map(({shape}) => shape[0]))
+  const heads = Math.max(...tensors.map(({shape}) => shape[1]))
+  return tensors.map(tensor => {
+    const times = [batch / tensor.shape[0], heads / tensor.shape[1], 1, 1]
+    return times.every(n => n === 1) ? tensor : tf.tile(tensor, times)
+  })
 }
 
 function composite(

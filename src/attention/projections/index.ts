@@ -52,7 +52,7 @@ export interface ProjectionRequest extends MatrixShape {
  *
  * @returns `[H, M, D]`, row-major
  * @throws {UNKNOWN_NAME} for a name that is not in the registry
- * @throws {BAD_OPTION} for sizes below 1
+ * @throws {BAD_OPTION} for sizes below 1, or a seed or replicate that is no whole number of at least 0
  */
 export function drawProjection(request: ProjectionRequest): Float64Array {
   const {name, heads, numFeatures, headDim, seed, replicate = 0} = request
@@ -61,6 +61,11 @@ export function drawProjection(request: ProjectionRequest): Float64Array {
   for (const [what, size] of Object.entries({heads, numFeatures, headDim})) {
     if (!Number.isInteger(size) || size < 1) {
       throw expected('BAD_OPTION', what, 'a whole number of at least 1', String(size))
+    }
+  }
+  for (const [what, index] of Object.entries({seed, replicate})) {
+    if (!Number.isSafeInteger(index) || index < 0) {
+      throw expected('BAD_OPTION', what, 'a whole number of at least 0', String(index))
     }
   }
   const out = new Float64Array(heads * numFeatures * headDim)

@@ -14,7 +14,8 @@ import {timeRuns} from './timing.js'
 
 /** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
 export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchResult>> {
-  const backend = await useBackend(cell.backend as BackendChoice)
+  const threads = cell.threads ?? undefined
+  const backend = await useBackend(cell.backend as BackendChoice, {threads})
   const method = await resolveMethod(cell)
   const {supports} = method.estimator
   if (cell.causal && !supports.causal) return {status: 'skipped', reason: 'bidirectional only'}
@@ -29,11 +30,15 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
   }
   const {operations} = recordOperations(forward)
   const timing = timeRuns(forward, cell.timing)
-  const cost = method.estimator.cost(costShape(cell))
+  const cost = method.estimator.cost(costShape(cell), method.options)
   return {
     status: 'completed',
     result: {
-      feature_dim: method.estimator.featureDim(cell.num_features ?? 0, cell.head_dim),
+      feature_dim: method.estimator.featureDim(
+        cell.num_features ?? 0,
+        cell.head_dim,
+        method.options,
+      ),
       backend: backend.name,
       instruction_set: backend.instructionSet,
       threads: backend.threads,

@@ -31,7 +31,9 @@ export async function passGate(
   const judged = await judge(cell, method, arrays, rows, backend)
   const bound = attentionRoundingBound({
     terms:
-      cell.head_dim + method.estimator.featureDim(cell.num_features ?? 0, cell.head_dim) + rows,
+      cell.head_dim +
+      method.estimator.featureDim(cell.num_features ?? 0, cell.head_dim, method.options) +
+      rows,
     argument: largestArgument(cell, arrays),
     condition: judged.condition,
     magnitude: arrays.value.reduce((top, x) => Math.max(top, Math.abs(x)), 0),

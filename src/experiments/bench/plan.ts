@@ -29,7 +29,7 @@ function projectionAxes(plan: BenchPlan, {random}: ResolvedMethod) {
   )
 }
 
-function toJob(cell: BenchCell, {estimator}: ResolvedMethod): Job {
+function toJob(cell: BenchCell, {estimator, options}: ResolvedMethod): Job {
   const shape = {
     batch: cell.batch,
     heads: cell.heads,
@@ -39,7 +39,7 @@ function toJob(cell: BenchCell, {estimator}: ResolvedMethod): Job {
     valueDim: cell.value_dim,
   }
   const {causal, num_features, timing} = cell
-  const cost = estimator.cost({...shape, numFeatures: num_features ?? 0, causal})
+  const cost = estimator.cost({...shape, numFeatures: num_features ?? 0, causal}, options)
   const random = cell.projection === null ? '' : ` ${cell.projection} M=${num_features}`
   return {
     key: cellKey(BENCH_SCHEMA, cell),

@@ -23,7 +23,11 @@ export async function runErrorSweepCell(
   const facts = {...sizes(context.input), backend: backend.name, operations}
   const {query} = context.input
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
-  const featureDim = method.estimator.featureDim(cell.num_features ?? 0, query.shape[3])
+  const featureDim = method.estimator.featureDim(
+    cell.num_features ?? 0,
+    query.shape[3],
+    method.options,
+  )
   return {
     status: 'completed',
     result: {

@@ -70,15 +70,16 @@ function toCell(
 function toJob(
   cell: ErrorSweepCell,
   spec: MethodSpec,
-  {estimator}: ResolvedMethod,
+  {estimator, options}: ResolvedMethod,
   shape: ForwardShape,
 ): Job {
-  const cost = estimator.cost({
+  const costShape = {
     ...shape,
     valueDim: shape.valueDim + 1, // the column of ones that measures row sums
     numFeatures: cell.num_features ?? 0,
     causal: cell.causal,
-  })
+  }
+  const cost = estimator.cost(costShape, options)
   return {
     key: cellKey(ERROR_SWEEP_SCHEMA, cell),
     schema: ERROR_SWEEP_SCHEMA,

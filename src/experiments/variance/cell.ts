@@ -27,7 +27,7 @@ export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<V
   )
   const expectation = kernel.expectation(x, y, options)
   const iid = samples.get('iid')
-  const featureDim = estimator.featureDim(cell.num_features, cell.head_dim)
+  const featureDim = estimator.featureDim(cell.num_features, cell.head_dim, options)
   return {
     status: 'completed',
     result: {
