@@ -1,0 +1,94 @@
+// The attention operations: cuts a call into items and shares them out.
+#include <algorithm>
+#include <initializer_list>
+
+#include "dispatch.h"
+#include "pool.h"
+#include "rfa.h"
+
+namespace rfa {
+
+namespace {
+
+// States of a wave of heads take at most this many floats (32 MiB), but one head always fits.
+constexpr Size kWaveFloats = Size{8} << 20;
+
+double product(std::initializer_list<Size> sizes) {
+  double result = 1;
+  for (const Size size : sizes) result *= static_cast<double>(size);
+  return result;
+}
+
+// Multiply-adds of projecting n tokens.
+double projection_work(const Features& features, Size tokens, Size columns) {
+  return product({tokens, columns, features.num_features});
+}
+
+void bidirectional_linear_attention(const LinearAttention& op, double work) {
+  const KernelTable& table = kernels();
+  LinearPlan plan{&op, 0, 0, table.linear_parts(op), table.linear_state_floats(op), nullptr};
+  const Size total = op.batch * op.heads;
+  const Size wave = std::max<Size>(1, kWaveFloats / std::max<Size>(1, plan.parts * plan.state_floats));
+  plan.states =
+      Pool::instance().shared().reserve(std::min(wave, total) * plan.parts * plan.state_floats);
+  for (; plan.first_pair < total; plan.first_pair += plan.pairs) {
+    plan.pairs = std::min(wave, total - plan.first_pair);
+    const double share = work * static_cast<double>(plan.pairs) / static_cast<double>(total);
+    run_items(table.linear_sum, plan, share / 2);
+    run_items(table.linear_merge, plan, share / 2);
+    run_items(table.linear_read, plan, share / 2);
+  }
+}
+
+}  // namespace
+
+Size feature_dim(const Features& features, Size columns) {
+  switch (features.kind) {
+    case FeatureKind::kExplicit:
+    case FeatureKind::kEluPlusOne:
+      return columns;
+    case FeatureKind::kTrigonometric:
+    case FeatureKind::kLogHyperbolic:
+      return 2 * features.num_features;
+    default:
+      return features.num_features;
+  }
+}
+
+void softmax_attention(const SoftmaxAttention& op) {
+  const Pool::Session session;
+  const double work = product({op.batch, op.heads, op.query_len, op.key_len, op.head_dim + op.value_dim});
+  run_items(kernels().softmax_attention, op, work);
+}
+
+void feature_map(const FeatureMap& op) {
+  const Pool::Session session;
+  const double work = static_cast<double>(op.batch * op.heads) *
+                      projection_work(op.input, op.length, op.head_dim);
+  run_items(kernels().feature_map, op, work);
+}
+
+void linear_attention(const LinearAttention& op) {
+  const Pool::Session session;
+  const Size features = feature_dim(op.query, op.head_dim);
+  const double per_pair = projection_work(op.query, op.query_len, op.head_dim) +
+                          projection_work(op.key, op.key_len, op.head_dim) +
+                          product({op.query_len + op.key_len, features, op.value_dim + 1});
+  const double work = per_pair * static_cast<double>(op.batch * op.heads);
+  if (op.causal) {
+    run_items(kernels().causal_linear_attention, op, work);
+  } else {
+    bidirectional_linear_attention(op, work);
+  }
+}
+
+void causal_feature_attention(const CausalFeatureAttention& op) {
+  const Pool::Session session;
+  const Size features = feature_dim(op.query, op.head_dim);
+  const double per_pair = 2 * projection_work(op.query, op.query_len, op.head_dim) +
+                          product({2 * op.query_len, features, op.value_dim + 1});
+  run_items(kernels().causal_feature_attention, op,
+            per_pair * static_cast<double>(op.batch * op.heads));
+}
+
+}  // namespace rfa

@@ -1,0 +1,215 @@
+// Speed of every kernel on one thread next to the FMA peak measured in the same process.
+//
+//   kernels-bench [seconds per kernel = 0.5] [part of a kernel's name]
+//
+// Environment: RFA_ISA chooses the instruction set, RFA_BENCH_THREADS the threads, RFA_BENCH_CLOCK=cpu
+// takes the thread's processor time instead of wall time (for a machine that others use; one thread
+// only). Kernels are interleaved and the best time of each counts: what the machine can do, not what
+// its other users leave.
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "rfa.h"
+
+using namespace rfa;
+
+namespace {
+
+constexpr Size kHeads = 8, kLength = 2048, kDim = 64, kFeatures = 256;
+
+double now(bool cpu) {
+  timespec t;
+  clock_gettime(cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+std::vector<float> noise(Size count, float scale) {
+  static std::uint64_t state = 88172645463325252u;
+  std::vector<float> out(static_cast<std::size_t>(count));
+  for (float& x : out) {
+    float sum = -6;
+    for (int i = 0; i < 12; i++) {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      sum += static_cast<float>(state >> 40) * 0x1p-24f;
+    }
+    x = sum * scale;
+  }
+  return out;
+}
+
+struct Kernel {
+  std::string name;
+  double flops;
+  double bytes;  // least traffic: inputs and outputs once
+  std::function<void()> run;
+  double best = std::numeric_limits<double>::infinity();
+};
+
+// Everything the kernels work on.
+struct Arrays {
+  std::vector<float> query = noise(kHeads * kLength * kDim, 0.5f);
+  std::vector<float> key = noise(kHeads * kLength * kDim, 0.5f);
+  std::vector<float> value = noise(kHeads * kLength * kDim, 1);
+  std::vector<float> projection = noise(kHeads * kFeatures * kDim, 1);
+  std::vector<float> bias = noise(kHeads * kLength, 1);
+  std::vector<float> lse = noise(kHeads * kFeatures, 1);
+  std::vector<float> landmarks = noise(kHeads * kFeatures * kDim, 1);
+  std::vector<float> out = noise(kHeads * kLength * kDim, 1);
+  std::vector<float> denominator = noise(kHeads * kLength, 1);
+  std::vector<float> wide = noise(kHeads * kLength * kFeatures, 1);
+  std::vector<float> wide_out = noise(kHeads * kLength * kFeatures, 1);
+  std::vector<float> state = noise(kHeads * kFeatures * kDim, 0);
+  std::vector<float> normalizer = noise(kHeads * kFeatures, 0);
+  std::vector<float> top = std::vector<float>(static_cast<std::size_t>(kHeads * kFeatures), -1e30f);
+};
+
+Array4 tokens(const std::vector<float>& x) { return dense4(x.data(), kHeads, kLength, kDim); }
+Array4 matrices(const std::vector<float>& x, Size rows) { return dense4(x.data(), kHeads, rows, kDim); }
+
+SoftmaxAttention softmax(Arrays& a, bool causal) {
+  SoftmaxAttention op;
+  op.batch = 1;
+  op.heads = kHeads;
+  op.query_len = op.key_len = kLength;
+  op.head_dim = op.value_dim = kDim;
+  op.query = tokens(a.query);
+  op.key = tokens(a.key);
+  op.value = tokens(a.value);
+  op.scale = 0.125f;
+  op.causal = causal;
+  op.out = dense4(a.out.data(), kHeads, kLength, kDim);
+  return op;
+}
+
+// The two calls of bidirectional positive features: M queries over S keys, L queries over M keys.
+void favor(Arrays& a) {
+  SoftmaxAttention first = softmax(a, false), second = first;
+  first.query_len = kFeatures;
+  first.query = matrices(a.projection, kFeatures);
+  first.key_bias = dense3<const float>(a.bias.data(), kHeads, kLength);
+  first.scale = 1;
+  first.out = dense4(a.landmarks.data(), kHeads, kFeatures, kDim);
+  first.lse = dense3(a.lse.data(), kHeads, kFeatures);
+  softmax_attention(first);
+  second.key_len = kFeatures;
+  second.key = matrices(a.projection, kFeatures);
+  second.value = matrices(a.landmarks, kFeatures);
+  second.key_bias = dense3<const float>(a.lse.data(), kHeads, kFeatures);
+  second.scale = 1;
+  softmax_attention(second);
+}
+
+Features features(const Arrays& a, FeatureKind kind, const std::vector<float>& x, Size count) {
+  Features f;
+  f.kind = kind;
+  f.x = tokens(x);
+  f.projection = {a.projection.data(), 0, kFeatures * kDim, kDim};
+  f.num_features = count;
+  return f;
+}
+
+void linear(Arrays& a, FeatureKind kind, Size count, bool causal) {
+  LinearAttention op;
+  op.batch = 1;
+  op.heads = kHeads;
+  op.query_len = op.key_len = kLength;
+  op.head_dim = op.value_dim = kDim;
+  op.query = features(a, kind, a.query, count);
+  op.key = features(a, kind, a.key, count);
+  op.query.unit_norm = op.key.unit_norm = kind == FeatureKind::kTrigonometric;
+  op.value = tokens(a.value);
+  op.causal = causal;
+  op.normalize = true;
+  op.out = dense4(a.out.data(), kHeads, kLength, kDim);
+  linear_attention(op);
+}
+
+void favor_causal(Arrays& a) {
+  CausalFeatureAttention op;
+  op.batch = 1;
+  op.heads = kHeads;
+  op.query_len = op.key_len = kLength;
+  op.head_dim = op.value_dim = kDim;
+  op.query = features(a, FeatureKind::kLogPositive, a.query, kFeatures);
+  op.key = features(a, FeatureKind::kLogPositive, a.key, kFeatures);
+  op.value = tokens(a.value);
+  op.out = dense4(a.out.data(), kHeads, kLength, kDim);
+  causal_feature_attention(op);
+}
+
+void map(Arrays& a) {
+  FeatureMap op;
+  op.batch = 1;
+  op.heads = kHeads;
+  op.length = kLength;
+  op.head_dim = kDim;
+  op.input = features(a, FeatureKind::kTrigonometric, a.query, kFeatures / 2);
+  op.out = dense4(a.wide_out.data(), kHeads, kLength, kFeatures);
+  feature_map(op);
+}
+
+std::vector<Kernel> kernels(Arrays& a) {
+  const double l = kLength, h = kHeads, d = kDim, m = kFeatures;
+  const double io = 4 * h * l * d * 4;
+  return {
+      {"softmax", 4 * h * l * l * d, io, [&] { softmax_attention(softmax(a, false)); }},
+      {"softmax causal", 2 * h * l * l * d, io, [&] { softmax_attention(softmax(a, true)); }},
+      {"favor-pos", 8 * h * l * m * d, io, [&] { favor(a); }},
+      {"favor-pos causal", 8 * h * l * m * d, io, [&] { favor_causal(a); }},
+      {"rfa M=128 both", 12 * h * l * (m / 2) * d, io,
+       [&] { linear(a, FeatureKind::kTrigonometric, kFeatures / 2, false); }},
+      {"rfa M=128 causal", 12 * h * l * (m / 2) * d, io,
+       [&] { linear(a, FeatureKind::kTrigonometric, kFeatures / 2, true); }},
+      {"elu", 4 * h * l * d * d, io, [&] { linear(a, FeatureKind::kEluPlusOne, 0, false); }},
+      {"elu causal", 4 * h * l * d * d, io, [&] { linear(a, FeatureKind::kEluPlusOne, 0, true); }},
+      {"feature map trig M=128", 2 * h * l * (m / 2) * d, h * l * (d + m) * 4, [&] { map(a); }},
+  };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double budget = argc > 1 ? std::atof(argv[1]) : 0.5;
+  const std::string filter = argc > 2 ? argv[2] : "";
+  const char* clock = std::getenv("RFA_BENCH_CLOCK");
+  const bool cpu = clock && std::string(clock) == "cpu";
+  const char* threads_wanted = std::getenv("RFA_BENCH_THREADS");
+  set_threads(threads_wanted ? std::atoi(threads_wanted) : 1);
+  const Runtime r = runtime();
+  if (!r.error.empty()) {
+    std::printf("%s\n", r.error.c_str());
+    return 2;
+  }
+  Arrays arrays;
+  std::vector<Kernel> all = kernels(arrays);
+  double peak = 0;
+  const double end = now(false) + budget * static_cast<double>(all.size());
+  do {
+    peak = std::max(peak, fma_peak(0.01));
+    for (Kernel& kernel : all) {
+      if (kernel.name.find(filter) == std::string::npos) continue;
+      const double start = now(cpu);
+      kernel.run();
+      kernel.best = std::min(kernel.best, now(cpu) - start);
+    }
+  } while (now(false) < end);
+  std::printf("%s, %d thread(s), %s, FMA peak of one thread %.1f GFLOP/s\n", r.isa.c_str(), threads(),
+              r.compiler.c_str(), peak);
+  std::printf("%-26s %10s %10s %8s %8s\n", "kernel", "ms", "GFLOP/s", "% peak", "GB/s");
+  for (const Kernel& kernel : all) {
+    if (kernel.name.find(filter) == std::string::npos) continue;
+    const double rate = kernel.flops / kernel.best * 1e-9;
+    std::printf("%-26s %10.4f %10.1f %8.1f %8.2f\n", kernel.name.c_str(), kernel.best * 1e3, rate,
+                100 * rate / peak, kernel.bytes / kernel.best * 1e-9);
+  }
+  return 0;
+}

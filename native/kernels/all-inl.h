@@ -1,0 +1,42 @@
+// Every kernel for the instruction set of this translation unit, as a table.
+#pragma once
+
+#include "kernels/causal-feature-attention-inl.h"
+#include "kernels/causal-linear-attention-inl.h"
+#include "kernels/decode-inl.h"
+#include "kernels/elementwise-inl.h"
+#include "kernels/feature-map-inl.h"
+#include "kernels/fma-peak-inl.h"
+#include "kernels/linear-attention-inl.h"
+#include "kernels/mat-mul-inl.h"
+#include "kernels/softmax-attention-inl.h"
+#include "kernels/table.h"
+
+RFA_KERNELS_BEGIN
+
+constexpr KernelTable kTable = {
+    RFA_ISA_NAME,
+    W,
+    {SoftmaxItems, SoftmaxScratchFloats, SoftmaxItem},
+    {FeatureMapItems, FeatureMapScratch, FeatureMapItem},
+    LinearParts,
+    LinearStateFloats,
+    {LinearSumItems, LinearSumScratch, LinearSumItem},
+    {LinearMergeItems, LinearMergeScratch, LinearMergeItem},
+    {LinearReadItems, LinearReadScratch, LinearReadItem},
+    {CausalLinearItems, CausalLinearScratch, CausalLinearItem},
+    {CausalFeatureItems, CausalFeatureScratch, CausalFeatureItem},
+    {LinearDecodeItems, LinearDecodeScratch, LinearDecodeItem},
+    {LogFeatureDecodeItems, LogFeatureDecodeScratch, LogFeatureDecodeItem},
+    {CacheDecodeItems, CacheDecodeScratch, CacheDecodeItem},
+    {ProductItems, ProductScratchFloats, ProductItem},
+    UnaryRange,
+    BinaryRange,
+    ReduceRows,
+    SoftmaxRows,
+    TransposePlane,
+    Exp2Weights,
+    FmaRounds,
+};
+
+RFA_KERNELS_END

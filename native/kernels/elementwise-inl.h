@@ -1,0 +1,201 @@
+// Plain tensor operations: functions of each element, of pairs of elements, and of rows.
+#pragma once
+
+#include "kernels/micro-inl.h"
+#include "math-inl.h"
+
+RFA_KERNELS_BEGIN
+
+// ---- one argument ---------------------------------------------------------------------------
+
+template <class F>
+RFA_INLINE void Apply(const float* in, float* out, Size count, F f) {
+  Size i = 0;
+  for (; i + W <= count; i += W) Store(out + i, f(Load(in + i)));
+  if (i < count) StoreN(out + i, f(LoadN(in + i, count - i)), count - i);
+}
+
+inline void UnaryRange(Unary op, const float* in, float* out, Size count) {
+  switch (op) {
+    case Unary::kExp:
+      return Apply(in, out, count, [](V x) { return Exp(x); });
+    case Unary::kLog:
+      return Apply(in, out, count, [](V x) { return Log(x); });
+    case Unary::kSin:
+      return Apply(in, out, count, [](V x) { return SinCos(x).sin; });
+    case Unary::kCos:
+      return Apply(in, out, count, [](V x) { return SinCos(x).cos; });
+    case Unary::kRelu:
+      return Apply(in, out, count, [](V x) { return Max(Zero(), x); });
+    case Unary::kElu:
+      return Apply(in, out, count, [](V x) {
+        return Select(Less(x, Zero()), Sub(Exp(x), Set(1.0f)), x);
+      });
+    case Unary::kSquare:
+      return Apply(in, out, count, [](V x) { return Mul(x, x); });
+    case Unary::kNegate:
+      return Apply(in, out, count, [](V x) { return FromBits(XorI(Bits(x), SetI(INT32_MIN))); });
+    case Unary::kAbs:
+      return Apply(in, out, count, [](V x) { return FromBits(AndI(Bits(x), SetI(INT32_MAX))); });
+    case Unary::kSqrt:
+      return Apply(in, out, count, [](V x) { return Sqrt(x); });
+  }
+}
+
+inline void Exp2Weights(const float* in, float* out, Size count) {
+  Apply(in, out, count, [](V x) { return Exp2Weight(x); });
+}
+
+// ---- two arguments --------------------------------------------------------------------------
+
+// `count` elements; a step is 1, or 0 for one repeated element.
+template <class F>
+RFA_INLINE void Zip(const float* a, Size a_step, const float* b, Size b_step, float* out, Size count,
+                    F f) {
+  if (a_step > 1 || b_step > 1) {
+    for (Size i = 0; i < count; i++) {
+      float x[W];
+      Store(x, f(Set(a[i * a_step]), Set(b[i * b_step])));
+      out[i] = x[0];
+    }
+    return;
+  }
+  for (Size i = 0; i < count; i += W) {
+    const Size n = count - i;
+    const V x = a_step ? LoadUpTo(a + i, n) : Set(*a);
+    const V y = b_step ? LoadUpTo(b + i, n) : Set(*b);
+    StoreUpTo(out + i, f(x, y), n);
+  }
+}
+
+inline void BinaryRow(Binary op, const float* a, Size a_step, const float* b, Size b_step, float* out,
+                      Size count) {
+  switch (op) {
+    case Binary::kAdd:
+      return Zip(a, a_step, b, b_step, out, count, [](V x, V y) { return Add(x, y); });
+    case Binary::kSubtract:
+      return Zip(a, a_step, b, b_step, out, count, [](V x, V y) { return Sub(x, y); });
+    case Binary::kMultiply:
+      return Zip(a, a_step, b, b_step, out, count, [](V x, V y) { return Mul(x, y); });
+    case Binary::kDivide:
+      return Zip(a, a_step, b, b_step, out, count, [](V x, V y) { return Div(x, y); });
+    case Binary::kMaximum:  // NaN wherever either one is
+      return Zip(a, a_step, b, b_step, out, count,
+                 [](V x, V y) { return Select(Equal(x, x), Max(x, y), x); });
+    case Binary::kMinimum:
+      return Zip(a, a_step, b, b_step, out, count,
+                 [](V x, V y) { return Select(Equal(x, x), Min(x, y), x); });
+  }
+}
+
+// Elements first .. first + count - 1 of the (flattened) output, row segment by row segment.
+inline void BinaryRange(const BinaryOp& op, Size first, Size count) {
+  const Size inner = op.rank > 0 ? op.shape[op.rank - 1] : 1;
+  const Size a_step = op.rank > 0 ? op.a_strides[op.rank - 1] : 0;
+  const Size b_step = op.rank > 0 ? op.b_strides[op.rank - 1] : 0;
+  while (count > 0) {
+    Size rest = first / inner, a_at = 0, b_at = 0;
+    for (int axis = op.rank - 2; axis >= 0; axis--) {
+      const Size index = rest % op.shape[axis];
+      rest /= op.shape[axis];
+      a_at += index * op.a_strides[axis];
+      b_at += index * op.b_strides[axis];
+    }
+    const Size column = first % inner, n = Least(count, inner - column);
+    BinaryRow(op.op, op.a + a_at + column * a_step, a_step, op.b + b_at + column * b_step, b_step,
+              op.out + first, n);
+    first += n;
+    count -= n;
+  }
+}
+
+// ---- rows -----------------------------------------------------------------------------------
+
+// Largest element; NaN where there is one, -inf of none.
+inline float RowMax(const float* x, Size n) {
+  V top = Set(-kInfinity);
+  for (Size i = 0; i < n; i += W) {
+    V y = LoadUpTo(x + i, n - i);
+    if (n - i < W) y = Select(FirstN(n - i), y, top);
+    top = Select(Equal(y, y), Max(y, top), y);
+  }
+  return AllTrue(Equal(top, top)) ? ReduceMax(top) : kInfinity - kInfinity;
+}
+
+// Sum of f(x) over a row: float32 within blocks of 1024 elements, double across, so that the rounding
+// does not grow with the length of the row.
+template <class F>
+RFA_INLINE double SumOf(const float* x, Size n, F f) {
+  constexpr Size kBlock = 1024;
+  double total = 0;
+  for (Size first = 0; first < n; first += kBlock) {
+    const Size end = Least(n, first + kBlock);
+    V sum[4] = {Zero(), Zero(), Zero(), Zero()};
+    Size i = first;
+    for (; i + 4 * W <= end; i += 4 * W) {
+      RFA_UNROLL
+      for (int k = 0; k < 4; k++) sum[k] = Add(sum[k], f(Load(x + i + k * W), i + k * W));
+    }
+    for (; i < end; i += W) {
+      V y = f(LoadUpTo(x + i, end - i), i);
+      if (end - i < W) y = Select(FirstN(end - i), y, Zero());
+      sum[0] = Add(sum[0], y);
+    }
+    total += static_cast<double>(ReduceAdd(Add(Add(sum[0], sum[1]), Add(sum[2], sum[3]))));
+  }
+  return total;
+}
+
+inline void ReduceRows(Reduction op, const float* in, float* out, Size rows, Size columns) {
+  for (Size r = 0; r < rows; r++) {
+    const float* x = in + r * columns;
+    if (op == Reduction::kSum) {
+      out[r] = static_cast<float>(SumOf(x, columns, [](V y, Size) { return y; }));
+      continue;
+    }
+    const float top = RowMax(x, columns);
+    if (op == Reduction::kMax || !(top - top == 0)) {  // infinite or NaN: it is the log-sum too
+      out[r] = top;
+      continue;
+    }
+    const double sum = SumOf(x, columns, [&](V y, Size) { return Exp(Sub(y, Set(top))); });
+    out[r] = static_cast<float>(static_cast<double>(top) + std::log(sum));
+  }
+}
+
+inline void SoftmaxRows(const float* in, float* out, Size rows, Size columns) {
+  for (Size r = 0; r < rows; r++) {
+    const float* x = in + r * columns;
+    float* y = out + r * columns;
+    const V top = Set(RowMax(x, columns));
+    const double sum = SumOf(x, columns, [&](V z, Size i) {
+      const V p = Exp(Sub(z, top));
+      StoreUpTo(y + i, p, columns - i);
+      return p;
+    });
+    const V scale = Set(static_cast<float>(1 / sum));
+    Apply(y, y, columns, [&](V p) { return Mul(p, scale); });
+  }
+}
+
+// ---- transposition --------------------------------------------------------------------------
+
+// One plane: rows x columns with row stride in_stride, to columns x rows with row stride out_stride.
+inline void TransposePlane(const float* in, Size in_stride, float* out, Size out_stride, Size rows,
+                           Size columns) {
+  for (Size r = 0; r < rows; r += W) {
+    for (Size c = 0; c < columns; c += W) {
+      V block[W];
+      RFA_UNROLL
+      for (int i = 0; i < W; i++) {
+        block[i] = r + i < rows ? LoadUpTo(in + (r + i) * in_stride + c, columns - c) : Zero();
+      }
+      TransposeSquare(block);
+      for (Size i = 0; i < Least(W, columns - c); i++) {
+        StoreUpTo(out + (c + i) * out_stride + r, block[i], rows - r);
+      }
+    }
+  }
+}
+
+RFA_KERNELS_END

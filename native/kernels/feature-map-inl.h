@@ -1,0 +1,295 @@
+// Features of tokens, tile by tile, in the two layouts that matrix products need:
+//   by row     [tokens, F]: tokens are the left factor, the projection the right one (queries)
+//   by column  [F, tokens]: the projection is the left factor, transposed tokens the right (keys)
+#pragma once
+
+#include "kernels/micro-inl.h"
+#include "math-inl.h"
+
+RFA_KERNELS_BEGIN
+
+// A kind of features as a type.
+template <FeatureKind K>
+struct KindTag {
+  static constexpr FeatureKind kind = K;
+};
+
+// Calls body(KindTag<..>) for a kind that has a projection.
+template <class Body>
+RFA_INLINE void WithProjectedKind(FeatureKind kind, Body body) {
+  switch (kind) {
+    case FeatureKind::kTrigonometric:
+      return body(KindTag<FeatureKind::kTrigonometric>{});
+    case FeatureKind::kRelu:
+      return body(KindTag<FeatureKind::kRelu>{});
+    case FeatureKind::kLogPositive:
+      return body(KindTag<FeatureKind::kLogPositive>{});
+    case FeatureKind::kLogHyperbolic:
+      return body(KindTag<FeatureKind::kLogHyperbolic>{});
+    default:
+      return;
+  }
+}
+
+inline bool HasProjection(FeatureKind kind) {
+  return kind != FeatureKind::kExplicit && kind != FeatureKind::kEluPlusOne;
+}
+inline bool IsLog(FeatureKind kind) {
+  return kind == FeatureKind::kLogPositive || kind == FeatureKind::kLogHyperbolic;
+}
+// Sines and cosines, or plus and minus: M projections give 2M features.
+constexpr bool IsDouble(FeatureKind kind) {
+  return kind == FeatureKind::kTrigonometric || kind == FeatureKind::kLogHyperbolic;
+}
+// The factor on features that belongs to the kind and the caller's, together.
+inline float FeatureScale(const Features& f) {
+  if (f.kind != FeatureKind::kTrigonometric || f.num_features == 0) return f.feature_scale;
+  return f.feature_scale / std::sqrt(static_cast<float>(f.num_features));
+}
+
+// Factor of each token (x' = factor x, times `unit`) and |x'|^2 / 2 (times `unit`).
+inline void ScaleTokens(const Features& f, const float* x, Size stride, Size tokens, Size columns,
+                        float unit, float* factor, float* half_norm) {
+  const bool norms = f.unit_norm || IsLog(f.kind);
+  for (Size i = 0; i < tokens; i++) {
+    const float square = norms ? SquaredNorm(x + i * stride, columns) : 0.0f;
+    float scale = f.input_scale;
+    if (f.unit_norm) {
+      const float length = std::sqrt(square) + f.norm_epsilon;
+      scale = length == 0 ? 0.0f : f.input_scale / length;
+    }
+    factor[i] = scale * unit;
+    half_norm[i] = 0.5f * unit * scale * scale * square;
+  }
+}
+
+// One register tile of projections as rows of features: row r of `rows`, vectors v..v+C-1 of M.
+template <FeatureKind K, int C>
+RFA_INLINE void StoreFeatureRows(V (&acc)[kRows][C], const Features& f, const float* half_norm,
+                                 Size rows, Size v, float* out, Size stride) {
+  const V scale = Set(FeatureScale(f));
+  for (Size r = 0; r < rows; r++) {
+    const V half = Set(half_norm[r]);
+    float* row = out + r * stride + v * W;
+    RFA_UNROLL
+    for (int c = 0; c < C; c++) {
+      const Size n = f.num_features - (v + c) * W;
+      V first = acc[r][c], second = first;
+      if constexpr (K == FeatureKind::kTrigonometric) {
+        const SinCosPair pair = SinCos(first);
+        first = Mul(pair.sin, scale);
+        second = Mul(pair.cos, scale);
+      } else if constexpr (K == FeatureKind::kRelu) {
+        first = Mul(Max(Zero(), first), scale);
+      } else {
+        second = Sub(Sub(Zero(), first), half);
+        first = Sub(first, half);
+      }
+      StoreUpTo(row + c * W, first, n);
+      if constexpr (IsDouble(K)) StoreUpTo(row + c * W + f.num_features, second, n);
+    }
+  }
+}
+
+// Features by row. `tokens` is the packed left factor of x' (rows padded to kRows), `projection` the
+// packed right factor of W. Exactly `rows` rows of F floats are written, any row stride.
+inline void ProjectedRows(const Features& f, const float* tokens, Size token_stride, Size rows,
+                          Size columns, const float* projection, const float* half_norm, float* out,
+                          Size stride) {
+  WithProjectedKind(f.kind, [&](auto tag) {
+    const Size vecs = CeilDiv(f.num_features, W);
+    ForEachPanel(vecs, vecs, [&](auto width, Size v) {
+      constexpr int C = decltype(width)::vecs;
+      const float* panel = projection + PanelOffset(v, columns);
+      for (Size r = 0; r < rows; r += kRows) {
+        V acc[kRows][C];
+        ClearTile(acc);
+        MultiplyAdd(acc, tokens + r * token_stride, token_stride, panel, C * W, columns);
+        StoreFeatureRows<decltype(tag)::kind, C>(acc, f, half_norm + r, Least(kRows, rows - r), v,
+                                                 out + r * stride, stride);
+      }
+    });
+  });
+}
+
+// Features without projection, by row: elu(x') + 1, or x itself (log-features times `unit`).
+inline void ElementwiseRows(const Features& f, const float* x, Size x_stride, const float* factor,
+                            Size rows, Size columns, float unit, float* out, Size stride) {
+  const V scale = Set(f.feature_scale * unit);
+  for (Size r = 0; r < rows; r++) {
+    const V by = Set(factor[r]);
+    for (Size c = 0; c < columns; c += W) {
+      const Size n = columns - c;
+      V y = LoadUpTo(x + r * x_stride + c, n);
+      if (f.kind == FeatureKind::kEluPlusOne) y = EluPlusOne(Mul(y, by));
+      StoreUpTo(out + r * stride + c, Mul(y, scale), n);
+    }
+  }
+}
+
+// ---- by row, a tile of tokens at a time -----------------------------------------------------
+
+// Workspace and packed projection of one head's queries.
+struct RowFeatures {
+  const Features* f;
+  Size columns, d_stride;
+  float *projection, *tokens, *factor, *half_norm;
+
+  // Room for tiles of up to `rows` tokens.
+  RowFeatures(const Features& features, Size token_columns, Size rows, Bump& bump)
+      : f(&features), columns(token_columns), d_stride(RoundUp(token_columns, W)) {
+    const bool projected = HasProjection(features.kind);
+    projection = bump.Take(projected ? columns * RoundUp(features.num_features, W) : 0);
+    tokens = bump.Take(projected ? RoundUp(rows, kRows) * d_stride : 0);
+    factor = bump.Take(RoundUp(rows, kRows));
+    half_norm = bump.Take(RoundUp(rows, kRows));
+  }
+
+  // Once per head.
+  void Prepare(Size batch, Size head) const {
+    if (!HasProjection(f->kind)) return;
+    PackPanelsTransposed(f->projection.at(batch, head), f->projection.row_stride, columns,
+                         f->num_features, {}, nullptr, projection);
+  }
+
+  // Features of `rows` tokens from `first`, to rows of `out`. Logarithms come times `unit`, and
+  // without the term -|x'|^2 / 2 (a factor per token) where `up_to_factor`.
+  void Compute(Size batch, Size head, Size first, Size rows, float unit, bool up_to_factor,
+               float* out, Size stride) const {
+    const float* x = f->x.at(batch, head, first);
+    ScaleTokens(*f, x, f->x.row_stride, rows, columns, unit, factor, half_norm);
+    for (Size r = 0; r < rows && up_to_factor; r++) half_norm[r] = 0;
+    if (!HasProjection(f->kind)) {
+      return ElementwiseRows(*f, x, f->x.row_stride, factor, rows, columns, unit, out, stride);
+    }
+    PackRows(x, f->x.row_stride, rows, columns, {1, factor}, nullptr, tokens, d_stride);
+    ProjectedRows(*f, tokens, d_stride, rows, columns, projection, half_norm, out, stride);
+  }
+};
+
+// ---- by column, a chunk of tokens at a time -------------------------------------------------
+
+// One register tile of projections as columns: features r.., tokens in lanes, times weights (log
+// kinds: minus weights, which then are |x'|^2 / 2).
+template <FeatureKind K, int C>
+RFA_INLINE void StoreFeatureColumns(V (&acc)[kRows][C], const Features& f, const float* weights,
+                                    Size first, float* out, Size stride) {
+  const Size rows = Least(kRows, f.num_features - first);
+  for (Size r = 0; r < rows; r++) {
+    float* row = out + (first + r) * stride;
+    RFA_UNROLL
+    for (int c = 0; c < C; c++) {
+      const V weight = Load(weights + c * W);
+      float* second = row + f.num_features * stride + c * W;
+      if constexpr (K == FeatureKind::kTrigonometric) {
+        const SinCosPair pair = SinCos(acc[r][c]);
+        Store(row + c * W, Mul(pair.sin, weight));
+        Store(second, Mul(pair.cos, weight));
+      } else if constexpr (K == FeatureKind::kRelu) {
+        Store(row + c * W, Mul(Max(Zero(), acc[r][c]), weight));
+      } else {
+        Store(row + c * W, Sub(acc[r][c], weight));
+        if constexpr (IsDouble(K)) Store(second, Sub(Sub(Zero(), acc[r][c]), weight));
+      }
+    }
+  }
+}
+
+// Workspace and packed projection of one head's keys.
+struct ColumnFeatures {
+  const Features* f;
+  Size columns, d_stride, t_stride;
+  float *projection, *tokens, *factor, *half_norm;
+
+  // Room for chunks of up to `chunk` tokens.
+  ColumnFeatures(const Features& features, Size token_columns, Size chunk, Bump& bump)
+      : f(&features),
+        columns(token_columns),
+        d_stride(RoundUp(token_columns, W)),
+        t_stride(OddLines(chunk)) {
+    const bool projected = HasProjection(features.kind);
+    projection = bump.Take(projected ? RoundUp(features.num_features, kRows) * d_stride : 0);
+    tokens = bump.Take(projected ? columns * t_stride : 0);
+    factor = bump.Take(RoundUp(chunk, W));
+    half_norm = bump.Take(RoundUp(chunk, W));
+  }
+
+  void Prepare(Size batch, Size head) const {
+    if (!HasProjection(f->kind)) return;
+    PackRows(f->projection.at(batch, head), f->projection.row_stride, f->num_features, columns, {},
+             nullptr, projection, d_stride);
+  }
+
+  // Features of `count` tokens from `first` as columns of `out` [F][stride], token j times weights[j]
+  // (projected log kinds: not weighted, times `unit`); columns up to a whole vector are written.
+  // `present` (optional): absent tokens count as zero vectors.
+  void Compute(Size batch, Size head, Size first, Size count, float unit, const float* weights,
+               const std::uint8_t* present, float* out, Size stride) const {
+    const float* x = f->x.at(batch, head, first);
+    const Size width = RoundUp(count, W);
+    ScaleTokens(*f, x, f->x.row_stride, count, columns, unit, factor, half_norm);
+    for (Size j = count; j < width; j++) half_norm[j] = 0;
+    if (f->kind == FeatureKind::kExplicit) {
+      TransposeInto(x, f->x.row_stride, columns, count, width, {1, weights}, present, out, stride);
+      return;
+    }
+    if (f->kind == FeatureKind::kEluPlusOne) {
+      TransposeInto(x, f->x.row_stride, columns, count, width, {1, factor}, present, out, stride);
+      for (Size r = 0; r < columns; r++) {
+        for (Size c = 0; c < width; c += W) {
+          float* p = out + r * stride + c;
+          Store(p, Mul(EluPlusOne(Load(p)), Load(weights + c)));
+        }
+      }
+      return;
+    }
+    TransposeInto(x, f->x.row_stride, columns, count, width, {1, factor}, present, tokens, t_stride);
+    Project(width, IsLog(f->kind) ? half_norm : weights, out, stride);
+  }
+
+ private:
+  void Project(Size width, const float* weights, float* out, Size stride) const {
+    WithProjectedKind(f->kind, [&](auto tag) {
+      const Size vecs = width / W;
+      ForEachPanel(vecs, vecs, [&](auto panel, Size v) {
+        constexpr int C = decltype(panel)::vecs;
+        for (Size r = 0; r < f->num_features; r += kRows) {
+          V acc[kRows][C];
+          ClearTile(acc);
+          MultiplyAdd(acc, projection + r * d_stride, d_stride, tokens + v * W, t_stride, columns);
+          StoreFeatureColumns<decltype(tag)::kind, C>(acc, *f, weights + v * W, r, out + v * W,
+                                                      stride);
+        }
+      });
+    });
+  }
+};
+
+// ---- the operation --------------------------------------------------------------------------
+
+constexpr Size kFeatureTile = 8 * kRows;          // tokens projected at a time
+constexpr Size kFeatureBlock = 8 * kFeatureTile;  // tokens per item: W is packed once for them
+
+inline Size FeatureMapItems(const FeatureMap& op) {
+  return op.batch * op.heads * CeilDiv(op.length, kFeatureBlock);
+}
+inline Size FeatureMapScratch(const FeatureMap& op) {
+  Bump bump{nullptr};
+  RowFeatures features(op.input, op.head_dim, kFeatureTile, bump);
+  return bump.used;
+}
+inline void FeatureMapItem(const FeatureMap& op, Size item, float* workspace) {
+  Bump bump{workspace};
+  const RowFeatures features(op.input, op.head_dim, kFeatureTile, bump);
+  const Size blocks = CeilDiv(op.length, kFeatureBlock);
+  const Size batch = item / blocks / op.heads, head = item / blocks % op.heads;
+  const Size first = item % blocks * kFeatureBlock;
+  const Size end = Least(op.length, first + kFeatureBlock);
+  features.Prepare(batch, head);
+  for (Size i = first; i < end; i += kFeatureTile) {
+    features.Compute(batch, head, i, Least(kFeatureTile, end - i), 1, false, op.out.at(batch, head, i),
+                     op.out.row_stride);
+  }
+}
+
+RFA_KERNELS_END

@@ -1,0 +1,185 @@
+// Running sums over keys, S = sum phi(k) v^T [F, Dv] and z = sum phi(k) [F], and the two things done
+// with them: taking in a chunk of keys, and being read by a tile of queries.
+#pragma once
+
+#include "kernels/micro-inl.h"
+
+RFA_KERNELS_BEGIN
+
+struct State {
+  Size features;  // F
+  Size v_vecs;    // vectors of Dv
+  Size stride;    // of the rows of sums
+  float* sums;    // [F padded to kRows][stride]
+  float* totals;  // z, [F padded to W], zero beyond F
+
+  State(Size feature_count, Size value_dim)
+      : features(feature_count),
+        v_vecs(CeilDiv(value_dim, W)),
+        stride(OddLines(value_dim)),
+        sums(nullptr),
+        totals(nullptr) {}
+
+  Size SumFloats() const { return RoundUp(features, kRows) * stride; }
+  Size TotalFloats() const { return RoundUp(features, 16); }
+  void Take(Bump& bump) {
+    sums = bump.Take(SumFloats());
+    totals = bump.Take(TotalFloats());
+  }
+  void Clear() const {
+    for (Size i = 0; i < SumFloats(); i++) sums[i] = 0;
+    for (Size i = 0; i < TotalFloats(); i++) totals[i] = 0;
+  }
+};
+
+// z = keep z + row sums of keys over `width` (whole vectors) columns; times weights where given.
+inline void AddTotals(const State& state, const float* keys, Size key_stride, Size width,
+                      const float* weights, float keep) {
+  for (Size s = 0; s < state.features; s++) {
+    const float* row = keys + s * key_stride;
+    V total = Zero();
+    for (Size c = 0; c < width; c += W) {
+      const V x = Load(row + c);
+      total = weights ? Fma(x, Load(weights + c), total) : Add(total, x);
+    }
+    state.totals[s] = state.totals[s] * keep + ReduceAdd(total);
+  }
+}
+
+// S = keep S + keys values for `count` keys: keys [F padded][key_stride], values [count][v_stride].
+// The chunk's sum is formed from zero and added once: rounding grows with the chunk's length and the
+// number of chunks, not with their product.
+inline void AddKeys(const State& state, const float* keys, Size key_stride, const float* values,
+                    Size v_stride, Size count, float keep) {
+  const V scale = Set(keep);
+  for (Size s = 0; s < state.features; s += kRows) {
+    ForEachPanel(state.v_vecs, state.v_vecs, [&](auto width, Size v) {
+      constexpr int C = decltype(width)::vecs;
+      V acc[kRows][C];
+      ClearTile(acc);
+      MultiplyAdd(acc, keys + s * key_stride, key_stride, values + v * W, v_stride, count);
+      RFA_UNROLL
+      for (int r = 0; r < kRows; r++) {
+        float* row = state.sums + (s + r) * state.stride + v * W;
+        RFA_UNROLL
+        for (int c = 0; c < C; c++) {
+          Store(row + c * W, Fma(Load(row + c * W), scale, acc[r][c]));
+        }
+      }
+    });
+  }
+}
+
+// z . features over the padded length; the padding of z is zero, that of features finite.
+RFA_INLINE float Dot(const float* a, const float* b, Size padded) {
+  V sum = Zero();
+  for (Size i = 0; i < padded; i += W) sum = Fma(Load(a + i), Load(b + i), sum);
+  return ReduceAdd(sum);
+}
+
+// Weights of a chunk's own keys, for the causal forms: row i of weights[..][stride] holds those of
+// keys 0..i, and zeros up to the end of its register tile.
+struct ChunkPart {
+  const float* weights;
+  Size stride;
+  const float* values;
+  Size v_stride;
+  Size keys;             // in the chunk
+  const float* carried;  // factor on the state per row; null: 1
+};
+
+// out [rows padded][out_stride] = queries S, or carried queries S + weights values with a chunk.
+inline void ReadSums(const State& state, const float* queries, Size q_stride, Size rows,
+                     const ChunkPart* chunk, float* out, Size out_stride) {
+  ForEachPanel(state.v_vecs, state.v_vecs, [&](auto width, Size v) {
+    constexpr int C = decltype(width)::vecs;
+    for (Size r0 = 0; r0 < rows; r0 += kRows) {
+      V acc[kRows][C];
+      ClearTile(acc);
+      MultiplyAdd(acc, queries + r0 * q_stride, q_stride, state.sums + v * W, state.stride,
+                  state.features);
+      if (chunk && chunk->carried) {
+        RFA_UNROLL
+        for (int r = 0; r < kRows; r++) {
+          const V factor = Set(chunk->carried[r0 + r]);
+          RFA_UNROLL
+          for (int c = 0; c < C; c++) acc[r][c] = Mul(acc[r][c], factor);
+        }
+      }
+      if (chunk) {
+        // a row sees keys up to itself: nothing beyond the tile's last row
+        MultiplyAdd(acc, chunk->weights + r0 * chunk->stride, chunk->stride, chunk->values + v * W,
+                    chunk->v_stride, Least(chunk->keys, r0 + kRows));
+      }
+      RFA_UNROLL
+      for (int r = 0; r < kRows; r++) {
+        RFA_UNROLL
+        for (int c = 0; c < C; c++) Store(out + (r0 + r) * out_stride + (v + c) * W, acc[r][c]);
+      }
+    }
+  });
+}
+
+// weights[i][j] = queries_i . keys_j for j <= i, 0 for i < j < the end of i's register tile, for
+// rows i of a chunk against its keys (columns, [F][key_stride]); times factors[i][j] where given.
+// Row sums go to sums. Columns from the tile's end on are left alone.
+inline void ChunkWeights(const float* queries, Size q_stride, Size rows, const float* keys,
+                         Size key_stride, Size count, Size features, const float* factors,
+                         float* weights, Size stride, float* sums) {
+  for (Size r0 = 0; r0 < rows; r0 += kRows) {
+    V totals[kRows];
+    RFA_UNROLL
+    for (int r = 0; r < kRows; r++) totals[r] = Zero();
+    const Size vecs = CeilDiv(count, W);
+    ForEachPanel(vecs, CeilDiv(Least(count, r0 + kRows), W), [&](auto width, Size v) {
+      constexpr int C = decltype(width)::vecs;
+      V acc[kRows][C];
+      ClearTile(acc);
+      MultiplyAdd(acc, queries + r0 * q_stride, q_stride, keys + v * W, key_stride, features);
+      RFA_UNROLL
+      for (int r = 0; r < kRows; r++) {
+        RFA_UNROLL
+        for (int c = 0; c < C; c++) {
+          const Size column = (v + c) * W;
+          const Size seen = Most(0, Least(W, Least(count, r0 + r + 1) - column));
+          V x = acc[r][c];
+          if (factors) x = Mul(x, Load(factors + (r0 + r) * stride + column));
+          x = Select(FirstN(seen), x, Zero());
+          Store(weights + (r0 + r) * stride + column, x);
+          totals[r] = Add(totals[r], x);
+        }
+      }
+    });
+    RFA_UNROLL
+    for (int r = 0; r < kRows; r++) sums[r0 + r] = ReduceAdd(totals[r]);
+  }
+}
+
+// A denominator after its guard.
+RFA_INLINE float Guarded(float den, Guard guard, float bound) {
+  switch (guard) {
+    case Guard::kAdd:
+      return den + bound;
+    case Guard::kClamp:
+      return den < bound ? bound : den;
+    case Guard::kAbsClamp: {
+      const float magnitude = std::fabs(den);
+      return magnitude < bound ? bound : magnitude;
+    }
+    case Guard::kNudge:
+      return std::fabs(den) <= bound ? den + 2 * bound : den;
+    default:
+      return den;
+  }
+}
+
+// out = in / den, 0 where den is 0; exactly `columns` floats.
+RFA_INLINE void StoreQuotient(const float* in, float den, Size columns, float* out) {
+  const V by = Set(den);
+  const bool empty = den == 0;
+  for (Size c = 0; c < columns; c += W) {
+    StoreUpTo(out + c, empty ? Zero() : Div(Load(in + c), by), columns - c);
+  }
+}
+
+RFA_KERNELS_END

@@ -1,0 +1,56 @@
+// What one instruction set offers: plain functions, one table per set.
+#pragma once
+
+#include "rfa.h"
+
+namespace rfa {
+
+// An operation cut into independent items of one thread each, which need `scratch` floats.
+template <class Op>
+struct ItemKernel {
+  Size (*items)(const Op&);
+  Size (*scratch)(const Op&);
+  void (*run)(const Op&, Size item, float* workspace);
+};
+
+// Bidirectional linear attention for a wave of (batch, head) pairs, whose states fit in memory
+// together. `states` holds pairs * parts states of state_floats each.
+struct LinearPlan {
+  const LinearAttention* op;
+  Size first_pair, pairs, parts, state_floats;
+  float* states;
+};
+
+struct KernelTable {
+  const char* name;
+  int lanes;
+  ItemKernel<SoftmaxAttention> softmax_attention;
+  ItemKernel<FeatureMap> feature_map;
+  Size (*linear_parts)(const LinearAttention&);
+  Size (*linear_state_floats)(const LinearAttention&);
+  ItemKernel<LinearPlan> linear_sum, linear_merge, linear_read;
+  ItemKernel<LinearAttention> causal_linear_attention;
+  ItemKernel<CausalFeatureAttention> causal_feature_attention;
+  ItemKernel<LinearDecode> linear_decode;
+  ItemKernel<LogFeatureDecode> log_feature_decode;
+  ItemKernel<CacheDecode> cache_decode;
+  ItemKernel<MatMul> mat_mul;
+  // the following work on a part of a call: a range of elements or rows, one plane
+  void (*unary)(Unary, const float* in, float* out, Size count);
+  void (*binary)(const BinaryOp&, Size first, Size count);
+  void (*reduce_rows)(Reduction, const float* in, float* out, Size rows, Size columns);
+  void (*softmax_rows)(const float* in, float* out, Size rows, Size columns);
+  void (*transpose_plane)(const float* in, Size in_stride, float* out, Size out_stride, Size rows,
+                          Size columns);
+  // 2^x for weights, as the kernels use it (math-inl.h); here for tests
+  void (*exp2_weights)(const float* in, float* out, Size count);
+  double (*fma_rounds)(Size rounds, float* sink);
+};
+
+// Null where this build has no such instruction set.
+const KernelTable* avx512_kernels();
+const KernelTable* avx2_kernels();
+const KernelTable* neon_kernels();
+const KernelTable* scalar_kernels();
+
+}  // namespace rfa

@@ -1,0 +1,142 @@
+// Vector exp, log, sin, cos. Errors are in ULP of float32 against the exact value: bounds that
+// test/math-test.cc checks on a sample of all floats (every 61st was looked at), with and without fused
+// multiply-add.
+// Polynomials: minimax (Remez exchange), coefficients rounded to float32 one after the other.
+#pragma once
+
+#include "simd.h"
+
+RFA_KERNELS_BEGIN
+
+constexpr float kLog2E = 1.44269504f;
+constexpr float kLn2 = 0.693147181f;
+constexpr float kInfinity = __builtin_huge_valf();
+// 1.5 * 2^23: adding it rounds |x| < 2^22 to an integer, which then stands in the low mantissa bits.
+constexpr float kRounder = 12582912.0f;
+
+// 2^f for |f| <= 1/2; relative error of the polynomial 2^-25.2.
+RFA_INLINE V Exp2Fraction(V f) {
+  V p = Set(0x1.4c99dep-13f);
+  p = Fma(p, f, Set(0x1.5fa818p-10f));
+  p = Fma(p, f, Set(0x1.3b21aap-7f));
+  p = Fma(p, f, Set(0x1.c6ada4p-5f));
+  p = Fma(p, f, Set(0x1.ebfbe6p-3f));
+  p = Fma(p, f, Set(0x1.62e432p-1f));
+  return Fma(p, f, Set(1.0f));
+}
+
+// 2^x, for weights: x <= 126. Exactly 0 below -126.5 (-inf and -1e30 included), NaN stays NaN.
+// Error 1.4 ULP for -126 <= x <= 126 (1.1 with fused multiply-add).
+RFA_INLINE V Exp2Weight(V x) {
+  x = Max(Set(-127.0f), x);
+  // leaves n + 127 in the low bits: the exponent of 2^n, and all bits zero for n = -127
+  const V rounder = Set(kRounder + 127.0f);
+  const V shifted = Add(x, rounder);
+  const V f = Sub(x, Sub(shifted, rounder));
+  return Mul(Exp2Fraction(f), FromBits(ShlI<23>(Bits(shifted))));
+}
+
+// e^x on the whole line: overflows to +inf above 88.72, gradual underflow, 0 below -103.98, NaN kept.
+// Error 1.1 ULP.
+RFA_INLINE V Exp(V x) {
+  x = Max(Set(-105.0f), Min(Set(89.0f), x));  // both ends already give 0 and +inf
+  const V shifted = Fma(x, Set(kLog2E), Set(kRounder));
+  const V n = Sub(shifted, Set(kRounder));
+  V r = FnmaExact(n, Set(0x1.62e430p-1f), x);
+  r = FnmaExact(n, Set(-0x1.05c610p-29f), r);
+  V p = Set(0x1.6ff252p-10f);
+  p = Fma(p, r, Set(0x1.1257d2p-7f));
+  p = Fma(p, r, Set(0x1.5552fep-5f));
+  p = Fma(p, r, Set(0x1.555466p-3f));
+  p = Fma(p, r, Set(0.5f));
+  p = Add(Fma(Mul(r, r), p, r), Set(1.0f));
+  // 2^n in two factors, each a normal number: the second product rounds once, into inf or denormals
+  const I exponent = SubI(Bits(shifted), SetI(0x4B400000));
+  const I half = SarI<1>(exponent);
+  const V first = FromBits(ShlI<23>(AddI(half, SetI(127))));
+  const V second = FromBits(ShlI<23>(AddI(SubI(exponent, half), SetI(127))));
+  return Mul(Mul(p, first), second);
+}
+
+// ln x: -inf at 0, NaN below, +inf at +inf, denormals included. Error 0.9 ULP.
+// With x = 2^e m, sqrt(1/2) <= m < sqrt(2), s = f / (2 + f), f = m - 1: ln m = 2 atanh s.
+RFA_INLINE V Log(V x) {
+  const M tiny = Less(x, Set(0x1p-126f));
+  const V scaled = Select(tiny, Mul(x, Set(0x1p24f)), x);
+  // exponent such that the mantissa falls into [sqrt(1/2), sqrt(2))
+  const I offset = SubI(Bits(scaled), SetI(0x3F3504F3));
+  const I exponent = SarI<23>(offset);
+  const V m = FromBits(SubI(Bits(scaled), ShlI<23>(exponent)));
+  const V e = Add(ToFloat(exponent), Select(tiny, Set(-24.0f), Zero()));
+  const V f = Sub(m, Set(1.0f));
+  const V s = Div(f, Add(f, Set(2.0f)));
+  const V z = Mul(s, s);
+  V r = Set(0x1.f13b22p-3f);
+  r = Fma(r, z, Set(0x1.23d3e0p-2f));
+  r = Fma(r, z, Set(0x1.999c26p-2f));
+  r = Fma(r, z, Set(0x1.555554p-1f));
+  r = Mul(r, z);
+  const V half_square = Mul(Set(0.5f), Mul(f, f));
+  // f - (f^2/2 - s (f^2/2 + r)), ln 2 in two parts so that e ln2_high is exact
+  const V low = Fma(e, Set(0x1.2fefa2p-17f), Mul(s, Add(half_square, r)));
+  V y = Fma(e, Set(0x1.62e300p-1f), Sub(f, Sub(half_square, low)));
+  y = Select(Equal(x, Set(kInfinity)), x, y);
+  y = Select(Equal(x, Zero()), Set(-kInfinity), y);
+  const V invalid = Sub(x, x);  // NaN for NaN and infinities
+  const V nan = Div(Zero(), Zero());
+  y = Select(Less(x, Zero()), nan, y);
+  return Select(Equal(x, x), y, invalid);
+}
+
+struct SinCosPair {
+  V sin, cos;
+};
+
+// Largest |x| of the vector reduction: n = x 2/pi stays below 2^17, and n times each of the three
+// parts of pi/2 is formed without a rounding that matters.
+constexpr float kSinCosRange = 131072.0f;
+
+// Beyond the range, in double, lane by lane: the argument is exact, so libm's reduction is too.
+inline void SinCosFar(const float* x, float* sines, float* cosines) {
+  for (int i = 0; i < W; i++) {
+    sines[i] = static_cast<float>(std::sin(static_cast<double>(x[i])));
+    cosines[i] = static_cast<float>(std::cos(static_cast<double>(x[i])));
+  }
+}
+
+// sin x and cos x. Error 1.6 ULP each up to |x| = 2^17 (beyond, double precision decides: 0.5 ULP);
+// infinities and NaN give NaN.
+RFA_INLINE SinCosPair SinCos(V x) {
+  const V shifted = Fma(x, Set(0x1.45f306p-1f), Set(kRounder));
+  const V n = Sub(shifted, Set(kRounder));
+  V r = FnmaExact(n, Set(0x1.921fb6p+0f), x);
+  r = FnmaExact(n, Set(-0x1.777a5cp-25f), r);
+  r = FnmaExact(n, Set(-0x1.ee59dap-50f), r);
+  const V z = Mul(r, r);
+  V s = Fma(Set(-0x1.9953fep-13f), z, Set(0x1.110778p-7f));
+  s = Fma(s, z, Set(-0x1.555546p-3f));
+  s = Fma(Mul(s, z), r, r);
+  V c = Fma(Set(0x1.99e0eep-16f), z, Set(-0x1.6c0c1ap-10f));
+  c = Fma(c, z, Set(0x1.55554ap-5f));
+  c = Fma(Mul(c, z), z, Fma(Set(-0.5f), z, Set(1.0f)));
+  // quarter turns: bit 0 swaps, bit 1 negates the sine, bit 0 xor bit 1 the cosine
+  const I quarter = Bits(shifted);
+  const M swap = NonZeroI(AndI(quarter, SetI(1)));
+  const I sine_sign = ShlI<30>(AndI(quarter, SetI(2)));
+  const I cosine_sign = ShlI<30>(AndI(AddI(quarter, SetI(1)), SetI(2)));
+  SinCosPair y = {FromBits(XorI(Bits(Select(swap, c, s)), sine_sign)),
+                  FromBits(XorI(Bits(Select(swap, s, c)), cosine_sign))};
+  const V magnitude = FromBits(AndI(Bits(x), SetI(0x7FFFFFFF)));
+  if (!AllTrue(Less(magnitude, Set(kSinCosRange)))) {
+    float in[W], sines[W], cosines[W];
+    Store(in, x);
+    SinCosFar(in, sines, cosines);
+    y = {Load(sines), Load(cosines)};
+  }
+  return y;
+}
+
+// elu(x) + 1 = max(x, 0) + e^min(x, 0). Error 1.5 ULP.
+RFA_INLINE V EluPlusOne(V x) { return Add(Max(Zero(), x), Exp(Min(Zero(), x))); }
+
+RFA_KERNELS_END

@@ -1,0 +1,108 @@
+// A kept pool of threads over independent items, and the workspaces they use.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "kernels/table.h"
+#include "rfa.h"
+
+namespace rfa {
+
+// One aligned, growing piece of memory.
+class Workspace {
+ public:
+  Workspace() = default;
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  ~Workspace() { release(); }
+
+  // At least `floats` floats, aligned to a cache line. Content is lost when it grows.
+  // Throws std::bad_alloc.
+  float* reserve(Size floats);
+  float* data() const { return aligned_; }
+  Size bytes() const { return capacity_ * static_cast<Size>(sizeof(float)); }
+  void release();
+
+ private:
+  void* memory_ = nullptr;
+  float* aligned_ = nullptr;
+  Size capacity_ = 0;
+};
+
+// Items are cut by the shape of a call alone and write disjoint outputs, so whichever thread takes
+// one, and however many threads there are, the bits are the same.
+class Pool {
+ public:
+  using Task = void (*)(const void* context, Size item, float* scratch);
+
+  static Pool& instance();
+  ~Pool();
+
+  void resize(int threads);
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // task(context, item, scratch) for item = 0 .. items - 1, each thread with `scratch_floats` floats
+  // of its own. On the calling thread alone when `work` (in multiply-adds) is too small to share.
+  // The caller holds a Session. Throws std::bad_alloc before any item runs.
+  void run(Size items, Size scratch_floats, double work, Task task, const void* context);
+
+  // Memory that all items of a call see.
+  Workspace& shared() { return shared_; }
+
+  Size workspace_bytes() const;
+  void release();
+
+  // Held for the length of a call: one call at a time.
+  class Session {
+   public:
+    Session() : lock_(instance().call_mutex_) {}
+
+   private:
+    std::lock_guard<std::mutex> lock_;
+  };
+
+ private:
+  Pool() = default;
+  void stop();
+  void work_loop(std::size_t index, std::uint64_t seen);
+  void take_items(float* scratch);
+
+  std::mutex call_mutex_;
+  std::vector<std::thread> workers_;
+  // [0] is the calling thread's
+  std::vector<Workspace> scratch_ = std::vector<Workspace>(1);
+  Workspace shared_;
+
+  // the job in hand, published under mutex_ by a new generation
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  std::uint64_t generation_ = 0;
+  bool stopping_ = false;
+  std::size_t busy_ = 0;
+  Task task_ = nullptr;
+  const void* context_ = nullptr;
+  Size items_ = 0;
+  std::atomic<Size> next_{0};
+};
+
+// Runs a kernel whose items need nothing but the operation itself. The caller holds a Session.
+template <class Op>
+void run_items(const ItemKernel<Op>& kernel, const Op& op, double work) {
+  struct Context {
+    const ItemKernel<Op>& kernel;
+    const Op& op;
+  } context{kernel, op};
+  Pool::instance().run(
+      kernel.items(op), kernel.scratch(op), work,
+      [](const void* data, Size item, float* scratch) {
+        const auto& c = *static_cast<const Context*>(data);
+        c.kernel.run(c.op, item, scratch);
+      },
+      &context);
+}
+
+}  // namespace rfa

@@ -1,0 +1,301 @@
+// The kernels' only door: plain structs of pointers and sizes, and functions over them.
+//
+// Axes: B batch, H heads, L query length, S key length, D head dimension, Dv value dimension,
+// M projection rows, F feature length. Layout [B, H, L, D], float32, last axis contiguous; the other
+// axes have strides, counted in floats, and a stride of 0 repeats. Pointers need no alignment beyond
+// that of a float. Outputs must not overlap inputs unless a struct says so.
+//
+// Callers validate: sizes are >= 0 and pointers valid for them. A size of 0 is fine everywhere.
+// A null pointer in an optional member means "none". Calls block until done, spread their work over
+// the pool (set_threads) and give the same bits for any number of threads. Calls from several
+// threads at once are safe; they run one after the other. std::bad_alloc is thrown before any output
+// is written; nothing else is thrown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rfa {
+
+using Size = std::int64_t;
+
+// ---- arrays ---------------------------------------------------------------------------------
+
+// [B, H, rows, columns], columns contiguous.
+template <typename T>
+struct Array4Of {
+  T* data = nullptr;
+  Size batch_stride = 0;
+  Size head_stride = 0;
+  Size row_stride = 0;
+
+  explicit operator bool() const { return data != nullptr; }
+  T* at(Size batch, Size head, Size row = 0) const {
+    return data + batch * batch_stride + head * head_stride + row * row_stride;
+  }
+};
+// [B, H, n], n contiguous.
+template <typename T>
+struct Array3Of {
+  T* data = nullptr;
+  Size batch_stride = 0;
+  Size head_stride = 0;
+
+  explicit operator bool() const { return data != nullptr; }
+  T* at(Size batch, Size head) const {
+    return data + batch * batch_stride + head * head_stride;
+  }
+};
+using Array4 = Array4Of<const float>;
+using Array3 = Array3Of<const float>;
+using MutableArray4 = Array4Of<float>;
+using MutableArray3 = Array3Of<float>;
+
+// A dense [B, heads, rows, columns] or [B, heads, n] array.
+template <typename T>
+inline Array4Of<T> dense4(T* data, Size heads, Size rows, Size columns) {
+  return {data, heads * rows * columns, rows * columns, columns};
+}
+template <typename T>
+inline Array3Of<T> dense3(T* data, Size heads, Size n) {
+  return {data, heads * n, n};
+}
+
+// ---- features -------------------------------------------------------------------------------
+
+// How a token x becomes features; p = W x' is the projection of x' (see Features).
+enum class FeatureKind {
+  kExplicit,       // x is phi (or log phi, where logarithms are asked for): F = columns of x
+  kEluPlusOne,     // elu(x') + 1, no projection: F = D
+  kTrigonometric,  // M^-1/2 [sin p, cos p]: F = 2M
+  kRelu,           // max(p, 0): F = M
+  kLogPositive,    // log-features p - |x'|^2/2: F = M
+  kLogHyperbolic,  // log-features +-p - |x'|^2/2, plus signs first: F = 2M
+};
+
+// Tokens and the map to apply to them, tile by tile: features never go through memory.
+//   x' = input_scale x                                    (unit_norm = false)
+//   x' = input_scale x / (|x| + norm_epsilon), 0 for 0    (unit_norm = true)
+struct Features {
+  FeatureKind kind = FeatureKind::kExplicit;
+  Array4 x;               // [B, H, n, D]; kExplicit: [B, H, n, F]
+  Array4 projection;      // [1 or B, 1 or H, M, D] by strides (0 = shared)
+  Size num_features = 0;  // M
+  float input_scale = 1;
+  float feature_scale = 1;  // multiplies features (not log-features), on top of M^-1/2
+  bool unit_norm = false;
+  float norm_epsilon = 0;
+};
+
+// F of features made from tokens with `columns` columns.
+Size feature_dim(const Features& features, Size columns);
+
+// What is done to a denominator before dividing by it (x / 0 counts as 0 throughout).
+enum class Guard {
+  kNone,      // den
+  kAdd,       // den + bound
+  kClamp,     // max(den, bound)
+  kAbsClamp,  // max(|den|, bound)
+  kNudge,     // den + 2 bound where |den| <= bound
+};
+
+// ---- attention ------------------------------------------------------------------------------
+
+// out_i = sum_j p_ij v_j, p_i = softmax_j(scale q_i.k_j + key_bias_j); lse_i = log sum_j exp(..).
+// Rows that see no key: out 0, lse -inf. A key_bias of -inf (or <= -1e30) removes the key.
+struct SoftmaxAttention {
+  Size batch = 0, heads = 0, query_len = 0, key_len = 0, head_dim = 0, value_dim = 0;
+  Array4 query;                            // [B, H, L, D]
+  Array4 key;                              // [B, H, S, D]
+  Array4 value;                            // [B, H, S, Dv]
+  Array3 key_bias;                         // [B, H, S], optional
+  const std::uint8_t* key_mask = nullptr;  // [B, S] dense, nonzero = present, optional
+  float scale = 1;
+  bool causal = false;  // query i sees keys j <= i
+  MutableArray4 out;    // [B, H, L, Dv]
+  MutableArray3 lse;    // [B, H, L], optional
+};
+void softmax_attention(const SoftmaxAttention& op);
+
+// Features of every token, written out. Log kinds write logarithms.
+struct FeatureMap {
+  Size batch = 0, heads = 0, length = 0, head_dim = 0;
+  Features input;     // not kExplicit
+  MutableArray4 out;  // [B, H, length, F]
+};
+void feature_map(const FeatureMap& op);
+
+// num_i = phi(q_i)^T sum_j w_ij phi(k_j) v_j^T, den_i = phi(q_i)^T sum_j w_ij phi(k_j).
+// With key_log_weight (w_ij has a factor exp(key_log_weight_j)) numerator and denominator share an
+// unknown positive factor per query, which depends on what the query may see only.
+struct LinearAttention {
+  Size batch = 0, heads = 0, query_len = 0, key_len = 0, value_dim = 0;
+  Size head_dim = 0;                       // columns of query.x and key.x
+  Features query, key;                     // same F; not the log kinds
+  Array4 value;                            // [B, H, S, Dv]
+  const std::uint8_t* key_mask = nullptr;  // [B, S] dense, optional
+  Array3 key_log_weight;                   // [B, H, S], optional
+  Array3 log_gate;                         // [B, H, S], <= 0, causal only, optional
+  Array4 initial_state;                    // [B, H, F, Dv], causal, without key_log_weight
+  Array3 initial_normalizer;               // [B, H, F], with initial_state
+  bool causal = false;
+  bool normalize = false;         // true: out = num / guard(den)
+  Guard guard = Guard::kNone;     // with normalize
+  float guard_bound = 0;          // with normalize
+  MutableArray4 out;              // [B, H, L, Dv]: the numerator, or the quotient
+  MutableArray3 denominator;      // [B, H, L], never guarded; optional with normalize
+};
+void linear_attention(const LinearAttention& op);
+
+// out_i = sum_{j <= i} w_ij v_j / sum_{j <= i} w_ij, w_ij = sum_s exp(a_is + b_js), without epsilon
+// and without any dependence of row i on keys j > i. Rows that see no key: 0.
+struct CausalFeatureAttention {
+  Size batch = 0, heads = 0, query_len = 0, key_len = 0, value_dim = 0;
+  Size head_dim = 0;                       // columns of query.x and key.x
+  Features query, key;                     // a and b: kExplicit, kLogPositive or kLogHyperbolic
+  Array4 value;                            // [B, H, S, Dv]
+  const std::uint8_t* key_mask = nullptr;  // [B, S] dense, optional
+  MutableArray4 out;                       // [B, H, L, Dv]
+};
+void causal_feature_attention(const CausalFeatureAttention& op);
+
+// ---- decoding: one token, state updated in place --------------------------------------------
+
+// Running sums of explicit features: S <- g S + (1 - g) phi(k) v^T, z likewise (no gate: S += ..),
+// then out = phi(q)^T S / guard(phi(q).(z + normalizer_epsilon)).
+// Features: any but the log kinds. projection here is TRANSPOSED, [1 or H, D, M] (see transpose).
+struct LinearDecode {
+  Size batch = 0, heads = 0, value_dim = 0, head_dim = 0;
+  Features query, key;            // x: [B, H, 1, D]
+  Array4 value;                   // [B, H, 1, Dv]
+  Array3 key_log_weight;          // [B, H, 1], optional: needs log_scale
+  Array3 gate;                    // [B, H, 1] in (0, 1), optional
+  float normalizer_epsilon = 0;
+  Guard guard = Guard::kNone;
+  float guard_bound = 0;
+  MutableArray4 state;            // [B, H, F, Dv], in place; starts at 0
+  MutableArray3 normalizer;       // [B, H, F], in place; starts at 0
+  Size normalizer_stride = 1;     // between its elements (Dv + 1 where it is a column beside S)
+  MutableArray3 log_scale;        // [B, H, 1], in place; starts at -1e30; with key_log_weight
+  MutableArray4 out;              // [B, H, 1, Dv]
+};
+void linear_decode(const LinearDecode& op);
+
+// Running sums of positive features given by logarithms, with a running maximum per feature:
+// S_s = sum_j exp(b_js - top_s) v_j, z_s = sum_j exp(b_js - top_s); exact for any norms.
+// Features: kExplicit, kLogPositive, kLogHyperbolic; projection TRANSPOSED, [1 or H, D, M].
+struct LogFeatureDecode {
+  Size batch = 0, heads = 0, value_dim = 0, head_dim = 0;
+  Features query, key;         // x: [B, H, 1, D]
+  Array4 value;                // [B, H, 1, Dv]
+  MutableArray4 state;         // [B, H, F, Dv], in place; starts at 0
+  MutableArray3 normalizer;    // [B, H, F], in place; starts at 0
+  Size normalizer_stride = 1;  // between its elements
+  MutableArray3 top;           // [B, H, F], in place, natural log; starts at -1e30
+  MutableArray4 out;           // [B, H, 1, Dv]
+};
+void log_feature_decode(const LogFeatureDecode& op);
+
+// Exact attention over a cache: writes key and value into row `length` of the caches, then attends
+// over rows 0..length. The caches need more than `length` rows.
+struct CacheDecode {
+  Size batch = 0, heads = 0, head_dim = 0, value_dim = 0;
+  Size length = 0;            // tokens already in the caches
+  Array4 query, key;          // [B, H, 1, D]
+  Array4 value;               // [B, H, 1, Dv]
+  float scale = 1;
+  MutableArray4 key_cache;    // [B, H, capacity, D], in place
+  MutableArray4 value_cache;  // [B, H, capacity, Dv], in place
+  MutableArray4 out;          // [B, H, 1, Dv]
+};
+void cache_decode(const CacheDecode& op);
+
+// ---- plain tensor operations ----------------------------------------------------------------
+
+enum class Activation { kNone, kRelu, kRelu6, kElu };
+
+// out_n = activation(a_n b_n + bias), n = 0..batch-1. Batch strides may be 0.
+struct MatMul {
+  Size batch = 0, rows = 0, columns = 0, inner = 0;
+  const float* a = nullptr;  // [rows, inner], or [inner, rows] with transpose_a
+  const float* b = nullptr;  // [inner, columns], or [columns, inner] with transpose_b
+  Size a_batch_stride = 0, a_row_stride = 0;  // row: of the matrix as stored
+  Size b_batch_stride = 0, b_row_stride = 0;
+  bool transpose_a = false, transpose_b = false;
+  const float* bias = nullptr;  // [columns], optional
+  Activation activation = Activation::kNone;
+  float* out = nullptr;  // [rows, columns]
+  Size out_batch_stride = 0, out_row_stride = 0;
+};
+void mat_mul(const MatMul& op);
+
+// Maximum errors in ULP over the whole float range stand in math-inl.h.
+enum class Unary { kExp, kLog, kSin, kCos, kRelu, kElu, kSquare, kNegate, kAbs, kSqrt };
+// out_i = f(in_i). out may be in.
+void unary(Unary op, const float* in, float* out, Size count);
+
+enum class Binary { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum };
+constexpr int kMaxRank = 8;
+// out is dense of the given shape; a and b have a stride per axis (0 = broadcast). out may be a or
+// b where that one is dense and not broadcast. rank <= kMaxRank.
+struct BinaryOp {
+  Binary op = Binary::kAdd;
+  int rank = 0;
+  Size shape[kMaxRank] = {};
+  const float* a = nullptr;
+  const float* b = nullptr;
+  Size a_strides[kMaxRank] = {};
+  Size b_strides[kMaxRank] = {};
+  float* out = nullptr;
+};
+void binary(const BinaryOp& op);
+
+// Along the last axis of a dense [rows, columns] array. Empty rows: sum 0, max and log-sum-exp -inf.
+enum class Reduction { kSum, kMax, kLogSumExp };
+void reduce_rows(Reduction op, const float* in, float* out, Size rows, Size columns);
+// Softmax of each row of a dense [rows, columns] array. out may be in.
+void softmax_rows(const float* in, float* out, Size rows, Size columns);
+
+// out[i_perm[0], .., i_perm[rank-1]] = in[i_0, .., i_{rank-1}], as tf.transpose: out axis a is in
+// axis perm[a]. Both dense.
+struct Transpose {
+  int rank = 0;
+  Size shape[kMaxRank] = {};  // of in
+  int perm[kMaxRank] = {};
+  const float* in = nullptr;
+  float* out = nullptr;
+};
+void transpose(const Transpose& op);
+
+// ---- instruction set, threads, speed --------------------------------------------------------
+
+// What runs. `error` is empty unless RFA_ISA names an unknown or unsupported instruction set; then
+// every operation still works, on the best supported set, and the caller should refuse to go on.
+struct Runtime {
+  std::string isa;        // "avx512", "avx2", "neon" or "scalar"
+  std::string available;  // every usable set, best first, e.g. "avx512,avx2,scalar"
+  int lanes = 1;          // floats per vector
+  bool forced = false;    // chosen by RFA_ISA or select_isa
+  std::string error;
+  std::string compiler;   // e.g. "gcc 12.2.0"
+  std::string build;      // "release", "debug" or "sanitize"
+};
+Runtime runtime();
+
+// Chooses an instruction set by name ("" = best). Returns "" or one sentence that says why not, with
+// the choice left as it was. Meant for tests and benchmarks.
+std::string select_isa(const std::string& name);
+
+// Threads that share the work of a call, the calling one included; 1 = no pool. Default 1.
+void set_threads(int count);
+int threads();
+
+// Peak float32 rate of one thread in GFLOP/s: independent multiply-adds in registers only, best of
+// several rounds within about `seconds`.
+double fma_peak(double seconds = 0.1);
+
+// Bytes of workspace that the threads hold between calls; release_workspace frees them.
+Size workspace_bytes();
+void release_workspace();
+
+}  // namespace rfa

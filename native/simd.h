@@ -1,0 +1,43 @@
+// The thin vector wrapper: the only place with intrinsics. One translation unit sees exactly one
+// instruction set, named by a macro (RFA_TARGET_AVX512, _AVX2, _NEON, else scalar). Everything it
+// includes lives in that set's own namespace with internal linkage, so that no function compiled
+// with wide instructions can be picked by the linker for a machine without them.
+//
+// Contract: V = W floats, I = W 32-bit integers, M = W truth values.
+//   Load/Store  any alignment;  LoadN/StoreN  first n lanes only (0 <= n <= W), others read 0
+//   Fma(a,b,c)  a b + c;  Fnma  c - a b;  scalar rounds twice;  FnmaExact  rounds once everywhere
+//   Max/Min     the second operand where either one is NaN
+//   FirstN(n)   true in the first n lanes (0 <= n <= W)
+//   Reduce*     a fixed tree over the lanes;  TransposeSquare  W vectors as a W x W matrix
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "rfa.h"
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define RFA_INLINE __forceinline
+#define RFA_UNROLL
+#else
+#define RFA_INLINE inline __attribute__((always_inline))
+#define RFA_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#if defined(RFA_TARGET_AVX512)
+#include "simd/avx512.h"
+#elif defined(RFA_TARGET_AVX2)
+#include "simd/avx2.h"
+#elif defined(RFA_TARGET_NEON)
+#include "simd/neon.h"
+#else
+#include "simd/scalar.h"
+#endif
+
+// Everything between these two belongs to one instruction set.
+#define RFA_KERNELS_BEGIN        \
+  namespace rfa {                \
+  namespace RFA_ISA_NAMESPACE {  \
+  namespace {
+#define RFA_KERNELS_END }}}

@@ -1,0 +1,246 @@
+// Threads and instruction sets: same bits for any number of threads, errors that say what to do.
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "harness.h"
+#include "pool.h"
+
+using namespace rfa;
+using namespace rfa::test;
+
+namespace {
+
+constexpr Size kHeads = 3, kLength = 613, kDim = 23, kFeatures = 37;
+
+struct Arrays {
+  Buffer query = Buffer::normals(kHeads * kLength * kDim, 1);
+  Buffer key = Buffer::normals(kHeads * kLength * kDim, 2);
+  Buffer value = Buffer::normals(kHeads * kLength * kDim, 3);
+  Buffer projection = Buffer::normals(kFeatures * kDim, 4);
+  Buffer out = Buffer(kHeads * kLength * kDim);
+  Buffer wide = Buffer(kHeads * kLength * kFeatures * 2);
+  Buffer square = Buffer(kHeads * kLength * kLength);
+};
+
+Features features(const Arrays& a, FeatureKind kind, const Buffer& x) {
+  Features f;
+  f.kind = kind;
+  f.x = dense4(x.data(), kHeads, kLength, kDim);
+  f.projection = {a.projection.data(), 0, 0, kDim};
+  f.num_features = kFeatures;
+  return f;
+}
+
+template <class Op>
+Op sized(Arrays& a) {
+  Op op;
+  op.batch = 1;
+  op.heads = kHeads;
+  op.query_len = op.key_len = kLength;
+  op.head_dim = op.value_dim = kDim;
+  op.value = dense4<const float>(a.value.data(), kHeads, kLength, kDim);
+  op.out = dense4(a.out.data(), kHeads, kLength, kDim);
+  return op;
+}
+
+// Every operation that shares its work, with its output.
+struct Shared {
+  const char* name;
+  std::function<void(Arrays&)> run;
+  Buffer Arrays::*out;
+};
+
+std::vector<Shared> operations() {
+  const auto softmax = [](bool causal) {
+    return [causal](Arrays& a) {
+      auto op = sized<SoftmaxAttention>(a);
+      op.query = dense4<const float>(a.query.data(), kHeads, kLength, kDim);
+      op.key = dense4<const float>(a.key.data(), kHeads, kLength, kDim);
+      op.causal = causal;
+      softmax_attention(op);
+    };
+  };
+  const auto linear = [](bool causal) {
+    return [causal](Arrays& a) {
+      auto op = sized<LinearAttention>(a);
+      op.query = features(a, FeatureKind::kTrigonometric, a.query);
+      op.key = features(a, FeatureKind::kTrigonometric, a.key);
+      op.causal = causal;
+      op.normalize = true;
+      linear_attention(op);
+    };
+  };
+  return {
+      {"softmax", softmax(false), &Arrays::out},
+      {"softmax causal", softmax(true), &Arrays::out},
+      {"linear", linear(false), &Arrays::out},
+      {"linear causal", linear(true), &Arrays::out},
+      {"causal features",
+       [](Arrays& a) {
+         auto op = sized<CausalFeatureAttention>(a);
+         op.query = features(a, FeatureKind::kLogHyperbolic, a.query);
+         op.key = features(a, FeatureKind::kLogHyperbolic, a.key);
+         causal_feature_attention(op);
+       },
+       &Arrays::out},
+      {"feature map",
+       [](Arrays& a) {
+         FeatureMap op;
+         op.batch = 1;
+         op.heads = kHeads;
+         op.length = kLength;
+         op.head_dim = kDim;
+         op.input = features(a, FeatureKind::kTrigonometric, a.query);
+         op.out = dense4(a.wide.data(), kHeads, kLength, 2 * kFeatures);
+         feature_map(op);
+       },
+       &Arrays::wide},
+      {"product",
+       [](Arrays& a) {
+         MatMul op;
+         op.batch = kHeads;
+         op.rows = op.columns = kLength;
+         op.inner = kDim;
+         op.a = a.query.data();
+         op.b = a.key.data();
+         op.transpose_b = true;
+         op.a_batch_stride = op.b_batch_stride = kLength * kDim;
+         op.a_row_stride = op.b_row_stride = kDim;
+         op.out = a.square.data();
+         op.out_batch_stride = kLength * kLength;
+         op.out_row_stride = kLength;
+         mat_mul(op);
+       },
+       &Arrays::square},
+      {"exp", [](Arrays& a) { unary(Unary::kExp, a.key.data(), a.out.data(), a.key.size()); },
+       &Arrays::out},
+  };
+}
+
+void same_bits() {
+  for (const Shared& op : operations()) {
+    run_case(text(op.name, " has the same bits for 1, 2, 3 and 7 threads"), [&] {
+      set_threads(1);
+      Arrays first;
+      op.run(first);
+      for (const int count : {2, 3, 7}) {
+        set_threads(count);
+        expect(threads() == count, "number of threads");
+        Arrays again;
+        op.run(again);
+        const Buffer &x = first.*op.out, &y = again.*op.out;
+        expect(std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof(float)) == 0,
+               text(count, " threads differ"));
+        expect(y.guards_hold(), "wrote outside the output");
+      }
+      set_threads(1);
+    });
+  }
+}
+
+void pool_laws() {
+  run_case("every item runs exactly once, whatever the number of threads", [] {
+    const Pool::Session session;
+    for (const int count : {1, 2, 5, 8, 1}) {
+      Pool::instance().resize(count);
+      for (const Size items : {0, 1, 2, 3, 100, 1001}) {
+        std::vector<std::atomic<int>> seen(static_cast<std::size_t>(items) + 1);
+        const auto task = [](const void* context, Size item, float* scratch) {
+          for (int i = 0; i < 64; i++) scratch[i] = static_cast<float>(item);
+          auto& all = *const_cast<std::vector<std::atomic<int>>*>(
+              static_cast<const std::vector<std::atomic<int>>*>(context));
+          all[static_cast<std::size_t>(item)]++;
+          for (int i = 0; i < 64; i++) {
+            if (scratch[i] != static_cast<float>(item)) all[static_cast<std::size_t>(item)] += 1000;
+          }
+        };
+        Pool::instance().run(items, 64, 1e9, task, &seen);
+        for (Size i = 0; i < items; i++) {
+          expect(seen[static_cast<std::size_t>(i)] == 1, text("item ", i, " of ", items));
+        }
+      }
+    }
+  });
+  run_case("calls from several threads at once run one after the other", [] {
+    set_threads(2);
+    Buffer in = Buffer::normals(40009, 1);
+    std::vector<Buffer> outs;
+    for (int i = 0; i < 4; i++) outs.emplace_back(in.size());
+    std::vector<std::thread> callers;
+    for (Buffer& out : outs) {
+      callers.emplace_back([&in, &out] {
+        for (int i = 0; i < 5; i++) unary(Unary::kExp, in.data(), out.data(), in.size());
+      });
+    }
+    for (auto& caller : callers) caller.join();
+    for (const Buffer& out : outs) {
+      expect(std::memcmp(out.data(), outs[0].data(), static_cast<std::size_t>(in.size()) * 4) == 0,
+             "outputs differ");
+    }
+    set_threads(1);
+  });
+  run_case("workspaces are kept between calls and can be given back", [] {
+    Arrays a;
+    operations()[0].run(a);
+    expect(workspace_bytes() > 0, "nothing kept");
+    release_workspace();
+    expect(workspace_bytes() == 0, "not given back");
+    operations()[0].run(a);
+    expect(std::isfinite(a.out[0]), "does not work afterwards");
+  });
+  run_case("a long sequence needs no more workspace than a short one", [] {
+    const auto bytes = [](Size length) {
+      release_workspace();
+      Buffer x = Buffer::normals(length * 5, 1), out(length * 5);
+      LinearAttention op;
+      op.batch = op.heads = 1;
+      op.query_len = op.key_len = length;
+      op.head_dim = op.value_dim = 5;
+      op.query.kind = op.key.kind = FeatureKind::kEluPlusOne;
+      op.query.x = op.key.x = op.value = dense4<const float>(x.data(), 1, length, 5);
+      op.causal = true;
+      op.normalize = true;
+      op.out = dense4(out.data(), 1, length, 5);
+      linear_attention(op);
+      op.causal = false;
+      linear_attention(op);
+      return workspace_bytes();
+    };
+    // up to 16 partial states of 5 x 16 floats, and their totals
+    expect(bytes(40009) <= bytes(2003) + 16 * (6 * 16 + 16) * 4, "workspace grows with the length");
+  });
+}
+
+void instruction_sets() {
+  run_case("an unknown or absent instruction set is refused with the choices", [] {
+    const std::string before = runtime().isa;
+    const std::string unknown = select_isa("sse9");
+    expect(unknown.find("unknown instruction set \"sse9\"") != std::string::npos, unknown);
+    expect(unknown.find("scalar") != std::string::npos, unknown);
+    for (const char* name : {"avx512", "avx2", "neon"}) {
+      if (runtime().available.find(name) != std::string::npos) continue;
+      const std::string absent = select_isa(name);
+      expect(absent.find(text("no ", name)) != std::string::npos, absent);
+    }
+    expect(runtime().isa == before, "the choice changed");
+  });
+  run_case("the FMA peak is a positive, finite rate", [] {
+    const double peak = fma_peak(0.01);
+    expect(peak > 0 && std::isfinite(peak), text(peak));
+  });
+  run_case("the runtime describes itself", [] {
+    const Runtime r = runtime();
+    expect(r.lanes >= 1 && !r.compiler.empty(), "lanes or compiler");
+    expect(r.build == "release" || r.build == "debug" || r.build == "sanitize", r.build);
+  });
+}
+
+}  // namespace
+
+int main() {
+  for_each_isa([] { same_bits(); });
+  pool_laws();
+  instruction_sets();
+  return finish("threads, instruction sets");
+}

@@ -1,0 +1,326 @@
+// mat_mul, binary, reduce_rows, softmax_rows and transpose against plain loops.
+#include <algorithm>
+
+#include "harness.h"
+
+using namespace rfa;
+using namespace rfa::test;
+
+namespace {
+
+// ---- matrix product -------------------------------------------------------------------------
+
+struct ProductCase {
+  Size batch, rows, columns, inner;
+  bool transpose_a = false, transpose_b = false, shared_b = false, bias = false;
+  Activation activation = Activation::kNone;
+
+  std::string name() const {
+    return text("product N", batch, "-I", rows, "-J", columns, "-K", inner, transpose_a ? " aT" : "",
+                transpose_b ? " bT" : "", shared_b ? " shared" : "", bias ? " bias" : "");
+  }
+};
+
+double activated(double x, Activation activation) {
+  if (activation == Activation::kRelu) return std::max(x, 0.0);
+  if (activation == Activation::kRelu6) return std::min(std::max(x, 0.0), 6.0);
+  if (activation == Activation::kElu) return x < 0 ? std::expm1(x) : x;
+  return x;
+}
+
+void check(const ProductCase& c) {
+  run_case(c.name(), [&] {
+    const Size pad = 3;  // rows of the stored matrices are longer than what is used
+    const Size a_stride = (c.transpose_a ? c.rows : c.inner) + pad;
+    const Size b_stride = (c.transpose_b ? c.inner : c.columns) + pad;
+    const Size a_size = (c.transpose_a ? c.inner : c.rows) * a_stride;
+    const Size b_size = (c.transpose_b ? c.columns : c.inner) * b_stride;
+    const Size out_stride = c.columns + pad, out_size = c.rows * out_stride;
+    const Buffer a = Buffer::normals(c.batch * a_size, 1, 1, 1);
+    const Buffer b = Buffer::normals((c.shared_b ? 1 : c.batch) * b_size, 2, 1, 3);
+    const Buffer bias = Buffer::normals(c.columns, 3);
+    Buffer out(c.batch * out_size, 5);
+    MatMul op;
+    op.batch = c.batch;
+    op.rows = c.rows;
+    op.columns = c.columns;
+    op.inner = c.inner;
+    op.a = a.data();
+    op.b = b.data();
+    op.a_batch_stride = a_size;
+    op.b_batch_stride = c.shared_b ? 0 : b_size;
+    op.a_row_stride = a_stride;
+    op.b_row_stride = b_stride;
+    op.transpose_a = c.transpose_a;
+    op.transpose_b = c.transpose_b;
+    op.bias = c.bias ? bias.data() : nullptr;
+    op.activation = c.activation;
+    op.out = out.data();
+    op.out_batch_stride = out_size;
+    op.out_row_stride = out_stride;
+    mat_mul(op);
+    expect(out.guards_hold(), "wrote outside the output");
+    for (Size n = 0; n < c.batch; n++) {
+      for (Size i = 0; i < c.rows; i++) {
+        for (Size j = 0; j < out_stride; j++) {
+          const float got = out[n * out_size + i * out_stride + j];
+          if (j >= c.columns) {
+            expect(std::isnan(got), "wrote between the rows");
+            continue;
+          }
+          double want = c.bias ? bias[j] : 0, magnitude = std::fabs(want);
+          for (Size k = 0; k < c.inner; k++) {
+            const double x = a[n * a_size + (c.transpose_a ? k * a_stride + i : i * a_stride + k)];
+            const double y = b[(c.shared_b ? 0 : n) * b_size +
+                               (c.transpose_b ? j * b_stride + k : k * b_stride + j)];
+            want += x * y;
+            magnitude += std::fabs(x * y);
+          }
+          // K products and sums, bias, exp(x) - 1 by subtraction
+          const double extra = c.activation == Activation::kElu ? 4 * kUnit : 0;
+          expect_near(got, activated(want, c.activation),
+                      static_cast<double>(c.inner + 2) * kUnit * magnitude + extra,
+                      text("[", n, ",", i, ",", j, "]"));
+        }
+      }
+    }
+  });
+}
+
+void products() {
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      for (const Size i : {1, 2, 3, 4, 5, 6, 7, 13, 191, 193}) check({1, i, 17, 11, ta, tb});
+      for (const Size j : {1, 3, 7, 8, 15, 16, 31, 33, 63, 64, 65, 255, 257}) check({1, 7, j, 5, ta, tb});
+      for (const Size j : {1, 7, 33, 65, 257}) check({1, 2, j, 67, ta, tb});
+      for (const Size k : {0, 1, 2, 3, 16, 17, 63, 255, 256, 257, 521}) check({1, 7, 11, k, ta, tb});
+      check({3, 13, 29, 17, ta, tb});
+      check({3, 13, 29, 17, ta, tb, true, true});
+      check({0, 13, 29, 17, ta, tb});
+      check({2, 0, 29, 17, ta, tb});
+      check({2, 13, 0, 17, ta, tb});
+    }
+  }
+  for (const Activation a : {Activation::kRelu, Activation::kRelu6, Activation::kElu}) {
+    check({1, 13, 29, 17, false, false, false, true, a});
+    check({1, 2, 29, 0, false, false, false, true, a});
+  }
+}
+
+// ---- two arguments --------------------------------------------------------------------------
+
+void check_binary(const std::vector<Size>& a_shape, const std::vector<Size>& b_shape) {
+  const std::size_t rank = a_shape.size();
+  BinaryOp op;
+  op.rank = static_cast<int>(rank);
+  Size count = 1, a_count = 1, b_count = 1;
+  std::string name = "binary";
+  for (std::size_t i = rank; i-- > 0;) {
+    op.shape[i] = a_shape[i] == 1 ? b_shape[i] : a_shape[i];
+    op.a_strides[i] = a_shape[i] == 1 ? 0 : a_count;
+    op.b_strides[i] = b_shape[i] == 1 ? 0 : b_count;
+    count *= op.shape[i];
+    a_count *= a_shape[i];
+    b_count *= b_shape[i];
+  }
+  for (std::size_t i = 0; i < rank; i++) name += text(" ", a_shape[i], "/", b_shape[i]);
+  run_case(name, [&] {
+    const Buffer a = Buffer::normals(a_count, 1), b = Buffer::normals(b_count, 2);
+    op.a = a.data();
+    op.b = b.data();
+    for (const Binary kind : {Binary::kAdd, Binary::kSubtract, Binary::kMultiply, Binary::kDivide,
+                              Binary::kMaximum, Binary::kMinimum}) {
+      Buffer out(count, 3);
+      op.op = kind;
+      op.out = out.data();
+      binary(op);
+      expect(out.guards_hold(), "wrote outside the output");
+      for (Size i = 0; i < count; i++) {
+        Size rest = i, a_at = 0, b_at = 0;
+        for (std::size_t axis = rank; axis-- > 0;) {
+          const Size index = rest % op.shape[axis];
+          rest /= op.shape[axis];
+          a_at += index * op.a_strides[axis];
+          b_at += index * op.b_strides[axis];
+        }
+        const float x = a[a_at], y = b[b_at];
+        const float want = kind == Binary::kAdd        ? x + y
+                           : kind == Binary::kSubtract ? x - y
+                           : kind == Binary::kMultiply ? x * y
+                           : kind == Binary::kDivide   ? x / y
+                           : kind == Binary::kMaximum  ? std::max(x, y)
+                                                       : std::min(x, y);
+        expect(out[i] == want, text("kind ", static_cast<int>(kind), " element ", i));
+      }
+    }
+  });
+}
+
+void binaries() {
+  check_binary({}, {});
+  check_binary({1}, {1});
+  for (const Size n : {1, 7, 8, 15, 16, 17, 20011}) check_binary({n}, {n});
+  check_binary({20011}, {1});
+  check_binary({1}, {20011});
+  check_binary({3, 5, 7}, {3, 5, 7});
+  check_binary({3, 5, 7}, {1, 5, 7});
+  check_binary({3, 5, 7}, {3, 1, 7});
+  check_binary({3, 5, 7}, {3, 5, 1});
+  check_binary({3, 1, 7}, {1, 5, 1});
+  check_binary({2, 3, 1, 5, 1, 7}, {1, 3, 4, 1, 6, 7});
+  check_binary({0, 5}, {1, 5});
+  check_binary({3, 5, 4099}, {3, 1, 1});
+  run_case("binary with strides beyond 1 in the last axis", [] {
+    const Buffer a = Buffer::normals(3 * 11, 1), b = Buffer::normals(11, 2);
+    Buffer out(11);
+    BinaryOp op;
+    op.op = Binary::kSubtract;
+    op.rank = 1;
+    op.shape[0] = 11;
+    op.a = a.data();
+    op.a_strides[0] = 3;
+    op.b = b.data();
+    op.b_strides[0] = 1;
+    op.out = out.data();
+    binary(op);
+    for (Size i = 0; i < 11; i++) expect(out[i] == a[3 * i] - b[i], text(i));
+  });
+  run_case("maximum and minimum give NaN wherever either one is", [] {
+    const float a[] = {kNaN, 1, kNaN}, b[] = {1, kNaN, kNaN};
+    for (const Binary kind : {Binary::kMaximum, Binary::kMinimum}) {
+      float out[3];
+      BinaryOp op;
+      op.op = kind;
+      op.rank = 1;
+      op.shape[0] = 3;
+      op.a = a;
+      op.b = b;
+      op.a_strides[0] = op.b_strides[0] = 1;
+      op.out = out;
+      binary(op);
+      for (const float x : out) expect(std::isnan(x), "lost a NaN");
+    }
+  });
+}
+
+// ---- rows -----------------------------------------------------------------------------------
+
+void check_rows(Size rows, Size columns, double spread) {
+  run_case(text("rows ", rows, "x", columns, " spread ", spread), [&] {
+    const Buffer in = Buffer::normals(rows * columns, 1, spread);
+    Buffer sum(rows, 3), top(rows, 5), log_sum(rows, 7), softmax(rows * columns, 3);
+    reduce_rows(Reduction::kSum, in.data(), sum.data(), rows, columns);
+    reduce_rows(Reduction::kMax, in.data(), top.data(), rows, columns);
+    reduce_rows(Reduction::kLogSumExp, in.data(), log_sum.data(), rows, columns);
+    softmax_rows(in.data(), softmax.data(), rows, columns);
+    expect(sum.guards_hold() && top.guards_hold() && log_sum.guards_hold() && softmax.guards_hold(),
+           "wrote outside an output");
+    for (Size r = 0; r < rows; r++) {
+      double total = 0, magnitude = 0, most = -kInf, powers = 0;
+      for (Size c = 0; c < columns; c++) {
+        const double x = in[r * columns + c];
+        total += x;
+        magnitude += std::fabs(x);
+        most = std::max(most, x);
+      }
+      for (Size c = 0; c < columns; c++) powers += std::exp(in[r * columns + c] - most);
+      // sums of blocks of 1024 in W x 4 chains at least (4 lanes), then double
+      const double sum_error = (1024.0 / 16 + 8) * kUnit;
+      expect_near(sum[r], total, sum_error * magnitude + kUnit * std::fabs(total), "sum");
+      expect(static_cast<double>(top[r]) == most, "max");
+      const double want = columns == 0 ? -kInf : most + std::log(powers);
+      // x - max rounds by u of up to 2 max; then exp and the sum
+      const double weight_error = sum_error + (4 + 2 * std::fabs(most)) * kUnit;
+      expect_near(log_sum[r], want, weight_error + 2 * kUnit * std::fabs(want), "log-sum-exp");
+      for (Size c = 0; c < columns; c++) {
+        const double x = in[r * columns + c];
+        const double p = std::exp(x - most) / powers;
+        const double relative = weight_error + (4 + std::fabs(x - most)) * kUnit;
+        expect_near(softmax[r * columns + c], p, 2 * relative * p + 1e-37, "softmax");
+      }
+    }
+  });
+}
+
+void rows() {
+  for (const Size n : {0, 1, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 1023, 1024, 1025, 5003}) {
+    check_rows(3, n, 2);
+  }
+  check_rows(0, 7, 1);
+  check_rows(5003, 7, 1);
+  check_rows(7, 301, 300);
+  run_case("NaN and infinities in rows come through", [] {
+    const float inf = static_cast<float>(kInf);
+    const float in[] = {1, kNaN, 2, -inf, -inf, -inf, inf, 1, 2};
+    float out[3];
+    reduce_rows(Reduction::kMax, in, out, 3, 3);
+    expect(std::isnan(out[0]) && out[1] == -inf && out[2] == inf, "max");
+    reduce_rows(Reduction::kLogSumExp, in, out, 3, 3);
+    expect(std::isnan(out[0]) && out[1] == -inf && out[2] == inf, "log-sum-exp");
+    reduce_rows(Reduction::kSum, in, out, 3, 3);
+    expect(std::isnan(out[0]) && out[1] == -inf && out[2] == inf, "sum");
+  });
+  run_case("softmax in place", [] {
+    Buffer in = Buffer::normals(7 * 37, 1);
+    Buffer out(7 * 37);
+    softmax_rows(in.data(), out.data(), 7, 37);
+    softmax_rows(in.data(), in.data(), 7, 37);
+    for (Size i = 0; i < 7 * 37; i++) expect(in[i] == out[i], text(i));
+  });
+}
+
+// ---- transposition --------------------------------------------------------------------------
+
+void check_transpose(const std::vector<Size>& shape) {
+  std::vector<int> perm(shape.size());
+  for (std::size_t i = 0; i < perm.size(); i++) perm[i] = static_cast<int>(i);
+  do {
+    std::string name = "transpose";
+    for (std::size_t i = 0; i < shape.size(); i++) name += text(" ", shape[i], ">", perm[i]);
+    run_case(name, [&] {
+      Transpose op;
+      op.rank = static_cast<int>(shape.size());
+      Size count = 1;
+      for (std::size_t i = 0; i < shape.size(); i++) {
+        op.shape[i] = shape[i];
+        op.perm[i] = perm[i];
+        count *= shape[i];
+      }
+      const Buffer in = Buffer::normals(count, 1);
+      Buffer out(count, 3);
+      op.in = in.data();
+      op.out = out.data();
+      transpose(op);
+      expect(out.guards_hold(), "wrote outside the output");
+      for (Size i = 0; i < count; i++) {
+        Size rest = i, index[kMaxRank] = {}, at = 0;
+        for (std::size_t axis = shape.size(); axis-- > 0;) {
+          const auto from = static_cast<std::size_t>(perm[axis]);
+          index[from] = rest % shape[from];
+          rest /= shape[from];
+        }
+        for (std::size_t axis = 0; axis < shape.size(); axis++) at = at * shape[axis] + index[axis];
+        expect(out[i] == in[at], text("element ", i));
+      }
+    });
+  } while (std::next_permutation(perm.begin(), perm.end()));
+}
+
+}  // namespace
+
+int main() {
+  for_each_isa([] {
+    products();
+    binaries();
+    rows();
+    check_transpose({});
+    check_transpose({7});
+    check_transpose({37, 67});
+    check_transpose({3, 5, 17});
+    check_transpose({2, 3, 5, 7});
+    check_transpose({5, 1, 0, 3});
+    check_transpose({600, 19});
+    check_transpose({1, 3, 1, 9});
+  });
+  return finish("tensor operations");
+}
