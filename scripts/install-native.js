@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // Builds the native addon at install time where nothing prebuilt fits. Never fails the install: without
 // the addon everything runs on WebAssembly. Prints one line; RFA_NO_NATIVE=1 skips it.
+//
+// With --required it builds whatever there is, shows what the compiler says, and fails when that fails.
 import {spawnSync} from 'node:child_process'
 import {existsSync} from 'node:fs'
 import {createRequire} from 'node:module'
@@ -11,25 +13,40 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
 const LOST = 'everything runs on WebAssembly instead (see rfa doctor)'
 
-main()
+if (process.argv.includes('--required')) buildOrFail()
+else main()
+
+function buildOrFail() {
+  const build = runNodeGyp('build', 'inherit')
+  process.exitCode = build?.status ?? 1
+  if (!build) say('addon not built: node-gyp was not found beside npm')
+}
 
 function main() {
   if (isOn(process.env.RFA_NO_NATIVE)) return say(`addon skipped by RFA_NO_NATIVE; ${LOST}`)
   if (prebuiltWorks()) return say('prebuilt addon fits this machine')
-  const tool = nodeGyp()
-  if (!tool) return say(`addon not built: node-gyp was not found beside npm; ${LOST}`)
-  const build = spawnSync(process.execPath, [tool, 'rebuild', '-j', 'max', ...headerArguments()], {
-    cwd: root,
-    encoding: 'utf8',
-    env: {...process.env, npm_config_loglevel: 'error'},
-    maxBuffer: 2 ** 26,
-  })
+  const build = runNodeGyp('rebuild', 'pipe')
+  if (!build) return say(`addon not built: node-gyp was not found beside npm; ${LOST}`)
   if (build.status === 0) return say('addon built')
   say(`addon not built: ${reason(build)}; ${LOST}`)
 }
 
+/** Configures and makes, incrementally with `build`; `undefined` without node-gyp. */
+function runNodeGyp(command, stdio) {
+  const tool = nodeGyp()
+  if (!tool) return undefined
+  const steps = command === 'build' ? ['configure', 'build'] : [command]
+  return spawnSync(process.execPath, [tool, ...steps, '-j', 'max', ...headerArguments()], {
+    cwd: root,
+    stdio,
+    encoding: 'utf8',
+    env: {...process.env, npm_config_loglevel: 'error'},
+    maxBuffer: 2 ** 26,
+  })
+}
+
 function say(line) {
-  console.log(`rfa: ${line}`)
+  process.stdout.write(`rfa: ${line}\n`)
 }
 
 function isOn(value) {
@@ -76,9 +93,13 @@ function reason({error, stdout, stderr}) {
   if (/not found: make|make: not found|find (?:any )?Visual Studio|xcode-select/i.test(text)) {
     return 'no C++ compiler and make were found'
   }
-  if (/g\+\+: (?:command )?not found|c\+\+: not found|: g\+\+: No such file|find Python/i.test(text)) {
+  if (
+    /g\+\+: (?:command )?not found|c\+\+: not found|: g\+\+: No such file|find Python/i.test(text)
+  ) {
     return 'no C++ compiler or no Python was found'
   }
-  const line = text.split('\n').find(candidate => /error/i.test(candidate) && !/ERR! stack/.test(candidate))
+  const line = text
+    .split('\n')
+    .find(candidate => /error/i.test(candidate) && !/ERR! stack/.test(candidate))
   return (line ?? 'node-gyp failed').trim().slice(0, 200)
 }

@@ -8,6 +8,7 @@ const DETAIL = `TensorFlow.js ${tf.version_core} in plain JavaScript, one thread
 
 /** TensorFlow.js in plain JavaScript: slow everywhere, available everywhere, the judge in tests. */
 const cpu: Backend = {
+  threading: 'one',
   async probe() {
     try {
       await runsTinyOperation('cpu')

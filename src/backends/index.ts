@@ -1,8 +1,9 @@
 /** The TensorFlow.js backends by name: probing, choosing, activating. Heavy modules load on demand. */
-import {RfaError, unknownName} from '../errors.js'
-import type {Backend, BackendReport} from './types.js'
+import {expected, RfaError, unknownName} from '../errors.js'
+import type {Backend, BackendReport, ThreadOptions} from './types.js'
 
 const REGISTRY = {
+  native: () => import('./native/index.js'),
   tensorflow: () => import('./tensorflow.js'),
   wasm: () => import('./wasm.js'),
   cpu: () => import('./cpu.js'),
@@ -26,17 +27,27 @@ export interface ActiveBackend {
 /**
  * Makes a backend the current one and loads the estimators. Call once before {@link attention}.
  *
- * @param choice - a name, or `auto`: the first available of tensorflow, wasm, cpu. Default `auto`.
+ * @param choice - a name, or `auto`: the first available of native, tensorflow, wasm, cpu. Default `auto`.
+ * @param options.threads - threads to compute with. Default: the backend's own choice, for native
+ *   as many as the machine lets this process run at once
  * @returns which one runs
  * @throws {BACKEND_MISSING} when the named backend is not available, with its remedy
+ * @throws {BAD_OPTION} for threads that are no positive integer
+ * @throws {UNSUPPORTED} for threads on a backend that has one
  */
-export async function useBackend(choice: BackendChoice = 'auto'): Promise<ActiveBackend> {
+export async function useBackend(
+  choice: BackendChoice = 'auto',
+  {threads}: ThreadOptions = {},
+): Promise<ActiveBackend> {
   if (choice !== 'auto' && !BACKEND_NAMES.includes(choice)) {
     throw unknownName('backend', 'backends', choice, ['auto', ...BACKEND_NAMES])
   }
+  if (threads !== undefined && !(Number.isInteger(threads) && threads > 0)) {
+    throw expected('BAD_OPTION', 'threads', 'a positive integer', String(threads))
+  }
   const [{loadEstimators}, name] = await Promise.all([
     import('../attention/estimators/index.js'),
-    choice === 'auto' ? firstAvailable() : activate(choice),
+    choice === 'auto' ? firstAvailable(threads) : activate(choice, threads),
     quietTensorFlow(),
   ])
   await loadEstimators()
@@ -50,15 +61,17 @@ export async function probeBackends(): Promise<BackendReport[]> {
   const reports: BackendReport[] = []
   for (const name of BACKEND_NAMES) {
     const {default: backend} = await REGISTRY[name]()
-    reports.push({name, ...(await backend.probe())})
+    const report = await backend.probe()
+    const detail = (report.available && backend.describe?.()) || report.detail
+    reports.push({name, ...report, detail})
   }
   return reports
 }
 
-async function firstAvailable(): Promise<BackendName> {
+async function firstAvailable(threads: number | undefined): Promise<BackendName> {
   for (const name of BACKEND_NAMES) {
     const {default: backend} = await REGISTRY[name]()
-    if ((await backend.probe()).available) return activate(name)
+    if ((await backend.probe({threads})).available) return activate(name, threads)
   }
   throw new RfaError(
     'BACKEND_MISSING',
@@ -69,9 +82,9 @@ async function firstAvailable(): Promise<BackendName> {
   )
 }
 
-async function activate(name: BackendName): Promise<BackendName> {
+async function activate(name: BackendName, threads: number | undefined): Promise<BackendName> {
   const {default: backend} = await REGISTRY[name]()
-  const report = await backend.probe()
+  const report = await backend.probe({threads})
   if (!report.available) {
     throw new RfaError(
       'BACKEND_MISSING',
@@ -81,7 +94,16 @@ async function activate(name: BackendName): Promise<BackendName> {
       },
     )
   }
-  await backend.activate()
+  if (threads !== undefined && threads > 1 && backend.threading === 'one') {
+    throw expected(
+      'UNSUPPORTED',
+      'threads',
+      `1, all that backend ${name} has`,
+      String(threads),
+      'use --backend native',
+    )
+  }
+  await backend.activate({threads})
   return name
 }
 

@@ -10,7 +10,10 @@ const DETAIL = `libtensorflow through ${PACKAGE}`
 
 /** TensorFlow's C library through @tensorflow/tfjs-node, an optional dependency. */
 const tensorflow: Backend = {
-  async probe() {
+  threading: 'any',
+  async probe({threads} = {}) {
+    // the library reads it once, when it is loaded
+    if (threads !== undefined) process.env.TF_NUM_INTRAOP_THREADS = String(threads)
     addRemovedUtilities()
     try {
       await import(PACKAGE)

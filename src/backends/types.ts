@@ -14,12 +14,21 @@ export interface BackendReport extends Availability {
   name: string
 }
 
+/** How many threads to compute with; a backend's own choice where nothing is said. */
+export interface ThreadOptions {
+  threads?: number | undefined
+}
+
 /** One TensorFlow.js backend. */
 export interface Backend {
+  /** Threads it can be told to use: any number, or one. */
+  threading: 'any' | 'one'
   /** Loads what is needed and runs one tiny operation; never throws. */
-  probe(): Promise<Availability>
+  probe(options?: ThreadOptions): Promise<Availability>
   /** Makes it the current backend; called after a successful probe. */
-  activate(): Promise<void>
+  activate(options?: ThreadOptions): Promise<void>
   /** Facts that records name; called after {@link activate}. */
   facts(): {threads: number; instructionSet: string | null}
+  /** The detail of an available backend with what takes a moment to find out, for `rfa doctor`. */
+  describe?(): string
 }

@@ -8,6 +8,7 @@ const DETAIL = `TensorFlow.js ${tf.version_core} WebAssembly, one thread`
 
 /** TensorFlow.js on WebAssembly with SIMD: the portable floor. In Node it has one thread. */
 const wasm: Backend = {
+  threading: 'one',
   async probe() {
     try {
       await runsTinyOperation('wasm')

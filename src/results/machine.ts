@@ -3,11 +3,14 @@ import {readFileSync, realpathSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {arch, availableParallelism, cpus, platform, totalmem} from 'node:os'
 import {promisify} from 'node:util'
+import {loadAddon} from '../backends/native/loader.js'
 import {packageRoot, packageVersion} from './package.js'
 import type {Machine} from './schemas/manifest.js'
 
 /** A hanging git (network file system, broken hook) must not keep a run from starting, in ms. */
 const GIT_PATIENCE_MS = 5000
+/** How long the multiply-add peak is measured. */
+const PEAK_SECONDS = 0.05
 
 /** Where this process runs: what a reader needs to judge its numbers. Never throws. */
 export async function machineFacts(): Promise<Machine> {
@@ -22,7 +25,19 @@ export async function machineFacts(): Promise<Machine> {
     node: process.versions.node,
     rfa: packageVersion(),
     tfjs: versionOf('@tensorflow/tfjs-core'),
+    ...vectorFacts(),
     commit: await commitOf(packageRoot()),
+  }
+}
+
+/** What the native addon knows of the processor. */
+function vectorFacts(): Pick<Machine, 'instruction_set' | 'fma_peak_gflops'> {
+  const result = loadAddon()
+  if (!('addon' in result)) return {instruction_set: null, fma_peak_gflops: null}
+  const peak = result.addon.fmaPeak(PEAK_SECONDS)
+  return {
+    instruction_set: result.addon.runtime().isa,
+    fma_peak_gflops: Number(peak.toPrecision(4)),
   }
 }
 

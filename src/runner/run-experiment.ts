@@ -103,7 +103,13 @@ function isolation(
 ) {
   return experiment === 'bench'
     ? {concurrency: 1, freshProcess: true}
-    : {concurrency, freshProcess: false}
+    : {concurrency, freshProcess: false, env: shareOfThreads(concurrency)}
+}
+
+/** Workers that run at once share the processors: what a backend takes where nothing is asked for. */
+function shareOfThreads(concurrency: number): NodeJS.ProcessEnv {
+  const share = Math.max(1, Math.floor(availableParallelism() / concurrency))
+  return {RFA_THREADS: process.env.RFA_THREADS ?? String(share)}
 }
 
 /** What needs not run again: the newest record of each key, unless it failed. */

@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {benchPlan} from './bench.js'
+import {nullableNumber} from './common.js'
 import {errorSweepPlan} from './error-sweep.js'
 import {variancePlan} from './variance.js'
 
@@ -20,6 +21,10 @@ export const machine = z.object({
   node: z.string(),
   rfa: z.string(),
   tfjs: z.string(),
+  /** Best vector instruction set that the native addon uses here; `null` without the addon. */
+  instruction_set: z.string().nullable().optional(),
+  /** Measured float32 multiply-add peak of one thread; `null` without the addon. */
+  fma_peak_gflops: nullableNumber.optional(),
   /** Short commit hash of the tool, `+` appended when its tree has changes; `null` outside a checkout. */
   commit: z.string().nullable(),
 })

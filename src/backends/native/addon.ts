@@ -1,0 +1,243 @@
+/** What the native addon exports. It trusts its caller: sizes, strides and types are checked in `kernels/`. */
+
+/** `[B, H, rows, columns]`, columns contiguous; strides in floats, 0 repeats. */
+export interface Array4 {
+  data: Float32Array
+  batchStride: number
+  headStride: number
+  rowStride: number
+}
+
+/** `[B, H, n]`, n contiguous. */
+export interface Array3 {
+  data: Float32Array
+  batchStride: number
+  headStride: number
+}
+
+/** Sizes of attention over whole sequences. */
+export interface AttentionSizes {
+  batch: number
+  heads: number
+  queryLen: number
+  keyLen: number
+  headDim: number
+  valueDim: number
+}
+
+/** Tokens and the map to apply to them; `kind` is one of `codes.feature`. */
+export interface NativeFeatures {
+  kind: number
+  /** Absent in a decoder, whose tokens come with each step. */
+  x: Array4 | undefined
+  /** `[1 or B, 1 or H, M, D]` by strides; a decoder's is transposed, `[.., D, M]`. */
+  projection: Array4 | undefined
+  /** M */
+  numFeatures: number
+  inputScale: number
+  featureScale: number
+  unitNorm: boolean
+  normEpsilon: number
+}
+
+/** Arguments of `softmaxAttention`. */
+export interface SoftmaxAttentionCall extends AttentionSizes {
+  query: Array4
+  key: Array4
+  value: Array4
+  keyBias: Array3 | undefined
+  /** `[B, S]`, nonzero = present. */
+  keyMask: Uint8Array | undefined
+  scale: number
+  causal: boolean
+  out: Array4
+  lse: Array3 | undefined
+}
+
+/** Arguments of `featureMap`. */
+export interface FeatureMapCall {
+  batch: number
+  heads: number
+  length: number
+  headDim: number
+  input: NativeFeatures
+  out: Array4
+}
+
+/** Arguments of `linearAttention`. */
+export interface LinearAttentionCall extends AttentionSizes {
+  query: NativeFeatures
+  key: NativeFeatures
+  value: Array4
+  keyMask: Uint8Array | undefined
+  keyLogWeight: Array3 | undefined
+  logGate: Array3 | undefined
+  initialState: Array4 | undefined
+  initialNormalizer: Array3 | undefined
+  causal: boolean
+  /** Whether `out` is the quotient instead of the numerator. */
+  normalize: boolean
+  guard: number
+  guardBound: number
+  out: Array4
+  denominator: Array3 | undefined
+}
+
+/** Arguments of `causalFeatureAttention`. */
+export interface CausalFeatureAttentionCall extends AttentionSizes {
+  query: NativeFeatures
+  key: NativeFeatures
+  value: Array4
+  keyMask: Uint8Array | undefined
+  out: Array4
+}
+
+/** What every decoder is made from. */
+interface DecoderCall {
+  batch: number
+  heads: number
+  headDim: number
+  valueDim: number
+}
+
+/** Features of tokens `[B, H, 1, headDim]`; explicit ones have `headDim` features. */
+interface FeatureDecoderCall extends DecoderCall {
+  query: NativeFeatures
+  key: NativeFeatures
+  state: Array4
+  normalizer: Array3
+  /** Floats between elements of the normaliser. */
+  normalizerStride: number
+}
+
+export interface LinearDecoderCall extends FeatureDecoderCall {
+  normalizerEpsilon: number
+  guard: number
+  guardBound: number
+  logScale: Array3 | undefined
+}
+
+export interface LogFeatureDecoderCall extends FeatureDecoderCall {
+  top: Array3
+}
+
+export interface CacheDecoderCall extends DecoderCall {
+  scale: number
+  keyCache: Array4
+  valueCache: Array4
+}
+
+/** One token in, one token out; the state given to the constructor is updated in place. */
+export interface LinearDecoder {
+  step(
+    query: Float32Array,
+    key: Float32Array,
+    value: Float32Array,
+    out: Float32Array,
+    gate: Float32Array | undefined,
+    keyLogWeight: Float32Array | undefined,
+  ): void
+}
+
+export interface LogFeatureDecoder {
+  step(query: Float32Array, key: Float32Array, value: Float32Array, out: Float32Array): void
+}
+
+export interface CacheDecoder {
+  /** @param length - tokens already in the caches */
+  step(
+    query: Float32Array,
+    key: Float32Array,
+    value: Float32Array,
+    out: Float32Array,
+    length: number,
+  ): void
+}
+
+/** Arguments of `matMul`; the output is dense `[batch, rows, columns]`. */
+export interface MatMulCall {
+  batch: number
+  rows: number
+  columns: number
+  inner: number
+  a: Float32Array
+  b: Float32Array
+  aBatchStride: number
+  aRowStride: number
+  bBatchStride: number
+  bRowStride: number
+  transposeA: boolean
+  transposeB: boolean
+  /** `[columns]` */
+  bias: Float32Array | undefined
+  activation: number
+  out: Float32Array
+}
+
+/** What runs. */
+export interface NativeRuntime {
+  /** `avx512`, `avx2`, `neon` or `scalar`. */
+  isa: string
+  /** Every usable set, best first, comma-separated. */
+  available: string
+  /** Floats per vector. */
+  lanes: number
+  /** Whether RFA_ISA or `selectIsa` chose it. */
+  forced: boolean
+  /** Why RFA_ISA cannot be honoured; empty when it can. */
+  error: string
+  compiler: string
+  /** `release`, `debug` or `sanitize`. */
+  build: string
+}
+
+type Codes = Readonly<Record<string, number>>
+
+export interface Addon {
+  codes: {
+    feature: Codes
+    guard: Codes
+    activation: Codes
+    unary: Codes
+    binary: Codes
+    reduction: Codes
+  }
+  maxRank: number
+  softmaxAttention(call: SoftmaxAttentionCall): void
+  featureMap(call: FeatureMapCall): void
+  linearAttention(call: LinearAttentionCall): void
+  causalFeatureAttention(call: CausalFeatureAttentionCall): void
+  LinearDecoder: new (call: LinearDecoderCall) => LinearDecoder
+  LogFeatureDecoder: new (call: LogFeatureDecoderCall) => LogFeatureDecoder
+  CacheDecoder: new (call: CacheDecoderCall) => CacheDecoder
+  matMul(call: MatMulCall): void
+  unary(code: number, input: Float32Array, out: Float32Array): void
+  /** @param layout - shape of `out`, strides of `a`, strides of `b` (0 repeats) */
+  binary(
+    code: number,
+    a: Float32Array,
+    b: Float32Array,
+    out: Float32Array,
+    layout: Float64Array,
+  ): void
+  reduceRows(
+    code: number,
+    input: Float32Array,
+    out: Float32Array,
+    rows: number,
+    columns: number,
+  ): void
+  softmaxRows(input: Float32Array, out: Float32Array, rows: number, columns: number): void
+  /** @param layout - shape of `input`, permutation */
+  transpose(input: Float32Array, out: Float32Array, layout: Float64Array): void
+  runtime(): NativeRuntime
+  /** Chooses an instruction set by name (empty: the best); an empty string, or why not. */
+  selectIsa(name: string): string
+  setThreads(count: number): void
+  threads(): number
+  /** Float32 multiply-add peak of one thread, GFLOP/s. @param seconds - how long to measure */
+  fmaPeak(seconds: number): number
+  /** Bytes that the threads keep between calls. */
+  workspaceBytes(): number
+  releaseWorkspace(): void
+}

@@ -1,0 +1,96 @@
+/** What the decode kernels share: tokens in, features of tokens, and one addon object per decoder. */
+import type {TensorInfo} from '@tensorflow/tfjs-core'
+import {describe, expected} from '../../errors.js'
+import {featuresOf, type RecipeAttributes} from './features.js'
+import {type KernelCall, view4} from './kernel.js'
+import {type NativeBackend, uninitialised} from './storage.js'
+
+/** Sizes of one step. */
+export interface StepSizes {
+  batch: number
+  heads: number
+  valueDim: number
+}
+
+/**
+ * The object that a decoder's steps go through, made at the first one. A decoder passes the same
+ * attributes object with every step, and that is what it is known by.
+ */
+export function steps<Attributes extends object, Step>(
+  make: (call: KernelCall<Attributes>) => Step,
+): (call: KernelCall<Attributes>) => Step {
+  const made = new WeakMap<Attributes, Step>()
+  return call => {
+    let step = made.get(call.attrs)
+    if (!step) {
+      step = make(call)
+      made.set(call.attrs, step)
+    }
+    return step
+  }
+}
+
+/**
+ * The values of one token, `[B, H, 1, width]`.
+ *
+ * @throws {SHAPE_MISMATCH}
+ */
+export function tokenFloats(
+  backend: NativeBackend,
+  name: string,
+  tensor: TensorInfo,
+  {batch, heads}: StepSizes,
+  width: number,
+): Float32Array {
+  const {shape} = tensor
+  if (
+    shape.length === 4 &&
+    shape[0] === batch &&
+    shape[1] === heads &&
+    shape[2] === 1 &&
+    shape[3] === width
+  ) {
+    return backend.floats(tensor)
+  }
+  const wanted = `${name} ${describe([batch, heads, 1, width])}`
+  throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe([...shape]))
+}
+
+/** A number per head, `[B, H, 1]`, where it is given. @throws {SHAPE_MISMATCH} */
+export function scalarFloats(
+  backend: NativeBackend,
+  name: string,
+  tensor: TensorInfo | undefined,
+  {batch, heads}: StepSizes,
+): Float32Array | undefined {
+  if (!tensor) return undefined
+  if (tensor.shape.length === 3 && tensor.shape.join() === [batch, heads, 1].join()) {
+    return backend.floats(tensor)
+  }
+  const wanted = `${name} ${describe([batch, heads, 1])}`
+  throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe([...tensor.shape]))
+}
+
+/** Features of tokens that come with each step. @param projection - transposed, `[1 or H, D, M]` */
+export function tokenFeatures(
+  backend: NativeBackend,
+  recipe: RecipeAttributes,
+  projection: TensorInfo | undefined,
+) {
+  return featuresOf(backend, recipe, {
+    x: undefined,
+    projection: projection && view4(backend.floats(projection), [1, ...projection.shape]),
+    numFeatures: projection?.shape.at(-1) ?? 0,
+  })
+}
+
+/** Runs one step into a new output `[B, H, 1, Dv]`. */
+export function stepOutput(
+  backend: NativeBackend,
+  {batch, heads, valueDim}: StepSizes,
+  run: (out: Float32Array) => void,
+): TensorInfo {
+  const out = uninitialised(batch * heads * valueDim)
+  run(out)
+  return backend.own(out, [batch, heads, 1, valueDim])
+}

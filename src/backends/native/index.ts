@@ -1,0 +1,69 @@
+import {availableParallelism} from 'node:os'
+import * as tf from '@tensorflow/tfjs-core'
+import {messageOf} from '../../errors.js'
+import {runsTinyOperation} from '../check.js'
+import type {Availability, Backend} from '../types.js'
+import type {Addon} from './addon.js'
+import {BACKEND, registerNativeBackend} from './backend.js'
+import {loadAddon} from './loader.js'
+
+/** Seconds of the peak measurement that `rfa doctor` shows. */
+const PEAK_SECONDS = 0.05
+
+/** The kernels of this package in C++ with vector instructions and threads. */
+const native: Backend = {
+  threading: 'any',
+  async probe() {
+    const result = loadAddon()
+    if (!('addon' in result)) return {available: false, detail: 'C++ kernels', ...result}
+    const detail = describeAddon(result.addon)
+    try {
+      registerNativeBackend(result.addon)
+      await runsTinyOperation(BACKEND)
+      return {available: true, detail}
+    } catch (error) {
+      return {available: false, detail, ...broken(error)}
+    }
+  },
+  async activate({threads} = {}) {
+    await tf.setBackend(BACKEND)
+    addonOf().setThreads(threads ?? defaultThreads())
+  },
+  facts() {
+    const addon = addonOf()
+    const {isa, build} = addon.runtime()
+    // a number of another build than release must not pass for one of the product
+    const instructionSet = build === 'release' ? isa : `${isa} (${build} build)`
+    return {threads: addon.threads(), instructionSet}
+  },
+  describe() {
+    const addon = addonOf()
+    const peak = addon.fmaPeak(PEAK_SECONDS)
+    return `${describeAddon(addon)}, ${defaultThreads()} threads, ${peak.toFixed(0)} GFLOP/s FMA peak per thread`
+  },
+}
+export default native
+
+/** Threads where none are asked for: RFA_THREADS, else as many as this process may run at once. */
+export function defaultThreads(env: NodeJS.ProcessEnv = process.env): number {
+  const wanted = Number(env.RFA_THREADS)
+  return Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism()
+}
+
+function addonOf(): Addon {
+  const result = loadAddon()
+  if (!('addon' in result)) throw new Error(result.reason)
+  return result.addon
+}
+
+function describeAddon(addon: Addon): string {
+  const {isa, forced, build, compiler} = addon.runtime()
+  return `C++ kernels, ${isa}${forced ? ' (forced)' : ''}, ${build} build by ${compiler}`
+}
+
+function broken(error: unknown): Pick<Availability, 'reason' | 'remedy'> {
+  return {
+    reason: `the addon loads but does not run: ${messageOf(error)}`,
+    remedy: 'build it again: npm rebuild rfa (in a checkout: npm run build:native)',
+  }
+}

@@ -1,0 +1,113 @@
+/** How a kernel of this backend is written: a name and a function; checks and views are shared. */
+import type {KernelConfig, KernelFunc, TensorInfo} from '@tensorflow/tfjs-core'
+import {describe, expected} from '../../errors.js'
+import type {Addon, Array3, Array4} from './addon.js'
+import type {NativeBackend} from './storage.js'
+
+/** One call of a kernel. */
+export interface KernelCall<Attributes = Record<string, unknown>> {
+  inputs: Record<string, TensorInfo | undefined>
+  attrs: Attributes
+  backend: NativeBackend
+  addon: Addon
+}
+
+/** A kernel as `kernels/` defines it: its config record but for the backend. */
+export interface NativeKernel {
+  kernelName: string
+  /** @param fallback - the CPU backend's kernel of that name, which exists for tfjs's own names */
+  kernelFunc(fallback: KernelFunc | undefined): KernelFunc
+}
+
+/** A kernel for float32 inputs of any kind. */
+export function defineKernel<Attributes>(
+  kernelName: string,
+  run: (call: KernelCall<Attributes>) => TensorInfo | TensorInfo[],
+): NativeKernel {
+  return {kernelName, kernelFunc: () => params => run(callOf<Attributes>(params))}
+}
+
+/**
+ * A kernel of TensorFlow.js itself, replaced for the cases that matter.
+ *
+ * @param run - `undefined` leaves the case to the CPU backend's kernel
+ */
+export function replaceKernel<Attributes>(
+  kernelName: string,
+  run: (call: KernelCall<Attributes>) => TensorInfo | undefined,
+): NativeKernel {
+  return {
+    kernelName,
+    kernelFunc: fallback => params => {
+      const floats = Object.values(params.inputs).every(
+        input => !input || input.dtype === 'float32',
+      )
+      return (floats ? run(callOf<Attributes>(params)) : undefined) ?? fallback!(params)
+    },
+  }
+}
+
+function callOf<Attributes>(params: Parameters<KernelFunc>[0]): KernelCall<Attributes> {
+  const backend = params.backend as NativeBackend
+  const attrs = (params.attrs ?? {}) as Attributes
+  return {inputs: params.inputs, attrs, backend, addon: backend.addon}
+}
+
+/** The config records of kernels for a backend's name. */
+export function toConfigs(
+  kernels: readonly NativeKernel[],
+  backendName: string,
+  fallback: (kernelName: string) => KernelConfig | undefined,
+): KernelConfig[] {
+  return kernels.map(({kernelName, kernelFunc}) => ({
+    kernelName,
+    backendName,
+    kernelFunc: kernelFunc(fallback(kernelName)?.kernelFunc),
+  }))
+}
+
+/** An input that must be there. */
+export function required(inputs: KernelCall['inputs'], name: string): TensorInfo {
+  return inputs[name]!
+}
+
+/**
+ * Checks a shape; an axis may be 1 where the tensor is shared along it.
+ *
+ * @param shared - how many leading axes may be 1 instead
+ * @throws {SHAPE_MISMATCH}
+ */
+export function checkShape(
+  where: string,
+  name: string,
+  {shape}: TensorInfo,
+  wanted: readonly number[],
+  shared = 0,
+): void {
+  const fits =
+    shape.length === wanted.length &&
+    shape.every((axis, i) => axis === wanted[i] || (i < shared && axis === 1))
+  if (fits) return
+  throw expected('SHAPE_MISMATCH', where, `${name} ${describe([...wanted])}`, describe(shape))
+}
+
+/** A dense `[B or 1, H or 1, rows, columns]` array; a leading axis of 1 repeats. */
+export function view4(data: Float32Array, shape: readonly number[]): Array4 {
+  const [batch, heads, rows, columns] = shape as [number, number, number, number]
+  return {
+    data,
+    batchStride: batch === 1 ? 0 : heads * rows * columns,
+    headStride: heads === 1 ? 0 : rows * columns,
+    rowStride: columns,
+  }
+}
+
+/** A dense `[B or 1, H or 1, n]` array. */
+export function view3(data: Float32Array, shape: readonly number[]): Array3 {
+  const [batch, heads, length] = shape as [number, number, number]
+  return {
+    data,
+    batchStride: batch === 1 ? 0 : heads * length,
+    headStride: heads === 1 ? 0 : length,
+  }
+}

@@ -1,0 +1,34 @@
+import type {CacheDecoder} from '../addon.js'
+import {type StepSizes, stepOutput, steps, tokenFloats} from '../decode.js'
+import {defineKernel, type KernelCall, required, view4} from '../kernel.js'
+
+/** A new object whenever the caches move; `length` grows with every step. */
+interface CacheDecodeAttributes extends StepSizes {
+  headDim: number
+  scale: number
+  /** Tokens already in the caches. */
+  length: number
+}
+
+/** One token through exact attention over caches that are written in place; see `keyValueDecoder`. */
+export default defineKernel<CacheDecodeAttributes>('CacheDecode', call => {
+  const {inputs, attrs, backend} = call
+  const decoder = stepOf(call)
+  const query = tokenFloats(backend, 'query', required(inputs, 'query'), attrs, attrs.headDim)
+  const key = tokenFloats(backend, 'key', required(inputs, 'key'), attrs, attrs.headDim)
+  const value = tokenFloats(backend, 'value', required(inputs, 'value'), attrs, attrs.valueDim)
+  return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, attrs.length))
+})
+
+const stepOf = steps(
+  ({inputs, attrs, backend, addon}: KernelCall<CacheDecodeAttributes>): CacheDecoder => {
+    const {batch, heads, headDim, valueDim, scale} = attrs
+    const keyCache = required(inputs, 'keyCache')
+    const valueCache = required(inputs, 'valueCache')
+    return new addon.CacheDecoder({
+      ...{batch, heads, headDim, valueDim, scale},
+      keyCache: view4(backend.floats(keyCache), keyCache.shape),
+      valueCache: view4(backend.floats(valueCache), valueCache.shape),
+    })
+  },
+)

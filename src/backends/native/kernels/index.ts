@@ -1,0 +1,35 @@
+/** Every kernel that the backend brings. */
+import type {NativeKernel} from '../kernel.js'
+import binary from './binary.js'
+import cacheDecode from './cache-decode.js'
+import causalFeatureAttention from './causal-feature-attention.js'
+import featureMap from './feature-map.js'
+import halfSquaredNorm from './half-squared-norm.js'
+import linearAttention from './linear-attention.js'
+import linearDecode from './linear-decode.js'
+import logFeatureDecode from './log-feature-decode.js'
+import logSumExp from './log-sum-exp.js'
+import matMuls from './mat-mul.js'
+import reductions from './reductions.js'
+import softmax from './softmax.js'
+import softmaxAttention from './softmax-attention.js'
+import transpose from './transpose.js'
+import unary from './unary.js'
+
+export const NATIVE_KERNELS: readonly NativeKernel[] = [
+  softmaxAttention,
+  featureMap,
+  halfSquaredNorm,
+  linearAttention,
+  causalFeatureAttention,
+  linearDecode,
+  logFeatureDecode,
+  cacheDecode,
+  logSumExp,
+  ...matMuls,
+  ...unary,
+  ...binary,
+  ...reductions,
+  softmax,
+  transpose,
+]

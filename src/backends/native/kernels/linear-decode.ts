@@ -1,0 +1,54 @@
+import type {LinearDecoder} from '../addon.js'
+import {
+  type StepSizes,
+  scalarFloats,
+  stepOutput,
+  steps,
+  tokenFeatures,
+  tokenFloats,
+} from '../decode.js'
+import type {RecipeAttributes} from '../features.js'
+import {guardCode} from '../guard.js'
+import {defineKernel, type KernelCall, required, view3, view4} from '../kernel.js'
+
+/** The same object with every step of one decoder. */
+interface LinearDecodeAttributes extends StepSizes {
+  /** Columns of tokens; of explicit features, their number. */
+  headDim: number
+  featureDim: number
+  query: RecipeAttributes
+  key: RecipeAttributes
+  guard: string
+  normalizerEpsilon: number
+}
+
+/** One token through running sums of explicit features, updated in place; see `featureDecoder`. */
+export default defineKernel<LinearDecodeAttributes>('LinearDecode', call => {
+  const {inputs, attrs, backend} = call
+  const decoder = stepOf(call)
+  const query = tokenFloats(backend, 'query', required(inputs, 'query'), attrs, attrs.headDim)
+  const key = tokenFloats(backend, 'key', required(inputs, 'key'), attrs, attrs.headDim)
+  const value = tokenFloats(backend, 'value', required(inputs, 'value'), attrs, attrs.valueDim)
+  const gate = scalarFloats(backend, 'gate', inputs.gate, attrs)
+  const weight = scalarFloats(backend, 'key log-weight', inputs.keyLogWeight, attrs)
+  return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, gate, weight))
+})
+
+const stepOf = steps(
+  ({inputs, attrs, backend, addon}: KernelCall<LinearDecodeAttributes>): LinearDecoder => {
+    const {batch, heads, headDim, valueDim, featureDim, normalizerEpsilon} = attrs
+    const {logScale} = inputs
+    const stateShape = [batch, heads, featureDim, valueDim]
+    return new addon.LinearDecoder({
+      ...{batch, heads, headDim, valueDim},
+      query: tokenFeatures(backend, attrs.query, inputs.queryProjection),
+      key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
+      normalizerEpsilon,
+      ...guardCode(addon, attrs.guard),
+      state: view4(backend.floats(required(inputs, 'state')), stateShape),
+      normalizer: view3(backend.floats(required(inputs, 'normalizer')), [batch, heads, featureDim]),
+      normalizerStride: 1,
+      logScale: logScale && view3(backend.floats(logScale), [batch, heads, 1]),
+    })
+  },
+)

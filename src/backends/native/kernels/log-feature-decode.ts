@@ -1,0 +1,42 @@
+import type {LogFeatureDecoder} from '../addon.js'
+import {type StepSizes, stepOutput, steps, tokenFeatures, tokenFloats} from '../decode.js'
+import type {RecipeAttributes} from '../features.js'
+import {defineKernel, type KernelCall, required, view3, view4} from '../kernel.js'
+
+/** The same object with every step of one decoder. */
+interface LogFeatureDecodeAttributes extends StepSizes {
+  /** Columns of tokens; of explicit features, their number. */
+  headDim: number
+  featureDim: number
+  query: RecipeAttributes
+  key: RecipeAttributes
+}
+
+/** One token through sums of positive features with running maxima; see `logFeatureDecoder`. */
+export default defineKernel<LogFeatureDecodeAttributes>('LogFeatureDecode', call => {
+  const {inputs, attrs, backend} = call
+  const decoder = stepOf(call)
+  const query = tokenFloats(backend, 'query', required(inputs, 'query'), attrs, attrs.headDim)
+  const key = tokenFloats(backend, 'key', required(inputs, 'key'), attrs, attrs.headDim)
+  const value = tokenFloats(backend, 'value', required(inputs, 'value'), attrs, attrs.valueDim)
+  return stepOutput(backend, attrs, out => decoder.step(query, key, value, out))
+})
+
+const stepOf = steps(
+  ({inputs, attrs, backend, addon}: KernelCall<LogFeatureDecodeAttributes>): LogFeatureDecoder => {
+    const {batch, heads, headDim, valueDim, featureDim} = attrs
+    // sums lie side by side: Dv columns of weighted values, then the column of weights
+    const sums = backend.floats(required(inputs, 'state'))
+    const columns = valueDim + 1
+    const strides = view4(sums, [batch, heads, featureDim, columns])
+    return new addon.LogFeatureDecoder({
+      ...{batch, heads, headDim, valueDim},
+      query: tokenFeatures(backend, attrs.query, inputs.queryProjection),
+      key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
+      state: strides,
+      normalizer: {...strides, data: sums.subarray(valueDim)},
+      normalizerStride: columns,
+      top: view3(backend.floats(required(inputs, 'top')), [batch, heads, featureDim]),
+    })
+  },
+)

@@ -1,0 +1,68 @@
+import {backend_util, type TensorInfo} from '@tensorflow/tfjs-core'
+import {type KernelCall, type NativeKernel, replaceKernel, required} from '../kernel.js'
+import {sizeOf, uninitialised} from '../storage.js'
+
+interface MatMulAttributes {
+  transposeA: boolean
+  transposeB: boolean
+}
+
+interface FusedAttributes extends MatMulAttributes {
+  activation: string
+}
+
+/** Batched matrix products; with bias and activation under the fused name. */
+const matMuls: NativeKernel[] = [
+  replaceKernel<MatMulAttributes>('BatchMatMul', call => multiply(call, undefined, 'linear')),
+  replaceKernel<FusedAttributes>('_FusedMatMul', call => {
+    const {bias, preluActivationWeights} = call.inputs
+    const {activation} = call.attrs
+    if (preluActivationWeights || !(activation in call.addon.codes.activation)) return undefined
+    return multiply(call, bias, activation)
+  }),
+]
+export default matMuls
+
+/** @returns `undefined` for a bias or a batch that broadcasts in another way than as a whole */
+function multiply(
+  {inputs, attrs, backend, addon}: KernelCall<MatMulAttributes>,
+  bias: TensorInfo | undefined,
+  activation: string,
+): TensorInfo | undefined {
+  const a = required(inputs, 'a')
+  const b = required(inputs, 'b')
+  const {transposeA, transposeB} = attrs
+  const matrixA = matrixOf(a)
+  const matrixB = matrixOf(b)
+  const rows = transposeA ? matrixA.columns : matrixA.rows
+  const inner = transposeA ? matrixA.rows : matrixA.columns
+  const innerB = transposeB ? matrixB.columns : matrixB.rows
+  const columns = transposeB ? matrixB.rows : matrixB.columns
+  const batchShape = backend_util.assertAndGetBroadcastShape(
+    a.shape.slice(0, -2),
+    b.shape.slice(0, -2),
+  )
+  const batch = sizeOf(batchShape)
+  const whole = [matrixA, matrixB].every(({count}) => count === batch || count === 1)
+  const biasFits = !bias || (sizeOf(bias.shape) === columns && bias.shape.at(-1) === columns)
+  if (!whole || !biasFits || inner !== innerB) return undefined
+  const out = uninitialised(batch * rows * columns)
+  addon.matMul({
+    ...{batch, rows, columns, inner, transposeA, transposeB},
+    a: backend.floats(a),
+    b: backend.floats(b),
+    aBatchStride: matrixA.count === 1 ? 0 : matrixA.rows * matrixA.columns,
+    aRowStride: matrixA.columns,
+    bBatchStride: matrixB.count === 1 ? 0 : matrixB.rows * matrixB.columns,
+    bRowStride: matrixB.columns,
+    bias: bias && backend.floats(bias),
+    activation: addon.codes.activation[activation]!,
+    out,
+  })
+  return backend.own(out, [...batchShape, rows, columns])
+}
+
+/** Number and stored size of the matrices of a tensor. */
+function matrixOf({shape}: TensorInfo) {
+  return {count: sizeOf(shape.slice(0, -2)), rows: shape.at(-2)!, columns: shape.at(-1)!}
+}

@@ -1,0 +1,87 @@
+/** Finds and loads the addon, and says in one list of remedies why it cannot be. */
+import {existsSync} from 'node:fs'
+import {createRequire} from 'node:module'
+import {join} from 'node:path'
+import {messageOf} from '../../errors.js'
+import {packageRoot} from '../../results/package.js'
+import type {Addon} from './addon.js'
+
+/** The addon, or why there is none and what to do. */
+export type LoadResult = {addon: Addon} | {reason: string; remedy: string}
+
+/** What loading depends on; a test brings its own. */
+export interface LoadSite {
+  /** Folder with `build/` or `prebuilds/`. */
+  root: string
+  env: NodeJS.ProcessEnv
+  /** Loads the addon under `root`; throws when there is none that fits. */
+  load(root: string): unknown
+}
+
+const REBUILD = 'npm rebuild rfa (in a checkout: npm run build:native)'
+const COMPILER = 'with a C++17 compiler, make and Python installed'
+
+let loaded: LoadResult | undefined
+
+/** Loads the addon once; never throws. */
+export function loadAddon(): LoadResult {
+  loaded ??= loadFrom({root: packageRoot(), env: process.env, load: nodeGypBuild})
+  return loaded
+}
+
+/**
+ * {@link loadAddon} from a given place: prebuilt or built files, whichever fits this platform.
+ *
+ * @returns the addon unless it is switched off, absent, unloadable, or RFA_ISA names a set it lacks
+ */
+export function loadFrom({root, env, load}: LoadSite): LoadResult {
+  if (isOn(env.RFA_NO_NATIVE)) {
+    return {reason: 'switched off by RFA_NO_NATIVE', remedy: 'unset RFA_NO_NATIVE'}
+  }
+  let addon: Addon
+  try {
+    addon = load(root) as Addon
+  } catch (error) {
+    return whyNot(root, error)
+  }
+  const {error, available} = addon.runtime()
+  if (error === '') return {addon}
+  return {reason: error, remedy: `set RFA_ISA to one of ${available}, or unset it`}
+}
+
+function nodeGypBuild(root: string): unknown {
+  const require = createRequire(import.meta.url)
+  return (require('node-gyp-build') as (root: string) => unknown)(root)
+}
+
+function whyNot(root: string, error: unknown): LoadResult {
+  const message = firstLine(messageOf(error))
+  if (message.includes('No native build was found')) {
+    return {
+      reason: `the addon is not built for ${process.platform} ${process.arch}`,
+      remedy: `${REBUILD} ${COMPILER}${skippedScripts(root)}`,
+    }
+  }
+  if (/ERR_DLOPEN|GLIBC|cannot open shared object|invalid ELF|wrong architecture/i.test(message)) {
+    return {
+      reason: `the addon does not load here: ${message}`,
+      remedy: `it was built on another system: ${REBUILD} ${COMPILER}`,
+    }
+  }
+  return {reason: `the addon does not load: ${message}`, remedy: `${REBUILD} ${COMPILER}`}
+}
+
+/** npm 12 runs install scripts only when they are approved. */
+function skippedScripts(root: string): string {
+  const installed = root.includes('node_modules') && !existsSync(join(root, 'build'))
+  return installed ? ', after npm approve-scripts rfa if npm skipped install scripts' : ''
+}
+
+function firstLine(message: string): string {
+  return message.split('\n')[0] ?? message
+}
+
+/** Whether an environment switch is set: anything but nothing and 0. */
+export function isOn(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && value !== '0'
+}
