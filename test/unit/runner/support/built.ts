@@ -4,7 +4,14 @@ import ts from 'typescript'
 import {packageRoot} from '../../../../src/results/package.js'
 
 /** What the runner needs of src/, experiments excepted. */
-const SOURCES = ['errors.ts', 'attention/types.ts', 'random', 'results', 'runner']
+const SOURCES = [
+  'errors.ts',
+  'attention/types.ts',
+  'backends/native/loader.ts',
+  'random',
+  'results',
+  'runner',
+]
 
 /** The experiments of {@link buildRunner}: a cell sleeps `norm` ms, or throws when its seed is 666. */
 const EXPERIMENTS = `

@@ -1,0 +1,152 @@
+import * as tf from '@tensorflow/tfjs-core'
+import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
+import {beforeAll, describe, it} from 'vitest'
+import {attend} from '../../src/attention/attention.js'
+import type {HostArray} from '../../src/attention/index.js'
+import {useBackend} from '../../src/backends/index.js'
+import {
+  compute,
+  type HostInputs,
+  hostNormals,
+  maskTensor,
+  type Sizes,
+  toTensor,
+  toTensors,
+} from '../helpers/arrays.js'
+import {
+  caseName,
+  type EstimatorCase,
+  hostCase,
+  optionsOf,
+  toProjection,
+} from '../helpers/estimator-case.js'
+import {assertWithin, gamma, maxAbs} from '../helpers/rounding.js'
+import {TWINS, type TwinResult} from '../helpers/twins/index.js'
+
+const SIZES: Sizes = {
+  batch: 1,
+  heads: 2,
+  queryLen: 7,
+  keyLen: 5,
+  headDim: 3,
+  valueDim: 2,
+  numFeatures: 11,
+}
+
+const CASES: readonly EstimatorCase[] = [
+  {method: 'softmax', sizes: SIZES, causal: true},
+  {method: 'softmax-online', sizes: SIZES},
+  {method: 'softmax-online', sizes: SIZES, causal: true},
+  {method: 'favor-pos', sizes: SIZES, inputScale: 0.7},
+  {method: 'favor-pos', sizes: SIZES, inputScale: 0.7, causal: true},
+  {method: 'favor-hyp', sizes: SIZES, inputScale: 0.7, causal: true},
+  {method: 'favor-trig', sizes: SIZES, inputScale: 0.5, causal: true},
+  {method: 'rfa', sizes: SIZES},
+  {method: 'rfa', sizes: SIZES, causal: true},
+  {method: 'rfa', sizes: SIZES, masked: true},
+  {method: 'softmax-online', sizes: SIZES, masked: true},
+  {method: 'favor-pos', sizes: SIZES, inputScale: 0.7, masked: true},
+  {method: 'favor-hyp', sizes: SIZES, inputScale: 0.7, causal: true, masked: true},
+  {method: 'elu', sizes: SIZES},
+]
+
+const SIDES = ['query', 'key', 'value'] as const
+
+function twinOf(given: EstimatorCase, inputs: HostInputs): TwinResult {
+  const {projection, keyMask} = hostCase(given)
+  return TWINS[given.method]!({
+    ...inputs,
+    projection,
+    keyMask,
+    causal: given.causal ?? false,
+    logitScale: SIZES.headDim ** -0.5,
+    options: optionsOf(given),
+  })
+}
+
+/** sum of out times cotangent, by the twin. */
+function loss(given: EstimatorCase, inputs: HostInputs, cotangent: HostArray): number {
+  const {value} = twinOf(given, inputs).out
+  return value.reduce((sum, x, at) => sum + x * cotangent.data[at]!, 0)
+}
+
+/** Half-width of central differences: their error is of the order of its square, 1e-10. */
+const STEP = 1e-5
+
+/** Central differences of the twin's loss by each element of one side. */
+function numericGradient(
+  given: EstimatorCase,
+  inputs: HostInputs,
+  side: (typeof SIDES)[number],
+  cotangent: HostArray,
+): Float64Array {
+  const array = inputs[side]
+  return Float64Array.from(array.data, (x, at) => {
+    const shifted = (by: number) => {
+      const data = Float64Array.from(array.data)
+      data[at] = x + by
+      return loss(given, {...inputs, [side]: {shape: array.shape, data}}, cotangent)
+    }
+    return (shifted(STEP) - shifted(-STEP)) / (2 * STEP)
+  })
+}
+
+/** Automatic gradients of the same loss on the current backend. */
+function automaticGradients(given: EstimatorCase, inputs: HostInputs, cotangent: HostArray) {
+  const {projection, keyMask} = hostCase(given)
+  return compute(() => {
+    const mask = keyMask && {keyMask: maskTensor(keyMask, SIZES.batch)}
+    const rows = projection && {projection: toProjection(projection, SIZES.headDim)}
+    const weights = toTensor(cotangent)
+    const scalar = (...tensors: tf.Tensor[]) => {
+      const [query, key, value] = tensors as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
+      const {method, causal = false} = given
+      const {out} = attend(query, key, value, {method, causal, ...mask, ...rows})
+      return tf.sum(tf.mul(out, weights)) as tf.Scalar
+    }
+    return tf.grads(scalar)([...toTensors(inputs)])
+  })
+}
+
+/**
+ * Bound on an automatic gradient. An output is a mean of values with weights w; its derivative by a
+ * vector is `sum_j p_j (v_j - out) dlog w_j`, at most `2 max|v| g` in magnitude, where `g` bounds the
+ * derivative of a log-weight (random vectors and inputs, scaled); by a value it is p_j <= 1. Backward
+ * passes repeat the forward sums: D + S + F + 64 roundings, amplified by the logits as in the forward
+ * pass. Signed weights cancel: each of the two sums of a ratio by kappa = sum|w| / |sum w|.
+ */
+function gradientBound(given: EstimatorCase, inputs: HostInputs, cotangent: HostArray): number {
+  const {projection} = hostCase(given)
+  const {denominator} = twinOf(given, inputs)
+  const length = (values: ArrayLike<number>) => Math.sqrt(SIZES.headDim) * maxAbs(values)
+  const reach =
+    length(inputs.query.data) + length(inputs.key.data) + (projection ? length(projection.data) : 0)
+  const signed = given.method === 'rfa' || given.method === 'favor-trig'
+  // features of unit length, or keys weighted by at most one: |w| <= 1
+  const smallest = Math.min(...(denominator?.value ?? [1]).map(Math.abs))
+  const kappa = signed ? Math.max(1, SIZES.keyLen / smallest) : 1
+  const terms = SIZES.headDim + SIZES.keyLen + 2 * SIZES.numFeatures + 64
+  const total = Float64Array.from(cotangent.data).reduce((sum, x) => sum + Math.abs(x), 0)
+  return (
+    gamma(terms) * (1 + reach) * 2 * maxAbs(inputs.value.data) * (1 + reach) * kappa ** 2 * total
+  )
+}
+
+describe('gradients of the composite forms on cpu are those of the definition', () => {
+  beforeAll(() => useBackend('cpu'))
+
+  for (const given of CASES) {
+    it(caseName(given), () => {
+      const {inputs} = hostCase(given)
+      const {batch, heads, queryLen, valueDim} = SIZES
+      const cotangent = hostNormals('cotangent', [batch, heads, queryLen, valueDim])
+      const bound = gradientBound(given, inputs, cotangent)
+      const automatic = automaticGradients(given, inputs, cotangent)
+      SIDES.forEach((side, n) => {
+        const numeric = numericGradient(given, inputs, side, cotangent)
+        const bounds = numeric.map(() => bound)
+        assertWithin(`gradient by ${side}`, automatic[n]!, numeric, bounds)
+      })
+    })
+  }
+})

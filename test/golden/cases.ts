@@ -1,0 +1,121 @@
+/** Golden cases: a manifest and one .npz of arrays per case. */
+import {readFileSync} from 'node:fs'
+import {join} from 'node:path'
+import type {HostArray} from '../../src/attention/index.js'
+import {readArrays} from '../../src/inputs/files/index.js'
+import type {NdArray} from '../../src/inputs/nd-array.js'
+import type {HostProjection} from '../helpers/twins/index.js'
+
+/** One entry of the manifest. Fields beyond these depend on the peer and are read where they matter. */
+export interface GoldenCase {
+  name: string
+  method: string
+  peer: string
+  file: string
+  causal?: boolean
+  /** Tolerance relative to max|out| that the reference itself deserves. */
+  rtol?: number
+  [field: string]: unknown
+}
+
+export function readManifest(folder: string): GoldenCase[] {
+  return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as GoldenCase[]
+}
+
+/** The arrays of one case. */
+export class CaseArrays {
+  constructor(
+    private readonly where: string,
+    private readonly arrays: ReadonlyMap<string, NdArray>,
+  ) {}
+
+  static async read(folder: string, golden: GoldenCase): Promise<CaseArrays> {
+    return new CaseArrays(golden.name, (await readArrays(join(folder, golden.file))).arrays)
+  }
+
+  has(name: string): boolean {
+    return this.arrays.has(name)
+  }
+
+  nd(name: string): NdArray {
+    const array = this.arrays.get(name)
+    if (!array) throw new Error(`${this.where}: has no array ${name}`)
+    return array
+  }
+
+  /** Elements in double precision. */
+  numbers(name: string): Float64Array {
+    return Float64Array.from(this.nd(name).data as ArrayLike<number | bigint>, Number)
+  }
+
+  shape(name: string): number[] {
+    return this.nd(name).shape
+  }
+
+  host(name: string): HostArray {
+    const shape = this.shape(name)
+    if (shape.length !== 4) throw new Error(`${this.where}: ${name} is not [B, H, L, D]`)
+    return {shape: shape as [number, number, number, number], data: this.numbers(name)}
+  }
+
+  /** A copy with one array replaced. */
+  with(name: string, values: ArrayLike<number>): CaseArrays {
+    const {shape} = this.nd(name)
+    const data = Float64Array.from(values)
+    return new CaseArrays(
+      this.where,
+      new Map(this.arrays).set(name, {shape, dtype: 'float64', data}),
+    )
+  }
+
+  /** The projection `W`, `[m, d]` or `[H, m, d]`, times `sigma` where the case has one. */
+  projection(): HostProjection | undefined {
+    if (!this.has('W')) return undefined
+    const shape = this.shape('W')
+    const data = this.numbers('W')
+    const headDim = shape.at(-1)!
+    const numFeatures = shape.at(-2)!
+    const perHead = shape.length === 3
+    if (!this.has('sigma')) return {data, numFeatures, perHead}
+    const sigma = this.numbers('sigma') // [d] or [H, 1, d]
+    const heads = sigma.length / headDim
+    const factor = (at: number) =>
+      sigma[(Math.floor(at / (numFeatures * headDim)) % heads) * headDim + (at % headDim)]!
+    return {data: data.map((w, at) => Math.fround(w * factor(at))), numFeatures, perHead}
+  }
+
+  /** `[B, S]` from the number of keys of each batch element. */
+  keyMask(): Float32Array | undefined {
+    if (!this.has('key_lengths')) return undefined
+    const keyLen = this.shape('k')[2]!
+    const lengths = this.numbers('key_lengths')
+    return Float32Array.from({length: lengths.length * keyLen}, (_, i) =>
+      i % keyLen < lengths[Math.floor(i / keyLen)]! ? 1 : 0,
+    )
+  }
+}
+
+/** A numeric field, or `undefined` when it is absent or not a number. */
+export function numberField(golden: GoldenCase, name: string): number | undefined {
+  const value = golden[name]
+  return typeof value === 'number' ? value : undefined
+}
+
+export function textField(golden: GoldenCase, name: string): string {
+  const value = golden[name]
+  return typeof value === 'string' ? value : ''
+}
+
+/**
+ * The guard that a peer's note on its denominator describes.
+ *
+ * @throws Error for a note in words this does not know
+ */
+export function guardOfNote(note: string): string {
+  if (/\bno clamp\b/.test(note)) return 'none'
+  const clamp = /(abs\(\)\.)?clamp(?:_min)?\((?:min=|EPS=)?(\d[\d.e+-]*)\)/i.exec(note)
+  if (clamp) return `${clamp[1] ? 'abs-clamp' : 'clamp'}:${Number(clamp[2])}`
+  const added = /\+\s*(\d[\d.]*(?:e[+-]?\d+)?)/i.exec(note)
+  if (added) return `add:${Number(added[1])}`
+  throw new Error(`no guard can be read from the note "${note}"`)
+}

@@ -1,0 +1,279 @@
+/** What every attention case is checked for. */
+import * as tf from '@tensorflow/tfjs-core'
+import type {z} from 'zod'
+import {attend} from '../../src/attention/attention.js'
+import {
+  type Decoder,
+  decoder,
+  type Estimator,
+  type MethodName,
+  type PresetName,
+  type Projection,
+} from '../../src/attention/index.js'
+import {estimatorNamed, resolveOptions} from '../../src/attention/resolve.js'
+import {compute, type HostInputs, maskTensor, sliceRows, toTensors} from '../helpers/arrays.js'
+import {decodeAll} from '../helpers/decode.js'
+import {assertWithin, type Bounded, gamma, maxAbs} from '../helpers/rounding.js'
+import {
+  type HostProjection,
+  TWINS,
+  type TwinInputs,
+  type TwinResult,
+} from '../helpers/twins/index.js'
+import {forEachHead} from '../helpers/twins/types.js'
+import type {FeatureBuilder} from '../helpers/twins/weighted.js'
+import type {CaseArrays, GoldenCase} from './cases.js'
+
+/** How this library is asked for what the peer computed. */
+export interface Request {
+  method: MethodName
+  preset?: PresetName
+  options?: Record<string, unknown>
+}
+
+/** The host side of a case: its arrays, with values beyond the last key left out. */
+export function hostSide(arrays: CaseArrays): HostInputs {
+  const query = arrays.host('q')
+  const key = arrays.host('k')
+  const value = arrays.host('v')
+  return {query, key, value: sliceRows(value, 0, Math.min(value.shape[2], key.shape[2]))}
+}
+
+/** Options in force. */
+export function resolved({method, preset = 'exact', options = {}}: Request): z.output<z.ZodObject> {
+  return resolveOptions(estimatorNamed(method) as Estimator, preset, options)
+}
+
+/** The twin's inputs of a case. */
+export function twinInputs(golden: GoldenCase, arrays: CaseArrays, request: Request): TwinInputs {
+  const inputs = hostSide(arrays)
+  return {
+    ...inputs,
+    projection: arrays.projection(),
+    causal: golden.causal === true,
+    keyMask: arrays.keyMask(),
+    logitScale: inputs.query.shape[3] ** -0.5,
+    options: resolved(request),
+  }
+}
+
+/** W as a tensor. */
+export function projectionTensor(projection: HostProjection, headDim: number): Projection {
+  const {data, numFeatures, perHead} = projection
+  const values = Float32Array.from(data)
+  const heads = values.length / (numFeatures * headDim)
+  return perHead
+    ? tf.tensor3d(values, [heads, numFeatures, headDim])
+    : tf.tensor2d(values, [numFeatures, headDim])
+}
+
+const twins = new Map<string, TwinResult>()
+
+/** The twin's result; the same for every backend, so computed once. */
+export function twinOf(golden: GoldenCase, inputs: TwinInputs, {method}: Request): TwinResult {
+  const key = JSON.stringify([golden.name, method, inputs.options])
+  const found = twins.get(key) ?? TWINS[method]!(inputs)
+  twins.set(key, found)
+  return found
+}
+
+/**
+ * Compares with the peer twice: the twin in double precision within the reference's own tolerance,
+ * so that formula and options are known to be the peer's, and this library within that plus the
+ * rounding bound of the case.
+ */
+export function checkAttention(golden: GoldenCase, arrays: CaseArrays, request: Request): void {
+  const twin = twinOf(golden, twinInputs(golden, arrays, request), request)
+  checkOutput(golden, arrays, 'out', twin.out)
+  const result = runAttention(golden, arrays, request)
+  assertCase(golden, arrays, 'out', result.out, twin.out)
+  if (arrays.has('denominator_before_clamp') && result.denominator && twin.denominator) {
+    const name = 'denominator_before_clamp'
+    assertCase(golden, arrays, name, result.denominator, twin.denominator)
+  }
+}
+
+function checkOutput(golden: GoldenCase, arrays: CaseArrays, name: string, twin: Bounded): void {
+  const expected = arrays.numbers(name)
+  const tolerance = referenceError(golden, expected)
+  const bound = new Float64Array(expected.length).fill(tolerance)
+  assertWithin(`${golden.name}: twin of ${name}`, twin.value, expected, bound)
+}
+
+/** Tolerances of references whose case states none: the loosest that the manifest gives their precision. */
+const LOOSEST = {float64: 1e-7, other: 1e-3} as const
+
+/** The error of the reference itself. */
+export function referenceError({rtol, compute_dtype}: GoldenCase, expected: Float64Array): number {
+  const loosest = compute_dtype === 'float64' ? LOOSEST.float64 : LOOSEST.other
+  return (rtol ?? loosest) * maxAbs(expected)
+}
+
+/**
+ * At least this share of elements must be decidable in float32, else the case says nothing. Signed
+ * features at large norms leave some out: their denominators pass through zero.
+ */
+const DECIDABLE = 0.5
+
+/** Asserts that `actual` is within the rounding bound plus the reference's tolerance of array `name`. */
+export function assertCase(
+  golden: GoldenCase,
+  arrays: CaseArrays,
+  name: string,
+  actual: ArrayLike<number>,
+  {error}: Pick<Bounded, 'error'>,
+): void {
+  const expected = arrays.numbers(name)
+  const tolerance = referenceError(golden, expected)
+  const label = `${golden.name}: ${name}`
+  const found = assertWithin(
+    label,
+    actual,
+    expected,
+    error.map(bound => bound + tolerance),
+  )
+  if (found.decidable < DECIDABLE * expected.length) {
+    throw new Error(`${label}: float32 decides too little: ${found.report}`)
+  }
+}
+
+function runAttention(golden: GoldenCase, arrays: CaseArrays, request: Request) {
+  const inputs = hostSide(arrays)
+  const projection = arrays.projection()
+  const keyMask = arrays.keyMask()
+  const [out, denominator] = compute(() => {
+    const result = attend(...toTensors(inputs), {
+      method: request.method,
+      preset: request.preset ?? 'exact',
+      causal: golden.causal === true,
+      ...(projection && {projection: projectionTensor(projection, inputs.query.shape[3])}),
+      ...(keyMask && {keyMask: maskTensor(keyMask, inputs.key.shape[0])}),
+      ...request.options,
+    })
+    return result.denominator ? [result.out, result.denominator] : [result.out]
+  })
+  return {out: out!, denominator}
+}
+
+/**
+ * Checks `phi_q` and `phi_k` where the case has them.
+ *
+ * @param build - the twin's features, for the bound
+ * @param features - raw inputs to features in the peer's order, on the current backend
+ * @param scale - factor of the peer's features over the twin's
+ */
+export function checkFeatures(
+  golden: GoldenCase,
+  arrays: CaseArrays,
+  request: Request,
+  build: FeatureBuilder,
+  features: (x: tf.Tensor4D, projection: Projection, side: 'query' | 'key') => tf.Tensor4D,
+  scale = 1,
+): void {
+  const inputs = twinInputs(golden, arrays, request)
+  for (const [name, side] of [
+    ['phi_q', 'query'],
+    ['phi_k', 'key'],
+  ] as const) {
+    if (!arrays.has(name)) continue
+    const errors: number[] = []
+    forEachHead(inputs, head => {
+      const {error, count} = build(head, inputs)[side]
+      // orders differ between libraries: a row's largest error bounds each of its features
+      for (let row = 0; row * count < error.length; row++) {
+        const worst = maxAbs(error.subarray(row * count, (row + 1) * count)) * scale
+        for (let s = 0; s < count; s++) errors.push(worst)
+      }
+    })
+    const actual = compute(() => {
+      const projection = projectionTensor(inputs.projection!, inputs.query.shape[3])
+      const [query, key] = toTensors(inputs)
+      return features(side === 'query' ? query : key, projection, side)
+    })
+    const rounding = gamma(4) * maxAbs(arrays.numbers(name)) // the peer's scale applied here
+    const error = Float64Array.from(errors, e => e + rounding)
+    assertCase(golden, arrays, name, actual, {error})
+  }
+}
+
+/** Bounds on running sums over the first `count` keys: S `[B H, F, Dv]` and z `[B H, F]`. */
+export function stateBounds(inputs: TwinInputs, build: FeatureBuilder, count: number) {
+  const S: number[] = []
+  const z: number[] = []
+  forEachHead(inputs, head => {
+    const {key} = build(head, inputs)
+    const {valueDim, value} = head
+    for (let s = 0; s < key.count; s++) {
+      const perKey = Array.from({length: count}, (_, j) => {
+        const at = j * key.count + s
+        return key.error[at]! + gamma(count + 2) * Math.abs(key.value[at]!)
+      })
+      z.push(perKey.reduce((sum, e) => sum + e, 0))
+      for (let d = 0; d < valueDim; d++) {
+        S.push(perKey.reduce((sum, e, j) => sum + e * Math.abs(value[j * valueDim + d]!), 0))
+      }
+    }
+  })
+  return {S: Float64Array.from(S), z: Float64Array.from(z)}
+}
+
+/**
+ * Runs the recurrent form over the case and checks its output (when causal) and its running sums. A
+ * recurrence has one query per key and no masked keys: other cases are left out.
+ */
+export function checkDecoder(
+  golden: GoldenCase,
+  arrays: CaseArrays,
+  request: Request,
+  build: FeatureBuilder,
+): void {
+  const inputs = twinInputs(golden, arrays, request)
+  const count = inputs.key.shape[2]
+  if (inputs.keyMask || (inputs.causal && inputs.query.shape[2] !== count)) return
+  const snapshots = snapshotNames(arrays, count)
+  const step = makeDecoder(inputs, request)
+  // queries of a cross-attention case take no part in the sums: the keys stand in for them
+  const query = golden.causal === true ? inputs.query : inputs.key
+  const {out, states} = decodeAll(step, {...inputs, query}, [...snapshots.keys()])
+  step.dispose()
+  if (golden.causal === true) {
+    assertCase(golden, arrays, 'out', out, twinOf(golden, inputs, request).out)
+  }
+  for (const [tokens, suffix] of snapshots) {
+    const bounds = stateBounds(inputs, build, tokens)
+    const state = states.get(tokens)!
+    const S = plus(state.S!, arrays, 'S0')
+    const z = plus(state.z!, arrays, 'z0')
+    assertCase(golden, arrays, `state_S${suffix}`, S, {error: bounds.S})
+    assertCase(golden, arrays, `state_Z${suffix}`, z, {error: bounds.z})
+  }
+}
+
+/** Sums over the case's keys on top of sums carried in, where the case has such. */
+function plus(sums: Float32Array, arrays: CaseArrays, initial: string): ArrayLike<number> {
+  if (!arrays.has(initial)) return sums
+  const before = arrays.numbers(initial)
+  return Float64Array.from(sums, (sum, at) => sum + before[at]!)
+}
+
+/** Which states the case stores: `state_S` after all keys, `state_S_16` after sixteen. */
+function snapshotNames(arrays: CaseArrays, count: number): Map<number, string> {
+  const found = new Map<number, string>()
+  if (arrays.has('state_S')) found.set(count, '')
+  for (let tokens = 1; tokens < count; tokens++) {
+    if (arrays.has(`state_S_${tokens}`)) found.set(tokens, `_${tokens}`)
+  }
+  return found
+}
+
+function makeDecoder({query, value, projection}: TwinInputs, request: Request): Decoder {
+  const [batch, heads, , headDim] = query.shape
+  const sizes = {batch, heads, headDim, valueDim: value.shape[3]}
+  return decoder({
+    method: request.method,
+    preset: request.preset ?? 'exact',
+    ...sizes,
+    ...(projection && {projection: projectionTensor(projection, headDim)}),
+    ...request.options,
+  })
+}

@@ -1,0 +1,34 @@
+import type {GoldenCase} from '../cases.js'
+import {UNSUPPORTED} from '../unsupported.js'
+import {dpfp} from './dpfp.js'
+import {elu} from './elu.js'
+import type {Family} from './family.js'
+import {favorHyperbolicFamily} from './favor-hyperbolic.js'
+import {favorPositiveFamily} from './favor-positive.js'
+import {favorReluFamily} from './favor-relu.js'
+import {favorTrigonometricFamily} from './favor-trigonometric.js'
+import {projections} from './projections.js'
+import {rfa} from './rfa.js'
+import {softmax} from './softmax.js'
+
+export const FAMILIES: readonly Family[] = [
+  softmax,
+  elu,
+  dpfp,
+  favorPositiveFamily,
+  favorHyperbolicFamily,
+  favorTrigonometricFamily,
+  favorReluFamily,
+  rfa,
+  projections,
+]
+
+/** The family of a case. */
+export function familyOf({method}: Pick<GoldenCase, 'method'>): Family | undefined {
+  return FAMILIES.find(({methods}) => methods.includes(method))
+}
+
+/** Why a case cannot be checked yet. */
+export function whyUnsupported({method}: Pick<GoldenCase, 'method'>): string | undefined {
+  return UNSUPPORTED.find(({methods}) => methods.includes(method))?.reason
+}

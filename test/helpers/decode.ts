@@ -1,0 +1,46 @@
+/** The recurrent form run over whole sequences. */
+import * as tf from '@tensorflow/tfjs-core'
+import type {Decoder} from '../../src/attention/index.js'
+import {compute, type HostInputs, toTensors} from './arrays.js'
+
+/** Outputs of all tokens `[B, H, L, Dv]` and the state after chosen ones. */
+export interface Decoded {
+  out: Float32Array
+  /** State tensors by name after each token asked for. */
+  states: Map<number, Record<string, Float32Array>>
+}
+
+/**
+ * Feeds every token of the keys, with the query at the same place, and frees everything but the decoder.
+ *
+ * @param snapshots - numbers of tokens after which to copy the state
+ */
+export function decodeAll(
+  decoder: Decoder,
+  inputs: HostInputs,
+  snapshots: readonly number[] = [],
+): Decoded {
+  const states = new Map<number, Record<string, Float32Array>>()
+  const out = compute(() => {
+    const [query, key, value] = toTensors(inputs)
+    const tokens: tf.Tensor[] = []
+    for (let t = 0; t < key.shape[2]; t++) {
+      tokens.push(decoder.next(token(query, t), token(key, t), token(value, t)))
+      if (snapshots.includes(t + 1)) states.set(t + 1, copyState(decoder))
+    }
+    return tf.concat(tokens, 2)
+  })
+  return {out, states}
+}
+
+/** Position `t` of the third axis, `[B, H, 1, width]`. */
+export function token(tensor: tf.Tensor4D, t: number): tf.Tensor4D {
+  const [batch, heads, , width] = tensor.shape
+  return tf.slice(tensor, [0, 0, t, 0], [batch, heads, 1, width])
+}
+
+function copyState({state}: Decoder): Record<string, Float32Array> {
+  return Object.fromEntries(
+    Object.entries(state).map(([name, tensor]) => [name, Float32Array.from(tensor.dataSync())]),
+  )
+}

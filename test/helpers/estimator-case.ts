@@ -1,0 +1,172 @@
+/** One call of an estimator with everything fixed, its twin's judgement, and its result on a backend. */
+import * as tf from '@tensorflow/tfjs-core'
+import {attend} from '../../src/attention/attention.js'
+import {
+  drawProjection,
+  type Estimator,
+  type MethodName,
+  type PresetName,
+} from '../../src/attention/index.js'
+import {estimatorNamed, resolveOptions, usesProjection} from '../../src/attention/resolve.js'
+import {
+  compute,
+  type HostInputs,
+  hostInputs,
+  maskTensor,
+  type Sizes,
+  scatteredMask,
+  shapeName,
+  toTensors,
+} from './arrays.js'
+import {type Bounded, gamma, maxAbs} from './rounding.js'
+import {type HostProjection, TWINS, type TwinResult} from './twins/index.js'
+
+/** Seed of the projections of cases. */
+export const CASE_SEED = 5
+
+export interface EstimatorCase {
+  method: MethodName
+  preset?: PresetName
+  options?: Record<string, unknown>
+  sizes: Sizes
+  causal?: boolean
+  masked?: boolean
+  /** beta; default D^-1/2. */
+  scale?: number
+  /** Standard deviation of queries and keys; default 1. */
+  inputScale?: number
+  /** One projection `[M, D]` for all heads instead of one per head. */
+  sharedProjection?: boolean
+  /** Instead of seeded normals of `sizes`. */
+  inputs?: HostInputs
+  /** Instead of a drawn projection. */
+  projection?: HostProjection
+  /** `[B, S]`, instead of a scattered mask or none. */
+  keyMask?: Float32Array
+}
+
+/** How a case is named in test titles. */
+export function caseName({method, preset, sizes, causal, masked, scale}: EstimatorCase): string {
+  const words = [
+    method,
+    preset ?? '',
+    shapeName(sizes),
+    causal ? 'causal' : '',
+    masked ? 'masked' : '',
+    scale === undefined ? '' : `scale ${scale}`,
+  ]
+  return words.filter(word => word !== '').join(' ')
+}
+
+/** Why the estimator has no such form, by its own declaration. */
+export function whyNot({method, sizes, causal, masked}: EstimatorCase): string | undefined {
+  const {supports} = estimatorNamed(method)
+  if (causal && !supports.causal) return `${method} declares no causal form`
+  if (masked && !supports.keyMask) return `${method} declares no form with a key mask`
+  if (sizes.queryLen !== sizes.keyLen && !supports.cross) return `${method} declares no cross form`
+  return undefined
+}
+
+export function optionsOf({method, preset = 'exact', options = {}}: EstimatorCase) {
+  return resolveOptions(estimatorNamed(method) as Estimator, preset, options)
+}
+
+/** Inputs, projection and mask of a case on the host. */
+export function hostCase(given: EstimatorCase): {
+  inputs: HostInputs
+  projection: HostProjection | undefined
+  keyMask: Float32Array | undefined
+} {
+  const {method, sizes, masked, inputScale, sharedProjection: shared} = given
+  const estimator = estimatorNamed(method)
+  const inputs = () => given.inputs ?? hostInputs(sizes, inputScale)
+  const keyMask = () => given.keyMask ?? (masked ? scatteredMask(sizes) : undefined)
+  const {heads, numFeatures, headDim} = sizes
+  const used = usesProjection(estimator, optionsOf(given))
+  if (!used) return {inputs: inputs(), projection: undefined, keyMask: keyMask()}
+  const draw = {numFeatures, headDim, heads: shared ? 1 : heads, seed: CASE_SEED}
+  const projection = given.projection ?? {
+    data: Float32Array.from(drawProjection({name: estimator.projection!.default, ...draw})),
+    numFeatures,
+    perHead: !shared,
+  }
+  return {inputs: inputs(), projection, keyMask: keyMask()}
+}
+
+/** The case on the current backend. */
+export function runCase(given: EstimatorCase): {out: Float32Array; denominator?: Float32Array} {
+  const {method, preset = 'exact', options, sizes, causal = false, scale} = given
+  const {inputs, projection, keyMask} = hostCase(given)
+  const [out, denominator] = compute(() => {
+    const result = attend(...toTensors(inputs), {
+      method,
+      preset,
+      causal,
+      ...(scale !== undefined && {scale}),
+      ...(projection && {projection: toProjection(projection, sizes.headDim)}),
+      ...(keyMask && {keyMask: maskTensor(keyMask, sizes.batch)}),
+      ...options,
+    })
+    return result.denominator ? [result.out, result.denominator] : [result.out]
+  })
+  return {out: out!, ...(denominator && {denominator})}
+}
+
+/** A projection as a tensor, `[M, D]` or `[H, M, D]`. */
+export function toProjection({data, numFeatures, perHead}: HostProjection, headDim: number) {
+  const values = Float32Array.from(data)
+  return perHead
+    ? tf.tensor3d(values, [values.length / (numFeatures * headDim), numFeatures, headDim])
+    : tf.tensor2d(values, [numFeatures, headDim])
+}
+
+/** Bounds on each output element of a case, from the twin or, without one, from the generic bound. */
+export function outputBound(given: EstimatorCase, out: Float32Array): Float64Array {
+  return (twinOfCase(given)?.out ?? genericBound(given, out)).error
+}
+
+/** The twin's result, `undefined` for an estimator without a twin. */
+export function twinOfCase(given: EstimatorCase): TwinResult | undefined {
+  const {inputs, projection, keyMask} = hostCase(given)
+  return TWINS[given.method]?.({
+    ...inputs,
+    projection,
+    keyMask,
+    causal: given.causal ?? false,
+    logitScale: given.scale ?? given.sizes.headDim ** -0.5,
+    options: optionsOf(given),
+  })
+}
+
+/**
+ * Bound for an estimator without a twin: weights are never negative, so a row is a weighted mean
+ * whose weights are off by `(D + S + M + 64) u (1 + R)`, R at least the magnitude of any logit made of
+ * canonical queries, keys and random vectors.
+ *
+ * @throws Error for signed weights: cancellation cannot be bounded without knowing them
+ */
+export function genericBound(given: EstimatorCase, cpu: Float32Array): Bounded {
+  const {method, sizes, scale} = given
+  if (!estimatorNamed(method).nonNegative) {
+    throw new Error(`${method}: signed weights need a twin in test/helpers/twins`)
+  }
+  const {inputs, projection} = hostCase(given)
+  const root = Math.sqrt(scale ?? sizes.headDim ** -0.5)
+  const lengths =
+    root * longest(inputs.query.data, sizes.headDim) +
+    root * longest(inputs.key.data, sizes.headDim) +
+    (projection ? longest(projection.data, sizes.headDim) : 0)
+  const terms = sizes.headDim + sizes.keyLen + sizes.numFeatures + 64
+  const bound = 2 * gamma(terms) * (1 + lengths ** 2) * maxAbs(inputs.value.data)
+  return {value: Float64Array.from(cpu), error: new Float64Array(cpu.length).fill(bound)}
+}
+
+function longest(rows: ArrayLike<number>, width: number): number {
+  let largest = 0
+  for (let first = 0; first < rows.length; first += width) {
+    let sum = 0
+    for (let d = 0; d < width; d++) sum += rows[first + d]! ** 2
+    largest = Math.max(largest, sum)
+  }
+  return Math.sqrt(largest)
+}

@@ -1,0 +1,47 @@
+/**
+ * Twins: every estimator once more, in plain double-precision loops over pairs, with a bound on what
+ * float32 may do to each output element. The judge of the golden and conformance suites.
+ */
+
+import {
+  constant,
+  eluPlusOne,
+  hyperbolic,
+  positive,
+  rectified,
+  rfa,
+  rolledProducts,
+  trigonometric,
+} from './feature-builders.js'
+import {logPositive, softmax} from './softmax.js'
+import {emptyOutput, type Twin} from './types.js'
+import {explicitTwin} from './weighted.js'
+
+export type {HostProjection, Twin, TwinInputs, TwinResult} from './types.js'
+
+const logOr =
+  (exact: Twin, explicit: Twin): Twin =>
+  inputs =>
+    inputs.options.stabilizer === 'log' ? exact(inputs) : explicit(inputs)
+
+/** Values passed through. */
+const identity: Twin = inputs => {
+  const out = emptyOutput(inputs)
+  out.value.set(inputs.value.data)
+  return {out}
+}
+
+/** The twin of a method by name. */
+export const TWINS: Readonly<Record<string, Twin>> = {
+  softmax,
+  'softmax-online': softmax,
+  rfa: explicitTwin(rfa),
+  'favor-pos': logOr(logPositive([1]), explicitTwin(positive)),
+  'favor-hyp': logOr(logPositive([1, -1]), explicitTwin(hyperbolic)),
+  'favor-trig': explicitTwin(trigonometric),
+  'favor-relu': explicitTwin(rectified),
+  elu: explicitTwin(eluPlusOne),
+  dpfp: explicitTwin(rolledProducts),
+  'mean-value': explicitTwin(constant),
+  identity,
+}

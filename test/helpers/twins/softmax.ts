@@ -1,0 +1,165 @@
+/** Attention whose weights are given by logarithms, in double precision, with bounds. */
+import {ELEMENTARY, gamma, TINY, U} from '../rounding.js'
+import {CANONICAL_ROUNDINGS, canonical, project} from './projected.js'
+import {emptyOutput, forEachHead, type Head, type Twin} from './types.js'
+
+/** Log-weight of a pair and the sum of magnitudes it is made of. */
+export interface LogWeight {
+  value: number
+  magnitude: number
+}
+
+/** Log-weights of one row over the keys it sees. */
+type RowLogWeights = (row: number) => {columns: number[]; weights: LogWeight[]}
+
+/**
+ * Output of one head from log-weights. A relative error e of every weight moves the weighted mean by
+ * at most `2 e / (1 - e) sum p |v|`.
+ *
+ * @param relativeError - bound on the relative error of each weight of a row, from its largest magnitude
+ */
+export function logWeightRows(
+  head: Head,
+  rows: RowLogWeights,
+  relativeError: (largest: number) => number,
+  out: {value: Float64Array; error: Float64Array},
+): void {
+  const {queryLen, valueDim, value} = head
+  for (let i = 0; i < queryLen; i++) {
+    const {columns, weights} = rows(i)
+    if (columns.length === 0) continue // sees no key: exactly zero
+    let top = -Infinity
+    let largest = 0
+    for (const weight of weights) {
+      top = Math.max(top, weight.value)
+      largest = Math.max(largest, weight.magnitude)
+    }
+    const total = weights.reduce((sum, weight) => sum + Math.exp(weight.value - top), 0)
+    const e = relativeError(largest)
+    const factor = e < 1 ? (2 * e) / (1 - e) + 2 * U : Infinity
+    for (let d = 0; d < valueDim; d++) {
+      const at = (head.index * queryLen + i) * valueDim + d
+      let magnitude = 0
+      columns.forEach((j, n) => {
+        const p = Math.exp(weights[n]!.value - top) / total
+        out.value[at]! += p * value[j * valueDim + d]!
+        magnitude += (p + TINY) * Math.abs(value[j * valueDim + d]!)
+      })
+      out.error[at] = factor * magnitude + TINY
+    }
+  }
+}
+
+/** Keys per tile of the online form, as many tiles as could be merged. */
+const SMALLEST_TILE = 1024
+
+/**
+ * Exact softmax. A logit is off by (D + 3) u of its summed magnitudes, its distance to the row's
+ * maximum by 4 u more; sums over S keys add S u; every merge of tiles takes two exps, a log and
+ * differences of log-sums, each at most the largest magnitude plus ln S.
+ */
+export const softmax: Twin = inputs => {
+  const out = emptyOutput(inputs)
+  forEachHead(inputs, head => {
+    const x = canonical(head.query, inputs.logitScale)
+    const y = canonical(head.key, inputs.logitScale)
+    const {headDim, keyLen} = head
+    const merges = Math.ceil(keyLen / SMALLEST_TILE)
+    const rows: RowLogWeights = row => {
+      const columns = Array.from({length: keyLen}, (_, j) => j).filter(j => head.sees(row, j))
+      return {columns, weights: columns.map(j => dot(x, row, y, j, headDim))}
+    }
+    const relativeError = (largest: number) =>
+      U * ((headDim + 2 * CANONICAL_ROUNDINGS + 4) * largest) +
+      U * merges * 4 * (largest + Math.log(keyLen)) +
+      gamma(keyLen + 4 * ELEMENTARY * (1 + merges))
+    logWeightRows(head, rows, relativeError, out)
+  })
+  return {out}
+}
+
+function dot(x: Float64Array, i: number, y: Float64Array, j: number, dim: number): LogWeight {
+  let value = 0
+  let magnitude = 0
+  for (let d = 0; d < dim; d++) {
+    const term = x[i * dim + d]! * y[j * dim + d]!
+    value += term
+    magnitude += Math.abs(term)
+  }
+  return {value, magnitude}
+}
+
+/** Chunk of the causal form: inside it partial sums are merged in log2(chunk) + 2 steps. */
+const MERGES = 8
+
+/**
+ * Positive features in the log domain: `log w_ij = logsumexp_s(a_is + b_js)`. With R the largest
+ * magnitude (|w.x| summed over dimensions, norms, and the largest of any key in view) each log-feature is off by
+ * (D + 10) u R, and each of the MERGES rescalings by 2 u R. Sums run over S keys and F features;
+ * the recurrent form rescales once per key: exp, difference and product.
+ */
+export function logPositive(signs: readonly (1 | -1)[]): Twin {
+  return inputs => {
+    const out = emptyOutput(inputs)
+    forEachHead(inputs, head => {
+      const {headDim, keyLen, numFeatures} = head
+      const a = logFeatures(head, inputs.logitScale, 'query', signs)
+      const b = logFeatures(head, inputs.logitScale, 'key', signs)
+      const count = numFeatures * signs.length
+      const rows: RowLogWeights = row => {
+        const columns = Array.from({length: keyLen}, (_, j) => j).filter(j => head.sees(row, j))
+        let largest = 0
+        for (const j of columns) largest = Math.max(largest, b.magnitude[j]!)
+        const magnitude = a.magnitude[row]! + largest
+        return {
+          columns,
+          weights: columns.map(j => ({value: logSum(a.value, row, b.value, j, count), magnitude})),
+        }
+      }
+      const relativeError = (largest: number) =>
+        U * (headDim + 10 + 2 * MERGES) * (largest + Math.log(keyLen)) +
+        gamma(count + keyLen * (ELEMENTARY + 2) + MERGES * (ELEMENTARY + 2))
+      logWeightRows(head, rows, relativeError, out)
+    })
+    return {out}
+  }
+}
+
+/** Log-features `[rows, F]` and, per row, the largest of their summed magnitudes. */
+function logFeatures(
+  head: Head,
+  logitScale: number,
+  side: 'query' | 'key',
+  signs: readonly (1 | -1)[],
+) {
+  const x = canonical(head[side], logitScale)
+  const {product, error, halfNorm, length, numFeatures} = project(x, head, CANONICAL_ROUNDINGS)
+  const value = new Float64Array(length * numFeatures * signs.length)
+  const magnitude = new Float64Array(length)
+  const perMagnitude = (head.headDim + CANONICAL_ROUNDINGS) * U
+  for (let i = 0; i < length; i++) {
+    for (let s = 0; s < numFeatures; s++) {
+      const from = i * numFeatures + s
+      signs.forEach((sign, n) => {
+        const to = (i * signs.length + n) * numFeatures + s
+        value[to] = sign * product[from]! - halfNorm[i]!
+      })
+      const summed = error[from]! / perMagnitude + halfNorm[i]!
+      magnitude[i] = Math.max(magnitude[i]!, summed)
+    }
+  }
+  return {value, magnitude}
+}
+
+function logSum(a: Float64Array, i: number, b: Float64Array, j: number, count: number): number {
+  const atA = i * count
+  const atB = j * count
+  let top = -Infinity
+  for (let s = 0; s < count; s++) {
+    const term = a[atA + s]! + b[atB + s]!
+    if (term > top) top = term
+  }
+  let sum = 0
+  for (let s = 0; s < count; s++) sum += Math.exp(a[atA + s]! + b[atB + s]! - top)
+  return top + Math.log(sum)
+}

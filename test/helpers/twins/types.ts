@@ -1,0 +1,91 @@
+/** What a twin, the plain double-precision form of an estimator, takes and gives. */
+import type {HostArray} from '../../../src/attention/index.js'
+import {type Bounded, bounded} from '../rounding.js'
+
+/** Projection rows on the host: `[M, D]`, or `[H, M, D]` with `perHead`. */
+export interface HostProjection {
+  data: ArrayLike<number>
+  numFeatures: number
+  perHead: boolean
+}
+
+export interface TwinInputs {
+  query: HostArray
+  key: HostArray
+  value: HostArray
+  projection?: HostProjection | undefined
+  causal: boolean
+  /** `[B, S]`, nonzero = present. */
+  keyMask?: ArrayLike<number> | undefined
+  /** beta */
+  logitScale: number
+  /** All options of the estimator, resolved. */
+  options: Record<string, unknown>
+  /** Sums carried in, `[B H, F, Dv]` and `[B H, F]`. */
+  initialState?: {state: ArrayLike<number>; normalizer: ArrayLike<number>} | undefined
+}
+
+export interface TwinResult {
+  /** `[B, H, L, Dv]` */
+  out: Bounded
+  /** `[B, H, L]`, before any guard, for forms that have one. */
+  denominator?: Bounded
+}
+
+export type Twin = (inputs: TwinInputs) => TwinResult
+
+/** One head of one batch element, vectors in double precision. */
+export interface Head {
+  /** Index in `[B H]`. */
+  index: number
+  query: Float64Array // [L, D]
+  key: Float64Array // [S, D]
+  value: Float64Array // [S, Dv]
+  projection: Float64Array // [M, D]
+  numFeatures: number
+  queryLen: number
+  keyLen: number
+  headDim: number
+  valueDim: number
+  /** Whether query `i` sees key `j`. */
+  sees(i: number, j: number): boolean
+}
+
+/** Calls `visit` for every head. */
+export function forEachHead(inputs: TwinInputs, visit: (head: Head) => void): void {
+  const [batch, heads, queryLen, headDim] = inputs.query.shape
+  const [, , keyLen, valueDim] = inputs.value.shape
+  const {projection, causal, keyMask} = inputs
+  const numFeatures = projection?.numFeatures ?? 0
+  for (let index = 0; index < batch * heads; index++) {
+    const first = projection?.perHead ? (index % heads) * numFeatures * headDim : 0
+    const maskRow = Math.floor(index / heads) * keyLen
+    visit({
+      index,
+      query: rowsOf(inputs.query, index),
+      key: rowsOf(inputs.key, index),
+      value: rowsOf(inputs.value, index),
+      projection: Float64Array.from(
+        {length: numFeatures * headDim},
+        (_, i) => projection?.data[first + i] ?? 0,
+      ),
+      numFeatures,
+      queryLen,
+      keyLen,
+      headDim,
+      valueDim,
+      sees: (i, j) => (!causal || j <= i) && keyMask?.[maskRow + j] !== 0,
+    })
+  }
+}
+
+function rowsOf({data, shape}: HostArray, head: number): Float64Array {
+  const size = shape[2] * shape[3]
+  return Float64Array.from(data.subarray(head * size, (head + 1) * size))
+}
+
+/** An empty output `[B, H, L, Dv]` with bounds. */
+export function emptyOutput({query, value}: TwinInputs): Bounded {
+  const [batch, heads, queryLen] = query.shape
+  return bounded(batch * heads * queryLen * value.shape[3])
+}

@@ -1,0 +1,227 @@
+/** Attention with explicit features in double precision, quadratic, with bounds. */
+import {type Bounded, bounded, ELEMENTARY, gamma, HUGE, TINY, U} from '../rounding.js'
+import {emptyOutput, forEachHead, type Head, type Twin, type TwinInputs} from './types.js'
+
+/** Features of all rows of one side of one head. */
+export interface Features extends Bounded {
+  /** F */
+  count: number
+}
+
+/** Features of both sides, and what is done with them. */
+export interface FeaturePair {
+  query: Features
+  key: Features
+  /** Log of each key's weight, `[S]`. */
+  keyLogWeight?: Bounded
+}
+
+/** Builds the features of one head. */
+export type FeatureBuilder = (head: Head, inputs: TwinInputs) => FeaturePair
+
+/** Empty features of `length` rows. */
+export function features(length: number, count: number): Features {
+  return {...bounded(length * count), count}
+}
+
+/** A twin from features: weights, guard, ratio. The guard is read from the options. */
+export function explicitTwin(build: FeatureBuilder): Twin {
+  return inputs => {
+    const {options, causal} = inputs
+    const guard = String((causal ? options.causalDenGuard : null) ?? options.denGuard ?? 'none')
+    const normalizerEpsilon = causal ? Number(options.normalizerEpsilon ?? 0) : 0
+    const out = emptyOutput(inputs)
+    const [batch, heads, queryLen] = inputs.query.shape
+    const denominator = bounded(batch * heads * queryLen)
+    forEachHead(inputs, head => {
+      const pair = build(head, inputs)
+      for (let i = 0; i < head.queryLen; i++) {
+        const sums = rowSums(head, pair, i, inputs.initialState)
+        addNormalizerEpsilon(sums, pair.query, i, normalizerEpsilon)
+        const row = head.index * head.queryLen + i
+        denominator.value[row] = sums.denominator
+        denominator.error[row] = sums.denominatorError
+        divide(sums, guard, out, row * head.valueDim)
+      }
+    })
+    return {out, denominator}
+  }
+}
+
+interface RowSums {
+  numerator: Float64Array // [Dv]
+  numeratorError: Float64Array
+  denominator: number
+  denominatorError: number
+}
+
+/**
+ * Numerator and denominator of one row. Each weight is a sum over F features inside a sum over S
+ * keys, in either order: (F + S) u of the summed magnitudes. Key weights given by logarithms add
+ * the error of the argument, two roundings of their range, and one rescaling of the running sums
+ * per key: an exp, a difference and a product each.
+ */
+function rowSums(
+  head: Head,
+  {query, key, keyLogWeight}: FeaturePair,
+  row: number,
+  initialState: TwinInputs['initialState'],
+): RowSums {
+  const {keyLen, valueDim, value} = head
+  const count = query.count
+  const sums: RowSums = {
+    numerator: new Float64Array(valueDim),
+    numeratorError: new Float64Array(valueDim),
+    denominator: 0,
+    denominatorError: 0,
+  }
+  const range = keyLogWeight && visibleRange(head, keyLogWeight.value, row)
+  const terms = count + keyLen + 8 + (range ? keyLen * (ELEMENTARY + 2) : 0)
+  for (let j = 0; j < keyLen; j++) {
+    if (!head.sees(row, j)) continue
+    const pair = weight(query, row, key, j, terms)
+    if (range) {
+      const c = keyLogWeight!.value[j]!
+      const relative = keyLogWeight!.error[j]! + 2 * U * (range.max - range.min)
+      const factor = Math.exp(c - range.max)
+      pair.error = factor * (pair.error + Math.expm1(relative) * pair.magnitude) + TINY
+      pair.value *= factor
+      pair.magnitude *= factor
+    }
+    addKey(sums, pair, value.subarray(j * valueDim, (j + 1) * valueDim))
+  }
+  if (initialState) addState(sums, query, row, head, initialState, terms)
+  return sums
+}
+
+interface Weight {
+  value: number
+  magnitude: number
+  error: number
+}
+
+/** phi(q_row).phi(k_column), the sum of its magnitudes and the bound on its error. */
+function weight(
+  {count, value: a, error: da}: Features,
+  row: number,
+  {value: b, error: db}: Features,
+  column: number,
+  terms: number,
+): Weight {
+  let sum = 0
+  let magnitude = 0
+  let error = 0
+  let largest = 0
+  for (let s = 0; s < count; s++) {
+    const x = a[row * count + s]!
+    const y = b[column * count + s]!
+    const size = Math.abs(x)
+    const product = x * y
+    sum += product
+    magnitude += Math.abs(product)
+    error += size * db[column * count + s]! + da[row * count + s]! * Math.abs(y)
+    if (size > largest) largest = size
+  }
+  if (magnitude === 0 && error === 0) return {value: 0, magnitude, error}
+  const second = gamma(terms) * magnitude // also covers the products of two errors
+  return {value: sum, magnitude, error: error * (1 + U) + second + TINY * count * (1 + largest)}
+}
+
+function addKey(sums: RowSums, {value, error}: Weight, row: Float64Array): void {
+  sums.denominator += value
+  sums.denominatorError += error
+  for (let d = 0; d < row.length; d++) {
+    sums.numerator[d]! += value * row[d]!
+    sums.numeratorError[d]! += error * Math.abs(row[d]!) + (error > 0 ? TINY : 0)
+  }
+}
+
+/** Sums carried in count like one more key per feature, with the state in place of phi(k) v. */
+function addState(
+  sums: RowSums,
+  query: Features,
+  row: number,
+  {index, valueDim}: Head,
+  {state, normalizer}: NonNullable<TwinInputs['initialState']>,
+  terms: number,
+): void {
+  const {count} = query
+  for (let s = 0; s < count; s++) {
+    const a = query.value[row * count + s]!
+    const relative = query.error[row * count + s]! + gamma(terms) * Math.abs(a)
+    const z = normalizer[index * count + s]!
+    sums.denominator += a * z
+    sums.denominatorError += relative * Math.abs(z)
+    for (let d = 0; d < valueDim; d++) {
+      const entry = state[(index * count + s) * valueDim + d]!
+      sums.numerator[d]! += a * entry
+      sums.numeratorError[d]! += relative * Math.abs(entry)
+    }
+  }
+}
+
+function addNormalizerEpsilon(sums: RowSums, query: Features, row: number, epsilon: number): void {
+  for (let s = 0; s < query.count; s++) {
+    const a = query.value[row * query.count + s]!
+    sums.denominator += epsilon * a
+    sums.denominatorError +=
+      epsilon * (query.error[row * query.count + s]! + gamma(query.count + 3) * Math.abs(a))
+  }
+  sums.denominatorError += U * Math.abs(sums.denominator)
+}
+
+/** The guarded denominator and the bound on its error; every guard is 1-Lipschitz but `nudge`. */
+function guarded(denominator: number, error: number, guard: string): {safe: number; error: number} {
+  const [policy, text] = guard.split(':')
+  const bound = Number(text)
+  switch (policy) {
+    case 'add': {
+      const safe = denominator + bound
+      return {safe, error: error + U * (Math.abs(safe) + bound)}
+    }
+    case 'clamp':
+      return raised(denominator, error, bound)
+    case 'abs-clamp':
+      return raised(Math.abs(denominator), error, bound)
+    case 'nudge': {
+      const distance = Math.abs(Math.abs(denominator) - bound)
+      const small = Math.abs(denominator) <= bound
+      const safe = small ? denominator + 2 * bound : denominator
+      return {safe, error: distance <= error ? Infinity : error + 2 * U * Math.abs(safe)}
+    }
+    default:
+      return {safe: denominator, error}
+  }
+}
+
+/** max(x, bound): a value surely below the bound has no error left but that of the bound itself. */
+function raised(x: number, error: number, bound: number): {safe: number; error: number} {
+  return {safe: Math.max(x, bound), error: U * bound + (x + error <= bound ? 0 : error)}
+}
+
+/** The quotient: (error of the numerator + |quotient| error of the denominator) / least denominator. */
+function divide(sums: RowSums, guard: string, out: Bounded, at: number): void {
+  const {safe, error} = guarded(sums.denominator, sums.denominatorError, guard)
+  const least = Math.abs(safe) - error
+  sums.numerator.forEach((numerator, d) => {
+    const quotient = safe === 0 ? 0 : numerator / safe
+    const numeratorError = sums.numeratorError[d]!
+    out.value[at + d] = quotient
+    if (numeratorError === 0 && numerator === 0 && error === 0) return // sees no key: exactly zero
+    const decided = least > 0 && least < HUGE && Math.abs(numerator) + numeratorError < HUGE
+    out.error[at + d] = decided
+      ? (numeratorError + Math.abs(quotient) * error) / least + 3 * U * Math.abs(quotient) + TINY
+      : Infinity
+  })
+}
+
+function visibleRange(head: Head, values: Float64Array, row: number) {
+  let min = Infinity
+  let max = -Infinity
+  for (let j = 0; j < head.keyLen; j++) {
+    if (!head.sees(row, j)) continue
+    min = Math.min(min, values[j]!)
+    max = Math.max(max, values[j]!)
+  }
+  return {min, max}
+}

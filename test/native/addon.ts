@@ -1,0 +1,22 @@
+/** The addon under test, or the printed reason why these suites are skipped. */
+import {describe, it} from 'vitest'
+import type {Addon} from '../../src/backends/native/addon.js'
+import {loadAddon} from '../../src/backends/native/loader.js'
+
+const loaded = loadAddon()
+const reason = 'addon' in loaded ? undefined : loaded.reason
+
+/** A suite that needs the addon. */
+export function describeNative(title: string, body: (addon: Addon) => void): void {
+  if ('addon' in loaded) {
+    const {addon} = loaded
+    describe(title, () => body(addon))
+  } else {
+    describe(title, () => it.skip(`skipped: ${reason}`, () => {}))
+  }
+}
+
+/** Instruction sets of this machine and build, best first. */
+export function instructionSets(): string[] {
+  return 'addon' in loaded ? loaded.addon.runtime().available.split(',') : []
+}

@@ -1,0 +1,215 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {beforeAll, describe, expect, it} from 'vitest'
+import {featureDecoder, type TokenMap} from '../../src/attention/decoders.js'
+import {decoder, loadEstimators, recordOperations} from '../../src/attention/index.js'
+import {estimatorNamed} from '../../src/attention/resolve.js'
+import {useBackend} from '../../src/backends/index.js'
+import {compute, hostInputs, hostNormals, type Sizes, SMALL, toTensor} from '../helpers/arrays.js'
+import {decodeAll, token} from '../helpers/decode.js'
+import {type EstimatorCase, hostCase, toProjection, twinOfCase} from '../helpers/estimator-case.js'
+import {assertWithin, gamma} from '../helpers/rounding.js'
+import {methodsWhere} from '../property/laws.js'
+import {describeNative, instructionSets} from './addon.js'
+import {guarded} from './guards.js'
+
+await loadEstimators()
+
+// longer than the first capacity of a cache, and twice that
+const SHAPES: Sizes[] = [
+  {...SMALL, batch: 1, queryLen: 131, keyLen: 131},
+  {...SMALL, queryLen: 5, keyLen: 5, headDim: 17, valueDim: 33, numFeatures: 1},
+  {
+    ...SMALL,
+    batch: 1,
+    heads: 1,
+    queryLen: 7,
+    keyLen: 7,
+    headDim: 64,
+    valueDim: 65,
+    numFeatures: 67,
+  },
+]
+
+function makeDecoder(given: EstimatorCase, projection: tf.Tensor2D | tf.Tensor3D | undefined) {
+  const {batch, heads, headDim, valueDim} = given.sizes
+  const sizes = {batch, heads, headDim, valueDim}
+  return decoder({
+    method: given.method,
+    ...sizes,
+    ...(projection && {projection}),
+    ...given.options,
+  })
+}
+
+const FUSED = {
+  softmax: 'CacheDecode',
+  'softmax-online': 'CacheDecode',
+  'favor-pos': 'LogFeatureDecode',
+  'favor-hyp': 'LogFeatureDecode',
+} as Record<string, string>
+
+describeNative('decode steps', addon => {
+  describe.each(instructionSets())('on %s', isa => {
+    beforeAll(async () => {
+      await useBackend('native')
+      addon.selectIsa(isa)
+      return () => addon.selectIsa('')
+    })
+
+    it.each(methodsWhere(({supports}) => supports.decode))(
+      'of %s, fused, are within rounding of the causal form',
+      method => {
+        for (const [index, sizes] of SHAPES.entries()) {
+          const given: EstimatorCase = {method, sizes, causal: true, sharedProjection: index === 1}
+          const {inputs, projection} = hostCase(given)
+          const {out} = twinOfCase(given)!
+          const rows = projection && toProjection(projection, sizes.headDim)
+          const {result, operations} = recordOperations(() => {
+            const step = makeDecoder(given, rows)
+            const decoded = guarded(() => decodeAll(step, inputs))
+            step.dispose()
+            return decoded.out
+          })
+          rows?.dispose()
+          expect(operations[FUSED[method] ?? 'LinearDecode']).toBe('fused')
+          assertWithin(`${method} ${index}`, result, out.value, out.error)
+        }
+      },
+    )
+
+    it('with features that only a function makes, and an epsilon on the sums', () => {
+      const options = {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6}
+      const given: EstimatorCase = {method: 'favor-relu', options, sizes: SHAPES[0]!, causal: true}
+      const {inputs, projection} = hostCase(given)
+      const {out} = twinOfCase(given)!
+      const rows = toProjection(projection!, given.sizes.headDim)
+      const step = makeDecoder(given, rows)
+      assertWithin('favor-relu', guarded(() => decodeAll(step, inputs)).out, out.value, out.error)
+      step.dispose()
+      rows.dispose()
+    })
+  })
+
+  it('with a gate are those of the definition', async () => {
+    const gates = hostNormals('gates', [2, 3, 13, 1]).data.map(x => 1 / (1 + Math.exp(-x)))
+    const run = () => {
+      const positive: TokenMap = x => tf.add(tf.abs(x), 0.1)
+      const sizes = {batch: 2, heads: 3, headDim: 5, valueDim: 7}
+      const step = featureDecoder(sizes, 5, {query: positive, key: positive}, {guard: 'none'})
+      const inputs = hostInputs({...SMALL, keyLen: 13})
+      const out = compute(() => {
+        const [query, key, value] = [inputs.query, inputs.key, inputs.value].map(toTensor)
+        const tokens = Array.from({length: 13}, (_, t) => {
+          const gate = tf.tensor3d(
+            Float32Array.from({length: 6}, (_, head) => gates[head * 13 + t]!),
+            [2, 3, 1],
+          )
+          return step.next(token(query!, t), token(key!, t), token(value!, t), gate)
+        })
+        return tf.concat(tokens, 2)
+      })
+      step.dispose()
+      return out
+    }
+    await useBackend('cpu')
+    const judge = run()
+    await useBackend('native')
+    const actual = run()
+    // positive weights: each is off by a rounding per step and feature, on either side
+    const largest = Math.max(...hostInputs({...SMALL, keyLen: 13}).value.data.map(Math.abs))
+    const bound = 2 * 2 * gamma(3 * 13 + 5 + 4) * largest
+    assertWithin(
+      'gate',
+      actual,
+      judge,
+      judge.map(() => bound),
+    )
+  })
+
+  it('with features of two kinds are those of the definition', async () => {
+    const run = () => {
+      const sizes = {batch: 2, heads: 3, headDim: 5, valueDim: 7}
+      const doubled: TokenMap = {kind: 'explicit', featureScale: 2}
+      const maps = {query: {kind: 'elu-plus-one'} as const, key: doubled}
+      const step = featureDecoder(sizes, 5, maps, {guard: 'none'})
+      const inputs = hostInputs({...SMALL, queryLen: 5, keyLen: 5})
+      // positive keys keep every denominator away from zero
+      const key = {...inputs.key, data: inputs.key.data.map(x => Math.abs(x) + 0.1)}
+      const {out} = decodeAll(step, {...inputs, key})
+      step.dispose()
+      return out
+    }
+    await useBackend('cpu')
+    const judge = run()
+    await useBackend('native')
+    const largest = Math.max(
+      ...hostInputs({...SMALL, queryLen: 5, keyLen: 5}).value.data.map(Math.abs),
+    )
+    // positive weights: a rounding per step and feature and six of exp, on either side
+    const bound = 2 * 2 * gamma(5 + 5 + 6 + 4) * largest
+    assertWithin(
+      'two kinds',
+      run(),
+      judge,
+      judge.map(() => bound),
+    )
+  })
+
+  it('keep their state in place: a token adds one tensor, its output', async () => {
+    await useBackend('native')
+    for (const method of methodsWhere(({supports}) => supports.decode)) {
+      const steps = decoder({method, heads: 3, headDim: 5, valueDim: 7, numFeatures: 11})
+      const row = (dim: number): tf.Tensor4D => tf.ones([1, 3, 1, dim])
+      const tokens = [row(5), row(5), row(7)] as const
+      steps.next(...tokens).dispose()
+      const before = tf.memory().numTensors
+      const outs = Array.from({length: 9}, () => steps.next(...tokens))
+      expect(tf.memory().numTensors).toBe(before + 9)
+      tf.dispose([...outs, ...tokens])
+      const names = Object.keys(steps.state)
+      expect(names.length).toBeGreaterThan(0)
+      steps.dispose()
+    }
+  })
+
+  it('show the keys and values of the tokens so far', async () => {
+    await useBackend('native')
+    const step = decoder({method: 'softmax', heads: 3, headDim: 5, valueDim: 7})
+    const inputs = hostInputs({...SMALL, batch: 1, queryLen: 131, keyLen: 131})
+    const {states} = decodeAll(step, inputs, [3, 131])
+    expect(states.get(131)!.key).toEqual(inputs.key.data)
+    expect(states.get(131)!.value).toEqual(inputs.value.data)
+    expect(states.get(3)!.key).toHaveLength(3 * 3 * 5)
+    expect(step.stateBytes).toBe(3 * 131 * (5 + 7) * 4)
+    step.dispose()
+  })
+
+  it('free all they hold', async () => {
+    await useBackend('native')
+    const before = tf.memory().numTensors
+    for (const method of methodsWhere(({supports}) => supports.decode)) {
+      const step = decoder({method, heads: 2, headDim: 3, valueDim: 5, numFeatures: 7})
+      const token: tf.Tensor4D = tf.ones([1, 2, 1, 3])
+      const value: tf.Tensor4D = tf.ones([1, 2, 1, 5])
+      tf.dispose([step.next(token, token, value), token, value])
+      expect(estimatorNamed(method).supports.decode).toBe(true)
+      expect(Object.values(step.state).every(tensor => !tensor.isDisposed)).toBe(true)
+      step.dispose()
+    }
+    expect(tf.memory().numTensors).toBe(before)
+  })
+
+  it('refuse a token of another shape and a gradient', async () => {
+    await useBackend('native')
+    const step = decoder({method: 'rfa', heads: 3, headDim: 5, valueDim: 7, numFeatures: 11})
+    const row = (heads: number, dim: number): tf.Tensor4D => tf.ones([1, heads, 1, dim])
+    tf.tidy(() => {
+      expect(() => step.next(row(2, 5), row(3, 5), row(3, 7))).toThrow(
+        /decoder: expected query \[1, 3, 1, 5\], got \[1, 2, 1, 5\]/,
+      )
+      const loss = (q: tf.Tensor) => tf.sum(step.next(q as tf.Tensor4D, row(3, 5), row(3, 7)))
+      expect(() => tf.grad(loss)(row(3, 5))).toThrow(/expected no gradient to be recorded/)
+    })
+    step.dispose()
+  })
+})

@@ -1,0 +1,90 @@
+import {beforeAll, describe, it} from 'vitest'
+import {loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
+import {useBackend} from '../../src/backends/index.js'
+import type {Sizes} from '../helpers/arrays.js'
+import {
+  caseName,
+  type EstimatorCase,
+  runCase,
+  twinOfCase,
+  whyNot,
+} from '../helpers/estimator-case.js'
+import {assertWithin} from '../helpers/rounding.js'
+import type {TwinResult} from '../helpers/twins/index.js'
+import {describeNative, instructionSets} from './addon.js'
+import {guarded} from './guards.js'
+
+await loadEstimators()
+
+/** One shape as a row: B, H, L, S, D, Dv, M. */
+function sizes(...axes: [number, number, number, number, number, number, number]): Sizes {
+  const [batch, heads, queryLen, keyLen, headDim, valueDim, numFeatures] = axes
+  return {batch, heads, queryLen, keyLen, headDim, valueDim, numFeatures}
+}
+
+// D and Dv at and around the widths of vectors, lengths around tiles and chunks, M from 1 to 1000
+const SHAPES: readonly Sizes[] = [
+  sizes(1, 1, 1, 1, 1, 1, 1),
+  sizes(2, 3, 5, 7, 3, 1, 2),
+  sizes(1, 2, 15, 17, 7, 3, 15),
+  sizes(1, 1, 31, 33, 16, 17, 16),
+  sizes(2, 1, 33, 31, 17, 16, 17),
+  sizes(1, 2, 63, 65, 63, 65, 31),
+  sizes(1, 1, 64, 64, 64, 64, 64),
+  sizes(1, 2, 65, 63, 65, 63, 63),
+  sizes(1, 1, 127, 129, 5, 128, 65),
+  sizes(1, 1, 129, 127, 128, 5, 127),
+  sizes(1, 1, 255, 257, 11, 13, 129),
+  sizes(1, 1, 257, 255, 13, 11, 1),
+  sizes(1, 1, 37, 41, 7, 5, 1000),
+]
+
+const FORMS = [
+  {causal: false, masked: false},
+  {causal: true, masked: false},
+  {causal: false, masked: true},
+  {causal: true, masked: true},
+] as const
+
+const judged = new Map<string, TwinResult>()
+
+/** The twin's result: the same for every instruction set, so computed once. */
+function judge(given: EstimatorCase): TwinResult {
+  const name = caseName(given)
+  const found = judged.get(name) ?? twinOfCase(given)
+  if (!found) throw new Error(`${given.method}: expected a twin in test/helpers/twins`)
+  judged.set(name, found)
+  return found
+}
+
+describeNative('fused kernels, outputs pre-filled with NaN between guard zones', addon => {
+  describe.each(instructionSets())('on %s', isa => {
+    beforeAll(async () => {
+      await useBackend('native')
+      addon.selectIsa(isa)
+      return () => addon.selectIsa('')
+    })
+
+    const cases = METHOD_NAMES.flatMap(method =>
+      SHAPES.flatMap((shape, index) =>
+        FORMS.map(
+          form =>
+            ({method, sizes: shape, sharedProjection: index % 2 === 0, ...form}) as EstimatorCase,
+        ),
+      ),
+    )
+    for (const given of cases) {
+      it(`${caseName(given)} is within rounding of its definition`, context => {
+        const reason = whyNot(given)
+        if (reason) return context.skip(reason)
+        const {out, denominator} = judge(given)
+        const actual = guarded(() => runCase(given))
+        assertWithin(caseName(given), actual.out, out.value, out.error)
+        if (actual.denominator && denominator) {
+          const name = `${caseName(given)}: denominator`
+          assertWithin(name, actual.denominator, denominator.value, denominator.error)
+        }
+      })
+    }
+  })
+})

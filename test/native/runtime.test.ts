@@ -1,0 +1,73 @@
+import {execFileSync} from 'node:child_process'
+import {availableParallelism} from 'node:os'
+import {expect, it} from 'vitest'
+import {probeBackends, useBackend} from '../../src/backends/index.js'
+import {defaultThreads} from '../../src/backends/native/index.js'
+import {packageRoot} from '../../src/results/package.js'
+import {describeNative, instructionSets} from './addon.js'
+
+/** What the addon says of itself in a process with these variables. */
+function runtimeWith(env: NodeJS.ProcessEnv): Record<string, unknown> {
+  const script = `console.log(JSON.stringify(require('node-gyp-build')(${JSON.stringify(packageRoot())}).runtime()))`
+  const options = {cwd: packageRoot(), env: {...process.env, ...env}, encoding: 'utf8'} as const
+  return JSON.parse(execFileSync(process.execPath, ['-e', script], options))
+}
+
+describeNative('the addon', addon => {
+  it.each(instructionSets())('runs %s when RFA_ISA says so', isa => {
+    expect(runtimeWith({RFA_ISA: isa})).toMatchObject({isa, forced: true, error: ''})
+  })
+
+  it('says what is wrong with an RFA_ISA it does not have', () => {
+    const {error, isa} = runtimeWith({RFA_ISA: 'mmx'})
+    expect(error).toMatch(/^RFA_ISA: unknown instruction set "mmx"; expected one of: .*scalar$/)
+    expect(isa).toBe(instructionSets()[0])
+  })
+
+  it('tells why a set cannot be chosen and keeps its own', () => {
+    const before = addon.runtime().isa
+    expect(addon.selectIsa('sse9')).toMatch(/unknown instruction set "sse9"/)
+    expect(addon.runtime().isa).toBe(before)
+  })
+
+  it('measures a peak that vectors explain', () => {
+    const peak = addon.fmaPeak(0.02)
+    expect(peak).toBeGreaterThan(0)
+    // two vector multiply-adds a cycle at 10 GHz
+    expect(peak).toBeLessThan(2 * 2 * addon.runtime().lanes * 10)
+  })
+
+  it('gives its workspaces back', async () => {
+    await useBackend('native')
+    addon.releaseWorkspace()
+    expect(addon.workspaceBytes()).toBe(0)
+  })
+})
+
+describeNative('the native backend', addon => {
+  it('takes the threads it is told to, or as many as the machine gives', async () => {
+    expect(await useBackend('native', {threads: 3})).toEqual({
+      name: 'native',
+      threads: 3,
+      instructionSet: addon.runtime().isa,
+    })
+    expect((await useBackend('native')).threads).toBe(defaultThreads())
+  })
+
+  it('is what auto takes', async () => {
+    expect((await useBackend('auto')).name).toBe('native')
+  })
+
+  it('describes itself for the doctor', async () => {
+    const report = (await probeBackends()).find(({name}) => name === 'native')!
+    expect(report.detail).toMatch(
+      /^C\+\+ kernels, \w+, release build by .+, \d+ threads?, \d+ GFLOP/,
+    )
+  })
+})
+
+it('default threads follow RFA_THREADS where it is a number', () => {
+  expect(defaultThreads({RFA_THREADS: '5'})).toBe(5)
+  expect(defaultThreads({RFA_THREADS: 'many'})).toBe(availableParallelism())
+  expect(defaultThreads({})).toBe(availableParallelism())
+})

@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import {beforeAll, describe, expect, it} from 'vitest'
+import {loadEstimators, type MethodName, type PresetName} from '../../src/attention/index.js'
+import {useBackend} from '../../src/backends/index.js'
+import {type HostInputs, hostInputs, type Sizes, SMALL} from '../helpers/arrays.js'
+import {runnableBackends} from '../helpers/backends.js'
+import {type EstimatorCase, runCase} from '../helpers/estimator-case.js'
+import {caseOf, methodsWhere} from './laws.js'
+
+const backends = await runnableBackends()
+await loadEstimators()
+
+/** Three chunks of the causal forms. */
+const LONG: Sizes = {...SMALL, batch: 1, heads: 2, queryLen: 131, keyLen: 131}
+
+/** Everything from token `first` on replaced by other draws, `factor` times as large. */
+function withOtherSuffix(inputs: HostInputs, first: number, factor: number): HostInputs {
+  const {shape} = inputs.key
+  const other = hostInputs(
+    {...SMALL, batch: shape[0], heads: shape[1], queryLen: shape[2], keyLen: shape[2]},
+    factor,
+    'suffix',
+  )
+  const mix = (own: HostInputs['key'], from: HostInputs['key']) => ({
+    shape: own.shape,
+    data: own.data.map((x, at) =>
+      Math.floor(at / own.shape[3]) % own.shape[2] < first ? x : from.data[at]!,
+    ),
+  })
+  return {
+    query: mix(inputs.query, other.query),
+    key: mix(inputs.key, other.key),
+    value: mix(inputs.value, other.value),
+  }
+}
+
+/** Rows before `first` of an output. */
+function prefix(out: Float32Array, {queryLen, valueDim}: Sizes, first: number): Float32Array {
+  return out.filter((_, at) => Math.floor(at / valueDim) % queryLen < first)
+}
+
+function prefixes(
+  method: MethodName,
+  first: number,
+  factor: number,
+  rest?: Partial<EstimatorCase>,
+) {
+  const inputs = hostInputs(LONG)
+  const given = caseOf(method, LONG, {causal: true, ...rest, inputs})
+  const before = runCase(given).out
+  const after = runCase({...given, inputs: withOtherSuffix(inputs, first, factor)}).out
+  return [prefix(before, LONG, first), prefix(after, LONG, first)] as const
+}
+
+describe.each(backends)('changing later tokens on %s', backend => {
+  beforeAll(() => useBackend(backend))
+
+  it.each(methodsWhere(({supports}) => supports.causal))(
+    'leaves earlier rows of %s bit-identical, however large the change',
+    method => {
+      fc.assert(
+        fc.property(
+          fc.integer({min: 1, max: LONG.keyLen - 1}),
+          fc.constantFrom(0.1, 1, 10),
+          (first, factor) => {
+            const [before, after] = prefixes(method, first, factor)
+            expect(after).toEqual(before)
+          },
+        ),
+        {
+          numRuns: 4,
+          seed: 7,
+          examples: [
+            [64, 10],
+            [65, 10],
+            [1, 1],
+          ],
+        },
+      )
+    },
+  )
+
+  it.each(['performer-pytorch', 'google-jax'] satisfies PresetName[])(
+    'changes earlier rows under preset %s, as its quirk says',
+    preset => {
+      const [before, after] = prefixes('favor-pos', 65, 3, {preset})
+      expect(after).not.toEqual(before)
+    },
+  )
+})

@@ -1,0 +1,31 @@
+/** What the property suites share: the cases of every estimator, by its declared facts. */
+import {type Estimator, METHOD_NAMES, type MethodName} from '../../src/attention/index.js'
+import {estimatorNamed} from '../../src/attention/resolve.js'
+import type {HostInputs, Sizes} from '../helpers/arrays.js'
+import type {EstimatorCase} from '../helpers/estimator-case.js'
+
+/** Methods whose facts satisfy a condition. */
+export function methodsWhere(condition: (estimator: Estimator) => boolean): MethodName[] {
+  return METHOD_NAMES.filter(name => condition(estimatorNamed(name)))
+}
+
+/** Bidirectional and causal, as far as the method has them. */
+export function formsOf(method: MethodName): {causal: boolean; form: string}[] {
+  const forms = [{causal: false, form: 'bidirectional'}]
+  return estimatorNamed(method).supports.causal ? [...forms, {causal: true, form: 'causal'}] : forms
+}
+
+/** Sizes with as many keys as queries where the method has no cross form. */
+export function fitting(method: MethodName, sizes: Sizes): Sizes {
+  return estimatorNamed(method).supports.cross ? sizes : {...sizes, queryLen: sizes.keyLen}
+}
+
+/** A case of the method on `sizes`, with inputs of unit or given scale. */
+export function caseOf(method: MethodName, sizes: Sizes, rest: Partial<EstimatorCase> = {}) {
+  return {method, sizes: fitting(method, sizes), ...rest} satisfies EstimatorCase
+}
+
+/** Replaces arrays of a set of inputs. */
+export function replaced(inputs: HostInputs, changes: Partial<HostInputs>): HostInputs {
+  return {...inputs, ...changes}
+}

@@ -1,0 +1,91 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {beforeAll, describe, it} from 'vitest'
+import {decoder, loadEstimators} from '../../src/attention/index.js'
+import {useBackend} from '../../src/backends/index.js'
+import {compute, type Sizes, SMALL, toTensors} from '../helpers/arrays.js'
+import {runnableBackends} from '../helpers/backends.js'
+import {decodeAll} from '../helpers/decode.js'
+import {
+  type EstimatorCase,
+  hostCase,
+  outputBound,
+  runCase,
+  toProjection,
+} from '../helpers/estimator-case.js'
+import {addBounds, assertWithin} from '../helpers/rounding.js'
+import {caseOf, methodsWhere} from './laws.js'
+
+const backends = await runnableBackends()
+await loadEstimators()
+
+/** More than two chunks of the causal forms. */
+const LONG: Sizes = {...SMALL, batch: 1, queryLen: 131, keyLen: 131}
+
+function decoded(given: EstimatorCase): Float32Array {
+  const {inputs, projection} = hostCase(given)
+  const {batch, heads, headDim, valueDim} = given.sizes
+  const {method, scale} = given
+  const rows = projection && toProjection(projection, headDim)
+  const step = decoder({
+    method,
+    batch,
+    heads,
+    headDim,
+    valueDim,
+    ...(scale !== undefined && {scale}),
+    ...(rows && {projection: rows}),
+  })
+  const {out} = decodeAll(step, inputs)
+  step.dispose()
+  rows?.dispose()
+  return out
+}
+
+describe.each(backends)('the recurrent form on %s', backend => {
+  beforeAll(() => useBackend(backend))
+
+  it.each(methodsWhere(({supports}) => supports.decode))(
+    'of %s gives what the chunked causal form gives, at a scale of its own',
+    method => {
+      for (const scale of [undefined, 0.23]) {
+        const given = caseOf(method, LONG, {causal: true, ...(scale !== undefined && {scale})})
+        const chunked = runCase(given).out
+        const bound = outputBound(given, chunked)
+        assertWithin(`${method} scale ${scale}`, decoded(given), chunked, addBounds(bound, bound))
+      }
+    },
+  )
+
+  it.each(methodsWhere(({supports}) => supports.decode))(
+    'of %s does not change a token that was already given',
+    method => {
+      // norms grow along the sequence: running maxima rise at every step
+      const given = caseOf(method, {...LONG, queryLen: 31, keyLen: 31}, {causal: true})
+      const {inputs} = hostCase(given)
+      const growing = {
+        shape: inputs.key.shape,
+        data: inputs.key.data.map((x, at) => x * (1 + (Math.floor(at / LONG.headDim) % 31) / 6)),
+      }
+      const grown: EstimatorCase = {...given, inputs: {...inputs, key: growing}}
+      const chunked = runCase(grown).out
+      const bound = outputBound(grown, chunked)
+      assertWithin(method, decoded(grown), chunked, addBounds(bound, bound))
+    },
+  )
+
+  it('reads a token as attention over the tokens so far', () => {
+    const given = caseOf('softmax', {...LONG, queryLen: 7, keyLen: 7}, {causal: true})
+    const {inputs} = hostCase(given)
+    const last = compute(() => {
+      const [query, key, value] = toTensors(inputs)
+      const scores = tf.mul(tf.matMul(query, key, false, true), LONG.headDim ** -0.5)
+      return tf.slice(tf.matMul(tf.softmax(scores), value), [0, 0, 6, 0], [1, -1, 1, -1])
+    })
+    const {heads, valueDim} = LONG
+    const rows = (values: Float32Array | Float64Array) =>
+      values.filter((_, at) => Math.floor(at / valueDim) % 7 === 6)
+    const out = rows(decoded(given)) as Float32Array
+    const bound = rows(outputBound(given, out))
+    assertWithin(`last token of ${heads} heads`, out, last, addBounds(bound, bound))
+  })
+})

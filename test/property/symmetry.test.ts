@@ -1,0 +1,173 @@
+import fc from 'fast-check'
+import {beforeAll, describe, expect, it} from 'vitest'
+import {type HostArray, loadEstimators} from '../../src/attention/index.js'
+import {estimatorNamed} from '../../src/attention/resolve.js'
+import {useBackend} from '../../src/backends/index.js'
+import {type Sizes, SMALL} from '../helpers/arrays.js'
+import {runnableBackends} from '../helpers/backends.js'
+import {
+  type EstimatorCase,
+  hostCase,
+  optionsOf,
+  outputBound,
+  runCase,
+} from '../helpers/estimator-case.js'
+import {addBounds, assertWithin} from '../helpers/rounding.js'
+import {caseOf, formsOf, methodsWhere} from './laws.js'
+
+const backends = await runnableBackends()
+await loadEstimators()
+
+/** Both runs within their own bounds of the same exact result: within the sum of each other. */
+function expectSame(label: string, a: EstimatorCase, b: EstimatorCase): void {
+  const first = runCase(a).out
+  const second = runCase(b).out
+  const bound = addBounds(outputBound(a, first), outputBound(b, second))
+  assertWithin(label, second, first, bound)
+}
+
+/** Rows of the third axis in another order. */
+function reordered({data, shape}: HostArray, order: readonly number[]): HostArray {
+  const [, , length, width] = shape
+  const out = data.slice()
+  for (let at = 0; at < out.length; at += width) {
+    const row = (at / width) % length
+    const head = Math.floor(at / width / length)
+    const from = (head * length + order[row]!) * width
+    out.set(data.subarray(from, from + width), at)
+  }
+  return {shape, data: out}
+}
+
+describe('the order of keys', () => {
+  beforeAll(() => useBackend('cpu'))
+
+  it.each(methodsWhere(({keyOrderMatters}) => !keyOrderMatters))(
+    'does not matter to %s when values move along',
+    method => {
+      const sizes = SMALL
+      const positions = Array.from({length: sizes.keyLen}, (_, j) => j)
+      const shuffled = fc.shuffledSubarray(positions, {minLength: sizes.keyLen})
+      fc.assert(
+        fc.property(shuffled, order => {
+          const given = caseOf(method, sizes)
+          const {inputs} = hostCase(given)
+          const key = reordered(inputs.key, order)
+          const value = reordered(inputs.value, order)
+          expectSame(method, given, {...given, inputs: {...inputs, key, value}})
+        }),
+        {numRuns: 5, seed: 11},
+      )
+    },
+  )
+})
+
+describe.each(backends)('batches and heads on %s', backend => {
+  beforeAll(() => useBackend(backend))
+
+  const cases = methodsWhere(() => true).flatMap(method =>
+    formsOf(method).map(form => [method, form.form, form.causal] as const),
+  )
+
+  it.each(cases)('%s %s of a batch is bit-identical to a loop', (method, _form, causal) => {
+    const given = caseOf(method, SMALL, {causal})
+    const {inputs} = hostCase(given)
+    const {batch} = SMALL
+    const whole = runCase(given).out
+    const part = (array: HostArray, b: number): HostArray => {
+      const size = array.data.length / batch
+      const [, heads, length, width] = array.shape
+      return {shape: [1, heads, length, width], data: array.data.slice(b * size, (b + 1) * size)}
+    }
+    for (let b = 0; b < batch; b++) {
+      const {out} = runCase({
+        ...given,
+        inputs: {
+          query: part(inputs.query, b),
+          key: part(inputs.key, b),
+          value: part(inputs.value, b),
+        },
+      })
+      expect(out).toEqual(whole.slice((b * whole.length) / batch, ((b + 1) * whole.length) / batch))
+    }
+  })
+
+  it.each(cases)('%s %s of one head is what it is among others', (method, _form, causal) => {
+    const sizes: Sizes = {...SMALL, batch: 1}
+    const given = caseOf(method, sizes, {causal})
+    const {inputs, projection} = hostCase(given)
+    const whole = runCase(given).out
+    for (let head = 0; head < sizes.heads; head++) {
+      const part = ({data, shape}: HostArray): HostArray => {
+        const size = data.length / sizes.heads
+        return {shape: [1, 1, shape[2], shape[3]], data: data.slice(head * size, (head + 1) * size)}
+      }
+      const rows = sizes.numFeatures * sizes.headDim
+      const {out} = runCase({
+        ...given,
+        sizes: {...given.sizes, heads: 1},
+        inputs: {query: part(inputs.query), key: part(inputs.key), value: part(inputs.value)},
+        ...(projection && {
+          projection: {
+            data: Float32Array.from(projection.data).subarray(head * rows, (head + 1) * rows),
+            numFeatures: sizes.numFeatures,
+            perHead: true,
+          },
+        }),
+      })
+      const size = whole.length / sizes.heads
+      expect(out).toEqual(whole.slice(head * size, (head + 1) * size))
+    }
+  })
+})
+
+describe('the logit scale', () => {
+  beforeAll(() => useBackend('cpu'))
+
+  const cases = methodsWhere(() => true).flatMap(method =>
+    formsOf(method).map(form => [method, form.form, form.causal] as const),
+  )
+
+  it.each(cases)(
+    '%s %s: scale is a factor on queries and keys, or nothing',
+    (method, _form, causal) => {
+      const scale = 0.23
+      const given = caseOf(method, SMALL, {causal, scale})
+      const {inputs} = hostCase(given)
+      const space = estimatorNamed(method).inputs(optionsOf(given))
+      if (space === 'raw') {
+        expect(runCase(given).out).toEqual(runCase(caseOf(method, SMALL, {causal})).out)
+        return
+      }
+      // sqrt(scale) q = sqrt(D^-1/2) (c q): the same canonical vectors, rounded elsewhere
+      const factor = Math.sqrt(scale * Math.sqrt(SMALL.headDim))
+      const times = (array: HostArray): HostArray => ({
+        ...array,
+        data: Float64Array.from(array.data, x => x * factor),
+      })
+      const scaled = {...inputs, query: times(inputs.query), key: times(inputs.key)}
+      expectSame(method, given, caseOf(method, SMALL, {causal, inputs: scaled}))
+    },
+  )
+})
+
+describe('random feature attention', () => {
+  beforeAll(() => useBackend('cpu'))
+
+  it('is trigonometric FAVOR on unit vectors at scale 1', () => {
+    const given = caseOf('rfa', SMALL)
+    const {inputs, projection} = hostCase(given)
+    const unit = ({data, shape}: HostArray): HostArray => {
+      const width = shape[3]
+      const rows = Float64Array.from(data)
+      const length = (at: number) =>
+        Math.hypot(...rows.subarray(at - (at % width)).subarray(0, width))
+      return {shape, data: rows.map((x, at) => x / length(at))}
+    }
+    expectSame('rfa', given, {
+      ...caseOf('favor-trig', SMALL, {scale: 1}),
+      inputs: {...inputs, query: unit(inputs.query), key: unit(inputs.key)},
+      projection: projection!,
+    })
+  })
+})

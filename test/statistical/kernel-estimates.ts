@@ -1,0 +1,65 @@
+/** Kernel estimates phi(x).phi(y) over many independent draws at once: each draw is a head. */
+import * as tf from '@tensorflow/tfjs-core'
+import {drawProjection, type MethodName, type ProjectionName} from '../../src/attention/index.js'
+import {estimatorNamed, resolveOptions} from '../../src/attention/resolve.js'
+import {randomStream} from '../../src/random/index.js'
+import {compute} from '../helpers/arrays.js'
+
+export interface EstimateRequest {
+  method: MethodName
+  options?: Record<string, unknown>
+  projection: ProjectionName
+  numFeatures: number
+  /** Independent projections. */
+  draws: number
+  seed: number
+}
+
+/** One estimate per draw. */
+export function kernelEstimates(
+  x: Float64Array,
+  y: Float64Array,
+  {method, options = {}, projection: name, numFeatures, draws, seed}: EstimateRequest,
+): Float64Array {
+  const {kernel} = factsOf(method)
+  const headDim = x.length
+  const rows = drawProjection({name, heads: draws, numFeatures, headDim, seed})
+  const [featuresX, featuresY] = compute(() => {
+    const projection = tf.tensor3d(Float32Array.from(rows), [draws, numFeatures, headDim])
+    const features = (vector: Float64Array) => {
+      const every = tf.tile(tf.tensor4d(Float32Array.from(vector), [1, 1, 1, headDim]), [
+        1,
+        draws,
+        1,
+        1,
+      ])
+      return kernel.features(every as tf.Tensor4D, projection, optionsOf(method, options))
+    }
+    return [features(x), features(y)]
+  })
+  const count = featuresX!.length / draws
+  return Float64Array.from({length: draws}, (_, draw) => {
+    let sum = 0
+    for (let s = draw * count; s < (draw + 1) * count; s++) sum += featuresX![s]! * featuresY![s]!
+    return sum
+  })
+}
+
+/** The estimator, which must declare kernel facts. */
+export function factsOf(method: MethodName) {
+  const estimator = estimatorNamed(method)
+  if (!estimator.kernel) throw new Error(`${method}: declares no kernel`)
+  return {...estimator, kernel: estimator.kernel}
+}
+
+export function optionsOf(method: MethodName, options: Record<string, unknown> = {}) {
+  return resolveOptions(estimatorNamed(method), 'exact', options)
+}
+
+/** A vector of the given length in a seeded direction, rounded to float32. */
+export function vector(name: string, headDim: number, length: number): Float64Array {
+  const stream = randomStream(77, name)
+  const raw = Float64Array.from({length: headDim}, () => stream.normal())
+  const norm = Math.hypot(...raw)
+  return raw.map(x => Math.fround((x * length) / norm))
+}

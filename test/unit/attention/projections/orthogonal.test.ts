@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import {describe, expect, it} from 'vitest'
+import {drawProjection, PROJECTION_NAMES} from '../../../../src/attention/index.js'
+import {orthonormalizeRows} from '../../../../src/attention/projections/orthogonal.js'
+import {normals, randomStream} from '../../../../src/random/index.js'
+
+function dot(a: Float64Array, b: Float64Array): number {
+  return a.reduce((sum, x, i) => sum + x * b[i]!, 0)
+}
+
+/** Gram-Schmidt with a second pass: inner products of unit rows of D terms, in double precision. */
+const orthogonality = (headDim: number) => headDim * 2 ** -50
+
+describe('orthonormalizeRows', () => {
+  it('gives unit rows, orthogonal to each other, each along its input row', () => {
+    const sizes = fc.integer({min: 1, max: 23}).chain(columns =>
+      fc.record({
+        columns: fc.constant(columns),
+        rows: fc.integer({min: 1, max: columns}),
+        seed: fc.nat(),
+      }),
+    )
+    fc.assert(
+      fc.property(sizes, ({columns, rows, seed}) => {
+        const input = normals(randomStream(seed, 'gauss'), rows * columns)
+        const out = orthonormalizeRows(Float64Array.from(input), columns)
+        const row = (matrix: Float64Array, i: number) =>
+          matrix.subarray(i * columns, (i + 1) * columns)
+        for (let i = 0; i < rows; i++) {
+          expect(Math.abs(dot(row(out, i), row(out, i)) - 1)).toBeLessThanOrEqual(
+            orthogonality(columns),
+          )
+          expect(dot(row(out, i), row(input, i))).toBeGreaterThan(0)
+          for (let j = 0; j < i; j++) {
+            expect(Math.abs(dot(row(out, i), row(out, j)))).toBeLessThanOrEqual(
+              orthogonality(columns),
+            )
+          }
+        }
+      }),
+      {numRuns: 60, seed: 8},
+    )
+  })
+
+  it('stays orthogonal where rows are nearly parallel', () => {
+    const nearly = Float64Array.from([1, 1e-9, 0, 1, 0, 1e-9, 1, 1e-9, 1e-9])
+    const out = orthonormalizeRows(nearly, 3)
+    const rows = [0, 1, 2].map(i => out.subarray(3 * i, 3 * i + 3))
+    expect(Math.abs(dot(rows[0]!, rows[1]!))).toBeLessThanOrEqual(orthogonality(3))
+    expect(Math.abs(dot(rows[0]!, rows[2]!))).toBeLessThanOrEqual(orthogonality(3))
+    expect(Math.abs(dot(rows[1]!, rows[2]!))).toBeLessThanOrEqual(orthogonality(3))
+  })
+})
+
+describe('drawProjection', () => {
+  const shapes = [
+    {numFeatures: 3, headDim: 7},
+    {numFeatures: 7, headDim: 7},
+    {numFeatures: 17, headDim: 5},
+    {numFeatures: 1, headDim: 1},
+  ]
+
+  it.each(shapes)(
+    'orth, M $numFeatures D $headDim: rows of a block are orthogonal',
+    ({numFeatures, headDim}) => {
+      const rows = drawProjection({name: 'orth', heads: 2, numFeatures, headDim, seed: 1})
+      const row = (i: number) => rows.subarray(i * headDim, (i + 1) * headDim)
+      for (let head = 0; head < 2; head++) {
+        for (let i = 0; i < numFeatures; i++) {
+          const first = i - (i % headDim)
+          for (let j = first; j < i; j++) {
+            const [a, b] = [row(head * numFeatures + i), row(head * numFeatures + j)]
+            const size = Math.sqrt(dot(a, a) * dot(b, b))
+            expect(Math.abs(dot(a, b))).toBeLessThanOrEqual(orthogonality(headDim) * size)
+          }
+        }
+      }
+    },
+  )
+
+  it.each(shapes)(
+    'orth-sqrt-d, M $numFeatures D $headDim: every length is sqrt(D)',
+    ({numFeatures, headDim}) => {
+      const rows = drawProjection({name: 'orth-sqrt-d', heads: 1, numFeatures, headDim, seed: 1})
+      for (let i = 0; i < numFeatures; i++) {
+        const row = rows.subarray(i * headDim, (i + 1) * headDim)
+        expect(Math.abs(dot(row, row) - headDim)).toBeLessThanOrEqual(
+          headDim * orthogonality(headDim),
+        )
+      }
+    },
+  )
+
+  it.each(PROJECTION_NAMES)('%s: a smaller draw is the beginning of a larger one', name => {
+    // blocks are drawn one by one, so whole blocks in front stay what they are
+    const request = {name, heads: 1, headDim: 5, seed: 2}
+    const small = drawProjection({...request, numFeatures: 10})
+    const large = drawProjection({...request, numFeatures: 17})
+    expect(large.subarray(0, 50)).toEqual(small)
+  })
+
+  it.each(['heads', 'numFeatures', 'headDim'])('refuses a %s below 1', what => {
+    const request = {name: 'iid', heads: 1, numFeatures: 2, headDim: 3, seed: 0} as const
+    expect(() => drawProjection({...request, [what]: 0})).toThrow(
+      `${what}: expected a whole number of at least 1, got 0`,
+    )
+  })
+
+  it('guesses the name that was meant', () => {
+    const request = {name: 'orthh' as 'orth', heads: 1, numFeatures: 2, headDim: 3, seed: 0}
+    expect(() => drawProjection(request)).toThrow(/one of the projections iid, orth/)
+  })
+})

@@ -1,0 +1,69 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {describe, expect, it} from 'vitest'
+import {
+  BACKEND_NAMES,
+  type BackendChoice,
+  type BackendName,
+  probeBackends,
+  useBackend,
+} from '../../../src/backends/index.js'
+
+const reports = await probeBackends()
+const available = reports.filter(report => report.available).map(({name}) => name as BackendName)
+
+describe('useBackend', () => {
+  it.each(available)('makes %s the current backend and loads the estimators', async name => {
+    const active = await useBackend(name)
+    expect(active.name).toBe(name)
+    expect(active.threads).toBeGreaterThanOrEqual(1)
+    expect(tf.getBackend()).toBe(name)
+    expect(tf.tidy(() => tf.sum(tf.tensor1d([1, 2])).dataSync()[0])).toBe(3)
+  })
+
+  it('takes the first available one under auto', async () => {
+    expect((await useBackend('auto')).name).toBe(available[0])
+    expect((await useBackend()).name).toBe(available[0])
+  })
+
+  it('guesses the backend that was meant', async () => {
+    await expect(useBackend('wasn' as BackendChoice)).rejects.toMatchObject({
+      code: 'UNKNOWN_NAME',
+      message: `backend: expected one of the backends auto, ${BACKEND_NAMES.join(', ')}, got "wasn"`,
+      suggestions: ['did you mean wasm?'],
+    })
+  })
+
+  it.runIf(available.length < BACKEND_NAMES.length)(
+    'says why a backend is missing and what to do about it',
+    async () => {
+      const missing = reports.find(report => !report.available)!
+      await expect(useBackend(missing.name as BackendName)).rejects.toMatchObject({
+        code: 'BACKEND_MISSING',
+        message: `backend ${missing.name}: ${missing.reason}`,
+        suggestions: [missing.remedy, 'use --backend auto'],
+      })
+    },
+  )
+})
+
+describe('probeBackends', () => {
+  it('reports every backend, in order of preference', () => {
+    expect(reports.map(({name}) => name)).toEqual(BACKEND_NAMES)
+    expect(available).toContain('wasm')
+    expect(available).toContain('cpu')
+  })
+
+  it('gives a detail for every backend, and reason and remedy for every missing one', () => {
+    for (const {available: runs, detail, reason, remedy} of reports) {
+      expect(detail.length).toBeGreaterThan(0)
+      expect(Boolean(reason)).toBe(!runs)
+      expect(Boolean(remedy)).toBe(!runs)
+    }
+  })
+
+  it('leaves the current backend as it was', async () => {
+    await useBackend('cpu')
+    await probeBackends()
+    expect(tf.getBackend()).toBe('cpu')
+  })
+})

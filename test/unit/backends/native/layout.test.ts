@@ -1,0 +1,71 @@
+import {describe, expect, it} from 'vitest'
+import {checkShape} from '../../../../src/backends/native/kernel.js'
+import {layoutOf} from '../../../../src/backends/native/kernels/binary.js'
+
+describe('the layout of a broadcast', () => {
+  it.each([
+    {title: 'equal shapes are one axis', a: [3, 5, 7], b: [3, 5, 7], layout: [[105], [1], [1]]},
+    {title: 'a number repeats', a: [3, 5], b: [], layout: [[15], [1], [0]]},
+    {
+      title: 'a row repeats over rows',
+      a: [3, 5],
+      b: [5],
+      layout: [
+        [3, 5],
+        [5, 1],
+        [0, 1],
+      ],
+    },
+    {
+      title: 'a column repeats over columns',
+      a: [3, 5],
+      b: [3, 1],
+      layout: [
+        [3, 5],
+        [5, 1],
+        [1, 0],
+      ],
+    },
+    {
+      title: 'both repeat',
+      a: [3, 1],
+      b: [1, 5],
+      layout: [
+        [3, 5],
+        [1, 0],
+        [0, 1],
+      ],
+    },
+    {title: 'axes of 1 vanish', a: [1, 3, 1, 5], b: [1, 3, 1, 5], layout: [[15], [1], [1]]},
+    {title: 'two numbers have no axis', a: [1, 1], b: [], layout: [[], [], []]},
+    {
+      title: 'outer axes merge where both run on',
+      a: [2, 3, 5],
+      b: [2, 3, 1],
+      layout: [
+        [6, 5],
+        [5, 1],
+        [1, 0],
+      ],
+    },
+  ])('$title', ({a, b, layout}) => {
+    const rank = Math.max(a.length, b.length)
+    const axis = (shape: number[], i: number) => shape[shape.length - rank + i] ?? 1
+    const shape = Array.from({length: rank}, (_, i) => Math.max(axis(a, i), axis(b, i)))
+    expect([...layoutOf({shape: a}, {shape: b}, shape)]).toEqual(layout.flat())
+  })
+})
+
+describe('a shape', () => {
+  const tensor = (shape: number[]) => ({shape, dtype: 'float32', dataId: {}}) as const
+  it('fits where it is as wanted, or 1 along a shared axis', () => {
+    expect(() => checkShape('op', 'key', tensor([2, 3, 5]), [2, 3, 5])).not.toThrow()
+    expect(() => checkShape('op', 'key', tensor([1, 1, 5]), [2, 3, 5], 2)).not.toThrow()
+  })
+
+  it.each([[[2, 3]], [[2, 3, 1]], [[1, 3, 5]]])('of %j does not fit [2, 3, 5]', shape => {
+    expect(() => checkShape('op', 'key', tensor(shape), [2, 3, 5])).toThrow(
+      `op: expected key [2, 3, 5], got [${shape.join(', ')}]`,
+    )
+  })
+})

@@ -1,0 +1,150 @@
+import {describe, expect, it} from 'vitest'
+import {
+  arcCosineKernel,
+  fourierVariance,
+  gaussianKernel,
+  hyperbolicVariance,
+  positiveVariance,
+  rectifiedVariance,
+  softmaxKernel,
+  squaredNorms,
+  trigonometricVariance,
+} from '../../../src/theory/kernels.js'
+
+const vec = (...x: number[]) => Float64Array.from(x)
+
+/** Reference values for one random vector, printed with six decimals: half a unit of the last is 5e-7. */
+const HALF_UNIT = 5e-7
+const TABLE = [
+  {
+    x: vec(0.5, 0),
+    y: vec(0, 0.5),
+    softmax: 1,
+    trig: 0.127626,
+    positive: 0.648721,
+    hyperbolic: 0.127626,
+    relu: 0.039789,
+    gaussian: 0.778801,
+    fourier: 0.077409,
+  },
+  {
+    x: vec(0.5, 0),
+    y: vec(0.5, 0),
+    softmax: 1.284025,
+    trig: 0,
+    positive: 2.832968,
+    hyperbolic: 0.895389,
+    relu: 0.125,
+    gaussian: 1,
+    fourier: 0,
+  },
+  {
+    x: vec(0.5, 0),
+    y: vec(-0.5, 0),
+    softmax: 0.778801,
+    trig: 0.329395,
+    positive: 0,
+    hyperbolic: 0,
+    relu: 0,
+    gaussian: 0.606531,
+    fourier: 0.199788,
+  },
+  {
+    x: vec(0.6, 0.2, -0.1, 0.3),
+    y: vec(0.1, 0.4, 0.2, -0.2),
+    softmax: 1.061837,
+    trig: 0.231251,
+    positive: 1.563738,
+    hyperbolic: 0.454304,
+    relu: 0.072082,
+    gaussian: 0.729789,
+    fourier: 0.109235,
+  },
+  {
+    x: vec(1, 0, 0, 0),
+    y: vec(0, 1, 0, 0),
+    softmax: 1,
+    trig: 2.762196,
+    positive: 6.389056,
+    hyperbolic: 2.762196,
+    relu: 0.159155,
+    gaussian: 0.367879,
+    fourier: 0.373823,
+  },
+] as const
+
+const FUNCTIONS = {
+  softmax: softmaxKernel,
+  trig: (x: Float64Array, y: Float64Array) => trigonometricVariance(x, y, 1),
+  positive: (x: Float64Array, y: Float64Array) => positiveVariance(x, y, 1),
+  hyperbolic: (x: Float64Array, y: Float64Array) => hyperbolicVariance(x, y, 1),
+  relu: arcCosineKernel,
+  gaussian: gaussianKernel,
+  fourier: (x: Float64Array, y: Float64Array) => fourierVariance(x, y, 1),
+} as const
+
+describe('closed forms', () => {
+  const names = Object.keys(FUNCTIONS) as (keyof typeof FUNCTIONS)[]
+  const cases = TABLE.flatMap((row, n) => names.map(name => [name, n + 1, row] as const))
+
+  it.each(cases)('%s of reference pair %i', (name, _n, row) => {
+    const got = FUNCTIONS[name](row.x, row.y)
+    // a printed value may itself be rounded either way at the half: one unit in the seventh place more
+    expect(Math.abs(got - row[name])).toBeLessThanOrEqual(HALF_UNIT + 1e-9)
+  })
+
+  it.each(names)('%s is symmetric in its two vectors', name => {
+    for (const {x, y} of TABLE) expect(FUNCTIONS[name](y, x)).toBe(FUNCTIONS[name](x, y))
+  })
+
+  it('variances fall like 1 / M', () => {
+    const {x, y} = TABLE[3]
+    for (const variance of [
+      positiveVariance,
+      hyperbolicVariance,
+      trigonometricVariance,
+      fourierVariance,
+      rectifiedVariance,
+    ]) {
+      expect(variance(x, y, 8)).toBe(variance(x, y, 1) / 8)
+    }
+  })
+
+  it('trigonometric variance is exactly zero for equal vectors, positive for opposite ones', () => {
+    const {x} = TABLE[3]
+    expect(trigonometricVariance(x, x, 3)).toBe(0)
+    const opposite = x.map(value => -value)
+    expect(positiveVariance(x, opposite, 3)).toBe(0)
+    expect(Math.abs(hyperbolicVariance(x, opposite, 3))).toBe(0)
+  })
+
+  it('the rectified variance is that of its integral', () => {
+    // independent evaluation in the plane of x and y: w = r (cos a, sin a), E r^4 = 8 for d = 2
+    const x = vec(0.9, 0)
+    const y = vec(0.3, 0.5)
+    const steps = 100_000
+    let second = 0
+    for (let i = 0; i < steps; i++) {
+      const angle = (2 * Math.PI * (i + 0.5)) / steps
+      const a = Math.max(0, x[0]! * Math.cos(angle))
+      const b = Math.max(0, y[0]! * Math.cos(angle) + y[1]! * Math.sin(angle))
+      second += (a * b) ** 2 / steps
+    }
+    const expected = 8 * second - arcCosineKernel(x, y) ** 2
+    // midpoint rule: 8 (2 pi / steps)^2 / 24 max|f''|, with |f''| <= 16 |x|^2 |y|^2; and summing rounds
+    const bound = (8 * (2 * Math.PI) ** 2 * 16 * 0.81 * 0.34) / 24 / steps ** 2 + steps * 2 ** -53
+    expect(Math.abs(rectifiedVariance(x, y, 1) - expected)).toBeLessThanOrEqual(bound)
+  })
+
+  it('kernels of a zero vector are those of the formula', () => {
+    const zero = vec(0, 0)
+    const x = vec(0.5, 0.1)
+    expect(arcCosineKernel(zero, x)).toBe(0)
+    expect(rectifiedVariance(x, zero, 1)).toBe(0)
+    expect(softmaxKernel(zero, x)).toBe(1)
+  })
+
+  it('squared norms of a pair', () => {
+    expect(squaredNorms(vec(1, 2), vec(3, -1))).toEqual({x: 5, y: 10, sum: 17, difference: 13})
+  })
+})
