@@ -1,0 +1,187 @@
+#!/usr/bin/env node
+// Times the native kernels against TensorFlow.js on WebAssembly and plain PyTorch, in interleaved rounds,
+// and prints ratios. npm run bench:kernels -- [--quick] [--rounds N] [--output FILE]
+import {execFileSync} from 'node:child_process'
+import {mkdirSync, writeFileSync} from 'node:fs'
+import {availableParallelism} from 'node:os'
+import {dirname} from 'node:path'
+import {fileURLToPath} from 'node:url'
+import {parseArgs} from 'node:util'
+import {loadAddon} from '../dist/src/backends/native/loader.js'
+import {useBackend} from '../dist/src/index.js'
+import {machineFacts} from '../dist/src/results/machine.js'
+import {attentionCases, OPERATION_CASES, SHAPE} from './cases.js'
+import {decodeTokens} from './decode.js'
+import {prepare} from './engine.js'
+import {printTable} from './table.js'
+import {startTorch} from './torch.js'
+
+const {values: flags} = parseArgs({
+  options: {
+    quick: {type: 'boolean', default: false},
+    rounds: {type: 'string', default: '7'},
+    output: {type: 'string', default: 'results/reference/kernels.json'},
+  },
+})
+/** Runs of the slow engines per case: a second each. */
+const SLOW_ROUNDS = 3
+const ROUNDS = flags.quick ? 3 : Number(flags.rounds)
+const TOKENS = flags.quick ? 256 : 2048
+
+const loaded = loadAddon()
+if (!('addon' in loaded)) {
+  process.stderr.write(`bench:kernels: ${loaded.reason}; ${loaded.remedy}\n`)
+  process.exit(3)
+}
+const {addon} = loaded
+await main()
+
+async function main() {
+  await useBackend('native', {threads: 1})
+  const torch = await startTorch(1)
+  const cases = [...attentionCases(flags.quick ? [512] : [512, 2048, 8192]), ...OPERATION_CASES]
+  const rows = []
+  for (const given of cases) rows.push(await measure(given, torch))
+  const report = {
+    schema: 'rfa.kernels/1',
+    created_at: new Date().toISOString(),
+    machine: await machineFacts(),
+    runtime: addon.runtime(),
+    torch: torch?.facts ?? null,
+    rounds: ROUNDS,
+    shape: SHAPE,
+    kernels: rows,
+    causal_over_bidirectional: causalRatios(rows),
+    threads: await threadScaling(),
+    decode: await decodeComparison(torch),
+    memory: flags.quick ? [] : peakMemory(),
+  }
+  torch?.stop()
+  printTable(report)
+  mkdirSync(dirname(flags.output), {recursive: true})
+  writeFileSync(flags.output, `${JSON.stringify(report, null, 2)}\n`)
+}
+
+/** One case: every engine in turn, round by round, the multiply-add peak measured in between. */
+async function measure(given, torch) {
+  process.stderr.write(`${given.name}${given.length ? ` L=${given.length}` : ''}\n`)
+  const native = await prepare(given, 'native', 1)
+  // a softmax beyond 2048 takes wasm a minute: its rate is known from the shorter ones
+  const wasm = given.length > 2048 ? undefined : await prepare(given, 'wasm')
+  const samples = {native: [], wasm: [], torch: []}
+  let peak = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    peak = Math.max(peak, addon.fmaPeak(0.02))
+    samples.native.push(await native.time(), await native.time())
+    if (torch) samples.torch.push((await torch.time(given)) ?? Number.NaN)
+    if (wasm && round < SLOW_ROUNDS) samples.wasm.push(await wasm.time())
+  }
+  await native.dispose()
+  await wasm?.dispose()
+  return summary(given, samples, peak, native.operations)
+}
+
+function summary(given, samples, peak, operations) {
+  const ns = Object.fromEntries(
+    Object.entries(samples).map(([engine, times]) => [engine, spread(times)]),
+  )
+  const best = ns.native.min_ns
+  const rate = given.flops === null || given.flops === undefined ? null : given.flops / best
+  const over = engine => (ns[engine] ? ns[engine].min_ns / best : null)
+  const {kind: _kind, ...facts} = given
+  return {
+    ...facts,
+    operations,
+    native: ns.native,
+    wasm: ns.wasm,
+    torch: ns.torch,
+    gflops: rate,
+    fma_peak_gflops: peak,
+    peak_pct: rate === null ? null : (100 * rate) / peak,
+    wasm_over_native: over('wasm'),
+    torch_over_native: over('torch'),
+  }
+}
+
+/** Median and fastest; the ratios use the fastest, which other load on the machine disturbs least. */
+function spread(times) {
+  const sorted = times.filter(Number.isFinite).sort((a, b) => a - b)
+  if (sorted.length === 0) return null
+  return {min_ns: sorted[0], median_ns: sorted[Math.floor(sorted.length / 2)], runs: sorted.length}
+}
+
+function causalRatios(rows) {
+  return rows
+    .filter(({causal}) => causal)
+    .map(row => {
+      const plain = rows.find(
+        ({method, length, causal}) => method === row.method && length === row.length && !causal,
+      )
+      const ratio = row.native.min_ns / plain.native.min_ns
+      return {method: row.method, length: row.length, ratio}
+    })
+}
+
+/** One thread against two, in turn. */
+async function threadScaling() {
+  if (availableParallelism() < 2) return []
+  const results = []
+  for (const given of attentionCases([flags.quick ? 512 : 2048])) {
+    const one = await prepare(given, 'native', 1)
+    const two = await prepare(given, 'native', 2)
+    const times = {one: [], two: []}
+    for (let round = 0; round < 2 * ROUNDS; round++) {
+      times.one.push(await one.time())
+      times.two.push(await two.time())
+    }
+    await one.dispose()
+    await two.dispose()
+    const [first, second] = [Math.min(...times.one), Math.min(...times.two)]
+    results.push({name: given.name, one_ns: first, two_ns: second, speedup: first / second})
+  }
+  await useBackend('native', {threads: 1})
+  return results
+}
+
+async function decodeComparison(torch) {
+  const results = []
+  for (const [method, numFeatures] of [
+    ['softmax', 64],
+    ['rfa', 64],
+    ['favor-pos', 128],
+    ['elu', 64],
+  ]) {
+    const given = {kind: 'decode', method, heads: 8, headDim: 64, numFeatures, tokens: TOKENS}
+    const native = []
+    const peer = []
+    let stateBytes = 0
+    for (let round = 0; round < SLOW_ROUNDS; round++) {
+      const run = await decodeTokens(given, 'native')
+      native.push(run.ns)
+      stateBytes = run.stateBytes
+      if (torch) peer.push((await torch.time(given)) ?? Number.NaN)
+    }
+    results.push({
+      ...{method, num_features: numFeatures, tokens: TOKENS, state_bytes: stateBytes},
+      native: spread(native),
+      torch: spread(peer),
+    })
+  }
+  const exact = results[0]
+  return results.map(row => ({
+    ...row,
+    faster_than_exact: exact.native.min_ns / row.native.min_ns,
+    state_over_exact: row.state_bytes / exact.state_bytes,
+  }))
+}
+
+function peakMemory() {
+  const script = fileURLToPath(new URL('memory.js', import.meta.url))
+  return ['favor-pos', 'favor-hyp', 'favor-relu', 'favor-trig', 'rfa', 'elu'].flatMap(method =>
+    ['0', '1'].map(causal =>
+      JSON.parse(
+        execFileSync(process.execPath, [script, method, '131072', causal], {encoding: 'utf8'}),
+      ),
+    ),
+  )
+}
