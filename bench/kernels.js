@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // Times the native kernels against TensorFlow.js on WebAssembly and plain PyTorch, in interleaved rounds,
-// and prints ratios. npm run bench:kernels -- [--quick] [--rounds N] [--output FILE]
+// and prints ratios. npm run bench:kernels -- [--quick] [--rounds N] [--lengths L,L] [--output FILE]
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, writeFileSync} from 'node:fs'
-import {availableParallelism} from 'node:os'
+import {availableParallelism, loadavg} from 'node:os'
 import {dirname} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {parseArgs} from 'node:util'
@@ -20,6 +20,7 @@ const {values: flags} = parseArgs({
   options: {
     quick: {type: 'boolean', default: false},
     rounds: {type: 'string', default: '7'},
+    lengths: {type: 'string', default: '512,2048,8192'},
     output: {type: 'string', default: 'results/reference/kernels.json'},
   },
 })
@@ -39,7 +40,11 @@ await main()
 async function main() {
   await useBackend('native', {threads: 1})
   const torch = await startTorch(1)
-  const cases = [...attentionCases(flags.quick ? [512] : [512, 2048, 8192]), ...OPERATION_CASES]
+  const cases = [
+    ...attentionCases(flags.quick ? [512] : flags.lengths.split(',').map(Number)),
+    ...OPERATION_CASES,
+  ]
+  const loadBefore = loadavg()[0]
   const rows = []
   for (const given of cases) rows.push(await measure(given, torch))
   const report = {
@@ -48,6 +53,8 @@ async function main() {
     machine: await machineFacts(),
     runtime: addon.runtime(),
     torch: torch?.facts ?? null,
+    // runnable processes over the last minute: this one counts 1, more is other load
+    load_average: {before: loadBefore, after: loadavg()[0]},
     rounds: ROUNDS,
     shape: SHAPE,
     kernels: rows,

@@ -1,12 +1,17 @@
 /** The report as text. */
 import Table from 'cli-table3'
 
+/** Load average from which figures are to be doubted. */
+const BUSY = 1
+
 const print = text => process.stdout.write(`${text}\n`)
 
-export function printTable({machine, runtime, torch, kernels, ...rest}) {
+export function printTable({machine, runtime, torch, load_average: load, kernels, ...rest}) {
   print(`${machine.cpu}, ${runtime.isa}, ${runtime.build} build by ${runtime.compiler}, one thread`)
   print(torch ? `PyTorch ${torch.torch}, ${torch.threads} thread` : 'PyTorch: not installed')
-  print('Times are the fastest of the rounds; ratios are over native.\n')
+  print('Times are the fastest of the rounds; ratios are over native.')
+  if (load.before > BUSY) print(`Other programs were running: load ${load.before.toFixed(1)}.`)
+  print('')
   table(
     ['kernel', 'L', 'native', 'GFLOP/s', '% of peak', 'wasm', 'torch'],
     kernels.map(row => [
