@@ -99,8 +99,8 @@ constexpr float kSinCosRange = 131072.0f;
 // Beyond the range, in double, lane by lane: the argument is exact, so libm's reduction is too.
 inline void SinCosFar(const float* x, float* sines, float* cosines) {
   for (int i = 0; i < W; i++) {
-    sines[i] = static_cast<float>(std::sin(static_cast<double>(x[i])));
-    cosines[i] = static_cast<float>(std::cos(static_cast<double>(x[i])));
+    sines[i] = static_cast<float>(sin(static_cast<double>(x[i])));
+    cosines[i] = static_cast<float>(cos(static_cast<double>(x[i])));
   }
 }
 
@@ -136,7 +136,10 @@ RFA_INLINE SinCosPair SinCos(V x) {
   return y;
 }
 
-// elu(x) + 1 = max(x, 0) + e^min(x, 0). Error 1.5 ULP.
-RFA_INLINE V EluPlusOne(V x) { return Add(Max(Zero(), x), Exp(Min(Zero(), x))); }
+// elu(x) + 1 = max(x, 0) + e^min(x, 0). Error 1 ULP above 0, (2 + |x|) ULP below: x log2 e is rounded
+// before the power, which is as good as any x that has been computed.
+RFA_INLINE V EluPlusOne(V x) {
+  return Add(Max(Zero(), x), Exp2Weight(Mul(Min(Zero(), x), Set(kLog2E))));
+}
 
 RFA_KERNELS_END

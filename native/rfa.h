@@ -19,6 +19,14 @@ namespace rfa {
 
 using Size = std::int64_t;
 
+// Never a function of its own: kernels for wide instruction sets use these, and a copy compiled there
+// must not be the one that the linker keeps.
+#if defined(__GNUC__) || defined(__clang__)
+#define RFA_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define RFA_ALWAYS_INLINE inline
+#endif
+
 // ---- arrays ---------------------------------------------------------------------------------
 
 // [B, H, rows, columns], columns contiguous.
@@ -29,8 +37,8 @@ struct Array4Of {
   Size head_stride = 0;
   Size row_stride = 0;
 
-  explicit operator bool() const { return data != nullptr; }
-  T* at(Size batch, Size head, Size row = 0) const {
+  RFA_ALWAYS_INLINE explicit operator bool() const { return data != nullptr; }
+  RFA_ALWAYS_INLINE T* at(Size batch, Size head, Size row = 0) const {
     return data + batch * batch_stride + head * head_stride + row * row_stride;
   }
 };
@@ -41,8 +49,8 @@ struct Array3Of {
   Size batch_stride = 0;
   Size head_stride = 0;
 
-  explicit operator bool() const { return data != nullptr; }
-  T* at(Size batch, Size head) const {
+  RFA_ALWAYS_INLINE explicit operator bool() const { return data != nullptr; }
+  RFA_ALWAYS_INLINE T* at(Size batch, Size head) const {
     return data + batch * batch_stride + head * head_stride;
   }
 };
@@ -53,11 +61,11 @@ using MutableArray3 = Array3Of<float>;
 
 // A dense [B, heads, rows, columns] or [B, heads, n] array.
 template <typename T>
-inline Array4Of<T> dense4(T* data, Size heads, Size rows, Size columns) {
+RFA_ALWAYS_INLINE Array4Of<T> dense4(T* data, Size heads, Size rows, Size columns) {
   return {data, heads * rows * columns, rows * columns, columns};
 }
 template <typename T>
-inline Array3Of<T> dense3(T* data, Size heads, Size n) {
+RFA_ALWAYS_INLINE Array3Of<T> dense3(T* data, Size heads, Size n) {
   return {data, heads * n, n};
 }
 

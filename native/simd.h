@@ -11,14 +11,19 @@
 //   Reduce*     a fixed tree over the lanes;  TransposeSquare  W vectors as a W x W matrix
 #pragma once
 
-#include <cmath>
+#include <math.h>
 #include <cstdint>
 #include <cstring>
 
 #include "rfa.h"
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#define RFA_INLINE __forceinline
+#if !defined(__GNUC__) && !defined(__clang__)
+#error "the kernels need gcc or clang (on Windows: clang-cl, the ClangCL toolset)"
+#endif
+
+#if defined(RFA_NO_UNROLL)
+// for sanitizers, whose checks in fully unrolled and inlined code take compilers many minutes
+#define RFA_INLINE inline
 #define RFA_UNROLL
 #else
 #define RFA_INLINE inline __attribute__((always_inline))

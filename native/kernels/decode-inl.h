@@ -8,34 +8,46 @@
 
 RFA_KERNELS_BEGIN
 
-constexpr int kDecodeVecs = 4;      // columns of the state at a time: 2 x 4 sums in flight
+constexpr int kDecodeVecs = 8;      // vectors of columns of the state at a time at most
 constexpr Size kCacheBlock = 256;   // keys per block of the cache
 constexpr float kNothingYet = -1e30f;
 
 // ---- features of one token ------------------------------------------------------------------
 
-// Query and key projected together, so that the transposed projection [D, M] is read once:
-// out[m] = sum_d w[d][m] x[d] for both.
+// C vectors of projections of query and key: out[m] = sum_d w[d][m] x[d] for both.
+template <int C, bool kWhole>
+RFA_INLINE void ProjectColumns(const float* w, Size stride, Size dim, Size count, const float* query,
+                               const float* key, float* query_out, float* key_out) {
+  V a[C], b[C];
+  RFA_UNROLL
+  for (int c = 0; c < C; c++) a[c] = b[c] = Zero();
+  for (Size d = 0; d < dim; d++) {
+    const V q = Set(query[d]), k = Set(key[d]);
+    RFA_UNROLL
+    for (int c = 0; c < C; c++) {
+      const float* p = w + d * stride + c * W;
+      const V x = kWhole ? Load(p) : LoadUpTo(p, count - c * W);
+      a[c] = Fma(x, q, a[c]);
+      b[c] = Fma(x, k, b[c]);
+    }
+  }
+  RFA_UNROLL
+  for (int c = 0; c < C; c++) {
+    Store(query_out + c * W, a[c]);
+    Store(key_out + c * W, b[c]);
+  }
+}
+
+// Query and key projected together, so that the transposed projection [D, M] is read once. Outputs are
+// written up to whole vectors. Eight chains of multiply-adds where M allows it.
 inline void ProjectPair(const float* w, Size stride, Size dim, Size count, const float* query,
                         const float* key, float* query_out, float* key_out) {
-  for (Size m = 0; m < count; m += W) {
-    V a0 = Zero(), a1 = Zero(), b0 = Zero(), b1 = Zero();
-    Size d = 0;
-    for (; d + 2 <= dim; d += 2) {
-      const V w0 = LoadUpTo(w + d * stride + m, count - m);
-      const V w1 = LoadUpTo(w + (d + 1) * stride + m, count - m);
-      a0 = Fma(w0, Set(query[d]), a0);
-      b0 = Fma(w0, Set(key[d]), b0);
-      a1 = Fma(w1, Set(query[d + 1]), a1);
-      b1 = Fma(w1, Set(key[d + 1]), b1);
-    }
-    if (d < dim) {
-      const V w0 = LoadUpTo(w + d * stride + m, count - m);
-      a0 = Fma(w0, Set(query[d]), a0);
-      b0 = Fma(w0, Set(key[d]), b0);
-    }
-    Store(query_out + m, Add(a0, a1));
-    Store(key_out + m, Add(b0, b1));
+  Size m = 0;
+  for (; m + 4 * W <= count; m += 4 * W) {
+    ProjectColumns<4, true>(w + m, stride, dim, count - m, query, key, query_out + m, key_out + m);
+  }
+  for (; m < count; m += W) {
+    ProjectColumns<1, false>(w + m, stride, dim, count - m, query, key, query_out + m, key_out + m);
   }
 }
 
@@ -44,7 +56,7 @@ inline void ProjectPair(const float* w, Size stride, Size dim, Size count, const
 inline void FinishFeatures(const Features& f, const float* in, Size columns, float factor,
                            float half_norm, float* out) {
   if (!HasProjection(f.kind)) {
-    return ElementwiseRows(f, in, 0, &factor, 1, columns, 1, out, 0);
+    return ElementwiseRows(f, in, 0, &factor, 1, columns, 1, nullptr, out, 0);
   }
   const V scale = Set(FeatureScale(f)), half = Set(half_norm);
   for (Size m = 0; m < f.num_features; m += W) {
@@ -66,7 +78,8 @@ inline void FinishFeatures(const Features& f, const float* in, Size columns, flo
 
 struct TokenScratch {
   Size features;  // F
-  float *query, *key, *query_projected, *key_projected, *query_features, *key_features, *keep, *out;
+  float *query, *key, *query_projected, *key_projected, *query_features, *key_features, *keep, *value,
+      *out;
 
   TokenScratch(const Features& f, Size columns, Size value_dim, Bump& bump)
       : features(feature_dim(f, columns)) {
@@ -77,7 +90,8 @@ struct TokenScratch {
     query_features = bump.Take(RoundUp(features, W));
     key_features = bump.Take(RoundUp(features, W));
     keep = bump.Take(RoundUp(features, W));
-    out = bump.Take(RoundUp(value_dim, kDecodeVecs * W));
+    value = bump.Take(RoundUp(value_dim, W));
+    out = bump.Take(RoundUp(value_dim, W));
   }
 };
 
@@ -110,54 +124,58 @@ inline void TokenFeatures(const Features& query, const Features& key, Size batch
 
 // ---- state ----------------------------------------------------------------------------------
 
-// For C vectors of columns: S_s = keep_s S_s + fresh_s v, out = sum_s read_s S_s.
-template <int C>
+// For C vectors of columns: S_s = keep_s S_s + fresh_s v, out = sum_s read_s S_s. Whole rows of up to
+// kDecodeVecs vectors are taken, so that the state streams through the caches once and in order.
+template <int C, bool kWhole>
 RFA_INLINE void StepColumns(const TokenScratch& s, const float* value, Size columns, float* state,
                             Size stride, float* out) {
-  V v[C], even[C], odd[C];
+  constexpr int kChains = C > 4 ? 1 : 2;  // sums in flight: 8 or more where C allows it
+  V sum[kChains][C];
   RFA_UNROLL
-  for (int c = 0; c < C; c++) {
-    v[c] = LoadUpTo(value + c * W, columns - c * W);
-    even[c] = odd[c] = Zero();
+  for (int k = 0; k < kChains; k++) {
+    RFA_UNROLL
+    for (int c = 0; c < C; c++) sum[k][c] = Zero();
   }
-  const auto row = [&](Size i, V(&sum)[C]) {
+  const auto row = [&](Size i, V(&total)[C]) {
     const V keep = Set(s.keep[i]), fresh = Set(s.key_features[i]), read = Set(s.query_features[i]);
     float* p = state + i * stride;
     RFA_UNROLL
     for (int c = 0; c < C; c++) {
-      const V x = Fma(LoadUpTo(p + c * W, columns - c * W), keep, Mul(v[c], fresh));
-      StoreUpTo(p + c * W, x, columns - c * W);
-      sum[c] = Fma(x, read, sum[c]);
+      const Size n = kWhole ? W : columns - c * W;
+      const V x = Fma(LoadUpTo(p + c * W, n), keep, Mul(Load(value + c * W), fresh));
+      StoreUpTo(p + c * W, x, n);
+      total[c] = Fma(x, read, total[c]);
     }
   };
   Size i = 0;
-  for (; i + 2 <= s.features; i += 2) {
-    row(i, even);
-    row(i + 1, odd);
+  for (; i + kChains <= s.features; i += kChains) {
+    RFA_UNROLL
+    for (int k = 0; k < kChains; k++) row(i + k, sum[k]);
   }
-  if (i < s.features) row(i, even);
+  if (i < s.features) row(i, sum[0]);
   RFA_UNROLL
-  for (int c = 0; c < C; c++) Store(out + c * W, Add(even[c], odd[c]));
+  for (int c = 0; c < C; c++) {
+    Store(out + c * W, kChains > 1 ? Add(sum[0][c], sum[kChains - 1][c]) : sum[0][c]);
+  }
 }
 
-// Updates S and reads it: keep, key_features and query_features are per row.
+// Updates S and reads it into s.out: keep, key_features and query_features are per row.
 inline void StepState(const TokenScratch& s, const float* value, Size value_dim, float* state,
                       Size stride) {
-  for (Size c = 0; c < value_dim; c += kDecodeVecs * W) {
-    const Size left = CeilDiv(value_dim - c, W);
-    const auto step = [&](auto width) {
-      StepColumns<decltype(width)::vecs>(s, value + c, value_dim - c, state + c, stride, s.out + c);
-    };
-    if (left >= 4) {
-      step(Width<4>{});
-    } else if (left == 3) {
-      step(Width<3>{});
-    } else if (left == 2) {
-      step(Width<2>{});
-    } else {
-      step(Width<1>{});
-    }
+  for (Size c = 0; c < value_dim; c += W) {
+    Store(s.value + c, LoadUpTo(value + c, value_dim - c));
   }
+  Size c = 0;
+  const auto step = [&](auto width, auto whole) {
+    constexpr int C = decltype(width)::vecs;
+    StepColumns<C, decltype(whole)::vecs != 0>(s, s.value + c, value_dim - c, state + c, stride,
+                                               s.out + c);
+    c += C * W;
+  };
+  while (value_dim - c >= kDecodeVecs * W) step(Width<kDecodeVecs>{}, Width<1>{});
+  if (value_dim - c >= 4 * W) step(Width<4>{}, Width<1>{});
+  while (value_dim - c >= W) step(Width<1>{}, Width<1>{});
+  if (value_dim > c) step(Width<1>{}, Width<0>{});
 }
 
 // z_s = keep_s z_s + fresh_s; returns sum_s read_s (z_s + epsilon).
@@ -270,7 +288,7 @@ struct CacheScratch {
   CacheScratch(const CacheDecode& op, Bump& bump) {
     query = bump.Take(RoundUp(op.head_dim, W));
     scores = bump.Take(kCacheBlock);
-    out = bump.Take(RoundUp(op.value_dim, kDecodeVecs * W));
+    out = bump.Take(RoundUp(op.value_dim, W));
   }
 };
 
@@ -285,15 +303,17 @@ inline Size CacheDecodeScratch(const CacheDecode& op) {
 inline V CacheScores(const float* query, const float* keys, Size stride, Size count, Size dim,
                      float* scores) {
   V top = Set(-kInfinity);
+  const Size whole = dim / W * W;
   for (Size j = 0; j < count; j += W) {
     V sums[W];
+    RFA_UNROLL
     for (int i = 0; i < W; i++) {
-      sums[i] = Zero();
-      if (j + i >= count) continue;
-      const float* key = keys + (j + i) * stride;
-      for (Size d = 0; d < dim; d += W) {
-        sums[i] = Fma(LoadUpTo(key + d, dim - d), Load(query + d), sums[i]);
-      }
+      // beyond the end the last key is scored again: the result is dropped below
+      const float* key = keys + Least(j + i, count - 1) * stride;
+      V sum = Zero();
+      for (Size d = 0; d < whole; d += W) sum = Fma(Load(key + d), Load(query + d), sum);
+      if (whole < dim) sum = Fma(LoadN(key + whole, dim - whole), Load(query + whole), sum);
+      sums[i] = sum;
     }
     TransposeSquare(sums);
     for (int step = 1; step < W; step *= 2) {
@@ -307,9 +327,9 @@ inline V CacheScores(const float* query, const float* keys, Size stride, Size co
 }
 
 // out = rescale out + sum_j weights_j values_j for C vectors of columns.
-template <int C>
-RFA_INLINE void CacheValues(const float* weights, const float* values, Size stride, Size count,
-                            Size columns, float rescale, float* out) {
+template <int C, bool kWhole>
+RFA_INLINE void CacheColumns(const float* weights, const float* values, Size stride, Size count,
+                             Size columns, float rescale, float* out) {
   V even[C], odd[C];
   RFA_UNROLL
   for (int c = 0; c < C; c++) even[c] = odd[c] = Zero();
@@ -317,7 +337,8 @@ RFA_INLINE void CacheValues(const float* weights, const float* values, Size stri
     const V weight = Set(weights[j]);
     RFA_UNROLL
     for (int c = 0; c < C; c++) {
-      sum[c] = Fma(LoadUpTo(values + j * stride + c * W, columns - c * W), weight, sum[c]);
+      const float* p = values + j * stride + c * W;
+      sum[c] = Fma(kWhole ? Load(p) : LoadUpTo(p, columns - c * W), weight, sum[c]);
     }
   };
   Size j = 0;
@@ -329,6 +350,17 @@ RFA_INLINE void CacheValues(const float* weights, const float* values, Size stri
   RFA_UNROLL
   for (int c = 0; c < C; c++) {
     Store(out + c * W, Fma(Load(out + c * W), Set(rescale), Add(even[c], odd[c])));
+  }
+}
+
+inline void CacheValues(const float* weights, const float* values, Size stride, Size count,
+                        Size columns, float rescale, float* out) {
+  Size c = 0;
+  for (; c + 4 * W <= columns; c += 4 * W) {
+    CacheColumns<4, true>(weights, values + c, stride, count, columns - c, rescale, out + c);
+  }
+  for (; c < columns; c += W) {
+    CacheColumns<1, false>(weights, values + c, stride, count, columns - c, rescale, out + c);
   }
 }
 
@@ -347,8 +379,7 @@ inline void CacheDecodeItem(const CacheDecode& op, Size item, float* workspace) 
     const V x = LoadUpTo(op.query.at(batch, head) + d, op.head_dim - d);
     Store(s.query + d, Mul(x, Set(op.scale * kLog2E)));
   }
-  const Size out_width = RoundUp(op.value_dim, kDecodeVecs * W);
-  for (Size c = 0; c < out_width; c += W) Store(s.out + c, Zero());
+  for (Size c = 0; c < op.value_dim; c += W) Store(s.out + c, Zero());
   float reference = -kInfinity, sum = 0;
   for (Size first = 0; first <= op.length; first += kCacheBlock) {
     const Size count = Least(kCacheBlock, op.length + 1 - first);
@@ -369,10 +400,7 @@ inline void CacheDecodeItem(const CacheDecode& op, Size item, float* workspace) 
     }
     sum = sum * rescale + ReduceAdd(total);
     const float* values = op.value_cache.at(batch, head, first);
-    for (Size c = 0; c < op.value_dim; c += kDecodeVecs * W) {
-      CacheValues<kDecodeVecs>(s.scores, values + c, op.value_cache.row_stride, count,
-                               op.value_dim - c, rescale, s.out + c);
-    }
+    CacheValues(s.scores, values, op.value_cache.row_stride, count, op.value_dim, rescale, s.out);
   }
   StoreQuotient(s.out, sum, op.value_dim, op.out.at(batch, head));
 }

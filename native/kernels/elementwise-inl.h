@@ -159,7 +159,7 @@ inline void ReduceRows(Reduction op, const float* in, float* out, Size rows, Siz
       continue;
     }
     const double sum = SumOf(x, columns, [&](V y, Size) { return Exp(Sub(y, Set(top))); });
-    out[r] = static_cast<float>(static_cast<double>(top) + std::log(sum));
+    out[r] = static_cast<float>(static_cast<double>(top) + log(sum));
   }
 }
 

@@ -44,7 +44,7 @@ constexpr bool IsDouble(FeatureKind kind) {
 // The factor on features that belongs to the kind and the caller's, together.
 inline float FeatureScale(const Features& f) {
   if (f.kind != FeatureKind::kTrigonometric || f.num_features == 0) return f.feature_scale;
-  return f.feature_scale / std::sqrt(static_cast<float>(f.num_features));
+  return f.feature_scale / sqrtf(static_cast<float>(f.num_features));
 }
 
 // Factor of each token (x' = factor x, times `unit`) and |x'|^2 / 2 (times `unit`).
@@ -55,7 +55,7 @@ inline void ScaleTokens(const Features& f, const float* x, Size stride, Size tok
     const float square = norms ? SquaredNorm(x + i * stride, columns) : 0.0f;
     float scale = f.input_scale;
     if (f.unit_norm) {
-      const float length = std::sqrt(square) + f.norm_epsilon;
+      const float length = sqrtf(square) + f.norm_epsilon;
       scale = length == 0 ? 0.0f : f.input_scale / length;
     }
     factor[i] = scale * unit;
@@ -112,11 +112,13 @@ inline void ProjectedRows(const Features& f, const float* tokens, Size token_str
   });
 }
 
-// Features without projection, by row: elu(x') + 1, or x itself (log-features times `unit`).
+// Features without projection, by row: elu(x') + 1, or x itself (log-features times `unit`); times
+// weights[row] where given.
 inline void ElementwiseRows(const Features& f, const float* x, Size x_stride, const float* factor,
-                            Size rows, Size columns, float unit, float* out, Size stride) {
-  const V scale = Set(f.feature_scale * unit);
+                            Size rows, Size columns, float unit, const float* weights, float* out,
+                            Size stride) {
   for (Size r = 0; r < rows; r++) {
+    const V scale = Set(weights ? weights[r] : f.feature_scale * unit);
     const V by = Set(factor[r]);
     for (Size c = 0; c < columns; c += W) {
       const Size n = columns - c;
@@ -160,7 +162,7 @@ struct RowFeatures {
     ScaleTokens(*f, x, f->x.row_stride, rows, columns, unit, factor, half_norm);
     for (Size r = 0; r < rows && up_to_factor; r++) half_norm[r] = 0;
     if (!HasProjection(f->kind)) {
-      return ElementwiseRows(*f, x, f->x.row_stride, factor, rows, columns, unit, out, stride);
+      return ElementwiseRows(*f, x, f->x.row_stride, factor, rows, columns, unit, nullptr, out, stride);
     }
     PackRows(x, f->x.row_stride, rows, columns, {1, factor}, nullptr, tokens, d_stride);
     ProjectedRows(*f, tokens, d_stride, rows, columns, projection, half_norm, out, stride);
@@ -218,6 +220,18 @@ struct ColumnFeatures {
     if (!HasProjection(f->kind)) return;
     PackRows(f->projection.at(batch, head), f->projection.row_stride, f->num_features, columns, {},
              nullptr, projection, d_stride);
+  }
+
+  // Features without projection of `count` tokens from `first` as rows of `out`, token j times
+  // weights[j]. `present` (optional): absent tokens give zeros.
+  void ComputeRows(Size batch, Size head, Size first, Size count, const float* weights,
+                   const std::uint8_t* present, float* out, Size stride) const {
+    const float* x = f->x.at(batch, head, first);
+    ScaleTokens(*f, x, f->x.row_stride, count, columns, 1, factor, half_norm);
+    ElementwiseRows(*f, x, f->x.row_stride, factor, count, columns, 1, weights, out, stride);
+    for (Size j = 0; j < count && present; j++) {
+      for (Size c = 0; c < columns && !present[j]; c++) out[j * stride + c] = 0;
+    }
   }
 
   // Features of `count` tokens from `first` as columns of `out` [F][stride], token j times weights[j]

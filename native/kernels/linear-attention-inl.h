@@ -42,15 +42,21 @@ inline State PartState(const LinearPlan& plan, Size pair, Size part) {
 // Workspace of phase 1.
 struct SumScratch {
   ColumnFeatures keys;
+  bool by_row;  // no projection: features stay as they are stored, without a transposition
   Size width, v_stride;
   float *features, *values, *weights;
 
   SumScratch(const LinearAttention& op, const State& state, Bump& bump)
-      : keys(op.key, op.head_dim, kKeyChunk, bump), width(OddLines(kKeyChunk)),
+      : keys(op.key, op.head_dim, kKeyChunk, bump),
+        by_row(!HasProjection(op.key.kind)),
+        width(OddLines(by_row ? RoundUp(state.features, kRows) : kKeyChunk)),
         v_stride(OddLines(op.value_dim)) {
-    features = bump.Take(RoundUp(state.features, kRows) * width);
+    features = bump.Take(FeatureFloats(state));
     values = bump.Take(kKeyChunk * v_stride);
     weights = bump.Take(RoundUp(kKeyChunk, 16));
+  }
+  Size FeatureFloats(const State& state) const {
+    return (by_row ? kKeyChunk : RoundUp(state.features, kRows)) * width;
   }
 };
 
@@ -95,7 +101,7 @@ inline void LinearSumItem(const LinearPlan& plan, Size item, float* workspace) {
   Bump bump{workspace};
   const SumScratch s(op, state, bump);
   s.keys.Prepare(batch, head);
-  for (Size i = 0; i < RoundUp(state.features, kRows) * s.width; i++) s.features[i] = 0;
+  for (Size i = 0; i < s.FeatureFloats(state); i++) s.features[i] = 0;
   const float top = LargestLogWeight(op, batch, head);
   const Size end = op.key_len * (part + 1) / plan.parts;
   for (Size first = op.key_len * part / plan.parts; first < end; first += kKeyChunk) {
@@ -105,11 +111,17 @@ inline void LinearSumItem(const LinearPlan& plan, Size item, float* workspace) {
     const float* log_weights =
         op.key_log_weight ? op.key_log_weight.at(batch, head) + first : nullptr;
     KeyWeights(FeatureScale(op.key), present, log_weights, top, count, s.weights);
-    s.keys.Compute(batch, head, first, count, 1, s.weights, present, s.features, s.width);
     CopyPadded(op.value.at(batch, head, first), op.value.row_stride, count, op.value_dim, present,
                s.values, s.v_stride);
-    AddTotals(state, s.features, s.width, RoundUp(count, W), nullptr, 1);
-    AddKeys(state, s.features, s.width, s.values, s.v_stride, count, 1);
+    if (s.by_row) {
+      s.keys.ComputeRows(batch, head, first, count, s.weights, present, s.features, s.width);
+      AddTotalsByRow(state, s.features, s.width, count);
+      AddKeys<true>(state, s.features, s.width, s.values, s.v_stride, count, 1);
+    } else {
+      s.keys.Compute(batch, head, first, count, 1, s.weights, present, s.features, s.width);
+      AddTotals(state, s.features, s.width, RoundUp(count, W), nullptr, 1);
+      AddKeys(state, s.features, s.width, s.values, s.v_stride, count, 1);
+    }
   }
 }
 

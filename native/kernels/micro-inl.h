@@ -107,6 +107,26 @@ RFA_INLINE void MultiplyAdd(V (&acc)[kRows][C], const float* a, Size a_stride, c
   }
 }
 
+// acc += a^T b: as MultiplyAdd, with a stored as [depth][row], so that the kRows factors of a step stand
+// side by side.
+template <int C>
+RFA_INLINE void MultiplyAddTransposed(V (&acc)[kRows][C], const float* a, Size a_stride,
+                                      const float* b, Size b_stride, Size depth) {
+  for (Size k = 0; k < depth; k++) {
+    V right[C];
+    RFA_UNROLL
+    for (int c = 0; c < C; c++) right[c] = Load(b + c * W);
+    RFA_UNROLL
+    for (int r = 0; r < kRows; r++) {
+      const V x = Set(a[r]);
+      RFA_UNROLL
+      for (int c = 0; c < C; c++) acc[r][c] = Fma(x, right[c], acc[r][c]);
+    }
+    a += a_stride;
+    b += b_stride;
+  }
+}
+
 // One factor for all rows, or one per row.
 struct RowScale {
   float uniform = 1;

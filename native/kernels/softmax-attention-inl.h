@@ -195,7 +195,7 @@ inline void FinishRows(const SoftmaxAttention& op, const SoftmaxScratch& s, Size
       StoreUpTo(out + c, Mul(Load(in + c), scale), op.value_dim - c);
     }
     if (op.lse) {
-      const double log2_sum = s.reference[r] + std::log2(static_cast<double>(sum));
+      const double log2_sum = s.reference[r] + log2(static_cast<double>(sum));
       op.lse.at(batch, head)[first_row + r] =
           sum == 0 ? -kInfinity : static_cast<float>(log2_sum * 0.69314718055994531);
     }

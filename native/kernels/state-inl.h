@@ -46,9 +46,20 @@ inline void AddTotals(const State& state, const float* keys, Size key_stride, Si
   }
 }
 
-// S = keep S + keys values for `count` keys: keys [F padded][key_stride], values [count][v_stride].
-// The chunk's sum is formed from zero and added once: rounding grows with the chunk's length and the
-// number of chunks, not with their product.
+// z = z + column sums of keys by row, [count][key_stride].
+inline void AddTotalsByRow(const State& state, const float* keys, Size key_stride, Size count) {
+  for (Size s = 0; s < state.features; s += W) {
+    V total = Zero();
+    for (Size j = 0; j < count; j++) total = Add(total, Load(keys + j * key_stride + s));
+    if (s + W > state.features) total = Select(FirstN(state.features - s), total, Zero());
+    Store(state.totals + s, Add(Load(state.totals + s), total));
+  }
+}
+
+// S = keep S + keys values for `count` keys: keys [F padded][key_stride], or [count][key_stride] where
+// kByRow; values [count][v_stride]. The chunk's sum is formed from zero and added once: rounding grows
+// with the chunk's length and the number of chunks, not with their product.
+template <bool kByRow = false>
 inline void AddKeys(const State& state, const float* keys, Size key_stride, const float* values,
                     Size v_stride, Size count, float keep) {
   const V scale = Set(keep);
@@ -57,7 +68,11 @@ inline void AddKeys(const State& state, const float* keys, Size key_stride, cons
       constexpr int C = decltype(width)::vecs;
       V acc[kRows][C];
       ClearTile(acc);
-      MultiplyAdd(acc, keys + s * key_stride, key_stride, values + v * W, v_stride, count);
+      if constexpr (kByRow) {
+        MultiplyAddTransposed(acc, keys + s, key_stride, values + v * W, v_stride, count);
+      } else {
+        MultiplyAdd(acc, keys + s * key_stride, key_stride, values + v * W, v_stride, count);
+      }
       RFA_UNROLL
       for (int r = 0; r < kRows; r++) {
         float* row = state.sums + (s + r) * state.stride + v * W;
@@ -163,23 +178,24 @@ RFA_INLINE float Guarded(float den, Guard guard, float bound) {
     case Guard::kClamp:
       return den < bound ? bound : den;
     case Guard::kAbsClamp: {
-      const float magnitude = std::fabs(den);
+      const float magnitude = fabsf(den);
       return magnitude < bound ? bound : magnitude;
     }
     case Guard::kNudge:
-      return std::fabs(den) <= bound ? den + 2 * bound : den;
+      return fabsf(den) <= bound ? den + 2 * bound : den;
     default:
       return den;
   }
 }
 
-// out = in / den, 0 where den is 0; exactly `columns` floats.
+// out = in / den, 0 where den is 0; exactly `columns` floats. Divides once: 1.5 ULP.
 RFA_INLINE void StoreQuotient(const float* in, float den, Size columns, float* out) {
-  const V by = Set(den);
-  const bool empty = den == 0;
-  for (Size c = 0; c < columns; c += W) {
-    StoreUpTo(out + c, empty ? Zero() : Div(Load(in + c), by), columns - c);
+  if (!(fabsf(den) >= 1e-37f && fabsf(den) <= 1e37f)) {  // 1 / den could leave the range
+    for (Size c = 0; c < columns; c++) out[c] = den == 0 ? 0.0f : in[c] / den;
+    return;
   }
+  const V by = Set(1 / den);
+  for (Size c = 0; c < columns; c += W) StoreUpTo(out + c, Mul(Load(in + c), by), columns - c);
 }
 
 RFA_KERNELS_END

@@ -38,7 +38,6 @@ RFA_INLINE V Min(V a, V b) { return _mm256_min_ps(a, b); }
 RFA_INLINE V Fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
 RFA_INLINE V Fnma(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
 RFA_INLINE V FnmaExact(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
-RFA_INLINE V Round(V a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 
 RFA_INLINE M Less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 RFA_INLINE M Equal(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }

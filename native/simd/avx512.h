@@ -34,7 +34,6 @@ RFA_INLINE V Min(V a, V b) { return _mm512_min_ps(a, b); }
 RFA_INLINE V Fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 RFA_INLINE V Fnma(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }
 RFA_INLINE V FnmaExact(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }
-RFA_INLINE V Round(V a) { return _mm512_roundscale_ps(a, 0); }
 
 RFA_INLINE M Less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 RFA_INLINE M Equal(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }

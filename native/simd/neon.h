@@ -47,7 +47,6 @@ RFA_INLINE V Min(V a, V b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 RFA_INLINE V Fma(V a, V b, V c) { return vfmaq_f32(c, a, b); }
 RFA_INLINE V Fnma(V a, V b, V c) { return vfmsq_f32(c, a, b); }
 RFA_INLINE V FnmaExact(V a, V b, V c) { return vfmsq_f32(c, a, b); }
-RFA_INLINE V Round(V a) { return vrndnq_f32(a); }
 
 RFA_INLINE M Less(V a, V b) { return vcltq_f32(a, b); }
 RFA_INLINE M Equal(V a, V b) { return vceqq_f32(a, b); }

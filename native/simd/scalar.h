@@ -1,10 +1,13 @@
-// The vector wrapper without intrinsics: arrays of RFA_SCALAR_LANES floats, which compilers turn into
-// whatever the base instruction set has. Tests build it with 16 lanes too, to run the code paths of
+// The vector wrapper without intrinsics: the compiler's own generic vectors, which become whatever the
+// base instruction set has (SSE2 on x86-64). Tests build it with 16 lanes too, to run the code paths of
 // wide vectors anywhere. See simd.h for the contract.
 #pragma once
 
 #ifndef RFA_SCALAR_LANES
 #define RFA_SCALAR_LANES 4
+#endif
+#ifndef RFA_SCALAR_REGISTERS
+#define RFA_SCALAR_REGISTERS 16
 #endif
 
 #define RFA_ISA_NAMESPACE scalar
@@ -14,173 +17,115 @@ namespace rfa::scalar {
 namespace {
 
 constexpr int W = RFA_SCALAR_LANES;
-#ifdef RFA_SCALAR_REGISTERS
 constexpr int kRegisters = RFA_SCALAR_REGISTERS;
-#else
-constexpr int kRegisters = 16;
-#endif
 
-struct V {
-  float lane[W];
-};
-struct I {
-  std::int32_t lane[W];
-};
-struct M {
-  bool lane[W];
-};
+typedef float V __attribute__((vector_size(4 * W)));
+typedef std::int32_t I __attribute__((vector_size(4 * W)));
+typedef std::uint32_t U __attribute__((vector_size(4 * W)));  // integers that wrap around
+typedef I M;                                                  // all bits of a lane set = true
 
-template <class Result, class F>
-RFA_INLINE Result Each(F f) {
-  Result r;
-  for (int i = 0; i < W; i++) r.lane[i] = f(i);
-  return r;
-}
-
-RFA_INLINE V Set(float x) {
-  return Each<V>([=](int) { return x; });
-}
-RFA_INLINE V Zero() { return Set(0); }
+RFA_INLINE V Zero() { return V{}; }
+RFA_INLINE V Set(float x) { return V{} + x; }
 RFA_INLINE V Load(const float* p) {
-  return Each<V>([=](int i) { return p[i]; });
+  V x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
 }
-RFA_INLINE void Store(float* p, V x) {
-  for (int i = 0; i < W; i++) p[i] = x.lane[i];
-}
+RFA_INLINE void Store(float* p, V x) { std::memcpy(p, &x, sizeof x); }
 
 RFA_INLINE M FirstN(Size n) {
-  return Each<M>([=](int i) { return i < n; });
+  M m;
+  for (int i = 0; i < W; i++) m[i] = i < n ? -1 : 0;
+  return m;
 }
 RFA_INLINE V LoadN(const float* p, Size n) {
-  return Each<V>([=](int i) { return i < n ? p[i] : 0.0f; });
+  V x = Zero();
+  std::memcpy(&x, p, static_cast<std::size_t>(n) * sizeof(float));
+  return x;
 }
 RFA_INLINE void StoreN(float* p, V x, Size n) {
-  for (int i = 0; i < n; i++) p[i] = x.lane[i];
+  std::memcpy(p, &x, static_cast<std::size_t>(n) * sizeof(float));
 }
 
-#define RFA_LANEWISE(Name, expression) \
-  RFA_INLINE V Name(V a, V b) {        \
-    return Each<V>([=](int i) {        \
-      const float x = a.lane[i];       \
-      const float y = b.lane[i];       \
-      return expression;               \
-    });                                \
-  }
-RFA_LANEWISE(Add, x + y)
-RFA_LANEWISE(Sub, x - y)
-RFA_LANEWISE(Mul, x* y)
-RFA_LANEWISE(Div, x / y)
-RFA_LANEWISE(Max, x > y ? x : y)
-RFA_LANEWISE(Min, x < y ? x : y)
-#undef RFA_LANEWISE
+RFA_INLINE I Bits(V a) { return reinterpret_cast<I>(a); }
+RFA_INLINE V FromBits(I a) { return reinterpret_cast<V>(a); }
 
+RFA_INLINE M Less(V a, V b) { return a < b; }
+RFA_INLINE M Equal(V a, V b) { return a == b; }
+RFA_INLINE V Select(M m, V yes, V no) { return FromBits((m & Bits(yes)) | (~m & Bits(no))); }
+RFA_INLINE bool AnyTrue(M m) {
+  std::int32_t any = 0;
+  for (int i = 0; i < W; i++) any |= m[i];
+  return any != 0;
+}
+RFA_INLINE bool AllTrue(M m) { return !AnyTrue(~m); }
+
+RFA_INLINE V Add(V a, V b) { return a + b; }
+RFA_INLINE V Sub(V a, V b) { return a - b; }
+RFA_INLINE V Mul(V a, V b) { return a * b; }
+RFA_INLINE V Div(V a, V b) { return a / b; }
+RFA_INLINE V Max(V a, V b) { return Select(a > b, a, b); }
+RFA_INLINE V Min(V a, V b) { return Select(a < b, a, b); }
 RFA_INLINE V Sqrt(V a) {
-  return Each<V>([=](int i) { return std::sqrt(a.lane[i]); });
+  for (int i = 0; i < W; i++) a[i] = sqrtf(a[i]);
+  return a;
 }
 // Rounded twice: a fused multiply-add is a slow library call where the machine has none.
-RFA_INLINE V Fma(V a, V b, V c) {
-  return Each<V>([=](int i) { return a.lane[i] * b.lane[i] + c.lane[i]; });
-}
-RFA_INLINE V Fnma(V a, V b, V c) {
-  return Each<V>([=](int i) { return c.lane[i] - a.lane[i] * b.lane[i]; });
-}
+RFA_INLINE V Fma(V a, V b, V c) { return a * b + c; }
+RFA_INLINE V Fnma(V a, V b, V c) { return c - a * b; }
 // The product of two floats is exact in double.
 RFA_INLINE V FnmaExact(V a, V b, V c) {
-  return Each<V>([=](int i) {
-    return static_cast<float>(c.lane[i] - static_cast<double>(a.lane[i]) * b.lane[i]);
-  });
-}
-RFA_INLINE V Round(V a) {
-  return Each<V>([=](int i) { return std::nearbyint(a.lane[i]); });
-}
-
-RFA_INLINE M Less(V a, V b) {
-  return Each<M>([=](int i) { return a.lane[i] < b.lane[i]; });
-}
-RFA_INLINE M Equal(V a, V b) {
-  return Each<M>([=](int i) { return a.lane[i] == b.lane[i]; });
-}
-RFA_INLINE V Select(M m, V yes, V no) {
-  return Each<V>([=](int i) { return m.lane[i] ? yes.lane[i] : no.lane[i]; });
-}
-RFA_INLINE bool AnyTrue(M m) {
-  bool any = false;
-  for (int i = 0; i < W; i++) any |= m.lane[i];
-  return any;
-}
-RFA_INLINE bool AllTrue(M m) {
-  bool all = true;
-  for (int i = 0; i < W; i++) all &= m.lane[i];
-  return all;
-}
-
-RFA_INLINE I Bits(V a) {
-  I r;
-  std::memcpy(&r, &a, sizeof r);
-  return r;
-}
-RFA_INLINE V FromBits(I a) {
-  V r;
-  std::memcpy(&r, &a, sizeof r);
-  return r;
-}
-RFA_INLINE I SetI(std::int32_t x) {
-  return Each<I>([=](int) { return x; });
-}
-// Integer lanes wrap around.
-#define RFA_LANEWISE(Name, expression)                             \
-  RFA_INLINE I Name(I a, I b) {                                    \
-    return Each<I>([=](int i) {                                    \
-      const std::uint32_t x = static_cast<std::uint32_t>(a.lane[i]); \
-      const std::uint32_t y = static_cast<std::uint32_t>(b.lane[i]); \
-      return static_cast<std::int32_t>(expression);                \
-    });                                                            \
+  for (int i = 0; i < W; i++) {
+    c[i] = static_cast<float>(static_cast<double>(c[i]) - static_cast<double>(a[i]) * b[i]);
   }
-RFA_LANEWISE(AddI, x + y)
-RFA_LANEWISE(SubI, x - y)
-RFA_LANEWISE(AndI, x& y)
-RFA_LANEWISE(OrI, x | y)
-RFA_LANEWISE(XorI, x ^ y)
-#undef RFA_LANEWISE
+  return c;
+}
+
+RFA_INLINE I SetI(std::int32_t x) { return I{} + x; }
+RFA_INLINE I AddI(I a, I b) {
+  return reinterpret_cast<I>(reinterpret_cast<U>(a) + reinterpret_cast<U>(b));
+}
+RFA_INLINE I SubI(I a, I b) {
+  return reinterpret_cast<I>(reinterpret_cast<U>(a) - reinterpret_cast<U>(b));
+}
+RFA_INLINE I AndI(I a, I b) { return a & b; }
+RFA_INLINE I OrI(I a, I b) { return a | b; }
+RFA_INLINE I XorI(I a, I b) { return a ^ b; }
 template <int n>
 RFA_INLINE I ShlI(I a) {
-  return Each<I>([=](int i) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a.lane[i]) << n);
-  });
+  return reinterpret_cast<I>(reinterpret_cast<U>(a) << n);
 }
 template <int n>
 RFA_INLINE I SarI(I a) {
-  return Each<I>([=](int i) { return a.lane[i] >> n; });
+  return a >> n;
 }
-RFA_INLINE V ToFloat(I a) {
-  return Each<V>([=](int i) { return static_cast<float>(a.lane[i]); });
-}
-RFA_INLINE M NonZeroI(I a) {
-  return Each<M>([=](int i) { return a.lane[i] != 0; });
-}
+RFA_INLINE V ToFloat(I a) { return __builtin_convertvector(a, V); }
+RFA_INLINE M NonZeroI(I a) { return a != I{}; }
 
 RFA_INLINE float ReduceAdd(V a) {
+  float x[W];
+  Store(x, a);
   for (int half = W / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; i++) a.lane[i] += a.lane[i + half];
+    for (int i = 0; i < half; i++) x[i] += x[i + half];
   }
-  return a.lane[0];
+  return x[0];
 }
 RFA_INLINE float ReduceMax(V a) {
+  float x[W];
+  Store(x, a);
   for (int half = W / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; i++) {
-      a.lane[i] = a.lane[i] > a.lane[i + half] ? a.lane[i] : a.lane[i + half];
-    }
+    for (int i = 0; i < half; i++) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
   }
-  return a.lane[0];
+  return x[0];
 }
 
 // x[i][j] <- x[j][i]
 RFA_INLINE void TransposeSquare(V (&x)[W]) {
   for (int i = 0; i < W; i++) {
     for (int j = 0; j < i; j++) {
-      const float t = x[i].lane[j];
-      x[i].lane[j] = x[j].lane[i];
-      x[j].lane[i] = t;
+      const float t = x[i][j];
+      x[i][j] = x[j][i];
+      x[j][i] = t;
     }
   }
 }
