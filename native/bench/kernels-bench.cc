@@ -51,6 +51,7 @@ struct Kernel {
   double flops;
   double bytes;  // least traffic: inputs and outputs once
   std::function<void()> run;
+  int repeats = 1;  // calls per measurement, to find their state in the caches as in a real loop
   double best = std::numeric_limits<double>::infinity();
 };
 
@@ -67,12 +68,16 @@ struct Arrays {
   std::vector<float> denominator = noise(kHeads * kLength, 1);
   std::vector<float> wide = noise(kHeads * kLength * kFeatures, 1);
   std::vector<float> wide_out = noise(kHeads * kLength * kFeatures, 1);
+  std::vector<float> key_cache = key, value_cache = value;
   std::vector<float> state = noise(kHeads * kFeatures * kDim, 0);
   std::vector<float> normalizer = noise(kHeads * kFeatures, 0);
   std::vector<float> top = std::vector<float>(static_cast<std::size_t>(kHeads * kFeatures), -1e30f);
 };
 
 Array4 tokens(const std::vector<float>& x) { return dense4(x.data(), kHeads, kLength, kDim); }
+MutableArray4 matrices_of(std::vector<float>& x, Size rows) {
+  return dense4(x.data(), kHeads, rows, kDim);
+}
 Array4 matrices(const std::vector<float>& x, Size rows) { return dense4(x.data(), kHeads, rows, kDim); }
 
 SoftmaxAttention softmax(Arrays& a, bool causal) {
@@ -157,6 +162,70 @@ void map(Arrays& a) {
   feature_map(op);
 }
 
+// One token of every head.
+template <class Op>
+Op step(Arrays& a, FeatureKind kind, Size count) {
+  Op op;
+  op.batch = 1;
+  op.heads = kHeads;
+  op.head_dim = op.value_dim = kDim;
+  op.query = features(a, kind, a.query, count);
+  op.key = features(a, kind, a.key, count);
+  op.query.projection = op.key.projection = {a.projection.data(), 0, kFeatures * kDim, count};
+  op.value = tokens(a.value);
+  op.state = matrices_of(a.state, kFeatures);
+  op.normalizer = dense3(a.normalizer.data(), kHeads, kFeatures);
+  op.out = matrices_of(a.out, kLength);
+  return op;
+}
+
+void decode_rfa(Arrays& a) {
+  auto op = step<LinearDecode>(a, FeatureKind::kTrigonometric, kFeatures / 2);
+  linear_decode(op);
+}
+
+void decode_favor(Arrays& a) {
+  auto op = step<LogFeatureDecode>(a, FeatureKind::kLogPositive, kFeatures);
+  op.top = dense3(a.top.data(), kHeads, kFeatures);
+  log_feature_decode(op);
+}
+
+void decode_cache(Arrays& a) {
+  CacheDecode op;
+  op.batch = 1;
+  op.heads = kHeads;
+  op.head_dim = op.value_dim = kDim;
+  op.length = kLength - 1;
+  op.query = tokens(a.query);
+  op.key = tokens(a.key);
+  op.value = tokens(a.value);
+  op.scale = 0.125f;
+  op.key_cache = matrices_of(a.key_cache, kLength);
+  op.value_cache = matrices_of(a.value_cache, kLength);
+  op.out = matrices_of(a.out, kLength);
+  cache_decode(op);
+}
+
+// a_h b_h^T of [2048, 64] matrices, or of their transposes the other way round.
+void product(Arrays& a, bool wide) {
+  MatMul op;
+  op.batch = kHeads;
+  op.rows = wide ? kFeatures : kDim;
+  op.columns = wide ? kLength : kDim;
+  op.inner = wide ? kDim : kLength;
+  op.a = wide ? a.projection.data() : a.query.data();
+  op.b = a.key.data();
+  op.transpose_a = !wide;
+  op.transpose_b = wide;
+  op.a_batch_stride = (wide ? kFeatures : kLength) * kDim;
+  op.b_batch_stride = kLength * kDim;
+  op.a_row_stride = op.b_row_stride = kDim;
+  op.out = a.wide_out.data();
+  op.out_batch_stride = op.rows * op.columns;
+  op.out_row_stride = op.columns;
+  mat_mul(op);
+}
+
 std::vector<Kernel> kernels(Arrays& a) {
   const double l = kLength, h = kHeads, d = kDim, m = kFeatures;
   const double io = 4 * h * l * d * 4;
@@ -165,13 +234,22 @@ std::vector<Kernel> kernels(Arrays& a) {
       {"softmax causal", 2 * h * l * l * d, io, [&] { softmax_attention(softmax(a, true)); }},
       {"favor-pos", 8 * h * l * m * d, io, [&] { favor(a); }},
       {"favor-pos causal", 8 * h * l * m * d, io, [&] { favor_causal(a); }},
-      {"rfa M=128 both", 12 * h * l * (m / 2) * d, io,
+      {"rfa M=128", 12 * h * l * (m / 2) * d, io,
        [&] { linear(a, FeatureKind::kTrigonometric, kFeatures / 2, false); }},
       {"rfa M=128 causal", 12 * h * l * (m / 2) * d, io,
        [&] { linear(a, FeatureKind::kTrigonometric, kFeatures / 2, true); }},
       {"elu", 4 * h * l * d * d, io, [&] { linear(a, FeatureKind::kEluPlusOne, 0, false); }},
       {"elu causal", 4 * h * l * d * d, io, [&] { linear(a, FeatureKind::kEluPlusOne, 0, true); }},
       {"feature map trig M=128", 2 * h * l * (m / 2) * d, h * l * (d + m) * 4, [&] { map(a); }},
+      {"decode rfa M=128", 4 * h * m * d + 4 * h * (m / 2) * d, 8 * h * m * d, [&] { decode_rfa(a); }, 50},
+      {"decode favor-pos", 4 * h * m * d + 4 * h * m * d, 8 * h * m * d, [&] { decode_favor(a); }, 50},
+      {"decode cache t=2048", 4 * h * l * d, 8 * h * l * d, [&] { decode_cache(a); }, 3},
+      {"product 256x64x2048", 2 * h * l * m * d, 4 * h * l * (d + m), [&] { product(a, true); }},
+      {"product 64x2048x64", 2 * h * l * d * d, 8 * h * l * d, [&] { product(a, false); }},
+      {"exp", 0, 8 * h * l * m,
+       [&] { unary(Unary::kExp, a.wide.data(), a.wide_out.data(), kHeads * kLength * kFeatures); }},
+      {"softmax rows", 0, 8 * h * l * m,
+       [&] { softmax_rows(a.wide.data(), a.wide_out.data(), kHeads * kLength, kFeatures); }},
   };
 }
 
@@ -198,8 +276,8 @@ int main(int argc, char** argv) {
     for (Kernel& kernel : all) {
       if (kernel.name.find(filter) == std::string::npos) continue;
       const double start = now(cpu);
-      kernel.run();
-      kernel.best = std::min(kernel.best, now(cpu) - start);
+      for (int i = 0; i < kernel.repeats; i++) kernel.run();
+      kernel.best = std::min(kernel.best, (now(cpu) - start) / kernel.repeats);
     }
   } while (now(false) < end);
   std::printf("%s, %d thread(s), %s, FMA peak of one thread %.1f GFLOP/s\n", r.isa.c_str(), threads(),
