@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import {describe, expected, RfaError} from '../errors.js'
 import type {Estimators, MethodName} from './estimators/index.js'
+import {callNoise, checkArrays, type Noise, noiseTensor} from './noise.js'
 import type {ProjectionName} from './projections/index.js'
 import {
   checkProjection,
@@ -10,11 +11,24 @@ import {
   resolveOptions,
   usesProjection,
 } from './resolve.js'
-import type {AttendResult, Decoder, Estimator, KeyMask, PresetName, Projection} from './types.js'
+import type {
+  AttendResult,
+  Calibration,
+  CallShape,
+  Decoder,
+  Estimator,
+  KeyMask,
+  Parameters,
+  PresetName,
+  Projection,
+} from './types.js'
 
 /** Options every method understands. */
 export interface CommonOptions {
-  /** M, the number of random vectors. Default 256; ignored by methods without any. */
+  /**
+   * M, the number of random vectors, or what the method counts instead (proposals, landmarks). Default 256;
+   * ignored by methods that have no use for it.
+   */
   numFeatures?: number
   /** Which projection to draw, or one already drawn, `[M, D]` or `[H, M, D]`. Default: the method's own. */
   projection?: ProjectionName | Projection
@@ -26,6 +40,12 @@ export interface CommonOptions {
   scale?: number
   /** Whose implementation to reproduce. Default `exact`. */
   preset?: PresetName
+  /** Random arrays in place of drawn ones, by the names that the method declares. */
+  noise?: Noise
+  /** Learned arrays, by the names that the method declares. Default none. */
+  parameters?: Parameters
+  /** Tokens whose statistics set data-dependent features. Default: those of the call. */
+  calibration?: Calibration
 }
 
 /** Options of one call of {@link attention}. */
@@ -79,12 +99,13 @@ export function attend(
   value: tf.Tensor4D,
   options: AnyOptions,
 ): AttendResult {
-  const shape = checkShapes(query, key, value)
+  const {causal = false, keyMask, gate, calibration} = options
+  const shape = {...checkShapes(query, key, value), causal}
   const prepared = prepare(options, shape)
-  const {estimator, logitScale, methodOptions} = prepared
-  const {causal = false, keyMask, gate} = options
+  const {estimator, logitScale, methodOptions, numFeatures, parameters} = prepared
   checkSupport(estimator, {causal, keyMask, gate, cross: shape.queryLen !== shape.keyLen})
   checkMaskAndGate(shape, keyMask, gate)
+  checkCalibration(estimator, shape, calibration)
   const space = estimator.inputs(methodOptions)
   return estimator.attend({
     query,
@@ -95,6 +116,16 @@ export function attend(
     keyMask,
     gate,
     projection: prepared.projection,
+    numFeatures,
+    noise: callNoise(
+      estimator,
+      {...shape, numFeatures},
+      methodOptions,
+      options.noise ?? {},
+      prepared.draw,
+    ),
+    parameters,
+    calibration,
     options: methodOptions,
   })
 }
@@ -125,11 +156,14 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
     ...rest
   } = options as DecoderOptions & Record<string, unknown>
   checkSizes({batch, heads, headDim, valueDim})
-  const prepared = prepare(rest, {batch, heads, headDim})
-  const {estimator, logitScale, projection, methodOptions} = prepared
+  const shape = {batch, heads, headDim, valueDim, queryLen: 1, keyLen: 1, causal: true}
+  const prepared = prepare(rest, shape)
+  const {estimator, logitScale, projection, methodOptions, numFeatures, draw} = prepared
   if (!estimator.decoder || !estimator.supports.decode) {
     throw new RfaError('UNSUPPORTED', `${estimator.name}: has no recurrent form to decode with`)
   }
+  checkCalibration(estimator, shape, options.calibration)
+  if (options.noise) throw noGivenNoise(estimator.name)
   const inner = estimator.decoder({
     batch,
     heads,
@@ -137,6 +171,10 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
     valueDim,
     logitScale,
     projection,
+    numFeatures,
+    noiseRows: (name, spec, firstRow) => noiseTensor(name, spec, {batch, heads}, draw, firstRow),
+    parameters: prepared.parameters,
+    calibration: options.calibration,
     options: methodOptions,
   })
   return {
@@ -166,12 +204,15 @@ interface Prepared {
   methodOptions: Record<string, unknown>
   logitScale: number
   projection: Projection | undefined
+  numFeatures: number
+  parameters: Parameters
+  draw: {seed: number; replicate: number}
 }
 
-/** Resolves method, preset, options, scale and projection. */
+/** Resolves method, preset, options, scale, projection and parameters. */
 function prepare(
   options: {method: string} & CommonOptions & Record<string, unknown>,
-  {heads, headDim}: {heads: number; headDim: number; batch: number},
+  shape: Omit<CallShape, 'numFeatures'>,
 ): Prepared {
   const {
     method,
@@ -179,18 +220,26 @@ function prepare(
     projection,
     seed = 0,
     replicate = 0,
-    scale = headDim ** -0.5,
+    scale = shape.headDim ** -0.5,
     preset = 'exact',
+    parameters = {},
+    noise: _noise,
+    calibration: _calibration,
     causal: _causal,
     keyMask: _keyMask,
     gate: _gate,
     ...explicit
   } = options
+  const {heads, headDim} = shape
   const estimator = estimatorNamed(method)
   const methodOptions = resolveOptions(estimator, preset, explicit)
   if (!(scale > 0 && scale < Infinity))
     throw expected('BAD_OPTION', 'scale', 'a positive number', String(scale))
-  const prepared = {estimator, methodOptions, logitScale: scale}
+  checkSizes({numFeatures})
+  const shapes = estimator.parameters?.({...shape, numFeatures}, methodOptions) ?? {}
+  checkArrays(estimator.name, 'parameters', parameters, shapes)
+  const draw = {seed, replicate}
+  const prepared = {estimator, methodOptions, logitScale: scale, numFeatures, parameters, draw}
   if (!usesProjection(estimator, methodOptions)) return {...prepared, projection: undefined}
   if (typeof projection === 'object') {
     checkProjection(projection, heads, headDim)
@@ -203,17 +252,12 @@ function prepare(
   }
 }
 
-interface Sizes {
-  batch: number
-  heads: number
-  queryLen: number
-  keyLen: number
-  headDim: number
-}
+type Sizes = Omit<CallShape, 'numFeatures' | 'causal'>
 
 function checkShapes(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D): Sizes {
   const [batch, heads, queryLen, headDim] = query.shape
   const keyLen = key.shape[2]
+  const valueDim = value.shape[3]
   const fits =
     [query, key, value].every(tensor => tensor.rank === 4 && tensor.size > 0) &&
     key.shape[0] === batch &&
@@ -222,7 +266,7 @@ function checkShapes(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D): 
     value.shape[1] === heads &&
     key.shape[3] === headDim &&
     value.shape[2] === keyLen
-  if (fits) return {batch, heads, queryLen, keyLen, headDim}
+  if (fits) return {batch, heads, queryLen, keyLen, headDim, valueDim}
   throw expected(
     'SHAPE_MISMATCH',
     'attention',
@@ -260,4 +304,34 @@ function checkMaskAndGate(
   }
   check('keyMask', keyMask, [batch, keyLen])
   check('gate', gate, [batch, heads, keyLen])
+}
+
+function checkCalibration(
+  {name, calibrates}: Estimator,
+  {batch, heads, headDim}: Pick<CallShape, 'batch' | 'heads' | 'headDim'>,
+  calibration: Calibration | undefined,
+): void {
+  if (!calibration) return
+  if (!calibrates) {
+    throw new RfaError(
+      'UNSUPPORTED',
+      `${name}: takes no statistics, so it has no use for calibration`,
+    )
+  }
+  for (const side of ['query', 'key'] as const) {
+    const {shape} = calibration[side]
+    const fits =
+      shape.length === 4 && shape[0] === batch && shape[1] === heads && shape[3] === headDim
+    if (fits && shape[2] > 0) continue
+    const wanted = `[${batch}, ${heads}, n, ${headDim}] with n of at least 1`
+    throw expected('SHAPE_MISMATCH', `calibration.${side}`, wanted, describe(shape))
+  }
+}
+
+function noGivenNoise(method: string): RfaError {
+  return new RfaError(
+    'UNSUPPORTED',
+    `${method}: expected no noise for decoding, which draws it token by token, got arrays`,
+    {suggestions: ['set seed and replicate instead']},
+  )
 }

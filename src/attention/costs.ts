@@ -4,14 +4,14 @@
  * fit; measured times and memory stand beside them in every benchmark.
  */
 import {CAUSAL_CHUNK} from './kernels/linear-attention.js'
-import type {Cost, CostShape} from './types.js'
+import type {CallShape, Cost} from './types.js'
 
 const FLOAT_BYTES = 4
 /** Elementary operations that one exp, sin or cos stands for. */
 const TRANSCENDENTAL = 10
 
 /** Exact attention: `2 L S (D + Dv)` and the softmax; logits and weights are held whole or in tiles. */
-export function softmaxCost(shape: CostShape, tile: {rows: number; columns: number} | null): Cost {
+export function softmaxCost(shape: CallShape, tile: {rows: number; columns: number} | null): Cost {
   const {batch, heads, queryLen, keyLen, headDim, valueDim, causal} = shape
   const pairs = queryLen * keyLen * (causal && tile ? 0.5 : 1)
   const rows = Math.min(queryLen, tile?.rows ?? queryLen)
@@ -26,7 +26,7 @@ export function softmaxCost(shape: CostShape, tile: {rows: number; columns: numb
  * Attention with F explicit features from M projections: projection `2 (L + S) M D`, sums
  * `2 S F Dv`, read `2 L F (Dv + 1)`; causal forms add the masked products inside chunks.
  */
-export function featureCost(shape: CostShape, featureDim: number, projected: number): Cost {
+export function featureCost(shape: CallShape, featureDim: number, projected: number): Cost {
   const {batch, heads, queryLen, keyLen, headDim, valueDim, causal} = shape
   const tokens = queryLen + keyLen
   const inside = causal ? queryLen * CAUSAL_CHUNK * (featureDim + valueDim + 1) : 0
@@ -40,7 +40,7 @@ export function featureCost(shape: CostShape, featureDim: number, projected: num
 }
 
 /** A pass over the values and nothing else. */
-export function passCost({batch, heads, keyLen, valueDim}: CostShape): Cost {
+export function passCost({batch, heads, keyLen, valueDim}: CallShape): Cost {
   return {
     flops: batch * heads * keyLen * valueDim,
     liveBytes: batch * heads * valueDim * FLOAT_BYTES,

@@ -36,6 +36,7 @@ export {
   type SoftmaxAttentionResult,
   softmaxAttention,
 } from './kernels/index.js'
+export {drawNoise, type Noise, type NoiseSpec} from './noise.js'
 export {
   drawProjection,
   PROJECTION_NAMES,
@@ -45,13 +46,16 @@ export {
 export {exactAttention, forEachExactRow, type HostArray} from './reference.js'
 export {
   type AttendResult,
+  type Calibration,
+  type CallShape,
   type Cost,
-  type CostShape,
   type Decoder,
   defineEstimator,
   type Estimator,
   type ExactTarget,
+  type FeatureDraw,
   type KeyMask,
+  type Parameters,
   PRESET_NAMES,
   type PresetName,
   type Projection,

@@ -8,6 +8,7 @@
 import type {Tensor, Tensor2D, Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import type {VarianceLaw} from '../theory/predictor.js'
+import type {Noise, NoiseSpec} from './noise.js'
 import type {ProjectionName} from './projections/index.js'
 
 /** Projection rows: shared by all heads `[M, D]` or one matrix per head `[H, M, D]`. */
@@ -57,7 +58,26 @@ export interface AttendInputs<Options = unknown> {
   projection?: Projection | undefined
   /** Forget gates in (0, 1), `[B, H, S]`; only for estimators that declare `takesGate`. */
   gate?: Tensor3D | undefined
+  /** What the caller asked for: rows of a projection, proposals, landmarks. */
+  numFeatures: number
+  /** Every array that the estimator's `noise` names. */
+  noise: Noise
+  /** Those of the estimator's `parameters` that the caller gave. */
+  parameters: Parameters
+  /** Tokens to take statistics from, where the caller gave some. */
+  calibration?: Calibration | undefined
   options: Options
+}
+
+/** Learned arrays by name. */
+export type Parameters = Readonly<Record<string, Tensor>>
+
+/** Held-out or earlier tokens that data-dependent features take their statistics from. */
+export interface Calibration {
+  /** `[B, H, n, D]`, raw */
+  query: Tensor4D
+  /** `[B, H, n, D]`, raw */
+  key: Tensor4D
 }
 
 /** What an estimator returns. */
@@ -84,8 +104,8 @@ export interface Decoder {
   dispose(): void
 }
 
-/** Sizes a cost is asked for, per call. */
-export interface CostShape {
+/** Sizes of one call. */
+export interface CallShape {
   batch: number
   heads: number
   queryLen: number
@@ -124,8 +144,20 @@ export interface KernelFacts<Options = unknown> {
   expectation(x: Float64Array, y: Float64Array, options: Options): number
   /** Variance of phi(x).phi(y) for M i.i.d. rows. */
   variance(x: Float64Array, y: Float64Array, numFeatures: number, options: Options): number
-  /** phi(x) `[.., F]`, unnormalised by any stabiliser, so that inner products estimate `expectation`. */
-  features(x: Tensor4D, projection: Projection, options: Options): Tensor4D
+  /**
+   * phi(x) `[.., F]`, unnormalised by any stabiliser, so that inner products of a query's with a key's
+   * features estimate `expectation`.
+   */
+  features(x: Tensor4D, projection: Projection, options: Options, draw: FeatureDraw): Tensor4D
+}
+
+/** What features can depend on beside the vector itself. */
+export interface FeatureDraw {
+  side: 'query' | 'key'
+  /** The arrays that the estimator's `noise` names. */
+  noise: Noise
+  /** The pair that is estimated, canonical: where statistics come from. */
+  calibration: Calibration
 }
 
 /** One estimator: facts first, from which options, help, tests, tables and costs derive. */
@@ -167,6 +199,14 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
     /** Whether these options use it. Default: always. */
     used?(options: z.output<Schema>): boolean
   }
+  /** What `numFeatures` counts for a method without a projection, e.g. `proposals`. Default: it is not used. */
+  sizedBy?: string
+  /** Random arrays it takes beside a projection, by name; they may depend on the options. */
+  noise?(shape: CallShape, options: z.output<Schema>): Record<string, NoiseSpec>
+  /** Learned arrays it can take, by name, with their shapes. Without them it does without. */
+  parameters?(shape: CallShape, options: z.output<Schema>): Record<string, number[]>
+  /** Its features depend on statistics of queries and keys: from the call, or from `calibration`. */
+  calibrates?: boolean
   /** Length of phi for M projection rows; 0 for methods without features. */
   featureDim(numFeatures: number, headDim: number, options: z.output<Schema>): number
   options: Schema
@@ -176,7 +216,7 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   kernel?: KernelFacts<z.output<Schema>>
   /** Which law its relative kernel variance follows; what the error predictor uses. */
   varianceLaw?: VarianceLaw
-  cost(shape: CostShape, options: z.output<Schema>): Cost
+  cost(shape: CallShape, options: z.output<Schema>): Cost
   /** Bytes of decode state after `length` tokens, per batch and head. */
   stateBytes?(
     shape: {headDim: number; valueDim: number; numFeatures: number; length: number},
@@ -196,6 +236,11 @@ export interface DecoderInputs<Options = unknown> {
   valueDim: number
   logitScale: number
   projection?: Projection | undefined
+  numFeatures: number
+  /** The rows of a noise array that belong to the next tokens: `spec.rows` rows from `firstRow` on. */
+  noiseRows(name: string, spec: NoiseSpec, firstRow: number): Tensor4D
+  parameters: Parameters
+  calibration?: Calibration | undefined
   options: Options
 }
 

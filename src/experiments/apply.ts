@@ -62,7 +62,7 @@ export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord
   const backend = await useBackend(request.backend as BackendChoice)
   const method = await resolveMethod(request)
   const extras = extraTensors(input, request.method, {
-    projection: method.random,
+    projection: method.projected,
     gate: method.estimator.takesGate ?? false,
   })
   const {result, operations} = recordOperations(() => forward(request, input, extras))
@@ -73,7 +73,7 @@ export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord
     {method: request.method, preset: request.preset, input: input.label},
   )
   const {projection: given} = extras
-  const own = method.random ? (request.projection ?? method.estimator.projection!.default) : null
+  const own = method.projected ? (request.projection ?? method.estimator.projection!.default) : null
   return {
     schema: 'rfa.apply/1',
     output: request.output,

@@ -1,5 +1,6 @@
 /** From a method of a plan to its estimator and options. */
 import {loadEstimators} from '../attention/estimators/index.js'
+import {noiseSpecs} from '../attention/noise.js'
 import {estimatorNamed, resolveOptions, usesProjection} from '../attention/resolve.js'
 import type {Estimator, ExactTarget, PresetName} from '../attention/types.js'
 import type {MethodSpec} from '../results/schemas/index.js'
@@ -8,7 +9,11 @@ import type {MethodSpec} from '../results/schemas/index.js'
 export interface ResolvedMethod {
   estimator: Estimator
   options: Record<string, unknown>
-  /** It draws a projection: the axes projection, num_features and replicates apply. */
+  /** It takes a projection: the axis projection applies. */
+  projected: boolean
+  /** numFeatures means something to it: the axis num_features applies. */
+  sized: boolean
+  /** It draws something: replicates differ. */
   random: boolean
 }
 
@@ -17,7 +22,58 @@ export async function resolveMethod(spec: MethodSpec): Promise<ResolvedMethod> {
   await loadEstimators()
   const estimator = estimatorNamed(spec.method)
   const options = resolveOptions(estimator, spec.preset, spec.options)
-  return {estimator, options, random: usesProjection(estimator, options)}
+  const projected = usesProjection(estimator, options)
+  const noise = Object.keys(noiseSpecs(estimator, SMALLEST, options))
+  return {
+    estimator,
+    options,
+    projected,
+    sized: projected || estimator.sizedBy !== undefined,
+    random: projected || noise.length > 0,
+  }
+}
+
+/** Which arrays are random depends on the options, not on the shape. */
+const SMALLEST = {
+  batch: 1,
+  heads: 1,
+  queryLen: 1,
+  keyLen: 1,
+  headDim: 1,
+  valueDim: 1,
+  numFeatures: 1,
+  causal: false,
+}
+
+/** A point on the axes of a plan that concern the draw. */
+export interface DrawAxes {
+  projection: string | null
+  num_features: number | null
+  replicates: number
+}
+
+/** Projections x numbers of features, without the axes that mean nothing to the method. */
+export function drawAxes(
+  {projected, sized, random}: ResolvedMethod,
+  plan: {projections: readonly string[]; num_features: readonly number[]; replicates: number},
+): DrawAxes[] {
+  const projections = projected ? plan.projections : [null]
+  const counts = sized ? plan.num_features : [null]
+  const replicates = random ? plan.replicates : 1
+  return projections.flatMap(projection =>
+    counts.map(num_features => ({projection, num_features, replicates})),
+  )
+}
+
+/** The stated reason why a method has no such form, if it has none. */
+export function whyNot(
+  {supports}: Pick<Estimator, 'supports'>,
+  {causal, cross}: {causal: boolean; cross: boolean},
+): string | undefined {
+  if (causal && !supports.causal) return 'bidirectional only'
+  if (!causal && !supports.bidirectional) return 'causal only'
+  if (cross && !supports.cross) return 'needs as many queries as keys'
+  return undefined
 }
 
 /** The preset to use for a method when one preset is asked for all methods. */

@@ -1,6 +1,7 @@
 /** Kernel estimates phi(x).phi(y) over many independent draws at once: each draw is a head. */
 import * as tf from '@tensorflow/tfjs-core'
 import {drawProjection, type MethodName, type ProjectionName} from '../../src/attention/index.js'
+import {callNoise} from '../../src/attention/noise.js'
 import {estimatorNamed, resolveOptions} from '../../src/attention/resolve.js'
 import {randomStream} from '../../src/random/index.js'
 import {compute} from '../helpers/arrays.js'
@@ -26,16 +27,23 @@ export function kernelEstimates(
   const rows = drawProjection({name, heads: draws, numFeatures, headDim, seed})
   const [featuresX, featuresY] = compute(() => {
     const projection = tf.tensor3d(Float32Array.from(rows), [draws, numFeatures, headDim])
-    const features = (vector: Float64Array) => {
-      const every = tf.tile(tf.tensor4d(Float32Array.from(vector), [1, 1, 1, headDim]), [
-        1,
-        draws,
-        1,
-        1,
-      ])
-      return kernel.features(every as tf.Tensor4D, projection, optionsOf(method, options))
+    const shape = {batch: 1, heads: draws, queryLen: 1, keyLen: 1, headDim, valueDim: 1}
+    const resolved = optionsOf(method, options)
+    const noise = callNoise(
+      estimatorNamed(method),
+      {...shape, numFeatures, causal: false},
+      resolved,
+      {},
+      {seed, replicate: 0},
+    )
+    const repeat = (vector: Float64Array) => {
+      const one = tf.tensor4d(Float32Array.from(vector), [1, 1, 1, headDim])
+      return tf.tile(one, [1, draws, 1, 1]) as tf.Tensor4D
     }
-    return [features(x), features(y)]
+    const calibration = {query: repeat(x), key: repeat(y)}
+    const features = (side: 'query' | 'key') =>
+      kernel.features(calibration[side], projection, resolved, {side, noise, calibration})
+    return [features('query'), features('key')]
   })
   const count = featuresX!.length / draws
   return Float64Array.from({length: draws}, (_, draw) => {

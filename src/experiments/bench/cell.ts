@@ -2,12 +2,13 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {attend, type CallOptions} from '../../attention/attention.js'
 import {recordOperations} from '../../attention/kernels/index.js'
+import {callNoise} from '../../attention/noise.js'
 import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import {normals, randomStream} from '../../random/index.js'
 import type {BenchCell, BenchResult} from '../../results/schemas/index.js'
 import type {CellOutcome} from '../job.js'
-import {type ResolvedMethod, resolveMethod} from '../method.js'
+import {type ResolvedMethod, resolveMethod, whyNot} from '../method.js'
 import {passGate} from './gate.js'
 import {startPeakMemory} from './memory.js'
 import {timeRuns} from './timing.js'
@@ -17,14 +18,13 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
   const threads = cell.threads ?? undefined
   const backend = await useBackend(cell.backend as BackendChoice, {threads})
   const method = await resolveMethod(cell)
-  const {supports} = method.estimator
-  if (cell.causal && !supports.causal) return {status: 'skipped', reason: 'bidirectional only'}
-  if (!cell.causal && !supports.bidirectional) return {status: 'skipped', reason: 'causal only'}
+  const reason = whyNot(method.estimator, {causal: cell.causal, cross: false})
+  if (reason) return {status: 'skipped', reason}
   const gate = await passGate(cell, method, backend.name)
   const peakMemory = startPeakMemory()
   const tensors = benchTensors(cell)
   const {projection, projection_ns} = timedProjection(cell, method)
-  const options = callOptions(cell, projection)
+  const options = callOptions(cell, method, projection)
   const forward = () => {
     tf.dispose(tf.tidy(() => attend(...tensors, options).out))
   }
@@ -80,10 +80,10 @@ function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] 
 /** Draws the projection outside the timed region, and times the draw by itself. */
 function timedProjection(
   cell: BenchCell,
-  {random}: ResolvedMethod,
+  {projected}: ResolvedMethod,
 ): {projection: tf.Tensor3D | undefined; projection_ns: number | null} {
   const {projection: name, num_features, heads, head_dim, seed} = cell
-  if (!random || name === null || num_features === null) {
+  if (!projected || name === null || num_features === null) {
     return {projection: undefined, projection_ns: null}
   }
   const start = process.hrtime.bigint()
@@ -99,9 +99,22 @@ function timedProjection(
   return {projection: tf.tensor3d(Float32Array.from(values), shape), projection_ns}
 }
 
+/** Projection and noise are drawn before the timed region, as a trained model would have them. */
 function callOptions(
-  {method, preset, options, causal}: BenchCell,
+  cell: BenchCell,
+  {estimator, options}: ResolvedMethod,
   projection: tf.Tensor3D | undefined,
 ): {method: string} & CallOptions & Record<string, unknown> {
-  return {...options, method, preset, causal, ...(projection && {projection})}
+  const {method, preset, causal, num_features, seed} = cell
+  const shape = costShape(cell)
+  const noise = callNoise(estimator, shape, options, {}, {seed, replicate: 0})
+  return {
+    ...cell.options,
+    method,
+    preset,
+    causal,
+    noise,
+    ...(num_features !== null && {numFeatures: num_features}),
+    ...(projection && {projection}),
+  }
 }

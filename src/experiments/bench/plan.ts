@@ -3,7 +3,7 @@ import {randomStream} from '../../random/index.js'
 import {cellKey} from '../../results/keys.js'
 import {BENCH_SCHEMA, type BenchCell, type BenchPlan} from '../../results/schemas/index.js'
 import {forwardBytes, type Job} from '../job.js'
-import {methodLabel, type ResolvedMethod, resolveMethod} from '../method.js'
+import {drawAxes, methodLabel, type ResolvedMethod, resolveMethod} from '../method.js'
 
 /** All jobs of a plan, in the order in which they run. */
 export async function benchJobs(plan: BenchPlan): Promise<Job[]> {
@@ -11,22 +11,25 @@ export async function benchJobs(plan: BenchPlan): Promise<Job[]> {
   for (const seq_len of plan.seq_lens) {
     for (const spec of plan.methods) {
       const method = await resolveMethod(spec)
-      for (const axes of projectionAxes(plan, method)) {
+      for (const {projection, num_features} of drawAxes(method, {...plan, replicates: 1})) {
         const {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads} = plan
         const shape = {batch, heads, head_dim, value_dim, seq_len}
-        const cell = {...spec, ...axes, ...shape, causal, timing, seed, backend, threads}
+        const cell = {
+          ...spec,
+          projection,
+          num_features,
+          ...shape,
+          causal,
+          timing,
+          seed,
+          backend,
+          threads,
+        }
         jobs.push(toJob(cell, method))
       }
     }
   }
   return plan.order === 'random' ? shuffled(jobs, plan.seed) : jobs
-}
-
-function projectionAxes(plan: BenchPlan, {random}: ResolvedMethod) {
-  if (!random) return [{projection: null, num_features: null}]
-  return plan.projections.flatMap(projection =>
-    plan.num_features.map(num_features => ({projection, num_features})),
-  )
 }
 
 function toJob(cell: BenchCell, {estimator, options}: ResolvedMethod): Job {
@@ -40,12 +43,12 @@ function toJob(cell: BenchCell, {estimator, options}: ResolvedMethod): Job {
   }
   const {causal, num_features, timing} = cell
   const cost = estimator.cost({...shape, numFeatures: num_features ?? 0, causal}, options)
-  const random = cell.projection === null ? '' : ` ${cell.projection} M=${num_features}`
+  const drawn = [cell.projection ?? [], num_features === null ? [] : `M=${num_features}`].flat()
   return {
     key: cellKey(BENCH_SCHEMA, cell),
     schema: BENCH_SCHEMA,
     cell,
-    label: `${methodLabel(cell)}${random} L=${cell.seq_len}`,
+    label: [methodLabel(cell), ...drawn, `L=${cell.seq_len}`].join(' '),
     predictedCost: cost.flops * (timing.warmup_runs + timing.min_runs),
     predictedBytes: forwardBytes(shape, cost),
   }

@@ -4,7 +4,7 @@ import {type BackendChoice, useBackend} from '../../backends/index.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 import type {ErrorSweepCell, ErrorSweepResult} from '../../results/schemas/index.js'
 import type {CellOutcome} from '../job.js'
-import {matchedTarget, RAW_TARGET, type ResolvedMethod, resolveMethod} from '../method.js'
+import {matchedTarget, RAW_TARGET, resolveMethod, whyNot} from '../method.js'
 import {contextOf, featureStatistics} from './context.js'
 import {replicateRuns} from './replicates.js'
 import {perHead, prediction, rowSummaries, summaries, yardstick} from './summary.js'
@@ -17,11 +17,12 @@ export async function runErrorSweepCell(
   const method = await resolveMethod(cell)
   const target = (cell.target === 'matched' ? matchedTarget(method) : undefined) ?? RAW_TARGET
   const context = await contextOf(cell, target)
-  const reason = whyNot(method, cell, context.input)
+  const {query, key} = context.input
+  const cross = query.shape[2] !== key.shape[2]
+  const reason = whyNot(method.estimator, {causal: cell.causal, cross})
   if (reason) return {status: 'skipped', reason}
   const {result: runs, operations} = recordOperations(() => replicateRuns(cell, context, target))
   const facts = {...sizes(context.input), backend: backend.name, operations}
-  const {query} = context.input
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
   const featureDim = method.estimator.featureDim(
     cell.num_features ?? 0,
@@ -45,21 +46,6 @@ export async function runErrorSweepCell(
       per_head: perHead(method, cell, context, own, runs.replicates),
     },
   }
-}
-
-/** The stated reason why a method has no number here. */
-function whyNot(
-  {estimator}: ResolvedMethod,
-  {causal}: ErrorSweepCell,
-  {query, key}: AttentionInput,
-): string | undefined {
-  const {supports} = estimator
-  if (causal && !supports.causal) return 'bidirectional only'
-  if (!causal && !supports.bidirectional) return 'causal only'
-  if (query.shape[2] !== key.shape[2] && !supports.cross) {
-    return 'needs as many queries as keys'
-  }
-  return undefined
 }
 
 function sizes({query, key, value}: AttentionInput) {

@@ -9,7 +9,14 @@ import {
   type MethodSpec,
 } from '../../results/schemas/index.js'
 import {type ForwardShape, forwardBytes, type Job} from '../job.js'
-import {matchedTarget, methodLabel, type ResolvedMethod, resolveMethod} from '../method.js'
+import {
+  type DrawAxes,
+  drawAxes,
+  matchedTarget,
+  methodLabel,
+  type ResolvedMethod,
+  resolveMethod,
+} from '../method.js'
 
 /** All jobs of a plan, in plan order. */
 export async function errorSweepJobs(plan: ErrorSweepPlan): Promise<Job[]> {
@@ -22,7 +29,7 @@ export async function errorSweepJobs(plan: ErrorSweepPlan): Promise<Job[]> {
     for (const scale of plan.scales) {
       for (const {spec, method} of methods) {
         for (const target of targetsOf(plan, method)) {
-          for (const axes of projectionAxes(plan, method)) {
+          for (const axes of drawAxes(method, plan)) {
             const cell = toCell(plan, spec, {seq_len: seqLen, scale, target, ...axes})
             jobs.push(toJob(cell, spec, method, shape))
           }
@@ -40,28 +47,10 @@ function targetsOf(plan: ErrorSweepPlan, method: ResolvedMethod): ('raw' | 'matc
   return plan.targets
 }
 
-interface RandomAxes {
-  projection: string | null
-  num_features: number | null
-  replicates: number
-}
-
-/** Projections x numbers of features; one point and one replicate for methods without random vectors. */
-function projectionAxes(plan: ErrorSweepPlan, {random}: ResolvedMethod): RandomAxes[] {
-  if (!random) return [{projection: null, num_features: null, replicates: 1}]
-  return plan.projections.flatMap(projection =>
-    plan.num_features.map(num_features => ({
-      projection,
-      num_features,
-      replicates: plan.replicates,
-    })),
-  )
-}
-
 function toCell(
   plan: ErrorSweepPlan,
   spec: MethodSpec,
-  axes: RandomAxes & Pick<ErrorSweepCell, 'seq_len' | 'scale' | 'target'>,
+  axes: DrawAxes & Pick<ErrorSweepCell, 'seq_len' | 'scale' | 'target'>,
 ): ErrorSweepCell {
   const {input, causal, row_metrics, seed, backend} = plan
   return {...spec, input, ...axes, causal, row_metrics, seed, backend}
@@ -99,9 +88,11 @@ function cellBytes(cell: ErrorSweepCell, shape: ForwardShape, cost: Cost): numbe
 }
 
 function label(cell: ErrorSweepCell, spec: MethodSpec, shape: ForwardShape): string {
-  const random = cell.projection === null ? [] : [cell.projection, `M=${cell.num_features}`]
+  const random = [cell.projection ?? [], cell.num_features === null ? [] : `M=${cell.num_features}`]
   const scale = cell.scale === 1 ? [] : [`scale ${cell.scale}`]
-  return [methodLabel(spec), ...random, `L=${shape.queryLen}`, ...scale, cell.target].join(' ')
+  return [methodLabel(spec), ...random.flat(), `L=${shape.queryLen}`, ...scale, cell.target].join(
+    ' ',
+  )
 }
 
 /** Sizes of the input at one length; reading it here also finds a bad file before anything runs. */

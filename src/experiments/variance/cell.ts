@@ -1,7 +1,8 @@
 /** One pair of vectors, one method, one budget: the kernel estimate over many draws of every projection. */
 import * as tf from '@tensorflow/tfjs-core'
+import {callNoise} from '../../attention/noise.js'
 import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
-import type {KernelFacts} from '../../attention/types.js'
+import type {Estimator} from '../../attention/types.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import type {VarianceCell, VarianceResult} from '../../results/schemas/index.js'
 import {bootstrapInterval, mean, pairedRatioInterval, variance} from '../../stats/index.js'
@@ -15,14 +16,14 @@ const DRAWS_AT_ONCE = 64
 /** Runs one cell of a variance experiment. */
 export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<VarianceResult>> {
   const backend = await useBackend(cell.backend as BackendChoice)
-  const {estimator, options, random} = await resolveMethod(cell)
+  const {estimator, options, projected} = await resolveMethod(cell)
   const {kernel} = estimator
-  if (!kernel || !random) return {status: 'skipped', reason: 'has no random features'}
+  if (!kernel || !projected) return {status: 'skipped', reason: 'has no random features'}
   const {x, y} = pairOf(cell)
   const samples = new Map(
     cell.projections.map(name => [
       name,
-      kernelEstimates(cell, name as ProjectionName, kernel, options),
+      kernelEstimates(cell, name as ProjectionName, estimator, options),
     ]),
   )
   const expectation = kernel.expectation(x, y, options)
@@ -69,12 +70,11 @@ export function pairOf({head_dim, norm, angle_deg}: VarianceCell): {
 function kernelEstimates(
   cell: VarianceCell,
   name: ProjectionName,
-  kernel: KernelFacts,
+  estimator: Estimator,
   options: Record<string, unknown>,
 ): Float64Array {
   const {num_features: numFeatures, head_dim: headDim, replicates, seed} = cell
   const {x, y} = pairOf(cell)
-  const pair = Float32Array.from([...x, ...y])
   const out = new Float64Array(replicates)
   for (let first = 0; first < replicates; first += DRAWS_AT_ONCE) {
     const heads = Math.min(DRAWS_AT_ONCE, replicates - first)
@@ -82,9 +82,26 @@ function kernelEstimates(
     const drawn = drawProjection({name, heads, numFeatures, headDim, seed, replicate})
     const products = tf.tidy(() => {
       const projection = tf.tensor3d(Float32Array.from(drawn), [heads, numFeatures, headDim])
-      const both = tf.tile(tf.tensor4d(pair, [1, 1, 2, headDim]), [1, heads, 1, 1])
-      const features = kernel.features(both as tf.Tensor4D, projection, options) // [1, h, 2, F]
-      return tf.sum(tf.prod(features, 2), -1).dataSync()
+      const shape = {batch: 1, heads, queryLen: 1, keyLen: 1, headDim, valueDim: 1}
+      const noise = callNoise(
+        estimator,
+        {...shape, numFeatures, causal: false},
+        options,
+        {},
+        {seed, replicate},
+      )
+      const repeat = (vector: Float64Array) => {
+        const one = tf.tensor4d(Float32Array.from(vector), [1, 1, 1, headDim])
+        return tf.tile(one, [1, heads, 1, 1]) as tf.Tensor4D
+      }
+      const calibration = {query: repeat(x), key: repeat(y)}
+      const features = (side: 'query' | 'key') =>
+        estimator.kernel!.features(calibration[side], projection, options, {
+          side,
+          noise,
+          calibration,
+        }) // [1, h, 1, F]
+      return tf.sum(tf.mul(features('query'), features('key')), [0, 2, 3]).dataSync()
     })
     out.set(products, first)
   }
