@@ -15,7 +15,7 @@ import {
 } from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
 import {assertWithin, ELEMENTARY, gamma, U} from '../helpers/rounding.js'
-import {TWINS} from '../helpers/twins/index.js'
+import {PLAIN, TWINS} from '../helpers/twins/index.js'
 
 const backends = await runnableBackends()
 const METHODS = ['softmax', 'softmax-online'] as const
@@ -35,7 +35,7 @@ function judge(sizes: Sizes, causal: boolean, inputScale: number) {
   const logitScale = sizes.headDim ** -0.5
   const {query, key, value} = inputs
   const exact = exactAttention(query, key, value, {target: TARGET, logitScale, causal})
-  const {error} = TWINS.softmax!({...inputs, causal, logitScale, options: {}}).out
+  const {error} = TWINS.softmax!({...PLAIN, ...inputs, causal, logitScale}).out
   judged.set(name, {exact, error})
   return {exact, error}
 }
@@ -82,11 +82,11 @@ describe.each(backends)('exact attention on %s', backend => {
     const {keyLen, headDim} = TILED
     const keyMask = Float32Array.from({length: keyLen}, (_, j) => (j < 1027 ? 0 : 1))
     const twin = TWINS.softmax!({
+      ...PLAIN,
       ...inputs,
       keyMask,
       causal: false,
       logitScale: headDim ** -0.5,
-      options: {},
     })
     const out = compute(() =>
       attention(...toTensors(inputs), {method: 'softmax-online', keyMask: maskTensor(keyMask, 1)}),

@@ -21,7 +21,7 @@ import {
   toProjection,
 } from '../helpers/estimator-case.js'
 import {assertWithin, gamma, maxAbs} from '../helpers/rounding.js'
-import {TWINS, type TwinResult} from '../helpers/twins/index.js'
+import {PLAIN, TWINS, type TwinResult} from '../helpers/twins/index.js'
 
 const SIZES: Sizes = {
   batch: 1,
@@ -53,11 +53,10 @@ const CASES: readonly EstimatorCase[] = [
 const SIDES = ['query', 'key', 'value'] as const
 
 function twinOf(given: EstimatorCase, inputs: HostInputs): TwinResult {
-  const {projection, keyMask} = hostCase(given)
   return TWINS[given.method]!({
+    ...PLAIN,
+    ...hostCase(given),
     ...inputs,
-    projection,
-    keyMask,
     causal: given.causal ?? false,
     logitScale: SIZES.headDim ** -0.5,
     options: optionsOf(given),

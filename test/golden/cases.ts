@@ -4,6 +4,7 @@ import {join} from 'node:path'
 import type {HostArray} from '../../src/attention/index.js'
 import {readArrays} from '../../src/inputs/files/index.js'
 import type {NdArray} from '../../src/inputs/nd-array.js'
+import type {HostArrays} from '../helpers/arrays.js'
 import type {HostProjection} from '../helpers/twins/index.js'
 
 /** One entry of the manifest. Fields beyond these depend on the peer and are read where they matter. */
@@ -58,6 +59,11 @@ export class CaseArrays {
     return {shape: shape as [number, number, number, number], data: this.numbers(name)}
   }
 
+  /** An array of any rank under a name of this library's. */
+  array(name: string): HostArrays[string] {
+    return {shape: this.shape(name), data: this.numbers(name)}
+  }
+
   /** A copy with one array replaced. */
   with(name: string, values: ArrayLike<number>): CaseArrays {
     const {shape} = this.nd(name)
@@ -84,8 +90,12 @@ export class CaseArrays {
     return {data: data.map((w, at) => Math.fround(w * factor(at))), numFeatures, perHead}
   }
 
-  /** `[B, S]` from the number of keys of each batch element. */
+  /** `[B, S]` from the number of keys of each batch element, or from which keys are padding. */
   keyMask(): Float32Array | undefined {
+    // the peer's convention: true where a key is padding
+    if (this.has('key_padding_mask')) {
+      return Float32Array.from(this.numbers('key_padding_mask'), padded => (padded === 0 ? 1 : 0))
+    }
     if (!this.has('key_lengths')) return undefined
     const keyLen = this.shape('k')[2]!
     const lengths = this.numbers('key_lengths')

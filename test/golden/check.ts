@@ -11,7 +11,15 @@ import {
   type Projection,
 } from '../../src/attention/index.js'
 import {estimatorNamed, resolveOptions} from '../../src/attention/resolve.js'
-import {compute, type HostInputs, maskTensor, sliceRows, toTensors} from '../helpers/arrays.js'
+import {
+  compute,
+  type HostArrays,
+  type HostInputs,
+  maskTensor,
+  namedTensors,
+  sliceRows,
+  toTensors,
+} from '../helpers/arrays.js'
 import {decodeAll} from '../helpers/decode.js'
 import {assertWithin, type Bounded, gamma, maxAbs} from '../helpers/rounding.js'
 import {
@@ -29,6 +37,12 @@ export interface Request {
   method: MethodName
   preset?: PresetName
   options?: Record<string, unknown>
+  /** Proposals, landmarks and the like; a projection brings its own number. */
+  numFeatures?: number
+  /** Random arrays of the case. */
+  noise?: HostArrays
+  /** Learned arrays of the case. */
+  parameters?: HostArrays
 }
 
 /** The host side of a case: its arrays, with values beyond the last key left out. */
@@ -38,6 +52,9 @@ export function hostSide(arrays: CaseArrays): HostInputs {
   const value = arrays.host('v')
   return {query, key, value: sliceRows(value, 0, Math.min(value.shape[2], key.shape[2]))}
 }
+
+/** What the library takes where it is not told. */
+const DEFAULT_FEATURES = 256
 
 /** Options in force. */
 export function resolved({method, preset = 'exact', options = {}}: Request): z.output<z.ZodObject> {
@@ -52,6 +69,9 @@ export function twinInputs(golden: GoldenCase, arrays: CaseArrays, request: Requ
     projection: arrays.projection(),
     causal: golden.causal === true,
     keyMask: arrays.keyMask(),
+    numFeatures: request.numFeatures ?? arrays.projection()?.numFeatures ?? DEFAULT_FEATURES,
+    noise: request.noise ?? {},
+    parameters: request.parameters ?? {},
     logitScale: inputs.query.shape[3] ** -0.5,
     options: resolved(request),
   }
@@ -148,6 +168,9 @@ function runAttention(golden: GoldenCase, arrays: CaseArrays, request: Request) 
       causal: golden.causal === true,
       ...(projection && {projection: projectionTensor(projection, inputs.query.shape[3])}),
       ...(keyMask && {keyMask: maskTensor(keyMask, inputs.key.shape[0])}),
+      ...(request.numFeatures && {numFeatures: request.numFeatures}),
+      noise: namedTensors<tf.Tensor4D>(request.noise ?? {}),
+      parameters: namedTensors(request.parameters ?? {}),
       ...request.options,
     })
     return result.denominator ? [result.out, result.denominator] : [result.out]
@@ -273,6 +296,8 @@ function makeDecoder({query, value, projection}: TwinInputs, request: Request): 
     method: request.method,
     preset: request.preset ?? 'exact',
     ...sizes,
+    ...(request.numFeatures && {numFeatures: request.numFeatures}),
+    ...(request.parameters && {parameters: namedTensors(request.parameters)}),
     ...(projection && {projection: projectionTensor(projection, headDim)}),
     ...request.options,
   })

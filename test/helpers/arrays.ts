@@ -76,6 +76,23 @@ export function maskTensor(mask: ArrayLike<number>, batch: number): tf.Tensor2D 
   return tf.tensor2d(Float32Array.from(mask), [batch, mask.length / batch])
 }
 
+/** Arrays of any rank by name: noise, learned parameters. */
+export type HostArrays = Readonly<
+  Record<string, {shape: readonly number[]; data: Float32Array | Float64Array}>
+>
+
+/** Named arrays as tensors of the current backend. */
+export function namedTensors<T extends tf.Tensor = tf.Tensor>(
+  arrays: HostArrays,
+): Record<string, T> {
+  return Object.fromEntries(
+    Object.entries(arrays).map(([name, {shape, data}]) => [
+      name,
+      tf.tensor(Float32Array.from(data), [...shape]) as T,
+    ]),
+  )
+}
+
 /** Copies of the values of tensors made by `body`, all of whose tensors are freed. */
 export function compute(body: () => tf.Tensor): Float32Array
 export function compute(body: () => tf.Tensor[]): Float32Array[]

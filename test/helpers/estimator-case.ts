@@ -2,26 +2,33 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {attend} from '../../src/attention/attention.js'
 import {
+  type Calibration,
+  drawNoise,
   drawProjection,
   type Estimator,
+  type HostArray,
   type MethodName,
   type PresetName,
 } from '../../src/attention/index.js'
+import {noiseSpecs} from '../../src/attention/noise.js'
 import {estimatorNamed, resolveOptions, usesProjection} from '../../src/attention/resolve.js'
 import {
   compute,
+  type HostArrays,
   type HostInputs,
   hostInputs,
   maskTensor,
+  namedTensors,
   type Sizes,
   scatteredMask,
   shapeName,
+  toTensor,
   toTensors,
 } from './arrays.js'
 import {type Bounded, gamma, maxAbs} from './rounding.js'
 import {type HostProjection, TWINS, type TwinResult} from './twins/index.js'
 
-/** Seed of the projections of cases. */
+/** Seed of the projections and noise of cases. */
 export const CASE_SEED = 5
 
 export interface EstimatorCase {
@@ -43,6 +50,11 @@ export interface EstimatorCase {
   projection?: HostProjection
   /** `[B, S]`, instead of a scattered mask or none. */
   keyMask?: Float32Array
+  /** Instead of drawn noise, by name. */
+  noise?: HostArrays
+  parameters?: HostArrays
+  /** Tokens to take statistics from. */
+  calibration?: {query: HostArray; key: HostArray}
 }
 
 /** How a case is named in test titles. */
@@ -62,6 +74,7 @@ export function caseName({method, preset, sizes, causal, masked, scale}: Estimat
 export function whyNot({method, sizes, causal, masked}: EstimatorCase): string | undefined {
   const {supports} = estimatorNamed(method)
   if (causal && !supports.causal) return `${method} declares no causal form`
+  if (!causal && !supports.bidirectional) return `${method} declares no bidirectional form`
   if (masked && !supports.keyMask) return `${method} declares no form with a key mask`
   if (sizes.queryLen !== sizes.keyLen && !supports.cross) return `${method} declares no cross form`
   return undefined
@@ -71,37 +84,72 @@ export function optionsOf({method, preset = 'exact', options = {}}: EstimatorCas
   return resolveOptions(estimatorNamed(method) as Estimator, preset, options)
 }
 
-/** Inputs, projection and mask of a case on the host. */
-export function hostCase(given: EstimatorCase): {
+/** Everything that a case is made of, on the host. */
+export interface HostCase {
   inputs: HostInputs
   projection: HostProjection | undefined
   keyMask: Float32Array | undefined
-} {
-  const {method, sizes, masked, inputScale, sharedProjection: shared} = given
-  const estimator = estimatorNamed(method)
-  const inputs = () => given.inputs ?? hostInputs(sizes, inputScale)
-  const keyMask = () => given.keyMask ?? (masked ? scatteredMask(sizes) : undefined)
-  const {heads, numFeatures, headDim} = sizes
-  const used = usesProjection(estimator, optionsOf(given))
-  if (!used) return {inputs: inputs(), projection: undefined, keyMask: keyMask()}
-  const draw = {numFeatures, headDim, heads: shared ? 1 : heads, seed: CASE_SEED}
-  const projection = given.projection ?? {
-    data: Float32Array.from(drawProjection({name: estimator.projection!.default, ...draw})),
-    numFeatures,
-    perHead: !shared,
+  noise: HostArrays
+}
+
+/** Inputs, projection, noise and mask of a case on the host. */
+export function hostCase(given: EstimatorCase): HostCase {
+  const {sizes, masked, inputScale} = given
+  return {
+    inputs: given.inputs ?? hostInputs(sizes, inputScale),
+    projection: caseProjection(given),
+    keyMask: given.keyMask ?? (masked ? scatteredMask(sizes) : undefined),
+    noise: caseNoise(given),
   }
-  return {inputs: inputs(), projection, keyMask: keyMask()}
+}
+
+function caseNoise(given: EstimatorCase): HostArrays {
+  const {method, sizes, causal = false} = given
+  const {batch, heads} = sizes
+  const [, , queryLen, headDim] = given.inputs?.query.shape ?? [0, 0, sizes.queryLen, sizes.headDim]
+  const keyLen = given.inputs?.key.shape[2] ?? sizes.keyLen
+  const shape = {...sizes, queryLen, keyLen, headDim, causal}
+  const specs = noiseSpecs(estimatorNamed(method), shape, optionsOf(given))
+  const seed = {seed: CASE_SEED, replicate: 0}
+  const drawn = Object.entries(specs).map(([name, spec]) => {
+    const array = {
+      shape: [spec.shared ? 1 : batch, heads, spec.rows, spec.columns],
+      data: drawNoise(name, spec, sizes, seed),
+    }
+    return [name, array] as const
+  })
+  return {...Object.fromEntries(drawn), ...given.noise}
+}
+
+function caseProjection(given: EstimatorCase): HostProjection | undefined {
+  const {method, sizes, sharedProjection: shared} = given
+  const estimator = estimatorNamed(method)
+  const {heads, numFeatures, headDim} = sizes
+  if (!usesProjection(estimator, optionsOf(given))) return undefined
+  const draw = {numFeatures, headDim, heads: shared ? 1 : heads, seed: CASE_SEED}
+  return (
+    given.projection ?? {
+      data: Float32Array.from(drawProjection({name: estimator.projection!.default, ...draw})),
+      numFeatures,
+      perHead: !shared,
+    }
+  )
 }
 
 /** The case on the current backend. */
 export function runCase(given: EstimatorCase): {out: Float32Array; denominator?: Float32Array} {
   const {method, preset = 'exact', options, sizes, causal = false, scale} = given
-  const {inputs, projection, keyMask} = hostCase(given)
+  const {inputs, projection, keyMask, noise} = hostCase(given)
+  const {calibration, parameters = {}} = given
   const [out, denominator] = compute(() => {
     const result = attend(...toTensors(inputs), {
       method,
       preset,
       causal,
+      numFeatures: sizes.numFeatures,
+      noise: namedTensors<tf.Tensor4D>(noise),
+      parameters: namedTensors(parameters),
+      ...(calibration && {calibration: toCalibration(calibration)}),
       ...(scale !== undefined && {scale}),
       ...(projection && {projection: toProjection(projection, sizes.headDim)}),
       ...(keyMask && {keyMask: maskTensor(keyMask, sizes.batch)}),
@@ -110,6 +158,10 @@ export function runCase(given: EstimatorCase): {out: Float32Array; denominator?:
     return result.denominator ? [result.out, result.denominator] : [result.out]
   })
   return {out: out!, ...(denominator && {denominator})}
+}
+
+export function toCalibration({query, key}: {query: HostArray; key: HostArray}): Calibration {
+  return {query: toTensor(query), key: toTensor(key)}
 }
 
 /** A projection as a tensor, `[M, D]` or `[H, M, D]`. */
@@ -127,11 +179,13 @@ export function outputBound(given: EstimatorCase, out: Float32Array): Float64Arr
 
 /** The twin's result, `undefined` for an estimator without a twin. */
 export function twinOfCase(given: EstimatorCase): TwinResult | undefined {
-  const {inputs, projection, keyMask} = hostCase(given)
+  const {inputs, ...host} = hostCase(given)
   return TWINS[given.method]?.({
     ...inputs,
-    projection,
-    keyMask,
+    ...host,
+    numFeatures: given.sizes.numFeatures,
+    parameters: given.parameters ?? {},
+    calibration: given.calibration,
     causal: given.causal ?? false,
     logitScale: given.scale ?? given.sizes.headDim ** -0.5,
     options: optionsOf(given),

@@ -25,7 +25,7 @@ import {
 } from '../helpers/arrays.js'
 import {type EstimatorCase, outputBound, runCase, twinOfCase} from '../helpers/estimator-case.js'
 import {addBounds, assertWithin, compare} from '../helpers/rounding.js'
-import {TWINS} from '../helpers/twins/index.js'
+import {PLAIN, TWINS} from '../helpers/twins/index.js'
 import {describeNative, instructionSets} from './addon.js'
 import {guarded} from './guards.js'
 
@@ -117,12 +117,12 @@ describeNative('fused attention', addon => {
       ) as [Float32Array, Float32Array]
       // the twin knows no bias: it is one more dimension, in which every query is 1
       const twin = TWINS.softmax!({
+        ...PLAIN,
         query: widened(inputs.query, () => 1),
         key: widened(inputs.key, row => bias.data[row]! / 0.5),
         value: inputs.value,
         causal: false,
         logitScale: 0.5,
-        options: {},
       })
       assertWithin(`bias, D ${headDim}`, out, twin.out.value, twin.out.error)
       expect(lse).toHaveLength(batch * heads * SMALL.queryLen)

@@ -11,8 +11,11 @@ export function methodsWhere(condition: (estimator: Estimator) => boolean): Meth
 
 /** Bidirectional and causal, as far as the method has them. */
 export function formsOf(method: MethodName): {causal: boolean; form: string}[] {
-  const forms = [{causal: false, form: 'bidirectional'}]
-  return estimatorNamed(method).supports.causal ? [...forms, {causal: true, form: 'causal'}] : forms
+  const {supports} = estimatorNamed(method)
+  return [
+    ...(supports.bidirectional ? [{causal: false, form: 'bidirectional'}] : []),
+    ...(supports.causal ? [{causal: true, form: 'causal'}] : []),
+  ]
 }
 
 /** Sizes with as many keys as queries where the method has no cross form. */

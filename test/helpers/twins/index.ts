@@ -17,7 +17,7 @@ import {logPositive, softmax} from './softmax.js'
 import {emptyOutput, type Twin} from './types.js'
 import {explicitTwin} from './weighted.js'
 
-export type {HostProjection, Twin, TwinInputs, TwinResult} from './types.js'
+export {type HostProjection, PLAIN, type Twin, type TwinInputs, type TwinResult} from './types.js'
 
 const logOr =
   (exact: Twin, explicit: Twin): Twin =>

@@ -1,5 +1,7 @@
 /** What a twin, the plain double-precision form of an estimator, takes and gives. */
 import type {HostArray} from '../../../src/attention/index.js'
+import type {HostArrays} from '../arrays.js'
+import {type BoundedMatrix, exactly} from '../bounded.js'
 import {type Bounded, bounded} from '../rounding.js'
 
 /** Projection rows on the host: `[M, D]`, or `[H, M, D]` with `perHead`. */
@@ -19,11 +21,22 @@ export interface TwinInputs {
   keyMask?: ArrayLike<number> | undefined
   /** beta */
   logitScale: number
+  /** What the caller asked for. */
+  numFeatures: number
+  /** Random arrays by name. */
+  noise: HostArrays
+  /** Learned arrays by name. */
+  parameters: HostArrays
+  /** Tokens to take statistics from. */
+  calibration?: {query: HostArray; key: HostArray} | undefined
   /** All options of the estimator, resolved. */
   options: Record<string, unknown>
   /** Sums carried in, `[B H, F, Dv]` and `[B H, F]`. */
   initialState?: {state: ArrayLike<number>; normalizer: ArrayLike<number>} | undefined
 }
+
+/** For methods that take nothing beside query, key, value and a projection. */
+export const PLAIN = {numFeatures: 0, noise: {}, parameters: {}, options: {}} as const
 
 export interface TwinResult {
   /** `[B, H, L, Dv]` */
@@ -88,4 +101,31 @@ function rowsOf({data, shape}: HostArray, head: number): Float64Array {
 export function emptyOutput({query, value}: TwinInputs): Bounded {
   const [batch, heads, queryLen] = query.shape
   return bounded(batch * heads * queryLen * value.shape[3])
+}
+
+/** Query, key and value of a head as matrices for running error analysis. */
+export function matricesOf({query, key, value, queryLen, keyLen, headDim, valueDim}: Head) {
+  return {
+    query: exactly(query, queryLen, headDim),
+    key: exactly(key, keyLen, headDim),
+    value: exactly(value, keyLen, valueDim),
+  }
+}
+
+/** The matrix of one head of a named array `[B or 1, H, rows, columns]`. */
+export function headMatrix(
+  inputs: TwinInputs,
+  {shape, data}: HostArrays[string],
+  index: number,
+): BoundedMatrix {
+  const [batch, heads, rows, columns] = shape as [number, number, number, number]
+  const at = batch === 1 && inputs.query.shape[0] > 1 ? index % heads : index
+  const size = rows * columns
+  return exactly(data.subarray(at * size, (at + 1) * size), rows, columns)
+}
+
+/** Writes one head's `[L, Dv]` into an output `[B, H, L, Dv]`. */
+export function writeHead(out: Bounded, {index}: Head, {value, error}: BoundedMatrix): void {
+  out.value.set(value, index * value.length)
+  out.error.set(error, index * error.length)
 }

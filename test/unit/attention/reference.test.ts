@@ -7,7 +7,7 @@ import {
 } from '../../../src/attention/index.js'
 import {exactWork} from '../../../src/attention/reference.js'
 import {hostInputs, SMALL} from '../../helpers/arrays.js'
-import {TWINS} from '../../helpers/twins/index.js'
+import {PLAIN, TWINS} from '../../helpers/twins/index.js'
 
 const SOFTMAX: ExactTarget = {kernel: 'softmax', inputs: 'canonical', inputScale: 1, label: ''}
 /** Two double-precision routes: D + S terms and logits below 20. */
@@ -23,7 +23,7 @@ describe('exactAttention', () => {
     const {query, key, value} = hostInputs(SMALL)
     const logitScale = 0.4
     const out = exactAttention(query, key, value, {target: SOFTMAX, logitScale, causal})
-    const twin = TWINS.softmax!({query, key, value, causal, logitScale, options: {}}).out.value
+    const twin = TWINS.softmax!({...PLAIN, query, key, value, causal, logitScale}).out.value
     out.forEach((x, at) => {
       expect(Math.abs(x - twin[at]!)).toBeLessThanOrEqual(CLOSE * Math.max(1, Math.abs(x)))
     })
