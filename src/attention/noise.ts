@@ -6,7 +6,7 @@ import type {CallShape, Estimator} from './types.js'
 
 /** One random array of an estimator: `[B, H, rows, columns]`. */
 export interface NoiseSpec {
-  /** `normal`: N(0, 1); `uniform`: [0, 1); `sign`: -1 or 1. */
+  /** `normal`: N(0, 1); `uniform`: multiples of 2^-24 in [0, 1); `sign`: -1 or 1. */
   distribution: 'normal' | 'uniform' | 'sign'
   rows: number
   columns: number
@@ -25,7 +25,7 @@ export interface NoiseSeed {
 
 const NEXT: Record<NoiseSpec['distribution'], (stream: RandomStream) => number> = {
   normal: stream => stream.normal(),
-  uniform: stream => stream.uniform(),
+  uniform: stream => (stream.uint32() >>> 8) / 2 ** 24, // a double could round to 1 in float32
   sign: stream => (stream.uint32() & 1 ? 1 : -1),
 }
 
