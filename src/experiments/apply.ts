@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {attend} from '../attention/attention.js'
 import {recordOperations} from '../attention/kernels/index.js'
+import {noiseSpecs} from '../attention/noise.js'
 import type {ProjectionName} from '../attention/projections/index.js'
 import type {PresetName} from '../attention/types.js'
 import {type BackendChoice, useBackend} from '../backends/index.js'
@@ -11,7 +12,7 @@ import {writeArrays} from '../inputs/files/index.js'
 import {loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
 import type {InputSpec} from '../results/schemas/index.js'
-import {resolveMethod} from './method.js'
+import {type ResolvedMethod, resolveMethod} from './method.js'
 
 /** What to run on what. */
 export interface ApplyRequest {
@@ -51,28 +52,27 @@ export interface ApplyRecord {
 /**
  * Runs the estimator and writes its output as array `out` `[B, H, L, Dv]`.
  *
- * The file may also hold `projection` (`[M, D]` or `[H, M, D]`) and `gate` (`[B, H, S]`, or without
- * leading axes of length 1).
+ * The file may also hold `projection` (`[M, D]` or `[H, M, D]`), `gate` (`[B, H, S]`, or without
+ * leading axes of length 1), the method's random arrays as `noise.NAME` (`noise` for one of that name)
+ * and its learned arrays by their names.
  *
- * @throws {UNSUPPORTED} when the file has a gate or noise that the method does not take
+ * @throws {UNSUPPORTED} when the file has a projection, gate or noise that the method does not take
+ * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants
  * @throws what reading, attention and writing throw
  */
 export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord> {
   const input = await loadInput(request.input, {seqLen: null, seed: request.seed})
   const backend = await useBackend(request.backend as BackendChoice)
   const method = await resolveMethod(request)
-  const extras = extraTensors(input, request.method, {
-    projection: method.projected,
-    gate: method.estimator.takesGate ?? false,
-  })
+  const extras = extraTensors(input, request, method)
   const {result, operations} = recordOperations(() => forward(request, input, extras))
-  tf.dispose(Object.values(extras))
+  tf.dispose(extras as unknown as tf.TensorContainer)
   await writeArrays(
     request.output,
     {out: {shape: result.shape, dtype: 'float32', data: Float32Array.from(result.data)}},
     {method: request.method, preset: request.preset, input: input.label},
   )
-  const {projection: given} = extras
+  const {projection: given, gate, noise, parameters} = extras
   const own = method.projected ? (request.projection ?? method.estimator.projection!.default) : null
   return {
     schema: 'rfa.apply/1',
@@ -88,7 +88,11 @@ export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord
     backend: backend.name,
     operations,
     projection: given ? 'from the file' : own,
-    used_extras: Object.keys(extras),
+    used_extras: [
+      ...Object.keys({...(given && {projection: given}), ...(gate && {gate})}),
+      ...Object.keys(noise).map(name => `${NOISE_PREFIX}${name}`),
+      ...Object.keys(parameters),
+    ],
     not_finite: result.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
   }
 }
@@ -96,35 +100,70 @@ export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord
 interface Extras {
   projection?: tf.Tensor2D | tf.Tensor3D
   gate?: tf.Tensor3D
+  noise: Record<string, tf.Tensor4D>
+  parameters: Record<string, tf.Tensor>
 }
 
 /** Arrays beside q, k, v that the method takes; one that it does not take is an error, not ignored. */
 function extraTensors(
   input: AttentionInput,
-  method: string,
-  takes: {projection: boolean; gate: boolean},
+  request: ApplyRequest,
+  method: ResolvedMethod,
 ): Extras {
-  const [batch, heads] = input.query.shape
-  const extras: Extras = {}
-  const projection = input.extras.get('projection')
-  const gate = input.extras.get('gate')
-  if (input.extras.has('noise')) throw notTaken(input.label, 'noise', method)
-  if (projection) {
-    if (!takes.projection) throw notTaken(input.label, 'projection', method)
-    checkRank('projection', projection, [2, 3])
-    const {shape} = projection
-    extras.projection = tf.tensor<tf.Rank.R2>(toFloat32(projection), shape as [number, number])
-  }
-  if (gate) {
-    if (!takes.gate) throw notTaken(input.label, 'gate', method)
-    checkRank('gate', gate, [1, 2, 3])
-    const length = gate.shape.at(-1)!
-    if (gate.data.length !== batch * heads * length) {
-      throw expected('SHAPE_MISMATCH', 'gate', `[${batch}, ${heads}, S]`, describe(gate.shape))
+  const {estimator, projected} = method
+  const takes = namesTaken(input, request, method)
+  const extras: Extras = {noise: {}, parameters: {}}
+  const refuse = (name: string) => notTaken(input.label, name, estimator.name)
+  for (const [name, array] of input.extras) {
+    const tensor = () => tf.tensor(toFloat32(array), array.shape)
+    if (name === 'projection') {
+      if (!projected) throw refuse(name)
+      checkRank(name, array, [2, 3])
+      extras.projection = tensor() as tf.Tensor2D
+    } else if (name === 'gate') {
+      if (!estimator.takesGate) throw refuse(name)
+      extras.gate = gateTensor(input, array)
+    } else if (takes.noise.includes(noiseName(name))) {
+      extras.noise[noiseName(name)] = tensor() as tf.Tensor4D
+    } else if (takes.parameters.includes(name)) {
+      extras.parameters[name] = tensor()
+    } else if (name === 'noise' || name.startsWith(NOISE_PREFIX)) {
+      throw refuse(name)
     }
-    extras.gate = tf.tensor3d(toFloat32(gate), [batch, heads, length])
   }
   return extras
+}
+
+/** Arrays `noise.NAME` are the method's random array NAME; `noise` alone is the one of that name. */
+const NOISE_PREFIX = 'noise.'
+
+function noiseName(name: string): string {
+  return name.startsWith(NOISE_PREFIX) ? name.slice(NOISE_PREFIX.length) : name
+}
+
+/** Names of the random and learned arrays that the method takes on this input. */
+function namesTaken(
+  {query, key, value}: AttentionInput,
+  {numFeatures, causal}: ApplyRequest,
+  {estimator, options}: ResolvedMethod,
+) {
+  const [batch, heads, queryLen, headDim] = query.shape
+  const sizes = {batch, heads, queryLen, keyLen: key.shape[2], headDim, valueDim: value.shape[3]}
+  const shape = {...sizes, numFeatures, causal}
+  return {
+    noise: Object.keys(noiseSpecs(estimator, shape, options)),
+    parameters: Object.keys(estimator.parameters?.(shape, options) ?? {}),
+  }
+}
+
+function gateTensor({query}: AttentionInput, gate: NdArray): tf.Tensor3D {
+  const [batch, heads] = query.shape
+  checkRank('gate', gate, [1, 2, 3])
+  const length = gate.shape.at(-1)!
+  if (gate.data.length !== batch * heads * length) {
+    throw expected('SHAPE_MISMATCH', 'gate', `[${batch}, ${heads}, S]`, describe(gate.shape))
+  }
+  return tf.tensor3d(toFloat32(gate), [batch, heads, length])
 }
 
 function checkRank(name: string, {shape}: NdArray, ranks: number[]): void {
@@ -143,7 +182,7 @@ function notTaken(label: string, name: string, method: string): RfaError {
 function forward(
   request: ApplyRequest,
   {query, key, value}: AttentionInput,
-  {projection, gate}: Extras,
+  {projection, gate, noise, parameters}: Extras,
 ): {shape: number[]; data: Float32Array} {
   const {method, preset, options, causal, numFeatures, seed, scale} = request
   return tf.tidy(() => {
@@ -158,6 +197,8 @@ function forward(
         causal,
         numFeatures,
         seed,
+        noise,
+        parameters,
         ...(gate && {gate}),
         ...(scale !== null && {scale}),
         ...(projection ? {projection} : request.projection && {projection: request.projection}),

@@ -18,7 +18,6 @@ export interface MethodFacts {
   citation: string
   formula: string
   advice: string
-  /** Formula of the estimator in one line. */
   /** The kernel that its features estimate, `null` where it has none. */
   kernel: string | null
   /** What it converges to under default options, `null` where nothing but itself. */
@@ -34,6 +33,14 @@ export interface MethodFacts {
   takes_gate: boolean
   /** Random matrix unless another is named; `null` without random vectors. */
   default_projection: string | null
+  /** What `--num-features` counts; `null` where it means nothing. */
+  sized_by: string | null
+  /** Arrays that are drawn beside the random matrix, or given. */
+  noise: string[]
+  /** Learned arrays that it can take. */
+  parameters: string[]
+  /** Whether its features depend on statistics of queries and keys. */
+  calibrates: boolean
   /** Length of phi at the size asked for; 0 without features. */
   feature_dim: number
   options: OptionFacts[]
@@ -50,11 +57,16 @@ export interface OptionFacts {
   description: string
 }
 
+/** A shape to ask for names of arrays, which do not depend on it. */
+const ONE_TOKEN = {batch: 1, heads: 1, queryLen: 1, keyLen: 1, causal: false}
+
 /** The declared facts of one estimator. @param size - where `feature_dim` is read */
 export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFacts {
   const {supports, presets} = estimator
   const defaults = estimator.options.parse({})
   const target = estimator.target(defaults)
+  const shape = {...ONE_TOKEN, ...size, valueDim: size.headDim}
+  const arrays = (named: object | undefined) => Object.keys(named ?? {})
   return {
     name: estimator.name,
     title: estimator.title,
@@ -69,6 +81,10 @@ export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFact
     supports: {...supports},
     takes_gate: estimator.takesGate ?? false,
     default_projection: estimator.projection?.default ?? null,
+    sized_by: estimator.projection ? 'random vectors' : (estimator.sizedBy ?? null),
+    noise: arrays(estimator.noise?.(shape, defaults)),
+    parameters: arrays(estimator.parameters?.(shape, defaults)),
+    calibrates: estimator.calibrates ?? false,
     feature_dim: estimator.featureDim(size.numFeatures, size.headDim, defaults),
     options: Object.entries(estimator.options.shape).map(optionFacts),
     presets: Object.entries(presets).map(([preset, {quirk, options}]) => ({
@@ -128,7 +144,14 @@ export function methodReport(method: MethodFacts): Block[] {
       able.map(([name]) => SUPPORT_NAMES[name] ?? name).join(', ') ||
         'bidirectional self-attention only',
     ],
-    ['default projection', method.default_projection ?? 'none: no random vectors'],
+    ['--num-features counts', method.sized_by ?? 'nothing here'],
+    ['default projection', method.default_projection ?? 'none'],
+    ['drawn beside it', listOr(method.noise, 'nothing')],
+    ['learned arrays', listOr(method.parameters, 'none')],
+    [
+      'depends on data',
+      method.calibrates ? 'statistics of queries and keys set its features' : 'no',
+    ],
     ['source', method.citation],
   ]
   return [
@@ -144,6 +167,10 @@ export function methodReport(method: MethodFacts): Block[] {
     ...optionBlocks(method),
     ...presetBlocks(method),
   ]
+}
+
+function listOr(names: readonly string[], none: string): string {
+  return names.length > 0 ? names.join(', ') : none
 }
 
 /** What an estimator can do beyond attention of a sequence to itself, in words. */
