@@ -40,10 +40,6 @@ export const UNSUPPORTED: readonly Unsupported[] = [
     reason: 'sigmoid features are not implemented',
   },
   {
-    methods: ['slim performer sqr'],
-    reason: 'squared features are not implemented',
-  },
-  {
     methods: ['efficient attention', 'efficient attention (softmax q over d, softmax/exp k)'],
     reason: 'softmax features of single rows and columns are not implemented',
   },

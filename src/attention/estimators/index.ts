@@ -12,6 +12,7 @@ const REGISTRY = {
   'favor-trig': () => import('./favor-trigonometric.js'),
   'favor-relu': () => import('./favor-relu.js'),
   elu: () => import('./elu.js'),
+  'squared-relu': () => import('./squared-relu.js'),
   dpfp: () => import('./dpfp.js'),
   'mean-value': () => import('./mean-value.js'),
   identity: () => import('./identity.js'),

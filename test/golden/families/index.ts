@@ -10,11 +10,13 @@ import {favorTrigonometricFamily} from './favor-trigonometric.js'
 import {projections} from './projections.js'
 import {rfa} from './rfa.js'
 import {softmax} from './softmax.js'
+import {squaredRelu} from './squared-relu.js'
 
 export const FAMILIES: readonly Family[] = [
   softmax,
   elu,
   dpfp,
+  squaredRelu,
   favorPositiveFamily,
   favorHyperbolicFamily,
   favorTrigonometricFamily,

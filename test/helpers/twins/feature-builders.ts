@@ -212,6 +212,19 @@ export const eluPlusOne: FeatureBuilder = (head, {options}) => {
   return {query: rows(head.query, queryScale), key: rows(head.key, 1)}
 }
 
+/** `relu(x)^2`, or `x^2`: one product. */
+export const squared: FeatureBuilder = ({query, key, headDim}, {options}) => {
+  const rows = (x: Float64Array): Features => {
+    const out = features(x.length / headDim, headDim)
+    x.forEach((value, at) => {
+      out.value[at] = options.part === 'positive' && value < 0 ? 0 : value ** 2
+      out.error[at] = out.value[at] === 0 ? 0 : U * out.value[at]! + TINY
+    })
+    return out
+  }
+  return {query: rows(query), key: rows(key)}
+}
+
 /** Products of `[relu(x), relu(-x)]` with itself rolled by 1 to nu. */
 export const rolledProducts: FeatureBuilder = (head, {options}) => {
   const nu = Number(options.nu)

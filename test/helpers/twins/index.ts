@@ -11,6 +11,7 @@ import {
   rectified,
   rfa,
   rolledProducts,
+  squared,
   trigonometric,
 } from './feature-builders.js'
 import {logPositive, softmax} from './softmax.js'
@@ -41,6 +42,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   'favor-trig': explicitTwin(trigonometric),
   'favor-relu': explicitTwin(rectified),
   elu: explicitTwin(eluPlusOne),
+  'squared-relu': explicitTwin(squared),
   dpfp: explicitTwin(rolledProducts),
   'mean-value': explicitTwin(constant),
   identity,
