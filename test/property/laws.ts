@@ -1,12 +1,23 @@
 /** What the property suites share: the cases of every estimator, by its declared facts. */
 import {type Estimator, METHOD_NAMES, type MethodName} from '../../src/attention/index.js'
-import {estimatorNamed} from '../../src/attention/resolve.js'
-import type {HostInputs, Sizes} from '../helpers/arrays.js'
+import {noiseSpecs} from '../../src/attention/noise.js'
+import {estimatorNamed, usesProjection} from '../../src/attention/resolve.js'
+import {type HostInputs, type Sizes, SMALL} from '../helpers/arrays.js'
 import type {EstimatorCase} from '../helpers/estimator-case.js'
 
 /** Methods whose facts satisfy a condition. */
 export function methodsWhere(condition: (estimator: Estimator) => boolean): MethodName[] {
   return METHOD_NAMES.filter(name => condition(estimatorNamed(name)))
+}
+
+/** Methods that draw something, with default options. */
+export function randomMethods(): MethodName[] {
+  const shape = {...SMALL, queryLen: SMALL.keyLen, causal: false}
+  return methodsWhere(
+    estimator =>
+      usesProjection(estimator, estimator.options.parse({})) ||
+      Object.keys(noiseSpecs(estimator, shape, estimator.options.parse({}))).length > 0,
+  )
 }
 
 /** Bidirectional and causal, as far as the method has them. */

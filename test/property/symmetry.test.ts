@@ -3,7 +3,7 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {type HostArray, loadEstimators} from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
-import {type Sizes, SMALL} from '../helpers/arrays.js'
+import {type HostArrays, type Sizes, SMALL} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
 import {
   type EstimatorCase,
@@ -39,6 +39,16 @@ function reordered({data, shape}: HostArray, order: readonly number[]): HostArra
   return {shape, data: out}
 }
 
+/** The part of noise `[B or 1, H, rows, columns]` that belongs to one batch element or head. */
+function partOf(noise: HostArrays, axis: 0 | 1, index: number): HostArrays {
+  const part = ({shape, data}: HostArrays[string]) => {
+    if (shape[axis] === 1) return {shape, data}
+    const size = data.length / (shape[0]! * (axis === 0 ? 1 : shape[1]!))
+    return {shape: shape.with(axis, 1), data: data.slice(index * size, (index + 1) * size)}
+  }
+  return Object.fromEntries(Object.entries(noise).map(([name, array]) => [name, part(array)]))
+}
+
 describe('the order of keys', () => {
   beforeAll(() => useBackend('cpu'))
 
@@ -70,7 +80,7 @@ describe.each(backends)('batches and heads on %s', backend => {
 
   it.each(cases)('%s %s of a batch is bit-identical to a loop', (method, _form, causal) => {
     const given = caseOf(method, SMALL, {causal})
-    const {inputs} = hostCase(given)
+    const {inputs, noise} = hostCase(given)
     const {batch} = SMALL
     const whole = runCase(given).out
     const part = (array: HostArray, b: number): HostArray => {
@@ -86,6 +96,7 @@ describe.each(backends)('batches and heads on %s', backend => {
           key: part(inputs.key, b),
           value: part(inputs.value, b),
         },
+        noise: partOf(noise, 0, b),
       })
       expect(out).toEqual(whole.slice((b * whole.length) / batch, ((b + 1) * whole.length) / batch))
     }
@@ -94,7 +105,7 @@ describe.each(backends)('batches and heads on %s', backend => {
   it.each(cases)('%s %s of one head is what it is among others', (method, _form, causal) => {
     const sizes: Sizes = {...SMALL, batch: 1}
     const given = caseOf(method, sizes, {causal})
-    const {inputs, projection} = hostCase(given)
+    const {inputs, projection, noise} = hostCase(given)
     const whole = runCase(given).out
     for (let head = 0; head < sizes.heads; head++) {
       const part = ({data, shape}: HostArray): HostArray => {
@@ -106,6 +117,7 @@ describe.each(backends)('batches and heads on %s', backend => {
         ...given,
         sizes: {...given.sizes, heads: 1},
         inputs: {query: part(inputs.query), key: part(inputs.key), value: part(inputs.value)},
+        noise: partOf(noise, 1, head),
         ...(projection && {
           projection: {
             data: Float32Array.from(projection.data).subarray(head * rows, (head + 1) * rows),
