@@ -14,6 +14,7 @@ const REGISTRY = {
   elu: () => import('./elu.js'),
   'squared-relu': () => import('./squared-relu.js'),
   dpfp: () => import('./dpfp.js'),
+  linformer: () => import('./linformer.js'),
   'mean-value': () => import('./mean-value.js'),
   identity: () => import('./identity.js'),
 } as const

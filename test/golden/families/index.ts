@@ -7,6 +7,7 @@ import {favorHyperbolicFamily} from './favor-hyperbolic.js'
 import {favorPositiveFamily} from './favor-positive.js'
 import {favorReluFamily} from './favor-relu.js'
 import {favorTrigonometricFamily} from './favor-trigonometric.js'
+import {linformer} from './linformer.js'
 import {projections} from './projections.js'
 import {rfa} from './rfa.js'
 import {softmax} from './softmax.js'
@@ -22,6 +23,7 @@ export const FAMILIES: readonly Family[] = [
   favorTrigonometricFamily,
   favorReluFamily,
   rfa,
+  linformer,
   projections,
 ]
 

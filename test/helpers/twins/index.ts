@@ -14,6 +14,7 @@ import {
   squared,
   trigonometric,
 } from './feature-builders.js'
+import {linformer} from './linformer.js'
 import {logPositive, softmax} from './softmax.js'
 import {emptyOutput, type Twin} from './types.js'
 import {explicitTwin} from './weighted.js'
@@ -44,6 +45,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   elu: explicitTwin(eluPlusOne),
   'squared-relu': explicitTwin(squared),
   dpfp: explicitTwin(rolledProducts),
+  linformer,
   'mean-value': explicitTwin(constant),
   identity,
 }
