@@ -175,24 +175,72 @@ export function logFeatureDecoder(
   if (fused) return fused
   const {batch, heads, valueDim} = shape
   const rows = batch * heads
-  const initial = {
-    S: tf.zeros<tf.Rank.R3>([rows, featureDim, valueDim + 1]),
-    top: tf.fill<tf.Rank.R3>([rows, featureDim, 1], MASKED),
+  return statefulDecoder(
+    'LogFeatureDecode',
+    emptyLogSums(rows, featureDim, valueDim),
+    (state, tokens) => {
+      const [query, key, value] = tokens
+      const {S, top} = withKey(state, mapToken(features.key, key), value)
+      const a = tf.reshape(mapToken(features.query, query), [rows, 1, featureDim])
+      const logits = tf.add(a, tf.transpose(top, [0, 2, 1]))
+      const weights = tf.exp(tf.sub(logits, tf.max(logits, -1, true)))
+      const sums = tf.matMul(weights, S) as tf.Tensor3D // [N, 1, Dv + 1]
+      const out = tf.div(
+        tf.slice(sums, [0, 0, 0], [rows, 1, valueDim]),
+        tf.slice(sums, [0, 0, valueDim], [rows, 1, 1]),
+      )
+      return {state: {S, top}, out: tf.reshape(out, [batch, heads, 1, valueDim]) as tf.Tensor4D}
+    },
+  )
+}
+
+/**
+ * Running sums with a running maximum per feature, each feature normalised by itself:
+ * `out = sum_s p_s (sum_j e^{b_js} v_j / sum_j e^{b_js})`.
+ *
+ * @param features - p for queries and b, the logarithms, for keys
+ */
+export function mixtureDecoder(
+  shape: DecoderShape,
+  featureDim: number,
+  features: Pick<TokenFeatures, 'query' | 'key'>,
+): Decoder {
+  const {batch, heads, valueDim} = shape
+  const rows = batch * heads
+  return statefulDecoder(
+    'MixtureDecode',
+    emptyLogSums(rows, featureDim, valueDim),
+    (state, tokens) => {
+      const [query, key, value] = tokens
+      const next = withKey(state, mapToken(features.key, key), value)
+      const means = tf.div(
+        tf.slice(next.S, [0, 0, 0], [rows, featureDim, valueDim]),
+        tf.slice(next.S, [0, 0, valueDim], [rows, featureDim, 1]),
+      ) as tf.Tensor3D
+      const weights = tf.reshape(mapToken(features.query, query), [rows, 1, featureDim])
+      const out = tf.matMul(weights as tf.Tensor3D, means)
+      return {state: next, out: tf.reshape(out, [batch, heads, 1, valueDim]) as tf.Tensor4D}
+    },
+  )
+}
+
+/** Sums `[N, F, Dv + 1]` (the last column is that of weights) times exp(-top), and top `[N, F, 1]`. */
+type LogSums = {S: tf.Tensor3D; top: tf.Tensor3D}
+
+function emptyLogSums(rows: number, featureDim: number, valueDim: number): LogSums {
+  return {
+    S: tf.zeros([rows, featureDim, valueDim + 1]),
+    top: tf.fill([rows, featureDim, 1], MASKED),
   }
-  return statefulDecoder('LogFeatureDecode', initial, (state, [query, key, value]) => {
-    const b = tf.reshape(mapToken(features.key, key), [rows, featureDim, 1]) as tf.Tensor3D
-    const top = tf.maximum(state.top, b) as tf.Tensor3D
-    const row = withOnes(tf.reshape(value, [rows, 1, valueDim]) as tf.Tensor3D) // [N, 1, Dv + 1]
-    const fresh = tf.matMul(tf.exp(tf.sub(b, top)), row)
-    const S = tf.add(tf.mul(state.S, tf.exp(tf.sub(state.top, top))), fresh) as tf.Tensor3D
-    const a = tf.reshape(mapToken(features.query, query), [rows, 1, featureDim])
-    const logits = tf.add(a, tf.transpose(top, [0, 2, 1]))
-    const weights = tf.exp(tf.sub(logits, tf.max(logits, -1, true)))
-    const sums = tf.matMul(weights, S) as tf.Tensor3D // [N, 1, Dv + 1]
-    const out = tf.div(
-      tf.slice(sums, [0, 0, 0], [rows, 1, valueDim]),
-      tf.slice(sums, [0, 0, valueDim], [rows, 1, 1]),
-    )
-    return {state: {S, top}, out: tf.reshape(out, [batch, heads, 1, valueDim]) as tf.Tensor4D}
-  })
+}
+
+/** The sums with one more key, given by the logarithms of its features `[B, H, 1, F]`. */
+function withKey(state: LogSums, logFeatures: tf.Tensor4D, value: tf.Tensor4D): LogSums {
+  const [rows, featureDim] = state.top.shape
+  const b = tf.reshape(logFeatures, [rows, featureDim, 1]) as tf.Tensor3D
+  const top = tf.maximum(state.top, b) as tf.Tensor3D
+  const row = withOnes(tf.reshape(value, [rows, 1, value.shape[3]]) as tf.Tensor3D) // [N, 1, Dv + 1]
+  const fresh = tf.matMul(tf.exp(tf.sub(b, top)), row)
+  const S = tf.add(tf.mul(state.S, tf.exp(tf.sub(state.top, top))), fresh) as tf.Tensor3D
+  return {S, top}
 }

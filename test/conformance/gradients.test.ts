@@ -48,6 +48,8 @@ const CASES: readonly EstimatorCase[] = [
   {method: 'favor-pos', sizes: SIZES, inputScale: 0.7, masked: true},
   {method: 'favor-hyp', sizes: SIZES, inputScale: 0.7, causal: true, masked: true},
   {method: 'elu', sizes: SIZES},
+  {method: 'efficient', sizes: SIZES, masked: true},
+  {method: 'efficient', sizes: SIZES, causal: true, masked: true},
 ]
 
 const SIDES = ['query', 'key', 'value'] as const

@@ -35,10 +35,6 @@ export const UNSUPPORTED: readonly Unsupported[] = [
     reason: 'sigmoid features are not implemented',
   },
   {
-    methods: ['efficient attention', 'efficient attention (softmax q over d, softmax/exp k)'],
-    reason: 'softmax features of single rows and columns are not implemented',
-  },
-  {
     methods: ['SimRFs', 'SimRFs+', 'SimRF projection (Hadamard product rotation)'],
     reason: 'projection simplex is not implemented yet',
   },

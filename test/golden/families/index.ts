@@ -1,6 +1,7 @@
 import type {GoldenCase} from '../cases.js'
 import {UNSUPPORTED} from '../unsupported.js'
 import {dpfp} from './dpfp.js'
+import {efficient} from './efficient.js'
 import {elu} from './elu.js'
 import type {Family} from './family.js'
 import {favorHyperbolicFamily} from './favor-hyperbolic.js'
@@ -18,6 +19,7 @@ export const FAMILIES: readonly Family[] = [
   elu,
   dpfp,
   squaredRelu,
+  efficient,
   favorPositiveFamily,
   favorHyperbolicFamily,
   favorTrigonometricFamily,

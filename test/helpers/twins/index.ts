@@ -3,6 +3,7 @@
  * float32 may do to each output element. The judge of the golden and conformance suites.
  */
 
+import {efficient} from './efficient.js'
 import {
   constant,
   eluPlusOne,
@@ -46,6 +47,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   'squared-relu': explicitTwin(squared),
   dpfp: explicitTwin(rolledProducts),
   linformer,
+  efficient,
   'mean-value': explicitTwin(constant),
   identity,
 }

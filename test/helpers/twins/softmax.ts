@@ -10,7 +10,7 @@ export interface LogWeight {
 }
 
 /** Log-weights of one row over the keys it sees. */
-type RowLogWeights = (row: number) => {columns: number[]; weights: LogWeight[]}
+export type RowLogWeights = (row: number) => {columns: number[]; weights: LogWeight[]}
 
 /**
  * Output of one head from log-weights. A relative error e of every weight moves the weighted mean by
@@ -51,7 +51,7 @@ export function logWeightRows(
 }
 
 /** Keys per tile of the online form, as many tiles as could be merged. */
-const SMALLEST_TILE = 1024
+export const SMALLEST_TILE = 1024
 
 /**
  * Exact softmax. A logit is off by (D + 3) u of its summed magnitudes, its distance to the row's
@@ -90,7 +90,7 @@ function dot(x: Float64Array, i: number, y: Float64Array, j: number, dim: number
 }
 
 /** Chunk of the causal form: inside it partial sums are merged in log2(chunk) + 2 steps. */
-const MERGES = 8
+export const MERGES = 8
 
 /**
  * Positive features in the log domain: `log w_ij = logsumexp_s(a_is + b_js)`. With R the largest
@@ -151,7 +151,13 @@ function logFeatures(
   return {value, magnitude}
 }
 
-function logSum(a: Float64Array, i: number, b: Float64Array, j: number, count: number): number {
+export function logSum(
+  a: Float64Array,
+  i: number,
+  b: Float64Array,
+  j: number,
+  count: number,
+): number {
   const atA = i * count
   const atB = j * count
   let top = -Infinity

@@ -17,6 +17,8 @@ export interface TwinInputs {
   value: HostArray
   projection?: HostProjection | undefined
   causal: boolean
+  /** Which keys a query sees in the causal form. Default: those up to its own place. */
+  past?: ((i: number, j: number) => boolean) | undefined
   /** `[B, S]`, nonzero = present. */
   keyMask?: ArrayLike<number> | undefined
   /** beta */
@@ -68,7 +70,7 @@ export interface Head {
 export function forEachHead(inputs: TwinInputs, visit: (head: Head) => void): void {
   const [batch, heads, queryLen, headDim] = inputs.query.shape
   const [, , keyLen, valueDim] = inputs.value.shape
-  const {projection, causal, keyMask} = inputs
+  const {projection, causal, keyMask, past = (i, j) => j <= i} = inputs
   const numFeatures = projection?.numFeatures ?? 0
   for (let index = 0; index < batch * heads; index++) {
     const first = projection?.perHead ? (index % heads) * numFeatures * headDim : 0
@@ -87,7 +89,7 @@ export function forEachHead(inputs: TwinInputs, visit: (head: Head) => void): vo
       keyLen,
       headDim,
       valueDim,
-      sees: (i, j) => (!causal || j <= i) && keyMask?.[maskRow + j] !== 0,
+      sees: (i, j) => (!causal || past(i, j)) && keyMask?.[maskRow + j] !== 0,
     })
   }
 }

@@ -1,0 +1,197 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {RfaError} from '../../errors.js'
+import {inBuckets, type Tokens} from '../buckets.js'
+import {featureCost, featureStateBytes} from '../costs.js'
+import {featureDecoder, logFeatureDecoder, mixtureDecoder} from '../decoders.js'
+import {denominatorGuard} from '../guard.js'
+import {cumulativeLogSumExp} from '../kernels/cumulative-log-sum-exp.js'
+import {causalFeatureAttention, headMask, matMul, softmaxAttention} from '../kernels/index.js'
+import {indicator, MASKED, maskLogits} from '../kernels/masking.js'
+import {
+  type AttendInputs,
+  type AttendResult,
+  type CallShape,
+  type Cost,
+  type Decoder,
+  type DecoderInputs,
+  defineEstimator,
+} from '../types.js'
+import {featureAttention} from './feature-attention.js'
+import {normalizerEpsilon} from './options.js'
+
+const options = z.object({
+  causalNormalizer: z
+    .enum(['feature', 'joint'])
+    .default('feature')
+    .describe(
+      'causal only: feature normalises each channel of the keys over the past, as the bidirectional form does over all keys; joint divides by the sum of all weights',
+    ),
+  queryScale: z
+    .enum(['none', 'rsqrt-head-dim'])
+    .default('none')
+    .describe('factor on query features: the bidirectional rows sum to it'),
+  bucket: z
+    .number()
+    .int()
+    .positive()
+    .default(1)
+    .describe(
+      'causal only: above 1, a position sees the keys of strictly earlier buckets of this length',
+    ),
+  normalizerEpsilon,
+  causalDenGuard: denominatorGuard
+    .default('none')
+    .describe('guard on the denominator of the joint causal form'),
+})
+type Options = z.output<typeof options>
+
+/**
+ * Efficient attention: a softmax of each query over its channels mixes, for each channel of the keys, the
+ * softmax-weighted mean of the values. No random features, no scale on queries and keys.
+ *
+ * `out_i = sum_s softmax_d(q_i)_s sum_j softmax_j(k_.s)_j v_j`. The causal form takes the softmax over
+ * the keys so far: row i is the bidirectional form on the tokens up to i. Keys are never exponentiated
+ * as they are, so nothing overflows.
+ *
+ * Source: Shen et al. 2021, arXiv:1812.01243, section 3.2.
+ */
+export default defineEstimator({
+  name: 'efficient',
+  title: 'Efficient attention (softmax features)',
+  citation: 'Shen et al. 2021, arXiv:1812.01243',
+  formula: 'out = softmax_d(Q) (softmax_n(K)^T V)',
+  advice:
+    'A zero-variance linear form with weights that sum to one. Only for models trained with it: a key is weighted by its channels alone, whatever the query asks for.',
+  unbiasedFor: 'none',
+  nonNegative: true,
+  rowsSumToOne: true,
+  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  keyOrderMatters: false,
+  featureDim: (_numFeatures, headDim) => headDim,
+  options,
+  inputs: () => 'raw',
+  target: () => undefined,
+  cost,
+  stateBytes: ({headDim, valueDim}) => featureStateBytes(headDim, valueDim + 1),
+  attend: inputs => (inputs.causal ? causal(inputs) : {out: bidirectional(inputs)}),
+  decoder,
+  presets: {
+    'performer-pytorch': {
+      options: {causalNormalizer: 'joint', normalizerEpsilon: 1e-6},
+      quirk:
+        'causal: one denominator for all channels, so a large key hides the others, and exp(k) as it is, which overflows float32 past 88',
+    },
+    'linear-attention-transformer': {
+      options: {
+        causalNormalizer: 'joint',
+        queryScale: 'rsqrt-head-dim',
+        causalDenGuard: 'clamp:1e-3',
+      },
+      quirk:
+        'bidirectional rows sum to D^-1/2; causal: one denominator for all channels, raised to 0.001, and exp(k) as it is, which overflows float32 past 88',
+    },
+  },
+})
+
+/** The features' cost; the softmax over keys goes through a product with unit vectors, or a scan. */
+function cost(shape: CallShape, {causalNormalizer}: Options): Cost {
+  const {batch, heads, keyLen, headDim} = shape
+  const {flops, liveBytes} = featureCost(shape, headDim, 0)
+  const entries = batch * heads * keyLen * headDim
+  const scan = causalNormalizer === 'feature' ? 150 : 0 // 7 merges of 2 exp and a log
+  return {flops: flops + entries * (shape.causal ? scan : 2 * headDim), liveBytes}
+}
+
+/** Each channel of the keys is the logit of a query that is a unit vector. */
+function bidirectional({query, key, value, keyMask, options}: AttendInputs<Options>): tf.Tensor4D {
+  const [batch, heads, queryLen, headDim] = query.shape
+  const valueDim = value.shape[3]
+  const units: tf.Tensor4D = tf.reshape(tf.eye(headDim), [1, 1, headDim, headDim])
+  const means = softmaxAttention(units, key, value, {keyMask}).out // [B, H, D, Dv]
+  const out = matMul(
+    tf.reshape(queryFeatures(query, options), [batch * heads, queryLen, headDim]),
+    tf.reshape(means, [batch * heads, headDim, valueDim]),
+  )
+  return tf.reshape(out, [batch, heads, queryLen, valueDim])
+}
+
+/** softmax over the channels, scaled. */
+function queryFeatures(query: tf.Tensor4D, {queryScale}: Pick<Options, 'queryScale'>): tf.Tensor4D {
+  const weights = tf.softmax(query)
+  return queryScale === 'none' ? weights : tf.mul(weights, query.shape[3] ** -0.5)
+}
+
+function causal(inputs: AttendInputs<Options>): AttendResult {
+  const {bucket} = inputs.options
+  const {options} = inputs
+  if (bucket === 1) return causalForm(inputs, options)
+  const {tokens, restore} = inBuckets(inputs, bucket)
+  const {out, denominator} = causalForm(tokens, options)
+  if (!denominator) return {out: restore(out)}
+  const rows = restore(tf.expandDims(denominator, -1))
+  return {out: restore(out), denominator: tf.squeeze(rows, [3])}
+}
+
+function causalForm(tokens: Tokens, options: Options): AttendResult {
+  const {query, key, value, keyMask} = tokens
+  if (isExplicit(options)) {
+    return featureAttention({
+      queryFeatures: queryFeatures(query, options),
+      keyFeatures: tf.exp(key),
+      value,
+      causal: true,
+      keyMask,
+      guard: options.causalDenGuard,
+      normalizerEpsilon: options.normalizerEpsilon,
+    })
+  }
+  // weights exp(q_is + k_js): the softmax over channels divides a row by a number that cancels
+  const logits = options.causalNormalizer === 'joint' ? query : tf.sub(query, channelSums(tokens))
+  return {out: causalFeatureAttention(logits as tf.Tensor4D, key, value, keyMask)}
+}
+
+/** Whether the joint form needs its denominator on the scale of the peer. */
+function isExplicit({causalNormalizer, causalDenGuard, normalizerEpsilon}: Options): boolean {
+  return causalNormalizer === 'joint' && (causalDenGuard !== 'none' || normalizerEpsilon !== 0)
+}
+
+/** `log sum_{j <= i} exp(k_js)` over the keys that query i sees, `[B, H, L, D]`; 0 where there is none. */
+function channelSums({query, key, keyMask}: Tokens): tf.Tensor4D {
+  const [batch, heads, queryLen, headDim] = query.shape
+  const keyLen = key.shape[2]
+  const rows = batch * heads
+  let keys: tf.Tensor3D = tf.reshape(key, [rows, keyLen, headDim])
+  if (keyMask) keys = maskLogits(keys, tf.reshape(headMask(keyMask, heads), [rows, keyLen, 1]))
+  const shared = Math.min(queryLen, keyLen)
+  let sums = cumulativeLogSumExp(tf.slice(keys, [0, 0, 0], [rows, shared, headDim]))
+  if (queryLen > keyLen) {
+    const last = tf.slice(sums, [0, keyLen - 1, 0], [rows, 1, headDim])
+    sums = tf.concat([sums, tf.tile(last, [1, queryLen - keyLen, 1])], 1)
+  }
+  const seen = indicator(sums, x => tf.greater(x, MASKED / 2))
+  return tf.reshape(tf.mul(sums, seen), [batch, heads, queryLen, headDim])
+}
+
+function decoder(inputs: DecoderInputs<Options>): Decoder {
+  const {headDim, options} = inputs
+  if (options.bucket !== 1) throw noDecoder(options.bucket)
+  const query = (token: tf.Tensor4D) => queryFeatures(token, options)
+  if (isExplicit(options)) {
+    const {causalDenGuard: guard, normalizerEpsilon} = options
+    const key = (token: tf.Tensor4D): tf.Tensor4D => tf.exp(token)
+    return featureDecoder(inputs, headDim, {query, key}, {guard, normalizerEpsilon})
+  }
+  const key = {kind: 'explicit'} as const
+  return options.causalNormalizer === 'joint'
+    ? logFeatureDecoder(inputs, headDim, {query: key, key})
+    : mixtureDecoder(inputs, headDim, {query: token => tf.softmax(token), key})
+}
+
+function noDecoder(bucket: number): RfaError {
+  return new RfaError(
+    'UNSUPPORTED',
+    `efficient: expected bucket 1 for decoding, got ${bucket}, which reads the keys a bucket at a time`,
+    {suggestions: ['set bucket to 1']},
+  )
+}

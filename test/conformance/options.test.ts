@@ -1,0 +1,64 @@
+import {beforeAll, describe, expect, it} from 'vitest'
+import {loadEstimators} from '../../src/attention/index.js'
+import {useBackend} from '../../src/backends/index.js'
+import {type Sizes, SMALL} from '../helpers/arrays.js'
+import {runnableBackends} from '../helpers/backends.js'
+import {caseName, type EstimatorCase, runCase, twinOfCase} from '../helpers/estimator-case.js'
+import {assertWithin} from '../helpers/rounding.js'
+
+const backends = await runnableBackends()
+await loadEstimators()
+
+/** More than two chunks of the causal forms, more queries than keys. */
+const LONG: Sizes = {...SMALL, batch: 1, heads: 1, queryLen: 139, keyLen: 131}
+
+/** Options beyond defaults and presets. */
+const VARIANTS: readonly Pick<EstimatorCase, 'method' | 'options'>[] = [
+  {method: 'efficient', options: {causalNormalizer: 'joint'}},
+  {method: 'efficient', options: {bucket: 3}},
+  {method: 'efficient', options: {bucket: 64, causalNormalizer: 'joint'}},
+  {method: 'efficient', options: {bucket: 5, causalNormalizer: 'joint', causalDenGuard: 'add:0.1'}},
+  {method: 'efficient', options: {queryScale: 'rsqrt-head-dim', bucket: 500}},
+]
+
+const CASES: EstimatorCase[] = VARIANTS.flatMap(variant =>
+  [SMALL, LONG].flatMap(sizes => [
+    {...variant, sizes},
+    {...variant, sizes, causal: true},
+    {...variant, sizes, causal: true, masked: true},
+  ]),
+)
+
+function nameOf(given: EstimatorCase): string {
+  return `${caseName(given)} ${JSON.stringify(given.options)}`
+}
+
+describe.each(backends)('options on %s', backend => {
+  beforeAll(() => useBackend(backend))
+
+  it.each(CASES.map(given => [nameOf(given), given] as const))(
+    '%s: within rounding of its definition',
+    (name, given) => {
+      const {value, error} = twinOfCase(given)!.out
+      const {decidable} = assertWithin(name, runCase(given).out, value, error)
+      expect(2 * decidable).toBeGreaterThanOrEqual(value.length)
+    },
+  )
+})
+
+/** Methods whose features are formed so that no norm makes them overflow. */
+const STABLE = [{method: 'efficient'}] as const
+
+describe.each(backends)('logits in the thousands on %s', backend => {
+  beforeAll(() => useBackend(backend))
+
+  const cases = STABLE.flatMap(variant =>
+    [false, true].map(causal => ({...variant, causal, sizes: LONG, inputScale: 100})),
+  )
+  it.each(cases.map(given => [nameOf(given), given] as const))(
+    '%s: stay finite',
+    (_name, given) => {
+      expect(runCase(given).out.every(Number.isFinite)).toBe(true)
+    },
+  )
+})
