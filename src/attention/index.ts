@@ -39,9 +39,14 @@ export {
 export {drawNoise, type Noise, type NoiseSpec} from './noise.js'
 export {
   drawProjection,
+  ORTH_SIGNS,
+  type OrthSign,
   PROJECTION_NAMES,
+  type ProjectionDefinition,
   type ProjectionName,
   type ProjectionRequest,
+  projectionNamed,
+  type RowLaw,
 } from './projections/index.js'
 export {exactAttention, forEachExactRow, type HostArray} from './reference.js'
 export {

@@ -1,6 +1,11 @@
 /** Kernel estimates phi(x).phi(y) over many independent draws at once: each draw is a head. */
 import * as tf from '@tensorflow/tfjs-core'
-import {drawProjection, type MethodName, type ProjectionName} from '../../src/attention/index.js'
+import {
+  drawProjection,
+  type MethodName,
+  type OrthSign,
+  type ProjectionName,
+} from '../../src/attention/index.js'
 import {callNoise} from '../../src/attention/noise.js'
 import {estimatorNamed, resolveOptions} from '../../src/attention/resolve.js'
 import {randomStream} from '../../src/random/index.js'
@@ -10,6 +15,7 @@ export interface EstimateRequest {
   method: MethodName
   options?: Record<string, unknown>
   projection: ProjectionName
+  orthSign?: OrthSign
   numFeatures: number
   /** Independent projections. */
   draws: number
@@ -20,11 +26,18 @@ export interface EstimateRequest {
 export function kernelEstimates(
   x: Float64Array,
   y: Float64Array,
-  {method, options = {}, projection: name, numFeatures, draws, seed}: EstimateRequest,
+  {method, options = {}, projection: name, orthSign, numFeatures, draws, seed}: EstimateRequest,
 ): Float64Array {
   const {kernel} = factsOf(method)
   const headDim = x.length
-  const rows = drawProjection({name, heads: draws, numFeatures, headDim, seed})
+  const rows = drawProjection({
+    name,
+    heads: draws,
+    numFeatures,
+    headDim,
+    seed,
+    ...(orthSign && {orthSign}),
+  })
   const [featuresX, featuresY] = compute(() => {
     const projection = tf.tensor3d(Float32Array.from(rows), [draws, numFeatures, headDim])
     const shape = {batch: 1, heads: draws, queryLen: 1, keyLen: 1, headDim, valueDim: 1}

@@ -1,5 +1,5 @@
 import {beforeAll, describe, expect, it} from 'vitest'
-import {drawProjection, loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
+import {loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {positiveVariance, softmaxKernel, squaredNorms} from '../../src/theory/kernels.js'
@@ -60,44 +60,4 @@ describe('orthogonal rows', () => {
       if (label === 'equal') expect(mean + Z * standardError).toBeLessThan(independent)
     },
   )
-})
-
-describe('rows of orthogonal projections', () => {
-  const draws = 2000 * EFFORT
-  const numFeatures = HEAD_DIM
-
-  it.each(['iid', 'orth'] as const)(
-    '%s: every entry has the moments of a standard normal',
-    name => {
-      const all = drawProjection({name, heads: draws, numFeatures, headDim: HEAD_DIM, seed: 21})
-      const size = numFeatures * HEAD_DIM
-      // the diagonal is where an orthogonal factor without sign fix shows: its mean would not be zero
-      for (const entry of [0, 1, HEAD_DIM + 1, size - 1]) {
-        const sample = Float64Array.from({length: draws}, (_, draw) => all[draw * size + entry]!)
-        const power = (p: number) => sample.map(x => x ** p)
-        // moments of N(0, 1): 0, 1, 0, 3, with variances 1, 2, 15, 96
-        ;[0, 1, 0, 3].forEach((expected, p) => {
-          const {mean} = moments(power(p + 1))
-          const spread = Math.sqrt([1, 2, 15, 96][p]! / draws)
-          assertNear(`${name} entry ${entry}, moment ${p + 1}`, mean, expected, spread)
-        })
-      }
-    },
-  )
-
-  it('orth: squared lengths have the moments of chi-squared with D degrees of freedom', () => {
-    const all = drawProjection({
-      name: 'orth',
-      heads: draws,
-      numFeatures,
-      headDim: HEAD_DIM,
-      seed: 23,
-    })
-    const squared = Float64Array.from({length: draws * numFeatures}, (_, row) =>
-      all.subarray(row * HEAD_DIM, (row + 1) * HEAD_DIM).reduce((sum, x) => sum + x * x, 0),
-    )
-    const {mean, variance, varianceError} = moments(squared)
-    assertNear('mean', mean, HEAD_DIM, Math.sqrt((2 * HEAD_DIM) / squared.length))
-    assertNear('variance', variance, 2 * HEAD_DIM, varianceError)
-  })
 })

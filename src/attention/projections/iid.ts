@@ -1,7 +1,10 @@
 import {normals} from '../../random/index.js'
-import type {MatrixShape, StreamOf} from './index.js'
+import type {ProjectionDefinition} from './types.js'
 
 /** Independent standard normal entries, `[M, D]`. The first M rows of a larger draw are the same. */
-export function iidRows({numFeatures, headDim}: MatrixShape, stream: StreamOf): Float64Array {
-  return normals(stream('directions'), numFeatures * headDim)
+export const iid: ProjectionDefinition = {
+  title: 'independent rows',
+  rows: 'normal',
+  citation: 'Rahimi & Recht 2007',
+  draw: ({numFeatures, headDim}, stream) => normals(stream('directions'), numFeatures * headDim),
 }

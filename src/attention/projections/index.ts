@@ -1,37 +1,48 @@
 /**
- * Projections: seed to matrix, the only place of the kernel package where randomness enters. Rows
- * are the random vectors of the feature maps, drawn in double precision without any backend.
+ * Projections: seed to matrix, the only place of the kernel package where projections become random.
+ * Rows are the random vectors of the feature maps, drawn in double precision without any backend.
  */
 import {expected, unknownName} from '../../errors.js'
 import {randomStream} from '../../random/index.js'
-import {iidRows} from './iid.js'
-import {orthogonalRows} from './orthogonal.js'
+import {antithetic} from './antithetic.js'
+import {givens} from './givens.js'
+import {sorf, sorfChi} from './hadamard.js'
+import {halton} from './halton.js'
+import {iid} from './iid.js'
+import {moment} from './moment.js'
+import {orth, orthSqrtD} from './orthogonal.js'
+import {householderProduct, orthColumns, orthCoupled, orthTall} from './released.js'
+import {simplex, simplexPlus} from './simplex.js'
+import {sobol} from './sobol.js'
+import {
+  type MatrixShape,
+  ORTH_SIGNS,
+  type OrthSign,
+  type ProjectionDefinition,
+  type StreamOf,
+} from './types.js'
 
-/** Draws one head's matrix: M x D numbers, row-major. */
-type Draw = (shape: MatrixShape, stream: StreamOf) => Float64Array
+export {ORTH_SIGNS, type OrthSign, type ProjectionDefinition, type RowLaw} from './types.js'
 
-/** Rows and columns of a projection. */
-export interface MatrixShape {
-  numFeatures: number
-  headDim: number
-}
-
-/** Opens the random stream of a named part of the draw (directions, lengths) and block. */
-export type StreamOf = (part: string, block?: number) => ReturnType<typeof randomStream>
-
-/**
- * The projections by name.
- *
- * - `iid`: rows N(0, I).
- * - `orth`: blocks of D orthogonal rows, directions Haar-distributed (signs fixed), independent
- *   chi_D lengths: each row is N(0, I), rows of a block are orthogonal.
- * - `orth-sqrt-d`: the same with every length sqrt(D): lower variance, biased for the softmax kernel.
- */
+/** The projections by name, right ones first, then those that released code draws. */
 const PROJECTIONS = {
-  iid: iidRows,
-  orth: (shape, stream) => orthogonalRows(shape, stream, 'chi'),
-  'orth-sqrt-d': (shape, stream) => orthogonalRows(shape, stream, 'sqrt-d'),
-} as const satisfies Record<string, Draw>
+  iid,
+  orth,
+  'orth-sqrt-d': orthSqrtD,
+  givens,
+  sorf,
+  'sorf-chi': sorfChi,
+  simplex,
+  'simplex-plus': simplexPlus,
+  sobol,
+  halton,
+  antithetic,
+  moment,
+  'orth-tall': orthTall,
+  'orth-columns': orthColumns,
+  'orth-coupled': orthCoupled,
+  householder: householderProduct,
+} as const satisfies Record<string, ProjectionDefinition>
 
 /** A projection's name. */
 export type ProjectionName = keyof typeof PROJECTIONS
@@ -45,34 +56,59 @@ export interface ProjectionRequest extends MatrixShape {
   seed: number
   /** Index of the independent repetition. Default 0. */
   replicate?: number
+  /** Index of the redraw within a repetition. Default 0. */
+  redraw?: number
+  /** Signs of orthogonal factors; projections without any ignore it. Default `haar`. */
+  orthSign?: OrthSign
+}
+
+/**
+ * The facts of a projection.
+ *
+ * @throws {UNKNOWN_NAME} for a name that is not in the registry
+ */
+export function projectionNamed(name: string): ProjectionDefinition {
+  if (Object.hasOwn(PROJECTIONS, name)) return PROJECTIONS[name as ProjectionName]
+  throw unknownName('projection', 'projections', name, PROJECTION_NAMES)
 }
 
 /**
  * Draws the projections of all heads.
  *
  * @returns `[H, M, D]`, row-major
- * @throws {UNKNOWN_NAME} for a name that is not in the registry
- * @throws {BAD_OPTION} for sizes below 1, or a seed or replicate that is no whole number of at least 0
+ * @throws {UNKNOWN_NAME} for a name or sign that is not in the registry
+ * @throws {BAD_OPTION} for sizes below 1 or that the projection cannot have, or a seed, replicate or redraw that is
+ * no whole number of at least 0
  */
 export function drawProjection(request: ProjectionRequest): Float64Array {
-  const {name, heads, numFeatures, headDim, seed, replicate = 0} = request
-  const draw: Draw | undefined = Object.hasOwn(PROJECTIONS, name) ? PROJECTIONS[name] : undefined
-  if (!draw) throw unknownName('projection', 'projections', name, PROJECTION_NAMES)
-  for (const [what, size] of Object.entries({heads, numFeatures, headDim})) {
-    if (!Number.isInteger(size) || size < 1) {
-      throw expected('BAD_OPTION', what, 'a whole number of at least 1', String(size))
-    }
-  }
-  for (const [what, index] of Object.entries({seed, replicate})) {
-    if (!Number.isSafeInteger(index) || index < 0) {
-      throw expected('BAD_OPTION', what, 'a whole number of at least 0', String(index))
-    }
-  }
+  const {name, heads, numFeatures, headDim, seed, replicate = 0, redraw = 0} = request
+  const {orthSign = 'haar'} = request
+  const definition = projectionNamed(name)
+  if (!ORTH_SIGNS.includes(orthSign)) throw unknownName('orthSign', 'signs', orthSign, ORTH_SIGNS)
+  checkWhole({heads, numFeatures, headDim}, 1)
+  checkWhole({seed, replicate, redraw}, 0)
+  checkShape(definition, {numFeatures, headDim})
+  const again = redraw === 0 ? '' : `.${redraw}`
   const out = new Float64Array(heads * numFeatures * headDim)
   for (let head = 0; head < heads; head++) {
     const stream: StreamOf = (part, block = 0) =>
-      randomStream(seed, `projection.${part}`, replicate, head, block)
-    out.set(draw({numFeatures, headDim}, stream), head * numFeatures * headDim)
+      randomStream(seed, `projection.${part}${again}`, replicate, head, block)
+    out.set(
+      definition.draw({numFeatures, headDim}, stream, {orthSign}),
+      head * numFeatures * headDim,
+    )
   }
   return out
+}
+
+function checkWhole(numbers: Record<string, number>, least: number): void {
+  for (const [what, value] of Object.entries(numbers)) {
+    if (Number.isSafeInteger(value) && value >= least) continue
+    throw expected('BAD_OPTION', what, `a whole number of at least ${least}`, String(value))
+  }
+}
+
+function checkShape({refuses}: ProjectionDefinition, shape: MatrixShape): void {
+  const refused = refuses?.(shape)
+  if (refused) throw expected('BAD_OPTION', refused.what, refused.expected, refused.got)
 }

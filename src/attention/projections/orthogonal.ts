@@ -1,40 +1,66 @@
 import {normals} from '../../random/index.js'
-import type {MatrixShape, StreamOf} from './index.js'
+import {householderSigns} from './householder.js'
+import {chiLengths, inBlocks, norm, rowOf, scaleRows} from './rows.js'
+import type {OrthSign, ProjectionDefinition} from './types.js'
+
+const CITATION = 'Yu et al. 2016, arXiv:1610.09072; Choromanski et al. 2021, arXiv:2009.14794'
+
+/** Blocks of D orthogonal rows with independent chi_D lengths: each row is N(0, I). */
+export const orth: ProjectionDefinition = {
+  title: 'blocks of D orthogonal rows, independent chi lengths',
+  rows: 'normal',
+  citation: CITATION,
+  takesOrthSign: true,
+  draw: (shape, stream, {orthSign}) =>
+    inBlocks(shape, shape.headDim, (block, rows) =>
+      scaleRows(
+        orthogonalFactor(
+          normals(stream('directions', block), rows * shape.headDim),
+          shape.headDim,
+          orthSign,
+        ),
+        chiLengths(stream('lengths', block), rows, shape.headDim),
+      ),
+    ),
+}
+
+/** Blocks of D orthogonal rows, all of length sqrt(D): lower variance, biased for the softmax kernel. */
+export const orthSqrtD: ProjectionDefinition = {
+  title: 'blocks of D orthogonal rows, all of length sqrt(D)',
+  rows: 'sphere',
+  citation: CITATION,
+  takesOrthSign: true,
+  draw: (shape, stream, {orthSign}) =>
+    inBlocks(shape, shape.headDim, (block, rows) =>
+      scaleRows(
+        orthogonalFactor(
+          normals(stream('directions', block), rows * shape.headDim),
+          shape.headDim,
+          orthSign,
+        ),
+        new Float64Array(rows).fill(Math.sqrt(shape.headDim)),
+      ),
+    ),
+}
 
 /**
- * Blocks of D orthogonal rows, the last one truncated; blocks are independent.
+ * The orthogonal factor of a matrix whose columns are the given rows, as rows.
  *
- * Directions are Haar-distributed: Gram-Schmidt on Gaussian rows is the QR factorisation whose
- * triangle has a positive diagonal, the one for which the orthogonal factor is uniform. (LAPACK's
- * signs are not: positive features from it are biased.)
+ * `haar`: Gram-Schmidt, the QR factorisation whose triangle has a positive diagonal; of Gaussian rows
+ * it is Haar-distributed. `raw`: the same with the signs of LAPACK.
  *
- * @param lengths - `chi`: independent chi_D, so that each row is N(0, I); `sqrt-d`: all sqrt(D)
- * @returns `[M, D]`
+ * @param gaussian - `[R, columns]`, R <= columns; overwritten
  *
- * Source: Yu et al. 2016, arXiv:1610.09072; signs: Mezzadri 2007, arXiv:math-ph/0609050.
+ * Source: Mezzadri 2007, arXiv:math-ph/0609050.
  */
-export function orthogonalRows(
-  {numFeatures, headDim}: MatrixShape,
-  stream: StreamOf,
-  lengths: 'chi' | 'sqrt-d',
+export function orthogonalFactor(
+  gaussian: Float64Array,
+  columns: number,
+  sign: OrthSign,
 ): Float64Array {
-  const out = new Float64Array(numFeatures * headDim)
-  for (let first = 0; first < numFeatures; first += headDim) {
-    const block = first / headDim
-    const rows = Math.min(headDim, numFeatures - first)
-    const directions = orthonormalizeRows(
-      normals(stream('directions', block), rows * headDim),
-      headDim,
-    )
-    const lengthStream = stream('lengths', block)
-    for (let row = 0; row < rows; row++) {
-      const length = lengths === 'chi' ? norm(normals(lengthStream, headDim)) : Math.sqrt(headDim)
-      for (let d = 0; d < headDim; d++) {
-        out[(first + row) * headDim + d] = length * directions[row * headDim + d]!
-      }
-    }
-  }
-  return out
+  const signs = sign === 'raw' ? householderSigns(gaussian, columns) : undefined
+  const factor = orthonormalizeRows(gaussian, columns)
+  return signs ? scaleRows(factor, signs) : factor
 }
 
 /**
@@ -47,10 +73,10 @@ export function orthogonalRows(
 export function orthonormalizeRows(matrix: Float64Array, columns: number): Float64Array {
   const rows = matrix.length / columns
   for (let row = 0; row < rows; row++) {
-    const current = matrix.subarray(row * columns, (row + 1) * columns)
+    const current = rowOf(matrix, row, columns)
     for (let pass = 0; pass < 2; pass++) {
       for (let before = 0; before < row; before++) {
-        const other = matrix.subarray(before * columns, (before + 1) * columns)
+        const other = rowOf(matrix, before, columns)
         let dot = 0
         for (let d = 0; d < columns; d++) dot += current[d]! * other[d]!
         for (let d = 0; d < columns; d++) current[d]! -= dot * other[d]!
@@ -60,10 +86,4 @@ export function orthonormalizeRows(matrix: Float64Array, columns: number): Float
     for (let d = 0; d < columns; d++) current[d]! /= length
   }
   return matrix
-}
-
-function norm(vector: Float64Array): number {
-  let sum = 0
-  for (const x of vector) sum += x * x
-  return Math.sqrt(sum)
 }

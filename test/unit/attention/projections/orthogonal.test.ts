@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
-import {drawProjection, PROJECTION_NAMES} from '../../../../src/attention/index.js'
-import {orthonormalizeRows} from '../../../../src/attention/projections/orthogonal.js'
+import {drawProjection} from '../../../../src/attention/index.js'
+import {
+  orthogonalFactor,
+  orthonormalizeRows,
+} from '../../../../src/attention/projections/orthogonal.js'
 import {normals, randomStream} from '../../../../src/random/index.js'
 
 function dot(a: Float64Array, b: Float64Array): number {
@@ -52,6 +55,27 @@ describe('orthonormalizeRows', () => {
   })
 })
 
+describe('orthogonalFactor', () => {
+  it('raw signs are those of Householder reflections: a column with one entry left keeps its sign', () => {
+    // columns (3, 4) and (1, 2): LAPACK gives Q = [[-0.6, -0.8], [-0.8, 0.6]], R = [[-5, -2.2], [0, 0.4]]
+    const out = orthogonalFactor(Float64Array.of(3, 4, 1, 2), 2, 'raw')
+    ;[-0.6, -0.8, -0.8, 0.6].forEach((x, at) => {
+      expect(Math.abs(out[at]! - x)).toBeLessThanOrEqual(orthogonality(2))
+    })
+  })
+
+  it('raw and Haar factors are the same rows up to sign, the first raw entry negative', () => {
+    for (const columns of [1, 2, 7, 16]) {
+      const gauss = () => normals(randomStream(4, `gauss${columns}`), columns * columns)
+      const haar = orthogonalFactor(gauss(), columns, 'haar')
+      const raw = orthogonalFactor(gauss(), columns, 'raw')
+      expect(raw.map(Math.abs)).toEqual(haar.map(Math.abs))
+      // reflection 1 alone touches the first entry of the first column: -|a_11| / |a_1|
+      if (columns > 1) expect(raw[0]).toBeLessThan(0)
+    }
+  })
+})
+
 describe('drawProjection', () => {
   const shapes = [
     {numFeatures: 3, headDim: 7},
@@ -90,24 +114,4 @@ describe('drawProjection', () => {
       }
     },
   )
-
-  it.each(PROJECTION_NAMES)('%s: a smaller draw is the beginning of a larger one', name => {
-    // blocks are drawn one by one, so whole blocks in front stay what they are
-    const request = {name, heads: 1, headDim: 5, seed: 2}
-    const small = drawProjection({...request, numFeatures: 10})
-    const large = drawProjection({...request, numFeatures: 17})
-    expect(large.subarray(0, 50)).toEqual(small)
-  })
-
-  it.each(['heads', 'numFeatures', 'headDim'])('refuses a %s below 1', what => {
-    const request = {name: 'iid', heads: 1, numFeatures: 2, headDim: 3, seed: 0} as const
-    expect(() => drawProjection({...request, [what]: 0})).toThrow(
-      `${what}: expected a whole number of at least 1, got 0`,
-    )
-  })
-
-  it('guesses the name that was meant', () => {
-    const request = {name: 'orthh' as 'orth', heads: 1, numFeatures: 2, headDim: 3, seed: 0}
-    expect(() => drawProjection(request)).toThrow(/one of the projections iid, orth/)
-  })
 })

@@ -1,0 +1,76 @@
+import {chiLengths, inBlocks, rowOf, scaleRows} from './rows.js'
+import type {MatrixShape, ProjectionDefinition, StreamOf} from './types.js'
+
+const CITATION = 'Yu et al. 2016, arXiv:1610.09072'
+
+/**
+ * Rows of sqrt(P) H S1 H S2 H S3: H the normalised Walsh-Hadamard matrix of size P, S random signs,
+ * P the power of two from D up; the first D columns are kept, as for inputs padded with zeros.
+ * Mean and covariance of a row are those of N(0, I); for D = P its length is sqrt(D).
+ */
+export const sorf: ProjectionDefinition = {
+  title: 'three Hadamard transforms with random signs, rows of length sqrt(D)',
+  rows: 'near-sphere',
+  citation: CITATION,
+  draw: (shape, stream) => hadamardRows(shape, stream),
+}
+
+/** {@link sorf} with chi lengths in place of sqrt(P), which takes most of its bias away. */
+export const sorfChi: ProjectionDefinition = {
+  title: 'three Hadamard transforms with random signs, chi lengths',
+  rows: 'near-normal',
+  citation: CITATION,
+  draw: (shape, stream) => {
+    const padded = paddedSize(shape.headDim)
+    const lengths = inBlocks({...shape, headDim: 1}, padded, (block, rows) =>
+      chiLengths(stream('lengths', block), rows, padded),
+    )
+    return scaleRows(
+      hadamardRows(shape, stream),
+      lengths.map(length => length / Math.sqrt(padded)),
+    )
+  },
+}
+
+/** The power of two from `size` up. */
+function paddedSize(size: number): number {
+  return 2 ** Math.ceil(Math.log2(size))
+}
+
+function hadamardRows(shape: MatrixShape, stream: StreamOf): Float64Array {
+  const {headDim} = shape
+  const size = paddedSize(headDim)
+  return inBlocks(shape, size, (block, rows) => {
+    const source = stream('directions', block)
+    const signs = Float64Array.from({length: 3 * size}, () => (source.integer(2) === 0 ? 1 : -1))
+    const out = new Float64Array(rows * headDim)
+    const row = new Float64Array(size)
+    for (let i = 0; i < rows; i++) {
+      row.fill(0)
+      row[i] = Math.sqrt(size)
+      for (let turn = 0; turn < 3; turn++) {
+        walshHadamard(row)
+        const own = rowOf(signs, turn, size)
+        for (let d = 0; d < size; d++) row[d]! *= own[d]!
+      }
+      out.set(row.subarray(0, headDim), i * headDim)
+    }
+    return out
+  })
+}
+
+/** Fast Walsh-Hadamard transform, normalised, in place. @param row - 2^k numbers */
+export function walshHadamard(row: Float64Array): void {
+  const size = row.length
+  for (let half = 1; half < size; half *= 2) {
+    for (let first = 0; first < size; first += 2 * half) {
+      for (let at = first; at < first + half; at++) {
+        const [a, b] = [row[at]!, row[at + half]!]
+        row[at] = a + b
+        row[at + half] = a - b
+      }
+    }
+  }
+  const scale = 1 / Math.sqrt(size)
+  for (let d = 0; d < size; d++) row[d]! *= scale
+}

@@ -1,0 +1,69 @@
+import type {RandomStream} from '../../random/index.js'
+import {offsetOf, quasiNormal} from './quasi-normal.js'
+import type {ProjectionDefinition} from './types.js'
+
+/** Digits are permuted until they say this much; below, each point is drawn at random. */
+const CELLS = 2 ** 32
+
+/**
+ * Scrambled Halton points through the inverse normal distribution function, one point per row:
+ * digits in base p, the d-th prime, each place with a random permutation of its own.
+ */
+export const halton: ProjectionDefinition = {
+  title: 'scrambled Halton points through the normal quantile; any M',
+  rows: 'normal',
+  citation: 'Owen 2017, arXiv:1706.02808',
+  draw: ({numFeatures, headDim}, stream) => {
+    const sequences = firstPrimes(headDim).map((prime, d) => scrambling(prime, stream('digits', d)))
+    const offsets = stream('offsets')
+    return Float64Array.from({length: numFeatures * headDim}, (_, at) => {
+      const sequence = sequences[at % headDim]!
+      const cell = cellOf(Math.floor(at / headDim), sequence)
+      return quasiNormal(cell, offsetOf(offsets), sequence.cells)
+    })
+  },
+}
+
+interface Scrambling {
+  prime: number
+  /** One permutation of the digits per place, most significant place first. */
+  permutations: Uint32Array[]
+  /** prime to the number of places */
+  cells: number
+}
+
+function scrambling(prime: number, stream: RandomStream): Scrambling {
+  const permutations: Uint32Array[] = []
+  let cells = 1
+  for (; cells < CELLS; cells *= prime) permutations.push(permutation(prime, stream))
+  return {prime, permutations, cells}
+}
+
+/** The cell of a point: its index with digits reversed and permuted. */
+function cellOf(index: number, {prime, permutations}: Scrambling): number {
+  let rest = index
+  let cell = 0
+  for (const digits of permutations) {
+    cell = cell * prime + digits[rest % prime]!
+    rest = Math.floor(rest / prime)
+  }
+  return cell
+}
+
+function permutation(size: number, stream: RandomStream): Uint32Array {
+  const out = Uint32Array.from({length: size}, (_, i) => i)
+  for (let i = size - 1; i > 0; i--) {
+    const j = stream.integer(i + 1)
+    ;[out[i], out[j]] = [out[j]!, out[i]!]
+  }
+  return out
+}
+
+/** The first `count` primes. */
+export function firstPrimes(count: number): number[] {
+  const primes: number[] = []
+  for (let n = 2; primes.length < count; n++) {
+    if (!primes.some(prime => prime * prime <= n && n % prime === 0)) primes.push(n)
+  }
+  return primes
+}

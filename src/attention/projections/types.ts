@@ -1,0 +1,57 @@
+/** What a projection is: facts, and the draw of one head's matrix. */
+import type {RandomStream} from '../../random/index.js'
+import type {PresetName} from '../types.js'
+
+/** Rows and columns of a projection. */
+export interface MatrixShape {
+  /** M */
+  numFeatures: number
+  /** D */
+  headDim: number
+}
+
+/** Opens the random stream of a named part of the draw (directions, lengths) and block. */
+export type StreamOf = (part: string, block?: number) => RandomStream
+
+/**
+ * Signs of orthogonal factors: `haar` makes them uniformly distributed; `raw` leaves them as the
+ * Householder QR of LAPACK does, as official codes do: positive features are then biased.
+ */
+export const ORTH_SIGNS = ['haar', 'raw'] as const
+export type OrthSign = (typeof ORTH_SIGNS)[number]
+
+/** What a draw depends on beside its size and its random numbers. */
+export interface DrawOptions {
+  orthSign: OrthSign
+}
+
+/**
+ * Distribution of one row by itself, which decides the bias of every kernel estimate:
+ *
+ * - `normal`: N(0, I); every estimate is unbiased.
+ * - `near-normal`: zero mean, identity covariance, not quite normal; a small bias.
+ * - `sphere`: uniform on the sphere of radius sqrt(D); unbiased for SMREG, below the softmax kernel.
+ * - `near-sphere`: as `sphere`, directions not quite uniform.
+ * - `other`: something else; biased.
+ */
+export type RowLaw = 'normal' | 'near-normal' | 'sphere' | 'near-sphere' | 'other'
+
+/** One projection: facts first, from which help, tables and tests derive. */
+export interface ProjectionDefinition {
+  /** What its rows are, in one line. */
+  title: string
+  /** With Haar signs, where those matter. */
+  rows: RowLaw
+  /** Authors, year, arXiv or venue. */
+  citation: string
+  /** Whose released code draws it so; such a projection is here to show what that costs. */
+  releasedBy?: PresetName
+  /** It has orthogonal factors whose signs {@link OrthSign} chooses. */
+  takesOrthSign?: boolean
+  /** A draw of fewer rows is the beginning of a draw of more. Default true. */
+  extends?: boolean
+  /** What sizes must be, as `expected ...` says it, for sizes that cannot be drawn. */
+  refuses?(shape: MatrixShape): {what: string; expected: string; got: string} | undefined
+  /** One head's matrix, `[M, D]`, row-major. */
+  draw(shape: MatrixShape, stream: StreamOf, options: DrawOptions): Float64Array
+}
