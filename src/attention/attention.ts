@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import {describe, expected, RfaError} from '../errors.js'
+import {extendedDecoder} from './decoders.js'
 import type {Estimators, MethodName} from './estimators/index.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './noise.js'
 import type {ProjectionName} from './projections/index.js'
@@ -177,19 +178,7 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
     calibration: options.calibration,
     options: methodOptions,
   })
-  return {
-    next: inner.next,
-    get stateBytes() {
-      return inner.stateBytes
-    },
-    get state() {
-      return inner.state
-    },
-    dispose() {
-      inner.dispose()
-      if (projection && projection !== options.projection) projection.dispose()
-    },
-  }
+  return extendedDecoder(inner, projection && projection !== options.projection ? [projection] : [])
 }
 
 function checkSizes(sizes: Record<string, number>): void {

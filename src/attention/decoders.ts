@@ -84,6 +84,27 @@ function statefulDecoder<State extends Record<string, tf.Tensor>>(
   }
 }
 
+/** A decoder that also frees tensors made for it; `next` may wrap its own. */
+export function extendedDecoder(
+  inner: Decoder,
+  owned: tf.Tensor[],
+  next: Decoder['next'] = inner.next,
+): Decoder {
+  return {
+    next,
+    get stateBytes() {
+      return inner.stateBytes
+    },
+    get state() {
+      return inner.state
+    },
+    dispose() {
+      inner.dispose()
+      tf.dispose(owned)
+    },
+  }
+}
+
 /**
  * Exact attention over a growing cache of keys and values.
  *

@@ -59,6 +59,7 @@ export {
   type Estimator,
   type ExactTarget,
   type FeatureDraw,
+  type HostParameters,
   type KeyMask,
   type Parameters,
   PRESET_NAMES,

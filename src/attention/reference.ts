@@ -78,10 +78,11 @@ export function exactWork(query: HostArray, value: HostArray): number {
 function targetInputs(
   array: HostArray,
   head: number,
-  {inputs, inputScale}: ExactTarget,
+  {inputs, inputScale, dimensionScale}: ExactTarget,
   logitScale: number,
 ): Float64Array {
-  const [, , length, dim] = array.shape
+  const [, heads, length, dim] = array.shape
+  const scaleAt = (head % heads) * dim
   const vectors = Float64Array.from(
     array.data.subarray(head * length * dim, (head + 1) * length * dim),
   )
@@ -89,7 +90,7 @@ function targetInputs(
   for (let row = 0; row < length; row++) {
     const vector = vectors.subarray(row * dim, (row + 1) * dim)
     const factor = inputs === 'unit' ? common / (norm(vector) || 1) : common
-    for (let d = 0; d < dim; d++) vector[d]! *= factor
+    for (let d = 0; d < dim; d++) vector[d]! *= factor * (dimensionScale?.[scaleAt + d] ?? 1)
   }
   return vectors
 }

@@ -72,6 +72,9 @@ export interface AttendInputs<Options = unknown> {
 /** Learned arrays by name. */
 export type Parameters = Readonly<Record<string, Tensor>>
 
+/** Learned arrays by name, on the host, row-major. */
+export type HostParameters = Readonly<Record<string, ArrayLike<number>>>
+
 /** Held-out or earlier tokens that data-dependent features take their statistics from. */
 export interface Calibration {
   /** `[B, H, n, D]`, raw */
@@ -126,12 +129,17 @@ export interface Cost {
 
 /** The exact attention that an estimator converges to. */
 export interface ExactTarget {
-  /** `softmax`: weights exp(scale x.y); `arc-cosine`: order-1 arc-cosine kernel of x and y; `gaussian`: exp(-|x-y|^2/2). */
+  /**
+   * `softmax`: weights exp(scale x.y); `arc-cosine`: order-1 arc-cosine kernel of x and y; `gaussian`:
+   * exp(-|x-y|^2/2).
+   */
   kernel: 'softmax' | 'arc-cosine' | 'gaussian'
   /** `unit` divides each vector by its Euclidean norm. */
   inputs: InputSpace | 'unit'
   /** Multiplies x and y (after `inputs`), e.g. `1/tau`. */
   inputScale: number
+  /** Multiplies the dimensions of x and y besides, `[H, D]`, row-major. Default 1. */
+  dimensionScale?: ArrayLike<number>
   /** As legends and tables show it. */
   label: string
 }
@@ -211,8 +219,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   featureDim(numFeatures: number, headDim: number, options: z.output<Schema>): number
   options: Schema
   inputs(options: z.output<Schema>): InputSpace
-  /** What it converges to with its options, `undefined` when that is nothing but itself. */
-  target(options: z.output<Schema>): ExactTarget | undefined
+  /** What it converges to with its options and learned arrays, `undefined` when that is nothing but itself. */
+  target(options: z.output<Schema>, parameters?: HostParameters): ExactTarget | undefined
   kernel?: KernelFacts<z.output<Schema>>
   /** Which law its relative kernel variance follows; what the error predictor uses. */
   varianceLaw?: VarianceLaw

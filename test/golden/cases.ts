@@ -74,20 +74,12 @@ export class CaseArrays {
     )
   }
 
-  /** The projection `W`, `[m, d]` or `[H, m, d]`, times `sigma` where the case has one. */
+  /** The projection `W`, `[m, d]` or `[H, m, d]`. */
   projection(): HostProjection | undefined {
     if (!this.has('W')) return undefined
     const shape = this.shape('W')
     const data = this.numbers('W')
-    const headDim = shape.at(-1)!
-    const numFeatures = shape.at(-2)!
-    const perHead = shape.length === 3
-    if (!this.has('sigma')) return {data, numFeatures, perHead}
-    const sigma = this.numbers('sigma') // [d] or [H, 1, d]
-    const heads = sigma.length / headDim
-    const factor = (at: number) =>
-      sigma[(Math.floor(at / (numFeatures * headDim)) % heads) * headDim + (at % headDim)]!
-    return {data: data.map((w, at) => Math.fround(w * factor(at))), numFeatures, perHead}
+    return {data, numFeatures: shape.at(-2)!, perHead: shape.length === 3}
   }
 
   /** `[B, S]` from the number of keys of each batch element, or from which keys are padding. */

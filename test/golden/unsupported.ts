@@ -16,11 +16,6 @@ export const UNSUPPORTED: readonly Unsupported[] = [
   },
   {methods: ['FAVOR++ / OPRF'], estimator: 'oprf', reason: 'estimator oprf is not implemented yet'},
   {
-    methods: ['RFA arccos'],
-    estimator: 'rfa-arccos',
-    reason: 'estimator rfa-arccos is not implemented yet',
-  },
-  {
     methods: ['RFA gated sin/cos'],
     estimator: 'rfa-gate',
     reason: 'estimator rfa-gate is not implemented yet',

@@ -1,16 +1,43 @@
 import {beforeAll, describe, expect, it} from 'vitest'
-import {attention, exactAttention, loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
+import {
+  attention,
+  type ExactTarget,
+  exactAttention,
+  loadEstimators,
+  METHOD_NAMES,
+  type MethodName,
+} from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {dot} from '../../src/theory/kernels.js'
-import {compute, hostInputs, type Sizes, toTensors} from '../helpers/arrays.js'
+import {
+  compute,
+  type HostArrays,
+  hostInputs,
+  namedTensors,
+  type Sizes,
+  toTensors,
+} from '../helpers/arrays.js'
 import {EFFORT, moments, Z} from '../helpers/statistics.js'
 import {factsOf, optionsOf} from './kernel-estimates.js'
 
 await loadEstimators()
 beforeAll(() => useBackend('cpu'))
 
+/** A method, and learned arrays for it. */
+interface Case {
+  method: MethodName
+  parameters: HostArrays
+}
+
 const METHODS = METHOD_NAMES.filter(name => estimatorNamed(name).kernel)
+const SIGMA: HostArrays = {sigma: {shape: [1, 5], data: Float32Array.of(0.5, 1.25, 0.75, 1, 0.25)}}
+const CASES: (readonly [string, Case])[] = [
+  ...METHODS.map(method => [method, {method, parameters: {}}] as const),
+  ...(['rfa', 'rfa-arccos'] as const).map(
+    method => [`${method} with sigma`, {method, parameters: SIGMA}] as const,
+  ),
+]
 const SIZES: Sizes = {
   batch: 1,
   heads: 1,
@@ -26,9 +53,9 @@ const REPLICATES = 48 * EFFORT
 const INPUT_SCALE = 0.3
 
 /** Mean squared error against the declared target, one number per replicate. */
-function errors(method: (typeof METHODS)[number], numFeatures: number): Float64Array {
+function errors({method, parameters}: Case, numFeatures: number): Float64Array {
   const inputs = hostInputs(SIZES, INPUT_SCALE)
-  const target = factsOf(method).target(optionsOf(method))!
+  const target = targetOf({method, parameters})
   const logitScale = SIZES.headDim ** -0.5
   const {query, key, value} = inputs
   const exact = exactAttention(query, key, value, {target, logitScale, causal: false})
@@ -36,6 +63,7 @@ function errors(method: (typeof METHODS)[number], numFeatures: number): Float64A
     const out = compute(() =>
       attention(...toTensors(inputs), {
         method,
+        parameters: namedTensors(parameters),
         numFeatures,
         projection: 'iid',
         seed: 41,
@@ -52,15 +80,16 @@ function errors(method: (typeof METHODS)[number], numFeatures: number): Float64A
  * `a / M (1 + O(relative variance))`: between the ends of the range that bends the line by less than
  * four times this, divided by the length of the range in logarithms.
  */
-function curvature(method: (typeof METHODS)[number]): number {
-  const {kernel} = factsOf(method)
-  const options = optionsOf(method)
+function curvature(given: Case): number {
+  const {kernel} = factsOf(given.method)
+  const options = optionsOf(given.method)
   const {query, key} = hostInputs(SIZES, INPUT_SCALE)
   const factor = SIZES.headDim ** -0.25
-  const unit = factsOf(method).target(options)!.inputs === 'unit'
+  const {inputs, dimensionScale} = targetOf(given)
   const row = (data: ArrayLike<number>, i: number) => {
     const raw = Float64Array.from({length: SIZES.headDim}, (_, d) => data[i * SIZES.headDim + d]!)
-    return raw.map(x => (unit ? x / Math.hypot(...raw) : x * factor))
+    const plain = inputs === 'unit' ? 1 / Math.hypot(...raw) : factor
+    return raw.map((x, d) => x * plain * (dimensionScale?.[d] ?? 1))
   }
   let largest = 0
   for (let i = 0; i < SIZES.queryLen; i++) {
@@ -77,10 +106,15 @@ function curvature(method: (typeof METHODS)[number]): number {
   return (4 * largest) / Math.log(COUNTS.at(-1)! / COUNTS[0]!)
 }
 
+function targetOf({method, parameters}: Case): ExactTarget {
+  const learned = Object.entries(parameters).map(([name, {data}]) => [name, data] as const)
+  return factsOf(method).target(optionsOf(method), Object.fromEntries(learned))!
+}
+
 describe('squared error against the declared target', () => {
-  it.each(METHODS)('%s: falls like 1 / M at small norms', method => {
+  it.each(CASES)('%s: falls like 1 / M at small norms', (_name, given) => {
     const points = COUNTS.map(count => {
-      const {mean, standardError} = moments(errors(method, count))
+      const {mean, standardError} = moments(errors(given, count))
       return {x: Math.log(count), y: Math.log(mean), weight: (mean / standardError) ** 2}
     })
     const total = points.reduce((sum, {weight}) => sum + weight, 0)
@@ -88,7 +122,7 @@ describe('squared error against the declared target', () => {
     const spread = points.reduce((sum, {x, weight}) => sum + weight * (x - middle) ** 2, 0)
     const slope =
       points.reduce((sum, {x, y, weight}) => sum + weight * (x - middle) * y, 0) / spread
-    const allowed = Z * spread ** -0.5 + curvature(method)
+    const allowed = Z * spread ** -0.5 + curvature(given)
     expect(allowed, 'an interval this wide says nothing').toBeLessThan(0.5)
     expect(Math.abs(slope + 1), `slope ${slope}, allowed ${allowed}`).toBeLessThanOrEqual(allowed)
   })

@@ -7,6 +7,7 @@ const REGISTRY = {
   softmax: () => import('./softmax.js'),
   'softmax-online': () => import('./softmax-online.js'),
   rfa: () => import('./rfa.js'),
+  'rfa-arccos': () => import('./rfa-arccos.js'),
   'favor-pos': () => import('./favor-positive.js'),
   'favor-hyp': () => import('./favor-hyperbolic.js'),
   'favor-trig': () => import('./favor-trigonometric.js'),

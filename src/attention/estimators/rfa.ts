@@ -3,30 +3,29 @@ import {z} from 'zod'
 import {fourierVariance, gaussianKernel} from '../../theory/kernels.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
-import {type FeatureRecipe, featureMap, formFeatures} from '../kernels/index.js'
-import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
+import {featureMap, formFeatures} from '../kernels/index.js'
+import {
+  type AttendInputs,
+  type AttendResult,
+  type Decoder,
+  type DecoderInputs,
+  defineEstimator,
+  type Projection,
+} from '../types.js'
 import {featureAttention} from './feature-attention.js'
 import {guardOf, guardOptions} from './options.js'
+import {
+  deviated,
+  deviatedDecoder,
+  deviatedTarget,
+  sigmaParameter,
+  tauOption,
+  type UnitOptions,
+  unitOptions,
+  unitRecipe,
+} from './unit-features.js'
 
-const options = z.object({
-  tau: z
-    .number()
-    .positive()
-    .default(1)
-    .describe('divides the unit vectors; the softmax temperature it realises is tau^2'),
-  normEpsilon: z
-    .number()
-    .nonnegative()
-    .default(0)
-    .describe('added to each norm before dividing by it'),
-  featureScale: z
-    .number()
-    .positive()
-    .nullable()
-    .default(null)
-    .describe('factor on features instead of M^-1/2; matters only beside a guard'),
-  ...guardOptions,
-})
+const options = z.object({tau: tauOption, ...unitOptions, ...guardOptions})
 type Options = z.output<typeof options>
 
 /**
@@ -35,6 +34,10 @@ type Options = z.output<typeof options>
  * `phi(x) = M^(-1/2) [sin W x, cos W x]`, `x = q / (tau |q|)`. On unit vectors the Gaussian kernel is
  * the softmax kernel up to a constant that cancels, so the limit is softmax of the *normalised*
  * queries and keys at temperature `tau^2`, not of the given ones. Weights can be negative.
+ *
+ * The parameter `sigma` `[H, D]` is the learned deviation of the random vectors, `W = sigma o W~`.
+ * Unless it is constant the norm of `sigma o x` is not, and the limit has the weights
+ * `exp(-|sigma o (x - y)|^2 / 2)`, which are those of no softmax.
  *
  * Source: Peng et al. 2021, arXiv:2103.02143, section 3.1.
  */
@@ -51,14 +54,18 @@ export default defineEstimator({
   supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
   keyOrderMatters: false,
   projection: {default: 'orth'},
+  parameters: sigmaParameter,
   featureDim: numFeatures => 2 * numFeatures,
   options,
   inputs: () => 'raw',
-  target: ({tau}) => ({
-    kernel: 'softmax',
+  target: ({tau}, parameters) => ({
+    kernel: parameters?.sigma ? 'gaussian' : 'softmax',
     inputs: 'unit',
     inputScale: 1 / tau,
-    label: `softmax of unit q, k at temperature ${Number((tau * tau).toPrecision(6))}`,
+    ...deviatedTarget(parameters),
+    label: parameters?.sigma
+      ? `Gaussian kernel of unit q, k times sigma / ${tau}`
+      : `softmax of unit q, k at temperature ${Number((tau * tau).toPrecision(6))}`,
   }),
   kernel: {
     formula: 'exp(-|x-y|^2/2)',
@@ -70,16 +77,7 @@ export default defineEstimator({
   cost: shape => featureCost(shape, 2 * shape.numFeatures, shape.numFeatures),
   stateBytes: ({numFeatures, valueDim}) => featureStateBytes(2 * numFeatures, valueDim),
   attend,
-  decoder: inputs => {
-    const {projection, options} = inputs
-    const features = rfaRecipe(projection!, options)
-    return featureDecoder(
-      inputs,
-      2 * projection!.shape.at(-2)!,
-      {query: features, key: features},
-      {guard: guardOf(options, true)},
-    )
-  },
+  decoder,
   presets: {
     'noahs-ark': {
       options: {
@@ -95,8 +93,8 @@ export default defineEstimator({
 })
 
 function attend(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, causal, keyMask, projection, options} = inputs
-  const recipe = rfaRecipe(projection!, options)
+  const {query, key, value, causal, keyMask, projection, parameters, options} = inputs
+  const recipe = unitRecipe('trigonometric', deviated(projection!, parameters), options)
   return featureAttention({
     queryFeatures: {...recipe, x: query},
     keyFeatures: {...recipe, x: key},
@@ -107,30 +105,23 @@ function attend(inputs: AttendInputs<Options>): AttendResult {
   })
 }
 
-type RecipeOptions = Pick<Options, 'tau' | 'normEpsilon' | 'featureScale'>
-
-/** Features of raw vectors: normalised, divided by tau, projected, sin and cos. */
-function rfaRecipe(
-  projection: Projection,
-  {tau, normEpsilon, featureScale}: RecipeOptions,
-): FeatureRecipe {
-  const numFeatures = projection.shape.at(-2)!
-  return {
-    kind: 'trigonometric',
-    projection,
-    unitNorm: true,
-    normEpsilon,
-    inputScale: 1 / tau,
-    // the map itself has the factor M^-1/2
-    featureScale: featureScale === null ? 1 : featureScale * Math.sqrt(numFeatures),
-  }
+function decoder(inputs: DecoderInputs<Options>): Decoder {
+  return deviatedDecoder(inputs, rows => {
+    const features = unitRecipe('trigonometric', rows, inputs.options)
+    return featureDecoder(
+      inputs,
+      2 * rows.shape.at(-2)!,
+      {query: features, key: features},
+      {guard: guardOf(inputs.options, true)},
+    )
+  })
 }
 
 /** The features themselves, `[B, H, n, 2M]`. */
 export function rfaFeatures(
   x: tf.Tensor4D,
   projection: Projection,
-  options: RecipeOptions,
+  options: UnitOptions,
 ): tf.Tensor4D {
-  return formFeatures({...rfaRecipe(projection, options), x})
+  return formFeatures({...unitRecipe('trigonometric', projection, options), x})
 }

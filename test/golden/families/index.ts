@@ -11,6 +11,7 @@ import {favorTrigonometricFamily} from './favor-trigonometric.js'
 import {linformer} from './linformer.js'
 import {projections} from './projections.js'
 import {rfa} from './rfa.js'
+import {rfaArccos} from './rfa-arccos.js'
 import {softmax} from './softmax.js'
 import {squaredRelu} from './squared-relu.js'
 
@@ -26,6 +27,7 @@ export const FAMILIES: readonly Family[] = [
   favorReluFamily,
   rfa,
   linformer,
+  rfaArccos,
   projections,
 ]
 

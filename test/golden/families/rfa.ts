@@ -1,4 +1,6 @@
 import {rfaFeatures} from '../../../src/attention/estimators/rfa.js'
+import {deviated, type UnitOptions} from '../../../src/attention/estimators/unit-features.js'
+import {type HostArrays, namedTensors} from '../../helpers/arrays.js'
 import {rfa as features} from '../../helpers/twins/feature-builders.js'
 import {type CaseArrays, type GoldenCase, guardOfNote, numberField, textField} from '../cases.js'
 import {checkAttention, checkDecoder, checkFeatures, type Request, resolved} from '../check.js'
@@ -12,10 +14,7 @@ export const rfa: Family = {
   check(golden, arrays) {
     const request = requestOf(golden, arrays)
     checkAttention(golden, arrays, request)
-    const options = resolved(request) as Parameters<typeof rfaFeatures>[2]
-    checkFeatures(golden, arrays, request, features, (x, projection) =>
-      rfaFeatures(x, projection, options),
-    )
+    checkUnitFeatures(golden, arrays, request)
     if (golden.causal === true || arrays.has('state_S')) {
       checkDecoder(golden, arrays, request, features)
     }
@@ -27,8 +26,27 @@ function requestOf(golden: GoldenCase, arrays: CaseArrays): Request {
   const guard = note === '' ? undefined : guardOfNote(note)
   const tau = numberField(golden, 'tau') ?? 1
   const options = {tau, ...(guard && {denGuard: guard, causalDenGuard: guard})}
-  if (golden.method === 'RFA sin/cos') return {method: 'rfa', preset: 'noahs-ark', options}
+  const parameters = learnedDeviation(arrays)
+  if (golden.method === 'RFA sin/cos')
+    return {method: 'rfa', preset: 'noahs-ark', options, parameters}
   // this peer's factor on features is D^-1/2; it cancels from the output
   const featureScale = arrays.shape('q')[3]! ** -0.5
-  return {method: 'rfa', options: {...options, featureScale}}
+  return {method: 'rfa', options: {...options, featureScale}, parameters}
+}
+
+/** `sigma` of the case, `[d]` or one row per head, as `[H, d]`. */
+export function learnedDeviation(arrays: CaseArrays): HostArrays {
+  if (!arrays.has('sigma')) return {}
+  const [, heads, , headDim] = arrays.shape('q') as [number, number, number, number]
+  const sigma = arrays.numbers('sigma')
+  const data = Float64Array.from({length: heads * headDim}, (_, at) => sigma[at % sigma.length]!)
+  return {sigma: {shape: [heads, headDim], data}}
+}
+
+/** `phi_q` and `phi_k` of sin/cos features. */
+export function checkUnitFeatures(golden: GoldenCase, arrays: CaseArrays, request: Request): void {
+  const options = resolved(request) as unknown as UnitOptions
+  checkFeatures(golden, arrays, request, features, (x, projection) =>
+    rfaFeatures(x, deviated(projection, namedTensors(request.parameters ?? {})), options),
+  )
 }

@@ -168,11 +168,14 @@ export const rectified: FeatureBuilder = (head, {options, logitScale}) => {
     const raw = options.inputScaling === 'raw'
     const vectors = raw ? x : canonical(x, logitScale)
     const roundings = raw ? 0 : CANONICAL_ROUNDINGS
+    const epsilon = Number(options.featureEpsilon)
+    const scaleOf = (count: number) => (options.projectionScale === 'rsqrt' ? count ** -0.5 : 1)
+    const {headDim, numFeatures} = head
     if (options.features === 'deterministic') {
-      return rectifiedRows(vectors, gammaOf(vectors, roundings), head.headDim, options)
+      return rectifiedRows(vectors, gammaOf(vectors, roundings), headDim, scaleOf(headDim), epsilon)
     }
     const {product, error} = project(vectors, head, roundings)
-    return rectifiedRows(product, error, head.numFeatures, options)
+    return rectifiedRows(product, error, numFeatures, scaleOf(numFeatures), epsilon)
   }
   return {query: rows(head.query), key: rows(head.key)}
 }
@@ -185,11 +188,10 @@ function rectifiedRows(
   argument: Float64Array,
   argumentError: Float64Array,
   count: number,
-  {projectionScale, featureEpsilon}: TwinInputs['options'],
+  scale: number,
+  epsilon: number,
 ): Features {
   const out = features(argument.length / count, count)
-  const scale = projectionScale === 'rsqrt' ? count ** -0.5 : 1
-  const epsilon = Number(featureEpsilon)
   for (let at = 0; at < argument.length; at++) {
     out.value[at] = scale * Math.max(0, argument[at]!) + epsilon
     const off = argument[at]! + argumentError[at]! < 0 // surely zero
@@ -262,12 +264,36 @@ export const constant: FeatureBuilder = ({queryLen, keyLen}) => {
 }
 
 /** sin and cos of unit vectors divided by tau. */
-export const rfa: FeatureBuilder = (head, {options}) => {
-  const scale =
-    options.featureScale === null ? head.numFeatures ** -0.5 : Number(options.featureScale)
-  const rows = (x: Float64Array): Features => {
-    const unit = unitVectors(x, head.headDim, Number(options.tau), Number(options.normEpsilon))
-    return sineCosine(project(unit, head, unitRoundings(head.headDim)), scale)
+export const rfa: FeatureBuilder = (head, inputs) => {
+  const {tau, featureScale} = inputs.options
+  const scale = featureScale === null ? head.numFeatures ** -0.5 : Number(featureScale)
+  const rows = (x: Float64Array) => sineCosine(unitProjection(x, head, inputs, Number(tau)), scale)
+  return {query: rows(head.query), key: rows(head.key)}
+}
+
+/** relu of projected unit vectors, scaled, plus epsilon. */
+export const arcCosine: FeatureBuilder = (head, inputs) => {
+  const {featureScale, featureEpsilon} = inputs.options
+  const scale = featureScale === null ? head.numFeatures ** -0.5 : Number(featureScale)
+  const rows = (x: Float64Array) => {
+    const {product, error} = unitProjection(x, head, inputs, 1)
+    return rectifiedRows(product, error, head.numFeatures, scale, Number(featureEpsilon))
   }
   return {query: rows(head.query), key: rows(head.key)}
+}
+
+/** Unit vectors over tau, projected by W or, one more rounding, by sigma o W. */
+function unitProjection(
+  x: Float64Array,
+  head: Head,
+  {query, options, parameters}: TwinInputs,
+  tau: number,
+): Projected {
+  const {headDim, index} = head
+  const unit = unitVectors(x, headDim, tau, Number(options.normEpsilon))
+  const sigma = parameters.sigma?.data
+  if (!sigma) return project(unit, head, unitRoundings(headDim))
+  const first = (index % query.shape[1]) * headDim
+  const projection = head.projection.map((w, at) => w * sigma[first + (at % headDim)]!)
+  return project(unit, {...head, projection}, unitRoundings(headDim) + 1)
 }

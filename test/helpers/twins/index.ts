@@ -5,6 +5,7 @@
 
 import {efficient} from './efficient.js'
 import {
+  arcCosine,
   constant,
   eluPlusOne,
   hyperbolic,
@@ -39,6 +40,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   softmax,
   'softmax-online': softmax,
   rfa: explicitTwin(rfa),
+  'rfa-arccos': explicitTwin(arcCosine),
   'favor-pos': logOr(logPositive([1]), explicitTwin(positive)),
   'favor-hyp': logOr(logPositive([1, -1]), explicitTwin(hyperbolic)),
   'favor-trig': explicitTwin(trigonometric),

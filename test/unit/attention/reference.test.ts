@@ -67,6 +67,27 @@ describe('exactAttention', () => {
     expect(Math.abs(weights[1]! - far / (1 + far))).toBeLessThanOrEqual(CLOSE)
   })
 
+  it('scales the dimensions of every head apart, after normalising', () => {
+    const shape = [1, 2, 1, 2] as const
+    const query = {shape, data: Float64Array.of(3, 4, 3, 4)}
+    const key = {shape: [1, 2, 2, 2] as const, data: Float64Array.of(2, 0, 0, 2, 2, 0, 0, 2)}
+    const dimensionScale = [1, 2, 3, 0.5]
+    const target: ExactTarget = {
+      kernel: 'gaussian',
+      inputs: 'unit',
+      inputScale: 0.5,
+      dimensionScale,
+      label: '',
+    }
+    rowsOf(query, key, target).forEach((weights, head) => {
+      const [a, b] = dimensionScale.slice(2 * head, 2 * head + 2) as [number, number]
+      const toward = (x: number, y: number) =>
+        Math.exp(-((a * (0.6 - x)) ** 2 + (b * (0.8 - y)) ** 2) / 8)
+      const first = toward(1, 0) / (toward(1, 0) + toward(0, 1))
+      expect(Math.abs(weights[0]! - first)).toBeLessThanOrEqual(CLOSE)
+    })
+  })
+
   it('a zero vector has the same weight everywhere under a unit target', () => {
     const target: ExactTarget = {kernel: 'softmax', inputs: 'unit', inputScale: 1, label: ''}
     const weights = rowsOf(single([0, 0]), single([1, 0], [0, 1]), target)[0]!

@@ -11,7 +11,14 @@ import {resolveOptions} from '../../../../src/attention/resolve.js'
 
 const folder = fileURLToPath(new URL('../../../../src/attention/estimators', import.meta.url))
 /** What estimators share; every other file of the folder is an estimator. */
-const HELPERS = ['feature-attention', 'index', 'options', 'positive-attention', 'targets']
+const HELPERS = [
+  'feature-attention',
+  'index',
+  'options',
+  'positive-attention',
+  'targets',
+  'unit-features',
+]
 
 const estimators = await loadEstimators()
 const files = readdirSync(folder)

@@ -1,0 +1,91 @@
+/** What the forms of random feature attention share: unit vectors, their scale, the learned deviation. */
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {extendedDecoder} from '../decoders.js'
+import type {FeatureKind, FeatureRecipe} from '../kernels/index.js'
+import type {
+  CallShape,
+  Decoder,
+  DecoderInputs,
+  HostParameters,
+  Parameters,
+  Projection,
+} from '../types.js'
+
+/** Options on how vectors become features. */
+export const unitOptions = {
+  normEpsilon: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('added to each norm before dividing by it'),
+  featureScale: z
+    .number()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe('factor on features instead of M^-1/2; matters only beside an epsilon or a guard'),
+}
+
+/** Divides unit vectors; only for kernels that are not homogeneous. */
+export const tauOption = z
+  .number()
+  .positive()
+  .default(1)
+  .describe('divides the unit vectors; the softmax temperature it realises is tau^2')
+
+/** `sigma` `[H, D]`, the learned deviation of every dimension: W = sigma o W~, rows of W~ as drawn. */
+export function sigmaParameter({heads, headDim}: Pick<CallShape, 'heads' | 'headDim'>) {
+  return {sigma: [heads, headDim]}
+}
+
+/**
+ * The projection in force.
+ *
+ * @returns sigma o W, `[H, M, D]`, a new tensor; without sigma the projection itself
+ */
+export function deviated(projection: Projection, {sigma}: Parameters): Projection {
+  if (!sigma) return projection
+  return tf.tidy(() => tf.mul(projection, tf.expandDims(sigma, 1)) as tf.Tensor3D)
+}
+
+/** A decoder made from the projection in force, which it frees where that is a tensor of its own. */
+export function deviatedDecoder(
+  {projection, parameters}: Pick<DecoderInputs, 'projection' | 'parameters'>,
+  make: (rows: Projection) => Decoder,
+): Decoder {
+  const rows = deviated(projection!, parameters)
+  const inner = make(rows)
+  return rows === projection ? inner : extendedDecoder(inner, [tf.keep(rows)])
+}
+
+/** The part of an exact target that sigma makes: a scale per head and dimension. */
+export function deviatedTarget(parameters: HostParameters | undefined) {
+  return parameters?.sigma && {dimensionScale: parameters.sigma}
+}
+
+/** Options that make a recipe. */
+export interface UnitOptions {
+  tau?: number
+  normEpsilon: number
+  featureScale: number | null
+}
+
+/** Features of raw vectors: normalised, divided by tau, projected, mapped; `M^-1/2` or `featureScale` in front. */
+export function unitRecipe(
+  kind: Extract<FeatureKind, 'trigonometric' | 'relu'>,
+  projection: Projection,
+  {tau = 1, normEpsilon, featureScale}: UnitOptions,
+): FeatureRecipe {
+  const root = projection.shape.at(-2)! ** -0.5
+  const wanted = featureScale ?? root
+  return {
+    kind,
+    projection,
+    unitNorm: true,
+    normEpsilon,
+    inputScale: 1 / tau,
+    // the trigonometric map itself has the factor M^-1/2
+    featureScale: kind !== 'trigonometric' ? wanted : featureScale === null ? 1 : wanted / root,
+  }
+}
