@@ -16,6 +16,7 @@ const REGISTRY = {
   'squared-relu': () => import('./squared-relu.js'),
   dpfp: () => import('./dpfp.js'),
   linformer: () => import('./linformer.js'),
+  taylor: () => import('./taylor.js'),
   efficient: () => import('./efficient.js'),
   'mean-value': () => import('./mean-value.js'),
   identity: () => import('./identity.js'),

@@ -253,6 +253,32 @@ export const rolledProducts: FeatureBuilder = (head, {options}) => {
   return {query: rows(head.query), key: rows(head.key)}
 }
 
+/** `[1, x, x_a^2 / sqrt(2), x_a x_b for a < b]` of canonical x. */
+export const secondOrder: FeatureBuilder = (head, {logitScale}) => {
+  const {headDim} = head
+  const rows = (raw: Float64Array): Features => {
+    const x = canonical(raw, logitScale)
+    const out = features(x.length / headDim, 1 + headDim + (headDim * (headDim + 1)) / 2)
+    const roundings = [0, CANONICAL_ROUNDINGS, 2 * CANONICAL_ROUNDINGS + 3] as const
+    for (let row = 0; row * headDim < x.length; row++) {
+      let at = row * out.count
+      const put = (value: number, degree: 0 | 1 | 2) => {
+        out.error[at] = gamma(roundings[degree]) * Math.abs(value) + (degree === 2 ? TINY : 0)
+        out.value[at++] = value
+      }
+      const vector = x.subarray(row * headDim, (row + 1) * headDim)
+      put(1, 0)
+      for (const a of vector) put(a, 1)
+      vector.forEach((a, n) => {
+        for (const b of vector.subarray(n + 1)) put(a * b, 2)
+        put(a ** 2 / Math.SQRT2, 2)
+      })
+    }
+    return out
+  }
+  return {query: rows(head.query), key: rows(head.key)}
+}
+
 /** One feature, always 1. */
 export const constant: FeatureBuilder = ({queryLen, keyLen}) => {
   const ones = (length: number): Features => {

@@ -13,6 +13,7 @@ import {
   rectified,
   rfa,
   rolledProducts,
+  secondOrder,
   squared,
   trigonometric,
 } from './feature-builders.js'
@@ -50,6 +51,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   dpfp: explicitTwin(rolledProducts),
   linformer,
   efficient,
+  taylor: explicitTwin(secondOrder),
   'mean-value': explicitTwin(constant),
   identity,
 }

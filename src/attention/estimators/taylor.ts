@@ -1,0 +1,66 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {featureCost, featureStateBytes} from '../costs.js'
+import {featureDecoder} from '../decoders.js'
+import {secondOrder, secondOrderDim} from '../features/second-order.js'
+import {defineEstimator} from '../types.js'
+import {featureAttention, scaledInputs} from './feature-attention.js'
+import {guardOf, guardOptions} from './options.js'
+
+const options = z.object(guardOptions)
+
+/**
+ * Second-order Taylor attention: exact attention with weights `1 + s + s^2/2`, s = x.y, in linear time.
+ *
+ * The weights are at least 1/2, so denominators never vanish, but they grow where exp(s) falls: below
+ * s = -1 a key counts for more the less it agrees with the query.
+ *
+ * Source: Arora et al. 2024, arXiv:2402.18668; Zhang et al. 2024, arXiv:2402.04347.
+ */
+export default defineEstimator({
+  name: 'taylor',
+  title: 'Second-order Taylor features',
+  citation: 'Arora et al. 2024, arXiv:2402.18668; Zhang et al. 2024, arXiv:2402.04347',
+  formula: 'phi(x) = [1, x, x_a^2/sqrt(2), x_a x_b (a < b)], phi(x).phi(y) = 1 + s + s^2/2',
+  advice:
+    'A zero-variance stand-in for softmax while |x.y| stays below about 1, at small head dimensions: its state grows with D^2. Beyond, large logits are flattened and negative ones count as large.',
+  unbiasedFor: 'none',
+  nonNegative: true,
+  rowsSumToOne: true,
+  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  keyOrderMatters: false,
+  featureDim: (_numFeatures, headDim) => secondOrderDim(headDim),
+  options,
+  inputs: () => 'canonical',
+  target: () => undefined,
+  cost: shape => featureCost(shape, secondOrderDim(shape.headDim), 0),
+  stateBytes: ({headDim, valueDim}) => featureStateBytes(secondOrderDim(headDim), valueDim),
+  attend: inputs => {
+    const {value, causal, keyMask, options} = inputs
+    const {query, key} = scaledInputs(inputs)
+    return featureAttention({
+      queryFeatures: secondOrder(query),
+      keyFeatures: secondOrder(key),
+      value,
+      causal,
+      keyMask,
+      guard: guardOf(options, causal),
+    })
+  },
+  decoder: inputs => {
+    const inputScale = Math.sqrt(inputs.logitScale)
+    const features = (token: tf.Tensor4D) => secondOrder(tf.mul(token, inputScale))
+    return featureDecoder(
+      inputs,
+      secondOrderDim(inputs.headDim),
+      {query: features, key: features},
+      {guard: guardOf(inputs.options, true)},
+    )
+  },
+  presets: {
+    fla: {
+      options: {denGuard: 'add:1e-10'},
+      quirk: '1e-10 on denominators that are at least 1/2: none that shows',
+    },
+  },
+})
