@@ -4,6 +4,7 @@
  * fit; measured times and memory stand beside them in every benchmark.
  */
 import {CAUSAL_CHUNK} from './kernels/linear-attention.js'
+import {KEY_TILE, QUERY_TILE} from './kernels/softmax-attention.js'
 import type {CallShape, Cost} from './types.js'
 
 const FLOAT_BYTES = 4
@@ -19,6 +20,22 @@ export function softmaxCost(shape: CallShape, tile: {rows: number; columns: numb
   return {
     flops: batch * heads * pairs * (2 * (headDim + valueDim) + TRANSCENDENTAL),
     liveBytes: batch * heads * rows * columns * 2 * FLOAT_BYTES,
+  }
+}
+
+/**
+ * Randomized attention: one exact attention per sample, and the logits of the draw where there is one
+ * (for other centres as much is assumed).
+ */
+export function randomizedCost(shape: CallShape, samples: number): Cost {
+  const {batch, heads, queryLen, headDim} = shape
+  const tile = {rows: QUERY_TILE, columns: KEY_TILE}
+  const exact = softmaxCost(shape, tile)
+  const draw = softmaxCost({...shape, valueDim: 0}, tile)
+  const vectors = batch * heads * queryLen * samples * headDim * FLOAT_BYTES
+  return {
+    flops: samples * exact.flops + draw.flops,
+    liveBytes: Math.max(exact.liveBytes, draw.liveBytes) + 2 * vectors,
   }
 }
 

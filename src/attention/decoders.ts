@@ -113,16 +113,37 @@ export function extendedDecoder(
 export function keyValueDecoder(shape: DecoderShape, logitScale: number): Decoder {
   const fused = fusedKeyValueDecoder(shape, logitScale)
   if (fused) return fused
-  const {batch, heads, headDim, valueDim} = shape
+  return cacheDecoder('CacheDecode', shape, (query, keys, values) => {
+    const weights = tf.softmax(tf.mul(tf.matMul(query, keys, false, true), logitScale))
+    return tf.matMul(weights, values)
+  })
+}
+
+/** What a query reads from keys and values so far, `[B, H, t, D]` and `[B, H, t, Dv]`: `[B, H, 1, Dv]`. */
+export type CacheReader = (
+  query: tf.Tensor4D,
+  keys: tf.Tensor4D,
+  values: tf.Tensor4D,
+) => tf.Tensor4D
+
+/**
+ * Keys and values so far, the new token's included, read by a function.
+ *
+ * @param operation - its name in records
+ */
+export function cacheDecoder(
+  operation: string,
+  {batch, heads, headDim, valueDim}: DecoderShape,
+  read: CacheReader,
+): Decoder {
   const initial = {
     key: tf.zeros<tf.Rank.R4>([batch, heads, 0, headDim]),
     value: tf.zeros<tf.Rank.R4>([batch, heads, 0, valueDim]),
   }
-  return statefulDecoder('CacheDecode', initial, (state, [query, key, value]) => {
+  return statefulDecoder(operation, initial, (state, [query, key, value]) => {
     const keys = appendToken(state.key, key)
     const values = appendToken(state.value, value)
-    const weights = tf.softmax(tf.mul(tf.matMul(query, keys, false, true), logitScale))
-    return {state: {key: keys, value: values}, out: tf.matMul(weights, values)}
+    return {state: {key: keys, value: values}, out: read(query, keys, values)}
   })
 }
 

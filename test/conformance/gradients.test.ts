@@ -9,6 +9,7 @@ import {
   type HostInputs,
   hostNormals,
   maskTensor,
+  namedTensors,
   type Sizes,
   toTensor,
   toTensors,
@@ -51,6 +52,8 @@ const CASES: readonly EstimatorCase[] = [
   {method: 'efficient', sizes: SIZES, masked: true},
   {method: 'taylor', sizes: SIZES, causal: true},
   {method: 'efficient', sizes: SIZES, causal: true, masked: true},
+  {method: 'ra', sizes: SIZES},
+  {method: 'ra', sizes: SIZES, causal: true, masked: true},
 ]
 
 const SIDES = ['query', 'key', 'value'] as const
@@ -60,6 +63,7 @@ function twinOf(given: EstimatorCase, inputs: HostInputs): TwinResult {
     ...PLAIN,
     ...hostCase(given),
     ...inputs,
+    numFeatures: SIZES.numFeatures,
     causal: given.causal ?? false,
     logitScale: SIZES.headDim ** -0.5,
     options: optionsOf(given),
@@ -95,15 +99,22 @@ function numericGradient(
 
 /** Automatic gradients of the same loss on the current backend. */
 function automaticGradients(given: EstimatorCase, inputs: HostInputs, cotangent: HostArray) {
-  const {projection, keyMask} = hostCase(given)
+  const {projection, keyMask, noise} = hostCase(given)
   return compute(() => {
     const mask = keyMask && {keyMask: maskTensor(keyMask, SIZES.batch)}
     const rows = projection && {projection: toProjection(projection, SIZES.headDim)}
     const weights = toTensor(cotangent)
     const scalar = (...tensors: tf.Tensor[]) => {
       const [query, key, value] = tensors as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
-      const {method, causal = false} = given
-      const {out} = attend(query, key, value, {method, causal, ...mask, ...rows})
+      const {out} = attend(query, key, value, {
+        method: given.method,
+        causal: given.causal ?? false,
+        numFeatures: SIZES.numFeatures,
+        noise: namedTensors<tf.Tensor4D>(noise),
+        ...mask,
+        ...rows,
+        ...given.options,
+      })
       return tf.sum(tf.mul(out, weights)) as tf.Scalar
     }
     return tf.grads(scalar)([...toTensors(inputs)])
@@ -118,11 +129,11 @@ function automaticGradients(given: EstimatorCase, inputs: HostInputs, cotangent:
  * pass. Signed weights cancel: each of the two sums of a ratio by kappa = sum|w| / |sum w|.
  */
 function gradientBound(given: EstimatorCase, inputs: HostInputs, cotangent: HostArray): number {
-  const {projection} = hostCase(given)
+  const {projection, noise} = hostCase(given)
   const {denominator} = twinOf(given, inputs)
   const length = (values: ArrayLike<number>) => Math.sqrt(SIZES.headDim) * maxAbs(values)
-  const reach =
-    length(inputs.query.data) + length(inputs.key.data) + (projection ? length(projection.data) : 0)
+  const random = [...(projection ? [projection] : []), ...Object.values(noise)]
+  const reach = [inputs.query, inputs.key, ...random].reduce((sum, {data}) => sum + length(data), 0)
   const signed = given.method === 'rfa' || given.method === 'favor-trig'
   // features of unit length, or keys weighted by at most one: |w| <= 1
   const smallest = Math.min(...(denominator?.value ?? [1]).map(Math.abs))

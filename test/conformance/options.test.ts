@@ -3,7 +3,13 @@ import {loadEstimators} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {type Sizes, SMALL} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
-import {caseName, type EstimatorCase, runCase, twinOfCase} from '../helpers/estimator-case.js'
+import {
+  caseName,
+  type EstimatorCase,
+  runCase,
+  twinOfCase,
+  whyNot,
+} from '../helpers/estimator-case.js'
 import {assertWithin} from '../helpers/rounding.js'
 
 const backends = await runnableBackends()
@@ -19,6 +25,11 @@ const VARIANTS: readonly Pick<EstimatorCase, 'method' | 'options'>[] = [
   {method: 'efficient', options: {bucket: 64, causalNormalizer: 'joint'}},
   {method: 'efficient', options: {bucket: 5, causalNormalizer: 'joint', causalDenGuard: 'add:0.1'}},
   {method: 'efficient', options: {queryScale: 'rsqrt-head-dim', bucket: 500}},
+  {method: 'ra', options: {samples: 3}},
+  {method: 'ra', options: {samples: 2, sampled: false}},
+  {method: 'ra', options: {proposal: 'mean-key', samples: 2}},
+  {method: 'ra', options: {proposal: 'softmax-mean', noiseScale: 'official'}},
+  {method: 'ra', options: {proposal: 'softmax-mean', sampled: false}},
 ]
 
 const CASES: EstimatorCase[] = VARIANTS.flatMap(variant =>
@@ -26,8 +37,9 @@ const CASES: EstimatorCase[] = VARIANTS.flatMap(variant =>
     {...variant, sizes},
     {...variant, sizes, causal: true},
     {...variant, sizes, causal: true, masked: true},
+    {...variant, sizes, masked: true},
   ]),
-)
+).filter(given => whyNot(given) === undefined)
 
 function nameOf(given: EstimatorCase): string {
   return `${caseName(given)} ${JSON.stringify(given.options)}`
@@ -47,7 +59,7 @@ describe.each(backends)('options on %s', backend => {
 })
 
 /** Methods whose features are formed so that no norm makes them overflow. */
-const STABLE = [{method: 'efficient'}, {method: 'taylor'}] as const
+const STABLE = [{method: 'efficient'}, {method: 'taylor'}, {method: 'ra'}] as const
 
 describe.each(backends)('logits in the thousands on %s', backend => {
   beforeAll(() => useBackend(backend))

@@ -6,6 +6,7 @@ import {compute, type Sizes, SMALL, toTensors} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
 import {decodeAll} from '../helpers/decode.js'
 import {
+  CASE_SEED,
   type EstimatorCase,
   hostCase,
   outputBound,
@@ -23,7 +24,7 @@ const LONG: Sizes = {...SMALL, batch: 1, queryLen: 131, keyLen: 131}
 
 function decoded(given: EstimatorCase): Float32Array {
   const {inputs, projection} = hostCase(given)
-  const {batch, heads, headDim, valueDim} = given.sizes
+  const {batch, heads, headDim, valueDim, numFeatures} = given.sizes
   const {method, scale} = given
   const rows = projection && toProjection(projection, headDim)
   const step = decoder({
@@ -32,6 +33,8 @@ function decoded(given: EstimatorCase): Float32Array {
     heads,
     headDim,
     valueDim,
+    numFeatures,
+    seed: CASE_SEED,
     ...(scale !== undefined && {scale}),
     ...(rows && {projection: rows}),
   })

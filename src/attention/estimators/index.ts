@@ -18,6 +18,7 @@ const REGISTRY = {
   linformer: () => import('./linformer.js'),
   taylor: () => import('./taylor.js'),
   efficient: () => import('./efficient.js'),
+  ra: () => import('./ra.js'),
   'mean-value': () => import('./mean-value.js'),
   identity: () => import('./identity.js'),
 } as const

@@ -32,3 +32,16 @@ export const normalizerEpsilon = z
   .nonnegative()
   .default(0)
   .describe('causal only: added to each running sum of key features')
+
+/** Spread of noise around a centre. */
+export const noiseScale = z
+  .enum(['canonical', 'official'])
+  .default('canonical')
+  .describe(
+    'canonical: N(0, I) around scaled vectors; official: N(0, I) around unscaled ones, which is too narrow',
+  )
+
+/** Standard deviation of the noise in units of unscaled vectors. */
+export function noiseDeviation(scale: z.output<typeof noiseScale>, inputScale: number): number {
+  return scale === 'canonical' ? 1 / inputScale : 1
+}

@@ -17,6 +17,7 @@ export {
 } from './linear-attention.js'
 export {causalMask, headMask, maskLogits} from './masking.js'
 export {matMul} from './mat-mul.js'
+export {type SampledKeys, type SampleKeysOptions, sampleKeys} from './sample-keys.js'
 export {
   type SoftmaxAttentionOptions,
   type SoftmaxAttentionResult,

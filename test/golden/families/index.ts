@@ -10,6 +10,7 @@ import {favorReluFamily} from './favor-relu.js'
 import {favorTrigonometricFamily} from './favor-trigonometric.js'
 import {linformer} from './linformer.js'
 import {projections} from './projections.js'
+import {randomizedFamily} from './randomized.js'
 import {rfa} from './rfa.js'
 import {rfaArccos} from './rfa-arccos.js'
 import {softmax} from './softmax.js'
@@ -28,6 +29,7 @@ export const FAMILIES: readonly Family[] = [
   rfa,
   linformer,
   rfaArccos,
+  randomizedFamily,
   projections,
 ]
 

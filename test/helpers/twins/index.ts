@@ -18,6 +18,7 @@ import {
   trigonometric,
 } from './feature-builders.js'
 import {linformer} from './linformer.js'
+import {randomized} from './ra.js'
 import {logPositive, softmax} from './softmax.js'
 import {emptyOutput, type Twin} from './types.js'
 import {explicitTwin} from './weighted.js'
@@ -52,6 +53,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   linformer,
   efficient,
   taylor: explicitTwin(secondOrder),
+  ra: randomized,
   'mean-value': explicitTwin(constant),
   identity,
 }
