@@ -363,6 +363,13 @@ Value fma_peak(const CallbackInfo& info) {
   return Napi::Number::New(info.Env(), rfa::fma_peak(info[0].As<Napi::Number>().DoubleValue()));
 }
 
+// Bytes between the start of a cache line and that of an array's memory.
+Value line_offset(const CallbackInfo& info) {
+  constexpr std::uintptr_t kLine = 64;
+  const auto address = reinterpret_cast<std::uintptr_t>(data_of(info[0]));
+  return Napi::Number::New(info.Env(), static_cast<double>(address % kLine));
+}
+
 Value workspace_bytes(const CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(rfa::workspace_bytes()));
 }
@@ -453,6 +460,7 @@ Object init(Env env, Object exports) {
   export_procedure<set_threads>(env, exports, "setThreads");
   export_function<threads>(env, exports, "threads");
   export_function<fma_peak>(env, exports, "fmaPeak");
+  export_function<line_offset>(env, exports, "lineOffset");
   export_function<workspace_bytes>(env, exports, "workspaceBytes");
   export_procedure<release_workspace>(env, exports, "releaseWorkspace");
   return exports;

@@ -24,15 +24,35 @@ namespace {
 
 constexpr Size kHeads = 8, kLength = 2048, kDim = 64, kFeatures = 256;
 
+// Starts arrays at a cache line, or as many bytes after it as RFA_BENCH_OFFSET says: malloc gives 16.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  LineAllocator() = default;
+  template <class U>
+  LineAllocator(const LineAllocator<U>&) {}
+  T* allocate(std::size_t count) {
+    static const char* const given = std::getenv("RFA_BENCH_OFFSET");
+    static const long offset = given ? std::atol(given) : 0;
+    void* memory = nullptr;
+    if (posix_memalign(&memory, 64, count * sizeof(T) + 64) != 0) throw std::bad_alloc();
+    return reinterpret_cast<T*>(static_cast<char*>(memory) + offset);
+  }
+  void deallocate(T*, std::size_t) {}  // arrays live as long as the process
+  bool operator==(const LineAllocator&) const { return true; }
+  bool operator!=(const LineAllocator&) const { return false; }
+};
+using Floats = std::vector<float, LineAllocator<float>>;
+
 double now(bool cpu) {
   timespec t;
   clock_gettime(cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-std::vector<float> noise(Size count, float scale) {
+Floats noise(Size count, float scale) {
   static std::uint64_t state = 88172645463325252u;
-  std::vector<float> out(static_cast<std::size_t>(count));
+  Floats out(static_cast<std::size_t>(count));
   for (float& x : out) {
     float sum = -6;
     for (int i = 0; i < 12; i++) {
@@ -57,28 +77,28 @@ struct Kernel {
 
 // Everything the kernels work on.
 struct Arrays {
-  std::vector<float> query = noise(kHeads * kLength * kDim, 0.5f);
-  std::vector<float> key = noise(kHeads * kLength * kDim, 0.5f);
-  std::vector<float> value = noise(kHeads * kLength * kDim, 1);
-  std::vector<float> projection = noise(kHeads * kFeatures * kDim, 1);
-  std::vector<float> bias = noise(kHeads * kLength, 1);
-  std::vector<float> lse = noise(kHeads * kFeatures, 1);
-  std::vector<float> landmarks = noise(kHeads * kFeatures * kDim, 1);
-  std::vector<float> out = noise(kHeads * kLength * kDim, 1);
-  std::vector<float> denominator = noise(kHeads * kLength, 1);
-  std::vector<float> wide = noise(kHeads * kLength * kFeatures, 1);
-  std::vector<float> wide_out = noise(kHeads * kLength * kFeatures, 1);
-  std::vector<float> key_cache = key, value_cache = value;
-  std::vector<float> state = noise(kHeads * kFeatures * kDim, 0);
-  std::vector<float> normalizer = noise(kHeads * kFeatures, 0);
-  std::vector<float> top = std::vector<float>(static_cast<std::size_t>(kHeads * kFeatures), -1e30f);
+  Floats query = noise(kHeads * kLength * kDim, 0.5f);
+  Floats key = noise(kHeads * kLength * kDim, 0.5f);
+  Floats value = noise(kHeads * kLength * kDim, 1);
+  Floats projection = noise(kHeads * kFeatures * kDim, 1);
+  Floats bias = noise(kHeads * kLength, 1);
+  Floats lse = noise(kHeads * kFeatures, 1);
+  Floats landmarks = noise(kHeads * kFeatures * kDim, 1);
+  Floats out = noise(kHeads * kLength * kDim, 1);
+  Floats denominator = noise(kHeads * kLength, 1);
+  Floats wide = noise(kHeads * kLength * kFeatures, 1);
+  Floats wide_out = noise(kHeads * kLength * kFeatures, 1);
+  Floats key_cache = key, value_cache = value;
+  Floats state = noise(kHeads * kFeatures * kDim, 0);
+  Floats normalizer = noise(kHeads * kFeatures, 0);
+  Floats top = Floats(static_cast<std::size_t>(kHeads * kFeatures), -1e30f);
 };
 
-Array4 tokens(const std::vector<float>& x) { return dense4(x.data(), kHeads, kLength, kDim); }
-MutableArray4 matrices_of(std::vector<float>& x, Size rows) {
+Array4 tokens(const Floats& x) { return dense4(x.data(), kHeads, kLength, kDim); }
+MutableArray4 matrices_of(Floats& x, Size rows) {
   return dense4(x.data(), kHeads, rows, kDim);
 }
-Array4 matrices(const std::vector<float>& x, Size rows) { return dense4(x.data(), kHeads, rows, kDim); }
+Array4 matrices(const Floats& x, Size rows) { return dense4(x.data(), kHeads, rows, kDim); }
 
 SoftmaxAttention softmax(Arrays& a, bool causal) {
   SoftmaxAttention op;
@@ -113,7 +133,7 @@ void favor(Arrays& a) {
   softmax_attention(second);
 }
 
-Features features(const Arrays& a, FeatureKind kind, const std::vector<float>& x, Size count) {
+Features features(const Arrays& a, FeatureKind kind, const Floats& x, Size count) {
   Features f;
   f.kind = kind;
   f.x = tokens(x);
@@ -162,7 +182,8 @@ void map(Arrays& a) {
   feature_map(op);
 }
 
-// One token of every head.
+// One token of every head, dense as a decoder gets it: rows a power of two apart would share a few sets
+// of the caches.
 template <class Op>
 Op step(Arrays& a, FeatureKind kind, Size count) {
   Op op;
@@ -171,16 +192,19 @@ Op step(Arrays& a, FeatureKind kind, Size count) {
   op.head_dim = op.value_dim = kDim;
   op.query = features(a, kind, a.query, count);
   op.key = features(a, kind, a.key, count);
-  op.query.projection = op.key.projection = {a.projection.data(), 0, kFeatures * kDim, count};
-  op.value = tokens(a.value);
+  op.query.projection = op.key.projection = {a.projection.data(), 0, count * kDim, count};
+  op.query.x = matrices(a.query, 1);
+  op.key.x = matrices(a.key, 1);
+  op.value = matrices(a.value, 1);
   op.state = matrices_of(a.state, kFeatures);
   op.normalizer = dense3(a.normalizer.data(), kHeads, kFeatures);
-  op.out = matrices_of(a.out, kLength);
+  op.out = matrices_of(a.out, 1);
   return op;
 }
 
-void decode_rfa(Arrays& a) {
-  auto op = step<LinearDecode>(a, FeatureKind::kTrigonometric, kFeatures / 2);
+void decode_linear(Arrays& a, FeatureKind kind, Size count) {
+  auto op = step<LinearDecode>(a, kind, count);
+  op.state = matrices_of(a.state, feature_dim(op.query, kDim));
   linear_decode(op);
 }
 
@@ -241,7 +265,12 @@ std::vector<Kernel> kernels(Arrays& a) {
       {"elu", 4 * h * l * d * d, io, [&] { linear(a, FeatureKind::kEluPlusOne, 0, false); }},
       {"elu causal", 4 * h * l * d * d, io, [&] { linear(a, FeatureKind::kEluPlusOne, 0, true); }},
       {"feature map trig M=128", 2 * h * l * (m / 2) * d, h * l * (d + m) * 4, [&] { map(a); }},
-      {"decode rfa M=128", 4 * h * m * d + 4 * h * (m / 2) * d, 8 * h * m * d, [&] { decode_rfa(a); }, 50},
+      {"decode rfa M=128", 4 * h * m * d + 4 * h * (m / 2) * d, 8 * h * m * d,
+       [&] { decode_linear(a, FeatureKind::kTrigonometric, kFeatures / 2); }, 50},
+      {"decode rfa M=64", 2 * h * m * d + 4 * h * (m / 4) * d, 4 * h * m * d,
+       [&] { decode_linear(a, FeatureKind::kTrigonometric, kFeatures / 4); }, 50},
+      {"decode elu", 4 * h * d * d, 8 * h * d * d,
+       [&] { decode_linear(a, FeatureKind::kEluPlusOne, 0); }, 50},
       {"decode favor-pos", 4 * h * m * d + 4 * h * m * d, 8 * h * m * d, [&] { decode_favor(a); }, 50},
       {"decode cache t=2048", 4 * h * l * d, 8 * h * l * d, [&] { decode_cache(a); }, 3},
       {"product 256x64x2048", 2 * h * l * m * d, 4 * h * l * (d + m), [&] { product(a, true); }},
@@ -269,12 +298,14 @@ int main(int argc, char** argv) {
   }
   Arrays arrays;
   std::vector<Kernel> all = kernels(arrays);
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [&](const Kernel& k) { return k.name.find(filter) == std::string::npos; }),
+            all.end());
   double peak = 0;
   const double end = now(false) + budget * static_cast<double>(all.size());
   do {
     peak = std::max(peak, fma_peak(0.01));
     for (Kernel& kernel : all) {
-      if (kernel.name.find(filter) == std::string::npos) continue;
       const double start = now(cpu);
       for (int i = 0; i < kernel.repeats; i++) kernel.run();
       kernel.best = std::min(kernel.best, (now(cpu) - start) / kernel.repeats);
@@ -284,7 +315,6 @@ int main(int argc, char** argv) {
               r.compiler.c_str(), peak);
   std::printf("%-26s %10s %10s %8s %8s\n", "kernel", "ms", "GFLOP/s", "% peak", "GB/s");
   for (const Kernel& kernel : all) {
-    if (kernel.name.find(filter) == std::string::npos) continue;
     const double rate = kernel.flops / kernel.best * 1e-9;
     std::printf("%-26s %10.4f %10.1f %8.1f %8.2f\n", kernel.name.c_str(), kernel.best * 1e3, rate,
                 100 * rate / peak, kernel.bytes / kernel.best * 1e-9);

@@ -125,37 +125,47 @@ inline void TokenFeatures(const Features& query, const Features& key, Size batch
 // ---- state ----------------------------------------------------------------------------------
 
 // For C vectors of columns: S_s = keep_s S_s + fresh_s v, out = sum_s read_s S_s. Whole rows of up to
-// kDecodeVecs vectors are taken, so that the state streams through the caches once and in order.
+// kDecodeVecs vectors are taken, so that the state streams through the caches once and in order; two
+// at a time, so that a value is loaded once for both.
 template <int C, bool kWhole>
 RFA_INLINE void StepColumns(const TokenScratch& s, const float* value, Size columns, float* state,
                             Size stride, float* out) {
-  constexpr int kChains = C > 4 ? 1 : 2;  // sums in flight: 8 or more where C allows it
-  V sum[kChains][C];
+  constexpr int kSums = C > 4 ? 1 : 2;  // sums in flight: 8 or more where C allows it
+  V sum[kSums][C];
   RFA_UNROLL
-  for (int k = 0; k < kChains; k++) {
+  for (int k = 0; k < kSums; k++) {
     RFA_UNROLL
     for (int c = 0; c < C; c++) sum[k][c] = Zero();
   }
-  const auto row = [&](Size i, V(&total)[C]) {
-    const V keep = Set(s.keep[i]), fresh = Set(s.key_features[i]), read = Set(s.query_features[i]);
-    float* p = state + i * stride;
+  const auto rows = [&](Size i, auto count) {
+    constexpr int kCount = decltype(count)::vecs;
+    V keep[kCount], fresh[kCount], read[kCount];
+    RFA_UNROLL
+    for (int r = 0; r < kCount; r++) {
+      keep[r] = Set(s.keep[i + r]);
+      fresh[r] = Set(s.key_features[i + r]);
+      read[r] = Set(s.query_features[i + r]);
+    }
+    float* row = state + i * stride;
     RFA_UNROLL
     for (int c = 0; c < C; c++) {
       const Size n = kWhole ? W : columns - c * W;
-      const V x = Fma(LoadUpTo(p + c * W, n), keep, Mul(Load(value + c * W), fresh));
-      StoreUpTo(p + c * W, x, n);
-      total[c] = Fma(x, read, total[c]);
+      const V v = Load(value + c * W);
+      RFA_UNROLL
+      for (int r = 0; r < kCount; r++) {
+        float* p = row + r * stride + c * W;
+        const V x = Fma(LoadUpTo(p, n), keep[r], Mul(v, fresh[r]));
+        StoreUpTo(p, x, n);
+        sum[r % kSums][c] = Fma(x, read[r], sum[r % kSums][c]);
+      }
     }
   };
   Size i = 0;
-  for (; i + kChains <= s.features; i += kChains) {
-    RFA_UNROLL
-    for (int k = 0; k < kChains; k++) row(i + k, sum[k]);
-  }
-  if (i < s.features) row(i, sum[0]);
+  for (; i + 2 <= s.features; i += 2) rows(i, Width<2>{});
+  if (i < s.features) rows(i, Width<1>{});
   RFA_UNROLL
   for (int c = 0; c < C; c++) {
-    Store(out + c * W, kChains > 1 ? Add(sum[0][c], sum[kChains - 1][c]) : sum[0][c]);
+    Store(out + c * W, kSums > 1 ? Add(sum[0][c], sum[kSums - 1][c]) : sum[0][c]);
   }
 }
 

@@ -77,7 +77,8 @@ export function fusedLogFeatureDecoder(
   const headDim = explicit ? featureDim : shape.headDim
   const rows = batch * heads
   const state = {
-    S: tf.zeros([rows, featureDim, valueDim + 1]),
+    S: tf.zeros([rows, featureDim, valueDim]),
+    z: tf.zeros([rows, featureDim, 1]),
     top: tf.fill([rows, featureDim, 1], MASKED),
   }
   const attributes = {
@@ -87,6 +88,7 @@ export function fusedLogFeatureDecoder(
   }
   const inputs: StepInputs = {
     state: state.S,
+    normalizer: state.z,
     top: state.top,
     queryProjection: query.projection,
     keyProjection: key.projection,

@@ -18,16 +18,17 @@ interface Output {
  */
 export function guarded<T>(body: () => T): T {
   const outputs: Output[] = []
-  const {allocate} = memory
+  const plain = {...memory}
   memory.allocate = length => {
     const bits = new Uint32Array(length + 2 * ZONE).fill(SENTINEL)
     outputs.push({bits, length})
     return new Float32Array(bits.buffer, 4 * ZONE, length)
   }
+  memory.allocateToken = memory.allocate
   try {
     return body()
   } finally {
-    memory.allocate = allocate
+    Object.assign(memory, plain)
     outputs.forEach(check)
   }
 }

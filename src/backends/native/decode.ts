@@ -3,7 +3,7 @@ import type {TensorInfo} from '@tensorflow/tfjs-core'
 import {describe, expected} from '../../errors.js'
 import {featuresOf, type RecipeAttributes} from './features.js'
 import {type KernelCall, view4} from './kernel.js'
-import {type NativeBackend, uninitialised} from './storage.js'
+import {memory, type NativeBackend} from './storage.js'
 
 /** Sizes of one step. */
 export interface StepSizes {
@@ -79,7 +79,7 @@ export function tokenFeatures(
 ) {
   return featuresOf(backend, recipe, {
     x: undefined,
-    projection: projection && view4(backend.floats(projection), [1, ...projection.shape]),
+    projection: projection && view4(backend.aligned(projection), [1, ...projection.shape]),
     numFeatures: projection?.shape.at(-1) ?? 0,
   })
 }
@@ -90,7 +90,7 @@ export function stepOutput(
   {batch, heads, valueDim}: StepSizes,
   run: (out: Float32Array) => void,
 ): TensorInfo {
-  const out = uninitialised(batch * heads * valueDim)
+  const out = memory.allocateToken(batch * heads * valueDim)
   run(out)
   return backend.own(out, [batch, heads, 1, valueDim])
 }

@@ -27,8 +27,8 @@ const stepOf = steps(
     const valueCache = required(inputs, 'valueCache')
     return new addon.CacheDecoder({
       ...{batch, heads, headDim, valueDim, scale},
-      keyCache: view4(backend.floats(keyCache), keyCache.shape),
-      valueCache: view4(backend.floats(valueCache), valueCache.shape),
+      keyCache: view4(backend.aligned(keyCache), keyCache.shape),
+      valueCache: view4(backend.aligned(valueCache), valueCache.shape),
     })
   },
 )

@@ -45,10 +45,14 @@ const stepOf = steps(
       key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
       normalizerEpsilon,
       ...guardCode(addon, attrs.guard),
-      state: view4(backend.floats(required(inputs, 'state')), stateShape),
-      normalizer: view3(backend.floats(required(inputs, 'normalizer')), [batch, heads, featureDim]),
+      state: view4(backend.aligned(required(inputs, 'state')), stateShape),
+      normalizer: view3(backend.aligned(required(inputs, 'normalizer')), [
+        batch,
+        heads,
+        featureDim,
+      ]),
       normalizerStride: 1,
-      logScale: logScale && view3(backend.floats(logScale), [batch, heads, 1]),
+      logScale: logScale && view3(backend.aligned(logScale), [batch, heads, 1]),
     })
   },
 )

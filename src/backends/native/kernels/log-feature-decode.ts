@@ -25,18 +25,15 @@ export default defineKernel<LogFeatureDecodeAttributes>('LogFeatureDecode', call
 const stepOf = steps(
   ({inputs, attrs, backend, addon}: KernelCall<LogFeatureDecodeAttributes>): LogFeatureDecoder => {
     const {batch, heads, headDim, valueDim, featureDim} = attrs
-    // sums lie side by side: Dv columns of weighted values, then the column of weights
-    const sums = backend.floats(required(inputs, 'state'))
-    const columns = valueDim + 1
-    const strides = view4(sums, [batch, heads, featureDim, columns])
+    const perFeature = [batch, heads, featureDim]
     return new addon.LogFeatureDecoder({
       ...{batch, heads, headDim, valueDim},
       query: tokenFeatures(backend, attrs.query, inputs.queryProjection),
       key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
-      state: strides,
-      normalizer: {...strides, data: sums.subarray(valueDim)},
-      normalizerStride: columns,
-      top: view3(backend.floats(required(inputs, 'top')), [batch, heads, featureDim]),
+      state: view4(backend.aligned(required(inputs, 'state')), [...perFeature, valueDim]),
+      normalizer: view3(backend.aligned(required(inputs, 'normalizer')), perFeature),
+      normalizerStride: 1,
+      top: view3(backend.aligned(required(inputs, 'top')), perFeature),
     })
   },
 )
