@@ -44,7 +44,7 @@ function bytesOf(state: Record<string, tf.Tensor>): number {
 }
 
 /** A decoder over named state tensors: `step` returns the new state and the output, the old one is freed. */
-function statefulDecoder<State extends Record<string, tf.Tensor>>(
+export function statefulDecoder<State extends Record<string, tf.Tensor>>(
   operation: string,
   initial: State,
   step: (
@@ -147,7 +147,8 @@ export function cacheDecoder(
   })
 }
 
-function appendToken(cache: tf.Tensor4D, token: tf.Tensor4D): tf.Tensor4D {
+/** A token after those so far. */
+export function appendToken(cache: tf.Tensor4D, token: tf.Tensor4D): tf.Tensor4D {
   return cache.shape[2] === 0 ? tf.clone(token) : tf.concat([cache, token], 2)
 }
 

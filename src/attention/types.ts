@@ -209,6 +209,11 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   }
   /** What `numFeatures` counts for a method without a projection, e.g. `proposals`. Default: it is not used. */
   sizedBy?: string
+  /**
+   * Options with which a sequence is cut in the same places whatever its length, so that masked padding
+   * changes nothing. Default: any options.
+   */
+  lengthFreeOptions?: Partial<z.input<Schema>>
   /** Random arrays it takes beside a projection, by name; they may depend on the options. */
   noise?(shape: CallShape, options: z.output<Schema>): Record<string, NoiseSpec>
   /** Learned arrays it can take, by name, with their shapes. Without them it does without. */

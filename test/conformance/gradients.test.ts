@@ -34,6 +34,8 @@ const SIZES: Sizes = {
   numFeatures: 11,
 }
 
+const SQUARE: Sizes = {...SIZES, queryLen: 7, keyLen: 7}
+
 const CASES: readonly EstimatorCase[] = [
   {method: 'softmax', sizes: SIZES, causal: true},
   {method: 'softmax-online', sizes: SIZES},
@@ -54,6 +56,8 @@ const CASES: readonly EstimatorCase[] = [
   {method: 'efficient', sizes: SIZES, causal: true, masked: true},
   {method: 'ra', sizes: SIZES},
   {method: 'ra', sizes: SIZES, causal: true, masked: true},
+  {method: 'eva', sizes: SQUARE, options: {window: 2, chunkSize: 3}},
+  {method: 'eva', sizes: SQUARE, options: {window: 3, chunkSize: 2}, causal: true, masked: true},
 ]
 
 const SIDES = ['query', 'key', 'value'] as const
@@ -65,7 +69,7 @@ function twinOf(given: EstimatorCase, inputs: HostInputs): TwinResult {
     ...inputs,
     numFeatures: SIZES.numFeatures,
     causal: given.causal ?? false,
-    logitScale: SIZES.headDim ** -0.5,
+    logitScale: given.sizes.headDim ** -0.5,
     options: optionsOf(given),
   })
 }
@@ -126,7 +130,8 @@ function automaticGradients(given: EstimatorCase, inputs: HostInputs, cotangent:
  * vector is `sum_j p_j (v_j - out) dlog w_j`, at most `2 max|v| g` in magnitude, where `g` bounds the
  * derivative of a log-weight (random vectors and inputs, scaled); by a value it is p_j <= 1. Backward
  * passes repeat the forward sums: D + S + F + 64 roundings, amplified by the logits as in the forward
- * pass. Signed weights cancel: each of the two sums of a ratio by kappa = sum|w| / |sum w|.
+ * pass. Signed weights cancel: each of the two sums of a ratio by kappa = sum|w| / |sum w|. Behind a chunk
+ * stands a softmax of its own, less its mean: a log-weight there moves three times as much.
  */
 function gradientBound(given: EstimatorCase, inputs: HostInputs, cotangent: HostArray): number {
   const {projection, noise} = hostCase(given)
@@ -138,11 +143,11 @@ function gradientBound(given: EstimatorCase, inputs: HostInputs, cotangent: Host
   // features of unit length, or keys weighted by at most one: |w| <= 1
   const smallest = Math.min(...(denominator?.value ?? [1]).map(Math.abs))
   const kappa = signed ? Math.max(1, SIZES.keyLen / smallest) : 1
+  const nested = given.method === 'eva' ? 3 : 1
   const terms = SIZES.headDim + SIZES.keyLen + 2 * SIZES.numFeatures + 64
   const total = Float64Array.from(cotangent.data).reduce((sum, x) => sum + Math.abs(x), 0)
-  return (
-    gamma(terms) * (1 + reach) * 2 * maxAbs(inputs.value.data) * (1 + reach) * kappa ** 2 * total
-  )
+  const slope = 2 * maxAbs(inputs.value.data) * nested * (1 + reach)
+  return gamma(terms) * (1 + nested * reach) * slope * kappa ** 2 * total
 }
 
 describe('gradients of the composite forms on cpu are those of the definition', () => {
@@ -151,7 +156,7 @@ describe('gradients of the composite forms on cpu are those of the definition', 
   for (const given of CASES) {
     it(caseName(given), () => {
       const {inputs} = hostCase(given)
-      const {batch, heads, queryLen, valueDim} = SIZES
+      const {batch, heads, queryLen, valueDim} = given.sizes
       const cotangent = hostNormals('cotangent', [batch, heads, queryLen, valueDim])
       const bound = gradientBound(given, inputs, cotangent)
       const automatic = automaticGradients(given, inputs, cotangent)

@@ -15,6 +15,7 @@ const REGISTRY = {
   elu: () => import('./elu.js'),
   'squared-relu': () => import('./squared-relu.js'),
   dpfp: () => import('./dpfp.js'),
+  eva: () => import('./eva.js'),
   linformer: () => import('./linformer.js'),
   taylor: () => import('./taylor.js'),
   efficient: () => import('./efficient.js'),

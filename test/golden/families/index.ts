@@ -3,6 +3,7 @@ import {UNSUPPORTED} from '../unsupported.js'
 import {dpfp} from './dpfp.js'
 import {efficient} from './efficient.js'
 import {elu} from './elu.js'
+import {eva} from './eva.js'
 import type {Family} from './family.js'
 import {favorHyperbolicFamily} from './favor-hyperbolic.js'
 import {favorPositiveFamily} from './favor-positive.js'
@@ -27,6 +28,7 @@ export const FAMILIES: readonly Family[] = [
   favorTrigonometricFamily,
   favorReluFamily,
   rfa,
+  eva,
   linformer,
   rfaArccos,
   randomizedFamily,

@@ -4,6 +4,7 @@
  */
 
 import {efficient} from './efficient.js'
+import {eva} from './eva.js'
 import {
   arcCosine,
   constant,
@@ -50,6 +51,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   elu: explicitTwin(eluPlusOne),
   'squared-relu': explicitTwin(squared),
   dpfp: explicitTwin(rolledProducts),
+  eva,
   linformer,
   efficient,
   taylor: explicitTwin(secondOrder),

@@ -1,0 +1,140 @@
+import {beforeAll, describe, expect, it} from 'vitest'
+import {attention, decoder, loadEstimators} from '../../../../src/attention/index.js'
+import {estimatorNamed} from '../../../../src/attention/resolve.js'
+import {useBackend} from '../../../../src/backends/index.js'
+import {compute, type Sizes, toTensors} from '../../../helpers/arrays.js'
+import {decodeAll} from '../../../helpers/decode.js'
+import {
+  CASE_SEED,
+  type EstimatorCase,
+  hostCase,
+  outputBound,
+  runCase,
+  twinOfCase,
+} from '../../../helpers/estimator-case.js'
+import {addBounds, assertWithin} from '../../../helpers/rounding.js'
+
+await loadEstimators()
+beforeAll(() => useBackend('cpu'))
+
+const SIZES: Sizes = {
+  batch: 2,
+  heads: 3,
+  queryLen: 35,
+  keyLen: 35,
+  headDim: 5,
+  valueDim: 7,
+  numFeatures: 9,
+}
+
+/** Chunks that divide windows, that windows divide, and neither; longer than all. */
+const CUTS = [
+  {window: 8, chunkSize: 4},
+  {window: 4, chunkSize: 12},
+  {window: 6, chunkSize: 5},
+  {window: 5, chunkSize: 64},
+]
+
+const VARIANTS: readonly Record<string, unknown>[] = [
+  ...CUTS,
+  ...CUTS.map(cuts => ({...cuts, overlap: true})),
+  ...CUTS.map(cuts => ({...cuts, overlap: true, localKeys: 'twice'})),
+  {window: 4, chunkSize: 3, padding: 'zeros', count: 'none'},
+  {window: 4, chunkSize: 3, sampling: 'sampled'},
+  {window: 4, chunkSize: 3, sampling: 'sampled', noiseScale: 'official', proposal: 'average'},
+  {window: 4, chunkSize: 3, sampling: 'sampled', proposal: 'sum', causalProposal: 'zero'},
+  {window: 3, chunkSize: null},
+]
+
+const GRIDS: readonly Record<string, unknown>[] = [
+  {gridWidth: 7, window: 2, chunkSize: 3},
+  {gridWidth: 7, window: 2, chunkSize: null, overlap: true},
+  {gridWidth: 5, window: 3, chunkSize: 2, overlap: true, localKeys: 'twice'},
+  {gridWidth: 5, window: 1, chunkSize: null, padding: 'zeros', localKeys: 'twice'},
+]
+
+function variant(options: Record<string, unknown>, rest: Partial<EstimatorCase>): EstimatorCase {
+  return {method: 'eva', sizes: SIZES, options, ...rest}
+}
+
+function check(given: EstimatorCase): void {
+  const {value, error} = twinOfCase(given)!.out
+  assertWithin(JSON.stringify(given.options), runCase(given).out, value, error)
+}
+
+describe('windows and control variates', () => {
+  it.each([...VARIANTS, ...GRIDS])('with %o are what they are defined as', options => {
+    check(variant(options, {}))
+    check(variant(options, {masked: true}))
+  })
+
+  it.each(VARIANTS)('with %o are what they are defined as, causal', options => {
+    check(variant(options, {causal: true}))
+    check(variant(options, {causal: true, masked: true}))
+  })
+
+  it.each([
+    ['the window holds all keys', {window: 64, chunkSize: 4}],
+    ['chunks hold one key each', {window: 4, chunkSize: 1}],
+  ])('are exact softmax attention when %s', (_when, options) => {
+    for (const causal of [false, true]) {
+      const given = variant(options, {causal})
+      const exact: EstimatorCase = {method: 'softmax', sizes: SIZES, causal}
+      const expected = runCase(exact).out
+      const {out} = runCase(given)
+      const bound = addBounds(outputBound(given, out), outputBound(exact, expected))
+      assertWithin('eva', out, expected, bound)
+    }
+  })
+
+  it('stay finite at logits in the thousands', () => {
+    const given = variant({window: 4, chunkSize: 3}, {inputScale: 60})
+    expect(runCase(given).out.every(Number.isFinite)).toBe(true)
+    expect(runCase({...given, causal: true}).out.every(Number.isFinite)).toBe(true)
+  })
+
+  it('on a grid have no causal form, and need whole rows', () => {
+    const run = (options: object) => () =>
+      compute(() => {
+        const {inputs} = hostCase(variant({}, {}))
+        return attention(...toTensors(inputs), {method: 'eva', ...options})
+      })
+    expect(run({gridWidth: 7, causal: true})).toThrow(/gridWidth.*not causal/)
+    expect(run({gridWidth: 6})).toThrow(/whole rows of 6 tokens/)
+  })
+})
+
+describe('the recurrent form', () => {
+  it.each(VARIANTS)('with %o gives what the causal form gives', options => {
+    const given = variant(options, {causal: true})
+    const {inputs} = hostCase(given)
+    const {batch, heads, headDim, valueDim, numFeatures} = SIZES
+    const step = decoder({
+      ...(options as {window: number}),
+      ...{method: 'eva', batch, heads, headDim, valueDim, numFeatures, seed: CASE_SEED},
+    })
+    const {out} = decodeAll(step, inputs)
+    step.dispose()
+    const expected = runCase(given).out
+    const bound = outputBound(given, expected)
+    assertWithin('decoder', out, expected, addBounds(bound, bound))
+  })
+
+  it.each(VARIANTS)('with %o holds as many bytes as declared', options => {
+    const estimator = estimatorNamed('eva')
+    const {headDim, valueDim, numFeatures} = SIZES
+    const {inputs} = hostCase(variant(options, {}))
+    const step = decoder({
+      ...(options as {window: number}),
+      ...{method: 'eva', batch: 2, heads: 3, headDim, valueDim, numFeatures},
+    })
+    const resolved = estimator.options.parse(options)
+    decodeAll(step, inputs)
+    const perHead = estimator.stateBytes!(
+      {headDim, valueDim, numFeatures, length: SIZES.keyLen},
+      resolved,
+    )
+    expect(step.stateBytes).toBe(6 * perHead)
+    step.dispose()
+  })
+})
