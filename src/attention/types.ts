@@ -201,6 +201,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   /** Permuting keys with their values changes nothing (bidirectional). */
   keyOrderMatters: boolean
   takesGate?: boolean
+  /** Its option for the number of tokens to come, which the recurrent form must be told beforehand. */
+  lengthOption?: string
   /** Declared by random estimators: there is a projection with M rows. */
   projection?: {
     default: ProjectionName

@@ -52,6 +52,7 @@ const CASES: readonly EstimatorCase[] = [
   {method: 'favor-hyp', sizes: SIZES, inputScale: 0.7, causal: true, masked: true},
   {method: 'elu', sizes: SIZES},
   {method: 'efficient', sizes: SIZES, masked: true},
+  {method: 'cosformer', sizes: SIZES, masked: true},
   {method: 'taylor', sizes: SIZES, causal: true},
   {method: 'efficient', sizes: SIZES, causal: true, masked: true},
   {method: 'ra', sizes: SIZES},

@@ -11,7 +11,7 @@ import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {hostInputs, maskTensor, SMALL, scatteredMask, toTensors} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
-import {token} from '../helpers/decode.js'
+import {recurrentOptions, token} from '../helpers/decode.js'
 
 const backends = await runnableBackends()
 await loadEstimators()
@@ -57,7 +57,8 @@ describe.each(backends)('tensors on %s', backend => {
     const {batch, heads, headDim, valueDim} = SQUARE
     const [query, key, value] = toTensors(hostInputs(SQUARE))
     const before = tf.memory().numTensors
-    const step = decoder({method, batch, heads, headDim, valueDim, numFeatures: 7})
+    const sizes = {batch, heads, headDim, valueDim, numFeatures: 7}
+    const step = decoder({method, ...sizes, ...recurrentOptions(method, 3)})
     const opened = tf.memory().numTensors
     for (let t = 0; t < 3; t++) {
       tf.tidy(() => {

@@ -24,6 +24,7 @@ const VARIANTS: readonly Pick<EstimatorCase, 'method' | 'options'>[] = [
   {method: 'efficient', options: {bucket: 3}},
   {method: 'efficient', options: {bucket: 64, causalNormalizer: 'joint'}},
   {method: 'efficient', options: {bucket: 5, causalNormalizer: 'joint', causalDenGuard: 'add:0.1'}},
+  {method: 'cosformer', options: {maxLength: 200, featureEpsilon: 0.3}},
   {method: 'efficient', options: {queryScale: 'rsqrt-head-dim', bucket: 500}},
   {method: 'ra', options: {samples: 3}},
   {method: 'ra', options: {samples: 2, sampled: false}},
@@ -59,7 +60,12 @@ describe.each(backends)('options on %s', backend => {
 })
 
 /** Methods whose features are formed so that no norm makes them overflow. */
-const STABLE = [{method: 'efficient'}, {method: 'taylor'}, {method: 'ra'}] as const
+const STABLE = [
+  {method: 'efficient'},
+  {method: 'cosformer'},
+  {method: 'taylor'},
+  {method: 'ra'},
+] as const
 
 describe.each(backends)('logits in the thousands on %s', backend => {
   beforeAll(() => useBackend(backend))

@@ -15,11 +15,6 @@ export const UNSUPPORTED: readonly Unsupported[] = [
     reason: 'estimator rfa-gate is not implemented yet',
   },
   {
-    methods: ['kernelized relu-only cosformer reweighting'],
-    estimator: 'cosformer',
-    reason: 'estimator cosformer is not implemented yet',
-  },
-  {
     methods: ['kernelized sigmoid-only'],
     reason: 'sigmoid features are not implemented',
   },

@@ -1,6 +1,7 @@
 /** The recurrent form run over whole sequences. */
 import * as tf from '@tensorflow/tfjs-core'
-import type {Decoder} from '../../src/attention/index.js'
+import type {Decoder, MethodName} from '../../src/attention/index.js'
+import {estimatorNamed} from '../../src/attention/resolve.js'
 import {compute, type HostInputs, toTensors} from './arrays.js'
 
 /** Outputs of all tokens `[B, H, L, Dv]` and the state after chosen ones. */
@@ -8,6 +9,12 @@ export interface Decoded {
   out: Float32Array
   /** State tensors by name after each token asked for. */
   states: Map<number, Record<string, Float32Array>>
+}
+
+/** What the recurrent form must be told to run over `length` tokens. */
+export function recurrentOptions(method: MethodName, length: number): Record<string, unknown> {
+  const {lengthOption} = estimatorNamed(method)
+  return lengthOption === undefined ? {} : {[lengthOption]: length}
 }
 
 /**

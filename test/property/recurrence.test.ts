@@ -4,7 +4,7 @@ import {decoder, loadEstimators} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, type Sizes, SMALL, toTensors} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
-import {decodeAll} from '../helpers/decode.js'
+import {decodeAll, recurrentOptions} from '../helpers/decode.js'
 import {
   CASE_SEED,
   type EstimatorCase,
@@ -25,7 +25,7 @@ const LONG: Sizes = {...SMALL, batch: 1, queryLen: 131, keyLen: 131}
 function decoded(given: EstimatorCase): Float32Array {
   const {inputs, projection} = hostCase(given)
   const {batch, heads, headDim, valueDim, numFeatures} = given.sizes
-  const {method, scale} = given
+  const {method, scale, options} = given
   const rows = projection && toProjection(projection, headDim)
   const step = decoder({
     method,
@@ -35,6 +35,7 @@ function decoded(given: EstimatorCase): Float32Array {
     valueDim,
     numFeatures,
     seed: CASE_SEED,
+    ...options,
     ...(scale !== undefined && {scale}),
     ...(rows && {projection: rows}),
   })
@@ -51,7 +52,12 @@ describe.each(backends)('the recurrent form on %s', backend => {
     'of %s gives what the chunked causal form gives, at a scale of its own',
     method => {
       for (const scale of [undefined, 0.23]) {
-        const given = caseOf(method, LONG, {causal: true, ...(scale !== undefined && {scale})})
+        const options = recurrentOptions(method, LONG.keyLen)
+        const given = caseOf(method, LONG, {
+          causal: true,
+          options,
+          ...(scale !== undefined && {scale}),
+        })
         const chunked = runCase(given).out
         const bound = outputBound(given, chunked)
         assertWithin(`${method} scale ${scale}`, decoded(given), chunked, addBounds(bound, bound))
@@ -63,7 +69,8 @@ describe.each(backends)('the recurrent form on %s', backend => {
     'of %s does not change a token that was already given',
     method => {
       // norms grow along the sequence: running maxima rise at every step
-      const given = caseOf(method, {...LONG, queryLen: 31, keyLen: 31}, {causal: true})
+      const sizes = {...LONG, queryLen: 31, keyLen: 31}
+      const given = caseOf(method, sizes, {causal: true, options: recurrentOptions(method, 31)})
       const {inputs} = hostCase(given)
       const growing = {
         shape: inputs.key.shape,

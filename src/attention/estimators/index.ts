@@ -17,6 +17,7 @@ const REGISTRY = {
   dpfp: () => import('./dpfp.js'),
   eva: () => import('./eva.js'),
   linformer: () => import('./linformer.js'),
+  cosformer: () => import('./cosformer.js'),
   taylor: () => import('./taylor.js'),
   efficient: () => import('./efficient.js'),
   ra: () => import('./ra.js'),

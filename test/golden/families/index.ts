@@ -1,5 +1,6 @@
 import type {GoldenCase} from '../cases.js'
 import {UNSUPPORTED} from '../unsupported.js'
+import {cosformer} from './cosformer.js'
 import {dpfp} from './dpfp.js'
 import {efficient} from './efficient.js'
 import {elu} from './elu.js'
@@ -20,6 +21,7 @@ import {squaredRelu} from './squared-relu.js'
 export const FAMILIES: readonly Family[] = [
   softmax,
   elu,
+  cosformer,
   dpfp,
   squaredRelu,
   efficient,

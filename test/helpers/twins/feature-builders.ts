@@ -279,6 +279,39 @@ export const secondOrder: FeatureBuilder = (head, {logitScale}) => {
   return {query: rows(head.query), key: rows(head.key)}
 }
 
+/** `(relu(x) + epsilon) [cos a_i, sin a_i]`, `a_i = pi i / (2 M)`. */
+export const cosines: FeatureBuilder = (head, inputs) => {
+  const {headDim} = head
+  const epsilon = Number(inputs.options.featureEpsilon)
+  const length = positions(head, inputs)
+  const rows = (x: Float64Array): Features => {
+    const out = features(x.length / headDim, 2 * headDim)
+    x.forEach((value, from) => {
+      const row = Math.floor(from / headDim)
+      const angle = (Math.PI / 2) * (row / length)
+      const size = Math.max(0, value) + epsilon
+      // an angle has 3 roundings; cos or sin, sum and product
+      const error = size * U * (3 * angle + ELEMENTARY + 3) + (size === 0 ? 0 : TINY)
+      const at = row * out.count + (from % headDim)
+      out.value[at] = size * Math.cos(angle)
+      out.value[at + headDim] = size * Math.sin(angle)
+      out.error[at] = error
+      out.error[at + headDim] = error
+    })
+    return out
+  }
+  return {query: rows(head.query), key: rows(head.key)}
+}
+
+/** M: as told, or the number of queries or, if larger, of keys up to the last one present. */
+function positions({index, queryLen, keyLen}: Head, {query, keyMask, options}: TwinInputs): number {
+  if (options.maxLength !== null) return Number(options.maxLength)
+  const first = Math.floor(index / query.shape[1]) * keyLen
+  let last = keyLen
+  while (keyMask && last > 0 && keyMask[first + last - 1] === 0) last--
+  return Math.max(queryLen, last)
+}
+
 /** One feature, always 1. */
 export const constant: FeatureBuilder = ({queryLen, keyLen}) => {
   const ones = (length: number): Features => {

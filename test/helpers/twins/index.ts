@@ -8,6 +8,7 @@ import {eva} from './eva.js'
 import {
   arcCosine,
   constant,
+  cosines,
   eluPlusOne,
   hyperbolic,
   positive,
@@ -54,6 +55,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   eva,
   linformer,
   efficient,
+  cosformer: explicitTwin(cosines),
   taylor: explicitTwin(secondOrder),
   ra: randomized,
   'mean-value': explicitTwin(constant),
