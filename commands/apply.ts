@@ -3,7 +3,14 @@ import {METHOD_NAMES} from '../src/attention/estimators/index.js'
 import {PROJECTION_NAMES} from '../src/attention/projections/index.js'
 import {PRESET_NAMES} from '../src/attention/types.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {computeFlags, oneName, oneNumber, optionFlag, toggle} from '../src/cli/flags.js'
+import {
+  computeFlags,
+  oneName,
+  oneNumber,
+  optionFlag,
+  orthSignFlag,
+  toggle,
+} from '../src/cli/flags.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../src/cli/ranges.js'
 
 export default class Apply extends RfaCommand {
@@ -60,6 +67,7 @@ export default class Apply extends RfaCommand {
     )({
       description: `random matrix (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
     }),
+    'orth-sign': orthSignFlag,
     scale: oneNumber(POSITIVE_NUMBER)({
       helpValue: 'BETA',
       description: 'factor on q.k, the logit scale (default: 1/sqrt(D))',

@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import {REDRAW_FORMS} from '../src/attention/projections/redraw.js'
 import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {methodFlags, numberList, oneNumber, runFlags, toggle} from '../src/cli/flags.js'
@@ -25,6 +26,11 @@ export default class Bench extends ExperimentCommand {
       default: true,
       helpGroup: 'GRID',
       description: `time ${BASELINES.join(' and ')} beside the methods`,
+    }),
+    redraw: Flags.string({
+      helpGroup: 'GRID',
+      helpValue: 'POLICY',
+      description: `when projections are drawn anew, inside the timed region: ${REDRAW_FORMS} (default: fixed)`,
     }),
     'seq-len': numberList(POSITIVE_INTEGER)({
       helpGroup: 'GRID',

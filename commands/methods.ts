@@ -1,4 +1,5 @@
 import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES} from '../src/attention/estimators/index.js'
 import {PRESET_NAMES} from '../src/attention/types.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
@@ -6,7 +7,7 @@ import {oneName, oneNumber} from '../src/cli/flags.js'
 import {POSITIVE_INTEGER} from '../src/cli/ranges.js'
 
 export default class Methods extends RfaCommand {
-  static override summary = 'List the estimators, or show one of them in full'
+  static override summary = 'List the estimators or the projections, or show one estimator in full'
   static override description = helpText(
     'Without a name: all estimators in a table. With one: formula, options with defaults, presets with their quirks, facts and advice.',
   )
@@ -14,6 +15,7 @@ export default class Methods extends RfaCommand {
     '<%= config.bin %> methods',
     '<%= config.bin %> methods favor-pos',
     '<%= config.bin %> methods --preset performer-pytorch',
+    '<%= config.bin %> methods --projections',
   ]
   static override args = {
     name: Args.string({description: `an estimator: ${METHOD_NAMES.join(', ')}`}),
@@ -26,6 +28,11 @@ export default class Methods extends RfaCommand {
       description: `what this preset does to each estimator: ${PRESET_NAMES.join(', ')}`,
       exclusive: ['num-features', 'head-dim'],
     }),
+    projections: Flags.boolean({
+      default: false,
+      description: 'the random matrices instead of the estimators',
+      exclusive: ['preset', 'num-features', 'head-dim'],
+    }),
     'num-features': oneNumber(POSITIVE_INTEGER)({
       description: 'M at which the length of phi is shown (default: 256)',
     }),
@@ -36,8 +43,13 @@ export default class Methods extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Methods)
-    const {describeMethods} = await import('../src/cli/describe-methods.js')
+    const {describeMethods, describeProjections} = await import('../src/cli/describe-methods.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
+    if (flags.projections) {
+      const {blocks, projections} = describeProjections(args.name)
+      this.print(renderTerminal(blocks, this.layout()))
+      return {projections}
+    }
     const {blocks, methods} = await describeMethods({
       name: args.name,
       preset: flags.preset,

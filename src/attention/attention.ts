@@ -4,7 +4,7 @@ import {describe, expected, RfaError} from '../errors.js'
 import {extendedDecoder} from './decoders.js'
 import type {Estimators, MethodName} from './estimators/index.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './noise.js'
-import type {ProjectionName} from './projections/index.js'
+import type {OrthSign, ProjectionName} from './projections/index.js'
 import {
   checkProjection,
   estimatorNamed,
@@ -33,6 +33,11 @@ export interface CommonOptions {
   numFeatures?: number
   /** Which projection to draw, or one already drawn, `[M, D]` or `[H, M, D]`. Default: the method's own. */
   projection?: ProjectionName | Projection
+  /**
+   * Signs of orthogonal factors: uniform (`haar`, default) or as LAPACK leaves them (`raw`), which official codes
+   * do and which biases positive features. Projections without such factors ignore it.
+   */
+  orthSign?: OrthSign
   /** Seed of the draw. Default 0. */
   seed?: number
   /** Index of an independent repetition under the same seed. Default 0. */
@@ -207,6 +212,7 @@ function prepare(
     method,
     numFeatures = 256,
     projection,
+    orthSign = 'haar',
     seed = 0,
     replicate = 0,
     scale = shape.headDim ** -0.5,
@@ -237,7 +243,15 @@ function prepare(
   const name = projection ?? estimator.projection!.default
   return {
     ...prepared,
-    projection: projectionTensor({name, heads, numFeatures, headDim, seed, replicate}),
+    projection: projectionTensor({
+      name,
+      heads,
+      numFeatures,
+      headDim,
+      seed,
+      replicate,
+      orthSign,
+    }),
   }
 }
 

@@ -37,6 +37,7 @@ export {
   softmaxAttention,
 } from './kernels/index.js'
 export {drawNoise, type Noise, type NoiseSpec} from './noise.js'
+export {ProjectionSource, type ProjectionSourceOptions} from './projection-source.js'
 export {
   drawProjection,
   ORTH_SIGNS,
@@ -48,6 +49,13 @@ export {
   projectionNamed,
   type RowLaw,
 } from './projections/index.js'
+export {
+  parseRedraw,
+  type RedrawChoice,
+  type RedrawContext,
+  type RedrawPolicy,
+  redrawChoice,
+} from './projections/redraw.js'
 export {exactAttention, forEachExactRow, type HostArray} from './reference.js'
 export {
   type AttendResult,

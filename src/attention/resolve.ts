@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import {describe, expected, RfaError, unknownName} from '../errors.js'
 import {loadedEstimators, METHOD_NAMES, type MethodName} from './estimators/index.js'
-import {drawProjection, type ProjectionName} from './projections/index.js'
+import {drawProjection, type OrthSign, type ProjectionName} from './projections/index.js'
 import {type Estimator, PRESET_NAMES, type PresetName, type Projection} from './types.js'
 
 /**
@@ -104,6 +104,7 @@ export interface ProjectionDraw {
   headDim: number
   seed: number
   replicate: number
+  orthSign: OrthSign
 }
 
 const drawn = new Map<string, Float32Array>()

@@ -1,6 +1,6 @@
 import {loadEstimators, METHOD_NAMES} from '../attention/estimators/index.js'
 import type {PresetName} from '../attention/types.js'
-import {unknownName} from '../errors.js'
+import {expected, unknownName} from '../errors.js'
 import type {Block} from '../report/document.js'
 import {
   type FeatureSize,
@@ -10,6 +10,7 @@ import {
   methodsReport,
   presetReport,
 } from '../report/methods.js'
+import {type ProjectionFacts, projectionFacts, projectionsReport} from '../report/projections.js'
 import type {EstimatorFacts} from './plans/method-specs.js'
 
 /** What `rfa methods` was asked for. */
@@ -41,4 +42,19 @@ export async function describeMethods(
   const wanted =
     preset === undefined ? method.presets : method.presets.filter(own => own.preset === preset)
   return {blocks: methodReport({...method, presets: wanted}), methods: [method]}
+}
+
+/**
+ * The table of projections, with the facts it shows.
+ *
+ * @param name - an estimator that was named too
+ * @throws {USAGE} when one was
+ */
+export function describeProjections(name: string | undefined): {
+  blocks: Block[]
+  projections: ProjectionFacts[]
+} {
+  if (name !== undefined) throw expected('USAGE', '--projections', 'no estimator beside it', name)
+  const projections = projectionFacts()
+  return {blocks: projectionsReport(projections), projections}
 }

@@ -6,7 +6,7 @@
  */
 import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES} from '../attention/estimators/index.js'
-import {PROJECTION_NAMES} from '../attention/projections/index.js'
+import {ORTH_SIGNS, PROJECTION_NAMES} from '../attention/projections/index.js'
 import {PRESET_NAMES} from '../attention/types.js'
 import {BACKEND_NAMES} from '../backends/index.js'
 import {describe, expected, unknownName} from '../errors.js'
@@ -121,6 +121,13 @@ export const optionFlag = optionAssignment({
     'option of the estimators: tau=0.5 for every selected method that has it, rfa.tau=0.5 for one; see rfa methods NAME',
 })
 
+/** `--orth-sign` of every command that draws projections. */
+export const orthSignFlag = Flags.option({options: ORTH_SIGNS})({
+  helpGroup: 'GRID',
+  description:
+    'signs of orthogonal projections: uniform (haar, default), or as LAPACK leaves them (raw), as official codes do: biased',
+})
+
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */
 export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   return {
@@ -139,6 +146,7 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
       helpGroup: 'GRID',
       description: `random matrices: ${PROJECTION_NAMES.join(', ')} ${defaultHelp(grids, grid => grid.projections)}`,
     }),
+    'orth-sign': orthSignFlag,
     'num-features': numberList(POSITIVE_INTEGER)({
       helpGroup: 'GRID',
       description: `number of random vectors M: lists a,b and ranges 64..1k*2 (or 64..1kx2), 64..512+64, with k = 1024 ${defaultHelp(grids, grid => grid.numFeatures)}`,

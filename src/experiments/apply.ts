@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {attend} from '../attention/attention.js'
 import {recordOperations} from '../attention/kernels/index.js'
 import {noiseSpecs} from '../attention/noise.js'
-import type {ProjectionName} from '../attention/projections/index.js'
+import type {OrthSign, ProjectionName} from '../attention/projections/index.js'
 import type {PresetName} from '../attention/types.js'
 import {type BackendChoice, useBackend} from '../backends/index.js'
 import {describe, expected, RfaError} from '../errors.js'
@@ -26,6 +26,7 @@ export interface ApplyRequest {
   numFeatures: number
   /** `null`: the method's own. A `projection` array in the file goes before it. */
   projection: ProjectionName | null
+  orthSign: OrthSign
   seed: number
   /** beta; `null`: 1 / sqrt(D). */
   scale: number | null
@@ -184,7 +185,7 @@ function forward(
   {query, key, value}: AttentionInput,
   {projection, gate, noise, parameters}: Extras,
 ): {shape: number[]; data: Float32Array} {
-  const {method, preset, options, causal, numFeatures, seed, scale} = request
+  const {method, preset, options, causal, numFeatures, orthSign, seed, scale} = request
   return tf.tidy(() => {
     const out = attend(
       tf.tensor4d(query.data, query.shape),
@@ -197,6 +198,7 @@ function forward(
         causal,
         numFeatures,
         seed,
+        orthSign,
         noise,
         parameters,
         ...(gate && {gate}),

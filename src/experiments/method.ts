@@ -1,6 +1,7 @@
 /** From a method of a plan to its estimator and options. */
 import {loadEstimators} from '../attention/estimators/index.js'
 import {noiseSpecs} from '../attention/noise.js'
+import {type OrthSign, projectionNamed} from '../attention/projections/index.js'
 import {estimatorNamed, resolveOptions, usesProjection} from '../attention/resolve.js'
 import type {Estimator, ExactTarget, PresetName} from '../attention/types.js'
 import type {MethodSpec} from '../results/schemas/index.js'
@@ -48,6 +49,8 @@ const SMALLEST = {
 /** A point on the axes of a plan that concern the draw. */
 export interface DrawAxes {
   projection: string | null
+  /** `haar` where signs mean nothing. */
+  orth_sign: OrthSign
   num_features: number | null
   replicates: number
 }
@@ -55,14 +58,29 @@ export interface DrawAxes {
 /** Projections x numbers of features, without the axes that mean nothing to the method. */
 export function drawAxes(
   {projected, sized, random}: ResolvedMethod,
-  plan: {projections: readonly string[]; num_features: readonly number[]; replicates: number},
+  plan: {
+    projections: readonly string[]
+    orth_sign: OrthSign
+    num_features: readonly number[]
+    replicates: number
+  },
 ): DrawAxes[] {
   const projections = projected ? plan.projections : [null]
   const counts = sized ? plan.num_features : [null]
   const replicates = random ? plan.replicates : 1
   return projections.flatMap(projection =>
-    counts.map(num_features => ({projection, num_features, replicates})),
+    counts.map(num_features => ({
+      projection,
+      orth_sign: signOf(projection, plan.orth_sign),
+      num_features,
+      replicates,
+    })),
   )
+}
+
+/** The sign that a projection is drawn with: what was asked for, where it has signs. */
+function signOf(projection: string | null, wanted: OrthSign): OrthSign {
+  return projection !== null && projectionNamed(projection).takesOrthSign ? wanted : 'haar'
 }
 
 /** The stated reason why a method has no such form, if it has none. */
@@ -74,6 +92,17 @@ export function whyNot(
   if (!causal && !supports.bidirectional) return 'causal only'
   if (cross && !supports.cross) return 'needs as many queries as keys'
   return undefined
+}
+
+/** The stated reason why a projection has no such size, if it has none. */
+export function whyNotDrawn(
+  {projection, num_features}: {projection: string | null; num_features: number | null},
+  headDim: number,
+): string | undefined {
+  if (projection === null || num_features === null) return undefined
+  const {refuses} = projectionNamed(projection)
+  const refused = refuses?.({numFeatures: num_features, headDim})
+  return refused && `needs ${refused.expected}, has ${refused.got}`
 }
 
 /** The preset to use for a method when one preset is asked for all methods. */

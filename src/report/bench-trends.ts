@@ -1,7 +1,7 @@
 /** What the lengths of a benchmark say together: speed-ups, growth and crossover. */
 import type {BenchRecord} from '../results/schemas/bench.js'
 import {logLogSlope} from '../stats/fits.js'
-import {groupBy, methodLabel} from './labels.js'
+import {groupBy, methodLabel, projectionLabel} from './labels.js'
 import {significant} from './numbers.js'
 
 /** A record with times. */
@@ -12,7 +12,7 @@ export const BASELINES: readonly string[] = ['softmax', 'softmax-online']
 
 /** How one variant grows with length. */
 export interface Trend {
-  /** Method, projection and M. */
+  /** Method, projection, redraw policy and M. */
   label: string
   /** The measured range, e.g. `128..4096`. */
   lengths: string
@@ -47,7 +47,7 @@ export function speedUp(
  */
 export function trends(rows: readonly TimedRecord[]): Trend[] {
   const variants = groupBy(rows, ({cell}) =>
-    JSON.stringify([methodLabel(cell), cell.projection, cell.num_features]),
+    JSON.stringify([methodLabel(cell), projectionLabel(cell), cell.redraw, cell.num_features]),
   )
   return variants.flatMap(variant => {
     const lengths = variant.map(({cell}) => cell.seq_len)
@@ -71,7 +71,9 @@ export function trends(rows: readonly TimedRecord[]): Trend[] {
 /** A variant in one line: everything that tells it from the others in a chart. */
 function variantLabel({cell}: TimedRecord): string {
   const parts = [methodLabel(cell)]
-  if (cell.projection !== null) parts.push(cell.projection)
+  const projection = projectionLabel(cell)
+  if (projection !== null) parts.push(projection)
+  if (cell.redraw !== 'fixed') parts.push(`redraw ${cell.redraw}`)
   if (cell.num_features !== null) parts.push(`M=${cell.num_features}`)
   return parts.join(' ')
 }

@@ -2,7 +2,7 @@
 import type {BenchRecord} from '../results/schemas/bench.js'
 import {BASELINES, speedUp, type TimedRecord, trends} from './bench-trends.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
-import {groupBy, inOrder, methodLabel, troubleItems} from './labels.js'
+import {groupBy, inOrder, methodLabel, projectionLabel, troubleItems} from './labels.js'
 import {bytes, MISSING, nanoseconds, ratio, significant} from './numbers.js'
 
 /** Blocks of a whole benchmark. */
@@ -18,7 +18,11 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
 function section(records: readonly TimedRecord[]): Block[] {
   const rows = inOrder(
     exactFormsFirst(records),
-    [({cell}) => methodLabel(cell), ({cell}) => cell.projection ?? ''],
+    [
+      ({cell}) => methodLabel(cell),
+      ({cell}) => projectionLabel(cell) ?? '',
+      ({cell}) => cell.redraw,
+    ],
     [({cell}) => cell.num_features ?? 0, ({cell}) => cell.seq_len],
   )
   const {batch, heads, head_dim, value_dim, causal} = records[0]!.cell
@@ -89,8 +93,14 @@ const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
     title: 'projection',
     align: 'left',
     priority: 4,
-    cell: ({cell}) => cell.projection ?? MISSING,
+    cell: ({cell}) => projectionLabel(cell) ?? MISSING,
     tells: ({cell}) => cell.projection !== null,
+  },
+  {
+    title: 'redraw',
+    align: 'left',
+    cell: ({cell}) => (cell.projection === null ? MISSING : cell.redraw),
+    tells: ({cell}) => cell.redraw !== 'fixed',
   },
   {
     title: 'M',

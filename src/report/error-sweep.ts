@@ -6,7 +6,7 @@ import type {
   MetricSummary,
 } from '../results/schemas/error-sweep.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
-import {groupBy, inOrder, inputLabel, methodLabel, troubleItems} from './labels.js'
+import {groupBy, inOrder, inputLabel, methodLabel, projectionLabel, troubleItems} from './labels.js'
 import {MISSING, percent, significant, withInterval} from './numbers.js'
 import {sweepWarnings} from './sweep-warnings.js'
 
@@ -105,7 +105,7 @@ function targetBlocks(records: readonly CompletedSweep[]): Block[] {
   const target = records[0]?.cell.target ?? 'raw'
   const rows = inOrder(
     records,
-    [({cell}) => methodLabel(cell), ({cell}) => cell.projection ?? ''],
+    [({cell}) => methodLabel(cell), ({cell}) => projectionLabel(cell) ?? ''],
     [({cell}) => cell.num_features ?? 0],
   )
   return [
@@ -161,7 +161,7 @@ const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   {
     title: 'projection',
     align: 'left',
-    cell: ({cell}) => cell.projection ?? MISSING,
+    cell: ({cell}) => projectionLabel(cell) ?? MISSING,
     tells: ({cell}) => cell.projection !== null,
   },
   {
@@ -204,9 +204,11 @@ function worseItems(rows: readonly CompletedSweep[]): string[] {
   const worse = atLargestFeatures(rows).filter(
     ({result}) => (result.mse_over_mean_value ?? 0) > 1 + TIE,
   )
-  const names = worse.map(({cell: {projection, num_features, ...spec}}) =>
-    [methodLabel(spec), ...(projection ? [projection, `M=${num_features}`] : [])].join(' '),
-  )
+  const names = worse.map(({cell}) => {
+    const projection = projectionLabel(cell)
+    const random = projection === null ? [] : [projection, `M=${cell.num_features}`]
+    return [methodLabel(cell), ...random].join(' ')
+  })
   return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
 }
 
@@ -215,7 +217,9 @@ const TIE = 2 ** -10
 
 /** The last row of each variant: rows are sorted by M. */
 function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSweep[] {
-  const variants = groupBy(rows, ({cell}) => JSON.stringify([methodLabel(cell), cell.projection]))
+  const variants = groupBy(rows, ({cell}) =>
+    JSON.stringify([methodLabel(cell), projectionLabel(cell)]),
+  )
   return variants.map(variant => variant.at(-1)!)
 }
 

@@ -1,5 +1,6 @@
 /** How plans, cells and records are called in tables and lists. */
 import {basename} from 'node:path'
+import type {OrthSign} from '../attention/projections/types.js'
 import type {InputSpec, MethodSpec} from '../results/schemas/common.js'
 import {plural} from './numbers.js'
 
@@ -8,6 +9,17 @@ export function methodLabel({method, preset, options}: MethodSpec): string {
   const extras = Object.entries(options).map(([name, value]) => `${name}=${value}`)
   const marks = [...(preset === 'exact' ? [] : [preset]), ...extras]
   return marks.length > 0 ? `${method} (${marks.join(', ')})` : method
+}
+
+/** A projection with its signs where they are not the uniform ones: `orth (raw signs)`. */
+export function projectionLabel({
+  projection,
+  orth_sign,
+}: {
+  projection: string | null
+  orth_sign: OrthSign
+}): string | null {
+  return projection !== null && orth_sign === 'raw' ? `${projection} (raw signs)` : projection
 }
 
 /** Where an input comes from: file names, or the generator; sizes are told elsewhere. */

@@ -24,7 +24,7 @@ const LEGEND =
 /** Blocks of a whole experiment, one section per head dimension. */
 export function varianceReport(records: readonly VarianceRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
-  const dimensions = groupBy(completed, ({cell}) => String(cell.head_dim))
+  const dimensions = groupBy(completed, ({cell}) => `${cell.head_dim} ${cell.orth_sign}`)
   return [
     ...dimensions.flatMap(section),
     ...(completed.length > 0 ? [text(LEGEND)] : []),
@@ -34,7 +34,8 @@ export function varianceReport(records: readonly VarianceRecord[]): Block[] {
 
 /** One head dimension: pairs of vectors by norm and angle, one line per projection. */
 function section(records: readonly CompletedVariance[]): Block[] {
-  const {head_dim, replicates} = records[0]!.cell
+  const {head_dim, orth_sign, replicates} = records[0]!.cell
+  const signs = orth_sign === 'raw' ? ', raw signs of orthogonal projections' : ''
   const sorted = inOrder(
     records,
     [({cell}) => methodLabel(cell)],
@@ -44,7 +45,7 @@ function section(records: readonly CompletedVariance[]): Block[] {
     result.per_projection.map(own => ({cell, result, own})),
   )
   return [
-    heading(2, `Kernel estimates, D=${head_dim}, ${replicates} replicates`),
+    heading(2, `Kernel estimates, D=${head_dim}, ${replicates} replicates${signs}`),
     table(COLUMNS, rows),
   ]
 }

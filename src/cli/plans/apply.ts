@@ -1,4 +1,4 @@
-import type {ProjectionName} from '../../attention/projections/index.js'
+import type {OrthSign, ProjectionName} from '../../attention/projections/index.js'
 import type {PresetName} from '../../attention/types.js'
 import {expected} from '../../errors.js'
 import type {ApplyRequest} from '../../experiments/apply.js'
@@ -16,6 +16,8 @@ export interface ApplyFlags extends InputFlags {
   'num-features'?: number | undefined
   /** Random matrix; the method's own when not given. */
   projection?: string | undefined
+  /** Signs of orthogonal projections; `haar` when not given. */
+  'orth-sign'?: OrthSign | undefined
   /** The logit scale beta; 1/sqrt(D) when not given. */
   scale?: number | undefined
   seed?: number | undefined
@@ -52,6 +54,7 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
     causal: flags.causal,
     numFeatures: flags['num-features'] ?? 256,
     projection: (flags.projection as ProjectionName | undefined) ?? null,
+    orthSign: flags['orth-sign'] ?? 'haar',
     seed: flags.seed ?? 0,
     scale: flags.scale ?? null,
     backend: flags.backend ?? 'auto',

@@ -1,3 +1,5 @@
+import {parseRedraw} from '../../attention/projections/redraw.js'
+import type {OrthSign} from '../../attention/projections/types.js'
 import type {PresetName} from '../../attention/types.js'
 import {expected} from '../../errors.js'
 import {type BenchPlan, benchPlan, type TimingProtocol} from '../../results/schemas/bench.js'
@@ -14,6 +16,9 @@ export interface BenchFlags {
   /** Time the exact forms too. */
   baseline: boolean
   projections?: readonly string[] | undefined
+  'orth-sign'?: OrthSign | undefined
+  /** When projections are drawn anew. */
+  redraw?: string | undefined
   'num-features'?: readonly (readonly number[])[] | undefined
   preset?: readonly PresetName[] | undefined
   option?: readonly OptionAssignment[] | undefined
@@ -50,6 +55,8 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     experiment: 'bench',
     methods: withBaselines(toMethodSpecs(flags, grid.methods, estimators), flags.baseline),
     projections: namesOr(flags.projections, grid.projections),
+    orth_sign: flags['orth-sign'] ?? 'haar',
+    redraw: redrawOf(flags.redraw ?? 'fixed', flags.heads ?? grid.heads),
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
     seq_lens: listOr(flags['seq-len'], '--seq-len', grid.seqLens),
     batch: flags.batch ?? grid.batch,
@@ -71,6 +78,13 @@ function withBaselines(methods: BenchPlan['methods'], wanted: boolean): BenchPla
   const present = new Set(methods.map(({method}) => method))
   const missing = BASELINES.filter(method => !present.has(method))
   return [...missing.map(method => ({method, preset: 'exact' as const, options: {}})), ...methods]
+}
+
+/** The policy as written, if it can be kept. @throws {BAD_OPTION} for a pool smaller than the number of heads */
+function redrawOf(text: string, heads: number): string {
+  const policy = parseRedraw(text, '--redraw')
+  if (policy.kind !== 'pool' || policy.size >= heads) return text
+  throw expected('BAD_OPTION', '--redraw', `a pool of at least ${heads} matrices`, text)
 }
 
 /** How long to measure. A bound that was typed moves the default of the other one out of its way. */

@@ -1,3 +1,4 @@
+import type {OrthSign} from '../../attention/projections/types.js'
 import type {PresetName} from '../../attention/types.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../../results/schemas/error-sweep.js'
 import type {OptionAssignment} from '../flags.js'
@@ -12,6 +13,7 @@ export interface ErrorSweepFlags extends InputFlags {
   quick: boolean
   methods?: readonly string[] | undefined
   projections?: readonly string[] | undefined
+  'orth-sign'?: OrthSign | undefined
   'num-features'?: readonly (readonly number[])[] | undefined
   preset?: readonly PresetName[] | undefined
   option?: readonly OptionAssignment[] | undefined
@@ -44,6 +46,7 @@ export function toErrorSweepPlan(
     input,
     methods: toMethodSpecs(flags, grid.methods, estimators),
     projections: namesOr(flags.projections, grid.projections),
+    orth_sign: flags['orth-sign'] ?? 'haar',
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
     seq_lens: seqLens(flags, input.kind),
     scales: listOr(flags.scales, '--scales', grid.scales),

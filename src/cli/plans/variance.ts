@@ -1,3 +1,5 @@
+import {projectionNamed} from '../../attention/projections/index.js'
+import type {OrthSign} from '../../attention/projections/types.js'
 import type {PresetName} from '../../attention/types.js'
 import {expected} from '../../errors.js'
 import {type VariancePlan, variancePlan} from '../../results/schemas/variance.js'
@@ -12,6 +14,7 @@ export interface VarianceFlags {
   quick: boolean
   methods?: readonly string[] | undefined
   projections?: readonly string[] | undefined
+  'orth-sign'?: OrthSign | undefined
   'num-features'?: readonly (readonly number[])[] | undefined
   preset?: readonly PresetName[] | undefined
   option?: readonly OptionAssignment[] | undefined
@@ -36,10 +39,11 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
   const grid = gridOf(VARIANCE, flags)
   const methods = kernelMethods(flags.methods, estimators)
   if (flags.replicates === 1) throw expected('USAGE', '--replicates', 'at least 2', '1')
-  return checkedPlan(variancePlan, {
+  const plan = checkedPlan(variancePlan, {
     experiment: 'variance',
     methods: toMethodSpecs({...flags, methods}, grid.methods, estimators),
     projections: namesOr(flags.projections, grid.projections),
+    orth_sign: flags['orth-sign'] ?? 'haar',
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
     head_dims: listOr(flags['head-dim'], '--head-dim', grid.headDims),
     norms: listOr(flags.norms, '--norms', grid.norms),
@@ -48,6 +52,20 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
+  checkSizes(plan)
+  return plan
+}
+
+/** Every projection is compared in every cell, so each must exist at each size. @throws {BAD_OPTION} */
+function checkSizes({projections, num_features, head_dims}: VariancePlan): void {
+  for (const name of projections) {
+    for (const numFeatures of num_features) {
+      for (const headDim of head_dims) {
+        const refused = projectionNamed(name).refuses?.({numFeatures, headDim})
+        if (refused) throw expected('BAD_OPTION', '--projections', refused.expected, refused.got)
+      }
+    }
+  }
 }
 
 /** `all` means all that estimate a kernel; naming another one is an error. */

@@ -3,12 +3,13 @@ import * as tf from '@tensorflow/tfjs-core'
 import {attend, type CallOptions} from '../../attention/attention.js'
 import {recordOperations} from '../../attention/kernels/index.js'
 import {callNoise} from '../../attention/noise.js'
-import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
+import {ProjectionSource} from '../../attention/projection-source.js'
+import type {ProjectionName} from '../../attention/projections/index.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import {normals, randomStream} from '../../random/index.js'
 import type {BenchCell, BenchResult} from '../../results/schemas/index.js'
 import type {CellOutcome} from '../job.js'
-import {type ResolvedMethod, resolveMethod, whyNot} from '../method.js'
+import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
 import {passGate} from './gate.js'
 import {startPeakMemory} from './memory.js'
 import {timeRuns} from './timing.js'
@@ -18,15 +19,18 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
   const threads = cell.threads ?? undefined
   const backend = await useBackend(cell.backend as BackendChoice, {threads})
   const method = await resolveMethod(cell)
-  const reason = whyNot(method.estimator, {causal: cell.causal, cross: false})
+  const reason =
+    whyNot(method.estimator, {causal: cell.causal, cross: false}) ??
+    whyNotDrawn(cell, cell.head_dim)
   if (reason) return {status: 'skipped', reason}
   const gate = await passGate(cell, method, backend.name)
   const peakMemory = startPeakMemory()
   const tensors = benchTensors(cell)
-  const {projection, projection_ns} = timedProjection(cell, method)
-  const options = callOptions(cell, method, projection)
+  const {source, projection_ns} = projectionSource(cell, method)
+  const options = callOptions(cell, method)
   const forward = () => {
-    tf.dispose(tf.tidy(() => attend(...tensors, options).out))
+    const projection = source && {projection: source.next()}
+    tf.dispose(tf.tidy(() => attend(...tensors, {...options, ...projection}).out))
   }
   const {operations} = recordOperations(forward)
   const timing = timeRuns(forward, cell.timing)
@@ -77,33 +81,32 @@ function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] 
   return [draw('query', head_dim), draw('key', head_dim), draw('value', value_dim)]
 }
 
-/** Draws the projection outside the timed region, and times the draw by itself. */
-function timedProjection(
+/** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */
+function projectionSource(
   cell: BenchCell,
   {projected}: ResolvedMethod,
-): {projection: tf.Tensor3D | undefined; projection_ns: number | null} {
-  const {projection: name, num_features, heads, head_dim, seed} = cell
-  if (!projected || name === null || num_features === null) {
-    return {projection: undefined, projection_ns: null}
+): {source: ProjectionSource | undefined; projection_ns: number | null} {
+  const {projection, num_features, heads, head_dim, seed, orth_sign, redraw} = cell
+  if (!projected || projection === null || num_features === null) {
+    return {source: undefined, projection_ns: null}
   }
   const start = process.hrtime.bigint()
-  const values = drawProjection({
-    name: name as ProjectionName,
+  const source = new ProjectionSource({
+    name: projection as ProjectionName,
     heads,
     numFeatures: num_features,
     headDim: head_dim,
     seed,
+    orthSign: orth_sign,
+    redraw,
   })
-  const projection_ns = Number(process.hrtime.bigint() - start)
-  const shape: [number, number, number] = [heads, num_features, head_dim]
-  return {projection: tf.tensor3d(Float32Array.from(values), shape), projection_ns}
+  return {source, projection_ns: Number(process.hrtime.bigint() - start)}
 }
 
-/** Projection and noise are drawn before the timed region, as a trained model would have them. */
+/** Noise is drawn before the timed region, as a trained model would have it. */
 function callOptions(
   cell: BenchCell,
   {estimator, options}: ResolvedMethod,
-  projection: tf.Tensor3D | undefined,
 ): {method: string} & CallOptions & Record<string, unknown> {
   const {method, preset, causal, num_features, seed} = cell
   const shape = costShape(cell)
@@ -115,6 +118,5 @@ function callOptions(
     causal,
     noise,
     ...(num_features !== null && {numFeatures: num_features}),
-    ...(projection && {projection}),
   }
 }

@@ -75,7 +75,7 @@ function gateArrays(cell: BenchCell, rows: number): GateArrays {
 
 /** One head on the current backend with values `[V | I]`: outputs and normalised weights, `[rows, Dv + rows]`. */
 function forward(cell: BenchCell, {query, key, value}: GateArrays, rows: number): Float32Array {
-  const {method, preset, options, causal, seed, head_dim, value_dim} = cell
+  const {method, preset, options, causal, seed, head_dim, value_dim, orth_sign} = cell
   return tf.tidy(() => {
     const values = tf.concat([tf.tensor2d(value, [rows, value_dim]), tf.eye(rows)], 1)
     const result = attend(
@@ -88,6 +88,7 @@ function forward(cell: BenchCell, {query, key, value}: GateArrays, rows: number)
         preset,
         causal,
         seed,
+        orthSign: orth_sign,
         ...(cell.num_features !== null && {numFeatures: cell.num_features}),
         ...(cell.projection !== null && {projection: cell.projection as 'iid'}),
       },

@@ -11,13 +11,13 @@ export async function benchJobs(plan: BenchPlan): Promise<Job[]> {
   for (const seq_len of plan.seq_lens) {
     for (const spec of plan.methods) {
       const method = await resolveMethod(spec)
-      for (const {projection, num_features} of drawAxes(method, {...plan, replicates: 1})) {
+      for (const {replicates: _one, ...axes} of drawAxes(method, {...plan, replicates: 1})) {
         const {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads} = plan
         const shape = {batch, heads, head_dim, value_dim, seq_len}
         const cell = {
           ...spec,
-          projection,
-          num_features,
+          ...axes,
+          redraw: axes.projection === null ? 'fixed' : plan.redraw,
           ...shape,
           causal,
           timing,

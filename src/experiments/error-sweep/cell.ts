@@ -4,7 +4,7 @@ import {type BackendChoice, useBackend} from '../../backends/index.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 import type {ErrorSweepCell, ErrorSweepResult} from '../../results/schemas/index.js'
 import type {CellOutcome} from '../job.js'
-import {matchedTarget, RAW_TARGET, resolveMethod, whyNot} from '../method.js'
+import {matchedTarget, RAW_TARGET, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
 import {contextOf, featureStatistics} from './context.js'
 import {replicateRuns} from './replicates.js'
 import {perHead, prediction, rowSummaries, summaries, yardstick} from './summary.js'
@@ -19,7 +19,8 @@ export async function runErrorSweepCell(
   const context = await contextOf(cell, target)
   const {query, key} = context.input
   const cross = query.shape[2] !== key.shape[2]
-  const reason = whyNot(method.estimator, {causal: cell.causal, cross})
+  const reason =
+    whyNot(method.estimator, {causal: cell.causal, cross}) ?? whyNotDrawn(cell, query.shape[3])
   if (reason) return {status: 'skipped', reason}
   const {result: runs, operations} = recordOperations(() => replicateRuns(cell, context, target))
   const facts = {...sizes(context.input), backend: backend.name, operations}

@@ -104,7 +104,7 @@ function callOptions(
   cell: ErrorSweepCell,
   replicate: number,
 ): {method: string} & CallOptions & Record<string, unknown> {
-  const {method, preset, options, causal, seed, projection, num_features} = cell
+  const {method, preset, options, causal, seed, projection, orth_sign, num_features} = cell
   return {
     ...options,
     method,
@@ -112,6 +112,7 @@ function callOptions(
     causal,
     seed,
     replicate,
+    orthSign: orth_sign,
     ...(projection !== null && {projection: projection as CallOptions['projection']}),
     ...(num_features !== null && {numFeatures: num_features}),
   }

@@ -2,8 +2,10 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {callNoise} from '../../attention/noise.js'
 import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
+import {orthonormalizeRows} from '../../attention/projections/orthogonal.js'
 import type {Estimator} from '../../attention/types.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
+import {normals, randomStream} from '../../random/index.js'
 import type {VarianceCell, VarianceResult} from '../../results/schemas/index.js'
 import {bootstrapInterval, mean, pairedRatioInterval, variance} from '../../stats/index.js'
 import {FLOAT32_ROUNDOFF} from '../../theory/rounding.js'
@@ -50,19 +52,27 @@ export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<V
 }
 
 /**
- * Two vectors of the cell's norm at the cell's angle. Their direction does not matter: every
- * projection is rotation-invariant.
+ * Two vectors of the cell's norm at the cell's angle, in a plane that the seed chooses: not every
+ * projection treats all directions alike, and the axes are special to some.
  */
-export function pairOf({head_dim, norm, angle_deg}: VarianceCell): {
+export function pairOf({
+  head_dim,
+  norm,
+  angle_deg,
+  seed,
+}: Pick<VarianceCell, 'head_dim' | 'norm' | 'angle_deg' | 'seed'>): {
   x: Float64Array
   y: Float64Array
 } {
   const angle = (angle_deg * Math.PI) / 180
-  const x = new Float64Array(head_dim)
-  const y = new Float64Array(head_dim)
-  x[0] = norm
-  y[0] = norm * Math.cos(angle)
-  if (head_dim > 1) y[1] = norm * Math.sin(angle)
+  const rows = Math.min(2, head_dim)
+  const plane = orthonormalizeRows(
+    normals(randomStream(seed, 'variance.plane'), rows * head_dim),
+    head_dim,
+  )
+  const x = plane.slice(0, head_dim).map(e => norm * e)
+  const across = rows === 2 ? plane.subarray(head_dim) : new Float64Array(1)
+  const y = x.map((e, d) => Math.cos(angle) * e + norm * Math.sin(angle) * across[d]!)
   return {x, y}
 }
 
@@ -73,13 +83,21 @@ function kernelEstimates(
   estimator: Estimator,
   options: Record<string, unknown>,
 ): Float64Array {
-  const {num_features: numFeatures, head_dim: headDim, replicates, seed} = cell
+  const {num_features: numFeatures, head_dim: headDim, replicates, seed, orth_sign: orthSign} = cell
   const {x, y} = pairOf(cell)
   const out = new Float64Array(replicates)
   for (let first = 0; first < replicates; first += DRAWS_AT_ONCE) {
     const heads = Math.min(DRAWS_AT_ONCE, replicates - first)
     const replicate = first / DRAWS_AT_ONCE
-    const drawn = drawProjection({name, heads, numFeatures, headDim, seed, replicate})
+    const drawn = drawProjection({
+      name,
+      heads,
+      numFeatures,
+      headDim,
+      seed,
+      replicate,
+      orthSign,
+    })
     const products = tf.tidy(() => {
       const projection = tf.tensor3d(Float32Array.from(drawn), [heads, numFeatures, headDim])
       const shape = {batch: 1, heads, queryLen: 1, keyLen: 1, headDim, valueDim: 1}

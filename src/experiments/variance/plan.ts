@@ -6,7 +6,7 @@ import {methodLabel} from '../method.js'
 
 /** All jobs of a plan, in plan order. */
 export function varianceJobs(plan: VariancePlan): Job[] {
-  const {projections, replicates, seed, backend} = plan
+  const {projections, orth_sign, replicates, seed, backend} = plan
   return plan.methods.flatMap(spec =>
     plan.head_dims.flatMap(head_dim =>
       plan.num_features.flatMap(num_features =>
@@ -15,6 +15,7 @@ export function varianceJobs(plan: VariancePlan): Job[] {
             toJob({
               ...spec,
               projections,
+              orth_sign,
               num_features,
               head_dim,
               norm,

@@ -1,5 +1,5 @@
 import {z} from 'zod'
-import {methodSpec, nullableNumber, operationForms, recordSchema} from './common.js'
+import {methodSpec, nullableNumber, operationForms, orthSign, recordSchema} from './common.js'
 
 export const BENCH_SCHEMA = 'rfa.bench/1'
 
@@ -13,11 +13,19 @@ export const timingProtocol = z.object({
 })
 export type TimingProtocol = z.infer<typeof timingProtocol>
 
+/**
+ * When projections are drawn anew: `fixed`, `call`, `every:CALLS` or `pool:SIZE`. What is drawn once is
+ * drawn before the clock starts, the rest inside the timed region.
+ */
+const redraw = z.string().default('fixed')
+
 /** Everything that determines a benchmark. */
 export const benchPlan = z.object({
   experiment: z.literal('bench'),
   methods: z.array(methodSpec).min(1),
   projections: z.array(z.string()).min(1),
+  orth_sign: orthSign,
+  redraw,
   num_features: z.array(z.number().int().positive()).min(1),
   seq_lens: z.array(z.number().int().positive()).min(1),
   batch: z.number().int().positive(),
@@ -38,6 +46,8 @@ export type BenchPlan = z.infer<typeof benchPlan>
 export const benchCell = z.object({
   ...methodSpec.shape,
   projection: z.string().nullable(),
+  orth_sign: orthSign,
+  redraw,
   num_features: z.number().int().nullable(),
   seq_len: z.number().int().positive(),
   batch: z.number().int(),
@@ -68,7 +78,7 @@ export const benchResult = z.object({
   mean_ns: z.number(),
   /** Runs beyond 1.5 interquartile ranges; kept in the statistics. */
   outliers: z.number().int(),
-  /** Drawing the projection, once, outside the timed region. */
+  /** Drawing the projections (with a pool, all of it) once, outside the timed region. */
   projection_ns: nullableNumber,
   work_flops: z.number(),
   live_bytes: z.number(),

@@ -1,4 +1,5 @@
 import {z} from 'zod'
+import {ORTH_SIGNS} from '../../attention/projections/types.js'
 import {PRESET_NAMES} from '../../attention/types.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
@@ -35,6 +36,9 @@ export const methodSpec = z.object({
   options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 })
 export type MethodSpec = z.infer<typeof methodSpec>
+
+/** Signs of orthogonal projections; records without it were made with uniform ones. */
+export const orthSign = z.enum(ORTH_SIGNS).default('haar')
 
 /** Whether each operation ran as a fused kernel or as its composite definition. */
 export const operationForms = z.record(z.string(), z.enum(['fused', 'composite']))

@@ -1,5 +1,12 @@
 import {z} from 'zod'
-import {inputSpec, methodSpec, nullableNumber, operationForms, recordSchema} from './common.js'
+import {
+  inputSpec,
+  methodSpec,
+  nullableNumber,
+  operationForms,
+  orthSign,
+  recordSchema,
+} from './common.js'
 
 export const ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/1'
 
@@ -9,6 +16,7 @@ export const errorSweepPlan = z.object({
   input: inputSpec,
   methods: z.array(methodSpec).min(1),
   projections: z.array(z.string()).min(1),
+  orth_sign: orthSign,
   num_features: z.array(z.number().int().positive()).min(1),
   /** Query lengths; `null`: the length of the file. */
   seq_lens: z.array(z.number().int().positive()).min(1).nullable(),
@@ -31,6 +39,7 @@ export const errorSweepCell = z.object({
   input: inputSpec,
   /** `null` for methods without random vectors. */
   projection: z.string().nullable(),
+  orth_sign: orthSign,
   num_features: z.number().int().nullable(),
   seq_len: z.number().int().positive().nullable(),
   scale: z.number(),

@@ -1,5 +1,5 @@
 import {z} from 'zod'
-import {methodSpec, nullableNumber, recordSchema} from './common.js'
+import {methodSpec, nullableNumber, orthSign, recordSchema} from './common.js'
 
 export const VARIANCE_SCHEMA = 'rfa.variance/1'
 
@@ -8,6 +8,7 @@ export const variancePlan = z.object({
   experiment: z.literal('variance'),
   methods: z.array(methodSpec).min(1),
   projections: z.array(z.string()).min(1),
+  orth_sign: orthSign,
   num_features: z.array(z.number().int().positive()).min(1),
   head_dims: z.array(z.number().int().positive()).min(1),
   /** Euclidean norms of both canonical vectors. */
@@ -24,6 +25,7 @@ export type VariancePlan = z.infer<typeof variancePlan>
 export const varianceCell = z.object({
   ...methodSpec.shape,
   projections: z.array(z.string()),
+  orth_sign: orthSign,
   num_features: z.number().int().positive(),
   head_dim: z.number().int().positive(),
   norm: z.number(),

@@ -47,6 +47,7 @@ async function requestFor(
     causal: false,
     numFeatures: SIZES.numFeatures,
     projection: null,
+    orthSign: 'haar',
     seed: 3,
     scale: null,
     backend: 'cpu',

@@ -1,6 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {planJobs, runCell} from '../../../src/experiments/index.js'
 import {
+  type BenchPlan,
   benchResult,
   type ErrorSweepResult,
   errorSweepResult,
@@ -22,12 +23,46 @@ const input = {
   key_len: null,
 } as const
 
-async function sweepOf(name: string, changes: {causal?: boolean; target?: 'raw' | 'matched'} = {}) {
+const benchPlan: BenchPlan = {
+  experiment: 'bench',
+  methods: [method('favor-pos')],
+  projections: ['orth'],
+  orth_sign: 'haar',
+  redraw: 'fixed',
+  num_features: [19],
+  seq_lens: [41],
+  batch: 1,
+  heads: 2,
+  head_dim: 7,
+  value_dim: 5,
+  causal: true,
+  timing: {warmup_runs: 1, min_runs: 3, max_runs: 3, min_time_ns: 0},
+  order: 'listed',
+  seed: 0,
+  backend: 'wasm',
+  threads: null,
+}
+
+interface Changes {
+  causal?: boolean
+  target?: 'raw' | 'matched'
+  projection?: string
+  orthSign?: 'haar' | 'raw'
+}
+
+async function sweepOf(name: string, changes: Changes = {}) {
+  const outcome = await sweepOutcome(name, changes)
+  if (outcome.status !== 'completed') throw new Error(outcome.reason)
+  return errorSweepResult.parse(outcome.result) as ErrorSweepResult
+}
+
+async function sweepOutcome(name: string, changes: Changes) {
   const [job] = await planJobs({
     experiment: 'error-sweep',
     input,
     methods: [method(name)],
-    projections: ['orth'],
+    projections: [changes.projection ?? 'orth'],
+    orth_sign: changes.orthSign ?? 'haar',
     num_features: [31],
     seq_lens: [37],
     scales: [0.5],
@@ -38,9 +73,7 @@ async function sweepOf(name: string, changes: {causal?: boolean; target?: 'raw' 
     seed: 3,
     backend: 'cpu',
   })
-  const outcome = await runCell(job!.schema, job!.cell)
-  if (outcome.status !== 'completed') throw new Error(outcome.reason)
-  return errorSweepResult.parse(outcome.result) as ErrorSweepResult
+  return runCell(job!.schema, job!.cell)
 }
 
 describe('a cell of an error sweep', () => {
@@ -96,6 +129,7 @@ describe('a cell of an error sweep', () => {
       input: {...input, key_len: 11},
       methods: [method('identity')],
       projections: ['iid'],
+      orth_sign: 'haar',
       num_features: [8],
       seq_lens: [13],
       scales: [1],
@@ -113,25 +147,34 @@ describe('a cell of an error sweep', () => {
   })
 })
 
+describe('projections of a cell', () => {
+  it('keep LAPACK signs where asked, and only where there are signs', async () => {
+    const [haar, raw] = [await sweepOf('favor-pos'), await sweepOf('favor-pos', {orthSign: 'raw'})]
+    expect(raw.mse.mean).not.toBe(haar.mse.mean)
+    const iid = await sweepOf('favor-pos', {projection: 'iid'})
+    const ignored = await sweepOf('favor-pos', {projection: 'iid', orthSign: 'raw'})
+    expect(ignored.mse).toEqual(iid.mse)
+  })
+
+  it('are skipped at sizes that they do not have', async () => {
+    expect(await sweepOutcome('favor-pos', {projection: 'moment'})).toMatchObject({
+      status: 'completed',
+    })
+    const [job] = await planJobs({
+      ...benchPlan,
+      projections: ['moment'],
+      num_features: [7],
+    })
+    expect(await runCell(job!.schema, job!.cell)).toEqual({
+      status: 'skipped',
+      reason: 'needs more than the head dimension 7 for moment, has 7',
+    })
+  })
+})
+
 describe('a cell of a benchmark', () => {
   it('passes the gate and reports time, work and how it ran', async () => {
-    const [job] = await planJobs({
-      experiment: 'bench',
-      methods: [method('favor-pos')],
-      projections: ['orth'],
-      num_features: [19],
-      seq_lens: [41],
-      batch: 1,
-      heads: 2,
-      head_dim: 7,
-      value_dim: 5,
-      causal: true,
-      timing: {warmup_runs: 1, min_runs: 3, max_runs: 3, min_time_ns: 0},
-      order: 'listed',
-      seed: 0,
-      backend: 'wasm',
-      threads: null,
-    })
+    const [job] = await planJobs(benchPlan)
     const outcome = await runCell(job!.schema, job!.cell)
     if (outcome.status !== 'completed') throw new Error(outcome.reason)
     const result = benchResult.parse(outcome.result)
@@ -141,6 +184,18 @@ describe('a cell of a benchmark', () => {
     expect(result.samples_ns).toHaveLength(3)
     expect(result.min_ns).toBeGreaterThan(0)
   })
+
+  it.each(['call', 'every:2', 'pool:5'])('draws projections anew as told: %s', async redraw => {
+    const [job] = await planJobs({...benchPlan, redraw})
+    expect(job!.cell).toMatchObject({redraw})
+    const outcome = await runCell(job!.schema, job!.cell)
+    expect(outcome).toMatchObject({status: 'completed'})
+  })
+
+  it('knows no redraw policy where nothing is drawn', async () => {
+    const [job] = await planJobs({...benchPlan, methods: [method('elu')], redraw: 'call'})
+    expect(job!.cell).toMatchObject({projection: null, redraw: 'fixed', orth_sign: 'haar'})
+  })
 })
 
 describe('a cell of a variance experiment', () => {
@@ -149,6 +204,7 @@ describe('a cell of a variance experiment', () => {
       experiment: 'variance',
       methods: [method('favor-trig')],
       projections: ['iid', 'orth'],
+      orth_sign: 'haar',
       num_features: [8],
       head_dims: [8],
       norms: [0.5],
@@ -176,6 +232,7 @@ describe('a cell of a variance experiment', () => {
       experiment: 'variance',
       methods: [method('elu')],
       projections: ['iid'],
+      orth_sign: 'haar',
       num_features: [8],
       head_dims: [8],
       norms: [1],

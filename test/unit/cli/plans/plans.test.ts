@@ -92,6 +92,38 @@ describe('toBenchPlan', () => {
   })
 })
 
+describe('what projections are drawn with', () => {
+  it('uniform signs and one draw unless typed otherwise', () => {
+    const plan = toBenchPlan(BENCH_FLAGS, estimators)
+    expect(plan).toMatchObject({orth_sign: 'haar', redraw: 'fixed'})
+    const flags = {...BENCH_FLAGS, 'orth-sign': 'raw', redraw: 'pool:8'} as const
+    expect(toBenchPlan(flags, estimators)).toMatchObject({orth_sign: 'raw', redraw: 'pool:8'})
+    for (const [make, given] of [
+      [toErrorSweepPlan, ERROR_SWEEP_FLAGS],
+      [toVariancePlan, VARIANCE_FLAGS],
+    ] as const) {
+      const typed = {...given, 'orth-sign': 'raw'} as never
+      expect(make(typed, estimators).orth_sign).toBe('raw')
+      expect(make(given as never, estimators).orth_sign).toBe('haar')
+    }
+  })
+
+  it('refuses a policy it cannot read and a pool too small for the heads', () => {
+    const bench = (redraw: string) => () =>
+      toBenchPlan({...BENCH_FLAGS, heads: 4, redraw}, estimators)
+    expect(bench('often')).toThrow(/^--redraw: expected fixed, call, every:CALLS or pool:SIZE/)
+    expect(bench('pool:3')).toThrow('--redraw: expected a pool of at least 4 matrices, got pool:3')
+  })
+
+  it('refuses a variance experiment with a projection that a size of the grid rules out', () => {
+    const flags = {...VARIANCE_FLAGS, projections: ['moment'], 'num-features': [[16]]}
+    expect(() => toVariancePlan({...flags, 'head-dim': [[16]]}, estimators)).toThrow(
+      '--projections: expected more than the head dimension 16 for moment, got 16',
+    )
+    expect(toVariancePlan({...flags, 'head-dim': [[8]]}, estimators).head_dims).toEqual([8])
+  })
+})
+
 describe('toVariancePlan', () => {
   it('runs the quick grid', () => {
     expect(toVariancePlan({...VARIANCE_FLAGS, quick: true}, estimators)).toMatchObject({

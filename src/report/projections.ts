@@ -1,0 +1,77 @@
+/** The projections as a table. */
+import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/projections/index.js'
+import {type Block, type ColumnSpec, table, text} from './document.js'
+import {MISSING} from './numbers.js'
+
+/** A projection as `--json` prints it. */
+export interface ProjectionFacts {
+  /** As `--projections` takes it. */
+  name: string
+  title: string
+  /** Distribution of one row by itself. */
+  rows: RowLaw
+  /** The kernel that positive features estimate without bias with it, `null` for none. */
+  unbiased_for: 'softmax-kernel' | 'smreg-kernel' | null
+  /** Whether `--orth-sign` applies. */
+  takes_orth_sign: boolean
+  /** Whose released code draws it so, `null` where papers say so. */
+  released_by: string | null
+  citation: string
+}
+
+const UNBIASED: Partial<Record<RowLaw, 'softmax-kernel' | 'smreg-kernel'>> = {
+  normal: 'softmax-kernel',
+  sphere: 'smreg-kernel',
+}
+
+/** The declared facts of all projections. */
+export function projectionFacts(): ProjectionFacts[] {
+  return PROJECTION_NAMES.map(name => {
+    const {title, rows, takesOrthSign, releasedBy, citation} = projectionNamed(name)
+    return {
+      name,
+      title,
+      rows,
+      unbiased_for: UNBIASED[rows] ?? null,
+      takes_orth_sign: takesOrthSign ?? false,
+      released_by: releasedBy ?? null,
+      citation,
+    }
+  })
+}
+
+/** On narrow terminals the sources go first. */
+const COLUMNS: readonly ColumnSpec<ProjectionFacts>[] = [
+  {title: 'name', align: 'left', cell: ({name}) => name},
+  {title: 'rows', align: 'left', flexible: true, cell: ({title}) => title},
+  {title: 'one row is', align: 'left', cell: ({rows}) => rows},
+  {
+    title: 'unbiased for',
+    align: 'left',
+    priority: 1,
+    cell: ({unbiased_for}) => unbiased_for ?? 'none',
+  },
+  {
+    title: '--orth-sign',
+    align: 'left',
+    priority: 3,
+    cell: ({takes_orth_sign}) => (takes_orth_sign ? 'yes' : 'no'),
+  },
+  {
+    title: 'as released by',
+    align: 'left',
+    priority: 2,
+    cell: ({released_by}) => released_by ?? MISSING,
+  },
+  {title: 'source', align: 'left', flexible: true, priority: 4, cell: ({citation}) => citation},
+]
+
+/** The table of all projections. */
+export function projectionsReport(projections: readonly ProjectionFacts[]): Block[] {
+  return [
+    table(COLUMNS, projections),
+    text(
+      'unbiased for: what positive features estimate without bias, uniform signs given; near-normal and near-sphere rows have a small bias.',
+    ),
+  ]
+}
