@@ -109,7 +109,9 @@ function kernelRow(
     let dot = 0
     for (let d = 0; d < dim; d++) dot += x[d]! * y[base + d]!
     if (kernel === 'arc-cosine') dot = arcCosine(dot, norm(x), norm(y.subarray(base, base + dim)))
-    if (kernel === 'gaussian') dot -= norm(y.subarray(base, base + dim)) ** 2 / 2 // |x|^2/2 cancels
+    // |x|^2/2 cancels
+    if (kernel === 'gaussian') dot -= norm(y.subarray(base, base + dim)) ** 2 / 2
+    if (kernel === 'exponential') dot += norm(y.subarray(base, base + dim)) ** 2 / 2
     weights[j] = dot
     if (dot > top) top = dot
   }

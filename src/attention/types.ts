@@ -131,9 +131,9 @@ export interface Cost {
 export interface ExactTarget {
   /**
    * `softmax`: weights exp(scale x.y); `arc-cosine`: order-1 arc-cosine kernel of x and y; `gaussian`:
-   * exp(-|x-y|^2/2).
+   * exp(-|x-y|^2/2); `exponential`: exp(|x+y|^2/2).
    */
-  kernel: 'softmax' | 'arc-cosine' | 'gaussian'
+  kernel: 'softmax' | 'arc-cosine' | 'gaussian' | 'exponential'
   /** `unit` divides each vector by its Euclidean norm. */
   inputs: InputSpace | 'unit'
   /** Multiplies x and y (after `inputs`), e.g. `1/tau`. */
@@ -183,6 +183,7 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
     | 'softmax-kernel'
     | 'gaussian-kernel'
     | 'arc-cosine-kernel'
+    | 'exponential-kernel'
     | 'output'
     | 'exact'
     | 'none'

@@ -28,6 +28,17 @@ export function gaussianKernel(x: Float64Array, y: Float64Array): number {
   return Math.exp(-squaredNorms(x, y).difference / 2)
 }
 
+/** E[exp(w.x) exp(w.y)] = exp(|x+y|^2/2), w ~ N(0, I): the moment-generating function at x + y. */
+export function exponentialKernel(x: Float64Array, y: Float64Array): number {
+  return Math.exp(squaredNorms(x, y).sum / 2)
+}
+
+/** Variance of its estimate: `(e^{2 |x+y|^2} - e^{|x+y|^2}) / M`, that of the positive one but for norms. */
+export function exponentialVariance(x: Float64Array, y: Float64Array, numFeatures: number): number {
+  const {sum} = squaredNorms(x, y)
+  return (Math.exp(sum) * Math.expm1(sum)) / numFeatures
+}
+
 /**
  * E[relu(w.x) relu(w.y)], w ~ N(0, I): `|x||y| (sin t + (pi - t) cos t) / (2 pi)`, t the angle.
  *

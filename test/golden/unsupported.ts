@@ -15,10 +15,6 @@ export const UNSUPPORTED: readonly Unsupported[] = [
     reason: 'estimator rfa-gate is not implemented yet',
   },
   {
-    methods: ['kernelized sigmoid-only'],
-    reason: 'sigmoid features are not implemented',
-  },
-  {
     methods: ['SimRFs', 'SimRFs+', 'SimRF projection (Hadamard product rotation)'],
     reason: 'projection simplex is not implemented yet',
   },

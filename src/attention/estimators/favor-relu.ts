@@ -1,41 +1,36 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {arcCosineKernel, rectifiedVariance} from '../../theory/kernels.js'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {featureDecoder} from '../decoders.js'
-import {type FeatureRecipe, type Features, featureMap} from '../kernels/index.js'
-import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
-import {featureAttention} from './feature-attention.js'
-import {featureEpsilon, guardOf, guardOptions, normalizerEpsilon} from './options.js'
+import {featureMap} from '../kernels/index.js'
+import {defineEstimator} from '../types.js'
+import {
+  type FeatureForm,
+  generalizedAttend,
+  generalizedDecoder,
+  generalizedFacts,
+  generalizedForm,
+  generalizedOptions,
+} from './generalized-attention.js'
 
 const options = z.object({
-  features: z
-    .enum(['random', 'deterministic'])
-    .default('random')
-    .describe('random: relu(W x); deterministic: relu(x), no projection'),
-  inputScaling: z
-    .enum(['canonical', 'raw'])
-    .default('canonical')
-    .describe('canonical: inputs times sqrt(logit scale); raw: as they are'),
+  ...generalizedOptions.shape,
   projectionScale: z
     .enum(['none', 'rsqrt'])
     .default('none')
     .describe('rsqrt: W times M^-1/2; matters only beside an epsilon or a guard'),
-  featureEpsilon,
-  normalizerEpsilon,
-  ...guardOptions,
 })
 type Options = z.output<typeof options>
 
 /**
- * Generalised attention with rectified features: deterministic weights of another kernel, the
- * order-1 arc-cosine kernel, not of softmax.
+ * Generalised attention with rectified features: weights of another kernel than softmax, the order-1
+ * arc-cosine kernel.
  *
  * `phi(x) = relu(W x)`; `E phi(x).phi(y) / M = |x||y| (sin t + (pi - t) cos t) / (2 pi)`, t the angle.
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.4; kernel: Cho & Saul 2009.
  */
 export default defineEstimator({
+  ...generalizedFacts,
   name: 'favor-relu',
   title: 'Generalised attention, ReLU features',
   citation: 'Choromanski et al. 2021, arXiv:2009.14794; Cho & Saul 2009',
@@ -43,14 +38,7 @@ export default defineEstimator({
   advice:
     'A baseline for models trained with it ("Performer" without suffix). It does not approximate softmax at any M.',
   unbiasedFor: 'arc-cosine-kernel',
-  nonNegative: true,
-  rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
-  keyOrderMatters: false,
-  projection: {default: 'orth', used: ({features}) => features === 'random'},
-  featureDim: (numFeatures, headDim, {features}) => (features === 'random' ? numFeatures : headDim),
   options,
-  inputs: ({inputScaling}) => inputScaling,
   target: ({inputScaling, features}) =>
     features === 'deterministic'
       ? undefined
@@ -62,28 +50,8 @@ export default defineEstimator({
     features: (x, projection) =>
       tf.mul(featureMap(x, projection, 'relu'), projection.shape.at(-2)! ** -0.5),
   },
-  cost: (shape, {features}) =>
-    features === 'random'
-      ? featureCost(shape, shape.numFeatures, shape.numFeatures)
-      : featureCost(shape, shape.headDim, 0),
-  stateBytes: ({numFeatures, headDim, valueDim}, {features}) =>
-    featureStateBytes(features === 'random' ? numFeatures : headDim, valueDim),
-  attend,
-  decoder: inputs => {
-    const {projection, options, headDim, logitScale} = inputs
-    const scale = options.inputScaling === 'canonical' ? Math.sqrt(logitScale) : 1
-    const recipe = rectifiedRecipe(projection, options)
-    const features = recipe
-      ? {...recipe, inputScale: scale}
-      : (token: tf.Tensor4D) => rectifiedFeatures(tf.mul(token, scale), projection, options)
-    const featureDim = options.features === 'random' ? projection!.shape.at(-2)! : headDim
-    return featureDecoder(
-      inputs,
-      featureDim,
-      {query: features, key: features},
-      {guard: guardOf(options, true), normalizerEpsilon: options.normalizerEpsilon},
-    )
-  },
+  attend: inputs => generalizedAttend(inputs, rectified),
+  decoder: inputs => generalizedDecoder(inputs, rectified),
   presets: {
     'performer-pytorch': {
       options: {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6},
@@ -108,47 +76,11 @@ export default defineEstimator({
   },
 })
 
-function attend(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, inputScale, causal, keyMask, projection, options} = inputs
-  return featureAttention({
-    queryFeatures: rectified(query, inputScale, projection, options),
-    keyFeatures: rectified(key, inputScale, projection, options),
-    value,
-    causal,
-    keyMask,
-    guard: guardOf(options, causal),
-    normalizerEpsilon: options.normalizerEpsilon,
-  })
-}
-
-/** Features by recipe where there is one. */
-function rectified(
-  x: tf.Tensor4D,
-  inputScale: number,
-  projection: Projection | undefined,
-  options: Options,
-): Features {
-  const recipe = rectifiedRecipe(projection, options)
-  if (recipe) return {...recipe, x, inputScale}
-  return rectifiedFeatures(tf.mul(x, inputScale), projection, options)
-}
-
-/** Random features without an epsilon are a recipe: relu(c u) = c relu(u) for c > 0. */
-function rectifiedRecipe(
-  projection: Projection | undefined,
-  {features, projectionScale, featureEpsilon}: Options,
-): FeatureRecipe | undefined {
-  if (features !== 'random' || featureEpsilon !== 0) return undefined
-  const featureScale = projectionScale === 'rsqrt' ? projection!.shape.at(-2)! ** -0.5 : 1
-  return {kind: 'relu', projection, featureScale}
-}
-
-function rectifiedFeatures(
-  x: tf.Tensor4D,
-  projection: Projection | undefined,
-  {features, projectionScale, featureEpsilon}: Options,
-): tf.Tensor4D {
-  const plain = features === 'random' ? featureMap(x, projection!, 'relu') : tf.relu(x)
-  const scale = projectionScale === 'rsqrt' ? projection!.shape.at(-2)! ** -0.5 : 1
-  return tf.add(tf.mul(plain, scale), featureEpsilon) // relu(c u) = c relu(u) for c > 0
+/** By recipe where no epsilon is added. M^-1/2 goes to the inputs: relu(W c x) = relu(c W x). */
+const rectified: FeatureForm<Options> = (inputScale, projection, options) => {
+  const rsqrt = options.projectionScale === 'rsqrt' && projection
+  const scale = rsqrt ? inputScale * projection.shape.at(-2)! ** -0.5 : inputScale
+  return options.features === 'random' && options.featureEpsilon === 0
+    ? {kind: 'relu', projection, inputScale: scale}
+    : generalizedForm<Options>(tf.relu)(scale, projection, options)
 }

@@ -15,12 +15,22 @@ import type {AttendInputs, Decoder, DecoderInputs, Projection} from '../types.js
  *
  * Source: Zheng, Wang, Kong 2022, arXiv:2204.04667 (reading of random features as importance sampling).
  */
-export function positiveAttention(
+export function positiveAttention(inputs: AttendInputs, bridges: Projection): tf.Tensor4D {
+  const keyBias = tf.neg(halfSquaredNorm(inputs.key, inputs.inputScale)) as tf.Tensor3D
+  return bridgeAttention(inputs, bridges, keyBias)
+}
+
+/**
+ * The same of features `exp(w.x)` of queries and `exp(w.y + keyBias)` of keys.
+ *
+ * @param keyBias - `[B, H, S]`. Default 0.
+ */
+export function bridgeAttention(
   {query, key, value, inputScale: scale, keyMask}: AttendInputs,
   bridges: Projection,
+  keyBias?: tf.Tensor3D,
 ): tf.Tensor4D {
   const omega = bridgeQueries(bridges)
-  const keyBias = tf.neg(halfSquaredNorm(key, scale)) as tf.Tensor3D
   const {out: landmarks, lse} = softmaxAttention(omega, key, value, {scale, keyBias, keyMask})
   if (!keyMask) return softmaxAttention(query, omega, landmarks, {scale, keyBias: lse}).out
   // a batch element without any key has lse = -Infinity everywhere: its landmarks are zero already

@@ -35,14 +35,26 @@ export function featureMap(x: tf.Tensor4D, projection: Projection, kind: Feature
 
 function composite(x: tf.Tensor4D, projection: Projection, kind: FeatureKind): tf.Tensor4D {
   const [batch, heads, length] = x.shape
-  const projected = project(x, projection)
+  const projected = projectRows(x, projection)
   const halfNorm = tf.reshape(halfSquaredNorm(x), [batch * heads, length, 1]) as tf.Tensor3D
   const features = NONLINEARITIES[kind](projected, halfNorm)
   return tf.reshape(features, [batch, heads, length, features.shape[2]])
 }
 
-/** W x for every token, `[B H, L, M]`. */
-function project(x: tf.Tensor4D, projection: Projection): tf.Tensor3D {
+/**
+ * W x for every token.
+ *
+ * @param x - `[B, H, L, D]`
+ * @param projection - `[M, D]` for all heads or `[H, M, D]`
+ * @returns `[B, H, L, M]`
+ */
+export function project(x: tf.Tensor4D, projection: Projection): tf.Tensor4D {
+  const [batch, heads, length] = x.shape
+  return tf.reshape(projectRows(x, projection), [batch, heads, length, projection.shape.at(-2)!])
+}
+
+/** {@link project} of all heads in one batch, `[B H, L, M]`. */
+function projectRows(x: tf.Tensor4D, projection: Projection): tf.Tensor3D {
   const [batch, heads, length, headDim] = x.shape
   const flat: tf.Tensor3D = tf.reshape(x, [batch * heads, length, headDim])
   return matMul(flat, headMatrices(projection, batch), false, true)

@@ -1,6 +1,6 @@
 export {causalFeatureAttention} from './causal-feature-attention.js'
 export {fusedOrComposite, type OperationForm, recordOperations} from './dispatch.js'
-export {type FeatureKind, featureMap, halfSquaredNorm} from './feature-map.js'
+export {type FeatureKind, featureMap, halfSquaredNorm, project} from './feature-map.js'
 export {
   type FeatureRecipe,
   type FeatureSpec,

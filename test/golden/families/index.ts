@@ -8,8 +8,8 @@ import {eva} from './eva.js'
 import type {Family} from './family.js'
 import {favorHyperbolicFamily} from './favor-hyperbolic.js'
 import {favorPositiveFamily} from './favor-positive.js'
-import {favorReluFamily} from './favor-relu.js'
 import {favorTrigonometricFamily} from './favor-trigonometric.js'
+import {generalizedAttention} from './generalized-attention.js'
 import {linformer} from './linformer.js'
 import {projections} from './projections.js'
 import {randomizedFamily} from './randomized.js'
@@ -28,7 +28,7 @@ export const FAMILIES: readonly Family[] = [
   favorPositiveFamily,
   favorHyperbolicFamily,
   favorTrigonometricFamily,
-  favorReluFamily,
+  generalizedAttention,
   rfa,
   eva,
   linformer,

@@ -163,21 +163,60 @@ function withConstant(plain: Features, constant: number): Features {
 }
 
 /** `relu(W x)` or `relu(x)`, scaled, plus epsilon. */
-export const rectified: FeatureBuilder = (head, {options, logitScale}) => {
+export const rectified: FeatureBuilder = (head, inputs) => {
+  const {projectionScale, featureEpsilon} = inputs.options
   const rows = (x: Float64Array): Features => {
-    const raw = options.inputScaling === 'raw'
-    const vectors = raw ? x : canonical(x, logitScale)
-    const roundings = raw ? 0 : CANONICAL_ROUNDINGS
-    const epsilon = Number(options.featureEpsilon)
-    const scaleOf = (count: number) => (options.projectionScale === 'rsqrt' ? count ** -0.5 : 1)
-    const {headDim, numFeatures} = head
-    if (options.features === 'deterministic') {
-      return rectifiedRows(vectors, gammaOf(vectors, roundings), headDim, scaleOf(headDim), epsilon)
-    }
-    const {product, error} = project(vectors, head, roundings)
-    return rectifiedRows(product, error, numFeatures, scaleOf(numFeatures), epsilon)
+    const {argument, error, count} = generalizedArguments(x, head, inputs)
+    const scale = projectionScale === 'rsqrt' && head.numFeatures > 0 ? count ** -0.5 : 1
+    return rectifiedRows(argument, error, count, scale, Number(featureEpsilon))
   }
   return {query: rows(head.query), key: rows(head.key)}
+}
+
+/** `f(W x)` or `f(x)` plus epsilon; `slope` bounds the derivative between x - dx and x + dx. */
+function generalized(
+  f: (x: number) => number,
+  slope: (x: number, dx: number) => number,
+): FeatureBuilder {
+  return (head, inputs) => {
+    const epsilon = Number(inputs.options.featureEpsilon)
+    const rows = (x: Float64Array): Features => {
+      const {argument, error, count} = generalizedArguments(x, head, inputs)
+      const out = features(argument.length / count, count)
+      argument.forEach((x, at) => {
+        const value = f(x)
+        const moved = slope(x, error[at]!) * error[at]! + (ELEMENTARY + 4) * U * value
+        out.value[at] = value + epsilon
+        out.error[at] = value > OVERFLOW ? Infinity : moved + U * (value + epsilon) + TINY
+      })
+      return out
+    }
+    return {query: rows(head.query), key: rows(head.key)}
+  }
+}
+
+/** sigmoid: an exp, a sum and a quotient; the logarithm has slope at most 1. */
+export const sigmoid: FeatureBuilder = generalized(
+  x => 1 / (1 + Math.exp(-x)),
+  (x, dx) => 1 / (1 + Math.exp(-x - dx)),
+)
+
+export const exponential: FeatureBuilder = generalized(Math.exp, (x, dx) => Math.exp(x + dx))
+
+/** What the nonlinearity of generalised attention is applied to, `[n, count]`. */
+export function generalizedArguments(
+  x: Float64Array,
+  head: Head,
+  {options, logitScale}: Pick<TwinInputs, 'options' | 'logitScale'>,
+): {argument: Float64Array; error: Float64Array; count: number} {
+  const raw = options.inputScaling === 'raw'
+  const vectors = raw ? x : canonical(x, logitScale)
+  const roundings = raw ? 0 : CANONICAL_ROUNDINGS
+  if (options.features === 'deterministic') {
+    return {argument: vectors, error: gammaOf(vectors, roundings), count: head.headDim}
+  }
+  const {product, error} = project(vectors, head, roundings)
+  return {argument: product, error, count: head.numFeatures}
 }
 
 function gammaOf(values: Float64Array, roundings: number): Float64Array {

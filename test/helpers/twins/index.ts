@@ -10,19 +10,21 @@ import {
   constant,
   cosines,
   eluPlusOne,
+  exponential,
   hyperbolic,
   positive,
   rectified,
   rfa,
   rolledProducts,
   secondOrder,
+  sigmoid,
   squared,
   trigonometric,
 } from './feature-builders.js'
 import {linformer} from './linformer.js'
 import {randomized} from './ra.js'
-import {logPositive, softmax} from './softmax.js'
-import {emptyOutput, type Twin} from './types.js'
+import {logExponential, logPositive, softmax} from './softmax.js'
+import {emptyOutput, type Twin, type TwinInputs} from './types.js'
 import {explicitTwin} from './weighted.js'
 
 export {type HostProjection, PLAIN, type Twin, type TwinInputs, type TwinResult} from './types.js'
@@ -31,6 +33,13 @@ const logOr =
   (exact: Twin, explicit: Twin): Twin =>
   inputs =>
     inputs.options.stabilizer === 'log' ? exact(inputs) : explicit(inputs)
+
+/** Exponential features are formed themselves only where an epsilon or a guard acts on them. */
+function inLogDomain({options, causal}: TwinInputs): boolean {
+  const guard = (causal ? options.causalDenGuard : null) ?? options.denGuard
+  const epsilon = Number(options.featureEpsilon) + (causal ? Number(options.normalizerEpsilon) : 0)
+  return guard === 'none' && epsilon === 0
+}
 
 /** Values passed through. */
 const identity: Twin = inputs => {
@@ -49,6 +58,8 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   'favor-hyp': logOr(logPositive([1, -1]), explicitTwin(hyperbolic)),
   'favor-trig': explicitTwin(trigonometric),
   'favor-relu': explicitTwin(rectified),
+  'favor-exp': inputs => (inLogDomain(inputs) ? logExponential : explicitTwin(exponential))(inputs),
+  'favor-sigmoid': explicitTwin(sigmoid),
   elu: explicitTwin(eluPlusOne),
   'squared-relu': explicitTwin(squared),
   dpfp: explicitTwin(rolledProducts),

@@ -1,7 +1,8 @@
 /** Attention whose weights are given by logarithms, in double precision, with bounds. */
 import {ELEMENTARY, gamma, TINY, U} from '../rounding.js'
+import {generalizedArguments} from './feature-builders.js'
 import {CANONICAL_ROUNDINGS, canonical, project} from './projected.js'
-import {emptyOutput, forEachHead, type Head, type Twin} from './types.js'
+import {emptyOutput, forEachHead, type Head, type Twin, type TwinInputs} from './types.js'
 
 /** Log-weight of a pair and the sum of magnitudes it is made of. */
 export interface LogWeight {
@@ -99,13 +100,40 @@ export const MERGES = 8
  * the recurrent form rescales once per key: exp, difference and product.
  */
 export function logPositive(signs: readonly (1 | -1)[]): Twin {
+  return logFeatureTwin((head, inputs, side) => logFeatures(head, inputs.logitScale, side, signs))
+}
+
+/** The same of features `exp(W x)` or `exp(x)`. */
+export const logExponential: Twin = logFeatureTwin((head, inputs, side) => {
+  const {argument, count} = generalizedArguments(head[side], head, inputs)
+  // |w_s.x| summed over dimensions, the largest of a row
+  const absolute = {...head, projection: head.projection.map(Math.abs)}
+  const summed = generalizedArguments(head[side].map(Math.abs), absolute, inputs).argument
+  const magnitude = new Float64Array(argument.length / count)
+  summed.forEach((m, at) => {
+    const row = Math.floor(at / count)
+    magnitude[row] = Math.max(magnitude[row]!, m)
+  })
+  return {value: argument, magnitude, count}
+})
+
+/** Log-features of one side, `[rows, count]`, and per row the largest of their summed magnitudes. */
+interface LogFeatures {
+  value: Float64Array
+  magnitude: Float64Array
+  count: number
+}
+
+function logFeatureTwin(
+  build: (head: Head, inputs: TwinInputs, side: 'query' | 'key') => LogFeatures,
+): Twin {
   return inputs => {
     const out = emptyOutput(inputs)
     forEachHead(inputs, head => {
-      const {headDim, keyLen, numFeatures} = head
-      const a = logFeatures(head, inputs.logitScale, 'query', signs)
-      const b = logFeatures(head, inputs.logitScale, 'key', signs)
-      const count = numFeatures * signs.length
+      const {headDim, keyLen} = head
+      const a = build(head, inputs, 'query')
+      const b = build(head, inputs, 'key')
+      const {count} = a
       const rows: RowLogWeights = row => {
         const columns = Array.from({length: keyLen}, (_, j) => j).filter(j => head.sees(row, j))
         let largest = 0
@@ -125,13 +153,12 @@ export function logPositive(signs: readonly (1 | -1)[]): Twin {
   }
 }
 
-/** Log-features `[rows, F]` and, per row, the largest of their summed magnitudes. */
 function logFeatures(
   head: Head,
   logitScale: number,
   side: 'query' | 'key',
   signs: readonly (1 | -1)[],
-) {
+): LogFeatures {
   const x = canonical(head[side], logitScale)
   const {product, error, halfNorm, length, numFeatures} = project(x, head, CANONICAL_ROUNDINGS)
   const value = new Float64Array(length * numFeatures * signs.length)
@@ -148,7 +175,7 @@ function logFeatures(
       magnitude[i] = Math.max(magnitude[i]!, summed)
     }
   }
-  return {value, magnitude}
+  return {value, magnitude, count: numFeatures * signs.length}
 }
 
 export function logSum(

@@ -67,6 +67,15 @@ describe('exactAttention', () => {
     expect(Math.abs(weights[1]! - far / (1 + far))).toBeLessThanOrEqual(CLOSE)
   })
 
+  it('gives the weights of the exponential target, which counts long keys for more', () => {
+    const query = single([1, 0])
+    const key = single([1, 0], [0, 2])
+    const target: ExactTarget = {kernel: 'exponential', inputs: 'raw', inputScale: 1, label: ''}
+    const weights = rowsOf(query, key, target)[0]!
+    const [near, far] = [Math.exp(4 / 2), Math.exp(5 / 2)]
+    expect(Math.abs(weights[1]! - far / (near + far))).toBeLessThanOrEqual(CLOSE)
+  })
+
   it('scales the dimensions of every head apart, after normalising', () => {
     const shape = [1, 2, 1, 2] as const
     const query = {shape, data: Float64Array.of(3, 4, 3, 4)}

@@ -1,6 +1,8 @@
 import {describe, expect, it} from 'vitest'
 import {
   arcCosineKernel,
+  exponentialKernel,
+  exponentialVariance,
   fourierVariance,
   gaussianKernel,
   hyperbolicVariance,
@@ -84,6 +86,17 @@ const FUNCTIONS = {
 } as const
 
 describe('closed forms', () => {
+  it('the exponential kernel is the softmax kernel times both norm factors, its variance likewise', () => {
+    for (const {x, y} of TABLE) {
+      const norms = squaredNorms(x, y)
+      const factor = Math.exp((norms.x + norms.y) / 2)
+      const near = (got: number, expected: number) =>
+        expect(Math.abs(got - expected)).toBeLessThanOrEqual(2 ** -48 * Math.abs(expected))
+      near(exponentialKernel(x, y), factor * softmaxKernel(x, y))
+      near(exponentialVariance(x, y, 3), factor ** 2 * positiveVariance(x, y, 3))
+    }
+  })
+
   const names = Object.keys(FUNCTIONS) as (keyof typeof FUNCTIONS)[]
   const cases = TABLE.flatMap((row, n) => names.map(name => [name, n + 1, row] as const))
 

@@ -13,6 +13,7 @@ const folder = fileURLToPath(new URL('../../../../src/attention/estimators', imp
 /** What estimators share; every other file of the folder is an estimator. */
 const HELPERS = [
   'feature-attention',
+  'generalized-attention',
   'index',
   'options',
   'positive-attention',

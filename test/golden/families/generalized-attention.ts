@@ -1,11 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {featureMap} from '../../../src/attention/index.js'
-import {rectified} from '../../helpers/twins/feature-builders.js'
+import {rectified, sigmoid} from '../../helpers/twins/feature-builders.js'
 import {type GoldenCase, guardOfNote, numberField, textField} from '../cases.js'
 import {checkAttention, checkDecoder, checkFeatures, type Request, resolved} from '../check.js'
 import type {Family} from './family.js'
 
 interface Reading extends Omit<Request, 'method'> {
+  /** Default favor-relu. */
+  method?: 'favor-relu' | 'favor-sigmoid'
   /** What the manifest's `eps` is: added to features (default) or to the denominator. */
   eps?: 'feature' | 'denominator'
 }
@@ -25,11 +27,12 @@ const METHODS: Readonly<Record<string, Reading>> = {
     preset: 'hku',
     options: {features: 'deterministic', inputScaling: 'raw', projectionScale: 'none'},
   },
+  'kernelized sigmoid-only': {method: 'favor-sigmoid', preset: 'hku'},
 }
 
-/** Rectified features, with and without projection. */
-export const favorReluFamily: Family = {
-  name: 'rectified features',
+/** Rectified and sigmoid features, with and without projection. */
+export const generalizedAttention: Family = {
+  name: 'generalised attention',
   methods: Object.keys(METHODS),
   request: requestOf,
   check(golden, arrays) {
@@ -43,12 +46,13 @@ export const favorReluFamily: Family = {
         return tf.add(plain, Number(featureEpsilon))
       })
     }
-    if (golden.causal === true) checkDecoder(golden, arrays, request, rectified)
+    const build = request.method === 'favor-sigmoid' ? sigmoid : rectified
+    if (golden.causal === true) checkDecoder(golden, arrays, request, build)
   },
 }
 
 function requestOf(golden: GoldenCase): Request {
-  const {preset, options = {}, eps = 'feature'} = METHODS[golden.method]!
+  const {method = 'favor-relu', preset, options = {}, eps = 'feature'} = METHODS[golden.method]!
   const read: Record<string, unknown> = {...options}
   const epsilon = numberField(golden, 'eps')
   if (epsilon !== undefined && eps === 'feature') read.featureEpsilon = epsilon
@@ -57,5 +61,5 @@ function requestOf(golden: GoldenCase): Request {
   if (normalizerEpsilon !== undefined) read.normalizerEpsilon = normalizerEpsilon
   const note = textField(golden, 'denom_note')
   if (preset === 'hku' && note !== '') read.denGuard = guardOfNote(note)
-  return {method: 'favor-relu', ...(preset && {preset}), options: read}
+  return {method, ...(preset && {preset}), options: read}
 }

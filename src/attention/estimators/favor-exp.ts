@@ -1,0 +1,109 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {exponentialKernel, exponentialVariance} from '../../theory/kernels.js'
+import {logFeatureDecoder} from '../decoders.js'
+import {causalFeatureAttention, project} from '../kernels/index.js'
+import {
+  type AttendInputs,
+  type AttendResult,
+  type Decoder,
+  type DecoderInputs,
+  defineEstimator,
+} from '../types.js'
+import {
+  decoderScale,
+  type GeneralizedOptions,
+  generalizedArgument,
+  generalizedAttend,
+  generalizedDecoder,
+  generalizedFacts,
+  generalizedForm,
+  generalizedOptions,
+} from './generalized-attention.js'
+import {guardOf} from './options.js'
+import {bridgeAttention} from './positive-attention.js'
+
+/**
+ * Generalised attention with exponential features: positive features without the factor
+ * `exp(-|x|^2/2)`, so that keys count by their norm as well: the limit has weights `exp(x.y + |y|^2/2)`.
+ *
+ * `phi(x) = exp(W x)`; `E phi(x).phi(y) / M = exp(|x+y|^2/2)`. Without an epsilon and without a guard it is
+ * formed in the log domain and does not overflow.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.4 (generalised attention).
+ */
+export default defineEstimator({
+  ...generalizedFacts,
+  name: 'favor-exp',
+  title: 'Generalised attention, exponential features',
+  citation: 'Choromanski et al. 2021, arXiv:2009.14794',
+  formula: 'phi(x) = exp(W x)',
+  advice:
+    'For models trained with it. It is softmax attention only where all keys have one norm, and then favor-pos is the same; elsewhere it favours long keys.',
+  unbiasedFor: 'exponential-kernel',
+  options: generalizedOptions,
+  target: ({inputScaling, features}) =>
+    features === 'deterministic'
+      ? undefined
+      : {kernel: 'exponential', inputs: inputScaling, inputScale: 1, label: 'exp(|x+y|^2/2)'},
+  kernel: {
+    formula: 'exp(|x+y|^2/2)',
+    expectation: exponentialKernel,
+    variance: exponentialVariance,
+    features: (x, projection) =>
+      tf.mul(tf.exp(project(x, projection)), projection.shape.at(-2)! ** -0.5),
+  },
+  varianceLaw: 'positive',
+  attend: inputs =>
+    inLogDomain(inputs.options, inputs.causal)
+      ? logAttend(inputs)
+      : generalizedAttend(inputs, exponential),
+  decoder: inputs =>
+    inLogDomain(inputs.options, true)
+      ? logDecoder(inputs)
+      : generalizedDecoder(inputs, exponential),
+  presets: {
+    'performer-pytorch': {
+      options: {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6},
+      quirk: 'adds 1e-3 to every feature: a small uniform share; overflows at large norms',
+    },
+    'google-jax': {
+      options: {features: 'deterministic', inputScaling: 'raw', featureEpsilon: 1e-3},
+      quirk: 'by default no projection at all and no input scaling; adds 1e-3 to every feature',
+    },
+    'fast-transformers': {
+      options: {inputScaling: 'raw', denGuard: 'add:1e-6'},
+      quirk: 'no input scaling: overflows at large norms',
+    },
+  },
+})
+
+const exponential = generalizedForm<GeneralizedOptions>(tf.exp)
+
+/** An epsilon or a guard acts on the features and sums themselves. */
+function inLogDomain(options: GeneralizedOptions, causal: boolean): boolean {
+  const {featureEpsilon, normalizerEpsilon} = options
+  const plainSums = !causal || normalizerEpsilon === 0
+  return featureEpsilon === 0 && plainSums && guardOf(options, causal) === 'none'
+}
+
+function logAttend(inputs: AttendInputs<GeneralizedOptions>): AttendResult {
+  const {query, key, value, inputScale, causal, keyMask, projection, options} = inputs
+  if (!causal) {
+    const bridges = options.features === 'random' ? projection! : tf.eye(query.shape[3])
+    return {out: bridgeAttention(inputs, bridges)}
+  }
+  const logFeatures = (x: tf.Tensor4D) => generalizedArgument(x, inputScale, projection, options)
+  return {out: causalFeatureAttention(logFeatures(query), logFeatures(key), value, keyMask)}
+}
+
+function logDecoder(inputs: DecoderInputs<GeneralizedOptions>): Decoder {
+  const {projection, options, headDim, numFeatures} = inputs
+  const scale = decoderScale(inputs)
+  const logFeatures = (x: tf.Tensor4D) => generalizedArgument(x, scale, projection, options)
+  const count = generalizedFacts.featureDim(
+    projection?.shape.at(-2) ?? numFeatures,
+    headDim,
+    options,
+  )
+  return logFeatureDecoder(inputs, count, {query: logFeatures, key: logFeatures})
+}
