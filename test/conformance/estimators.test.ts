@@ -7,8 +7,10 @@ import {runnableBackends} from '../helpers/backends.js'
 import {
   caseName,
   type EstimatorCase,
+  FORMS,
   genericBound,
   runCase,
+  shapeCases,
   twinOfCase,
   whyNot,
 } from '../helpers/estimator-case.js'
@@ -35,13 +37,6 @@ const SHAPES: readonly Sizes[] = [
   sizes(1, 2, 1, 1, 3, 5, 7),
   sizes(1, 1, 67, 67, 3, 5, 293),
 ]
-
-const FORMS = [
-  {causal: false, masked: false},
-  {causal: true, masked: false},
-  {causal: false, masked: true},
-  {causal: true, masked: true},
-] as const
 
 const judged = new Map<string, {out: Bounded; denominator?: Bounded}>()
 
@@ -81,10 +76,7 @@ describe.each(backends)('every estimator on %s is within rounding of its definit
     sharedProjection: index % 2 === 1,
     ...(index % 3 === 2 && {scale: 0.23}),
   }))
-  const cases = METHOD_NAMES.flatMap(method =>
-    shapes.flatMap(shape => FORMS.map(form => ({method, ...shape, ...form}) as EstimatorCase)),
-  )
-  for (const given of cases) {
+  for (const given of shapeCases(METHOD_NAMES, shapes)) {
     it(caseName(given), async context => {
       const reason = whyNot(given)
       if (reason) return context.skip(reason)

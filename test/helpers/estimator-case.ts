@@ -70,6 +70,33 @@ export function caseName({method, preset, sizes, causal, masked, scale}: Estimat
   return words.filter(word => word !== '').join(' ')
 }
 
+/** Bidirectional and causal, with and without masked keys. */
+export const FORMS = [
+  {causal: false, masked: false},
+  {causal: true, masked: false},
+  {causal: false, masked: true},
+  {causal: true, masked: true},
+] as const
+
+/**
+ * Every method on every shape, one of its forms at a time: forms and shapes rotate against each other, so
+ * that each form of a method meets several shapes and each pair meets several methods. Slow runs take
+ * all pairs.
+ */
+export function shapeCases(
+  methods: readonly MethodName[],
+  shapes: readonly Pick<EstimatorCase, 'sizes' | 'sharedProjection' | 'scale'>[],
+): EstimatorCase[] {
+  return methods.flatMap((method, offset) =>
+    shapes.flatMap((shape, index) => {
+      const forms = FORMS.map(form => ({method, ...shape, ...form}))
+      if (process.env.RFA_SLOW) return forms
+      const declared = forms.filter(form => whyNot(form) === undefined)
+      return declared.length === 0 ? forms[0]! : declared[(index + offset) % declared.length]!
+    }),
+  )
+}
+
 /** Why the estimator has no such form, by its own declaration. */
 export function whyNot({method, sizes, causal, masked}: EstimatorCase): string | undefined {
   const {supports} = estimatorNamed(method)

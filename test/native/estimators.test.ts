@@ -6,6 +6,7 @@ import {
   caseName,
   type EstimatorCase,
   runCase,
+  shapeCases,
   twinOfCase,
   whyNot,
 } from '../helpers/estimator-case.js'
@@ -39,13 +40,6 @@ const SHAPES: readonly Sizes[] = [
   sizes(1, 1, 37, 41, 7, 5, 1000),
 ]
 
-const FORMS = [
-  {causal: false, masked: false},
-  {causal: true, masked: false},
-  {causal: false, masked: true},
-  {causal: true, masked: true},
-] as const
-
 const judged = new Map<string, TwinResult>()
 
 /** The twin's result: the same for every instruction set, so computed once. */
@@ -65,15 +59,8 @@ describeNative('fused kernels, outputs pre-filled with NaN between guard zones',
       return () => addon.selectIsa('')
     })
 
-    const cases = METHOD_NAMES.flatMap(method =>
-      SHAPES.flatMap((shape, index) =>
-        FORMS.map(
-          form =>
-            ({method, sizes: shape, sharedProjection: index % 2 === 0, ...form}) as EstimatorCase,
-        ),
-      ),
-    )
-    for (const given of cases) {
+    const shapes = SHAPES.map((shape, index) => ({sizes: shape, sharedProjection: index % 2 === 0}))
+    for (const given of shapeCases(METHOD_NAMES, shapes)) {
       it(`${caseName(given)} is within rounding of its definition`, context => {
         const reason = whyNot(given)
         if (reason) return context.skip(reason)
