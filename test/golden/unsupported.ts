@@ -14,12 +14,4 @@ export const UNSUPPORTED: readonly Unsupported[] = [
     estimator: 'rfa-gate',
     reason: 'estimator rfa-gate is not implemented yet',
   },
-  {
-    methods: ['SimRFs', 'SimRFs+', 'SimRF projection (Hadamard product rotation)'],
-    reason: 'projection simplex is not implemented yet',
-  },
-  {
-    methods: ['orthogonal projection (as released, wrong for m>d)'],
-    reason: 'its rows are not orthogonal for m > d; no option reproduces that matrix',
-  },
 ]

@@ -15,6 +15,7 @@ import {projections} from './projections.js'
 import {randomizedFamily} from './randomized.js'
 import {rfa} from './rfa.js'
 import {rfaArccos} from './rfa-arccos.js'
+import {simplexFamily} from './simplex.js'
 import {softmax} from './softmax.js'
 import {squaredRelu} from './squared-relu.js'
 
@@ -35,6 +36,7 @@ export const FAMILIES: readonly Family[] = [
   rfaArccos,
   randomizedFamily,
   projections,
+  simplexFamily,
 ]
 
 /** The family of a case. */

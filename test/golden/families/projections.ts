@@ -1,19 +1,55 @@
 import {drawProjection, type ProjectionName} from '../../../src/attention/index.js'
-import {orthonormalizeRows} from '../../../src/attention/projections/orthogonal.js'
-import {assertWithin, U} from '../../helpers/rounding.js'
-import type {CaseArrays, GoldenCase} from '../cases.js'
+import {orthogonalFactor} from '../../../src/attention/projections/orthogonal.js'
+import {coupledRows, reflectedRows, tallRows} from '../../../src/attention/projections/released.js'
+import {assertWithin, maxAbs, U} from '../../helpers/rounding.js'
+import {type CaseArrays, type GoldenCase, textField} from '../cases.js'
+import {referenceError} from '../check.js'
+import {dot, factorBound, reflectionBound, rowAt, transpose} from '../factor-bounds.js'
 import type {Family} from './family.js'
 
-/** Matrices of orthogonal rows: stated properties, and Gram-Schmidt of the peer's Gaussian blocks. */
+/** One kind of released matrix: what draws it here, and what follows from its Gaussian numbers. */
+interface Kind {
+  name: ProjectionName
+  /** Whether rows of a block are orthogonal. */
+  orthogonalRows: boolean
+  check?(golden: GoldenCase, arrays: CaseArrays): void
+}
+
+function kindOf(golden: GoldenCase, arrays: CaseArrays): Kind {
+  const peer = textField(golden, 'peer')
+  if (golden.method.includes('as released')) {
+    return {name: 'orth-tall', orthogonalRows: false, check: checkTall}
+  }
+  if (golden.method.includes('Householder')) {
+    return {name: 'householder', orthogonalRows: true, check: checkReflections}
+  }
+  if (peer.includes('xformers')) {
+    return {name: 'orth-columns', orthogonalRows: false, check: checkColumns}
+  }
+  if (peer.includes('fast-transformers')) {
+    return {name: 'orth-coupled', orthogonalRows: true, check: checkBlocks}
+  }
+  const {min_norm, max_norm} = measure(arrays.numbers('out'), ...sizesOf(arrays))
+  const fixed = max_norm - min_norm <= 2 * arrays.shape('out').at(-1)! * U * max_norm
+  return {name: fixed ? 'orth-sqrt-d' : 'orth', orthogonalRows: true, check: checkBlocks}
+}
+
+/**
+ * Released orthogonal matrices: stated properties, our draw of the same kind, and the matrix itself, signs
+ * included, where the Gaussian numbers that it was made of are there.
+ */
 export const projections: Family = {
   name: 'orthogonal projections',
-  methods: ['orthogonal projection', 'orthogonal projection, Householder product'],
+  methods: [
+    'orthogonal projection',
+    'orthogonal projection, Householder product',
+    'orthogonal projection (as released, wrong for m>d)',
+  ],
   check(golden, arrays) {
     checkStatedProperties(golden, arrays)
-    checkOwnDraw(golden, arrays)
-    if (arrays.has('gauss_blocks') && golden.method === 'orthogonal projection') {
-      checkDirections(golden, arrays)
-    }
+    const kind = kindOf(golden, arrays)
+    checkOwnDraw(golden, arrays, kind)
+    kind.check?.(golden, arrays)
   },
 }
 
@@ -23,36 +59,33 @@ interface Properties {
   max_norm: number
 }
 
-/** Rows as `[count, D]`, heads one after the other. */
-function rowsOf(arrays: CaseArrays): {rows: Float64Array; headDim: number; perHead: number} {
+/** D, and rows per head. */
+function sizesOf(arrays: CaseArrays): [headDim: number, perHead: number] {
   const shape = arrays.shape('out')
-  return {rows: arrays.numbers('out'), headDim: shape.at(-1)!, perHead: shape.at(-2)!}
+  return [shape.at(-1)!, shape.at(-2)!]
 }
 
 /** The properties of the stored matrix are those that the manifest states: our measuring is the peer's. */
-function checkStatedProperties(golden: GoldenCase, arrays: CaseArrays): void {
+export function checkStatedProperties(golden: GoldenCase, arrays: CaseArrays): void {
   const stated = golden.properties as Properties | undefined
   if (!stated) return
-  const {rows, headDim, perHead} = rowsOf(arrays)
-  const found = measure(rows, headDim, perHead)
+  const [headDim, perHead] = sizesOf(arrays)
+  const found = measure(arrays.numbers('out'), headDim, perHead)
   // the peer may have measured in float32: D terms
   const names = ['max_abs_cos_within_block', 'min_norm', 'max_norm'] as const
-  const label = `${golden.name}: ${names.join(', ')}`
-  const expected = names.map(name => stated[name])
-  const bound = names.map(name => headDim * U * (1 + stated[name]))
   assertWithin(
-    label,
+    `${golden.name}: ${names.join(', ')}`,
     names.map(name => found[name]),
-    expected,
-    bound,
+    names.map(name => stated[name]),
+    names.map(name => headDim * U * (1 + stated[name])),
   )
 }
 
 /** Largest cosine between two rows of a block of D, and the range of row norms. */
-function measure(rows: Float64Array, headDim: number, perHead: number): Properties {
+export function measure(rows: Float64Array, headDim: number, perHead: number): Properties {
   const result = {max_abs_cos_within_block: 0, min_norm: Infinity, max_norm: 0}
   const count = rows.length / headDim
-  const row = (i: number) => rows.subarray(i * headDim, (i + 1) * headDim)
+  const row = (i: number) => rowAt(rows, i, headDim)
   const block = (i: number) =>
     Math.floor(i / perHead) * perHead + Math.floor((i % perHead) / headDim)
   for (let i = 0; i < count; i++) {
@@ -68,69 +101,97 @@ function measure(rows: Float64Array, headDim: number, perHead: number): Properti
   return result
 }
 
-/** Our draw of the same kind and size: rows of a block orthogonal, lengths as the kind says. */
-function checkOwnDraw(golden: GoldenCase, arrays: CaseArrays): void {
-  const {rows, headDim, perHead: numFeatures} = rowsOf(arrays)
-  const peer = measure(rows, headDim, numFeatures)
-  const fixed = peer.max_norm - peer.min_norm <= 2 * headDim * U * peer.max_norm
-  const name: ProjectionName = fixed ? 'orth-sqrt-d' : 'orth'
-  const draw = drawProjection({name, heads: 1, numFeatures, headDim, seed: 11})
+/** Our draw of the same kind and size: rows orthogonal where they should be, lengths as the kind says. */
+function checkOwnDraw(golden: GoldenCase, arrays: CaseArrays, {name, orthogonalRows}: Kind): void {
+  const [headDim, numFeatures] = sizesOf(arrays)
+  const draw = drawProjection({name, heads: 1, numFeatures, headDim, seed: 11, orthSign: 'raw'})
   const own = measure(draw, headDim, numFeatures)
-  // double precision, D terms, Gram-Schmidt with a second pass
-  const orthogonal = own.max_abs_cos_within_block <= headDim * 2 ** -50
+  // double precision, D terms, up to D reflections
+  const orthogonal = !orthogonalRows || own.max_abs_cos_within_block <= headDim * 2 ** -48
+  const fixed = name === 'orth-sqrt-d' || name === 'householder'
   const root = Math.sqrt(headDim)
-  const lengths = !fixed || Math.max(own.max_norm - root, root - own.min_norm) <= root * 2 ** -48
+  const lengths = !fixed || Math.max(own.max_norm - root, root - own.min_norm) <= root * 2 ** -44
   if (orthogonal && lengths && own.min_norm > 0) return
   throw new Error(`${golden.name}: own draw ${name} has ${JSON.stringify(own)}`)
 }
 
-/** The orthogonal factor of the columns of the peer's Gaussian blocks is ours up to signs. */
-function checkDirections(golden: GoldenCase, arrays: CaseArrays): void {
-  const {rows, headDim, perHead} = rowsOf(arrays)
-  const gauss = arrays.numbers('gauss_blocks')
+/** Rows of LAPACK factors of square Gaussian blocks, times lengths: independent, of the block itself, or sqrt(D). */
+function checkBlocks(golden: GoldenCase, arrays: CaseArrays): void {
+  if (!arrays.has('gauss_blocks')) return
+  const [headDim, perHead] = sizesOf(arrays)
+  const out = arrays.numbers('out')
   const size = headDim * headDim
-  for (let first = 0, block = 0; first < perHead; first += headDim, block++) {
-    const columns = transpose(gauss.slice(block * size, (block + 1) * size), headDim)
-    const ours = orthonormalizeRows(Float64Array.from(columns), headDim)
-    const bound = new Float64Array(headDim).fill(factorBound(columns, ours, headDim))
-    for (let row = 0; row < Math.min(headDim, perHead - first); row++) {
-      const peer = rows.subarray((first + row) * headDim, (first + row + 1) * headDim)
-      const mine = ours.subarray(row * headDim, (row + 1) * headDim)
-      const along = dot(peer, mine)
-      const unit = peer.map(x => (Math.sign(along) * x) / Math.sqrt(dot(peer, peer)))
-      const label = `${golden.name}: direction ${first + row}`
-      assertWithin(label, unit, mine, bound)
+  const lengths = lengthsOf(arrays, headDim)
+  const coupled = textField(golden, 'peer').includes('fast-transformers')
+  for (let first = 0, block = 0; first < out.length / headDim; block++) {
+    const gaussian = arrays.numbers('gauss_blocks').slice(block * size, (block + 1) * size)
+    const columns = transpose(gaussian, headDim)
+    const factor = orthogonalFactor(Float64Array.from(columns), headDim, 'raw')
+    const bound = factorBound(columns, factor, headDim) + 2 * (headDim + 4) * U
+    const mine = coupled ? coupledRows(gaussian, headDim, 'raw') : factor
+    const rows = Math.min(headDim, perHead - (first % perHead))
+    for (let row = 0; row < rows; row++) {
+      const own = rowAt(mine, row, headDim)
+      const length = coupled ? Math.sqrt(dot(own, own)) : lengths(first + row)
+      assertWithin(
+        `${golden.name}: row ${first + row}`,
+        rowAt(out, first + row, headDim),
+        coupled ? own : own.map(x => x * length),
+        new Float64Array(headDim).fill(bound * length),
+      )
     }
+    first += rows
   }
 }
 
-/**
- * How far a float32 Householder factorisation may be from the exact orthogonal factor: backward
- * error `6 D^1.5 u |A|` (Higham 2002, theorem 19.4), magnified by `sqrt(2) |A^-1|` (Sun 1991), with
- * Frobenius norms; |A^-1| = |R^-1|.
- */
-function factorBound(columns: Float64Array, factor: Float64Array, size: number): number {
-  const inverse = new Float64Array(size * size) // of R, column by column
-  const entry = (i: number, j: number) => dot(rowAt(factor, i, size), rowAt(columns, j, size))
-  for (let j = 0; j < size; j++) {
-    for (let i = j; i >= 0; i--) {
-      let sum = i === j ? 1 : 0
-      for (let k = i + 1; k <= j; k++) sum -= entry(i, k) * inverse[k * size + j]!
-      inverse[i * size + j] = sum / entry(i, i)
-    }
+/** Lengths of rows: those of independent Gaussian rows, else sqrt(D). */
+function lengthsOf(arrays: CaseArrays, headDim: number): (row: number) => number {
+  if (!arrays.has('norm_gauss')) return () => Math.sqrt(headDim)
+  const gaussian = arrays.numbers('norm_gauss')
+  return row => Math.hypot(...rowAt(gaussian, row, headDim))
+}
+
+/** Products of reflections along the columns of each block's lower triangle. */
+function checkReflections(golden: GoldenCase, arrays: CaseArrays): void {
+  if (!arrays.has('gauss_blocks')) return
+  const [headDim] = sizesOf(arrays)
+  const out = arrays.numbers('out')
+  const size = headDim * headDim
+  for (let first = 0; first < out.length; first += size) {
+    const gaussian = arrays.numbers('gauss_blocks').slice(first, first + size)
+    assertWithin(
+      `${golden.name}: block ${first / size}`,
+      out.subarray(first, first + size),
+      reflectedRows(Float64Array.from(gaussian), headDim),
+      transpose(reflectionBound(gaussian, headDim), headDim).map(x => x * Math.sqrt(headDim)),
+    )
   }
-  const backward = 6 * size ** 1.5 * U * Math.sqrt(dot(columns, columns))
-  return Math.SQRT2 * Math.sqrt(dot(inverse, inverse)) * backward
 }
 
-function rowAt(matrix: Float64Array, row: number, width: number): Float64Array {
-  return matrix.subarray(row * width, (row + 1) * width)
+/** The factor of one tall matrix, in double precision. */
+function checkTall(golden: GoldenCase, arrays: CaseArrays): void {
+  const out = arrays.numbers('out')
+  const rows = tallRows(arrays.numbers('gauss'), arrays.numbers('chi2').map(Math.sqrt), 'raw')
+  const bound = new Float64Array(out.length).fill(referenceError(golden, out))
+  assertWithin(`${golden.name}: rows`, rows, out, bound)
 }
 
-function transpose(matrix: Float64Array, size: number): Float64Array {
-  return matrix.map((_, at) => matrix[(at % size) * size + Math.floor(at / size)]!)
+/** Columns are orthogonal in blocks of M, and all of one length where the rows say so. */
+function checkColumns(golden: GoldenCase, arrays: CaseArrays): void {
+  const [headDim, numFeatures] = sizesOf(arrays)
+  const columns = transpose(arrays.numbers('out'), headDim)
+  const {max_abs_cos_within_block: cosine} = measureColumns(columns, numFeatures)
+  // a float32 Householder factor of size M is orthogonal to 6 M^1.5 u (Higham 2002, theorem 19.4)
+  const allowed = 6 * numFeatures ** 1.5 * U + numFeatures * U
+  assertWithin(`${golden.name}: cosine of columns`, [cosine], [0], [allowed])
+  const own = drawProjection({name: 'orth-columns', heads: 1, numFeatures, headDim, seed: 3})
+  const mine = measureColumns(transpose(own, headDim), numFeatures)
+  if (mine.max_abs_cos_within_block > numFeatures * 2 ** -48 || maxAbs(own) === 0) {
+    throw new Error(`${golden.name}: own columns have ${JSON.stringify(mine)}`)
+  }
 }
 
-function dot(a: Float64Array, b: Float64Array): number {
-  return a.reduce((sum, x, i) => sum + x * b[i]!, 0)
+/** Columns of length M in blocks of M. */
+function measureColumns(columns: Float64Array, numFeatures: number): Properties {
+  return measure(columns, numFeatures, columns.length / numFeatures)
 }
