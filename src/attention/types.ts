@@ -35,6 +35,7 @@ export const PRESET_NAMES = [
   'noahs-ark',
   'fla',
   'linear-attention-transformer',
+  'nystrom-attention',
 ] as const
 export type PresetName = (typeof PRESET_NAMES)[number]
 

@@ -18,6 +18,7 @@ const REGISTRY = {
   'squared-relu': () => import('./squared-relu.js'),
   dpfp: () => import('./dpfp.js'),
   eva: () => import('./eva.js'),
+  nystrom: () => import('./nystrom.js'),
   linformer: () => import('./linformer.js'),
   cosformer: () => import('./cosformer.js'),
   taylor: () => import('./taylor.js'),

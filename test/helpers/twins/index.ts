@@ -22,6 +22,7 @@ import {
   trigonometric,
 } from './feature-builders.js'
 import {linformer} from './linformer.js'
+import {nystrom} from './nystrom.js'
 import {randomized} from './ra.js'
 import {logExponential, logPositive, softmax} from './softmax.js'
 import {emptyOutput, type Twin, type TwinInputs} from './types.js'
@@ -65,6 +66,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   dpfp: explicitTwin(rolledProducts),
   eva,
   linformer,
+  nystrom,
   efficient,
   cosformer: explicitTwin(cosines),
   taylor: explicitTwin(secondOrder),

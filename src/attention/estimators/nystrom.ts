@@ -1,0 +1,168 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {softmaxAttention} from '../kernels/index.js'
+import {headMask, maskLogits} from '../kernels/masking.js'
+import {matMul} from '../kernels/mat-mul.js'
+import {pseudoInverse} from '../kernels/pseudo-inverse.js'
+import {evenSegments, placeSegments, type Segments, segmentMeans} from '../segments.js'
+import {type AttendInputs, type CallShape, type Cost, defineEstimator} from '../types.js'
+import {softmaxTarget} from './targets.js'
+
+const options = z.object({
+  iterations: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(6)
+    .describe('steps of the pseudo-inverse; singular values below about 0.05 need more than 6'),
+  pinvScale: z
+    .enum(['matrix', 'batch'])
+    .default('matrix')
+    .describe('first scale of the pseudo-inverse: from each head, or from all heads of the call'),
+  landmarks: z
+    .enum(['even', 'padded'])
+    .default('even')
+    .describe(
+      'even: runs of the tokens that are there; padded: zero tokens before the sequence make its length a multiple of the number of landmarks, and take part',
+    ),
+})
+type Options = z.output<typeof options>
+
+/**
+ * Low-rank softmax from landmarks: means of m segments of queries and keys.
+ *
+ * `out = softmax(beta Q K'^T) pinv(softmax(beta Q' K'^T)) softmax(beta Q' K^T) V`, m = `numFeatures`, never
+ * more than there are queries (keys). Deterministic and biased; rows sum to one only as far as the
+ * pseudo-inverse has converged, and its signed weights can leave the range of V. Exact, up to that inverse,
+ * when every token is a landmark. In self-attention (as many queries as keys) a masked token takes no part
+ * as a query either.
+ *
+ * Source: Xiong et al. 2021, arXiv:2102.03902, equation 14, without the convolution of values.
+ */
+export default defineEstimator({
+  name: 'nystrom',
+  title: 'Nystromformer: landmarks and a pseudo-inverse',
+  citation: 'Xiong et al. 2021, arXiv:2102.03902',
+  formula: "out = softmax(q K'^T) pinv(softmax(Q' K'^T)) softmax(Q' K^T) V",
+  advice:
+    'Use it where queries and keys change slowly along the sequence, so that segment means stand for them. Small singular values make few iterations inexact, many noisy.',
+  unbiasedFor: 'none',
+  nonNegative: false,
+  rowsSumToOne: false,
+  supports: {bidirectional: true, causal: false, cross: true, decode: false, keyMask: true},
+  keyOrderMatters: true,
+  sizedBy: 'landmarks',
+  featureDim: () => 0,
+  options,
+  inputs: () => 'canonical',
+  target: softmaxTarget,
+  cost,
+  attend: inputs => ({out: attend(inputs)}),
+  presets: {
+    'nystrom-attention': {
+      options: {landmarks: 'padded', pinvScale: 'batch'},
+      quirk:
+        'zero tokens before the sequence are attended to and averaged in; the scale of the inverse depends on the other sequences of the batch',
+    },
+  },
+})
+
+/** Tokens of one side and its landmarks. */
+interface Side {
+  tokens: tf.Tensor4D
+  landmarks: tf.Tensor4D // [B, H, m, D]
+  segments: Segments
+  /** Which tokens are there, `[B, n]`. */
+  present?: tf.Tensor2D | undefined
+}
+
+function attend(inputs: AttendInputs<Options>): tf.Tensor4D {
+  const {query, key, value, inputScale, keyMask, options} = inputs
+  const scale = inputScale ** 2
+  const shared = query.shape[2] === key.shape[2] ? keyMask : undefined
+  const queries = sideOf(query, shared, inputs)
+  const keys = sideOf(key, keyMask, inputs)
+  const added = keys.tokens.shape[2] - key.shape[2]
+  const values = padBefore(value, added)
+  const far = softmaxAttention(queries.landmarks, keys.tokens, values, {
+    scale,
+    keyMask: keys.present,
+  }).out
+  const [batch, heads, keyMarks] = keys.landmarks.shape
+  const [, , queryMarks, valueDim] = far.shape
+  const between = landmarkWeights(queries, keys, scale) // [B H, m, m]
+  const inverse = pseudoInverse(between, {
+    iterations: options.iterations,
+    scaleOver: options.pinvScale,
+  })
+  const mixed = matMul(inverse, tf.reshape(far, [batch * heads, queryMarks, valueDim]))
+  return softmaxAttention(
+    query,
+    keys.landmarks,
+    tf.reshape(mixed, [batch, heads, keyMarks, valueDim]),
+    {scale, keyMask: perBatch(keys.segments.present, batch)},
+  ).out
+}
+
+function sideOf(
+  tokens: tf.Tensor4D,
+  mask: tf.Tensor2D | undefined,
+  {numFeatures, options}: AttendInputs<Options>,
+): Side {
+  const length = tokens.shape[2]
+  const present = mask && (tf.cast(tf.notEqual(mask, 0), 'float32') as tf.Tensor2D)
+  if (options.landmarks === 'even') {
+    const segments = evenSegments(length, Math.min(numFeatures, length), present)
+    return {tokens, landmarks: segmentMeans(tokens, segments), segments, present}
+  }
+  const added = Math.ceil(length / numFeatures) * numFeatures - length
+  const padded = padBefore(tokens, added)
+  const before = [
+    [0, 0],
+    [added, 0],
+  ] as [[number, number], [number, number]]
+  const known = present && tf.pad2d(present, before)
+  const segments = placeSegments(length + added, numFeatures, known)
+  return {tokens: padded, landmarks: segmentMeans(padded, segments), segments, present: known}
+}
+
+/** Zero tokens before the others. */
+function padBefore(tokens: tf.Tensor4D, count: number): tf.Tensor4D {
+  if (count === 0) return tokens
+  const [batch, heads, , columns] = tokens.shape
+  return tf.concat([tf.zeros<tf.Rank.R4>([batch, heads, count, columns]), tokens], 2)
+}
+
+/** Softmax of query landmarks over key landmarks, `[B H, m, m]`; rows and columns of empty ones are zero. */
+function landmarkWeights(queries: Side, keys: Side, scale: number): tf.Tensor3D {
+  const [batch, heads, rows, headDim] = queries.landmarks.shape
+  const columns = keys.landmarks.shape[2]
+  const flat = (side: Side, count: number): tf.Tensor3D =>
+    tf.reshape(side.landmarks, [batch * heads, count, headDim])
+  const products = matMul(flat(queries, rows), flat(keys, columns), false, true)
+  const logits: tf.Tensor3D = tf.mul(products, scale)
+  const rowMask = perBatch(queries.segments.present, batch)
+  const columnMask = perBatch(keys.segments.present, batch)
+  let weights: tf.Tensor3D = logits
+  if (columnMask) weights = maskLogits(weights, headMask(columnMask, heads))
+  weights = tf.softmax(weights)
+  if (columnMask) weights = tf.mul<tf.Tensor3D>(weights, headMask(columnMask, heads))
+  if (!rowMask) return weights
+  return tf.mul(weights, tf.transpose(headMask(rowMask, heads), [0, 2, 1]))
+}
+
+function perBatch(present: tf.Tensor2D | undefined, batch: number): tf.Tensor2D | undefined {
+  return present && present.shape[0] !== batch ? tf.tile(present, [batch, 1]) : present
+}
+
+/** Two attentions with m landmarks on one side, means of both sides, and four m^3 products a step. */
+function cost(shape: CallShape, {iterations}: Options): Cost {
+  const {batch, heads, queryLen, keyLen, headDim, valueDim, numFeatures} = shape
+  const marks = Math.min(numFeatures, Math.max(queryLen, keyLen))
+  const tokens = queryLen + keyLen
+  const reading = tokens * marks * (2 * (headDim + valueDim) + 10)
+  const means = 2 * tokens * marks * headDim
+  const inverse = 8 * iterations * marks ** 3 + 2 * marks ** 2 * (headDim + valueDim)
+  const live = 3 * tokens * marks + 6 * marks ** 2 + 2 * marks * (headDim + valueDim)
+  return {flops: batch * heads * (reading + means + inverse), liveBytes: batch * heads * live * 4}
+}
