@@ -40,6 +40,30 @@ export function randomizedCost(shape: CallShape, samples: number): Cost {
 }
 
 /**
+ * Importance sampling from C proposals with `perProposal` vectors each: two attentions over those vectors,
+ * `2 (L + S) C' (D + Dv)`, densities `2 C' C D`, means, and with `corrected` weights the affinities
+ * `2 L C D` and what they are held in.
+ */
+export function importanceCost(
+  shape: CallShape,
+  proposals: number,
+  perProposal: number,
+  corrected: boolean,
+): Cost {
+  const {batch, heads, queryLen, keyLen, headDim, valueDim} = shape
+  const vectors = proposals * perProposal
+  const pairs = (queryLen + keyLen) * vectors
+  const affinities = corrected ? queryLen * proposals : 0
+  const perHead =
+    pairs * (2 * (headDim + valueDim) + TRANSCENDENTAL) +
+    2 * vectors * proposals * headDim +
+    (queryLen + keyLen) * headDim +
+    affinities * (2 * headDim + TRANSCENDENTAL)
+  const live = (corrected ? 3 * queryLen * vectors : 0) + 3 * vectors * (headDim + valueDim)
+  return {flops: batch * heads * perHead, liveBytes: batch * heads * live * FLOAT_BYTES}
+}
+
+/**
  * Attention with F explicit features from M projections: projection `2 (L + S) M D`, sums
  * `2 S F Dv`, read `2 L F (Dv + 1)`; causal forms add the masked products inside chunks.
  */

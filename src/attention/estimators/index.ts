@@ -24,6 +24,7 @@ const REGISTRY = {
   taylor: () => import('./taylor.js'),
   efficient: () => import('./efficient.js'),
   ra: () => import('./ra.js'),
+  lara: () => import('./lara.js'),
   'mean-value': () => import('./mean-value.js'),
   identity: () => import('./identity.js'),
 } as const

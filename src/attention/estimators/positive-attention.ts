@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {logFeatureDecoder} from '../decoders.js'
 import {causalFeatureAttention, halfSquaredNorm, softmaxAttention} from '../kernels/index.js'
-import {indicator} from '../kernels/masking.js'
+import {finiteLogSums} from '../kernels/masking.js'
 import type {AttendInputs, Decoder, DecoderInputs, Projection} from '../types.js'
 
 /**
@@ -34,12 +34,7 @@ export function bridgeAttention(
   const {out: landmarks, lse} = softmaxAttention(omega, key, value, {scale, keyBias, keyMask})
   if (!keyMask) return softmaxAttention(query, omega, landmarks, {scale, keyBias: lse}).out
   // a batch element without any key has lse = -Infinity everywhere: its landmarks are zero already
-  const known = tf.cast(
-    indicator(lse, value => tf.isFinite(value)),
-    'bool',
-  )
-  const finite = tf.where<tf.Tensor>(known, lse, tf.zerosLike(lse)) as tf.Tensor3D
-  return softmaxAttention(query, omega, landmarks, {scale, keyBias: finite}).out
+  return softmaxAttention(query, omega, landmarks, {scale, keyBias: finiteLogSums(lse)}).out
 }
 
 /** Bridge vectors as queries that batch elements share, `[1, H or 1, M', D]`. */

@@ -18,6 +18,7 @@ export {
 export {causalMask, headMask, maskLogits} from './masking.js'
 export {matMul} from './mat-mul.js'
 export {type SampledKeys, type SampleKeysOptions, sampleKeys} from './sample-keys.js'
+export {segmentMeans} from './segment-means.js'
 export {
   type SoftmaxAttentionOptions,
   type SoftmaxAttentionResult,

@@ -69,3 +69,15 @@ export function headMask(keyMask: KeyMask, heads: number): tf.Tensor3D {
 export function sawAnyKey(logSum: tf.Tensor): tf.Tensor {
   return indicator(logSum, value => tf.greater(value, EMPTY))
 }
+
+/**
+ * Log-sums with -Infinity, of rows that saw no key, replaced by 0, so that they can be added to. Whoever
+ * reads them sees to it that those rows count for nothing.
+ */
+export function finiteLogSums<T extends tf.Tensor>(logSums: T): T {
+  const known = tf.cast(
+    indicator(logSums, value => tf.isFinite(value)),
+    'bool',
+  )
+  return tf.where(known, logSums, tf.zerosLike(logSums)) as T
+}

@@ -10,6 +10,7 @@ import {favorHyperbolicFamily} from './favor-hyperbolic.js'
 import {favorPositiveFamily} from './favor-positive.js'
 import {favorTrigonometricFamily} from './favor-trigonometric.js'
 import {generalizedAttention} from './generalized-attention.js'
+import {lara} from './lara.js'
 import {linformer} from './linformer.js'
 import {projections} from './projections.js'
 import {randomizedFamily} from './randomized.js'
@@ -35,6 +36,7 @@ export const FAMILIES: readonly Family[] = [
   linformer,
   rfaArccos,
   randomizedFamily,
+  lara,
   projections,
   simplexFamily,
 ]

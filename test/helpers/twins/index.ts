@@ -21,6 +21,7 @@ import {
   squared,
   trigonometric,
 } from './feature-builders.js'
+import {importanceSampled} from './lara.js'
 import {linformer} from './linformer.js'
 import {nystrom} from './nystrom.js'
 import {randomized} from './ra.js'
@@ -71,6 +72,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   cosformer: explicitTwin(cosines),
   taylor: explicitTwin(secondOrder),
   ra: randomized,
+  lara: importanceSampled,
   'mean-value': explicitTwin(constant),
   identity,
 }
