@@ -6,6 +6,9 @@ import * as tf from '@tensorflow/tfjs-core'
  */
 const SPLIT_WORK = 1 << 17
 
+/** tfjs-wasm sums products of batches in blocks of this many terms, those of a single pair in one run. */
+const BATCH_BLOCK = 48
+
 /**
  * Batched matrix product `a b` of `[N, I, K]` and `[N, K, J]`; a batch of one is shared by the other side.
  *
@@ -27,7 +30,10 @@ export function matMul(
   const rows = transposeA ? columnsA : rowsA
   const inner = transposeA ? rowsA : columnsA
   const columns = transposeB ? b.shape[1] : b.shape[2]
-  if (rows * inner * columns < SPLIT_WORK) return tf.matMul(a, b, transposeA, transposeB)
+  if (rows * inner * columns < SPLIT_WORK) {
+    const single = batchA === 1 && b.shape[0] === 1 && !transposeA && !transposeB
+    return single && inner > BATCH_BLOCK ? asBatch(a, b) : tf.matMul(a, b, transposeA, transposeB)
+  }
   const left: tf.Tensor3D = transposeA ? tf.transpose(a, [0, 2, 1]) : a
   const right: tf.Tensor3D = transposeB ? tf.transpose(b, [0, 2, 1]) : b
   if (b.shape[0] === 1) {
@@ -42,4 +48,10 @@ export function matMul(
     .unstack(right)
     .map((matrix, n) => tf.matMul(lefts[batchA === 1 ? 0 : n]!, matrix))
   return tf.stack(products) as tf.Tensor3D
+}
+
+/** The product of a single pair in the order of summation of a batch: one head is what it is among others. */
+function asBatch(a: tf.Tensor3D, b: tf.Tensor3D): tf.Tensor3D {
+  const product: tf.Tensor3D = tf.matMul(tf.tile(a, [2, 1, 1]), b)
+  return tf.slice(product, [0, 0, 0], [1, a.shape[1], b.shape[2]])
 }

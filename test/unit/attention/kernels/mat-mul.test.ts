@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {beforeAll, describe, it} from 'vitest'
+import {beforeAll, describe, expect, it} from 'vitest'
 import {matMul} from '../../../../src/attention/kernels/index.js'
 import {useBackend} from '../../../../src/backends/index.js'
 import {compute, hostNormals} from '../../../helpers/arrays.js'
@@ -62,4 +62,18 @@ describe.each(backends)('matMul on %s', backend => {
       assertWithin('matMul', out, expected, bound)
     },
   )
+
+  it.each([31, 131])('of one pair is what it is in a batch, bit by bit, over %i terms', inner => {
+    const [a, b] = [hostNormals('a', [1, 3, 7, inner]), hostNormals('b', [1, 3, inner, 5])]
+    const product = (count: number) =>
+      compute(() => {
+        const left = tf.tensor3d(Float32Array.from(a.data), [3, 7, inner])
+        const right = tf.tensor3d(Float32Array.from(b.data), [3, inner, 5])
+        return matMul(
+          tf.slice(left, [0, 0, 0], [count, 7, inner]),
+          tf.slice(right, [0, 0, 0], [count, inner, 5]),
+        )
+      })
+    expect(product(1)).toEqual(product(3).slice(0, 7 * 5))
+  })
 })
