@@ -107,3 +107,42 @@ export function rectifiedVariance(x: Float64Array, y: Float64Array, numFeatures:
     (2 * Math.PI)
   return (secondMoment - arcCosineKernel(x, y) ** 2) / numFeatures
 }
+
+/**
+ * Variance of the angular hybrid estimate of SM, `lambda A + (1 - lambda) B`, with A the hyperbolic and B the
+ * trigonometric estimate of the same M rows and lambda the mean of n independent Bernoulli draws of mean
+ * `p = angle / pi`, independent of A and B. With `v = p (1 - p) / n`:
+ *
+ * `(p^2 + v) Var A + ((1 - p)^2 + v) Var B + 2 (p (1 - p) - v) Cov`,
+ * `Cov = SM^2 (cos(|x|^2 - |y|^2) - 1) / M`, since `E[cosh(w.s) cos(w.t)] = e^{(|s|^2 - |t|^2)/2} cos(s.t)` at
+ * s = x + y, t = x - y. The means of A and B being equal, what lambda alone does cancels.
+ *
+ * Source: derived here; setting: Choromanski et al. 2022, arXiv:2110.04367, section 2.
+ *
+ * @param reversed - lambda weights B instead
+ */
+export function angularHybridVariance(
+  x: Float64Array,
+  y: Float64Array,
+  numFeatures: number,
+  signFeatures: number,
+  reversed = false,
+): number {
+  const norms = squaredNorms(x, y)
+  const share = angle(x, y) / Math.PI
+  const p = reversed ? 1 - share : share
+  const v = (p * (1 - p)) / signFeatures
+  const covariance = (softmaxKernel(x, y) ** 2 * (Math.cos(norms.x - norms.y) - 1)) / numFeatures
+  return (
+    (p ** 2 + v) * hyperbolicVariance(x, y, numFeatures) +
+    ((1 - p) ** 2 + v) * trigonometricVariance(x, y, numFeatures) +
+    2 * (p * (1 - p) - v) * covariance
+  )
+}
+
+/** Angle between two vectors; a right one where a vector is zero, whose signs agree by chance. */
+function angle(x: Float64Array, y: Float64Array): number {
+  const norms = squaredNorms(x, y)
+  const lengths = Math.sqrt(norms.x * norms.y)
+  return lengths === 0 ? Math.PI / 2 : Math.acos(Math.max(-1, Math.min(1, dot(x, y) / lengths)))
+}

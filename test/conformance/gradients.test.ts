@@ -3,6 +3,7 @@ import '@tensorflow/tfjs-core/dist/register_all_gradients.js'
 import {beforeAll, describe, it} from 'vitest'
 import {attend} from '../../src/attention/attention.js'
 import type {HostArray} from '../../src/attention/index.js'
+import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {
   compute,
@@ -52,6 +53,7 @@ const CASES: readonly EstimatorCase[] = [
   {method: 'favor-hyp', sizes: SIZES, inputScale: 0.7, causal: true, masked: true},
   {method: 'elu', sizes: SIZES},
   {method: 'efficient', sizes: SIZES, masked: true},
+  {method: 'hrf', sizes: SIZES, inputScale: 0.5, causal: true},
   {method: 'cosformer', sizes: SIZES, masked: true},
   {method: 'taylor', sizes: SIZES, causal: true},
   {method: 'efficient', sizes: SIZES, causal: true, masked: true},
@@ -143,12 +145,14 @@ function gradientBound(given: EstimatorCase, inputs: HostInputs, cotangent: Host
   const length = (values: ArrayLike<number>) => Math.sqrt(SIZES.headDim) * maxAbs(values)
   const random = [...(projection ? [projection] : []), ...Object.values(noise)]
   const reach = [inputs.query, inputs.key, ...random].reduce((sum, {data}) => sum + length(data), 0)
-  const signed = given.method === 'rfa' || given.method === 'favor-trig'
-  // features of unit length, or keys weighted by at most one: |w| <= 1
+  const estimator = estimatorNamed(given.method)
+  const options = optionsOf(given)
+  const featureDim = estimator.featureDim(SIZES.numFeatures, SIZES.headDim, options)
+  // features of unit length, or keys weighted by at most one, in at most two parts: sum |terms| <= 2
   const smallest = Math.min(...(denominator?.value ?? [1]).map(Math.abs))
-  const kappa = signed ? Math.max(1, SIZES.keyLen / smallest) : 1
+  const kappa = estimator.nonNegative ? 1 : Math.max(1, (2 * SIZES.keyLen) / smallest)
   const nested = given.method === 'eva' ? 3 : 1
-  const terms = SIZES.headDim + SIZES.keyLen + 2 * SIZES.numFeatures + 64
+  const terms = SIZES.headDim + SIZES.keyLen + Math.max(featureDim, 2 * SIZES.numFeatures) + 64
   const total = Float64Array.from(cotangent.data).reduce((sum, x) => sum + Math.abs(x), 0)
   const slope = 2 * maxAbs(inputs.value.data) * nested * (1 + reach)
   return gamma(terms) * (1 + nested * reach) * slope * kappa ** 2 * total

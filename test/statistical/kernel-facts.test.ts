@@ -10,8 +10,10 @@ await loadEstimators()
 beforeAll(() => useBackend('cpu'))
 
 const METHODS = METHOD_NAMES.filter(name => estimatorNamed(name).kernel)
+const HRF_REVERSED = {signFeatures: 3, lambdaOn: 'trigonometric'}
 const VARIANTS = METHODS.flatMap(method => {
   const plain = [{method, options: {} as Record<string, unknown>}]
+  if (method === 'hrf') return [...plain, {method, options: HRF_REVERSED}]
   if (method !== 'favor-trig') return plain
   return [...plain, {method, options: {norms: 'none', constantFeature: 0.5}}]
 })

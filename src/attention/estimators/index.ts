@@ -20,6 +20,7 @@ const REGISTRY = {
   eva: () => import('./eva.js'),
   nystrom: () => import('./nystrom.js'),
   linformer: () => import('./linformer.js'),
+  hrf: () => import('./hrf.js'),
   cosformer: () => import('./cosformer.js'),
   taylor: () => import('./taylor.js'),
   efficient: () => import('./efficient.js'),

@@ -3,6 +3,7 @@
  * float32 may do to each output element. The judge of the golden and conformance suites.
  */
 
+import {angularHybrid} from './angular-hybrid.js'
 import {efficient} from './efficient.js'
 import {eva} from './eva.js'
 import {
@@ -69,6 +70,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   linformer,
   nystrom,
   efficient,
+  hrf: explicitTwin(angularHybrid),
   cosformer: explicitTwin(cosines),
   taylor: explicitTwin(secondOrder),
   ra: randomized,
