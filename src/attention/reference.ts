@@ -2,6 +2,7 @@
  * The judge: exact attention in plain double-precision loops, one row at a time, for every kernel
  * that an estimator converges to. No backend, no tensors.
  */
+import {logSphereMean} from '../theory/sphere.js'
 import type {ExactTarget} from './types.js'
 
 /** An array on the host, `[B, H, L, D]`, row-major. */
@@ -112,6 +113,7 @@ function kernelRow(
     // |x|^2/2 cancels
     if (kernel === 'gaussian') dot -= norm(y.subarray(base, base + dim)) ** 2 / 2
     if (kernel === 'exponential') dot += norm(y.subarray(base, base + dim)) ** 2 / 2
+    if (kernel === 'smreg') dot = logSmreg(x, y.subarray(base, base + dim), dot)
     weights[j] = dot
     if (dot > top) top = dot
   }
@@ -123,6 +125,12 @@ function kernelRow(
   }
   if (total === 0) return
   for (let j = 0; j < weights.length; j++) weights[j]! /= total
+}
+
+/** Logarithm of the regularised softmax kernel but for |x|^2/2, which cancels. */
+function logSmreg(x: Float64Array, y: Float64Array, dot: number): number {
+  const keyNorm = norm(y) ** 2
+  return logSphereMean(x.length, norm(x) ** 2 + keyNorm + 2 * dot) - keyNorm / 2
 }
 
 /** Order-1 arc-cosine kernel from an inner product and two lengths. */

@@ -132,9 +132,10 @@ export interface Cost {
 export interface ExactTarget {
   /**
    * `softmax`: weights exp(scale x.y); `arc-cosine`: order-1 arc-cosine kernel of x and y; `gaussian`:
-   * exp(-|x-y|^2/2); `exponential`: exp(|x+y|^2/2).
+   * exp(-|x-y|^2/2); `exponential`: exp(|x+y|^2/2); `smreg`: exp(-(|x|^2+|y|^2)/2) E exp(w.(x+y)), w uniform
+   * of length sqrt(D).
    */
-  kernel: 'softmax' | 'arc-cosine' | 'gaussian' | 'exponential'
+  kernel: 'softmax' | 'arc-cosine' | 'gaussian' | 'exponential' | 'smreg'
   /** `unit` divides each vector by its Euclidean norm. */
   inputs: InputSpace | 'unit'
   /** Multiplies x and y (after `inputs`), e.g. `1/tau`. */
@@ -184,6 +185,7 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
     | 'softmax-kernel'
     | 'gaussian-kernel'
     | 'arc-cosine-kernel'
+    | 'smreg-kernel'
     | 'exponential-kernel'
     | 'output'
     | 'exact'

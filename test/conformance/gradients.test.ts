@@ -44,6 +44,7 @@ const CASES: readonly EstimatorCase[] = [
   {method: 'favor-pos', sizes: SIZES, inputScale: 0.7},
   {method: 'favor-pos', sizes: SIZES, inputScale: 0.7, causal: true},
   {method: 'favor-hyp', sizes: SIZES, inputScale: 0.7, causal: true},
+  {method: 'smreg', sizes: SIZES, inputScale: 0.7},
   {method: 'favor-trig', sizes: SIZES, inputScale: 0.5, causal: true},
   {method: 'rfa', sizes: SIZES},
   {method: 'rfa', sizes: SIZES, causal: true},

@@ -81,7 +81,7 @@ describe('features with independent rows', () => {
     expect(maxAbs(errors)).toBeLessThanOrEqual((13 + 16) * U)
   })
 
-  it.each(['favor-pos', 'favor-hyp'] as const)(
+  it.each(['favor-pos', 'favor-hyp', 'smreg'] as const)(
     '%s: the estimate of k(x, -x) never varies',
     method => {
       const x = vector('same', 5, 0.5)

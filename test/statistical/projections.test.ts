@@ -8,6 +8,7 @@ import {
 } from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {positiveVariance, softmaxKernel, trigonometricVariance} from '../../src/theory/kernels.js'
+import {smregKernel} from '../../src/theory/sphere.js'
 import {assertNear, EFFORT, moments, Z} from '../helpers/statistics.js'
 import {kernelEstimates, vector} from './kernel-estimates.js'
 
@@ -137,6 +138,27 @@ describe('positive features', () => {
       expect(mean + Z * standardError).toBeLessThan(softmaxKernel(x, y))
     },
   )
+
+  it.each(namesWith('sphere'))('%s: estimates of the regularised kernel are unbiased', name => {
+    for (const {x, y} of [apart, equal]) {
+      const request = {method: 'favor-pos', projection: name, numFeatures: NUM_FEATURES} as const
+      const {mean, standardError} = moments(
+        kernelEstimates(x, y, {...request, draws: DRAWS, seed: 29}),
+      )
+      assertNear(name, mean, smregKernel(x, y), standardError, 2 ** -20)
+    }
+  })
+
+  it.each(namesWith('sphere'))('%s: rows on the sphere are those of smreg', name => {
+    const request = {projection: name, numFeatures: NUM_FEATURES, draws: 50, seed: 2} as const
+    const plain = kernelEstimates(apart.x, apart.y, {...request, method: 'favor-pos'})
+    const scaled = kernelEstimates(apart.x, apart.y, {...request, method: 'smreg'})
+    // scaling a row of the right length moves it by D/2 + 5 roundings; its product with x+y is below 3
+    const relative = 3 * (1.5 * HEAD_DIM + 16) * 2 ** -24
+    plain.forEach((estimate, i) => {
+      expect(Math.abs(scaled[i]! / estimate - 1)).toBeLessThanOrEqual(relative)
+    })
+  })
 
   it('raw signs are biased along the axes, Haar signs are not', () => {
     const axis = Float64Array.from({length: HEAD_DIM}, (_, d) => (d === 0 ? 0.5 : 0))

@@ -9,6 +9,7 @@ const REGISTRY = {
   rfa: () => import('./rfa.js'),
   'rfa-arccos': () => import('./rfa-arccos.js'),
   'favor-pos': () => import('./favor-positive.js'),
+  smreg: () => import('./smreg.js'),
   'favor-hyp': () => import('./favor-hyperbolic.js'),
   'favor-trig': () => import('./favor-trigonometric.js'),
   'favor-relu': () => import('./favor-relu.js'),

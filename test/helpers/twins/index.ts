@@ -26,7 +26,7 @@ import {importanceSampled} from './lara.js'
 import {linformer} from './linformer.js'
 import {nystrom} from './nystrom.js'
 import {randomized} from './ra.js'
-import {logExponential, logPositive, softmax} from './softmax.js'
+import {logExponential, logPositive, logSphere, softmax} from './softmax.js'
 import {emptyOutput, type Twin, type TwinInputs} from './types.js'
 import {explicitTwin} from './weighted.js'
 
@@ -58,6 +58,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   rfa: explicitTwin(rfa),
   'rfa-arccos': explicitTwin(arcCosine),
   'favor-pos': logOr(logPositive([1]), explicitTwin(positive)),
+  smreg: logSphere,
   'favor-hyp': logOr(logPositive([1, -1]), explicitTwin(hyperbolic)),
   'favor-trig': explicitTwin(trigonometric),
   'favor-relu': explicitTwin(rectified),

@@ -103,6 +103,23 @@ export function logPositive(signs: readonly (1 | -1)[]): Twin {
   return logFeatureTwin((head, inputs, side) => logFeatures(head, inputs.logitScale, side, signs))
 }
 
+/**
+ * Positive features of rows scaled to length sqrt(D). A row's norm errs by D/2 + 1 roundings, its
+ * reciprocal, the root of D and the two products by one each.
+ */
+export const logSphere: Twin = logFeatureTwin(
+  (head, {logitScale}, side) =>
+    logFeatures({...head, projection: onSphere(head)}, logitScale, side, [1]),
+  headDim => headDim / 2 + 5,
+)
+
+function onSphere({projection, headDim}: Pick<Head, 'projection' | 'headDim'>): Float64Array {
+  return projection.map((w, at) => {
+    const row = projection.subarray(at - (at % headDim), at - (at % headDim) + headDim)
+    return (w * Math.sqrt(headDim)) / Math.hypot(...row)
+  })
+}
+
 /** The same of features `exp(W x)` or `exp(x)`. */
 export const logExponential: Twin = logFeatureTwin((head, inputs, side) => {
   const {argument, count} = generalizedArguments(head[side], head, inputs)
@@ -126,6 +143,8 @@ interface LogFeatures {
 
 function logFeatureTwin(
   build: (head: Head, inputs: TwinInputs, side: 'query' | 'key') => LogFeatures,
+  /** Further roundings of the random vectors. */
+  roundings: (headDim: number) => number = () => 0,
 ): Twin {
   return inputs => {
     const out = emptyOutput(inputs)
@@ -145,7 +164,7 @@ function logFeatureTwin(
         }
       }
       const relativeError = (largest: number) =>
-        U * (headDim + 10 + 2 * MERGES) * (largest + Math.log(keyLen)) +
+        U * (headDim + 10 + 2 * MERGES + roundings(headDim)) * (largest + Math.log(keyLen)) +
         gamma(count + keyLen * (ELEMENTARY + 2) + MERGES * (ELEMENTARY + 2))
       logWeightRows(head, rows, relativeError, out)
     })

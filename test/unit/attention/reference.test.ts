@@ -6,6 +6,7 @@ import {
   type HostArray,
 } from '../../../src/attention/index.js'
 import {exactWork} from '../../../src/attention/reference.js'
+import {smregKernel} from '../../../src/theory/sphere.js'
 import {hostInputs, SMALL} from '../../helpers/arrays.js'
 import {PLAIN, TWINS} from '../../helpers/twins/index.js'
 
@@ -94,6 +95,20 @@ describe('exactAttention', () => {
         Math.exp(-((a * (0.6 - x)) ** 2 + (b * (0.8 - y)) ** 2) / 8)
       const first = toward(1, 0) / (toward(1, 0) + toward(0, 1))
       expect(Math.abs(weights[0]! - first)).toBeLessThanOrEqual(CLOSE)
+    })
+  })
+
+  it('gives the weights of the regularised softmax kernel', () => {
+    const query = single([0.5, 0.2, 0, 0])
+    const key = single([1, 0, 0, 0.5], [0, 2, -1, 0])
+    const target: ExactTarget = {kernel: 'smreg', inputs: 'raw', inputScale: 1, label: ''}
+    const weights = rowsOf(query, key, target)[0]!
+    const row = (array: HostArray, i: number) =>
+      Float64Array.from(array.data.slice(4 * i, 4 * i + 4))
+    const kernel = [0, 1].map(j => smregKernel(row(query, 0), row(key, j)))
+    const total = kernel[0]! + kernel[1]!
+    kernel.forEach((value, j) => {
+      expect(Math.abs(weights[j]! - value / total)).toBeLessThanOrEqual(CLOSE)
     })
   })
 

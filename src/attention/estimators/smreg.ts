@@ -1,0 +1,68 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {smregKernel, smregVariance} from '../../theory/sphere.js'
+import {featureCost, featureStateBytes} from '../costs.js'
+import {extendedDecoder} from '../decoders.js'
+import {featureMap} from '../kernels/index.js'
+import {defineEstimator, type Projection} from '../types.js'
+import {causalPositiveAttention, positiveAttention, positiveDecoder} from './positive-attention.js'
+
+/**
+ * Regularised softmax kernel: positive features whose random vectors all have length sqrt(D).
+ *
+ * `phi(x)_s = M^(-1/2) exp(w_s.x - |x|^2/2)`, `w_s = sqrt(D) g_s / |g_s|`, canonical x. What the lengths of
+ * Gaussian vectors add to the variance is gone; in exchange the kernel is SMREG, at most SM and close
+ * to it where `|x+y|^4` is small against D.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, theorem 1 (orthogonal rows: theorem 3).
+ */
+export default defineEstimator({
+  name: 'smreg',
+  title: 'FAVOR+ regularised softmax kernel',
+  citation: 'Choromanski et al. 2021, arXiv:2009.14794',
+  formula: 'phi(x) = M^(-1/2) exp(sqrt(D) W x / |W| - |x|^2/2), |W| row by row',
+  advice:
+    'Use it in place of favor-pos where variance hurts more than bias: far fewer features at norms of 2 and more. It converges to SMREG attention, flatter than softmax.',
+  unbiasedFor: 'smreg-kernel',
+  nonNegative: true,
+  rowsSumToOne: true,
+  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  keyOrderMatters: false,
+  projection: {default: 'orth-sqrt-d'},
+  featureDim: numFeatures => numFeatures,
+  options: z.object({}),
+  inputs: () => 'canonical',
+  target: () => ({
+    kernel: 'smreg',
+    inputs: 'canonical',
+    inputScale: 1,
+    label: 'regularised softmax kernel (SMREG)',
+  }),
+  kernel: {
+    formula: 'exp(-(|x|^2+|y|^2)/2) E exp(w.(x+y)), w uniform of length sqrt(D)',
+    expectation: smregKernel,
+    variance: smregVariance,
+    features: (x, projection) => {
+      const logits = featureMap(x, onSphere(projection), 'log-positive')
+      return tf.mul(tf.exp(logits), projection.shape.at(-2)! ** -0.5)
+    },
+  },
+  cost: shape => featureCost(shape, shape.numFeatures, shape.numFeatures),
+  stateBytes: ({numFeatures, valueDim}) => featureStateBytes(numFeatures, valueDim),
+  attend: inputs => {
+    const projection = onSphere(inputs.projection!)
+    if (!inputs.causal) return {out: positiveAttention(inputs, projection)}
+    return {out: causalPositiveAttention({...inputs, projection}, 'log-positive')}
+  },
+  decoder: inputs => {
+    const projection = tf.tidy(() => onSphere(inputs.projection!))
+    return extendedDecoder(positiveDecoder({...inputs, projection}, 'log-positive'), [projection])
+  },
+  presets: {},
+})
+
+/** Rows scaled to length sqrt(D). */
+function onSphere(projection: Projection): Projection {
+  const length = tf.sqrt(tf.sum(tf.square(projection), -1, true))
+  return tf.mul(projection, tf.div(Math.sqrt(projection.shape.at(-1)!), length))
+}
