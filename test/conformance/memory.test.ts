@@ -11,7 +11,7 @@ import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {hostInputs, maskTensor, SMALL, scatteredMask, toTensors} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
-import {recurrentOptions, token} from '../helpers/decode.js'
+import {decoderFor, token} from '../helpers/decode.js'
 
 const backends = await runnableBackends()
 await loadEstimators()
@@ -55,10 +55,11 @@ describe.each(backends)('tensors on %s', backend => {
   const decoding = METHOD_NAMES.filter(method => estimatorNamed(method).supports.decode)
   it.each(decoding)('a decoder of %s frees its state, and each step the one before', method => {
     const {batch, heads, headDim, valueDim} = SQUARE
-    const [query, key, value] = toTensors(hostInputs(SQUARE))
+    const inputs = hostInputs(SQUARE)
+    const [query, key, value] = toTensors(inputs)
     const before = tf.memory().numTensors
     const sizes = {batch, heads, headDim, valueDim, numFeatures: 7}
-    const step = decoder({method, ...sizes, ...recurrentOptions(method, 3)})
+    const step = decoderFor({method, ...sizes}, inputs)
     const opened = tf.memory().numTensors
     for (let t = 0; t < 3; t++) {
       tf.tidy(() => {

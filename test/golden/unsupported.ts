@@ -7,7 +7,6 @@ export interface Unsupported {
 }
 
 export const UNSUPPORTED: readonly Unsupported[] = [
-  {methods: ['FAVOR++ / OPRF'], estimator: 'oprf', reason: 'estimator oprf is not implemented yet'},
   {
     methods: ['RFA gated sin/cos'],
     estimator: 'rfa-gate',

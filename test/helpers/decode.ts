@@ -1,8 +1,14 @@
 /** The recurrent form run over whole sequences. */
 import * as tf from '@tensorflow/tfjs-core'
-import type {Decoder, MethodName} from '../../src/attention/index.js'
+import {
+  type Decoder,
+  type DecoderOptions,
+  decoder,
+  type MethodName,
+} from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
-import {compute, type HostInputs, toTensors} from './arrays.js'
+import {compute, type HostInputs, sliceRows, toTensors} from './arrays.js'
+import {toCalibration} from './estimator-case.js'
 
 /** Outputs of all tokens `[B, H, L, Dv]` and the state after chosen ones. */
 export interface Decoded {
@@ -15,6 +21,30 @@ export interface Decoded {
 export function recurrentOptions(method: MethodName, length: number): Record<string, unknown> {
   const {lengthOption} = estimatorNamed(method)
   return lengthOption === undefined ? {} : {[lengthOption]: length}
+}
+
+/**
+ * A decoder that gives what a causal call over these tokens gives: told how many there are, and calibrated on those
+ * that the causal form takes statistics from, where the method needs that.
+ */
+export function decoderFor(given: DecoderOptions, inputs: HostInputs): Decoder {
+  const options = {...recurrentOptions(given.method, inputs.key.shape[2]), ...given}
+  const calibration = prefixOf(options.method, inputs)
+  if (!calibration) return decoder(options)
+  const tensors = toCalibration(calibration)
+  const made = decoder({...options, calibration: tensors})
+  tf.dispose([tensors.query, tensors.key])
+  return made
+}
+
+/** The tokens that a causal call takes statistics from, `undefined` for methods without statistics. */
+function prefixOf(method: MethodName, {query, key}: HostInputs) {
+  const {calibrates, options} = estimatorNamed(method)
+  if (!calibrates) return undefined
+  const {prefix} = options.parse({}) as {prefix: number}
+  const first = (tokens: HostInputs['key']) =>
+    sliceRows(tokens, 0, Math.min(prefix, tokens.shape[2]))
+  return {query: first(query), key: first(key)}
 }
 
 /**

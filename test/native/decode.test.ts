@@ -5,7 +5,7 @@ import {decoder, loadEstimators, recordOperations} from '../../src/attention/ind
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, hostInputs, hostNormals, type Sizes, SMALL, toTensor} from '../helpers/arrays.js'
-import {decodeAll, token} from '../helpers/decode.js'
+import {decodeAll, decoderFor, token} from '../helpers/decode.js'
 import {type EstimatorCase, hostCase, toProjection, twinOfCase} from '../helpers/estimator-case.js'
 import {assertWithin, gamma} from '../helpers/rounding.js'
 import {methodsWhere} from '../property/laws.js'
@@ -33,12 +33,15 @@ const SHAPES: Sizes[] = [
 function makeDecoder(given: EstimatorCase, projection: tf.Tensor2D | tf.Tensor3D | undefined) {
   const {batch, heads, headDim, valueDim} = given.sizes
   const sizes = {batch, heads, headDim, valueDim}
-  return decoder({
-    method: given.method,
-    ...sizes,
-    ...(projection && {projection}),
-    ...given.options,
-  })
+  const {method, options} = given
+  const asked = {method, ...sizes, ...(projection && {projection}), ...options}
+  return decoderFor(asked, hostCase(given).inputs)
+}
+
+/** A decoder of three heads, ready for a token of D 5, Dv 7. */
+function threeHeads(method: EstimatorCase['method']) {
+  const sizes = {heads: 3, headDim: 5, valueDim: 7, numFeatures: 11}
+  return decoderFor({method, ...sizes}, hostInputs({...SMALL, batch: 1}))
 }
 
 /** Recurrent forms that this backend runs as they are defined. */
@@ -156,7 +159,7 @@ describeNative('decode steps', addon => {
   it('keep their state in place: a token adds one tensor, its output', async () => {
     await useBackend('native')
     for (const method of methodsWhere(({supports}) => supports.decode)) {
-      const steps = decoder({method, heads: 3, headDim: 5, valueDim: 7, numFeatures: 11})
+      const steps = threeHeads(method)
       const row = (dim: number): tf.Tensor4D => tf.ones([1, 3, 1, dim])
       const tokens = [row(5), row(5), row(7)] as const
       steps.next(...tokens).dispose()
@@ -173,7 +176,7 @@ describeNative('decode steps', addon => {
   it('keep their state at the start of a cache line', async () => {
     await useBackend('native')
     for (const method of methodsWhere(({supports}) => supports.decode)) {
-      const steps = decoder({method, heads: 3, headDim: 5, valueDim: 7, numFeatures: 11})
+      const steps = threeHeads(method)
       const row = (dim: number): tf.Tensor4D => tf.ones([1, 3, 1, dim])
       const tokens = [row(5), row(5), row(7)] as const
       const out = steps.next(...tokens)
@@ -221,7 +224,8 @@ describeNative('decode steps', addon => {
     await useBackend('native')
     const before = tf.memory().numTensors
     for (const method of methodsWhere(({supports}) => supports.decode)) {
-      const step = decoder({method, heads: 2, headDim: 3, valueDim: 5, numFeatures: 7})
+      const sizes = {heads: 2, headDim: 3, valueDim: 5, numFeatures: 7}
+      const step = decoderFor({method, ...sizes}, hostInputs({...SMALL, batch: 1, ...sizes}))
       const token: tf.Tensor4D = tf.ones([1, 2, 1, 3])
       const value: tf.Tensor4D = tf.ones([1, 2, 1, 5])
       tf.dispose([step.next(token, token, value), token, value])

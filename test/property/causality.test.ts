@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, type MethodName, type PresetName} from '../../src/attention/index.js'
+import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {type HostInputs, hostInputs, type Sizes, SMALL} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
@@ -46,10 +47,17 @@ function prefixes(
   rest?: Partial<EstimatorCase>,
 ) {
   const inputs = hostInputs(LONG)
-  const given = caseOf(method, LONG, {causal: true, ...rest, inputs})
+  const given = caseOf(method, LONG, {causal: true, inputs, ...rest})
   const before = runCase(given).out
   const after = runCase({...given, inputs: withOtherSuffix(inputs, first, factor)}).out
   return [prefix(before, LONG, first), prefix(after, LONG, first)] as const
+}
+
+/** Statistics from other tokens, for methods that take some. */
+function calibrated(method: MethodName): Partial<EstimatorCase> {
+  if (!estimatorNamed(method).calibrates) return {}
+  const {query, key} = hostInputs({...LONG, queryLen: 29, keyLen: 31}, 1, 'calibration')
+  return {calibration: {query, key}}
 }
 
 describe.each(backends)('changing later tokens on %s', backend => {
@@ -63,7 +71,7 @@ describe.each(backends)('changing later tokens on %s', backend => {
           fc.integer({min: 1, max: LONG.keyLen - 1}),
           fc.constantFrom(0.1, 1, 10),
           (first, factor) => {
-            const [before, after] = prefixes(method, first, factor)
+            const [before, after] = prefixes(method, first, factor, calibrated(method))
             expect(after).toEqual(before)
           },
         ),
@@ -77,6 +85,29 @@ describe.each(backends)('changing later tokens on %s', backend => {
           ],
         },
       )
+    },
+  )
+
+  it.each(methodsWhere(({calibrates}) => calibrates === true))(
+    'after the prefix that sets the statistics of %s leaves earlier rows bit-identical',
+    method => {
+      for (const [prefix, first] of [
+        [64, 64],
+        [64, 65],
+        [1, 1],
+        [37, 130],
+      ] as const) {
+        const [before, after] = prefixes(method, first, 10, {options: {prefix}})
+        expect(after).toEqual(before)
+      }
+    },
+  )
+
+  it.each(methodsWhere(({calibrates}) => calibrates === true))(
+    'changes earlier rows of %s where statistics come from the whole sequence',
+    method => {
+      const [before, after] = prefixes(method, 65, 10, {options: {prefix: 0}})
+      expect(after).not.toEqual(before)
     },
   )
 

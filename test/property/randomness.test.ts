@@ -2,7 +2,6 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {attend} from '../../src/attention/attention.js'
 import {
   attention,
-  decoder,
   drawProjection,
   loadEstimators,
   METHOD_NAMES,
@@ -12,7 +11,7 @@ import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, hostInputs, SMALL, toTensors} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
-import {decodeAll} from '../helpers/decode.js'
+import {decodeAll, decoderFor} from '../helpers/decode.js'
 import {CASE_SEED, outputBound, runCase} from '../helpers/estimator-case.js'
 import {addBounds, assertWithin, U} from '../helpers/rounding.js'
 import {randomMethods} from './laws.js'
@@ -92,7 +91,7 @@ describe.each(backends)('draws of estimators on %s', backend => {
       const drawn = {method, numFeatures, seed: CASE_SEED}
       const out = compute(() => attention(...toTensors(inputs), {...drawn, causal: true}))
       expect(out).toEqual(runCase(given).out)
-      const step = decoder({...drawn, batch, heads, headDim, valueDim})
+      const step = decoderFor({...drawn, batch, heads, headDim, valueDim}, inputs)
       const tokens = decodeAll(step, inputs).out
       step.dispose()
       const bound = outputBound(given, out)

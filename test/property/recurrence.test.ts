@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {beforeAll, describe, it} from 'vitest'
-import {decoder, loadEstimators} from '../../src/attention/index.js'
+import {loadEstimators} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, type Sizes, SMALL, toTensors} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
-import {decodeAll, recurrentOptions} from '../helpers/decode.js'
+import {decodeAll, decoderFor, recurrentOptions} from '../helpers/decode.js'
 import {
   CASE_SEED,
   type EstimatorCase,
@@ -27,7 +27,7 @@ function decoded(given: EstimatorCase): Float32Array {
   const {batch, heads, headDim, valueDim, numFeatures} = given.sizes
   const {method, scale, options} = given
   const rows = projection && toProjection(projection, headDim)
-  const step = decoder({
+  const asked = {
     method,
     batch,
     heads,
@@ -38,7 +38,8 @@ function decoded(given: EstimatorCase): Float32Array {
     ...options,
     ...(scale !== undefined && {scale}),
     ...(rows && {projection: rows}),
-  })
+  }
+  const step = decoderFor(asked, inputs)
   const {out} = decodeAll(step, inputs)
   step.dispose()
   rows?.dispose()

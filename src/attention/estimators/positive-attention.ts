@@ -5,19 +5,30 @@ import {causalFeatureAttention, halfSquaredNorm, softmaxAttention} from '../kern
 import {finiteLogSums} from '../kernels/masking.js'
 import type {AttendInputs, Decoder, DecoderInputs, Projection} from '../types.js'
 
+/** Tokens and mask, as the bidirectional form takes them. */
+export type PositiveInputs = Pick<
+  AttendInputs,
+  'query' | 'key' | 'value' | 'inputScale' | 'keyMask'
+>
+
 /**
  * The ratio estimator of positive features with the given bridge vectors, as a self-normalised
  * mixture: each bridge vector attends to the keys, each query to the bridge vectors. Equal to
  * `sum_j phi(x_i).phi(y_j) v_j / sum_j phi(x_i).phi(y_j)` in exact arithmetic.
  *
- * @param bridges - `[M', D]` or `[H, M', D]`: the rows of W, or of [W; -W] for hyperbolic features
+ * @param bridges - `[M', D]`, `[H, M', D]` or `[B, H, M', D]`: the rows of W, or of [W; -W] for hyperbolic features
+ * @param logWeight - log of each bridge vector's weight, `[B, H, M']`. Default 0.
  * @returns `[B, H, L, Dv]`
  *
  * Source: Zheng, Wang, Kong 2022, arXiv:2204.04667 (reading of random features as importance sampling).
  */
-export function positiveAttention(inputs: AttendInputs, bridges: Projection): tf.Tensor4D {
+export function positiveAttention(
+  inputs: PositiveInputs,
+  bridges: Projection | tf.Tensor4D,
+  logWeight?: tf.Tensor3D,
+): tf.Tensor4D {
   const keyBias = tf.neg(halfSquaredNorm(inputs.key, inputs.inputScale)) as tf.Tensor3D
-  return bridgeAttention(inputs, bridges, keyBias)
+  return bridgeAttention(inputs, bridges, keyBias, logWeight)
 }
 
 /**
@@ -26,19 +37,22 @@ export function positiveAttention(inputs: AttendInputs, bridges: Projection): tf
  * @param keyBias - `[B, H, S]`. Default 0.
  */
 export function bridgeAttention(
-  {query, key, value, inputScale: scale, keyMask}: AttendInputs,
-  bridges: Projection,
+  {query, key, value, inputScale: scale, keyMask}: PositiveInputs,
+  bridges: Projection | tf.Tensor4D,
   keyBias?: tf.Tensor3D,
+  logWeight?: tf.Tensor3D,
 ): tf.Tensor4D {
   const omega = bridgeQueries(bridges)
   const {out: landmarks, lse} = softmaxAttention(omega, key, value, {scale, keyBias, keyMask})
-  if (!keyMask) return softmaxAttention(query, omega, landmarks, {scale, keyBias: lse}).out
   // a batch element without any key has lse = -Infinity everywhere: its landmarks are zero already
-  return softmaxAttention(query, omega, landmarks, {scale, keyBias: finiteLogSums(lse)}).out
+  const logs = keyMask ? finiteLogSums(lse) : lse
+  const weighted: tf.Tensor3D = logWeight ? tf.add(logs, logWeight) : logs
+  return softmaxAttention(query, omega, landmarks, {scale, keyBias: weighted}).out
 }
 
-/** Bridge vectors as queries that batch elements share, `[1, H or 1, M', D]`. */
-function bridgeQueries(bridges: Projection): tf.Tensor4D {
+/** Bridge vectors as queries that batch elements share unless they have their own, `[1 or B, H or 1, M', D]`. */
+function bridgeQueries(bridges: Projection | tf.Tensor4D): tf.Tensor4D {
+  if (bridges.rank === 4) return bridges as tf.Tensor4D
   const [count, headDim] = bridges.shape.slice(-2) as [number, number]
   return tf.reshape(bridges, [1, bridges.rank === 3 ? bridges.shape[0] : 1, count, headDim])
 }

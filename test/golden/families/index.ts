@@ -12,6 +12,7 @@ import {favorTrigonometricFamily} from './favor-trigonometric.js'
 import {generalizedAttention} from './generalized-attention.js'
 import {lara} from './lara.js'
 import {linformer} from './linformer.js'
+import {oprf} from './oprf.js'
 import {projections} from './projections.js'
 import {randomizedFamily} from './randomized.js'
 import {rfa} from './rfa.js'
@@ -29,6 +30,7 @@ export const FAMILIES: readonly Family[] = [
   efficient,
   favorPositiveFamily,
   favorHyperbolicFamily,
+  oprf,
   favorTrigonometricFamily,
   generalizedAttention,
   rfa,

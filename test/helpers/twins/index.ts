@@ -6,6 +6,7 @@
 import {angularHybrid} from './angular-hybrid.js'
 import {efficient} from './efficient.js'
 import {eva} from './eva.js'
+import {EXPONENTIAL_TWINS} from './exponential.js'
 import {
   arcCosine,
   constant,
@@ -60,6 +61,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   'favor-pos': logOr(logPositive([1]), explicitTwin(positive)),
   smreg: logSphere,
   'favor-hyp': logOr(logPositive([1, -1]), explicitTwin(hyperbolic)),
+  ...EXPONENTIAL_TWINS,
   'favor-trig': explicitTwin(trigonometric),
   'favor-relu': explicitTwin(rectified),
   'favor-exp': inputs => (inLogDomain(inputs) ? logExponential : explicitTwin(exponential))(inputs),

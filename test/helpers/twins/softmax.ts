@@ -8,6 +8,8 @@ import {emptyOutput, forEachHead, type Head, type Twin, type TwinInputs} from '.
 export interface LogWeight {
   value: number
   magnitude: number
+  /** Absolute error that the log-weight came with. Default none. */
+  error?: number
 }
 
 /** Log-weights of one row over the keys it sees. */
@@ -17,12 +19,12 @@ export type RowLogWeights = (row: number) => {columns: number[]; weights: LogWei
  * Output of one head from log-weights. A relative error e of every weight moves the weighted mean by
  * at most `2 e / (1 - e) sum p |v|`.
  *
- * @param relativeError - bound on the relative error of each weight of a row, from its largest magnitude
+ * @param relativeError - bound on the relative error of each weight of a row, from its largest magnitude and error
  */
 export function logWeightRows(
   head: Head,
   rows: RowLogWeights,
-  relativeError: (largest: number) => number,
+  relativeError: (largest: number, error: number) => number,
   out: {value: Float64Array; error: Float64Array},
 ): void {
   const {queryLen, valueDim, value} = head
@@ -31,12 +33,14 @@ export function logWeightRows(
     if (columns.length === 0) continue // sees no key: exactly zero
     let top = -Infinity
     let largest = 0
+    let error = 0
     for (const weight of weights) {
       top = Math.max(top, weight.value)
       largest = Math.max(largest, weight.magnitude)
+      error = Math.max(error, weight.error ?? 0)
     }
     const total = weights.reduce((sum, weight) => sum + Math.exp(weight.value - top), 0)
-    const e = relativeError(largest)
+    const e = relativeError(largest, error)
     const factor = e < 1 ? (2 * e) / (1 - e) + 2 * U : Infinity
     for (let d = 0; d < valueDim; d++) {
       const at = (head.index * queryLen + i) * valueDim + d
@@ -100,7 +104,7 @@ export const MERGES = 8
  * the recurrent form rescales once per key: exp, difference and product.
  */
 export function logPositive(signs: readonly (1 | -1)[]): Twin {
-  return logFeatureTwin((head, inputs, side) => logFeatures(head, inputs.logitScale, side, signs))
+  return logFeatureTwin((head, inputs) => side => logFeatures(head, inputs.logitScale, side, signs))
 }
 
 /**
@@ -108,8 +112,9 @@ export function logPositive(signs: readonly (1 | -1)[]): Twin {
  * reciprocal, the root of D and the two products by one each.
  */
 export const logSphere: Twin = logFeatureTwin(
-  (head, {logitScale}, side) =>
-    logFeatures({...head, projection: onSphere(head)}, logitScale, side, [1]),
+  (head, {logitScale}) =>
+    side =>
+      logFeatures({...head, projection: onSphere(head)}, logitScale, side, [1]),
   headDim => headDim / 2 + 5,
 )
 
@@ -121,7 +126,7 @@ function onSphere({projection, headDim}: Pick<Head, 'projection' | 'headDim'>): 
 }
 
 /** The same of features `exp(W x)` or `exp(x)`. */
-export const logExponential: Twin = logFeatureTwin((head, inputs, side) => {
+export const logExponential: Twin = logFeatureTwin((head, inputs) => side => {
   const {argument, count} = generalizedArguments(head[side], head, inputs)
   // |w_s.x| summed over dimensions, the largest of a row
   const absolute = {...head, projection: head.projection.map(Math.abs)}
@@ -135,36 +140,44 @@ export const logExponential: Twin = logFeatureTwin((head, inputs, side) => {
 })
 
 /** Log-features of one side, `[rows, count]`, and per row the largest of their summed magnitudes. */
-interface LogFeatures {
+export interface LogFeatures {
   value: Float64Array
   magnitude: Float64Array
   count: number
+  /** Per row the largest error of a log-feature. Default (D + 10) u of the magnitude. */
+  error?: Float64Array
 }
 
-function logFeatureTwin(
-  build: (head: Head, inputs: TwinInputs, side: 'query' | 'key') => LogFeatures,
+/** Attention from log-features: `log w_ij = logsumexp_s(a_is + b_js)`, with the bounds told above. */
+export function logFeatureTwin(
+  build: (head: Head, inputs: TwinInputs) => (side: 'query' | 'key') => LogFeatures,
   /** Further roundings of the random vectors. */
-  roundings: (headDim: number) => number = () => 0,
+  further: (headDim: number) => number = () => 0,
 ): Twin {
   return inputs => {
     const out = emptyOutput(inputs)
     forEachHead(inputs, head => {
       const {headDim, keyLen} = head
-      const a = build(head, inputs, 'query')
-      const b = build(head, inputs, 'key')
+      const sideOf = build(head, inputs)
+      const a = sideOf('query')
+      const b = sideOf('key')
       const {count} = a
       const rows: RowLogWeights = row => {
         const columns = Array.from({length: keyLen}, (_, j) => j).filter(j => head.sees(row, j))
-        let largest = 0
-        for (const j of columns) largest = Math.max(largest, b.magnitude[j]!)
-        const magnitude = a.magnitude[row]! + largest
-        return {
-          columns,
-          weights: columns.map(j => ({value: logSum(a.value, row, b.value, j, count), magnitude})),
-        }
+        const largest = (of: Float64Array) => columns.reduce((max, j) => Math.max(max, of[j]!), 0)
+        const magnitude = a.magnitude[row]! + largest(b.magnitude)
+        const roundings = U * (headDim + 10 + further(headDim)) * (magnitude + Math.log(keyLen))
+        const error = a.error && b.error ? a.error[row]! + largest(b.error) : roundings
+        const weight = (j: number) => ({
+          value: logSum(a.value, row, b.value, j, count),
+          magnitude,
+          error,
+        })
+        return {columns, weights: columns.map(weight)}
       }
-      const relativeError = (largest: number) =>
-        U * (headDim + 10 + 2 * MERGES + roundings(headDim)) * (largest + Math.log(keyLen)) +
+      const relativeError = (largest: number, error: number) =>
+        error +
+        U * 2 * MERGES * (largest + Math.log(keyLen)) +
         gamma(count + keyLen * (ELEMENTARY + 2) + MERGES * (ELEMENTARY + 2))
       logWeightRows(head, rows, relativeError, out)
     })
