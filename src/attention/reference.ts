@@ -30,12 +30,16 @@ export function forEachExactRow(
   const keyLen = key.shape[2]
   const buffer = new Float64Array(keyLen)
   for (let head = 0; head < batch * heads; head++) {
+    const shared = target.inputs === 'shared'
     const x = targetInputs(query, head, target, logitScale)
-    const y = targetInputs(key, head, target, logitScale)
+    const y = shared
+      ? targetInputs(query, head, {...target, inputs: 'unit'}, logitScale)
+      : targetInputs(key, head, target, logitScale)
     for (let row = 0; row < queryLen; row++) {
       const count = causal ? Math.min(row + 1, keyLen) : keyLen
       const weights = buffer.subarray(0, count)
-      kernelRow(weights, x.subarray(row * dim, (row + 1) * dim), y, target.kernel)
+      const hidden = target.excludesSelf && count > 1 ? row : -1
+      kernelRow(weights, x.subarray(row * dim, (row + 1) * dim), y, target.kernel, hidden)
       visit(row, head, weights)
     }
   }
@@ -87,7 +91,8 @@ function targetInputs(
   const vectors = Float64Array.from(
     array.data.subarray(head * length * dim, (head + 1) * length * dim),
   )
-  const common = inputScale * (inputs === 'canonical' ? Math.sqrt(logitScale) : 1)
+  const space = {canonical: Math.sqrt(logitScale), shared: logitScale, unit: 1, raw: 1}
+  const common = inputScale * space[inputs]
   for (let row = 0; row < length; row++) {
     const vector = vectors.subarray(row * dim, (row + 1) * dim)
     const factor = inputs === 'unit' ? common / (norm(vector) || 1) : common
@@ -96,12 +101,13 @@ function targetInputs(
   return vectors
 }
 
-/** Normalised weights of one query over `weights.length` keys. */
+/** Normalised weights of one query over `weights.length` keys but the hidden one. */
 function kernelRow(
   weights: Float64Array,
   x: Float64Array,
   y: Float64Array,
   kernel: ExactTarget['kernel'],
+  hidden: number,
 ): void {
   const dim = x.length
   let top = -Infinity
@@ -114,6 +120,7 @@ function kernelRow(
     if (kernel === 'gaussian') dot -= norm(y.subarray(base, base + dim)) ** 2 / 2
     if (kernel === 'exponential') dot += norm(y.subarray(base, base + dim)) ** 2 / 2
     if (kernel === 'smreg') dot = logSmreg(x, y.subarray(base, base + dim), dot)
+    if (j === hidden) dot = -Infinity
     weights[j] = dot
     if (dot > top) top = dot
   }

@@ -36,6 +36,7 @@ export const PRESET_NAMES = [
   'fla',
   'linear-attention-transformer',
   'nystrom-attention',
+  'reformer-pytorch',
 ] as const
 export type PresetName = (typeof PRESET_NAMES)[number]
 
@@ -136,8 +137,13 @@ export interface ExactTarget {
    * of length sqrt(D).
    */
   kernel: 'softmax' | 'arc-cosine' | 'gaussian' | 'exponential' | 'smreg'
-  /** `unit` divides each vector by its Euclidean norm. */
-  inputs: InputSpace | 'unit'
+  /**
+   * `unit` divides each vector by its Euclidean norm. `shared`: keys are the unit vectors of queries, given
+   * keys are not looked at, and logits are beta q.k.
+   */
+  inputs: InputSpace | 'unit' | 'shared'
+  /** A token sees itself only where it sees nothing else. Default false. */
+  excludesSelf?: boolean
   /** Multiplies x and y (after `inputs`), e.g. `1/tau`. */
   inputScale: number
   /** Multiplies the dimensions of x and y besides, `[H, D]`, row-major. Default 1. */
@@ -202,6 +208,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
     decode: boolean
     keyMask: boolean
   }
+  /** Causal rows use no later token, but which earlier ones they use depends on later tokens. Default false. */
+  causalSelectionLeaks?: boolean
   /** Permuting keys with their values changes nothing (bidirectional). */
   keyOrderMatters: boolean
   takesGate?: boolean

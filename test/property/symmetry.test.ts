@@ -150,8 +150,11 @@ describe('the logit scale', () => {
         expect(runCase(given).out).toEqual(runCase(caseOf(method, SMALL, {causal})).out)
         return
       }
-      // sqrt(scale) q = sqrt(D^-1/2) (c q): the same canonical vectors, rounded elsewhere
-      const factor = Math.sqrt(scale * Math.sqrt(SMALL.headDim))
+      // sqrt(scale) q = sqrt(D^-1/2) (c q): the same canonical vectors, rounded elsewhere; where unit vectors
+      // of queries are the keys, queries alone bear the scale
+      const shared = estimatorNamed(method).target(optionsOf(given))?.inputs === 'shared'
+      const ratio = scale * Math.sqrt(SMALL.headDim)
+      const factor = shared ? ratio : Math.sqrt(ratio)
       const times = (array: HostArray): HostArray => ({
         ...array,
         data: Float64Array.from(array.data, x => x * factor),

@@ -24,6 +24,7 @@ const REGISTRY = {
   dpfp: () => import('./dpfp.js'),
   eva: () => import('./eva.js'),
   nystrom: () => import('./nystrom.js'),
+  reformer: () => import('./reformer.js'),
   linformer: () => import('./linformer.js'),
   hrf: () => import('./hrf.js'),
   cosformer: () => import('./cosformer.js'),

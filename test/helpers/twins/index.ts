@@ -27,6 +27,7 @@ import {importanceSampled} from './lara.js'
 import {linformer} from './linformer.js'
 import {nystrom} from './nystrom.js'
 import {randomized} from './ra.js'
+import {reformer} from './reformer.js'
 import {logExponential, logPositive, logSphere, softmax} from './softmax.js'
 import {emptyOutput, type Twin, type TwinInputs} from './types.js'
 import {explicitTwin} from './weighted.js'
@@ -71,6 +72,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   dpfp: explicitTwin(rolledProducts),
   eva,
   linformer,
+  reformer,
   nystrom,
   efficient,
   hrf: explicitTwin(angularHybrid),
