@@ -22,9 +22,13 @@ export async function startTorch(threads) {
   return undefined
 }
 
+/** A BLAS has threads of its own, which torch.set_num_threads does not reach. */
+const BLAS_THREADS = ['OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS']
+
 async function startWith(python, threads) {
   const child = spawn(python, [SCRIPT, '--threads', String(threads)], {
     stdio: ['pipe', 'pipe', 'ignore'],
+    env: {...process.env, ...Object.fromEntries(BLAS_THREADS.map(name => [name, `${threads}`]))},
   })
   const lines = createInterface({input: child.stdout})[Symbol.asyncIterator]()
   const gone = new Promise(resolve => child.once('error', () => resolve({done: true})))
