@@ -10,7 +10,9 @@ export function printTable({machine, runtime, torch, load_average: load, kernels
   print(`${machine.cpu}, ${runtime.isa}, ${runtime.build} build by ${runtime.compiler}, one thread`)
   print(torch ? `PyTorch ${torch.torch}, ${torch.threads} thread` : 'PyTorch: not installed')
   if (torch && torch.processors_used > torch.threads + 0.1) {
-    print(`PyTorch's products used ${torch.processors_used} processors: its times are not those of one.`)
+    print(
+      `PyTorch's products used ${torch.processors_used} processors: its times are not those of one.`,
+    )
   }
   print('Times are the fastest of the rounds; ratios are over native.')
   if (load.before > BUSY) print(`Other programs were running: load ${load.before.toFixed(1)}.`)

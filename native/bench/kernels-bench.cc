@@ -88,6 +88,7 @@ struct Arrays {
   Floats denominator = noise(kHeads * kLength, 1);
   Floats wide = noise(kHeads * kLength * kFeatures, 1);
   Floats wide_out = noise(kHeads * kLength * kFeatures, 1);
+  Floats square = noise(kHeads * kLength * kLength, 1);
   Floats key_cache = key, value_cache = value;
   Floats state = noise(kHeads * kFeatures * kDim, 0);
   Floats normalizer = noise(kHeads * kFeatures, 0);
@@ -230,24 +231,27 @@ void decode_cache(Arrays& a) {
   cache_decode(op);
 }
 
-// a_h b_h^T of [2048, 64] matrices, or of their transposes the other way round.
-void product(Arrays& a, bool wide) {
+// Products of matrices of every head, stored as they are: [rows, inner] x [inner, columns], or with
+// either one transposed.
+MatMul product(Size rows, Size inner, Size columns, const Floats& a, bool transpose_a,
+               const Floats& b, bool transpose_b, Floats& out) {
   MatMul op;
   op.batch = kHeads;
-  op.rows = wide ? kFeatures : kDim;
-  op.columns = wide ? kLength : kDim;
-  op.inner = wide ? kDim : kLength;
-  op.a = wide ? a.projection.data() : a.query.data();
-  op.b = a.key.data();
-  op.transpose_a = !wide;
-  op.transpose_b = wide;
-  op.a_batch_stride = (wide ? kFeatures : kLength) * kDim;
-  op.b_batch_stride = kLength * kDim;
-  op.a_row_stride = op.b_row_stride = kDim;
-  op.out = a.wide_out.data();
-  op.out_batch_stride = op.rows * op.columns;
-  op.out_row_stride = op.columns;
-  mat_mul(op);
+  op.rows = rows;
+  op.columns = columns;
+  op.inner = inner;
+  op.a = a.data();
+  op.b = b.data();
+  op.transpose_a = transpose_a;
+  op.transpose_b = transpose_b;
+  op.a_batch_stride = rows * inner;
+  op.b_batch_stride = inner * columns;
+  op.a_row_stride = transpose_a ? rows : inner;
+  op.b_row_stride = transpose_b ? inner : columns;
+  op.out = out.data();
+  op.out_batch_stride = rows * columns;
+  op.out_row_stride = columns;
+  return op;
 }
 
 std::vector<Kernel> kernels(Arrays& a) {
@@ -273,8 +277,14 @@ std::vector<Kernel> kernels(Arrays& a) {
        [&] { decode_linear(a, FeatureKind::kEluPlusOne, 0); }, 50},
       {"decode favor-pos", 4 * h * m * d + 4 * h * m * d, 8 * h * m * d, [&] { decode_favor(a); }, 50},
       {"decode cache t=2048", 4 * h * l * d, 8 * h * l * d, [&] { decode_cache(a); }, 3},
-      {"product 256x64x2048", 2 * h * l * m * d, 4 * h * l * (d + m), [&] { product(a, true); }},
-      {"product 64x2048x64", 2 * h * l * d * d, 8 * h * l * d, [&] { product(a, false); }},
+      {"product 256x64x2048", 2 * h * l * m * d, 4 * h * l * (d + m),
+       [&] { mat_mul(product(kFeatures, kDim, kLength, a.projection, false, a.key, true, a.wide_out)); }},
+      {"product 64x2048x64", 2 * h * l * d * d, 8 * h * l * d,
+       [&] { mat_mul(product(kDim, kLength, kDim, a.query, true, a.key, false, a.wide_out)); }},
+      {"product 2048x64x2048", 2 * h * l * l * d, 4 * h * l * (2 * d + l),
+       [&] { mat_mul(product(kLength, kDim, kLength, a.query, false, a.key, false, a.square)); }},
+      {"product 2048x2048x64", 2 * h * l * l * d, 4 * h * l * (2 * d + l),
+       [&] { mat_mul(product(kLength, kLength, kDim, a.square, false, a.key, false, a.out)); }},
       {"exp", 0, 8 * h * l * m,
        [&] { unary(Unary::kExp, a.wide.data(), a.wide_out.data(), kHeads * kLength * kFeatures); }},
       {"softmax rows", 0, 8 * h * l * m,

@@ -83,8 +83,68 @@ inline void PackRight(const MatMul& op, const ProductBlock& block, Size k, Size 
   }
 }
 
-// sums = [sums +] a b for one depth block.
-inline void AddProduct(const ProductBlock& block, Size depth, bool first, const ProductScratch& s) {
+// What becomes of one depth block's product: sums take it in until the last block, whose product goes
+// with them, bias and activation to the output.
+struct ProductStage {
+  bool first, last;
+};
+
+// Bias, activation, output: up to W columns.
+RFA_INLINE void StoreProduct(const MatMul& op, V x, const float* bias, float* out, Size columns) {
+  if (bias) x = Add(x, LoadUpTo(bias, columns));
+  StoreUpTo(out, Activate(x, op.activation), columns);
+}
+
+// One register tile of the last depth block, with what the earlier ones gave.
+template <int C>
+RFA_INLINE void FinishTile(const MatMul& op, const ProductBlock& block, V (&acc)[kRows][C],
+                           const float* sums, Size sum_stride, Size row, Size column) {
+  const Size rows = Least(kRows, block.rows - row);
+  const Size columns = block.columns - column;
+  if (sums) {
+    RFA_UNROLL
+    for (int r = 0; r < kRows; r++) {
+      RFA_UNROLL
+      for (int c = 0; c < C; c++) acc[r][c] = Add(Load(sums + r * sum_stride + c * W), acc[r][c]);
+    }
+  }
+  float* out = block.out + (block.first_row + row) * op.out_row_stride + block.first_column + column;
+  const float* bias = op.bias ? op.bias + block.first_column + column : nullptr;
+  if (rows == kRows && columns >= C * W && !bias && op.activation == Activation::kNone) {
+    RFA_UNROLL
+    for (int r = 0; r < kRows; r++) {
+      RFA_UNROLL
+      for (int c = 0; c < C; c++) Store(out + r * op.out_row_stride + c * W, acc[r][c]);
+    }
+    return;
+  }
+  RFA_UNROLL
+  for (int r = 0; r < kRows; r++) {
+    RFA_UNROLL
+    for (int c = 0; c < C; c++) {
+      if (r >= rows) continue;
+      StoreProduct(op, acc[r][c], bias ? bias + c * W : nullptr, out + r * op.out_row_stride + c * W,
+                   columns - c * W);
+    }
+  }
+}
+
+// sums = [sums +] the tile.
+template <int C>
+RFA_INLINE void AddTile(V (&acc)[kRows][C], bool first, float* sums, Size stride) {
+  RFA_UNROLL
+  for (int r = 0; r < kRows; r++) {
+    RFA_UNROLL
+    for (int c = 0; c < C; c++) {
+      float* sum = sums + r * stride + c * W;
+      Store(sum, first ? acc[r][c] : Add(Load(sum), acc[r][c]));
+    }
+  }
+}
+
+// One depth block.
+inline void MultiplyBlock(const MatMul& op, const ProductBlock& block, Size depth, ProductStage stage,
+                          const ProductScratch& s) {
   const Size vecs = CeilDiv(block.columns, W);
   ForEachPanel(vecs, vecs, [&](auto width, Size v) {
     constexpr int C = decltype(width)::vecs;
@@ -93,28 +153,25 @@ inline void AddProduct(const ProductBlock& block, Size depth, bool first, const 
       V acc[kRows][C];
       ClearTile(acc);
       MultiplyAdd(acc, s.a + r0 * s.a_stride, s.a_stride, panel, C * W, depth);
-      RFA_UNROLL
-      for (int r = 0; r < kRows; r++) {
-        float* row = s.sums + (r0 + r) * s.sum_stride + v * W;
-        RFA_UNROLL
-        for (int c = 0; c < C; c++) {
-          Store(row + c * W, first ? acc[r][c] : Add(Load(row + c * W), acc[r][c]));
-        }
+      float* sums = s.sums + r0 * s.sum_stride + v * W;
+      if (stage.last) {
+        FinishTile(op, block, acc, stage.first ? nullptr : sums, s.sum_stride, r0, v * W);
+      } else {
+        AddTile(acc, stage.first, sums, s.sum_stride);
       }
     }
   });
 }
 
-// Bias, activation, output.
+// Bias, activation, output of rows of sums.
 inline void FinishProduct(const MatMul& op, const ProductBlock& block, const float* sums,
                           Size sum_stride) {
   for (Size r = 0; r < block.rows; r++) {
     float* out = block.out + (block.first_row + r) * op.out_row_stride + block.first_column;
     for (Size c = 0; c < block.columns; c += W) {
-      const Size n = block.columns - c;
-      V x = op.inner > 0 ? Load(sums + r * sum_stride + c) : Zero();
-      if (op.bias) x = Add(x, LoadUpTo(op.bias + block.first_column + c, n));
-      StoreUpTo(out + c, Activate(x, op.activation), n);
+      const V x = op.inner > 0 ? Load(sums + r * sum_stride + c) : Zero();
+      const float* bias = op.bias ? op.bias + block.first_column + c : nullptr;
+      StoreProduct(op, x, bias, out + c, block.columns - c);
     }
   }
 }
@@ -175,17 +232,16 @@ inline void ProductItem(const MatMul& op, Size item, float* workspace) {
   block.first_column = item % column_blocks * kProductColumns;
   block.rows = Least(kProductRows, op.rows - block.first_row);
   block.columns = Least(kProductColumns, op.columns - block.first_column);
-  if (op.rows <= kThinRows) {
+  if (op.rows <= kThinRows || op.inner == 0) {
     for (Size r = 0; r < block.rows; r++) ThinProduct(op, block, r, s.sums + r * s.sum_stride);
-  } else {
-    for (Size k = 0; k < op.inner; k += kProductDepth) {
-      const Size depth = Least(kProductDepth, op.inner - k);
-      PackLeft(op, block, k, depth, s);
-      PackRight(op, block, k, depth, s);
-      AddProduct(block, depth, k == 0, s);
-    }
+    return FinishProduct(op, block, s.sums, s.sum_stride);
   }
-  FinishProduct(op, block, s.sums, s.sum_stride);
+  for (Size k = 0; k < op.inner; k += kProductDepth) {
+    const Size depth = Least(kProductDepth, op.inner - k);
+    PackLeft(op, block, k, depth, s);
+    PackRight(op, block, k, depth, s);
+    MultiplyBlock(op, block, depth, {k == 0, k + depth == op.inner}, s);
+  }
 }
 
 RFA_KERNELS_END

@@ -237,6 +237,8 @@ export interface Addon {
   threads(): number
   /** Float32 multiply-add peak of one thread, GFLOP/s. @param seconds - how long to measure */
   fmaPeak(seconds: number): number
+  /** Asks the system for large pages under an array that has not been written yet. */
+  adviseLargePages(array: Float32Array): void
   /** Bytes between the start of a cache line (64 bytes) and that of the array's memory. */
   lineOffset(array: Float32Array): number
   /** Bytes that the threads keep between calls. */

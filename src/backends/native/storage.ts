@@ -9,6 +9,9 @@ const SMALL = 1024
 /** Bytes of a cache line. */
 const LINE = 64
 
+/** Bytes from which an output gets large pages where the system has them: several of them fit. */
+const LARGE = 2 ** 23
+
 /** Bytes of a block of outputs of decode steps: 32 tokens of 8 heads of 64. */
 const BLOCK = 65536
 
@@ -38,6 +41,13 @@ export class NativeBackend extends MathBackendCPU {
     moved.set(values)
     this.data.get(tensor.dataId).values = moved
     return moved
+  }
+
+  /** Memory for an output: `length` floats that the kernel writes, every one. */
+  uninitialised(length: number): Float32Array {
+    const out = memory.allocate(length)
+    if (4 * length >= LARGE) this.addon.adviseLargePages(out)
+    return out
   }
 
   /** Which entries are nonzero, as bytes. */
@@ -78,11 +88,6 @@ export const memory = {
 
 let block = new ArrayBuffer(0)
 let used = 0
-
-/** Memory for an output: `length` floats that the kernel writes, every one. */
-export function uninitialised(length: number): Float32Array {
-  return memory.allocate(length)
-}
 
 /** Zeros from the start of a cache line on. */
 function alignedMemory(addon: Addon, length: number): Float32Array {

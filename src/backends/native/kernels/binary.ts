@@ -1,6 +1,6 @@
 import {backend_util, type TensorInfo} from '@tensorflow/tfjs-core'
 import {type NativeKernel, replaceKernel, required} from '../kernel.js'
-import {sizeOf, uninitialised} from '../storage.js'
+import {sizeOf} from '../storage.js'
 
 /** Elementwise functions of two inputs, with broadcasting, by TensorFlow.js's names. */
 const NAMES = ['Add', 'Sub', 'Multiply', 'RealDiv', 'Maximum', 'Minimum'] as const
@@ -12,7 +12,7 @@ const binary: NativeKernel[] = NAMES.map(name =>
     const shape = backend_util.assertAndGetBroadcastShape(a.shape, b.shape)
     const layout = layoutOf(a, b, shape)
     if (layout.length > 3 * addon.maxRank) return undefined
-    const out = uninitialised(sizeOf(shape))
+    const out = backend.uninitialised(sizeOf(shape))
     const code = addon.codes.binary[name]!
     addon.binary(code, backend.floats(a), backend.floats(b), out, layout)
     return backend.own(out, shape)

@@ -1,6 +1,6 @@
 import {featuresOf} from '../features.js'
 import {defineKernel, required, view4} from '../kernel.js'
-import {sizeOf, uninitialised} from '../storage.js'
+import {sizeOf} from '../storage.js'
 
 /**
  * |s x|^2/2 of every token in one pass; see `halfSquaredNorm` in the kernel package. It is what the
@@ -12,7 +12,7 @@ export default defineKernel<{inputScale: number}>(
     const x = required(inputs, 'x')
     const [batch, heads, length, headDim] = x.shape as [number, number, number, number]
     const shape = [batch, heads, length]
-    const out = uninitialised(sizeOf(shape))
+    const out = backend.uninitialised(sizeOf(shape))
     const {inputScale} = attrs
     const recipe = {kind: 'log-positive', inputScale} as const
     const zero = view4(new Float32Array(headDim), [1, 1, 1, headDim])

@@ -4,7 +4,7 @@ import type {AttentionSizes, LinearAttentionCall} from '../addon.js'
 import {featureDimOf, nativeFeatures, type RecipeAttributes} from '../features.js'
 import {guardCode} from '../guard.js'
 import {checkShape, defineKernel, type KernelCall, required, view3, view4} from '../kernel.js'
-import {sizeOf, uninitialised} from '../storage.js'
+import {sizeOf} from '../storage.js'
 
 const NAME = 'LinearAttention'
 
@@ -24,8 +24,8 @@ export default defineKernel<LinearAttentionAttributes>(NAME, call => {
   const {batch, heads, queryLen, valueDim} = sides.sizes
   const outShape = [batch, heads, queryLen, valueDim]
   const denominatorShape = [batch, heads, queryLen]
-  const out = uninitialised(sizeOf(outShape))
-  const denominator = uninitialised(sizeOf(denominatorShape))
+  const out = backend.uninitialised(sizeOf(outShape))
+  const denominator = backend.uninitialised(sizeOf(denominatorShape))
   const {guard} = attrs
   addon.linearAttention({
     ...sides.sizes,

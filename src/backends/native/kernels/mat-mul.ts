@@ -1,6 +1,6 @@
 import {backend_util, type TensorInfo} from '@tensorflow/tfjs-core'
 import {type KernelCall, type NativeKernel, replaceKernel, required} from '../kernel.js'
-import {sizeOf, uninitialised} from '../storage.js'
+import {sizeOf} from '../storage.js'
 
 interface MatMulAttributes {
   transposeA: boolean
@@ -46,7 +46,7 @@ function multiply(
   const whole = [matrixA, matrixB].every(({count}) => count === batch || count === 1)
   const biasFits = !bias || (sizeOf(bias.shape) === columns && bias.shape.at(-1) === columns)
   if (!whole || !biasFits || inner !== innerB) return undefined
-  const out = uninitialised(batch * rows * columns)
+  const out = backend.uninitialised(batch * rows * columns)
   addon.matMul({
     ...{batch, rows, columns, inner, transposeA, transposeB},
     a: backend.floats(a),

@@ -1,6 +1,6 @@
 import {backend_util, type TensorInfo, util} from '@tensorflow/tfjs-core'
 import {type KernelCall, type NativeKernel, replaceKernel, required} from '../kernel.js'
-import {sizeOf, uninitialised} from '../storage.js'
+import {sizeOf} from '../storage.js'
 
 interface ReductionAttributes {
   /** Of Sum. */
@@ -27,7 +27,7 @@ function reduceTrailing(
   if (axes.length === 0 || !axes.every(axis => axis >= first)) return undefined
   const kept = x.shape.slice(0, first)
   const rows = sizeOf(kept)
-  const out = uninitialised(rows)
+  const out = backend.uninitialised(rows)
   const columns = sizeOf(x.shape.slice(first))
   addon.reduceRows(addon.codes.reduction[name]!, backend.floats(x), out, rows, columns)
   return backend.own(out, attrs.keepDims ? backend_util.expandShapeToKeepDim(kept, axes) : kept)

@@ -1,5 +1,5 @@
 import {checkShape, defineKernel, required, view3, view4} from '../kernel.js'
-import {sizeOf, uninitialised} from '../storage.js'
+import {sizeOf} from '../storage.js'
 
 const NAME = 'SoftmaxAttention'
 
@@ -23,8 +23,8 @@ export default defineKernel<{scale: number; causal: boolean}>(
     if (keyMask) checkShape(NAME, 'keyMask', keyMask, [batch, keyLen])
     const outShape = [batch, heads, queryLen, valueDim]
     const lseShape = [batch, heads, queryLen]
-    const out = uninitialised(sizeOf(outShape))
-    const lse = uninitialised(sizeOf(lseShape))
+    const out = backend.uninitialised(sizeOf(outShape))
+    const lse = backend.uninitialised(sizeOf(lseShape))
     addon.softmaxAttention({
       ...{batch, heads, queryLen, keyLen, headDim, valueDim},
       query: view4(backend.floats(query), query.shape),

@@ -1,5 +1,4 @@
 import {replaceKernel, required} from '../kernel.js'
-import {uninitialised} from '../storage.js'
 
 /** Axes in another order. */
 export default replaceKernel<{perm: number[]}>('Transpose', ({inputs, attrs, backend, addon}) => {
@@ -7,7 +6,7 @@ export default replaceKernel<{perm: number[]}>('Transpose', ({inputs, attrs, bac
   const {perm} = attrs
   if (x.shape.length > addon.maxRank) return undefined
   const values = backend.floats(x)
-  const out = uninitialised(values.length)
+  const out = backend.uninitialised(values.length)
   addon.transpose(values, out, Float64Array.from([...x.shape, ...perm]))
   return backend.own(
     out,

@@ -1,5 +1,4 @@
 import {type NativeKernel, replaceKernel, required} from '../kernel.js'
-import {uninitialised} from '../storage.js'
 
 /** Elementwise functions of one input, by TensorFlow.js's names; `Elu` has alpha 1 there too. */
 const NAMES = ['Exp', 'Log', 'Sin', 'Cos', 'Relu', 'Elu', 'Square', 'Neg', 'Abs', 'Sqrt'] as const
@@ -8,7 +7,7 @@ const unary: NativeKernel[] = NAMES.map(name =>
   replaceKernel(name, ({inputs, backend, addon}) => {
     const x = required(inputs, 'x')
     const values = backend.floats(x)
-    const out = uninitialised(values.length)
+    const out = backend.uninitialised(values.length)
     addon.unary(addon.codes.unary[name]!, values, out)
     return backend.own(out, x.shape)
   }),
