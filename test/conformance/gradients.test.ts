@@ -20,6 +20,7 @@ import {
   type EstimatorCase,
   hostCase,
   optionsOf,
+  toCalibration,
   toProjection,
 } from '../helpers/estimator-case.js'
 import {assertWithin, gamma, maxAbs} from '../helpers/rounding.js'
@@ -37,6 +38,12 @@ const SIZES: Sizes = {
 
 const SQUARE: Sizes = {...SIZES, queryLen: 7, keyLen: 7}
 
+/** The same tokens on both sides: maps are the identity. */
+const CALIBRATION = {
+  query: hostNormals('calibration', [1, 2, 9, 3], 0.7),
+  key: hostNormals('calibration', [1, 2, 9, 3], 0.7),
+}
+
 const CASES: readonly EstimatorCase[] = [
   {method: 'softmax', sizes: SIZES, causal: true},
   {method: 'softmax-online', sizes: SIZES},
@@ -52,6 +59,10 @@ const CASES: readonly EstimatorCase[] = [
   {method: 'softmax-online', sizes: SIZES, masked: true},
   {method: 'favor-pos', sizes: SIZES, inputScale: 0.7, masked: true},
   {method: 'favor-hyp', sizes: SIZES, inputScale: 0.7, causal: true, masked: true},
+  {method: 'oprf', sizes: SIZES, inputScale: 0.7, options: {a: -0.5}},
+  {method: 'saderf', sizes: SIZES, inputScale: 0.7, calibration: CALIBRATION, masked: true},
+  {method: 'aderf', sizes: SIZES, inputScale: 0.7, calibration: CALIBRATION, causal: true},
+  {method: 'sderf', sizes: SIZES, inputScale: 0.7, calibration: CALIBRATION, causal: true},
   {method: 'elu', sizes: SIZES},
   {method: 'efficient', sizes: SIZES, masked: true},
   {method: 'hrf', sizes: SIZES, inputScale: 0.5, causal: true},
@@ -75,6 +86,7 @@ function twinOf(given: EstimatorCase, inputs: HostInputs): TwinResult {
     ...hostCase(given),
     ...inputs,
     numFeatures: given.sizes.numFeatures,
+    calibration: given.calibration,
     causal: given.causal ?? false,
     logitScale: given.sizes.headDim ** -0.5,
     options: optionsOf(given),
@@ -114,6 +126,7 @@ function automaticGradients(given: EstimatorCase, inputs: HostInputs, cotangent:
   return compute(() => {
     const mask = keyMask && {keyMask: maskTensor(keyMask, SIZES.batch)}
     const rows = projection && {projection: toProjection(projection, SIZES.headDim)}
+    const calibration = given.calibration && {calibration: toCalibration(given.calibration)}
     const weights = toTensor(cotangent)
     const scalar = (...tensors: tf.Tensor[]) => {
       const [query, key, value] = tensors as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
@@ -124,6 +137,7 @@ function automaticGradients(given: EstimatorCase, inputs: HostInputs, cotangent:
         noise: namedTensors<tf.Tensor4D>(noise),
         ...mask,
         ...rows,
+        ...calibration,
         ...given.options,
       })
       return tf.sum(tf.mul(out, weights)) as tf.Scalar
@@ -145,7 +159,11 @@ function gradientBound(given: EstimatorCase, inputs: HostInputs, cotangent: Host
   const {denominator} = twinOf(given, inputs)
   const length = (values: ArrayLike<number>) => Math.sqrt(SIZES.headDim) * maxAbs(values)
   const random = [...(projection ? [projection] : []), ...Object.values(noise)]
-  const reach = [inputs.query, inputs.key, ...random].reduce((sum, {data}) => sum + length(data), 0)
+  const factor = rootFactor(given)
+  const reach =
+    length(inputs.query.data) +
+    length(inputs.key.data) +
+    random.reduce((sum, {data}) => sum + factor * length(data), 0)
   const estimator = estimatorNamed(given.method)
   const options = optionsOf(given)
   const featureDim = estimator.featureDim(SIZES.numFeatures, SIZES.headDim, options)
@@ -157,6 +175,18 @@ function gradientBound(given: EstimatorCase, inputs: HostInputs, cotangent: Host
   const total = Float64Array.from(cotangent.data).reduce((sum, x) => sum + Math.abs(x), 0)
   const slope = 2 * maxAbs(inputs.value.data) * nested * (1 + reach)
   return gamma(terms) * (1 + nested * reach) * slope * kappa ** 2 * total
+}
+
+/**
+ * What exponential features multiply random vectors by: (1 - 4a)^(1/2), where a is at least -t/2 and t at most
+ * 2 mean (|x|^2 + |y|^2) of the calibration.
+ */
+function rootFactor({calibration, options = {}, sizes}: EstimatorCase): number {
+  if (typeof options.a === 'number') return Math.sqrt(1 - 4 * options.a)
+  if (!calibration) return 1
+  const largest = maxAbs([...calibration.query.data, ...calibration.key.data])
+  const length2 = sizes.headDim * largest ** 2 * sizes.headDim ** -0.5
+  return Math.sqrt(1 + 2 * 2 * 2 * length2)
 }
 
 describe('gradients of the composite forms on cpu are those of the definition', () => {
