@@ -29,7 +29,7 @@ import {
   type TwinResult,
 } from '../helpers/twins/index.js'
 import {forEachHead} from '../helpers/twins/types.js'
-import type {FeatureBuilder} from '../helpers/twins/weighted.js'
+import {type FeatureBuilder, keyFactors} from '../helpers/twins/weighted.js'
 import type {CaseArrays, GoldenCase} from './cases.js'
 
 /** How this library is asked for what the peer computed. */
@@ -43,6 +43,8 @@ export interface Request {
   noise?: HostArrays
   /** Learned arrays of the case. */
   parameters?: HostArrays
+  /** Forget gates of the case, `[B, H, S]`. */
+  gate?: HostArrays[string]
 }
 
 /** The host side of a case: its arrays, with values beyond the last key left out. */
@@ -72,6 +74,7 @@ export function twinInputs(golden: GoldenCase, arrays: CaseArrays, request: Requ
     numFeatures: request.numFeatures ?? arrays.projection()?.numFeatures ?? DEFAULT_FEATURES,
     noise: request.noise ?? {},
     parameters: request.parameters ?? {},
+    gate: request.gate,
     logitScale: inputs.query.shape[3] ** -0.5,
     options: resolved(request),
   }
@@ -113,7 +116,12 @@ export function checkAttention(golden: GoldenCase, arrays: CaseArrays, request: 
   }
 }
 
-function checkOutput(golden: GoldenCase, arrays: CaseArrays, name: string, twin: Bounded): void {
+export function checkOutput(
+  golden: GoldenCase,
+  arrays: CaseArrays,
+  name: string,
+  twin: Bounded,
+): void {
   const expected = arrays.numbers(name)
   const tolerance = referenceError(golden, expected)
   const bound = new Float64Array(expected.length).fill(tolerance)
@@ -157,7 +165,7 @@ export function assertCase(
   }
 }
 
-function runAttention(golden: GoldenCase, arrays: CaseArrays, request: Request) {
+export function runAttention(golden: GoldenCase, arrays: CaseArrays, request: Request) {
   const inputs = hostSide(arrays)
   const projection = arrays.projection()
   const keyMask = arrays.keyMask()
@@ -171,6 +179,7 @@ function runAttention(golden: GoldenCase, arrays: CaseArrays, request: Request) 
       ...(request.numFeatures && {numFeatures: request.numFeatures}),
       noise: namedTensors<tf.Tensor4D>(request.noise ?? {}),
       parameters: namedTensors(request.parameters ?? {}),
+      ...(request.gate && {gate: namedTensors<tf.Tensor3D>({gate: request.gate}).gate!}),
       ...request.options,
     })
     return result.denominator ? [result.out, result.denominator] : [result.out]
@@ -224,12 +233,16 @@ export function stateBounds(inputs: TwinInputs, build: FeatureBuilder, count: nu
   const S: number[] = []
   const z: number[] = []
   forEachHead(inputs, head => {
-    const {key} = build(head, inputs)
+    const pair = build(head, inputs)
+    const {key} = pair
     const {valueDim, value} = head
+    const forgotten = keyFactors(head, pair, count - 1)
     for (let s = 0; s < key.count; s++) {
       const perKey = Array.from({length: count}, (_, j) => {
         const at = j * key.count + s
-        return key.error[at]! + gamma(count + 2) * Math.abs(key.value[at]!)
+        const {factor, relative} = forgotten?.(j) ?? {factor: 1, relative: 0}
+        const own = gamma(2 * count + 2) + relative
+        return factor * (key.error[at]! * (1 + own) + own * Math.abs(key.value[at]!))
       })
       z.push(perKey.reduce((sum, e) => sum + e, 0))
       for (let d = 0; d < valueDim; d++) {
@@ -257,7 +270,7 @@ export function checkDecoder(
   const step = makeDecoder(inputs, request)
   // queries of a cross-attention case take no part in the sums: the keys stand in for them
   const query = golden.causal === true ? inputs.query : inputs.key
-  const {out, states} = decodeAll(step, {...inputs, query}, [...snapshots.keys()])
+  const {out, states} = decodeAll(step, {...inputs, query}, [...snapshots.keys()], request.gate)
   step.dispose()
   if (golden.causal === true) {
     assertCase(golden, arrays, 'out', out, twinOf(golden, inputs, request).out)

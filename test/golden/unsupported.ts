@@ -6,10 +6,4 @@ export interface Unsupported {
   reason: string
 }
 
-export const UNSUPPORTED: readonly Unsupported[] = [
-  {
-    methods: ['RFA gated sin/cos'],
-    estimator: 'rfa-gate',
-    reason: 'estimator rfa-gate is not implemented yet',
-  },
-]
+export const UNSUPPORTED: readonly Unsupported[] = []

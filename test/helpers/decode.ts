@@ -7,8 +7,10 @@ import {
   type MethodName,
 } from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
-import {compute, type HostInputs, sliceRows, toTensors} from './arrays.js'
+import {compute, type HostArrays, type HostInputs, sliceRows, toTensors} from './arrays.js'
 import {toCalibration} from './estimator-case.js'
+
+type Shape3 = [number, number, number]
 
 /** Outputs of all tokens `[B, H, L, Dv]` and the state after chosen ones. */
 export interface Decoded {
@@ -51,18 +53,22 @@ function prefixOf(method: MethodName, {query, key}: HostInputs) {
  * Feeds every token of the keys, with the query at the same place, and frees everything but the decoder.
  *
  * @param snapshots - numbers of tokens after which to copy the state
+ * @param gate - `[B, H, S]`, for methods that take gates
  */
 export function decodeAll(
   decoder: Decoder,
   inputs: HostInputs,
   snapshots: readonly number[] = [],
+  gate?: HostArrays[string],
 ): Decoded {
   const states = new Map<number, Record<string, Float32Array>>()
   const out = compute(() => {
     const [query, key, value] = toTensors(inputs)
+    const gates = gate && tf.tensor3d(Float32Array.from(gate.data), [...gate.shape] as Shape3)
     const tokens: tf.Tensor[] = []
     for (let t = 0; t < key.shape[2]; t++) {
-      tokens.push(decoder.next(token(query, t), token(key, t), token(value, t)))
+      const open = gates && tf.slice(gates, [0, 0, t], [-1, -1, 1])
+      tokens.push(decoder.next(token(query, t), token(key, t), token(value, t), open))
       if (snapshots.includes(t + 1)) states.set(t + 1, copyState(decoder))
     }
     return tf.concat(tokens, 2)

@@ -53,6 +53,8 @@ export interface EstimatorCase {
   /** Instead of drawn noise, by name. */
   noise?: HostArrays
   parameters?: HostArrays
+  /** Forget gates, `[B, H, S]`. */
+  gate?: HostArrays[string]
   /** Tokens to take statistics from. */
   calibration?: {query: HostArray; key: HostArray}
 }
@@ -167,7 +169,7 @@ function caseProjection(given: EstimatorCase): HostProjection | undefined {
 export function runCase(given: EstimatorCase): {out: Float32Array; denominator?: Float32Array} {
   const {method, preset = 'exact', options, sizes, causal = false, scale} = given
   const {inputs, projection, keyMask, noise} = hostCase(given)
-  const {calibration, parameters = {}} = given
+  const {calibration, gate, parameters = {}} = given
   const [out, denominator] = compute(() => {
     const result = attend(...toTensors(inputs), {
       method,
@@ -176,6 +178,7 @@ export function runCase(given: EstimatorCase): {out: Float32Array; denominator?:
       numFeatures: sizes.numFeatures,
       noise: namedTensors<tf.Tensor4D>(noise),
       parameters: namedTensors(parameters),
+      ...(gate && {gate: namedTensors<tf.Tensor3D>({gate}).gate!}),
       ...(calibration && {calibration: toCalibration(calibration)}),
       ...(scale !== undefined && {scale}),
       ...(projection && {projection: toProjection(projection, sizes.headDim)}),
@@ -213,6 +216,7 @@ export function twinOfCase(given: EstimatorCase): TwinResult | undefined {
     numFeatures: given.sizes.numFeatures,
     parameters: given.parameters ?? {},
     calibration: given.calibration,
+    gate: given.gate,
     causal: given.causal ?? false,
     logitScale: given.scale ?? given.sizes.headDim ** -0.5,
     options: optionsOf(given),

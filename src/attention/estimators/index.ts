@@ -8,6 +8,7 @@ const REGISTRY = {
   'softmax-online': () => import('./softmax-online.js'),
   rfa: () => import('./rfa.js'),
   'rfa-arccos': () => import('./rfa-arccos.js'),
+  'rfa-gate': () => import('./rfa-gate.js'),
   'favor-pos': () => import('./favor-positive.js'),
   smreg: () => import('./smreg.js'),
   'favor-hyp': () => import('./favor-hyperbolic.js'),

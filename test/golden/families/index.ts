@@ -17,6 +17,7 @@ import {projections} from './projections.js'
 import {randomizedFamily} from './randomized.js'
 import {rfa} from './rfa.js'
 import {rfaArccos} from './rfa-arccos.js'
+import {rfaGate} from './rfa-gate.js'
 import {simplexFamily} from './simplex.js'
 import {softmax} from './softmax.js'
 import {squaredRelu} from './squared-relu.js'
@@ -37,6 +38,7 @@ export const FAMILIES: readonly Family[] = [
   eva,
   linformer,
   rfaArccos,
+  rfaGate,
   randomizedFamily,
   lara,
   projections,

@@ -1,7 +1,7 @@
 import {arcCosineFeatures} from '../../../src/attention/estimators/rfa-arccos.js'
 import {deviated} from '../../../src/attention/estimators/unit-features.js'
 import {namedTensors} from '../../helpers/arrays.js'
-import {arcCosine} from '../../helpers/twins/feature-builders.js'
+import {arcCosine} from '../../helpers/twins/unit-features.js'
 import {type CaseArrays, type GoldenCase, guardOfNote, numberField, textField} from '../cases.js'
 import {checkAttention, checkDecoder, checkFeatures, type Request, resolved} from '../check.js'
 import type {Family} from './family.js'

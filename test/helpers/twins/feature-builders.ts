@@ -3,14 +3,7 @@
  * from `projected.ts`; exp turns them into relative errors, sin, cos and relu pass them on.
  */
 import {ELEMENTARY, gamma, HUGE, TINY, U} from '../rounding.js'
-import {
-  CANONICAL_ROUNDINGS,
-  canonical,
-  type Projected,
-  project,
-  unitRoundings,
-  unitVectors,
-} from './projected.js'
+import {CANONICAL_ROUNDINGS, canonical, type Projected, project} from './projected.js'
 import type {Head, TwinInputs} from './types.js'
 import {type FeatureBuilder, type Features, features} from './weighted.js'
 
@@ -118,7 +111,11 @@ export const trigonometric: FeatureBuilder = (head, inputs) => {
   return {...pair, keyLogWeight: {value: halfNorm, error: halfNormError}}
 }
 
-function sineCosine({length, numFeatures, product, error}: Projected, scale: number): Features {
+/** `scale [sin W x, cos W x]`. */
+export function sineCosine(
+  {length, numFeatures, product, error}: Projected,
+  scale: number,
+): Features {
   const out = features(length, 2 * numFeatures)
   for (let at = 0; at < product.length; at++) {
     const i = Math.floor(at / numFeatures)
@@ -223,7 +220,8 @@ function gammaOf(values: Float64Array, roundings: number): Float64Array {
   return values.map(value => gamma(roundings) * Math.abs(value))
 }
 
-function rectifiedRows(
+/** `scale relu(argument) + epsilon`. */
+export function rectifiedRows(
   argument: Float64Array,
   argumentError: Float64Array,
   count: number,
@@ -359,39 +357,4 @@ export const constant: FeatureBuilder = ({queryLen, keyLen}) => {
     return out
   }
   return {query: ones(queryLen), key: ones(keyLen)}
-}
-
-/** sin and cos of unit vectors divided by tau. */
-export const rfa: FeatureBuilder = (head, inputs) => {
-  const {tau, featureScale} = inputs.options
-  const scale = featureScale === null ? head.numFeatures ** -0.5 : Number(featureScale)
-  const rows = (x: Float64Array) => sineCosine(unitProjection(x, head, inputs, Number(tau)), scale)
-  return {query: rows(head.query), key: rows(head.key)}
-}
-
-/** relu of projected unit vectors, scaled, plus epsilon. */
-export const arcCosine: FeatureBuilder = (head, inputs) => {
-  const {featureScale, featureEpsilon} = inputs.options
-  const scale = featureScale === null ? head.numFeatures ** -0.5 : Number(featureScale)
-  const rows = (x: Float64Array) => {
-    const {product, error} = unitProjection(x, head, inputs, 1)
-    return rectifiedRows(product, error, head.numFeatures, scale, Number(featureEpsilon))
-  }
-  return {query: rows(head.query), key: rows(head.key)}
-}
-
-/** Unit vectors over tau, projected by W or, one more rounding, by sigma o W. */
-function unitProjection(
-  x: Float64Array,
-  head: Head,
-  {query, options, parameters}: TwinInputs,
-  tau: number,
-): Projected {
-  const {headDim, index} = head
-  const unit = unitVectors(x, headDim, tau, Number(options.normEpsilon))
-  const sigma = parameters.sigma?.data
-  if (!sigma) return project(unit, head, unitRoundings(headDim))
-  const first = (index % query.shape[1]) * headDim
-  const projection = head.projection.map((w, at) => w * sigma[first + (at % headDim)]!)
-  return project(unit, {...head, projection}, unitRoundings(headDim) + 1)
 }

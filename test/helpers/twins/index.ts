@@ -8,7 +8,6 @@ import {efficient} from './efficient.js'
 import {eva} from './eva.js'
 import {EXPONENTIAL_TWINS} from './exponential.js'
 import {
-  arcCosine,
   constant,
   cosines,
   eluPlusOne,
@@ -16,7 +15,6 @@ import {
   hyperbolic,
   positive,
   rectified,
-  rfa,
   rolledProducts,
   secondOrder,
   sigmoid,
@@ -30,6 +28,7 @@ import {randomized} from './ra.js'
 import {reformer} from './reformer.js'
 import {logExponential, logPositive, logSphere, softmax} from './softmax.js'
 import {emptyOutput, type Twin, type TwinInputs} from './types.js'
+import {arcCosine, gated, rfa} from './unit-features.js'
 import {explicitTwin} from './weighted.js'
 
 export {type HostProjection, PLAIN, type Twin, type TwinInputs, type TwinResult} from './types.js'
@@ -58,6 +57,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   softmax,
   'softmax-online': softmax,
   rfa: explicitTwin(rfa),
+  'rfa-gate': explicitTwin(gated),
   'rfa-arccos': explicitTwin(arcCosine),
   'favor-pos': logOr(logPositive([1]), explicitTwin(positive)),
   smreg: logSphere,

@@ -29,6 +29,8 @@ export interface TwinInputs {
   noise: HostArrays
   /** Learned arrays by name. */
   parameters: HostArrays
+  /** Forget gates, `[B, H, S]`. */
+  gate?: HostArrays[string] | undefined
   /** Tokens to take statistics from. */
   calibration?: {query: HostArray; key: HostArray} | undefined
   /** All options of the estimator, resolved. */

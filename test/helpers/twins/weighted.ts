@@ -1,5 +1,5 @@
 /** Attention with explicit features in double precision, quadratic, with bounds. */
-import {type Bounded, bounded, ELEMENTARY, gamma, HUGE, TINY, U} from '../rounding.js'
+import {type Bounded, bounded, ELEMENTARY, gamma, HUGE, maxAbs, TINY, U} from '../rounding.js'
 import {emptyOutput, forEachHead, type Head, type Twin, type TwinInputs} from './types.js'
 
 /** Features of all rows of one side of one head. */
@@ -14,6 +14,8 @@ export interface FeaturePair {
   key: Features
   /** Log of each key's weight, `[S]`. */
   keyLogWeight?: Bounded
+  /** Log of each token's forget gate, `[S]`. */
+  logGate?: Bounded
 }
 
 /** Builds the features of one head. */
@@ -57,17 +59,17 @@ interface RowSums {
 
 /**
  * Numerator and denominator of one row. Each weight is a sum over F features inside a sum over S
- * keys, in either order: (F + S) u of the summed magnitudes. Key weights given by logarithms add
- * the error of the argument, two roundings of their range, and one rescaling of the running sums
- * per key: an exp, a difference and a product each.
+ * keys, in either order: (F + S) u of the summed magnitudes. Key weights given by logarithms, and gates,
+ * add the relative error of {@link keyFactors}.
  */
 function rowSums(
   head: Head,
-  {query, key, keyLogWeight}: FeaturePair,
+  pair: FeaturePair,
   row: number,
   initialState: TwinInputs['initialState'],
 ): RowSums {
   const {keyLen, valueDim, value} = head
+  const {query, key} = pair
   const count = query.count
   const sums: RowSums = {
     numerator: new Float64Array(valueDim),
@@ -75,23 +77,63 @@ function rowSums(
     denominator: 0,
     denominatorError: 0,
   }
-  const range = keyLogWeight && visibleRange(head, keyLogWeight.value, row)
-  const terms = count + keyLen + 8 + (range ? keyLen * (ELEMENTARY + 2) : 0)
+  const factors = keyFactors(head, pair, row)
+  const terms = count + keyLen + 8
   for (let j = 0; j < keyLen; j++) {
     if (!head.sees(row, j)) continue
-    const pair = weight(query, row, key, j, terms)
-    if (range) {
-      const c = keyLogWeight!.value[j]!
-      const relative = keyLogWeight!.error[j]! + 2 * U * (range.max - range.min)
-      const factor = Math.exp(c - range.max)
-      pair.error = factor * (pair.error + Math.expm1(relative) * pair.magnitude) + TINY
-      pair.value *= factor
-      pair.magnitude *= factor
+    const weighted = weight(query, row, key, j, terms)
+    if (factors) {
+      const {factor, relative} = factors(j)
+      weighted.error =
+        factor * (weighted.error * (1 + relative) + relative * weighted.magnitude) + TINY
+      weighted.value *= factor
+      weighted.magnitude *= factor
     }
-    addKey(sums, pair, value.subarray(j * valueDim, (j + 1) * valueDim))
+    addKey(sums, weighted, value.subarray(j * valueDim, (j + 1) * valueDim))
   }
   if (initialState) addState(sums, query, row, head, initialState, terms)
   return sums
+}
+
+/** Longest chunk of the causal forms: logarithms of gates are summed inside it, exponentials multiplied across. */
+const CHUNK = 64
+
+/**
+ * What key weights and gates multiply the weight of key j at one row by: `exp(c_j + g_{j+1} + .. + g_row)`,
+ * with key weights divided by the largest factor of a visible key.
+ *
+ * Its relative error: the errors of c and of the gates; for the exponent 2 u of its range and, with gates,
+ * two sums of up to a chunk's logarithms where the chunk is read and one where it is carried on (3 x 64 + 7
+ * roundings of at most their total), or one after another with a maximum of the c (3 u of it per key); one
+ * rescaling of the running sums per key: an exp, differences and products.
+ *
+ * @returns `undefined` where all factors are 1
+ */
+export function keyFactors(
+  head: Head,
+  {keyLogWeight, logGate}: FeaturePair,
+  row: number,
+): ((j: number) => {factor: number; relative: number}) | undefined {
+  if (!keyLogWeight && !logGate) return undefined
+  const last = Math.min(row, head.keyLen - 1)
+  const gates = sumsAfter(logGate?.value, last)
+  const gateErrors = sumsAfter(logGate?.error, last)
+  const exponents = Float64Array.from(
+    {length: head.keyLen},
+    (_, j) => (keyLogWeight?.value[j] ?? 0) + (gates[j] ?? 0),
+  )
+  const visible = exponents.filter((_, j) => head.sees(row, j))
+  const top = keyLogWeight ? Math.max(...visible) : 0
+  const weights = (keyLogWeight?.value ?? []).filter((_, j) => head.sees(row, j))
+  const steps = logGate
+    ? (3 * CHUNK + 7) * Math.abs(gates[0]! + logGate.value[0]!) + 3 * head.keyLen * maxAbs(weights)
+    : 0
+  const rounding = U * (2 * (Math.max(...visible) - Math.min(...visible)) + steps)
+  const rescaled = gamma(head.keyLen * (ELEMENTARY + (logGate ? 4 : 2)))
+  return j => {
+    const own = (keyLogWeight?.error[j] ?? 0) + (gateErrors[j] ?? 0)
+    return {factor: Math.exp(exponents[j]! - top), relative: Math.expm1(own + rounding) + rescaled}
+  }
 }
 
 interface Weight {
@@ -215,13 +257,9 @@ function divide(sums: RowSums, guard: string, out: Bounded, at: number): void {
   })
 }
 
-function visibleRange(head: Head, values: Float64Array, row: number) {
-  let min = Infinity
-  let max = -Infinity
-  for (let j = 0; j < head.keyLen; j++) {
-    if (!head.sees(row, j)) continue
-    min = Math.min(min, values[j]!)
-    max = Math.max(max, values[j]!)
-  }
-  return {min, max}
+/** Sums of the entries after j up to `last`, for each j up to there. */
+function sumsAfter(entries: Float64Array | undefined, last: number): Float64Array {
+  const sums = new Float64Array(last + 1)
+  for (let j = last - 1; j >= 0; j--) sums[j] = sums[j + 1]! + (entries?.[j + 1] ?? 0)
+  return sums
 }

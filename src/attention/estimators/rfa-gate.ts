@@ -1,0 +1,213 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
+import {featureCost, featureStateBytes} from '../costs.js'
+import {extendedDecoder, featureDecoder} from '../decoders.js'
+import {denominatorGuard} from '../guard.js'
+import {formFeatures} from '../kernels/index.js'
+import type {NoiseSpec} from '../noise.js'
+import {
+  type AttendInputs,
+  type AttendResult,
+  type Decoder,
+  type DecoderInputs,
+  defineEstimator,
+  type Parameters,
+} from '../types.js'
+import {featureAttention} from './feature-attention.js'
+import {
+  deviated,
+  deviatedDecoder,
+  sigmaParameter,
+  tauOption,
+  unitOptions,
+  unitRecipe,
+} from './unit-features.js'
+
+const options = z.object({
+  gating: z
+    .enum(['constant', 'sigmoid'])
+    .default('constant')
+    .describe('gates where none are given: one number, or sigmoid(w.k + b) of each key'),
+  constantGate: z
+    .number()
+    .gt(0)
+    .lt(1)
+    .default(0.95)
+    .describe('g of constant gates: some 1 / (1 - g) tokens are remembered'),
+  gateBias: z
+    .number()
+    .default(3)
+    .describe('b of sigmoid gates: some 1 + e^b tokens are remembered'),
+  tau: tauOption,
+  ...unitOptions,
+  denGuard: denominatorGuard
+    .default('none')
+    .describe('guard on the denominator, which gates shrink by their factors 1 - g'),
+})
+type Options = z.output<typeof options>
+
+/**
+ * Random feature attention with a forget gate per head: recent tokens count for more.
+ *
+ * `S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T`, z likewise, `out_t = phi(q_t)^T S_t / phi(q_t).z_t`, phi as in
+ * rfa. Key i has at t the weight `phi(q_t).phi(k_i) (1 - g_i) prod_{j = i+1..t} g_j`. Gates come from the
+ * caller, or are constant, or `g_t = sigmoid(w.k_t + b)`: the paper applies w to the input of the layer,
+ * which attention does not see, so the head's raw key stands in for it. `w` is the parameter `gateWeight`
+ * `[H, D]` or, without it, drawn from `N(0, I / D)`; w and b of all heads are H (D + 1) numbers. Masked keys
+ * neither enter nor make others forgotten. Without a guard gates keep to the log domain, and then numerator
+ * and denominator share a positive factor per query that nobody needs to know.
+ *
+ * Source: Peng et al. 2021, arXiv:2103.02143, section 3.2.
+ */
+export default defineEstimator({
+  name: 'rfa-gate',
+  title: 'Random feature attention with forget gates',
+  citation: 'Peng et al. 2021, arXiv:2103.02143',
+  formula: 'S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, phi as in rfa',
+  advice:
+    'For causal models trained with it: a learned preference for recent tokens at the state of rfa. It is no estimate of softmax, and a guard of fixed size acts far more often than in rfa.',
+  unbiasedFor: 'none',
+  nonNegative: false,
+  rowsSumToOne: true,
+  supports: {bidirectional: false, causal: true, cross: false, decode: true, keyMask: true},
+  keyOrderMatters: true,
+  takesGate: true,
+  projection: {default: 'orth'},
+  noise: ({headDim}, {gating}): Record<string, NoiseSpec> =>
+    gating === 'sigmoid' ? {gateWeight: weightSpec(headDim)} : {},
+  parameters: (shape, {gating}) => ({
+    ...sigmaParameter(shape),
+    ...(gating === 'sigmoid' && {gateWeight: [shape.heads, shape.headDim]}),
+  }),
+  featureDim: numFeatures => 2 * numFeatures,
+  options,
+  inputs: () => 'raw',
+  target: () => undefined,
+  cost: (shape, {gating}) => {
+    const cost = featureCost(shape, 2 * shape.numFeatures, shape.numFeatures)
+    const logits = 2 * shape.batch * shape.heads * shape.keyLen * shape.headDim
+    return gating === 'sigmoid' ? {...cost, flops: cost.flops + logits} : cost
+  },
+  stateBytes: ({numFeatures, valueDim}) => featureStateBytes(2 * numFeatures, valueDim),
+  attend,
+  decoder,
+  presets: {},
+})
+
+function attend(inputs: AttendInputs<Options>): AttendResult {
+  const {query, key, value, keyMask, projection, parameters, options} = inputs
+  const recipe = unitRecipe('trigonometric', deviated(projection!, parameters), options)
+  const queries = {...recipe, x: query}
+  const keys = {...recipe, x: key}
+  const {keep, take} = logGates(inputs)
+  const present = keyMask && tf.expandDims(tf.cast(tf.notEqual(keyMask, 0), 'float32'), 1) // [B, 1, S]
+  const shared = {
+    value,
+    causal: true,
+    keyMask,
+    logGate: (present ? tf.mul(keep, present) : keep) as tf.Tensor3D,
+    guard: options.denGuard,
+  } as const
+  if (options.denGuard === 'none') {
+    return featureAttention({
+      queryFeatures: queries,
+      keyFeatures: keys,
+      keyLogWeight: take,
+      ...shared,
+    })
+  }
+  // a guard needs the sums as they are, not relative to the largest weight
+  return featureAttention({
+    queryFeatures: formFeatures(queries),
+    keyFeatures: tf.mul(formFeatures(keys), tf.expandDims(tf.exp(take), -1)),
+    ...shared,
+  })
+}
+
+/** log g and log(1 - g), `[B, H, S]`. */
+interface LogGates {
+  keep: tf.Tensor3D
+  take: tf.Tensor3D
+}
+
+/** Gates of exactly 0 or 1 count as this far from it. */
+const SMALLEST = 2 ** -126
+
+function logGates({gate, key, noise, parameters, options}: AttendInputs<Options>): LogGates {
+  if (gate) {
+    return {
+      keep: tf.log(tf.maximum(gate, SMALLEST)),
+      take: tf.log(tf.maximum(tf.sub(1, gate), SMALLEST)),
+    }
+  }
+  if (options.gating === 'constant') {
+    const [batch, heads, keyLen] = key.shape
+    const everywhere = (x: number) => tf.fill<tf.Rank.R3>([batch, heads, keyLen], x)
+    const {constantGate} = options
+    return {keep: everywhere(Math.log(constantGate)), take: everywhere(Math.log1p(-constantGate))}
+  }
+  const weight = gateWeight(parameters, () => noise.gateWeight!)
+  const logits = gateLogits(key, weight, options)
+  return {keep: logSigmoid(logits), take: logSigmoid(tf.neg(logits))}
+}
+
+/** log(1 / (1 + e^-x)), without overflow. */
+function logSigmoid(x: tf.Tensor3D): tf.Tensor3D {
+  return tf.sub(tf.minimum(x, 0), tf.log(tf.add(1, tf.exp(tf.neg(tf.abs(x))))))
+}
+
+/** w.k + b, `[B, H, n]`. @param weight - `[1, H, 1, D]` */
+function gateLogits(key: tf.Tensor4D, weight: tf.Tensor4D, {gateBias}: Options): tf.Tensor3D {
+  return tf.add(tf.sum(tf.mul(key, weight), -1), gateBias)
+}
+
+/** The learned w, or the drawn one times D^-1/2, `[1, H, 1, D]`. */
+function gateWeight({gateWeight}: Parameters, drawn: () => tf.Tensor4D): tf.Tensor4D {
+  if (gateWeight) return tf.reshape(gateWeight, [1, gateWeight.shape[0]!, 1, gateWeight.shape[1]!])
+  const noise = drawn()
+  return tf.mul(noise, noise.shape[3] ** -0.5)
+}
+
+/** One vector per head, shared by the batch. */
+function weightSpec(headDim: number): NoiseSpec {
+  return {distribution: 'normal', rows: 1, columns: headDim, shared: true}
+}
+
+function decoder(inputs: DecoderInputs<Options>): Decoder {
+  const {options} = inputs
+  const inner = deviatedDecoder(inputs, rows => {
+    const features = unitRecipe('trigonometric', rows, options)
+    return featureDecoder(
+      inputs,
+      2 * rows.shape.at(-2)!,
+      {query: features, key: features},
+      {guard: options.denGuard},
+    )
+  })
+  const {owned, gateOf} = tokenGates(inputs)
+  return extendedDecoder(inner, [tf.keep(owned)], (query, key, value, gate) =>
+    tf.tidy(() => inner.next(query, key, value, gate ?? gateOf(key))),
+  )
+}
+
+/** Gates of single tokens, `[B, H, 1]`, and the tensor that they are made of. */
+function tokenGates({
+  batch,
+  heads,
+  headDim,
+  noiseRows,
+  parameters,
+  options,
+}: DecoderInputs<Options>): {
+  owned: tf.Tensor
+  gateOf(key: tf.Tensor4D): tf.Tensor3D
+} {
+  if (options.gating === 'constant') {
+    const gate = tf.fill<tf.Rank.R3>([batch, heads, 1], options.constantGate)
+    return {owned: gate, gateOf: () => gate}
+  }
+  const weight = tf.tidy(() =>
+    gateWeight(parameters, () => noiseRows('gateWeight', weightSpec(headDim), 0)),
+  )
+  return {owned: weight, gateOf: key => tf.sigmoid(gateLogits(key, weight, options))}
+}
