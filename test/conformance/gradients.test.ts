@@ -65,6 +65,7 @@ const CASES: readonly EstimatorCase[] = [
   {method: 'sderf', sizes: SIZES, inputScale: 0.7, calibration: CALIBRATION, causal: true},
   {method: 'elu', sizes: SIZES},
   {method: 'efficient', sizes: SIZES, masked: true},
+  {method: 'maclaurin', sizes: SIZES, inputScale: 0.5},
   {method: 'hrf', sizes: SIZES, inputScale: 0.5, causal: true},
   {method: 'cosformer', sizes: SIZES, masked: true},
   {method: 'taylor', sizes: SIZES, causal: true},

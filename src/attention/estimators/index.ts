@@ -27,6 +27,7 @@ const REGISTRY = {
   nystrom: () => import('./nystrom.js'),
   reformer: () => import('./reformer.js'),
   linformer: () => import('./linformer.js'),
+  maclaurin: () => import('./maclaurin.js'),
   hrf: () => import('./hrf.js'),
   cosformer: () => import('./cosformer.js'),
   taylor: () => import('./taylor.js'),

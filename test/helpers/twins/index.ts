@@ -23,6 +23,7 @@ import {
 } from './feature-builders.js'
 import {importanceSampled} from './lara.js'
 import {linformer} from './linformer.js'
+import {maclaurin} from './maclaurin.js'
 import {nystrom} from './nystrom.js'
 import {randomized} from './ra.js'
 import {reformer} from './reformer.js'
@@ -75,6 +76,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   reformer,
   nystrom,
   efficient,
+  maclaurin: explicitTwin(maclaurin),
   hrf: explicitTwin(angularHybrid),
   cosformer: explicitTwin(cosines),
   taylor: explicitTwin(secondOrder),
