@@ -18,7 +18,7 @@ export function truncatedGeometric(maxDegree: number): DegreeLaw {
   return {
     probability,
     weight: degree => 1 / (factorial(degree) * probability(degree)),
-    quantile: uniform => Math.min(maxDegree, Math.floor(-Math.log2(1 - uniform * mass))),
+    quantile: uniform => Math.min(maxDegree, Math.floor(Math.log2(1 / (1 - uniform * mass)))),
   }
 }
 

@@ -36,40 +36,52 @@ export function maclaurinPlan({degrees, signs}: MaclaurinDraw, maxDegree: number
   const [, heads, numFeatures] = degrees.shape
   const headDim = signs.shape[3] / maxDegree
   const law = truncatedGeometric(maxDegree)
-  const drawn = Array.from(degrees.dataSync(), law.quantile)
-  const orders = Array.from({length: heads}, (_, head) => {
-    const own = drawn.slice(head * numFeatures, (head + 1) * numFeatures)
-    return own.map((degree, feature) => ({degree, feature})).sort((a, b) => b.degree - a.degree)
-  })
-  const indices: number[][] = orders.map(() => [])
-  const levels = Array.from({length: Math.max(...drawn)}, (_, place) => {
-    const count = Math.max(...orders.map(own => own.filter(f => f.degree > place).length))
-    orders.forEach((own, head) => {
-      for (const {feature} of own.slice(0, count)) {
-        indices[head]!.push((head * numFeatures + feature) * maxDegree + place)
-      }
-    })
-    const active = orders.flatMap(own => own.slice(0, count).map(f => (f.degree > place ? 1 : 0)))
-    return {count, active: tf.tensor4d(active, [1, heads, 1, count])}
-  })
+  const orders = byDegree(Array.from(degrees.dataSync(), law.quantile), heads)
+  const levels = levelsOf(orders)
+  const indices = orders.flatMap((own, head) =>
+    levels.flatMap(({count}, place) =>
+      own.slice(0, count).map(f => (head * numFeatures + f.feature) * maxDegree + place),
+    ),
+  )
   const vectors = tf.reshape(signs, [heads * numFeatures * maxDegree, headDim])
-  const perFeature = (of: (degree: number, head: number) => number) =>
-    tf.tensor4d(
-      orders.flatMap((own, head) => own.map(({degree}) => of(degree, head))),
-      [1, heads, 1, numFeatures],
-    )
-  const highest = orders.map(own => own[0]!.degree)
+  const used = tf.gather(vectors, tf.tensor1d(indices, 'int32'))
+  const perFeature = (of: (degree: number, highest: number) => number): tf.Tensor4D => {
+    const values = orders.flatMap(own => own.map(({degree}) => of(degree, own[0]!.degree)))
+    return tf.tensor4d(values, [1, heads, 1, numFeatures])
+  }
   return {
-    rows: tf.reshape(tf.gather(vectors, tf.tensor1d(indices.flat(), 'int32')), [
-      heads,
-      -1,
-      headDim,
-    ]),
+    rows: tf.reshape(used, [heads, indices.length / heads, headDim]),
     levels,
-    deficit: perFeature((degree, head) => degree - highest[head]!),
-    highest: tf.tensor3d(highest, [1, heads, 1]),
+    deficit: perFeature((degree, highest) => degree - highest),
+    highest: tf.tensor3d(
+      orders.map(own => own[0]!.degree),
+      [1, heads, 1],
+    ),
     coefficients: perFeature(degree => Math.sqrt(law.weight(degree) / numFeatures)),
   }
+}
+
+/** Features of one head, highest degree first. */
+type Order = {degree: number; feature: number}[]
+
+/** The orders of all heads from degrees `[H, M]`. */
+function byDegree(degrees: readonly number[], heads: number): Order[] {
+  const numFeatures = degrees.length / heads
+  return Array.from({length: heads}, (_, head) =>
+    degrees
+      .slice(head * numFeatures, (head + 1) * numFeatures)
+      .map((degree, feature) => ({degree, feature}))
+      .sort((a, b) => b.degree - a.degree),
+  )
+}
+
+function levelsOf(orders: readonly Order[]): MaclaurinPlan['levels'] {
+  const length = Math.max(...orders.map(own => own[0]!.degree))
+  return Array.from({length}, (_, place) => {
+    const count = Math.max(...orders.map(own => own.filter(f => f.degree > place).length))
+    const active = orders.flatMap(own => own.slice(0, count).map(f => (f.degree > place ? 1 : 0)))
+    return {count, active: tf.tensor4d(active, [1, orders.length, 1, count])}
+  })
 }
 
 /**

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {callNoise} from '../../attention/noise.js'
 import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
 import {orthonormalizeRows} from '../../attention/projections/orthogonal.js'
-import type {Estimator} from '../../attention/types.js'
+import type {Estimator, Projection} from '../../attention/types.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import {normals, randomStream} from '../../random/index.js'
 import type {VarianceCell, VarianceResult} from '../../results/schemas/index.js'
@@ -14,18 +14,20 @@ import {resolveMethod} from '../method.js'
 
 /** Draws estimated together, as heads of one tensor. */
 const DRAWS_AT_ONCE = 64
+/** Stands for the projection of methods whose random features use none. */
+const NO_PROJECTION = 'none'
 
 /** Runs one cell of a variance experiment. */
 export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<VarianceResult>> {
   const backend = await useBackend(cell.backend as BackendChoice)
-  const {estimator, options, projected} = await resolveMethod(cell)
+  const {estimator, options, projected, random} = await resolveMethod(cell)
   const {kernel} = estimator
-  if (!kernel || !projected) return {status: 'skipped', reason: 'has no random features'}
+  if (!kernel || !random) return {status: 'skipped', reason: 'has no random features'}
   const {x, y} = pairOf(cell)
   const samples = new Map(
-    cell.projections.map(name => [
+    (projected ? cell.projections : [NO_PROJECTION]).map(name => [
       name,
-      kernelEstimates(cell, name as ProjectionName, estimator, options),
+      kernelEstimates(cell, name, estimator, options),
     ]),
   )
   const expectation = kernel.expectation(x, y, options)
@@ -79,27 +81,18 @@ export function pairOf({
 /** phi(x).phi(y) for every replicate. */
 function kernelEstimates(
   cell: VarianceCell,
-  name: ProjectionName,
+  name: string,
   estimator: Estimator,
   options: Record<string, unknown>,
 ): Float64Array {
-  const {num_features: numFeatures, head_dim: headDim, replicates, seed, orth_sign: orthSign} = cell
+  const {num_features: numFeatures, head_dim: headDim, replicates, seed} = cell
   const {x, y} = pairOf(cell)
   const out = new Float64Array(replicates)
   for (let first = 0; first < replicates; first += DRAWS_AT_ONCE) {
     const heads = Math.min(DRAWS_AT_ONCE, replicates - first)
     const replicate = first / DRAWS_AT_ONCE
-    const drawn = drawProjection({
-      name,
-      heads,
-      numFeatures,
-      headDim,
-      seed,
-      replicate,
-      orthSign,
-    })
     const products = tf.tidy(() => {
-      const projection = tf.tensor3d(Float32Array.from(drawn), [heads, numFeatures, headDim])
+      const projection = projectionOf(cell, name, heads, replicate)
       const shape = {batch: 1, heads, queryLen: 1, keyLen: 1, headDim, valueDim: 1}
       const noise = callNoise(
         estimator,
@@ -124,6 +117,19 @@ function kernelEstimates(
     out.set(products, first)
   }
   return out
+}
+
+/** One matrix per draw, `[h, M, D]`; nothing for methods that do not look at it. */
+function projectionOf(
+  {num_features: numFeatures, head_dim: headDim, seed, orth_sign: orthSign}: VarianceCell,
+  name: string,
+  heads: number,
+  replicate: number,
+): Projection {
+  if (name === NO_PROJECTION) return tf.zeros<tf.Rank.R2>([1, headDim])
+  const draw = {heads, numFeatures, headDim, seed, replicate, orthSign}
+  const drawn = drawProjection({name: name as ProjectionName, ...draw})
+  return tf.tensor3d(Float32Array.from(drawn), [heads, numFeatures, headDim])
 }
 
 /** Mean and spread of the estimates; no bias is stated where all they vary by is rounding. */

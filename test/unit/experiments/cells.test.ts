@@ -227,6 +227,33 @@ describe('a cell of a variance experiment', () => {
     expect(orth!.ratio_high).toBeLessThan(1)
   })
 
+  it('measures features without a projection against their closed form', async () => {
+    const [job] = await planJobs({
+      experiment: 'variance',
+      methods: [method('maclaurin')],
+      projections: ['iid', 'orth'],
+      orth_sign: 'haar',
+      num_features: [64],
+      head_dims: [8],
+      norms: [0.5],
+      angles_deg: [60],
+      replicates: 3000,
+      seed: 5,
+      backend: 'cpu',
+    })
+    const outcome = await runCell(job!.schema, job!.cell)
+    if (outcome.status !== 'completed') throw new Error(outcome.reason)
+    const result = varianceResult.parse(outcome.result)
+    const [only, ...rest] = result.per_projection
+    expect(rest).toEqual([])
+    expect(only).toMatchObject({projection: 'none', ratio_to_iid: null})
+    const z = bonferroniZ(2, 1e-4)
+    expect(Math.abs(only!.bias_z!)).toBeLessThanOrEqual(z)
+    // the degree decides most of a product: its kurtosis is below 3 here, so that of a mean is too
+    const deviation = Math.abs(only!.variance / result.closed_form_variance - 1)
+    expect(deviation).toBeLessThanOrEqual(z * Math.sqrt(2 / 3000))
+  })
+
   it('skips a method without random features, with the reason', async () => {
     const [job] = await planJobs({
       experiment: 'variance',
