@@ -3,7 +3,11 @@ import * as tf from '@tensorflow/tfjs-core'
 import {attend} from '../attention/attention.js'
 import {recordOperations} from '../attention/kernels/index.js'
 import {noiseSpecs} from '../attention/noise.js'
-import type {OrthSign, ProjectionName} from '../attention/projections/index.js'
+import {
+  type OrthSign,
+  type ProjectionName,
+  projectionNamed,
+} from '../attention/projections/index.js'
 import type {PresetName} from '../attention/types.js'
 import {type BackendChoice, useBackend} from '../backends/index.js'
 import {describe, expected, RfaError} from '../errors.js'
@@ -45,6 +49,8 @@ export interface ApplyRecord {
   operations: Record<string, string>
   /** Where the random vectors came from. */
   projection: string | null
+  /** Signs of its orthogonal factors; `null` where it has none, or came from the file. */
+  orth_sign: OrthSign | null
   /** Arrays of the file that the method used beside q, k and v. */
   used_extras: string[]
   not_finite: number
@@ -89,6 +95,7 @@ export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord
     backend: backend.name,
     operations,
     projection: given ? 'from the file' : own,
+    orth_sign: given || !own || !projectionNamed(own).takesOrthSign ? null : request.orthSign,
     used_extras: [
       ...Object.keys({...(given && {projection: given}), ...(gate && {gate})}),
       ...Object.keys(noise).map(name => `${NOISE_PREFIX}${name}`),

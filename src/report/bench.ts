@@ -63,6 +63,13 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
     {title: 'L', cell: ({cell}) => String(cell.seq_len)},
     {title: 'median', cell: ({result}) => nanoseconds(result.median_ns)},
     {
+      title: 'mean',
+      priority: 1,
+      cell: ({result}) => nanoseconds(result.mean_ns),
+      // draws fall into single runs, which the median need not see
+      tells: ({cell}) => cell.redraw !== 'fixed',
+    },
+    {
       title: 'quartiles',
       priority: 2,
       cell: ({result}) => `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`,

@@ -28,8 +28,9 @@ export const sobol: ProjectionDefinition = {
         },
   draw: ({numFeatures, headDim}, stream) => {
     const source = stream('directions')
+    const used = 32 - Math.clz32(numFeatures - 1) // direction numbers that M points take
     const nets = Array.from({length: headDim}, (_, d) => ({
-      directions: scrambled(directionNumbers(d), source),
+      directions: scrambled(directionNumbers(d).subarray(0, used), source),
       digits: source.uint32(),
     }))
     const offsets = stream('offsets')

@@ -46,6 +46,16 @@ describe('benchReport', () => {
     `)
   })
 
+  it('names redraw policy and signs where they are not the usual ones, and then also the mean', () => {
+    const own = [128, 256].map(seq_len =>
+      timed({seq_len, orth_sign: 'raw', redraw: 'every:4'}, 3e6),
+    )
+    const text = renderTerminal(benchReport(own), WIDE)
+    expect(text).toMatch(/^method +projection +redraw +M +F +L +median +mean /m)
+    expect(text).toMatch(/^favor-pos +orth \(raw signs\) +every:4 /m)
+    expect(text).toContain('favor-pos orth (raw signs) redraw every:4 M=64')
+  })
+
   it('leaves out speed-ups and memory that were not measured', () => {
     const text = renderTerminal(
       benchReport([timed({}, 1e6, {peak_rss_over_baseline_bytes: null, operations: {}})]),
