@@ -17,6 +17,7 @@ import {packageRoot} from './package-root.js'
  */
 export async function main(argv: readonly string[], entry: string): Promise<void> {
   settings.enableAutoTranspile = false // built code only, whatever NODE_ENV says
+  process.stdout.once('error', endWithoutReader)
   try {
     await run(withHelpFlag(argv), entry)
     await flush()
@@ -25,6 +26,12 @@ export async function main(argv: readonly string[], entry: string): Promise<void
     if (missing === undefined) await handle(error as Error)
     else refuseCommand(missing, argv.includes('--json'))
   }
+}
+
+/** A reader that has gone, as `head` does, has seen enough: waiting for it to take the rest would never end. */
+function endWithoutReader(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit()
+  throw error
 }
 
 /** `rfa help bench` means `rfa bench --help`. */
