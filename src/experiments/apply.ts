@@ -16,6 +16,7 @@ import {writeArrays} from '../inputs/files/index.js'
 import {loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
 import type {InputSpec} from '../results/schemas/index.js'
+import {computedBy} from './computed-by.js'
 import {type ResolvedMethod, resolveMethod} from './method.js'
 
 /** What to run on what. */
@@ -46,6 +47,9 @@ export interface ApplyRecord {
   preset: string
   feature_dim: number
   backend: string
+  /** Vector instruction set; `null` where the backend does not know it. */
+  instruction_set: string | null
+  threads: number
   operations: Record<string, string>
   /** Where the random vectors came from. */
   projection: string | null
@@ -92,7 +96,7 @@ export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord
       input.query.shape[3],
       method.options,
     ),
-    backend: backend.name,
+    ...computedBy(backend),
     operations,
     projection: given ? 'from the file' : own,
     orth_sign: given || !own || !projectionNamed(own).takesOrthSign ? null : request.orthSign,

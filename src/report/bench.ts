@@ -2,7 +2,14 @@
 import type {BenchRecord} from '../results/schemas/bench.js'
 import {BASELINES, speedUp, type TimedRecord, trends} from './bench-trends.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
-import {groupBy, inOrder, methodLabel, projectionLabel, troubleItems} from './labels.js'
+import {
+  backendLabel,
+  groupBy,
+  inOrder,
+  methodLabel,
+  projectionLabel,
+  troubleItems,
+} from './labels.js'
 import {bytes, MISSING, nanoseconds, ratio, significant} from './numbers.js'
 
 /** Blocks of a whole benchmark. */
@@ -146,16 +153,13 @@ function trendBlocks(rows: readonly TimedRecord[]): Block[] {
 
 /** Which machine parts ran: one line per backend, and what was checked before any timing. */
 function footer(records: readonly TimedRecord[]): string[] {
-  return groupBy(records, ({result: {backend, threads, instruction_set}}) =>
-    JSON.stringify([backend, threads, instruction_set]),
-  ).map(group => {
-    const {backend, threads, instruction_set} = group[0]!.result
+  return groupBy(records, ({result}) => backendLabel(result)).map(group => {
     const gates = group.map(({result}) => result.gate)
     const worst = gates.reduce((a, b) =>
       b.max_abs_error / b.bound > a.max_abs_error / a.bound ? b : a,
     )
     return [
-      `backend ${backend}${instruction_set ? ` (${instruction_set})` : ''}, ${threads} thread${threads === 1 ? '' : 's'}`,
+      backendLabel(group[0]!.result),
       operations(group),
       `accuracy gate passed by all: worst error ${significant(worst.max_abs_error)} of at most ${significant(worst.bound)}`,
     ].join('; ')

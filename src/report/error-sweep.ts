@@ -6,7 +6,15 @@ import type {
   MetricSummary,
 } from '../results/schemas/error-sweep.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
-import {groupBy, inOrder, inputLabel, methodLabel, projectionLabel, troubleItems} from './labels.js'
+import {
+  backendItems,
+  groupBy,
+  inOrder,
+  inputLabel,
+  methodLabel,
+  projectionLabel,
+  troubleItems,
+} from './labels.js'
 import {MISSING, percent, significant, withInterval} from './numbers.js'
 import {sweepWarnings} from './sweep-warnings.js'
 
@@ -22,6 +30,7 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
   return [
     ...sections.flatMap(section),
     ...(completed.length > 0 ? [text(LEGEND)] : []),
+    ...list(backendItems(completed)),
     ...list(troubleItems(records)),
   ]
 }

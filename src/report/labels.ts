@@ -1,7 +1,7 @@
 /** How plans, cells and records are called in tables and lists. */
 import {basename} from 'node:path'
 import type {OrthSign} from '../attention/projections/types.js'
-import type {InputSpec, MethodSpec} from '../results/schemas/common.js'
+import type {ComputedBy, InputSpec, MethodSpec} from '../results/schemas/common.js'
 import {plural} from './numbers.js'
 
 /** An estimator with what makes it differ from its exact form: `rfa (noahs-ark, tau=0.5)`. */
@@ -20,6 +20,17 @@ export function projectionLabel({
   orth_sign: OrthSign
 }): string | null {
   return projection !== null && orth_sign === 'raw' ? `${projection} (raw signs)` : projection
+}
+
+/** What computed: `backend native (avx2), 2 threads`, as far as the record knows. */
+export function backendLabel({backend, instruction_set, threads}: ComputedBy): string {
+  const set = instruction_set === null ? '' : ` (${instruction_set})`
+  return `backend ${backend}${set}${threads === null ? '' : `, ${plural(threads, 'thread')}`}`
+}
+
+/** What computed these results: one item per backend, as far as there are any. */
+export function backendItems(records: readonly {result: ComputedBy}[]): string[] {
+  return [...new Set(records.map(({result}) => backendLabel(result)))]
 }
 
 /** Where an input comes from: file names, or the generator; sizes are told elsewhere. */

@@ -1,7 +1,7 @@
 /** The report of a variance experiment: closed form, what was measured, and orthogonal against iid. */
 import type {VarianceRecord, VarianceResult} from '../results/schemas/variance.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
-import {groupBy, inOrder, methodLabel, troubleItems} from './labels.js'
+import {backendItems, groupBy, inOrder, methodLabel, troubleItems} from './labels.js'
 import {significant, withInterval} from './numbers.js'
 
 type CompletedVariance = Extract<VarianceRecord, {status: 'completed'}>
@@ -28,6 +28,7 @@ export function varianceReport(records: readonly VarianceRecord[]): Block[] {
   return [
     ...dimensions.flatMap(section),
     ...(completed.length > 0 ? [text(LEGEND)] : []),
+    ...list(backendItems(completed)),
     ...list(troubleItems(records)),
   ]
 }

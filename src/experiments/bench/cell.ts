@@ -8,6 +8,7 @@ import type {ProjectionName} from '../../attention/projections/index.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import {normals, randomStream} from '../../random/index.js'
 import type {BenchCell, BenchResult} from '../../results/schemas/index.js'
+import {computedBy} from '../computed-by.js'
 import type {CellOutcome} from '../job.js'
 import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
 import {passGate} from './gate.js'
@@ -43,9 +44,7 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
         cell.head_dim,
         method.options,
       ),
-      backend: backend.name,
-      instruction_set: backend.instructionSet,
-      threads: backend.threads,
+      ...computedBy(backend),
       operations,
       gate,
       ...timing,

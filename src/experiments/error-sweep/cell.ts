@@ -3,6 +3,7 @@ import {recordOperations} from '../../attention/kernels/index.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 import type {ErrorSweepCell, ErrorSweepResult} from '../../results/schemas/index.js'
+import {computedBy} from '../computed-by.js'
 import type {CellOutcome} from '../job.js'
 import {matchedTarget, RAW_TARGET, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
 import {contextOf, featureStatistics} from './context.js'
@@ -23,7 +24,7 @@ export async function runErrorSweepCell(
     whyNot(method.estimator, {causal: cell.causal, cross}) ?? whyNotDrawn(cell, query.shape[3])
   if (reason) return {status: 'skipped', reason}
   const {result: runs, operations} = recordOperations(() => replicateRuns(cell, context, target))
-  const facts = {...sizes(context.input), backend: backend.name, operations}
+  const facts = {...sizes(context.input), ...computedBy(backend), operations}
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
   const featureDim = method.estimator.featureDim(
     cell.num_features ?? 0,

@@ -9,6 +9,7 @@ import {normals, randomStream} from '../../random/index.js'
 import type {VarianceCell, VarianceResult} from '../../results/schemas/index.js'
 import {bootstrapInterval, mean, pairedRatioInterval, variance} from '../../stats/index.js'
 import {FLOAT32_ROUNDOFF} from '../../theory/rounding.js'
+import {computedBy} from '../computed-by.js'
 import type {CellOutcome} from '../job.js'
 import {resolveMethod} from '../method.js'
 
@@ -36,7 +37,7 @@ export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<V
   return {
     status: 'completed',
     result: {
-      backend: backend.name,
+      ...computedBy(backend),
       feature_dim: featureDim,
       kernel: kernel.formula,
       expectation,

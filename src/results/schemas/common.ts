@@ -40,6 +40,15 @@ export type MethodSpec = z.infer<typeof methodSpec>
 /** Signs of orthogonal projections; records without it were made with uniform ones. */
 export const orthSign = z.enum(ORTH_SIGNS).default('haar')
 
+/** What computed a result; records made before the last two were kept have `null` there. */
+export const computedBy = {
+  backend: z.string(),
+  /** Vector instruction set; `null` where the backend does not know it. */
+  instruction_set: z.string().nullable().default(null),
+  threads: z.number().int().nullable().default(null),
+}
+export type ComputedBy = z.infer<z.ZodObject<typeof computedBy>>
+
 /** Whether each operation ran as a fused kernel or as its composite definition. */
 export const operationForms = z.record(z.string(), z.enum(['fused', 'composite']))
 

@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {
+  computedBy,
   inputSpec,
   methodSpec,
   nullableNumber,
@@ -82,7 +83,7 @@ export const errorSweepResult = z.object({
   head_dim: z.number().int(),
   value_dim: z.number().int(),
   feature_dim: z.number().int(),
-  backend: z.string(),
+  ...computedBy,
   operations: operationForms,
   /** What the estimate is compared with, and how that was computed. */
   target_label: z.string(),

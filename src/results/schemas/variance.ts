@@ -1,5 +1,5 @@
 import {z} from 'zod'
-import {methodSpec, nullableNumber, orthSign, recordSchema} from './common.js'
+import {computedBy, methodSpec, nullableNumber, orthSign, recordSchema} from './common.js'
 
 export const VARIANCE_SCHEMA = 'rfa.variance/1'
 
@@ -37,7 +37,7 @@ export const varianceCell = z.object({
 export type VarianceCell = z.infer<typeof varianceCell>
 
 export const varianceResult = z.object({
-  backend: z.string(),
+  ...computedBy,
   feature_dim: z.number().int(),
   kernel: z.string(),
   /** Closed forms for i.i.d. rows. */

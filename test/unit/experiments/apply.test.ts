@@ -69,6 +69,7 @@ describe('applyEstimator', () => {
     )
     expect(await written(request)).toEqual(expected)
     expect(record).toMatchObject({projection: 'orth', used_extras: [], feature_dim: 17})
+    expect(record).toMatchObject({backend: 'cpu', instruction_set: null, threads: 1})
   })
 
   it('takes the random vectors from the file', async () => {

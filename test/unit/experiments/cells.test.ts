@@ -4,9 +4,11 @@ import {pairOf} from '../../../src/experiments/variance/cell.js'
 import {
   type BenchPlan,
   benchResult,
+  type ErrorSweepPlan,
   type ErrorSweepResult,
   errorSweepResult,
   type MethodSpec,
+  type VariancePlan,
   varianceResult,
 } from '../../../src/results/schemas/index.js'
 import {bonferroniZ} from '../../../src/stats/index.js'
@@ -146,6 +148,33 @@ describe('a cell of an error sweep', () => {
       status: 'skipped',
       reason: 'needs as many queries as keys',
     })
+  })
+})
+
+describe('results', () => {
+  const computed = {backend: 'wasm', instruction_set: 'wasm-simd128', threads: 1}
+
+  it('of every experiment name backend, instruction set and threads', async () => {
+    const common = {
+      methods: [method('favor-pos')],
+      orth_sign: 'haar' as const,
+      num_features: [5],
+      seed: 0,
+      backend: 'wasm',
+    }
+    const sweep: ErrorSweepPlan = {
+      ...{experiment: 'error-sweep', input, ...common, projections: ['orth']},
+      ...{seq_lens: [11], scales: [1], targets: ['raw'], replicates: 1, causal: false},
+      row_metrics: false,
+    }
+    const variance: VariancePlan = {
+      ...{experiment: 'variance', ...common, projections: ['iid'], head_dims: [3]},
+      ...{norms: [0.5], angles_deg: [0], replicates: 2},
+    }
+    for (const plan of [sweep, variance, benchPlan]) {
+      const [job] = await planJobs(plan)
+      expect(await runCell(job!.schema, job!.cell)).toMatchObject({result: computed})
+    }
   })
 })
 

@@ -71,6 +71,8 @@ describe('errorSweepReport', () => {
       M: random vectors; F: length of a feature vector. Errors are medians over replicates with a 95 % interval. vs mean(V):
       MSE over that of averaging V; above 1 is worse than averaging V.
 
+      - backend native (avx2), 2 threads
+
       - identity skipped: no causal form [1 cell]"
     `)
   })

@@ -18,7 +18,9 @@ describe('varianceReport', () => {
       (too wide to show: F, rel MSE)
 
       variance: of one kernel estimate over replicates, with a 95 % bootstrap interval; closed form: for iid rows; vs iid:
-      variance over that of iid rows; bias z: (mean - expectation) in standard errors, beyond about 4 is suspicious."
+      variance over that of iid rows; bias z: (mean - expectation) in standard errors, beyond about 4 is suspicious.
+
+      - backend wasm"
     `)
   })
 

@@ -1,0 +1,7 @@
+import type {ActiveBackend} from '../backends/index.js'
+import type {ComputedBy} from '../results/schemas/index.js'
+
+/** What computes, as records name it. */
+export function computedBy({name, instructionSet, threads}: ActiveBackend) {
+  return {backend: name, instruction_set: instructionSet, threads} satisfies ComputedBy
+}
