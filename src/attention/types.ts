@@ -37,6 +37,7 @@ export const PRESET_NAMES = [
   'linear-attention-transformer',
   'nystrom-attention',
   'reformer-pytorch',
+  'tf-models',
 ] as const
 export type PresetName = (typeof PRESET_NAMES)[number]
 

@@ -1,4 +1,5 @@
 import {z} from 'zod'
+import {RfaError} from '../../errors.js'
 import {optimalExponent, swappedExponent} from '../../theory/exponential.js'
 import {
   exponentialCost,
@@ -7,7 +8,9 @@ import {
   exponentialOptions,
 } from '../exponential/forms.js'
 import {meanSum2, scalarExponent} from '../exponential/parameters.js'
+import {releasedAttention} from '../exponential/released.js'
 import {defineEstimator} from '../types.js'
+import {featureEpsilon, guardOptions} from './options.js'
 
 const options = z.object({
   a: z
@@ -20,6 +23,22 @@ const options = z.object({
     .enum(['optimal', 'swapped'])
     .default('optimal')
     .describe('formula of A; swapped: with D and the mean of |x+y|^2 exchanged, never better'),
+  stabilizer: z
+    .enum(['log', 'max'])
+    .default('log')
+    .describe('log: exact, in the log domain; max: shifts by maxima of W x'),
+  sums: z
+    .enum(['pairs', 'own-length'])
+    .default('pairs')
+    .describe(
+      'with max only: own-length divides both sums of squares by the number of tokens of the mapped side',
+    ),
+  scaledTwice: z
+    .boolean()
+    .default(false)
+    .describe('with max only: x and y times D^(-1/4) once more'),
+  featureEpsilon,
+  ...guardOptions,
   ...exponentialOptions,
 })
 type Options = z.output<typeof options>
@@ -55,4 +74,33 @@ export default defineEstimator({
     'Use it instead of favor-pos wherever |x+y|^2 is not small: the same cost and guarantees with far less variance. Causal and decode need a prefix or calibration tokens.',
   options,
   cost: shape => exponentialCost(shape, 2),
+  attend: inputs =>
+    inputs.options.stabilizer === 'log'
+      ? forms.attend(inputs)
+      : releasedAttention(inputs, RULES[inputs.options.rule]),
+  decoder: inputs => {
+    if (inputs.options.stabilizer !== 'log') throw noDecoder()
+    return forms.decoder(inputs)
+  },
+  presets: {
+    'tf-models': {
+      options: {
+        stabilizer: 'max',
+        sums: 'own-length',
+        scaledTwice: true,
+        featureEpsilon: 1e-6,
+        denGuard: 'add:1e-6',
+      },
+      quirk:
+        'scales by D^(-1/4) twice, so that it attends at scale 1/D; its two sides get different A, and stop pairing up, where there are not as many keys as queries; adds 1e-6 to every feature',
+    },
+  },
 })
+
+function noDecoder(): RfaError {
+  return new RfaError(
+    'UNSUPPORTED',
+    'oprf: expected stabilizer "log" for decoding, got "max", whose key maximum needs the whole sequence',
+    {suggestions: ['use --preset exact']},
+  )
+}

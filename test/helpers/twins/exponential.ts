@@ -31,7 +31,7 @@ import {type LogFeatures, logFeatureTwin} from './softmax.js'
 import {forEachHead, type Head, type Twin, type TwinInputs} from './types.js'
 
 /** Moments of one side of one head with bounds on what float32 makes of them. */
-interface Moments {
+export interface Moments {
   mean: Float64Array // [D]
   /** mean |x_d| */
   size: Float64Array // [D]
@@ -42,13 +42,13 @@ interface Moments {
   error: number
 }
 
-interface Sides<T> {
+export interface Sides<T> {
   query: T
   key: T
 }
 
 /** Parameters of one head, and how far float32 statistics move them (in the 2-norm, or relatively). */
-interface Parameters {
+export interface Parameters {
   exponent: Matrix // A
   exponentError: number
   root: Matrix // (I - 4A)^(1/2)
@@ -83,7 +83,7 @@ function momentsOf(rows: Float64Array, n: number): Moments {
 }
 
 /** The tokens that statistics come from, canonical. */
-function sampleOf(head: Head, inputs: TwinInputs): Sides<Moments> {
+export function sampleOf(head: Head, inputs: TwinInputs): Sides<Moments> {
   const {calibration, causal, options, logitScale} = inputs
   const {headDim: n} = head
   if (calibration) {
@@ -161,7 +161,7 @@ function optimal(
 
 const noMaps = (n: number): Sides<Matrix> => ({query: identity(n), key: identity(n)})
 
-const oprf: Rule = (moments, options) => {
+export const oprf: Rule = (moments, options) => {
   const maps = noMaps(moments.query.mean.length)
   if (typeof options.a === 'number') return scalar(options.a, 0, maps, 0)
   return optimal(moments, maps, 0, options.rule)
@@ -229,7 +229,7 @@ const sderf: Rule = ({query, key}) => {
 }
 
 /** A matrix that float32 holds to one rounding. */
-function rounded(matrix: Matrix): BoundedMatrix {
+export function rounded(matrix: Matrix): BoundedMatrix {
   const n = Math.sqrt(matrix.length)
   return {...exactly(matrix, n, n), error: matrix.map(x => U * Math.abs(x))}
 }
@@ -276,12 +276,12 @@ function logFeatures(
  * Adds what moved statistics do: `|w|^2 dA + |w| |P x| dR`, and for maps, whose P moves by at most e/2
  * times itself, `e/2 ((w.R P R w) (x.P x))^(1/2) + e |P x|^2 / 2`.
  */
-function addMoved(
+export function addMoved(
   logs: BoundedMatrix,
   tokens: BoundedMatrix,
   rows: BoundedMatrix,
   {exponentError, rootError, root, mapError}: Parameters,
-  map: Matrix,
+  map = identity(rows.columns),
 ): void {
   const inverseMap = inverse(map)
   const metric = times(times(root, map), root)
@@ -299,7 +299,7 @@ function addMoved(
   }
 }
 
-function squaredNorms({value, rows, columns}: BoundedMatrix): number[] {
+export function squaredNorms({value, rows, columns}: BoundedMatrix): number[] {
   return Array.from({length: rows}, (_, i) =>
     value.subarray(i * columns, (i + 1) * columns).reduce((sum, x) => sum + x ** 2, 0),
   )

@@ -7,6 +7,7 @@ import {angularHybrid} from './angular-hybrid.js'
 import {efficient} from './efficient.js'
 import {eva} from './eva.js'
 import {EXPONENTIAL_TWINS} from './exponential.js'
+import {releasedOprf} from './exponential-released.js'
 import {
   constant,
   cosines,
@@ -64,6 +65,7 @@ export const TWINS: Readonly<Record<string, Twin>> = {
   smreg: logSphere,
   'favor-hyp': logOr(logPositive([1, -1]), explicitTwin(hyperbolic)),
   ...EXPONENTIAL_TWINS,
+  oprf: logOr(EXPONENTIAL_TWINS.oprf, explicitTwin(releasedOprf)),
   'favor-trig': explicitTwin(trigonometric),
   'favor-relu': explicitTwin(rectified),
   'favor-exp': inputs => (inLogDomain(inputs) ? logExponential : explicitTwin(exponential))(inputs),
