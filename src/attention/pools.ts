@@ -59,7 +59,7 @@ export function segmentPools(
  * @param mask - `[B, n]`, 0 or 1
  * @returns `[B, C, n]`; segments beyond `used` are zero
  */
-function segmentWeights(mask: tf.Tensor2D, used: tf.Tensor2D, count: number): tf.Tensor3D {
+export function segmentWeights(mask: tf.Tensor2D, used: tf.Tensor2D, count: number): tf.Tensor3D {
   const [batch, length] = mask.shape
   const rank = tf.sub(tf.cumsum(mask, 1), mask) // rows before this one
   const rows = tf.sum(mask, -1, true) // [B, 1]
@@ -130,7 +130,7 @@ function cellWeights({height, width}: Grid, side: number): tf.Tensor3D {
 }
 
 /** `weights [B or 1, C, n]` times the rows of every head. */
-function weightedMeans(weights: tf.Tensor3D, x: tf.Tensor4D): tf.Tensor4D {
+export function weightedMeans(weights: tf.Tensor3D, x: tf.Tensor4D): tf.Tensor4D {
   const [batch, heads, length, dim] = x.shape
   const [sets, count] = weights.shape
   const rows: tf.Tensor3D = tf.reshape(x, [batch * heads, length, dim])

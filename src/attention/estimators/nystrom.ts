@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {softmaxAttention} from '../kernels/index.js'
+import {segmentMeans, softmaxAttention} from '../kernels/index.js'
 import {headMask, maskLogits} from '../kernels/masking.js'
 import {matMul} from '../kernels/mat-mul.js'
 import {pseudoInverse} from '../kernels/pseudo-inverse.js'
-import {evenSegments, placeSegments, type Segments, segmentMeans} from '../segments.js'
+import {segmentStarts, segmentWeights, weightedMeans} from '../pools.js'
 import {type AttendInputs, type CallShape, type Cost, defineEstimator} from '../types.js'
 import {softmaxTarget} from './targets.js'
 
@@ -71,8 +71,9 @@ export default defineEstimator({
 interface Side {
   tokens: tf.Tensor4D
   landmarks: tf.Tensor4D // [B, H, m, D]
-  segments: Segments
-  /** Which tokens are there, `[B, n]`. */
+  /** Which landmarks stand for a token, `[B, m]`; absent: all. */
+  filled?: tf.Tensor2D | undefined
+  /** Which tokens are there, `[B, n]`; absent: all. */
   present?: tf.Tensor2D | undefined
 }
 
@@ -100,7 +101,7 @@ function attend(inputs: AttendInputs<Options>): tf.Tensor4D {
     query,
     keys.landmarks,
     tf.reshape(mixed, [batch, heads, keyMarks, valueDim]),
-    {scale, keyMask: perBatch(keys.segments.present, batch)},
+    {scale, keyMask: keys.filled},
   ).out
 }
 
@@ -109,21 +110,43 @@ function sideOf(
   mask: tf.Tensor2D | undefined,
   {numFeatures, options}: AttendInputs<Options>,
 ): Side {
-  const length = tokens.shape[2]
   const present = mask && (tf.cast(tf.notEqual(mask, 0), 'float32') as tf.Tensor2D)
-  if (options.landmarks === 'even') {
-    const segments = evenSegments(length, Math.min(numFeatures, length), present)
-    return {tokens, landmarks: segmentMeans(tokens, segments), segments, present}
+  if (options.landmarks === 'padded') return paddedSide(tokens, present, numFeatures)
+  const length = tokens.shape[2]
+  const count = Math.min(numFeatures, length)
+  if (!present) {
+    return {tokens, landmarks: segmentMeans(tokens, segmentStarts(length, count))}
   }
-  const added = Math.ceil(length / numFeatures) * numFeatures - length
+  const used = tf.minimum(tf.sum(present, 1, true), count) as tf.Tensor2D
+  const weights = segmentWeights(present, used, count)
+  const filled = tf.cast(tf.greater(tf.sum(weights, -1), 0), 'float32') as tf.Tensor2D
+  return {tokens, landmarks: weightedMeans(weights, tokens), filled, present}
+}
+
+/** With zero tokens before the others, so that all segments have as many places. */
+function paddedSide(tokens: tf.Tensor4D, present: tf.Tensor2D | undefined, count: number): Side {
+  const [batch, heads, length, headDim] = tokens.shape
+  const size = Math.ceil(length / count)
+  const added = size * count - length
   const padded = padBefore(tokens, added)
-  const before = [
+  if (!present) {
+    return {tokens: padded, landmarks: segmentMeans(padded, segmentStarts(size * count, count))}
+  }
+  const before: [[number, number], [number, number]] = [
     [0, 0],
     [added, 0],
-  ] as [[number, number], [number, number]]
-  const known = present && tf.pad2d(present, before)
-  const segments = placeSegments(length + added, numFeatures, known)
-  return {tokens: padded, landmarks: segmentMeans(padded, segments), segments, present: known}
+  ]
+  const known = tf.pad2d(present, before)
+  const members = tf.sum(tf.reshape(known, [batch, count, size]), -1) // [B, m]
+  const here = tf.mul(padded, tf.reshape(known, [batch, 1, size * count, 1]))
+  const sums = tf.sum(tf.reshape(here, [batch, heads, count, size, headDim]), 3)
+  const divisor = tf.reshape(tf.maximum(members, 1), [batch, 1, count, 1])
+  return {
+    tokens: padded,
+    landmarks: tf.div(sums, divisor),
+    filled: tf.minimum(members, 1) as tf.Tensor2D,
+    present: known,
+  }
 }
 
 /** Zero tokens before the others. */
@@ -141,18 +164,11 @@ function landmarkWeights(queries: Side, keys: Side, scale: number): tf.Tensor3D 
     tf.reshape(side.landmarks, [batch * heads, count, headDim])
   const products = matMul(flat(queries, rows), flat(keys, columns), false, true)
   const logits: tf.Tensor3D = tf.mul(products, scale)
-  const rowMask = perBatch(queries.segments.present, batch)
-  const columnMask = perBatch(keys.segments.present, batch)
-  let weights: tf.Tensor3D = logits
-  if (columnMask) weights = maskLogits(weights, headMask(columnMask, heads))
-  weights = tf.softmax(weights)
-  if (columnMask) weights = tf.mul<tf.Tensor3D>(weights, headMask(columnMask, heads))
-  if (!rowMask) return weights
-  return tf.mul(weights, tf.transpose(headMask(rowMask, heads), [0, 2, 1]))
-}
-
-function perBatch(present: tf.Tensor2D | undefined, batch: number): tf.Tensor2D | undefined {
-  return present && present.shape[0] !== batch ? tf.tile(present, [batch, 1]) : present
+  const columnMask = keys.filled && headMask(keys.filled, heads)
+  let weights = tf.softmax(columnMask ? maskLogits(logits, columnMask) : logits)
+  if (columnMask) weights = tf.mul(weights, columnMask)
+  if (!queries.filled) return weights
+  return tf.mul(weights, tf.transpose(headMask(queries.filled, heads), [0, 2, 1]))
 }
 
 /** Two attentions with m landmarks on one side, means of both sides, and four m^3 products a step. */

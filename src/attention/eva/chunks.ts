@@ -1,5 +1,6 @@
 /** Control variates of EVA: what a chunk of keys looks like from far away. */
 import * as tf from '@tensorflow/tfjs-core'
+import {noiseDeviation} from '../estimators/options.js'
 import {halfSquaredNorm, softmaxAttention} from '../kernels/index.js'
 import {gatherTokens, perHead, presentTokens, type TokenLists} from '../kernels/token-lists.js'
 import {mapLandmarks} from '../landmarks.js'
@@ -93,7 +94,5 @@ function proposalSample(
     if (proposal === 'average') bridge = tf.mul(bridge, 0.5)
   }
   if (!noise) return bridge
-  // canonical w = inputScale x bridge: unit noise there is 1 / inputScale here
-  const spread = options.noiseScale === 'canonical' ? 1 / inputScale : 1
-  return tf.add(bridge, tf.mul(noise, spread))
+  return tf.add(bridge, tf.mul(noise, noiseDeviation(options.noiseScale, inputScale)))
 }

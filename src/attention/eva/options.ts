@@ -1,6 +1,7 @@
 /** Options of EVA, and what follows from them for a call of given length. */
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
+import {noiseScale} from '../estimators/options.js'
 import {type Partition, type PartitionOptions, partition} from './partition.js'
 
 /** Tokens per chunk of the causal form, where no size is asked for. */
@@ -55,10 +56,7 @@ export const evaOptions = z.object({
     .enum(['mean', 'sampled'])
     .default('mean')
     .describe('mean: the proposal mean stands for its sample, without noise'),
-  noiseScale: z
-    .enum(['canonical', 'official'])
-    .default('canonical')
-    .describe('unit noise in canonical or in unscaled units'),
+  noiseScale,
 })
 export type EvaOptions = z.output<typeof evaOptions>
 

@@ -1,8 +1,13 @@
 import {beforeAll, describe, expect, it} from 'vitest'
-import {attention, decoder, loadEstimators} from '../../../../src/attention/index.js'
+import {
+  attention,
+  decoder,
+  type HostArray,
+  loadEstimators,
+} from '../../../../src/attention/index.js'
 import {estimatorNamed} from '../../../../src/attention/resolve.js'
 import {useBackend} from '../../../../src/backends/index.js'
-import {compute, type Sizes, toTensors} from '../../../helpers/arrays.js'
+import {compute, hostInputs, type Sizes, toTensors} from '../../../helpers/arrays.js'
 import {decodeAll} from '../../../helpers/decode.js'
 import {
   CASE_SEED,
@@ -53,6 +58,21 @@ const GRIDS: readonly Record<string, unknown>[] = [
   {gridWidth: 5, window: 1, chunkSize: null, padding: 'zeros', localKeys: 'twice'},
 ]
 
+/** Tokens that drift, seen with noise as queries and keys and plain as values. */
+function slowlyChanging(sizes: Sizes): Pick<EstimatorCase, 'sizes' | 'inputs'> {
+  const {query, key, value} = hostInputs(sizes)
+  const {headDim, keyLen} = sizes
+  for (let at = 0; at < value.data.length; at++) {
+    if (Math.floor(at / headDim) % keyLen === 0) continue
+    value.data[at] = 0.9 * value.data[at - headDim]! + Math.sqrt(1 - 0.9 ** 2) * value.data[at]!
+  }
+  const seen = ({shape, data}: HostArray) => ({
+    shape,
+    data: data.map((x, at) => value.data[at]! + 0.3 * x),
+  })
+  return {sizes, inputs: {query: seen(query), key: seen(key), value}}
+}
+
 function variant(options: Record<string, unknown>, rest: Partial<EstimatorCase>): EstimatorCase {
   return {method: 'eva', sizes: SIZES, options, ...rest}
 }
@@ -91,6 +111,18 @@ describe('windows and control variates', () => {
     const given = variant({window: 4, chunkSize: 3}, {inputScale: 60})
     expect(runCase(given).out.every(Number.isFinite)).toBe(true)
     expect(runCase({...given, causal: true}).out.every(Number.isFinite)).toBe(true)
+  })
+
+  it('are nearer to softmax when chunks count their keys, and keys of windows count once', () => {
+    const slow = slowlyChanging({...SIZES, queryLen: 128, keyLen: 128, headDim: 16, valueDim: 16})
+    const exact = runCase({...slow, method: 'softmax'}).out
+    const error = (options: object) =>
+      runCase({...slow, method: 'eva', options: {window: 8, chunkSize: 8, ...options}}).out.reduce(
+        (sum, x, at) => sum + (x - exact[at]!) ** 2,
+        0,
+      )
+    expect(error({})).toBeLessThan(error({localKeys: 'twice'}))
+    expect(error({})).toBeLessThan(error({count: 'none'}))
   })
 
   it('on a grid have no causal form, and need whole rows', () => {
