@@ -3,8 +3,10 @@
  * kernel entry, `Var / kernel^2`, at a typical squared norm, as a function of M.
  */
 
+import {logSecondMoment, optimalExponent} from './exponential.js'
+
 /** Which law the relative variance of an estimator follows. */
-export type VarianceLaw = 'positive' | 'hyperbolic' | 'trigonometric'
+export type VarianceLaw = 'positive' | 'optimal-positive' | 'hyperbolic' | 'trigonometric'
 
 /** h(u) = e^u - 2 + e^-u, the shared factor of the hyperbolic and trigonometric laws. */
 function h(u: number): number {
@@ -13,19 +15,34 @@ function h(u: number): number {
 
 /**
  * Relative variance times M: `e^{s} - 1` (positive), `h(s)/2` (hyperbolic) with `s = |x+y|^2`;
- * `h(u)/2` (trigonometric) with `u = |x-y|^2`.
+ * `h(u)/2` (trigonometric) with `u = |x-y|^2`; optimal positive features have that of the best exponent
+ * for s.
  *
- * Source: Choromanski et al. 2021, arXiv:2009.14794, Lemma 2, divided by the squared kernel.
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, Lemma 2, divided by the squared kernel; Likhosherstov et
+ * al. 2022, arXiv:2205.15317.
  */
-function unitRelativeVariance(law: VarianceLaw, sumNorm2: number, differenceNorm2: number): number {
+function unitRelativeVariance(law: VarianceLaw, norms: TypicalNorms): number {
+  const {sumNorm2, differenceNorm2, headDim} = norms
   switch (law) {
     case 'positive':
       return Math.expm1(sumNorm2)
+    case 'optimal-positive':
+      return Math.expm1(logSecondMoment(optimalExponent(sumNorm2 / headDim), headDim, sumNorm2))
     case 'hyperbolic':
       return h(sumNorm2) / 2
     case 'trigonometric':
       return h(differenceNorm2) / 2
   }
+}
+
+/** Typical squared norms of the estimator's own inputs. */
+export interface TypicalNorms {
+  /** |x+y|^2 */
+  sumNorm2: number
+  /** |x-y|^2 */
+  differenceNorm2: number
+  /** D */
+  headDim: number
 }
 
 /** Prediction for one set of norms. */
@@ -39,16 +56,13 @@ export interface Prediction {
  * Predicts the relative variance of kernel estimates.
  *
  * @param law - the estimator's variance law
- * @param sumNorm2 - typical |x+y|^2 of the estimator's own inputs
- * @param differenceNorm2 - typical |x-y|^2
  * @param numFeatures - M
  */
 export function predictRelativeVariance(
   law: VarianceLaw,
-  sumNorm2: number,
-  differenceNorm2: number,
+  norms: TypicalNorms,
   numFeatures: number,
 ): Prediction {
-  const unit = unitRelativeVariance(law, sumNorm2, differenceNorm2)
+  const unit = unitRelativeVariance(law, norms)
   return {relativeVariance: unit / numFeatures, neededNumFeatures: Math.max(1, Math.ceil(unit))}
 }

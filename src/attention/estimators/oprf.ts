@@ -73,6 +73,7 @@ export default defineEstimator({
   advice:
     'Use it instead of favor-pos wherever |x+y|^2 is not small: the same cost and guarantees with far less variance. Causal and decode need a prefix or calibration tokens.',
   options,
+  varianceLaw: 'optimal-positive',
   cost: shape => exponentialCost(shape, 2),
   attend: inputs =>
     inputs.options.stabilizer === 'log'

@@ -97,7 +97,7 @@ export function exponentialForms<Options extends {prefix: number}>(rule: Exponen
   ): ExponentialFeatures => {
     const [batch, heads, , headDim] = sample.query.shape
     const moments = momentsOf(sample, scale, rule.moments(options))
-    const parameters = moments.map(head => rule.parameters(head, options))
+    const parameters = parametersOf(moments, head => rule.parameters(head, options))
     return exponentialFeatures(projection, parameters, {batch, heads, headDim})
   }
   return {
@@ -109,6 +109,27 @@ export function exponentialForms<Options extends {prefix: number}>(rule: Exponen
     decoder: (inputs: DecoderInputs<Options>): Decoder => decoderFrom(inputs, rule, featuresFrom),
     kernel: kernelFacts(rule, featuresFrom),
   }
+}
+
+/** Parameters of every head; those of a head with the moments of the one before are taken over. */
+export function parametersOf(
+  moments: readonly HeadMoments[],
+  rule: (head: HeadMoments) => HeadParameters,
+): HeadParameters[] {
+  const found: HeadParameters[] = []
+  moments.forEach((head, index) => {
+    const before = moments[index - 1]
+    found.push(before && sameMoments(before, head) ? found[index - 1]! : rule(head))
+  })
+  return found
+}
+
+function sameMoments(a: HeadMoments, b: HeadMoments): boolean {
+  return (['mean', 'squares', 'outer'] as const).every(name =>
+    (['query', 'key'] as const).every(side =>
+      a[name][side].every((value, at) => value === b[name][side][at]),
+    ),
+  )
 }
 
 function attendWith(inputs: AttendInputs, features: ExponentialFeatures): tf.Tensor4D {

@@ -43,7 +43,7 @@ export async function runErrorSweepCell(
       bias_squared: runs.split.biasSquared,
       variance: runs.split.variance,
       ...yardstick(context, runs.replicates),
-      ...prediction(method, own.overall, cell.num_features),
+      ...prediction(method, own.overall, query.shape[3], cell.num_features),
       statistics: context.statistics.overall,
       per_head: perHead(method, cell, context, own, runs.replicates),
     },

@@ -54,15 +54,16 @@ function ratio(value: number | null, yardstick: number): number | null {
 /** Predicted relative variance of a kernel entry, and the M that would bring it to 1. */
 export function prediction(
   {estimator}: ResolvedMethod,
-  statistics: InputStatisticsRecord,
+  {sum_norm2: sumNorm2, difference_norm2: differenceNorm2}: InputStatisticsRecord,
+  headDim: number,
   numFeatures: number | null,
 ) {
   const {varianceLaw} = estimator
   if (!varianceLaw || numFeatures === null) {
     return {predicted_relative_variance: null, needed_num_features: null}
   }
-  const {sum_norm2, difference_norm2} = statistics
-  const predicted = predictRelativeVariance(varianceLaw, sum_norm2, difference_norm2, numFeatures)
+  const norms = {sumNorm2, differenceNorm2, headDim}
+  const predicted = predictRelativeVariance(varianceLaw, norms, numFeatures)
   return {
     predicted_relative_variance: finiteOrNull(predicted.relativeVariance),
     needed_num_features: finiteOrNull(predicted.neededNumFeatures),
@@ -77,7 +78,7 @@ export function perHead(
   own: SweepContext['statistics'],
   replicates: Replicate[],
 ): ErrorSweepResult['per_head'] {
-  const [batch, heads] = context.input.query.shape
+  const [batch, heads, , headDim] = context.input.query.shape
   const valueDim = context.input.value.shape[3]
   const size = context.truth.output.length / (batch * heads)
   const meanOver = (head: number, of: (index: number) => number) =>
@@ -97,7 +98,8 @@ export function perHead(
       mse,
       rel_l2: summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.rel_l2))).median,
       mse_over_mean_value: ratio(mse, yardstick),
-      needed_num_features: prediction(method, ownOfHead, cell.num_features).needed_num_features,
+      needed_num_features: prediction(method, ownOfHead, headDim, cell.num_features)
+        .needed_num_features,
       statistics,
     }
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
-import {pairMoments} from '../../../../src/attention/exponential/forms.js'
+import {pairMoments, parametersOf} from '../../../../src/attention/exponential/forms.js'
 import type {HeadMoments} from '../../../../src/attention/exponential/moments.js'
 import {
   diagonalMaps,
@@ -164,5 +164,14 @@ describe('parameters of exponential features', () => {
         true,
       )
     }
+  })
+
+  it('are worked out once for neighbouring heads of the same moments', () => {
+    const first = pairMoments(Float64Array.of(1, 2), Float64Array.of(3, 4))
+    const other = pairMoments(Float64Array.of(1, 2), Float64Array.of(3, 5))
+    let calls = 0
+    const rule = () => ({exponent: calls++})
+    const found = parametersOf([first, first, other, first], rule).map(of => of.exponent)
+    expect(found).toEqual([0, 0, 1, 2])
   })
 })
