@@ -45,12 +45,16 @@ export function exponentialVariance(x: Float64Array, y: Float64Array, numFeature
  * Source: Cho & Saul 2009, order 1 (their kernel is twice this).
  */
 export function arcCosineKernel(x: Float64Array, y: Float64Array): number {
+  const {lengths, angle, sine, cosine} = angleBetween(x, y)
+  return (lengths * (sine + (Math.PI - angle) * cosine)) / (2 * Math.PI)
+}
+
+/** |x||y| and the angle of two vectors; the sine is exactly 0 where the cosine is 1 or -1. */
+function angleBetween(x: Float64Array, y: Float64Array) {
   const norms = squaredNorms(x, y)
   const lengths = Math.sqrt(norms.x * norms.y)
-  if (lengths === 0) return 0
-  const cosine = Math.max(-1, Math.min(1, dot(x, y) / lengths))
-  const angle = Math.acos(cosine)
-  return (lengths * (Math.sin(angle) + (Math.PI - angle) * cosine)) / (2 * Math.PI)
+  const cosine = lengths === 0 ? 0 : Math.max(-1, Math.min(1, dot(x, y) / lengths))
+  return {lengths, cosine, sine: Math.sqrt((1 - cosine) * (1 + cosine)), angle: Math.acos(cosine)}
 }
 
 /**
@@ -95,17 +99,10 @@ export function fourierVariance(x: Float64Array, y: Float64Array, numFeatures: n
  * Source: Cho & Saul 2009, order 2 (their kernel is twice the second moment).
  */
 export function rectifiedVariance(x: Float64Array, y: Float64Array, numFeatures: number): number {
-  const norms = squaredNorms(x, y)
-  const lengths = Math.sqrt(norms.x * norms.y)
-  if (lengths === 0) return 0
-  const cosine = Math.max(-1, Math.min(1, dot(x, y) / lengths))
-  const angle = Math.acos(cosine)
+  const {lengths, angle, sine, cosine} = angleBetween(x, y)
   const secondMoment =
-    (norms.x *
-      norms.y *
-      ((Math.PI - angle) * (1 + 2 * cosine ** 2) + 3 * Math.sin(angle) * cosine)) /
-    (2 * Math.PI)
-  return (secondMoment - arcCosineKernel(x, y) ** 2) / numFeatures
+    (lengths ** 2 * ((Math.PI - angle) * (1 + 2 * cosine ** 2) + 3 * sine * cosine)) / (2 * Math.PI)
+  return Math.max(0, secondMoment - arcCosineKernel(x, y) ** 2) / numFeatures
 }
 
 /**

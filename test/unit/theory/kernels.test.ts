@@ -149,6 +149,16 @@ describe('closed forms', () => {
     expect(Math.abs(rectifiedVariance(x, y, 1) - expected)).toBeLessThanOrEqual(bound)
   })
 
+  it('rectified features of opposite vectors share nothing: kernel and variance are exactly zero', () => {
+    for (const {x, y} of TABLE) {
+      for (const vector of [x, y]) {
+        const opposite = vector.map(value => -value)
+        expect(Math.abs(arcCosineKernel(vector, opposite))).toBe(0)
+        expect(rectifiedVariance(vector, opposite, 3)).toBe(0)
+      }
+    }
+  })
+
   it('kernels of a zero vector are those of the formula', () => {
     const zero = vec(0, 0)
     const x = vec(0.5, 0.1)
