@@ -61,6 +61,24 @@ void softmax_attention(const SoftmaxAttention& op) {
   run_items(kernels().softmax_attention, op, work);
 }
 
+void sample_keys(const SampleKeys& op) {
+  const Pool::Session session;
+  run_items(kernels().sample_keys, op,
+            product({op.batch, op.heads, op.query_len, op.key_len, op.head_dim}));
+}
+
+void segment_means(const SegmentMeans& op) {
+  const Pool::Session session;
+  run_items(kernels().segment_means, op, product({op.planes, op.rows, op.columns}));
+}
+
+void optimal_mixture(const OptimalMixture& op) {
+  const Pool::Session session;
+  const Size per_pair = op.head_dim + op.value_dim;
+  run_items(kernels().optimal_mixture, op,
+            product({op.batch, op.heads, op.query_len, op.count, per_pair}));
+}
+
 void feature_map(const FeatureMap& op) {
   const Pool::Session session;
   const double work = static_cast<double>(op.batch * op.heads) *

@@ -125,6 +125,52 @@ struct SoftmaxAttention {
 };
 void softmax_attention(const SoftmaxAttention& op);
 
+// Draws keys from the softmax of each query: index_in is the first key at which the weights
+// p_i = softmax_j(scale q_i.k_j), cumulated, exceed uniform_in times their sum; a uniform of 1 counts as
+// the float below. Rows that see no key draw key 0.
+struct SampleKeys {
+  Size batch = 0, heads = 0, query_len = 0, key_len = 0, head_dim = 0;
+  Size draws = 0;                          // n, per query
+  Array4 query;                            // [B, H, L, D]
+  Array4 key;                              // [B, H, S, D], S > 0
+  Array4 uniform;                          // [B, H, L, n] in [0, 1]
+  const std::uint8_t* key_mask = nullptr;  // [B, S] dense, nonzero = present, optional
+  float scale = 1;
+  bool causal = false;            // query i sees keys j <= i
+  std::int32_t* index = nullptr;  // [B, H, L, n] dense
+  MutableArray4 keys;             // [B, H, L n, D], the keys themselves
+};
+void sample_keys(const SampleKeys& op);
+
+// Means of runs of rows of dense planes [rows, columns]: segment c holds rows starts[c] up to
+// starts[c + 1] - 1, at least one.
+struct SegmentMeans {
+  Size planes = 0, rows = 0, columns = 0;
+  Size segments = 0;                     // C
+  const std::int32_t* starts = nullptr;  // [C + 1]
+  const float* in = nullptr;             // [planes, rows, columns]
+  float* out = nullptr;                  // [planes, C, columns]
+};
+void segment_means(const SegmentMeans& op);
+
+// out_n = sum_c p_nc v_c, p_nc ~ alpha_nc exp(scale q_n.w_c + bias_c) over c = 0..C'-1, with
+// alpha_nc = max(floor, balance_c + coefficient (t_nc - mean_c t_nc)); vector c belongs to proposal
+// c mod C. Rows without any proposal: 0.
+struct OptimalMixture {
+  Size batch = 0, heads = 0, query_len = 0, head_dim = 0, value_dim = 0;
+  Size count = 0;                         // C', a multiple of C
+  Size proposals = 0;                     // C > 0
+  Array4 query;                           // [B, H, L, D]
+  Array4 vectors;                         // w: [B, H, C', D]
+  Array4 values;                          // [B, H, C', Dv]
+  Array3 bias, balance;                   // [B, H, C']
+  Array4 affinity;                        // t: [B, H, C, L]
+  const std::uint8_t* present = nullptr;  // [B, C] dense, optional
+  float scale = 1, coefficient = 1, floor = 0;
+  MutableArray4 out;  // [B, H, L, Dv]
+};
+void optimal_mixture(const OptimalMixture& op);
+
 // Features of every token, written out. Log kinds write logarithms.
 struct FeatureMap {
   Size batch = 0, heads = 0, length = 0, head_dim = 0;

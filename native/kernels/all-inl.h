@@ -9,6 +9,9 @@
 #include "kernels/fma-peak-inl.h"
 #include "kernels/linear-attention-inl.h"
 #include "kernels/mat-mul-inl.h"
+#include "kernels/optimal-mixture-inl.h"
+#include "kernels/sample-keys-inl.h"
+#include "kernels/segment-means-inl.h"
 #include "kernels/softmax-attention-inl.h"
 #include "kernels/table.h"
 
@@ -18,6 +21,9 @@ constexpr KernelTable kTable = {
     RFA_ISA_NAME,
     W,
     {SoftmaxItems, SoftmaxScratchFloats, SoftmaxItem},
+    {SampleKeysItems, SampleKeysScratch, SampleKeysItem},
+    {SegmentMeansItems, SegmentMeansScratch, SegmentMeansItem},
+    {MixtureItems, MixtureScratchFloats, MixtureItem},
     {FeatureMapItems, FeatureMapScratch, FeatureMapItem},
     LinearParts,
     LinearStateFloats,

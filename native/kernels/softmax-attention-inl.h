@@ -164,16 +164,29 @@ RFA_INLINE void ValuePanel(const SoftmaxScratch& s, const ScoreTile& tile, float
   }
 }
 
+// The tile of `rows` rows from `first_row` on, against `keys` keys from `first_key` on.
+inline ScoreTile TileAt(const SoftmaxAttention& op, Size first_row, Size rows, Size first_key,
+                        Size keys) {
+  const Size vecs = CeilDiv(keys, W);
+  ScoreTile tile{first_row, rows, first_key, vecs, vecs, false};
+  tile.diagonal = op.causal && first_key + keys > first_row + 1;
+  if (tile.diagonal) tile.limit = CeilDiv(first_row + rows - first_key, W);
+  return tile;
+}
+
+// Scores of a tile and their maxima per lane. Returns how many vectors of each row were scored.
+inline Size ScoreRows(const SoftmaxScratch& s, const ScoreTile& tile, const float* query, Size depth) {
+  for (Size r = 0; r < tile.rows; r++) Store(s.row_max + r * W, Set(-kInfinity));
+  ForEachPanel(tile.vecs, tile.limit, [&](auto width, Size v) {
+    ScorePanel<decltype(width)::vecs>(s, tile, query, depth, v);
+  });
+  return Least(tile.vecs, RoundUp(tile.limit, kVecs));  // whole panels
+}
+
 // One tile of queries against one packed block of `keys` keys.
 inline void SoftmaxTile(const SoftmaxAttention& op, const SoftmaxScratch& s, const ScoreTile& tile,
                         Size local_row, Size keys) {
-  for (Size r = 0; r < tile.rows; r++) Store(s.row_max + r * W, Set(-kInfinity));
-  const float* query = s.query + local_row * s.d_stride;
-  ForEachPanel(tile.vecs, tile.limit, [&](auto width, Size v) {
-    ScorePanel<decltype(width)::vecs>(s, tile, query, op.head_dim, v);
-  });
-  // whole panels were scored
-  const Size scored = Least(tile.vecs, RoundUp(tile.limit, kVecs));
+  const Size scored = ScoreRows(s, tile, s.query + local_row * s.d_stride, op.head_dim);
   for (Size r = 0; r < tile.rows; r++) {
     WeighRow(s, r, scored, s.reference + local_row + r, s.sum + local_row + r);
   }
@@ -228,11 +241,8 @@ inline void SoftmaxItem(const SoftmaxAttention& op, Size item, float* workspace)
                s.present, s.value);
     const Size start = op.causal ? Most(0, first_key - first_row) / kScoreRows * kScoreRows : 0;
     for (Size r = start; r < padded; r += kScoreRows) {
-      const Size vecs = CeilDiv(keys, W);
-      ScoreTile tile{first_row + r, Least(kScoreRows, padded - r), first_key, vecs, vecs, false};
-      tile.diagonal = op.causal && first_key + keys > tile.first_row + 1;
-      if (tile.diagonal) tile.limit = CeilDiv(tile.first_row + tile.rows - first_key, W);
-      SoftmaxTile(op, s, tile, r, keys);
+      const Size count = Least(kScoreRows, padded - r);
+      SoftmaxTile(op, s, TileAt(op, first_row + r, count, first_key, keys), r, keys);
     }
   }
   FinishRows(op, s, batch, head, first_row, rows);

@@ -25,6 +25,9 @@ struct KernelTable {
   const char* name;
   int lanes;
   ItemKernel<SoftmaxAttention> softmax_attention;
+  ItemKernel<SampleKeys> sample_keys;
+  ItemKernel<SegmentMeans> segment_means;
+  ItemKernel<OptimalMixture> optimal_mixture;
   ItemKernel<FeatureMap> feature_map;
   Size (*linear_parts)(const LinearAttention&);
   Size (*linear_state_floats)(const LinearAttention&);

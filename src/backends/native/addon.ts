@@ -54,6 +54,45 @@ export interface SoftmaxAttentionCall extends AttentionSizes {
   lse: Array3 | undefined
 }
 
+/** Arguments of `sampleKeys`. */
+export interface SampleKeysCall extends Omit<AttentionSizes, 'valueDim'> {
+  /** n, per query */
+  draws: number
+  query: Array4
+  key: Array4
+  /** `[B, H, L, n]` */
+  uniform: Array4
+  /** `[B, S]`, nonzero = present. */
+  keyMask: Uint8Array | undefined
+  scale: number
+  causal: boolean
+  /** Dense `[B, H, L, n]`. */
+  index: Int32Array
+  /** `[B, H, L n, D]` */
+  keys: Array4
+}
+
+/** Arguments of `optimalMixture`. */
+export interface OptimalMixtureCall extends Omit<AttentionSizes, 'keyLen'> {
+  /** C' */
+  count: number
+  /** C */
+  proposals: number
+  query: Array4
+  vectors: Array4
+  values: Array4
+  bias: Array3
+  balance: Array3
+  /** `[B, H, C, L]` */
+  affinity: Array4
+  /** `[B, C]`, nonzero = present. */
+  present: Uint8Array | undefined
+  scale: number
+  coefficient: number
+  floor: number
+  out: Array4
+}
+
 /** Arguments of `featureMap`. */
 export interface FeatureMapCall {
   batch: number
@@ -204,6 +243,16 @@ export interface Addon {
   }
   maxRank: number
   softmaxAttention(call: SoftmaxAttentionCall): void
+  sampleKeys(call: SampleKeysCall): void
+  /** Means of runs of rows of dense planes. @param starts - where segments begin, and where the last one ends */
+  segmentMeans(
+    input: Float32Array,
+    out: Float32Array,
+    planes: number,
+    columns: number,
+    starts: Int32Array,
+  ): void
+  optimalMixture(call: OptimalMixtureCall): void
   featureMap(call: FeatureMapCall): void
   linearAttention(call: LinearAttentionCall): void
   causalFeatureAttention(call: CausalFeatureAttentionCall): void

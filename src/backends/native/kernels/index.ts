@@ -10,7 +10,10 @@ import linearDecode from './linear-decode.js'
 import logFeatureDecode from './log-feature-decode.js'
 import logSumExp from './log-sum-exp.js'
 import matMuls from './mat-mul.js'
+import optimalMixture from './optimal-mixture.js'
 import reductions from './reductions.js'
+import sampleKeys from './sample-keys.js'
+import segmentMeans from './segment-means.js'
 import softmax from './softmax.js'
 import softmaxAttention from './softmax-attention.js'
 import transpose from './transpose.js'
@@ -18,6 +21,9 @@ import unary from './unary.js'
 
 export const NATIVE_KERNELS: readonly NativeKernel[] = [
   softmaxAttention,
+  sampleKeys,
+  segmentMeans,
+  optimalMixture,
   featureMap,
   halfSquaredNorm,
   linearAttention,

@@ -1,0 +1,16 @@
+import {defineKernel, required} from '../kernel.js'
+import {sizeOf} from '../storage.js'
+
+/** Means of runs of rows in one pass; see `segmentMeans` in the kernel package. */
+export default defineKernel<{starts: readonly number[]}>(
+  'SegmentMeans',
+  ({inputs, attrs, backend, addon}) => {
+    const x = required(inputs, 'x')
+    const [batch, heads, , columns] = x.shape as [number, number, number, number]
+    const shape = [batch, heads, attrs.starts.length - 1, columns]
+    const out = backend.uninitialised(sizeOf(shape))
+    const starts = Int32Array.from(attrs.starts)
+    addon.segmentMeans(backend.floats(x), out, batch * heads, columns, starts)
+    return backend.own(out, shape)
+  },
+)
