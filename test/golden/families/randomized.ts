@@ -25,21 +25,25 @@ function requestOf(golden: GoldenCase, arrays: CaseArrays): Request {
     options: {proposal, sampled},
     noise: {
       ...(sampled && {noise: {shape: arrays.shape('noise'), data: arrays.numbers('noise')}}),
-      ...(proposal === 'categorical' && {uniform: uniformOf(arrays)}),
+      ...(proposal === 'categorical' && {uniform: uniformOf(golden, arrays)}),
     },
   }
 }
 
 /** The uniforms that inversion turns into the keys drawn: the middle of each one's interval. */
-function uniformOf(arrays: CaseArrays): HostArrays[string] {
+function uniformOf(golden: GoldenCase, arrays: CaseArrays): HostArrays[string] {
   const query = arrays.host('q')
   const key = arrays.host('k')
   const [batch, heads, queryLen, headDim] = query.shape
   const keyLen = key.shape[2]
   const index = arrays.numbers('k_index')
+  const mask = arrays.keyMask()
   const data = index.map((drawn, row) => {
     const head = Math.floor(row / queryLen)
+    const maskRow = Math.floor(head / heads) * keyLen
     const logits = Float64Array.from({length: keyLen}, (_, j) => {
+      const hidden = golden.causal === true && j > row % queryLen
+      if (hidden || mask?.[maskRow + j] === 0) return -Infinity
       let dot = 0
       for (let d = 0; d < headDim; d++) {
         dot += query.data[row * headDim + d]! * key.data[(head * keyLen + j) * headDim + d]!
