@@ -6,6 +6,7 @@ import {packageRoot} from '../../../../src/results/package.js'
 /** What the runner needs of src/, experiments excepted. */
 const SOURCES = [
   'errors.ts',
+  'attention/projections/types.ts',
   'attention/types.ts',
   'backends/native/loader.ts',
   'random',
