@@ -1,5 +1,6 @@
 #include "pool.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -52,9 +53,13 @@ void Pool::resize(int threads) {
   const std::size_t count = threads > 1 ? static_cast<std::size_t>(threads) : 1;
   if (count == workers_.size() + 1) return;
   stop();
-  scratch_ = std::vector<Workspace>(count);
-  for (std::size_t i = 1; i < count; i++) {
-    workers_.emplace_back(&Pool::work_loop, this, i, generation_);
+  scratch_ = std::vector<Workspace>(1);
+  try {
+    while (workers_.size() + 1 < count) workers_.emplace_back(&Pool::work_loop, this);
+    scratch_ = std::vector<Workspace>(count);
+  } catch (...) {  // the system has no more threads or memory to give
+    stop();
+    throw;
   }
 }
 
@@ -66,31 +71,35 @@ void Pool::run(Size items, Size scratch_floats, double work, Task task, const vo
     for (Size item = 0; item < items; item++) task(context, item, scratch_[0].data());
     return;
   }
-  for (auto& scratch : scratch_) scratch.reserve(scratch_floats);
+  const std::size_t helpers = std::min(workers_.size(), static_cast<std::size_t>(items - 1));
+  for (std::size_t i = 1; i <= helpers; i++) scratch_[i].reserve(scratch_floats);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     task_ = task;
     context_ = context;
     items_ = items;
     next_.store(0, std::memory_order_relaxed);
-    busy_ = workers_.size();
-    generation_++;
+    places_ = busy_ = helpers;
   }
-  wake_.notify_all();
+  // workers who do not wait yet look for a place before they do
+  for (std::size_t i = 0; i < helpers; i++) wake_.notify_one();
   take_items(scratch_[0].data());
   std::unique_lock<std::mutex> lock(mutex_);
+  busy_ -= places_;  // nothing is left for those who have not come yet
+  places_ = 0;
   done_.wait(lock, [this] { return busy_ == 0; });
 }
 
-void Pool::work_loop(std::size_t index, std::uint64_t seen) {
+void Pool::work_loop() {
   for (;;) {
+    std::size_t place;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+      wake_.wait(lock, [this] { return stopping_ || places_ > 0; });
       if (stopping_) return;
-      seen = generation_;
+      place = places_--;
     }
-    take_items(scratch_[index].data());
+    take_items(scratch_[place].data());
     std::lock_guard<std::mutex> lock(mutex_);
     if (--busy_ == 0) done_.notify_one();
   }

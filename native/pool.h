@@ -42,6 +42,7 @@ class Pool {
   static Pool& instance();
   ~Pool();
 
+  // Throws std::system_error or std::bad_alloc, with one thread left.
   void resize(int threads);
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -68,21 +69,21 @@ class Pool {
  private:
   Pool() = default;
   void stop();
-  void work_loop(std::size_t index, std::uint64_t seen);
+  void work_loop();
   void take_items(float* scratch);
 
   std::mutex call_mutex_;
   std::vector<std::thread> workers_;
-  // [0] is the calling thread's
+  // [0] is the calling thread's; a worker uses that of the place it takes in a job
   std::vector<Workspace> scratch_ = std::vector<Workspace>(1);
   Workspace shared_;
 
-  // the job in hand, published under mutex_ by a new generation
+  // the job in hand, published under mutex_ as places for workers: no more than it has items for
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  std::uint64_t generation_ = 0;
   bool stopping_ = false;
-  std::size_t busy_ = 0;
+  std::size_t places_ = 0;  // not taken yet
+  std::size_t busy_ = 0;    // workers who have not ended, places not taken included
   Task task_ = nullptr;
   const void* context_ = nullptr;
   Size items_ = 0;

@@ -12,15 +12,21 @@ using namespace rfa::test;
 namespace {
 
 constexpr Size kHeads = 3, kLength = 613, kDim = 23, kFeatures = 37;
+constexpr Size kDecodeHeads = kLength;  // a head for every row of the inputs
 
 struct Arrays {
   Buffer query = Buffer::normals(kHeads * kLength * kDim, 1);
   Buffer key = Buffer::normals(kHeads * kLength * kDim, 2);
   Buffer value = Buffer::normals(kHeads * kLength * kDim, 3);
   Buffer projection = Buffer::normals(kFeatures * kDim, 4);
+  Buffer long_input = Buffer::normals(kHeads * kLength * kDim * 13, 5);
   Buffer out = Buffer(kHeads * kLength * kDim);
   Buffer wide = Buffer(kHeads * kLength * kFeatures * 2);
   Buffer square = Buffer(kHeads * kLength * kLength);
+  Buffer rows = Buffer(kHeads * kLength);
+  // of a decoder with many heads, for a step large enough to be shared
+  Buffer state = Buffer(kDecodeHeads * 2 * kFeatures * kDim, 1, 0);
+  Buffer totals = Buffer(kDecodeHeads * 2 * kFeatures, 1, 0);
 };
 
 Features features(const Arrays& a, FeatureKind kind, const Buffer& x) {
@@ -114,6 +120,72 @@ std::vector<Shared> operations() {
        },
        &Arrays::square},
       {"exp", [](Arrays& a) { unary(Unary::kExp, a.key.data(), a.out.data(), a.key.size()); },
+       &Arrays::out},
+      {"sum of two",
+       [](Arrays& a) {
+         BinaryOp op;
+         op.rank = 3;
+         const Size shape[] = {kLength, kHeads, kDim * 13};
+         const Size over_rows[] = {0, kDim * 13, 1};
+         Size stride = 1;
+         for (int axis = 2; axis >= 0; axis--) {
+           op.shape[axis] = shape[axis];
+           op.a_strides[axis] = stride;
+           op.b_strides[axis] = over_rows[axis];
+           stride *= shape[axis];
+         }
+         op.a = a.long_input.data();
+         op.b = a.key.data();
+         op.out = a.square.data();
+         binary(op);
+       },
+       &Arrays::square},
+      {"row sums",
+       [](Arrays& a) {
+         reduce_rows(Reduction::kLogSumExp, a.long_input.data(), a.rows.data(), kHeads * kLength,
+                     kDim * 13);
+       },
+       &Arrays::rows},
+      {"softmax of rows",
+       [](Arrays& a) {
+         softmax_rows(a.long_input.data(), a.square.data(), kHeads * kLength, kDim * 13);
+       },
+       &Arrays::square},
+      {"transpose",
+       [](Arrays& a) {
+         Transpose op;
+         op.rank = 3;
+         const Size shape[] = {kHeads, kLength, kDim * 13};
+         const int perm[] = {0, 2, 1};
+         for (int axis = 0; axis < 3; axis++) {
+           op.shape[axis] = shape[axis];
+           op.perm[axis] = perm[axis];
+         }
+         op.in = a.long_input.data();
+         op.out = a.square.data();
+         transpose(op);
+       },
+       &Arrays::square},
+      {"decode",
+       [](Arrays& a) {
+         LinearDecode op;
+         op.batch = 1;
+         op.heads = kDecodeHeads;
+         op.head_dim = op.value_dim = kDim;
+         op.query = features(a, FeatureKind::kTrigonometric, a.query);
+         op.key = features(a, FeatureKind::kTrigonometric, a.key);
+         op.query.projection = op.key.projection = {a.long_input.data(), 0, 0, kFeatures};
+         for (int token = 0; token < kHeads; token++) {  // the rows of a head of the inputs each
+           const Size offset = token * kDecodeHeads * kDim;
+           op.query.x = dense4<const float>(a.query.data() + offset, kDecodeHeads, 1, kDim);
+           op.key.x = dense4<const float>(a.key.data() + offset, kDecodeHeads, 1, kDim);
+           op.value = dense4<const float>(a.value.data() + offset, kDecodeHeads, 1, kDim);
+           op.state = dense4(a.state.data(), kDecodeHeads, 2 * kFeatures, kDim);
+           op.normalizer = dense3(a.totals.data(), kDecodeHeads, 2 * kFeatures);
+           op.out = dense4(a.out.data() + offset, kDecodeHeads, Size{1}, kDim);
+           linear_decode(op);
+         }
+       },
        &Arrays::out},
   };
 }
