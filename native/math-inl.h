@@ -1,4 +1,4 @@
-// Vector exp, log, sin, cos. Errors are in ULP of float32 against the exact value: bounds that
+// Vector exp, exp - 1, log, sin, cos. Errors are in ULP of float32 against the exact value: bounds that
 // test/math-test.cc checks on a sample of all floats (every 61st was looked at), with and without fused
 // multiply-add.
 // Polynomials: minimax (Remez exchange), coefficients rounded to float32 one after the other.
@@ -36,26 +36,47 @@ RFA_INLINE V Exp2Weight(V x) {
   return Mul(Exp2Fraction(f), FromBits(ShlI<23>(Bits(shifted))));
 }
 
-// e^x on the whole line: overflows to +inf above 88.72, gradual underflow, 0 below -103.98, NaN kept.
-// Error 1.1 ULP.
-RFA_INLINE V Exp(V x) {
-  x = Max(Set(-105.0f), Min(Set(89.0f), x));  // both ends already give 0 and +inf
+// x = n ln 2 + r, |r| <= ln(2) / 2: n as `shifted` - kRounder and in the low bits of `shifted`.
+struct ExpReduced {
+  V shifted, r;
+};
+RFA_INLINE ExpReduced ReduceExp(V x) {
   const V shifted = Fma(x, Set(kLog2E), Set(kRounder));
   const V n = Sub(shifted, Set(kRounder));
   V r = FnmaExact(n, Set(0x1.62e430p-1f), x);
   r = FnmaExact(n, Set(-0x1.05c610p-29f), r);
+  return {shifted, r};
+}
+
+// e^r - 1 for |r| <= ln(2) / 2.
+RFA_INLINE V ExpFraction(V r) {
   V p = Set(0x1.6ff252p-10f);
   p = Fma(p, r, Set(0x1.1257d2p-7f));
   p = Fma(p, r, Set(0x1.5552fep-5f));
   p = Fma(p, r, Set(0x1.555466p-3f));
   p = Fma(p, r, Set(0.5f));
-  p = Add(Fma(Mul(r, r), p, r), Set(1.0f));
+  return Fma(Mul(r, r), p, r);
+}
+
+// e^x on the whole line: overflows to +inf above 88.72, gradual underflow, 0 below -103.98, NaN kept.
+// Error 1.1 ULP.
+RFA_INLINE V Exp(V x) {
+  // both ends already give 0 and +inf
+  const ExpReduced reduced = ReduceExp(Max(Set(-105.0f), Min(Set(89.0f), x)));
+  const V p = Add(ExpFraction(reduced.r), Set(1.0f));
   // 2^n in two factors, each a normal number: the second product rounds once, into inf or denormals
-  const I exponent = SubI(Bits(shifted), SetI(0x4B400000));
+  const I exponent = SubI(Bits(reduced.shifted), SetI(0x4B400000));
   const I half = SarI<1>(exponent);
   const V first = FromBits(ShlI<23>(AddI(half, SetI(127))));
   const V second = FromBits(ShlI<23>(AddI(SubI(exponent, half), SetI(127))));
   return Mul(Mul(p, first), second);
+}
+
+// e^x - 1 for x <= 0, NaN kept: 2^n (e^r - 1) + (2^n - 1), the second part exact. Error 1.1 ULP.
+RFA_INLINE V ExpMinusOne(V x) {
+  const ExpReduced reduced = ReduceExp(Max(Set(-87.0f), x));  // 2^n stays a normal number
+  const V power = FromBits(ShlI<23>(AddI(Bits(reduced.shifted), SetI(127 - 0x4B400000))));
+  return Fma(power, ExpFraction(reduced.r), Sub(power, Set(1.0f)));
 }
 
 // ln x: -inf at 0, NaN below, +inf at +inf, denormals included. Error 0.9 ULP.
@@ -96,12 +117,16 @@ struct SinCosPair {
 // parts of pi/2 is formed without a rounding that matters.
 constexpr float kSinCosRange = 131072.0f;
 
-// Beyond the range, in double, lane by lane: the argument is exact, so libm's reduction is too.
-inline void SinCosFar(const float* x, float* sines, float* cosines) {
+// Beyond the range, in double, lane by lane: the argument is exact, so libm's reduction is too. Out of
+// line: its calls would keep the registers of the loops around SinCos in memory.
+RFA_COLD inline SinCosPair SinCosFar(V x) {
+  float in[W], sines[W], cosines[W];
+  Store(in, x);
   for (int i = 0; i < W; i++) {
-    sines[i] = static_cast<float>(sin(static_cast<double>(x[i])));
-    cosines[i] = static_cast<float>(cos(static_cast<double>(x[i])));
+    sines[i] = static_cast<float>(sin(static_cast<double>(in[i])));
+    cosines[i] = static_cast<float>(cos(static_cast<double>(in[i])));
   }
+  return {Load(sines), Load(cosines)};
 }
 
 // sin x and cos x. Error 1.6 ULP each up to |x| = 2^17 (beyond, double precision decides: 0.5 ULP);
@@ -121,19 +146,16 @@ RFA_INLINE SinCosPair SinCos(V x) {
   c = Fma(Mul(c, z), z, Fma(Set(-0.5f), z, Set(1.0f)));
   // quarter turns: bit 0 swaps, bit 1 negates the sine, bit 0 xor bit 1 the cosine
   const I quarter = Bits(shifted);
-  const M swap = NonZeroI(AndI(quarter, SetI(1)));
-  const I sine_sign = ShlI<30>(AndI(quarter, SetI(2)));
-  const I cosine_sign = ShlI<30>(AndI(AddI(quarter, SetI(1)), SetI(2)));
-  SinCosPair y = {FromBits(XorI(Bits(Select(swap, c, s)), sine_sign)),
-                  FromBits(XorI(Bits(Select(swap, s, c)), cosine_sign))};
-  const V magnitude = FromBits(AndI(Bits(x), SetI(0x7FFFFFFF)));
-  if (!AllTrue(Less(magnitude, Set(kSinCosRange)))) {
-    float in[W], sines[W], cosines[W];
-    Store(in, x);
-    SinCosFar(in, sines, cosines);
-    y = {Load(sines), Load(cosines)};
-  }
-  return y;
+  const I bit0 = ShlI<31>(quarter), bit1 = ShlI<30>(quarter);
+  const I sign = SetI(INT32_MIN);
+  const M swap = NegativeI(bit0);
+  const V sine = FromBits(XorI(Bits(Select(swap, c, s)), AndI(bit1, sign)));
+  const V cosine = FromBits(XorI(Bits(Select(swap, s, c)), AndI(XorI(bit0, bit1), sign)));
+  const M near = Less(FromBits(AndI(Bits(x), SetI(INT32_MAX))), Set(kSinCosRange));
+  if (AllTrue(near)) return {sine, cosine};
+  // lane by lane: what a token gives does not depend on the tokens beside it
+  const SinCosPair far = SinCosFar(x);
+  return {Select(near, sine, far.sin), Select(near, cosine, far.cos)};
 }
 
 // elu(x) + 1 = max(x, 0) + e^min(x, 0). Error 1 ULP above 0, (2 + |x|) ULP below: x log2 e is rounded

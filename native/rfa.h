@@ -283,7 +283,8 @@ struct MatMul {
 };
 void mat_mul(const MatMul& op);
 
-// Maximum errors in ULP over the whole float range stand in math-inl.h.
+// Maximum errors in ULP over the whole float range stand in math-inl.h; relu, square, negate, abs and
+// sqrt round correctly.
 enum class Unary { kExp, kLog, kSin, kCos, kRelu, kElu, kSquare, kNegate, kAbs, kSqrt };
 // out_i = f(in_i). out may be in.
 void unary(Unary op, const float* in, float* out, Size count);

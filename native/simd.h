@@ -21,6 +21,7 @@
 #error "the kernels need gcc or clang (on Windows: clang-cl, the ClangCL toolset)"
 #endif
 
+#define RFA_COLD __attribute__((noinline, cold))
 #if defined(RFA_NO_UNROLL)
 // for sanitizers, whose checks in fully unrolled and inlined code take compilers many minutes
 #define RFA_INLINE inline

@@ -29,7 +29,7 @@ inline void UnaryRange(Unary op, const float* in, float* out, Size count) {
       return Apply(in, out, count, [](V x) { return Max(Zero(), x); });
     case Unary::kElu:
       return Apply(in, out, count, [](V x) {
-        return Select(Less(x, Zero()), Sub(Exp(x), Set(1.0f)), x);
+        return Select(Less(x, Zero()), ExpMinusOne(x), x);
       });
     case Unary::kSquare:
       return Apply(in, out, count, [](V x) { return Mul(x, x); });

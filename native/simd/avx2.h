@@ -58,10 +58,8 @@ RFA_INLINE I ShlI(I a) { return _mm256_slli_epi32(a, n); }
 template <int n>
 RFA_INLINE I SarI(I a) { return _mm256_srai_epi32(a, n); }
 RFA_INLINE V ToFloat(I a) { return _mm256_cvtepi32_ps(a); }
-RFA_INLINE M NonZeroI(I a) {
-  const I zero = _mm256_cmpeq_epi32(a, _mm256_setzero_si256());
-  return _mm256_castsi256_ps(_mm256_xor_si256(zero, _mm256_set1_epi32(-1)));
-}
+// selections and tests look at the highest bit of a lane alone
+RFA_INLINE M NegativeI(I a) { return _mm256_castsi256_ps(a); }
 
 RFA_INLINE float ReduceAdd(V a) {
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));

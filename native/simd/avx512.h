@@ -54,11 +54,20 @@ RFA_INLINE I ShlI(I a) { return _mm512_slli_epi32(a, n); }
 template <int n>
 RFA_INLINE I SarI(I a) { return _mm512_srai_epi32(a, n); }
 RFA_INLINE V ToFloat(I a) { return _mm512_cvtepi32_ps(a); }
-RFA_INLINE M NonZeroI(I a) { return _mm512_test_epi32_mask(a, a); }
+RFA_INLINE M NegativeI(I a) { return _mm512_movepi32_mask(a); }
 
-RFA_INLINE float ReduceAdd(V a) { return _mm512_reduce_add_ps(a); }
-// In steps of max(a, b) that keep NaN in the second operand, as Max does.
-RFA_INLINE float ReduceMax(V a) { return _mm512_reduce_max_ps(a); }
+RFA_INLINE float ReduceAdd(V a) {
+  const __m256 h = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+  __m128 s = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+RFA_INLINE float ReduceMax(V a) {
+  const __m256 h = _mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+  __m128 s = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+  s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+}
 
 // x[i][j] <- x[j][i]: unpack pairs, then quadruples, then 128-bit quarters twice.
 RFA_INLINE void TransposeSquare(V (&x)[16]) {

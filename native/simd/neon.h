@@ -67,7 +67,7 @@ RFA_INLINE I ShlI(I a) { return vshlq_n_s32(a, n); }
 template <int n>
 RFA_INLINE I SarI(I a) { return vshrq_n_s32(a, n); }
 RFA_INLINE V ToFloat(I a) { return vcvtq_f32_s32(a); }
-RFA_INLINE M NonZeroI(I a) { return vtstq_s32(a, a); }
+RFA_INLINE M NegativeI(I a) { return vcltzq_s32(a); }
 
 RFA_INLINE float ReduceAdd(V a) { return vaddvq_f32(a); }
 RFA_INLINE float ReduceMax(V a) {

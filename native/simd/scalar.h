@@ -100,7 +100,7 @@ RFA_INLINE I SarI(I a) {
   return a >> n;
 }
 RFA_INLINE V ToFloat(I a) { return __builtin_convertvector(a, V); }
-RFA_INLINE M NonZeroI(I a) { return a != I{}; }
+RFA_INLINE M NegativeI(I a) { return a < I{}; }
 
 RFA_INLINE float ReduceAdd(V a) {
   float x[W];

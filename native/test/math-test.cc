@@ -117,7 +117,9 @@ void tails() {
   run_case("every length from 0 to 67 gives what single elements give", [] {
     for (const Unary op : {Unary::kExp, Unary::kLog, Unary::kSin, Unary::kCos, Unary::kRelu, Unary::kElu,
                            Unary::kSquare, Unary::kNegate, Unary::kAbs, Unary::kSqrt}) {
-      const Buffer in = Buffer::normals(67, 1, 3);
+      Buffer in = Buffer::normals(67, 1, 3);
+      // neighbours that sin and cos reduce in another way
+      for (Size i = 5; i < 67; i += 9) in[i] = i % 2 ? 3e7f : kNaN;
       for (Size n = 0; n <= 67; n++) {
         Buffer out(n, n % 5);
         unary(op, in.data(), out.data(), n);
@@ -168,8 +170,8 @@ int main() {
                                       102943.707f, 131071.99f, 131072.0f, 16367173.0f, 1e30f};
     check({"sin", apply(Unary::kSin), exact_sin, 1.6, 0, -inf, inf, turns});
     check({"cos", apply(Unary::kCos), exact_cos, 1.6, 0, -inf, inf, turns});
-    // exp(x) - 1 by subtraction: half an ULP of 1 beside exp's own
-    check({"elu", apply(Unary::kElu), exact_elu, 1.1, 0x1p-23, -inf, inf, {0.0f, -1.0f, -17.0f, -87.0f}});
+    check({"elu", apply(Unary::kElu), exact_elu, 1.1, 0, -inf, inf,
+           {-1e-30f, -1e-5f, -0.34657359f, -1.0f, -17.0f, -87.0f, -88.0f, -104.0f}});
     tails();
     simple();
   });
