@@ -27,10 +27,29 @@ export function normalize(
   return {out, denominator, guarded}
 }
 
+/** The policies that take a bound, and the one that does not. */
+const POLICIES = ['none', 'add', 'clamp', 'abs-clamp', 'nudge'] as const
+
+/** A guard policy taken apart. */
+export interface Guard {
+  policy: (typeof POLICIES)[number]
+  /** 0 for `none`. */
+  bound: number
+}
+
+/** @throws {BAD_OPTION} for anything but {@link denominatorGuard} allows */
+export function parseGuard(guard: string): Guard {
+  const [name, text = '0'] = guard.toLowerCase().split(':')
+  const policy = POLICIES.find(known => known === name)
+  if (!policy || !denominatorGuard.safeParse(guard).success) {
+    throw expected('BAD_OPTION', 'denGuard', 'a guard policy', describe(guard))
+  }
+  return {policy, bound: Number(text)}
+}
+
 /** Applies a guard policy to `[B, H, L]` denominators. */
 export function guardDenominator(denominator: tf.Tensor3D, guard: string): tf.Tensor3D {
-  const [policy, text] = guard.split(':')
-  const bound = Number(text)
+  const {policy, bound} = parseGuard(guard)
   switch (policy) {
     case 'none':
       return denominator
@@ -44,7 +63,5 @@ export function guardDenominator(denominator: tf.Tensor3D, guard: string): tf.Te
       const small = indicator(denominator, value => tf.lessEqual(tf.abs(value), bound))
       return tf.add(denominator, tf.mul(small, 2 * bound))
     }
-    default:
-      throw expected('BAD_OPTION', 'denGuard', 'a guard policy', describe(guard))
   }
 }

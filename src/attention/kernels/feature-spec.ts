@@ -1,5 +1,6 @@
 /** Features by recipe: what a fused kernel needs to form them itself, tile by tile. */
 import * as tf from '@tensorflow/tfjs-core'
+import {expected} from '../../errors.js'
 import {eluPlusOne} from '../features/elu.js'
 import type {Projection} from '../types.js'
 import {type FeatureKind, featureMap} from './feature-map.js'
@@ -35,14 +36,21 @@ export function toSpec(features: Features): FeatureSpec {
   return features instanceof tf.Tensor ? {kind: 'explicit', x: features} : features
 }
 
-/** A recipe without its tensors, as attributes of a fused kernel. */
-export function recipeAttributes({
-  kind,
-  inputScale,
-  unitNorm,
-  normEpsilon,
-  featureScale,
-}: FeatureRecipe): Omit<FeatureRecipe, 'projection'> {
+/** The projection of a recipe whose kind has one. @throws {BAD_OPTION} without it */
+function projectionOf({kind, projection}: FeatureRecipe): Projection | undefined {
+  if (kind === 'explicit' || kind === 'elu-plus-one') return undefined
+  if (projection) return projection
+  throw expected('BAD_OPTION', 'features', `a projection for the kind ${kind}`, 'none')
+}
+
+/**
+ * A recipe without its tensors, as attributes of a fused kernel.
+ *
+ * @throws {BAD_OPTION} for a recipe that lacks its projection
+ */
+export function recipeAttributes(recipe: FeatureRecipe): Omit<FeatureRecipe, 'projection'> {
+  projectionOf(recipe)
+  const {kind, inputScale, unitNorm, normEpsilon, featureScale} = recipe
   return {
     kind,
     ...(inputScale !== undefined && {inputScale}),
@@ -59,10 +67,10 @@ export function recipeAttributes({
  */
 export function formFeatures(features: Features): tf.Tensor4D {
   const spec = toSpec(features)
-  const {kind, projection, featureScale = 1} = spec
+  const {kind, featureScale = 1} = spec
   if (kind === 'explicit') return scaled(spec.x, featureScale)
   const x = mapInput(spec)
-  const plain = kind === 'elu-plus-one' ? eluPlusOne(x) : featureMap(x, projection!, kind)
+  const plain = kind === 'elu-plus-one' ? eluPlusOne(x) : featureMap(x, projectionOf(spec)!, kind)
   return scaled(plain, featureScale)
 }
 

@@ -51,9 +51,17 @@ describe('a guard on denominators', () => {
     },
   )
 
-  it('names a policy that slipped past the check', () => {
-    expect(() => guardDenominator(column(), 'clip:1')).toThrow(
-      'denGuard: expected a guard policy, got "clip:1"',
-    )
+  it.each(['clip:1', 'clamp', 'clamp:-1', ''])(
+    'names "%s", which slipped past the check',
+    guard => {
+      expect(() => guardDenominator(column(), guard)).toThrow(
+        `denGuard: expected a guard policy, got "${guard}"`,
+      )
+    },
+  )
+
+  it('takes policies in any case', () => {
+    const upper = compute(() => guardDenominator(column(), 'CLAMP:5E-1'))
+    expect(Array.from(upper)).toEqual([0.5, 0.5, 0.5, 0.5, 2])
   })
 })
