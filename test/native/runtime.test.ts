@@ -1,5 +1,7 @@
 import {execFileSync} from 'node:child_process'
+import {once} from 'node:events'
 import {availableParallelism} from 'node:os'
+import {Worker} from 'node:worker_threads'
 import {expect, it} from 'vitest'
 import {probeBackends, useBackend} from '../../src/backends/index.js'
 import {defaultThreads} from '../../src/backends/native/index.js'
@@ -52,6 +54,37 @@ describeNative('the native backend', addon => {
       instructionSet: addon.runtime().isa,
     })
     expect((await useBackend('native')).threads).toBe(defaultThreads())
+  })
+
+  it('refuses more threads than it could start', async () => {
+    const asked = useBackend('native', {threads: 2 ** 32 + 1})
+    await expect(asked).rejects.toThrow('threads: expected at most 1024, got 4294967297')
+  })
+
+  it('computes in a worker and here at the same time, and outlives the worker', async () => {
+    await useBackend('native', {threads: 2})
+    const input = Float32Array.from({length: 40009}, (_, i) => i / 40009)
+    const here = new Float32Array(input.length)
+    const code = addon.codes.unary.Exp!
+    addon.unary(code, input, here)
+    const worker = new Worker(
+      `const {workerData, parentPort} = require('node:worker_threads')
+       const {root, code, input} = workerData
+       const addon = require('node-gyp-build')(root)
+       const out = new Float32Array(input.length)
+       for (let i = 0; i < 50; i++) addon.unary(code, input, out)
+       parentPort.postMessage(out)`,
+      {eval: true, workerData: {root: packageRoot(), code, input}},
+    )
+    const again = new Float32Array(input.length)
+    const message = once(worker, 'message')
+    for (let i = 0; i < 50; i++) addon.unary(code, input, again)
+    const [there] = (await message) as [Float32Array]
+    await worker.terminate()
+    expect(there).toEqual(here)
+    addon.unary(code, input, again)
+    expect(again).toEqual(here)
+    expect(addon.threads()).toBe(2)
   })
 
   it('is what auto takes', async () => {

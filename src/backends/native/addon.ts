@@ -282,6 +282,7 @@ export interface Addon {
   runtime(): NativeRuntime
   /** Chooses an instruction set by name (empty: the best); an empty string, or why not. */
   selectIsa(name: string): string
+  /** Of the whole process, worker threads included, as is the choice of an instruction set. */
   setThreads(count: number): void
   threads(): number
   /** Float32 multiply-add peak of one thread, GFLOP/s. @param seconds - how long to measure */

@@ -1,6 +1,6 @@
 import {availableParallelism} from 'node:os'
 import * as tf from '@tensorflow/tfjs-core'
-import {messageOf} from '../../errors.js'
+import {expected, messageOf} from '../../errors.js'
 import {runsTinyOperation} from '../check.js'
 import type {Availability, Backend} from '../types.js'
 import type {Addon} from './addon.js'
@@ -27,7 +27,7 @@ const native: Backend = {
   },
   async activate({threads} = {}) {
     await tf.setBackend(BACKEND)
-    addonOf().setThreads(threads ?? defaultThreads())
+    addonOf().setThreads(threadCount(threads ?? defaultThreads()))
   },
   facts() {
     const addon = addonOf()
@@ -48,6 +48,15 @@ export default native
 export function defaultThreads(env: NodeJS.ProcessEnv = process.env): number {
   const wanted = Number(env.RFA_THREADS)
   return Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism()
+}
+
+/** More than any machine has; each one is started. */
+const MOST_THREADS = 1024
+
+/** @throws {BAD_OPTION} */
+function threadCount(threads: number): number {
+  if (threads <= MOST_THREADS) return threads
+  throw expected('BAD_OPTION', 'threads', `at most ${MOST_THREADS}`, `${threads}`)
 }
 
 function addonOf(): Addon {
