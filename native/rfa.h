@@ -202,7 +202,8 @@ struct LinearAttention {
 void linear_attention(const LinearAttention& op);
 
 // out_i = sum_{j <= i} w_ij v_j / sum_{j <= i} w_ij, w_ij = sum_s exp(a_is + b_js), without epsilon
-// and without any dependence of row i on keys j > i. Rows that see no key: 0.
+// and without any dependence of row i on finite keys and values j > i (as in a masked product, an
+// infinity or NaN in a value reaches the rows of its tile). Rows that see no key: 0.
 struct CausalFeatureAttention {
   Size batch = 0, heads = 0, query_len = 0, key_len = 0, value_dim = 0;
   Size head_dim = 0;                       // columns of query.x and key.x
@@ -341,7 +342,8 @@ Runtime runtime();
 // the choice left as it was. Meant for tests and benchmarks.
 std::string select_isa(const std::string& name);
 
-// Threads that share the work of a call, the calling one included; 1 = no pool. Default 1.
+// Threads that share the work of a call, the calling one included; 1 = no pool. Default 1. Calls from
+// several threads of a process run one after the other; they share this number and the instruction set.
 void set_threads(int count);
 int threads();
 

@@ -10,7 +10,13 @@ import {
   recordOperations,
   softmaxAttention,
 } from '../../src/attention/index.js'
-import {linearAttentionRatio} from '../../src/attention/kernels/index.js'
+import {
+  type LinearState,
+  linearAttentionRatio,
+  sampleKeys,
+  segmentMeans,
+} from '../../src/attention/kernels/index.js'
+import {optimalMixture} from '../../src/attention/kernels/optimal-mixture.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {
@@ -264,6 +270,51 @@ describeNative('fused attention', addon => {
         return linearAttention(side(q), side(k), v)
       },
       message: /projection: expected \[M, 5\] or \[3, M, 5\], got \[7, 4\]/,
+    },
+    {
+      title: 'features without their projection',
+      call: (q: tf.Tensor4D, k: tf.Tensor4D, v: tf.Tensor4D) =>
+        linearAttention({kind: 'relu', x: q}, {kind: 'relu', x: k}, v),
+      message: /features: expected a projection for the kind relu, got none/,
+    },
+    {
+      title: 'an unknown guard',
+      call: (q: tf.Tensor4D, _k: tf.Tensor4D, v: tf.Tensor4D) =>
+        linearAttentionRatio(q, tf.zeros([2, 3, 11, 5]), v, 'clip:1'),
+      message: /denGuard: expected a guard policy, got "clip:1"/,
+    },
+    {
+      title: 'an initial state without its normalizer',
+      call: (q: tf.Tensor4D, _k: tf.Tensor4D, v: tf.Tensor4D) => {
+        const initialState = {state: tf.zeros([2, 3, 5, 7])} as unknown as LinearState
+        return linearAttention(q, tf.zeros([2, 3, 11, 5]), v, {causal: true, initialState})
+      },
+      message:
+        /LinearAttention: expected an initial state of sums and normalizer, got the sums alone/,
+    },
+    {
+      title: 'to draw from no keys',
+      call: (q: tf.Tensor4D) => sampleKeys(q, tf.zeros([2, 3, 0, 5]), tf.zeros([2, 3, 13, 1])),
+      message: /SampleKeys: expected keys to draw from, got none/,
+    },
+    {
+      title: 'segments beyond the rows',
+      call: (q: tf.Tensor4D) => segmentMeans(q, [0, 4, 14]),
+      message: /SegmentMeans: expected starts of segments that rise from 0 to 13, got \[0, 4, 14\]/,
+    },
+    {
+      title: 'vectors that proposals do not divide',
+      call: (q: tf.Tensor4D) => {
+        const mixture = {
+          vectors: tf.zeros<tf.Rank.R4>([2, 3, 5, 5]),
+          values: tf.zeros<tf.Rank.R4>([2, 3, 5, 7]),
+          bias: tf.zeros<tf.Rank.R3>([2, 3, 5]),
+          balance: tf.zeros<tf.Rank.R3>([2, 3, 5]),
+          affinity: tf.zeros<tf.Rank.R4>([2, 3, 2, 13]),
+        }
+        return optimalMixture(q, mixture, {scale: 1, coefficient: 1, floor: 0})
+      },
+      message: /OptimalMixture: expected vectors in a multiple of the 2 proposals/,
     },
   ]
   it.each(wrong)('refuses $title', async ({call, message}) => {

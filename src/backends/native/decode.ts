@@ -3,7 +3,7 @@ import type {TensorInfo} from '@tensorflow/tfjs-core'
 import {describe, expected} from '../../errors.js'
 import {featuresOf, type RecipeAttributes} from './features.js'
 import {type KernelCall, view4} from './kernel.js'
-import {memory, type NativeBackend} from './storage.js'
+import {memory, type NativeBackend, sizeOf} from './storage.js'
 
 /** Sizes of one step. */
 export interface StepSizes {
@@ -69,6 +69,23 @@ export function scalarFloats(
   }
   const wanted = `${name} ${describe([batch, heads, 1])}`
   throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe([...tensor.shape]))
+}
+
+/**
+ * An array of the state that steps change in place, whatever axes of 1 its tensor has.
+ *
+ * @param shape - the axes that matter
+ * @throws {SHAPE_MISMATCH} for a tensor of another size
+ */
+export function stateFloats(
+  backend: NativeBackend,
+  name: string,
+  tensor: TensorInfo,
+  shape: readonly number[],
+): Float32Array {
+  if (sizeOf(tensor.shape) === sizeOf(shape)) return backend.aligned(tensor)
+  const wanted = `${name} ${describe([...shape])}`
+  throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe(tensor.shape))
 }
 
 /** Features of tokens that come with each step. @param projection - transposed, `[1 or H, D, M]` */

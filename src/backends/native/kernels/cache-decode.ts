@@ -1,6 +1,7 @@
+import {expected} from '../../../errors.js'
 import type {CacheDecoder} from '../addon.js'
 import {type StepSizes, stepOutput, steps, tokenFloats} from '../decode.js'
-import {defineKernel, type KernelCall, required, view4} from '../kernel.js'
+import {checkShape, defineKernel, type KernelCall, required, view4} from '../kernel.js'
 
 /** A new object whenever the caches move; `length` grows with every step. */
 interface CacheDecodeAttributes extends StepSizes {
@@ -14,6 +15,15 @@ interface CacheDecodeAttributes extends StepSizes {
 export default defineKernel<CacheDecodeAttributes>('CacheDecode', call => {
   const {inputs, attrs, backend} = call
   const decoder = stepOf(call)
+  const rows = required(inputs, 'keyCache').shape[2]!
+  if (attrs.length >= rows) {
+    throw expected(
+      'BAD_RANGE',
+      'decoder',
+      `fewer than ${rows} tokens in the cache`,
+      `${attrs.length}`,
+    )
+  }
   const query = tokenFloats(backend, 'query', required(inputs, 'query'), attrs, attrs.headDim)
   const key = tokenFloats(backend, 'key', required(inputs, 'key'), attrs, attrs.headDim)
   const value = tokenFloats(backend, 'value', required(inputs, 'value'), attrs, attrs.valueDim)
@@ -25,6 +35,9 @@ const stepOf = steps(
     const {batch, heads, headDim, valueDim, scale} = attrs
     const keyCache = required(inputs, 'keyCache')
     const valueCache = required(inputs, 'valueCache')
+    const rows = keyCache.shape[2]!
+    checkShape('decoder', 'keyCache', keyCache, [batch, heads, rows, headDim])
+    checkShape('decoder', 'valueCache', valueCache, [batch, heads, rows, valueDim])
     return new addon.CacheDecoder({
       ...{batch, heads, headDim, valueDim, scale},
       keyCache: view4(backend.aligned(keyCache), keyCache.shape),

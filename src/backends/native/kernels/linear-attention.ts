@@ -98,9 +98,13 @@ function readExtras(
     if (tensor) checkShape(NAME, name, tensor, [batch, heads, length])
     return tensor && view3(backend.floats(tensor), tensor.shape)
   }
-  const {initialState} = inputs
+  const {initialState, initialNormalizer} = inputs
   if (initialState) {
     checkShape(NAME, 'initialState', initialState, [batch, heads, featureDim, valueDim])
+  }
+  if (!initialState !== !initialNormalizer) {
+    const got = initialState ? 'the sums alone' : 'the normalizer alone'
+    throw expected('SHAPE_MISMATCH', NAME, 'an initial state of sums and normalizer', got)
   }
   return {
     keyLogWeight: read3('keyLogWeight', keyLen),

@@ -1,7 +1,9 @@
+import type {TensorInfo} from '@tensorflow/tfjs-core'
 import type {LinearDecoder} from '../addon.js'
 import {
   type StepSizes,
   scalarFloats,
+  stateFloats,
   stepOutput,
   steps,
   tokenFeatures,
@@ -38,21 +40,20 @@ const stepOf = steps(
   ({inputs, attrs, backend, addon}: KernelCall<LinearDecodeAttributes>): LinearDecoder => {
     const {batch, heads, headDim, valueDim, featureDim, normalizerEpsilon} = attrs
     const {logScale} = inputs
-    const stateShape = [batch, heads, featureDim, valueDim]
+    const array = (name: string, tensor: TensorInfo, ...axes: number[]) => {
+      const shape = [batch, heads, ...axes]
+      return [stateFloats(backend, name, tensor, shape), shape] as const
+    }
     return new addon.LinearDecoder({
       ...{batch, heads, headDim, valueDim},
       query: tokenFeatures(backend, attrs.query, inputs.queryProjection),
       key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
       normalizerEpsilon,
       ...guardCode(addon, attrs.guard),
-      state: view4(backend.aligned(required(inputs, 'state')), stateShape),
-      normalizer: view3(backend.aligned(required(inputs, 'normalizer')), [
-        batch,
-        heads,
-        featureDim,
-      ]),
+      state: view4(...array('state', required(inputs, 'state'), featureDim, valueDim)),
+      normalizer: view3(...array('normalizer', required(inputs, 'normalizer'), featureDim)),
       normalizerStride: 1,
-      logScale: logScale && view3(backend.aligned(logScale), [batch, heads, 1]),
+      logScale: logScale && view3(...array('logScale', logScale, 1)),
     })
   },
 )

@@ -1,5 +1,12 @@
 import type {LogFeatureDecoder} from '../addon.js'
-import {type StepSizes, stepOutput, steps, tokenFeatures, tokenFloats} from '../decode.js'
+import {
+  type StepSizes,
+  stateFloats,
+  stepOutput,
+  steps,
+  tokenFeatures,
+  tokenFloats,
+} from '../decode.js'
 import type {RecipeAttributes} from '../features.js'
 import {defineKernel, type KernelCall, required, view3, view4} from '../kernel.js'
 
@@ -25,15 +32,18 @@ export default defineKernel<LogFeatureDecodeAttributes>('LogFeatureDecode', call
 const stepOf = steps(
   ({inputs, attrs, backend, addon}: KernelCall<LogFeatureDecodeAttributes>): LogFeatureDecoder => {
     const {batch, heads, headDim, valueDim, featureDim} = attrs
-    const perFeature = [batch, heads, featureDim]
+    const array = (name: string, ...axes: number[]) => {
+      const shape = [batch, heads, featureDim, ...axes]
+      return [stateFloats(backend, name, required(inputs, name), shape), shape] as const
+    }
     return new addon.LogFeatureDecoder({
       ...{batch, heads, headDim, valueDim},
       query: tokenFeatures(backend, attrs.query, inputs.queryProjection),
       key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
-      state: view4(backend.aligned(required(inputs, 'state')), [...perFeature, valueDim]),
-      normalizer: view3(backend.aligned(required(inputs, 'normalizer')), perFeature),
+      state: view4(...array('state', valueDim)),
+      normalizer: view3(...array('normalizer')),
       normalizerStride: 1,
-      top: view3(backend.aligned(required(inputs, 'top')), perFeature),
+      top: view3(...array('top')),
     })
   },
 )

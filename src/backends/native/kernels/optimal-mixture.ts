@@ -1,3 +1,4 @@
+import {describe, expected} from '../../../errors.js'
 import {checkShape, defineKernel, required, view3, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
@@ -22,6 +23,10 @@ export default defineKernel<{scale: number; coefficient: number; floor: number}>
     checkShape(NAME, 'bias', bias, [batch, heads, count])
     checkShape(NAME, 'balance', balance, [batch, heads, count])
     checkShape(NAME, 'affinity', affinity, [batch, heads, proposals, queryLen])
+    if (proposals === 0 || count % proposals !== 0) {
+      const wanted = `vectors in a multiple of the ${proposals} proposals of affinity, one at least`
+      throw expected('SHAPE_MISMATCH', NAME, wanted, describe(vectors.shape))
+    }
     if (present) checkShape(NAME, 'present', present, [batch, proposals])
     const shape = [batch, heads, queryLen, valueDim]
     const out = backend.uninitialised(sizeOf(shape))

@@ -1,3 +1,4 @@
+import {expected} from '../../../errors.js'
 import {checkShape, defineKernel, required, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
@@ -17,6 +18,7 @@ export default defineKernel<{scale: number; causal: boolean}>(
     checkShape(NAME, 'key', key, [batch, heads, keyLen, headDim])
     checkShape(NAME, 'uniform', uniform, [batch, heads, queryLen, draws])
     if (keyMask) checkShape(NAME, 'keyMask', keyMask, [batch, keyLen])
+    if (keyLen === 0) throw expected('SHAPE_MISMATCH', NAME, 'keys to draw from', 'none')
     const index = new Int32Array(sizeOf(uniform.shape))
     const keysShape = [batch, heads, queryLen * draws, headDim]
     const keys = backend.uninitialised(sizeOf(keysShape))
