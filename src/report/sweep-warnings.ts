@@ -1,5 +1,5 @@
 /** What the input norms say about the features a method would need: one line per method. */
-import type {CompletedSweep} from './error-sweep.js'
+import type {CompletedSweep} from './error-sweep-columns.js'
 import {groupBy, methodLabel} from './labels.js'
 import {significant} from './numbers.js'
 

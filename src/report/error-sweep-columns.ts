@@ -1,0 +1,98 @@
+/** The columns of an error sweep's tables, and what their titles stand for. */
+import type {
+  ErrorSweepRecord,
+  ErrorSweepResult,
+  MetricSummary,
+} from '../results/schemas/error-sweep.js'
+import type {ColumnSpec} from './document.js'
+import {methodLabel, projectionLabel} from './labels.js'
+import {MISSING, percent, significant, withInterval} from './numbers.js'
+
+/** A record that has a result. */
+export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
+
+/** Said once below all tables: what the short column titles stand for. */
+export const LEGEND =
+  'M: random vectors; F: length of a feature vector. Errors are medians over replicates with a 95 % interval. ' +
+  'vs mean(V): MSE over that of averaging V; above 1 is worse than averaging V.'
+
+/** Reads a metric that was summarised over replicates. */
+type Metric = (result: ErrorSweepResult) => MetricSummary | null
+/** Reads a number that a cell has once. */
+type Value = (result: ErrorSweepResult) => number | null
+
+/** The median of a metric; the column goes when it is missing or at most `floor` everywhere. */
+function metric(
+  title: string,
+  priority: number,
+  read: Metric,
+  floor = 0,
+): ColumnSpec<CompletedSweep> {
+  const value = ({result}: CompletedSweep) => read(result)?.median ?? null
+  return {
+    title,
+    priority,
+    cell: row => percent(value(row)),
+    tells: row => (value(row) ?? 0) > floor,
+  }
+}
+
+/** A single number of the result; the column goes when it is missing or zero everywhere. */
+function value(title: string, priority: number, read: Value): ColumnSpec<CompletedSweep> {
+  return {
+    title,
+    priority,
+    cell: ({result}) => significant(read(result)),
+    tells: ({result}) => Boolean(read(result)),
+  }
+}
+
+/** Row sums this close to 1 differ from it by float32 rounding. */
+const ROUNDING = 2 ** -16
+
+/** Which estimator, with which random matrix and how many rows of it. */
+export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
+  {
+    title: 'projection',
+    align: 'left',
+    cell: ({cell}) => projectionLabel(cell) ?? MISSING,
+    tells: ({cell}) => cell.projection !== null,
+  },
+  {
+    title: 'M',
+    cell: ({cell}) => String(cell.num_features ?? MISSING),
+    tells: ({cell}) => cell.num_features !== null,
+  },
+]
+
+/**
+ * Columns of the error tables. The yardstick stands beside the error on purpose: a relative error of
+ * 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
+ * split of the error, never the error itself.
+ */
+export const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+  ...VARIANT_COLUMNS,
+  {
+    title: 'F',
+    priority: 3,
+    cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
+    tells: ({result}) => result.feature_dim > 0,
+  },
+  {
+    title: 'rel L2',
+    cell: ({result: {rel_l2}}) => withInterval(rel_l2.median, rel_l2.low, rel_l2.high),
+  },
+  {title: 'vs mean(V)', cell: ({result}) => significant(result.mse_over_mean_value)},
+  {title: 'MSE', priority: 1, cell: ({result}) => significant(result.mse.median)},
+  value('bias^2', 4, result => result.bias_squared),
+  value('variance', 4, result => result.variance),
+  value('cosine', 3, result => result.cosine.median),
+  metric('|row sum-1|', 6, result => result.row_sum_deviation, ROUNDING),
+  metric('den<0 %', 2, result => result.negative_denominators_pct),
+  metric('guarded %', 5, result => result.guarded_pct),
+  metric('NaN %', 1, result => result.not_finite_pct),
+  metric('KL nats', 3, result => result.row_kl_nats),
+  metric('TV', 3, result => result.row_total_variation),
+  value('KL inf %', 4, result => result.row_kl_infinite_pct),
+]
