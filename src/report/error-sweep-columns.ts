@@ -4,6 +4,7 @@ import type {
   ErrorSweepResult,
   MetricSummary,
 } from '../results/schemas/error-sweep.js'
+import {LEAST_FOR_INTERVAL} from '../stats/median-interval.js'
 import type {ColumnSpec} from './document.js'
 import {methodLabel, projectionLabel} from './labels.js'
 import {MISSING, percent, significant, withInterval} from './numbers.js'
@@ -12,9 +13,41 @@ import {MISSING, percent, significant, withInterval} from './numbers.js'
 export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
 
 /** Said once below all tables: what the short column titles stand for. */
-export const LEGEND =
-  'M: random vectors; F: length of a feature vector. Errors are medians over replicates with a 95 % interval. ' +
-  'vs mean(V): MSE over that of averaging V; above 1 is worse than averaging V.'
+export function legend(records: readonly CompletedSweep[]): string {
+  return [
+    'M: random vectors; F: length of a feature vector.',
+    `Errors are medians over replicates${spreadLegend(records)}.`,
+    'vs mean(V): MSE over that of averaging V; above 1 is worse than averaging V.',
+  ].join(' ')
+}
+
+/** What stands in brackets behind a median, as far as the tables have any. */
+function spreadLegend(records: readonly CompletedSweep[]): string {
+  const spreads = records.map(({cell, result}) => ({cell, spread: spreadOf(result.rel_l2)}))
+  const few = spreads.filter(({spread}) => spread === 'range').map(({cell}) => cell.replicates)
+  const counts = [...new Set(few)].sort((a, b) => a - b).join(' or ')
+  return [
+    spreads.some(({spread}) => spread === 'interval') ? ', in [] their 95 % interval' : '',
+    counts
+      ? `, in () the range of ${counts} replicates (a 95 % interval needs ${LEAST_FOR_INTERVAL})`
+      : '',
+  ].join('')
+}
+
+/** How the spread of a median is shown: too few replicates have a range, but no interval. */
+function spreadOf({low, high, min, max}: MetricSummary): 'interval' | 'range' | 'none' {
+  if (low !== null && high !== null) return low === high ? 'none' : 'interval'
+  // one end alone: broken replicates have taken the other
+  if (low !== null || high !== null || min === null || max === null) return 'none'
+  return min === max ? 'none' : 'range'
+}
+
+/** The median with its interval, `0.123 [0.110, 0.140]`, or with its range, `0.123 (0.110 - 0.140)`. */
+function withSpread(summary: MetricSummary): string {
+  const {median, low, high, min, max} = summary
+  if (spreadOf(summary) !== 'range') return withInterval(median, low, high)
+  return `${significant(median)} (${significant(min)} - ${significant(max)})`
+}
 
 /** Reads a metric that was summarised over replicates. */
 type Metric = (result: ErrorSweepResult) => MetricSummary | null
@@ -81,7 +114,7 @@ export const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   },
   {
     title: 'rel L2',
-    cell: ({result: {rel_l2}}) => withInterval(rel_l2.median, rel_l2.low, rel_l2.high),
+    cell: ({result}) => withSpread(result.rel_l2),
   },
   {title: 'vs mean(V)', cell: ({result}) => significant(result.mse_over_mean_value)},
   {title: 'MSE', priority: 1, cell: ({result}) => significant(result.mse.median)},

@@ -5,7 +5,7 @@ import type {
   InputStatisticsRecord,
 } from '../results/schemas/error-sweep.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
-import {COLUMNS, type CompletedSweep, LEGEND, VARIANT_COLUMNS} from './error-sweep-columns.js'
+import {COLUMNS, type CompletedSweep, legend, VARIANT_COLUMNS} from './error-sweep-columns.js'
 import {
   backendItems,
   groupBy,
@@ -26,7 +26,7 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
   )
   return [
     ...sections.flatMap(section),
-    ...(completed.length > 0 ? [text(LEGEND)] : []),
+    ...(completed.length > 0 ? [text(legend(completed))] : []),
     ...list(backendItems(completed)),
     ...list(troubleItems(records)),
   ]

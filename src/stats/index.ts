@@ -7,5 +7,6 @@ export {
 } from './bootstrap.js'
 export {mean, median, quantile, quantileOfSorted, tukeyOutliers, variance} from './descriptive.js'
 export {logLogSlope, type PowerLaw, slopeInterval} from './fits.js'
+export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
 export {finiteOrNull, type SummariseOptions, summarise} from './summarise.js'

@@ -9,30 +9,30 @@ import type {Replicate} from './replicates.js'
 
 const METRICS = ['mse', 'rel_l2', 'rel_l1', 'max_abs', 'cosine', 'not_finite_pct'] as const
 
-/** Metrics over replicates; each is resampled with its own draws, so that intervals are independent. */
-export function summaries(replicates: Replicate[], seed: number) {
-  const of = (name: string, pick: (replicate: Replicate) => number) =>
-    summarise(replicates.map(pick), {seed, name, worst: name === 'cosine' ? 'low' : 'high'})
-  const distances = Object.fromEntries(METRICS.map(name => [name, of(name, r => r.all[name])]))
+/** Metrics over replicates. */
+export function summaries(replicates: Replicate[]) {
+  const of = (pick: (replicate: Replicate) => number) => summarise(replicates.map(pick))
+  const distance = (name: (typeof METRICS)[number]) =>
+    summarise(
+      replicates.map(r => r.all[name]),
+      {worst: name === 'cosine' ? 'low' : 'high'},
+    )
+  const distances = Object.fromEntries(METRICS.map(name => [name, distance(name)]))
   return {
     ...(distances as Record<(typeof METRICS)[number], ReturnType<typeof summarise>>),
-    row_sum_deviation: of('row_sum_deviation', r => r.rowSumDeviation),
-    negative_denominators_pct: of('negative_denominators_pct', r => r.negativePct),
-    guarded_pct: of('guarded_pct', r => r.guardedPct),
+    row_sum_deviation: of(r => r.rowSumDeviation),
+    negative_denominators_pct: of(r => r.negativePct),
+    guarded_pct: of(r => r.guardedPct),
   }
 }
 
 /** Row metrics over replicates, null where they were not asked for. */
-export function rowSummaries(replicates: Replicate[], seed: number) {
+export function rowSummaries(replicates: Replicate[]) {
   const rows = replicates.flatMap(replicate => replicate.rows ?? [])
   if (rows.length === 0) {
     return {row_kl_nats: null, row_total_variation: null, row_kl_infinite_pct: null}
   }
-  const of = (name: keyof RowMetrics) =>
-    summarise(
-      rows.map(r => r[name]),
-      {seed, name},
-    )
+  const of = (name: keyof RowMetrics) => summarise(rows.map(r => r[name]))
   return {
     row_kl_nats: of('row_kl_nats'),
     row_total_variation: of('row_total_variation'),

@@ -9,7 +9,7 @@ import {
   recordSchema,
 } from './common.js'
 
-export const ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/1'
+export const ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/2'
 
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
@@ -53,12 +53,16 @@ export const errorSweepCell = z.object({
 })
 export type ErrorSweepCell = z.infer<typeof errorSweepCell>
 
-/** A metric over replicates: mean and median, and a 95 % percentile-bootstrap interval of the median. */
+/** A metric over replicates. */
 export const metricSummary = z.object({
   mean: nullableNumber,
   median: nullableNumber,
+  /** Interval that covers the median with at least 95 %; `null` below six replicates, which allow none. */
   low: nullableNumber,
   high: nullableNumber,
+  /** Smallest and largest value of a replicate. */
+  min: nullableNumber,
+  max: nullableNumber,
 })
 export type MetricSummary = z.infer<typeof metricSummary>
 

@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {errorSweepReport} from '../../../src/report/error-sweep.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import type {ErrorSweepRecord} from '../../../src/results/schemas/error-sweep.js'
-import {deterministic, failedSweep, metric, skippedSweep, sweep, WIDE} from './fixtures.js'
+import {deterministic, failedSweep, metric, ranged, skippedSweep, sweep, WIDE} from './fixtures.js'
 
 const report = (records: ErrorSweepRecord[], width = WIDE.width) =>
   renderTerminal(errorSweepReport(records), {width, colour: false})
@@ -68,13 +68,29 @@ describe('errorSweepReport', () => {
       - rfa (tau=0.5) needs about 25000 features (head 1; head 0: about 400) for a relative kernel variance of 1, the largest
         M here is 64
 
-      M: random vectors; F: length of a feature vector. Errors are medians over replicates with a 95 % interval. vs mean(V):
-      MSE over that of averaging V; above 1 is worse than averaging V.
+      M: random vectors; F: length of a feature vector. Errors are medians over replicates, in [] their 95 % interval. vs
+      mean(V): MSE over that of averaging V; above 1 is worse than averaging V.
 
       - backend native (avx2), 2 threads
 
       - identity skipped: no causal form [1 cell]"
     `)
+  })
+
+  it('shows the range of few replicates, and says that it is one', () => {
+    const few = sweep({replicates: 3}, {rel_l2: ranged(0.25, 0.2, 0.3)})
+    const text = report([few, deterministic('softmax')])
+    expect(text).toMatch(/favor-pos .* 0\.250 \(0\.200 - 0\.300\) /)
+    expect(text.replaceAll('\n', ' ')).toContain(
+      'Errors are medians over replicates, in () the range of 3 replicates (a 95 % interval needs 6).',
+    )
+  })
+
+  it('explains brackets only where it shows some', () => {
+    expect(report([deterministic('softmax')])).toContain('Errors are medians over replicates.')
+    const broken = sweep({}, {rel_l2: metric(0.25, 0.2, null)})
+    expect(report([broken])).toMatch(/ 0\.250 {2}/)
+    expect(report([broken])).toContain('Errors are medians over replicates.')
   })
 
   it('opens a section for each length, scale and causality', () => {

@@ -18,6 +18,15 @@ export const metric = (median: number | null, low = median, high = median): Metr
   median,
   low,
   high,
+  min: low,
+  max: high,
+})
+
+/** Of too few replicates for an interval. */
+export const ranged = (median: number, min: number, max: number): MetricSummary => ({
+  ...metric(median, null, null),
+  min,
+  max,
 })
 
 export const STATISTICS = {
@@ -44,7 +53,7 @@ const SWEEP_CELL: ErrorSweepCell = {
   seq_len: null,
   scale: 1,
   target: 'raw',
-  replicates: 3,
+  replicates: 10,
   causal: true,
   row_metrics: false,
   seed: 0,
@@ -111,7 +120,7 @@ export function sweep(
   result: Partial<ErrorSweepResult> = {},
 ): CompletedSweep {
   return {
-    schema: 'rfa.error-sweep/1',
+    schema: 'rfa.error-sweep/2',
     key: JSON.stringify(cell),
     cell: {...SWEEP_CELL, ...cell},
     status: 'completed',
@@ -125,6 +134,7 @@ export const deterministic = (method: string, result: Partial<ErrorSweepResult> 
     {method, projection: null, num_features: null, replicates: 1},
     {
       feature_dim: 0,
+      rel_l2: ranged(0.25, 0.25, 0.25),
       bias_squared: null,
       variance: null,
       predicted_relative_variance: null,

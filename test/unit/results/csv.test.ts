@@ -13,7 +13,7 @@ describe('toCsv', () => {
   it('flattens a completed cell, nested names joined by underscores', () => {
     const [row] = rowsOf(toCsv([errorSweepRecord]))
     expect(row).toMatchObject({
-      schema: 'rfa.error-sweep/1',
+      schema: 'rfa.error-sweep/2',
       key: errorSweepRecord.key,
       status: 'completed',
       method: 'favor-pos',
@@ -28,6 +28,8 @@ describe('toCsv', () => {
       mse_median: '11',
       mse_low: '12',
       mse_high: '13',
+      mse_min: '14',
+      mse_max: '15',
       statistics_sum_norm2: '2.75',
     })
   })

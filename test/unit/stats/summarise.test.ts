@@ -1,26 +1,21 @@
 import {describe, expect, it} from 'vitest'
-import {bootstrapInterval, median, summarise} from '../../../src/stats/index.js'
+import {medianInterval, summarise} from '../../../src/stats/index.js'
 
-const nothing = {mean: null, median: null, low: null, high: null}
+const nothing = {mean: null, median: null, low: null, high: null, min: null, max: null}
 const {NaN: nan, POSITIVE_INFINITY: infinity} = Number
 
 describe('summarise', () => {
-  it('gives mean, median and the bootstrap interval of the median', () => {
-    const values = [5, 1, 2, 4, 13]
-    const {low, high} = bootstrapInterval(values, median, {seed: 0, name: 'summary'})
-    expect(summarise(values)).toEqual({mean: 5, median: 4, low, high})
-    expect(low).toBeLessThan(4)
-    expect(high).toBeGreaterThan(4)
+  it('gives mean, median, the interval of the median, and the range', () => {
+    const values = [8, 1, 2, 4, 13, 5, 7, 3, 9, 68]
+    const {low, high} = medianInterval(values)
+    expect(summarise(values)).toEqual({mean: 12, median: 6, low, high, min: 1, max: 68})
+    expect([low, high]).toEqual([2, 13])
   })
 
-  it('draws by the seed and name it is given', () => {
-    const values = Array.from({length: 31}, (_, i) => (i * i) % 31)
-    const other = bootstrapInterval(values, median, {seed: 3, name: 'mse'})
-    expect(summarise(values, {seed: 3, name: 'mse'})).toMatchObject(other)
-  })
-
-  it('has no interval for one value', () => {
-    expect(summarise([3])).toEqual({mean: 3, median: 3, low: null, high: null})
+  it('has a range but no interval for fewer than six values', () => {
+    const range = {low: null, high: null, min: 1, max: 13}
+    expect(summarise([5, 1, 2, 4, 13])).toEqual({mean: 5, median: 4, ...range})
+    expect(summarise([3])).toEqual({mean: 3, median: 3, low: null, high: null, min: 3, max: 3})
   })
 
   it('has nothing to say about no values', () => {
@@ -28,19 +23,22 @@ describe('summarise', () => {
   })
 
   it.each([nan, infinity, -infinity])('takes a replicate of %d as the worst error', broken => {
-    expect(summarise([1, broken, 3])).toMatchObject({mean: null, median: 3, high: null})
+    expect(summarise([1, broken, 3])).toMatchObject({mean: null, median: 3, min: 1, max: null})
+    const values = [1, 2, 3, 4, 5, 6, broken]
+    expect(summarise(values)).toMatchObject({median: 4, low: 1, high: null})
   })
 
   it('takes a broken replicate of a similarity as the lowest', () => {
     expect(summarise([0.5, nan, 0.75], {worst: 'low'})).toMatchObject({
       mean: null,
       median: 0.5,
-      low: null,
+      min: null,
+      max: 0.75,
     })
   })
 
   it('has no median when half of the replicates are broken', () => {
-    expect(summarise([1, nan])).toMatchObject({mean: null, median: null, high: null})
+    expect(summarise([1, nan])).toMatchObject({mean: null, median: null, min: 1, max: null})
     expect(summarise([nan, infinity, nan])).toEqual(nothing)
   })
 })

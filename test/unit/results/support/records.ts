@@ -157,7 +157,14 @@ const sweepCell: ErrorSweepCell = {
   backend: 'auto',
 }
 
-const summaryOf = (base: number) => ({mean: base, median: base + 1, low: base + 2, high: base + 3})
+const summaryOf = (base: number) => ({
+  mean: base,
+  median: base + 1,
+  low: base + 2,
+  high: base + 3,
+  min: base + 4,
+  max: base + 5,
+})
 const statistics = {
   query_norm2: 1.25,
   key_norm2: 1.5,
