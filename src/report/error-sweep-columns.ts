@@ -14,12 +14,19 @@ export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[]): string {
+  const split = records.some(({result}) => result.variance !== null)
   return [
     'M: random vectors; F: length of a feature vector.',
     `Errors are medians over replicates${spreadLegend(records)}.`,
-    'vs mean(V): MSE over that of averaging V; above 1 is worse than averaging V.',
+    ...(split ? [SPLIT_LEGEND] : []),
+    'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
   ].join(' ')
 }
+
+/** Why the split does not add up to the medians beside it, and what a negative square means. */
+const SPLIT_LEGEND =
+  'mean MSE = bias^2 + variance: means, which one bad draw can dominate; ' +
+  'bias^2 is corrected for the noise of few replicates: a negative one is too small to see.'
 
 /** What stands in brackets behind a median, as far as the tables have any. */
 function spreadLegend(records: readonly CompletedSweep[]): string {
@@ -117,7 +124,8 @@ export const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
     cell: ({result}) => withSpread(result.rel_l2),
   },
   {title: 'vs mean(V)', cell: ({result}) => significant(result.mse_over_mean_value)},
-  {title: 'MSE', priority: 1, cell: ({result}) => significant(result.mse.median)},
+  // the mean, not the median: the split beside it adds up to it
+  {title: 'mean MSE', priority: 1, cell: ({result}) => significant(result.mse.mean)},
   value('bias^2', 4, result => result.bias_squared),
   value('variance', 4, result => result.variance),
   value('cosine', 3, result => result.cosine.median),

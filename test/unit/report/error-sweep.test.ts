@@ -34,11 +34,11 @@ describe('errorSweepReport', () => {
 
       Error against softmax of the given q and k
 
-      method     projection    M   F                rel L2  vs mean(V)      MSE    bias^2  variance  cosine
-      ---------  ----------  ---  --  --------------------  ----------  -------  --------  --------  ------
-      favor-pos  orth         64  64  0.250 [0.200, 0.300]       0.500  0.00120  0.000400  0.000800   0.970
-      favor-pos  orth        256  64  0.250 [0.200, 0.300]        2.50  0.00120  0.000400  0.000800   0.970
-      softmax    -             -   -               1.20e-7    7.00e-13  0.00120         -         -   0.970
+      method     projection    M   F                rel L2  vs mean(V)  mean MSE    bias^2  variance  cosine
+      ---------  ----------  ---  --  --------------------  ----------  --------  --------  --------  ------
+      favor-pos  orth         64  64  0.250 [0.200, 0.300]       0.500   0.00120  0.000400  0.000800   0.970
+      favor-pos  orth        256  64  0.250 [0.200, 0.300]        2.50   0.00120  0.000400  0.000800   0.970
+      softmax    -             -   -               1.20e-7    7.00e-13   0.00120         -         -   0.970
 
       - worse than averaging V: favor-pos orth M=256
 
@@ -51,9 +51,9 @@ describe('errorSweepReport', () => {
 
       Error against what each method converges to
 
-      method         projection   M    F                rel L2  vs mean(V)      MSE    bias^2  variance  cosine
-      -------------  ----------  --  ---  --------------------  ----------  -------  --------  --------  ------
-      rfa (tau=0.5)  orth        64  128  0.250 [0.200, 0.300]       0.500  0.00120  0.000400  0.000800   0.970
+      method         projection   M    F                rel L2  vs mean(V)  mean MSE    bias^2  variance  cosine
+      -------------  ----------  --  ---  --------------------  ----------  --------  --------  --------  ------
+      rfa (tau=0.5)  orth        64  128  0.250 [0.200, 0.300]       0.500   0.00120  0.000400  0.000800   0.970
 
       - rfa (tau=0.5): softmax of unit q, k at temperature 0.25
 
@@ -68,8 +68,9 @@ describe('errorSweepReport', () => {
       - rfa (tau=0.5) needs about 25000 features (head 1; head 0: about 400) for a relative kernel variance of 1, the largest
         M here is 64
 
-      M: random vectors; F: length of a feature vector. Errors are medians over replicates, in [] their 95 % interval. vs
-      mean(V): MSE over that of averaging V; above 1 is worse than averaging V.
+      M: random vectors; F: length of a feature vector. Errors are medians over replicates, in [] their 95 % interval. mean
+      MSE = bias^2 + variance: means, which one bad draw can dominate; bias^2 is corrected for the noise of few replicates: a
+      negative one is too small to see. vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.
 
       - backend native (avx2), 2 threads
 
@@ -84,6 +85,17 @@ describe('errorSweepReport', () => {
     expect(text.replaceAll('\n', ' ')).toContain(
       'Errors are medians over replicates, in () the range of 3 replicates (a 95 % interval needs 6).',
     )
+  })
+
+  it('shows the mean beside its split, not the median, and says why a square can be negative', () => {
+    const skewed = {mse: {...metric(0.05), mean: 5.25}, bias_squared: -0.25, variance: 5.5}
+    const text = report([sweep({}, skewed)])
+    expect(text).toMatch(/ vs mean\(V\) +mean MSE +bias\^2 +variance /)
+    expect(text).toMatch(/ 5\.25 +-0\.250 +5\.50 /)
+    const legend = text.replaceAll('\n', ' ')
+    expect(legend).toContain('mean MSE = bias^2 + variance: means,')
+    expect(legend).toContain('a negative one is too small to see')
+    expect(report([deterministic('softmax')])).not.toContain('bias^2')
   })
 
   it('explains brackets only where it shows some', () => {
@@ -124,7 +136,7 @@ describe('errorSweepReport', () => {
 
   it('writes a metric that could not be computed as a dash', () => {
     expect(report([sweep({}, {rel_l2: metric(null), mse: metric(null)})])).toMatch(
-      /favor-pos {2}orth {8}64 {2}64 {7}- {7}0\.500 {4}- /,
+      /favor-pos {2}orth {8}64 {2}64 {7}- {7}0\.500 {9}- /,
     )
   })
 
