@@ -50,6 +50,7 @@ export default class Apply extends RfaCommand {
       helpValue: 'FILE',
       description: 'where to write: .npz, .npy or .safetensors',
     }),
+    force: toggle('replace an output that is there; never an input'),
     causal: toggle('query i sees keys 0..i only'),
     preset: oneName(
       'presets',

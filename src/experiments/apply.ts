@@ -13,6 +13,7 @@ import {type BackendChoice, useBackend} from '../backends/index.js'
 import {describe, expected, RfaError} from '../errors.js'
 import type {AttentionInput} from '../inputs/attention-input.js'
 import {writeArrays} from '../inputs/files/index.js'
+import {checkOutput} from '../inputs/files/output.js'
 import {loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
 import type {InputSpec} from '../results/schemas/index.js'
@@ -24,6 +25,8 @@ export interface ApplyRequest {
   input: InputSpec
   /** `.npz`, `.npy` or `.safetensors`. */
   output: string
+  /** Replace an output that is there, if it is no input. */
+  force: boolean
   method: string
   preset: PresetName
   options: Record<string, string | number | boolean>
@@ -67,11 +70,13 @@ export interface ApplyRecord {
  * leading axes of length 1), the method's random arrays as `noise.NAME` (`noise` for one of that name)
  * and its learned arrays by their names.
  *
+ * @throws {WOULD_OVERWRITE} when the output is one of the inputs, or exists and is not forced
  * @throws {UNSUPPORTED} when the file has a projection, gate or noise that the method does not take
  * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants
  * @throws what reading, attention and writing throw
  */
 export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord> {
+  await checkOutput(request.output, {inputs: inputFiles(request.input), force: request.force})
   const input = await loadInput(request.input, {seqLen: null, seed: request.seed})
   const backend = await useBackend(request.backend as BackendChoice)
   const method = await resolveMethod(request)
@@ -107,6 +112,11 @@ export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord
     ],
     not_finite: result.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
   }
+}
+
+/** The files that an input is read from. */
+function inputFiles(input: InputSpec): readonly string[] {
+  return input.kind === 'file' ? input.paths : []
 }
 
 interface Extras {

@@ -323,6 +323,7 @@ describe('rfa apply', () => {
       method: 'rfa',
       output: 'b.npy',
       scale: 0.25,
+      force: false,
       input: {paths: ['a.npz']},
     })
     expect(stdout).toBe('')

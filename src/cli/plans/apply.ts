@@ -10,6 +10,8 @@ import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 export interface ApplyFlags extends InputFlags {
   method: string
   output: string
+  /** Replace an output that is there. */
+  force: boolean
   preset?: string | undefined
   option?: readonly OptionAssignment[] | undefined
   causal: boolean
@@ -51,6 +53,7 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
     ...spec!,
     input: toInputSpec(flags),
     output: flags.output,
+    force: flags.force,
     causal: flags.causal,
     numFeatures: flags['num-features'] ?? 256,
     projection: (flags.projection as ProjectionName | undefined) ?? null,

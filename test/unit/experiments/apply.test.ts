@@ -41,6 +41,7 @@ async function requestFor(
   return {
     input: {kind: 'file', paths: [path], names: {query: 'q', key: 'k', value: 'v'}},
     output: join(folder, `${method}-out.npz`),
+    force: true,
     method,
     preset: 'exact',
     options: {},
@@ -87,6 +88,27 @@ describe('applyEstimator', () => {
       used_extras: ['projection'],
       feature_dim: 5,
     })
+  })
+
+  it('refuses to write over its input before reading it, forced or not', async () => {
+    const request = await requestFor('elu', {unwanted: {shape: [1], data: [1]}})
+    const before = await readArrays(join(folder, 'elu.npz'))
+    for (const force of [false, true]) {
+      const output = join(folder, 'elu.npz')
+      await expect(applyEstimator({...request, output, force})).rejects.toMatchObject({
+        code: 'WOULD_OVERWRITE',
+      })
+    }
+    expect(await readArrays(join(folder, 'elu.npz'))).toEqual(before)
+  })
+
+  it('replaces an earlier output only when forced', async () => {
+    const request = {...(await requestFor('mean-value')), output: join(folder, 'twice.npz')}
+    await applyEstimator({...request, force: false})
+    await expect(applyEstimator({...request, force: false})).rejects.toMatchObject({
+      code: 'WOULD_OVERWRITE',
+    })
+    await applyEstimator({...request, force: true})
   })
 
   it.each(['projection', 'gate', 'noise', 'noise.signs'])(

@@ -158,7 +158,7 @@ describe('toVariancePlan', () => {
 })
 
 describe('toApplyRequest', () => {
-  const flags = {method: 'rfa', output: 'out.npz', causal: false}
+  const flags = {method: 'rfa', output: 'out.npz', force: false, causal: false}
 
   it('fills in the documented defaults', () => {
     expect(toApplyRequest(flags, estimators)).toMatchObject({
