@@ -80,10 +80,12 @@ export default class Apply extends RfaCommand {
     const {flags} = await this.parse(Apply)
     const {toApplyRequest} = await import('../src/cli/plans/apply.js')
     const {applyEstimator} = await import('../src/experiments/apply.js')
+    const {notFiniteWarning} = await import('../src/report/apply.js')
     const {loadEstimators} = await import('../src/attention/estimators/index.js')
     const request = toApplyRequest(flags, await loadEstimators())
     const record = await applyEstimator(request)
     this.note(`written to ${flags.output}`)
+    this.caution(notFiniteWarning(record))
     return record
   }
 }

@@ -27,7 +27,7 @@ export abstract class RfaCommand extends Command {
     quiet: Flags.boolean({
       default: false,
       helpGroup: 'GLOBAL',
-      description: 'no progress and no notes on stderr',
+      description: 'no progress and no notes on stderr, only warnings and errors',
     }),
   }
 
@@ -39,6 +39,11 @@ export abstract class RfaCommand extends Command {
   /** Prints a line about the run on stderr, unless `--quiet`. */
   protected note(text: string): void {
     if (!this.argv.includes('--quiet')) process.stderr.write(`${text}\n`)
+  }
+
+  /** Prints a warning on stderr, under `--quiet` too; nothing without a text. */
+  protected caution(text: string | undefined): void {
+    if (text !== undefined) process.stderr.write(`warning: ${text}\n`)
   }
 
   /** How wide and how colourful the output may be. */

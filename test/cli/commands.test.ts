@@ -316,7 +316,8 @@ describe('rfa doctor', () => {
 
 describe('rfa apply', () => {
   it('runs the method on the arrays and says where the output is', async () => {
-    runner.applyEstimator.mockResolvedValue({schema: 'rfa.apply/1', shape: [1, 3, 31, 13]})
+    const record = {schema: 'rfa.apply/1', shape: [1, 3, 31, 13], not_finite: 0}
+    runner.applyEstimator.mockResolvedValue(record)
     const argv = ['--method', 'rfa', '--input', 'a.npz', '--output', 'b.npy', '--scale', '0.25']
     const {stdout, stderr} = await runCommand(Apply, 'apply', argv)
     expect(runner.applyEstimator.mock.lastCall?.[0]).toMatchObject({
@@ -330,6 +331,16 @@ describe('rfa apply', () => {
     expect(stderr).toBe('written to b.npy\n')
     const json = await runCommand(Apply, 'apply', [...argv, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({schema: 'rfa.apply/1'})
+  })
+
+  it('warns of an output that is not finite, under --quiet too', async () => {
+    const record = {schema: 'rfa.apply/1', shape: [1, 3, 31, 13], not_finite: 1209}
+    runner.applyEstimator.mockResolvedValue(record)
+    const argv = ['--method', 'softmax', '--input', 'a.npz', '--output', 'b.npy', '--quiet']
+    expect(await runCommand(Apply, 'apply', argv)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(/^warning: 1209 of 1209 output elements are not finite: .*\n$/),
+    })
   })
 
   it('refuses to start without method, input and output', async () => {
