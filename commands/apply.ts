@@ -83,7 +83,7 @@ export default class Apply extends RfaCommand {
     const {notFiniteWarning} = await import('../src/report/apply.js')
     const {loadEstimators} = await import('../src/attention/estimators/index.js')
     const request = toApplyRequest(flags, await loadEstimators())
-    const record = await applyEstimator(request)
+    const record = await applyEstimator(request, text => this.note(text))
     this.note(`written to ${flags.output}`)
     this.caution(notFiniteWarning(record))
     return record

@@ -1,6 +1,6 @@
 /** The TensorFlow.js backends by name: probing, choosing, activating. Heavy modules load on demand. */
 import {expected, RfaError, unknownName} from '../errors.js'
-import type {Backend, BackendReport, ThreadOptions} from './types.js'
+import type {Availability, Backend, BackendReport, ThreadOptions} from './types.js'
 
 const REGISTRY = {
   native: () => import('./native/index.js'),
@@ -24,6 +24,12 @@ export interface ActiveBackend {
   instructionSet: string | null
 }
 
+/** How a backend is taken into use. */
+export interface UseOptions extends ThreadOptions {
+  /** Told in one sentence when `auto` passes over a native backend that is there but cannot run. */
+  note?: ((text: string) => void) | undefined
+}
+
 /**
  * Makes a backend the current one and loads the estimators. Call once before {@link attention}.
  *
@@ -31,13 +37,14 @@ export interface ActiveBackend {
  * @param options.threads - threads to compute with. Default: the backend's own choice, for native
  *   as many as the machine lets this process run at once
  * @returns which one runs
- * @throws {BACKEND_MISSING} when the named backend is not available, with its remedy
- * @throws {BAD_OPTION} for threads that are no positive integer
+ * @throws {BACKEND_MISSING} when the named backend is not available, with its remedy; under `auto`
+ *   when RFA_ISA asks for an instruction set that cannot be had
+ * @throws {BAD_OPTION} for threads that are no integer from 1 to 1024
  * @throws {UNSUPPORTED} for threads on a backend that has one
  */
 export async function useBackend(
   choice: BackendChoice = 'auto',
-  {threads}: ThreadOptions = {},
+  {threads, note}: UseOptions = {},
 ): Promise<ActiveBackend> {
   if (choice !== 'auto' && !BACKEND_NAMES.includes(choice)) {
     throw unknownName('backend', 'backends', choice, ['auto', ...BACKEND_NAMES])
@@ -47,7 +54,7 @@ export async function useBackend(
   }
   const [{loadEstimators}, name] = await Promise.all([
     import('../attention/estimators/index.js'),
-    choice === 'auto' ? firstAvailable(threads) : activate(choice, threads),
+    choice === 'auto' ? firstAvailable(threads, note) : activate(choice, threads),
     quietTensorFlow(),
   ])
   await loadEstimators()
@@ -68,10 +75,21 @@ export async function probeBackends(): Promise<BackendReport[]> {
   return reports
 }
 
-async function firstAvailable(threads: number | undefined): Promise<BackendName> {
+async function firstAvailable(
+  threads: number | undefined,
+  note: UseOptions['note'],
+): Promise<BackendName> {
+  let passedOver: string | undefined
   for (const name of BACKEND_NAMES) {
     const {default: backend} = await REGISTRY[name]()
-    if ((await backend.probe({threads})).available) return activate(name, threads)
+    const report = await backend.probe({threads})
+    if (report.available) {
+      if (passedOver !== undefined) note?.(`${passedOver}; using ${name}`)
+      return activate(name, threads)
+    }
+    if (name !== 'native') continue
+    if (process.env.RFA_ISA) throw missing(name, report)
+    if (!isPlainlyAbsent(report)) passedOver = `native: ${report.reason}`
   }
   throw new RfaError(
     'BACKEND_MISSING',
@@ -82,18 +100,27 @@ async function firstAvailable(threads: number | undefined): Promise<BackendName>
   )
 }
 
+/** Whether the addon was switched off or never built: a common way to live, not worth a word. */
+export function isPlainlyAbsent({reason}: Pick<Availability, 'reason'>): boolean {
+  return /^switched off |is not built /.test(reason ?? '')
+}
+
+/** Error of a backend that cannot be had. RFA_ISA is in the way of `auto` too. */
+function missing(name: BackendName, {reason, remedy}: Availability): RfaError {
+  const message = `backend ${name}: ${reason ?? 'is not available'}`
+  const forced = name === 'native' && process.env.RFA_ISA
+  const instead = forced
+    ? 'without RFA_ISA, --backend auto takes another one'
+    : 'use --backend auto'
+  return new RfaError('BACKEND_MISSING', message, {
+    suggestions: [remedy ?? 'run rfa doctor', instead],
+  })
+}
+
 async function activate(name: BackendName, threads: number | undefined): Promise<BackendName> {
   const {default: backend} = await REGISTRY[name]()
   const report = await backend.probe({threads})
-  if (!report.available) {
-    throw new RfaError(
-      'BACKEND_MISSING',
-      `backend ${name}: ${report.reason ?? 'is not available'}`,
-      {
-        suggestions: [report.remedy ?? 'run rfa doctor', 'use --backend auto'],
-      },
-    )
-  }
+  if (!report.available) throw missing(name, report)
   if (threads !== undefined && threads > 1 && backend.threading === 'one') {
     throw expected(
       'UNSUPPORTED',

@@ -1,5 +1,6 @@
 /** From a plan to a finished run: folder, backend check, progress, interrupt. */
 import {availableParallelism} from 'node:os'
+import type {BackendChoice} from '../backends/index.js'
 import {RfaError} from '../errors.js'
 import type {AnyPlan} from '../results/schemas/manifest.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
@@ -22,7 +23,7 @@ export interface Invocation {
  *
  * @throws {USAGE} for `--resume` without `--output`
  * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
- * @throws {BACKEND_MISSING} when the named backend cannot run here
+ * @throws {BACKEND_MISSING} when the backend cannot run here
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
  */
 export async function runPlan(
@@ -31,7 +32,7 @@ export async function runPlan(
   invocation: Invocation,
 ): Promise<ExperimentRun> {
   const directory = await directoryOf(plan, flags)
-  await refuseHopelessPlan(plan, flags.force)
+  await refuseHopelessPlan(plan, flags.force, invocation.note)
   const {runExperiment} = await import('../runner/run-experiment.js')
   const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
   const interruption = listenForInterrupt()
@@ -69,13 +70,16 @@ async function directoryOf(plan: AnyPlan, {output, resume}: RunOptions): Promise
 }
 
 /** What would make every cell fail is told once, before anything is written. */
-async function refuseHopelessPlan(plan: AnyPlan, force: boolean): Promise<void> {
-  const [{assertFits}, {BACKEND_NAMES, useBackend}] = await Promise.all([
+async function refuseHopelessPlan(
+  plan: AnyPlan,
+  force: boolean,
+  note: Invocation['note'],
+): Promise<void> {
+  const [{assertFits}, {useBackend}] = await Promise.all([
     import('../experiments/index.js'),
     import('../backends/index.js'),
   ])
-  const backend = BACKEND_NAMES.find(name => name === plan.backend)
-  if (backend) await useBackend(backend)
+  await useBackend(plan.backend as BackendChoice, {note})
   await assertFits(plan, {force, concurrency: concurrencyOf(plan)})
 }
 

@@ -70,15 +70,19 @@ export interface ApplyRecord {
  * leading axes of length 1), the method's random arrays as `noise.NAME` (`noise` for one of that name)
  * and its learned arrays by their names.
  *
+ * @param note - told why `auto` passed over a backend
  * @throws {WOULD_OVERWRITE} when the output is one of the inputs, or exists and is not forced
  * @throws {UNSUPPORTED} when the file has a projection, gate or noise that the method does not take
  * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants
  * @throws what reading, attention and writing throw
  */
-export async function applyEstimator(request: ApplyRequest): Promise<ApplyRecord> {
+export async function applyEstimator(
+  request: ApplyRequest,
+  note?: (text: string) => void,
+): Promise<ApplyRecord> {
   await checkOutput(request.output, {inputs: inputFiles(request.input), force: request.force})
   const input = await loadInput(request.input, {seqLen: null, seed: request.seed})
-  const backend = await useBackend(request.backend as BackendChoice)
+  const backend = await useBackend(request.backend as BackendChoice, {note})
   const method = await resolveMethod(request)
   const extras = extraTensors(input, request, method)
   const {result, operations} = recordOperations(() => forward(request, input, extras))

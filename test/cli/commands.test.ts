@@ -159,10 +159,13 @@ describe('an experiment', () => {
     expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({force: true, concurrency: 1})
   })
 
-  it('tries a named backend before anything runs, and leaves the choice of auto to the cells', async () => {
+  it('tries the backend before anything runs, that of auto too', async () => {
     answerWith(timed({}, 1e6))
-    await bench('--quick')
-    expect(runner.useBackend).not.toHaveBeenCalled()
+    runner.useBackend.mockImplementationOnce(async (_choice, {note}) =>
+      note('native: X; using wasm'),
+    )
+    expect((await bench('--quick')).stderr).toMatch(/^native: X; using wasm\nsaved in /)
+    expect(runner.useBackend.mock.lastCall?.[0]).toBe('auto')
     runner.useBackend.mockRejectedValueOnce(
       new RfaError('BACKEND_MISSING', 'backend wasm: is not available', {
         suggestions: ['run rfa doctor'],

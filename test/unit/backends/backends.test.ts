@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {describe, expect, it} from 'vitest'
+import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
 import {
   BACKEND_NAMES,
   type BackendChoice,
@@ -7,6 +7,8 @@ import {
   probeBackends,
   useBackend,
 } from '../../../src/backends/index.js'
+import native from '../../../src/backends/native/index.js'
+import {loadFrom} from '../../../src/backends/native/loader.js'
 
 const reports = await probeBackends()
 const available = reports.filter(report => report.available).map(({name}) => name as BackendName)
@@ -42,6 +44,57 @@ describe('useBackend', () => {
         message: `backend ${missing.name}: ${missing.reason}`,
         suggestions: [missing.remedy, 'use --backend auto'],
       })
+    },
+  )
+})
+
+describe('auto without native', () => {
+  const absent = (reason: string) =>
+    vi
+      .spyOn(native, 'probe')
+      .mockResolvedValue({available: false, detail: 'C++ kernels', reason, remedy: 'mend it'})
+  const note = vi.fn()
+  beforeEach(() => {
+    vi.stubEnv('RFA_ISA', undefined)
+    note.mockClear()
+  })
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  })
+
+  it('says once why a native backend that is there was passed over', async () => {
+    absent('the addon does not load here: GLIBC_2.99')
+    const {name} = await useBackend('auto', {note})
+    expect(note.mock.calls).toEqual([
+      [`native: the addon does not load here: GLIBC_2.99; using ${name}`],
+    ])
+  })
+
+  it.each([
+    ['switched off', {RFA_NO_NATIVE: '1'}],
+    ['never built', {}],
+  ])('has nothing to say of one that is %s', async (_, env) => {
+    const load = () => {
+      throw new Error('No native build was found for platform=linux')
+    }
+    const result = loadFrom({root: '/package', env, load})
+    absent('reason' in result ? result.reason : '')
+    await useBackend('auto', {note})
+    expect(note).not.toHaveBeenCalled()
+  })
+
+  it.each(['auto', 'native'] as const)(
+    'refuses an RFA_ISA that cannot be had (%s)',
+    async choice => {
+      vi.stubEnv('RFA_ISA', 'bogus')
+      absent('RFA_ISA: unknown instruction set "bogus"')
+      await expect(useBackend(choice, {note})).rejects.toMatchObject({
+        code: 'BACKEND_MISSING',
+        message: 'backend native: RFA_ISA: unknown instruction set "bogus"',
+        suggestions: ['mend it', 'without RFA_ISA, --backend auto takes another one'],
+      })
+      expect(note).not.toHaveBeenCalled()
     },
   )
 })
