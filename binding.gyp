@@ -19,9 +19,6 @@
       "GCC_SYMBOLS_PRIVATE_EXTERN": "YES",
       "MACOSX_DEPLOYMENT_TARGET": "11.0",
       "OTHER_CPLUSPLUSFLAGS": ["-fno-math-errno", "-ffp-contract=off"]
-    },
-    "msvs_settings": {
-      "VCCLCompilerTool": {"ExceptionHandling": 1, "AdditionalOptions": ["/std:c++17", "/O2"]}
     }
   },
   "targets": [
@@ -42,8 +39,7 @@
       "conditions": [
         ["target_arch=='x64'", {
           "cflags_cc": ["-mavx2", "-mfma"],
-          "xcode_settings": {"OTHER_CPLUSPLUSFLAGS": ["-mavx2", "-mfma"]},
-          "msvs_settings": {"VCCLCompilerTool": {"AdditionalOptions": ["/arch:AVX2"]}}
+          "xcode_settings": {"OTHER_CPLUSPLUSFLAGS": ["-mavx2", "-mfma"]}
         }]
       ]
     },
@@ -60,8 +56,7 @@
           ],
           "xcode_settings": {
             "OTHER_CPLUSPLUSFLAGS": ["-mavx512f", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"]
-          },
-          "msvs_settings": {"VCCLCompilerTool": {"AdditionalOptions": ["/arch:AVX512"]}}
+          }
         }]
       ]
     },

@@ -8,34 +8,17 @@
 
 #include "pool.h"
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <immintrin.h>
-#include <intrin.h>
-#endif
-
 namespace rfa {
 
 namespace {
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__)
 // These ask the operating system too: it must save the wide registers.
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512dq");
 }
-#elif defined(_M_X64)
-// CPUID leaf 7 and the state that the operating system saves (XCR0): 6 = SSE + AVX, E6 = + AVX-512.
-bool leaf7(int bit, unsigned long long state) {
-  int info[4];
-  __cpuidex(info, 1, 0);
-  const bool fma = info[2] & (1 << 12), xsave = info[2] & (1 << 27);
-  if (!fma || !xsave || (_xgetbv(0) & state) != state) return false;
-  __cpuidex(info, 7, 0);
-  return info[1] & (1 << bit);
-}
-bool has_avx2() { return leaf7(5, 0x6); }
-bool has_avx512() { return has_avx2() && leaf7(16, 0xE6) && leaf7(17, 0xE6) && leaf7(31, 0xE6); }
 #else
 bool has_avx2() { return false; }
 bool has_avx512() { return false; }
@@ -115,8 +98,6 @@ std::string compiler_name() {
 #elif defined(__GNUC__)
   return "gcc " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
          std::to_string(__GNUC_PATCHLEVEL__);
-#elif defined(_MSC_VER)
-  return "msvc " + std::to_string(_MSC_VER);
 #else
   return "unknown";
 #endif

@@ -18,7 +18,7 @@
 #include "rfa.h"
 
 #if !defined(__GNUC__) && !defined(__clang__)
-#error "the kernels need gcc or clang (on Windows: clang-cl, the ClangCL toolset)"
+#error "the kernels need gcc or clang"
 #endif
 
 #define RFA_COLD __attribute__((noinline, cold))

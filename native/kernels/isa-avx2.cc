@@ -1,5 +1,5 @@
 // The kernels on AVX2 + FMA: this file alone is compiled with its flags.
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
 #define RFA_TARGET_AVX2
 #include "kernels/all-inl.h"
 

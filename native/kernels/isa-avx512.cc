@@ -1,5 +1,5 @@
 // The kernels on AVX-512 F + VL + DQ: this file alone is compiled with its flags.
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
 #define RFA_TARGET_AVX512
 #include "kernels/all-inl.h"
 
