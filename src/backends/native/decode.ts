@@ -2,13 +2,15 @@
 import type {TensorInfo} from '@tensorflow/tfjs-core'
 import {describe, expected} from '../../errors.js'
 import {featuresOf, type RecipeAttributes} from './features.js'
-import {type KernelCall, view4} from './kernel.js'
+import {type KernelCall, required, view4} from './kernel.js'
 import {memory, type NativeBackend, sizeOf} from './storage.js'
 
 /** Sizes of one step. */
 export interface StepSizes {
   batch: number
   heads: number
+  /** Columns of queries and keys; of explicit features, their number. */
+  headDim: number
   valueDim: number
 }
 
@@ -30,12 +32,18 @@ export function steps<Attributes extends object, Step>(
   }
 }
 
-/**
- * The values of one token, `[B, H, 1, width]`.
- *
- * @throws {SHAPE_MISMATCH}
- */
-export function tokenFloats(
+/** Query, key and value of one token. @throws {SHAPE_MISMATCH} */
+export function tokenArrays({inputs, attrs, backend}: KernelCall<StepSizes>) {
+  const {headDim, valueDim} = attrs
+  return {
+    query: tokenFloats(backend, 'query', required(inputs, 'query'), attrs, headDim),
+    key: tokenFloats(backend, 'key', required(inputs, 'key'), attrs, headDim),
+    value: tokenFloats(backend, 'value', required(inputs, 'value'), attrs, valueDim),
+  }
+}
+
+/** The values of `[B, H, 1, width]`. @throws {SHAPE_MISMATCH} */
+function tokenFloats(
   backend: NativeBackend,
   name: string,
   tensor: TensorInfo,

@@ -1,11 +1,10 @@
 import {expected} from '../../../errors.js'
 import type {CacheDecoder} from '../addon.js'
-import {type StepSizes, stepOutput, steps, tokenFloats} from '../decode.js'
+import {type StepSizes, stepOutput, steps, tokenArrays} from '../decode.js'
 import {checkShape, defineKernel, type KernelCall, required, view4} from '../kernel.js'
 
 /** A new object whenever the caches move; `length` grows with every step. */
 interface CacheDecodeAttributes extends StepSizes {
-  headDim: number
   scale: number
   /** Tokens already in the caches. */
   length: number
@@ -24,9 +23,7 @@ export default defineKernel<CacheDecodeAttributes>('CacheDecode', call => {
       `${attrs.length}`,
     )
   }
-  const query = tokenFloats(backend, 'query', required(inputs, 'query'), attrs, attrs.headDim)
-  const key = tokenFloats(backend, 'key', required(inputs, 'key'), attrs, attrs.headDim)
-  const value = tokenFloats(backend, 'value', required(inputs, 'value'), attrs, attrs.valueDim)
+  const {query, key, value} = tokenArrays(call)
   return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, attrs.length))
 })
 

@@ -6,8 +6,8 @@ import {
   stateFloats,
   stepOutput,
   steps,
+  tokenArrays,
   tokenFeatures,
-  tokenFloats,
 } from '../decode.js'
 import type {RecipeAttributes} from '../features.js'
 import {guardCode} from '../guard.js'
@@ -15,8 +15,6 @@ import {defineKernel, type KernelCall, required, view3, view4} from '../kernel.j
 
 /** The same object with every step of one decoder. */
 interface LinearDecodeAttributes extends StepSizes {
-  /** Columns of tokens; of explicit features, their number. */
-  headDim: number
   featureDim: number
   query: RecipeAttributes
   key: RecipeAttributes
@@ -28,9 +26,7 @@ interface LinearDecodeAttributes extends StepSizes {
 export default defineKernel<LinearDecodeAttributes>('LinearDecode', call => {
   const {inputs, attrs, backend} = call
   const decoder = stepOf(call)
-  const query = tokenFloats(backend, 'query', required(inputs, 'query'), attrs, attrs.headDim)
-  const key = tokenFloats(backend, 'key', required(inputs, 'key'), attrs, attrs.headDim)
-  const value = tokenFloats(backend, 'value', required(inputs, 'value'), attrs, attrs.valueDim)
+  const {query, key, value} = tokenArrays(call)
   const gate = scalarFloats(backend, 'gate', inputs.gate, attrs)
   const weight = scalarFloats(backend, 'key log-weight', inputs.keyLogWeight, attrs)
   return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, gate, weight))

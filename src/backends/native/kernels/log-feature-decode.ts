@@ -4,16 +4,14 @@ import {
   stateFloats,
   stepOutput,
   steps,
+  tokenArrays,
   tokenFeatures,
-  tokenFloats,
 } from '../decode.js'
 import type {RecipeAttributes} from '../features.js'
 import {defineKernel, type KernelCall, required, view3, view4} from '../kernel.js'
 
 /** The same object with every step of one decoder. */
 interface LogFeatureDecodeAttributes extends StepSizes {
-  /** Columns of tokens; of explicit features, their number. */
-  headDim: number
   featureDim: number
   query: RecipeAttributes
   key: RecipeAttributes
@@ -21,11 +19,9 @@ interface LogFeatureDecodeAttributes extends StepSizes {
 
 /** One token through sums of positive features with running maxima; see `logFeatureDecoder`. */
 export default defineKernel<LogFeatureDecodeAttributes>('LogFeatureDecode', call => {
-  const {inputs, attrs, backend} = call
+  const {attrs, backend} = call
   const decoder = stepOf(call)
-  const query = tokenFloats(backend, 'query', required(inputs, 'query'), attrs, attrs.headDim)
-  const key = tokenFloats(backend, 'key', required(inputs, 'key'), attrs, attrs.headDim)
-  const value = tokenFloats(backend, 'value', required(inputs, 'value'), attrs, attrs.valueDim)
+  const {query, key, value} = tokenArrays(call)
   return stepOutput(backend, attrs, out => decoder.step(query, key, value, out))
 })
 
