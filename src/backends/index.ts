@@ -13,6 +13,9 @@ const REGISTRY = {
 export type BackendName = keyof typeof REGISTRY
 export const BACKEND_NAMES = Object.keys(REGISTRY) as readonly BackendName[]
 
+/** More threads than any machine has processors are a slip of the keyboard. */
+export const MAX_THREADS = 1024
+
 /** What `--backend` and {@link useBackend} accept. */
 export type BackendChoice = BackendName | 'auto'
 
@@ -39,7 +42,7 @@ export interface UseOptions extends ThreadOptions {
  * @returns which one runs
  * @throws {BACKEND_MISSING} when the named backend is not available, with its remedy; under `auto`
  *   when RFA_ISA asks for an instruction set that cannot be had
- * @throws {BAD_OPTION} for threads that are no integer from 1 to 1024
+ * @throws {BAD_OPTION} for threads that are no integer from 1 to {@link MAX_THREADS}
  * @throws {UNSUPPORTED} for threads on a backend that has one
  */
 export async function useBackend(
@@ -49,9 +52,7 @@ export async function useBackend(
   if (choice !== 'auto' && !BACKEND_NAMES.includes(choice)) {
     throw unknownName('backend', 'backends', choice, ['auto', ...BACKEND_NAMES])
   }
-  if (threads !== undefined && !(Number.isInteger(threads) && threads > 0)) {
-    throw expected('BAD_OPTION', 'threads', 'a positive integer', String(threads))
-  }
+  await checkThreads(choice, threads)
   const [{loadEstimators}, name] = await Promise.all([
     import('../attention/estimators/index.js'),
     choice === 'auto' ? firstAvailable(threads, note) : activate(choice, threads),
@@ -60,6 +61,28 @@ export async function useBackend(
   await loadEstimators()
   const {default: backend} = await REGISTRY[name]()
   return {name, ...backend.facts()}
+}
+
+/**
+ * Refuses threads that no machine could give; loads nothing that computes under `auto`.
+ *
+ * @throws {BAD_OPTION} for threads that are no integer from 1 to {@link MAX_THREADS}
+ * @throws {UNSUPPORTED} for several threads on a backend that has one
+ */
+export async function checkThreads(
+  choice: BackendChoice,
+  threads: number | undefined,
+): Promise<void> {
+  if (threads === undefined) return
+  if (!(Number.isInteger(threads) && threads > 0 && threads <= MAX_THREADS)) {
+    const what = `an integer from 1 to ${MAX_THREADS}`
+    throw expected('BAD_OPTION', 'threads', what, String(threads))
+  }
+  if (choice === 'auto' || threads === 1) return
+  const {default: backend} = await REGISTRY[choice]()
+  if (backend.threading === 'any') return
+  const what = `1, all that backend ${choice} has`
+  throw expected('UNSUPPORTED', 'threads', what, String(threads), 'use --backend native')
 }
 
 /** Tries every backend and tells which work, and what to do about the others. */
@@ -121,15 +144,7 @@ async function activate(name: BackendName, threads: number | undefined): Promise
   const {default: backend} = await REGISTRY[name]()
   const report = await backend.probe({threads})
   if (!report.available) throw missing(name, report)
-  if (threads !== undefined && threads > 1 && backend.threading === 'one') {
-    throw expected(
-      'UNSUPPORTED',
-      'threads',
-      `1, all that backend ${name} has`,
-      String(threads),
-      'use --backend native',
-    )
-  }
+  await checkThreads(name, threads)
   await backend.activate({threads})
   return name
 }

@@ -47,12 +47,14 @@ export abstract class ExperimentCommand extends RfaCommand {
 
   /** What `--dry-run` does: cells, predicted time and memory; nothing is written. */
   private async describe(plan: AnyPlan): Promise<DryRun> {
-    const [{describePlan}, {concurrencyOf}, {dryRunReport}, {renderTerminal}] = await Promise.all([
-      import('../experiments/index.js'),
-      import('./run-plan.js'),
-      import('../report/dry-run.js'),
-      import('../report/terminal.js'),
-    ])
+    const [{describePlan}, {checkPlan, concurrencyOf}, {dryRunReport}, {renderTerminal}] =
+      await Promise.all([
+        import('../experiments/index.js'),
+        import('./run-plan.js'),
+        import('../report/dry-run.js'),
+        import('../report/terminal.js'),
+      ])
+    await checkPlan(plan)
     const dryRun = {plan, ...(await describePlan(plan, concurrencyOf(plan)))}
     this.print(renderTerminal(dryRunReport(dryRun), this.layout()))
     return dryRun

@@ -12,6 +12,7 @@
  * The upper end belongs to the range when a step lands on it. A range without a step is refused
  * rather than guessed: doubling and counting by one are both common elsewhere.
  */
+import {MAX_THREADS} from '../backends/index.js'
 import {describe, expected} from '../errors.js'
 
 /** Which numbers a flag takes. */
@@ -31,6 +32,11 @@ export const COUNT: NumberRule = {
   what: 'an integer of at least 0',
   integer: true,
   accepts: value => value >= 0,
+}
+export const THREADS: NumberRule = {
+  what: `an integer from 1 to ${MAX_THREADS}`,
+  integer: true,
+  accepts: value => value > 0 && value <= MAX_THREADS,
 }
 export const POSITIVE_NUMBER: NumberRule = {
   what: 'a positive number',

@@ -2,6 +2,7 @@
 import {availableParallelism} from 'node:os'
 import type {BackendChoice} from '../backends/index.js'
 import {RfaError} from '../errors.js'
+import {plural} from '../report/numbers.js'
 import type {AnyPlan} from '../results/schemas/manifest.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
 import type {RunOptions} from './flags.js'
@@ -23,6 +24,7 @@ export interface Invocation {
  *
  * @throws {USAGE} for `--resume` without `--output`
  * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
+ * @throws {UNSUPPORTED} when the backend has fewer threads than asked for
  * @throws {BACKEND_MISSING} when the backend cannot run here
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
  */
@@ -79,8 +81,24 @@ async function refuseHopelessPlan(
     import('../experiments/index.js'),
     import('../backends/index.js'),
   ])
-  await useBackend(plan.backend as BackendChoice, {note})
+  const threads = threadsOf(plan)
+  await useBackend(plan.backend as BackendChoice, {threads, note})
+  const processors = availableParallelism()
+  if (threads !== undefined && threads > processors) {
+    note(`threads: ${threads} on ${plural(processors, 'processor')}, which they will share`)
+  }
   await assertFits(plan, {force, concurrency: concurrencyOf(plan)})
+}
+
+/** Refuses what no machine can run; tries nothing, as a dry run may be made for another machine. @throws {UNSUPPORTED} */
+export async function checkPlan(plan: AnyPlan): Promise<void> {
+  const {checkThreads} = await import('../backends/index.js')
+  await checkThreads(plan.backend as BackendChoice, threadsOf(plan))
+}
+
+/** Threads that the plan asks for; `undefined` leaves them to the backend. */
+function threadsOf(plan: AnyPlan): number | undefined {
+  return plan.experiment === 'bench' ? (plan.threads ?? undefined) : undefined
 }
 
 /** Processes at once: timings must not disturb each other, everything else takes the whole machine. */

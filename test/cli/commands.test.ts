@@ -179,6 +179,14 @@ describe('an experiment', () => {
     expect(runner.runExperiment).not.toHaveBeenCalled()
   })
 
+  it('hands threads to the backend, and says where they exceed the processors', async () => {
+    answerWith(timed({}, 1e6))
+    const {stderr} = await bench('--quick', '--threads', '1024')
+    expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: 1024})
+    expect(stderr).toMatch(/^threads: 1024 on \d+ processors?, which they will share\nsaved in /)
+    expect((await bench('--quick', '--threads', '1')).stderr).toMatch(/^saved in /)
+  })
+
   it('refuses --resume without a folder', async () => {
     expect(await bench('--quick', '--resume')).toMatchObject({
       exitCode: 2,
@@ -199,6 +207,15 @@ describe('--dry-run', () => {
       'error-sweep: 2 cells, predicted time 1.50 s, predicted peak memory 1.00 MiB\n\n- a\n- b\n',
     )
     expect(runner.runExperiment).not.toHaveBeenCalled()
+  })
+
+  it('refuses threads that the backend does not have', async () => {
+    const argv = ['--quick', '--dry-run', '--backend', 'wasm', '--threads', '2']
+    expect(await bench(...argv)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^threads: expected 1, all that backend wasm has, got 2\n/),
+    })
+    expect(runner.describePlan).not.toHaveBeenCalled()
   })
 
   it('returns the plan under --json', async () => {
