@@ -1,4 +1,4 @@
-import {open, rename, rm} from 'node:fs/promises'
+import {mkdir, open, rename, rm, stat} from 'node:fs/promises'
 import {dirname} from 'node:path'
 import {describe, expected, messageOf, RfaError} from '../errors.js'
 
@@ -9,6 +9,7 @@ const REMEDIES: Record<string, string> = {
   EROFS: 'choose a folder on a file system that can be written',
   ENOSPC: 'free some space, or choose a folder on another disk',
   EDQUOT: 'free some of your quota, or choose a folder on another disk',
+  ENOENT: 'choose another folder: this one is not there, and the system makes none of that name',
   ENOTDIR: 'a file stands where a folder is needed: choose another folder',
   EEXIST: 'a file stands where a folder is needed: choose another folder',
 }
@@ -36,6 +37,30 @@ export function unreadable(path: string, cause: unknown): RfaError {
 /** Code of a system error, e.g. `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
+
+/**
+ * Makes a folder and its parents; one that is there is left as it is. Node's own way to make parents
+ * tries for ever where the system answers ENOENT though they are there, as in /proc.
+ *
+ * @throws {NOT_WRITABLE} when it cannot be made
+ */
+export async function makeFolder(path: string): Promise<void> {
+  await makeWithParents(path).catch(error => {
+    throw notWritable(path, error)
+  })
+}
+
+async function makeWithParents(path: string, parentsThere = false): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const found = await stat(path).catch(() => undefined)
+    if (found?.isDirectory()) return
+    if (errorCode(error) !== 'ENOENT' || parentsThere || dirname(path) === path) throw error
+    await makeWithParents(dirname(path))
+    await makeWithParents(path, true)
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
-import {mkdir, readdir, readFile, stat} from 'node:fs/promises'
+import {readdir, readFile, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected} from '../errors.js'
-import {errorCode, notWritable, parseJson, unreadable, writeAtomic} from './files.js'
+import {errorCode, makeFolder, notWritable, parseJson, unreadable, writeAtomic} from './files.js'
 import {
   JOURNAL_FILE,
   type Journal,
@@ -56,9 +56,7 @@ export interface SavedRun {
 export async function createRun(request: RunRequest): Promise<OpenRun> {
   const {directory, plan, command} = request
   await examine(request)
-  await mkdir(directory, {recursive: true}).catch(error => {
-    throw notWritable(directory, error)
-  })
+  await makeFolder(directory)
   const lock = await lockDirectory(directory)
   try {
     // once more: another process may have come first
