@@ -1,6 +1,6 @@
 import {readdir, readFile, stat} from 'node:fs/promises'
 import {join} from 'node:path'
-import {expected} from '../errors.js'
+import {expected, type RfaError} from '../errors.js'
 import {errorCode, makeFolder, notWritable, parseJson, unreadable, writeAtomic} from './files.js'
 import {
   JOURNAL_FILE,
@@ -26,7 +26,7 @@ export interface RunRequest {
   plan: AnyPlan
   /** The command as typed, for the manifest. */
   command: string
-  /** Go on with the run that is there; a directory without one starts a new run. */
+  /** Go on with the run that is there, instead of starting a new one. */
   resume: boolean
 }
 
@@ -48,6 +48,7 @@ export interface SavedRun {
  * before anything is written or computed.
  *
  * @throws {WOULD_OVERWRITE} when the directory holds something; nothing in it is touched
+ * @throws {FILE_MISSING} when there is no run to go on with
  * @throws {PLAN_MISMATCH} when the run there was started with another plan, by another version of
  *   rfa or, for times to be compared, on another processor
  * @throws {NOT_WRITABLE} when the directory cannot be made or written, or another rfa writes into it
@@ -119,14 +120,29 @@ async function examine({directory, plan, resume}: RunRequest): Promise<RunManife
     requireSamePlan(directory, manifest.plan, plan)
     return manifest
   }
-  if (entries.length === 0) return undefined
+  if (entries.length === 0) {
+    if (resume) throw await nothingToResume(directory)
+    return undefined
+  }
   throw expected(
     'WOULD_OVERWRITE',
     directory,
-    resume ? 'the directory of a run, or an empty one' : 'a new or empty directory',
+    resume ? 'the directory of a run' : 'a new or empty directory',
     manifest ? 'one that holds a run' : `one that holds other files (${entries[0]})`,
     ...(manifest ? ['add --resume to go on with that run'] : []),
     'choose another --output',
+  )
+}
+
+async function nothingToResume(directory: string): Promise<RfaError> {
+  const there = await stat(directory).catch(() => undefined)
+  return expected(
+    'FILE_MISSING',
+    directory,
+    'the directory of a run to go on with',
+    there ? 'an empty one' : 'nothing',
+    'name the folder of that run with --output',
+    'leave out --resume to start a new run',
   )
 }
 

@@ -67,11 +67,22 @@ describe('createRun', () => {
     await second.journal.close()
   })
 
-  it('starts a new run when there is none to go on with', async () => {
-    const folder = join(await newFolder(), 'run')
-    const {journal} = await createRun(request(folder, {resume: true}))
-    expect(journal.records).toEqual([])
-    await journal.close()
+  it('makes nothing when there is no run to go on with', async () => {
+    const empty = await newFolder()
+    await expect(createRun(request(empty, {resume: true}))).rejects.toMatchObject({
+      code: 'FILE_MISSING',
+      message: `${empty}: expected the directory of a run to go on with, got an empty one`,
+    })
+    const missing = join(empty, 'run')
+    await expect(createRun(request(missing, {resume: true}))).rejects.toMatchObject({
+      code: 'FILE_MISSING',
+      message: `${missing}: expected the directory of a run to go on with, got nothing`,
+      suggestions: [
+        'name the folder of that run with --output',
+        'leave out --resume to start a new run',
+      ],
+    })
+    expect(await readdir(empty)).toEqual([])
   })
 
   it('refuses a run that is there, touching nothing', async () => {
