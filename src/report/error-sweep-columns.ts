@@ -20,6 +20,7 @@ export function legend(records: readonly CompletedSweep[]): string {
     `Errors are medians over replicates${spreadLegend(records)}.`,
     ...(split ? [SPLIT_LEGEND] : []),
     'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
+    ...(records.some(averagingIsExact) ? [EXACT_LEGEND] : []),
   ].join(' ')
 }
 
@@ -27,6 +28,16 @@ export function legend(records: readonly CompletedSweep[]): string {
 const SPLIT_LEGEND =
   'mean MSE = bias^2 + variance: means, which one bad draw can dominate; ' +
   'bias^2 is corrected for the noise of few replicates: a negative one is too small to see.'
+
+/** Why there is no ratio, but an error. */
+const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up to rounding.'
+
+/** Whether the ratio to averaging V is missing in all or in some head for want of a yardstick. */
+function averagingIsExact({result}: CompletedSweep): boolean {
+  return [{...result, mse: result.mse.median}, ...result.per_head].some(
+    ({mse, mse_over_mean_value: ratio}) => mse !== null && ratio === null,
+  )
+}
 
 /** What stands in brackets behind a median, as far as the tables have any. */
 function spreadLegend(records: readonly CompletedSweep[]): string {

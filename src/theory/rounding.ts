@@ -26,3 +26,20 @@ export function attentionRoundingBound(factors: RoundingFactors): number {
   const {terms, argument, condition, magnitude} = factors
   return 2 * terms * FLOAT32_ROUNDOFF * (1 + argument) * condition * magnitude
 }
+
+/**
+ * Mean squared error that float32 alone can make in an average of values: a sum of n terms errs by about
+ * `sqrt(n) u sum|terms|`, so an average by `sqrt(n) u` times the size of the values. An output that is
+ * this close to another cannot be told from it.
+ *
+ * Source: Higham and Mary 2019, "A new approach to probabilistic rounding error analysis", Theorem 3.1,
+ * without its constant.
+ *
+ * @param values - all that is averaged, e.g. V; finite
+ * @param terms - how many values enter one average
+ */
+export function averageRoundingMse(values: ArrayLike<number>, terms: number): number {
+  let squares = 0
+  for (let i = 0; i < values.length; i++) squares += values[i]! * values[i]!
+  return (terms * FLOAT32_ROUNDOFF ** 2 * squares) / values.length
+}

@@ -2,6 +2,7 @@
 import type {ErrorSweepResult, InputStatisticsRecord} from '../../results/schemas/index.js'
 import {finiteOrNull, summarise} from '../../stats/index.js'
 import {predictRelativeVariance} from '../../theory/predictor.js'
+import {averageRoundingMse} from '../../theory/rounding.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
 import {errorMetrics, type RowMetrics} from './metrics.js'
@@ -42,13 +43,27 @@ export function rowSummaries(replicates: Replicate[]) {
 
 /** The error of averaging V, and how the median compares. */
 export function yardstick({truth, meanValue, input}: SweepContext, replicates: Replicate[]) {
-  const {mse} = errorMetrics(meanValue, truth.output, input.value.shape[3])
+  const [, , keyLen, valueDim] = input.value.shape
+  const {mse} = errorMetrics(meanValue, truth.output, valueDim)
   const {median} = summarise(replicates.map(r => r.all.mse))
-  return {mean_value_mse: mse, mse_over_mean_value: ratio(median, mse)}
+  const rounding = averageRoundingMse(input.value.data, keyLen)
+  return {mean_value_mse: mse, mse_over_mean_value: ratio(median, mse, rounding)}
 }
 
-function ratio(value: number | null, yardstick: number): number | null {
-  return value === null || yardstick === 0 ? null : value / yardstick
+/** The error of averaging V in one head of one batch element, and what rounding can make of it. */
+function yardstickOf({truth, meanValue, input}: SweepContext, index: number) {
+  const [batch, heads, keyLen, valueDim] = input.value.shape
+  const part = <Data extends Float32Array | Float64Array>(data: Data) => {
+    const size = data.length / (batch * heads)
+    return data.subarray(index * size, (index + 1) * size) as Data
+  }
+  const {mse} = errorMetrics(part(meanValue), part(truth.output), valueDim)
+  return {mse, rounding: averageRoundingMse(part(input.value.data), keyLen)}
+}
+
+/** Null where averaging V is exact up to rounding: a ratio to that would only compare roundings. */
+function ratio(value: number | null, yardstick: number, rounding: number): number | null {
+  return value === null || yardstick <= rounding ? null : value / yardstick
 }
 
 /** Predicted relative variance of a kernel entry, and the M that would bring it to 1. */
@@ -79,8 +94,6 @@ export function perHead(
   replicates: Replicate[],
 ): ErrorSweepResult['per_head'] {
   const [batch, heads, , headDim] = context.input.query.shape
-  const valueDim = context.input.value.shape[3]
-  const size = context.truth.output.length / (batch * heads)
   const meanOver = (head: number, of: (index: number) => number) =>
     Array.from({length: batch}, (_, b) => of(b * heads + head)).reduce((sum, x) => sum + x, 0) /
     batch
@@ -88,16 +101,13 @@ export function perHead(
     const statistics = context.statistics.perHead[head]!
     const ownOfHead = own.perHead[head]!
     const mse = summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.mse))).median
-    const yardstick = meanOver(head, index => {
-      const part = [index * size, (index + 1) * size] as const
-      const mean = context.meanValue.subarray(...part)
-      return errorMetrics(mean, context.truth.output.subarray(...part), valueDim).mse
-    })
+    const yardstick = meanOver(head, i => yardstickOf(context, i).mse)
+    const rounding = meanOver(head, i => yardstickOf(context, i).rounding)
     return {
       head,
       mse,
       rel_l2: summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.rel_l2))).median,
-      mse_over_mean_value: ratio(mse, yardstick),
+      mse_over_mean_value: ratio(mse, yardstick, rounding),
       needed_num_features: prediction(method, ownOfHead, headDim, cell.num_features)
         .needed_num_features,
       statistics,

@@ -111,7 +111,10 @@ export const errorSweepResult = z.object({
   variance: nullableNumber,
   /** The yardstick: MSE of output = mean of V over the keys in view, against the same target. */
   mean_value_mse: z.number(),
-  /** Median MSE over the yardstick's: above 1 means worse than averaging V. */
+  /**
+   * Median MSE over the yardstick's: above 1 means worse than averaging V; `null` where averaging V is
+   * exact up to float32 rounding.
+   */
   mse_over_mean_value: nullableNumber,
   /** Predicted relative variance of a kernel entry at the mean squared norms; `null` without theory. */
   predicted_relative_variance: nullableNumber,

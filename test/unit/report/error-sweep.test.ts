@@ -105,6 +105,17 @@ describe('errorSweepReport', () => {
     expect(report([broken])).toContain('Errors are medians over replicates.')
   })
 
+  it('shows no ratio and no warning where averaging V is exact', () => {
+    const text = report([sweep({}, {mse: metric(1e-14), mse_over_mean_value: null})])
+    expect(text).toMatch(/ 0\.250 \[0\.200, 0\.300\] {11}- /)
+    expect(text).not.toContain('- worse than averaging V')
+    expect(text.replaceAll('\n', ' ')).toContain('No ratio where V hardly varies')
+    expect(report([sweep()])).not.toContain('No ratio')
+    expect(report([sweep({}, {mse: metric(null), mse_over_mean_value: null})])).not.toContain(
+      'No ratio',
+    )
+  })
+
   it('opens a section for each length, scale and causality', () => {
     const text = report([sweep(), sweep({causal: false}), sweep({scale: 0.5}), sweep({seq_len: 7})])
     expect(text.match(/^tiny\.safetensors.*$/gm)).toEqual([

@@ -1,0 +1,82 @@
+import {describe, expect, it} from 'vitest'
+import type {SweepContext} from '../../../src/experiments/error-sweep/context.js'
+import {errorMetrics} from '../../../src/experiments/error-sweep/metrics.js'
+import type {Replicate} from '../../../src/experiments/error-sweep/replicates.js'
+import {perHead, yardstick} from '../../../src/experiments/error-sweep/summary.js'
+import {computeTruth, meanValue} from '../../../src/experiments/error-sweep/truth.js'
+import {RAW_TARGET, resolveMethod} from '../../../src/experiments/method.js'
+import {inputStatistics} from '../../../src/inputs/statistics.js'
+import {normals, randomStream} from '../../../src/random/index.js'
+
+const [HEADS, LENGTH, HEAD_DIM, VALUE_DIM] = [2, 31, 7, 5]
+
+const random = (name: string, dim: number) => ({
+  shape: [1, HEADS, LENGTH, dim] as [number, number, number, number],
+  data: Float32Array.from(normals(randomStream(3, `test.${name}`), HEADS * LENGTH * dim)),
+})
+
+/** What a cell sees when the values of its first heads are the same for every token. */
+function contextWith(constantHeads: number): SweepContext {
+  const value = random('value', VALUE_DIM)
+  value.data.fill(0.7, 0, constantHeads * LENGTH * VALUE_DIM)
+  const query = random('query', HEAD_DIM)
+  const key = random('key', HEAD_DIM)
+  const input = {label: 'test', query, key, value, extras: new Map(), metadata: {}}
+  const options = {logitScale: HEAD_DIM ** -0.5, causal: false}
+  return {
+    input,
+    logitScale: options.logitScale,
+    truth: computeTruth(input, {...options, target: RAW_TARGET}),
+    meanValue: meanValue(input, false),
+    statistics: inputStatistics(input, {scale: 1, ...options}),
+  }
+}
+
+/** One replicate whose output is the exact one in float32. */
+function roundedReplicate({truth}: SweepContext): Replicate {
+  const rounded = Float32Array.from(truth.output)
+  const size = rounded.length / HEADS
+  const parts = Array.from({length: HEADS}, (_, head) => [head * size, (head + 1) * size] as const)
+  return {
+    all: errorMetrics(rounded, truth.output, VALUE_DIM),
+    perHead: parts.map(part =>
+      errorMetrics(rounded.subarray(...part), truth.output.subarray(...part), VALUE_DIM),
+    ),
+    rowSumDeviation: 0,
+    negativePct: 0,
+    guardedPct: 0,
+    rows: undefined,
+  }
+}
+
+async function ratiosOf(context: SweepContext) {
+  const replicates = [roundedReplicate(context)]
+  const method = await resolveMethod({method: 'elu', preset: 'exact', options: {}})
+  const cell = {num_features: null}
+  const heads = perHead(method, cell, context, context.statistics, replicates)
+  return {
+    all: yardstick(context, replicates),
+    heads: heads.map(head => head.mse_over_mean_value),
+  }
+}
+
+describe('the ratio to the yardstick', () => {
+  it('does not exist for constant values, which averaging gets right up to rounding', async () => {
+    const {all, heads} = await ratiosOf(contextWith(HEADS))
+    expect(all.mean_value_mse).toBeLessThan(2 ** -48)
+    expect(all.mse_over_mean_value).toBeNull()
+    expect(heads).toEqual([null, null])
+  })
+
+  it('is judged head by head', async () => {
+    const {all, heads} = await ratiosOf(contextWith(1))
+    expect(all.mse_over_mean_value).toBeLessThan(2 ** -30)
+    expect(heads).toEqual([null, expect.any(Number)])
+  })
+
+  it('is there for values that differ', async () => {
+    const {all, heads} = await ratiosOf(contextWith(0))
+    expect(all.mse_over_mean_value).toBeGreaterThan(0)
+    expect(heads).toEqual([expect.any(Number), expect.any(Number)])
+  })
+})
