@@ -124,17 +124,21 @@ function targetItems(rows: readonly CompletedSweep[]): string[] {
   return [...new Set(items)]
 }
 
-/** Variants that averaging V beats even with the most features they were given. */
+/** Variants that averaging V beats even with the most features they were given, each method once. */
 function worseItems(rows: readonly CompletedSweep[]): string[] {
   const worse = atLargestFeatures(rows).filter(
     ({result}) => (result.mse_over_mean_value ?? 0) > 1 + TIE,
   )
-  const names = worse.map(({cell}) => {
-    const projection = projectionLabel(cell)
-    const random = projection === null ? [] : [projection, `M=${cell.num_features}`]
-    return [methodLabel(cell), ...random].join(' ')
-  })
+  const names = groupBy(worse, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
   return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
+}
+
+/** Variants of one method at one M, by their projections: `favor-pos iid, orth M=256`. */
+function named(variants: readonly CompletedSweep[]): string {
+  const {cell} = variants[0]!
+  const projections = variants.flatMap(variant => projectionLabel(variant.cell) ?? [])
+  const features = cell.num_features === null ? [] : [`M=${cell.num_features}`]
+  return [methodLabel(cell), projections.join(', '), ...features].filter(Boolean).join(' ')
 }
 
 /** The yardstick itself differs from 1 by float32 rounding only. */

@@ -105,6 +105,21 @@ describe('errorSweepReport', () => {
     expect(report([broken])).toContain('Errors are medians over replicates.')
   })
 
+  it('names a method that averaging V beats once, with all its projections', () => {
+    const worse = {mse_over_mean_value: 2.5}
+    const text = report([
+      sweep({projection: 'iid', num_features: 20}, worse),
+      sweep({projection: 'orth', num_features: 20}, worse),
+      sweep({projection: 'simplex', num_features: 16}, worse),
+      sweep({projection: 'givens', num_features: 20}),
+      sweep({method: 'nystrom', projection: null, num_features: 20}, worse),
+      deterministic('elu', worse),
+    ])
+    expect(text).toContain(
+      '- worse than averaging V: favor-pos iid, orth M=20; favor-pos simplex M=16; nystrom M=20; elu\n',
+    )
+  })
+
   it('shows no ratio and no warning where averaging V is exact', () => {
     const text = report([sweep({}, {mse: metric(1e-14), mse_over_mean_value: null})])
     expect(text).toMatch(/ 0\.250 \[0\.200, 0\.300\] {11}- /)
