@@ -1,5 +1,6 @@
 /** The TensorFlow.js backends by name: probing, choosing, activating. Heavy modules load on demand. */
 import {expected, RfaError, unknownName} from '../errors.js'
+import {isThreadCount, MAX_THREADS} from './threads.js'
 import type {Availability, Backend, BackendReport, ThreadOptions} from './types.js'
 
 const REGISTRY = {
@@ -12,9 +13,6 @@ const REGISTRY = {
 /** A backend's name; the order is that of preference under `auto`. */
 export type BackendName = keyof typeof REGISTRY
 export const BACKEND_NAMES = Object.keys(REGISTRY) as readonly BackendName[]
-
-/** More threads than any machine has processors are a slip of the keyboard. */
-export const MAX_THREADS = 1024
 
 /** What `--backend` and {@link useBackend} accept. */
 export type BackendChoice = BackendName | 'auto'
@@ -74,7 +72,7 @@ export async function checkThreads(
   threads: number | undefined,
 ): Promise<void> {
   if (threads === undefined) return
-  if (!(Number.isInteger(threads) && threads > 0 && threads <= MAX_THREADS)) {
+  if (!isThreadCount(threads)) {
     const what = `an integer from 1 to ${MAX_THREADS}`
     throw expected('BAD_OPTION', 'threads', what, String(threads))
   }

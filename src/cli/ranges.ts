@@ -12,7 +12,7 @@
  * The upper end belongs to the range when a step lands on it. A range without a step is refused
  * rather than guessed: doubling and counting by one are both common elsewhere.
  */
-import {MAX_THREADS} from '../backends/index.js'
+import {isThreadCount, MAX_THREADS} from '../backends/threads.js'
 import {describe, expected} from '../errors.js'
 
 /** Which numbers a flag takes. */
@@ -36,7 +36,7 @@ export const COUNT: NumberRule = {
 export const THREADS: NumberRule = {
   what: `an integer from 1 to ${MAX_THREADS}`,
   integer: true,
-  accepts: value => value > 0 && value <= MAX_THREADS,
+  accepts: isThreadCount,
 }
 export const POSITIVE_NUMBER: NumberRule = {
   what: 'a positive number',

@@ -1,7 +1,8 @@
 import {availableParallelism} from 'node:os'
 import * as tf from '@tensorflow/tfjs-core'
-import {expected, messageOf} from '../../errors.js'
+import {messageOf} from '../../errors.js'
 import {runsTinyOperation} from '../check.js'
+import {isThreadCount, MAX_THREADS} from '../threads.js'
 import type {Availability, Backend} from '../types.js'
 import type {Addon} from './addon.js'
 import {BACKEND, registerNativeBackend} from './backend.js'
@@ -27,7 +28,7 @@ const native: Backend = {
   },
   async activate({threads} = {}) {
     await tf.setBackend(BACKEND)
-    addonOf().setThreads(threadCount(threads ?? defaultThreads()))
+    addonOf().setThreads(threads ?? defaultThreads())
   },
   facts() {
     const addon = addonOf()
@@ -47,16 +48,8 @@ export default native
 /** Threads where none are asked for: RFA_THREADS, else as many as this process may run at once. */
 export function defaultThreads(env: NodeJS.ProcessEnv = process.env): number {
   const wanted = Number(env.RFA_THREADS)
-  return Number.isInteger(wanted) && wanted > 0 ? wanted : availableParallelism()
-}
-
-/** More than any machine has; each one is started. */
-const MOST_THREADS = 1024
-
-/** @throws {BAD_OPTION} */
-function threadCount(threads: number): number {
-  if (threads <= MOST_THREADS) return threads
-  throw expected('BAD_OPTION', 'threads', `at most ${MOST_THREADS}`, `${threads}`)
+  if (isThreadCount(wanted)) return wanted
+  return Math.min(availableParallelism(), MAX_THREADS)
 }
 
 function addonOf(): Addon {

@@ -1,13 +1,16 @@
 import {describe, expect, it} from 'vitest'
-import {checkThreads, useBackend} from '../../../../src/backends/index.js'
+import {checkThreads, useBackend} from '../../../src/backends/index.js'
 
 describe('threads of a backend', () => {
-  it.each([0, -1, 1.5, 1025, Number.NaN])('are refused when they are %s', async threads => {
-    await expect(useBackend('cpu', {threads})).rejects.toMatchObject({
-      code: 'BAD_OPTION',
-      message: `threads: expected an integer from 1 to 1024, got ${threads}`,
-    })
-  })
+  it.each([0, -1, 1.5, 1025, 2 ** 32 + 1, Number.NaN])(
+    'are refused when they are %s',
+    async threads => {
+      await expect(useBackend('cpu', {threads})).rejects.toMatchObject({
+        code: 'BAD_OPTION',
+        message: `threads: expected an integer from 1 to 1024, got ${threads}`,
+      })
+    },
+  )
 
   it('are refused by a backend that has one, before it is tried too', async () => {
     for (const attempt of [() => useBackend('wasm', {threads: 2}), () => checkThreads('wasm', 2)]) {

@@ -1,0 +1,9 @@
+/** How many threads a backend may be told to use. */
+
+/** More threads than any machine has processors are a slip of the keyboard. */
+export const MAX_THREADS = 1024
+
+/** Whether a number of threads can be asked for. */
+export function isThreadCount(threads: number): boolean {
+  return Number.isInteger(threads) && threads > 0 && threads <= MAX_THREADS
+}
