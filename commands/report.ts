@@ -36,9 +36,10 @@ export default class Report extends RfaCommand {
     if (flags.output !== '-') this.print(renderTerminal(blocks, this.layout()))
     const output = await writeReport(blocks, args.run, flags, text => this.print(text))
     if (output !== null) this.note(`written to ${output}`)
-    const counted = runs.map(({directory, manifest, records}) => ({
+    const counted = runs.map(({directory, manifest, cells, records}) => ({
       directory,
       experiment: manifest.plan.experiment,
+      cells,
       counts: outcomeCounts(records),
     }))
     return {output, runs: counted}

@@ -23,3 +23,15 @@ export function resumeLine(bin: string, id: string, argv: readonly string[], dir
   }
   return commandLine(bin, id, [...kept, '--output', directory, '--resume'])
 }
+
+/** {@link resumeLine} of a run that names its command as {@link commandLine} wrote it. */
+export function resumeLineOf(command: string, directory: string): string {
+  const [bin = '', id = '', ...argv] = wordsOf(command)
+  return resumeLine(bin, id, argv, directory)
+}
+
+/** The words of a command line, without the quotes that {@link quoted} puts around some. */
+function wordsOf(line: string): string[] {
+  const words = line.match(/('[^']*'|\\'|[^\s'\\])+/g) ?? []
+  return words.map(word => word.replace(/'([^']*)'|\\'/g, (_, inner?: string) => inner ?? "'"))
+}

@@ -1,10 +1,12 @@
 import {readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {messageOf, RfaError} from '../errors.js'
+import {countCells} from '../experiments/index.js'
 import type {Block} from '../report/document.js'
 import {renderMarkdown} from '../report/markdown.js'
 import type {SavedRun} from '../report/run-report.js'
 import {openRun} from '../results/run-directory.js'
+import {resumeLineOf} from './command-line.js'
 
 /** First line of every written report: what may be replaced without asking. */
 export const REPORT_MARK = '<!-- written by rfa report -->'
@@ -12,8 +14,25 @@ export const REPORT_MARK = '<!-- written by rfa report -->'
 /** Reads run folders in the order given. @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA} */
 export async function readRuns(directories: readonly string[]): Promise<SavedRun[]> {
   const runs: SavedRun[] = []
-  for (const directory of directories) runs.push({directory, ...(await openRun(directory))})
+  for (const directory of directories) runs.push(await readRun(directory))
   return runs
+}
+
+async function readRun(directory: string): Promise<SavedRun> {
+  const {manifest, records} = await openRun(directory)
+  return {
+    directory,
+    manifest,
+    records,
+    cells: await countCells(manifest.plan).catch(unknownCount),
+    resumeCommand: resumeLineOf(manifest.command, directory),
+  }
+}
+
+/** A plan may name methods that this version does not have: its records can be read all the same. */
+function unknownCount(error: unknown): null {
+  if (error instanceof RfaError) return null
+  throw error
 }
 
 /**

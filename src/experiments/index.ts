@@ -31,6 +31,16 @@ export async function planJobs(plan: AnyPlan): Promise<Job[]> {
   }
 }
 
+/**
+ * How many cells a plan has. Reads no input, which may be gone when a saved run is looked at.
+ *
+ * @throws what resolving the plan's methods throws
+ */
+export async function countCells(plan: AnyPlan): Promise<number> {
+  if (plan.experiment !== 'error-sweep') return (await planJobs(plan)).length
+  return (await (await import('./error-sweep/plan.js')).errorSweepPoints(plan)).length
+}
+
 /** Runs one cell in this process. */
 export async function runCell(schema: string, cell: AnyCell): Promise<CellOutcome> {
   switch (schema) {

@@ -19,6 +19,10 @@ export interface SavedRun {
   directory: string
   manifest: RunManifest
   records: readonly AnyRecord[]
+  /** Cells of its plan; `null` for a plan that this version cannot read any more. */
+  cells: number | null
+  /** The command that goes on with it. */
+  resumeCommand: string
 }
 
 /** How many cells ended in which way. */
@@ -61,15 +65,27 @@ export function runReport(runs: readonly SavedRun[]): Block[] {
 }
 
 /** Where, when and how the numbers came about. */
-function origin({manifest, records}: SavedRun): string[] {
-  const {completed, skipped, failed} = outcomeCounts(records)
-  const {plan, machine} = manifest
+function origin(run: SavedRun): string[] {
+  const {plan, machine, command, created_at} = run.manifest
   return [
-    `command: ${manifest.command}`,
-    `made: ${manifest.created_at}, seed ${plan.seed}, backend ${plan.backend}`,
-    `${plural(records.length, 'cell')}: ${completed} completed, ${skipped} skipped, ${failed} failed`,
+    `command: ${command}`,
+    `made: ${created_at}, seed ${plan.seed}, backend ${plan.backend}`,
+    ...progress(run),
     `machine: ${machineRows(machine)
       .map(([name, value]) => `${name} ${value}`)
       .join(', ')}`,
+  ]
+}
+
+/** How many cells there are and how they ended; a run that stopped early says so. */
+function progress({records, cells, resumeCommand}: SavedRun): string[] {
+  const {completed, skipped, failed} = outcomeCounts(records)
+  const outcomes = `${completed} completed, ${skipped} skipped, ${failed} failed`
+  if (cells === null || records.length >= cells) {
+    return [`${plural(records.length, 'cell')}: ${outcomes}`]
+  }
+  return [
+    `${records.length} of ${plural(cells, 'cell')}, incomplete: ${outcomes}`,
+    `resume with: ${resumeCommand}`,
   ]
 }

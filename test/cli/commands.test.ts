@@ -27,6 +27,7 @@ const runner = vi.hoisted(() => ({
   runExperiment: vi.fn(),
   describePlan: vi.fn(),
   assertFits: vi.fn(),
+  countCells: vi.fn(),
   applyEstimator: vi.fn(),
   openRun: vi.fn(),
   useBackend: vi.fn(),
@@ -39,6 +40,7 @@ vi.mock('../../src/runner/run-experiment.js', () => ({runExperiment: runner.runE
 vi.mock('../../src/experiments/index.js', () => ({
   describePlan: runner.describePlan,
   assertFits: runner.assertFits,
+  countCells: runner.countCells,
 }))
 vi.mock('../../src/experiments/apply.js', () => ({applyEstimator: runner.applyEstimator}))
 vi.mock('../../src/results/machine.js', () => ({machineFacts: async () => MACHINE}))
@@ -375,6 +377,7 @@ describe('rfa report', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rfa-report-'))
     runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [timed({}, 1e6)]})
+    runner.countCells.mockResolvedValue(1)
   })
   afterEach(() => rm(folder, {recursive: true}))
   const report = (...argv: string[]) => runCommand(Report, 'report', argv)
@@ -423,10 +426,25 @@ describe('rfa report', () => {
         {
           directory: folder,
           experiment: 'bench',
+          cells: 1,
           counts: {completed: 1, skipped: 0, failed: 0},
         },
       ],
     })
+  })
+
+  it('tells a run that stopped early, with the command that goes on', async () => {
+    runner.countCells.mockResolvedValue(19)
+    const {stdout} = await report(folder)
+    expect(stdout).toContain('- 1 of 19 cells, incomplete: 1 completed, 0 skipped, 0 failed\n')
+    expect(stdout).toContain(`- resume with: rfa bench --quick --output ${folder} --resume\n`)
+  })
+
+  it('reads a run whose plan names what this version does not have', async () => {
+    runner.countCells.mockRejectedValue(new RfaError('UNKNOWN_NAME', 'method: expected one'))
+    expect((await report(folder)).stdout).toContain('- 1 cell: 1 completed')
+    runner.countCells.mockRejectedValue(new TypeError('a bug'))
+    expect((await report(folder)).exitCode).toBe(70)
   })
 
   it('wants at least one run', async () => {

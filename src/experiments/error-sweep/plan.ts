@@ -20,24 +20,38 @@ import {
 
 /** All jobs of a plan, in plan order. */
 export async function errorSweepJobs(plan: ErrorSweepPlan): Promise<Job[]> {
-  const jobs: Job[] = []
+  const shapes = new Map<number | null, ForwardShape>()
+  for (const seqLen of plan.seq_lens ?? [null]) shapes.set(seqLen, await inputShape(plan, seqLen))
+  const points = await errorSweepPoints(plan)
+  return points.map(({cell, spec, method}) => toJob(cell, spec, method, shapes.get(cell.seq_len)!))
+}
+
+/** A cell of the grid with the method that it runs. */
+interface Point {
+  cell: ErrorSweepCell
+  spec: MethodSpec
+  method: ResolvedMethod
+}
+
+/** The whole grid, in plan order; reads no input. */
+export async function errorSweepPoints(plan: ErrorSweepPlan): Promise<Point[]> {
   const methods = await Promise.all(
     plan.methods.map(async spec => ({spec, method: await resolveMethod(spec)})),
   )
-  for (const seqLen of plan.seq_lens ?? [null]) {
-    const shape = await inputShape(plan, seqLen)
+  const points: Point[] = []
+  for (const seq_len of plan.seq_lens ?? [null]) {
     for (const scale of plan.scales) {
       for (const {spec, method} of methods) {
         for (const target of targetsOf(plan, method)) {
           for (const axes of drawAxes(method, plan)) {
-            const cell = toCell(plan, spec, {seq_len: seqLen, scale, target, ...axes})
-            jobs.push(toJob(cell, spec, method, shape))
+            const cell = toCell(plan, spec, {seq_len, scale, target, ...axes})
+            points.push({cell, spec, method})
           }
         }
       }
     }
   }
-  return jobs
+  return points
 }
 
 /** `matched` only where the method converges to something else than softmax of the given inputs. */

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {commandLine, resumeLine} from '../../../src/cli/command-line.js'
+import {commandLine, resumeLine, resumeLineOf} from '../../../src/cli/command-line.js'
 
 describe('commandLine', () => {
   it('quotes only the words that a shell would take apart', () => {
@@ -21,5 +21,17 @@ describe('resumeLine', () => {
     expect(resumeLine('rfa', 'error-sweep', argv, 'results/new')).toBe(
       'rfa error-sweep --quick --output results/new --resume',
     )
+  })
+})
+
+describe('resumeLineOf', () => {
+  it.each([
+    [['--quick']],
+    [['--input', "it's mine.npz", '--output', 'my old run']],
+    [['--option', "a'b=$c", '--names', '']],
+  ])('reads %j back from the command that a run names', argv => {
+    const command = commandLine('rfa', 'error-sweep', argv)
+    const line = resumeLine('rfa', 'error-sweep', argv, 'my run')
+    expect(resumeLineOf(command, 'my run')).toBe(line)
   })
 })

@@ -1,5 +1,11 @@
 import {describe, expect, it} from 'vitest'
-import {assertFits, describePlan, planJobs, runCell} from '../../../src/experiments/index.js'
+import {
+  assertFits,
+  countCells,
+  describePlan,
+  planJobs,
+  runCell,
+} from '../../../src/experiments/index.js'
 import type {BenchPlan, ErrorSweepPlan, MethodSpec} from '../../../src/results/schemas/index.js'
 
 const method = (name: string, options: MethodSpec['options'] = {}): MethodSpec => ({
@@ -94,6 +100,22 @@ describe('planJobs of a benchmark', () => {
     expect(labels(shuffled)).toEqual(labels(again))
     expect(labels(shuffled)).not.toEqual(labels(listed))
     expect(labels(shuffled).sort()).toEqual(labels(listed).sort())
+  })
+})
+
+describe('countCells', () => {
+  it.each([sweep(), sweep({seq_lens: [17, 19]}), bench()])(
+    'agrees with the jobs of a plan: $experiment',
+    async plan => {
+      expect(await countCells(plan)).toBe((await planJobs(plan)).length)
+    },
+  )
+
+  it('needs no input', async () => {
+    const names = {query: 'q', key: 'k', value: 'v'}
+    const plan = sweep({input: {kind: 'file', paths: ['gone.npz'], names}, seq_lens: null})
+    await expect(planJobs(plan)).rejects.toMatchObject({code: 'FILE_MISSING'})
+    expect(await countCells(plan)).toBe(2 * (4 + 1 + 2 * 4)) // scales x (favor-pos, mean-value, rfa)
   })
 })
 

@@ -2,14 +2,26 @@ import {describe, expect, it} from 'vitest'
 import {doctorReport} from '../../../src/report/doctor.js'
 import {dryRunReport} from '../../../src/report/dry-run.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
-import {outcomeCounts, recordsReport, runReport} from '../../../src/report/run-report.js'
+import {
+  outcomeCounts,
+  recordsReport,
+  runReport,
+  type SavedRun,
+} from '../../../src/report/run-report.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import {BENCH_MANIFEST, MACHINE, sweep, timed, variance, WIDE} from './fixtures.js'
 
+const savedRun: SavedRun = {
+  directory: 'results/x',
+  manifest: BENCH_MANIFEST,
+  records: [timed({}, 1e6)],
+  cells: 1,
+  resumeCommand: 'rfa bench --quick --output results/x --resume',
+}
+
 describe('runReport', () => {
   it('says how each run was made before its tables', () => {
-    const run = {directory: 'results/x', manifest: BENCH_MANIFEST, records: [timed({}, 1e6)]}
-    const text = renderMarkdown(runReport([run, {...run, directory: 'results/y'}]))
+    const text = renderMarkdown(runReport([savedRun, {...savedRun, directory: 'results/y'}]))
     expect(text).toContain(
       [
         '# bench: results/x',
@@ -25,10 +37,23 @@ describe('runReport', () => {
   })
 
   it('says so when no cell has finished', () => {
-    const run = {directory: 'results/x', manifest: BENCH_MANIFEST, records: []}
-    expect(renderTerminal(runReport([run]), WIDE)).toContain(
-      'No cell of this run has finished yet.',
+    const text = renderTerminal(runReport([{...savedRun, records: []}]), WIDE)
+    expect(text).toContain('- 0 of 1 cell, incomplete')
+    expect(text).toContain('No cell of this run has finished yet.')
+  })
+
+  it('says that a run stopped early, and how to go on', () => {
+    expect(renderTerminal(runReport([{...savedRun, cells: 19}]), WIDE)).toContain(
+      [
+        '- 1 of 19 cells, incomplete: 1 completed, 0 skipped, 0 failed',
+        '- resume with: rfa bench --quick --output results/x --resume',
+      ].join('\n'),
     )
+  })
+
+  it.each([1, null])('asks for nothing more where the plan has %s cells', cells => {
+    const text = renderTerminal(runReport([{...savedRun, cells}]), WIDE)
+    expect(text).toContain('- 1 cell: 1 completed, 0 skipped, 0 failed\n- machine')
   })
 
   it.each([
