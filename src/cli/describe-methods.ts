@@ -39,9 +39,7 @@ export async function describeMethods(
   }
   const method = all.find(own => own.name === name)
   if (!method) throw unknownName('methods', 'methods', name, METHOD_NAMES)
-  const wanted =
-    preset === undefined ? method.presets : method.presets.filter(own => own.preset === preset)
-  return {blocks: methodReport({...method, presets: wanted}), methods: [method]}
+  return {blocks: methodReport(method, preset), methods: [method]}
 }
 
 /**

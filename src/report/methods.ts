@@ -128,8 +128,8 @@ function overviewColumns({numFeatures}: FeatureSize): ColumnSpec<MethodFacts>[] 
   ]
 }
 
-/** Everything about one estimator. */
-export function methodReport(method: MethodFacts): Block[] {
+/** Everything about one estimator. @param preset - the only one to show; all when not given */
+export function methodReport(method: MethodFacts, preset?: string): Block[] {
   const {supports} = method
   const able = Object.entries(supports).filter(([, yes]) => yes)
   const facts: [string, string][] = [
@@ -165,7 +165,7 @@ export function methodReport(method: MethodFacts): Block[] {
       facts,
     ),
     ...optionBlocks(method),
-    ...presetBlocks(method),
+    ...presetBlocks(method, preset),
   ]
 }
 
@@ -180,6 +180,8 @@ const SUPPORT_NAMES: Readonly<Record<string, string>> = {
   decode: 'decoding',
   keyMask: 'key masks',
 }
+
+const EXACT = 'exact is the mathematically right form of every method.'
 
 /** Options with their defaults, or a sentence that there are none. */
 function optionBlocks({name, options}: MethodFacts): Block[] {
@@ -198,9 +200,18 @@ function optionBlocks({name, options}: MethodFacts): Block[] {
   ]
 }
 
-/** Presets with their quirks; nothing for a method that honours none. */
-function presetBlocks({presets}: MethodFacts): Block[] {
-  if (presets.length === 0) return []
+/** Presets with their quirks; nothing for a method that honours none, unless one was asked for. */
+function presetBlocks({name, presets}: MethodFacts, wanted?: string): Block[] {
+  const shown = presets.filter(({preset}) => wanted === undefined || preset === wanted)
+  if (shown.length === 0) {
+    if (wanted === undefined) return []
+    if (wanted === 'exact') return [text(EXACT)]
+    const own = listOr(
+      presets.map(({preset}) => preset),
+      'none',
+    )
+    return [text(`${name} runs as exact under ${wanted}; presets that change it: ${own}.`)]
+  }
   return [
     heading(2, 'Presets (--preset NAME)'),
     table(
@@ -208,7 +219,7 @@ function presetBlocks({presets}: MethodFacts): Block[] {
         {title: 'preset', align: 'left', cell: ({preset}) => preset},
         {title: 'quirk', align: 'left', flexible: true, cell: ({quirk}) => quirk},
       ],
-      presets,
+      shown,
     ),
   ]
 }
@@ -218,7 +229,7 @@ export function presetReport(methods: readonly MethodFacts[], preset: PresetName
   const rows = methods.flatMap(({name, presets}) =>
     presets.filter(own => own.preset === preset).map(({quirk}) => ({name, quirk})),
   )
-  if (preset === 'exact') return [text('exact is the mathematically right form of every method.')]
+  if (preset === 'exact') return [text(EXACT)]
   if (rows.length === 0) return [text(`No method honours ${preset}.`)]
   return [
     heading(1, `Preset ${preset}`),

@@ -46,6 +46,25 @@ describe('methodReport', () => {
   })
 })
 
+describe('methodReport of one preset', () => {
+  const shown = (name: string, preset: string) =>
+    renderTerminal(methodReport(methodFacts(estimators[name]!, SIZE), preset), WIDE)
+
+  it('shows its quirk alone', () => {
+    const text = shown('favor-pos', 'google-jax')
+    expect(text).toMatch(/^google-jax +/m)
+    expect(text).not.toMatch(/^performer-pytorch/m)
+  })
+
+  it('says that a preset changes nothing, and which ones would', () => {
+    expect(shown('rfa', 'hku')).toMatch(
+      /^rfa runs as exact under hku; presets that change it: noahs-ark\.$/m,
+    )
+    expect(shown('softmax', 'hku')).toMatch(/^softmax runs as exact under hku; .*: none\.$/m)
+    expect(shown('rfa', 'exact')).toMatch(/^exact is the mathematically right form/m)
+  })
+})
+
 describe('presetReport', () => {
   it('tells what a preset does to each method that honours it', () => {
     const text = renderTerminal(presetReport(facts(), 'noahs-ark'), WIDE)
