@@ -4,7 +4,7 @@ import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {methodFlags, numberList, oneNumber, runFlags, toggle} from '../src/cli/flags.js'
 import {BASELINES, BENCH, defaultHelp} from '../src/cli/plans/defaults.js'
-import {COUNT, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER, THREADS} from '../src/cli/ranges.js'
+import {COUNT, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../src/cli/ranges.js'
 import type {BenchRecord} from '../src/results/schemas/bench.js'
 
 const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'GRID', description})
@@ -61,10 +61,6 @@ export default class Bench extends ExperimentCommand {
     order: Flags.option({options: ['listed', 'random'] as const})({
       helpGroup: 'TIMING',
       description: 'order of the cells; random spreads drift over all of them (default: random)',
-    }),
-    threads: oneNumber(THREADS)({
-      helpGroup: 'TIMING',
-      description: 'threads of the backend (default: its own choice)',
     }),
     ...runFlags,
   }

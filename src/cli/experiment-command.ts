@@ -30,7 +30,7 @@ export abstract class ExperimentCommand extends RfaCommand {
     flags: RunOptions,
     report: RunReport,
   ): Promise<ExperimentRun | DryRun> {
-    if (flags['dry-run']) return this.describe(plan)
+    if (flags['dry-run']) return this.describe(plan, flags.threads)
     const [{runPlan}, {renderTerminal}] = await Promise.all([
       import('./run-plan.js'),
       import('../report/terminal.js'),
@@ -46,7 +46,7 @@ export abstract class ExperimentCommand extends RfaCommand {
   }
 
   /** What `--dry-run` does: cells, predicted time and memory; nothing is written. */
-  private async describe(plan: AnyPlan): Promise<DryRun> {
+  private async describe(plan: AnyPlan, threads: number | undefined): Promise<DryRun> {
     const [{describePlan}, {checkPlan, concurrencyOf}, {dryRunReport}, {renderTerminal}] =
       await Promise.all([
         import('../experiments/index.js'),
@@ -55,7 +55,7 @@ export abstract class ExperimentCommand extends RfaCommand {
         import('../report/terminal.js'),
       ])
     await checkPlan(plan)
-    const dryRun = {plan, ...(await describePlan(plan, concurrencyOf(plan)))}
+    const dryRun = {plan, ...(await describePlan(plan, concurrencyOf(plan, threads)))}
     this.print(renderTerminal(dryRunReport(dryRun), this.layout()))
     return dryRun
   }

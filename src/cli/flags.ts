@@ -18,6 +18,7 @@ import {
   POSITIVE_NUMBER,
   parseNumber,
   parseNumberItem,
+  THREADS,
 } from './ranges.js'
 
 /** What `--backend` takes: `auto` and the names of the registry. */
@@ -162,7 +163,7 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   }
 }
 
-/** Seed and backend: everything that computes has them. */
+/** Seed, backend and threads: everything that computes has them. */
 export const computeFlags = {
   seed: oneNumber(COUNT)({
     helpGroup: 'RUN',
@@ -174,6 +175,10 @@ export const computeFlags = {
   )({
     helpGroup: 'RUN',
     description: `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto)`,
+  }),
+  threads: oneNumber(THREADS)({
+    helpGroup: 'RUN',
+    description: 'threads to compute with (default: one per processor)',
   }),
 }
 
@@ -212,6 +217,7 @@ export interface RunOptions {
   quick: boolean
   'dry-run': boolean
   timeout?: number | undefined
+  threads?: number | undefined
   force: boolean
   output?: string | undefined
   resume: boolean

@@ -34,7 +34,7 @@ export async function runPlan(
   invocation: Invocation,
 ): Promise<ExperimentRun> {
   const directory = await directoryOf(plan, flags)
-  await refuseHopelessPlan(plan, flags.force, invocation.note)
+  await refuseHopelessPlan(plan, flags, invocation.note)
   const {runExperiment} = await import('../runner/run-experiment.js')
   const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
   const interruption = listenForInterrupt()
@@ -43,6 +43,7 @@ export async function runPlan(
       directory,
       resume: flags.resume,
       command: invocation.command,
+      concurrency: concurrencyOf(plan, flags.threads),
       timeoutMs: flags.timeout === undefined ? null : flags.timeout * 1000,
       signal: interruption.signal,
       onProgress: event => progress.update(event),
@@ -74,36 +75,42 @@ async function directoryOf(plan: AnyPlan, {output, resume}: RunOptions): Promise
 /** What would make every cell fail is told once, before anything is written. */
 async function refuseHopelessPlan(
   plan: AnyPlan,
-  force: boolean,
+  {force, threads}: RunOptions,
   note: Invocation['note'],
 ): Promise<void> {
   const [{assertFits}, {useBackend}] = await Promise.all([
     import('../experiments/index.js'),
     import('../backends/index.js'),
   ])
-  const threads = threadsOf(plan)
-  await useBackend(plan.backend as BackendChoice, {threads, note})
+  await useBackend(plan.backend as BackendChoice, {threads: backendThreads(plan), note})
   const processors = availableParallelism()
   if (threads !== undefined && threads > processors) {
     note(`threads: ${threads} on ${plural(processors, 'processor')}, which they will share`)
   }
-  await assertFits(plan, {force, concurrency: concurrencyOf(plan)})
+  await assertFits(plan, {force, concurrency: concurrencyOf(plan, threads)})
 }
 
 /** Refuses what no machine can run; tries nothing, as a dry run may be made for another machine. @throws {UNSUPPORTED} */
 export async function checkPlan(plan: AnyPlan): Promise<void> {
   const {checkThreads} = await import('../backends/index.js')
-  await checkThreads(plan.backend as BackendChoice, threadsOf(plan))
+  await checkThreads(plan.backend as BackendChoice, backendThreads(plan))
 }
 
-/** Threads that the plan asks for; `undefined` leaves them to the backend. */
-function threadsOf(plan: AnyPlan): number | undefined {
+/** Threads that one cell asks of the backend; `undefined` leaves them to it. */
+function backendThreads(plan: AnyPlan): number | undefined {
   return plan.experiment === 'bench' ? (plan.threads ?? undefined) : undefined
 }
 
-/** Processes at once: timings must not disturb each other, everything else takes the whole machine. */
-export function concurrencyOf({experiment}: AnyPlan): number {
-  return experiment === 'bench' ? 1 : availableParallelism()
+/**
+ * Processes at once: timings must not disturb each other; elsewhere each thread has a process.
+ *
+ * @param threads - of the whole run. Default: one per processor
+ */
+export function concurrencyOf(
+  {experiment}: AnyPlan,
+  threads: number = availableParallelism(),
+): number {
+  return experiment === 'bench' ? 1 : threads
 }
 
 /** An interrupt tells the command that goes on; other errors stay as they are. */

@@ -39,6 +39,8 @@ export interface ApplyRequest {
   /** beta; `null`: 1 / sqrt(D). */
   scale: number | null
   backend: string
+  /** Of the backend; its own choice where not given. */
+  threads?: number | undefined
 }
 
 /** What was done; `--json` prints it. */
@@ -82,7 +84,8 @@ export async function applyEstimator(
 ): Promise<ApplyRecord> {
   await checkOutput(request.output, {inputs: inputFiles(request.input), force: request.force})
   const input = await loadInput(request.input, {seqLen: null, seed: request.seed})
-  const backend = await useBackend(request.backend as BackendChoice, {note})
+  const {threads} = request
+  const backend = await useBackend(request.backend as BackendChoice, {threads, note})
   const method = await resolveMethod(request)
   const extras = extraTensors(input, request, method)
   const {result, operations} = recordOperations(() => forward(request, input, extras))

@@ -121,6 +121,7 @@ export async function assertFits(
       suggestions: [
         'lower --seq-len, --batch or --heads',
         'leave out the materialised softmax (--methods) or --row-metrics',
+        ...(concurrency > 1 ? ['lower --threads: each has a cell in memory'] : []),
         'run it all the same with --force',
       ],
     },

@@ -24,7 +24,10 @@ export interface RunExperimentOptions {
   resume: boolean
   /** The command as typed, for the manifest. */
   command: string
-  /** Workers at a time; default all the processors. Benchmarks run one cell at a time whatever is said. */
+  /**
+   * Threads to compute with, as many workers where there are cells enough. Default: one per
+   * processor. Benchmarks run one cell at a time whatever is said, on the threads of their plan.
+   */
   concurrency?: number | undefined
   /** Longest time for one cell; `null`: no limit. */
   timeoutMs: number | null
@@ -88,28 +91,32 @@ async function runMissing(
   const byKey = new Map(missing.map(job => [job.key, job]))
   const meter = progressMeter(missing, jobs.length - missing.length)
   const onStart = (job: Job) => options.onProgress?.(meter.start(job))
-  await runJobs(missing, {...options, ...isolation(plan, options), onStart}, async record => {
-    await journal?.append(record)
-    records.set(record.key, record)
-    options.onProgress?.(meter.end(byKey.get(record.key)!, record.status === 'failed'))
-  })
+  await runJobs(
+    missing,
+    {...options, ...isolation(plan, missing.length, options), onStart},
+    async record => {
+      await journal?.append(record)
+      records.set(record.key, record)
+      options.onProgress?.(meter.end(byKey.get(record.key)!, record.status === 'failed'))
+    },
+  )
   return jobs.map(({key}) => records.get(key)!)
 }
 
-/** Timed cells run alone, each in a process of its own; the others share workers, one per processor. */
+/** Timed cells run alone, each in a process of its own; the others share workers, one per thread. */
 function isolation(
   {experiment}: AnyPlan,
+  cells: number,
   {concurrency = availableParallelism()}: RunExperimentOptions,
 ) {
   return experiment === 'bench'
     ? {concurrency: 1, freshProcess: true}
-    : {concurrency, freshProcess: false, env: shareOfThreads(concurrency)}
+    : {concurrency, freshProcess: false, env: shareOfThreads(concurrency, cells)}
 }
 
-/** Workers that run at once share the processors: what a backend takes where nothing is asked for. */
-function shareOfThreads(concurrency: number): NodeJS.ProcessEnv {
-  const share = Math.max(1, Math.floor(availableParallelism() / concurrency))
-  return {RFA_THREADS: process.env.RFA_THREADS ?? String(share)}
+/** Fewer cells than threads share them: what a backend takes where nothing is asked for. */
+function shareOfThreads(threads: number, cells: number): NodeJS.ProcessEnv {
+  return {RFA_THREADS: String(Math.max(1, Math.floor(threads / cells)))}
 }
 
 /** What needs not run again: the newest record of each key, unless it failed. */

@@ -189,6 +189,15 @@ describe('an experiment', () => {
     expect((await bench('--quick', '--threads', '1')).stderr).toMatch(/^saved in /)
   })
 
+  it('computes as many cells of a sweep at once as it has threads', async () => {
+    answerWith(sweep())
+    await errorSweep('--quick', '--threads', '3')
+    expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({concurrency: 3})
+    expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: undefined})
+    expect(lastRun().options).toMatchObject({concurrency: 3})
+    expect(lastRun().plan).not.toHaveProperty('threads')
+  })
+
   it('refuses --resume without a folder', async () => {
     expect(await bench('--quick', '--resume')).toMatchObject({
       exitCode: 2,
@@ -340,12 +349,14 @@ describe('rfa apply', () => {
   it('runs the method on the arrays and says where the output is', async () => {
     const record = {schema: 'rfa.apply/1', shape: [1, 3, 31, 13], not_finite: 0}
     runner.applyEstimator.mockResolvedValue(record)
-    const argv = ['--method', 'rfa', '--input', 'a.npz', '--output', 'b.npy', '--scale', '0.25']
+    const typed = '--method rfa --input a.npz --output b.npy --scale 0.25 --threads 2'
+    const argv = typed.split(' ')
     const {stdout, stderr} = await runCommand(Apply, 'apply', argv)
     expect(runner.applyEstimator.mock.lastCall?.[0]).toMatchObject({
       method: 'rfa',
       output: 'b.npy',
       scale: 0.25,
+      threads: 2,
       force: false,
       input: {paths: ['a.npz']},
     })

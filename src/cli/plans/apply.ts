@@ -24,6 +24,7 @@ export interface ApplyFlags extends InputFlags {
   scale?: number | undefined
   seed?: number | undefined
   backend?: string | undefined
+  threads?: number | undefined
 }
 
 /** Formats that arrays can be written in. */
@@ -61,5 +62,6 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
     seed: flags.seed ?? 0,
     scale: flags.scale ?? null,
     backend: flags.backend ?? 'auto',
+    threads: flags.threads,
   }
 }

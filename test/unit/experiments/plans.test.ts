@@ -138,6 +138,14 @@ describe('describePlan and assertFits', () => {
     })
   })
 
+  it('says that fewer threads need less', async () => {
+    const plan = bench({seq_lens: [10_000_000], methods: [method('softmax')]})
+    await expect(assertFits(plan, {force: false, concurrency: 2})).rejects.toMatchObject({
+      message: expect.stringContaining('(2 processes at once)'),
+      suggestions: expect.arrayContaining(['lower --threads: each has a cell in memory']),
+    })
+  })
+
   it('lets it pass when forced', async () => {
     const plan = bench({seq_lens: [10_000_000], methods: [method('softmax')]})
     await expect(assertFits(plan, {force: true})).resolves.toBeUndefined()

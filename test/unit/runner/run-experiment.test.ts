@@ -60,6 +60,15 @@ describe('runExperiment', () => {
     expect(counts).toEqual({total: 4, completed: 2, skipped: 1, failed: 1})
   })
 
+  it.each([
+    ['each has one', 2, ['threads', 'threads', 'threads'], '1 threads'],
+    ['fewer share them', 7, ['threads', 'threads', 'threads'], '2 threads'],
+    ['one has them all', 7, ['threads'], '7 threads'],
+  ])('divides the threads among the cells: %s', async (_, concurrency, methods, reason) => {
+    const {records} = await run(jobsFor(...methods), {concurrency})
+    expect(records).toEqual(methods.map(() => expect.objectContaining({reason})))
+  })
+
   it('writes the manifest, the journal, the tables asked for and the summary', async () => {
     const directory = await runFolder()
     const {records, counts} = await run(jobsFor('ok', 'skip'), {

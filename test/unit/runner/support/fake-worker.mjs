@@ -19,6 +19,7 @@ const BEHAVIOURS = {
   refuse: () => ({error: {code: 'BAD_FILE', message: 'q.npy: expected 4 axes, got 5'}}),
   nan: () => ({outcome: {status: 'completed', result: {...result(), expectation: Number.NaN}}}),
   environment: () => ({outcome: {status: 'skipped', reason: String(process.env.RFA_TEST)}}),
+  threads: () => ({outcome: {status: 'skipped', reason: `${process.env.RFA_THREADS} threads`}}),
   print: () => {
     process.stdout.write('a library says something\n')
     return completed()
