@@ -1,3 +1,5 @@
+import {distance} from 'fastest-levenshtein'
+
 /** Codes of everything that can go wrong for a reason the user can act on. Exit codes: `cli/exit-codes.ts`. */
 export type RfaErrorCode =
   | 'USAGE'
@@ -79,21 +81,37 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * The one of `names` closest to a mistyped `name`, for "did you mean": at most one edit in two
- * letters (one edit in short names), and never all of its letters.
+ * What a mistyped `name` may have meant, for "did you mean": a name that contains it, else the one
+ * closest to it as a whole or up to its first dash: one edit for every three letters begun, but
+ * never all of its letters.
  */
 export function closest(name: string, names: readonly string[]): string | undefined {
+  const typed = name.toLowerCase()
+  if (typed.length > 2) {
+    const longer = names.find(candidate => candidate.toLowerCase().includes(typed))
+    if (longer !== undefined) return longer
+  }
   const ranked = names
-    .map(candidate => ({candidate, distance: editDistance(name.toLowerCase(), candidate)}))
-    .sort((a, b) => a.distance - b.distance)
+    .map(candidate => ({candidate, edits: editsTo(typed, candidate.toLowerCase())}))
+    .sort((a, b) => a.edits - b.edits)
   const best = ranked[0]
-  const limit = Math.min(Math.max(1, Math.floor(name.length / 2)), name.length - 1)
-  return best && best.distance <= limit ? best.candidate : undefined
+  const limit = Math.min(Math.ceil(typed.length / 3), typed.length - 1)
+  return best && best.edits <= limit ? best.candidate : undefined
 }
 
-/** Error for a name that is not in a registry. */
-export function unknownName(where: string, kind: string, name: string, names: readonly string[]) {
-  const guess = closest(name, names)
+function editsTo(typed: string, candidate: string): number {
+  const [stem = ''] = candidate.split('-')
+  return Math.min(distance(typed, candidate), distance(typed, stem))
+}
+
+/** Error for a name that is not in a registry. @param guess - what it may have meant */
+export function unknownName(
+  where: string,
+  kind: string,
+  name: string,
+  names: readonly string[],
+  guess: string | undefined = closest(name, names),
+) {
   return expected(
     'UNKNOWN_NAME',
     where,
@@ -101,17 +119,4 @@ export function unknownName(where: string, kind: string, name: string, names: re
     describe(name),
     ...(guess ? [`did you mean ${guess}?`] : []),
   )
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({length: b.length + 1}, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import {describe, expected, RfaError, unknownName} from '../errors.js'
-import {loadedEstimators, METHOD_NAMES, type MethodName} from './estimators/index.js'
+import {loadedEstimators, type MethodName, unknownMethod} from './estimators/index.js'
 import {drawProjection, type OrthSign, type ProjectionName} from './projections/index.js'
 import {type Estimator, PRESET_NAMES, type PresetName, type Projection} from './types.js'
 
@@ -19,7 +19,7 @@ export function estimatorNamed(name: string): Estimator {
       suggestions: ["call await useBackend('auto') once before"],
     })
   }
-  if (!Object.hasOwn(estimators, name)) throw unknownName('method', 'methods', name, METHOD_NAMES)
+  if (!Object.hasOwn(estimators, name)) throw unknownMethod('method', name)
   return estimators[name as MethodName] as unknown as Estimator
 }
 

@@ -1,6 +1,6 @@
-import {loadEstimators, METHOD_NAMES} from '../attention/estimators/index.js'
+import {loadEstimators, unknownMethod} from '../attention/estimators/index.js'
 import type {PresetName} from '../attention/types.js'
-import {expected, unknownName} from '../errors.js'
+import {expected} from '../errors.js'
 import type {Block} from '../report/document.js'
 import {
   type FeatureSize,
@@ -38,7 +38,7 @@ export async function describeMethods(
     return {blocks: presetReport(all, preset as PresetName), methods: able}
   }
   const method = all.find(own => own.name === name)
-  if (!method) throw unknownName('methods', 'methods', name, METHOD_NAMES)
+  if (!method) throw unknownMethod('methods', name)
   return {blocks: methodReport(method, preset), methods: [method]}
 }
 

@@ -5,7 +5,7 @@
  * or the standard grid (plans/defaults.ts) supplies.
  */
 import * as Flags from '@oclif/core/flags'
-import {METHOD_NAMES} from '../attention/estimators/index.js'
+import {METHOD_NAMES, unknownMethod} from '../attention/estimators/index.js'
 import {ORTH_SIGNS, PROJECTION_NAMES} from '../attention/projections/index.js'
 import {PRESET_NAMES} from '../attention/types.js'
 import {BACKEND_NAMES} from '../backends/index.js'
@@ -103,7 +103,11 @@ function known<Name extends string>(
   names: readonly Name[],
 ): Name {
   const found = names.find(name => name === text)
-  if (found === undefined) throw unknownName(where, kind, text, names)
+  if (found === undefined) {
+    throw kind === 'methods'
+      ? unknownMethod(where, text, names)
+      : unknownName(where, kind, text, names)
+  }
   return found
 }
 

@@ -1,3 +1,5 @@
+import {type RfaError, unknownName} from '../../errors.js'
+
 /**
  * The registry: one line per estimator, its name and its file. Everything else (options, help,
  * tests, tables, costs) derives from the facts the file declares. Files load on demand, so that
@@ -45,6 +47,28 @@ export const METHOD_NAMES = Object.keys(REGISTRY) as readonly MethodName[]
 /** Every estimator by name, each with its own option types. */
 export type Estimators = {
   readonly [Name in MethodName]: Awaited<ReturnType<(typeof REGISTRY)[Name]>>['default']
+}
+
+/** What papers and libraries call some of them: no names here, but what is meant by them. */
+const ALSO_CALLED: ReadonlyMap<string, MethodName> = new Map([
+  ['exact', 'softmax'],
+  ['flash', 'softmax-online'],
+  ['performer', 'favor-pos'],
+  ['favor+', 'favor-pos'],
+  ['favor++', 'oprf'],
+  ['favor#', 'saderf'],
+  ['elu+1', 'elu'],
+  ['linear', 'elu'],
+  ['nystromformer', 'nystrom'],
+])
+
+/** Error for a method that does not exist. @param choices - what is accepted in its place */
+export function unknownMethod(
+  where: string,
+  name: string,
+  choices: readonly string[] = METHOD_NAMES,
+): RfaError {
+  return unknownName(where, 'methods', name, choices, ALSO_CALLED.get(name.toLowerCase()))
 }
 
 let loaded: Promise<Estimators> | undefined
