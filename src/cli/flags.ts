@@ -30,6 +30,9 @@ export const BACKEND_CHOICES: readonly string[] = [
 /** What `--methods` takes: the names of the registry, or all of them. */
 export const METHOD_CHOICES: readonly string[] = [...METHOD_NAMES, 'all']
 
+/** What `--projections` takes: the names of the registry, or all of them. */
+export const PROJECTION_CHOICES: readonly string[] = [...PROJECTION_NAMES, 'all']
+
 /** File formats of a finished run. */
 export const FORMATS = ['csv', 'json'] as const
 export type Format = (typeof FORMATS)[number]
@@ -146,10 +149,10 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
     }),
     projections: nameList(
       'projections',
-      PROJECTION_NAMES,
+      PROJECTION_CHOICES,
     )({
       helpGroup: 'GRID',
-      description: `random matrices: ${PROJECTION_NAMES.join(', ')} ${defaultHelp(grids, grid => grid.projections)}`,
+      description: `random matrices: ${PROJECTION_CHOICES.join(', ')} ${defaultHelp(grids, grid => grid.projections)}`,
     }),
     'orth-sign': orthSignFlag,
     'num-features': numberList(POSITIVE_INTEGER)({

@@ -6,7 +6,7 @@ import {type BenchPlan, benchPlan, type TimingProtocol} from '../../results/sche
 import type {OptionAssignment} from '../flags.js'
 import {BASELINES, BENCH, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, listOr, namesOr} from './values.js'
+import {checkedPlan, listOr, projectionsOr} from './values.js'
 
 /** What `rfa bench` was asked for; a missing value was not typed. */
 export interface BenchFlags {
@@ -54,7 +54,7 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
   return checkedPlan(benchPlan, {
     experiment: 'bench',
     methods: withBaselines(toMethodSpecs(flags, grid.methods, estimators), flags.baseline),
-    projections: namesOr(flags.projections, grid.projections),
+    projections: projectionsOr(flags.projections, grid.projections),
     orth_sign: flags['orth-sign'] ?? 'haar',
     redraw: redrawOf(flags.redraw ?? 'fixed', flags.heads ?? grid.heads),
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),

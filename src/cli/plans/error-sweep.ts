@@ -5,7 +5,7 @@ import type {OptionAssignment} from '../flags.js'
 import {ERROR_SWEEP, GENERATOR_SHAPE, gridOf} from './defaults.js'
 import {type InputFlags, toInputSpec} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, listOr, namesOr} from './values.js'
+import {checkedPlan, listOr, projectionsOr} from './values.js'
 
 /** What `rfa error-sweep` was asked for; a missing value was not typed. */
 export interface ErrorSweepFlags extends InputFlags {
@@ -45,7 +45,7 @@ export function toErrorSweepPlan(
     experiment: 'error-sweep',
     input,
     methods: toMethodSpecs(flags, grid.methods, estimators),
-    projections: namesOr(flags.projections, grid.projections),
+    projections: projectionsOr(flags.projections, grid.projections),
     orth_sign: flags['orth-sign'] ?? 'haar',
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
     seq_lens: seqLens(flags, input.kind),

@@ -1,4 +1,5 @@
 import type {z} from 'zod'
+import {PROJECTION_NAMES} from '../../attention/projections/index.js'
 import {RfaError} from '../../errors.js'
 import {mergeValues} from '../ranges.js'
 
@@ -11,9 +12,13 @@ export function listOr(
   return flag === undefined ? [...fallback] : mergeValues(flag, where)
 }
 
-/** Names of a list flag, each once, or the default where it was not given. */
-export function namesOr(flag: readonly string[] | undefined, fallback: readonly string[]) {
-  return [...new Set(flag ?? fallback)]
+/** Projections of a list flag, each once, or the default where it was not given. */
+export function projectionsOr(
+  flag: readonly string[] | undefined,
+  fallback: readonly string[],
+): string[] {
+  const names = flag?.includes('all') ? PROJECTION_NAMES : (flag ?? fallback)
+  return [...new Set(names)]
 }
 
 /**

@@ -6,7 +6,7 @@ import {type VariancePlan, variancePlan} from '../../results/schemas/variance.js
 import type {OptionAssignment} from '../flags.js'
 import {gridOf, VARIANCE} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, listOr, namesOr} from './values.js'
+import {checkedPlan, listOr, projectionsOr} from './values.js'
 
 /** What `rfa variance` was asked for; a missing value was not typed. */
 export interface VarianceFlags {
@@ -42,7 +42,7 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
   const plan = checkedPlan(variancePlan, {
     experiment: 'variance',
     methods: toMethodSpecs({...flags, methods}, grid.methods, estimators),
-    projections: namesOr(flags.projections, grid.projections),
+    projections: projectionsOr(flags.projections, grid.projections),
     orth_sign: flags['orth-sign'] ?? 'haar',
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
     head_dims: listOr(flags['head-dim'], '--head-dim', grid.headDims),
@@ -52,20 +52,25 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
-  checkSizes(plan)
-  return plan
+  const every = flags.projections?.includes('all') ?? false
+  return {...plan, projections: plan.projections.filter(name => exists(name, plan, every))}
 }
 
-/** Every projection is compared in every cell, so each must exist at each size. @throws {BAD_OPTION} */
-function checkSizes({projections, num_features, head_dims}: VariancePlan): void {
-  for (const name of projections) {
-    for (const numFeatures of num_features) {
-      for (const headDim of head_dims) {
-        const refused = projectionNamed(name).refuses?.({numFeatures, headDim})
-        if (refused) throw expected('BAD_OPTION', '--projections', refused.expected, refused.got)
-      }
+/**
+ * Every projection is compared in every cell, so each must exist at each size. `all` means all that do.
+ *
+ * @throws {BAD_OPTION} for one that was named
+ */
+function exists(name: string, {num_features, head_dims}: VariancePlan, every: boolean): boolean {
+  for (const numFeatures of num_features) {
+    for (const headDim of head_dims) {
+      const refused = projectionNamed(name).refuses?.({numFeatures, headDim})
+      if (!refused) continue
+      if (every) return false
+      throw expected('BAD_OPTION', '--projections', refused.expected, refused.got)
     }
   }
+  return true
 }
 
 /** `all` means all that estimate a kernel; naming another one is an error. */

@@ -1,5 +1,6 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators} from '../../../../src/attention/estimators/index.js'
+import {PROJECTION_NAMES} from '../../../../src/attention/projections/index.js'
 import {toApplyRequest} from '../../../../src/cli/plans/apply.js'
 import {toBenchPlan} from '../../../../src/cli/plans/bench.js'
 import {BENCH, ERROR_SWEEP, VARIANCE} from '../../../../src/cli/plans/defaults.js'
@@ -121,6 +122,17 @@ describe('what projections are drawn with', () => {
       '--projections: expected more than the head dimension 16 for moment, got 16',
     )
     expect(toVariancePlan({...flags, 'head-dim': [[8]]}, estimators).head_dims).toEqual([8])
+  })
+
+  it('takes all projections as those that every size of a variance experiment has', () => {
+    const sweepPlan = toErrorSweepPlan({...ERROR_SWEEP_FLAGS, projections: ['all']}, estimators)
+    expect(sweepPlan.projections).toEqual(PROJECTION_NAMES)
+    const flags = {...VARIANCE_FLAGS, projections: ['all'], 'head-dim': [[16]]}
+    const fitting = (numFeatures: number) =>
+      toVariancePlan({...flags, 'num-features': [[numFeatures]]}, estimators).projections
+    expect(fitting(16)).toContain('iid')
+    expect(fitting(16)).not.toContain('moment')
+    expect(fitting(64)).toContain('moment')
   })
 })
 
