@@ -41,9 +41,9 @@ export default class Apply extends RfaCommand {
       description:
         '.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value',
     }),
-    'query-name': Flags.string({description: 'array of queries (default: q)'}),
-    'key-name': Flags.string({description: 'array of keys (default: k)'}),
-    'value-name': Flags.string({description: 'array of values (default: v)'}),
+    'query-name': Flags.string({helpValue: 'NAME', description: 'array of queries (default: q)'}),
+    'key-name': Flags.string({helpValue: 'NAME', description: 'array of keys (default: k)'}),
+    'value-name': Flags.string({helpValue: 'NAME', description: 'array of values (default: v)'}),
     output: Flags.string({
       char: 'o',
       required: true,

@@ -40,9 +40,21 @@ export default class ErrorSweep extends ExperimentCommand {
       helpValue: 'FILE',
       description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value (default: ${PACKAGED_INPUT} of the package)`,
     }),
-    'query-name': Flags.string({helpGroup: 'INPUT', description: 'array of queries (default: q)'}),
-    'key-name': Flags.string({helpGroup: 'INPUT', description: 'array of keys (default: k)'}),
-    'value-name': Flags.string({helpGroup: 'INPUT', description: 'array of values (default: v)'}),
+    'query-name': Flags.string({
+      helpValue: 'NAME',
+      helpGroup: 'INPUT',
+      description: 'array of queries (default: q)',
+    }),
+    'key-name': Flags.string({
+      helpValue: 'NAME',
+      helpGroup: 'INPUT',
+      description: 'array of keys (default: k)',
+    }),
+    'value-name': Flags.string({
+      helpValue: 'NAME',
+      helpGroup: 'INPUT',
+      description: 'array of values (default: v)',
+    }),
     generator: oneName(
       'generators',
       GENERATOR_NAMES,

@@ -11,6 +11,11 @@ export default class Methods extends RfaCommand {
   static override description = helpText(
     'Without a name: all estimators in a table. With one: formula, options with defaults, presets with their quirks, facts and advice.',
   )
+  static override usage = [
+    'methods [NAME] [--num-features N] [--head-dim N]',
+    'methods [NAME] --preset NAME',
+    'methods [NAME] --projections',
+  ]
   static override examples = [
     '<%= config.bin %> methods',
     '<%= config.bin %> methods favor-pos',
@@ -18,7 +23,9 @@ export default class Methods extends RfaCommand {
     '<%= config.bin %> methods --projections',
   ]
   static override args = {
-    name: Args.string({description: `an estimator: ${METHOD_NAMES.join(', ')}`}),
+    name: Args.string({
+      description: `an estimator: ${METHOD_NAMES.join(', ')}; a random matrix with --projections`,
+    }),
   }
   static override flags = {
     preset: oneName(
