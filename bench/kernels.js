@@ -28,6 +28,14 @@ const {values: flags} = parseArgs({
 const SLOW_ROUNDS = 3
 const ROUNDS = flags.quick ? 3 : Number(flags.rounds)
 const TOKENS = flags.quick ? 256 : 2048
+const DECODE_CASES = [
+  ['softmax', 64],
+  ['rfa', 64],
+  ['favor-pos', 128],
+  ['elu', 64],
+].map(([method, numFeatures]) => ({
+  ...{kind: 'decode', method, heads: 8, headDim: 64, numFeatures, tokens: TOKENS},
+}))
 
 const loaded = loadAddon()
 if (!('addon' in loaded)) {
@@ -150,15 +158,6 @@ async function threadScaling() {
   await useBackend('native', {threads: 1})
   return results
 }
-
-const DECODE_CASES = [
-  ['softmax', 64],
-  ['rfa', 64],
-  ['favor-pos', 128],
-  ['elu', 64],
-].map(([method, numFeatures]) => ({
-  ...{kind: 'decode', method, heads: 8, headDim: 64, numFeatures, tokens: TOKENS},
-}))
 
 /** All methods in turn, round by round, as they are compared with each other. */
 async function decodeComparison(torch) {
