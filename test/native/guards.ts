@@ -1,5 +1,6 @@
-/** Outputs that start as a recognisable NaN, at a misaligned address, between guard zones. */
-import {memory} from '../../src/backends/native/storage.js'
+/** Inputs at misaligned addresses; outputs too, starting as a recognisable NaN between guard zones. */
+import * as tf from '@tensorflow/tfjs-core'
+import {memory, NativeBackend} from '../../src/backends/native/storage.js'
 
 /** A quiet NaN that no arithmetic makes. */
 const SENTINEL = 0x7fc0dead
@@ -12,7 +13,8 @@ interface Output {
 }
 
 /**
- * Runs `body` with guarded outputs and checks each of them afterwards.
+ * Runs `body` on the native backend with misaligned inputs and guarded outputs, and checks each output
+ * afterwards.
  *
  * @throws Error when a kernel wrote outside of an output, or left a part of it unwritten
  */
@@ -25,12 +27,26 @@ export function guarded<T>(body: () => T): T {
     return new Float32Array(bits.buffer, 4 * ZONE, length)
   }
   memory.allocateToken = memory.allocate
+  const backend = tf.backend()
+  if (!(backend instanceof NativeBackend))
+    throw new Error(`expected native, got ${tf.getBackend()}`)
+  backend.write = (values, ...rest) =>
+    NativeBackend.prototype.write.call(backend, misaligned(values), ...rest)
   try {
     return body()
   } finally {
+    Reflect.deleteProperty(backend, 'write')
     Object.assign(memory, plain)
     outputs.forEach(check)
   }
+}
+
+/** The same floats, an odd number of them after the start of their memory, as outputs are already. */
+function misaligned(values: tf.BackendValues): tf.BackendValues {
+  if (!(values instanceof Float32Array) || values.byteOffset === 4 * ZONE) return values
+  const moved = new Float32Array(new ArrayBuffer(4 * (ZONE + values.length)), 4 * ZONE)
+  moved.set(values)
+  return moved
 }
 
 function check({bits, length}: Output, index: number): void {
