@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Times the native kernels against TensorFlow.js on WebAssembly and plain PyTorch, in interleaved rounds,
-// and prints ratios. npm run bench:kernels -- [--quick] [--rounds N] [--lengths L,L] [--output FILE]
+// and prints ratios. npm run bench:kernels -- [--quick] [--seconds N] [--lengths L,L] [--output FILE]
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, writeFileSync} from 'node:fs'
 import {availableParallelism, loadavg} from 'node:os'
@@ -19,14 +19,14 @@ import {startTorch} from './torch.js'
 const {values: flags} = parseArgs({
   options: {
     quick: {type: 'boolean', default: false},
-    rounds: {type: 'string', default: '7'},
+    seconds: {type: 'string', default: '8'},
     lengths: {type: 'string', default: '512,2048,8192'},
     output: {type: 'string', default: 'results/reference/kernels.json'},
   },
 })
-/** Runs of the slow engines per case: a second each. */
-const SLOW_ROUNDS = 3
-const ROUNDS = flags.quick ? 3 : Number(flags.rounds)
+/** Rounds of a case: as many as its seconds allow, within these bounds; wasm, the slowest, takes the fewest. */
+const ROUNDS = {least: 3, most: 40}
+const SECONDS = flags.quick ? 0.5 : Number(flags.seconds)
 const TOKENS = flags.quick ? 256 : 2048
 const DECODE_CASES = [
   ['softmax', 64],
@@ -63,7 +63,7 @@ async function main() {
     torch: torch?.facts ?? null,
     // runnable processes over the last minute: this one counts 1, more is other load
     load_average: {before: loadBefore, after: loadavg()[0]},
-    rounds: ROUNDS,
+    seconds_per_case: SECONDS,
     shape: SHAPE,
     kernels: rows,
     causal_over_bidirectional: causalRatios(rows),
@@ -85,16 +85,25 @@ async function measure(given, torch) {
   const wasm = given.length > 2048 ? undefined : await prepare(given, 'wasm')
   const samples = {native: [], wasm: [], torch: []}
   let peak = 0
-  for (let round = 0; round < ROUNDS; round++) {
+  await inRounds(async round => {
     peak = Math.max(peak, addon.fmaPeak(0.02))
     // twice each: the first finds the caches as the others left them
+    for (const _ of wasm && round < ROUNDS.least ? [1, 2] : []) samples.wasm.push(await wasm.time())
     for (const _ of [1, 2]) samples.native.push(await native.time())
     for (const _ of torch ? [1, 2] : []) samples.torch.push((await torch.time(given)) ?? Number.NaN)
-    for (const _ of wasm && round < SLOW_ROUNDS ? [1, 2] : []) samples.wasm.push(await wasm.time())
-  }
+  })
   await native.dispose()
   await wasm?.dispose()
   return summary(given, samples, peak, native.operations)
+}
+
+/** Calls `body` with 0, 1, ...: a few times, with slow engines, and then for the seconds of a case. */
+async function inRounds(body) {
+  let end = Number.POSITIVE_INFINITY
+  for (let round = 0; round < ROUNDS.most && performance.now() < end; round++) {
+    if (round === ROUNDS.least - 1) end = performance.now() + 1000 * SECONDS
+    await body(round)
+  }
 }
 
 function summary(given, samples, peak, operations) {
@@ -146,10 +155,10 @@ async function threadScaling() {
     const one = await prepare(given, 'native', 1)
     const two = await prepare(given, 'native', 2)
     const times = {one: [], two: []}
-    for (let round = 0; round < 2 * ROUNDS; round++) {
+    await inRounds(async () => {
       times.one.push(await one.time())
       times.two.push(await two.time())
-    }
+    })
     await one.dispose()
     await two.dispose()
     const [first, second] = [Math.min(...times.one), Math.min(...times.two)]
@@ -162,16 +171,16 @@ async function threadScaling() {
 /** All methods in turn, round by round, as they are compared with each other. */
 async function decodeComparison(torch) {
   const samples = DECODE_CASES.map(() => ({native: [], torch: [], stateBytes: 0}))
-  for (let round = 0; round < ROUNDS; round++) {
+  await inRounds(async round => {
     for (const [i, given] of DECODE_CASES.entries()) {
       const run = await decodeTokens(given, 'native')
       samples[i].native.push(run.ns)
       samples[i].stateBytes = run.stateBytes
-      if (torch && round < SLOW_ROUNDS) {
+      if (torch && round < ROUNDS.least) {
         samples[i].torch.push((await torch.time(given)) ?? Number.NaN)
       }
     }
-  }
+  })
   const [exact] = samples
   return DECODE_CASES.map(({method, numFeatures}, i) => {
     const {native, torch, stateBytes} = samples[i]
