@@ -6,10 +6,7 @@
 // camelCase. Enumerations travel as the numbers that `codes` names.
 #include <napi.h>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
+#include "memory.h"
 #include "rfa.h"
 
 namespace {
@@ -425,19 +422,8 @@ Value fma_peak(const CallbackInfo& info) {
   return Napi::Number::New(info.Env(), rfa::fma_peak(info[0].As<Napi::Number>().DoubleValue()));
 }
 
-// Asks for large pages under an array whose memory has not been touched yet: the first touch of 4 KiB
-// at a time costs more than most of what is then computed. No effect where the system has none.
 void advise_large_pages(const CallbackInfo& info) {
-#if defined(__linux__)
-  constexpr std::uintptr_t kPage = 4096;
-  const auto array = info[0].As<Napi::Float32Array>();
-  const auto start = reinterpret_cast<std::uintptr_t>(array.Data());
-  const std::uintptr_t first = (start + kPage - 1) / kPage * kPage;
-  const std::uintptr_t end = (start + array.ByteLength()) / kPage * kPage;
-  if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
-#else
-  (void)info;
-#endif
+  rfa::advise_large_pages(data_of(info[0]), info[0].As<Napi::TypedArray>().ByteLength());
 }
 
 // Bytes between the start of a cache line and that of an array's memory.
@@ -517,6 +503,7 @@ void export_function(Env env, Object exports, const char* name) {
 }
 
 Object init(Env env, Object exports) {
+  rfa::keep_freed_memory();
   exports.Set("codes", codes(env));
   exports.Set("maxRank", rfa::kMaxRank);
   export_procedure<softmax_attention>(env, exports, "softmaxAttention");

@@ -1,0 +1,56 @@
+import {execFileSync} from 'node:child_process'
+import {expect, it} from 'vitest'
+import {packageRoot} from '../../src/results/package.js'
+import {describeNative} from './addon.js'
+
+/** Outputs of 4 MiB, as many of their pages. */
+const LENGTH = 2 ** 20
+const PAGES = (4 * LENGTH) / 4096
+
+/**
+ * Pages touched for the first time per output, when outputs as the backend makes them were freed
+ * together before. In a process of its own.
+ */
+function newPages(env: NodeJS.ProcessEnv): number {
+  const script = `
+    const addon = require('node-gyp-build')(${JSON.stringify(packageRoot())})
+    const input = new Float32Array(${LENGTH})
+    const COUNT = 12
+    const touch = () => {
+      const before = process.resourceUsage().minorPageFault
+      for (let i = 0; i < COUNT; i++) {
+        const output = new Float32Array(Buffer.allocUnsafeSlow(${4 * LENGTH}).buffer)
+        addon.unary(addon.codes.unary.Exp, input, output)
+      }
+      return (process.resourceUsage().minorPageFault - before) / COUNT
+    }
+    const collect = async () => {
+      gc()
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+    ;(async () => {
+      // twice: glibc adapts to the size of what is freed first
+      for (let i = 0; i < 2; i++) {
+        touch()
+        await collect()
+      }
+      console.log(touch())
+    })()`
+  const options = {env: {...process.env, ...env}, encoding: 'utf8'} as const
+  return Number(execFileSync(process.execPath, ['--expose-gc', '-e', script], options))
+}
+
+const onGlibc = Boolean(
+  (process.report.getReport() as {header: {glibcVersionRuntime?: string}}).header
+    .glibcVersionRuntime,
+)
+
+describeNative('memory of outputs', () => {
+  it.runIf(onGlibc)('is used again, instead of new pages from the system', () => {
+    expect(newPages({})).toBeLessThan(PAGES / 8)
+  })
+
+  it.runIf(onGlibc)('follows the variables of malloc where they are set', () => {
+    expect(newPages({MALLOC_TRIM_THRESHOLD_: '131072'})).toBeGreaterThan(PAGES / 2)
+  })
+})
