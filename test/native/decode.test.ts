@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {featureDecoder, type TokenMap} from '../../src/attention/decoders.js'
 import {decoder, loadEstimators, recordOperations} from '../../src/attention/index.js'
+import {fusedStep} from '../../src/attention/kernels/dispatch.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, hostInputs, hostNormals, type Sizes, SMALL, toTensor} from '../helpers/arrays.js'
@@ -241,6 +242,54 @@ describeNative('decode steps', addon => {
     }
     expect(tf.memory().numTensors).toBe(before)
   })
+
+  const explicit = {kind: 'explicit'}
+  const sizes = {batch: 1, heads: 2, headDim: 3, valueDim: 5}
+  const sums = {...sizes, featureDim: 3, query: explicit, key: explicit}
+  const zeros = (...shape: number[]) => tf.zeros(shape)
+  it.each([
+    {
+      kernel: 'LinearDecode',
+      what: 'sums',
+      attributes: {...sums, guard: 'none', normalizerEpsilon: 0},
+      state: () => ({state: zeros(1, 2, 3, 4), normalizer: zeros(1, 2, 3)}),
+      message: /decoder: expected state \[1, 2, 3, 5\], got \[1, 2, 3, 4\]/,
+    },
+    {
+      kernel: 'LogFeatureDecode',
+      what: 'maxima',
+      attributes: sums,
+      state: () => ({
+        ...{state: zeros(2, 3, 5), normalizer: zeros(2, 3)},
+        top: zeros(2, 2),
+      }),
+      message: /decoder: expected top \[1, 2, 3\], got \[2, 2\]/,
+    },
+    {
+      kernel: 'CacheDecode',
+      what: 'values',
+      attributes: {...sizes, scale: 1, length: 0},
+      state: () => ({keyCache: zeros(1, 2, 7, 3), valueCache: zeros(1, 2, 6, 5)}),
+      message: /expected valueCache \[1, 2, 7, 5\], got \[1, 2, 6, 5\]/,
+    },
+    {
+      kernel: 'CacheDecode',
+      what: 'tokens',
+      attributes: {...sizes, scale: 1, length: 7},
+      state: () => ({keyCache: zeros(1, 2, 7, 3), valueCache: zeros(1, 2, 7, 5)}),
+      message: /decoder: expected fewer than 7 tokens in the cache, got 7/,
+    },
+  ])(
+    'refuse $what that the state of $kernel has no room for',
+    async ({kernel, attributes, state, message}) => {
+      await useBackend('native')
+      const step = fusedStep(kernel)!
+      tf.tidy(() => {
+        const row = {query: zeros(1, 2, 1, 3), key: zeros(1, 2, 1, 3), value: zeros(1, 2, 1, 5)}
+        expect(() => step({...row, ...state()}, attributes)).toThrow(message)
+      })
+    },
+  )
 
   it('refuse a token of another shape and a gradient', async () => {
     await useBackend('native')

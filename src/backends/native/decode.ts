@@ -80,19 +80,21 @@ export function scalarFloats(
 }
 
 /**
- * An array of the state that steps change in place, whatever axes of 1 its tensor has.
+ * An array of the state, which steps change in place, with its axes as the addon sees them: whatever axes
+ * of 1 its tensor has.
  *
- * @param shape - the axes that matter
+ * @param axes - the axes after batch and heads
  * @throws {SHAPE_MISMATCH} for a tensor of another size
  */
-export function stateFloats(
-  backend: NativeBackend,
+export function stateArray(
+  {inputs, attrs: {batch, heads}, backend}: KernelCall<StepSizes>,
   name: string,
-  tensor: TensorInfo,
-  shape: readonly number[],
-): Float32Array {
-  if (sizeOf(tensor.shape) === sizeOf(shape)) return backend.aligned(tensor)
-  const wanted = `${name} ${describe([...shape])}`
+  ...axes: number[]
+): [data: Float32Array, shape: number[]] {
+  const tensor = required(inputs, name)
+  const shape = [batch, heads, ...axes]
+  if (sizeOf(tensor.shape) === sizeOf(shape)) return [backend.aligned(tensor), shape]
+  const wanted = `${name} ${describe(shape)}`
   throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe(tensor.shape))
 }
 

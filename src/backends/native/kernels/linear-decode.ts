@@ -1,9 +1,8 @@
-import type {TensorInfo} from '@tensorflow/tfjs-core'
 import type {LinearDecoder} from '../addon.js'
 import {
   type StepSizes,
   scalarFloats,
-  stateFloats,
+  stateArray,
   stepOutput,
   steps,
   tokenArrays,
@@ -11,7 +10,7 @@ import {
 } from '../decode.js'
 import type {RecipeAttributes} from '../features.js'
 import {guardCode} from '../guard.js'
-import {defineKernel, type KernelCall, required, view3, view4} from '../kernel.js'
+import {defineKernel, type KernelCall, view3, view4} from '../kernel.js'
 
 /** The same object with every step of one decoder. */
 interface LinearDecodeAttributes extends StepSizes {
@@ -32,24 +31,18 @@ export default defineKernel<LinearDecodeAttributes>('LinearDecode', call => {
   return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, gate, weight))
 })
 
-const stepOf = steps(
-  ({inputs, attrs, backend, addon}: KernelCall<LinearDecodeAttributes>): LinearDecoder => {
-    const {batch, heads, headDim, valueDim, featureDim, normalizerEpsilon} = attrs
-    const {logScale} = inputs
-    const array = (name: string, tensor: TensorInfo, ...axes: number[]) => {
-      const shape = [batch, heads, ...axes]
-      return [stateFloats(backend, name, tensor, shape), shape] as const
-    }
-    return new addon.LinearDecoder({
-      ...{batch, heads, headDim, valueDim},
-      query: tokenFeatures(backend, attrs.query, inputs.queryProjection),
-      key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
-      normalizerEpsilon,
-      ...guardCode(addon, attrs.guard),
-      state: view4(...array('state', required(inputs, 'state'), featureDim, valueDim)),
-      normalizer: view3(...array('normalizer', required(inputs, 'normalizer'), featureDim)),
-      normalizerStride: 1,
-      logScale: logScale && view3(...array('logScale', logScale, 1)),
-    })
-  },
-)
+const stepOf = steps((call: KernelCall<LinearDecodeAttributes>): LinearDecoder => {
+  const {inputs, attrs, backend, addon} = call
+  const {batch, heads, headDim, valueDim, featureDim, normalizerEpsilon} = attrs
+  return new addon.LinearDecoder({
+    ...{batch, heads, headDim, valueDim},
+    query: tokenFeatures(backend, attrs.query, inputs.queryProjection),
+    key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
+    normalizerEpsilon,
+    ...guardCode(addon, attrs.guard),
+    state: view4(...stateArray(call, 'state', featureDim, valueDim)),
+    normalizer: view3(...stateArray(call, 'normalizer', featureDim)),
+    normalizerStride: 1,
+    logScale: inputs.logScale && view3(...stateArray(call, 'logScale', 1)),
+  })
+})
