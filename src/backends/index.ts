@@ -110,7 +110,7 @@ async function firstAvailable(
     }
     if (name !== 'native') continue
     if (process.env.RFA_ISA) throw missing(name, report)
-    if (!isPlainlyAbsent(report)) passedOver = `native: ${report.reason}`
+    if (!report.absent) passedOver = `native: ${report.reason}`
   }
   throw new RfaError(
     'BACKEND_MISSING',
@@ -119,11 +119,6 @@ async function firstAvailable(
       suggestions: ['run rfa doctor', 'reinstall with npm ci'],
     },
   )
-}
-
-/** Whether the addon was switched off or never built: a common way to live, not worth a word. */
-export function isPlainlyAbsent({reason}: Pick<Availability, 'reason'>): boolean {
-  return /^switched off |is not built /.test(reason ?? '')
 }
 
 /** Error of a backend that cannot be had. RFA_ISA is in the way of `auto` too. */

@@ -7,6 +7,8 @@ export interface Availability {
   reason?: string
   /** What to do about it. */
   remedy?: string
+  /** Switched off or never built: a common way to live, not worth a word. */
+  absent?: boolean
 }
 
 /** One line of `rfa doctor`. */

@@ -7,7 +7,7 @@ import {packageRoot} from '../../results/package.js'
 import type {Addon} from './addon.js'
 
 /** The addon, or why there is none and what to do. */
-export type LoadResult = {addon: Addon} | {reason: string; remedy: string}
+export type LoadResult = {addon: Addon} | {reason: string; remedy: string; absent?: boolean}
 
 /** What loading depends on; a test brings its own. */
 export interface LoadSite {
@@ -36,7 +36,7 @@ export function loadAddon(): LoadResult {
  */
 export function loadFrom({root, env, load}: LoadSite): LoadResult {
   if (isOn(env.RFA_NO_NATIVE)) {
-    return {reason: 'switched off by RFA_NO_NATIVE', remedy: 'unset RFA_NO_NATIVE'}
+    return {reason: 'switched off by RFA_NO_NATIVE', remedy: 'unset RFA_NO_NATIVE', absent: true}
   }
   let addon: Addon
   try {
@@ -60,6 +60,7 @@ function whyNot(root: string, error: unknown): LoadResult {
     return {
       reason: `the addon is not built for ${process.platform} ${process.arch}`,
       remedy: `${REBUILD} ${COMPILER}${skippedScripts(root)}`,
+      absent: true,
     }
   }
   if (/ERR_DLOPEN|GLIBC|cannot open shared object|invalid ELF|wrong architecture/i.test(message)) {

@@ -49,10 +49,10 @@ describe('useBackend', () => {
 })
 
 describe('auto without native', () => {
-  const absent = (reason: string) =>
+  const without = (why: {reason: string; absent?: boolean}) =>
     vi
       .spyOn(native, 'probe')
-      .mockResolvedValue({available: false, detail: 'C++ kernels', reason, remedy: 'mend it'})
+      .mockResolvedValue({available: false, detail: 'C++ kernels', remedy: 'mend it', ...why})
   const note = vi.fn()
   beforeEach(() => {
     vi.stubEnv('RFA_ISA', undefined)
@@ -64,7 +64,7 @@ describe('auto without native', () => {
   })
 
   it('says once why a native backend that is there was passed over', async () => {
-    absent('the addon does not load here: GLIBC_2.99')
+    without({reason: 'the addon does not load here: GLIBC_2.99'})
     const {name} = await useBackend('auto', {note})
     expect(note.mock.calls).toEqual([
       [`native: the addon does not load here: GLIBC_2.99; using ${name}`],
@@ -79,7 +79,8 @@ describe('auto without native', () => {
       throw new Error('No native build was found for platform=linux')
     }
     const result = loadFrom({root: '/package', env, load})
-    absent('reason' in result ? result.reason : '')
+    if ('addon' in result) throw new Error('expected no addon')
+    without(result)
     await useBackend('auto', {note})
     expect(note).not.toHaveBeenCalled()
   })
@@ -88,7 +89,7 @@ describe('auto without native', () => {
     'refuses an RFA_ISA that cannot be had (%s)',
     async choice => {
       vi.stubEnv('RFA_ISA', 'bogus')
-      absent('RFA_ISA: unknown instruction set "bogus"')
+      without({reason: 'RFA_ISA: unknown instruction set "bogus"'})
       await expect(useBackend(choice, {note})).rejects.toMatchObject({
         code: 'BACKEND_MISSING',
         message: 'backend native: RFA_ISA: unknown instruction set "bogus"',

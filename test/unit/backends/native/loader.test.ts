@@ -26,6 +26,7 @@ describe('loading the addon', () => {
     expect(load(look, {RFA_NO_NATIVE: '1'})).toEqual({
       reason: 'switched off by RFA_NO_NATIVE',
       remedy: 'unset RFA_NO_NATIVE',
+      absent: true,
     })
   })
 
@@ -33,6 +34,7 @@ describe('loading the addon', () => {
     const result = failing('No native build was found for platform=linux\n  loaded from: /package')
     expect(result).toMatchObject({
       reason: `the addon is not built for ${process.platform} ${process.arch}`,
+      absent: true,
     })
     expect(result).toMatchObject({remedy: expect.stringMatching(/^npm rebuild rfa .* compiler/)})
   })
@@ -48,7 +50,9 @@ describe('loading the addon', () => {
   )
 
   it('gives the message of anything else', () => {
-    expect(failing('odd\nmore')).toMatchObject({reason: 'the addon does not load: odd'})
+    const result = failing('odd\nmore')
+    expect(result).toMatchObject({reason: 'the addon does not load: odd'})
+    expect(result).not.toHaveProperty('absent')
   })
 
   it('refuses to go on with another instruction set than RFA_ISA names', () => {
