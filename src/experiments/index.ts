@@ -95,7 +95,7 @@ export async function describePlan(plan: AnyPlan, concurrency = 1): Promise<Plan
     cellLabels: jobs.map(job => job.label),
     predictedSeconds:
       rate === undefined ? null : flops / rate / concurrency + processes * PROCESS_SECONDS,
-    peakBytes: largest * concurrency,
+    peakBytes: largest * Math.min(concurrency, jobs.length),
   }
 }
 
@@ -110,10 +110,11 @@ export async function assertFits(
 ): Promise<void> {
   const jobs = await planJobs(plan)
   const largest = jobs.reduce((top, job) => (job.predictedBytes > top.predictedBytes ? job : top))
-  const needed = largest.predictedBytes * concurrency
+  const atOnce = Math.min(concurrency, jobs.length)
+  const needed = largest.predictedBytes * atOnce
   const available = Math.min(totalmem(), process.constrainedMemory() || Infinity)
   if (force || needed <= available) return
-  const each = concurrency > 1 ? ` (${concurrency} processes at once)` : ''
+  const each = atOnce > 1 ? ` (${atOnce} processes at once)` : ''
   throw new RfaError(
     'TOO_LARGE',
     `plan: expected to fit into ${gibibytes(available)} of memory (${gibibytes(freemem())} free), got about ${gibibytes(needed)} for "${largest.label}"${each}`,
@@ -121,7 +122,7 @@ export async function assertFits(
       suggestions: [
         'lower --seq-len, --batch or --heads',
         'leave out the materialised softmax (--methods) or --row-metrics',
-        ...(concurrency > 1 ? ['lower --threads: each has a cell in memory'] : []),
+        ...(atOnce > 1 ? ['lower --threads: each has a cell in memory'] : []),
         'run it all the same with --force',
       ],
     },

@@ -139,11 +139,17 @@ describe('describePlan and assertFits', () => {
   })
 
   it('says that fewer threads need less', async () => {
-    const plan = bench({seq_lens: [10_000_000], methods: [method('softmax')]})
-    await expect(assertFits(plan, {force: false, concurrency: 2})).rejects.toMatchObject({
+    const plan = bench({seq_lens: [10_000_000, 20_000_000], methods: [method('softmax')]})
+    await expect(assertFits(plan, {force: false, concurrency: 7})).rejects.toMatchObject({
       message: expect.stringContaining('(2 processes at once)'),
       suggestions: expect.arrayContaining(['lower --threads: each has a cell in memory']),
     })
+  })
+
+  it('predicts the memory of as many cells as there are, however many threads', async () => {
+    const plan = bench({seq_lens: [128], methods: [method('softmax')]})
+    const [one, many] = [await describePlan(plan, 1), await describePlan(plan, 64)]
+    expect(many.peakBytes).toBe(one.peakBytes)
   })
 
   it('lets it pass when forced', async () => {
