@@ -72,7 +72,8 @@ RFA_INLINE V Exp(V x) {
   return Mul(Mul(p, first), second);
 }
 
-// e^x - 1 for x <= 0, NaN kept: 2^n (e^r - 1) + (2^n - 1), the second part exact. Error 1.1 ULP.
+// e^x - 1 for x <= 0, NaN kept: 2^n (e^r - 1) + (2^n - 1), the second part exact where it
+// is not -1 within half an ULP. Error 1.1 ULP.
 RFA_INLINE V ExpMinusOne(V x) {
   const ExpReduced reduced = ReduceExp(Max(Set(-87.0f), x));  // 2^n stays a normal number
   const V power = FromBits(ShlI<23>(AddI(Bits(reduced.shifted), SetI(127 - 0x4B400000))));
