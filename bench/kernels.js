@@ -87,14 +87,19 @@ async function measure(given, torch) {
   let peak = 0
   await inRounds(async round => {
     peak = Math.max(peak, addon.fmaPeak(0.02))
-    // twice each: the first finds the caches as the others left them
-    for (const _ of wasm && round < ROUNDS.least ? [1, 2] : []) samples.wasm.push(await wasm.time())
-    for (const _ of [1, 2]) samples.native.push(await native.time())
-    for (const _ of torch ? [1, 2] : []) samples.torch.push((await torch.time(given)) ?? Number.NaN)
+    if (wasm && round < ROUNDS.least) await twice(samples.wasm, () => wasm.time())
+    await twice(samples.native, () => native.time())
+    if (torch) await twice(samples.torch, async () => (await torch.time(given)) ?? Number.NaN)
   })
   await native.dispose()
   await wasm?.dispose()
   return summary(given, samples, peak, native.operations)
+}
+
+/** Times a run twice: the first finds the caches as the other engines left them. */
+async function twice(samples, time) {
+  samples.push(await time())
+  samples.push(await time())
 }
 
 /** Calls `body` with 0, 1, ...: a few times, with slow engines, and then for the seconds of a case. */
