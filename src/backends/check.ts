@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {hostData} from '../attention/host-data.js'
 
 /**
  * Runs `1 + 1` on a backend, so that "available" means that kernels run, not that a module loads.
@@ -10,8 +11,8 @@ export async function runsTinyOperation(backend: string): Promise<void> {
   const before = tf.engine().backendName
   if (!(await tf.setBackend(backend))) throw new Error(`backend ${backend} did not initialise`)
   try {
-    const sum = tf.tidy(() => tf.add(tf.tensor1d([1]), tf.tensor1d([1])).dataSync()[0])
-    if (sum !== 2) throw new Error(`backend ${backend} computed 1 + 1 = ${sum}`)
+    const {sum} = hostData(() => ({sum: tf.add(tf.tensor1d([1]), tf.tensor1d([1]))}))
+    if (sum[0] !== 2) throw new Error(`backend ${backend} computed 1 + 1 = ${sum[0]}`)
   } finally {
     if (before) await tf.setBackend(before)
   }

@@ -1,6 +1,7 @@
 /** One estimator on the queries, keys and values of a file; the output goes to another file. */
 import * as tf from '@tensorflow/tfjs-core'
 import {attend} from '../attention/attention.js'
+import {hostData} from '../attention/host-data.js'
 import {recordOperations} from '../attention/kernels/index.js'
 import {noiseSpecs} from '../attention/noise.js'
 import {
@@ -214,8 +215,8 @@ function forward(
   {projection, gate, noise, parameters}: Extras,
 ): {shape: number[]; data: Float32Array} {
   const {method, preset, options, causal, numFeatures, orthSign, seed, scale} = request
-  return tf.tidy(() => {
-    const out = attend(
+  const {out} = hostData(() => {
+    const {out} = attend(
       tf.tensor4d(query.data, query.shape),
       tf.tensor4d(key.data, key.shape),
       tf.tensor4d(value.data, value.shape),
@@ -233,7 +234,9 @@ function forward(
         ...(scale !== null && {scale}),
         ...(projection ? {projection} : request.projection && {projection: request.projection}),
       },
-    ).out
-    return {shape: out.shape, data: out.dataSync() as Float32Array}
+    )
+    return {out}
   })
+  const shape = [...query.shape.slice(0, 3), value.shape[3]]
+  return {shape, data: out as Float32Array}
 }

@@ -1,5 +1,6 @@
 /** Statistics of queries and keys that data-dependent features are set by, and where they come from. */
 import * as tf from '@tensorflow/tfjs-core'
+import {hostData} from '../host-data.js'
 import {headMask} from '../kernels/masking.js'
 import {matMul} from '../kernels/mat-mul.js'
 import type {AttendInputs, Calibration, KeyMask} from '../types.js'
@@ -97,15 +98,17 @@ function sideMoments(
   scale: number,
   kind: MomentKind,
 ): SideMoments {
-  const [mean, squares, outer] = tf.tidy(() => {
+  const {mean, squares, outer} = hostData(() => {
     const [batch, heads, length, headDim] = x.shape
     const tokens: tf.Tensor3D = tf.reshape(x, [batch * heads, length, headDim])
     const weighted = tf.mul(tokens, tokenWeights(mask, [batch, heads, length])) as tf.Tensor3D
-    const sums = [tf.sum(weighted, 1), tf.sum(tf.mul(weighted, tokens), 1)]
-    if (kind === 'full') sums.push(matMul(weighted, tokens, true))
-    return sums.map(sum => sum.dataSync() as Float32Array)
+    return {
+      mean: tf.sum(weighted, 1),
+      squares: tf.sum(tf.mul(weighted, tokens), 1),
+      outer: kind === 'full' ? matMul(weighted, tokens, true) : undefined,
+    }
   })
-  const times = (values: Float32Array | undefined, factor: number) =>
+  const times = (values: tf.TypedArray | undefined, factor: number) =>
     Float64Array.from(values ?? [], value => value * factor)
   return {
     mean: times(mean, scale),

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {truncatedGeometric} from '../../theory/maclaurin.js'
+import {hostData} from '../host-data.js'
 import {halfSquaredNorm, project} from '../kernels/feature-map.js'
 import type {ScaledFeatures} from './angular-hybrid.js'
 
@@ -36,7 +37,8 @@ export function maclaurinPlan({degrees, signs}: MaclaurinDraw, maxDegree: number
   const [, heads, numFeatures] = degrees.shape
   const headDim = signs.shape[3] / maxDegree
   const law = truncatedGeometric(maxDegree)
-  const orders = byDegree(Array.from(degrees.dataSync(), law.quantile), heads)
+  const {uniform} = hostData(() => ({uniform: degrees}))
+  const orders = byDegree(Array.from(uniform, law.quantile), heads)
   const levels = levelsOf(orders)
   const indices = orders.flatMap((own, head) =>
     levels.flatMap(({count}, place) =>

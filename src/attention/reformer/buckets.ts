@@ -1,5 +1,6 @@
 /** Hash buckets of tokens and the chunks that sorting by them gives. On the host: sorting is no tensor operation. */
 import * as tf from '@tensorflow/tfjs-core'
+import {hostData} from '../host-data.js'
 import {matMul} from '../kernels/index.js'
 import type {KeyMask} from '../types.js'
 import {type ReformerOptions, rotationsOf} from './options.js'
@@ -33,7 +34,7 @@ export interface PlanInputs {
  */
 export function planChunks({query, rotations, keyMask, chunkSize, options}: PlanInputs): ChunkPlan {
   const [batch, heads, length] = query.shape
-  const mask = keyMask?.dataSync()
+  const {mask} = hostData(() => ({mask: keyMask}))
   const tokens = Array.from({length: batch}, (_, b) =>
     Array.from({length}, (_, t) => t).filter(t => mask?.[b * length + t] !== 0),
   )
@@ -72,7 +73,7 @@ function hash(
   rotations: tf.Tensor4D,
   {rounds, halves}: {rounds: number; halves: number},
 ): Int32Array {
-  const buckets = tf.tidy(() => {
+  const {buckets} = hostData(() => {
     const [batch, heads, length, headDim] = query.shape
     const rows = rounds * halves
     const used = tf.reshape(tf.slice(rotations, [0, 0, 0, 0], [1, heads, rows, headDim]), [
@@ -83,9 +84,7 @@ function hash(
     const flat: tf.Tensor3D = tf.reshape(query, [batch * heads, length, headDim])
     const rotated = matMul(flat, tf.tile(used, [batch, 1, 1]) as tf.Tensor3D, false, true)
     const half = tf.reshape(rotated, [batch * heads * length, halves, rounds])
-    return tf.argMax(tf.concat([half, tf.neg(half)], 1), 1)
+    return {buckets: tf.argMax(tf.concat([half, tf.neg(half)], 1), 1)}
   })
-  const values = buckets.dataSync() as Int32Array
-  buckets.dispose()
-  return values
+  return buckets as Int32Array
 }

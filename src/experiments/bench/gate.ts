@@ -1,6 +1,7 @@
 /** The correctness gate: no time is reported for a result that is wrong. */
 import * as tf from '@tensorflow/tfjs-core'
 import {attend} from '../../attention/attention.js'
+import {hostData} from '../../attention/host-data.js'
 import {exactAttention} from '../../attention/reference.js'
 import {RfaError} from '../../errors.js'
 import {normals, randomStream} from '../../random/index.js'
@@ -76,9 +77,9 @@ function gateArrays(cell: BenchCell, rows: number): GateArrays {
 /** One head on the current backend with values `[V | I]`: outputs and normalised weights, `[rows, Dv + rows]`. */
 function forward(cell: BenchCell, {query, key, value}: GateArrays, rows: number): Float32Array {
   const {method, preset, options, causal, seed, head_dim, value_dim, orth_sign} = cell
-  return tf.tidy(() => {
+  const {out} = hostData(() => {
     const values = tf.concat([tf.tensor2d(value, [rows, value_dim]), tf.eye(rows)], 1)
-    const result = attend(
+    const {out} = attend(
       tf.tensor4d(query, [1, 1, rows, head_dim]),
       tf.tensor4d(key, [1, 1, rows, head_dim]),
       tf.reshape(values, [1, 1, rows, value_dim + rows]),
@@ -93,8 +94,9 @@ function forward(cell: BenchCell, {query, key, value}: GateArrays, rows: number)
         ...(cell.projection !== null && {projection: cell.projection as 'iid'}),
       },
     )
-    return result.out.dataSync() as Float32Array
+    return {out}
   })
+  return out as Float32Array
 }
 
 async function judge(

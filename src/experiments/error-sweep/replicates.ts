@@ -1,6 +1,7 @@
 /** The replicates of one cell: the same estimator with independent draws, each held against the truth. */
 import * as tf from '@tensorflow/tfjs-core'
 import {attend, type CallOptions} from '../../attention/attention.js'
+import {hostData} from '../../attention/host-data.js'
 import type {ExactTarget} from '../../attention/types.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 import type {ErrorSweepCell} from '../../results/schemas/index.js'
@@ -72,13 +73,9 @@ function oneReplicate(
 ): Replicate {
   const options = callOptions(cell, replicate)
   const valueDim = input.value.shape[3]
-  const result = tf.tidy(() => {
+  const result = hostData(() => {
     const {out, denominator, guarded} = attend(query, key, value, options)
-    return {
-      out: out.dataSync(),
-      denominator: denominator?.dataSync(),
-      guarded: guarded?.dataSync(),
-    }
+    return {out, denominator, guarded}
   })
   const {output, rowSums} = splitColumns(result.out, valueDim)
   moments.add(output)
@@ -149,14 +146,14 @@ function impliedRows(
   weights: Float64Array,
 ): RowMetrics {
   const [batch, heads, keyLen] = key.shape
-  const implied = tf.tidy(() => {
+  const {out} = hostData(() => {
     const identity = tf.tile(tf.reshape(tf.eye(keyLen), [1, 1, keyLen, keyLen]), [
       batch,
       heads,
       1,
       1,
     ])
-    return attend(query, key, identity as tf.Tensor4D, options).out.dataSync()
+    return {out: attend(query, key, identity as tf.Tensor4D, options).out}
   })
-  return rowMetrics(implied, weights, keyLen)
+  return rowMetrics(out, weights, keyLen)
 }

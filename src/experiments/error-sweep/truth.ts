@@ -1,5 +1,6 @@
 /** The exact output that estimates are held against, kept for the cells that share it. */
 import * as tf from '@tensorflow/tfjs-core'
+import {hostData} from '../../attention/host-data.js'
 import {softmaxAttention} from '../../attention/kernels/index.js'
 import {
   type ExactOptions,
@@ -33,14 +34,14 @@ export function computeTruth(input: AttentionInput, options: ExactOptions): Trut
 
 function tiledOutput(input: AttentionInput, options: ExactOptions): Float64Array {
   const {target, logitScale, causal} = options
-  const output = tf.tidy(() => {
+  const {out} = hostData(() => {
     const [query, key, value] = [input.query, input.key, input.value].map(({data, shape}) =>
       tf.tensor4d(data, shape),
     ) as [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D]
     const scale = logitScale * target.inputScale ** 2
-    return softmaxAttention(query, key, value, {scale, causal}).out.dataSync()
+    return {out: softmaxAttention(query, key, value, {scale, causal}).out}
   })
-  return Float64Array.from(output)
+  return Float64Array.from(out)
 }
 
 /** Exact weights `[B, H, L, S]`, zero above the diagonal when causal. */

@@ -1,5 +1,6 @@
 /** One pair of vectors, one method, one budget: the kernel estimate over many draws of every projection. */
 import * as tf from '@tensorflow/tfjs-core'
+import {hostData} from '../../attention/host-data.js'
 import {callNoise} from '../../attention/noise.js'
 import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
 import {orthonormalizeRows} from '../../attention/projections/orthogonal.js'
@@ -92,7 +93,7 @@ function kernelEstimates(
   for (let first = 0; first < replicates; first += DRAWS_AT_ONCE) {
     const heads = Math.min(DRAWS_AT_ONCE, replicates - first)
     const replicate = first / DRAWS_AT_ONCE
-    const products = tf.tidy(() => {
+    const {products} = hostData(() => {
       const projection = projectionOf(cell, name, heads, replicate)
       const shape = {batch: 1, heads, queryLen: 1, keyLen: 1, headDim, valueDim: 1}
       const noise = callNoise(
@@ -113,7 +114,7 @@ function kernelEstimates(
           noise,
           calibration,
         }) // [1, h, 1, F]
-      return tf.sum(tf.mul(features('query'), features('key')), [0, 2, 3]).dataSync()
+      return {products: tf.sum(tf.mul(features('query'), features('key')), [0, 2, 3])}
     })
     out.set(products, first)
   }
