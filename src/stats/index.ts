@@ -9,4 +9,5 @@ export {mean, median, quantile, quantileOfSorted, tukeyOutliers, variance} from 
 export {logLogSlope, type PowerLaw, slopeInterval} from './fits.js'
 export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
+export {pairMeanError} from './pair-mean.js'
 export {finiteOrNull, type SummariseOptions, summarise} from './summarise.js'
