@@ -14,25 +14,37 @@ function h(u: number): number {
 }
 
 /**
- * Relative variance times M: `e^{s} - 1` (positive), `h(s)/2` (hyperbolic) with `s = |x+y|^2`;
- * `h(u)/2` (trigonometric) with `u = |x-y|^2`; optimal positive features have that of the best exponent
- * for s.
+ * What the relative variance grows with exponentially: `s = |x+y|^2` (positive, hyperbolic),
+ * `u = |x-y|^2` (trigonometric), the log second moment at the best exponent for s (optimal positive).
+ */
+function exponentOf(law: VarianceLaw, {sumNorm2, differenceNorm2, headDim}: TypicalNorms): number {
+  switch (law) {
+    case 'positive':
+    case 'hyperbolic':
+      return sumNorm2
+    case 'optimal-positive':
+      return logSecondMoment(optimalExponent(sumNorm2 / headDim), headDim, sumNorm2)
+    case 'trigonometric':
+      return differenceNorm2
+  }
+}
+
+/**
+ * Relative variance times M: `e^t - 1` (positive, optimal positive) or `h(t)/2` (hyperbolic,
+ * trigonometric), t the exponent of the law.
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, Lemma 2, divided by the squared kernel; Likhosherstov et
  * al. 2022, arXiv:2205.15317.
+ *
+ * @returns the number, infinite beyond doubles, and its natural logarithm, finite there too
  */
-function unitRelativeVariance(law: VarianceLaw, norms: TypicalNorms): number {
-  const {sumNorm2, differenceNorm2, headDim} = norms
-  switch (law) {
-    case 'positive':
-      return Math.expm1(sumNorm2)
-    case 'optimal-positive':
-      return Math.expm1(logSecondMoment(optimalExponent(sumNorm2 / headDim), headDim, sumNorm2))
-    case 'hyperbolic':
-      return h(sumNorm2) / 2
-    case 'trigonometric':
-      return h(differenceNorm2) / 2
-  }
+function unitRelativeVariance(law: VarianceLaw, norms: TypicalNorms): {unit: number; log: number} {
+  const exponent = exponentOf(law, norms)
+  const paired = law === 'hyperbolic' || law === 'trigonometric'
+  const unit = paired ? h(exponent) / 2 : Math.expm1(exponent)
+  // beyond doubles, what is left out of the logarithm is far below its last bit
+  const log = Number.isFinite(unit) ? Math.log(unit) : exponent - (paired ? Math.LN2 : 0)
+  return {unit, log}
 }
 
 /** Typical squared norms of the estimator's own inputs. */
@@ -50,6 +62,8 @@ export interface Prediction {
   relativeVariance: number
   /** Smallest M at which the relative variance is at most 1, a whole number; Infinity when beyond doubles. */
   neededNumFeatures: number
+  /** Decimal logarithm of that number, also beyond doubles. */
+  neededLog10: number
 }
 
 /**
@@ -63,6 +77,13 @@ export function predictRelativeVariance(
   norms: TypicalNorms,
   numFeatures: number,
 ): Prediction {
-  const unit = unitRelativeVariance(law, norms)
-  return {relativeVariance: unit / numFeatures, neededNumFeatures: Math.max(1, Math.ceil(unit))}
+  const {unit, log} = unitRelativeVariance(law, norms)
+  const neededNumFeatures = Math.max(1, Math.ceil(unit))
+  return {
+    relativeVariance: unit / numFeatures,
+    neededNumFeatures,
+    neededLog10: Number.isFinite(neededNumFeatures)
+      ? Math.log10(neededNumFeatures)
+      : log / Math.LN10,
+  }
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import oprf from '../../../src/attention/estimators/oprf.js'
+import {logSecondMoment, optimalExponent} from '../../../src/theory/exponential.js'
 import {
   fourierVariance,
   gaussianKernel,
@@ -61,8 +62,32 @@ describe('predicted relative variance', () => {
   it('needs one feature where there is no variance and infinitely many beyond doubles', () => {
     const norms = {sumNorm2: 3, differenceNorm2: 0, headDim: 4}
     const none = predictRelativeVariance('trigonometric', norms, 8)
-    expect(none).toEqual({relativeVariance: 0, neededNumFeatures: 1})
+    expect(none).toEqual({relativeVariance: 0, neededNumFeatures: 1, neededLog10: 0})
     const far = {...norms, sumNorm2: 1e4}
     expect(predictRelativeVariance('positive', far, 8).neededNumFeatures).toBe(Infinity)
+  })
+  it('says beyond doubles what power of ten is needed', () => {
+    const far = {sumNorm2: 1e4, differenceNorm2: 2e4, headDim: 4}
+    const log10 = (law: VarianceLaw) => predictRelativeVariance(law, far, 8).neededLog10
+    expect(log10('positive')).toBe(1e4 / Math.LN10)
+    expect(log10('hyperbolic')).toBe((1e4 - Math.LN2) / Math.LN10)
+    expect(log10('trigonometric')).toBe((2e4 - Math.LN2) / Math.LN10)
+    // grows with the number of axes, each by ln (1 + t) - ln (1 + 2t) / 2 + t / (1 + 2t) or so
+    const many = {sumNorm2: 1e4, differenceNorm2: 1e4, headDim: 1000}
+    const {neededNumFeatures, neededLog10} = predictRelativeVariance('optimal-positive', many, 8)
+    expect(neededNumFeatures).toBe(Infinity)
+    const exponent = logSecondMoment(optimalExponent(10), 1000, 1e4)
+    expect(neededLog10).toBe(exponent / Math.LN10)
+  })
+
+  it('needs more features the larger the norms, across the end of doubles too', () => {
+    for (const law of ['positive', 'optimal-positive', 'hyperbolic', 'trigonometric'] as const) {
+      const needs = [690, 700, 708, 709, 710, 711, 720, 1400, 1420, 1500].map(norm2 => {
+        const norms = {sumNorm2: norm2, differenceNorm2: norm2, headDim: 4}
+        return predictRelativeVariance(law, norms, 8).neededLog10
+      })
+      expect(needs).toEqual([...needs].sort((a, b) => a - b))
+      expect(new Set(needs).size).toBe(needs.length)
+    }
   })
 })
