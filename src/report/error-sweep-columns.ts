@@ -1,33 +1,48 @@
 /** The columns of an error sweep's tables, and what their titles stand for. */
-import type {
-  ErrorSweepRecord,
-  ErrorSweepResult,
-  MetricSummary,
+import {
+  type ErrorSweepRecord,
+  type ErrorSweepResult,
+  LEAST_FOR_ERRORS,
+  type MetricSummary,
 } from '../results/schemas/error-sweep.js'
 import {LEAST_FOR_INTERVAL} from '../stats/median-interval.js'
 import type {ColumnSpec} from './document.js'
 import {methodLabel, projectionLabel} from './labels.js'
-import {MISSING, percent, significant, withInterval} from './numbers.js'
+import {MISSING, percent, significant, withError, withInterval} from './numbers.js'
 
 /** A record that has a result. */
 export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[]): string {
-  const split = records.some(({result}) => result.variance !== null)
   return [
     'M: random vectors; F: length of a feature vector.',
     `Errors are medians over replicates${spreadLegend(records)}.`,
-    ...(split ? [SPLIT_LEGEND] : []),
+    ...meansLegend(records),
     'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
     ...(records.some(averagingIsExact) ? [EXACT_LEGEND] : []),
   ].join(' ')
 }
 
-/** Why the split does not add up to the medians beside it, and what a negative square means. */
-const SPLIT_LEGEND =
-  'mean MSE = bias^2 + variance: means, which one bad draw can dominate; ' +
+/** What the columns of means say where there are any, or what they need. */
+function meansLegend(records: readonly CompletedSweep[]): string[] {
+  if (records.some(hasMeans)) return [MEANS_LEGEND]
+  const few = records.some(({result}) => result.means_unknown === 'few_replicates')
+  return few ? [FEW_LEGEND] : []
+}
+
+/** Why means do not agree with the medians beside them, and what a negative square means. */
+const MEANS_LEGEND =
+  'mean MSE = bias^2 + variance: means over replicates, with their standard errors; ' +
   'bias^2 is corrected for the noise of few replicates: a negative one is too small to see.'
+
+/** What became of the columns of means. */
+const FEW_LEGEND = `Mean MSE, bias^2 and variance need ${LEAST_FOR_ERRORS} replicates.`
+
+/** Whether a cell has means over replicates that are worth comparing. */
+function hasMeans({cell, result}: CompletedSweep): boolean {
+  return cell.replicates > 1 && result.mse_standard_error !== null
+}
 
 /** Why there is no ratio, but an error. */
 const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up to rounding.'
@@ -98,6 +113,23 @@ function value(title: string, priority: number, read: Value): ColumnSpec<Complet
   }
 }
 
+/** A mean over replicates with its standard error; the column goes when no row has one. */
+function estimate(
+  title: string,
+  priority: number,
+  read: (result: ErrorSweepResult) => {value: number | null; error: number | null},
+): ColumnSpec<CompletedSweep> {
+  return {
+    title,
+    priority,
+    cell: ({result}) => {
+      const {value, error} = read(result)
+      return error === null ? MISSING : withError(value, error)
+    },
+    tells: hasMeans,
+  }
+}
+
 /** Row sums this close to 1 differ from it by float32 rounding. */
 const ROUNDING = 2 ** -16
 
@@ -136,9 +168,12 @@ export const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   },
   {title: 'vs mean(V)', cell: ({result}) => significant(result.mse_over_mean_value)},
   // the mean, not the median: the split beside it adds up to it
-  {title: 'mean MSE', priority: 1, cell: ({result}) => significant(result.mse.mean)},
-  value('bias^2', 4, result => result.bias_squared),
-  value('variance', 4, result => result.variance),
+  estimate('mean MSE', 1, ({mse, mse_standard_error: error}) => ({value: mse.mean, error})),
+  estimate('bias^2', 2, ({bias_squared: value, bias_squared_standard_error: error}) => ({
+    value,
+    error,
+  })),
+  estimate('variance', 4, ({variance: value, variance_standard_error: error}) => ({value, error})),
   value('cosine', 3, result => result.cosine.median),
   metric('|row sum-1|', 6, result => result.row_sum_deviation, ROUNDING),
   metric('den<0 %', 2, result => result.negative_denominators_pct),

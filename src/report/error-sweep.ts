@@ -1,8 +1,10 @@
 /** The report of an error sweep: input statistics, one table per target, and what to be wary of. */
-import type {
-  ErrorSweepRecord,
-  ErrorSweepResult,
-  InputStatisticsRecord,
+import {
+  type ErrorSweepRecord,
+  type ErrorSweepResult,
+  type InputStatisticsRecord,
+  LEAST_FOR_ERRORS,
+  type MeansUnknown,
 } from '../results/schemas/error-sweep.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
 import {COLUMNS, type CompletedSweep, legend, VARIANT_COLUMNS} from './error-sweep-columns.js'
@@ -114,6 +116,7 @@ function targetBlocks(records: readonly CompletedSweep[]): Block[] {
     table(COLUMNS, rows),
     ...list(target === 'matched' ? targetItems(rows) : []),
     ...list(worseItems(rows)),
+    ...list(unknownItems(rows)),
     ...perHead(rows),
   ]
 }
@@ -139,6 +142,26 @@ function named(variants: readonly CompletedSweep[]): string {
   const projections = variants.flatMap(variant => projectionLabel(variant.cell) ?? [])
   const features = cell.num_features === null ? [] : [`M=${cell.num_features}`]
   return [methodLabel(cell), projections.join(', '), ...features].filter(Boolean).join(' ')
+}
+
+/** What there is to say of means that are left out; few replicates are told in the legend. */
+const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
+  not_finite: 'an estimate is not finite',
+  sign_changes: 'denominators change sign, and one near zero can make any error',
+  one_draw: 'one replicate makes up more than half of the squared error',
+  not_recorded: 'this run was made by a version that kept no standard errors',
+}
+
+/** Rows without means, by the reason for it. */
+function unknownItems(rows: readonly CompletedSweep[]): string[] {
+  const several = rows.filter(({cell}) => cell.replicates >= LEAST_FOR_ERRORS)
+  return groupBy(several, ({result}) => result.means_unknown ?? '').flatMap(group => {
+    const {means_unknown: unknown} = group[0]!.result
+    const reason = unknown && UNKNOWN_REASONS[unknown]
+    if (!reason) return []
+    const names = groupBy(group, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
+    return [`no mean MSE, bias^2 or variance for ${names.join('; ')}: ${reason}`]
+  })
 }
 
 /** The yardstick itself differs from 1 by float32 rounding only. */

@@ -28,6 +28,13 @@ export function withInterval(
   return `${middle} [${significant(low)}, ${significant(high)}]`
 }
 
+/** A value with its standard error, `0.0256 ± 0.00031`; the value alone where it has no error. */
+export function withError(value: number | null, standardError: number): string {
+  const middle = significant(value)
+  if (middle === MISSING || standardError === 0) return middle
+  return `${middle} ± ${significant(standardError, 2)}`
+}
+
 /** A duration given in ns, in the largest unit that leaves at least one whole digit: `12.3 us`. */
 export function nanoseconds(value: number | null): string {
   if (value === null || !Number.isFinite(value)) return MISSING

@@ -5,8 +5,11 @@ import {significant} from './numbers.js'
 
 interface HeadNeed {
   head: number
-  /** Features for a relative kernel variance of 1; infinite where no double can hold it. */
-  features: number
+  /**
+   * Decimal logarithm of the features for a relative kernel variance of 1; infinite where a record says
+   * no more than that no double can hold them.
+   */
+  log10: number
 }
 
 /**
@@ -21,7 +24,7 @@ export function sweepWarnings(records: readonly CompletedSweep[]): string[] {
     const needs = headNeeds(record)
     const [best] = needs
     const worst = needs.at(-1)
-    if (!best || !worst || worst.features <= featuresOf(record)) return []
+    if (!best || !worst || worst.log10 <= Math.log10(featuresOf(record))) return []
     return [sentence(record, best, worst)]
   })
 }
@@ -31,23 +34,32 @@ function sentence(record: CompletedSweep, best: HeadNeed, worst: HeadNeed): stri
   const heads =
     best.head === worst.head
       ? ''
-      : ` (head ${worst.head}; head ${best.head}: ${count(best.features)})`
-  return `${methodLabel(record.cell)} needs ${count(worst.features)} features${heads} for a relative kernel variance of 1, the largest M here is ${budget}`
+      : ` (head ${worst.head}; least in head ${best.head}: ${count(best)})`
+  return `${methodLabel(record.cell)} needs ${count(worst)} features${heads} for a relative kernel variance of 1, the largest M here is ${budget}`
 }
 
 /** Heads with a prediction, from the one that needs least to the one that needs most. */
 function headNeeds({result}: CompletedSweep): HeadNeed[] {
-  const predicted = result.per_head.some(head => head.needed_num_features !== null)
+  const predicted = result.per_head.some(head => head.needed_num_features_log10 !== null)
   if (!predicted) return []
   return result.per_head
-    .map(({head, needed_num_features}) => ({head, features: needed_num_features ?? Infinity}))
-    .sort((a, b) => (a.features === b.features ? a.head - b.head : a.features - b.features))
+    .map(({head, needed_num_features_log10}) => ({
+      head,
+      log10: needed_num_features_log10 ?? Number.POSITIVE_INFINITY,
+    }))
+    .sort((a, b) => (a.log10 === b.log10 ? a.head - b.head : a.log10 - b.log10))
 }
 
 function featuresOf({cell}: CompletedSweep): number {
   return cell.num_features ?? 0
 }
 
-function count(features: number): string {
-  return Number.isFinite(features) ? `about ${significant(features, 2)}` : 'more than 1e308'
+/** Beyond this, only the power of ten is of any use. */
+const MOST_LOG10 = 9
+
+/** `about 25000`, `about 1e41`. */
+function count({log10}: HeadNeed): string {
+  if (log10 === Number.POSITIVE_INFINITY) return 'more than 1e308'
+  if (log10 >= MOST_LOG10) return `about 1e${Math.round(log10)}`
+  return `about ${significant(10 ** log10, 2)}`
 }

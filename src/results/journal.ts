@@ -1,6 +1,7 @@
 import {type FileHandle, open} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expected, type RfaError} from '../errors.js'
+import {asPresentRecord} from './earlier-records.js'
 import {errorCode, notWritable, unreadable} from './files.js'
 import {type Lock, takeLock} from './lock.js'
 import {parseRecord} from './parse-record.js'
@@ -57,6 +58,7 @@ export function lockDirectory(directory: string): Promise<Lock> {
 /**
  * Reads the journal of a directory without touching it; a torn last line is left out. Several records
  * of one cell (a failed one that was run again) are all returned, oldest first; see {@link newest}.
+ * Those of an earlier format are told in the present one; a run of them can be read, but not resumed.
  *
  * @returns no records when there is no journal yet
  * @throws {BAD_FILE} for a line before the last that is not a record
@@ -70,7 +72,7 @@ export async function readRecords(directory: string): Promise<AnyRecord[]> {
   })
   if (!file) return []
   try {
-    return (await readLines(path, file)).records
+    return (await readLines(path, file, asPresentRecord)).records
   } finally {
     await file.close()
   }
@@ -133,8 +135,16 @@ async function appendLine(target: JournalFile, line: string): Promise<void> {
   }
 }
 
-/** All records, how many bytes of the file are whole lines, and whether a torn one follows them. */
-async function readLines(path: string, file: FileHandle) {
+/**
+ * All records, how many bytes of the file are whole lines, and whether a torn one follows them.
+ *
+ * @param present - what a line holds, in the present format; default: as it stands
+ */
+async function readLines(
+  path: string,
+  file: FileHandle,
+  present: (value: unknown) => unknown = value => value,
+) {
   const bytes = await readAll(path, file)
   const records: AnyRecord[] = []
   let start = 0
@@ -146,7 +156,7 @@ async function readLines(path: string, file: FileHandle) {
       if (end === bytes.length - 1) break
       throw corruptLine(`${path}:${line}`, bytes.toString('utf8', start, end))
     }
-    records.push(parseRecord(value, `${path}:${line}`))
+    records.push(parseRecord(present(value), `${path}:${line}`))
     start = end + 1
   }
   return {records, intactBytes: start, torn: start < bytes.length}

@@ -7,6 +7,7 @@ import {computedBy} from '../computed-by.js'
 import type {CellOutcome} from '../job.js'
 import {matchedTarget, RAW_TARGET, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
 import {contextOf, featureStatistics} from './context.js'
+import {means} from './means.js'
 import {replicateRuns} from './replicates.js'
 import {perHead, prediction, rowSummaries, summaries, yardstick} from './summary.js'
 
@@ -40,10 +41,9 @@ export async function runErrorSweepCell(
       truth: context.truth.precision,
       ...summaries(runs.replicates),
       ...rowSummaries(runs.replicates),
-      bias_squared: runs.split.biasSquared,
-      variance: runs.split.variance,
+      ...means(method, runs),
       ...yardstick(context, runs.replicates),
-      ...prediction(method, own.overall, query.shape[3], cell.num_features),
+      ...prediction(method, own.perHead, query.shape[3], cell.num_features),
       statistics: context.statistics.overall,
       per_head: perHead(method, cell, context, own, runs.replicates),
     },

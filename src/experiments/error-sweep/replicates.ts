@@ -6,13 +6,8 @@ import type {ExactTarget} from '../../attention/types.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 import type {ErrorSweepCell} from '../../results/schemas/index.js'
 import type {SweepContext} from './context.js'
-import {
-  type ErrorMetrics,
-  errorMetrics,
-  OutputMoments,
-  type RowMetrics,
-  rowMetrics,
-} from './metrics.js'
+import {type ErrorMetrics, errorMetrics, type RowMetrics, rowMetrics} from './metrics.js'
+import {OutputMoments} from './moments.js'
 import {exactWeights} from './truth.js'
 
 /** Metrics of one replicate: over everything and per head. */
@@ -29,7 +24,7 @@ export interface Replicate {
 export function replicateRuns(cell: ErrorSweepCell, context: SweepContext, target: ExactTarget) {
   const {input, logitScale, truth} = context
   const tensors = toTensors(input)
-  const moments = new OutputMoments(truth.output.length)
+  const moments = new OutputMoments(truth.output, cell.replicates)
   const weights = cell.row_metrics
     ? exactWeights(input, {target, logitScale, causal: cell.causal})
     : undefined
@@ -41,7 +36,7 @@ export function replicateRuns(cell: ErrorSweepCell, context: SweepContext, targe
   } finally {
     tf.dispose(Object.values(tensors))
   }
-  return {replicates, split: moments.split(truth.output)}
+  return {replicates, split: moments.split()}
 }
 
 interface SweepTensors {

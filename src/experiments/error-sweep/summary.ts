@@ -1,7 +1,7 @@
 /** From replicates to what a record says of them. */
 import type {ErrorSweepResult, InputStatisticsRecord} from '../../results/schemas/index.js'
 import {finiteOrNull, summarise} from '../../stats/index.js'
-import {predictRelativeVariance} from '../../theory/predictor.js'
+import {type Prediction, predictRelativeVariance} from '../../theory/predictor.js'
 import {averageRoundingMse} from '../../theory/rounding.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
@@ -66,22 +66,44 @@ function ratio(value: number | null, yardstick: number, rounding: number): numbe
   return value === null || yardstick <= rounding ? null : value / yardstick
 }
 
-/** Predicted relative variance of a kernel entry, and the M that would bring it to 1. */
-export function prediction(
+/** What theory predicts of one head, if it does. */
+function predictionOf(
   {estimator}: ResolvedMethod,
   {sum_norm2: sumNorm2, difference_norm2: differenceNorm2}: InputStatisticsRecord,
   headDim: number,
   numFeatures: number | null,
-) {
+): Prediction | undefined {
   const {varianceLaw} = estimator
-  if (!varianceLaw || numFeatures === null) {
-    return {predicted_relative_variance: null, needed_num_features: null}
-  }
-  const norms = {sumNorm2, differenceNorm2, headDim}
-  const predicted = predictRelativeVariance(varianceLaw, norms, numFeatures)
+  if (!varianceLaw || numFeatures === null) return undefined
+  return predictRelativeVariance(varianceLaw, {sumNorm2, differenceNorm2, headDim}, numFeatures)
+}
+
+/** The M that a prediction asks for, as records hold it. */
+function needOf(prediction: Prediction | undefined) {
   return {
-    predicted_relative_variance: finiteOrNull(predicted.relativeVariance),
-    needed_num_features: finiteOrNull(predicted.neededNumFeatures),
+    needed_num_features: finiteOrNull(prediction?.neededNumFeatures),
+    needed_num_features_log10: finiteOrNull(prediction?.neededLog10),
+  }
+}
+
+/**
+ * Predicted relative variance of a kernel entry in the worst head, the M that would bring it to 1 there,
+ * and the M that would do so in the best: a mean over heads of what grows exponentially tells of neither.
+ */
+export function prediction(
+  method: ResolvedMethod,
+  heads: readonly InputStatisticsRecord[],
+  headDim: number,
+  numFeatures: number | null,
+) {
+  const sorted = heads
+    .flatMap(head => predictionOf(method, head, headDim, numFeatures) ?? [])
+    .sort((a, b) => a.neededLog10 - b.neededLog10)
+  const worst = sorted.at(-1)
+  return {
+    predicted_relative_variance: finiteOrNull(worst?.relativeVariance),
+    ...needOf(worst),
+    least_needed_num_features: finiteOrNull(sorted[0]?.neededNumFeatures),
   }
 }
 
@@ -108,8 +130,7 @@ export function perHead(
       mse,
       rel_l2: summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.rel_l2))).median,
       mse_over_mean_value: ratio(mse, yardstick, rounding),
-      needed_num_features: prediction(method, ownOfHead, headDim, cell.num_features)
-        .needed_num_features,
+      ...needOf(predictionOf(method, ownOfHead, headDim, cell.num_features)),
       statistics,
     }
   })

@@ -9,7 +9,7 @@ import {
   recordSchema,
 } from './common.js'
 
-export const ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/2'
+export const ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/3'
 
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
@@ -79,6 +79,26 @@ export const inputStatistics = z.object({
 })
 export type InputStatisticsRecord = z.infer<typeof inputStatistics>
 
+/** Fewest replicates whose means have standard errors; as many as an interval of the median takes. */
+export const LEAST_FOR_ERRORS = 6
+
+/**
+ * Why means over replicates have no standard error:
+ * - `not_finite`: an estimate broke
+ * - `sign_changes`: denominators came out on both sides of zero, and one near it can make any error
+ * - `few_replicates`: below six
+ * - `one_draw`: a single replicate makes up more than half of the summed squared error
+ * - `not_recorded`: written by a version that kept no standard errors
+ */
+export const MEANS_UNKNOWN = [
+  'not_finite',
+  'sign_changes',
+  'few_replicates',
+  'one_draw',
+  'not_recorded',
+] as const
+export type MeansUnknown = (typeof MEANS_UNKNOWN)[number]
+
 export const errorSweepResult = z.object({
   batch: z.number().int(),
   heads: z.number().int(),
@@ -106,9 +126,15 @@ export const errorSweepResult = z.object({
   row_total_variation: metricSummary.nullable(),
   /** Share of rows whose KL divergence is infinite (an estimated weight <= 0 where the exact one is not). */
   row_kl_infinite_pct: nullableNumber,
-  /** Split of the mean squared error over replicates; `null` with one replicate. */
+  /** Split of the mean squared error over replicates; `null` with one replicate of a random method. */
   bias_squared: nullableNumber,
   variance: nullableNumber,
+  /** Standard errors of `mse.mean` and its split: 0 where nothing is drawn, `null` where not known. */
+  mse_standard_error: nullableNumber,
+  bias_squared_standard_error: nullableNumber,
+  variance_standard_error: nullableNumber,
+  /** Why they are not known, and means over replicates no numbers to compare; `null` where they are. */
+  means_unknown: z.enum(MEANS_UNKNOWN).nullable(),
   /** The yardstick: MSE of output = mean of V over the keys in view, against the same target. */
   mean_value_mse: z.number(),
   /**
@@ -116,10 +142,17 @@ export const errorSweepResult = z.object({
    * exact up to float32 rounding.
    */
   mse_over_mean_value: nullableNumber,
-  /** Predicted relative variance of a kernel entry at the mean squared norms; `null` without theory. */
+  /**
+   * Predicted relative variance of a kernel entry at the mean squared norms of the head where it is
+   * largest; `null` without theory and beyond doubles.
+   */
   predicted_relative_variance: nullableNumber,
-  /** Smallest M for which that prediction falls to 1. */
+  /** Smallest M for which that prediction falls to 1 in every head; `null` without theory and beyond doubles. */
   needed_num_features: nullableNumber,
+  /** Its decimal logarithm, also beyond doubles; `null` without theory. */
+  needed_num_features_log10: nullableNumber,
+  /** Smallest M for which it falls to 1 in some head. */
+  least_needed_num_features: nullableNumber,
   statistics: inputStatistics,
   per_head: z.array(
     z.object({
@@ -128,6 +161,7 @@ export const errorSweepResult = z.object({
       mse: nullableNumber,
       mse_over_mean_value: nullableNumber,
       needed_num_features: nullableNumber,
+      needed_num_features_log10: nullableNumber,
       statistics: inputStatistics,
     }),
   ),

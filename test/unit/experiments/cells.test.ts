@@ -52,6 +52,8 @@ interface Changes {
   target?: 'raw' | 'matched'
   projection?: string
   orthSign?: 'haar' | 'raw'
+  replicates?: number
+  scale?: number
 }
 
 async function sweepOf(name: string, changes: Changes = {}) {
@@ -69,9 +71,9 @@ async function sweepOutcome(name: string, changes: Changes) {
     orth_sign: changes.orthSign ?? 'haar',
     num_features: [31],
     seq_lens: [37],
-    scales: [0.5],
+    scales: [changes.scale ?? 0.5],
     targets: [changes.target ?? 'raw'],
-    replicates: 4,
+    replicates: changes.replicates ?? 4,
     causal: changes.causal ?? false,
     row_metrics: true,
     seed: 3,
@@ -105,8 +107,60 @@ describe('a cell of an error sweep', () => {
     expect(Math.abs(split - result.mse.mean!)).toBeLessThanOrEqual(
       1e3 * 2 ** -53 * result.mse.mean!,
     )
-    const {sum_norm2} = result.statistics
-    expect(result.needed_num_features).toBe(Math.ceil(Math.expm1(sum_norm2)))
+  })
+
+  it('predicts what the worst head and the best need, not a head of mean norm', async () => {
+    const result = await sweepOf('favor-pos')
+    const needs = result.per_head.map(({statistics}) => Math.ceil(Math.expm1(statistics.sum_norm2)))
+    expect(result.per_head.map(head => head.needed_num_features)).toEqual(needs)
+    expect(result.needed_num_features).toBe(Math.max(...needs))
+    expect(result.needed_num_features_log10).toBe(Math.log10(Math.max(...needs)))
+    expect(result.least_needed_num_features).toBe(Math.min(...needs))
+    const worst = Math.max(...result.per_head.map(({statistics}) => statistics.sum_norm2))
+    expect(result.predicted_relative_variance).toBe(Math.expm1(worst) / 31)
+  })
+
+  it('knows the power of ten of what no double can hold', async () => {
+    const result = await sweepOf('favor-pos', {scale: 40})
+    const norms = result.per_head.map(({statistics}) => statistics.sum_norm2)
+    expect(Math.min(...norms)).toBeGreaterThan(710)
+    expect(result.per_head.map(head => head.needed_num_features)).toEqual([null, null, null])
+    expect(result.per_head.map(head => head.needed_num_features_log10)).toEqual(
+      norms.map(norm2 => norm2 / Math.LN10),
+    )
+    expect(result.needed_num_features).toBeNull()
+    expect(result.needed_num_features_log10).toBe(Math.max(...norms) / Math.LN10)
+  })
+
+  it('has standard errors from six replicates on', async () => {
+    const [few, six] = [await sweepOf('favor-pos'), await sweepOf('favor-pos', {replicates: 6})]
+    expect(few).toMatchObject({bias_squared_standard_error: null, means_unknown: 'few_replicates'})
+    expect(six.means_unknown).toBeNull()
+    for (const error of ['mse', 'bias_squared', 'variance'] as const) {
+      expect(six[`${error}_standard_error`]).toBeGreaterThan(0)
+      expect(six[`${error}_standard_error`]).toBeLessThan(six.mse.mean!)
+    }
+  })
+
+  it('has none where denominators change sign', async () => {
+    const result = await sweepOf('favor-trig', {replicates: 6, scale: 2})
+    expect(result.negative_denominators_pct.max).toBeGreaterThan(0)
+    expect(result).toMatchObject({
+      mse_standard_error: null,
+      bias_squared_standard_error: null,
+      variance_standard_error: null,
+      means_unknown: 'sign_changes',
+    })
+  })
+
+  it('calls the whole error of a method that draws nothing bias', async () => {
+    const result = await sweepOf('elu')
+    expect(result).toMatchObject({
+      bias_squared: result.mse.mean,
+      bias_squared_standard_error: 0,
+      variance: 0,
+      means_unknown: null,
+    })
   })
 
   it('predicts rfa from unit vectors, whatever it is compared with', async () => {

@@ -1,9 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {
-  errorMetrics,
-  OutputMoments,
-  rowMetrics,
-} from '../../../src/experiments/error-sweep/metrics.js'
+import {errorMetrics, rowMetrics} from '../../../src/experiments/error-sweep/metrics.js'
 
 describe('errorMetrics', () => {
   const exact = Float64Array.of(3, 4, 0, 0, 1, 0) // rows (3, 4), (0, 0), (1, 0)
@@ -63,45 +59,5 @@ describe('rowMetrics', () => {
   it('does not ask for weights where the exact one is below what float32 can tell from zero', () => {
     const metrics = rowMetrics(Float64Array.of(1, 0), Float64Array.of(1 - 2 ** -30, 2 ** -30), 2)
     expect(metrics.row_kl_infinite_pct).toBe(0)
-  })
-})
-
-describe('OutputMoments', () => {
-  const split = (outputs: number[][], exact: number[]) => {
-    const moments = new OutputMoments(exact.length)
-    for (const output of outputs) moments.add(output)
-    return moments.split(Float64Array.from(exact))
-  }
-
-  it('splits the error of two replicates', () => {
-    // entry 0: mean 2, variance 2, squared bias 1; entry 1: mean 0, variance 0, squared bias 0
-    const {biasSquared, variance} = split(
-      [
-        [1, 0],
-        [3, 0],
-      ],
-      [1, 0],
-    )
-    expect(variance).toBe(1)
-    expect(biasSquared).toBe((1 + 0) / 2 - 1 / 2)
-  })
-
-  it('adds up to the mean squared error over replicates', () => {
-    const outputs = [
-      [1, 5],
-      [2, 7],
-      [4, 3],
-    ]
-    const exact = [2, 4]
-    const {biasSquared, variance} = split(outputs, exact)
-    const mse =
-      outputs.flatMap(o => o.map((x, i) => (x - exact[i]!) ** 2)).reduce((a, b) => a + b) / 6
-    // E[(1/R) sum of squares] = bias^2 + variance; for the sample: bias^2 + var/R + var (R-1)/R
-    expect(Math.abs(biasSquared! + variance! - mse)).toBeLessThanOrEqual(8 * 2 ** -53 * mse)
-  })
-
-  it('says nothing about one replicate or about entries that are not finite', () => {
-    expect(split([[1, 2]], [1, 2])).toEqual({biasSquared: null, variance: null})
-    expect(split([[1], [Number.NaN]], [1])).toEqual({biasSquared: null, variance: null})
   })
 })

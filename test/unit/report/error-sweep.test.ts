@@ -2,7 +2,16 @@ import {describe, expect, it} from 'vitest'
 import {errorSweepReport} from '../../../src/report/error-sweep.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import type {ErrorSweepRecord} from '../../../src/results/schemas/error-sweep.js'
-import {deterministic, failedSweep, metric, ranged, skippedSweep, sweep, WIDE} from './fixtures.js'
+import {
+  deterministic,
+  failedSweep,
+  metric,
+  ranged,
+  skippedSweep,
+  sweep,
+  WIDE,
+  withoutMeans,
+} from './fixtures.js'
 
 const report = (records: ErrorSweepRecord[], width = WIDE.width) =>
   renderTerminal(errorSweepReport(records), {width, colour: false})
@@ -34,11 +43,12 @@ describe('errorSweepReport', () => {
 
       Error against softmax of the given q and k
 
-      method     projection    M   F                rel L2  vs mean(V)  mean MSE    bias^2  variance  cosine
-      ---------  ----------  ---  --  --------------------  ----------  --------  --------  --------  ------
-      favor-pos  orth         64  64  0.250 [0.200, 0.300]       0.500   0.00120  0.000400  0.000800   0.970
-      favor-pos  orth        256  64  0.250 [0.200, 0.300]        2.50   0.00120  0.000400  0.000800   0.970
-      softmax    -             -   -               1.20e-7    7.00e-13   0.00120         -         -   0.970
+      method     projection    M   F                rel L2  vs mean(V)           mean MSE             bias^2  cosine
+      ---------  ----------  ---  --  --------------------  ----------  -----------------  -----------------  ------
+      favor-pos  orth         64  64  0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      favor-pos  orth        256  64  0.250 [0.200, 0.300]        2.50  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      softmax    -             -   -               1.20e-7    7.00e-13            0.00120            0.00120   0.970
+      (too wide to show: variance)
 
       - worse than averaging V: favor-pos orth M=256
 
@@ -51,9 +61,10 @@ describe('errorSweepReport', () => {
 
       Error against what each method converges to
 
-      method         projection   M    F                rel L2  vs mean(V)  mean MSE    bias^2  variance  cosine
-      -------------  ----------  --  ---  --------------------  ----------  --------  --------  --------  ------
-      rfa (tau=0.5)  orth        64  128  0.250 [0.200, 0.300]       0.500   0.00120  0.000400  0.000800   0.970
+      method         projection   M    F                rel L2  vs mean(V)           mean MSE             bias^2  cosine
+      -------------  ----------  --  ---  --------------------  ----------  -----------------  -----------------  ------
+      rfa (tau=0.5)  orth        64  128  0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      (too wide to show: variance)
 
       - rfa (tau=0.5): softmax of unit q, k at temperature 0.25
 
@@ -63,14 +74,15 @@ describe('errorSweepReport', () => {
       -------------  ----------  --  ------  ------
       rfa (tau=0.5)  orth        64   0.400    1.60
 
-      - favor-pos needs about 25000 features (head 1; head 0: about 400) for a relative kernel variance of 1, the largest M
-        here is 256
-      - rfa (tau=0.5) needs about 25000 features (head 1; head 0: about 400) for a relative kernel variance of 1, the largest
-        M here is 64
+      - favor-pos needs about 25000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
+        largest M here is 256
+      - rfa (tau=0.5) needs about 25000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
+        largest M here is 64
 
       M: random vectors; F: length of a feature vector. Errors are medians over replicates, in [] their 95 % interval. mean
-      MSE = bias^2 + variance: means, which one bad draw can dominate; bias^2 is corrected for the noise of few replicates: a
-      negative one is too small to see. vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.
+      MSE = bias^2 + variance: means over replicates, with their standard errors; bias^2 is corrected for the noise of few
+      replicates: a negative one is too small to see. vs mean(V): median MSE over that of averaging V; above 1 is worse than
+      averaging V.
 
       - backend native (avx2), 2 threads
 
@@ -87,15 +99,57 @@ describe('errorSweepReport', () => {
     )
   })
 
-  it('shows the mean beside its split, not the median, and says why a square can be negative', () => {
+  it('shows means with their standard errors, and says why a square can be negative', () => {
     const skewed = {mse: {...metric(0.05), mean: 5.25}, bias_squared: -0.25, variance: 5.5}
-    const text = report([sweep({}, skewed)])
-    expect(text).toMatch(/ vs mean\(V\) +mean MSE +bias\^2 +variance /)
-    expect(text).toMatch(/ 5\.25 +-0\.250 +5\.50 /)
+    const errors = {
+      mse_standard_error: 1.25,
+      bias_squared_standard_error: 0.375,
+      variance_standard_error: 1.5,
+    }
+    const text = report([sweep({}, {...skewed, ...errors})])
+    expect(text).toMatch(/ vs mean\(V\) +mean MSE +bias\^2 +variance/)
+    expect(text).toMatch(/ 5\.25 ± 1\.3 +-0\.250 ± 0\.38 +5\.50 ± 1\.5/)
     const legend = text.replaceAll('\n', ' ')
-    expect(legend).toContain('mean MSE = bias^2 + variance: means,')
+    expect(legend).toContain('mean MSE = bias^2 + variance: means over replicates, with their')
     expect(legend).toContain('a negative one is too small to see')
-    expect(report([deterministic('softmax')])).not.toContain('bias^2')
+  })
+
+  it('shows the error of a method that draws nothing as bias, beside means of others', () => {
+    const text = report([sweep(), deterministic('elu')], 140)
+    expect(text).toMatch(/elu .* 0\.500 +0\.00120 +0\.00120 +0 +0\.970/)
+    expect(report([deterministic('elu')])).not.toContain('bias^2')
+  })
+
+  it('shows no means of few replicates, and says how many they need', () => {
+    const few = sweep({replicates: 3}, withoutMeans('few_replicates'))
+    const text = report([few, deterministic('elu')])
+    expect(text).not.toMatch(/mean MSE|variance {2}/)
+    expect(text.replaceAll('\n', ' ')).toContain('Mean MSE, bias^2 and variance need 6 replicates.')
+    expect(report([sweep()])).not.toContain('replicates.')
+  })
+
+  it('withholds means that say nothing, and says why', () => {
+    const trig = (projection: string) =>
+      sweep({method: 'favor-trig', projection}, withoutMeans('sign_changes'))
+    const text = report([
+      sweep(),
+      trig('orth'),
+      trig('iid'),
+      sweep({method: 'ra', projection: null}, withoutMeans('one_draw')),
+      sweep({method: 'hrf', projection: null}, withoutMeans('not_finite')),
+      sweep({method: 'rfa', projection: null}, withoutMeans('not_recorded')),
+    ])
+    expect(text).toMatch(/favor-trig +iid .* 0\.500 +- +- +0\.970/)
+    for (const reason of [
+      'favor-trig orth, iid M=64: denominators change sign, and one near zero can make any error',
+      'ra M=64: one replicate makes up more than half of the squared error',
+      'hrf M=64: an estimate is not finite',
+      'rfa M=64: this run was made by a version that kept no standard errors',
+    ]) {
+      expect(text.replaceAll(/\n */g, ' ')).toContain(
+        `no mean MSE, bias^2 or variance for ${reason}`,
+      )
+    }
   })
 
   it('explains brackets only where it shows some', () => {

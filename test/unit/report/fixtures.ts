@@ -6,6 +6,7 @@ import type {
   ErrorSweepCell,
   ErrorSweepRecord,
   ErrorSweepResult,
+  MeansUnknown,
   MetricSummary,
   RunManifest,
   VarianceRecord,
@@ -88,10 +89,16 @@ const SWEEP_RESULT: ErrorSweepResult = {
   row_kl_infinite_pct: null,
   bias_squared: 0.0004,
   variance: 0.0008,
+  mse_standard_error: 0.0001,
+  bias_squared_standard_error: 0.000025,
+  variance_standard_error: 0.00011,
+  means_unknown: null,
   mean_value_mse: 0.0024,
   mse_over_mean_value: 0.5,
   predicted_relative_variance: 162,
-  needed_num_features: 10_404,
+  needed_num_features: 25_000,
+  needed_num_features_log10: Math.log10(25_000),
+  least_needed_num_features: 400,
   statistics: STATISTICS,
   per_head: [
     {
@@ -100,6 +107,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
       mse: 0.001,
       mse_over_mean_value: 0.4,
       needed_num_features: 400,
+      needed_num_features_log10: Math.log10(400),
       statistics: STATISTICS,
     },
     {
@@ -108,6 +116,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
       mse: 0.0014,
       mse_over_mean_value: 1.6,
       needed_num_features: 25_000,
+      needed_num_features_log10: Math.log10(25_000),
       statistics: {...STATISTICS, sum_norm2: 10.1},
     },
   ],
@@ -120,7 +129,7 @@ export function sweep(
   result: Partial<ErrorSweepResult> = {},
 ): CompletedSweep {
   return {
-    schema: 'rfa.error-sweep/2',
+    schema: 'rfa.error-sweep/3',
     key: JSON.stringify(cell),
     cell: {...SWEEP_CELL, ...cell},
     status: 'completed',
@@ -128,21 +137,41 @@ export function sweep(
   }
 }
 
-/** A method without random vectors: no prediction, no bias. */
-export const deterministic = (method: string, result: Partial<ErrorSweepResult> = {}) =>
-  sweep(
+/** A method without random vectors: no prediction, and bias alone. */
+export const deterministic = (method: string, result: Partial<ErrorSweepResult> = {}) => {
+  const mse = result.mse ?? metric(0.0012)
+  return sweep(
     {method, projection: null, num_features: null, replicates: 1},
     {
       feature_dim: 0,
       rel_l2: ranged(0.25, 0.25, 0.25),
-      bias_squared: null,
-      variance: null,
+      mse,
+      bias_squared: mse.mean,
+      variance: 0,
+      mse_standard_error: 0,
+      bias_squared_standard_error: 0,
+      variance_standard_error: 0,
       predicted_relative_variance: null,
       needed_num_features: null,
-      per_head: SWEEP_RESULT.per_head.map(head => ({...head, needed_num_features: null})),
+      needed_num_features_log10: null,
+      least_needed_num_features: null,
+      per_head: SWEEP_RESULT.per_head.map(head => ({
+        ...head,
+        needed_num_features: null,
+        needed_num_features_log10: null,
+      })),
       ...result,
     },
   )
+}
+
+/** What a cell says of means that have no standard errors. */
+export const withoutMeans = (means_unknown: MeansUnknown) => ({
+  mse_standard_error: null,
+  bias_squared_standard_error: null,
+  variance_standard_error: null,
+  means_unknown,
+})
 
 export function skippedSweep(reason: string, cell: Partial<ErrorSweepCell> = {}): ErrorSweepRecord {
   const {schema, key} = sweep(cell)

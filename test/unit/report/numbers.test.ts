@@ -7,6 +7,7 @@ import {
   plural,
   ratio,
   significant,
+  withError,
   withInterval,
 } from '../../../src/report/numbers.js'
 
@@ -56,6 +57,18 @@ describe('withInterval', () => {
     expect(withInterval(0.25, 0.25, 0.25)).toBe('0.250')
     expect(withInterval(0.25, null, 0.3)).toBe('0.250')
     expect(withInterval(null, null, null)).toBe('-')
+  })
+})
+
+describe('withError', () => {
+  it('puts the standard error behind the value, with two digits', () => {
+    expect(withError(0.02561, 0.000312)).toBe('0.0256 ± 0.00031')
+    expect(withError(-2.86e-5, 4.14e-5)).toBe('-2.86e-5 ± 4.1e-5')
+  })
+
+  it('leaves out an error of nothing or of no value', () => {
+    expect(withError(0.25, 0)).toBe('0.250')
+    expect(withError(null, 0.5)).toBe('-')
   })
 })
 

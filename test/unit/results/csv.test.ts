@@ -13,7 +13,7 @@ describe('toCsv', () => {
   it('flattens a completed cell, nested names joined by underscores', () => {
     const [row] = rowsOf(toCsv([errorSweepRecord]))
     expect(row).toMatchObject({
-      schema: 'rfa.error-sweep/2',
+      schema: 'rfa.error-sweep/3',
       key: errorSweepRecord.key,
       status: 'completed',
       method: 'favor-pos',
