@@ -22,7 +22,7 @@ const size = (description: string) =>
 export default class ErrorSweep extends ExperimentCommand {
   static override summary = 'Measure how far random-feature attention is from exact attention'
   static override description = helpText(
-    `Compares each estimator with exact softmax attention on queries, keys and values of your own, or by default on those of a small trained model (${PACKAGED_INPUT}), or on generated ones, and splits the error into bias and variance.`,
+    `Compares each estimator with exact softmax attention on queries, keys and values of your own, or by default on those of a small trained model (${PACKAGED_INPUT}), or on generated ones, and splits the error into bias and variance, with six replicates or more.`,
   )
   static override examples = [
     '<%= config.bin %> error-sweep --quick',
