@@ -13,6 +13,17 @@ await loadEstimators()
 const METHODS = ['favor-relu', 'favor-sigmoid', 'favor-exp'] as const
 const SQUARE = {...SMALL, queryLen: SMALL.keyLen}
 
+describe.each(backends)('an epsilon on running sums alone on %s', backend => {
+  beforeAll(() => useBackend(backend))
+
+  it.each(METHODS)('%s: leaves features to be formed as without it', method => {
+    const options = {normalizerEpsilon: 0.3}
+    const given: EstimatorCase = {method, options, sizes: SMALL, causal: true}
+    const {value, error} = twinOfCase(given)!.out
+    assertWithin(method, runCase(given).out, value, error)
+  })
+})
+
 describe.each(backends)('features without a projection on %s', backend => {
   beforeAll(() => useBackend(backend))
 

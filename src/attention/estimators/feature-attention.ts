@@ -43,8 +43,7 @@ export function featureAttention(inputs: FeatureAttention): AttendResult {
       },
     }
   }
-  const query = formFeatures(queryFeatures)
-  const sums = linearAttention(query, keyFeatures, value, options)
-  const extra = tf.mul(tf.sum(query, -1), normalizerEpsilon) // [B, H, L]
+  const sums = linearAttention(queryFeatures, keyFeatures, value, options)
+  const extra = tf.mul(tf.sum(formFeatures(queryFeatures), -1), normalizerEpsilon) // [B, H, L]
   return normalize({...sums, denominator: tf.add(sums.denominator, extra)}, guard)
 }
