@@ -39,7 +39,7 @@ export function forEachExactRow(
       const count = causal ? Math.min(row + 1, keyLen) : keyLen
       const weights = buffer.subarray(0, count)
       const hidden = target.excludesSelf && count > 1 ? row : -1
-      kernelRow(weights, x.subarray(row * dim, (row + 1) * dim), y, target.kernel, hidden)
+      kernelRow(weights, x.subarray(row * dim, (row + 1) * dim), y, target, hidden)
       visit(row, head, weights)
     }
   }
@@ -83,7 +83,7 @@ export function exactWork(query: HostArray, value: HostArray): number {
 function targetInputs(
   array: HostArray,
   head: number,
-  {inputs, inputScale, dimensionScale}: ExactTarget,
+  {inputs, inputScale, normEpsilon = 0, dimensionScale}: ExactTarget,
   logitScale: number,
 ): Float64Array {
   const [, heads, length, dim] = array.shape
@@ -95,7 +95,7 @@ function targetInputs(
   const common = inputScale * space[inputs]
   for (let row = 0; row < length; row++) {
     const vector = vectors.subarray(row * dim, (row + 1) * dim)
-    const factor = inputs === 'unit' ? common / (norm(vector) || 1) : common
+    const factor = inputs === 'unit' ? common / (norm(vector) + normEpsilon || 1) : common
     for (let d = 0; d < dim; d++) vector[d]! *= factor * (dimensionScale?.[scaleAt + d] ?? 1)
   }
   return vectors
@@ -106,11 +106,13 @@ function kernelRow(
   weights: Float64Array,
   x: Float64Array,
   y: Float64Array,
-  kernel: ExactTarget['kernel'],
+  {kernel, constant = 0}: ExactTarget,
   hidden: number,
 ): void {
   const dim = x.length
-  let top = -Infinity
+  // the kernel over what cancels: nothing of exp(x.y), exp(-|x|^2/2) of the Gaussian one
+  const logConstant = Math.log(constant) + (kernel === 'gaussian' ? norm(x) ** 2 / 2 : 0)
+  let top = logConstant
   for (let j = 0; j < weights.length; j++) {
     const base = j * dim
     let dot = 0
@@ -126,7 +128,9 @@ function kernelRow(
   }
   let total = 0
   for (let j = 0; j < weights.length; j++) {
-    const weight = kernel === 'arc-cosine' ? weights[j]! : Math.exp(weights[j]! - top)
+    const logWeight = weights[j]!
+    let weight = kernel === 'arc-cosine' ? logWeight : Math.exp(logWeight - top)
+    if (constant > 0 && j !== hidden) weight += Math.exp(logConstant - top)
     weights[j] = weight
     total += weight
   }

@@ -147,6 +147,10 @@ export interface ExactTarget {
   excludesSelf?: boolean
   /** Multiplies x and y (after `inputs`), e.g. `1/tau`. */
   inputScale: number
+  /** `unit` only: added to each norm before dividing by it. Default 0. */
+  normEpsilon?: number
+  /** Added to the kernel: `softmax` (of exp(x.y)) and `gaussian` only. Default 0. */
+  constant?: number
   /** Multiplies the dimensions of x and y besides, `[H, D]`, row-major. Default 1. */
   dimensionScale?: ArrayLike<number>
   /** As legends and tables show it. */

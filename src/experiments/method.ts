@@ -123,7 +123,10 @@ export function matchedTarget({estimator, options}: ResolvedMethod): ExactTarget
   const target = estimator.target(options)
   if (!target) return undefined
   const same =
-    target.kernel === 'softmax' && target.inputs === 'canonical' && target.inputScale === 1
+    target.kernel === 'softmax' &&
+    target.inputs === 'canonical' &&
+    target.inputScale === 1 &&
+    !target.constant
   return same ? undefined : target
 }
 

@@ -17,11 +17,11 @@ import {featureEpsilon, guardOf, guardOptions} from './options.js'
 import {
   deviated,
   deviatedDecoder,
-  deviatedTarget,
   sigmaParameter,
   type UnitOptions,
   unitOptions,
   unitRecipe,
+  unitTarget,
 } from './unit-features.js'
 
 const options = z.object({...unitOptions, featureEpsilon, ...guardOptions})
@@ -54,11 +54,11 @@ export default defineEstimator({
   featureDim: numFeatures => numFeatures,
   options,
   inputs: () => 'raw',
-  target: (_options, parameters) => ({
+  target: (options, parameters) => ({
     kernel: 'arc-cosine',
     inputs: 'unit',
     inputScale: 1,
-    ...deviatedTarget(parameters),
+    ...unitTarget(options, parameters),
     label: `arc-cosine kernel of unit q, k${parameters?.sigma ? ' times sigma' : ''}`,
   }),
   kernel: {

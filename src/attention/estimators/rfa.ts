@@ -10,6 +10,8 @@ import {
   type Decoder,
   type DecoderInputs,
   defineEstimator,
+  type ExactTarget,
+  type HostParameters,
   type Projection,
 } from '../types.js'
 import {featureAttention} from './feature-attention.js'
@@ -17,12 +19,12 @@ import {guardOf, guardOptions} from './options.js'
 import {
   deviated,
   deviatedDecoder,
-  deviatedTarget,
   sigmaParameter,
   tauOption,
   type UnitOptions,
   unitOptions,
   unitRecipe,
+  unitTarget,
 } from './unit-features.js'
 
 const options = z.object({tau: tauOption, ...unitOptions, ...guardOptions})
@@ -58,15 +60,7 @@ export default defineEstimator({
   featureDim: numFeatures => 2 * numFeatures,
   options,
   inputs: () => 'raw',
-  target: ({tau}, parameters) => ({
-    kernel: parameters?.sigma ? 'gaussian' : 'softmax',
-    inputs: 'unit',
-    inputScale: 1 / tau,
-    ...deviatedTarget(parameters),
-    label: parameters?.sigma
-      ? `Gaussian kernel of unit q, k times sigma / ${tau}`
-      : `softmax of unit q, k at temperature ${Number((tau * tau).toPrecision(6))}`,
-  }),
+  target,
   kernel: {
     formula: 'exp(-|x-y|^2/2)',
     expectation: gaussianKernel,
@@ -91,6 +85,22 @@ export default defineEstimator({
     },
   },
 })
+
+/** Softmax on vectors of one length; the Gaussian kernel where sigma or an epsilon makes lengths differ. */
+function target(options: Options, parameters?: HostParameters): ExactTarget {
+  const {tau, normEpsilon} = options
+  const oneLength = !parameters?.sigma && normEpsilon === 0
+  const vectors = normEpsilon === 0 ? 'unit q, k' : `q, k over their length + ${normEpsilon}`
+  return {
+    kernel: oneLength ? 'softmax' : 'gaussian',
+    inputs: 'unit',
+    inputScale: 1 / tau,
+    ...unitTarget(options, parameters),
+    label: oneLength
+      ? `softmax of unit q, k at temperature ${Number((tau * tau).toPrecision(6))}`
+      : `Gaussian kernel of ${vectors}${parameters?.sigma ? ' times sigma' : ''} / ${tau}`,
+  }
+}
 
 function attend(inputs: AttendInputs<Options>): AttendResult {
   const {query, key, value, causal, keyMask, projection, parameters, options} = inputs

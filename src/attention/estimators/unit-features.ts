@@ -59,9 +59,12 @@ export function deviatedDecoder(
   return rows === projection ? inner : extendedDecoder(inner, [tf.keep(rows)])
 }
 
-/** The part of an exact target that sigma makes: a scale per head and dimension. */
-export function deviatedTarget(parameters: HostParameters | undefined) {
-  return parameters?.sigma && {dimensionScale: parameters.sigma}
+/** The part of an exact target that sigma and an epsilon make: a scale per head and dimension, other lengths. */
+export function unitTarget({normEpsilon}: UnitOptions, parameters: HostParameters | undefined) {
+  return {
+    ...(normEpsilon > 0 && {normEpsilon}),
+    ...(parameters?.sigma && {dimensionScale: parameters.sigma}),
+  }
 }
 
 /** Options that make a recipe. */

@@ -71,12 +71,13 @@ export function featureStatistics(
   if (own.inputs !== 'unit') return statistics
   const known = unitStatistics.get(input) ?? new Map<string, SweepContext['statistics']>()
   unitStatistics.set(input, known)
-  const key = `${own.inputScale} ${causal}`
-  let found = known.get(key)
+  const {inputScale, normEpsilon = 0} = own
+  const name = `${inputScale} ${normEpsilon} ${causal}`
+  let found = known.get(name)
   if (!found) {
-    const unit = {...input, query: normalized(input.query), key: normalized(input.key)}
-    found = inputStatistics(unit, {scale: own.inputScale, logitScale: 1, causal})
-    known.set(key, found)
+    const [query, key] = [normalized(input.query, normEpsilon), normalized(input.key, normEpsilon)]
+    found = inputStatistics({...input, query, key}, {scale: inputScale, logitScale: 1, causal})
+    known.set(name, found)
   }
   return found
 }
@@ -85,15 +86,15 @@ function scaled(array: AttentionArray, scale: number): AttentionArray {
   return scale === 1 ? array : {...array, data: array.data.map(x => x * scale)}
 }
 
-/** Every vector divided by its Euclidean norm; zero vectors stay zero. */
-function normalized(array: AttentionArray): AttentionArray {
+/** Every vector divided by its Euclidean norm plus epsilon; zero vectors stay zero. */
+function normalized(array: AttentionArray, epsilon: number): AttentionArray {
   const dim = array.shape[3]
   const data = array.data.slice()
   for (let start = 0; start < data.length; start += dim) {
     const vector = data.subarray(start, start + dim)
     let sum = 0
     for (const x of vector) sum += x * x
-    if (sum > 0) for (let d = 0; d < dim; d++) vector[d]! /= Math.sqrt(sum)
+    if (sum > 0) for (let d = 0; d < dim; d++) vector[d]! /= Math.sqrt(sum) + epsilon
   }
   return {...array, data}
 }

@@ -77,6 +77,32 @@ describe('exactAttention', () => {
     expect(Math.abs(weights[1]! - far / (near + far))).toBeLessThanOrEqual(CLOSE)
   })
 
+  it.each([
+    ['softmax', [Math.exp(1), Math.exp(0)]],
+    ['gaussian', [1, Math.exp(-5 / 2)]],
+  ] as const)('adds a constant to the weights of the %s target', (kernel, [near, far]) => {
+    const query = single([1, 0])
+    const key = single([1, 0], [0, 2])
+    const target: ExactTarget = {kernel, inputs: 'raw', inputScale: 1, constant: 0.5, label: ''}
+    const weights = rowsOf(query, key, target)[0]!
+    expect(Math.abs(weights[1]! - (far + 0.5) / (near + far + 1))).toBeLessThanOrEqual(CLOSE)
+  })
+
+  it('adds an epsilon to norms before dividing by them', () => {
+    const query = single([3, 4])
+    const key = single([10, 0], [0, 0.5], [0, 0])
+    const target: ExactTarget = {
+      ...{kernel: 'softmax', inputs: 'unit', inputScale: 2, normEpsilon: 0.5, label: ''},
+    }
+    const weights = rowsOf(query, key, target)[0]!
+    const logits = [(3 / 5.5) * (10 / 10.5), (4 / 5.5) * (0.5 / 1), 0]
+    const raw = logits.map(logit => Math.exp(4 * logit))
+    const total = raw.reduce((sum, x) => sum + x)
+    raw.forEach((x, j) => {
+      expect(Math.abs(weights[j]! - x / total)).toBeLessThanOrEqual(CLOSE)
+    })
+  })
+
   it('scales the dimensions of every head apart, after normalising', () => {
     const shape = [1, 2, 1, 2] as const
     const query = {shape, data: Float64Array.of(3, 4, 3, 4)}
