@@ -10,7 +10,7 @@ import {
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
 import {type Features, featureMap, halfSquaredNorm} from '../kernels/index.js'
-import {type AttendInputs, type AttendResult, defineEstimator} from '../types.js'
+import {type AttendInputs, type AttendResult, defineEstimator, type ExactTarget} from '../types.js'
 import {featureAttention} from './feature-attention.js'
 import {guardOf, guardOptions} from './options.js'
 import {softmaxTarget} from './targets.js'
@@ -26,7 +26,9 @@ const options = z.object({
     .number()
     .nonnegative()
     .default(0)
-    .describe('one more feature with this value on both sides: adds its square to the kernel'),
+    .describe(
+      'adds its square to the kernel, by one more feature; with norms=max to the shifted kernel',
+    ),
   ...guardOptions,
 })
 type Options = z.output<typeof options>
@@ -53,14 +55,10 @@ export default defineEstimator({
   supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
   keyOrderMatters: false,
   projection: {default: 'orth'},
-  featureDim: (numFeatures, _headDim, {constantFeature}) =>
-    2 * numFeatures + (constantFeature > 0 ? 1 : 0),
+  featureDim: (numFeatures, _headDim, options) => featureDim(numFeatures, options),
   options,
   inputs: () => 'canonical',
-  target: ({norms}) =>
-    norms === 'none'
-      ? {kernel: 'gaussian', inputs: 'canonical', inputScale: 1, label: 'Gaussian kernel'}
-      : softmaxTarget(),
+  target,
   kernel: {
     formula: 'exp(x.y)',
     expectation: (x, y, {norms, constantFeature}) =>
@@ -74,8 +72,10 @@ export default defineEstimator({
     },
   },
   varianceLaw: 'trigonometric',
-  cost: shape => featureCost(shape, 2 * shape.numFeatures, shape.numFeatures),
-  stateBytes: ({numFeatures, valueDim}) => featureStateBytes(2 * numFeatures, valueDim),
+  cost: (shape, options) =>
+    featureCost(shape, featureDim(shape.numFeatures, options), shape.numFeatures),
+  stateBytes: ({numFeatures, valueDim}, options) =>
+    featureStateBytes(featureDim(numFeatures, options), valueDim),
   attend,
   decoder: inputs => {
     const {projection, logitScale, options} = inputs
@@ -90,15 +90,13 @@ export default defineEstimator({
     const scale = (token: tf.Tensor4D): tf.Tensor4D => tf.mul(token, inputScale)
     const features = isPlain(options)
       ? ({kind: 'trigonometric', projection, inputScale} as const)
-      : (token: tf.Tensor4D) =>
-          withConstant(
-            featureMap(scale(token), projection!, 'trigonometric'),
-            options.constantFeature,
-          )
-    const extra = options.constantFeature > 0 ? 1 : 0
+      : (token: tf.Tensor4D) => {
+          const x = scale(token)
+          return withConstant(featureMap(x, projection!, 'trigonometric'), constantOf(x, options))
+        }
     return featureDecoder(
       inputs,
-      2 * projection!.shape.at(-2)! + extra,
+      featureDim(projection!.shape.at(-2)!, options),
       {
         query: features,
         key: features,
@@ -130,7 +128,7 @@ function attend(inputs: AttendInputs<Options>): AttendResult {
     if (isPlain(options)) return {kind: 'trigonometric', x: raw, projection, inputScale}
     const x: tf.Tensor4D = tf.mul(raw, inputScale)
     const plain = featureMap(x, projection!, 'trigonometric')
-    if (options.norms !== 'max') return withConstant(plain, options.constantFeature)
+    if (options.norms !== 'max') return withConstant(plain, constantOf(x, options))
     const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
     const factor = tf.exp(tf.sub(halfNorm, tf.max(halfNorm, -2, true)))
     return withConstant(tf.mul(plain, factor), options.constantFeature)
@@ -151,9 +149,31 @@ function isPlain({norms, constantFeature}: Options): boolean {
   return norms !== 'max' && constantFeature === 0
 }
 
-/** Appends a constant feature, `[.., F]` to `[.., F + 1]`. */
-function withConstant(features: tf.Tensor4D, constant: number): tf.Tensor4D {
+/** Appends a feature, `[.., F]` to `[.., F + 1]`: everywhere the same, or `[B, H, n, 1]`. */
+function withConstant(features: tf.Tensor4D, constant: number | tf.Tensor): tf.Tensor4D {
   if (constant === 0) return features
   const [batch, heads, length] = features.shape
-  return tf.concat([features, tf.fill([batch, heads, length, 1], constant)], 3) as tf.Tensor4D
+  const column =
+    typeof constant === 'number' ? tf.fill([batch, heads, length, 1], constant) : constant
+  return tf.concat([features, column], 3) as tf.Tensor4D
+}
+
+/** The feature that adds c^2 to the kernel: `c exp(-|x|^2/2)` where features lack the factor exp(|x|^2/2). */
+function constantOf(x: tf.Tensor4D, {norms, constantFeature}: Options): number | tf.Tensor {
+  if (norms !== 'log' || constantFeature === 0) return constantFeature
+  return tf.mul(tf.expandDims(tf.exp(tf.neg(halfSquaredNorm(x))), -1), constantFeature)
+}
+
+function featureDim(numFeatures: number, {constantFeature}: Options): number {
+  return 2 * numFeatures + (constantFeature > 0 ? 1 : 0)
+}
+
+function target({norms, constantFeature}: Options): ExactTarget {
+  const plain: ExactTarget =
+    norms === 'none'
+      ? {kernel: 'gaussian', inputs: 'canonical', inputScale: 1, label: 'Gaussian kernel'}
+      : softmaxTarget()
+  if (constantFeature === 0) return plain
+  const constant = constantFeature ** 2
+  return {...plain, constant, label: `${plain.label}, ${constant.toPrecision(3)} added to weights`}
 }

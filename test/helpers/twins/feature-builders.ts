@@ -2,7 +2,7 @@
  * Features of every estimator that forms them explicitly, in double precision. Argument errors come
  * from `projected.ts`; exp turns them into relative errors, sin, cos and relu pass them on.
  */
-import {ELEMENTARY, gamma, HUGE, TINY, U} from '../rounding.js'
+import {type Bounded, ELEMENTARY, gamma, HUGE, TINY, U} from '../rounding.js'
 import {CANONICAL_ROUNDINGS, canonical, type Projected, project} from './projected.js'
 import type {Head, TwinInputs} from './types.js'
 import {type FeatureBuilder, type Features, features} from './weighted.js'
@@ -103,7 +103,7 @@ export const trigonometric: FeatureBuilder = (head, inputs) => {
   const build = bothSides(projected => {
     const plain = sineCosine(projected, projected.numFeatures ** -0.5)
     if (norms === 'max') timesNormFactor(plain, projected)
-    return withConstant(plain, Number(constantFeature))
+    return withConstant(plain, constantColumn(projected, Number(constantFeature), norms))
   })
   const pair = build(head, inputs)
   if (norms !== 'log') return pair
@@ -145,16 +145,35 @@ function timesNormFactor(out: Features, {length, halfNorm, halfNormError}: Proje
   }
 }
 
-function withConstant(plain: Features, constant: number): Features {
-  if (constant === 0) return plain
+/** c, or `c exp(-|x|^2/2)` where the factor `exp(|x|^2/2)` is left to key weights; `undefined` without it. */
+function constantColumn(
+  {halfNorm, halfNormError}: Projected,
+  constant: number,
+  norms: unknown,
+): Bounded | undefined {
+  if (constant === 0) return undefined
+  const damped = norms === 'log'
+  return {
+    value: halfNorm.map(h => (damped ? constant * Math.exp(-h) : constant)),
+    error: halfNorm.map((h, i) =>
+      damped
+        ? constant * Math.exp(-h) * Math.expm1(halfNormError[i]! + (ELEMENTARY + 3) * U) + TINY
+        : U * constant,
+    ),
+  }
+}
+
+/** One more feature per row. */
+function withConstant(plain: Features, column: Bounded | undefined): Features {
+  if (!column) return plain
   const {count} = plain
   const length = plain.value.length / count
   const out = features(length, count + 1)
-  for (let i = 0; i < length; i++) {
-    out.value.set(plain.value.subarray(i * count, (i + 1) * count), i * (count + 1))
-    out.error.set(plain.error.subarray(i * count, (i + 1) * count), i * (count + 1))
-    out.value[i * (count + 1) + count] = constant
-    out.error[i * (count + 1) + count] = U * constant
+  for (const part of ['value', 'error'] as const) {
+    for (let i = 0; i < length; i++) {
+      out[part].set(plain[part].subarray(i * count, (i + 1) * count), i * (count + 1))
+      out[part][i * (count + 1) + count] = column[part][i]!
+    }
   }
   return out
 }

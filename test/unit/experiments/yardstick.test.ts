@@ -1,10 +1,10 @@
 import {describe, expect, it} from 'vitest'
-import type {SweepContext} from '../../../src/experiments/error-sweep/context.js'
+import {featureStatistics, type SweepContext} from '../../../src/experiments/error-sweep/context.js'
 import {errorMetrics} from '../../../src/experiments/error-sweep/metrics.js'
 import type {Replicate} from '../../../src/experiments/error-sweep/replicates.js'
 import {perHead, yardstick} from '../../../src/experiments/error-sweep/summary.js'
 import {computeTruth, meanValue} from '../../../src/experiments/error-sweep/truth.js'
-import {RAW_TARGET, resolveMethod} from '../../../src/experiments/method.js'
+import {matchedTarget, RAW_TARGET, resolveMethod} from '../../../src/experiments/method.js'
 import {inputStatistics} from '../../../src/inputs/statistics.js'
 import {normals, randomStream} from '../../../src/random/index.js'
 
@@ -78,5 +78,33 @@ describe('the ratio to the yardstick', () => {
     const {all, heads} = await ratiosOf(contextWith(0))
     expect(all.mse_over_mean_value).toBeGreaterThan(0)
     expect(heads).toEqual([expect.any(Number), expect.any(Number)])
+  })
+})
+
+describe('the target that a method is matched with', () => {
+  const targetOf = async (options: Record<string, number>) =>
+    matchedTarget(await resolveMethod({method: 'favor-trig', preset: 'exact', options}))
+
+  it('is another one than softmax where a constant is added to the kernel', async () => {
+    expect(await targetOf({})).toBeUndefined()
+    expect(await targetOf({constantFeature: 0.5})).toMatchObject({
+      kernel: 'softmax',
+      constant: 0.25,
+      label: 'softmax, 0.250 added to weights',
+    })
+  })
+})
+
+describe('statistics of what features see', () => {
+  it('are those of unit vectors, whose lengths an epsilon on norms shortens', async () => {
+    const context = contextWith(0)
+    const largest = async (normEpsilon: number) => {
+      const method = {method: 'rfa', preset: 'exact', options: {normEpsilon}} as const
+      const target = matchedTarget(await resolveMethod(method))!
+      return featureStatistics(context, target, false).perHead[0]!.query_norm2
+    }
+    const [plain, shorter] = [await largest(0), await largest(1)]
+    expect(Math.abs(plain - 1)).toBeLessThan(1e-6)
+    expect(shorter).toBeLessThan(0.9)
   })
 })
