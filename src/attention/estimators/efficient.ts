@@ -73,7 +73,9 @@ export default defineEstimator({
   inputs: () => 'raw',
   target: () => undefined,
   cost,
-  stateBytes: ({headDim, valueDim}) => featureStateBytes(headDim, valueDim + 1),
+  // sums by logarithm have a running maximum per channel besides
+  stateBytes: ({headDim, valueDim}, options) =>
+    featureStateBytes(headDim, isExplicit(options) ? valueDim : valueDim + 1),
   attend: inputs => (inputs.causal ? causal(inputs) : {out: bidirectional(inputs)}),
   decoder,
   presets: {
