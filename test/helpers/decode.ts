@@ -1,5 +1,6 @@
 /** The recurrent form run over whole sequences. */
 import * as tf from '@tensorflow/tfjs-core'
+import {extendedDecoder} from '../../src/attention/decoders.js'
 import {
   type Decoder,
   type DecoderOptions,
@@ -7,8 +8,21 @@ import {
   type MethodName,
 } from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
-import {compute, type HostArrays, type HostInputs, sliceRows, toTensors} from './arrays.js'
-import {toCalibration} from './estimator-case.js'
+import {
+  compute,
+  type HostArrays,
+  type HostInputs,
+  namedTensors,
+  sliceRows,
+  toTensors,
+} from './arrays.js'
+import {
+  CASE_SEED,
+  type EstimatorCase,
+  hostCase,
+  toCalibration,
+  toProjection,
+} from './estimator-case.js'
 
 type Shape3 = [number, number, number]
 
@@ -31,7 +45,7 @@ export function recurrentOptions(method: MethodName, length: number): Record<str
  */
 export function decoderFor(given: DecoderOptions, inputs: HostInputs): Decoder {
   const options = {...recurrentOptions(given.method, inputs.key.shape[2]), ...given}
-  const calibration = prefixOf(options.method, inputs)
+  const calibration = prefixOf(options, inputs)
   if (!calibration) return decoder(options)
   const tensors = toCalibration(calibration)
   const made = decoder({...options, calibration: tensors})
@@ -39,13 +53,45 @@ export function decoderFor(given: DecoderOptions, inputs: HostInputs): Decoder {
   return made
 }
 
+/** The recurrent form of a causal case, on the projection and the noise of the case. */
+export function decoderOfCase(given: EstimatorCase): Decoder {
+  const {inputs, projection} = hostCase(given)
+  const {batch, heads, headDim, valueDim, numFeatures} = given.sizes
+  const {method, scale, options, parameters, draw} = given
+  const rows = projection && !draw && toProjection(projection, headDim)
+  const learned = parameters && namedTensors(parameters)
+  const asked = {
+    ...{method, batch, heads, headDim, valueDim, numFeatures},
+    ...(draw ?? {seed: CASE_SEED}),
+    ...options,
+    ...(learned && {parameters: learned}),
+    ...(scale !== undefined && {scale}),
+    ...(rows && {projection: rows}),
+  }
+  try {
+    const owned = [...(rows ? [rows] : []), ...Object.values(learned ?? {})]
+    return extendedDecoder(decoderFor(asked, inputs), owned)
+  } catch (error) {
+    tf.dispose([rows, learned])
+    throw error
+  }
+}
+
+/** Outputs of the recurrent form of a causal case, `[B, H, L, Dv]`. */
+export function decodeCase(given: EstimatorCase): Float32Array {
+  const step = decoderOfCase(given)
+  const {out} = decodeAll(step, hostCase(given).inputs)
+  step.dispose()
+  return out
+}
+
 /** The tokens that a causal call takes statistics from, `undefined` for methods without statistics. */
-function prefixOf(method: MethodName, {query, key}: HostInputs) {
-  const {calibrates, options} = estimatorNamed(method)
+function prefixOf(given: DecoderOptions, {query, key}: HostInputs) {
+  const {calibrates, options} = estimatorNamed(given.method)
   if (!calibrates) return undefined
-  const {prefix} = options.parse({}) as {prefix: number}
+  const {prefix} = {...options.parse({}), ...given} as {prefix: number}
   const first = (tokens: HostInputs['key']) =>
-    sliceRows(tokens, 0, Math.min(prefix, tokens.shape[2]))
+    sliceRows(tokens, 0, prefix === 0 ? tokens.shape[2] : Math.min(prefix, tokens.shape[2]))
   return {query: first(query), key: first(key)}
 }
 

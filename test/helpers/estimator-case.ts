@@ -8,7 +8,9 @@ import {
   type Estimator,
   type HostArray,
   type MethodName,
+  type OrthSign,
   type PresetName,
+  type ProjectionName,
 } from '../../src/attention/index.js'
 import {noiseSpecs} from '../../src/attention/noise.js'
 import {estimatorNamed, resolveOptions, usesProjection} from '../../src/attention/resolve.js'
@@ -44,6 +46,13 @@ export interface EstimatorCase {
   inputScale?: number
   /** One projection `[M, D]` for all heads instead of one per head. */
   sharedProjection?: boolean
+  /** The draw that the call makes itself, instead of being given arrays of seed {@link CASE_SEED}. */
+  draw?: {
+    seed: number
+    replicate: number
+    projection?: ProjectionName | undefined
+    orthSign?: OrthSign | undefined
+  }
   /** Instead of seeded normals of `sizes`. */
   inputs?: HostInputs
   /** Instead of a drawn projection. */
@@ -139,26 +148,31 @@ function caseNoise(given: EstimatorCase): HostArrays {
   const keyLen = given.inputs?.key.shape[2] ?? sizes.keyLen
   const shape = {...sizes, queryLen, keyLen, headDim, causal}
   const specs = noiseSpecs(estimatorNamed(method), shape, optionsOf(given))
-  const seed = {seed: CASE_SEED, replicate: 0}
+  const {seed, replicate} = drawOf(given)
   const drawn = Object.entries(specs).map(([name, spec]) => {
     const array = {
       shape: [spec.shared ? 1 : batch, heads, spec.rows, spec.columns],
-      data: drawNoise(name, spec, sizes, seed),
+      data: drawNoise(name, spec, sizes, {seed, replicate}),
     }
     return [name, array] as const
   })
   return {...Object.fromEntries(drawn), ...given.noise}
 }
 
+function drawOf({draw}: EstimatorCase) {
+  return draw ?? {seed: CASE_SEED, replicate: 0}
+}
+
 function caseProjection(given: EstimatorCase): HostProjection | undefined {
-  const {method, sizes, sharedProjection: shared} = given
+  const {method, sharedProjection: shared} = given
   const estimator = estimatorNamed(method)
-  const {heads, numFeatures, headDim} = sizes
+  const {heads, numFeatures, headDim} = given.sizes
   if (!usesProjection(estimator, optionsOf(given))) return undefined
-  const draw = {numFeatures, headDim, heads: shared ? 1 : heads, seed: CASE_SEED}
+  const {projection: name = estimator.projection!.default, ...draw} = drawOf(given)
+  const sizes = {numFeatures, headDim, heads: shared ? 1 : heads}
   return (
     given.projection ?? {
-      data: Float32Array.from(drawProjection({name: estimator.projection!.default, ...draw})),
+      data: Float32Array.from(drawProjection({name, ...sizes, ...draw})),
       numFeatures,
       perHead: !shared,
     }
@@ -176,12 +190,12 @@ export function runCase(given: EstimatorCase): {out: Float32Array; denominator?:
       preset,
       causal,
       numFeatures: sizes.numFeatures,
-      noise: namedTensors<tf.Tensor4D>(noise),
+      ...(given.draw ?? {noise: namedTensors<tf.Tensor4D>(noise)}),
       parameters: namedTensors(parameters),
       ...(gate && {gate: namedTensors<tf.Tensor3D>({gate}).gate!}),
       ...(calibration && {calibration: toCalibration(calibration)}),
       ...(scale !== undefined && {scale}),
-      ...(projection && {projection: toProjection(projection, sizes.headDim)}),
+      ...(projection && !given.draw && {projection: toProjection(projection, sizes.headDim)}),
       ...(keyMask && {keyMask: maskTensor(keyMask, sizes.batch)}),
       ...options,
     })

@@ -4,15 +4,8 @@ import {loadEstimators} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, type Sizes, SMALL, toTensors} from '../helpers/arrays.js'
 import {runnableBackends} from '../helpers/backends.js'
-import {decodeAll, decoderFor, recurrentOptions} from '../helpers/decode.js'
-import {
-  CASE_SEED,
-  type EstimatorCase,
-  hostCase,
-  outputBound,
-  runCase,
-  toProjection,
-} from '../helpers/estimator-case.js'
+import {decodeCase, recurrentOptions} from '../helpers/decode.js'
+import {type EstimatorCase, hostCase, outputBound, runCase} from '../helpers/estimator-case.js'
 import {addBounds, assertWithin} from '../helpers/rounding.js'
 import {caseOf, methodsWhere} from './laws.js'
 
@@ -21,30 +14,6 @@ await loadEstimators()
 
 /** More than two chunks of the causal forms. */
 const LONG: Sizes = {...SMALL, batch: 1, queryLen: 131, keyLen: 131}
-
-function decoded(given: EstimatorCase): Float32Array {
-  const {inputs, projection} = hostCase(given)
-  const {batch, heads, headDim, valueDim, numFeatures} = given.sizes
-  const {method, scale, options} = given
-  const rows = projection && toProjection(projection, headDim)
-  const asked = {
-    method,
-    batch,
-    heads,
-    headDim,
-    valueDim,
-    numFeatures,
-    seed: CASE_SEED,
-    ...options,
-    ...(scale !== undefined && {scale}),
-    ...(rows && {projection: rows}),
-  }
-  const step = decoderFor(asked, inputs)
-  const {out} = decodeAll(step, inputs)
-  step.dispose()
-  rows?.dispose()
-  return out
-}
 
 describe.each(backends)('the recurrent form on %s', backend => {
   beforeAll(() => useBackend(backend))
@@ -61,7 +30,12 @@ describe.each(backends)('the recurrent form on %s', backend => {
         })
         const chunked = runCase(given).out
         const bound = outputBound(given, chunked)
-        assertWithin(`${method} scale ${scale}`, decoded(given), chunked, addBounds(bound, bound))
+        assertWithin(
+          `${method} scale ${scale}`,
+          decodeCase(given),
+          chunked,
+          addBounds(bound, bound),
+        )
       }
     },
   )
@@ -80,7 +54,7 @@ describe.each(backends)('the recurrent form on %s', backend => {
       const grown: EstimatorCase = {...given, inputs: {...inputs, key: growing}}
       const chunked = runCase(grown).out
       const bound = outputBound(grown, chunked)
-      assertWithin(method, decoded(grown), chunked, addBounds(bound, bound))
+      assertWithin(method, decodeCase(grown), chunked, addBounds(bound, bound))
     },
   )
 
@@ -95,7 +69,7 @@ describe.each(backends)('the recurrent form on %s', backend => {
     const {heads, valueDim} = LONG
     const rows = (values: Float32Array | Float64Array) =>
       values.filter((_, at) => Math.floor(at / valueDim) % 7 === 6)
-    const out = rows(decoded(given)) as Float32Array
+    const out = rows(decodeCase(given)) as Float32Array
     const bound = rows(outputBound(given, out))
     assertWithin(`last token of ${heads} heads`, out, last, addBounds(bound, bound))
   })
