@@ -7,6 +7,7 @@ import {decodeCase} from '../helpers/decode.js'
 import {type EstimatorCase, optionsOf, runCase} from '../helpers/estimator-case.js'
 import {
   commonCases,
+  commonSets,
   effect,
   type OptionCase,
   optionCases,
@@ -23,10 +24,10 @@ await loadEstimators()
 const CLEARLY = 20
 
 const CASES = METHOD_NAMES.flatMap(optionCases)
-const SETS = METHOD_NAMES.flatMap(optionSets)
+const SETS = METHOD_NAMES.flatMap(method => [...optionSets(method), ...commonSets(method)])
 const COMMON = METHOD_NAMES.flatMap(commonCases)
 const ACTIVE = CASES.filter(({refused}) => refused === undefined)
-const RUN = [...ACTIVE, ...COMMON.filter(({silent}) => silent === undefined), ...SETS]
+const RUN = [...ACTIVE, ...SETS]
 const named = <Case extends {name: string}>(cases: readonly Case[]) =>
   cases.map(given => [given.name, given] as const)
 

@@ -110,30 +110,49 @@ function guardSize(given: EstimatorCase): number {
   return sizes[Math.floor(sizes.length / 2)]!
 }
 
-/** The options that every method takes: scale, numFeatures, and what decides the draw. */
+/** The options that every method takes, each alone: scale, numFeatures, and what decides the draw. */
 export function commonCases(method: MethodName): OptionCase[] {
   return formsOf(method).flatMap(form => {
-    const plain = callOf(method, form, {
-      options: COMMON_BESIDE[method] ?? {},
-      draw: {seed: 3, replicate: 0},
-    })
+    const plain = commonCall(method, form)
     const useless = uselessCommon(plain)
-    const moved = (option: string, change: Partial<EstimatorCase>) => {
+    return Object.entries(changesOf(plain)).map(([option, change]) => {
       const given = {...plain, ...change}
-      const name = `${nameOf(given)} ${JSON.stringify(given.draw)}`
-      return {name, option, form, given, plain, silent: useless[option]}
-    }
-    const drawn = (option: string, change: object) =>
-      moved(option, {draw: {...plain.draw!, ...change}})
-    return [
-      moved('scale', {scale: 0.23}),
-      moved('numFeatures', {sizes: {...plain.sizes, numFeatures: 3}}),
-      drawn('seed', {seed: 4}),
-      drawn('replicate', {replicate: 2}),
-      drawn('projection', {projection: 'iid'}),
-      drawn('orthSign', {orthSign: 'raw'}),
-    ]
+      return {name: commonName(given), option, form, given, plain, silent: useless[option]}
+    })
   })
+}
+
+/** All of them at once; signs of orthogonal rows go with rows that are orthogonal. */
+export function commonSets(method: MethodName): {name: string; form: Form; given: EstimatorCase}[] {
+  return formsOf(method).flatMap(form => {
+    const plain = commonCall(method, form)
+    const {scale, numFeatures, projection, orthSign} = changesOf(plain)
+    const draw = {seed: 4, replicate: 2}
+    return [projection, orthSign].map(last => {
+      const given = {...plain, ...scale, ...numFeatures, draw: {...last!.draw, ...draw}}
+      return {name: commonName(given), form, given}
+    })
+  })
+}
+
+function commonCall(method: MethodName, form: Form): EstimatorCase {
+  const draw = {seed: 3, replicate: 0}
+  return callOf(method, form, {options: COMMON_BESIDE[method] ?? {}, draw})
+}
+
+function changesOf({sizes, draw}: EstimatorCase): Record<string, Partial<EstimatorCase>> {
+  return {
+    scale: {scale: 0.23},
+    numFeatures: {sizes: {...sizes, numFeatures: 3}},
+    seed: {draw: {...draw!, seed: 4}},
+    replicate: {draw: {...draw!, replicate: 2}},
+    projection: {draw: {...draw!, projection: 'iid'}},
+    orthSign: {draw: {...draw!, orthSign: 'raw'}},
+  }
+}
+
+function commonName(given: EstimatorCase): string {
+  return `${nameOf(given)} ${JSON.stringify(given.draw)}`
 }
 
 /** Common options that a call has no use for, with the reason. */

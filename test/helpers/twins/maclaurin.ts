@@ -1,5 +1,4 @@
 /** Random Maclaurin features in double precision, with bounds. */
-import {truncatedGeometric} from '../../../src/theory/maclaurin.js'
 import {ELEMENTARY, gamma, TINY, U} from '../rounding.js'
 import {CANONICAL_ROUNDINGS, canonical, project, unitRoundings} from './projected.js'
 import {type Head, headMatrix, type TwinInputs} from './types.js'
@@ -16,10 +15,30 @@ function times(a: Entry, b: Entry): Entry {
   return {value, error: spread + U * (Math.abs(value) + spread) + TINY}
 }
 
+/** Degrees N = 0..K with `p_N ~ 2^-(N+1)`: `1 / (N! p_N)`, and the degree at which cumulated p pass u. */
+function lawOf(maxDegree: number) {
+  const degrees = Array.from({length: maxDegree + 1}, (_, n) => n)
+  const total = degrees.reduce((sum, n) => sum + 2 ** -(n + 1), 0)
+  const p = degrees.map(n => 2 ** -(n + 1) / total)
+  return {
+    weight(degree: number): number {
+      return degrees.slice(1, degree + 1).reduce((quotient, n) => quotient / n, 1 / p[degree]!)
+    },
+    quantile(u: number): number {
+      let below = 0
+      const found = degrees.find(n => {
+        below += p[n]!
+        return u < below
+      })
+      return found ?? maxDegree
+    },
+  }
+}
+
 /** The draw of one head: degrees and, one below the other, the vectors of all factors. */
 function drawOf(head: Head, inputs: TwinInputs) {
   const maxDegree = Number(inputs.options.maxDegree)
-  const law = truncatedGeometric(maxDegree)
+  const law = lawOf(maxDegree)
   const degrees = headMatrix(inputs, inputs.noise.degrees!, head.index).value
   return {
     law,
