@@ -13,7 +13,7 @@ const slow = process.env.RFA_SLOW !== undefined
 /** Random numbers per numeric option and place. */
 const NUMBERS = slow ? 8 : 1
 /** Sets of options drawn at once, per method and form. */
-const SETS = slow ? 24 : 2
+const SETS = slow ? 24 : 1
 
 /** One value of one option beside those that let it act. */
 export interface OptionCase {

@@ -49,6 +49,8 @@ const PLACES: Readonly<Record<string, readonly Place[]>> = {
 const NO_STABILIZER = {stabilizer: 'none'}
 const JOINT = {causalNormalizer: 'joint'}
 const CUT = {window: 3, chunkSize: 2}
+const CANCELS = 'a factor on x is one on features, and cancels'
+const HOMOGENEOUS = {bidirectional: CANCELS, causal: CANCELS}
 const NO_BIDIRECTIONAL = {bidirectional: 'the causal form alone has it'}
 
 /** Where a method differs from that. */
@@ -68,7 +70,7 @@ const OF_METHOD: Partial<Record<MethodName, Readonly<Record<string, readonly Pla
     causalDenGuard: [{beside: NO_STABILIZER, silent: CAUSAL_ONLY}],
   },
   'favor-trig': {
-    norms: [{beside: {denGuard: GUARD}}],
+    norms: [{beside: {denGuard: GUARD}}, {values: () => 'none'}],
     constantFeature: [{}, {beside: {norms: 'none'}}, {beside: {norms: 'max'}}],
   },
   oprf: {
@@ -129,7 +131,7 @@ const OF_METHOD: Partial<Record<MethodName, Readonly<Record<string, readonly Pla
     sampling: [{beside: CUT}],
     noiseScale: [{beside: {...CUT, sampling: 'sampled'}}],
   },
-  'favor-relu': {inputScaling: [{beside: {featureEpsilon: 0.2}}]},
+  'favor-relu': {inputScaling: [{beside: {featureEpsilon: 0.2}}, {silent: HOMOGENEOUS}]},
   nystrom: {
     iterations: [{values: whole(0, 3)}],
     pinvScale: [{beside: {iterations: 1}}],
@@ -159,7 +161,7 @@ export const COMMON_SILENT: Partial<Record<MethodName, Partial<Record<string, st
   'favor-trig': {orthSign: PAIRED},
   'favor-hyp': {orthSign: PAIRED},
   hrf: {orthSign: PAIRED},
-  'favor-relu': {scale: 'a factor on x is one on features, and cancels'},
+  'favor-relu': {scale: CANCELS},
   eva: COUNTED_BY_SIZE,
 }
 

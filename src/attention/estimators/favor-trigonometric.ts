@@ -168,12 +168,14 @@ function featureDim(numFeatures: number, {constantFeature}: Options): number {
   return 2 * numFeatures + (constantFeature > 0 ? 1 : 0)
 }
 
-function target({norms, constantFeature}: Options): ExactTarget {
+/** None where a constant is added to a kernel whose shift depends on the call. */
+function target({norms, constantFeature}: Options): ExactTarget | undefined {
   const plain: ExactTarget =
     norms === 'none'
       ? {kernel: 'gaussian', inputs: 'canonical', inputScale: 1, label: 'Gaussian kernel'}
       : softmaxTarget()
   if (constantFeature === 0) return plain
+  if (norms === 'max') return undefined
   const constant = constantFeature ** 2
   return {...plain, constant, label: `${plain.label}, ${constant.toPrecision(3)} added to weights`}
 }
