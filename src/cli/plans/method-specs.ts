@@ -92,11 +92,16 @@ function checkAssignments(
       const chosen = selected.map(estimator => estimator.name)
       throw unknownName('--option', 'selected methods', method ?? name, chosen)
     }
-    if (takers.some(estimator => name in estimator.options.shape)) continue
+    if (takers.some(estimator => hasOption(estimator, name))) continue
     const known = takers.flatMap(estimator => Object.keys(estimator.options.shape))
     if (known.length > 0) throw unknownName('--option', 'options', name, [...new Set(known)])
     throw expected('UNKNOWN_NAME', '--option', `no option: the methods have none`, describe(id))
   }
+}
+
+/** Own names only: `constructor` is no option. */
+function hasOption(estimator: Estimator, name: string): boolean {
+  return Object.hasOwn(estimator.options.shape, name)
 }
 
 /** The explicit options that differ from the preset, as typed values. */
@@ -122,7 +127,7 @@ function values(
   method: string | null,
 ): [string, OptionValue][] {
   return assignments
-    .filter(({method: owner, name}) => owner === method && name in estimator.options.shape)
+    .filter(({method: owner, name}) => owner === method && hasOption(estimator, name))
     .map(({name, value}) => [name, typedValue(estimator, name, value)])
 }
 

@@ -105,6 +105,19 @@ describe('toMethodSpecs', () => {
   })
 })
 
+describe('an option that every object has a property of', () => {
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('is refused: %s', name => {
+    for (const option of [assigned(`${name}=1`), assigned(`rfa.${name}=1`)]) {
+      expect(() => specs({methods: ['rfa', 'elu'], option})).toThrow(
+        expect.objectContaining({
+          code: 'UNKNOWN_NAME',
+          message: expect.stringContaining(`got "${name}"`),
+        }),
+      )
+    }
+  })
+})
+
 describe('parseOptionAssignment', () => {
   it('reads a name with its value, and the method before the dot', () => {
     expect(parseOptionAssignment('tau=0.5', '--option')).toEqual({
