@@ -1,3 +1,4 @@
+import {constants, type Stats} from 'node:fs'
 import {type FileHandle, open} from 'node:fs/promises'
 import {expected, messageOf, RfaError} from '../../errors.js'
 import {assertMemory} from '../memory.js'
@@ -23,17 +24,18 @@ export interface ByteSource {
 const CHUNK_BYTES = 2 ** 30
 
 /**
- * Opens a file for reading; nothing is read yet.
+ * Opens a file for reading; nothing is read yet. Pipes and devices are refused: they have no size
+ * and may never end.
  *
  * @param path - as the user wrote it
  * @throws {FILE_MISSING} when there is none
- * @throws {BAD_FILE} when it is a directory or cannot be opened
+ * @throws {BAD_FILE} when it is no regular file, links followed, or cannot be opened
  */
 export async function openFile(path: string): Promise<ByteSource> {
   const handle = await openHandle(path)
   try {
     const facts = await handle.stat()
-    if (facts.isDirectory()) throw expected('BAD_FILE', path, 'a file', 'a directory')
+    if (!facts.isFile()) throw noFile(path, facts)
     return fileSource(path, handle, facts.size)
   } catch (error) {
     await handle.close()
@@ -105,10 +107,16 @@ function allocate(where: string, length: number): Bytes {
   }
 }
 
-/** Tells a missing file from one that exists but does not open. */
+function noFile(path: string, facts: Stats): RfaError {
+  const got = facts.isDirectory() ? 'a directory' : facts.isFIFO() ? 'a pipe' : 'a device'
+  const remedy = 'write the arrays to a file first, and name that'
+  return expected('BAD_FILE', path, 'a file', got, ...(facts.isDirectory() ? [] : [remedy]))
+}
+
+/** Tells a missing file from one that exists but does not open. A pipe must not wait for its writer. */
 async function openHandle(path: string): Promise<FileHandle> {
   try {
-    return await open(path, 'r')
+    return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   } catch (cause) {
     // ENOTDIR: a part of the path is a file
     const missing = ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')

@@ -1,5 +1,6 @@
-import {mkdir, readdir, readFile, stat, truncate, writeFile} from 'node:fs/promises'
-import {join} from 'node:path'
+import {execFileSync} from 'node:child_process'
+import {mkdir, readdir, readFile, stat, symlink, truncate, writeFile} from 'node:fs/promises'
+import {basename, join} from 'node:path'
 import fc from 'fast-check'
 import {describe, expect, test} from 'vitest'
 import {
@@ -143,6 +144,39 @@ test('a directory is no file', async () => {
   await expect(readArrays(path)).rejects.toMatchObject({
     code: 'BAD_FILE',
     message: `${path}: expected a file, got a directory`,
+  })
+})
+
+describe.runIf(process.platform !== 'win32')('what has no end is refused at once', () => {
+  test.each(ARRAY_EXTENSIONS)('a pipe named %s, and a link to one', async extension => {
+    const pipe = join(folder, `pipe${extension}`)
+    const link = join(folder, `link${extension}`)
+    execFileSync('mkfifo', [pipe])
+    await symlink(pipe, link)
+    for (const path of [pipe, link]) {
+      await expect(readArrays(path)).rejects.toMatchObject({
+        code: 'BAD_FILE',
+        message: `${path}: expected a file, got a pipe`,
+        suggestions: ['write the arrays to a file first, and name that'],
+      })
+    }
+  })
+
+  test.each(['/dev/zero', '/dev/urandom'])('a link to %s', async device => {
+    const path = join(folder, `${basename(device)}.npy`)
+    await symlink(device, path)
+    await expect(readArrays(path)).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: `${path}: expected a file, got a device`,
+    })
+  })
+})
+
+test('names that fit no line are quoted and cut where an error lists them', async () => {
+  const path = join(folder, 'names.safetensors')
+  await writeArrays(path, {['long'.repeat(100)]: one, 'two\nlines': one, 'model.q': one})
+  await expect(readArrays(path, ['q'])).rejects.toMatchObject({
+    message: `${path}: expected an array "q", got "${'long'.repeat(50)}…" [3], model.q [3], "two\\nlines" [3]`,
   })
 })
 
