@@ -66,13 +66,38 @@ export function expected(
   return new RfaError(code, `${where}: expected ${what}, got ${got}`, {suggestions})
 }
 
-/** A value as an error message shows it: quoted text, numbers as they are, shapes in brackets. */
+/** Characters of a text, and items of a list, that a message shows: hostile files hold long ones. */
+const SHOWN = 200
+const SHOWN_ITEMS = 24
+
+/** A text as messages show it: not without end. */
+export function clipped(text: string): string {
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
+}
+
+/**
+ * A value as an error message shows it: quoted text, numbers as they are, shapes in brackets. Any
+ * value will do: deep, long, or an object that hides what every object has.
+ */
 export function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(String).join(', ')}]`
-  if (value === null || value === undefined) return String(value)
-  if (typeof value === 'object') return value.constructor?.name ?? 'object'
-  return String(value)
+  if (typeof value === 'string') return JSON.stringify(clipped(value))
+  if (!Array.isArray(value)) return plain(value)
+  const items = value.slice(0, SHOWN_ITEMS).map(item => (Array.isArray(item) ? '[…]' : plain(item)))
+  const rest = value.length - items.length
+  return `[${[...items, ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ')}]`
+}
+
+/** Anything but a list, without quotes; an object by the name of its class. */
+function plain(value: unknown): string {
+  if (typeof value === 'string') return clipped(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  const {name} = Object.getPrototypeOf(value)?.constructor ?? {}
+  return typeof name === 'string' ? name : 'object'
+}
+
+/** The name of an array or member in a message: quoted where it could be taken for something else. */
+export function shownName(name: string): string {
+  return /^[\w.:/-]{1,100}$/.test(name) ? name : describe(name)
 }
 
 /** The message of anything thrown. */

@@ -204,7 +204,7 @@ function checkRank(name: string, {shape}: NdArray, ranks: number[]): void {
 function notTaken(label: string, name: string, method: string): RfaError {
   return new RfaError(
     'UNSUPPORTED',
-    `${label}: holds an array "${name}", which ${method} does not take`,
+    `${label}: holds an array ${describe(name)}, which ${method} does not take`,
     {suggestions: ['rename or remove the array', 'see rfa methods for those that take it']},
   )
 }

@@ -1,5 +1,5 @@
 import {basename} from 'node:path'
-import {describe, expected} from '../errors.js'
+import {describe, expected, shownName} from '../errors.js'
 import type {InputSpec} from '../results/schemas/common.js'
 import {
   type AttentionInput,
@@ -113,7 +113,7 @@ async function readNamed(path: string, names: FileSpec['names']) {
       }
       arrays.push(await reader.read(name))
     }
-    const where = ROLES.map(role => `${path}[${names[role]}]`)
+    const where = ROLES.map(role => `${path}[${shownName(names[role])}]`)
     const extras = await readExtras(reader, new Set(Object.values(names)))
     return {arrays, where, ...extras, metadata: reader.metadata}
   } finally {

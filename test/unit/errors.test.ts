@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {METHOD_NAMES, unknownMethod} from '../../src/attention/estimators/index.js'
-import {closest} from '../../src/errors.js'
+import {closest, describe as shown} from '../../src/errors.js'
 
 describe('closest', () => {
   it.each([
@@ -24,5 +24,31 @@ describe('unknownMethod', () => {
     const {suggestions} = unknownMethod('--methods', 'Performer', ['favor-pos', 'all'])
     expect(suggestions).toEqual(['did you mean favor-pos?'])
     expect(unknownMethod('--methods', 'rfaa').suggestions).toEqual(['did you mean rfa?'])
+  })
+})
+
+describe('describe', () => {
+  it.each([
+    ['a text', '"a text"'],
+    [[1, 4, 64], '[1, 4, 64]'],
+    [['a', null, 2n], '[a, null, 2]'],
+    [new Float32Array(1), 'Float32Array'],
+    [undefined, 'undefined'],
+  ])('shows %o', (value, text) => {
+    expect(shown(value)).toBe(text)
+  })
+
+  it('cuts what is long', () => {
+    expect(shown('x'.repeat(1e6))).toHaveLength(203)
+    expect(shown(Array(1e6).fill(1))).toBe(`[${'1, '.repeat(24)}and 999976 more]`)
+  })
+
+  it.each([
+    ['deep', '['.repeat(1e5) + ']'.repeat(1e5), '[[…]]'],
+    ['of a class that is none', '{"constructor": {"name": {"toString": 1}}}', 'Object'],
+    ['that is no text', '[{"toString": 1}]', '[Object]'],
+    ['without a class', '{"constructor": null}', 'Object'],
+  ])('shows JSON %s without running into it', (_, json, text) => {
+    expect(shown(JSON.parse(json))).toBe(text)
   })
 })

@@ -18,24 +18,21 @@ const MAGIC = '\x93NUMPY'
 /** Real headers have about a hundred bytes; a longer one than this is damage or an attack. */
 const MAX_HEADER_BYTES = 2 ** 20
 
-/** Characters of a header that a message shows. */
-const MAX_SHOWN = 200
-
 /** Type codes of the format; the byte order stands before them. */
-const TYPE_CODES: Record<string, Dtype> = {
-  b1: 'bool',
-  i1: 'int8',
-  u1: 'uint8',
-  i2: 'int16',
-  u2: 'uint16',
-  i4: 'int32',
-  u4: 'uint32',
-  i8: 'int64',
-  u8: 'uint64',
-  f2: 'float16',
-  f4: 'float32',
-  f8: 'float64',
-}
+const TYPE_CODES: ReadonlyMap<string, Dtype> = new Map([
+  ['b1', 'bool'],
+  ['i1', 'int8'],
+  ['u1', 'uint8'],
+  ['i2', 'int16'],
+  ['u2', 'uint16'],
+  ['i4', 'int32'],
+  ['u4', 'uint32'],
+  ['i8', 'int64'],
+  ['u8', 'uint64'],
+  ['f2', 'float16'],
+  ['f4', 'float32'],
+  ['f8', 'float64'],
+])
 
 /**
  * What a .npy header says, and where the elements start. `bytes` of an unreadable type: all that
@@ -61,7 +58,7 @@ export async function readNpyHeader(source: ByteSource): Promise<NpyHeader> {
   const columnMajor = fields.get('fortran_order')
   if (!isShape(shape) || typeof columnMajor !== 'boolean') {
     const what = 'a header with descr, fortran_order (True or False) and shape (a tuple of sizes)'
-    throw expected('BAD_FILE', source.where, what, describe(text.trim().slice(0, MAX_SHOWN)))
+    throw expected('BAD_FILE', source.where, what, describe(text.trim()))
   }
   const bytes =
     dtype === null ? source.size - dataOffset : elementCount(shape) * DTYPES[dtype].bytes
@@ -108,7 +105,7 @@ export function openNpy(path: string): Promise<ArrayReader> {
  */
 export function npyParts(array: NdArray): [header: Bytes, elements: Bytes] {
   const stored: NdArray = array.dtype === 'bfloat16' ? {...array, dtype: 'float32'} : array
-  const code = Object.entries(TYPE_CODES).find(([, dtype]) => dtype === stored.dtype)?.[0]
+  const code = [...TYPE_CODES].find(([, dtype]) => dtype === stored.dtype)?.[0]
   const order = DTYPES[stored.dtype].bytes === 1 ? '|' : '<'
   const sizes = stored.shape.length === 1 ? `${stored.shape[0]},` : stored.shape.join(', ')
   const dict = `{'descr': '${order}${code}', 'fortran_order': False, 'shape': (${sizes}), }`
@@ -173,7 +170,7 @@ function headerFields(where: string, text: string): PythonDict {
 function typeOf(descr: PythonValue) {
   const storedType = typeof descr === 'string' ? descr : 'a structured type'
   const [, order, code] = /^([<>|=]?)(.+)$/s.exec(storedType) ?? []
-  const dtype = typeof descr === 'string' ? (TYPE_CODES[code ?? ''] ?? null) : null
+  const dtype = typeof descr === 'string' ? (TYPE_CODES.get(code ?? '') ?? null) : null
   const littleEndian = order === '>' ? false : order === '=' ? endianness() === 'LE' : true
   return {storedType, dtype, littleEndian}
 }
@@ -188,7 +185,7 @@ function unreadableType(where: string, storedType: string): RfaError {
   return expected(
     'BAD_FILE',
     where,
-    `elements of ${Object.values(TYPE_CODES).join(', ')}`,
+    `elements of ${[...TYPE_CODES.values()].join(', ')}`,
     describe(storedType),
     hint,
   )

@@ -1,3 +1,5 @@
+import {shownName} from '../../errors.js'
+
 /** What a Python literal can hold, as .npy headers use it. Tuples become arrays. */
 export type PythonValue = string | number | boolean | null | PythonValue[] | PythonDict
 /** A Python dict with text keys; a Map, so that no key is special. */
@@ -6,7 +8,14 @@ export type PythonDict = Map<string, PythonValue>
 /** Nesting beyond this is refused, so that a hostile header cannot exhaust the stack. */
 const MAX_DEPTH = 16
 
-const ESCAPES: Record<string, string> = {n: '\n', r: '\r', t: '\t', '\\': '\\', "'": "'", '"': '"'}
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+}
 
 /**
  * Reads the one Python literal that a text consists of: dict, tuple, list, str, int, bool or None.
@@ -55,7 +64,7 @@ class LiteralReader {
     this.items('{', '}', () => {
       this.peek()
       const key = this.string()
-      if (dict.has(key)) throw this.error(`key ${key} once`)
+      if (dict.has(key)) throw this.error(`key ${shownName(key)} once`)
       this.take(':')
       dict.set(key, this.value(depth + 1))
       return null

@@ -1,4 +1,4 @@
-import {closest, describe, RfaError} from '../../errors.js'
+import {closest, describe, RfaError, shownName} from '../../errors.js'
 import type {Dtype, NdArray} from '../nd-array.js'
 import {type ByteSource, openFile} from './source.js'
 
@@ -86,7 +86,10 @@ export function missingArray(
   const guess = closest(name, [...entries.keys()])
   const message = `${path}: expected an array ${describe(name)}, got ${listEntries(entries)}`
   return new RfaError('ARRAY_MISSING', message, {
-    suggestions: [...(guess === undefined ? [] : [`did you mean ${guess}?`]), ...suggestions],
+    suggestions: [
+      ...(guess === undefined ? [] : [`did you mean ${shownName(guess)}?`]),
+      ...suggestions,
+    ],
   })
 }
 
@@ -96,7 +99,9 @@ const LISTED = 12
 /** The arrays of a file as messages show them, e.g. `q [1, 4, 512, 64], k [1, 4, 512, 64]`. */
 function listEntries(entries: ReadonlyMap<string, ArrayEntry>): string {
   if (entries.size === 0) return 'a file without arrays'
-  const shown = [...entries].slice(0, LISTED).map(([name, {shape}]) => `${name} ${describe(shape)}`)
+  const shown = [...entries]
+    .slice(0, LISTED)
+    .map(([name, {shape}]) => `${shownName(name)} ${describe(shape)}`)
   const rest = entries.size - shown.length
   return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }

@@ -4,7 +4,7 @@
  *
  * Source: https://huggingface.co/docs/safetensors/index#format
  */
-import {describe, expected, messageOf, RfaError} from '../../errors.js'
+import {clipped, describe, expected, messageOf, RfaError, shownName} from '../../errors.js'
 import {DTYPES, type Dtype, elementCount, isShape} from '../nd-array.js'
 import type {Bytes} from './elements.js'
 import {duplicateKey} from './json-keys.js'
@@ -140,7 +140,7 @@ function checkedEntry(
   value: unknown,
   dataStart: number,
 ): SafetensorsEntry {
-  const place = `${where}[${name}]`
+  const place = `${where}[${shownName(name)}]`
   if (!isRecord(value)) {
     throw expected('BAD_FILE', place, 'dtype, shape and data_offsets', shown(value))
   }
@@ -190,7 +190,12 @@ function checkLayout(
     if (begin !== end) {
       const what = begin > end ? 'a hole before it' : 'overlap with the one before'
       const got = `${Math.abs(begin - end)} bytes of ${what}`
-      throw expected('BAD_FILE', `${source.where}[${name}]`, 'tensors laid end to end', got)
+      throw expected(
+        'BAD_FILE',
+        `${source.where}[${shownName(name)}]`,
+        'tensors laid end to end',
+        got,
+      )
     }
     end = begin + bytes
   }
@@ -208,9 +213,26 @@ function isOffsetPair(value: unknown): value is [number, number] {
   )
 }
 
-/** A value of the header as messages show it: a hostile one may be long. */
+/** Levels of a value that messages show: a hostile one may be nested without end. */
+const SHOWN_LEVELS = 3
+
+/** A value of the header as messages show it: JSON, cut where it is deep or long. */
 function shown(value: unknown): string {
-  return (JSON.stringify(value) ?? 'nothing').slice(0, 200)
+  return clipped(shortJson(value, SHOWN_LEVELS))
+}
+
+function shortJson(value: unknown, levels: number): string {
+  if (typeof value === 'string') return JSON.stringify(clipped(value))
+  if (Array.isArray(value)) {
+    if (levels === 0) return '[…]'
+    return `[${value.map(item => shortJson(item, levels - 1)).join(',')}]`
+  }
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'nothing'
+  if (levels === 0) return '{…}'
+  const fields = Object.entries(value).map(
+    ([name, item]) => `${JSON.stringify(clipped(name))}:${shortJson(item, levels - 1)}`,
+  )
+  return `{${fields.join(',')}}`
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 /** The .safetensors format: a checked header, then little-endian row-major tensors end to end. */
-import {expected} from '../../errors.js'
+import {expected, shownName} from '../../errors.js'
 import {assertMemory} from '../memory.js'
 import {DTYPES, type NdArray} from '../nd-array.js'
 import {type Bytes, decodeElements, encodeElements} from './elements.js'
@@ -76,7 +76,13 @@ async function readTensor(
   if (dtype === null) {
     const names = Object.values(SAFETENSORS_TYPES).join(', ')
     const hint = 'convert it to F32 first'
-    throw expected('BAD_FILE', `${source.where}[${name}]`, `one of ${names}`, storedType, hint)
+    throw expected(
+      'BAD_FILE',
+      `${source.where}[${shownName(name)}]`,
+      `one of ${names}`,
+      storedType,
+      hint,
+    )
   }
   // 16-bit floats are widened, which takes twice their bytes beside them
   const widened = dtype === 'float16' || dtype === 'bfloat16' ? 2 * bytes : 0

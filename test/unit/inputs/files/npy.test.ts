@@ -160,6 +160,17 @@ describe('refused with BAD_FILE', () => {
     await expect(readArrays(path)).rejects.toMatchObject({suggestions: [hint]})
   })
 
+  test.each(['constructor', '<toString', '__proto__', '|hasOwnProperty', '>valueOf'])(
+    'the type %s, which every object has a property of',
+    async descr => {
+      const bytes = npy(`{'descr': '${descr}', 'fortran_order': False, 'shape': (3,), }\n`, 12)
+      await expect(readOnly(await save('inherited.npy', bytes))).rejects.toMatchObject({
+        code: 'BAD_FILE',
+        message: expect.stringContaining(`got "${descr}"`),
+      })
+    },
+  )
+
   function hugeHeader(): Uint8Array {
     const bytes = Buffer.from(npy('{}', 60, 2))
     bytes.writeUInt32LE(0xffffffff, 8)

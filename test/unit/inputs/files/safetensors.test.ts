@@ -173,6 +173,24 @@ describe('refused with BAD_FILE', () => {
     })
   })
 
+  const nested = '['.repeat(200_000) + ']'.repeat(200_000)
+
+  test.each([
+    ['a tensor', `{"q": ${nested}}`, 'data_offsets, got [[[[…]]]]'],
+    ['a shape', `{"q": {"shape": ${nested}}}`, 'integers, got [[[[…]]]]'],
+    [
+      'a dtype',
+      `{"q": {"shape": [], "data_offsets": [0, 0], "dtype": ${nested}}}`,
+      'got [[[[…]]]]',
+    ],
+    ['a text of metadata', `{"__metadata__": {"a": ${nested}}}`, 'got {"a":[[[…]]]}'],
+  ])('%s nested without end', async (_, header, message) => {
+    await expect(readArrays(await save('nested', header, 0))).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringContaining(message),
+    })
+  })
+
   test('a file shorter than the header length', async () => {
     const path = join(folder, 'short.safetensors')
     await writeFile(path, Buffer.alloc(7))
