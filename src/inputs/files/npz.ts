@@ -5,7 +5,8 @@ import {DTYPES, elementCount, type NdArray} from '../nd-array.js'
 import {npyParts, readNpyArray, readNpyHeader} from './npy.js'
 import {type ArrayEntry, type ArrayReader, openReader} from './reader.js'
 import {type ByteSource, memorySource} from './source.js'
-import {memberWhere, peekMember, readZipMember, readZipMembers, type ZipMember} from './zip.js'
+import {memberStart, readZipMember} from './zip.js'
+import {memberWhere, readZipMembers, type ZipMember} from './zip-directory.js'
 
 const SUFFIX = '.npy'
 
@@ -72,9 +73,8 @@ export function npzBytes(path: string, arrays: Readonly<Record<string, NdArray>>
   return zipSync(files)
 }
 
-/** Shape and type of a member from the first bytes of it; the rest stays packed. */
+/** Shape and type of a member from its first bytes; the rest stays packed. */
 async function memberEntry(source: ByteSource, member: ZipMember): Promise<ArrayEntry> {
-  const start = memorySource(memberWhere(source, member), await peekMember(source, member))
-  const {storedType, dtype, shape, bytes} = await readNpyHeader(start)
-  return {storedType, dtype, shape, bytes: dtype === null ? member.size : bytes}
+  const {storedType, dtype, shape, bytes} = await readNpyHeader(memberStart(source, member))
+  return {storedType, dtype, shape, bytes}
 }

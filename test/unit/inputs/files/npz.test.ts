@@ -4,10 +4,12 @@ import {join} from 'node:path'
 import {strToU8, zipSync} from 'fflate'
 import {describe, expect, test, vi} from 'vitest'
 import {openArrays, readArrays, writeArrays} from '../../../../src/inputs/files/index.js'
+import {npyParts} from '../../../../src/inputs/files/npy.js'
 import {npzBytes} from '../../../../src/inputs/files/npz.js'
 import {elementCount, type NdArray} from '../../../../src/inputs/nd-array.js'
 import {temporaryFolder} from '../temporary-folder.js'
 import {numpyFile} from './numpy-files.js'
+import {deflated, zipOf} from './zip-writer.js'
 
 const folder = temporaryFolder()
 
@@ -121,4 +123,18 @@ describe('golden files', () => {
       ])
     }
   })
+})
+
+test('listing arrays unpacks little of each, however much it would become', async () => {
+  const [header] = npyParts({shape: [0], dtype: 'float32', data: new Float32Array(0)})
+  const bomb = deflated('', Buffer.concat([header, Buffer.alloc(2 ** 24)]))
+  const members = Array.from({length: 400}, (_, i) => ({...bomb, name: `${i}.npy`}))
+  const path = join(folder, 'bombs.npz')
+  await writeFile(path, zipOf(members))
+  const before = process.cpuUsage()
+  const reader = await openArrays(path)
+  await reader.close()
+  expect(reader.entries.size).toBe(400)
+  // 400 times 16 MiB take more than 3 s to unpack
+  expect(process.cpuUsage(before).user / 1e6).toBeLessThan(1.5)
 })

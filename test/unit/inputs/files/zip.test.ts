@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import {strToU8, zipSync} from 'fflate'
 import {describe, expect, test} from 'vitest'
 import {type ByteSource, memorySource} from '../../../../src/inputs/files/source.js'
-import {peekMember, readZipMember, readZipMembers} from '../../../../src/inputs/files/zip.js'
+import {memberStart, readZipMember} from '../../../../src/inputs/files/zip.js'
+import {readZipMembers} from '../../../../src/inputs/files/zip-directory.js'
+import {archiveOf, centralPart, localPart, stored} from './zip-writer.js'
 
 const owned = (bytes: Uint8Array) => Uint8Array.from(bytes)
 const sourceOf = (bytes: Uint8Array): ByteSource => memorySource('a.npz', owned(bytes))
@@ -52,13 +54,21 @@ test('an archive comment does not hide the end record', async () => {
   expect(Object.keys(await unzip(sourceOf(withComment)))).toEqual(['q.npy'])
 })
 
-test('a peek gives the start of a member without the rest', async () => {
+test('the start of a member is read without the rest', async () => {
   const content = Uint8Array.from({length: 100_000}, (_, i) => (i * i) % 251)
   const source = sourceOf(zipSync({deflated: content, stored: [content, {level: 0}]}))
   for (const member of await readZipMembers(source)) {
-    const start = await peekMember(source, member)
-    expect(start.length).toBeGreaterThan(128)
-    expect([...start]).toEqual([...content.subarray(0, start.length)])
+    const start = memberStart(source, member)
+    expect(start.size).toBe(100_000)
+    for (const [offset, length] of [
+      [0, 12],
+      [10, 118],
+      [3, 5000],
+      [4999, 1],
+    ] as const) {
+      const bytes = await start.read(offset, length)
+      expect([...bytes]).toEqual([...content.subarray(offset, offset + length)])
+    }
   }
 })
 
@@ -114,6 +124,37 @@ describe('refused with BAD_FILE', () => {
     ],
     ['a lost local header', ({bytes}) => bytes.fill(0, 0, 4), /where the directory says/],
     ['damaged data', ({bytes}) => bytes.fill(0xff, 35, 50), /damaged bytes/],
+    [
+      'another name before the member',
+      ({bytes}) => bytes.write('k', 30),
+      /a\.npz\[q\.npy\]: expected the same name .*, got k\.npy/,
+    ],
+    [
+      'another name in the directory',
+      ({bytes, central}) => bytes.write('k', central + 46),
+      /a\.npz\[k\.npy\]: expected the same name .*, got q\.npy/,
+    ],
+    [
+      'another compression before the member',
+      ({bytes}) => bytes.writeUInt16LE(0, 8),
+      /expected zip method 8, as the directory says, got zip method 0 there/,
+    ],
+    ['encryption before the member', ({bytes}) => bytes.writeUInt16LE(1, 6), /an encrypted one/],
+    [
+      'a directory longer than its entries',
+      ({bytes, end}) => {
+        bytes.writeUInt16LE(0, end + 8)
+        bytes.writeUInt16LE(0, end + 10)
+      },
+      /a directory of 0 zip members, got one with 51 bytes more/,
+    ],
+    [
+      'a directory that ends before the end record',
+      ({bytes, end}) => {
+        bytes.fill(0, end + 8, end + 16)
+      },
+      /that the end record follows, got 51 bytes between/,
+    ],
   ])('%s', async (_, damage, message) => {
     const parts = archive()
     damage(parts)
@@ -138,6 +179,34 @@ describe('refused with BAD_FILE', () => {
     })
   })
 
+  test('a zip64 end record beside one that would do', async () => {
+    const {bytes, end} = archive()
+    const locator = Buffer.alloc(20)
+    locator.writeUInt32LE(0x07064b50)
+    const zip64 = Buffer.concat([bytes.subarray(0, end), locator, bytes.subarray(end)])
+    await expect(unzip(sourceOf(zip64))).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringContaining('got a zip64 archive'),
+    })
+  })
+
+  test('a member inside another, and one that reaches into the directory', async () => {
+    const inner = stored('k.npy', strToU8('bytes'))
+    const outer = stored('q.npy', localPart(inner))
+    const inside = archiveOf([localPart(outer)], [centralPart(outer, 0), centralPart(inner, 35)])
+    await expect(unzip(sourceOf(inside))).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message:
+        'a.npz[q.npy]: expected packed bytes of its own, got 40 bytes shared with a.npz[k.npy]',
+    })
+    const longer = {...inner, packed: new Uint8Array(9), size: 9}
+    const beyond = archiveOf([localPart(inner)], [centralPart(longer, 0)])
+    await expect(unzip(sourceOf(beyond))).rejects.toMatchObject({
+      message:
+        'a.npz[k.npy]: expected packed bytes of its own, got 4 bytes shared with the directory',
+    })
+  })
+
   test('every archive that is cut off', async () => {
     const {bytes} = archive()
     for (let length = 0; length < bytes.length; length++) {
@@ -159,6 +228,7 @@ test('a bomb that keeps to the possible ratio is stopped by the memory it declar
     compressedSize: packed.length,
     size: Number.MAX_SAFE_INTEGER / 4,
     localOffset: 0,
+    dataOffset: 30,
   }
   await expect(readZipMember(sourceOf(bytes), member)).rejects.toMatchObject({code: 'TOO_LARGE'})
 })
