@@ -11,6 +11,7 @@ export type RfaErrorCode =
   | 'UNSUPPORTED'
   | 'BAD_FILE'
   | 'FILE_MISSING'
+  | 'FILE_CHANGED'
   | 'ARRAY_MISSING'
   | 'NOT_WRITABLE'
   | 'WOULD_OVERWRITE'

@@ -29,6 +29,7 @@ const EXIT_OF_CODE: Readonly<Record<RfaErrorCode, number>> = {
   NOT_FINITE: 3,
   BAD_FILE: 3,
   FILE_MISSING: 3,
+  FILE_CHANGED: 3,
   ARRAY_MISSING: 3,
   NOT_WRITABLE: 3,
   UNKNOWN_SCHEMA: 3,

@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto'
 import {basename} from 'node:path'
 import {describe, expected, shownName} from '../errors.js'
 import type {InputSpec} from '../results/schemas/common.js'
@@ -7,17 +8,19 @@ import {
   firstRows,
   toAttentionArray,
 } from './attention-input.js'
-import {
-  type ArrayReader,
-  arrayExtension,
-  missingArray,
-  openArrays,
-  readArrays,
-} from './files/index.js'
+import type {ArrayReader} from './files/index.js'
+import {fileChanged} from './files/recorded-source.js'
 import {generate} from './generators/index.js'
+import {
+  closeInput,
+  digestOf,
+  type FileSpec,
+  type InputFiles,
+  openInput,
+  ROLES,
+} from './input-files.js'
 import {elementCount, type NdArray} from './nd-array.js'
 
-type FileSpec = Extract<InputSpec, {kind: 'file'}>
 type Parts = Pick<AttentionInput, 'query' | 'key' | 'value'>
 type Beside = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
 
@@ -27,20 +30,20 @@ type Beside = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
  */
 export const MAX_EXTRA_BYTES = 2 ** 28
 
-const ROLES = ['query', 'key', 'value'] as const
-
 /**
  * Reads or makes the queries, keys and values that a plan asks for.
  *
  * From a file: the three arrays named in the plan; or a single .npy whose leading axis of 3 stacks
  * them (`[3, L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value.
  *
- * @param spec - where they come from
+ * @param spec - where they come from; what is read from files with a digest is verified to be of it
  * @param options.seqLen - query length. File: the first that many queries, and keys and values too
  *   when they are as many as the queries; `null` takes all. Generator: required
  * @param options.seed - for generators; files do not use it
- * @throws {FILE_MISSING | BAD_FILE | TOO_LARGE} see {@link openArrays}
- * @throws {ARRAY_MISSING} when a name is not in the file; lists what is
+ * @param options.extras - whether the other arrays of a file are read too. Default: true
+ * @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING} see {@link openInput}
+ * @throws {TOO_LARGE} when the arrays do not fit in memory
+ * @throws {FILE_CHANGED} when the files are others than those of the digest
  * @throws {SHAPE_MISMATCH | NOT_FINITE} see {@link toAttentionArray} and
  *   {@link checkAttentionShapes}
  * @throws {BAD_OPTION} when `seqLen` is longer than the file, or missing for a generator, or the
@@ -49,10 +52,10 @@ const ROLES = ['query', 'key', 'value'] as const
  */
 export async function loadInput(
   spec: InputSpec,
-  options: {seqLen: number | null; seed: number},
+  options: {seqLen: number | null; seed: number; extras?: boolean},
 ): Promise<AttentionInput> {
-  if (spec.kind === 'file') return cut(await loadFile(spec), options.seqLen)
-  const {seqLen, seed} = options
+  const {seqLen, seed, extras = true} = options
+  if (spec.kind === 'file') return cut(await loadFile(spec, extras), seqLen)
   if (seqLen === null) {
     throw expected('BAD_OPTION', '--seq-len', `a length for the generator ${spec.name}`, 'none')
   }
@@ -68,57 +71,89 @@ export async function loadInput(
 }
 
 /** Reads, brings to four axes and checks; the label is the file name without folders. */
-async function loadFile(spec: FileSpec): Promise<AttentionInput> {
+async function loadFile(spec: FileSpec, extras: boolean): Promise<AttentionInput> {
   const label = spec.paths.map(path => basename(path)).join(', ')
-  const {arrays, where, ...beside} = await readParts(spec)
-  const [query, key, value] = arrays.map((array, i) => toAttentionArray(array, where[i]!))
-  const parts = {query: query!, key: key!, value: value!}
-  checkAttentionShapes(label, parts)
-  return {label, ...parts, ...beside}
+  const files = await openInput(spec)
+  try {
+    const {arrays, where, ...beside} = await readParts(files, spec, extras)
+    await verify(spec, label, files, [...arrays, ...beside.extras.values()])
+    const [query, key, value] = arrays.map((array, i) => toAttentionArray(array, where[i]!))
+    const parts = {query: query!, key: key!, value: value!}
+    checkAttentionShapes(label, parts)
+    return {label, ...parts, ...beside}
+  } finally {
+    await closeInput(files)
+  }
+}
+
+/** Most bytes of one hash update: Node takes less than 2^31. */
+const HASHED_BYTES = 2 ** 28
+
+/** Hash of the arrays by the input they were verified to belong to; see {@link verify}. */
+const verified = new Map<string, string>()
+
+/**
+ * Makes sure that arrays come from the bytes that the input is pinned to. All bytes are hashed once per
+ * process; afterwards it is enough that the arrays are the same as then.
+ *
+ * @throws {FILE_CHANGED} when they do not
+ */
+async function verify(
+  spec: FileSpec,
+  label: string,
+  files: InputFiles,
+  arrays: readonly NdArray[],
+): Promise<void> {
+  if (spec.digest === undefined) return
+  const id = JSON.stringify([spec, arrays.length])
+  const hash = arraysHash(arrays)
+  if (verified.get(id) === hash) return
+  if ((await digestOf(files)) !== spec.digest) throw fileChanged(label)
+  verified.set(id, hash)
+}
+
+function arraysHash(arrays: readonly NdArray[]): string {
+  const hash = createHash('sha256')
+  for (const {shape, dtype, data} of arrays) {
+    hash.update(JSON.stringify([shape, dtype]))
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    for (let at = 0; at < bytes.length; at += HASHED_BYTES) {
+      hash.update(bytes.subarray(at, at + HASHED_BYTES))
+    }
+  }
+  return hash.digest('hex')
 }
 
 /**
  * Query, key and value in this order, and what messages call them. Extras and metadata come from
  * named arrays only: .npy files have neither.
  */
-async function readParts(spec: FileSpec): Promise<Beside & {arrays: NdArray[]; where: string[]}> {
-  const extensions = spec.paths.map(arrayExtension)
-  const [path] = spec.paths
-  if (spec.paths.length === 1 && extensions[0] !== '.npy') return readNamed(path!, spec.names)
+async function readParts(
+  {layout, readers}: InputFiles,
+  {paths, names}: FileSpec,
+  extras: boolean,
+): Promise<Beside & {arrays: NdArray[]; where: string[]}> {
+  const [path] = paths
+  if (layout === 'named') return readNamed(readers[0]!, names, extras)
   const none: Beside = {extras: new Map(), metadata: {}}
-  if (spec.paths.length === 1) {
-    const [stacked] = (await readArrays(path!)).arrays.values()
-    const where = ROLES.map((role, i) => `${path}[${i}] (${role})`)
-    return {...none, arrays: unstack(stacked!, path!), where}
+  const arrays: NdArray[] = []
+  for (const reader of readers) arrays.push(await reader.read([...reader.entries.keys()][0]!))
+  if (layout === 'three') {
+    return {...none, arrays, where: paths.map((file, i) => `${file} (${ROLES[i]})`)}
   }
-  if (spec.paths.length !== 3 || extensions.some(extension => extension !== '.npy')) {
-    const what = 'one file, or three .npy files in the order query, key, value'
-    throw expected('BAD_OPTION', '--input', what, describe(spec.paths))
-  }
-  const files: NdArray[] = []
-  for (const file of spec.paths) files.push(...(await readArrays(file)).arrays.values())
-  return {...none, arrays: files, where: spec.paths.map((file, i) => `${file} (${ROLES[i]})`)}
+  const where = ROLES.map((role, i) => `${path}[${i}] (${role})`)
+  return {...none, arrays: unstack(arrays[0]!, path!), where}
 }
 
 /** Three arrays of one file by name, and what else it holds. */
-async function readNamed(path: string, names: FileSpec['names']) {
-  const reader = await openArrays(path)
-  try {
-    const arrays: NdArray[] = []
-    for (const role of ROLES) {
-      const name = names[role]
-      if (!reader.entries.has(name)) {
-        const hint = 'name the arrays with --query-name, --key-name and --value-name'
-        throw missingArray(path, name, reader.entries, [hint])
-      }
-      arrays.push(await reader.read(name))
-    }
-    const where = ROLES.map(role => `${path}[${shownName(names[role])}]`)
-    const extras = await readExtras(reader, new Set(Object.values(names)))
-    return {arrays, where, ...extras, metadata: reader.metadata}
-  } finally {
-    await reader.close()
-  }
+async function readNamed(reader: ArrayReader, names: FileSpec['names'], extras: boolean) {
+  const arrays: NdArray[] = []
+  for (const role of ROLES) arrays.push(await reader.read(names[role]))
+  const where = ROLES.map(role => `${reader.path}[${shownName(names[role])}]`)
+  const others = extras
+    ? await readExtras(reader, new Set(Object.values(names)))
+    : {extras: new Map<string, NdArray>()}
+  return {arrays, where, ...others, metadata: reader.metadata}
 }
 
 /** Reads the other arrays, smallest first, up to {@link MAX_EXTRA_BYTES} in all. */

@@ -37,7 +37,8 @@ export function contextOf(cell: ErrorSweepCell, target: ExactTarget): Promise<Sw
 }
 
 async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
-  const loaded = await loadInput(cell.input, {seqLen: cell.seq_len, seed: cell.seed})
+  const {input: spec, seq_len: seqLen, seed} = cell
+  const loaded = await loadInput(spec, {seqLen, seed, extras: false})
   const input = {
     ...loaded,
     query: scaled(loaded.query, cell.scale),

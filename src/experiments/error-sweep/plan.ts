@@ -111,7 +111,7 @@ function label(cell: ErrorSweepCell, spec: MethodSpec, shape: ForwardShape): str
 
 /** Sizes of the input at one length; reading it here also finds a bad file before anything runs. */
 async function inputShape(plan: ErrorSweepPlan, seqLen: number | null): Promise<ForwardShape> {
-  const input = await loadInput(plan.input, {seqLen, seed: plan.seed})
+  const input = await loadInput(plan.input, {seqLen, seed: plan.seed, extras: false})
   const [batch, heads, queryLen, headDim] = input.query.shape
   const [, , keyLen, valueDim] = input.value.shape
   return {batch, heads, queryLen, keyLen, headDim, valueDim}

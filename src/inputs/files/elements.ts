@@ -2,7 +2,7 @@ import {endianness} from 'node:os'
 import {narrow, widen} from '../half.js'
 import {DTYPES, type Dtype, type NdArray, type TypedArray} from '../nd-array.js'
 
-/** Bytes that nobody else holds, so that they can be viewed or swapped in place. */
+/** Bytes that nobody changes, so that they can be viewed as elements. */
 export type Bytes = Uint8Array<ArrayBuffer>
 
 const HOST_IS_LITTLE = endianness() === 'LE'
@@ -10,15 +10,19 @@ const HOST_IS_LITTLE = endianness() === 'LE'
 /**
  * Turns the bytes of a file into elements.
  *
- * @param bytes - whole elements; taken over: may be changed and may end up holding the result
+ * @param bytes - whole elements; not changed, but may end up holding the result
  * @param dtype - element type of the file
  * @param littleEndian - byte order of the file
  * @returns the elements in the storage type of `dtype`; exact for every type
  */
 export function decodeElements(bytes: Bytes, dtype: Dtype, littleEndian: boolean): TypedArray {
   const {bytes: width, storage} = DTYPES[dtype]
-  const aligned = bytes.byteOffset % width === 0 ? bytes : bytes.slice()
-  if (littleEndian !== HOST_IS_LITTLE) swapBytes(aligned, width)
+  const swapped = littleEndian !== HOST_IS_LITTLE && width > 1
+  const aligned = swapped
+    ? swapBytes(bytes.slice(), width)
+    : bytes.byteOffset % width === 0
+      ? bytes
+      : bytes.slice()
   const count = aligned.length / width
   if (dtype === 'float16' || dtype === 'bfloat16') {
     return widen(new Uint16Array(aligned.buffer, aligned.byteOffset, count), dtype)

@@ -77,7 +77,8 @@ export async function readNpyArray(source: ByteSource): Promise<NdArray> {
   const {dtype, shape, bytes, dataOffset} = header
   if (dtype === null) throw unreadableType(source.where, header.storedType)
   checkLength(source, header)
-  assertMemory(source.where, header.columnMajor ? 2 * bytes : bytes)
+  // reordering and byte swapping need a second copy
+  assertMemory(source.where, header.columnMajor || !header.littleEndian ? 2 * bytes : bytes)
   const stored = await source.read(dataOffset, bytes)
   const data = decodeElements(stored, dtype, header.littleEndian)
   return {shape, dtype, data: header.columnMajor ? columnMajorToRowMajor(data, shape) : data}

@@ -1,5 +1,7 @@
+import type {Hash} from 'node:crypto'
 import {closest, describe, RfaError, shownName} from '../../errors.js'
 import type {Dtype, NdArray} from '../nd-array.js'
+import {recorded} from './recorded-source.js'
 import {type ByteSource, openFile} from './source.js'
 
 /** What a file says about one of its arrays, without reading it. */
@@ -31,6 +33,12 @@ export interface ArrayReader {
    * @throws {TOO_LARGE} when it does not fit in memory
    */
   read(name: string): Promise<NdArray>
+  /**
+   * Feeds all bytes of the file into a hash, which then covers what was read before.
+   *
+   * @throws {FILE_CHANGED} when the file was changed since
+   */
+  hashInto(hash: Hash): Promise<void>
   close(): Promise<void>
 }
 
@@ -53,7 +61,7 @@ export async function openReader(
   path: string,
   format: (source: ByteSource) => Promise<FormatReader>,
 ): Promise<ArrayReader> {
-  const source = await openFile(path)
+  const source = recorded(await openFile(path))
   try {
     const {entries, metadata, read} = await format(source)
     return {
@@ -64,6 +72,7 @@ export async function openReader(
         if (!entries.has(name)) throw missingArray(path, name, entries)
         return read(name)
       },
+      hashInto: hash => source.hashInto(hash),
       close: () => source.close(),
     }
   } catch (error) {

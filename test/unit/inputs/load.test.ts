@@ -1,6 +1,7 @@
-import {open, writeFile} from 'node:fs/promises'
+import {open, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, test} from 'vitest'
+import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
 import {generate} from '../../../src/inputs/generators/index.js'
 import {loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
@@ -266,4 +267,57 @@ describe('generators', () => {
 
 test('a missing file is FILE_MISSING', async () => {
   await expect(loadInput(file(['no-such.npz']), ALL)).rejects.toMatchObject({code: 'FILE_MISSING'})
+})
+
+describe('pinned files', () => {
+  const parts = (start: number) => ({
+    q: counting(start, 3, 5, 7),
+    k: counting(1000, 3, 5, 7),
+    v: counting(2000, 3, 5, 7),
+    unused: counting(0, 2),
+  })
+  const changed = {
+    code: 'FILE_CHANGED',
+    message: expect.stringMatching(
+      /^pinned.*: expected the bytes that the run began with, got others: .*--resume, or start/,
+    ),
+  }
+
+  test.each(['.npz', '.safetensors'])('give the data of their digest or none: %s', async format => {
+    const path = await save(`pinned${format}`, parts(0))
+    const spec = await pinInput(file([path]))
+    expect((await loadInput(spec, ALL)).query.data[1]).toBe(1)
+    await save(`pinned${format}`, parts(500)) // the same shapes, other queries
+    await expect(loadInput(spec, ALL)).rejects.toMatchObject(changed)
+    await save(`pinned${format}`, parts(0))
+    expect((await loadInput(spec, {...ALL, seqLen: 2})).query.shape).toEqual([1, 3, 2, 7])
+  })
+
+  test('as three .npy files, one of them big-endian', async () => {
+    const paths: string[] = []
+    for (const [name, array] of Object.entries(parts(0)).slice(0, 3)) {
+      paths.push(await save(`pinned-${name}.npy`, {[name]: array}))
+    }
+    const [query = ''] = paths
+    const bytes = await readFile(query)
+    bytes.write('>', bytes.indexOf("'<f4'") + 1)
+    const elements = Buffer.alloc(105 * 4)
+    for (let i = 0; i < 105; i++) elements.writeFloatBE(i, 4 * i)
+    await writeFile(query, Buffer.concat([bytes.subarray(0, bytes.length - 420), elements]))
+    const spec = await pinInput(file(paths))
+    expect((await loadInput(spec, ALL)).query.data[104]).toBe(104)
+    await save('pinned-v.npy', {v: counting(7, 3, 5, 7)})
+    await expect(loadInput(spec, ALL)).rejects.toMatchObject(changed)
+  })
+
+  test('are not hashed again where the arrays are known to be theirs', async () => {
+    const path = await save('pinned-again.safetensors', parts(0))
+    const spec = await pinInput(file([path]))
+    await loadInput(spec, {...ALL, extras: false})
+    await save('pinned-again.safetensors', {...parts(0), unused: counting(9, 2)})
+    const again = await loadInput(spec, {...ALL, extras: false})
+    expect(again.query.data[1]).toBe(1)
+    expect(again.extras.size).toBe(0)
+    await expect(loadInput(spec, ALL)).rejects.toMatchObject(changed)
+  })
 })
