@@ -31,7 +31,7 @@ export default class Report extends RfaCommand {
     const {readRuns, writeReport} = await import('../src/cli/write-report.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const {runReport, outcomeCounts} = await import('../src/report/run-report.js')
-    const runs = await readRuns(args.run)
+    const runs = await readRuns(args.run, this.config.bin)
     const blocks = runReport(runs)
     if (flags.output !== '-') this.print(renderTerminal(blocks, this.layout()))
     const output = await writeReport(blocks, args.run, flags, text => this.print(text))

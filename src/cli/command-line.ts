@@ -1,3 +1,5 @@
+import {printable} from '../report/printable.js'
+
 /** A shell word: quoted only where it must be. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
@@ -24,10 +26,24 @@ export function resumeLine(bin: string, id: string, argv: readonly string[], dir
   return commandLine(bin, id, [...kept, '--output', directory, '--resume'])
 }
 
-/** {@link resumeLine} of a run that names its command as {@link commandLine} wrote it. */
-export function resumeLineOf(command: string, directory: string): string {
+/**
+ * {@link resumeLine} of a saved run, whose manifest may have been written by anybody: only a command
+ * of rfa as {@link commandLine} writes it is given back as advice, with every word quoted anew.
+ *
+ * @param command - as the manifest has it
+ * @param own - program and command that it must name
+ * @returns `null` for any other text
+ */
+export function resumeLineOf(
+  command: string,
+  directory: string,
+  own: {bin: string; id: string},
+): string | null {
   const [bin = '', id = '', ...argv] = wordsOf(command)
-  return resumeLine(bin, id, argv, directory)
+  const known = bin === own.bin && id === own.id && commandLine(bin, id, argv) === command
+  // a line break within quotes would run as several lines where quotes are lost
+  const plain = printable(command) === command && !command.includes('\n')
+  return known && plain ? resumeLine(bin, id, argv, directory) : null
 }
 
 /** The words of a command line, without the quotes that {@link quoted} puts around some. */

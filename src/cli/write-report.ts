@@ -1,6 +1,6 @@
-import {readFile, writeFile} from 'node:fs/promises'
+import {readFile, stat, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
-import {messageOf, RfaError} from '../errors.js'
+import {expected, messageOf, RfaError} from '../errors.js'
 import {countCells} from '../experiments/index.js'
 import type {Block} from '../report/document.js'
 import {renderMarkdown} from '../report/markdown.js'
@@ -11,21 +11,29 @@ import {resumeLineOf} from './command-line.js'
 /** First line of every written report: what may be replaced without asking. */
 export const REPORT_MARK = '<!-- written by rfa report -->'
 
-/** Reads run folders in the order given. @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA} */
-export async function readRuns(directories: readonly string[]): Promise<SavedRun[]> {
+/**
+ * Reads run folders in the order given.
+ *
+ * @param bin - what the program is called, to tell its commands from others
+ * @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA}
+ */
+export async function readRuns(directories: readonly string[], bin: string): Promise<SavedRun[]> {
   const runs: SavedRun[] = []
-  for (const directory of directories) runs.push(await readRun(directory))
+  for (const directory of directories) runs.push(await readRun(directory, bin))
   return runs
 }
 
-async function readRun(directory: string): Promise<SavedRun> {
+async function readRun(directory: string, bin: string): Promise<SavedRun> {
   const {manifest, records} = await openRun(directory)
+  const id = manifest.plan.experiment
+  const strange = records.find(({schema}) => !schema.startsWith(`rfa.${id}/`))
+  if (strange) throw expected('BAD_FILE', directory, `records of ${id}`, strange.schema)
   return {
     directory,
     manifest,
     records,
     cells: await countCells(manifest.plan).catch(unknownCount),
-    resumeCommand: resumeLineOf(manifest.command, directory),
+    resumeCommand: resumeLineOf(manifest.command, directory, {bin, id}),
   }
 }
 
@@ -69,10 +77,12 @@ export async function writeReport(
   return path
 }
 
-/** Notes of the user are not ours to replace. @throws {WOULD_OVERWRITE} */
+/** Notes of the user are not ours to replace, and pipes are not ours to wait for. @throws {WOULD_OVERWRITE} */
 async function refuseForeignFile(path: string): Promise<void> {
-  const present = await readFile(path, 'utf8').catch(() => undefined)
-  if (present === undefined || present.startsWith(REPORT_MARK)) return
+  const facts = await stat(path).catch(() => undefined)
+  if (facts === undefined) return
+  const present = facts.isFile() ? await readFile(path, 'utf8').catch(() => undefined) : undefined
+  if (present?.startsWith(REPORT_MARK)) return
   throw new RfaError(
     'WOULD_OVERWRITE',
     `--output: expected a new file or an earlier report, got ${path}, which is neither`,

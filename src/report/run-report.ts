@@ -21,8 +21,8 @@ export interface SavedRun {
   records: readonly AnyRecord[]
   /** Cells of its plan; `null` for a plan that this version cannot read any more. */
   cells: number | null
-  /** The command that goes on with it. */
-  resumeCommand: string
+  /** The command that goes on with it; `null` where the manifest names none of rfa. */
+  resumeCommand: string | null
 }
 
 /** How many cells ended in which way. */
@@ -86,6 +86,6 @@ function progress({records, cells, resumeCommand}: SavedRun): string[] {
   }
   return [
     `${records.length} of ${plural(cells, 'cell')}, incomplete: ${outcomes}`,
-    `resume with: ${resumeCommand}`,
+    ...(resumeCommand === null ? [] : [`resume with: ${resumeCommand}`]),
   ]
 }

