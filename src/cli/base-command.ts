@@ -2,6 +2,7 @@ import {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import * as Flags from '@oclif/core/flags'
 import type {Layout} from '../report/layout.js'
+import {printable, printableJson, printableStyled} from '../report/printable.js'
 import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
 import {exitCodesHelp} from './exit-codes.js'
 
@@ -31,19 +32,19 @@ export abstract class RfaCommand extends Command {
     }),
   }
 
-  /** Prints a result on stdout; nothing under `--json`. */
+  /** Prints a result on stdout; nothing under `--json`. Of escape sequences only our own pass. */
   protected print(text: string): void {
-    this.log('%s', text)
+    this.log('%s', printableStyled(text))
   }
 
   /** Prints a line about the run on stderr, unless `--quiet`. */
   protected note(text: string): void {
-    if (!this.argv.includes('--quiet')) process.stderr.write(`${text}\n`)
+    if (!this.argv.includes('--quiet')) process.stderr.write(`${printable(text)}\n`)
   }
 
   /** Prints a warning on stderr, under `--quiet` too; nothing without a text. */
   protected caution(text: string | undefined): void {
-    if (text !== undefined) process.stderr.write(`warning: ${text}\n`)
+    if (text !== undefined) process.stderr.write(`warning: ${printable(text)}\n`)
   }
 
   /** How wide and how colourful the output may be. */
@@ -59,8 +60,13 @@ export abstract class RfaCommand extends Command {
     const report = errorReport(error, this.flagNames())
     if (this.jsonEnabled()) this.logJson(this.toErrorJson(report))
     else process.stderr.write(`${formatErrorReport(report)}\n`)
-    if (report.code === 'INTERNAL') this.debug(error)
+    if (report.code === 'INTERNAL') this.debug(printable(error.stack ?? report.message))
     return this.exit(report.exit) as never
+  }
+
+  /** Prints what `--json` asks for. */
+  override logJson(json: unknown): void {
+    process.stdout.write(`${printableJson(json)}\n`)
   }
 
   /** The error as `--json` shows it: four fields, without the parser's own state. */

@@ -1,5 +1,6 @@
 /** Turns anything thrown into the one report that the terminal, `--json` and the exit code share. */
 import {closest, messageOf, RfaError} from '../errors.js'
+import {printable} from '../report/printable.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
 
 /** An error as `--json` prints it. */
@@ -38,9 +39,11 @@ export function errorReport(error: unknown, flagNames: readonly string[] = []): 
 }
 
 /** The report as lines for a terminal: the sentence, then the code with what to try. */
-export function formatErrorReport({code, message, suggestions}: ErrorReport): string {
+export function formatErrorReport(report: ErrorReport): string {
+  const {code} = report
+  const message = printable(report.message)
   const head = `Code: ${code}`
-  const [first, ...others] = suggestions
+  const [first, ...others] = report.suggestions.map(printable)
   if (first === undefined) return `${message}\n${head}`
   const indent = ' '.repeat(head.length + '   Try: '.length)
   return [message, `${head}   Try: ${first}`, ...others.map(line => indent + line)].join('\n')

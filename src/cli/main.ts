@@ -1,12 +1,14 @@
 /** The program behind bin/run.js: finds the command, and answers for what no command could. */
 import {readdirSync} from 'node:fs'
 import {join} from 'node:path'
+import {ExitError} from '@oclif/core/errors'
 import {flush} from '@oclif/core/flush'
 import {handle} from '@oclif/core/handle'
 import {run} from '@oclif/core/run'
 import {settings} from '@oclif/core/settings'
-import {unknownName} from '../errors.js'
-import {errorReport, formatErrorReport} from './error-report.js'
+import {type RfaError, unknownName} from '../errors.js'
+import {printableJson} from '../report/printable.js'
+import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
 import {packageRoot} from './package-root.js'
 
 /**
@@ -22,9 +24,10 @@ export async function main(argv: readonly string[], entry: string): Promise<void
     await run(withHelpFlag(argv), entry)
     await flush()
   } catch (error) {
+    if (error instanceof ExitError) return await handle(error)
     const missing = missingCommand(error)
-    if (missing === undefined) await handle(error as Error)
-    else refuseCommand(missing, argv.includes('--json'))
+    const refused = missing === undefined ? error : unknownCommand(missing)
+    report(errorReport(refused), argv.includes('--json'))
   }
 }
 
@@ -43,15 +46,19 @@ function withHelpFlag(argv: readonly string[]): string[] {
 /** The name in "command NAME not found". */
 function missingCommand(error: unknown): string | undefined {
   const message = error instanceof Error ? error.message : ''
-  return /^command (.+) not found\.?$/i.exec(message)?.[1]
+  return /^command (.+) not found\.?$/is.exec(message)?.[1]
 }
 
-/** Tells which command may have been meant, as text or as JSON. */
-function refuseCommand(name: string, json: boolean): void {
-  const report = errorReport(unknownName('rfa', 'commands', name, commandNames()))
-  if (json) process.stdout.write(`${JSON.stringify({error: report}, null, 2)}\n`)
-  else process.stderr.write(`${formatErrorReport(report)}\n`)
-  process.exitCode = report.exit
+/** Error of a command that is not there, telling which may have been meant. */
+function unknownCommand(name: string): RfaError {
+  return unknownName('rfa', 'commands', name, commandNames())
+}
+
+/** Tells of an error outside of all commands, as text or as JSON. */
+function report(error: ErrorReport, json: boolean): void {
+  if (json) process.stdout.write(`${printableJson({error})}\n`)
+  else process.stderr.write(`${formatErrorReport(error)}\n`)
+  process.exitCode = error.exit
 }
 
 /** The commands there are: one built file each. */

@@ -1,4 +1,5 @@
 /** Progress on stderr: a spinner on a terminal, plain lines at a slow pace elsewhere. */
+import {printable} from '../report/printable.js'
 import type {ProgressEvent} from '../runner/run-experiment.js'
 
 /** Shows events until it is stopped. */
@@ -24,7 +25,7 @@ export function progressText({done, total, label, etaMs, failed}: ProgressEvent)
   if (failed > 0) parts.push(`${failed} failed`)
   if (etaMs !== null && done < total) parts.push(`ETA ${duration(etaMs)}`)
   if (label && done < total) parts.push(label)
-  return parts.join(', ')
+  return printable(parts.join(', '))
 }
 
 /** A waiting time as people say it: `8s`, `3m 10s`, `2h 05m`. */

@@ -1,3 +1,5 @@
+import {printable} from './printable.js'
+
 /**
  * A report as plain data, before anyone knows whether it becomes terminal text or Markdown.
  *
@@ -69,4 +71,21 @@ export function table<Row>(specs: readonly ColumnSpec<Row>[], rows: readonly Row
     })),
     rows: rows.map(row => shown.map(({cell}) => cell(row))),
   }
+}
+
+/** The same block with everything unprintable written out, on lines that renderers break: what they start from. */
+export function printableBlock(block: Block): Block {
+  switch (block.kind) {
+    case 'heading':
+    case 'text':
+      return {...block, text: printableLine(block.text)}
+    case 'list':
+      return {...block, items: block.items.map(printableLine)}
+    case 'table':
+      return {...block, rows: block.rows.map(row => row.map(printableLine))}
+  }
+}
+
+function printableLine(content: string): string {
+  return printable(content).replaceAll(/\s*\n\s*/g, ' ')
 }

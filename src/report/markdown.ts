@@ -1,9 +1,9 @@
 /** Blocks as GitHub-flavoured Markdown, every column included. */
-import type {Block, TableBlock} from './document.js'
+import {type Block, printableBlock, type TableBlock} from './document.js'
 
 /** Renders a report; ends with one newline. */
 export function renderMarkdown(blocks: readonly Block[]): string {
-  return `${blocks.map(renderBlock).join('\n\n')}\n`
+  return `${blocks.map(block => renderBlock(printableBlock(block))).join('\n\n')}\n`
 }
 
 /** One block; blocks are separated by an empty line. */
@@ -33,5 +33,5 @@ function renderTable({columns, rows}: TableBlock): string {
 
 /** Text that Markdown would take for markup, made literal; line breaks become spaces. */
 function escaped(content: string): string {
-  return content.replaceAll(/\s*\n\s*/g, ' ').replaceAll(/[\\`*_<>|[\]#~]/g, '\\$&')
+  return content.replaceAll(/\s*\n\s*/g, ' ').replaceAll(/[\\`*_<>|[\]#~&]/g, '\\$&')
 }

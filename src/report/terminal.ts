@@ -1,6 +1,6 @@
 /** Blocks as terminal text: tables that fit the width, no escape sequences unless asked for. */
 import Table from 'cli-table3'
-import type {Block, TableBlock, TableColumn} from './document.js'
+import {type Block, printableBlock, type TableBlock, type TableColumn} from './document.js'
 import type {Layout} from './layout.js'
 
 /** Between two columns. */
@@ -8,7 +8,7 @@ const GUTTER = '  '
 
 /** Renders a report; blocks are separated by one empty line, the text ends without one. */
 export function renderTerminal(blocks: readonly Block[], layout: Layout): string {
-  return blocks.map(block => renderBlock(block, layout)).join('\n\n')
+  return blocks.map(block => renderBlock(printableBlock(block), layout)).join('\n\n')
 }
 
 /** One block, without an empty line after it. */
@@ -43,7 +43,7 @@ function renderItem(item: string, width: number): string {
  */
 export function renderTable(block: TableBlock, layout: Layout): string {
   const natural = block.columns.map(({title}, at) =>
-    Math.max(title.length, ...block.rows.map(row => row[at]?.length ?? 0)),
+    block.rows.reduce((most, row) => Math.max(most, row[at]?.length ?? 0), title.length),
   )
   const shown = fittingColumns(block.columns, natural, layout.width)
   if (!shown) return stacked(block)
