@@ -57,13 +57,13 @@ function isNested(node: Node): boolean {
   return node.properties !== undefined || (node.anyOf ?? node.oneOf ?? []).some(isNested)
 }
 
-/** A value's text in its column; empty where there is none. */
-export function cellText({path, kind}: Column, record: unknown): string {
+/** A value as its column shows it: numbers stay numbers, all else is text, empty where there is none. */
+export function cellValue({path, kind}: Column, record: unknown): string | number {
   let value = record
   for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name]
   if (value === null || value === undefined) return ''
   if (kind === 'list') return (value as unknown[]).join(';')
-  if (kind === 'plain') return String(value)
+  if (kind === 'plain') return typeof value === 'number' ? value : String(value)
   return Object.entries(value)
     .map(([name, item]) => `${name}=${item}`)
     .join(';')

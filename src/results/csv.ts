@@ -1,6 +1,6 @@
 import {stringify} from 'csv-stringify/sync'
 import {RfaError} from '../errors.js'
-import {type Column, cellText, columnsOf} from './columns.js'
+import {type Column, cellValue, columnsOf} from './columns.js'
 import {writeAtomic} from './files.js'
 import {
   type AnyRecord,
@@ -14,10 +14,10 @@ import {
   varianceResult,
 } from './schemas/index.js'
 
-/** A table: names of the columns, and one list of texts per row. */
+/** A table: names of the columns, and one list of values per row. */
 interface Table {
   header: string[]
-  rows: string[][]
+  rows: (string | number)[][]
 }
 
 /** One line of the table before it is cut into columns. */
@@ -30,6 +30,9 @@ type Row = Record<string, unknown>
  * and the error. Nested names are joined by `_` (`mse_median`); what a cell asks for under a name that
  * its result has too is called `requested_<name>`. `null` is an empty field. Lists per head stand in
  * {@link toPerHeadCsv}, single times only in the journal.
+ *
+ * A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return has an apostrophe before it, so
+ * that no spreadsheet runs it; numbers never have one.
  *
  * @param records - of one experiment; empty gives an empty text
  * @returns CSV with a header, lines ended by `\n`
@@ -130,12 +133,17 @@ function below(part: string, column: Column): Column {
 function tableOf(columns: readonly Column[], rows: readonly Row[]): Table {
   return {
     header: columns.map(({name}) => name),
-    rows: rows.map(row => columns.map(column => cellText(column, row))),
+    rows: rows.map(row => columns.map(column => cellValue(column, row))),
   }
 }
 
+/**
+ * Spreadsheets run texts that begin like a formula, whoever wrote them, and take semicolons and tabs for
+ * ends of cells where quotes do not say otherwise.
+ */
 function textOf({header, rows}: Table): string {
-  return stringify([header, ...rows], {record_delimiter: '\n'})
+  const safe = {escape_formulas: true, quoted_match: /[;\t]/}
+  return stringify([header, ...rows], {record_delimiter: '\n', ...safe})
 }
 
 function onlySchema(records: readonly AnyRecord[]): string | undefined {

@@ -97,6 +97,37 @@ describe('toCsv', () => {
     expect(toCsv([])).toBe('')
   })
 
+  it('keeps texts from being run as formulas, and numbers numbers', () => {
+    const record = structuredClone(errorSweepRecord)
+    if (record.status !== 'completed' || record.cell.input.kind !== 'file') throw new Error()
+    record.cell.input.paths = ["=cmd|' calc'!A1.npz"]
+    record.cell.input.names = {query: '=1+1', key: '@SUM(A1)', value: '-x'}
+    record.result.cosine.mean = -0.5
+    record.result.mse.mean = 1e21
+    const text = toCsv([record])
+    const [row] = rowsOf(text)
+    expect(row).toMatchObject({
+      input_paths: "'=cmd|' calc'!A1.npz",
+      input_names_query: "'=1+1",
+      input_names_key: "'@SUM(A1)",
+      input_names_value: "'-x",
+      cosine_mean: '-0.5',
+      mse_mean: '1e+21',
+    })
+    for (const [name, value] of Object.entries(row!)) {
+      if (/^[=+\-@\t\r]/.test(value)) expect(Number(value), name).not.toBeNaN()
+    }
+  })
+
+  it('quotes texts that other programs would cut at semicolons', () => {
+    const record = structuredClone(errorSweepRecord)
+    if (record.cell.input.kind !== 'file') throw new Error()
+    record.cell.input.paths = ['q.npy', '=1.npy', 'v.npy']
+    const text = toCsv([record])
+    expect(text).toContain('"q.npy;=1.npy;v.npy"')
+    expect(rowsOf(text)[0]).toMatchObject({input_paths: 'q.npy;=1.npy;v.npy'})
+  })
+
   it('refuses records of several experiments', () => {
     expect(() => toCsv([benchRecord, varianceRecord()])).toThrow(
       'CSV: expected records of one experiment, got rfa.bench/1 and rfa.variance/1',
