@@ -1,6 +1,6 @@
 /** The experiments: plans become jobs, jobs become outcomes. */
 import {freemem, totalmem} from 'node:os'
-import {RfaError} from '../errors.js'
+import {expected, RfaError} from '../errors.js'
 import {
   type AnyCell,
   type AnyPlan,
@@ -31,12 +31,20 @@ export async function planJobs(plan: AnyPlan): Promise<Job[]> {
   }
 }
 
+/** Most cells that are counted one by one: a saved plan may be anybody's. */
+const MAX_COUNTED = 1e6
+
 /**
  * How many cells a plan has. Reads no input, which may be gone when a saved run is looked at.
  *
+ * @throws {TOO_LARGE} for a grid that may have more than a million
  * @throws what resolving the plan's methods throws
  */
 export async function countCells(plan: AnyPlan): Promise<number> {
+  const axes = Object.values(plan).filter(Array.isArray)
+  if (axes.reduce((product, axis) => product * axis.length, 1) > MAX_COUNTED) {
+    throw expected('TOO_LARGE', 'plan', `at most ${MAX_COUNTED} cells`, 'more')
+  }
   if (plan.experiment !== 'error-sweep') return (await planJobs(plan)).length
   return (await (await import('./error-sweep/plan.js')).errorSweepPoints(plan)).length
 }

@@ -104,6 +104,12 @@ describe('planJobs of a benchmark', () => {
 })
 
 describe('countCells', () => {
+  it('does not walk a grid that nobody could run', async () => {
+    const axis = Array.from({length: 1e4}, (_, i) => i + 1)
+    const plan = {...sweep(), seq_lens: axis, scales: axis, num_features: axis}
+    await expect(countCells(plan)).rejects.toMatchObject({code: 'TOO_LARGE'})
+  })
+
   it.each([sweep(), sweep({seq_lens: [17, 19]}), bench()])(
     'agrees with the jobs of a plan: $experiment',
     async plan => {
