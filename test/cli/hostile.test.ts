@@ -1,4 +1,5 @@
 /** Nothing that stands in a file, or is called like a command sequence, is obeyed by a terminal. */
+import {execFileSync} from 'node:child_process'
 import {mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
@@ -217,6 +218,15 @@ describe('a run folder of somebody else', () => {
     const {exitCode, stderr} = await runCommand(Report, 'report', [run])
     expect(stderr).toContain('expected records of bench, got rfa.error-sweep/2')
     expect(exitCode).toBe(3)
+  })
+
+  it.runIf(process.platform !== 'win32')('with a pipe where the report goes', async () => {
+    const run = await mkdtemp(join(folder, 'run-'))
+    await writeFile(join(run, 'manifest.json'), JSON.stringify(BENCH_MANIFEST))
+    execFileSync('mkfifo', [join(run, 'report.md')])
+    const {exitCode, stderr} = await runCommand(Report, 'report', [run])
+    expect(stderr).toContain('expected a new file or an earlier report')
+    expect(exitCode).toBe(2)
   })
 
   it('that holds no manifest but text', async () => {

@@ -52,6 +52,17 @@ describe('rfa', () => {
     },
   )
 
+  it('shows an unknown command without obeying it, as text and as JSON', async () => {
+    const name = 'benc\u001b[2J\u009b1m\nx'
+    for (const json of [[], ['--json']]) {
+      const {stdout, stderr, code} = await rfa(name, ...json)
+      expect(stdout + stderr).toMatch(/\\(x|u00)1b\[2J/)
+      expect(stdout + stderr).not.toMatch(/(?!\n)\p{Cc}/u)
+      expect(stdout + stderr).toContain('UNKNOWN_NAME')
+      expect(code).toBe(2)
+    }
+  })
+
   it('says how to build it when it is not built', async () => {
     mkdirSync(join(folder, 'bare', 'bin'), {recursive: true})
     writeFileSync(join(folder, 'bare', 'package.json'), '{"type": "module"}')
