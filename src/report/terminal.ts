@@ -101,6 +101,9 @@ function totalWidth(widths: readonly number[], shown: readonly number[]): number
   return text + GUTTER.length * Math.max(0, shown.length - 1)
 }
 
+/** Rows given to the table library in one piece: its time grows with their square, and its stack ends. */
+const ROWS_AT_ONCE = 500
+
 /** The lines of a table: titles, a rule, rows; no line ends in spaces. */
 function grid(
   {columns, rows}: TableBlock,
@@ -110,15 +113,22 @@ function grid(
 ): string[] {
   const pick = (cells: readonly string[]) =>
     shown.map(at => wrap(cells[at] ?? '', widths[at] ?? 0).join('\n'))
-  const rendered = new Table({
-    head: shown.map(at => columns[at]?.title ?? ''),
-    colAligns: shown.map(at => columns[at]?.align ?? 'left'),
-    style: {head: colour ? ['bold'] : [], border: [], 'padding-left': 0, 'padding-right': 0},
-    chars: NO_BORDER,
-  })
-  rendered.push(pick(widths.map(width => '-'.repeat(width))), ...rows.map(pick))
-  return rendered
-    .toString()
+  const rule = pick(widths.map(width => '-'.repeat(width)))
+  const parts: string[] = []
+  for (let start = 0; start === 0 || start < rows.length; start += ROWS_AT_ONCE) {
+    const rendered = new Table({
+      head: start === 0 ? shown.map(at => columns[at]?.title ?? '') : [],
+      colAligns: shown.map(at => columns[at]?.align ?? 'left'),
+      style: {head: colour ? ['bold'] : [], border: [], 'padding-left': 0, 'padding-right': 0},
+      chars: NO_BORDER,
+    })
+    // the rule gives every part the same widths; the first one shows it
+    rendered.push(rule, ...rows.slice(start, start + ROWS_AT_ONCE).map(pick))
+    const text = rendered.toString()
+    parts.push(start === 0 ? text : text.slice(text.indexOf('\n') + 1))
+  }
+  return parts
+    .join('\n')
     .split('\n')
     .map(line => line.trimEnd())
 }
