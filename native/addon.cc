@@ -375,9 +375,16 @@ void reduce_rows(const CallbackInfo& info) {
                    size_of(info[3]), size_of(info[4]));
 }
 
-// softmaxRows(in, out, rows, columns)
+// softmaxRows(in, out, rows, columns, {causalRows, present, sharedRows} or nothing)
 void softmax_rows(const CallbackInfo& info) {
-  rfa::softmax_rows(data_of(info[0]), data_of(info[1]), size_of(info[2]), size_of(info[3]));
+  rfa::RowVisibility seen;
+  if (info[4].IsObject()) {
+    const Object from = info[4].As<Object>();
+    seen.causal_rows = size_of(from, "causalRows");
+    seen.present = data_of(from.Get("present"));
+    seen.shared_rows = size_of(from, "sharedRows");
+  }
+  rfa::softmax_rows(data_of(info[0]), data_of(info[1]), size_of(info[2]), size_of(info[3]), seen);
 }
 
 // transpose(in, out, layout): layout is a Float64Array of shape and permutation

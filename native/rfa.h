@@ -309,8 +309,16 @@ void binary(const BinaryOp& op);
 // Along the last axis of a dense [rows, columns] array. Empty rows: sum 0, max and log-sum-exp -inf.
 enum class Reduction { kSum, kMax, kLogSumExp };
 void reduce_rows(Reduction op, const float* in, float* out, Size rows, Size columns);
-// Softmax of each row of a dense [rows, columns] array. out may be in.
-void softmax_rows(const float* in, float* out, Size rows, Size columns);
+// Which columns the rows of matrices on top of each other see; by default all of them.
+struct RowVisibility {
+  Size causal_rows = 0;  // rows of one matrix whose row i sees columns 0 .. i only; 0 = not causal
+  const float* present = nullptr;  // [.., columns], 0 = hidden; null = all are there
+  Size shared_rows = 1;  // rows that share one row of `present`
+};
+// Softmax of each row of a dense [rows, columns] array over the columns that it sees, 0 at the others.
+// Under a mask, a row whose seen logits are all -inf is zero. out may be in.
+void softmax_rows(const float* in, float* out, Size rows, Size columns,
+                  const RowVisibility& seen = {});
 
 // out[i_perm[0], .., i_perm[rank-1]] = in[i_0, .., i_{rank-1}], as tf.transpose: out axis a is in
 // axis perm[a]. Both dense.

@@ -137,13 +137,11 @@ void reduce_rows(Reduction op, const float* in, float* out, Size rows, Size colu
   });
 }
 
-void softmax_rows(const float* in, float* out, Size rows, Size columns) {
+void softmax_rows(const float* in, float* out, Size rows, Size columns, const RowVisibility& seen) {
   const Pool::Session session;
   const auto function = kernels().softmax_rows;
   share_range(rows, rows_per_item(columns), kTranscendental * product(rows, columns),
-              [&](Size first, Size n) {
-                function(in + first * columns, out + first * columns, n, columns);
-              });
+              [&](Size first, Size n) { function(in, out, first, n, columns, seen); });
 }
 
 void transpose(const Transpose& op) {

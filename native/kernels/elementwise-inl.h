@@ -163,18 +163,43 @@ inline void ReduceRows(Reduction op, const float* in, float* out, Size rows, Siz
   }
 }
 
-inline void SoftmaxRows(const float* in, float* out, Size rows, Size columns) {
-  for (Size r = 0; r < rows; r++) {
+// x over the first n columns, y likewise; y may be x.
+inline void SoftmaxRow(const float* x, float* y, Size n, float row_max) {
+  const V top = Set(row_max);
+  const double sum = SumOf(x, n, [&](V z, Size i) {
+    const V p = Exp(Sub(z, top));
+    StoreUpTo(y + i, p, n - i);
+    return p;
+  });
+  const V scale = Set(static_cast<float>(1 / sum));
+  Apply(y, y, n, [&](V p) { return Mul(p, scale); });
+}
+
+// y = x where present, else -inf.
+inline void HideAbsent(const float* x, const float* present, float* y, Size n) {
+  const V hidden = Set(-kInfinity);
+  for (Size i = 0; i < n; i += W) {
+    const M absent = Equal(LoadUpTo(present + i, n - i), Zero());
+    StoreUpTo(y + i, Select(absent, hidden, LoadUpTo(x + i, n - i)), n - i);
+  }
+}
+
+// Rows first .. first + count - 1.
+inline void SoftmaxRows(const float* in, float* out, Size first, Size count, Size columns,
+                        const RowVisibility& mask) {
+  const bool masked = mask.causal_rows > 0 || mask.present;
+  for (Size r = first; r < first + count; r++) {
     const float* x = in + r * columns;
     float* y = out + r * columns;
-    const V top = Set(RowMax(x, columns));
-    const double sum = SumOf(x, columns, [&](V z, Size i) {
-      const V p = Exp(Sub(z, top));
-      StoreUpTo(y + i, p, columns - i);
-      return p;
-    });
-    const V scale = Set(static_cast<float>(1 / sum));
-    Apply(y, y, columns, [&](V p) { return Mul(p, scale); });
+    Size seen = mask.causal_rows > 0 ? Least(columns, r % mask.causal_rows + 1) : columns;
+    if (mask.present) {
+      HideAbsent(x, mask.present + r / mask.shared_rows * columns, y, seen);
+      x = y;
+    }
+    const float top = RowMax(x, seen);
+    if (masked && top == -kInfinity) seen = 0;
+    SoftmaxRow(x, y, seen, top);
+    for (Size c = seen; c < columns; c++) y[c] = 0;
   }
 }
 

@@ -42,7 +42,8 @@ struct KernelTable {
   void (*unary)(Unary, const float* in, float* out, Size count);
   void (*binary)(const BinaryOp&, Size first, Size count);
   void (*reduce_rows)(Reduction, const float* in, float* out, Size rows, Size columns);
-  void (*softmax_rows)(const float* in, float* out, Size rows, Size columns);
+  void (*softmax_rows)(const float* in, float* out, Size first, Size count, Size columns,
+                       const RowVisibility&);
   void (*transpose_plane)(const float* in, Size in_stride, float* out, Size out_stride, Size rows,
                           Size columns);
   // 2^x for weights, as the kernels use it (math-inl.h); here for tests

@@ -242,6 +242,41 @@ void check_rows(Size rows, Size columns, double spread) {
   });
 }
 
+// Under a mask: the softmax of the columns seen, put together, and zeros. Rows of two masks.
+void check_masked_rows(Size columns, Size height) {
+  run_case(text("masked rows of ", columns, ", matrices of ", height), [&] {
+    const Size rows = 4 * std::max<Size>(1, height);
+    Buffer in = Buffer::normals(rows * columns, 1, 3);
+    Buffer present(2 * columns, 2), out(rows * columns, 3);
+    Random random(7);
+    for (Size c = 0; c < 2 * columns; c++) present[c] = random.uniform() < 0.4 ? 0.0f : 2.0f;
+    RowVisibility seen;
+    seen.causal_rows = height;
+    seen.present = present.data();
+    seen.shared_rows = rows / 2;
+    softmax_rows(in.data(), out.data(), rows, columns, seen);
+    expect(out.guards_hold(), "wrote outside the output");
+    for (Size r = 0; r < rows; r++) {
+      const auto sees = [&](Size c) {
+        return present[r / (rows / 2) * columns + c] != 0 && (height == 0 || c <= r % height);
+      };
+      Buffer kept(columns), want(columns);
+      Size count = 0;
+      for (Size c = 0; c < columns; c++) {
+        if (sees(c)) kept[count++] = in[r * columns + c];
+      }
+      softmax_rows(kept.data(), want.data(), 1, count);
+      Size at = 0;
+      for (Size c = 0; c < columns; c++) {
+        const double p = out[r * columns + c];
+        // summed in another order: blocks of 1024 in W x 4 chains, twice
+        const double weight = sees(c) ? static_cast<double>(want[at++]) : 0.0;
+        expect_near(p, weight, 2 * (1024.0 / 16 + 8) * kUnit * weight, text("row ", r));
+      }
+    }
+  });
+}
+
 void rows() {
   for (const Size n : {0, 1, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 1023, 1024, 1025, 5003}) {
     check_rows(3, n, 2);
@@ -259,6 +294,22 @@ void rows() {
     expect(std::isnan(out[0]) && out[1] == -inf && out[2] == inf, "log-sum-exp");
     reduce_rows(Reduction::kSum, in, out, 3, 3);
     expect(std::isnan(out[0]) && out[1] == -inf && out[2] == inf, "sum");
+  });
+  for (const Size columns : {0, 1, 7, 8, 9, 16, 17, 31, 33, 65, 1025}) {
+    for (const Size height : {0, 1, 5, 40}) check_masked_rows(columns, height);
+  }
+  run_case("infinities and NaN at hidden columns do not matter", [] {
+    const float inf = static_cast<float>(kInf);
+    const float in[] = {0, inf, kNaN, -inf, 0, 0, 3, kNaN, inf, -inf, -inf, -inf};
+    const float present[] = {1, 1, 0};
+    float out[12];
+    RowVisibility seen;
+    seen.causal_rows = 2;
+    seen.present = present;
+    seen.shared_rows = 4;
+    softmax_rows(in, out, 4, 3, seen);
+    const float want[] = {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0};
+    for (Size i = 0; i < 12; i++) expect(out[i] == want[i], text(i, ": ", out[i]));
   });
   run_case("softmax in place", [] {
     Buffer in = Buffer::normals(7 * 37, 1);

@@ -2,8 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {cacheBytes, softmaxCost} from '../costs.js'
 import {keyValueDecoder} from '../decoders.js'
-import {causalMask, headMask, maskLogits, matMul} from '../kernels/index.js'
-import {MASKED, sawAnyKey} from '../kernels/masking.js'
+import {maskedSoftmax, matMul} from '../kernels/index.js'
 import {type AttendInputs, type AttendResult, defineEstimator} from '../types.js'
 import {softmaxTarget} from './targets.js'
 
@@ -41,13 +40,11 @@ function attend({query, key, value, inputScale, causal, keyMask}: AttendInputs):
   const queries: tf.Tensor3D = tf.mul(tf.reshape(query, [rows, queryLen, headDim]), inputScale ** 2)
   const keys: tf.Tensor3D = tf.reshape(key, [rows, keyLen, headDim])
   const values: tf.Tensor3D = tf.reshape(value, [rows, keyLen, value.shape[3]])
-  let logits = matMul(queries, keys, false, true) // [N, L, S]
-  if (keyMask) logits = maskLogits(logits, headMask(keyMask, heads))
-  if (causal) logits = maskLogits(logits, causalMask(queryLen, keyLen))
-  const out = matMul(tf.softmax(logits), values)
-  if (!keyMask) return {out: tf.reshape(out, [batch, heads, queryLen, value.shape[3]])}
-  const top = tf.maximum(tf.max(logits, -1, true), MASKED)
-  return {
-    out: tf.reshape(tf.mul(out, sawAnyKey(top)), [batch, heads, queryLen, value.shape[3]]),
-  }
+  const logits = matMul(queries, keys, false, true) // [N, L, S]
+  const weights = maskedSoftmax(tf.reshape(logits, [batch, heads, queryLen, keyLen]), {
+    causal,
+    keyMask,
+  })
+  const out = matMul(tf.reshape(weights, [rows, queryLen, keyLen]), values)
+  return {out: tf.reshape(out, [batch, heads, queryLen, value.shape[3]])}
 }

@@ -15,6 +15,7 @@ export {
   linearAttention,
   linearAttentionRatio,
 } from './linear-attention.js'
+export {maskedSoftmax, type Visibility} from './masked-softmax.js'
 export {causalMask, headMask, maskLogits} from './masking.js'
 export {matMul} from './mat-mul.js'
 export {type SampledKeys, type SampleKeysOptions, sampleKeys} from './sample-keys.js'

@@ -213,6 +213,16 @@ export interface MatMulCall {
   out: Float32Array
 }
 
+/** Which columns the rows of matrices on top of each other see, for `softmaxRows`. */
+export interface RowVisibility {
+  /** Rows of one matrix, whose row i sees columns 0 to i only; 0: not causal. */
+  causalRows: number
+  /** 0 hides a column; absent: all are there. */
+  present: Float32Array | undefined
+  /** Rows that share one row of `present`. */
+  sharedRows: number
+}
+
 /** What runs. */
 export interface NativeRuntime {
   /** `avx512`, `avx2`, `neon` or `scalar`. */
@@ -276,7 +286,13 @@ export interface Addon {
     rows: number,
     columns: number,
   ): void
-  softmaxRows(input: Float32Array, out: Float32Array, rows: number, columns: number): void
+  softmaxRows(
+    input: Float32Array,
+    out: Float32Array,
+    rows: number,
+    columns: number,
+    seen?: RowVisibility,
+  ): void
   /** @param layout - shape of `input`, permutation */
   transpose(input: Float32Array, out: Float32Array, layout: Float64Array): void
   runtime(): NativeRuntime

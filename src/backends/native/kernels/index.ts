@@ -9,6 +9,7 @@ import linearAttention from './linear-attention.js'
 import linearDecode from './linear-decode.js'
 import logFeatureDecode from './log-feature-decode.js'
 import logSumExp from './log-sum-exp.js'
+import maskedSoftmax from './masked-softmax.js'
 import matMuls from './mat-mul.js'
 import optimalMixture from './optimal-mixture.js'
 import reductions from './reductions.js'
@@ -32,6 +33,7 @@ export const NATIVE_KERNELS: readonly NativeKernel[] = [
   logFeatureDecode,
   cacheDecode,
   logSumExp,
+  maskedSoftmax,
   ...matMuls,
   ...unary,
   ...binary,

@@ -1,0 +1,40 @@
+import * as tf from '@tensorflow/tfjs-core'
+import type {KeyMask} from '../types.js'
+import {fusedOrComposite} from './dispatch.js'
+import {causalMask, headMask, maskLogits, sawAnyKey} from './masking.js'
+
+/** Which keys a query sees. */
+export interface Visibility {
+  /** Query i sees keys j <= i only. Default false. */
+  causal?: boolean
+  /** `[B, S]`, nonzero = present. Default: all present. */
+  keyMask?: KeyMask | undefined
+}
+
+/**
+ * Weights of softmax attention, the whole L x S matrix: `p_i = softmax_j(logits_ij)` over the keys j that
+ * query i sees, 0 at the others; rows that see no key are zero.
+ *
+ * @param logits - `[B, H, L, S]`
+ * @returns `[B, H, L, S]`
+ */
+export function maskedSoftmax(
+  logits: tf.Tensor4D,
+  {causal = false, keyMask}: Visibility,
+): tf.Tensor4D {
+  if (!causal && !keyMask) return tf.softmax(logits)
+  const [weights] = fusedOrComposite('MaskedSoftmax', {logits, keyMask}, {causal}, () => [
+    composite(logits, {causal, keyMask}),
+  ])
+  return weights as tf.Tensor4D
+}
+
+function composite(logits: tf.Tensor4D, {causal, keyMask}: Visibility): tf.Tensor4D {
+  const [batch, heads, queryLen, keyLen] = logits.shape
+  let seen: tf.Tensor3D = tf.reshape(logits, [batch * heads, queryLen, keyLen])
+  if (keyMask) seen = maskLogits(seen, headMask(keyMask, heads))
+  if (causal) seen = maskLogits(seen, causalMask(queryLen, keyLen))
+  const weights = tf.softmax(seen)
+  const kept = keyMask ? tf.mul(weights, sawAnyKey(tf.max(seen, -1, true))) : weights
+  return tf.reshape(kept, logits.shape)
+}
