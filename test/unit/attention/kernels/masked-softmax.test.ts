@@ -78,10 +78,10 @@ describe.each(await runnableBackends())('masked softmax on %s', backend => {
       const [causal, masked] = given
       const pull = Float32Array.from(normals(randomStream(4, 'test.masked-softmax.dy'), SIZE))
       const actual = compute(() =>
-        tf.grad((x: tf.Tensor4D) =>
+        tf.grad(x =>
           tf.sum(
             tf.mul(
-              maskedSoftmax(x, {causal, keyMask: masked ? keyMask() : undefined}),
+              maskedSoftmax(x as tf.Tensor4D, {causal, keyMask: masked ? keyMask() : undefined}),
               tf.tensor4d(pull, [BATCH, HEADS, ROWS, COLUMNS]),
             ),
           ),
