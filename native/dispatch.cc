@@ -158,7 +158,7 @@ double fma_peak(double seconds) {
   float sink = 0;
   double best = 0;
   const auto start = Clock::now();
-  // rounds of about 1 ms: short enough to fall between interruptions
+  // rounds of about half a millisecond: short enough to fall between interruptions
   do {
     const double rate = rounds_per_second(200000, &sink);
     sink = 0;
