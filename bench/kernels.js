@@ -10,9 +10,11 @@ import {parseArgs} from 'node:util'
 import {loadAddon} from '../dist/src/backends/native/loader.js'
 import {useBackend} from '../dist/src/index.js'
 import {machineFacts} from '../dist/src/results/machine.js'
+import {shareOfPeak} from '../dist/src/theory/peak.js'
 import {attentionCases, OPERATION_CASES, SHAPE} from './cases.js'
 import {decodeTokens} from './decode.js'
 import {prepare} from './engine.js'
+import {impossibleRows} from './peak.js'
 import {printTable} from './table.js'
 import {startTorch} from './torch.js'
 
@@ -75,6 +77,9 @@ async function main() {
   printTable(report)
   mkdirSync(dirname(flags.output), {recursive: true})
   writeFileSync(flags.output, `${JSON.stringify(report, null, 2)}\n`)
+  const impossible = impossibleRows(rows)
+  for (const sentence of impossible) process.stderr.write(`bench:kernels: ${sentence}\n`)
+  if (impossible.length > 0) process.exitCode = 1
 }
 
 /** One case: every engine in turn, round by round, the multiply-add peak measured in between. */
@@ -127,7 +132,8 @@ function summary(given, samples, peak, operations) {
     torch: ns.torch,
     gflops: rate,
     fma_peak_gflops: peak,
-    peak_pct: rate === null ? null : (100 * rate) / peak,
+    peak_pct:
+      rate === null ? null : 100 * shareOfPeak({flops: given.flops, ns: best, threads: 1}, peak),
     wasm_over_native: over('wasm'),
     torch_over_native: over('torch'),
   }

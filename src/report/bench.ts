@@ -1,5 +1,6 @@
 /** The report of a benchmark: times, speed-ups over both exact forms, growth, crossover. */
 import type {BenchRecord} from '../results/schemas/bench.js'
+import {MOST_OF_PEAK, shareOfPeak} from '../theory/peak.js'
 import {BASELINES, speedUp, type TimedRecord, trends} from './bench-trends.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
 import {
@@ -10,7 +11,7 @@ import {
   projectionLabel,
   troubleItems,
 } from './labels.js'
-import {bytes, MISSING, nanoseconds, ratio, significant} from './numbers.js'
+import {bytes, MISSING, nanoseconds, plural, ratio, significant} from './numbers.js'
 
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
@@ -18,7 +19,12 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
   const shapes = groupBy(completed, ({cell: {batch, heads, head_dim, value_dim, causal}}) =>
     JSON.stringify([batch, heads, head_dim, value_dim, causal]),
   )
-  return [...shapes.flatMap(section), ...list(footer(completed)), ...list(troubleItems(records))]
+  return [
+    ...shapes.flatMap(section),
+    ...list(footer(completed)),
+    ...list(impossible(completed)),
+    ...list(troubleItems(records)),
+  ]
 }
 
 /** One shape: times of every variant by length, then how they grow. */
@@ -38,7 +44,7 @@ function section(records: readonly TimedRecord[]): Block[] {
     heading(2, title),
     table(timeColumns(records), rows),
     text(
-      'Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend.',
+      'Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live is counted for the composite form, which a fused one need not hold.',
     ),
     ...trendBlocks(rows),
   ]
@@ -97,7 +103,38 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
       cell: ({result}) => significant(result.work_flops / result.median_ns),
       tells: ({result}) => result.work_flops > 0,
     },
+    {
+      title: '% of peak',
+      priority: 5,
+      cell: row => peakShare(row) ?? MISSING,
+      tells: row => peakShare(row) !== null,
+    },
   ]
+}
+
+/** Share of the multiply-add peak of all threads, in percent, marked where it cannot be. */
+function peakShare(row: TimedRecord): string | null {
+  const share = fastestShare(row)
+  if (share === null) return null
+  return `${(100 * share).toFixed(0)}${share > MOST_OF_PEAK ? ' (!)' : ''}`
+}
+
+function fastestShare({result}: TimedRecord): number | null {
+  const {work_flops, min_ns, threads, fma_peak_gflops} = result
+  return shareOfPeak({flops: work_flops, ns: min_ns, threads}, fma_peak_gflops)
+}
+
+/** Rows that did more work than the processor can, one sentence each. */
+function impossible(records: readonly TimedRecord[]): string[] {
+  return records.flatMap(row => {
+    const share = fastestShare(row)
+    if (share === null || share <= MOST_OF_PEAK) return []
+    const {cell, result} = row
+    const measured = `${significant(result.fma_peak_gflops)} GFLOP/s on each of ${plural(result.threads, 'thread')}`
+    return [
+      `warning: ${methodLabel(cell)} L=${cell.seq_len} did ${(100 * share).toFixed(0)} % of the work of the measured peak (${measured}): either that peak or the work that is counted is wrong`,
+    ]
+  })
 }
 
 /** What was timed: method, random matrix, M and F, the latter two side by side for fairness. */

@@ -13,6 +13,7 @@ import type {CellOutcome} from '../job.js'
 import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
 import {passGate} from './gate.js'
 import {startPeakMemory} from './memory.js'
+import {bestPeak, measurePeak} from './peak.js'
 import {timeRuns} from './timing.js'
 
 /** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
@@ -34,6 +35,7 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
     tf.dispose(tf.tidy(() => attend(...tensors, {...options, ...projection}).out))
   }
   const {operations} = recordOperations(forward)
+  const before = measurePeak()
   const timing = timeRuns(forward, cell.timing)
   const cost = method.estimator.cost(costShape(cell), method.options)
   return {
@@ -50,6 +52,7 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
       ...timing,
       projection_ns,
       work_flops: cost.flops,
+      fma_peak_gflops: bestPeak([before, measurePeak()]),
       live_bytes: cost.liveBytes,
       peak_rss_over_baseline_bytes: peakMemory(),
     },

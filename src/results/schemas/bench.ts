@@ -80,7 +80,11 @@ export const benchResult = z.object({
   outliers: z.number().int(),
   /** Drawing the projections (with a pool, all of it) once, outside the timed region. */
   projection_ns: nullableNumber,
+  /** Floating-point operations of a forward, counted (a multiply-add counts two). */
   work_flops: z.number(),
+  /** Multiply-add peak of one thread, measured before and after the timed runs; `null` without the addon. */
+  fma_peak_gflops: nullableNumber.default(null),
+  /** What the composite form holds beside inputs and output, counted; a fused one need not hold it. */
   live_bytes: z.number(),
   /** Peak resident memory over that of an idle process with the same backend; `null` where unknown. */
   peak_rss_over_baseline_bytes: nullableNumber,

@@ -28,7 +28,8 @@ describe('benchReport', () => {
       favor-pos       orth        64  64  512  12.0 ms  10.8 ms - 14.4 ms       1.33x              2.67x  3.00 MiB  1.00 MiB
       (too wide to show: runs, GFLOP/s)
 
-      Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend.
+      Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live
+      is counted for the composite form, which a fused one need not hold.
 
       Growth of the median with length: time ~ L^slope
 
@@ -54,6 +55,21 @@ describe('benchReport', () => {
     expect(text).toMatch(/^method +projection +redraw +M +F +L +median +mean /m)
     expect(text).toMatch(/^favor-pos +orth \(raw signs\) +every:4 /m)
     expect(text).toContain('favor-pos orth (raw signs) redraw every:4 M=64')
+  })
+
+  it('marks shares of the multiply-add peak that cannot be, and says so', () => {
+    // 3e6 operations in 0.8 of the median, on one thread
+    const row = (median: number, threads: number) =>
+      timed({}, median, {fma_peak_gflops: 100, threads, min_ns: 0.8 * median})
+    const text = (...rows: [number, number]) =>
+      renderTerminal(benchReport([row(...rows)]), {width: 400, colour: false})
+    expect(text(37500, 1)).toMatch(/ 100\n/)
+    expect(text(37500, 1)).not.toContain('warning')
+    expect(text(2.8e4, 1)).toMatch(/ 134 \(!\)\n/)
+    expect(text(2.8e4, 1)).toContain(
+      'warning: favor-pos L=128 did 134 % of the work of the measured peak (100 GFLOP/s on each of 1 thread): either that peak or the work that is counted is wrong',
+    )
+    expect(text(2.8e4, 2)).toMatch(/ 67\n/)
   })
 
   it('leaves out speed-ups and memory that were not measured', () => {

@@ -235,6 +235,7 @@ export function timed(
       outliers: 0,
       projection_ns: 2e5,
       work_flops: 3e6,
+      fma_peak_gflops: null,
       live_bytes: 2 ** 20,
       peak_rss_over_baseline_bytes: 3 * 2 ** 20,
       samples_ns: [median],

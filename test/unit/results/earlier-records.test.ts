@@ -32,6 +32,14 @@ describe('what was written before results named instruction set and threads', ()
   })
 })
 
+it('a benchmark written before it measured the multiply-add peak reads as without one', () => {
+  const {result} = benchRecord as Extract<typeof benchRecord, {status: 'completed'}>
+  const earlier = {...benchRecord, result: without(['fma_peak_gflops'], result)}
+  expect(parseRecord(earlier, 'records.jsonl:1')).toMatchObject({
+    result: {...result, fma_peak_gflops: null},
+  })
+})
+
 describe('what was written before projections had signs and redraws', () => {
   const added = ['orth_sign', 'redraw']
 

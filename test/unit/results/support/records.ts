@@ -131,6 +131,7 @@ export const benchRecord: BenchRecord = {
     outliers: 0,
     projection_ns: 99,
     work_flops: 123456,
+    fma_peak_gflops: 98.7,
     live_bytes: 4096,
     peak_rss_over_baseline_bytes: null,
     samples_ns: [1200, 1269],
