@@ -228,6 +228,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   }
   /** What `numFeatures` counts for a method without a projection, e.g. `proposals`. Default: it is not used. */
   sizedBy?: string
+  /** Whether `numFeatures` is used, for a method that {@link sizedBy} tells of. Default: always. */
+  sized?(call: {causal: boolean}, options: z.output<Schema>): boolean
   /**
    * Options with which a sequence is cut in the same places whatever its length, so that masked padding
    * changes nothing. Default: any options.

@@ -12,8 +12,8 @@ export interface ResolvedMethod {
   options: Record<string, unknown>
   /** It takes a projection: the axis projection applies. */
   projected: boolean
-  /** numFeatures means something to it: the axis num_features applies. */
-  sized: boolean
+  /** Whether numFeatures means something to such a call of it: the axis num_features applies. */
+  sized(call: {causal: boolean}): boolean
   /** It draws something: replicates differ. */
   random: boolean
 }
@@ -29,7 +29,8 @@ export async function resolveMethod(spec: MethodSpec): Promise<ResolvedMethod> {
     estimator,
     options,
     projected,
-    sized: projected || estimator.sizedBy !== undefined,
+    sized: call =>
+      projected || (estimator.sizedBy !== undefined && (estimator.sized?.(call, options) ?? true)),
     random: projected || noise.length > 0,
   }
 }
@@ -63,10 +64,11 @@ export function drawAxes(
     orth_sign: OrthSign
     num_features: readonly number[]
     replicates: number
+    causal: boolean
   },
 ): DrawAxes[] {
   const projections = projected ? plan.projections : [null]
-  const counts = sized ? plan.num_features : [null]
+  const counts = sized(plan) ? plan.num_features : [null]
   const replicates = random ? plan.replicates : 1
   return projections.flatMap(projection =>
     counts.map(num_features => ({

@@ -42,7 +42,8 @@ export default defineEstimator({
   rowsSumToOne: true,
   supports: {bidirectional: true, causal: true, cross: false, decode: true, keyMask: true},
   keyOrderMatters: true,
-  sizedBy: 'chunks',
+  sizedBy: 'chunks, unless causal or with chunkSize',
+  sized: ({causal}, {chunkSize}) => !causal && chunkSize === null,
   lengthFreeOptions: {chunkSize: 4},
   noise: (shape, options): Record<string, NoiseSpec> => {
     if (options.sampling === 'mean') return {}

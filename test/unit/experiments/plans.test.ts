@@ -76,6 +76,17 @@ describe('planJobs of an error sweep', () => {
     expect(job!.cell).toMatchObject({replicates: 1, projection: null, num_features: null})
   })
 
+  it('crosses the numbers of features only where a method uses them', async () => {
+    const counts = async (causal: boolean, options: MethodSpec['options'] = {}) => {
+      const jobs = await planJobs(sweep({methods: [method('eva', options)], scales: [1], causal}))
+      return jobs.map(({cell}) => ('num_features' in cell ? cell.num_features : undefined))
+    }
+    expect(await counts(false)).toEqual([11, 13])
+    // causal chunks have a size, not a number: how many there will be is not known
+    expect(await counts(true)).toEqual([null])
+    expect(await counts(false, {chunkSize: 4})).toEqual([null])
+  })
+
   it('takes no projection for options that do not use one', async () => {
     const methods = [method('favor-relu', {features: 'deterministic'})]
     const jobs = await planJobs(sweep({methods, scales: [1]}))
