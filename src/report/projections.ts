@@ -71,7 +71,7 @@ export function projectionsReport(projections: readonly ProjectionFacts[]): Bloc
   return [
     table(COLUMNS, projections),
     text(
-      'unbiased for: what positive features estimate without bias, uniform signs given; near-normal and near-sphere rows have a small bias.',
+      'unbiased for: what positive features estimate without bias, uniform signs given; near-normal and padded-sphere rows have a bias, which grows with the norms.',
     ),
   ]
 }

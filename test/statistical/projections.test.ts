@@ -53,7 +53,7 @@ describe('rows of projections', () => {
     }
   })
 
-  it.each(namesWith('near-normal', 'near-sphere'))(
+  it.each(namesWith('near-normal', 'padded-sphere'))(
     '%s: entries have mean 0 and variance 1 and no correlation',
     name => {
       for (const entry of ENTRIES) {
@@ -104,6 +104,22 @@ describe('rows of projections', () => {
     }
   })
 
+  it('sorf: rows have length sqrt(D) where D is a power of two, else a squared length of mean D', () => {
+    const lengths = (headDim: number) => {
+      const request = {name: 'sorf', heads: DRAWS, numFeatures: 1, headDim, seed: 5} as const
+      const rows = drawProjection(request)
+      return Float64Array.from({length: DRAWS}, (_, i) =>
+        rows.subarray(i * headDim, (i + 1) * headDim).reduce((sum, x) => sum + x * x, 0),
+      )
+    }
+    for (const x of lengths(16)) expect(Math.abs(x - 16)).toBeLessThan(1e-12)
+    const squared = moments(lengths(11))
+    assertNear('mean', squared.mean, 11, squared.standardError)
+    // D coordinates of a uniform point of squared radius P: variance 2 D (P - D) / (P + 2)
+    expect(Math.sqrt(squared.variance)).toBeGreaterThan(Math.sqrt((2 * 11 * 5) / 18) / 1.5)
+    expect(projectionNamed('sorf').title).toContain('if D is a power of two')
+  })
+
   it('raw signs: the first entry of the first row is minus its Haar size, never positive', () => {
     const haar = sampleOf('orth', matrix => matrix[0]!)
     const raw = sampleOf('orth', matrix => matrix[0]!, 'raw')
@@ -123,6 +139,17 @@ describe('positive features', () => {
       )
       assertNear(name, mean, softmaxKernel(x, y), standardError, 2 ** -20)
     }
+  })
+
+  it('givens: entries have heavier tails than normal ones, as its title says of estimates', () => {
+    // along an axis exp(z w) has the mean 1 + z^2/2 + z^4 E w^4 / 24 + ..: with E w^4 > 3 estimates and their
+    // squares lie above those of iid rows
+    const [headDim, draws] = [8, 4 * DRAWS]
+    const rows = drawProjection({name: 'givens', heads: draws, numFeatures: 1, headDim, seed: 6})
+    const sample = Float64Array.from({length: draws}, (_, i) => rows[i * headDim]! ** 4)
+    const {mean, standardError} = moments(sample)
+    expect(mean).toBeGreaterThan(3 + 4 * standardError)
+    expect(projectionNamed('givens').title).toMatch(/biased upwards, more variance than iid/)
   })
 
   it.each(['orth-sqrt-d', 'sorf'] as const)(

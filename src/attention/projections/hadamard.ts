@@ -6,16 +6,19 @@ const CITATION = 'Yu et al. 2016, arXiv:1610.09072'
 /**
  * Rows of sqrt(P) H S1 H S2 H S3: H the normalised Walsh-Hadamard matrix of size P, S random signs,
  * P the power of two from D up; the first D columns are kept, as for inputs padded with zeros.
- * Mean and covariance of a row are those of N(0, I); for D = P its length is sqrt(D).
+ * Mean and covariance of a row are those of N(0, I). For D = P its length is sqrt(D); else its squared length has
+ * mean D and varies about as that of D coordinates of a point on the sphere of radius sqrt(P), by
+ * `2 D (P - D) / (P + 2)`.
  */
 export const sorf: ProjectionDefinition = {
-  title: 'three Hadamard transforms with random signs, rows of length sqrt(D)',
-  rows: 'near-sphere',
+  title:
+    'three Hadamard transforms with random signs, rows of length sqrt(D) if D is a power of two',
+  rows: 'padded-sphere',
   citation: CITATION,
   draw: (shape, stream) => hadamardRows(shape, stream),
 }
 
-/** {@link sorf} with chi lengths in place of sqrt(P), which takes most of its bias away. */
+/** {@link sorf} with chi lengths in place of those, which takes most of its bias away. */
 export const sorfChi: ProjectionDefinition = {
   title: 'three Hadamard transforms with random signs, chi lengths',
   rows: 'near-normal',

@@ -29,12 +29,13 @@ export interface DrawOptions {
  * Distribution of one row by itself, which decides the bias of every kernel estimate:
  *
  * - `normal`: N(0, I); every estimate is unbiased.
- * - `near-normal`: zero mean, identity covariance, not quite normal; a small bias.
+ * - `near-normal`: zero mean, identity covariance, not quite normal; a bias, which grows with the norms.
  * - `sphere`: uniform on the sphere of radius sqrt(D); unbiased for SMREG, below the softmax kernel.
- * - `near-sphere`: as `sphere`, directions not quite uniform.
+ * - `padded-sphere`: D coordinates of a row of length sqrt(P), P the power of two from D up, whose direction is not
+ *   quite uniform. For D = P as `sphere`, but for the directions; else lengths vary. Biased for every kernel.
  * - `other`: something else; biased.
  */
-export type RowLaw = 'normal' | 'near-normal' | 'sphere' | 'near-sphere' | 'other'
+export type RowLaw = 'normal' | 'near-normal' | 'sphere' | 'padded-sphere' | 'other'
 
 /** One projection: facts first, from which help, tables and tests derive. */
 export interface ProjectionDefinition {
