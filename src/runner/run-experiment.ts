@@ -93,7 +93,7 @@ async function runMissing(
   const onStart = (job: Job) => options.onProgress?.(meter.start(job))
   await runJobs(
     missing,
-    {...options, ...isolation(plan, missing.length, options), onStart},
+    {...options, ...isolation(plan, jobs.length, options), onStart},
     async record => {
       await journal?.append(record)
       records.set(record.key, record)
@@ -103,7 +103,11 @@ async function runMissing(
   return jobs.map(({key}) => records.get(key)!)
 }
 
-/** Timed cells run alone, each in a process of its own; the others share workers, one per thread. */
+/**
+ * Timed cells run alone, each in a process of its own; the others share workers, one per thread.
+ *
+ * @param cells - of the whole plan: those of a resumed run then have the threads they always had
+ */
 function isolation(
   {experiment}: AnyPlan,
   cells: number,

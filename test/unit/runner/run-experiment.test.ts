@@ -171,6 +171,15 @@ describe('runExperiment, resumed', () => {
     expect(second.counts).toEqual({total: 4, completed: 2, skipped: 1, failed: 1})
   })
 
+  it('gives a cell the threads that it has in an uninterrupted run', async () => {
+    const directory = await runFolder()
+    const jobs = jobsFor('threads', 'threads', 'threads')
+    const whole = await run(jobs, {directory: await runFolder(), concurrency: 4})
+    await run(jobs.slice(0, 2), {directory, concurrency: 2})
+    const resumed = await run(jobs, {directory, resume: true, concurrency: 4})
+    expect(resumed.records).toEqual(whole.records)
+  })
+
   it('rewrites the tables from old and new records without a worker when nothing is missing', async () => {
     const directory = await runFolder()
     const first = await run(jobsFor('ok', 'skip'), {directory})
