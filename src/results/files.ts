@@ -1,4 +1,5 @@
-import {mkdir, open, rename, rm, stat} from 'node:fs/promises'
+import type {Stats} from 'node:fs'
+import {type FileHandle, mkdir, open, rename, rm, stat} from 'node:fs/promises'
 import {dirname} from 'node:path'
 import {describe, expected, messageOf, RfaError} from '../errors.js'
 
@@ -8,6 +9,7 @@ const REMEDIES: Record<string, string> = {
   EPERM: 'choose another folder, or change the permissions of this one',
   EROFS: 'choose a folder on a file system that can be written',
   ENOSPC: 'free some space, or choose a folder on another disk',
+  EFBIG: 'raise the limit of file sizes (ulimit -f), or choose a folder on another disk',
   EDQUOT: 'free some of your quota, or choose a folder on another disk',
   ENOENT: 'choose another folder: this one is not there, and the system makes none of that name',
   ENOTDIR: 'a file stands where a folder is needed: choose another folder',
@@ -37,6 +39,35 @@ export function unreadable(path: string, cause: unknown): RfaError {
 /** Code of a system error, e.g. `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
+
+/** What stands in a folder under some name, as an error shows it. */
+export function kindOf(entry: Stats): string {
+  if (entry.isFile()) return 'a file'
+  if (entry.isDirectory()) return 'a folder'
+  if (entry.isSymbolicLink()) return 'a symbolic link'
+  if (entry.isFIFO()) return 'a pipe'
+  return entry.isSocket() ? 'a socket' : 'a device'
+}
+
+/** Refuses what would be read without end, as a pipe is. What is not there passes. @throws {BAD_FILE} */
+export async function requireRegularFile(path: string): Promise<void> {
+  const entry = await stat(path).catch(() => undefined)
+  if (!entry || entry.isFile()) return
+  throw expected('BAD_FILE', path, 'a file that can be read', kindOf(entry))
+}
+
+/**
+ * Whether an open file is still the one of that name: not deleted, moved or replaced, nor its folder.
+ * What the system cannot tell now counts as in place.
+ */
+export async function isInPlace(file: FileHandle, path: string): Promise<boolean> {
+  try {
+    const [held, named] = await Promise.all([file.stat(), stat(path)])
+    return held.ino === named.ino && held.dev === named.dev
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR', 'ESTALE'].includes(errorCode(error) ?? '')
+  }
 }
 
 /**

@@ -1,14 +1,38 @@
-import {spawnSync} from 'node:child_process'
+import {spawn, spawnSync} from 'node:child_process'
 import {existsSync} from 'node:fs'
-import {mkdir, readdir, readFile, utimes, writeFile} from 'node:fs/promises'
+import {
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import {hostname} from 'node:os'
 import {join} from 'node:path'
-import {describe, expect, it} from 'vitest'
+import {setTimeout as sleep} from 'node:timers/promises'
+import {describe, expect, it, onTestFinished} from 'vitest'
 import {takeLock} from '../../../src/results/lock.js'
+import {processSpace, startOf} from '../../../src/results/processes.js'
 import {newFolder} from './support/folder.js'
 
 /** A process that has ended: its number is nobody's, most likely. */
 const deadPid = () => spawnSync(process.execPath, ['-e', '0']).pid
+
+/** A process of this machine and container. */
+const here = {host: hostname(), space: processSpace()}
+const elsewhere = {pid: process.pid, host: 'elsewhere', space: null, started: null}
+
+/** Makes a file look as if it was written some seconds ago. */
+async function age(path: string, seconds: number) {
+  const time = Date.now() / 1000 - seconds
+  await utimes(path, time, time)
+}
+
+const linux = it.runIf(process.platform === 'linux')
 
 const lockPath = async (owner?: object | string) => {
   const path = join(await newFolder(), 'records.lock')
@@ -52,25 +76,95 @@ describe('takeLock', () => {
   })
 
   it('takes over from a process that is gone, and leaves nothing behind', async () => {
-    const path = await lockPath({pid: deadPid(), host: hostname(), started: '1'})
+    const path = await lockPath({pid: deadPid(), ...here, started: '1'})
     await takeLock(path)
     expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({pid: process.pid})
     expect(await readdir(join(path, '..'))).toEqual(['records.lock'])
   })
 
-  it.runIf(process.platform === 'linux')(
-    'takes over when the number of the process was given to a new one',
+  linux('takes over when the number of the process was given to a new one', async () => {
+    const path = await lockPath({pid: process.pid, ...here, started: '1'})
+    await takeLock(path)
+  })
+
+  linux(
+    'takes over from a process that was killed, but not asked about by its parent',
     async () => {
-      const path = await lockPath({pid: process.pid, host: hostname(), started: '1'})
+      const pid = await zombie()
+      const path = await lockPath({pid, ...here, started: startOf(pid)})
       await takeLock(path)
     },
   )
 
-  it('believes a lock from another host', async () => {
-    const path = await lockPath({pid: deadPid(), host: 'elsewhere', started: null})
+  it('believes a lock from another host as long as its owner gives signs of life', async () => {
+    const path = await lockPath(elsewhere)
+    await age(path, 50)
     await expect(takeLock(path)).rejects.toMatchObject({
-      message: expect.stringContaining('on elsewhere'),
-      suggestions: expect.arrayContaining([expect.stringContaining('delete the lock file')]),
+      message: expect.stringMatching(
+        /got one locked by process \d+ on elsewhere, last heard of 5\d s/,
+      ),
+      suggestions: [
+        'wait for it, or choose another --output',
+        'a lock is given up 60 s after its owner was last heard of',
+      ],
+    })
+    await age(path, 70)
+    await takeLock(path)
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({pid: process.pid, ...here})
+    expect(await readdir(join(path, '..'))).toEqual(['records.lock'])
+  })
+
+  linux('does not take a process of another container for one of its own', async () => {
+    const path = await lockPath({...elsewhere, host: hostname(), space: 'another', pid: deadPid()})
+    await expect(takeLock(path)).rejects.toThrow(/last heard of/)
+  })
+
+  it('gives signs of life, so that another host believes it', async () => {
+    const path = await lockPath()
+    const lock = await takeLock(path, 20)
+    await age(path, 70)
+    await expect.poll(async () => Date.now() - (await stat(path)).mtimeMs).toBeLessThan(60_000)
+    await lock.release()
+  })
+
+  it.each([
+    ['its file was deleted', (path: string) => rm(path)],
+    [
+      'its folder was moved',
+      (path: string) => rename(join(path, '..'), `${join(path, '..')}-moved`),
+    ],
+    [
+      'another process has it',
+      async (path: string) => {
+        await writeFile(`${path}.other`, JSON.stringify(elsewhere))
+        await rename(`${path}.other`, path)
+      },
+    ],
+  ])('notices that it was lost when %s, and then leaves alone what is there', async (_, lose) => {
+    const path = await lockPath()
+    onTestFinished(() => rm(`${join(path, '..')}-moved`, {recursive: true, force: true}))
+    const lock = await takeLock(path, 20)
+    await lock.check()
+    await lose(path)
+    const error = {code: 'NOT_WRITABLE', message: expect.stringContaining('lock that this run')}
+    await expect.poll(() => lock.lost.aborted).toBe(true)
+    expect(lock.lost.reason).toMatchObject(error)
+    await expect(lock.check()).rejects.toMatchObject(error)
+    const there = existsSync(path)
+    await lock.release()
+    expect(existsSync(path)).toBe(there)
+  })
+
+  it.each([
+    ['a link to nowhere', (path: string) => symlink('/nowhere/at/all', path), 'a symbolic link'],
+    ['a folder', (path: string) => mkdir(path).then(() => {}), 'a folder'],
+  ])('refuses %s in its place', async (_, make, got) => {
+    const path = await lockPath()
+    await make(path)
+    await expect(takeLock(path)).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: `${path}: expected a lock file, got ${got}`,
+      suggestions: ['delete it'],
     })
   })
 
@@ -85,10 +179,16 @@ describe('takeLock', () => {
     const path = join(await newFolder(), 'missing', 'records.lock')
     await expect(takeLock(path)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
   })
-
-  it('says so when the lock cannot be read', async () => {
-    const path = await lockPath()
-    await mkdir(path)
-    await expect(takeLock(path)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
-  })
 })
+
+/** A process that has ended, and whose parent lives on without asking for its exit code. */
+async function zombie(): Promise<number> {
+  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'])
+  onTestFinished(() => void parent.kill('SIGKILL'))
+  const pid = await new Promise<number>(resolve => {
+    parent.stdout.once('data', chunk => resolve(Number(chunk)))
+  })
+  const state = async () => / (\w) /.exec(await readFile(`/proc/${pid}/stat`, 'utf8'))?.[1]
+  while ((await state()) !== 'Z') await sleep(5)
+  return pid
+}
