@@ -1,8 +1,8 @@
-import {type FileHandle, open} from 'node:fs/promises'
+import {type FileHandle, open, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expected, type RfaError} from '../errors.js'
 import {asPresentRecord} from './earlier-records.js'
-import {errorCode, notWritable, unreadable} from './files.js'
+import {errorCode, isInPlace, kindOf, notWritable, requireRegularFile, unreadable} from './files.js'
 import {type Lock, takeLock} from './lock.js'
 import {parseRecord} from './parse-record.js'
 import type {AnyRecord} from './schemas/index.js'
@@ -21,10 +21,14 @@ const NEWLINE = 0x0a
 export interface Journal {
   /** The records that stood in the file when it was opened, oldest first. */
   readonly records: readonly AnyRecord[]
+  /** Aborted, with the error as its reason, when the folder has gone or another process took it. */
+  readonly lost: AbortSignal
   /**
-   * Adds a record; when the promise is kept the record is on the disk. Calls may overlap.
+   * Adds a record; when the promise is kept the record is on the disk, in the file of that name. Calls
+   * may overlap.
    *
-   * @throws {NOT_WRITABLE} when the disk is full or gone; the file then still ends with a whole line
+   * @throws {NOT_WRITABLE} when the disk is full, the file then still ends with a whole line; or when
+   *   file or folder were deleted or moved meanwhile, or taken by another process
    */
   append(record: AnyRecord): Promise<void>
   /** Waits for records on their way and lets other processes write. */
@@ -66,6 +70,7 @@ export function lockDirectory(directory: string): Promise<Lock> {
  */
 export async function readRecords(directory: string): Promise<AnyRecord[]> {
   const path = join(directory, JOURNAL_FILE)
+  await requireRegularFile(path)
   const file = await open(path, 'r').catch(error => {
     if (errorCode(error) === 'ENOENT') return undefined
     throw unreadable(path, error)
@@ -91,6 +96,7 @@ interface JournalFile {
 }
 
 async function openLocked(path: string, lock: Lock): Promise<Journal> {
+  await refusePipe(path)
   const file = await open(path, 'a+').catch(error => {
     throw notWritable(path, error)
   })
@@ -104,12 +110,23 @@ async function openLocked(path: string, lock: Lock): Promise<Journal> {
   }
 }
 
+/** What is written into a pipe is not saved. */
+async function refusePipe(path: string): Promise<void> {
+  const entry = await stat(path).catch(() => undefined)
+  if (entry?.isFIFO()) throw expected('NOT_WRITABLE', path, 'a file', kindOf(entry), 'delete it')
+}
+
 function journalOf(target: JournalFile, records: readonly AnyRecord[], lock: Lock): Journal {
   let last: Promise<unknown> = Promise.resolve()
   return {
     records,
+    lost: lock.lost,
     append(record) {
-      const written = last.then(() => appendLine(target, `${JSON.stringify(record)}\n`))
+      const written = last.then(async () => {
+        await lock.check()
+        await appendLine(target, `${JSON.stringify(record)}\n`)
+        await requireInPlace(target)
+      })
       last = written.catch(() => {}) // the caller of append gets the error
       return written
     },
@@ -121,12 +138,23 @@ function journalOf(target: JournalFile, records: readonly AnyRecord[], lock: Loc
   }
 }
 
-/** One write, one flush; what a full disk took of the line is cut off again. */
+/** A record in a file that nobody can find any more is not saved. */
+async function requireInPlace({path, file}: JournalFile): Promise<void> {
+  if (await isInPlace(file, path)) return
+  throw expected(
+    'NOT_WRITABLE',
+    path,
+    'the journal that this run writes',
+    'none, or another file',
+    'it was moved or deleted under the run: put it back if you can, and go on with --resume',
+  )
+}
+
+/** One line, one flush; what a full disk took of the line is cut off again. */
 async function appendLine(target: JournalFile, line: string): Promise<void> {
   const bytes = Buffer.from(line)
   try {
-    const {bytesWritten} = await target.file.write(bytes)
-    if (bytesWritten < bytes.length) throw new Error('no space left for the whole record')
+    await target.file.appendFile(bytes) // goes on after a short write, which then tells why
     await target.file.datasync()
     target.size += bytes.length
   } catch (error) {

@@ -1,7 +1,15 @@
 import {readdir, readFile, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected, type RfaError} from '../errors.js'
-import {errorCode, makeFolder, notWritable, parseJson, unreadable, writeAtomic} from './files.js'
+import {
+  errorCode,
+  makeFolder,
+  notWritable,
+  parseJson,
+  requireRegularFile,
+  unreadable,
+  writeAtomic,
+} from './files.js'
 import {
   JOURNAL_FILE,
   type Journal,
@@ -159,6 +167,7 @@ async function entriesOf(directory: string): Promise<string[]> {
 
 async function readManifest(directory: string): Promise<RunManifest | undefined> {
   const path = join(directory, MANIFEST_FILE)
+  await requireRegularFile(path)
   const text = await readFile(path, 'utf8').catch(error => {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined
     throw unreadable(path, error)

@@ -1,7 +1,18 @@
+import {execFileSync} from 'node:child_process'
 import {existsSync} from 'node:fs'
-import {appendFile, mkdir, readFile, symlink, truncate, writeFile} from 'node:fs/promises'
+import {
+  appendFile,
+  cp,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import {join} from 'node:path'
-import {describe, expect, it} from 'vitest'
+import {describe, expect, it, onTestFinished} from 'vitest'
 import {newest, openJournal, readRecords} from '../../../src/results/journal.js'
 import {newFolder} from './support/folder.js'
 import {benchRecord, errorSweepRecord, failed, skipped, varianceRecord} from './support/records.js'
@@ -116,6 +127,55 @@ describe('openJournal', () => {
       })
     }
     await journal.close()
+  })
+})
+
+describe('a journal that is taken away', () => {
+  it.each([
+    ['deleted', (path: string) => rm(path)],
+    ['moved', (path: string) => rename(path, `${path}.old`)],
+    ['replaced', (path: string) => cp(path, `${path}.new`).then(() => rename(`${path}.new`, path))],
+    [
+      'moved with its folder',
+      (path: string) => rename(join(path, '..'), `${join(path, '..')}-old`),
+    ],
+  ])('says so when it is %s', async (_, lose) => {
+    const folder = await newFolder()
+    onTestFinished(() => rm(`${folder}-old`, {recursive: true, force: true}))
+    const journal = await openJournal(folder)
+    await journal.append(benchRecord)
+    await lose(fileOf(folder))
+    await expect(journal.append(varianceRecord())).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringMatching(/expected the (journal|lock) that this run .*, got none, or /),
+    })
+    await journal.close()
+  })
+
+  it('writes nothing once another process has the folder', async () => {
+    const folder = await newFolder()
+    const journal = await openJournal(folder)
+    await rm(join(folder, 'records.lock'))
+    await writeFile(join(folder, 'records.lock'), 'of another')
+    await expect(journal.append(benchRecord)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+    await journal.close()
+    expect(await readRecords(folder)).toEqual([])
+    expect(await readFile(join(folder, 'records.lock'), 'utf8')).toBe('of another')
+  })
+})
+
+describe('a journal that is a pipe', () => {
+  it.runIf(process.platform === 'linux')('is refused, read or written', async () => {
+    const folder = await newFolder()
+    execFileSync('mkfifo', [fileOf(folder)])
+    await expect(readRecords(folder)).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringContaining('expected a file that can be read, got a pipe'),
+    })
+    await expect(openJournal(folder)).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringContaining('expected a file, got a pipe'),
+    })
   })
 })
 

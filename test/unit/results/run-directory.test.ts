@@ -1,3 +1,4 @@
+import {execFileSync} from 'node:child_process'
 import {existsSync} from 'node:fs'
 import {mkdir, readdir, readFile, symlink, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
@@ -232,6 +233,19 @@ describe('openRun', () => {
     const folder = await newFolder()
     await mkdir(join(folder, 'manifest.json'))
     await expect(openRun(folder)).rejects.toMatchObject({code: 'BAD_FILE'})
+  })
+})
+
+describe('a manifest that is a pipe', () => {
+  it.runIf(process.platform === 'linux')('is refused, for reading and for going on', async () => {
+    const folder = await newFolder()
+    execFileSync('mkfifo', [join(folder, 'manifest.json')])
+    const error = {
+      code: 'BAD_FILE',
+      message: `${join(folder, 'manifest.json')}: expected a file that can be read, got a pipe`,
+    }
+    await expect(openRun(folder)).rejects.toMatchObject(error)
+    await expect(createRun(request(folder, {resume: true}))).rejects.toMatchObject(error)
   })
 })
 
