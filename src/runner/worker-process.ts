@@ -48,7 +48,7 @@ export class WorkerProcess {
 
   /** Starts the child; it can be given a job at once. */
   constructor(options: WorkerOptions = {}) {
-    this.#child = fork(options.workerPath ?? workerPath(), [], {
+    this.#child = fork(options.workerPath ?? workerPath(), [String(process.pid)], {
       execArgv: [],
       env: {...process.env, ...options.env},
       // stdout belongs to results: what libraries print there is dropped

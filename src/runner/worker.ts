@@ -1,9 +1,13 @@
 /**
  * A child process that runs cells, one at a time, as its parent asks: started by the pool, never by
- * hand. It holds no terminal and no files; all it says goes back as messages. When its parent is gone it
- * ends, after the cell that it is computing.
+ * hand, with the number of its parent as argument. It holds no terminal and no files; all it says goes
+ * back as messages. When its parent is gone it ends, in the midst of a cell too.
  */
+import {Worker} from 'node:worker_threads'
 import {answer, type WorkerRequest} from './protocol.js'
+
+const parent = Number(process.argv[2] ?? process.ppid)
+new Worker(new URL('parent-watch.js', import.meta.url), {workerData: parent}).unref()
 
 // Ctrl-C reaches every process of a terminal; what happens to cells on their way is the parent's choice
 process.on('SIGINT', () => {})

@@ -1,10 +1,20 @@
-import {type ChildProcess, fork} from 'node:child_process'
+import {type ChildProcess, fork, spawn} from 'node:child_process'
 import {once} from 'node:events'
+import {readFileSync} from 'node:fs'
 import {rm} from 'node:fs/promises'
 import {join} from 'node:path'
-import {afterAll, afterEach, beforeAll, beforeEach, describe, expect, it} from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+} from 'vitest'
 import {buildRunner, removeBuilt} from './support/built.js'
-import {jobFor} from './support/jobs.js'
+import {isRunning, jobFor} from './support/jobs.js'
 
 let folder: string
 let worker: ChildProcess
@@ -66,3 +76,28 @@ describe('the worker', () => {
     expect([code, signal]).toEqual([0, null])
   })
 })
+
+describe('a worker whose parent was killed', () => {
+  it('ends with it in the midst of a cell', async () => {
+    const named = join(folder, 'worker-pid')
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', ENDLESS_PARENT], {
+      cwd: folder,
+      env: {...process.env, RFA_TEST_FILE: named, JOB: JSON.stringify(jobFor('any', 667))},
+      stdio: 'inherit',
+    })
+    onTestFinished(() => void parent.kill('SIGKILL'))
+    const pidOfWorker = () => Number(readFileSync(named, {encoding: 'utf8', flag: 'a+'}))
+    await expect.poll(pidOfWorker, {timeout: 20_000}).toBeGreaterThan(0)
+    const busy = pidOfWorker()
+    expect(isRunning(busy)).toBe(true)
+    parent.kill('SIGKILL')
+    onTestFinished(() => void (isRunning(busy) && process.kill(busy, 'SIGKILL')))
+    await expect.poll(() => isRunning(busy), {timeout: 5000}).toBe(false)
+  })
+})
+
+/** Gives a worker a cell that never ends. */
+const ENDLESS_PARENT = `
+  import {WorkerProcess} from './runner/worker-process.js'
+  void new WorkerProcess({workerPath: './runner/worker.js'}).run(JSON.parse(process.env.JOB), null)
+`

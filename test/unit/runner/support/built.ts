@@ -14,11 +14,17 @@ const SOURCES = [
   'runner',
 ]
 
-/** The experiments of {@link buildRunner}: a cell sleeps `norm` ms, or throws when its seed is 666. */
+/**
+ * The experiments of {@link buildRunner}: a cell sleeps `norm` ms, throws when its seed is 666, names its
+ * process in the file RFA_TEST_FILE and never ends when it is 667.
+ */
 const EXPERIMENTS = `
+import {writeFileSync} from 'node:fs'
 import {RfaError} from '../errors.js'
 export async function runCell(schema, cell) {
   if (cell.seed === 666) throw new RfaError('UNSUPPORTED', 'cell: expected another seed, got 666')
+  if (cell.seed === 667) writeFileSync(process.env.RFA_TEST_FILE, String(process.pid))
+  while (cell.seed === 667) Math.random()
   await new Promise(resolve => setTimeout(resolve, cell.norm))
   const kernel = 'pid ' + process.pid
   const numbers = {feature_dim: 13, expectation: 1, closed_form_variance: 2}
