@@ -6,7 +6,7 @@ import {flush} from '@oclif/core/flush'
 import {handle} from '@oclif/core/handle'
 import {run} from '@oclif/core/run'
 import {settings} from '@oclif/core/settings'
-import {type RfaError, unknownName} from '../errors.js'
+import {expected, type RfaError, unknownName} from '../errors.js'
 import {printableJson} from '../report/printable.js'
 import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
 import {packageRoot} from './package-root.js'
@@ -19,7 +19,8 @@ import {packageRoot} from './package-root.js'
  */
 export async function main(argv: readonly string[], entry: string): Promise<void> {
   settings.enableAutoTranspile = false // built code only, whatever NODE_ENV says
-  process.stdout.once('error', endWithoutReader)
+  process.stdout.once('error', endWithoutOutput)
+  process.stderr.on('error', () => {}) // what cannot be said must not end what is computed
   try {
     await run(withHelpFlag(argv), entry)
     await flush()
@@ -31,10 +32,18 @@ export async function main(argv: readonly string[], entry: string): Promise<void
   }
 }
 
-/** A reader that has gone, as `head` does, has seen enough: waiting for it to take the rest would never end. */
-function endWithoutReader(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit()
-  throw error
+/**
+ * A reader that has gone, as `head` does or a closed terminal, has seen enough: waiting for it to take
+ * the rest would never end. That the rest is not written anywhere else is an error.
+ */
+function endWithoutOutput(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE' || error.code === 'EIO') process.exit()
+  const remedy = 'print to somewhere else; of a run that was saved, rfa report prints the tables'
+  report(
+    errorReport(expected('NOT_WRITABLE', 'stdout', 'a place to print to', error.message, remedy)),
+    false,
+  )
+  process.exit()
 }
 
 /** `rfa help bench` means `rfa bench --help`. */
