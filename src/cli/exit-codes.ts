@@ -8,7 +8,7 @@ export const EXIT_CODES = [
   {exit: 3, meaning: 'a backend or a file is missing or cannot be used'},
   {exit: 4, meaning: 'some cells failed; the others are reported'},
   {exit: 70, meaning: 'a fault of rfa itself'},
-  {exit: 130, meaning: 'interrupted; finished cells are kept'},
+  {exit: 130, meaning: 'interrupted by SIGINT, SIGTERM or SIGHUP; finished cells are kept'},
 ] as const
 
 /** Exit code when at least one cell of a run failed. */

@@ -1,20 +1,24 @@
 /** Ctrl-C as a value: the running grid stops between two writes, and the command says how to go on. */
 export interface Interruption {
-  /** Aborted by the first SIGINT or SIGTERM. */
+  /** Aborted by the first of the {@link SIGNALS}. */
   signal: AbortSignal
   /** Gives the signals back to the process. */
   dispose(): void
 }
 
+/** Ctrl-C, the end that schedulers announce, and a terminal or ssh that was closed. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+type Signal = (typeof SIGNALS)[number]
+
 /** What of `process` is needed, so that tests can send signals of their own. */
 export interface SignalSource {
-  on(event: 'SIGINT' | 'SIGTERM', listener: () => void): unknown
-  off(event: 'SIGINT' | 'SIGTERM', listener: () => void): unknown
+  on(event: Signal, listener: () => void): unknown
+  off(event: Signal, listener: () => void): unknown
   exit(code: number): void
 }
 
 /**
- * Listens for SIGINT and SIGTERM. The first one aborts; the second one leaves at once, for a user
+ * Listens for the {@link SIGNALS}. The first one aborts; the second one leaves at once, for a user
  * who does not want to wait.
  */
 export function listenForInterrupt(source: SignalSource = process): Interruption {
@@ -23,13 +27,11 @@ export function listenForInterrupt(source: SignalSource = process): Interruption
     if (controller.signal.aborted) source.exit(130)
     controller.abort()
   }
-  source.on('SIGINT', onSignal)
-  source.on('SIGTERM', onSignal)
+  for (const signal of SIGNALS) source.on(signal, onSignal)
   return {
     signal: controller.signal,
     dispose() {
-      source.off('SIGINT', onSignal)
-      source.off('SIGTERM', onSignal)
+      for (const signal of SIGNALS) source.off(signal, onSignal)
     },
   }
 }

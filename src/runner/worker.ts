@@ -9,8 +9,9 @@ import {answer, type WorkerRequest} from './protocol.js'
 const parent = Number(process.argv[2] ?? process.ppid)
 new Worker(new URL('parent-watch.js', import.meta.url), {workerData: parent}).unref()
 
-// Ctrl-C reaches every process of a terminal; what happens to cells on their way is the parent's choice
-process.on('SIGINT', () => {})
+// a terminal or a scheduler sends these to every process; what happens to cells on their way is the
+// parent's choice
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
 process.on('disconnect', () => process.exit())
 process.on('message', async (request: WorkerRequest) => {
   const reply = await answer(request, async (schema, cell) => {

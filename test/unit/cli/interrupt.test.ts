@@ -10,15 +10,18 @@ class FakeProcess extends EventEmitter implements SignalSource {
 }
 
 describe('listenForInterrupt', () => {
-  it.each(['SIGINT', 'SIGTERM'])('aborts on the first %s and leaves on the second', signal => {
-    const source = new FakeProcess()
-    const interruption = listenForInterrupt(source)
-    source.emit(signal)
-    expect(interruption.signal.aborted).toBe(true)
-    expect(source.exits).toEqual([])
-    source.emit(signal)
-    expect(source.exits).toEqual([130])
-  })
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
+    'aborts on the first %s and leaves on the second',
+    signal => {
+      const source = new FakeProcess()
+      const interruption = listenForInterrupt(source)
+      source.emit(signal)
+      expect(interruption.signal.aborted).toBe(true)
+      expect(source.exits).toEqual([])
+      source.emit(signal)
+      expect(source.exits).toEqual([130])
+    },
+  )
 
   it('gives the signals back when it is disposed of', () => {
     const source = new FakeProcess()

@@ -63,9 +63,9 @@ describe('the worker', () => {
     await removeBuilt(other)
   })
 
-  it('does not care about Ctrl-C', async () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('leaves %s to its parent', async signal => {
     await ask(1)
-    worker.kill('SIGINT')
+    worker.kill(signal)
     expect(await ask(2)).toMatchObject({id: 2, outcome: {}})
   })
 
