@@ -39,6 +39,7 @@ export abstract class ExperimentCommand extends RfaCommand {
       command: commandLine(this.config.bin, this.id ?? '', this.argv),
       resumeCommand: folder => resumeLine(this.config.bin, this.id ?? '', this.argv, folder),
       note: text => this.note(text),
+      caution: text => this.caution(text),
     })
     this.print(renderTerminal(report(run.records, run.manifest), this.layout()))
     if (run.counts.failed > 0) process.exitCode = EXIT_CELLS_FAILED

@@ -206,7 +206,7 @@ export const runFlags = {
     description: 'folder of the run (default: results/<command>-<date>-<time>)',
   }),
   resume: toggle(
-    'go on with the run in --output: finished cells are kept, failed ones run again',
+    'go on with the run in --output: finished cells are kept, failed ones run again; where there is none, start it',
     'RUN',
   ),
   format: nameList(

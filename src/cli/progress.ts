@@ -5,6 +5,8 @@ import type {ProgressEvent} from '../runner/run-experiment.js'
 /** Shows events until it is stopped. */
 export interface Progress {
   update(event: ProgressEvent): void
+  /** Lets something else be written on the same stream, out of the way of what is redrawn. */
+  aside(write: () => void): void
   stop(): void
 }
 
@@ -45,13 +47,18 @@ export function duration(ms: number): string {
  */
 export async function startProgress(options: ProgressOptions): Promise<Progress> {
   const {stream, quiet, now = () => performance.now()} = options
-  if (quiet) return {update() {}, stop() {}}
+  if (quiet) return {update() {}, aside: write => write(), stop() {}}
   if (!stream.isTTY || !(stream.columns > 0)) return plainProgress(stream, now)
   const {default: ora} = await import('ora')
   const spinner = ora({stream, discardStdin: false, isEnabled: true, text: 'starting'}).start()
   return {
     update: event => {
       spinner.text = fitted(progressText(event), stream.columns)
+    },
+    aside: write => {
+      spinner.clear()
+      write()
+      spinner.render()
     },
     stop: () => {
       spinner.stop()
@@ -68,6 +75,7 @@ function plainProgress(stream: NodeJS.WriteStream, now: () => number): Progress 
       last = now()
       stream.write(`${progressText(event)}\n`)
     },
+    aside: write => write(),
     stop() {},
   }
 }

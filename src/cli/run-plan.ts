@@ -17,6 +17,8 @@ export interface Invocation {
   resumeCommand(directory: string): string
   /** Says something on stderr. */
   note(text: string): void
+  /** Says it even where notes are not wanted. */
+  caution(text: string): void
 }
 
 /**
@@ -33,8 +35,9 @@ export async function runPlan(
   flags: RunOptions,
   invocation: Invocation,
 ): Promise<ExperimentRun> {
-  const directory = await directoryOf(plan, flags)
+  refuseResumeOfNothing(flags)
   await refuseHopelessPlan(plan, flags, invocation.note)
+  const directory = flags.output ?? (await newDirectory(plan))
   const {runExperiment} = await import('../runner/run-experiment.js')
   const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
   const interruption = listenForInterrupt()
@@ -47,6 +50,8 @@ export async function runPlan(
       timeoutMs: flags.timeout === undefined ? null : flags.timeout * 1000,
       signal: interruption.signal,
       onProgress: event => progress.update(event),
+      onNote: text => progress.aside(() => invocation.note(text)),
+      onWarning: text => progress.aside(() => invocation.caution(text)),
       formats: [...(flags.format ?? ['csv'])],
     })
     progress.stop()
@@ -60,16 +65,18 @@ export async function runPlan(
   }
 }
 
-/** `--output`, or a folder named after experiment and time. @throws {USAGE} */
-async function directoryOf(plan: AnyPlan, {output, resume}: RunOptions): Promise<string> {
-  if (output !== undefined) return output
-  if (resume) {
-    throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
-      suggestions: ['name the folder of the run to go on with'],
-    })
-  }
-  const {defaultRunDirectory} = await import('../results/run-directory.js')
-  return defaultRunDirectory(plan.experiment, new Date())
+/** @throws {USAGE} where `--resume` does not say what to go on with */
+function refuseResumeOfNothing({output, resume}: RunOptions): void {
+  if (!resume || output !== undefined) return
+  throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
+    suggestions: ['name the folder of the run to go on with'],
+  })
+}
+
+/** A folder named after experiment and time. */
+async function newDirectory({experiment}: AnyPlan): Promise<string> {
+  const {defaultRunDirectory, makeNewDirectory} = await import('../results/new-directory.js')
+  return makeNewDirectory(defaultRunDirectory(experiment, new Date()))
 }
 
 /** What would make every cell fail is told once, before anything is written. */

@@ -3,6 +3,7 @@ import {join} from 'node:path'
 import {describe, expected, type RfaError} from '../errors.js'
 import {asPresentRecord} from './earlier-records.js'
 import {errorCode, isInPlace, kindOf, notWritable, requireRegularFile, unreadable} from './files.js'
+import {cellKey} from './keys.js'
 import {type Lock, takeLock} from './lock.js'
 import {parseRecord} from './parse-record.js'
 import type {AnyRecord} from './schemas/index.js'
@@ -83,9 +84,13 @@ export async function readRecords(directory: string): Promise<AnyRecord[]> {
   }
 }
 
-/** The newest record of each key, in the order in which the keys first appeared. */
+/**
+ * The newest record of each cell, in the order in which the cells first appeared. Where a key stands
+ * with several cells, each of them has its own.
+ */
 export function newest(records: readonly AnyRecord[]): AnyRecord[] {
-  return [...new Map(records.map(record => [record.key, record])).values()]
+  const nameOf = ({key, schema, cell}: AnyRecord) => `${key} ${cellKey(schema, cell)}`
+  return [...new Map(records.map(record => [nameOf(record), record])).values()]
 }
 
 /** An open journal file and the length of its whole lines. */

@@ -1,6 +1,6 @@
 import {readdir, readFile, stat} from 'node:fs/promises'
 import {join} from 'node:path'
-import {expected, type RfaError} from '../errors.js'
+import {expected} from '../errors.js'
 import {
   errorCode,
   makeFolder,
@@ -19,6 +19,7 @@ import {
   openJournal,
   readRecords,
 } from './journal.js'
+import {removeLeftovers} from './leftovers.js'
 import {machineFacts} from './machine.js'
 import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
 import {firstDifference} from './plan-difference.js'
@@ -34,7 +35,7 @@ export interface RunRequest {
   plan: AnyPlan
   /** The command as typed, for the manifest. */
   command: string
-  /** Go on with the run that is there, instead of starting a new one. */
+  /** Go on with the run that is there, if there is one; else one that is there is refused. */
   resume: boolean
 }
 
@@ -42,6 +43,8 @@ export interface RunRequest {
 export interface OpenRun {
   manifest: RunManifest
   journal: Journal
+  /** Whether it was there already. */
+  resumed: boolean
 }
 
 /** A run directory as reports read it. */
@@ -53,10 +56,10 @@ export interface SavedRun {
 
 /**
  * Makes a run directory, or opens the one there to go on with it. All that can be refused is refused
- * before anything is written or computed.
+ * before anything is written or computed. What a process killed at its very start left is no run yet.
  *
- * @throws {WOULD_OVERWRITE} when the directory holds something; nothing in it is touched
- * @throws {FILE_MISSING} when there is no run to go on with
+ * @throws {WOULD_OVERWRITE} when the directory holds something else than a run to go on with; nothing
+ *   in it is touched
  * @throws {PLAN_MISMATCH} when the run there was started with another plan, by another version of
  *   rfa or, for times to be compared, on another processor
  * @throws {NOT_WRITABLE} when the directory cannot be made or written, or another rfa writes into it
@@ -73,7 +76,9 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
     const manifest = saved ?? (await newManifest(plan, command))
     if (saved) await requireSameOrigin(directory, saved)
     else await writeAtomic(join(directory, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
-    return {manifest, journal: await openJournal(directory, lock)}
+    await removeLeftovers(directory, LOCK_FILE)
+    const journal = await openJournal(directory, lock)
+    return {manifest, journal, resumed: saved !== undefined}
   } catch (error) {
     await lock.release()
     throw error
@@ -97,18 +102,6 @@ export async function openRun(directory: string): Promise<SavedRun> {
   return {manifest, records: newest(await readRecords(directory))}
 }
 
-/**
- * Where a run goes when nothing else is said: `results/<experiment>-YYYYMMDD-HHMMSS`.
- *
- * @param date - shown in local time
- */
-export function defaultRunDirectory(experiment: string, date: Date): string {
-  const two = (value: number) => String(value).padStart(2, '0')
-  const day = `${date.getFullYear()}${two(date.getMonth() + 1)}${two(date.getDate())}`
-  const time = `${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`
-  return join('results', `${experiment}-${day}-${time}`)
-}
-
 /** A manifest of a run that begins now, on this machine. */
 export async function newManifest(plan: AnyPlan, command: string): Promise<RunManifest> {
   return {
@@ -128,29 +121,14 @@ async function examine({directory, plan, resume}: RunRequest): Promise<RunManife
     requireSamePlan(directory, manifest.plan, plan)
     return manifest
   }
-  if (entries.length === 0) {
-    if (resume) throw await nothingToResume(directory)
-    return undefined
-  }
+  if (entries.length === 0) return undefined
   throw expected(
     'WOULD_OVERWRITE',
     directory,
-    resume ? 'the directory of a run' : 'a new or empty directory',
+    resume ? 'the directory of a run, or a new or empty one' : 'a new or empty directory',
     manifest ? 'one that holds a run' : `one that holds other files (${entries[0]})`,
     ...(manifest ? ['add --resume to go on with that run'] : []),
     'choose another --output',
-  )
-}
-
-async function nothingToResume(directory: string): Promise<RfaError> {
-  const there = await stat(directory).catch(() => undefined)
-  return expected(
-    'FILE_MISSING',
-    directory,
-    'the directory of a run to go on with',
-    there ? 'an empty one' : 'nothing',
-    'name the folder of that run with --output',
-    'leave out --resume to start a new run',
   )
 }
 
@@ -185,14 +163,22 @@ function requireSamePlan(directory: string, saved: AnyPlan, asked: AnyPlan): voi
     throw mismatch(directory, 'plan', difference.path, difference.left, difference.right)
 }
 
-/** One manifest speaks for all records of a run, so all must come from the code and, for times, the processor it names. */
+/**
+ * One manifest speaks for all records of a run, so all must come from the code that it names, and times
+ * from its processor, used in the same way.
+ */
 async function requireSameOrigin(directory: string, {machine, plan}: RunManifest): Promise<void> {
   const here = await machineFacts()
-  const fields = plan.experiment === 'bench' ? (['rfa', 'cpu'] as const) : (['rfa'] as const)
-  for (const field of fields) {
-    if (machine[field] === here[field]) continue
-    throw mismatch(directory, 'machine', field, machine[field], here[field])
+  for (const field of originFields(plan)) {
+    const [saved, now] = [machine[field], here[field]]
+    if (saved === undefined || saved === now) continue
+    throw mismatch(directory, 'machine', field, saved ?? 'none', now ?? 'none')
   }
+}
+
+function originFields({experiment, backend}: AnyPlan): ('rfa' | 'cpu' | 'instruction_set')[] {
+  if (experiment !== 'bench') return ['rfa']
+  return ['auto', 'native'].includes(backend) ? ['rfa', 'cpu', 'instruction_set'] : ['rfa', 'cpu']
 }
 
 function mismatch(directory: string, what: string, field: string, saved: string, asked: string) {

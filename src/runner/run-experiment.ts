@@ -4,10 +4,14 @@ import type {Job} from '../experiments/job.js'
 import {writeCsv} from '../results/csv.js'
 import {writeAtomic} from '../results/files.js'
 import type {Journal} from '../results/journal.js'
+import {packageVersion} from '../results/package.js'
+import {recordsOfPlan} from '../results/plan-records.js'
 import {createRun, newManifest} from '../results/run-directory.js'
 import type {AnyRecord} from '../results/schemas/index.js'
 import type {AnyPlan, RunManifest} from '../results/schemas/manifest.js'
 import {countRecords, type RunCounts, writeSummary} from '../results/summary.js'
+import {unlessInterrupted} from './interruption.js'
+import {watchMixture} from './mixture.js'
 import {runJobs} from './pool.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
 
@@ -20,7 +24,7 @@ export type RunFormat = 'csv' | 'json'
 export interface RunExperimentOptions {
   /** The run's folder; `null`: no files at all. */
   directory: string | null
-  /** Go on with the run in that folder. */
+  /** Go on with the run in that folder, if there is one. */
   resume: boolean
   /** The command as typed, for the manifest. */
   command: string
@@ -34,6 +38,10 @@ export interface RunExperimentOptions {
   /** Interrupts the run. */
   signal?: AbortSignal | undefined
   onProgress?: ((event: ProgressEvent) => void) | undefined
+  /** Told what a resumed run begins with. */
+  onNote?: ((text: string) => void) | undefined
+  /** Told what a reader of the results should know of this session. */
+  onWarning?: ((text: string) => void) | undefined
   formats: readonly RunFormat[]
   /** Script of the worker processes; default the built one. */
   workerPath?: string | undefined
@@ -57,20 +65,26 @@ export interface ExperimentRun {
  *
  * @throws {INTERRUPTED} when the signal came first; the journal holds all cells that had ended
  * @throws {WOULD_OVERWRITE} {PLAN_MISMATCH} {NOT_WRITABLE} for the directory, before anything is computed
- * @throws {NOT_WRITABLE} when the disk fills up; cells that had ended before are saved
+ * @throws {NOT_WRITABLE} when the disk fills up, or the directory is moved, deleted or taken by another
+ *   process; cells that had ended before are saved
  */
 export async function runExperiment(
   plan: AnyPlan,
   options: RunExperimentOptions,
 ): Promise<ExperimentRun> {
-  const {directory, resume, command} = options
-  const jobs = distinct(await (options.planJobs ?? experimentJobs)(plan))
+  const {directory, resume, command, signal} = options
+  const planned = (options.planJobs ?? experimentJobs)(plan)
+  const jobs = distinct(await unlessInterrupted(signal, planned))
   if (directory === null) {
     const manifest = await newManifest(plan, command)
     return runOf(null, manifest, await runMissing(plan, jobs, options))
   }
-  const {manifest, journal} = await createRun({directory, plan, command, resume})
+  const opened = createRun({directory, plan, command, resume})
+  const {manifest, journal, resumed} = await unlessInterrupted(signal, opened, late =>
+    late.journal.close(),
+  )
   try {
+    if (resume && !resumed) options.onNote?.(`no run in ${directory} yet: starting one`)
     const records = await runMissing(plan, jobs, options, journal)
     await writeTables(directory, plan, records, options.formats)
     return runOf(directory, manifest, records)
@@ -86,21 +100,48 @@ async function runMissing(
   options: RunExperimentOptions,
   journal?: Journal,
 ): Promise<AnyRecord[]> {
-  const records = finished(journal?.records ?? [])
+  const {onProgress, onWarning = () => {}} = options
+  const earlier = savedRecords(jobs, journal, onWarning)
+  const records = new Map(earlier.map(record => [record.key, record]))
   const missing = jobs.filter(({key}) => !records.has(key))
   const byKey = new Map(missing.map(job => [job.key, job]))
   const meter = progressMeter(missing, jobs.length - missing.length)
-  const onStart = (job: Job) => options.onProgress?.(meter.start(job))
-  await runJobs(
-    missing,
-    {...options, ...isolation(plan, jobs.length, options), onStart},
-    async record => {
-      await journal?.append(record)
-      records.set(record.key, record)
-      options.onProgress?.(meter.end(byKey.get(record.key)!, record.status === 'failed'))
-    },
-  )
+  const compare = watchMixture(earlier, onWarning)
+  const onRecord = async (record: AnyRecord) => {
+    await journal?.append(record)
+    compare(record)
+    records.set(record.key, record)
+    onProgress?.(meter.end(byKey.get(record.key)!, record.status === 'failed'))
+  }
+  const pool = {
+    ...options,
+    ...isolation(plan, jobs.length, options),
+    signal: eitherOf(options.signal, journal?.lost),
+    onStart: (job: Job) => onProgress?.(meter.start(job)),
+  }
+  await runJobs(missing, pool, onRecord).catch(error => {
+    throw journal?.lost.aborted ? journal.lost.reason : error
+  })
   return jobs.map(({key}) => records.get(key)!)
+}
+
+/** What needs not run again: the newest record of each cell, unless it failed. */
+function savedRecords(
+  jobs: readonly Job[],
+  journal: Journal | undefined,
+  warn: (text: string) => void,
+): AnyRecord[] {
+  const keys = jobs.map(({key}) => key)
+  const {records, foreign} = recordsOfPlan(journal?.records ?? [], keys, packageVersion())
+  if (foreign > 0) {
+    const what = foreign === 1 ? '1 record' : `${foreign} records`
+    warn(`left out: ${what} of no cell of this plan, or under the key of another`)
+  }
+  return records.filter(({status}) => status !== 'failed')
+}
+
+function eitherOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter(signal => signal !== undefined))
 }
 
 /**
@@ -121,12 +162,6 @@ function isolation(
 /** Fewer cells than threads share them: what a backend takes where nothing is asked for. */
 function shareOfThreads(threads: number, cells: number): NodeJS.ProcessEnv {
   return {RFA_THREADS: String(Math.max(1, Math.floor(threads / cells)))}
-}
-
-/** What needs not run again: the newest record of each key, unless it failed. */
-function finished(records: readonly AnyRecord[]): Map<string, AnyRecord> {
-  const newest = new Map(records.map(record => [record.key, record]))
-  return new Map([...newest].filter(([, {status}]) => status !== 'failed'))
 }
 
 async function writeTables(

@@ -1,10 +1,10 @@
-import {execFileSync} from 'node:child_process'
+import {execFileSync, spawnSync} from 'node:child_process'
 import {existsSync} from 'node:fs'
-import {mkdir, readdir, readFile, symlink, writeFile} from 'node:fs/promises'
+import {mkdir, readdir, readFile, symlink, utimes, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {lockDirectory} from '../../../src/results/journal.js'
-import {createRun, defaultRunDirectory, openRun} from '../../../src/results/run-directory.js'
+import {createRun, openRun} from '../../../src/results/run-directory.js'
 import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
 import {newFolder} from './support/folder.js'
 import {benchPlan, benchRecord, failed, variancePlan, varianceRecord} from './support/records.js'
@@ -50,12 +50,20 @@ describe('createRun', () => {
     expect((await readdir(folder)).sort()).toEqual(['manifest.json', 'records.jsonl'])
   })
 
-  it('takes an empty folder, even with what a killed process left in it', async () => {
-    const folder = await newFolder()
-    await writeFile(join(folder, 'manifest.json.123.tmp'), '{')
-    const {journal} = await createRun(request(folder))
-    await journal.close()
-  })
+  it.each([false, true])(
+    'takes an empty folder, even with what a killed process left in it (resume %s)',
+    async resume => {
+      const folder = await newFolder()
+      const {pid} = spawnSync(process.execPath, ['-e', '0'])
+      await writeFile(join(folder, `manifest.json.${pid}.tmp`), '{')
+      await writeFile(join(folder, 'records.lock'), JSON.stringify({pid, host: 'x', started: '1'}))
+      await utimes(join(folder, 'records.lock'), 1, 1)
+      const {journal, resumed} = await createRun(request(folder, {resume}))
+      expect(resumed).toBe(false)
+      await journal.close()
+      expect((await readdir(folder)).sort()).toEqual(['manifest.json', 'records.jsonl'])
+    },
+  )
 
   it('goes on with a run, keeping its manifest and records', async () => {
     const folder = await folderWithRun()
@@ -68,22 +76,16 @@ describe('createRun', () => {
     await second.journal.close()
   })
 
-  it('makes nothing when there is no run to go on with', async () => {
-    const empty = await newFolder()
-    await expect(createRun(request(empty, {resume: true}))).rejects.toMatchObject({
-      code: 'FILE_MISSING',
-      message: `${empty}: expected the directory of a run to go on with, got an empty one`,
-    })
-    const missing = join(empty, 'run')
-    await expect(createRun(request(missing, {resume: true}))).rejects.toMatchObject({
-      code: 'FILE_MISSING',
-      message: `${missing}: expected the directory of a run to go on with, got nothing`,
-      suggestions: [
-        'name the folder of that run with --output',
-        'leave out --resume to start a new run',
-      ],
-    })
-    expect(await readdir(empty)).toEqual([])
+  it('starts a run where there is none to go on with, which the same request then goes on with', async () => {
+    const folder = join(await newFolder(), 'run')
+    const first = await createRun(request(folder, {resume: true}))
+    expect(first.resumed).toBe(false)
+    await first.journal.append(varianceRecord())
+    await first.journal.close()
+    const second = await createRun(request(folder, {resume: true}))
+    expect(second.resumed).toBe(true)
+    expect(second.journal.records).toEqual([varianceRecord()])
+    await second.journal.close()
   })
 
   it('refuses a run that is there, touching nothing', async () => {
@@ -139,6 +141,26 @@ describe('createRun', () => {
     const {journal} = await createRun(request(variance, {resume: true}))
     await journal.close()
   })
+
+  it.each([
+    ['auto', true],
+    ['native', true],
+    ['wasm', false],
+  ])(
+    'goes on with a benchmark of %s only with the same vector instructions',
+    async (backend, refused) => {
+      const plan: AnyPlan = {...benchPlan, backend}
+      const folder = await folderWithRun(plan)
+      await pretend(folder, {instruction_set: 'abacus'})
+      const opened = createRun(request(folder, {plan, resume: true}))
+      if (refused) {
+        await expect(opened).rejects.toMatchObject({
+          code: 'PLAN_MISMATCH',
+          message: expect.stringContaining('instruction_set abacus, got instruction_set '),
+        })
+      } else await (await opened).journal.close()
+    },
+  )
 
   it('refuses a folder that another rfa writes into', async () => {
     const folder = await folderWithRun()
@@ -246,14 +268,5 @@ describe('a manifest that is a pipe', () => {
     }
     await expect(openRun(folder)).rejects.toMatchObject(error)
     await expect(createRun(request(folder, {resume: true}))).rejects.toMatchObject(error)
-  })
-})
-
-describe('defaultRunDirectory', () => {
-  it('is made of the experiment and the local time', () => {
-    const date = new Date(2026, 0, 5, 3, 7, 9)
-    expect(defaultRunDirectory('error-sweep', date)).toBe(
-      join('results', 'error-sweep-20260105-030709'),
-    )
   })
 })

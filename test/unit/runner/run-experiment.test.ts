@@ -1,6 +1,6 @@
 import {spawn} from 'node:child_process'
 import {once} from 'node:events'
-import {existsSync} from 'node:fs'
+import {existsSync, renameSync} from 'node:fs'
 import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
@@ -209,12 +209,52 @@ describe('runExperiment, resumed', () => {
     expect((await readRecords(directory)).length).toBe(3)
   })
 
-  it('leaves records of other experiments in the journal out of the tables', async () => {
+  it('leaves records of other experiments in the journal out of the tables, and says so', async () => {
     const directory = await runFolder()
     await run(jobsFor('ok'), {directory})
     await appendFile(join(directory, 'records.jsonl'), `${JSON.stringify(benchRecord)}\n`)
-    const {records} = await run(jobsFor('ok'), {directory, resume: true})
+    const warnings: string[] = []
+    const onWarning = (text: string) => void warnings.push(text)
+    const {records} = await run(jobsFor('ok'), {directory, resume: true, onWarning})
     expect(records.map(({schema}) => schema)).toEqual(['rfa.variance/1'])
+    expect(warnings).toEqual([expect.stringMatching(/^left out: 1 record of no cell of this plan/)])
+  })
+
+  it('runs a cell again whose record stands under the key of another', async () => {
+    const directory = await runFolder()
+    const jobs = jobsFor('ok', 'ok')
+    await run(jobs, {directory})
+    const [one, two] = await readRecords(directory)
+    const swapped = [
+      {...one, key: two!.key},
+      {...two, key: one!.key},
+    ]
+    const lines = swapped.map(record => `${JSON.stringify(record)}\n`)
+    await writeFile(join(directory, 'records.jsonl'), lines.join(''))
+    const {records} = await run(jobs, {directory, resume: true})
+    expect(records.map(({cell}) => cell)).toEqual(jobs.map(({cell}) => cell))
+  })
+
+  it('starts where there is no run yet, saying so', async () => {
+    const directory = await runFolder()
+    const notes: string[] = []
+    const changes = {directory, resume: true, onNote: (text: string) => void notes.push(text)}
+    const first = await run(jobsFor('ok'), changes)
+    expect(notes).toEqual([`no run in ${directory} yet: starting one`])
+    expect((await run(jobsFor('ok'), changes)).records).toEqual(first.records)
+    expect(notes.length).toBe(1)
+  })
+
+  it('warns when cells are now computed in another way', async () => {
+    const directory = await runFolder()
+    const jobs = jobsFor('ok', 'ok')
+    await run(jobs.slice(0, 1), {directory})
+    const path = join(directory, 'records.jsonl')
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"cpu"', '"abacus"'))
+    const warnings: string[] = []
+    const onWarning = (text: string) => void warnings.push(text)
+    await run(jobs, {directory, resume: true, onWarning})
+    expect(warnings).toEqual([expect.stringMatching(/by abacus, this session computes by cpu/)])
   })
 })
 
@@ -234,6 +274,42 @@ describe('runExperiment, interrupted', () => {
     expect((await readdir(directory)).sort()).toEqual(['manifest.json', 'records.jsonl'])
     const {counts} = await run(jobs, {directory, resume: true})
     expect(counts).toEqual({total: 2, completed: 2, skipped: 0, failed: 0})
+  })
+
+  it('does not wait for what comes before the first cell', async () => {
+    const controller = new AbortController()
+    const planJobs = () => new Promise<Job[]>(() => controller.abort())
+    const interrupted = run([], {planJobs, signal: controller.signal})
+    await expect(interrupted).rejects.toMatchObject({code: 'INTERRUPTED'})
+  })
+
+  it('lets go of a folder that it gets after the interrupt', async () => {
+    const directory = await runFolder()
+    const controller = new AbortController()
+    const interrupted = run(jobsFor('ok'), {directory, signal: controller.signal})
+    setImmediate(() => controller.abort())
+    await expect(interrupted).rejects.toMatchObject({
+      code: 'INTERRUPTED',
+      message: 'interrupted before any cell was run',
+    })
+    const lock = join(directory, 'records.lock')
+    await expect.poll(() => readdir(directory).catch(() => [])).toContain('records.jsonl')
+    await expect.poll(() => existsSync(lock)).toBe(false)
+  })
+
+  it('stops when the folder is moved away, with the cells that had ended in it', async () => {
+    const directory = await runFolder()
+    const jobs = [jobFor('ok', 0), jobFor('ok', 1), jobFor('hang', 2)]
+    const onProgress = ({done}: ProgressEvent) => {
+      if (done === 1 && existsSync(directory)) renameSync(directory, `${directory}-moved`)
+    }
+    const moved = run(jobs, {directory, concurrency: 1, onProgress})
+    await expect(moved).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringContaining(directory),
+    })
+    expect((await readRecords(`${directory}-moved`)).length).toBe(1)
+    expect(existsSync(directory)).toBe(false)
   })
 
   it('loses at most the record being written when the process is killed', async () => {

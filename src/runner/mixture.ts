@@ -1,0 +1,33 @@
+import type {AnyRecord} from '../results/schemas/index.js'
+
+/**
+ * Watches for records that were computed in another way than those of earlier sessions: by another
+ * backend, or another instruction set. They may differ in their last digits.
+ *
+ * @param earlier - records that the run had when it was resumed
+ * @param warn - told once of each new way
+ */
+export function watchMixture(
+  earlier: readonly AnyRecord[],
+  warn: (text: string) => void,
+): (record: AnyRecord) => void {
+  const known = new Set(earlier.flatMap(wayOf))
+  const first = [...known].join(' and ')
+  return record => {
+    for (const way of wayOf(record)) {
+      if (first === '' || known.has(way)) continue
+      known.add(way)
+      warn(
+        `the cells that this run had were computed by ${first}, this session computes by ${way}: ` +
+          'they may differ in their last digits; each record names its own',
+      )
+    }
+  }
+}
+
+/** How a record was computed, e.g. `native (avx2)`; nothing for one without a result. */
+function wayOf(record: AnyRecord): string[] {
+  if (record.status !== 'completed') return []
+  const {backend, instruction_set} = record.result
+  return [instruction_set === null ? backend : `${backend} (${instruction_set})`]
+}

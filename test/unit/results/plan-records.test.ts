@@ -1,0 +1,36 @@
+import {describe, expect, it} from 'vitest'
+import {packageVersion} from '../../../src/results/package.js'
+import {recordsOfPlan} from '../../../src/results/plan-records.js'
+import {benchRecord, failed, varianceRecord} from './support/records.js'
+
+const [first, second, third] = [1, 2, 3].map(seed => varianceRecord({seed}))
+const plan = [first!.key, second!.key]
+
+describe('recordsOfPlan', () => {
+  it('gives the newest record of each cell, in the order of the plan', () => {
+    const journal = [second!, failed(first!), first!]
+    expect(recordsOfPlan(journal, plan, packageVersion())).toEqual({
+      records: [first, second],
+      foreign: 0,
+    })
+  })
+
+  it('leaves out cells of other plans', () => {
+    const journal = [first!, third!, benchRecord]
+    expect(recordsOfPlan(journal, plan, packageVersion())).toEqual({records: [first], foreign: 2})
+  })
+
+  it('believes no key: records whose cells were swapped are left out, and hide none', () => {
+    const swapped = [
+      {...first!, key: second!.key},
+      {...second!, key: first!.key},
+    ]
+    const journal = [first!, ...swapped]
+    expect(recordsOfPlan(journal, plan, packageVersion())).toEqual({records: [first], foreign: 2})
+  })
+
+  it('knows cells by what they are where another version made the keys', () => {
+    const journal = [{...second!, key: '0123'}]
+    expect(recordsOfPlan(journal, plan, '0.0.1').records).toEqual(journal)
+  })
+})

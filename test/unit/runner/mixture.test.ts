@@ -1,0 +1,34 @@
+import {describe, expect, it} from 'vitest'
+import type {AnyRecord} from '../../../src/results/schemas/index.js'
+import {watchMixture} from '../../../src/runner/mixture.js'
+import {benchRecord, skipped, varianceRecord} from '../results/support/records.js'
+
+const by = (backend: string, instruction_set: string | null): AnyRecord => {
+  const record = varianceRecord()
+  if (record.status !== 'completed') throw new Error('not a completed record')
+  return {...record, result: {...record.result, backend, instruction_set}}
+}
+
+function warningsOf(earlier: AnyRecord[], later: AnyRecord[]): string[] {
+  const warnings: string[] = []
+  later.forEach(watchMixture(earlier, text => warnings.push(text)))
+  return warnings
+}
+
+describe('watchMixture', () => {
+  it('tells once that instruction sets or backends are mixed, naming both', () => {
+    const scalar = by('native', 'scalar')
+    expect(warningsOf([by('native', 'avx512')], [scalar, scalar, by('wasm', null)])).toEqual([
+      expect.stringContaining('by native (avx512), this session computes by native (scalar)'),
+      expect.stringContaining('by native (avx512), this session computes by wasm'),
+    ])
+  })
+
+  it.each([
+    ['all came about alike', [by('native', 'avx2')], [by('native', 'avx2')]],
+    ['there was nothing before', [], [by('wasm', null)]],
+    ['nothing was computed', [by('native', 'avx2')], [skipped(benchRecord)]],
+  ])('says nothing where %s', (_, earlier, later) => {
+    expect(warningsOf(earlier, later)).toEqual([])
+  })
+})
