@@ -1,10 +1,11 @@
 import {readFile, stat, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected, messageOf, RfaError} from '../errors.js'
-import {countCells} from '../experiments/index.js'
+import {planKeys} from '../experiments/index.js'
 import type {Block} from '../report/document.js'
 import {renderMarkdown} from '../report/markdown.js'
 import type {SavedRun} from '../report/run-report.js'
+import {recordsOfPlan} from '../results/plan-records.js'
 import {openRun} from '../results/run-directory.js'
 import {resumeLineOf} from './command-line.js'
 
@@ -28,17 +29,18 @@ async function readRun(directory: string, bin: string): Promise<SavedRun> {
   const id = manifest.plan.experiment
   const strange = records.find(({schema}) => !schema.startsWith(`rfa.${id}/`))
   if (strange) throw expected('BAD_FILE', directory, `records of ${id}`, strange.schema)
+  const keys = await planKeys(manifest.plan).catch(unknownKeys)
   return {
     directory,
     manifest,
-    records,
-    cells: await countCells(manifest.plan).catch(unknownCount),
+    ...(keys ? recordsOfPlan(records, keys, manifest.machine.rfa) : {records, foreign: 0}),
+    cells: keys?.length ?? null,
     resumeCommand: resumeLineOf(manifest.command, directory, {bin, id}),
   }
 }
 
 /** A plan may name methods that this version does not have: its records can be read all the same. */
-function unknownCount(error: unknown): null {
+function unknownKeys(error: unknown): null {
   if (error instanceof RfaError) return null
   throw error
 }

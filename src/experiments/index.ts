@@ -1,6 +1,7 @@
 /** The experiments: plans become jobs, jobs become outcomes. */
 import {freemem, totalmem} from 'node:os'
 import {expected, RfaError} from '../errors.js'
+import {cellKey} from '../results/keys.js'
 import {
   type AnyCell,
   type AnyPlan,
@@ -35,18 +36,24 @@ export async function planJobs(plan: AnyPlan): Promise<Job[]> {
 const MAX_COUNTED = 1e6
 
 /**
- * How many cells a plan has. Reads no input, which may be gone when a saved run is looked at.
+ * The keys of a plan's cells, in the order of its jobs, each once. Reads no input, which may be gone
+ * when a saved run is looked at.
  *
  * @throws {TOO_LARGE} for a grid that may have more than a million
  * @throws what resolving the plan's methods throws
  */
-export async function countCells(plan: AnyPlan): Promise<number> {
+export async function planKeys(plan: AnyPlan): Promise<string[]> {
   const axes = Object.values(plan).filter(Array.isArray)
   if (axes.reduce((product, axis) => product * axis.length, 1) > MAX_COUNTED) {
     throw expected('TOO_LARGE', 'plan', `at most ${MAX_COUNTED} cells`, 'more')
   }
-  if (plan.experiment !== 'error-sweep') return (await planJobs(plan)).length
-  return (await (await import('./error-sweep/plan.js')).errorSweepPoints(plan)).length
+  return [...new Set(await allKeys(plan))]
+}
+
+async function allKeys(plan: AnyPlan): Promise<string[]> {
+  if (plan.experiment !== 'error-sweep') return (await planJobs(plan)).map(({key}) => key)
+  const points = await (await import('./error-sweep/plan.js')).errorSweepPoints(plan)
+  return points.map(({cell}) => cellKey(ERROR_SWEEP_SCHEMA, cell))
 }
 
 /** Runs one cell in this process. */

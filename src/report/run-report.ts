@@ -18,7 +18,10 @@ export interface SavedRun {
   /** As it was named on the command line. */
   directory: string
   manifest: RunManifest
+  /** Of the cells of its plan, in the order of the plan. */
   records: readonly AnyRecord[]
+  /** Records of its journal that belong to no cell of its plan. */
+  foreign: number
   /** Cells of its plan; `null` for a plan that this version cannot read any more. */
   cells: number | null
   /** The command that goes on with it; `null` where the manifest names none of rfa. */
@@ -71,9 +74,18 @@ function origin(run: SavedRun): string[] {
     `command: ${command}`,
     `made: ${created_at}, seed ${plan.seed}, backend ${plan.backend}`,
     ...progress(run),
+    ...strangers(run),
     `machine: ${machineRows(machine)
       .map(([name, value]) => `${name} ${value}`)
       .join(', ')}`,
+  ]
+}
+
+/** What stands in the journal without belonging to the run. */
+function strangers({foreign}: SavedRun): string[] {
+  if (foreign === 0) return []
+  return [
+    `left out: ${plural(foreign, 'record')} of no cell of this plan, or under the key of another`,
   ]
 }
 

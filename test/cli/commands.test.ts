@@ -10,6 +10,7 @@ import Methods from '../../commands/methods.js'
 import Report from '../../commands/report.js'
 import Variance from '../../commands/variance.js'
 import {RfaError} from '../../src/errors.js'
+import {cellKey} from '../../src/results/keys.js'
 import type {AnyRecord} from '../../src/results/schemas/index.js'
 import type {AnyPlan} from '../../src/results/schemas/manifest.js'
 import type {RunExperimentOptions} from '../../src/runner/run-experiment.js'
@@ -27,7 +28,7 @@ const runner = vi.hoisted(() => ({
   runExperiment: vi.fn(),
   describePlan: vi.fn(),
   assertFits: vi.fn(),
-  countCells: vi.fn(),
+  planKeys: vi.fn(),
   applyEstimator: vi.fn(),
   openRun: vi.fn(),
   useBackend: vi.fn(),
@@ -40,13 +41,14 @@ vi.mock('../../src/runner/run-experiment.js', () => ({runExperiment: runner.runE
 vi.mock('../../src/experiments/index.js', () => ({
   describePlan: runner.describePlan,
   assertFits: runner.assertFits,
-  countCells: runner.countCells,
+  planKeys: runner.planKeys,
 }))
 vi.mock('../../src/experiments/apply.js', () => ({applyEstimator: runner.applyEstimator}))
 vi.mock('../../src/results/machine.js', () => ({machineFacts: async () => MACHINE}))
-vi.mock('../../src/results/run-directory.js', () => ({
-  openRun: runner.openRun,
+vi.mock('../../src/results/run-directory.js', () => ({openRun: runner.openRun}))
+vi.mock('../../src/results/new-directory.js', () => ({
   defaultRunDirectory: (experiment: string) => `results/${experiment}-now`,
+  makeNewDirectory: async (name: string) => name,
 }))
 
 /** Makes the runner answer with these records. */
@@ -138,6 +140,21 @@ describe('an experiment', () => {
     expect(stdout).toContain('0.250 [0.200, 0.300]')
     expect(stdout).toContain('favor-pos failed: killed by SIGKILL (CELL_CRASHED) [1 cell]')
     expect((await errorSweep('--quick', '--json')).exitCode).toBe(4)
+  })
+
+  it('passes on what the runner has to say, warnings under --quiet too', async () => {
+    runner.runExperiment.mockImplementation(async (plan, options: RunExperimentOptions) => {
+      options.onNote?.('no run yet')
+      options.onWarning?.('mixed')
+      return {
+        directory: 'out',
+        manifest: {...BENCH_MANIFEST, plan},
+        records: [],
+        counts: {failed: 0},
+      }
+    })
+    expect((await bench('-o', 'out')).stderr).toBe('no run yet\nwarning: mixed\nsaved in out\n')
+    expect((await bench('-o', 'out', '--quiet')).stderr).toBe('warning: mixed\n')
   })
 
   it('tells after an interrupt how to go on, and leaves with 130', async () => {
@@ -385,10 +402,15 @@ describe('rfa apply', () => {
 
 describe('rfa report', () => {
   let folder: string
+  const saved = (seq_len: number) => {
+    const record = timed({seq_len}, 1e6)
+    return {...record, key: cellKey(record.schema, record.cell)}
+  }
+  const record = saved(128)
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rfa-report-'))
-    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [timed({}, 1e6)]})
-    runner.countCells.mockResolvedValue(1)
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [record]})
+    runner.planKeys.mockResolvedValue([record.key])
   })
   afterEach(() => rm(folder, {recursive: true}))
   const report = (...argv: string[]) => runCommand(Report, 'report', argv)
@@ -445,16 +467,27 @@ describe('rfa report', () => {
   })
 
   it('tells a run that stopped early, with the command that goes on', async () => {
-    runner.countCells.mockResolvedValue(19)
+    runner.planKeys.mockResolvedValue([record.key, ...Array(18).fill('other')])
     const {stdout} = await report(folder)
     expect(stdout).toContain('- 1 of 19 cells, incomplete: 1 completed, 0 skipped, 0 failed\n')
     expect(stdout).toContain(`- resume with: rfa bench --quick --output ${folder} --resume\n`)
   })
 
+  it('shows the cells of the plan, in its order, and says what else is in the journal', async () => {
+    const [short, long, foreign] = [saved(64), saved(4096), saved(99)]
+    const records = [foreign, long, {...foreign, key: short.key}, short]
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records})
+    runner.planKeys.mockResolvedValue([short.key, long.key])
+    const {stdout} = await report(folder)
+    expect(stdout).toContain('- 2 cells: 2 completed, 0 skipped, 0 failed\n')
+    expect(stdout).toContain('- left out: 2 records of no cell of this plan')
+    expect(JSON.parse((await report(folder, '--json')).stdout).runs[0].counts.completed).toBe(2)
+  })
+
   it('reads a run whose plan names what this version does not have', async () => {
-    runner.countCells.mockRejectedValue(new RfaError('UNKNOWN_NAME', 'method: expected one'))
+    runner.planKeys.mockRejectedValue(new RfaError('UNKNOWN_NAME', 'method: expected one'))
     expect((await report(folder)).stdout).toContain('- 1 cell: 1 completed')
-    runner.countCells.mockRejectedValue(new TypeError('a bug'))
+    runner.planKeys.mockRejectedValue(new TypeError('a bug'))
     expect((await report(folder)).exitCode).toBe(70)
   })
 

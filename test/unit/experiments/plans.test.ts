@@ -1,9 +1,9 @@
 import {describe, expect, it} from 'vitest'
 import {
   assertFits,
-  countCells,
   describePlan,
   planJobs,
+  planKeys,
   runCell,
 } from '../../../src/experiments/index.js'
 import type {BenchPlan, ErrorSweepPlan, MethodSpec} from '../../../src/results/schemas/index.js'
@@ -114,25 +114,30 @@ describe('planJobs of a benchmark', () => {
   })
 })
 
-describe('countCells', () => {
+describe('planKeys', () => {
   it('does not walk a grid that nobody could run', async () => {
     const axis = Array.from({length: 1e4}, (_, i) => i + 1)
     const plan = {...sweep(), seq_lens: axis, scales: axis, num_features: axis}
-    await expect(countCells(plan)).rejects.toMatchObject({code: 'TOO_LARGE'})
+    await expect(planKeys(plan)).rejects.toMatchObject({code: 'TOO_LARGE'})
   })
 
   it.each([sweep(), sweep({seq_lens: [17, 19]}), bench()])(
-    'agrees with the jobs of a plan: $experiment',
+    'are those of the jobs of a plan, in its order: $experiment',
     async plan => {
-      expect(await countCells(plan)).toBe((await planJobs(plan)).length)
+      expect(await planKeys(plan)).toEqual((await planJobs(plan)).map(({key}) => key))
     },
   )
+
+  it('names a cell once that a plan has twice', async () => {
+    const plan = bench({seq_lens: [32, 64, 32]})
+    expect(await planKeys(plan)).toEqual(await planKeys(bench({seq_lens: [32, 64]})))
+  })
 
   it('needs no input', async () => {
     const names = {query: 'q', key: 'k', value: 'v'}
     const plan = sweep({input: {kind: 'file', paths: ['gone.npz'], names}, seq_lens: null})
     await expect(planJobs(plan)).rejects.toMatchObject({code: 'FILE_MISSING'})
-    expect(await countCells(plan)).toBe(2 * (4 + 1 + 2 * 4)) // scales x (favor-pos, mean-value, rfa)
+    expect(await planKeys(plan)).toHaveLength(2 * (4 + 1 + 2 * 4)) // scales x (favor-pos, mean-value, rfa)
   })
 })
 

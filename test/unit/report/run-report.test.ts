@@ -15,6 +15,7 @@ const savedRun: SavedRun = {
   directory: 'results/x',
   manifest: BENCH_MANIFEST,
   records: [timed({}, 1e6)],
+  foreign: 0,
   cells: 1,
   resumeCommand: 'rfa bench --quick --output results/x --resume',
 }
@@ -40,6 +41,12 @@ describe('runReport', () => {
     const text = renderTerminal(runReport([{...savedRun, records: []}]), WIDE)
     expect(text).toContain('- 0 of 1 cell, incomplete')
     expect(text).toContain('No cell of this run has finished yet.')
+  })
+
+  it('says how many records it leaves out', () => {
+    expect(renderTerminal(runReport([{...savedRun, foreign: 2}]), WIDE)).toContain(
+      '- left out: 2 records of no cell of this plan, or under the key of another\n',
+    )
   })
 
   it('says that a run stopped early, and how to go on', () => {
