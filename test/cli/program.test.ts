@@ -117,6 +117,17 @@ describe('rfa', () => {
     expect({stdout, stderr, code}).toEqual({stdout: '{\n', stderr: '', code: 0})
   })
 
+  it.runIf(existsSync('/dev/full'))('tells that its output cannot be written', async () => {
+    const {stderr, code} = await execute('bash', [
+      '-c',
+      `"${process.execPath}" "${program}" methods > /dev/full`,
+    ])
+    expect(code).toBe(3)
+    expect(stderr).toMatch(
+      /^stdout: expected a place to print to, got ENOSPC.*\nCode: NOT_WRITABLE {3}Try: print to somewhere else; .*\n$/,
+    )
+  })
+
   it('tells a missing file in one sentence', async () => {
     expect(await rfa('error-sweep', '--input', 'nowhere.npz')).toMatchObject({
       code: 3,
@@ -150,19 +161,58 @@ describe('a run', () => {
     expect(readFileSync(join(folder, 'tiny', 'report.md'), 'utf8')).toContain('| mean-value |')
   })
 
-  it('stops at an interrupt, says how to go on, and leaves with 130', async () => {
-    const argv = [program, 'error-sweep', '--replicates', '9999', '--output', 'long']
-    const child = spawn(process.execPath, argv, {cwd: folder, stdio: ['ignore', 'ignore', 'pipe']})
-    let stderr = ''
-    child.stderr.on('data', chunk => {
-      stderr += chunk
+  it('is the same whether it was cut short or not, by one command line', async () => {
+    const argv = [...TINY.slice(0, -1), 'auto', '--threads', '2', '--output', 'again', '--resume']
+    expect(await rfa(...argv)).toMatchObject({
+      code: 0,
+      stderr: 'no run in again yet: starting one\nsaved in again\n',
     })
-    const ended = new Promise(resolve => child.once('exit', resolve))
-    while (!existsSync(join(folder, 'long', 'manifest.json'))) await sleep(31)
-    child.kill('SIGINT')
-    expect(await ended).toBe(130)
-    expect(stderr).toContain(
-      'Code: INTERRUPTED   Try: rfa error-sweep --replicates 9999 --output long --resume\n',
+    const at = (name: string) => join(folder, 'again', name)
+    const [table, journal] = ['records.csv', 'records.jsonl'].map(name =>
+      readFileSync(at(name), 'utf8'),
     )
+    const lines = journal!.split('\n')
+    writeFileSync(at('records.jsonl'), `${lines.slice(0, 2).join('\n')}\n`)
+    rmSync(at('records.csv'))
+    expect(await rfa(...argv)).toMatchObject({code: 0, stderr: 'saved in again\n'})
+    expect(readFileSync(at('records.csv'), 'utf8')).toBe(table)
+    expect(readFileSync(at('records.jsonl'), 'utf8').split('\n').sort()).toEqual(lines.sort())
   })
+
+  it.runIf(process.platform === 'linux')(
+    'tells what to do when a record does not fit',
+    async () => {
+      const argv = [...TINY, '--output', 'narrow'].map(word => `'${word}'`).join(' ')
+      const limited = `ulimit -f 2; "${process.execPath}" "${program}" ${argv}` // KiB: the manifest fits
+      const {stderr, code} = await execute('bash', ['-c', limited])
+      expect(code).toBe(3)
+      expect(stderr).toMatch(
+        /^narrow.records\.jsonl: .*EFBIG.*\nCode: NOT_WRITABLE {3}Try: raise the limit/,
+      )
+      const saved = readFileSync(join(folder, 'narrow', 'records.jsonl'), 'utf8')
+      expect(saved).toMatch(/^$|\n$/)
+    },
+  )
+
+  it.each(['SIGINT', 'SIGHUP'] as const)(
+    'stops at %s, says how to go on, and leaves with 130',
+    async signal => {
+      const argv = [program, 'error-sweep', '--replicates', '9999', '--output', signal]
+      const child = spawn(process.execPath, argv, {
+        cwd: folder,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      let stderr = ''
+      child.stderr.on('data', chunk => {
+        stderr += chunk
+      })
+      const ended = new Promise(resolve => child.once('exit', resolve))
+      while (!existsSync(join(folder, signal, 'manifest.json'))) await sleep(31)
+      child.kill(signal)
+      expect(await ended).toBe(130)
+      expect(stderr).toContain(
+        `Code: INTERRUPTED   Try: rfa error-sweep --replicates 9999 --output ${signal} --resume\n`,
+      )
+    },
+  )
 })
