@@ -4,7 +4,7 @@ import {existsSync, renameSync} from 'node:fs'
 import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
-import {describe, expect, it, onTestFinished} from 'vitest'
+import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import type {Job} from '../../../src/experiments/job.js'
 import {readRecords} from '../../../src/results/journal.js'
 import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
@@ -310,6 +310,20 @@ describe('runExperiment, interrupted', () => {
     })
     expect((await readRecords(`${directory}-moved`)).length).toBe(1)
     expect(existsSync(directory)).toBe(false)
+  })
+
+  it('stops in the midst of a cell when the folder is moved away', async () => {
+    vi.useFakeTimers({toFake: ['setInterval']})
+    onTestFinished(() => void vi.useRealTimers())
+    const directory = await runFolder()
+    const onProgress = () => {
+      renameSync(directory, `${directory}-moved`)
+      vi.advanceTimersByTime(10_000) // the next sign of life of the lock
+    }
+    await expect(run([jobFor('hang')], {directory, onProgress})).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringContaining('expected the lock that this run has taken, got none'),
+    })
   })
 
   it('loses at most the record being written when the process is killed', async () => {
