@@ -293,8 +293,10 @@ describe('runExperiment, interrupted', () => {
       message: 'interrupted before any cell was run',
     })
     const lock = join(directory, 'records.lock')
-    await expect.poll(() => readdir(directory).catch(() => [])).toContain('records.jsonl')
-    await expect.poll(() => existsSync(lock)).toBe(false)
+    const patient = {timeout: 30_000}
+    const names = () => readdir(directory).catch(() => [])
+    await expect.poll(names, patient).toContain('records.jsonl')
+    await expect.poll(() => existsSync(lock), patient).toBe(false)
   })
 
   it('stops when the folder is moved away, with the cells that had ended in it', async () => {

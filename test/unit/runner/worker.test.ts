@@ -92,7 +92,7 @@ describe('a worker whose parent was killed', () => {
     expect(isRunning(busy)).toBe(true)
     parent.kill('SIGKILL')
     onTestFinished(() => void (isRunning(busy) && process.kill(busy, 'SIGKILL')))
-    await expect.poll(() => isRunning(busy), {timeout: 5000}).toBe(false)
+    await expect.poll(() => isRunning(busy), {timeout: 20_000}).toBe(false)
   })
 })
 
