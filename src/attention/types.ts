@@ -7,6 +7,7 @@
  */
 import type {Tensor, Tensor2D, Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
+import type {Moments} from '../theory/moments.js'
 import type {VarianceLaw} from '../theory/predictor.js'
 import type {Noise, NoiseSpec} from './noise.js'
 import type {ProjectionName} from './projections/index.js'
@@ -157,19 +158,31 @@ export interface ExactTarget {
   label: string
 }
 
-/** Kernel-level facts: what phi(x).phi(y) estimates and how well, for canonical (or unit) x and y. */
+/**
+ * Kernel-level facts: what phi(x).phi(y) estimates and how well, phi being the features that `attend` forms
+ * with the same options, but for factors that all features share and that cancel in its ratio. x and y are in
+ * the estimator's input space: canonical, or raw.
+ */
 export interface KernelFacts<Options = unknown> {
   /** The kernel that the features estimate, as a formula. */
-  formula: string
-  /** E[phi(x).phi(y)]. */
-  expectation(x: Float64Array, y: Float64Array, options: Options): number
-  /** Variance of phi(x).phi(y) for M i.i.d. rows. */
-  variance(x: Float64Array, y: Float64Array, numFeatures: number, options: Options): number
-  /**
-   * phi(x) `[.., F]`, unnormalised by any stabiliser, so that inner products of a query's with a key's
-   * features estimate `expectation`.
-   */
+  formula(options: Options): string
+  /** Moments of phi(x).phi(y) for M i.i.d. rows, exact or integrated to rounding. */
+  moments(x: Float64Array, y: Float64Array, draw: MomentDraw<Options>): Moments
+  /** phi(x) `[.., F]`, so that inner products of a query's with a key's features have these moments. */
   features(x: Tensor4D, projection: Projection, options: Options, draw: FeatureDraw): Tensor4D
+  /** The product of one row is bounded: no sample hides a tail. Default false. */
+  bounded?: boolean
+  /** Why a pair by itself has no kernel estimate with these options. */
+  refuses?(options: Options): string | undefined
+  /** Options that, beside the others, are no part of phi(x).phi(y), each with the reason. */
+  idle(options: Options): Partial<Record<keyof Options & string, string>>
+}
+
+/** What moments depend on beside the pair. */
+export interface MomentDraw<Options = unknown> {
+  numFeatures: number
+  options: Options
+  calibration: CalibrationPairs
 }
 
 /** What features can depend on beside the vector itself. */
@@ -177,8 +190,13 @@ export interface FeatureDraw {
   side: 'query' | 'key'
   /** The arrays that the estimator's `noise` names. */
   noise: Noise
-  /** The pair that is estimated, canonical: where statistics come from. */
-  calibration: Calibration
+  calibration: CalibrationPairs
+}
+
+/** Vectors that data-dependent features take their statistics from, in the estimator's input space, at least one of each. */
+export interface CalibrationPairs {
+  query: readonly Float64Array[]
+  key: readonly Float64Array[]
 }
 
 /** One estimator: facts first, from which options, help, tests, tables and costs derive. */

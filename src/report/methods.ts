@@ -73,7 +73,7 @@ export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFact
     citation: estimator.citation,
     formula: estimator.formula,
     advice: estimator.advice,
-    kernel: estimator.kernel?.formula ?? null,
+    kernel: estimator.kernel?.formula(defaults) ?? null,
     target: target?.label ?? null,
     unbiased_for: estimator.unbiasedFor,
     non_negative: estimator.nonNegative,

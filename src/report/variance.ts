@@ -1,8 +1,9 @@
 /** The report of a variance experiment: closed form, what was measured, and orthogonal against iid. */
 import type {VarianceRecord, VarianceResult} from '../results/schemas/variance.js'
+import {bonferroniZ} from '../stats/index.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
 import {backendItems, groupBy, inOrder, methodLabel, troubleItems} from './labels.js'
-import {significant, withInterval} from './numbers.js'
+import {plural, significant, withInterval} from './numbers.js'
 
 type CompletedVariance = Extract<VarianceRecord, {status: 'completed'}>
 
@@ -14,27 +15,50 @@ interface Row {
   result: VarianceResult
   /** What this projection measured. */
   own: VarianceResult['per_projection'][number]
+  /** Its mean is further from the expectation than chance explains. */
+  biased: boolean
 }
 
 /** Said once below all sections: what the columns are. */
 const LEGEND =
-  'variance: of one kernel estimate over replicates, with a 95 % bootstrap interval; closed form: for iid rows; ' +
-  'vs iid: variance over that of iid rows; bias z: (mean - expectation) in standard errors, beyond about 4 is suspicious.'
+  'closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval, ' +
+  'or the replicates R from which on it is: below, its relative standard error, known from the kurtosis, exceeds 0.1, and ' +
+  'what is drawn misses the tail; vs iid: variance over that of iid rows, with a 95 % interval; bias z: (mean - expectation) in standard ' +
+  'errors. Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws.'
+
+/** Probability that any of all rows is marked as biased where none is. */
+const FALSE_ALARMS = 0.05
 
 /** Blocks of a whole experiment, one section per head dimension. */
 export function varianceReport(records: readonly VarianceRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
+  const scores = completed.flatMap(({result}) =>
+    result.per_projection.flatMap(({bias_z}) => (bias_z === null ? [] : [Math.abs(bias_z)])),
+  )
+  const bound = scores.length > 0 ? bonferroniZ(scores.length, FALSE_ALARMS) : Infinity
   const dimensions = groupBy(completed, ({cell}) => `${cell.head_dim} ${cell.orth_sign}`)
   return [
-    ...dimensions.flatMap(section),
-    ...(completed.length > 0 ? [text(LEGEND)] : []),
+    ...dimensions.flatMap(group => section(group, bound)),
+    ...(completed.length > 0 ? [text(verdict(scores, bound)), text(LEGEND)] : []),
     ...list(backendItems(completed)),
+    ...list([...kernelItems(completed), ...effectItems(completed), ...calibrationItems(completed)]),
     ...list(troubleItems(records)),
   ]
 }
 
+/** Whether means are the expectations, in one sentence. */
+function verdict(scores: readonly number[], bound: number): string {
+  if (scores.length === 0) return 'Unbiased: not judged, no row was measured.'
+  const largest = significant(Math.max(...scores))
+  const beyond = scores.filter(score => score > bound).length
+  const rule = `bound ${significant(bound)}, 5 % for all of them together`
+  const of = `${plural(scores.length, 'measured row')} (${rule})`
+  if (beyond === 0) return `Unbiased: yes, largest |z| ${largest} of ${of}.`
+  return `Unbiased: no, ${beyond} of ${of} ${beyond === 1 ? 'is' : 'are'} beyond, marked *; largest |z| ${largest}.`
+}
+
 /** One head dimension: pairs of vectors by norm and angle, one line per projection. */
-function section(records: readonly CompletedVariance[]): Block[] {
+function section(records: readonly CompletedVariance[], bound: number): Block[] {
   const {head_dim, orth_sign, replicates} = records[0]!.cell
   const signs = orth_sign === 'raw' ? ', raw signs of orthogonal projections' : ''
   const sorted = inOrder(
@@ -43,7 +67,9 @@ function section(records: readonly CompletedVariance[]): Block[] {
     [({cell}) => cell.num_features, ({cell}) => cell.norm, ({cell}) => cell.angle_deg],
   )
   const rows = sorted.flatMap(({cell, result}) =>
-    result.per_projection.map(own => ({cell, result, own})),
+    result.per_projection.map(own => {
+      return {cell, result, own, biased: own.bias_z !== null && Math.abs(own.bias_z) > bound}
+    }),
   )
   return [
     heading(2, `Kernel estimates, D=${head_dim}, ${replicates} replicates${signs}`),
@@ -61,21 +87,18 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'angle', cell: ({cell}) => String(cell.angle_deg)},
   {title: 'kernel', priority: 3, cell: ({result}) => significant(result.expectation)},
   {title: 'closed form', cell: ({result}) => significant(result.closed_form_variance)},
-  {
-    title: 'variance',
-    cell: ({own}) => withInterval(own.variance, own.variance_low, own.variance_high),
-  },
+  {title: 'variance', cell: ({own}) => varianceText(own)},
   {
     title: 'vs iid',
     priority: 1,
     cell: ({own}) => withInterval(own.ratio_to_iid, own.ratio_low, own.ratio_high),
-    tells: ({own}) => own.ratio_to_iid !== null && own.projection !== 'iid',
+    tells: ({own}) => own.ratio_to_iid !== null,
   },
   {
     title: 'bias z',
     priority: 2,
-    cell: row => significant(biasZ(row)),
-    tells: row => biasZ(row) !== null,
+    cell: ({own, biased}) => `${significant(own.bias_z)}${biased ? ' *' : ''}`,
+    tells: ({own}) => own.bias_z !== null,
   },
   {
     title: 'rel MSE',
@@ -85,7 +108,45 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   },
 ]
 
-/** `null` where theory leaves no spread: there the standard error is rounding alone. */
-function biasZ({own, result}: Row): number | null {
-  return result.closed_form_variance > 0 ? own.bias_z : null
+/** What was measured, or what it would take. */
+function varianceText(own: Row['own']): string {
+  if (own.needed_replicates !== null) return `needs R=${significant(own.needed_replicates)}`
+  if (own.variance !== null) return withInterval(own.variance, own.variance_low, own.variance_high)
+  return own.variance_relative_standard_error === null ? 'not measurable' : 'needs too many'
+}
+
+/** What is estimated, where not all methods estimate one kernel. */
+function kernelItems(records: readonly CompletedVariance[]): string[] {
+  const methods = groupBy(records, ({result}) => result.kernel)
+  if (methods.length < 2 && records.every(({cell}) => cell.preset === 'exact' && isPlain(cell))) {
+    return []
+  }
+  return methods.map(group => `${labels(group)}: kernel ${group[0]!.result.kernel}`)
+}
+
+function isPlain({options}: CompletedVariance['cell']): boolean {
+  return Object.keys(options).length === 0
+}
+
+/** Which options of a label are not in its rows. */
+function effectItems(records: readonly CompletedVariance[]): string[] {
+  return groupBy(records, ({cell}) => methodLabel(cell)).flatMap(([first]) =>
+    Object.entries(first!.result.without_effect).map(
+      ([option, reason]) => `${methodLabel(first!.cell)}: ${option} has no part in it: ${reason}`,
+    ),
+  )
+}
+
+/** Where features that look at data have looked. */
+function calibrationItems(records: readonly CompletedVariance[]): string[] {
+  const calibrated = records.filter(({result}) => result.calibration_pairs !== null)
+  if (calibrated.length === 0) return []
+  const {calibration_pairs: pairs} = calibrated[0]!.result
+  return [
+    `${labels(calibrated)}: set by ${pairs} other pairs of the same norm and angle in independent planes, never by the pair that is estimated`,
+  ]
+}
+
+function labels(records: readonly CompletedVariance[]): string {
+  return [...new Set(records.map(({cell}) => methodLabel(cell)))].join(', ')
 }

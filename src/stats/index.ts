@@ -11,3 +11,9 @@ export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
 export {pairMeanError} from './pair-mean.js'
 export {finiteOrNull, type SummariseOptions, summarise} from './summarise.js'
+export {
+  logInterval,
+  ratioStandardError,
+  sampleKurtosis,
+  squaresCorrelation,
+} from './variance-interval.js'

@@ -37,5 +37,23 @@ export function swappedExponent(t: number): number {
  * @param u - squared length of x + y along them
  */
 export function logSecondMoment(a: number, axes: number, u: number): number {
-  return axes * (Math.log1p(-4 * a) - Math.log1p(-8 * a) / 2) + u / (1 - 8 * a)
+  return logRelativeMoment(2, a, axes, u)
+}
+
+/**
+ * Contribution of axes with exponent a to the log of E[(phi(x) phi(y))^k] / SM(x, y)^k:
+ * `axes (k ln(1 - 4a) - ln(1 - 4ka)) / 2 + k (k - 1) u / (2 (1 - 4ka))`, from
+ * `E exp(p w^2 + b w) = (1 - 2p)^(-1/2) exp(b^2 / (2 (1 - 2p)))` at p = 2ka.
+ *
+ * @param k - the moment's order
+ * @param a - below 1/8
+ * @param axes - how many
+ * @param u - squared length of x + y along them
+ * @returns `Infinity` from a = 1/(4k) on: there is no such moment
+ */
+export function logRelativeMoment(k: number, a: number, axes: number, u: number): number {
+  const room = 1 - 4 * k * a
+  if (room <= 0) return Number.POSITIVE_INFINITY
+  const volume = (axes * (k * Math.log1p(-4 * a) - Math.log1p(-4 * k * a))) / 2
+  return volume + (k * (k - 1) * u) / (2 * room)
 }

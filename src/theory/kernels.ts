@@ -126,7 +126,7 @@ export function angularHybridVariance(
   reversed = false,
 ): number {
   const norms = squaredNorms(x, y)
-  const share = angle(x, y) / Math.PI
+  const share = angleShare(x, y)
   const p = reversed ? 1 - share : share
   const v = (p * (1 - p)) / signFeatures
   const covariance = (softmaxKernel(x, y) ** 2 * (Math.cos(norms.x - norms.y) - 1)) / numFeatures
@@ -137,9 +137,10 @@ export function angularHybridVariance(
   )
 }
 
-/** Angle between two vectors; a right one where a vector is zero, whose signs agree by chance. */
-function angle(x: Float64Array, y: Float64Array): number {
+/** Angle between two vectors over pi; one half where a vector is zero, whose signs agree by chance. */
+export function angleShare(x: Float64Array, y: Float64Array): number {
   const norms = squaredNorms(x, y)
   const lengths = Math.sqrt(norms.x * norms.y)
-  return lengths === 0 ? Math.PI / 2 : Math.acos(Math.max(-1, Math.min(1, dot(x, y) / lengths)))
+  if (lengths === 0) return 0.5
+  return Math.acos(Math.max(-1, Math.min(1, dot(x, y) / lengths))) / Math.PI
 }

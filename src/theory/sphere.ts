@@ -1,5 +1,6 @@
 /** Expectations over directions: the kernel that random vectors of fixed length estimate. */
 import {squaredNorms} from './kernels.js'
+import {type Moments, relativeKurtosis} from './moments.js'
 
 /** Sums are scaled down by this before they leave the range of doubles. */
 const RESCALE = 2 ** -512
@@ -54,4 +55,17 @@ export function smregVariance(x: Float64Array, y: Float64Array, numFeatures: num
   const mean = logSphereMean(x.length, norms.sum)
   const square = logSphereMean(x.length, 4 * norms.sum)
   return (Math.exp(2 * mean - norms.x - norms.y) * Math.expm1(square - 2 * mean)) / numFeatures
+}
+
+/** `exp(w.(x+y) - (|x|^2+|y|^2)/2)`, w uniform of length sqrt(D): its powers are such numbers of k (x+y). */
+export function smregRow(x: Float64Array, y: Float64Array): Moments {
+  const {sum} = squaredNorms(x, y)
+  const mean = logSphereMean(x.length, sum)
+  const logs = [2, 3, 4].map(k => logSphereMean(x.length, k * k * sum) - k * mean)
+  const [log2, log3, log4] = logs as [number, number, number]
+  return {
+    mean: smregKernel(x, y),
+    variance: smregVariance(x, y, 1),
+    kurtosis: relativeKurtosis(log2, log3, log4),
+  }
 }

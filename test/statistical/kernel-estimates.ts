@@ -53,9 +53,10 @@ export function kernelEstimates(
       const one = tf.tensor4d(Float32Array.from(vector), [1, 1, 1, headDim])
       return tf.tile(one, [1, draws, 1, 1]) as tf.Tensor4D
     }
-    const calibration = {query: repeat(x), key: repeat(y)}
+    const vectors = {query: x, key: y}
+    const calibration = {query: [x], key: [y]}
     const features = (side: 'query' | 'key') =>
-      kernel.features(calibration[side], projection, resolved, {side, noise, calibration})
+      kernel.features(repeat(vectors[side]), projection, resolved, {side, noise, calibration})
     return [features('query'), features('key')]
   })
   const count = featuresX!.length / draws
@@ -64,6 +65,19 @@ export function kernelEstimates(
     for (let s = draw * count; s < (draw + 1) * count; s++) sum += featuresX![s]! * featuresY![s]!
     return sum
   })
+}
+
+/** What theory says of one estimate; features that look at data are set by the pair itself, as in {@link kernelEstimates}. */
+export function momentsOf(
+  method: MethodName,
+  x: Float64Array,
+  y: Float64Array,
+  numFeatures: number,
+  options: Record<string, unknown> = {},
+) {
+  const calibration = {query: [x], key: [y]}
+  const resolved = optionsOf(method, options)
+  return factsOf(method).kernel.moments(x, y, {numFeatures, options: resolved, calibration})
 }
 
 /** The estimator, which must declare kernel facts. */

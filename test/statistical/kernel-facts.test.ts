@@ -4,7 +4,7 @@ import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {maxAbs, U} from '../helpers/rounding.js'
 import {assertNear, EFFORT, moments} from '../helpers/statistics.js'
-import {factsOf, kernelEstimates, optionsOf, vector} from './kernel-estimates.js'
+import {kernelEstimates, momentsOf, vector} from './kernel-estimates.js'
 
 await loadEstimators()
 beforeAll(() => useBackend('cpu'))
@@ -49,8 +49,6 @@ describe('features with independent rows', () => {
     '%s %s, D %i: mean and variance of phi(x).phi(y) are the declared ones',
     (method, text, headDim, given) => {
       const {x, y} = given
-      const {kernel} = factsOf(method)
-      const options = optionsOf(method, given.options)
       const sample = kernelEstimates(x, y, {
         ...given,
         projection: 'iid',
@@ -59,23 +57,25 @@ describe('features with independent rows', () => {
         seed: 31,
       })
       const found = moments(sample)
-      const truth = kernel.expectation(x, y, options)
-      const variance = kernel.variance(x, y, NUM_FEATURES, options)
+      const {mean: truth, variance, kurtosis} = momentsOf(method, x, y, NUM_FEATURES, given.options)
       // float32: three roundings of each of D terms of the argument, at most 6 in size, and of the value
       const rounding = 32 * headDim * U * Math.max(1, truth)
       const label = `${method} ${text} D ${headDim}`
       assertNear(`${label}: mean`, found.mean, truth, Math.sqrt(variance / sample.length), rounding)
       assertNear(`${label}: variance`, found.variance, variance, found.varianceError, rounding)
+      const spread = variance ** 2 * (kurtosis + 2) // of (estimate - mean)^2 about its own mean
+      const squares = sample.map(estimate => ((estimate - truth) ** 2 - variance) ** 2)
+      const fourth = moments(squares)
+      assertNear(`${label}: kurtosis`, fourth.mean, spread, fourth.standardError, rounding)
     },
   )
 
   it.each(['rfa', 'favor-trig'] as const)('%s: the estimate of k(x, x) never varies', method => {
     const x = vector('same', 5, 0.5)
-    const options = optionsOf(method)
     const request = {method, projection: 'iid', numFeatures: 13, draws: 100, seed: 3} as const
     const sample = kernelEstimates(x, x, request)
-    const truth = factsOf(method).kernel.expectation(x, x, options)
-    expect(factsOf(method).kernel.variance(x, x, 13, options)).toBe(0)
+    const {mean: truth, variance} = momentsOf(method, x, x, 13)
+    expect(variance).toBe(0)
     // sin^2 + cos^2 = 1 whatever the projection: M terms, a few roundings each
     const errors = sample.map(estimate => estimate / truth - 1)
     expect(maxAbs(errors)).toBeLessThanOrEqual((13 + 16) * U)
@@ -86,11 +86,10 @@ describe('features with independent rows', () => {
     method => {
       const x = vector('same', 5, 0.5)
       const opposite = x.map(value => -value)
-      const options = optionsOf(method)
       const request = {method, projection: 'iid', numFeatures: 13, draws: 100, seed: 3} as const
       const sample = kernelEstimates(x, opposite, request)
-      const truth = factsOf(method).kernel.expectation(x, opposite, options)
-      expect(factsOf(method).kernel.variance(x, opposite, 13, options)).toBe(0)
+      const {mean: truth, variance} = momentsOf(method, x, opposite, 13)
+      expect(variance).toBe(0)
       // the exponents cancel exactly; exp rounds each to a few units
       const errors = sample.map(estimate => estimate / truth - 1)
       expect(maxAbs(errors)).toBeLessThanOrEqual((2 * 13 + 32) * U)

@@ -1,16 +1,19 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {exponentialKernel, exponentialVariance} from '../../theory/kernels.js'
+import {averaged} from '../../theory/moments.js'
+import {exponentialRow, shiftedExponentialRow} from '../../theory/rows.js'
 import {logFeatureDecoder} from '../decoders.js'
-import {causalFeatureAttention, project} from '../kernels/index.js'
+import {causalFeatureAttention} from '../kernels/index.js'
 import {
   type AttendInputs,
   type AttendResult,
   type Decoder,
   type DecoderInputs,
   defineEstimator,
+  type Projection,
 } from '../types.js'
 import {
   decoderScale,
+  GENERALIZED_IDLE,
   type GeneralizedOptions,
   generalizedArgument,
   generalizedAttend,
@@ -18,6 +21,7 @@ import {
   generalizedFacts,
   generalizedForm,
   generalizedOptions,
+  generalizedSuffix,
 } from './generalized-attention.js'
 import {guardOf} from './options.js'
 import {bridgeAttention} from './positive-attention.js'
@@ -46,11 +50,19 @@ export default defineEstimator({
       ? undefined
       : {kernel: 'exponential', inputs: inputScaling, inputScale: 1, label: 'exp(|x+y|^2/2)'},
   kernel: {
-    formula: 'exp(|x+y|^2/2)',
-    expectation: exponentialKernel,
-    variance: exponentialVariance,
-    features: (x, projection) =>
-      tf.mul(tf.exp(project(x, projection)), projection.shape.at(-2)! ** -0.5),
+    formula(options) {
+      const {featureEpsilon: e} = options
+      const epsilon = e > 0 ? ' + e (exp(|x|^2/2) + exp(|y|^2/2)) + e^2' : ''
+      return `exp(|x+y|^2/2)${epsilon}${generalizedSuffix(options, e)}`
+    },
+    moments(x, y, {numFeatures, options: {featureEpsilon}}) {
+      const row =
+        featureEpsilon === 0 ? exponentialRow(x, y) : shiftedExponentialRow(x, y, featureEpsilon, 0)
+      return averaged(row, numFeatures)
+    },
+    features: (x, projection, options) =>
+      tf.mul(exponentialFeaturesOf(x, projection, options), projection.shape.at(-2)! ** -0.5),
+    idle: () => GENERALIZED_IDLE,
   },
   varianceLaw: 'positive',
   attend: inputs =>
@@ -78,6 +90,18 @@ export default defineEstimator({
 })
 
 const exponential = generalizedForm<GeneralizedOptions>(tf.exp)
+
+/** exp(W x) + epsilon of x that is scaled already, `[B, H, n, M]`. */
+function exponentialFeaturesOf(
+  x: tf.Tensor4D,
+  projection: Projection,
+  options: GeneralizedOptions,
+): tf.Tensor4D {
+  return tf.add(
+    tf.exp(generalizedArgument(x, 1, projection, options)),
+    options.featureEpsilon,
+  ) as tf.Tensor4D
+}
 
 /** An epsilon or a guard acts on the features and sums themselves. */
 function inLogDomain(options: GeneralizedOptions, causal: boolean): boolean {

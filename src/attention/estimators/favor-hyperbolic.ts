@@ -1,12 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
-import {hyperbolicVariance, softmaxKernel} from '../../theory/kernels.js'
+import {averaged} from '../../theory/moments.js'
+import {hyperbolicRow} from '../../theory/rows.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureMap} from '../kernels/index.js'
 import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
 import {featureAttention, scaledInputs} from './feature-attention.js'
-import {guardOf, guardOptions} from './options.js'
+import {GUARDS_IDLE, guardOf, guardOptions, SHIFT_CANCELS} from './options.js'
 import {causalPositiveAttention, positiveAttention, positiveDecoder} from './positive-attention.js'
 import {softmaxTarget} from './targets.js'
 
@@ -45,10 +46,14 @@ export default defineEstimator({
   inputs: () => 'canonical',
   target: softmaxTarget,
   kernel: {
-    formula: 'exp(x.y)',
-    expectation: softmaxKernel,
-    variance: hyperbolicVariance,
+    formula: () => 'exp(x.y)',
+    moments: (x, y, {numFeatures}) => averaged(hyperbolicRow(x, y), numFeatures),
     features: hyperbolicFeatures,
+    idle: ({stabilizer}) => ({
+      ...GUARDS_IDLE,
+      stabilizer:
+        stabilizer === 'norm-max' ? SHIFT_CANCELS : 'it keeps features in range and no more',
+    }),
   },
   varianceLaw: 'hyperbolic',
   cost: shape => featureCost(shape, 2 * shape.numFeatures, shape.numFeatures),

@@ -1,12 +1,28 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
-import {positiveVariance, softmaxKernel} from '../../theory/kernels.js'
+import {averaged} from '../../theory/moments.js'
+import {positiveRow, shiftedExponentialRow} from '../../theory/rows.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureMap} from '../kernels/index.js'
-import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
+import {
+  type AttendInputs,
+  type AttendResult,
+  defineEstimator,
+  type KernelFacts,
+  type Projection,
+} from '../types.js'
 import {featureAttention, scaledInputs} from './feature-attention.js'
-import {featureEpsilon, guardOf, guardOptions, normalizerEpsilon} from './options.js'
+import {
+  featureEpsilon,
+  GUARDS_IDLE,
+  guardOf,
+  guardOptions,
+  NORMALIZER_IDLE,
+  normalizerEpsilon,
+  SHIFT_CANCELS,
+  SHIFTED_EPSILON,
+} from './options.js'
 import {causalPositiveAttention, positiveAttention, positiveDecoder} from './positive-attention.js'
 import {softmaxTarget} from './targets.js'
 
@@ -28,6 +44,69 @@ const options = z.object({
   ...guardOptions,
 })
 type Options = z.output<typeof options>
+
+const kernel: KernelFacts<Options> = {
+  formula({stabilizer, featureEpsilon, epsilonPlace, featureScale}) {
+    if (stabilizer === 'log') return 'exp(x.y)'
+    const count = featureScale === 'none' ? 'M ' : ''
+    if (featureEpsilon === 0) return `${count}exp(x.y)`
+    const place = epsilonPlace === 'outside' && featureScale === 'rsqrt' ? 'M^(1/2) ' : ''
+    const epsilon = `${place}${featureEpsilon}`
+    return `${count}(exp(x.y) + 2 e + e^2), e = ${epsilon}`
+  },
+  moments(x, y, {numFeatures, options}) {
+    const {epsilon, factor} = shiftOf(options, numFeatures)
+    const row = epsilon === 0 ? positiveRow(x, y) : shiftedExponentialRow(x, y, epsilon, 1)
+    return averaged(row, numFeatures, factor)
+  },
+  features: (x, projection, options) =>
+    shiftedFeatures(
+      x,
+      projection,
+      options.stabilizer === 'log' ? LOG_FORM : {...options, stabilizer: 'none'},
+      'row',
+    ),
+  refuses: ({stabilizer, featureEpsilon}) =>
+    stabilizer === 'max' && featureEpsilon > 0 ? SHIFTED_EPSILON : undefined,
+  idle: ({stabilizer, featureEpsilon, featureScale}) => ({
+    ...GUARDS_IDLE,
+    ...NORMALIZER_IDLE,
+    ...(featureEpsilon === 0 &&
+      featureScale === 'rsqrt' && {
+        stabilizer: stabilizer === 'max' ? SHIFT_CANCELS : 'it keeps features in range and no more',
+      }),
+    ...(stabilizer === 'log' && {
+      featureEpsilon: LOG_HAS_NO_FEATURES,
+      featureScale: LOG_HAS_NO_FEATURES,
+      epsilonPlace: LOG_HAS_NO_FEATURES,
+    }),
+    ...(featureEpsilon === 0 && {epsilonPlace: 'featureEpsilon is 0'}),
+    ...(stabilizer !== 'log' &&
+      featureScale === 'none' && {epsilonPlace: 'featureScale "none" leaves no factor between'}),
+  }),
+}
+
+const LOG_HAS_NO_FEATURES = 'stabilizer "log" forms no features to scale or to add to'
+/** What the log-domain form computes. */
+const LOG_FORM = {
+  stabilizer: 'none',
+  featureEpsilon: 0,
+  epsilonPlace: 'inside',
+  featureScale: 'rsqrt',
+} as const
+
+/** The estimate as `factor / M` times a sum over rows of `(e^{..} + epsilon) (e^{..} + epsilon)`. */
+function shiftOf(
+  {stabilizer, featureEpsilon, epsilonPlace, featureScale}: Options,
+  numFeatures: number,
+) {
+  if (stabilizer === 'log') return {epsilon: 0, factor: 1}
+  const scale = featureScale === 'rsqrt' ? numFeatures ** -0.5 : 1
+  return {
+    epsilon: epsilonPlace === 'inside' ? featureEpsilon : featureEpsilon / scale,
+    factor: numFeatures * scale ** 2,
+  }
+}
 
 /**
  * Positive random features: an unbiased, never-negative estimate of the softmax kernel.
@@ -54,13 +133,7 @@ export default defineEstimator({
   options,
   inputs: () => 'canonical',
   target: softmaxTarget,
-  kernel: {
-    formula: 'exp(x.y)',
-    expectation: softmaxKernel,
-    variance: positiveVariance,
-    features: (x, projection) =>
-      tf.mul(tf.exp(featureMap(x, projection, 'log-positive')), projection.shape.at(-2)! ** -0.5),
-  },
+  kernel,
   varianceLaw: 'positive',
   cost: shape => featureCost(shape, shape.numFeatures, shape.numFeatures),
   stateBytes: ({numFeatures, valueDim}) => featureStateBytes(numFeatures, valueDim),
@@ -120,6 +193,12 @@ function explicit(inputs: AttendInputs<Options>): AttendResult {
   })
 }
 
+/** Options on how features are formed. */
+type FeatureOptions = Pick<
+  Options,
+  'stabilizer' | 'featureEpsilon' | 'epsilonPlace' | 'featureScale'
+>
+
 /**
  * `scale (exp(W x - |x|^2/2 - shift) + epsilon)`, where the shift is the maximum of W x over the
  * features of a row, or over all rows of a head.
@@ -127,7 +206,7 @@ function explicit(inputs: AttendInputs<Options>): AttendResult {
 function shiftedFeatures(
   x: tf.Tensor4D,
   projection: Projection,
-  {stabilizer, featureEpsilon, epsilonPlace, featureScale}: Options,
+  {stabilizer, featureEpsilon, epsilonPlace, featureScale}: FeatureOptions,
   shiftOver: 'row' | 'head',
 ): tf.Tensor4D {
   let logits = featureMap(x, projection, 'log-positive')

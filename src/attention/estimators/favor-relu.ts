@@ -1,15 +1,18 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {arcCosineKernel, rectifiedVariance} from '../../theory/kernels.js'
-import {featureMap} from '../kernels/index.js'
-import {defineEstimator} from '../types.js'
+import {averaged} from '../../theory/moments.js'
+import {rectifiedRow} from '../../theory/rows.js'
+import {formFeatures} from '../kernels/index.js'
+import {defineEstimator, type KernelFacts} from '../types.js'
 import {
   type FeatureForm,
+  GENERALIZED_IDLE,
   generalizedAttend,
   generalizedDecoder,
   generalizedFacts,
   generalizedForm,
   generalizedOptions,
+  generalizedSuffix,
 } from './generalized-attention.js'
 
 const options = z.object({
@@ -20,6 +23,36 @@ const options = z.object({
     .describe('rsqrt: W times M^-1/2; matters only beside an epsilon or a guard'),
 })
 type Options = z.output<typeof options>
+
+/** Of the mean over rows of relu(w.x) relu(w.y): W times M^-1/2 scales that as it scales an epsilon. */
+const kernel: KernelFacts<Options> = {
+  formula(options) {
+    const {featureEpsilon, projectionScale} = options
+    const mean = featureEpsilon > 0 ? ' + e (|x|+|y|) / (2 pi)^(1/2) + e^2' : ''
+    const scale = projectionScale === 'rsqrt' && featureEpsilon > 0 ? 'M^(1/2) ' : ''
+    const suffix = generalizedSuffix(options, featureEpsilon && `${scale}${featureEpsilon}`)
+    return `|x||y| (sin t + (pi - t) cos t) / (2 pi)${mean}${suffix}`
+  },
+  moments: (x, y, {numFeatures, options}) =>
+    averaged(rectifiedRow(x, y, relativeEpsilon(options, numFeatures)), numFeatures),
+  features(x, projection, options) {
+    const numFeatures = projection.shape.at(-2)!
+    const map = rectified(1, projection, options)
+    const features = typeof map === 'function' ? map(x) : formFeatures({...map, x})
+    return tf.mul(features, options.projectionScale === 'rsqrt' ? 1 : numFeatures ** -0.5)
+  },
+  idle: ({featureEpsilon}) => ({
+    ...GENERALIZED_IDLE,
+    ...(featureEpsilon === 0 && {
+      projectionScale: 'a factor on all features cancels in the ratio of attention',
+    }),
+  }),
+}
+
+/** The epsilon beside relu(w.x) with w as drawn. */
+function relativeEpsilon({featureEpsilon, projectionScale}: Options, numFeatures: number): number {
+  return projectionScale === 'rsqrt' ? featureEpsilon * Math.sqrt(numFeatures) : featureEpsilon
+}
 
 /**
  * Generalised attention with rectified features: weights of another kernel than softmax, the order-1
@@ -43,13 +76,7 @@ export default defineEstimator({
     features === 'deterministic'
       ? undefined
       : {kernel: 'arc-cosine', inputs: inputScaling, inputScale: 1, label: 'arc-cosine kernel'},
-  kernel: {
-    formula: '|x||y| (sin t + (pi - t) cos t) / (2 pi)',
-    expectation: arcCosineKernel,
-    variance: rectifiedVariance,
-    features: (x, projection) =>
-      tf.mul(featureMap(x, projection, 'relu'), projection.shape.at(-2)! ** -0.5),
-  },
+  kernel,
   attend: inputs => generalizedAttend(inputs, rectified),
   decoder: inputs => generalizedDecoder(inputs, rectified),
   presets: {

@@ -1,18 +1,20 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
-import {
-  fourierVariance,
-  gaussianKernel,
-  softmaxKernel,
-  trigonometricVariance,
-} from '../../theory/kernels.js'
+import {averaged} from '../../theory/moments.js'
+import {fourierRow, trigonometricRow} from '../../theory/rows.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
 import {type Features, featureMap, halfSquaredNorm} from '../kernels/index.js'
-import {type AttendInputs, type AttendResult, defineEstimator, type ExactTarget} from '../types.js'
+import {
+  type AttendInputs,
+  type AttendResult,
+  defineEstimator,
+  type ExactTarget,
+  type KernelFacts,
+} from '../types.js'
 import {featureAttention} from './feature-attention.js'
-import {guardOf, guardOptions} from './options.js'
+import {GUARDS_IDLE, guardOf, guardOptions, SHIFT_CANCELS} from './options.js'
 import {softmaxTarget} from './targets.js'
 
 const options = z.object({
@@ -32,6 +34,28 @@ const options = z.object({
   ...guardOptions,
 })
 type Options = z.output<typeof options>
+
+const kernel: KernelFacts<Options> = {
+  formula({norms, constantFeature}) {
+    const constant = constantFeature > 0 ? ` + ${constantFeature ** 2}` : ''
+    return `${norms === 'none' ? 'exp(-|x-y|^2/2)' : 'exp(x.y)'}${constant}`
+  },
+  moments(x, y, {numFeatures, options: {norms, constantFeature}}) {
+    const row = (norms === 'none' ? fourierRow : trigonometricRow)(x, y)
+    return averaged({...row, mean: row.mean + constantFeature ** 2}, numFeatures)
+  },
+  features(x, projection, {norms, constantFeature}) {
+    const plain = featureMap(x, projection, 'trigonometric')
+    const factor = tf.expandDims(tf.exp(halfSquaredNorm(x)), -1)
+    return withConstant(norms === 'none' ? plain : tf.mul(plain, factor), constantFeature)
+  },
+  bounded: true,
+  refuses: ({norms, constantFeature}) =>
+    norms === 'max' && constantFeature > 0
+      ? 'norms "max" makes constantFeature count by the largest norm of the sequence, and a pair by itself has no sequence (try norms=log)'
+      : undefined,
+  idle: ({norms}) => ({...GUARDS_IDLE, ...(norms === 'max' && {norms: SHIFT_CANCELS})}),
+}
 
 /**
  * Trigonometric features of the softmax kernel: unbiased, signed, accurate where queries and keys
@@ -59,18 +83,7 @@ export default defineEstimator({
   options,
   inputs: () => 'canonical',
   target,
-  kernel: {
-    formula: 'exp(x.y)',
-    expectation: (x, y, {norms, constantFeature}) =>
-      (norms === 'none' ? gaussianKernel(x, y) : softmaxKernel(x, y)) + constantFeature ** 2,
-    variance: (x, y, numFeatures, {norms}) =>
-      (norms === 'none' ? fourierVariance : trigonometricVariance)(x, y, numFeatures),
-    features: (x, projection, {norms, constantFeature}) => {
-      const plain = featureMap(x, projection, 'trigonometric')
-      const factor = tf.expandDims(tf.exp(halfSquaredNorm(x)), -1)
-      return withConstant(norms === 'none' ? plain : tf.mul(plain, factor), constantFeature)
-    },
-  },
+  kernel,
   varianceLaw: 'trigonometric',
   cost: (shape, options) =>
     featureCost(shape, featureDim(shape.numFeatures, options), shape.numFeatures),

@@ -14,7 +14,14 @@ import type {
   Projection,
 } from '../types.js'
 import {featureAttention} from './feature-attention.js'
-import {featureEpsilon, guardOf, guardOptions, normalizerEpsilon} from './options.js'
+import {
+  featureEpsilon,
+  GUARDS_IDLE,
+  guardOf,
+  guardOptions,
+  NORMALIZER_IDLE,
+  normalizerEpsilon,
+} from './options.js'
 
 /** Options of every f. */
 export const generalizedOptions = z.object({
@@ -81,6 +88,21 @@ export type FeatureForm<Options> = (
   projection: Projection | undefined,
   options: Options,
 ) => TokenMap
+
+/** Options that no kernel estimate knows; `deterministic` features have none. */
+export const GENERALIZED_IDLE = {...GUARDS_IDLE, ...NORMALIZER_IDLE}
+
+/** The end of a kernel's formula: what epsilon is, and what x is where it is not canonical. */
+export function generalizedSuffix(
+  {inputScaling}: Pick<GeneralizedOptions, 'inputScaling'>,
+  epsilon: string | number,
+): string {
+  const parts = [
+    ...(epsilon === 0 ? [] : [`e = ${epsilon}`]),
+    ...(inputScaling === 'raw' ? ['x = q'] : []),
+  ]
+  return parts.map(part => `, ${part}`).join('')
+}
 
 /** `f(argument) + epsilon`. */
 export function generalizedForm<Options extends GeneralizedOptions>(

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {angularHybridVariance, softmaxKernel} from '../../theory/kernels.js'
+import {angularHybridMoments} from '../../theory/hybrid.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {extendedDecoder, featureDecoder} from '../decoders.js'
 import {angularHybrid} from '../features/angular-hybrid.js'
@@ -8,7 +8,7 @@ import type {NoiseSpec} from '../noise.js'
 import type {DecoderInputs} from '../types.js'
 import {type AttendInputs, type AttendResult, type Decoder, defineEstimator} from '../types.js'
 import {featureAttention, scaledInputs} from './feature-attention.js'
-import {guardOf, guardOptions} from './options.js'
+import {GUARDS_IDLE, guardOf, guardOptions} from './options.js'
 import {softmaxTarget} from './targets.js'
 
 const options = z.object({
@@ -58,15 +58,15 @@ export default defineEstimator({
   inputs: () => 'canonical',
   target: softmaxTarget,
   kernel: {
-    formula: 'exp(x.y)',
-    expectation: softmaxKernel,
-    variance: (x, y, numFeatures, {signFeatures, lambdaOn}) =>
-      angularHybridVariance(x, y, numFeatures, signFeatures, lambdaOn === 'trigonometric'),
+    formula: () => 'exp(x.y)',
+    moments: (x, y, {numFeatures, options: {signFeatures, lambdaOn}}) =>
+      angularHybridMoments(x, y, numFeatures, signFeatures, lambdaOn === 'trigonometric'),
     features: (x, projection, {lambdaOn}, {side, noise}) => {
       const draw = {projection, tau: noise.tau!, side, lambdaOn}
       const {features, logScale} = angularHybrid(x, draw)
       return tf.mul(features, tf.expandDims(tf.exp(logScale), -1))
     },
+    idle: () => GUARDS_IDLE,
   },
   cost: (shape, options) =>
     featureCost(

@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {maclaurinVariance, truncatedExponential} from '../../theory/maclaurin.js'
+import {maclaurinRow} from '../../theory/maclaurin.js'
+import {averaged} from '../../theory/moments.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {extendedDecoder, featureDecoder} from '../decoders.js'
 import {type MaclaurinPlan, maclaurin, maclaurinPlan} from '../features/maclaurin.js'
@@ -8,7 +9,7 @@ import type {Noise, NoiseSpec} from '../noise.js'
 import type {DecoderInputs} from '../types.js'
 import {type AttendInputs, type AttendResult, type Decoder, defineEstimator} from '../types.js'
 import {featureAttention, scaledInputs} from './feature-attention.js'
-import {guardOf, guardOptions} from './options.js'
+import {GUARDS_IDLE, guardOf, guardOptions} from './options.js'
 import {softmaxTarget} from './targets.js'
 
 const options = z.object({
@@ -54,13 +55,14 @@ export default defineEstimator({
   inputs: () => 'canonical',
   target: softmaxTarget,
   kernel: {
-    formula: 'exp(x.y)',
-    expectation: (x, y, {maxDegree}) => truncatedExponential(x, y, maxDegree),
-    variance: (x, y, numFeatures, {maxDegree}) => maclaurinVariance(x, y, numFeatures, maxDegree),
+    formula: ({maxDegree}) => `exp(x.y) up to degree ${maxDegree}`,
+    moments: (x, y, {numFeatures, options}) =>
+      averaged(maclaurinRow(x, y, options.maxDegree), numFeatures),
     features: (x, _projection, {maxDegree}, {noise}) => {
       const {features, logScale} = maclaurin(x, planOf(noise, maxDegree))
       return tf.mul(features, tf.expandDims(tf.exp(logScale), -1))
     },
+    idle: () => GUARDS_IDLE,
   },
   cost: shape => featureCost(shape, shape.numFeatures, shape.numFeatures), // the mean degree is 1
   stateBytes: ({numFeatures, valueDim}) => featureStateBytes(numFeatures, valueDim),

@@ -19,6 +19,24 @@ export function guardOf(
   return (causal ? options.causalDenGuard : null) ?? options.denGuard
 }
 
+/** Why guards have no part in kernel estimates. */
+export const GUARDS_IDLE = {
+  denGuard: 'a guard acts on the denominator, which is no part of phi',
+  causalDenGuard: 'a guard acts on the denominator, which is no part of phi',
+} as const
+
+/** Why this epsilon has none. */
+export const NORMALIZER_IDLE = {
+  normalizerEpsilon: 'it is added to sums over keys, which are no part of phi',
+} as const
+
+/** Why a pair has no estimate where an epsilon is added to features that were shifted by a maximum. */
+export const SHIFTED_EPSILON =
+  'stabilizer "max" makes featureEpsilon count by the largest feature of the sequence, and a pair by itself has no sequence (try stabilizer=none)'
+
+/** Why a shift has no part in kernel estimates. */
+export const SHIFT_CANCELS = 'its shift cancels in the ratio of attention'
+
 /** Epsilon added to every feature after the nonlinearity. */
 export const featureEpsilon = z
   .number()

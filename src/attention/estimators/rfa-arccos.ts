@@ -1,9 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {arcCosineKernel, rectifiedVariance} from '../../theory/kernels.js'
+import {averaged} from '../../theory/moments.js'
+import {rectifiedRow} from '../../theory/rows.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
-import {type Features, featureMap, formFeatures} from '../kernels/index.js'
+import {type Features, formFeatures} from '../kernels/index.js'
 import {
   type AttendInputs,
   type AttendResult,
@@ -13,15 +14,18 @@ import {
   type Projection,
 } from '../types.js'
 import {featureAttention} from './feature-attention.js'
-import {featureEpsilon, guardOf, guardOptions} from './options.js'
+import {featureEpsilon, GUARDS_IDLE, guardOf, guardOptions} from './options.js'
 import {
   deviated,
   deviatedDecoder,
+  scaleFactor,
   sigmaParameter,
   type UnitOptions,
+  unitFormula,
   unitOptions,
   unitRecipe,
   unitTarget,
+  unitVector,
 } from './unit-features.js'
 
 const options = z.object({...unitOptions, featureEpsilon, ...guardOptions})
@@ -62,11 +66,21 @@ export default defineEstimator({
     label: `arc-cosine kernel of unit q, k${parameters?.sigma ? ' times sigma' : ''}`,
   }),
   kernel: {
-    formula: '|x||y| (sin t + (pi - t) cos t) / (2 pi)',
-    expectation: arcCosineKernel,
-    variance: rectifiedVariance,
-    features: (x, projection) =>
-      tf.mul(featureMap(x, projection, 'relu'), projection.shape.at(-2)! ** -0.5),
+    formula: options => {
+      const {factor, unit} = unitFormula(options)
+      const {featureEpsilon: e} = options
+      const mean = e > 0 ? ' + e (|x|+|y|) / (2 pi)^(1/2) + e^2' : ''
+      const epsilon = e > 0 ? `, e = ${e} / (factor of features)` : ''
+      return `${factor}(|x||y| (sin t + (pi - t) cos t) / (2 pi)${mean}), ${unit}${epsilon}`
+    },
+    moments(x, y, {numFeatures, options}) {
+      const factor = scaleFactor(options, numFeatures)
+      const epsilon = options.featureEpsilon * Math.sqrt(numFeatures / factor)
+      const row = rectifiedRow(unitVector(x, options), unitVector(y, options), epsilon)
+      return averaged(row, numFeatures, factor)
+    },
+    features: arcCosineFeatures,
+    idle: () => GUARDS_IDLE,
   },
   cost: shape => featureCost(shape, shape.numFeatures, shape.numFeatures),
   stateBytes: ({numFeatures, valueDim}) => featureStateBytes(numFeatures, valueDim),

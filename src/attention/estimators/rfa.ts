@@ -1,9 +1,10 @@
 import type * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {fourierVariance, gaussianKernel} from '../../theory/kernels.js'
+import {averaged} from '../../theory/moments.js'
+import {fourierRow} from '../../theory/rows.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {featureDecoder} from '../decoders.js'
-import {featureMap, formFeatures} from '../kernels/index.js'
+import {formFeatures} from '../kernels/index.js'
 import {
   type AttendInputs,
   type AttendResult,
@@ -15,16 +16,19 @@ import {
   type Projection,
 } from '../types.js'
 import {featureAttention} from './feature-attention.js'
-import {guardOf, guardOptions} from './options.js'
+import {GUARDS_IDLE, guardOf, guardOptions} from './options.js'
 import {
   deviated,
   deviatedDecoder,
+  scaleFactor,
   sigmaParameter,
   tauOption,
   type UnitOptions,
+  unitFormula,
   unitOptions,
   unitRecipe,
   unitTarget,
+  unitVector,
 } from './unit-features.js'
 
 const options = z.object({tau: tauOption, ...unitOptions, ...guardOptions})
@@ -62,10 +66,19 @@ export default defineEstimator({
   inputs: () => 'raw',
   target,
   kernel: {
-    formula: 'exp(-|x-y|^2/2)',
-    expectation: gaussianKernel,
-    variance: fourierVariance,
-    features: (x, projection) => featureMap(x, projection, 'trigonometric'),
+    formula: options => {
+      const {factor, unit} = unitFormula(options)
+      return `${factor}exp(-|x-y|^2/2), ${unit}`
+    },
+    moments: (x, y, {numFeatures, options}) =>
+      averaged(
+        fourierRow(unitVector(x, options), unitVector(y, options)),
+        numFeatures,
+        scaleFactor(options, numFeatures),
+      ),
+    features: rfaFeatures,
+    bounded: true,
+    idle: () => GUARDS_IDLE,
   },
   varianceLaw: 'trigonometric',
   cost: shape => featureCost(shape, 2 * shape.numFeatures, shape.numFeatures),

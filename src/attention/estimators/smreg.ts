@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {smregKernel, smregVariance} from '../../theory/sphere.js'
+import {averaged} from '../../theory/moments.js'
+import {smregRow} from '../../theory/sphere.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {extendedDecoder} from '../decoders.js'
 import {featureMap} from '../kernels/index.js'
@@ -39,13 +40,13 @@ export default defineEstimator({
     label: 'regularised softmax kernel (SMREG)',
   }),
   kernel: {
-    formula: 'exp(-(|x|^2+|y|^2)/2) E exp(w.(x+y)), w uniform of length sqrt(D)',
-    expectation: smregKernel,
-    variance: smregVariance,
+    formula: () => 'exp(-(|x|^2+|y|^2)/2) E exp(w.(x+y)), w uniform of length sqrt(D)',
+    moments: (x, y, {numFeatures}) => averaged(smregRow(x, y), numFeatures),
     features: (x, projection) => {
       const logits = featureMap(x, onSphere(projection), 'log-positive')
       return tf.mul(tf.exp(logits), projection.shape.at(-2)! ** -0.5)
     },
+    idle: () => ({}),
   },
   cost: shape => featureCost(shape, shape.numFeatures, shape.numFeatures),
   stateBytes: ({numFeatures, valueDim}) => featureStateBytes(numFeatures, valueDim),

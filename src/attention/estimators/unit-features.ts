@@ -92,3 +92,23 @@ export function unitRecipe(
     featureScale: kind !== 'trigonometric' ? wanted : featureScale === null ? 1 : wanted / root,
   }
 }
+
+/** The vector that {@link unitRecipe} projects; a zero vector stays zero. */
+export function unitVector(x: Float64Array, {tau = 1, normEpsilon}: UnitOptions): Float64Array {
+  const length = Math.sqrt(x.reduce((sum, value) => sum + value * value, 0)) + normEpsilon
+  return length === 0 ? x : x.map(value => value / length / tau)
+}
+
+/** What {@link unitRecipe} makes of the mean over rows: M times the square of the factor on features. */
+export function scaleFactor({featureScale}: UnitOptions, numFeatures: number): number {
+  return featureScale === null ? 1 : numFeatures * featureScale ** 2
+}
+
+/** The parts of a kernel's formula that these options make. */
+export function unitFormula({tau = 1, normEpsilon, featureScale}: UnitOptions) {
+  const length = normEpsilon > 0 ? `(|q| + ${normEpsilon})` : '|q|'
+  return {
+    factor: featureScale === null ? '' : `M ${Number((featureScale ** 2).toPrecision(6))} `,
+    unit: `x = q / ${tau === 1 ? length : `(${tau} ${length})`}`,
+  }
+}

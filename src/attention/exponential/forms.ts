@@ -3,12 +3,14 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
 import {softmaxKernel} from '../../theory/kernels.js'
+import {averaged, type Moments, relativeKurtosis} from '../../theory/moments.js'
 import {featureCost, featureStateBytes} from '../costs.js'
 import {positiveAttention} from '../estimators/positive-attention.js'
 import {softmaxTarget} from '../estimators/targets.js'
 import type {
   AttendInputs,
   AttendResult,
+  CalibrationPairs,
   CallShape,
   Cost,
   Decoder,
@@ -26,7 +28,7 @@ import {
   logExponential,
 } from './features.js'
 import {type HeadMoments, type MomentKind, momentsOf, type Sample, sampleOf} from './moments.js'
-import {type HeadParameters, relativeLogSecondMoment} from './parameters.js'
+import {type HeadParameters, relativeLogMoment} from './parameters.js'
 
 /** Tokens that a causal call calibrates on by default. */
 const PREFIX = 64
@@ -107,7 +109,7 @@ export function exponentialForms<Options extends {prefix: number}>(rule: Exponen
       return {out: attendWith(inputs, features)}
     },
     decoder: (inputs: DecoderInputs<Options>): Decoder => decoderFrom(inputs, rule, featuresFrom),
-    kernel: kernelFacts(rule, featuresFrom),
+    kernel: kernelFacts(rule),
   }
 }
 
@@ -167,38 +169,71 @@ function decoderFrom<Options>(
   return made!
 }
 
-function kernelFacts<Options>(
-  rule: ExponentRule<Options>,
-  featuresFrom: FeaturesFrom<Options>,
-): KernelFacts<Options> {
+/** Why the length of a prefix has no part in kernel estimates. */
+const PREFIX_IDLE = 'a pair by itself has no sequence to take a prefix from'
+
+function kernelFacts<Options>(rule: ExponentRule<Options>) {
+  const parametersFor = parametersOnce(rule)
   return {
-    formula: 'exp(x.y)',
-    expectation: softmaxKernel,
-    variance(x, y, numFeatures, options) {
-      const parameters = rule.parameters(pairMoments(x, y), options)
-      const relative = Math.expm1(relativeLogSecondMoment(parameters, x, y))
-      return (softmaxKernel(x, y) ** 2 * relative) / numFeatures
+    formula: () => 'exp(x.y)',
+    moments(x, y, {numFeatures, options, calibration}) {
+      return averaged(rowMoments(parametersFor(calibration, options), x, y), numFeatures)
     },
     features(x, projection, options, {side, calibration}) {
-      const features = featuresFrom(calibration, 1, projection, options)
+      const [batch, heads, , headDim] = x.shape
+      const parameters = new Array(batch * heads).fill(parametersFor(calibration, options))
+      const features = exponentialFeatures(projection, parameters, {batch, heads, headDim})
       const numFeatures = projection.shape.at(-2)!
       return tf.mul(tf.exp(logExponential(x, side, features)), numFeatures ** -0.5)
     },
+    idle: () => ({prefix: PREFIX_IDLE}) as Partial<Record<keyof Options & string, string>>,
+  } satisfies KernelFacts<Options>
+}
+
+/** Parameters from calibration pairs, found once for both sides and all draws of a cell. */
+function parametersOnce<Options>(rule: ExponentRule<Options>) {
+  const known = new WeakMap<CalibrationPairs, {options: Options; parameters: HeadParameters}>()
+  return (calibration: CalibrationPairs, options: Options): HeadParameters => {
+    const before = known.get(calibration)
+    if (before?.options === options) return before.parameters
+    const parameters = rule.parameters(momentsOfPairs(calibration), options)
+    known.set(calibration, {options, parameters})
+    return parameters
   }
 }
 
-/** The moments of a single pair. */
-export function pairMoments(x: Float64Array, y: Float64Array): HeadMoments {
-  const square = (v: Float64Array) => v.map(value => value ** 2)
-  const outer = (v: Float64Array) =>
-    Float64Array.from({length: v.length ** 2}, (_, at) => {
-      return v[Math.floor(at / v.length)]! * v[at % v.length]!
-    })
+/** One row's product; its k-th moment is infinite where an exponent reaches 1/(4k). */
+function rowMoments(parameters: HeadParameters, x: Float64Array, y: Float64Array): Moments {
+  const [log2, log3, log4] = [2, 3, 4].map(k => relativeLogMoment(k, parameters, x, y))
+  const mean = softmaxKernel(x, y)
   return {
-    mean: {query: x, key: y},
-    squares: {query: square(x), key: square(y)},
-    outer: {query: outer(x), key: outer(y)},
+    mean,
+    variance: mean ** 2 * Math.expm1(log2!),
+    kurtosis: relativeKurtosis(log2!, log3!, log4!),
   }
+}
+
+/** Moments of calibration vectors in double precision, as of one head. */
+export function momentsOfPairs({query, key}: CalibrationPairs): HeadMoments {
+  const [queries, keys] = [momentsOfVectors(query), momentsOfVectors(key)]
+  return {
+    mean: {query: queries.mean, key: keys.mean},
+    squares: {query: queries.squares, key: keys.squares},
+    outer: {query: queries.outer, key: keys.outer},
+  }
+}
+
+function momentsOfVectors(vectors: readonly Float64Array[]) {
+  const n = vectors[0]!.length
+  const mean = new Float64Array(n)
+  const outer = new Float64Array(n * n)
+  for (const vector of vectors) {
+    for (let i = 0; i < n; i++) {
+      mean[i]! += vector[i]! / vectors.length
+      for (let j = 0; j < n; j++) outer[i * n + j]! += (vector[i]! * vector[j]!) / vectors.length
+    }
+  }
+  return {mean, outer, squares: mean.map((_, d) => outer[d * n + d]!)}
 }
 
 function needsCalibration(method: string): RfaError {

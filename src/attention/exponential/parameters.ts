@@ -3,7 +3,7 @@
  * `phi(x) = D0 exp(w.A w + w.(I - 4A)^(1/2) P x - |P x|^2/2)`, with
  * P_x^T P_y = I for the two sides, so that `E[phi(x) phi(y)] = exp(x.y)` for w ~ N(0, I).
  */
-import {logSecondMoment, optimalExponent} from '../../theory/exponential.js'
+import {logRelativeMoment, optimalExponent} from '../../theory/exponential.js'
 import type {HeadMoments, Sides} from './moments.js'
 import {type Eigen, matrixFunction, product, symmetricEigen} from './symmetric.js'
 
@@ -125,8 +125,9 @@ export function mapped(x: Float64Array, map: Float64Array | undefined): Float64A
   return x.map((_, i) => x.reduce((sum, value, j) => sum + map[i * n + j]! * value, 0))
 }
 
-/** ln E[(phi(x) phi(y))^2] - 2 x.y for one row w. */
-export function relativeLogSecondMoment(
+/** ln E[(phi(x) phi(y))^k] - k x.y for one row w; `Infinity` where there is no such moment. */
+export function relativeLogMoment(
+  k: number,
   {exponent, maps}: HeadParameters,
   x: Float64Array,
   y: Float64Array,
@@ -135,7 +136,8 @@ export function relativeLogSecondMoment(
   const sum = px.map((value, d) => value + py[d]!)
   const n = sum.length
   if (typeof exponent === 'number') {
-    return logSecondMoment(
+    return logRelativeMoment(
+      k,
       exponent,
       n,
       sum.reduce((total, value) => total + value ** 2, 0),
@@ -145,7 +147,7 @@ export function relativeLogSecondMoment(
   let total = 0
   for (let l = 0; l < n; l++) {
     const coordinate = sum.reduce((dot, value, d) => dot + vectors[d * n + l]! * value, 0)
-    total += logSecondMoment(values[l]!, 1, coordinate ** 2)
+    total += logRelativeMoment(k, values[l]!, 1, coordinate ** 2)
   }
   return total
 }

@@ -1,7 +1,7 @@
 import {z} from 'zod'
 import {computedBy, methodSpec, nullableNumber, orthSign, recordSchema} from './common.js'
 
-export const VARIANCE_SCHEMA = 'rfa.variance/1'
+export const VARIANCE_SCHEMA = 'rfa.variance/2'
 
 /** Everything that determines a variance experiment. */
 export const variancePlan = z.object({
@@ -39,21 +39,35 @@ export type VarianceCell = z.infer<typeof varianceCell>
 export const varianceResult = z.object({
   ...computedBy,
   feature_dim: z.number().int(),
+  /** The kernel that these options estimate. */
   kernel: z.string(),
-  /** Closed forms for i.i.d. rows. */
-  expectation: z.number(),
-  closed_form_variance: z.number(),
+  /** Moments for i.i.d. rows, exact; `null` where they leave the range of doubles, or do not exist. */
+  expectation: nullableNumber,
+  closed_form_variance: nullableNumber,
+  /** Excess kurtosis of one estimate. */
+  closed_form_kurtosis: nullableNumber,
+  /** Pairs that data-dependent features were set by; `null` for features that depend on none. */
+  calibration_pairs: z.number().int().nullable(),
+  /** Options and values of the preset that have no part in a kernel estimate, with the reason. */
+  without_effect: z.record(z.string(), z.string()),
   per_projection: z.array(
     z.object({
       projection: z.string(),
-      mean: z.number(),
+      /** Why numbers of this row are `null`; `null` where all were measured. */
+      withheld: z.string().nullable(),
+      /** Of a measured variance; an upper bound for rows that are not i.i.d. */
+      variance_relative_standard_error: nullableNumber,
+      /** Replicates from which on the row is measured; `null` where it is, or where no number is enough. */
+      needed_replicates: nullableNumber,
+      mean: nullableNumber,
       /** (mean - expectation) / standard error. */
       bias_z: nullableNumber,
-      variance: z.number(),
-      variance_low: z.number(),
-      variance_high: z.number(),
+      /** With a 95 % interval from the kurtosis. */
+      variance: nullableNumber,
+      variance_low: nullableNumber,
+      variance_high: nullableNumber,
       relative_mse: nullableNumber,
-      /** Variance over that of `iid` at the same M, with a 95 % bootstrap interval. */
+      /** Variance over that of `iid` at the same M, with a 95 % interval; `null` too where that is withheld. */
       ratio_to_iid: nullableNumber,
       ratio_low: nullableNumber,
       ratio_high: nullableNumber,

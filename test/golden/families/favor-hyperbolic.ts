@@ -52,11 +52,10 @@ function peerFeatures(
 ): tf.Tensor4D {
   const canonical: tf.Tensor4D = tf.mul(x, x.shape[3] ** -0.25)
   const options = favorHyperbolic.options.parse({})
-  const calibration = {query: canonical, key: canonical}
   const features = favorHyperbolic.kernel!.features(canonical, projection, options, {
     side: 'query',
     noise: {},
-    calibration,
+    calibration: {query: [], key: []},
   })
   const largest = tf.max(tf.sum(tf.square(canonical), -1, true), -2, true)
   const shifted = stabilized ? tf.mul(features, tf.exp(tf.neg(largest))) : features

@@ -53,11 +53,10 @@ type Options = ReturnType<typeof favorPositive.options.parse>
 function exponentEpsilon(options: Options) {
   return (x: tf.Tensor4D, projection: Projection): tf.Tensor4D => {
     const canonical: tf.Tensor4D = tf.mul(x, x.shape[3] ** -0.25)
-    const calibration = {query: canonical, key: canonical}
     const features = favorPositive.kernel!.features(canonical, projection, options, {
       side: 'query',
       noise: {},
-      calibration,
+      calibration: {query: [], key: []},
     })
     return tf.mul(features, Math.exp(EXPONENT))
   }

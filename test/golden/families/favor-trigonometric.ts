@@ -47,11 +47,10 @@ function cosinesFirst(
   options: ReturnType<typeof favorTrigonometric.options.parse>,
 ): tf.Tensor4D {
   const canonical: tf.Tensor4D = tf.mul(x, x.shape[3] ** -0.25)
-  const calibration = {query: canonical, key: canonical}
   const features = favorTrigonometric.kernel!.features(canonical, projection, options, {
     side: 'query',
     noise: {},
-    calibration,
+    calibration: {query: [], key: []},
   })
   const count = projection.shape.at(-2)!
   const extra = features.shape[3] - 2 * count

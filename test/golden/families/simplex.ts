@@ -132,7 +132,7 @@ function peerFeatures(arrays: CaseArrays, side: 'x' | 'y'): Float32Array {
       vectors,
       projection,
       favorPositive.options.parse({}),
-      {side: 'query', noise: {}, calibration: {query: vectors, key: vectors}},
+      {side: 'query', noise: {}, calibration: {query: [], key: []}},
     )
     return tf.mul(features, tf.exp(tf.mul(tf.sum(tf.square(vectors), -1, true), -0.5)))
   })

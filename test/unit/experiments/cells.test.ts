@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {planJobs, runCell} from '../../../src/experiments/index.js'
-import {pairOf} from '../../../src/experiments/variance/cell.js'
+import {pairOf} from '../../../src/experiments/variance/pairs.js'
 import {
   type BenchPlan,
   benchResult,
@@ -319,7 +319,7 @@ describe('a cell of a variance experiment', () => {
     expect(Math.abs(orth!.bias_z!)).toBeLessThanOrEqual(z)
     // 1 - cos u of a small normal u is nearly u^2/2, of kurtosis 15; a mean of 8 has 3 + 12/8; and a
     // sample variance of R values has relative sd sqrt((kurtosis - 1) / R)
-    const deviation = Math.abs(iid!.variance / result.closed_form_variance - 1)
+    const deviation = Math.abs(iid!.variance! / result.closed_form_variance! - 1)
     expect(deviation).toBeLessThanOrEqual(z * Math.sqrt((2 + 12 / 8) / 3000))
     expect(orth!.ratio_high).toBeLessThan(1)
   })
@@ -347,7 +347,7 @@ describe('a cell of a variance experiment', () => {
     const z = bonferroniZ(2, 1e-4)
     expect(Math.abs(only!.bias_z!)).toBeLessThanOrEqual(z)
     // the degree decides most of a product: its kurtosis is below 3 here, so that of a mean is too
-    const deviation = Math.abs(only!.variance / result.closed_form_variance - 1)
+    const deviation = Math.abs(only!.variance! / result.closed_form_variance! - 1)
     expect(deviation).toBeLessThanOrEqual(z * Math.sqrt(2 / 3000))
   })
 

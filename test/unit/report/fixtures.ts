@@ -248,9 +248,11 @@ export function timed(
 export const exactForm = (method: string, seq_len: number, median: number) =>
   timed({method, projection: null, num_features: null, seq_len}, median, {feature_dim: 0})
 
+const MEASURED = {withheld: null, variance_relative_standard_error: 0.1, needed_replicates: null}
+
 export function variance(angle_deg: number, ratio: number): VarianceRecord {
   return {
-    schema: 'rfa.variance/1',
+    schema: 'rfa.variance/2',
     key: String(angle_deg),
     cell: {
       method: 'favor-pos',
@@ -275,8 +277,12 @@ export function variance(angle_deg: number, ratio: number): VarianceRecord {
       kernel: 'exp(x.y)',
       expectation: 1.25,
       closed_form_variance: 0.08,
+      closed_form_kurtosis: 3,
+      calibration_pairs: null,
+      without_effect: {},
       per_projection: [
         {
+          ...MEASURED,
           projection: 'iid',
           mean: 1.26,
           bias_z: 0.5,
@@ -284,11 +290,12 @@ export function variance(angle_deg: number, ratio: number): VarianceRecord {
           variance_low: 0.07,
           variance_high: 0.09,
           relative_mse: 0.05,
-          ratio_to_iid: 1,
-          ratio_low: 1,
-          ratio_high: 1,
+          ratio_to_iid: null,
+          ratio_low: null,
+          ratio_high: null,
         },
         {
+          ...MEASURED,
           projection: 'orth',
           mean: 1.25,
           bias_z: -0.25,

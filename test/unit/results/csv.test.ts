@@ -130,7 +130,7 @@ describe('toCsv', () => {
 
   it('refuses records of several experiments', () => {
     expect(() => toCsv([benchRecord, varianceRecord()])).toThrow(
-      'CSV: expected records of one experiment, got rfa.bench/1 and rfa.variance/1',
+      'CSV: expected records of one experiment, got rfa.bench/1 and rfa.variance/2',
     )
   })
 })

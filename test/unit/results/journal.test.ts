@@ -223,7 +223,7 @@ describe('readRecords', () => {
     await writeFile(fileOf(folder), `${JSON.stringify({...benchRecord, schema})}\n`)
     await expect(readRecords(folder)).rejects.toMatchObject({
       code: 'UNKNOWN_SCHEMA',
-      message: `${fileOf(folder)}:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/1, got ${shown}`,
+      message: `${fileOf(folder)}:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/2, got ${shown}`,
       suggestions: [expect.stringMatching(remedy)],
     })
   })

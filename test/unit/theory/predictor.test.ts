@@ -35,8 +35,11 @@ describe('predicted relative variance', () => {
         expectClose(relative('positive'), positiveVariance(x, y, numFeatures) / squared)
         expectClose(relative('hyperbolic'), hyperbolicVariance(x, y, numFeatures) / squared)
         expectClose(relative('trigonometric'), trigonometricVariance(x, y, numFeatures) / squared)
-        const {variance} = oprf.kernel!
-        const optimal = variance(x, y, numFeatures, oprf.options.parse({}))
+        const {variance: optimal} = oprf.kernel!.moments(x, y, {
+          numFeatures,
+          options: oprf.options.parse({}),
+          calibration: {query: [x], key: [y]},
+        })
         expectClose(relative('optimal-positive'), optimal / squared)
         const gaussian = fourierVariance(x, y, numFeatures) / gaussianKernel(x, y) ** 2
         expectClose(relative('trigonometric'), gaussian)

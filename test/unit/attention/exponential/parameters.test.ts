@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
-import {pairMoments, parametersOf} from '../../../../src/attention/exponential/forms.js'
+import {momentsOfPairs, parametersOf} from '../../../../src/attention/exponential/forms.js'
 import type {HeadMoments} from '../../../../src/attention/exponential/moments.js'
 import {
   diagonalMaps,
@@ -9,7 +9,7 @@ import {
   matrixExponent,
   matrixMaps,
   meanSum2,
-  relativeLogSecondMoment,
+  relativeLogMoment,
   scalarExponent,
 } from '../../../../src/attention/exponential/parameters.js'
 import {product} from '../../../../src/attention/exponential/symmetric.js'
@@ -42,7 +42,7 @@ function correlated(seed: number, decay: number, scale: number): Data {
 }
 
 function momentsOf({x, y}: Data): HeadMoments {
-  const all = x.map((row, i) => pairMoments(row, y[i]!))
+  const all = x.map((row, i) => momentsOfPairs({query: [row], key: [y[i]!]}))
   const mean = (pick: (moments: HeadMoments) => Float64Array) =>
     pick(all[0]!).map((_, at) => all.reduce((sum, m) => sum + pick(m)[at]!, 0) / all.length)
   return {
@@ -55,7 +55,7 @@ function momentsOf({x, y}: Data): HeadMoments {
 /** Mean over all pairs of ln E[(phi(x) phi(y))^2], 2 x.y left out. */
 function meanLog({x, y}: Data, parameters: HeadParameters): number {
   let sum = 0
-  for (const a of x) for (const b of y) sum += relativeLogSecondMoment(parameters, a, b)
+  for (const a of x) for (const b of y) sum += relativeLogMoment(2, parameters, a, b)
   return sum / (x.length * y.length)
 }
 
@@ -155,7 +155,7 @@ describe('parameters of exponential features', () => {
       [zero, one],
       [one, one],
     ] as const) {
-      const moments = pairMoments(x, y)
+      const moments = momentsOfPairs({query: [x], key: [y]})
       const maps = [diagonalMaps(moments, 1e-3), matrixMaps(moments, 1e-3)]
       for (const {query, key} of maps) {
         expect([...query, ...key].every(Number.isFinite)).toBe(true)
@@ -167,8 +167,8 @@ describe('parameters of exponential features', () => {
   })
 
   it('are worked out once for neighbouring heads of the same moments', () => {
-    const first = pairMoments(Float64Array.of(1, 2), Float64Array.of(3, 4))
-    const other = pairMoments(Float64Array.of(1, 2), Float64Array.of(3, 5))
+    const first = momentsOfPairs({query: [Float64Array.of(1, 2)], key: [Float64Array.of(3, 4)]})
+    const other = momentsOfPairs({query: [Float64Array.of(1, 2)], key: [Float64Array.of(3, 5)]})
     let calls = 0
     const rule = () => ({exponent: calls++})
     const found = parametersOf([first, first, other, first], rule).map(of => of.exponent)

@@ -68,7 +68,12 @@ export function varianceCell(changes: Partial<VarianceCell> = {}): VarianceCell 
 
 export function varianceRecord(changes: Partial<VarianceCell> = {}): VarianceRecord {
   const cell = varianceCell(changes)
-  const measured = {mean: 1.5, bias_z: 0.25, variance: 2, variance_low: 1, variance_high: 3}
+  const measured = {
+    withheld: null,
+    variance_relative_standard_error: 0.09,
+    needed_replicates: null,
+    ...{mean: 1.5, bias_z: 0.25, variance: 2, variance_low: 1, variance_high: 3},
+  }
   const none = {ratio_to_iid: null, ratio_low: null, ratio_high: null}
   const ratio = {ratio_to_iid: 0.75, ratio_low: 0.5, ratio_high: 0.875}
   return {
@@ -84,6 +89,9 @@ export function varianceRecord(changes: Partial<VarianceCell> = {}): VarianceRec
       kernel: 'exp(x.y)',
       expectation: 1.625,
       closed_form_variance: 2.125,
+      closed_form_kurtosis: 1.5,
+      calibration_pairs: null,
+      without_effect: {},
       per_projection: [
         {projection: 'iid', ...measured, relative_mse: 4, ...none},
         {projection: 'orth', ...measured, relative_mse: 5, ...ratio},

@@ -1,0 +1,75 @@
+/** Kernel estimates of one pair over many draws of one projection. */
+import * as tf from '@tensorflow/tfjs-core'
+import {hostData} from '../../attention/host-data.js'
+import {callNoise} from '../../attention/noise.js'
+import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
+import type {CalibrationPairs, Estimator, Projection} from '../../attention/types.js'
+import type {VarianceCell} from '../../results/schemas/index.js'
+import {drawSeed, type Pair} from './pairs.js'
+
+/** Draws estimated together, as heads of one tensor. */
+const DRAWS_AT_ONCE = 64
+/** Stands for the projection of methods whose random features use none. */
+export const NO_PROJECTION = 'none'
+
+/** What is estimated, in the estimator's input space. */
+export interface EstimateRequest extends Pair {
+  cell: VarianceCell
+  estimator: Estimator
+  options: Record<string, unknown>
+  calibration: CalibrationPairs
+}
+
+/** phi(x).phi(y) for every replicate. */
+export function kernelEstimates(request: EstimateRequest, projection: string): Float64Array {
+  const {replicates} = request.cell
+  const out = new Float64Array(replicates)
+  for (let first = 0; first < replicates; first += DRAWS_AT_ONCE) {
+    const heads = Math.min(DRAWS_AT_ONCE, replicates - first)
+    const {products} = hostData(() => {
+      const draw = {projection, heads, replicate: first / DRAWS_AT_ONCE}
+      const [query, key] = [features(request, draw, 'query'), features(request, draw, 'key')]
+      return {products: tf.sum(tf.mul(query, key), [0, 2, 3])}
+    })
+    out.set(products, first)
+  }
+  return out
+}
+
+/** Draws that are estimated together. */
+interface Draws {
+  projection: string
+  heads: number
+  replicate: number
+}
+
+/** Of one side, `[1, h, 1, F]`. */
+function features(
+  {cell, estimator, options, calibration, x, y}: EstimateRequest,
+  draws: Draws,
+  side: 'query' | 'key',
+): tf.Tensor4D {
+  const {heads, replicate} = draws
+  const {num_features: numFeatures, head_dim: headDim} = cell
+  const shape = {batch: 1, heads, queryLen: 1, keyLen: 1, headDim, valueDim: 1}
+  const noise = callNoise(
+    estimator,
+    {...shape, numFeatures, causal: false},
+    options,
+    {},
+    {seed: drawSeed(cell), replicate},
+  )
+  const vector = Float32Array.from(side === 'query' ? x : y)
+  const repeated = tf.tile(tf.tensor4d(vector, [1, 1, 1, headDim]), [1, heads, 1, 1]) as tf.Tensor4D
+  const rows = projectionOf(cell, draws)
+  return estimator.kernel!.features(repeated, rows, options, {side, noise, calibration})
+}
+
+/** One matrix per draw, `[h, M, D]`; nothing for methods that do not look at it. */
+function projectionOf(cell: VarianceCell, {projection, heads, replicate}: Draws): Projection {
+  const {num_features: numFeatures, head_dim: headDim, orth_sign: orthSign} = cell
+  if (projection === NO_PROJECTION) return tf.zeros<tf.Rank.R2>([1, headDim])
+  const draw = {heads, numFeatures, headDim, seed: drawSeed(cell), replicate, orthSign}
+  const drawn = drawProjection({name: projection as ProjectionName, ...draw})
+  return tf.tensor3d(Float32Array.from(drawn), [heads, numFeatures, headDim])
+}

@@ -1,0 +1,188 @@
+/** What draws say about bias and variance, and where they must not be asked. */
+import type {VarianceResult} from '../../results/schemas/index.js'
+import {
+  finiteOrNull,
+  logInterval,
+  mean,
+  ratioStandardError,
+  sampleKurtosis,
+  squaresCorrelation,
+  variance,
+} from '../../stats/index.js'
+import {type Moments, varianceStandardError} from '../../theory/moments.js'
+import {FLOAT32_ROUNDOFF} from '../../theory/rounding.js'
+
+/** A row of the result. */
+export type ProjectionRow = VarianceResult['per_projection'][number]
+
+/** Largest relative standard error of a variance that is reported as measured. */
+export const LARGEST_ERROR = 0.1
+
+/** What theory knows before anything is drawn. */
+export interface Theory {
+  /** For M i.i.d. rows. */
+  moments: Moments
+  /** The product of one row is bounded. */
+  bounded: boolean
+  /** F */
+  featureDim: number
+}
+
+/** Estimates of one projection with what decides how far to trust them. */
+export interface Sample {
+  projection: string
+  estimates: Float64Array
+  variance: number
+  /** Kurtosis that the interval is made of. */
+  kurtosis: number
+  /** Kurtosis that decides whether there is one: no less. */
+  worstKurtosis: number
+}
+
+/** No number of this row was measured. */
+const NOTHING = {
+  mean: null,
+  bias_z: null,
+  variance: null,
+  variance_low: null,
+  variance_high: null,
+  relative_mse: null,
+  ratio_to_iid: null,
+  ratio_low: null,
+  ratio_high: null,
+}
+
+/**
+ * A sample and its kurtosis. That of i.i.d. rows is known. Other rows have another one: of the sum of M products the
+ * fourth cumulant keeps the M products' own ones, however they depend on one another, while the variance changes
+ * by the factor rho (measured), so that excess kurtosis becomes kurtosis / rho^2; where rho > 1, products repeat each
+ * other, rho of them counting as one, and it becomes rho kurtosis. For bounded products, that of the sample is
+ * believed instead. The interval takes the sample's, or that of i.i.d. rows where it is larger: where not even the
+ * worst one asks for more draws, there is no tail left to be missed.
+ *
+ * @param independent - rows are i.i.d.
+ */
+export function sampleOf(
+  projection: string,
+  estimates: Float64Array,
+  {moments, bounded}: Theory,
+  independent: boolean,
+): Sample {
+  const spread = variance(estimates)
+  if (independent) {
+    const {kurtosis} = moments
+    return {projection, estimates, variance: spread, kurtosis, worstKurtosis: kurtosis}
+  }
+  const kurtosis = Math.max(moments.kurtosis, sampleKurtosis(estimates))
+  const ratio = spread / moments.variance
+  const scaled = moments.kurtosis * Math.max(ratio, 1 / ratio ** 2)
+  const worstKurtosis = bounded ? kurtosis : Math.max(kurtosis, scaled)
+  return {projection, estimates, variance: spread, kurtosis, worstKurtosis}
+}
+
+/**
+ * Whether so many draws can say nothing, which is known before any is made: kurtosis only grows where rows are not
+ * i.i.d., unless a sample may be believed.
+ */
+export function isHopeless({moments, bounded}: Theory, replicates: number): boolean {
+  return !bounded && !(varianceStandardError(moments.kurtosis, replicates) <= LARGEST_ERROR)
+}
+
+/** The row of a projection for which nothing was drawn; the replicates it needs are at least those of i.i.d. rows. */
+export function hopelessRow(
+  projection: string,
+  {moments}: Theory,
+  replicates: number,
+): ProjectionRow {
+  return withheldRow(projection, moments.kurtosis, replicates)
+}
+
+/** The row of one sample. @param iid - the sample of i.i.d. rows, where that is another one */
+export function rowOf(sample: Sample, theory: Theory, iid: Sample | undefined): ProjectionRow {
+  const {projection, estimates, worstKurtosis} = sample
+  const unmeasured = {projection, needed_replicates: null, variance_relative_standard_error: null}
+  if (!(theory.moments.variance > roundingVariance(estimates, theory.featureDim))) {
+    const withheld = 'theory leaves no spread: what varies is rounding'
+    const relativeMse = finiteOrNull(relativeMeanSquare(sample, theory))
+    const seen = {mean: mean(estimates), variance: sample.variance, relative_mse: relativeMse}
+    return {...unmeasured, withheld, ...NOTHING, ...mapFinite(seen)}
+  }
+  if (!Number.isFinite(sample.variance)) {
+    return {...unmeasured, withheld: 'estimates leave the range of float32', ...NOTHING}
+  }
+  const error = varianceStandardError(worstKurtosis, estimates.length)
+  if (!(error <= LARGEST_ERROR)) return withheldRow(projection, worstKurtosis, estimates.length)
+  return {
+    ...unmeasured,
+    withheld: null,
+    variance_relative_standard_error: error,
+    ...measured(sample, theory),
+    ...ratioTo(iid, sample),
+  }
+}
+
+/** Without anything measured: so many draws do not show the tail. */
+function withheldRow(projection: string, kurtosis: number, replicates: number): ProjectionRow {
+  const needed = Math.ceil((kurtosis + 2) / LARGEST_ERROR ** 2)
+  const withheld = Number.isFinite(needed)
+    ? `${replicates} replicates are too few for this tail`
+    : 'no fourth moment that a double holds'
+  return {
+    projection,
+    withheld,
+    variance_relative_standard_error: finiteOrNull(varianceStandardError(kurtosis, replicates)),
+    needed_replicates: finiteOrNull(needed),
+    ...NOTHING,
+  }
+}
+
+function measured(sample: Sample, theory: Theory) {
+  const {estimates, variance: spread, kurtosis} = sample
+  const average = mean(estimates)
+  const error = varianceStandardError(kurtosis, estimates.length)
+  const {low, high} = logInterval(spread, error)
+  return {
+    mean: average,
+    bias_z: (average - theory.moments.mean) / Math.sqrt(spread / estimates.length),
+    variance: spread,
+    variance_low: low,
+    variance_high: high,
+    relative_mse: finiteOrNull(relativeMeanSquare(sample, theory)),
+  }
+}
+
+function relativeMeanSquare({estimates}: Sample, {moments}: Theory): number {
+  return mean(estimates.map(estimate => (estimate - moments.mean) ** 2)) / moments.mean ** 2
+}
+
+/**
+ * Variance over that of i.i.d. rows at the same M. Orthogonal rows are made from the same Gaussians as the
+ * i.i.d. ones of the same replicate: what errors of the two variances have in common is measured, as the
+ * correlation of squared deviations, whatever rows are made of.
+ */
+function ratioTo(iid: Sample | undefined, sample: Sample) {
+  const none = {ratio_to_iid: null, ratio_low: null, ratio_high: null}
+  if (!iid || !Number.isFinite(iid.variance)) return none
+  const replicates = sample.estimates.length
+  if (varianceStandardError(iid.worstKurtosis, replicates) > LARGEST_ERROR) return none
+  const error = ratioStandardError(
+    varianceStandardError(sample.kurtosis, replicates),
+    varianceStandardError(iid.kurtosis, replicates),
+    squaresCorrelation(sample.estimates, iid.estimates),
+  )
+  const ratio = sample.variance / iid.variance
+  const {low, high} = logInterval(ratio, error)
+  return {ratio_to_iid: ratio, ratio_low: low, ratio_high: high}
+}
+
+/** Square of the float32 rounding error of a sum of F terms of the estimates' size. */
+function roundingVariance(estimates: Float64Array, featureDim: number): number {
+  const size = mean(estimates.map(Math.abs))
+  return Number.isFinite(size) ? (featureDim * FLOAT32_ROUNDOFF * size) ** 2 : 0
+}
+
+function mapFinite<Key extends string>(numbers: Record<Key, number | null>) {
+  return Object.fromEntries(
+    Object.entries<number | null>(numbers).map(([key, value]) => [key, finiteOrNull(value ?? NaN)]),
+  ) as Record<Key, number | null>
+}
