@@ -1,10 +1,17 @@
 import {normals} from '../../random/index.js'
+import {inBlocks} from './rows.js'
 import type {ProjectionDefinition} from './types.js'
 
-/** Independent standard normal entries, `[M, D]`. The first M rows of a larger draw are the same. */
+/**
+ * Independent standard normal entries, `[M, D]`. The first M rows of a larger draw are the same. Drawn block by block
+ * like orthogonal rows, which are made of the same Gaussians, so that estimates of both are paired at any M.
+ */
 export const iid: ProjectionDefinition = {
   title: 'independent rows',
   rows: 'normal',
   citation: 'Rahimi & Recht 2007',
-  draw: ({numFeatures, headDim}, stream) => normals(stream('directions'), numFeatures * headDim),
+  draw: (shape, stream) =>
+    inBlocks(shape, shape.headDim, (block, rows) =>
+      normals(stream('directions', block), rows * shape.headDim),
+    ),
 }

@@ -55,6 +55,23 @@ describe('orthonormalizeRows', () => {
   })
 })
 
+describe('orthogonal rows', () => {
+  it('are made of the Gaussians of independent rows, in every block', () => {
+    const shape = {heads: 1, numFeatures: 13, headDim: 5, seed: 3}
+    const plain = drawProjection({name: 'iid', ...shape})
+    const orthogonal = drawProjection({name: 'orth', ...shape})
+    for (let first = 0; first < 65; first += 25) {
+      const block = plain.slice(first, Math.min(65, first + 25))
+      const directions = orthonormalizeRows(block, 5)
+      for (let at = 0; at < directions.length; at += 5) {
+        const row = orthogonal.subarray(first + at, first + at + 5)
+        const along = dot(row, directions.subarray(at, at + 5)) / Math.hypot(...row)
+        expect(Math.abs(along - 1)).toBeLessThanOrEqual(orthogonality(5))
+      }
+    }
+  })
+})
+
 describe('orthogonalFactor', () => {
   it('raw signs are those of Householder reflections: a column with one entry left keeps its sign', () => {
     // columns (3, 4) and (1, 2): LAPACK gives Q = [[-0.6, -0.8], [-0.8, 0.6]], R = [[-5, -2.2], [0, 0.4]]
