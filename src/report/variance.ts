@@ -21,10 +21,10 @@ interface Row {
 
 /** Said once below all sections: what the columns are. */
 const LEGEND =
-  'closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval, ' +
-  'or the replicates R from which on it is: below, its relative standard error, known from the kurtosis, exceeds 0.1, and ' +
-  'what is drawn misses the tail; vs iid: variance over that of iid rows, with a 95 % interval; bias z: (mean - expectation) in standard ' +
-  'errors. Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws.'
+  'closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval; ' +
+  'needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds ' +
+  '0.1, because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; bias z: (mean - expectation) in ' +
+  'standard errors. Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws.'
 
 /** Probability that any of all rows is marked as biased where none is. */
 const FALSE_ALARMS = 0.05
@@ -110,9 +110,9 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
 
 /** What was measured, or what it would take. */
 function varianceText(own: Row['own']): string {
-  if (own.needed_replicates !== null) return `needs R=${significant(own.needed_replicates)}`
-  if (own.variance !== null) return withInterval(own.variance, own.variance_low, own.variance_high)
-  return own.variance_relative_standard_error === null ? 'not measurable' : 'needs too many'
+  if (own.needed_replicates !== null) return `needs R >= ${significant(own.needed_replicates)}`
+  if (own.variance === null) return 'no R is enough'
+  return withInterval(own.variance, own.variance_low, own.variance_high)
 }
 
 /** What is estimated, where not all methods estimate one kernel. */

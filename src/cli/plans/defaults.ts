@@ -95,7 +95,7 @@ interface VarianceGrid extends Grid {
   replicates: number
 }
 
-/** Norms stay below 2: beyond, the tail of positive features hides their variance from any sample. */
+/** Norms stay below 2: from 1 on, at small angles, the tail of positive features leaves the closed form alone. */
 export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
   standard: {
     methods: ['favor-pos', 'favor-hyp', 'favor-trig'],

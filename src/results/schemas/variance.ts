@@ -57,7 +57,7 @@ export const varianceResult = z.object({
       withheld: z.string().nullable(),
       /** Of a measured variance; an upper bound for rows that are not i.i.d. */
       variance_relative_standard_error: nullableNumber,
-      /** Replicates from which on the row is measured; `null` where it is, or where no number is enough. */
+      /** Least replicates with which the row is measured; `null` where it is, or where no number is enough. */
       needed_replicates: nullableNumber,
       mean: nullableNumber,
       /** (mean - expectation) / standard error. */

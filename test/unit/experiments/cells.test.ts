@@ -1,6 +1,5 @@
 import {describe, expect, it} from 'vitest'
 import {planJobs, runCell} from '../../../src/experiments/index.js'
-import {pairOf} from '../../../src/experiments/variance/pairs.js'
 import {
   type BenchPlan,
   benchResult,
@@ -12,7 +11,6 @@ import {
   varianceResult,
 } from '../../../src/results/schemas/index.js'
 import {bonferroniZ} from '../../../src/stats/index.js'
-import {dot} from '../../../src/theory/kernels.js'
 import {attentionRoundingBound} from '../../../src/theory/rounding.js'
 
 const method = (name: string): MethodSpec => ({method: name, preset: 'exact', options: {}})
@@ -280,18 +278,6 @@ describe('a cell of a benchmark', () => {
   it('knows no redraw policy where nothing is drawn', async () => {
     const [job] = await planJobs({...benchPlan, methods: [method('elu')], redraw: 'call'})
     expect(job!.cell).toMatchObject({projection: null, redraw: 'fixed', orth_sign: 'haar'})
-  })
-})
-
-describe('the pair of a variance experiment', () => {
-  it('has the norm and the angle asked for, off the axes', () => {
-    const {x, y} = pairOf({head_dim: 5, norm: 1.5, angle_deg: 60, seed: 4})
-    const close = 2 ** -48
-    expect(Math.abs(Math.hypot(...x) - 1.5)).toBeLessThanOrEqual(close)
-    expect(Math.abs(Math.hypot(...y) - 1.5)).toBeLessThanOrEqual(close)
-    expect(Math.abs(dot(x, y) - 1.5 ** 2 / 2)).toBeLessThanOrEqual(close)
-    expect(x.every(entry => entry !== 0)).toBe(true)
-    expect(pairOf({head_dim: 5, norm: 1.5, angle_deg: 0, seed: 4}).y).toEqual(x)
   })
 })
 

@@ -40,6 +40,15 @@ it('a benchmark written before it measured the multiply-add peak reads as withou
   })
 })
 
+describe('variances that were measured without looking at the tail', () => {
+  it('are refused, with the version that reads them', () => {
+    const earlier = {...varianceRecord(), schema: 'rfa.variance/1'}
+    expect(() => parseRecord(earlier, 'records.jsonl:1')).toThrow(
+      'records.jsonl:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/2, got "rfa.variance/1"',
+    )
+  })
+})
+
 describe('what was written before projections had signs and redraws', () => {
   const added = ['orth_sign', 'redraw']
 

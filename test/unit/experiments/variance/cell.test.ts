@@ -1,0 +1,138 @@
+import {describe, expect, it} from 'vitest'
+import {planJobs, runCell} from '../../../../src/experiments/index.js'
+import {
+  type VarianceCell,
+  type VarianceResult,
+  varianceResult,
+} from '../../../../src/results/schemas/index.js'
+import {bonferroniZ} from '../../../../src/stats/index.js'
+import {logSecondMoment, optimalExponent} from '../../../../src/theory/exponential.js'
+
+/** The cell of a plan with one pair. */
+async function run(method: string, changes: Partial<VarianceCell> = {}): Promise<VarianceResult> {
+  const [job] = await planJobs({
+    experiment: 'variance',
+    methods: [{method, preset: 'exact', options: changes.options ?? {}}],
+    projections: changes.projections ?? ['iid'],
+    orth_sign: 'haar',
+    num_features: [changes.num_features ?? 64],
+    head_dims: [changes.head_dim ?? 8],
+    norms: [changes.norm ?? 0.5],
+    angles_deg: [changes.angle_deg ?? 0],
+    replicates: changes.replicates ?? 2000,
+    seed: 5,
+    backend: 'cpu',
+  })
+  const outcome = await runCell(job!.schema, job!.cell)
+  if (outcome.status !== 'completed') throw new Error(outcome.reason)
+  return varianceResult.parse(outcome.result)
+}
+
+const NOTHING = {
+  mean: null,
+  bias_z: null,
+  variance: null,
+  variance_low: null,
+  variance_high: null,
+  relative_mse: null,
+  ratio_to_iid: null,
+  ratio_low: null,
+  ratio_high: null,
+}
+
+describe('a cell whose tail no such sample shows', () => {
+  it('says how many replicates it needs, and no measured number', async () => {
+    const {closed_form_variance, per_projection} = await run('favor-pos', {
+      projections: ['iid', 'orth'],
+      norm: 1.5,
+    })
+    // s = |x+y|^2 = 9: kurtosis of one row e^36 + 2 e^27 + 3 e^18 - 6
+    const kurtosis = (Math.exp(36) + 2 * Math.exp(27) + 3 * Math.exp(18) - 6) / 64
+    expect(closed_form_variance! / ((Math.exp(4.5) * Math.expm1(9)) / 64)).toBeCloseTo(1, 12)
+    for (const row of per_projection) {
+      expect(row).toMatchObject({...NOTHING, withheld: expect.stringContaining('2000 replicates')})
+      expect(row.needed_replicates! / (100 * (kurtosis + 2))).toBeCloseTo(1, 12)
+      expect(row.variance_relative_standard_error).toBeCloseTo(Math.sqrt((kurtosis + 2) / 2000), -1)
+    }
+  })
+
+  it('has neither where there is no fourth moment, or none that a double holds', async () => {
+    const heavy = await run('oprf', {options: {a: 0.1}})
+    expect(heavy.closed_form_kurtosis).toBeNull()
+    expect(heavy.closed_form_variance).toBeGreaterThan(0)
+    expect(heavy.per_projection[0]).toMatchObject({...NOTHING, needed_replicates: null})
+    const far = await run('favor-pos', {norm: 30})
+    expect(far).toMatchObject({expectation: null, closed_form_variance: null})
+    expect(far.per_projection[0]).toMatchObject({...NOTHING, needed_replicates: null})
+    expect(far.per_projection[0]!.withheld).toMatch(/fourth moment/)
+  })
+
+  it('is measured from the needed replicates on, and not before', async () => {
+    const {closed_form_kurtosis: kurtosis} = await run('favor-pos')
+    const needed = Math.ceil(100 * (kurtosis! + 2))
+    const few = await run('favor-pos', {replicates: needed - 1})
+    const enough = await run('favor-pos', {replicates: needed})
+    expect(few.per_projection[0]).toMatchObject({...NOTHING, needed_replicates: needed})
+    expect(enough.per_projection[0]).toMatchObject({withheld: null, needed_replicates: null})
+    expect(enough.per_projection[0]!.variance).not.toBeNull()
+  })
+})
+
+describe('a cell that is measured', () => {
+  it('has intervals of the width that kurtosis gives, and a ratio to iid', async () => {
+    const {closed_form_kurtosis, closed_form_variance, per_projection} = await run('favor-trig', {
+      projections: ['iid', 'orth'],
+      angle_deg: 90,
+      replicates: 500,
+    })
+    const [iid, orth] = per_projection
+    const error = Math.sqrt((closed_form_kurtosis! + 2) / 500)
+    expect(iid!.variance_relative_standard_error).toBe(error)
+    expect(Math.log(iid!.variance_high! / iid!.variance!)).toBeCloseTo(1.959964 * error, 6)
+    const z = bonferroniZ(3, 1e-4)
+    expect(Math.abs(Math.log(iid!.variance! / closed_form_variance!))).toBeLessThan(z * error)
+    expect(Math.abs(iid!.bias_z!)).toBeLessThan(z)
+    expect(iid!.ratio_to_iid).toBeNull()
+    expect(orth!.ratio_high).toBeLessThan(1)
+    expect(orth!.ratio_to_iid).toBe(orth!.variance! / iid!.variance!)
+  })
+
+  it('draws other matrices for other norms and angles', async () => {
+    const near = await run('favor-trig', {angle_deg: 90, replicates: 250})
+    const other = await run('favor-trig', {angle_deg: 90.0001, replicates: 250})
+    const [a, b] = [near, other].map(({per_projection}) => per_projection[0]!.bias_z!)
+    // with common draws the two would agree to about 1e-5
+    expect(Math.abs(a! - b!)).toBeGreaterThan(1e-3)
+  })
+
+  it('keeps what is left of no spread, as rounding', async () => {
+    const {per_projection} = await run('favor-trig', {replicates: 64})
+    expect(per_projection[0]).toMatchObject({
+      withheld: expect.stringContaining('rounding'),
+      bias_z: null,
+      variance_low: null,
+      needed_replicates: null,
+    })
+    // float32: a sum of M cosines and sines squared
+    expect(per_projection[0]!.variance).toBeLessThan((2 * 64 * 2 ** -24) ** 2 * Math.exp(0.5))
+  })
+
+  it('never calibrates on the pair itself: the exponent is that of all pairs in the mean', async () => {
+    // |x+y|^2 is 4 norm^2 for the pair, 2 norm^2 in the mean over pairs in independent planes
+    const size = {norm: 1, head_dim: 16, replicates: 2}
+    const a = optimalExponent(2 / 16)
+    for (const [angle_deg, squared] of [
+      [0, 4],
+      [180, 0], // the pair by itself would ask for a = 0, with which nothing varies
+    ] as const) {
+      const found = await run('oprf', {...size, angle_deg})
+      expect(found.calibration_pairs).toBe(256)
+      const kernel = Math.exp(2 * Math.cos((angle_deg * Math.PI) / 180))
+      const wanted = (kernel * Math.expm1(logSecondMoment(a, 16, squared))) / 64
+      // the mean of 256 unit vectors in 16 dimensions has a square of about 1/256: 0.4 % of 2, and the
+      // variance grows no faster than the square of what it is taken of
+      expect(Math.abs(found.closed_form_variance! / wanted - 1)).toBeLessThan(0.03)
+    }
+    expect((await run('favor-pos', size)).calibration_pairs).toBeNull()
+  })
+})
