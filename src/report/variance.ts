@@ -59,7 +59,9 @@ function verdict(scores: readonly number[], bound: number): string {
 
 /** One head dimension: pairs of vectors by norm and angle, one line per projection. */
 function section(records: readonly CompletedVariance[], bound: number): Block[] {
-  const {head_dim, orth_sign, replicates} = records[0]!.cell
+  const {head_dim, num_features, orth_sign, replicates} = records[0]!.cell
+  const oneSize = records.every(({cell}) => cell.num_features === num_features)
+  const size = oneSize ? `, M=${num_features}` : ''
   const signs = orth_sign === 'raw' ? ', raw signs of orthogonal projections' : ''
   const sorted = inOrder(
     records,
@@ -72,16 +74,19 @@ function section(records: readonly CompletedVariance[], bound: number): Block[] 
     }),
   )
   return [
-    heading(2, `Kernel estimates, D=${head_dim}, ${replicates} replicates${signs}`),
-    table(COLUMNS, rows),
+    heading(2, `Kernel estimates, D=${head_dim}${size}, ${replicates} replicates${signs}`),
+    table(oneSize ? COLUMNS.filter(column => column !== SIZE) : COLUMNS, rows),
   ]
 }
+
+/** Stands in the heading where there is only one. */
+const SIZE: ColumnSpec<Row> = {title: 'M', cell: ({cell}) => String(cell.num_features)}
 
 /** Columns of the table; measured variance and closed form always stay. */
 const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
   {title: 'projection', align: 'left', cell: ({own}) => own.projection},
-  {title: 'M', cell: ({cell}) => String(cell.num_features)},
+  SIZE,
   {title: 'F', priority: 5, cell: ({result}) => String(result.feature_dim)},
   {title: 'norm', cell: ({cell}) => String(cell.norm)},
   {title: 'angle', cell: ({cell}) => String(cell.angle_deg)},

@@ -113,7 +113,7 @@ export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
     headDims: [16],
     norms: [0.5, 1],
     anglesDeg: [0, 90, 180],
-    replicates: 500,
+    replicates: 800,
   },
 }
 

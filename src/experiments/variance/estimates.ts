@@ -1,7 +1,7 @@
 /** Kernel estimates of one pair over many draws of one projection. */
 import * as tf from '@tensorflow/tfjs-core'
 import {hostData} from '../../attention/host-data.js'
-import {callNoise} from '../../attention/noise.js'
+import {callNoise, type Noise} from '../../attention/noise.js'
 import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
 import type {CalibrationPairs, Estimator, Projection} from '../../attention/types.js'
 import type {VarianceCell} from '../../results/schemas/index.js'
@@ -27,8 +27,8 @@ export function kernelEstimates(request: EstimateRequest, projection: string): F
   for (let first = 0; first < replicates; first += DRAWS_AT_ONCE) {
     const heads = Math.min(DRAWS_AT_ONCE, replicates - first)
     const {products} = hostData(() => {
-      const draw = {projection, heads, replicate: first / DRAWS_AT_ONCE}
-      const [query, key] = [features(request, draw, 'query'), features(request, draw, 'key')]
+      const draws = drawsOf(request, {projection, heads, replicate: first / DRAWS_AT_ONCE})
+      const [query, key] = [features(request, draws, 'query'), features(request, draws, 'key')]
       return {products: tf.sum(tf.mul(query, key), [0, 2, 3])}
     })
     out.set(products, first)
@@ -36,37 +36,43 @@ export function kernelEstimates(request: EstimateRequest, projection: string): F
   return out
 }
 
-/** Draws that are estimated together. */
-interface Draws {
+/** Which draws are estimated together. */
+interface Batch {
   projection: string
   heads: number
   replicate: number
 }
 
+/** What both sides of a pair share. */
+interface Draws {
+  heads: number
+  rows: Projection
+  noise: Noise
+}
+
+function drawsOf({cell, estimator, options}: EstimateRequest, batch: Batch): Draws {
+  const {heads, replicate} = batch
+  const {num_features: numFeatures, head_dim: headDim} = cell
+  const shape = {batch: 1, heads, queryLen: 1, keyLen: 1, headDim, valueDim: 1, causal: false}
+  const seed = {seed: drawSeed(cell), replicate}
+  const noise = callNoise(estimator, {...shape, numFeatures}, options, {}, seed)
+  return {heads, rows: projectionOf(cell, batch), noise}
+}
+
 /** Of one side, `[1, h, 1, F]`. */
 function features(
   {cell, estimator, options, calibration, x, y}: EstimateRequest,
-  draws: Draws,
+  {heads, rows, noise}: Draws,
   side: 'query' | 'key',
 ): tf.Tensor4D {
-  const {heads, replicate} = draws
-  const {num_features: numFeatures, head_dim: headDim} = cell
-  const shape = {batch: 1, heads, queryLen: 1, keyLen: 1, headDim, valueDim: 1}
-  const noise = callNoise(
-    estimator,
-    {...shape, numFeatures, causal: false},
-    options,
-    {},
-    {seed: drawSeed(cell), replicate},
-  )
   const vector = Float32Array.from(side === 'query' ? x : y)
-  const repeated = tf.tile(tf.tensor4d(vector, [1, 1, 1, headDim]), [1, heads, 1, 1]) as tf.Tensor4D
-  const rows = projectionOf(cell, draws)
+  const one = tf.tensor4d(vector, [1, 1, 1, cell.head_dim])
+  const repeated = tf.tile(one, [1, heads, 1, 1]) as tf.Tensor4D
   return estimator.kernel!.features(repeated, rows, options, {side, noise, calibration})
 }
 
 /** One matrix per draw, `[h, M, D]`; nothing for methods that do not look at it. */
-function projectionOf(cell: VarianceCell, {projection, heads, replicate}: Draws): Projection {
+function projectionOf(cell: VarianceCell, {projection, heads, replicate}: Batch): Projection {
   const {num_features: numFeatures, head_dim: headDim, orth_sign: orthSign} = cell
   if (projection === NO_PROJECTION) return tf.zeros<tf.Rank.R2>([1, headDim])
   const draw = {heads, numFeatures, headDim, seed: drawSeed(cell), replicate, orthSign}
