@@ -180,9 +180,9 @@ describe('95 % intervals of variances and ratios', () => {
       )
       // binomial spread of so many runs, all checks together at 1e-4
       const allowed = bonferroniZ(3 * PAIRS.length * 2, 1e-4) * Math.sqrt(0.05 * 0.95)
+      // whether orthogonal rows are printed depends on the draw: what counts is how often a printed interval misses
       for (const {printed, covered} of [iid, orth, ratio]) {
-        if (printed === 0) continue
-        expect(covered / printed).toBeGreaterThan(0.95 - allowed / Math.sqrt(printed))
+        expect((printed - covered) / RUNS).toBeLessThan(0.05 + allowed / Math.sqrt(RUNS))
       }
       // exact kurtosis: no more than nominal either
       if (iid.printed > 0)
@@ -195,7 +195,7 @@ describe('95 % intervals of variances and ratios', () => {
   it('makes a table of it in slow runs', () => {
     expect(lines).toHaveLength(CASES.length)
     if (EFFORT === 1) return
-    const head = '| pair | |z|^2 | R | iid | orth | ratio | orth rows printed |'
+    const head = '| pair | z^2 | R | iid | orth | ratio | orth rows printed |'
     process.stdout.write(`\n${[head, ...lines].join('\n')}\n`)
   })
 })

@@ -33,10 +33,8 @@ export interface Sample {
   projection: string
   estimates: Float64Array
   variance: number
-  /** Kurtosis that the interval is made of. */
+  /** Excess kurtosis of one estimate, or a bound of it. */
   kurtosis: number
-  /** Kurtosis that decides whether there is one: no less. */
-  worstKurtosis: number
 }
 
 /** No number of this row was measured. */
@@ -56,9 +54,9 @@ const NOTHING = {
  * A sample and its kurtosis. That of i.i.d. rows is known. Other rows have another one: of the sum of M products the
  * fourth cumulant keeps the M products' own ones, however they depend on one another, while the variance changes
  * by the factor rho (measured), so that excess kurtosis becomes kurtosis / rho^2; where rho > 1, products repeat each
- * other, rho of them counting as one, and it becomes rho kurtosis. For bounded products, that of the sample is
- * believed instead. The interval takes the sample's, or that of i.i.d. rows where it is larger: where not even the
- * worst one asks for more draws, there is no tail left to be missed.
+ * other, rho of them counting as one, and it becomes rho kurtosis. Where products cancel in the tail too, that is
+ * more than it is, and intervals cover more often than they say. For bounded products, whose sample hides nothing, the
+ * kurtosis of the sample is believed instead.
  *
  * @param independent - rows are i.i.d.
  */
@@ -71,18 +69,22 @@ export function sampleOf(
   const spread = variance(estimates)
   if (independent) {
     const {kurtosis} = moments
-    return {projection, estimates, variance: spread, kurtosis, worstKurtosis: kurtosis}
+    return {projection, estimates, variance: spread, kurtosis}
   }
-  const kurtosis = Math.max(moments.kurtosis, sampleKurtosis(estimates))
+  const seen = Math.max(moments.kurtosis, sampleKurtosis(estimates))
   const ratio = spread / moments.variance
   const scaled = moments.kurtosis * Math.max(ratio, 1 / ratio ** 2)
-  const worstKurtosis = bounded ? kurtosis : Math.max(kurtosis, scaled)
-  return {projection, estimates, variance: spread, kurtosis, worstKurtosis}
+  return {
+    projection,
+    estimates,
+    variance: spread,
+    kurtosis: bounded ? seen : Math.max(seen, scaled),
+  }
 }
 
 /**
- * Whether so many draws can say nothing, which is known before any is made: kurtosis only grows where rows are not
- * i.i.d., unless a sample may be believed.
+ * Whether so many draws can say nothing, which is known before any is made: the bound of the kurtosis only
+ * grows where rows are not i.i.d., unless a sample may be believed.
  */
 export function isHopeless({moments, bounded}: Theory, replicates: number): boolean {
   return !bounded && !(varianceStandardError(moments.kurtosis, replicates) <= LARGEST_ERROR)
@@ -99,7 +101,7 @@ export function hopelessRow(
 
 /** The row of one sample. @param iid - the sample of i.i.d. rows, where that is another one */
 export function rowOf(sample: Sample, theory: Theory, iid: Sample | undefined): ProjectionRow {
-  const {projection, estimates, worstKurtosis} = sample
+  const {projection, estimates, kurtosis} = sample
   const unmeasured = {projection, needed_replicates: null, variance_relative_standard_error: null}
   if (!(theory.moments.variance > roundingVariance(estimates, theory.featureDim))) {
     const withheld = 'theory leaves no spread: what varies is rounding'
@@ -110,13 +112,13 @@ export function rowOf(sample: Sample, theory: Theory, iid: Sample | undefined): 
   if (!Number.isFinite(sample.variance)) {
     return {...unmeasured, withheld: 'estimates leave the range of float32', ...NOTHING}
   }
-  const error = varianceStandardError(worstKurtosis, estimates.length)
-  if (!(error <= LARGEST_ERROR)) return withheldRow(projection, worstKurtosis, estimates.length)
+  const error = varianceStandardError(kurtosis, estimates.length)
+  if (!(error <= LARGEST_ERROR)) return withheldRow(projection, kurtosis, estimates.length)
   return {
     ...unmeasured,
     withheld: null,
     variance_relative_standard_error: error,
-    ...measured(sample, theory),
+    ...measured(sample, theory, error),
     ...ratioTo(iid, sample),
   }
 }
@@ -136,10 +138,9 @@ function withheldRow(projection: string, kurtosis: number, replicates: number): 
   }
 }
 
-function measured(sample: Sample, theory: Theory) {
-  const {estimates, variance: spread, kurtosis} = sample
+function measured(sample: Sample, theory: Theory, error: number) {
+  const {estimates, variance: spread} = sample
   const average = mean(estimates)
-  const error = varianceStandardError(kurtosis, estimates.length)
   const {low, high} = logInterval(spread, error)
   return {
     mean: average,
@@ -164,7 +165,7 @@ function ratioTo(iid: Sample | undefined, sample: Sample) {
   const none = {ratio_to_iid: null, ratio_low: null, ratio_high: null}
   if (!iid || !Number.isFinite(iid.variance)) return none
   const replicates = sample.estimates.length
-  if (varianceStandardError(iid.worstKurtosis, replicates) > LARGEST_ERROR) return none
+  if (varianceStandardError(iid.kurtosis, replicates) > LARGEST_ERROR) return none
   const error = ratioStandardError(
     varianceStandardError(sample.kurtosis, replicates),
     varianceStandardError(iid.kurtosis, replicates),

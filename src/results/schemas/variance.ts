@@ -62,7 +62,7 @@ export const varianceResult = z.object({
       mean: nullableNumber,
       /** (mean - expectation) / standard error. */
       bias_z: nullableNumber,
-      /** With a 95 % interval from the kurtosis. */
+      /** With a 95 % interval from the kurtosis; of rows that are not i.i.d. it covers at least so often. */
       variance: nullableNumber,
       variance_low: nullableNumber,
       variance_high: nullableNumber,
