@@ -1,5 +1,7 @@
 /** Records of earlier formats, told in the words of the present one, so that old runs can be reported. */
+import {cellKey} from './keys.js'
 import {ERROR_SWEEP_SCHEMA, type ErrorSweepResult, LEAST_FOR_ERRORS} from './schemas/error-sweep.js'
+import type {AnyCell} from './schemas/index.js'
 
 /** Read, but written no more: means without standard errors, needs of a head of mean norm. */
 const EARLIER_ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/2'
@@ -13,11 +15,13 @@ type Loose = Record<string, unknown>
  */
 export function asPresentRecord(value: unknown): unknown {
   if (!isObject(value) || value.schema !== EARLIER_ERROR_SWEEP_SCHEMA) return value
-  const {cell, result} = value
+  const {cell, key, result} = value
   const replicates = isObject(cell) ? Number(cell.replicates) : Number.NaN
+  const keyOf = (schema: string) => cellKey(schema, cell as AnyCell)
   return {
     ...value,
     schema: ERROR_SWEEP_SCHEMA,
+    ...(key === keyOf(EARLIER_ERROR_SWEEP_SCHEMA) && {key: keyOf(ERROR_SWEEP_SCHEMA)}),
     ...(isObject(result) && {result: withoutErrors(withWorstHead(result), replicates)}),
   }
 }
