@@ -39,7 +39,7 @@ export interface Guard {
 
 /** @throws {BAD_OPTION} for anything but {@link denominatorGuard} allows */
 export function parseGuard(guard: string): Guard {
-  const [name, text = '0'] = guard.toLowerCase().split(':')
+  const [name, text = '0'] = String(guard).toLowerCase().split(':')
   const policy = POLICIES.find(known => known === name)
   if (!policy || !denominatorGuard.safeParse(guard).success) {
     throw expected('BAD_OPTION', 'denGuard', 'a guard policy', describe(guard))

@@ -43,6 +43,23 @@ describe.each(backends)('features without a projection on %s', backend => {
     assertWithin(method, runCase(given).out, value, error)
   })
 
+  // SMALL has more random vectors than dimensions, SAME as many
+  const SAME = {...SMALL, numFeatures: SMALL.headDim}
+  it.each([
+    ['more', SMALL],
+    ['as many', SAME],
+  ] as const)(
+    'an epsilon on causal sums of %s random features than dimensions is that of the definition',
+    (_title, sizes) => {
+      for (const method of ['favor-relu', 'favor-sigmoid'] as const) {
+        const options = {normalizerEpsilon: 0.1}
+        const given: EstimatorCase = {method, options, sizes, causal: true}
+        const {value, error} = twinOfCase(given)!.out
+        assertWithin(method, runCase(given).out, value, error)
+      }
+    },
+  )
+
   it.each(METHODS)('%s decode as they attend', method => {
     const options = {features: 'deterministic'} as const
     const given: EstimatorCase = {method, options, sizes: SQUARE, causal: true}

@@ -1,7 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {KeyMask} from '../types.js'
 import {fusedOrComposite} from './dispatch.js'
-import {type Features, formFeatures, recipeAttributes, toSpec} from './feature-spec.js'
+import {causalFeatureAttentionSizes} from './feature-checks.js'
+import {type Features, formFeatures, recipeAttributes, specsOf} from './feature-spec.js'
 import {CAUSAL_CHUNK, withOnes} from './linear-attention.js'
 import {logSumExp} from './log-sum-exp.js'
 import {headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
@@ -22,6 +23,8 @@ import {matMul} from './mat-mul.js'
  * @param value - `[B, H, S, Dv]`
  * @param keyMask - `[B, S]`, nonzero = present
  * @returns `[B, H, L, Dv]`; zero for rows that see no key
+ * @throws {SHAPE_MISMATCH | BAD_OPTION} when sides and values do not fit together
+ * @throws {UNSUPPORTED} for features that are no logarithms, and for a `featureScale`
  */
 export function causalFeatureAttention(
   query: Features,
@@ -29,21 +32,20 @@ export function causalFeatureAttention(
   value: tf.Tensor4D,
   keyMask?: KeyMask,
 ): tf.Tensor4D {
-  const querySpec = toSpec(query)
-  const keySpec = toSpec(key)
-  const [out] = fusedOrComposite(
-    'CausalFeatureAttention',
-    {
-      query: querySpec.x,
-      queryProjection: querySpec.projection,
-      key: keySpec.x,
-      keyProjection: keySpec.projection,
-      value,
-      keyMask,
-    },
-    {query: recipeAttributes(querySpec), key: recipeAttributes(keySpec)},
-    () => [composite(formFeatures(querySpec), formFeatures(keySpec), value, keyMask)],
-  )
+  const [querySpec, keySpec] = specsOf('CausalFeatureAttention', query, key, 'logarithms')
+  const inputs = {
+    query: querySpec.x,
+    queryProjection: querySpec.projection,
+    key: keySpec.x,
+    keyProjection: keySpec.projection,
+    value,
+    keyMask,
+  }
+  const attributes = {query: recipeAttributes(querySpec), key: recipeAttributes(keySpec)}
+  causalFeatureAttentionSizes(inputs, attributes)
+  const [out] = fusedOrComposite('CausalFeatureAttention', inputs, attributes, () => [
+    composite(formFeatures(querySpec), formFeatures(keySpec), value, keyMask),
+  ])
   return out as tf.Tensor4D
 }
 

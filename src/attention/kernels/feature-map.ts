@@ -4,7 +4,9 @@ import {logPositive} from '../features/positive.js'
 import {rectified} from '../features/relu.js'
 import {trigonometric} from '../features/trigonometric.js'
 import type {Projection} from '../types.js'
+import {halfSquaredNormAxes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
+import {featureMapSizes} from './feature-checks.js'
 import {matMul} from './mat-mul.js'
 
 /** Nonlinearities by name: projected `[N, L, M]` and |x|^2/2 `[N, L, 1]` to features `[N, L, F]`. */
@@ -25,8 +27,11 @@ export type FeatureKind = keyof typeof NONLINEARITIES
  * @param projection - `[M, D]` for all heads or `[H, M, D]`
  * @param kind - nonlinearity
  * @returns `[B, H, L, F]`
+ * @throws {SHAPE_MISMATCH | BAD_OPTION} when tokens and projection do not fit together
+ * @throws {UNKNOWN_NAME | UNSUPPORTED} for another kind
  */
 export function featureMap(x: tf.Tensor4D, projection: Projection, kind: FeatureKind): tf.Tensor4D {
+  featureMapSizes({x, projection}, {kind})
   const [features] = fusedOrComposite('FeatureMap', {x, projection}, {kind}, () => [
     composite(x, projection, kind),
   ])
@@ -75,6 +80,7 @@ function headMatrices(projection: Projection, batch: number): tf.Tensor3D {
  * @returns `[B, H, L]`
  */
 export function halfSquaredNorm(x: tf.Tensor4D, inputScale = 1): tf.Tensor3D {
+  halfSquaredNormAxes({x}, inputScale)
   const [out] = fusedOrComposite('HalfSquaredNorm', {x}, {inputScale}, () => [
     tf.mul(tf.sum(tf.square(x), -1), 0.5 * inputScale ** 2),
   ])

@@ -1,8 +1,9 @@
 /** Features by recipe: what a fused kernel needs to form them itself, tile by tile. */
 import * as tf from '@tensorflow/tfjs-core'
-import {expected} from '../../errors.js'
+import {describe, expected} from '../../errors.js'
 import {eluPlusOne} from '../features/elu.js'
 import type {Projection} from '../types.js'
+import {checkRecipe, type FeatureUse, type RecipeAttributes} from './feature-checks.js'
 import {type FeatureKind, featureMap} from './feature-map.js'
 import {reciprocalOrZero} from './masking.js'
 
@@ -31,9 +32,39 @@ export interface FeatureSpec extends FeatureRecipe {
 /** Features as operations take them: ready, or by recipe. */
 export type Features = tf.Tensor4D | FeatureSpec
 
-/** A recipe for what is given. */
+/** A recipe for what is given. @throws {BAD_OPTION} for what is neither tensor nor recipe with tokens */
 export function toSpec(features: Features): FeatureSpec {
-  return features instanceof tf.Tensor ? {kind: 'explicit', x: features} : features
+  if (features instanceof tf.Tensor) return {kind: 'explicit', x: features}
+  if (features?.x instanceof tf.Tensor) return features
+  throw expected(
+    'BAD_OPTION',
+    'features',
+    'a tensor, or a recipe with tokens x',
+    describe(features),
+  )
+}
+
+/**
+ * Recipes for both sides, tokens of one width: fused kernels take no other, so that where features of one side
+ * are ready those of the other are formed too.
+ *
+ * @throws {UNKNOWN_NAME | UNSUPPORTED | BAD_OPTION} for a recipe that the operation has no form for
+ */
+export function specsOf(
+  where: string,
+  query: Features,
+  key: Features,
+  use: FeatureUse,
+): [FeatureSpec, FeatureSpec] {
+  const sides: [FeatureSpec, FeatureSpec] = [toSpec(query), toSpec(key)]
+  const [first, second] = sides
+  checkRecipe(`${where}.query`, first, use)
+  checkRecipe(`${where}.key`, second, use)
+  const mixed = (first.kind === 'explicit') !== (second.kind === 'explicit')
+  if (!mixed || first.x.shape[3] === second.x.shape[3]) return sides
+  const ready = (spec: FeatureSpec): FeatureSpec =>
+    spec.kind === 'explicit' ? spec : {kind: 'explicit', x: formFeatures(spec)}
+  return [ready(first), ready(second)]
 }
 
 /** The projection of a recipe whose kind has one. @throws {BAD_OPTION} without it */
@@ -48,7 +79,7 @@ function projectionOf({kind, projection}: FeatureRecipe): Projection | undefined
  *
  * @throws {BAD_OPTION} for a recipe that lacks its projection
  */
-export function recipeAttributes(recipe: FeatureRecipe): Omit<FeatureRecipe, 'projection'> {
+export function recipeAttributes(recipe: FeatureRecipe): RecipeAttributes {
   projectionOf(recipe)
   const {kind, inputScale, unitNorm, normEpsilon, featureScale} = recipe
   return {

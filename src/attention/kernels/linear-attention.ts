@@ -1,8 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {checkObject} from '../check-tensor.js'
 import {normalize} from '../guard.js'
 import type {KeyMask} from '../types.js'
 import {fusedOrComposite} from './dispatch.js'
-import {type Features, formFeatures, recipeAttributes, toSpec} from './feature-spec.js'
+import {linearAttentionSizes} from './feature-checks.js'
+import {type Features, formFeatures, recipeAttributes, specsOf} from './feature-spec.js'
 import {causalMask, headMask, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 
@@ -51,6 +53,8 @@ export const CAUSAL_CHUNK = 64
  * @param query - phi(q) `[B, H, L, F]`, or a recipe for it: a fused kernel then forms features tile by tile
  * @param key - phi(k) `[B, H, S, F]`, or a recipe
  * @param value - `[B, H, S, Dv]`
+ * @throws {SHAPE_MISMATCH | BAD_OPTION} when sides, values and options do not fit together
+ * @throws {UNSUPPORTED} for logarithms of features, and for what only the causal form has without `causal`
  *
  * Source: Katharopoulos et al. 2020, arXiv:2006.16236, eq. 4-12; chunks: Likhosherstov et al. 2020,
  * arXiv:2012.11346; gates: Peng et al. 2021, arXiv:2103.02143, section 3.2.
@@ -77,6 +81,7 @@ export interface LinearAttentionRatio {
  * {@link linearAttention} with the division: `numerator / guard(denominator)`, 0 where that is 0.
  *
  * @param guard - policy, see guard.ts
+ * @throws what {@link linearAttention} throws; {BAD_OPTION} for an unknown guard
  */
 export function linearAttentionRatio(
   query: Features,
@@ -97,36 +102,34 @@ function dispatch(
   options: LinearAttentionOptions,
   guard: string | undefined,
 ): tf.Tensor[] {
+  checkObject('LinearAttention.options', options)
   const {causal = false, keyMask, keyLogWeight, logGate, initialState} = options
-  const querySpec = toSpec(query)
-  const keySpec = toSpec(key)
-  return fusedOrComposite(
-    'LinearAttention',
-    {
-      query: querySpec.x,
-      queryProjection: querySpec.projection,
-      key: keySpec.x,
-      keyProjection: keySpec.projection,
-      value,
-      keyMask,
-      keyLogWeight,
-      logGate,
-      initialState: initialState?.state,
-      initialNormalizer: initialState?.normalizer,
-    },
-    {
-      query: recipeAttributes(querySpec),
-      key: recipeAttributes(keySpec),
-      causal,
-      ...(guard !== undefined && {guard}),
-    },
-    () => {
-      const sums = composite(formFeatures(querySpec), formFeatures(keySpec), value, options)
-      if (guard === undefined) return sums
-      const [numerator, denominator] = sums as [tf.Tensor4D, tf.Tensor3D]
-      return [normalize({numerator, denominator}, guard).out, denominator]
-    },
-  )
+  const [querySpec, keySpec] = specsOf('LinearAttention', query, key, 'features')
+  const inputs = {
+    query: querySpec.x,
+    queryProjection: querySpec.projection,
+    key: keySpec.x,
+    keyProjection: keySpec.projection,
+    value,
+    keyMask,
+    keyLogWeight,
+    logGate,
+    initialState: initialState?.state,
+    initialNormalizer: initialState?.normalizer,
+  }
+  const attributes = {
+    query: recipeAttributes(querySpec),
+    key: recipeAttributes(keySpec),
+    causal,
+    ...(guard !== undefined && {guard}),
+  }
+  linearAttentionSizes(inputs, attributes)
+  return fusedOrComposite('LinearAttention', inputs, attributes, () => {
+    const sums = composite(formFeatures(querySpec), formFeatures(keySpec), value, options)
+    if (guard === undefined) return sums
+    const [numerator, denominator] = sums as [tf.Tensor4D, tf.Tensor3D]
+    return [normalize({numerator, denominator}, guard).out, denominator]
+  })
 }
 
 function composite(

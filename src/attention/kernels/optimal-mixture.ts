@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {optimalMixtureSizes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
@@ -36,6 +37,7 @@ export interface OptimalMixtureOptions {
  *
  * @param query - `[B, H, L, D]`
  * @returns `[B, H, L, Dv]`
+ * @throws {SHAPE_MISMATCH | BAD_OPTION} when arrays do not fit together
  *
  * Source: Zheng, Wang, Kong 2022, arXiv:2204.04667, section 4 (multiple importance sampling).
  */
@@ -44,7 +46,9 @@ export function optimalMixture(
   mixture: Mixture,
   options: OptimalMixtureOptions,
 ): tf.Tensor4D {
-  const [out] = fusedOrComposite('OptimalMixture', {query, ...mixture}, {...options}, () => [
+  const inputs = {query, ...mixture}
+  optimalMixtureSizes(inputs, options)
+  const [out] = fusedOrComposite('OptimalMixture', inputs, {...options}, () => [
     composite(query, mixture, options),
   ])
   return out as tf.Tensor4D

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {KeyMask} from '../types.js'
+import {sampleKeysSizes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {causalMask, headMask, indicator, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
@@ -35,6 +36,7 @@ const BELOW_ONE = 1 - 2 ** -24
  * @param query - `[B, H, L, D]`
  * @param key - `[B, H, S, D]`
  * @param uniform - n draws per query, `[B, H, L, n]`, in [0, 1]; 1 counts as the float below
+ * @throws {SHAPE_MISMATCH | BAD_OPTION} as `softmaxAttention` does
  */
 export function sampleKeys(
   query: tf.Tensor4D,
@@ -42,17 +44,14 @@ export function sampleKeys(
   uniform: tf.Tensor4D,
   {scale = 1, causal = false, keyMask}: SampleKeysOptions = {},
 ): SampledKeys {
-  const [index, keys] = fusedOrComposite(
-    'SampleKeys',
-    {query, key, uniform, keyMask},
-    {scale, causal},
-    () => {
-      const drawn = withoutGradient(uniform, () =>
-        drawIndices(query, key, uniform, {scale, causal, keyMask}),
-      )
-      return [drawn, keysAt(key, drawn)]
-    },
-  )
+  const inputs = {query, key, uniform, keyMask}
+  sampleKeysSizes(inputs, {scale, causal})
+  const [index, keys] = fusedOrComposite('SampleKeys', inputs, {scale, causal}, () => {
+    const drawn = withoutGradient(uniform, () =>
+      drawIndices(query, key, uniform, {scale, causal, keyMask}),
+    )
+    return [drawn, keysAt(key, drawn)]
+  })
   return {index: index as tf.Tensor4D, keys: keys as tf.Tensor4D}
 }
 

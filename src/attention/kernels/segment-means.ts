@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {checkSegments} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {matMul} from './mat-mul.js'
 
@@ -8,8 +9,10 @@ import {matMul} from './mat-mul.js'
  * @param x - `[B, H, n, D]`
  * @param starts - C + 1 increasing numbers, from 0 to n
  * @returns `[B, H, C, D]`
+ * @throws {BAD_RANGE} for other numbers
  */
 export function segmentMeans(x: tf.Tensor4D, starts: readonly number[]): tf.Tensor4D {
+  checkSegments({x}, starts)
   const [means] = fusedOrComposite('SegmentMeans', {x}, {starts}, () => {
     const [batch, heads, length, dim] = x.shape
     const count = starts.length - 1

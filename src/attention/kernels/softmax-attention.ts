@@ -1,5 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {checkObject} from '../check-tensor.js'
 import type {KeyMask} from '../types.js'
+import {softmaxAttentionSizes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {causalMask, headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
 import {matMul} from './mat-mul.js'
@@ -39,6 +41,8 @@ export const KEY_TILE = 1024
  * @param query - `[B or 1, H or 1, L, D]`
  * @param key - `[B or 1, H or 1, S, D]`
  * @param value - `[B or 1, H or 1, S, Dv]`
+ * @throws {SHAPE_MISMATCH} when shapes do not fit together, or an axis is empty
+ * @throws {BAD_OPTION} for a tensor that is not float32 or was disposed, or an option of the wrong type
  *
  * Source: Milakov & Gimelshein 2018, arXiv:1805.02867 (online softmax); Rabe & Staats 2021,
  * arXiv:2112.05682 (tiles in both directions).
@@ -49,16 +53,14 @@ export function softmaxAttention(
   value: tf.Tensor4D,
   options: SoftmaxAttentionOptions = {},
 ): SoftmaxAttentionResult {
+  checkObject('SoftmaxAttention.options', options)
   const {scale = 1, keyBias, causal = false, keyMask} = options
-  const [out, lse] = fusedOrComposite(
-    'SoftmaxAttention',
-    {query, key, value, keyBias, keyMask},
-    {scale, causal},
-    () => {
-      const [first, second, third] = unshared([query, key, value])
-      return composite(first!, second!, third!, {scale, keyBias, causal, keyMask})
-    },
-  )
+  const inputs = {query, key, value, keyBias, keyMask}
+  softmaxAttentionSizes(inputs, {scale, causal})
+  const [out, lse] = fusedOrComposite('SoftmaxAttention', inputs, {scale, causal}, () => {
+    const [first, second, third] = unshared([query, key, value])
+    return composite(first!, second!, third!, {scale, keyBias, causal, keyMask})
+  })
   return {out: out as tf.Tensor4D, lse: lse as tf.Tensor3D}
 }
 

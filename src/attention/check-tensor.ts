@@ -1,0 +1,72 @@
+/** Whether what a caller passes is a tensor that can be computed with: said before any backend sees it. */
+import * as tf from '@tensorflow/tfjs-core'
+import {describe, expected, type RfaError} from '../errors.js'
+
+/** What is looked at; the tensors of a kernel's call have no more. */
+export type TensorLike = Pick<tf.TensorInfo, 'shape' | 'dtype'> & {isDisposed?: boolean}
+
+/** Element types of masks, where anything but zero means present. */
+export const MASK_TYPES: readonly tf.DataType[] = ['float32', 'int32', 'bool']
+const FLOATS: readonly tf.DataType[] = ['float32']
+
+/**
+ * Refuses what is no tensor, a disposed one, and one of another element type.
+ *
+ * @param where - name of the argument
+ * @param dtypes - element types that are taken. Default: float32 alone
+ * @throws {BAD_OPTION}
+ */
+export function checkTensor(
+  where: string,
+  given: unknown,
+  dtypes: readonly tf.DataType[] = FLOATS,
+): asserts given is tf.Tensor {
+  if (!(given instanceof tf.Tensor))
+    throw expected('BAD_OPTION', where, 'a tensor', describe(given))
+  checkElements(where, given, dtypes)
+}
+
+/** {@link checkTensor} of what is known to be a tensor. */
+export function checkElements(
+  where: string,
+  {dtype, isDisposed}: TensorLike,
+  dtypes: readonly tf.DataType[] = FLOATS,
+): void {
+  if (isDisposed) throw disposed(where)
+  if (dtypes.includes(dtype)) return
+  const remedy = dtype === 'string' || dtype === 'complex64' ? [] : ["use tf.cast(x, 'float32')"]
+  throw expected('BAD_OPTION', where, `a ${dtypes.join(', ')} tensor`, dtype, ...remedy)
+}
+
+/** Error of a tensor that was disposed before. */
+export function disposed(where: string): RfaError {
+  const remedy = 'dispose of a tensor after its last use; keep one beyond its tf.tidy with tf.keep'
+  return expected('BAD_OPTION', where, 'a tensor in use', 'a disposed one', remedy)
+}
+
+/** Whether a shape is the wanted one; the first `shared` axes may be 1 instead. */
+export function hasShape(shape: readonly number[], wanted: readonly number[], shared = 0): boolean {
+  if (shape.length !== wanted.length) return false
+  for (let i = 0; i < shape.length; i++) {
+    if (shape[i] !== wanted[i] && !(i < shared && shape[i] === 1)) return false
+  }
+  return true
+}
+
+/** Refuses an options object that is none. @throws {BAD_OPTION} */
+export function checkObject(where: string, given: unknown): asserts given is object {
+  if (typeof given === 'object' && given !== null) return
+  throw expected('BAD_OPTION', where, 'an object', describe(given))
+}
+
+/** @throws {BAD_OPTION} unless it is true or false */
+export function checkFlag(where: string, given: unknown): asserts given is boolean {
+  if (typeof given !== 'boolean')
+    throw expected('BAD_OPTION', where, 'true or false', describe(given))
+}
+
+/** @throws {BAD_OPTION} unless it is a finite number */
+export function checkNumber(where: string, given: unknown): asserts given is number {
+  if (Number.isFinite(given)) return
+  throw expected('BAD_OPTION', where, 'a finite number', describe(given))
+}

@@ -1,0 +1,193 @@
+/**
+ * What the operations of this folder take. An operation checks a call before it chooses a form, so that
+ * every backend refuses the same calls; a fused kernel checks again, as it can be called by itself.
+ *
+ * `where` is the operation's name, which is also the kernel's.
+ */
+import {describe, expected} from '../../errors.js'
+import {
+  checkElements,
+  checkFlag,
+  checkNumber,
+  hasShape,
+  MASK_TYPES,
+  type TensorLike,
+} from '../check-tensor.js'
+
+/** The tensors of a call by name; absent ones are undefined. */
+export type Inputs<T extends TensorLike = TensorLike> = Readonly<Record<string, T | undefined>>
+
+/** Sizes of attention over whole sequences. */
+export interface AttentionSizes {
+  batch: number
+  heads: number
+  queryLen: number
+  keyLen: number
+  headDim: number
+  valueDim: number
+}
+
+/** A tensor that a call must have. @throws {BAD_OPTION} */
+export function given<T extends TensorLike>(where: string, inputs: Inputs<T>, name: string): T {
+  const tensor = inputs[name]
+  if (tensor) return tensor
+  throw expected('BAD_OPTION', where, `a tensor ${name}`, describe(tensor))
+}
+
+/**
+ * Axes of a float32 tensor of four, none empty.
+ *
+ * @throws {BAD_OPTION} for another element type
+ * @throws {SHAPE_MISMATCH} for another number of axes, or an empty one
+ */
+export function fourAxes(
+  where: string,
+  inputs: Inputs,
+  name: string,
+): [number, number, number, number] {
+  const tensor = given(where, inputs, name)
+  checkElements(`${where}.${name}`, tensor)
+  const {shape} = tensor
+  if (shape.length === 4 && shape.every(axis => axis > 0)) {
+    return shape as [number, number, number, number]
+  }
+  throw expected('SHAPE_MISMATCH', where, `${name} of four axes, none empty`, describe(shape))
+}
+
+/**
+ * Checks an array of the call where it is there.
+ *
+ * @param shared - how many leading axes may be 1 instead
+ * @throws {BAD_OPTION | SHAPE_MISMATCH}
+ */
+export function checkArray(
+  where: string,
+  inputs: Inputs,
+  name: string,
+  wanted: readonly number[],
+  {shared = 0, mask = false} = {},
+): void {
+  const tensor = inputs[name]
+  if (tensor === undefined || tensor === null) return
+  checkElements(`${where}.${name}`, tensor, mask ? MASK_TYPES : undefined)
+  if (hasShape(tensor.shape, wanted, shared)) return
+  throw expected(
+    'SHAPE_MISMATCH',
+    where,
+    `${name} ${describe([...wanted])}`,
+    describe(tensor.shape),
+  )
+}
+
+/** Attributes of operations that weigh keys by a softmax. */
+export interface SoftmaxAttributes {
+  scale: number
+  causal: boolean
+}
+
+function checkSoftmaxAttributes(where: string, {scale, causal}: SoftmaxAttributes): void {
+  checkNumber(`${where}.scale`, scale)
+  checkFlag(`${where}.causal`, causal)
+}
+
+/** What `softmaxAttention` takes: leading axes of 1 of query, key and value are shared. */
+export function softmaxAttentionSizes(
+  inputs: Inputs,
+  attributes: SoftmaxAttributes,
+): AttentionSizes {
+  const where = 'SoftmaxAttention'
+  checkSoftmaxAttributes(where, attributes)
+  const query = fourAxes(where, inputs, 'query')
+  const key = fourAxes(where, inputs, 'key')
+  const value = fourAxes(where, inputs, 'value')
+  const batch = Math.max(query[0], key[0], value[0])
+  const heads = Math.max(query[1], key[1], value[1])
+  const [, , queryLen, headDim] = query
+  const [, , keyLen, valueDim] = value
+  checkArray(where, inputs, 'query', [batch, heads, queryLen, headDim], {shared: 2})
+  checkArray(where, inputs, 'key', [batch, heads, keyLen, headDim], {shared: 2})
+  checkArray(where, inputs, 'value', [batch, heads, keyLen, valueDim], {shared: 2})
+  checkArray(where, inputs, 'keyBias', [batch, heads, keyLen])
+  checkArray(where, inputs, 'keyMask', [batch, keyLen], {mask: true})
+  return {batch, heads, queryLen, keyLen, headDim, valueDim}
+}
+
+/** What `sampleKeys` takes. @returns `draws` besides, n per query */
+export function sampleKeysSizes(
+  inputs: Inputs,
+  attributes: SoftmaxAttributes,
+): Omit<AttentionSizes, 'valueDim'> & {draws: number} {
+  const where = 'SampleKeys'
+  checkSoftmaxAttributes(where, attributes)
+  const [batch, heads, queryLen, headDim] = fourAxes(where, inputs, 'query')
+  const [, , keyLen] = fourAxes(where, inputs, 'key')
+  const [, , , draws] = fourAxes(where, inputs, 'uniform')
+  checkArray(where, inputs, 'key', [batch, heads, keyLen, headDim])
+  checkArray(where, inputs, 'uniform', [batch, heads, queryLen, draws])
+  checkArray(where, inputs, 'keyMask', [batch, keyLen], {mask: true})
+  return {batch, heads, queryLen, keyLen, headDim, draws}
+}
+
+/** @throws {BAD_RANGE} unless starts are whole numbers that rise from 0 to the number of rows */
+export function checkSegments(
+  inputs: Inputs,
+  starts: unknown,
+): asserts starts is readonly number[] {
+  const where = 'SegmentMeans'
+  const [, , rows] = fourAxes(where, inputs, 'x')
+  const rise =
+    Array.isArray(starts) &&
+    starts.every((start, i) => Number.isInteger(start) && (i === 0 || start > starts[i - 1]))
+  if (rise && starts[0] === 0 && starts.at(-1) === rows) return
+  const wanted = `starts of segments that rise from 0 to ${rows}`
+  throw expected('BAD_RANGE', where, wanted, describe(starts))
+}
+
+/** Attributes of `optimalMixture`. */
+export interface MixtureAttributes {
+  scale: number
+  coefficient: number
+  floor: number
+}
+
+/** What `optimalMixture` takes: as many vectors as proposals, or twice as many. */
+export function optimalMixtureSizes(
+  inputs: Inputs,
+  {scale, coefficient, floor}: MixtureAttributes,
+): Omit<AttentionSizes, 'keyLen'> & {count: number; proposals: number} {
+  const where = 'OptimalMixture'
+  for (const [name, number] of Object.entries({scale, coefficient, floor})) {
+    checkNumber(`${where}.${name}`, number)
+  }
+  const [batch, heads, queryLen, headDim] = fourAxes(where, inputs, 'query')
+  const [, , count, valueDim] = fourAxes(where, inputs, 'values')
+  const [, , proposals] = fourAxes(where, inputs, 'affinity')
+  for (const name of ['vectors', 'bias', 'balance']) given(where, inputs, name)
+  checkArray(where, inputs, 'vectors', [batch, heads, count, headDim])
+  checkArray(where, inputs, 'values', [batch, heads, count, valueDim])
+  checkArray(where, inputs, 'bias', [batch, heads, count])
+  checkArray(where, inputs, 'balance', [batch, heads, count])
+  checkArray(where, inputs, 'affinity', [batch, heads, proposals, queryLen])
+  checkArray(where, inputs, 'present', [batch, proposals], {mask: true})
+  if (count !== proposals && count !== 2 * proposals) {
+    const wanted = `vectors as many as the ${proposals} proposals of affinity, or twice as many`
+    throw expected('SHAPE_MISMATCH', where, wanted, describe([batch, heads, count, headDim]))
+  }
+  return {batch, heads, queryLen, headDim, valueDim, count, proposals}
+}
+
+/** What `halfSquaredNorm` takes. @returns `[B, H, n, D]` */
+export function halfSquaredNormAxes(inputs: Inputs, inputScale: unknown) {
+  const where = 'HalfSquaredNorm'
+  checkNumber(`${where}.inputScale`, inputScale)
+  return fourAxes(where, inputs, 'x')
+}
+
+/** What `logSumExp` takes: a tensor with a last axis that is not empty. */
+export function checkRows(inputs: Inputs): void {
+  const where = 'LogSumExp'
+  const x = given(where, inputs, 'x')
+  checkElements(`${where}.x`, x)
+  if (x.shape.length > 0 && x.shape.at(-1)! > 0) return
+  throw expected('SHAPE_MISMATCH', where, 'x with a last axis, not empty', describe(x.shape))
+}
