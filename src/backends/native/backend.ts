@@ -1,14 +1,13 @@
 /** Registers `native` with TensorFlow.js: the CPU backend with its hot kernels replaced and fused ones added. */
 import '@tensorflow/tfjs-backend-cpu'
 import {
-  copyRegisteredKernels,
   getKernel,
+  getKernelsForBackend,
   registerBackend,
   registerKernel,
-  unregisterKernel,
 } from '@tensorflow/tfjs-core'
 import type {Addon} from './addon.js'
-import {toConfigs} from './kernel.js'
+import {guardedKernel, toConfigs} from './kernel.js'
 import {NATIVE_KERNELS} from './kernels/index.js'
 import {NativeBackend} from './storage.js'
 
@@ -20,11 +19,13 @@ let registered = false
 export function registerNativeBackend(addon: Addon): void {
   if (registered) return
   registered = true
-  copyRegisteredKernels('cpu', BACKEND)
   const ofCpu = (name: string) => getKernel(name, 'cpu') ?? undefined
-  for (const config of toConfigs(NATIVE_KERNELS, BACKEND, ofCpu)) {
-    if (getKernel(config.kernelName, BACKEND)) unregisterKernel(config.kernelName, BACKEND)
-    registerKernel(config)
+  const own = toConfigs(NATIVE_KERNELS, BACKEND, ofCpu)
+  const replaced = new Set(own.map(({kernelName}) => kernelName))
+  for (const config of getKernelsForBackend('cpu')) {
+    if (replaced.has(config.kernelName)) continue
+    registerKernel({...config, backendName: BACKEND, kernelFunc: guardedKernel(config.kernelFunc)})
   }
+  for (const config of own) registerKernel(config)
   registerBackend(BACKEND, () => new NativeBackend(addon))
 }

@@ -1,7 +1,13 @@
 /** What the decode kernels share: tokens in, features of tokens, and one addon object per decoder. */
 import type {TensorInfo} from '@tensorflow/tfjs-core'
+import {disposed, hasShape} from '../../attention/check-tensor.js'
+import {
+  checkRecipe,
+  featureDimOf,
+  type RecipeAttributes,
+} from '../../attention/kernels/feature-checks.js'
 import {describe, expected} from '../../errors.js'
-import {featuresOf, type RecipeAttributes} from './features.js'
+import {featuresOf} from './features.js'
 import {type KernelCall, required, view4} from './kernel.js'
 import {memory, type NativeBackend, sizeOf} from './storage.js'
 
@@ -14,21 +20,84 @@ export interface StepSizes {
   valueDim: number
 }
 
+/** An array that a step object keeps a pointer to, with the tensor that it belongs to. */
+interface Held {
+  dataId: object
+  data: Float32Array
+  length: number
+}
+
+interface Made<Step> extends StepSizes {
+  step: Step
+  /** In the order of the tensors; none where one was absent. */
+  held: (Held | undefined)[]
+  /** Of the backend, when the arrays were last found to be where they were. */
+  departures: number
+}
+
+/** The inputs of a step whose memory its object keeps, always in one order. */
+type Kept = (inputs: KernelCall['inputs']) => (TensorInfo | undefined)[]
+
 /**
  * The object that a decoder's steps go through, made at the first one. A decoder passes the same
- * attributes object with every step, and that is what it is known by.
+ * attributes object with every step, and that is what it is known by. It is made anew for other sizes
+ * and when one of its arrays is no longer the memory of the tensor that comes with the step.
  */
-export function steps<Attributes extends object, Step>(
+export function steps<Attributes extends StepSizes, Step>(
+  kept: Kept,
   make: (call: KernelCall<Attributes>) => Step,
 ): (call: KernelCall<Attributes>) => Step {
-  const made = new WeakMap<Attributes, Step>()
+  const made = new WeakMap<Attributes, Made<Step>>()
   return call => {
-    let step = made.get(call.attrs)
-    if (!step) {
-      step = make(call)
-      made.set(call.attrs, step)
-    }
+    const {attrs, inputs, backend} = call
+    const known = made.get(attrs)
+    if (known && stillFits(known, attrs, kept(inputs), backend)) return known.step
+    checkSizes(attrs)
+    const {batch, heads, headDim, valueDim} = attrs
+    const step = make(call)
+    const held = kept(inputs).map(tensor => tensor && hold(tensor, backend))
+    const {departures} = backend
+    made.set(attrs, {step, batch, heads, headDim, valueDim, held, departures})
     return step
+  }
+}
+
+function stillFits(
+  made: Made<unknown>,
+  {batch, heads, headDim, valueDim}: StepSizes,
+  tensors: (TensorInfo | undefined)[],
+  backend: NativeBackend,
+): boolean {
+  if (made.batch !== batch || made.heads !== heads) return false
+  if (made.headDim !== headDim || made.valueDim !== valueDim) return false
+  const moved = made.departures !== backend.departures
+  for (let i = 0; i < tensors.length; i++) {
+    const tensor = tensors[i]
+    const before = made.held[i]
+    if (tensor?.dataId !== before?.dataId) return false
+    if (!tensor || !before) continue
+    // its shape was compared when the object was made, with these very data
+    if (isDisposed(tensor) || before.data.length !== before.length) return false
+    if (moved && !backend.holds(before.dataId, before.data)) return false
+  }
+  made.departures = backend.departures
+  return true
+}
+
+function hold(tensor: TensorInfo, backend: NativeBackend): Held {
+  const data = backend.floats(tensor)
+  return {dataId: tensor.dataId, data, length: data.length}
+}
+
+/** Whether a tensor was disposed; its data may live on in others. */
+function isDisposed(tensor: TensorInfo & {isDisposed?: boolean}): boolean {
+  return tensor.isDisposed === true
+}
+
+function checkSizes({batch, heads, headDim, valueDim}: StepSizes): void {
+  for (const [name, size] of Object.entries({batch, heads, headDim, valueDim})) {
+    if (Number.isSafeInteger(size) && size >= 1) continue
+    throw expected('BAD_OPTION', `decoder.${name}`, 'a whole number of at least 1', describe(size))
   }
 }
 
@@ -72,9 +141,7 @@ export function scalarFloats(
   {batch, heads}: StepSizes,
 ): Float32Array | undefined {
   if (!tensor) return undefined
-  if (tensor.shape.length === 3 && tensor.shape.join() === [batch, heads, 1].join()) {
-    return backend.floats(tensor)
-  }
+  if (hasShape(tensor.shape, [batch, heads, 1])) return backend.floats(tensor)
   const wanted = `${name} ${describe([batch, heads, 1])}`
   throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe([...tensor.shape]))
 }
@@ -92,23 +159,64 @@ export function stateArray(
   ...axes: number[]
 ): [data: Float32Array, shape: number[]] {
   const tensor = required(inputs, name)
+  if (isDisposed(tensor)) throw disposed(`decoder.${name}`)
   const shape = [batch, heads, ...axes]
   if (sizeOf(tensor.shape) === sizeOf(shape)) return [backend.aligned(tensor), shape]
   const wanted = `${name} ${describe(shape)}`
   throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe(tensor.shape))
 }
 
-/** Features of tokens that come with each step. @param projection - transposed, `[1 or H, D, M]` */
+/** Attributes of steps that form features. */
+export interface FeatureStepAttributes extends StepSizes {
+  featureDim: number
+  query: RecipeAttributes
+  key: RecipeAttributes
+}
+
+/**
+ * Features of tokens that come with each step. Both sides have one kind and one projection, transposed:
+ * `[1 or H, D, M]`.
+ *
+ * @param use - what the sums are made of
+ * @throws {SHAPE_MISMATCH} for a projection of another shape, or features of another number
+ * @throws {UNSUPPORTED} for sides of two kinds or two projections
+ */
 export function tokenFeatures(
-  backend: NativeBackend,
-  recipe: RecipeAttributes,
-  projection: TensorInfo | undefined,
+  {inputs, attrs, backend}: KernelCall<FeatureStepAttributes>,
+  use: 'features' | 'logarithms',
 ) {
-  return featuresOf(backend, recipe, {
-    x: undefined,
-    projection: projection && view4(backend.aligned(projection), [1, ...projection.shape]),
-    numFeatures: projection?.shape.at(-1) ?? 0,
-  })
+  const {queryProjection, keyProjection} = inputs
+  const alike = attrs.query?.kind === attrs.key?.kind
+  if (!alike || queryProjection?.dataId !== keyProjection?.dataId) {
+    throw expected('UNSUPPORTED', 'decoder', 'one kind and one projection of both sides', 'two')
+  }
+  const side = (name: 'query' | 'key') => {
+    const recipe = attrs[name]
+    checkRecipe(`decoder.${name}`, recipe, use)
+    const projection = inputs[`${name}Projection`]
+    if (projection) checkTransposed(projection, attrs)
+    const numFeatures = projection?.shape.at(-1) ?? 0
+    const featureDim = featureDimOf(recipe, attrs.headDim, numFeatures)
+    if (featureDim !== attrs.featureDim || featureDim === 0) {
+      const wanted = `${name} of ${attrs.featureDim} features`
+      throw expected('SHAPE_MISMATCH', 'decoder', wanted, `${featureDim}`)
+    }
+    return featuresOf(backend, recipe, {
+      x: undefined,
+      projection: projection && view4(backend.aligned(projection), [1, ...projection.shape]),
+      numFeatures,
+    })
+  }
+  return {query: side('query'), key: side('key')}
+}
+
+function checkTransposed(projection: TensorInfo, {heads, headDim}: StepSizes): void {
+  if (isDisposed(projection)) throw disposed('decoder.projection')
+  const [count, columns, rows] = projection.shape
+  const fits = projection.shape.length === 3 && (count === 1 || count === heads)
+  if (fits && columns === headDim && rows! > 0) return
+  const wanted = `[1, ${headDim}, M] or [${heads}, ${headDim}, M]`
+  throw expected('SHAPE_MISMATCH', 'decoder.projection', wanted, describe(projection.shape))
 }
 
 /** Runs one step into a new output `[B, H, 1, Dv]`. */

@@ -1,12 +1,12 @@
 /** How a kernel of this backend is written: a name and a function; checks and views are shared. */
 import type {KernelConfig, KernelFunc, TensorInfo} from '@tensorflow/tfjs-core'
-import {describe, expected} from '../../errors.js'
+import {given, type Inputs} from '../../attention/kernels/checks.js'
 import type {Addon, Array3, Array4} from './addon.js'
 import type {NativeBackend} from './storage.js'
 
 /** One call of a kernel. */
 export interface KernelCall<Attributes = Record<string, unknown>> {
-  inputs: Record<string, TensorInfo | undefined>
+  inputs: Inputs<TensorInfo>
   attrs: Attributes
   backend: NativeBackend
   addon: Addon
@@ -19,7 +19,7 @@ export interface NativeKernel {
   kernelFunc(fallback: KernelFunc | undefined): KernelFunc
 }
 
-/** A kernel for float32 inputs of any kind. */
+/** A kernel of this package's own, which checks its call. */
 export function defineKernel<Attributes>(
   kernelName: string,
   run: (call: KernelCall<Attributes>) => TensorInfo | TensorInfo[],
@@ -30,7 +30,7 @@ export function defineKernel<Attributes>(
 /**
  * A kernel of TensorFlow.js itself, replaced for the cases that matter.
  *
- * @param run - `undefined` leaves the case to the CPU backend's kernel
+ * @param run - for float32 inputs; `undefined` leaves the case to the CPU backend's kernel
  */
 export function replaceKernel<Attributes>(
   kernelName: string,
@@ -38,11 +38,14 @@ export function replaceKernel<Attributes>(
 ): NativeKernel {
   return {
     kernelName,
-    kernelFunc: fallback => params => {
-      const floats = Object.values(params.inputs).every(
-        input => !input || input.dtype === 'float32',
-      )
-      return (floats ? run(callOf<Attributes>(params)) : undefined) ?? fallback!(params)
+    kernelFunc: fallback => {
+      const others = guardedKernel(fallback!)
+      return params => {
+        const floats = Object.values(params.inputs).every(
+          input => !input || input.dtype === 'float32',
+        )
+        return (floats ? run(callOf<Attributes>(params)) : undefined) ?? others(params)
+      }
     },
   }
 }
@@ -50,7 +53,7 @@ export function replaceKernel<Attributes>(
 function callOf<Attributes>(params: Parameters<KernelFunc>[0]): KernelCall<Attributes> {
   const backend = params.backend as NativeBackend
   const attrs = (params.attrs ?? {}) as Attributes
-  return {inputs: params.inputs, attrs, backend, addon: backend.addon}
+  return {inputs: params.inputs ?? {}, attrs, backend, addon: backend.addon}
 }
 
 /** The config records of kernels for a backend's name. */
@@ -66,29 +69,23 @@ export function toConfigs(
   }))
 }
 
-/** An input that must be there. */
+/** An input that must be there. @throws {BAD_OPTION} */
 export function required(inputs: KernelCall['inputs'], name: string): TensorInfo {
-  return inputs[name]!
+  return given('native', inputs, name)
 }
 
 /**
- * Checks a shape; an axis may be 1 where the tensor is shared along it.
- *
- * @param shared - how many leading axes may be 1 instead
- * @throws {SHAPE_MISMATCH}
+ * A kernel of the CPU backend for the tensors of this one: it reads whatever memory it finds, so that is
+ * looked at before.
  */
-export function checkShape(
-  where: string,
-  name: string,
-  {shape}: TensorInfo,
-  wanted: readonly number[],
-  shared = 0,
-): void {
-  const fits =
-    shape.length === wanted.length &&
-    shape.every((axis, i) => axis === wanted[i] || (i < shared && axis === 1))
-  if (fits) return
-  throw expected('SHAPE_MISMATCH', where, `${name} ${describe([...wanted])}`, describe(shape))
+export function guardedKernel(kernelFunc: KernelFunc): KernelFunc {
+  return params => {
+    const backend = params.backend as NativeBackend
+    for (const input of Object.values(params.inputs)) {
+      if (input && input.dtype !== 'complex64') backend.values(input)
+    }
+    return kernelFunc(params)
+  }
 }
 
 /** A dense `[B or 1, H or 1, rows, columns]` array; a leading axis of 1 repeats. */

@@ -1,6 +1,8 @@
 /** The tensors of the backend: storage of the CPU backend, one typed array per tensor. */
 import {MathBackendCPU} from '@tensorflow/tfjs-backend-cpu'
-import type {TensorInfo} from '@tensorflow/tfjs-core'
+import {type BackendValues, engine, type TensorInfo} from '@tensorflow/tfjs-core'
+import {checkElements, disposed, MASK_TYPES} from '../../attention/check-tensor.js'
+import {describe, expected} from '../../errors.js'
 import type {Addon} from './addon.js'
 
 /** Below this many floats V8's zeroed arrays are cheaper than memory taken as it is. */
@@ -18,15 +20,52 @@ const BLOCK = 65536
 /** The CPU backend of TensorFlow.js, from which `native` starts, with the addon at hand. */
 export class NativeBackend extends MathBackendCPU {
   readonly addon: Addon
+  /** How many tensors went to another backend so far; where none did, memory is where it was. */
+  departures = 0
 
   constructor(addon: Addon) {
     super()
     this.addon = addon
   }
 
-  /** The values of a tensor as float32; other number types are converted. */
-  floats({dataId}: TensorInfo): Float32Array {
-    const values = this.data.get(dataId).values
+  /**
+   * What a tensor holds, which kernels read as far as its shape says: the only way from a tensor to its
+   * memory, and the only place where the two are compared.
+   *
+   * @throws {BAD_OPTION} for a disposed tensor
+   * @throws {SHAPE_MISMATCH} for memory of another size than the shape's, as that of an array whose buffer was
+   *   transferred to another thread or resized
+   */
+  values({dataId, shape}: TensorInfo): BackendValues {
+    const {values} = this.entry(dataId)
+    const size = sizeOf(shape)
+    if (values?.length === size) return values
+    const wanted = `memory of ${size} elements behind a tensor of ${describe(shape)}`
+    throw expected('SHAPE_MISMATCH', 'native', wanted, `${values?.length}`, WHOLE)
+  }
+
+  /** Whether an array is the memory of a tensor still, which it is not after a visit to another backend. */
+  holds(dataId: object, data: Float32Array): boolean {
+    return this.entry(dataId).values === data
+  }
+
+  /** The record of a tensor, fetched from another backend where it lies there. */
+  private entry(dataId: object) {
+    try {
+      return this.data.get(dataId)
+    } catch (error) {
+      throw engine().state.tensorInfo.has(dataId) ? error : disposed('native')
+    }
+  }
+
+  /**
+   * The values of a float32 tensor; numbers that the CPU backend keeps in another type are converted.
+   *
+   * @throws as {@link values} does; {BAD_OPTION} for a tensor of another type
+   */
+  floats(tensor: TensorInfo): Float32Array {
+    if (tensor.dtype !== 'float32') checkElements('native', tensor)
+    const values = this.values(tensor)
     return values instanceof Float32Array ? values : Float32Array.from(values as Int32Array)
   }
 
@@ -50,17 +89,37 @@ export class NativeBackend extends MathBackendCPU {
     return out
   }
 
-  /** Which entries are nonzero, as bytes. */
-  bytes({dataId}: TensorInfo): Uint8Array {
-    const values = this.data.get(dataId).values as Float32Array
-    return Uint8Array.from(values, value => (value === 0 ? 0 : 1))
+  /** Which entries of a mask are nonzero, as bytes. @throws as {@link values} does */
+  bytes(tensor: TensorInfo): Uint8Array {
+    checkElements('native', tensor, MASK_TYPES)
+    return Uint8Array.from(this.values(tensor) as Float32Array, value => (value === 0 ? 0 : 1))
   }
 
   /** A tensor over `data`, which becomes the tensor's own. */
   own(data: Float32Array, shape: number[]): TensorInfo {
     return this.makeTensorInfo(shape, 'float32', data)
   }
+
+  /** @param force - said of data that move to another backend, and of no others */
+  override disposeData(dataId: object, force = false): boolean {
+    if (force) this.departures++
+    return super.disposeData(dataId, force)
+  }
+
+  /**
+   * What the caller of `dataSync` gets. A token leaves the block that it shares with others at the first
+   * reading: whoever reads it may send away or overwrite the whole buffer.
+   */
+  override readSync(dataId: object): BackendValues {
+    const entry = this.data.get(dataId)
+    const {values} = entry
+    if (values instanceof Float32Array && blocks.has(values.buffer)) entry.values = values.slice()
+    return super.readSync(dataId)
+  }
 }
+
+const WHOLE =
+  'give away a copy of what dataSync() returns (dataSync().slice()), not the array itself'
 
 /** Where outputs come from; tests put guard zones around them. */
 export const memory = {
@@ -71,13 +130,14 @@ export const memory = {
   },
   /**
    * The same for one token, cut from a block of many: a tenth of the time of an array of its own. Tokens
-   * of a block keep it alive together, as they are made and dropped together.
+   * of a block keep it alive together until they are read, as they are made and dropped together.
    */
   allocateToken(length: number): Float32Array {
     const bytes = 4 * length
     if (bytes > BLOCK / 8) return memory.allocate(length)
     if (used + bytes > block.byteLength) {
       block = Buffer.allocUnsafeSlow(BLOCK).buffer
+      blocks.add(block)
       used = 0
     }
     const out = new Float32Array(block, used, length)
@@ -86,8 +146,10 @@ export const memory = {
   },
 }
 
-let block = new ArrayBuffer(0)
+let block: ArrayBufferLike = new ArrayBuffer(0)
 let used = 0
+/** Memory that tensors share. */
+const blocks = new WeakSet<ArrayBufferLike>()
 
 /** Zeros from the start of a cache line on. */
 function alignedMemory(addon: Addon, length: number): Float32Array {
@@ -98,5 +160,7 @@ function alignedMemory(addon: Addon, length: number): Float32Array {
 
 /** Product of the axes. */
 export function sizeOf(shape: readonly number[]): number {
-  return shape.reduce((product, axis) => product * axis, 1)
+  let size = 1
+  for (let i = 0; i < shape.length; i++) size *= shape[i]!
+  return size
 }

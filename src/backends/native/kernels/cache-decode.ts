@@ -1,7 +1,9 @@
+import {checkNumber} from '../../../attention/check-tensor.js'
+import {checkArray, fourAxes} from '../../../attention/kernels/checks.js'
 import {expected} from '../../../errors.js'
 import type {CacheDecoder} from '../addon.js'
-import {type StepSizes, stepOutput, steps, tokenArrays} from '../decode.js'
-import {checkShape, defineKernel, type KernelCall, required, view4} from '../kernel.js'
+import {type StepSizes, stateArray, stepOutput, steps, tokenArrays} from '../decode.js'
+import {defineKernel, type KernelCall, required, view4} from '../kernel.js'
 
 /** A new object whenever the caches move; `length` grows with every step. */
 interface CacheDecodeAttributes extends StepSizes {
@@ -15,30 +17,27 @@ export default defineKernel<CacheDecodeAttributes>('CacheDecode', call => {
   const {inputs, attrs, backend} = call
   const decoder = stepOf(call)
   const rows = required(inputs, 'keyCache').shape[2]!
-  if (attrs.length >= rows) {
-    throw expected(
-      'BAD_RANGE',
-      'decoder',
-      `fewer than ${rows} tokens in the cache`,
-      `${attrs.length}`,
-    )
+  const {length} = attrs
+  if (!(Number.isInteger(length) && length >= 0 && length < rows)) {
+    throw expected('BAD_RANGE', 'decoder', `fewer than ${rows} tokens in the cache`, `${length}`)
   }
   const {query, key, value} = tokenArrays(call)
-  return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, attrs.length))
+  return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, length))
 })
 
 const stepOf = steps(
-  ({inputs, attrs, backend, addon}: KernelCall<CacheDecodeAttributes>): CacheDecoder => {
+  ({keyCache, valueCache}) => [keyCache, valueCache],
+  (call: KernelCall<CacheDecodeAttributes>): CacheDecoder => {
+    const {inputs, attrs, addon} = call
     const {batch, heads, headDim, valueDim, scale} = attrs
-    const keyCache = required(inputs, 'keyCache')
-    const valueCache = required(inputs, 'valueCache')
-    const rows = keyCache.shape[2]!
-    checkShape('decoder', 'keyCache', keyCache, [batch, heads, rows, headDim])
-    checkShape('decoder', 'valueCache', valueCache, [batch, heads, rows, valueDim])
+    checkNumber('decoder.scale', scale)
+    const [, , rows] = fourAxes('decoder', inputs, 'keyCache')
+    checkArray('decoder', inputs, 'keyCache', [batch, heads, rows, headDim])
+    checkArray('decoder', inputs, 'valueCache', [batch, heads, rows, valueDim])
     return new addon.CacheDecoder({
       ...{batch, heads, headDim, valueDim, scale},
-      keyCache: view4(backend.aligned(keyCache), keyCache.shape),
-      valueCache: view4(backend.aligned(valueCache), valueCache.shape),
+      keyCache: view4(...stateArray(call, 'keyCache', rows, headDim)),
+      valueCache: view4(...stateArray(call, 'valueCache', rows, valueDim)),
     })
   },
 )

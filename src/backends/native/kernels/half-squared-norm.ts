@@ -1,3 +1,4 @@
+import {halfSquaredNormAxes} from '../../../attention/kernels/checks.js'
 import {featuresOf} from '../features.js'
 import {defineKernel, required, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'
@@ -9,11 +10,11 @@ import {sizeOf} from '../storage.js'
 export default defineKernel<{inputScale: number}>(
   'HalfSquaredNorm',
   ({inputs, attrs, backend, addon}) => {
+    const {inputScale} = attrs
+    const [batch, heads, length, headDim] = halfSquaredNormAxes(inputs, inputScale)
     const x = required(inputs, 'x')
-    const [batch, heads, length, headDim] = x.shape as [number, number, number, number]
     const shape = [batch, heads, length]
     const out = backend.uninitialised(sizeOf(shape))
-    const {inputScale} = attrs
     const recipe = {kind: 'log-positive', inputScale} as const
     const zero = view4(new Float32Array(headDim), [1, 1, 1, headDim])
     const tokens = view4(backend.floats(x), x.shape)

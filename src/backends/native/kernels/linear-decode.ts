@@ -1,6 +1,8 @@
+import {checkNumber} from '../../../attention/check-tensor.js'
+import {expected} from '../../../errors.js'
 import type {LinearDecoder} from '../addon.js'
 import {
-  type StepSizes,
+  type FeatureStepAttributes,
   scalarFloats,
   stateArray,
   stepOutput,
@@ -8,15 +10,11 @@ import {
   tokenArrays,
   tokenFeatures,
 } from '../decode.js'
-import type {RecipeAttributes} from '../features.js'
 import {guardCode} from '../guard.js'
 import {defineKernel, type KernelCall, view3, view4} from '../kernel.js'
 
 /** The same object with every step of one decoder. */
-interface LinearDecodeAttributes extends StepSizes {
-  featureDim: number
-  query: RecipeAttributes
-  key: RecipeAttributes
+interface LinearDecodeAttributes extends FeatureStepAttributes {
   guard: string
   normalizerEpsilon: number
 }
@@ -28,16 +26,27 @@ export default defineKernel<LinearDecodeAttributes>('LinearDecode', call => {
   const {query, key, value} = tokenArrays(call)
   const gate = scalarFloats(backend, 'gate', inputs.gate, attrs)
   const weight = scalarFloats(backend, 'key log-weight', inputs.keyLogWeight, attrs)
+  if (weight && !inputs.logScale) {
+    throw expected('BAD_OPTION', 'decoder', 'logScale beside key log-weights', 'none')
+  }
   return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, gate, weight))
 })
 
-const stepOf = steps((call: KernelCall<LinearDecodeAttributes>): LinearDecoder => {
-  const {inputs, attrs, backend, addon} = call
+const kept = ({
+  state,
+  normalizer,
+  logScale,
+  queryProjection,
+  keyProjection,
+}: KernelCall['inputs']) => [state, normalizer, logScale, queryProjection, keyProjection]
+
+const stepOf = steps(kept, (call: KernelCall<LinearDecodeAttributes>): LinearDecoder => {
+  const {inputs, attrs, addon} = call
   const {batch, heads, headDim, valueDim, featureDim, normalizerEpsilon} = attrs
+  checkNumber('decoder.normalizerEpsilon', normalizerEpsilon)
   return new addon.LinearDecoder({
     ...{batch, heads, headDim, valueDim},
-    query: tokenFeatures(backend, attrs.query, inputs.queryProjection),
-    key: tokenFeatures(backend, attrs.key, inputs.keyProjection),
+    ...tokenFeatures(call, 'features'),
     normalizerEpsilon,
     ...guardCode(addon, attrs.guard),
     state: view4(...stateArray(call, 'state', featureDim, valueDim)),

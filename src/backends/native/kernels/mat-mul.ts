@@ -17,13 +17,14 @@ const matMuls: NativeKernel[] = [
   replaceKernel<FusedAttributes>('_FusedMatMul', call => {
     const {bias, preluActivationWeights} = call.inputs
     const {activation} = call.attrs
-    if (preluActivationWeights || !(activation in call.addon.codes.activation)) return undefined
+    if (preluActivationWeights || !Object.hasOwn(call.addon.codes.activation, activation))
+      return undefined
     return multiply(call, bias, activation)
   }),
 ]
 export default matMuls
 
-/** @returns `undefined` for a bias or a batch that broadcasts in another way than as a whole */
+/** @returns `undefined` for vectors, and for a bias or a batch that broadcasts in another way than as a whole */
 function multiply(
   {inputs, attrs, backend, addon}: KernelCall<MatMulAttributes>,
   bias: TensorInfo | undefined,
@@ -31,7 +32,9 @@ function multiply(
 ): TensorInfo | undefined {
   const a = required(inputs, 'a')
   const b = required(inputs, 'b')
-  const {transposeA, transposeB} = attrs
+  if (a.shape.length < 2 || b.shape.length < 2) return undefined
+  const transposeA = Boolean(attrs.transposeA)
+  const transposeB = Boolean(attrs.transposeB)
   const matrixA = matrixOf(a)
   const matrixB = matrixOf(b)
   const rows = transposeA ? matrixA.columns : matrixA.rows
@@ -44,7 +47,11 @@ function multiply(
   )
   const batch = sizeOf(batchShape)
   const whole = [matrixA, matrixB].every(({count}) => count === batch || count === 1)
-  const biasFits = !bias || (sizeOf(bias.shape) === columns && bias.shape.at(-1) === columns)
+  const biasFits =
+    !bias ||
+    (sizeOf(bias.shape) === columns &&
+      bias.shape.at(-1) === columns &&
+      bias.shape.length <= batchShape.length + 2)
   if (!whole || !biasFits || inner !== innerB) return undefined
   const out = backend.uninitialised(batch * rows * columns)
   addon.matMul({

@@ -1,27 +1,37 @@
 import {backend_util, type TensorInfo, util} from '@tensorflow/tfjs-core'
+import {describe, expected} from '../../../errors.js'
 import {type KernelCall, type NativeKernel, replaceKernel, required} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
-interface ReductionAttributes {
-  /** Of Sum. */
-  axis?: number | number[]
-  /** Of Max. */
-  reductionIndices?: number | number[]
+type Axes = number | number[]
+
+interface SumAttributes {
+  axis: Axes
+  keepDims?: boolean
+}
+
+interface MaxAttributes {
+  reductionIndices: Axes
   keepDims?: boolean
 }
 
 /** Reductions over trailing axes, by TensorFlow.js's names; other axes are left to the CPU kernel. */
-const reductions: NativeKernel[] = (['Sum', 'Max'] as const).map(name =>
-  replaceKernel<ReductionAttributes>(name, call => reduceTrailing(call, name)),
-)
+const reductions: NativeKernel[] = [
+  replaceKernel<SumAttributes>('Sum', call => reduceTrailing(call, 'Sum', call.attrs.axis)),
+  replaceKernel<MaxAttributes>('Max', call =>
+    reduceTrailing(call, 'Max', call.attrs.reductionIndices),
+  ),
+]
 export default reductions
 
 function reduceTrailing(
-  {inputs, attrs, backend, addon}: KernelCall<ReductionAttributes>,
+  {inputs, attrs, backend, addon}: KernelCall<{keepDims?: boolean}>,
   name: 'Sum' | 'Max',
+  axis: Axes,
 ): TensorInfo | undefined {
   const x = required(inputs, 'x')
-  const axes = util.parseAxisParam((attrs.axis ?? attrs.reductionIndices)!, x.shape)
+  const axes = util.parseAxisParam(axis, x.shape)
+  checkOnce(name, axes)
   const rank = x.shape.length
   const first = rank - axes.length
   if (axes.length === 0 || !axes.every(axis => axis >= first)) return undefined
@@ -31,4 +41,10 @@ function reduceTrailing(
   const columns = sizeOf(x.shape.slice(first))
   addon.reduceRows(addon.codes.reduction[name]!, backend.floats(x), out, rows, columns)
   return backend.own(out, attrs.keepDims ? backend_util.expandShapeToKeepDim(kept, axes) : kept)
+}
+
+/** TensorFlow.js itself lets an axis stand twice. @throws {BAD_RANGE} */
+function checkOnce(name: string, axes: readonly number[]): void {
+  if (new Set(axes).size === axes.length) return
+  throw expected('BAD_RANGE', name.toLowerCase(), 'every axis once', describe([...axes]))
 }

@@ -1,38 +1,31 @@
-import {checkShape, defineKernel, required, view3, view4} from '../kernel.js'
+import {type SoftmaxAttributes, softmaxAttentionSizes} from '../../../attention/kernels/checks.js'
+import {defineKernel, required, view3, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
-const NAME = 'SoftmaxAttention'
-
 /** Exact attention in tiles; see `softmaxAttention` in the kernel package. */
-export default defineKernel<{scale: number; causal: boolean}>(
-  NAME,
+export default defineKernel<SoftmaxAttributes>(
+  'SoftmaxAttention',
   ({inputs, attrs, backend, addon}) => {
-    const query = required(inputs, 'query')
-    const key = required(inputs, 'key')
-    const value = required(inputs, 'value')
+    const sizes = softmaxAttentionSizes(inputs, attrs)
+    const {batch, heads, queryLen, valueDim} = sizes
     const {keyBias, keyMask} = inputs
-    const tensors = [query, key, value]
-    const batch = Math.max(...tensors.map(({shape}) => shape[0] ?? 0))
-    const heads = Math.max(...tensors.map(({shape}) => shape[1] ?? 0))
-    const [, , queryLen, headDim] = query.shape as [number, number, number, number]
-    const [, , keyLen, valueDim] = value.shape as [number, number, number, number]
-    checkShape(NAME, 'query', query, [batch, heads, queryLen, headDim], 2)
-    checkShape(NAME, 'key', key, [batch, heads, keyLen, headDim], 2)
-    checkShape(NAME, 'value', value, [batch, heads, keyLen, valueDim], 2)
-    if (keyBias) checkShape(NAME, 'keyBias', keyBias, [batch, heads, keyLen], 2)
-    if (keyMask) checkShape(NAME, 'keyMask', keyMask, [batch, keyLen])
+    const view = (name: string) => {
+      const tensor = required(inputs, name)
+      return view4(backend.floats(tensor), tensor.shape)
+    }
     const outShape = [batch, heads, queryLen, valueDim]
     const lseShape = [batch, heads, queryLen]
     const out = backend.uninitialised(sizeOf(outShape))
     const lse = backend.uninitialised(sizeOf(lseShape))
     addon.softmaxAttention({
-      ...{batch, heads, queryLen, keyLen, headDim, valueDim},
-      query: view4(backend.floats(query), query.shape),
-      key: view4(backend.floats(key), key.shape),
-      value: view4(backend.floats(value), value.shape),
+      ...sizes,
+      query: view('query'),
+      key: view('key'),
+      value: view('value'),
       keyBias: keyBias && view3(backend.floats(keyBias), keyBias.shape),
       keyMask: keyMask && backend.bytes(keyMask),
-      ...attrs,
+      scale: attrs.scale,
+      causal: attrs.causal,
       out: view4(out, outShape),
       lse: view3(lse, lseShape),
     })

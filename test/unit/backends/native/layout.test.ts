@@ -1,5 +1,4 @@
 import {describe, expect, it} from 'vitest'
-import {checkShape} from '../../../../src/backends/native/kernel.js'
 import {layoutOf} from '../../../../src/backends/native/kernels/binary.js'
 
 describe('the layout of a broadcast', () => {
@@ -53,19 +52,5 @@ describe('the layout of a broadcast', () => {
     const axis = (shape: number[], i: number) => shape[shape.length - rank + i] ?? 1
     const shape = Array.from({length: rank}, (_, i) => Math.max(axis(a, i), axis(b, i)))
     expect([...layoutOf({shape: a}, {shape: b}, shape)]).toEqual(layout.flat())
-  })
-})
-
-describe('a shape', () => {
-  const tensor = (shape: number[]) => ({shape, dtype: 'float32', dataId: {}}) as const
-  it('fits where it is as wanted, or 1 along a shared axis', () => {
-    expect(() => checkShape('op', 'key', tensor([2, 3, 5]), [2, 3, 5])).not.toThrow()
-    expect(() => checkShape('op', 'key', tensor([1, 1, 5]), [2, 3, 5], 2)).not.toThrow()
-  })
-
-  it.each([[[2, 3]], [[2, 3, 1]], [[1, 3, 5]]])('of %j does not fit [2, 3, 5]', shape => {
-    expect(() => checkShape('op', 'key', tensor(shape), [2, 3, 5])).toThrow(
-      `op: expected key [2, 3, 5], got [${shape.join(', ')}]`,
-    )
   })
 })
