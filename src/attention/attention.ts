@@ -1,6 +1,15 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
-import {describe, expected, RfaError} from '../errors.js'
+import {expected, RfaError} from '../errors.js'
+import {
+  checkCalibration,
+  checkMaskAndGate,
+  checkShapes,
+  checkSizes,
+  checkSupport,
+} from './call-checks.js'
+import {checkObject} from './check-tensor.js'
+import {checkedDecoder} from './checked-decoder.js'
 import {extendedDecoder} from './decoders.js'
 import type {Estimators, MethodName} from './estimators/index.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './noise.js'
@@ -82,6 +91,7 @@ export type AttentionOptions<Name extends MethodName = MethodName> = {method: Na
  * @param options - method, its options and the common ones
  * @returns `[B, H, L, Dv]`; rows that see no key are zero
  * @throws {SHAPE_MISMATCH} when shapes do not fit together
+ * @throws {BAD_OPTION} for a tensor that is not float32, or was disposed
  * @throws {UNKNOWN_NAME | BAD_OPTION} for a method, preset or option that does not exist or is out of range
  * @throws {UNSUPPORTED} when the method has no causal, cross or masked form
  * @throws {BACKEND_NOT_READY} before `await useBackend(...)`
@@ -105,6 +115,8 @@ export function attend(
   value: tf.Tensor4D,
   options: AnyOptions,
 ): AttendResult {
+  checkObject('options', options)
+  estimatorNamed(options.method) // what is wrong first, where there is no backend yet
   const {causal = false, keyMask, gate, calibration} = options
   const shape = {...checkShapes(query, key, value), causal}
   const prepared = prepare(options, shape)
@@ -154,6 +166,7 @@ export type DecoderOptions<Name extends MethodName = MethodName> = {
  * @throws {UNSUPPORTED} when the method has no recurrent form
  */
 export function decoder<Name extends MethodName>(options: DecoderOptions<Name>): Decoder {
+  checkObject('options', options)
   const {
     batch = 1,
     heads,
@@ -183,14 +196,8 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
     calibration: options.calibration,
     options: methodOptions,
   })
-  return extendedDecoder(inner, projection && projection !== options.projection ? [projection] : [])
-}
-
-function checkSizes(sizes: Record<string, number>): void {
-  for (const [name, size] of Object.entries(sizes)) {
-    if (Number.isSafeInteger(size) && size >= 1) continue
-    throw expected('BAD_OPTION', name, 'a whole number of at least 1', describe(size))
-  }
+  const drawn = projection && projection !== options.projection ? [projection] : []
+  return checkedDecoder(estimator, shape, extendedDecoder(inner, drawn))
 }
 
 interface Prepared {
@@ -228,7 +235,7 @@ function prepare(
   const {heads, headDim} = shape
   const estimator = estimatorNamed(method)
   const methodOptions = resolveOptions(estimator, preset, explicit)
-  if (!(scale > 0 && scale < Infinity))
+  if (!(typeof scale === 'number' && scale > 0 && scale < Infinity))
     throw expected('BAD_OPTION', 'scale', 'a positive number', String(scale))
   checkSizes({numFeatures})
   const shapes = estimator.parameters?.({...shape, numFeatures}, methodOptions) ?? {}
@@ -236,7 +243,7 @@ function prepare(
   const draw = {seed, replicate}
   const prepared = {estimator, methodOptions, logitScale: scale, numFeatures, parameters, draw}
   if (!usesProjection(estimator, methodOptions)) return {...prepared, projection: undefined}
-  if (typeof projection === 'object') {
+  if (projection !== undefined && typeof projection !== 'string') {
     checkProjection(projection, heads, headDim)
     return {...prepared, projection}
   }
@@ -252,82 +259,6 @@ function prepare(
       replicate,
       orthSign,
     }),
-  }
-}
-
-type Sizes = Omit<CallShape, 'numFeatures' | 'causal'>
-
-function checkShapes(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D): Sizes {
-  const [batch, heads, queryLen, headDim] = query.shape
-  const keyLen = key.shape[2]
-  const valueDim = value.shape[3]
-  const fits =
-    [query, key, value].every(tensor => tensor.rank === 4 && tensor.size > 0) &&
-    key.shape[0] === batch &&
-    value.shape[0] === batch &&
-    key.shape[1] === heads &&
-    value.shape[1] === heads &&
-    key.shape[3] === headDim &&
-    value.shape[2] === keyLen
-  if (fits) return {batch, heads, queryLen, keyLen, headDim, valueDim}
-  throw expected(
-    'SHAPE_MISMATCH',
-    'attention',
-    'query [B, H, L, D], key [B, H, S, D] and value [B, H, S, Dv], none empty',
-    `query ${describe(query.shape)}, key ${describe(key.shape)}, value ${describe(value.shape)}`,
-  )
-}
-
-interface Asked {
-  causal: boolean
-  cross: boolean
-  keyMask: KeyMask | undefined
-  gate: tf.Tensor3D | undefined
-}
-
-function checkSupport({name, supports, takesGate}: Estimator, asked: Asked): void {
-  const missing =
-    (asked.causal && !supports.causal && 'causal form') ||
-    (!asked.causal && !supports.bidirectional && 'bidirectional form, only a causal one') ||
-    (asked.cross && !supports.cross && 'form for unequal numbers of queries and keys') ||
-    (asked.keyMask && !supports.keyMask && 'form with a key mask') ||
-    (asked.gate && !takesGate && 'gate') ||
-    undefined
-  if (missing) throw new RfaError('UNSUPPORTED', `${name}: has no ${missing}`)
-}
-
-function checkMaskAndGate(
-  {batch, heads, keyLen}: Sizes,
-  keyMask: KeyMask | undefined,
-  gate: tf.Tensor3D | undefined,
-): void {
-  const check = (where: string, tensor: tf.Tensor | undefined, shape: number[]) => {
-    if (!tensor || String(tensor.shape) === String(shape)) return
-    throw expected('SHAPE_MISMATCH', where, describe(shape), describe(tensor.shape))
-  }
-  check('keyMask', keyMask, [batch, keyLen])
-  check('gate', gate, [batch, heads, keyLen])
-}
-
-function checkCalibration(
-  {name, calibrates}: Estimator,
-  {batch, heads, headDim}: Pick<CallShape, 'batch' | 'heads' | 'headDim'>,
-  calibration: Calibration | undefined,
-): void {
-  if (!calibration) return
-  if (!calibrates) {
-    throw new RfaError(
-      'UNSUPPORTED',
-      `${name}: takes no statistics, so it has no use for calibration`,
-    )
-  }
-  for (const side of ['query', 'key'] as const) {
-    const {shape} = calibration[side]
-    const fits =
-      shape.length === 4 && shape[0] === batch && shape[1] === heads && shape[3] === headDim
-    if (fits && shape[2] > 0) continue
-    const wanted = `[${batch}, ${heads}, n, ${headDim}] with n of at least 1`
-    throw expected('SHAPE_MISMATCH', `calibration.${side}`, wanted, describe(shape))
   }
 }
 

@@ -3,6 +3,7 @@
  * operations; a backend's fused steps (fused-decoders.ts) go before.
  */
 import * as tf from '@tensorflow/tfjs-core'
+import {disposed} from './check-tensor.js'
 import {
   fusedFeatureDecoder,
   fusedKeyValueDecoder,
@@ -43,6 +44,11 @@ function bytesOf(state: Record<string, tf.Tensor>): number {
   return Object.values(state).reduce((sum, tensor) => sum + tensor.size * 4, 0)
 }
 
+/** Refuses to go on with state that was disposed of. @throws {BAD_OPTION} */
+export function checkState(state: Readonly<Record<string, tf.Tensor>>): void {
+  for (const name in state) if (state[name]?.isDisposed) throw disposed(`decoder.state.${name}`)
+}
+
 /** A decoder over named state tensors: `step` returns the new state and the output, the old one is freed. */
 export function statefulDecoder<State extends Record<string, tf.Tensor>>(
   operation: string,
@@ -60,6 +66,7 @@ export function statefulDecoder<State extends Record<string, tf.Tensor>>(
   for (const tensor of Object.values(state)) tf.keep(tensor)
   return {
     next(query, key, value, gate) {
+      checkState(state)
       const old = state
       recordForm(operation, 'composite')
       return tf.tidy(() => {

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {describe, expected, unknownName} from '../errors.js'
 import {type RandomStream, randomStream} from '../random/index.js'
+import {checkObject, checkTensor, hasShape} from './check-tensor.js'
 import type {CallShape, Estimator} from './types.js'
 
 /** One random array of an estimator: `[B, H, rows, columns]`. */
@@ -118,6 +119,7 @@ export function callNoise(
  *
  * @param what - `noise` or `parameters`
  * @param shapes - the names that are taken, with their shapes
+ * @throws {UNKNOWN_NAME | BAD_OPTION | SHAPE_MISMATCH}
  */
 export function checkArrays(
   method: string,
@@ -125,12 +127,14 @@ export function checkArrays(
   given: Readonly<Record<string, tf.Tensor>>,
   shapes: Readonly<Record<string, readonly number[]>>,
 ): void {
+  checkObject(`${method}.${what}`, given)
   const known = Object.keys(shapes)
   for (const [name, tensor] of Object.entries(given)) {
-    const shape = shapes[name]
+    const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined
     if (!shape && known.length > 0) throw unknownName(`${method}.${what}`, 'arrays', name, known)
     if (!shape) throw expected('UNKNOWN_NAME', `${method}.${what}`, 'no arrays', describe(name))
-    if (String(tensor.shape) === String(shape)) continue
+    checkTensor(`${method}.${what}.${name}`, tensor)
+    if (hasShape(tensor.shape, shape)) continue
     throw expected(
       'SHAPE_MISMATCH',
       `${method}.${what}.${name}`,

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import {describe, expected, RfaError, unknownName} from '../errors.js'
+import {checkTensor} from './check-tensor.js'
 import {loadedEstimators, type MethodName, unknownMethod} from './estimators/index.js'
 import {drawProjection, type OrthSign, type ProjectionName} from './projections/index.js'
 import {type Estimator, PRESET_NAMES, type PresetName, type Projection} from './types.js'
@@ -122,11 +123,18 @@ export function projectionTensor(draw: ProjectionDraw): tf.Tensor3D {
   return tf.tensor3d(values, [draw.heads, draw.numFeatures, draw.headDim])
 }
 
-/** Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`. */
+/**
+ * Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`.
+ *
+ * @throws {BAD_OPTION | SHAPE_MISMATCH}
+ */
 export function checkProjection(projection: Projection, heads: number, headDim: number): void {
+  checkTensor('projection', projection)
   const {shape} = projection
   const fits =
-    shape.at(-1) === headDim && (shape.length === 2 || (shape.length === 3 && shape[0] === heads))
+    projection.size > 0 &&
+    shape.at(-1) === headDim &&
+    (shape.length === 2 || (shape.length === 3 && shape[0] === heads))
   if (fits) return
   throw expected(
     'SHAPE_MISMATCH',

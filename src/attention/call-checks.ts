@@ -1,0 +1,106 @@
+/** What a call of a method must be like before anything is computed: tensors, shapes, forms that there are. */
+import type * as tf from '@tensorflow/tfjs-core'
+import {describe, expected, RfaError} from '../errors.js'
+import {checkFlag, checkObject, checkTensor, hasShape, MASK_TYPES} from './check-tensor.js'
+import type {Calibration, CallShape, Estimator, KeyMask} from './types.js'
+
+/** Sizes of the tensors of a call. */
+export type Sizes = Omit<CallShape, 'numFeatures' | 'causal'>
+
+/** @throws {BAD_OPTION} for what is no live float32 tensor @throws {SHAPE_MISMATCH} for shapes that do not fit */
+export function checkShapes(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D): Sizes {
+  for (const [name, tensor] of Object.entries({query, key, value})) checkTensor(name, tensor)
+  const [batch, heads, queryLen, headDim] = query.shape
+  const keyLen = key.shape[2]
+  const valueDim = value.shape[3]
+  const fits =
+    [query, key, value].every(tensor => tensor.rank === 4 && tensor.size > 0) &&
+    key.shape[0] === batch &&
+    value.shape[0] === batch &&
+    key.shape[1] === heads &&
+    value.shape[1] === heads &&
+    key.shape[3] === headDim &&
+    value.shape[2] === keyLen
+  if (fits) return {batch, heads, queryLen, keyLen, headDim, valueDim}
+  throw expected(
+    'SHAPE_MISMATCH',
+    'attention',
+    'query [B, H, L, D], key [B, H, S, D] and value [B, H, S, Dv], none empty',
+    `query ${describe(query.shape)}, key ${describe(key.shape)}, value ${describe(value.shape)}`,
+  )
+}
+
+/** What a call asks for beside outputs. */
+export interface Asked {
+  causal: boolean
+  cross: boolean
+  keyMask: KeyMask | undefined
+  gate: tf.Tensor3D | undefined
+}
+
+/** @throws {BAD_OPTION} unless `causal` is true or false @throws {UNSUPPORTED} for a form that a method lacks */
+export function checkSupport({name, supports, takesGate}: Estimator, asked: Asked): void {
+  checkFlag('causal', asked.causal)
+  const missing =
+    (asked.causal && !supports.causal && 'causal form') ||
+    (!asked.causal && !supports.bidirectional && 'bidirectional form, only a causal one') ||
+    (asked.cross && !supports.cross && 'form for unequal numbers of queries and keys') ||
+    (asked.keyMask && !supports.keyMask && 'form with a key mask') ||
+    (asked.gate && !takesGate && 'gate') ||
+    undefined
+  if (missing) throw new RfaError('UNSUPPORTED', `${name}: has no ${missing}`)
+}
+
+/** @throws {BAD_OPTION | SHAPE_MISMATCH} */
+export function checkMaskAndGate(
+  {batch, heads, keyLen}: Sizes,
+  keyMask: KeyMask | undefined,
+  gate: tf.Tensor3D | undefined,
+): void {
+  const check = (
+    where: string,
+    tensor: tf.Tensor | undefined,
+    shape: number[],
+    dtypes?: readonly tf.DataType[],
+  ) => {
+    if (tensor === undefined || tensor === null) return
+    checkTensor(where, tensor, dtypes)
+    if (hasShape(tensor.shape, shape)) return
+    throw expected('SHAPE_MISMATCH', where, describe(shape), describe(tensor.shape))
+  }
+  check('keyMask', keyMask, [batch, keyLen], MASK_TYPES)
+  check('gate', gate, [batch, heads, keyLen])
+}
+
+/** @throws {BAD_OPTION | SHAPE_MISMATCH} @throws {UNSUPPORTED} for a method that takes no statistics */
+export function checkCalibration(
+  {name, calibrates}: Estimator,
+  {batch, heads, headDim}: Pick<CallShape, 'batch' | 'heads' | 'headDim'>,
+  calibration: Calibration | undefined,
+): void {
+  if (calibration === undefined) return
+  if (!calibrates) {
+    throw new RfaError(
+      'UNSUPPORTED',
+      `${name}: takes no statistics, so it has no use for calibration`,
+    )
+  }
+  checkObject('calibration', calibration)
+  for (const side of ['query', 'key'] as const) {
+    checkTensor(`calibration.${side}`, calibration[side])
+    const {shape} = calibration[side]
+    const fits =
+      shape.length === 4 && shape[0] === batch && shape[1] === heads && shape[3] === headDim
+    if (fits && shape[2] > 0) continue
+    const wanted = `[${batch}, ${heads}, n, ${headDim}] with n of at least 1`
+    throw expected('SHAPE_MISMATCH', `calibration.${side}`, wanted, describe(shape))
+  }
+}
+
+/** @throws {BAD_OPTION} for a size that is no whole number of at least 1 */
+export function checkSizes(sizes: Record<string, unknown>): void {
+  for (const [name, size] of Object.entries(sizes)) {
+    if (Number.isSafeInteger(size) && Number(size) >= 1) continue
+    throw expected('BAD_OPTION', name, 'a whole number of at least 1', describe(size))
+  }
+}

@@ -1,0 +1,69 @@
+/** The decoder that callers get: tokens are checked, and nothing goes on after `dispose`. */
+import type * as tf from '@tensorflow/tfjs-core'
+import {describe, expected, RfaError} from '../errors.js'
+import {checkTensor, hasShape} from './check-tensor.js'
+import type {Decoder, Estimator} from './types.js'
+
+/** Sizes of a token. */
+interface TokenSizes {
+  batch: number
+  heads: number
+  headDim: number
+  valueDim: number
+}
+
+/**
+ * A decoder behind checks that every backend shares.
+ *
+ * @param estimator - its name, and whether it takes gates
+ */
+export function checkedDecoder(
+  {name, takesGate}: Pick<Estimator, 'name' | 'takesGate'>,
+  {batch, heads, headDim, valueDim}: TokenSizes,
+  inner: Decoder,
+): Decoder {
+  const row = [batch, heads, 1, headDim]
+  const valueRow = [batch, heads, 1, valueDim]
+  const gateRow = [batch, heads, 1]
+  let live = true
+  const checkGate = (gate: tf.Tensor3D) => {
+    if (!takesGate) throw new RfaError('UNSUPPORTED', `${name}: has no gate`)
+    checkToken('gate', gate, gateRow)
+  }
+  return {
+    next(query, key, value, gate) {
+      if (!live) throw gone()
+      checkToken('query', query, row)
+      checkToken('key', key, row)
+      checkToken('value', value, valueRow)
+      if (gate !== undefined) checkGate(gate)
+      return inner.next(query, key, value, gate)
+    },
+    get stateBytes() {
+      return inner.stateBytes
+    },
+    get state() {
+      if (!live) throw gone()
+      return inner.state
+    },
+    dispose() {
+      if (!live) return
+      live = false
+      inner.dispose()
+    },
+  }
+}
+
+function checkToken(name: string, tensor: tf.Tensor, shape: readonly number[]): void {
+  // the common case first, for small steps take little more than a microsecond
+  const usable = tensor?.dtype === 'float32' && !tensor.isDisposed
+  if (usable && hasShape(tensor.shape, shape)) return
+  checkTensor(`decoder.${name}`, tensor)
+  const got = describe(tensor.shape)
+  throw expected('SHAPE_MISMATCH', 'decoder', `${name} ${describe([...shape])}`, got)
+}
+
+function gone(): RfaError {
+  const remedy = 'make another decoder with decoder(...)'
+  return expected('BAD_OPTION', 'decoder', 'a decoder in use', 'a disposed one', remedy)
+}
