@@ -10,7 +10,7 @@ import {describeNative} from './addon.js'
 import {guarded} from './guards.js'
 import {callsOf, type KernelPlan, RIGHT_CALLS, type TensorPlan} from './kernel-calls.js'
 
-const RUNS = 40 * EFFORT
+const RUNS = 24 * EFFORT
 
 /** What a call gave: outputs, or that it was refused. */
 type Outcome = {shape: number[]; dtype: string; data: ArrayLike<number>}[] | {error: unknown}
