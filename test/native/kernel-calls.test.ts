@@ -155,6 +155,9 @@ describeNative('every kernel', () => {
       expect(() => tf.sum(x, [2, -1])).toThrow(/sum: expected every axis once, got \[2, 2\]/)
       expect(() => tf.max(x, [2, 2])).toThrow(error)
       expect(tf.transpose(x, [2, 0, 1]).shape).toEqual([7, 5, 3])
+      // no axis at all
+      const asked = {axis: '', keepDims: true} as unknown as tf.NamedAttrMap
+      expect(() => tf.engine().runKernel('Sum', {x: tf.ones([4])}, asked)).toThrow()
     })
   })
 })

@@ -34,7 +34,8 @@ function reduceTrailing(
   checkOnce(name, axes)
   const rank = x.shape.length
   const first = rank - axes.length
-  if (axes.length === 0 || !axes.every(axis => axis >= first)) return undefined
+  const trailing = axes.every(place => Number.isInteger(place) && place >= first)
+  if (axes.length === 0 || !trailing) return undefined
   const kept = x.shape.slice(0, first)
   const rows = sizeOf(kept)
   const out = backend.uninitialised(rows)
