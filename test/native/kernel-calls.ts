@@ -123,6 +123,16 @@ const softmaxAttention = fc.tuple(sizes, fc.boolean(), fc.boolean()).map(
   }),
 )
 
+const maskedSoftmax = fc.tuple(sizes, fc.boolean(), fc.boolean()).map(
+  ([{batch, heads, queryLen, keyLen}, causal, masked]): Call => ({
+    inputs: {
+      logits: floats(batch, heads, queryLen, keyLen),
+      ...(masked && {keyMask: {shape: [batch, keyLen], dtype: 'bool'}}),
+    },
+    attributes: {causal},
+  }),
+)
+
 const sampleKeys = fc.tuple(sizes, fc.boolean()).map(([s, causal]): Call => {
   const {query, key} = tokens(s)
   const uniform = floats(s.batch, s.heads, s.queryLen, s.rows)
@@ -266,6 +276,7 @@ export const RIGHT_CALLS: Readonly<Record<string, fc.Arbitrary<Call>>> = {
   Max: reduction('reductionIndices'),
   Transpose: transpose,
   Softmax: lastAxis('logits', rank => ({dim: rank - 1})),
+  MaskedSoftmax: maskedSoftmax,
   LogSumExp: lastAxis('x', () => ({})),
   SoftmaxAttention: softmaxAttention,
   SampleKeys: sampleKeys,

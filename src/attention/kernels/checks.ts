@@ -112,6 +112,18 @@ export function softmaxAttentionSizes(
   return {batch, heads, queryLen, keyLen, headDim, valueDim}
 }
 
+/** What `maskedSoftmax` takes. */
+export function maskedSoftmaxSizes(
+  inputs: Inputs,
+  {causal}: {causal: boolean},
+): Pick<AttentionSizes, 'batch' | 'heads' | 'queryLen' | 'keyLen'> {
+  const where = 'MaskedSoftmax'
+  checkFlag(`${where}.causal`, causal)
+  const [batch, heads, queryLen, keyLen] = fourAxes(where, inputs, 'logits')
+  checkArray(where, inputs, 'keyMask', [batch, keyLen], {mask: true})
+  return {batch, heads, queryLen, keyLen}
+}
+
 /** What `sampleKeys` takes. @returns `draws` besides, n per query */
 export function sampleKeysSizes(
   inputs: Inputs,

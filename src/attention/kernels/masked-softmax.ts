@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {KeyMask} from '../types.js'
+import {maskedSoftmaxSizes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {causalMask, headMask, maskLogits, sawAnyKey} from './masking.js'
 
@@ -17,12 +18,14 @@ export interface Visibility {
  *
  * @param logits - `[B, H, L, S]`
  * @returns `[B, H, L, S]`
+ * @throws {SHAPE_MISMATCH | BAD_OPTION} when logits and mask do not fit together
  */
 export function maskedSoftmax(
   logits: tf.Tensor4D,
   {causal = false, keyMask}: Visibility,
 ): tf.Tensor4D {
   if (!causal && !keyMask) return tf.softmax(logits)
+  maskedSoftmaxSizes({logits, keyMask}, {causal})
   const [weights] = fusedOrComposite('MaskedSoftmax', {logits, keyMask}, {causal}, () => [
     composite(logits, {causal, keyMask}),
   ])
