@@ -5,6 +5,9 @@ const result = () => ({
   kernel: `pid ${process.pid}`,
   expectation: 1,
   closed_form_variance: 2,
+  closed_form_kurtosis: 1,
+  calibration_pairs: null,
+  without_effect: {},
   per_projection: [],
 })
 const completed = () => ({outcome: {status: 'completed', result: result()}})
