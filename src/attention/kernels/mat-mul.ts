@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {meterName} from '../footprint/meter.js'
 
 /**
  * Below this many multiply-adds per matrix, slicing a batch apart costs more than it saves
@@ -8,6 +9,9 @@ const SPLIT_WORK = 1 << 17
 
 /** tfjs-wasm sums products of batches in blocks of this many terms, those of a single pair in one run. */
 const BATCH_BLOCK = 48
+
+/** tfjs-wasm, or what counts its bytes. */
+const IN_PAIRS: readonly string[] = ['wasm', meterName('wasm')]
 
 /**
  * Batched matrix product `a b` of `[N, I, K]` and `[N, K, J]`; a batch of one is shared by the other side.
@@ -25,7 +29,7 @@ export function matMul(
   transposeA = false,
   transposeB = false,
 ): tf.Tensor3D {
-  if (tf.getBackend() !== 'wasm') return tf.matMul(a, b, transposeA, transposeB)
+  if (!IN_PAIRS.includes(tf.getBackend())) return tf.matMul(a, b, transposeA, transposeB)
   const [batchA, rowsA, columnsA] = a.shape
   const rows = transposeA ? columnsA : rowsA
   const inner = transposeA ? rowsA : columnsA

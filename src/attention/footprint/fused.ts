@@ -1,0 +1,46 @@
+/** What the fused kernels of the native backend return: see `kernels/` for what they mean. */
+import type {TensorInfo} from '@tensorflow/tfjs-core'
+import type {SizeCall, SizeRule} from './shapes.js'
+
+const input = ({inputs}: SizeCall, name: string): TensorInfo => inputs[name]!
+
+/** `[B, H, L, Dv]`, and with `perRow` a number for each row. */
+const attended =
+  (query: string, value: string, perRow = false): SizeRule =>
+  call => {
+    const [batch, heads, rows] = input(call, query).shape as [number, number, number]
+    const values = input(call, value).shape
+    // a leading axis of one is shared by the others
+    const leading = [Math.max(batch, values[0]!), Math.max(heads, values[1]!), rows]
+    const out = call.meter.allocate([...leading, values[3]!])
+    return perRow ? [out, call.meter.allocate(leading)] : out
+  }
+
+/** Kernels that the native backend has beside those of TensorFlow.js, without its decode steps. */
+export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
+  SoftmaxAttention: attended('query', 'value', true),
+  LinearAttention: attended('query', 'value', true),
+  CausalFeatureAttention: attended('query', 'value'),
+  OptimalMixture: attended('query', 'values'),
+  HalfSquaredNorm: call => call.meter.allocate(input(call, 'x').shape.slice(0, 3)),
+  LogSumExp: call => call.meter.allocate([...input(call, 'x').shape.slice(0, -1), 1]),
+  FeatureMap: call => {
+    const {kind} = call.attrs
+    const numFeatures = input(call, 'projection').shape.at(-2)!
+    const twice = kind === 'trigonometric' || kind === 'log-hyperbolic'
+    return call.meter.allocate([
+      ...input(call, 'x').shape.slice(0, 3),
+      twice ? 2 * numFeatures : numFeatures,
+    ])
+  },
+  SampleKeys: call => {
+    const {shape} = input(call, 'uniform')
+    const [batch, heads, , headDim] = input(call, 'query').shape as [number, number, number, number]
+    const keys = [batch, heads, shape[2]! * shape[3]!, headDim]
+    return [call.meter.allocate(shape, 'int32'), call.meter.allocate(keys)]
+  },
+  SegmentMeans: call => {
+    const [batch, heads, , columns] = input(call, 'x').shape as [number, number, number, number]
+    return call.meter.allocate([batch, heads, call.attrs.starts.length - 1, columns])
+  },
+}

@@ -1,0 +1,200 @@
+import * as tf from '@tensorflow/tfjs-core'
+import {beforeAll, describe, expect, it} from 'vitest'
+import {attend} from '../../../src/attention/attention.js'
+import {
+  type Estimators,
+  loadEstimators,
+  METHOD_NAMES,
+} from '../../../src/attention/estimators/index.js'
+import {FUSED_RULES} from '../../../src/attention/footprint/fused.js'
+import {footprint, spread} from '../../../src/attention/footprint/index.js'
+import {noiseSpecs} from '../../../src/attention/noise.js'
+import {resolveOptions} from '../../../src/attention/resolve.js'
+import type {CallShape, Estimator, PresetName} from '../../../src/attention/types.js'
+import {useBackend} from '../../../src/backends/index.js'
+import {NATIVE_KERNELS} from '../../../src/backends/native/kernels/index.js'
+import {runnableBackends} from '../../helpers/backends.js'
+
+const BACKENDS = (await runnableBackends()).filter(name => name !== 'tensorflow')
+
+// more than one chunk of a causal form, and a column of ones among the values
+const SIZES = {
+  batch: 1,
+  heads: 2,
+  queryLen: 70,
+  keyLen: 70,
+  headDim: 8,
+  valueDim: 5,
+  numFeatures: 16,
+}
+
+/** What the suite runs of a method: every preset in the slow runs, its exact form always. */
+function casesOf({supports, presets}: Estimator): {causal: boolean; preset: PresetName}[] {
+  const forms = [false, true].filter(causal => (causal ? supports.causal : supports.bidirectional))
+  const names = process.env.RFA_SLOW ? (Object.keys(presets) as PresetName[]) : []
+  return forms.flatMap(causal => (['exact', ...names] as const).map(preset => ({causal, preset})))
+}
+
+describe.each(BACKENDS)('footprint on %s', backend => {
+  let estimators: Estimators
+  beforeAll(async () => {
+    await useBackend(backend)
+    estimators = await loadEstimators()
+  })
+
+  it.each(METHOD_NAMES)('%s: counts the bytes that a call holds', name => {
+    const estimator = estimators[name] as unknown as Estimator
+    for (const {causal, preset} of casesOf(estimator)) {
+      const shape = {...SIZES, causal}
+      const options = resolveOptions(estimator, preset)
+      const counted = footprint(estimator, options, shape, backend as 'cpu')
+      const held = heldBytes(estimator, options, shape, preset)
+      // what kernels of the library take for themselves is a hundredth at most; beside every tensor of tfjs-wasm
+      // there may be its packed copy, which only the library sees
+      expect(counted, `${preset} ${causal}`).toBeGreaterThanOrEqual(0.99 * held)
+      const most = backend === 'wasm' ? 2 * held + bytesOf(SIZES) : 1.01 * held
+      expect(counted, `${preset} ${causal}`).toBeLessThanOrEqual(most)
+      expect(tf.getBackend()).toBe(backend)
+    }
+  })
+
+  it('follows long sequences from shorter ones', () => {
+    const estimator = estimators.softmax as unknown as Estimator
+    const at = (length: number) =>
+      footprint(
+        estimator,
+        {},
+        {...SIZES, queryLen: length, keyLen: length, causal: false},
+        backend as 'cpu',
+      )
+    // logits and weights, and the output, are what grows with the square
+    const square = (at(4096) - 2 * at(2048)) / (4096 ** 2 - 2 * 2048 ** 2)
+    const linear = (at(4096) - square * 4096 ** 2) / 4096
+    expect(at(100_000) / (square * 1e10 + linear * 1e5)).toBeCloseTo(1, 6)
+  })
+
+  it('takes elements of a batch to be alike', () => {
+    const estimator = estimators['favor-pos'] as unknown as Estimator
+    const at = (batch: number) =>
+      footprint(
+        estimator,
+        resolveOptions(estimator, 'exact'),
+        {...SIZES, batch, causal: true},
+        backend as 'cpu',
+      )
+    expect(at(9)).toBeCloseTo(at(2) + 7 * (at(3) - at(2)), 3)
+  })
+})
+
+describe('footprint', () => {
+  it('knows every kernel that the native backend adds for whole sequences', () => {
+    const own = NATIVE_KERNELS.map(({kernelName}) => kernelName).filter(
+      name => !tf.getKernel(name, 'cpu') && !name.endsWith('Decode'),
+    )
+    expect(Object.keys(FUSED_RULES).sort()).toEqual(own.sort())
+  })
+
+  it('leaves no backend behind where there was none', async () => {
+    const estimator = (await loadEstimators()).elu as unknown as Estimator
+    const before = tf.getBackend()
+    tf.engine().backendName = undefined as unknown as string
+    footprint(
+      estimator,
+      resolveOptions(estimator, 'exact'),
+      {...SIZES, queryLen: 9, keyLen: 9, causal: false},
+      'cpu',
+    )
+    expect(tf.getBackend() ?? null).toBeNull()
+    await tf.setBackend(before)
+  })
+
+  it('is nothing for a call that the method refuses', async () => {
+    const lara = (await loadEstimators()).lara as unknown as Estimator
+    const options = resolveOptions(lara, 'exact')
+    expect(footprint(lara, options, {...SIZES, causal: true}, 'cpu')).toBe(0)
+    const grid = resolveOptions(lara, 'exact', {proposals: 'grid'}) // 70 tokens are no square
+    expect(footprint(lara, grid, {...SIZES, causal: false}, 'cpu')).toBe(0)
+  })
+})
+
+function bytesOf({batch, heads, queryLen, headDim}: typeof SIZES): number {
+  return 4 * batch * heads * queryLen * headDim
+}
+
+/** What a backend's store keeps of a tensor. */
+interface Entry {
+  values?: Float32Array
+  memoryOffset?: number
+  shape?: number[]
+  dtype: tf.DataType
+}
+type Store = Map<object, Entry>
+
+/** Runs the method and watches the backend's own store of tensors. Views of one array count once. */
+function heldBytes(
+  {name, noise}: Estimator,
+  options: Record<string, unknown>,
+  shape: CallShape,
+  preset: PresetName,
+): number {
+  const {batch, heads, queryLen, keyLen, headDim, valueDim, causal, numFeatures} = shape
+  const [query, key, value] = [
+    [queryLen, headDim],
+    [keyLen, headDim],
+    [keyLen, valueDim],
+  ].map(([rows, columns]) => tf.randomNormal([batch, heads, rows!, columns!])) as tf.Tensor4D[]
+  const backend = tf.backend() as unknown as {data?: Store; dataIdMap?: Store}
+  const watch = watched((backend.dataIdMap ?? backend.data)!, [query!, key!, value!])
+  try {
+    tf.tidy(() => {
+      const drawn = Object.entries(noiseSpecs({noise}, shape, options)).map(([array, spec]) => {
+        const sizes = [spec.shared ? 1 : batch, heads, spec.rows, spec.columns]
+        const values = Float32Array.from({length: tf.util.sizeFromShape(sizes)}, (_, i) =>
+          spread(i),
+        )
+        return [array, tf.tensor(values, sizes)]
+      })
+      const call = {method: name, preset, causal, numFeatures, noise: Object.fromEntries(drawn)}
+      attend(query!, key!, value!, call)
+    })
+  } finally {
+    watch.stop()
+    tf.dispose([query!, key!, value!])
+  }
+  return watch.peak()
+}
+
+function watched(store: Store, given: tf.Tensor[]) {
+  const {set, delete: remove} = store
+  const users = new Map<object | number, number>()
+  const placeOf = (id: object, {values, memoryOffset}: Entry) =>
+    values?.buffer ?? memoryOffset ?? id
+  const sizeOf = ({values, shape, dtype}: Entry) =>
+    values?.byteLength ?? tf.util.sizeFromShape(shape!) * tf.util.bytesPerElement(dtype)
+  for (const {dataId} of given) users.set(placeOf(dataId, store.get(dataId)!), 1)
+  let held = 0
+  let peak = 0
+  store.set = (id, given) => {
+    const entry = Array.isArray(given.values)
+      ? {...given, values: Float32Array.from(given.values)}
+      : given
+    const place = placeOf(id, entry)
+    const count = users.get(place) ?? 0
+    users.set(place, count + 1)
+    if (count === 0) held += sizeOf(entry)
+    peak = Math.max(peak, held)
+    return set.call(store, id, given)
+  }
+  store.delete = id => {
+    const entry = store.get(id)!
+    const place = placeOf(id, entry)
+    const count = users.get(place)! - 1
+    users.set(place, count)
+    if (count === 0) held -= sizeOf(entry)
+    return remove.call(store, id)
+  }
+  return {
+    peak: () => peak,
+    stop: () => Object.assign(store, {set, delete: remove}),
+  }
+}
