@@ -1,0 +1,59 @@
+import {totalmem} from 'node:os'
+import {describe, expect, it} from 'vitest'
+import {readMemory} from '../../../src/experiments/free-memory.js'
+
+const MIB = 2 ** 20
+const GIB = 2 ** 30
+
+/** A machine with so much available and these other files. */
+const files = (others: Record<string, string> = {}, available = GIB) => {
+  const all: Record<string, string> = {
+    '/proc/meminfo': `MemTotal: 99 kB\nMemFree: 7 kB\nMemAvailable: ${available / 1024} kB\n`,
+    ...others,
+  }
+  return (path: string) => all[path]
+}
+
+describe('readMemory', () => {
+  it('takes what is available, with the files kept in memory, not what is unused', () => {
+    expect(readMemory(files())).toEqual({total: totalmem(), free: GIB})
+  })
+
+  it('leaves a group of version 2 its limit less its use, kept files not counted as used', () => {
+    const read = files({
+      '/proc/self/cgroup': '0::/jobs/one\n',
+      '/sys/fs/cgroup/jobs/one/memory.max': `${260 * MIB}\n`,
+      '/sys/fs/cgroup/jobs/one/memory.current': `${100 * MIB}\n`,
+      '/sys/fs/cgroup/jobs/one/memory.stat': `anon 1\ninactive_file ${30 * MIB}\n`,
+    })
+    expect(readMemory(read)).toEqual({total: 260 * MIB, free: 190 * MIB})
+  })
+
+  it('does the same for version 1, seen from inside a container too', () => {
+    const read = files({
+      '/proc/self/cgroup': '5:cpuset:/x\n4:cpu,memory:/docker/abc\n0::/\n',
+      '/sys/fs/cgroup/memory/memory.limit_in_bytes': `${500 * MIB}\n`,
+      '/sys/fs/cgroup/memory/memory.usage_in_bytes': `${450 * MIB}\n`,
+      '/sys/fs/cgroup/memory/memory.stat': `inactive_file 1\ntotal_inactive_file ${50 * MIB}\n`,
+    })
+    expect(readMemory(read)).toEqual({total: 500 * MIB, free: 100 * MIB})
+  })
+
+  it('holds the limits of outer groups for inner ones', () => {
+    const read = files({
+      '/proc/self/cgroup': '0::/outer/inner\n',
+      '/sys/fs/cgroup/outer/inner/memory.max': 'max\n',
+      '/sys/fs/cgroup/outer/inner/memory.current': '1\n',
+      '/sys/fs/cgroup/outer/memory.max': `${300 * MIB}\n`,
+      '/sys/fs/cgroup/outer/memory.current': `${400 * MIB}\n`,
+    })
+    expect(readMemory(read)).toEqual({total: 300 * MIB, free: 0})
+  })
+
+  it('does without any of the files', () => {
+    const {total, free} = readMemory(() => undefined)
+    expect(total).toBe(totalmem())
+    expect(free).toBeGreaterThan(0)
+    expect(free).toBeLessThanOrEqual(total)
+  })
+})
