@@ -96,6 +96,20 @@ export async function probeBackends(): Promise<BackendReport[]> {
   return reports
 }
 
+/**
+ * The backend whose memory a choice stands for: under `auto` the one that would be taken here, or the
+ * plainest where none can be.
+ */
+export async function meteredBackend(choice: string): Promise<BackendName> {
+  if (choice !== 'auto') return choice as BackendName
+  await quietTensorFlow()
+  for (const name of BACKEND_NAMES) {
+    const {default: backend} = await REGISTRY[name]()
+    if ((await backend.probe()).available) return name
+  }
+  return 'cpu'
+}
+
 async function firstAvailable(
   threads: number | undefined,
   note: UseOptions['note'],

@@ -1,5 +1,4 @@
 /** The experiments: plans become jobs, jobs become outcomes. */
-import {freemem, totalmem} from 'node:os'
 import {expected, RfaError} from '../errors.js'
 import {cellKey} from '../results/keys.js'
 import {
@@ -12,7 +11,9 @@ import {
   VARIANCE_SCHEMA,
   type VarianceCell,
 } from '../results/schemas/index.js'
+import {type Memory, readMemory} from './free-memory.js'
 import type {CellOutcome, Job} from './job.js'
+import {rateOf} from './rates.js'
 
 export type {CellOutcome, Job} from './job.js'
 
@@ -79,18 +80,10 @@ export interface PlanDescription {
   cellLabels: string[]
   /** A rough figure from the cost models; `null` when the backend's speed is unknown. */
   predictedSeconds: number | null
-  /** Largest predicted memory of one process, times the processes that run at once. */
+  /** Predicted memory of the processes that run at once, should the largest cells meet. */
   peakBytes: number
 }
 
-/** Sustained floating-point rates, operations per second: orders of magnitude, the lowest for auto. */
-const RATES: Record<string, number> = {
-  auto: 4e9,
-  native: 3e10,
-  wasm: 4e9,
-  tensorflow: 3e10,
-  cpu: 4e8,
-}
 /** Start of one process with its backend, seconds. */
 const PROCESS_SECONDS = 0.7
 
@@ -101,38 +94,54 @@ const PROCESS_SECONDS = 0.7
  */
 export async function describePlan(plan: AnyPlan, concurrency = 1): Promise<PlanDescription> {
   const jobs = await planJobs(plan)
-  const rate = RATES[plan.backend]
+  const rate = rateOf(plan.backend)
   const flops = jobs.reduce((sum, job) => sum + job.predictedCost, 0)
   const processes = plan.experiment === 'bench' ? jobs.length : 1
-  const largest = jobs.reduce((top, job) => Math.max(top, job.predictedBytes), 0)
   return {
     cells: jobs.length,
     cellLabels: jobs.map(job => job.label),
     predictedSeconds:
       rate === undefined ? null : flops / rate / concurrency + processes * PROCESS_SECONDS,
-    peakBytes: largest * Math.min(concurrency, jobs.length),
+    peakBytes: bytesAtOnce(jobs, concurrency),
   }
 }
 
+/** Memory of so many of the largest cells: a process that has run one may keep it while it runs others. */
+function bytesAtOnce(jobs: readonly Job[], concurrency: number): number {
+  const sizes = jobs.map(({predictedBytes}) => predictedBytes).sort((a, b) => b - a)
+  return sizes.slice(0, concurrency).reduce((sum, bytes) => sum + bytes, 0)
+}
+
+/** What {@link assertFits} goes by. */
+export interface FitOptions {
+  /** Let everything pass. */
+  force: boolean
+  /** Processes at once. Default 1. */
+  concurrency?: number
+  /** What there is, this process being counted as used. Default: read from the system. */
+  memory?: () => Memory
+}
+
 /**
- * Refuses a plan that needs more memory than this machine has.
+ * Refuses a plan that needs more memory than is free.
  *
- * @throws {TOO_LARGE} with the estimate, unless `force`
+ * @throws {TOO_LARGE} with the figure that {@link describePlan} gives, unless forced
  */
 export async function assertFits(
   plan: AnyPlan,
-  {force, concurrency = 1}: {force: boolean; concurrency?: number},
+  {force, concurrency = 1, memory = readMemory}: FitOptions,
 ): Promise<void> {
+  if (force) return
   const jobs = await planJobs(plan)
+  const needed = bytesAtOnce(jobs, concurrency)
+  const {free, total} = memory()
+  if (needed <= free) return
   const largest = jobs.reduce((top, job) => (job.predictedBytes > top.predictedBytes ? job : top))
   const atOnce = Math.min(concurrency, jobs.length)
-  const needed = largest.predictedBytes * atOnce
-  const available = Math.min(totalmem(), process.constrainedMemory() || Infinity)
-  if (force || needed <= available) return
   const each = atOnce > 1 ? ` (${atOnce} processes at once)` : ''
   throw new RfaError(
     'TOO_LARGE',
-    `plan: expected to fit into ${gibibytes(available)} of memory (${gibibytes(freemem())} free), got about ${gibibytes(needed)} for "${largest.label}"${each}`,
+    `plan: expected to fit into memory, got one that needs about ${gibibytes(needed)}, ${gibibytes(free)} free (${gibibytes(total)} in all); most for "${largest.label}"${each}`,
     {
       suggestions: [
         'lower --seq-len, --batch or --heads',

@@ -1,4 +1,3 @@
-import type {Cost} from '../attention/types.js'
 import type {AnyCell} from '../results/schemas/index.js'
 
 /** A cell with what the runner needs to know of it. */
@@ -10,7 +9,7 @@ export interface Job {
   label: string
   /** Floating-point operations: the weight in the estimate of the time left. */
   predictedCost: number
-  /** Peak bytes of its process beside the runtime itself. */
+  /** Peak resident bytes of its process. */
   predictedBytes: number
 }
 
@@ -27,11 +26,4 @@ export interface ForwardShape {
   keyLen: number
   headDim: number
   valueDim: number
-}
-
-/** Bytes of inputs, output and live tensors of one float32 forward. */
-export function forwardBytes(shape: ForwardShape, cost: Cost): number {
-  const {batch, heads, queryLen, keyLen, headDim, valueDim} = shape
-  const tokens = queryLen * (headDim + valueDim) + keyLen * (headDim + valueDim)
-  return batch * heads * tokens * 4 + cost.liveBytes
 }

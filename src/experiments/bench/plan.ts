@@ -1,13 +1,17 @@
 /** A benchmark as jobs: methods x projections x numbers of features x lengths. */
+import type {MeteredBackend} from '../../attention/footprint/index.js'
+import {meteredBackend} from '../../backends/index.js'
 import {randomStream} from '../../random/index.js'
 import {cellKey} from '../../results/keys.js'
 import {BENCH_SCHEMA, type BenchCell, type BenchPlan} from '../../results/schemas/index.js'
-import {forwardBytes, type Job} from '../job.js'
+import type {Job} from '../job.js'
 import {drawAxes, methodLabel, type ResolvedMethod, resolveMethod} from '../method.js'
+import {benchProcessBytes} from '../process-memory.js'
 
 /** All jobs of a plan, in the order in which they run. */
 export async function benchJobs(plan: BenchPlan): Promise<Job[]> {
   const jobs: Job[] = []
+  const meter = await meteredBackend(plan.backend)
   for (const seq_len of plan.seq_lens) {
     for (const spec of plan.methods) {
       const method = await resolveMethod(spec)
@@ -25,14 +29,15 @@ export async function benchJobs(plan: BenchPlan): Promise<Job[]> {
           backend,
           threads,
         }
-        jobs.push(toJob(cell, method))
+        jobs.push(toJob(cell, method, meter))
       }
     }
   }
   return plan.order === 'random' ? shuffled(jobs, plan.seed) : jobs
 }
 
-function toJob(cell: BenchCell, {estimator, options}: ResolvedMethod): Job {
+function toJob(cell: BenchCell, method: ResolvedMethod, backend: MeteredBackend): Job {
+  const {causal, num_features, timing} = cell
   const shape = {
     batch: cell.batch,
     heads: cell.heads,
@@ -40,17 +45,19 @@ function toJob(cell: BenchCell, {estimator, options}: ResolvedMethod): Job {
     keyLen: cell.seq_len,
     headDim: cell.head_dim,
     valueDim: cell.value_dim,
+    numFeatures: num_features ?? 0,
+    causal,
   }
-  const {causal, num_features, timing} = cell
-  const cost = estimator.cost({...shape, numFeatures: num_features ?? 0, causal}, options)
+  const cost = method.estimator.cost(shape, method.options)
+  const runs = timing.warmup_runs + timing.min_runs
   const drawn = [cell.projection ?? [], num_features === null ? [] : `M=${num_features}`].flat()
   return {
     key: cellKey(BENCH_SCHEMA, cell),
     schema: BENCH_SCHEMA,
     cell,
     label: [methodLabel(cell), ...drawn, `L=${cell.seq_len}`].join(' '),
-    predictedCost: cost.flops * (timing.warmup_runs + timing.min_runs),
-    predictedBytes: forwardBytes(shape, cost),
+    predictedCost: cost.flops * runs,
+    predictedBytes: benchProcessBytes({backend, method, shape}, runs),
   }
 }
 

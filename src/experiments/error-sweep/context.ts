@@ -19,17 +19,22 @@ export interface SweepContext {
 }
 
 /** Contexts are large; a sweep visits them one after the other. */
-const KEPT = 3
+export const KEPT_CONTEXTS = 3
 const contexts = new Map<string, Promise<SweepContext>>()
+
+/** What cells of one context have in common. */
+export function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
+  const {input, seq_len, scale, causal, seed} = cell
+  return JSON.stringify([input, seq_len, scale, causal, seed, target])
+}
 
 /** The context of a cell under a target, from the cache where it is there. */
 export function contextOf(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
-  const {input, seq_len, scale, causal, seed} = cell
-  const key = JSON.stringify([input, seq_len, scale, causal, seed, target])
+  const key = contextKey(cell, target)
   let context = contexts.get(key)
   if (!context) {
     context = makeContext(cell, target)
-    if (contexts.size >= KEPT) contexts.delete(contexts.keys().next().value!)
+    if (contexts.size >= KEPT_CONTEXTS) contexts.delete(contexts.keys().next().value!)
     contexts.set(key, context)
     context.catch(() => contexts.delete(key))
   }

@@ -1,6 +1,9 @@
 /** An error sweep as jobs: the grid, without the axes that do not apply to a method. */
-import type {Cost} from '../../attention/types.js'
+import type {MeteredBackend} from '../../attention/footprint/index.js'
+import type {ExactTarget} from '../../attention/types.js'
+import {meteredBackend} from '../../backends/index.js'
 import {loadInput} from '../../inputs/load.js'
+import {ENTROPY_BUDGET} from '../../inputs/statistics.js'
 import {cellKey} from '../../results/keys.js'
 import {
   ERROR_SWEEP_SCHEMA,
@@ -8,22 +11,48 @@ import {
   type ErrorSweepPlan,
   type MethodSpec,
 } from '../../results/schemas/index.js'
-import {type ForwardShape, forwardBytes, type Job} from '../job.js'
+import type {ForwardShape, Job} from '../job.js'
 import {
   type DrawAxes,
   drawAxes,
   matchedTarget,
   methodLabel,
+  RAW_TARGET,
   type ResolvedMethod,
   resolveMethod,
 } from '../method.js'
+import {contextBytes, sweepProcessBytes} from '../process-memory.js'
+import {hostCost} from '../rates.js'
+import {contextKey, KEPT_CONTEXTS} from './context.js'
+import {FLOAT64_BUDGET} from './truth.js'
 
 /** All jobs of a plan, in plan order. */
 export async function errorSweepJobs(plan: ErrorSweepPlan): Promise<Job[]> {
   const shapes = new Map<number | null, ForwardShape>()
   for (const seqLen of plan.seq_lens ?? [null]) shapes.set(seqLen, await inputShape(plan, seqLen))
   const points = await errorSweepPoints(plan)
-  return points.map(({cell, spec, method}) => toJob(cell, spec, method, shapes.get(cell.seq_len)!))
+  const backend = await meteredBackend(plan.backend)
+  const contexts = new Map<string, number>()
+  const begun = new Set<string>()
+  return points.map(point => {
+    const {cell, method} = point
+    const shape = shapes.get(cell.seq_len)!
+    const key = contextKey(cell, targetOf(cell, method))
+    const first = !begun.has(key) && begun.add(key) !== undefined
+    return toJob(point, shape, {backend, first, contexts: keptContexts(contexts, point, shape)})
+  })
+}
+
+/** Bytes of the contexts that a process has in memory when it comes to a cell, its own among them. */
+function keptContexts(
+  kept: Map<string, number>,
+  {cell, method}: Point,
+  shape: ForwardShape,
+): number {
+  const key = contextKey(cell, targetOf(cell, method))
+  if (!kept.has(key) && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
+  kept.set(key, contextBytes(shape, cell.scale))
+  return [...kept.values()].reduce((sum, bytes) => sum + bytes, 0)
 }
 
 /** A cell of the grid with the method that it runs. */
@@ -61,6 +90,11 @@ function targetsOf(plan: ErrorSweepPlan, method: ResolvedMethod): ('raw' | 'matc
   return plan.targets
 }
 
+/** What the cell is held against. */
+function targetOf({target}: ErrorSweepCell, method: ResolvedMethod): ExactTarget {
+  return (target === 'matched' ? matchedTarget(method) : undefined) ?? RAW_TARGET
+}
+
 function toCell(
   plan: ErrorSweepPlan,
   spec: MethodSpec,
@@ -71,34 +105,50 @@ function toCell(
 }
 
 function toJob(
-  cell: ErrorSweepCell,
-  spec: MethodSpec,
-  {estimator, options}: ResolvedMethod,
+  {cell, spec, method}: Point,
   shape: ForwardShape,
+  {backend, contexts, first}: {backend: MeteredBackend; contexts: number; first: boolean},
 ): Job {
-  const costShape = {
-    ...shape,
-    valueDim: shape.valueDim + 1, // the column of ones that measures row sums
-    numFeatures: cell.num_features ?? 0,
-    causal: cell.causal,
-  }
-  const cost = estimator.cost(costShape, options)
+  const {replicates, causal, row_metrics: rowMetrics} = cell
+  const callShape = {...shape, numFeatures: cell.num_features ?? 0, causal}
+  // a column of ones among the values measures row sums
+  const widened = {...callShape, valueDim: shape.valueDim + 1}
+  const forward = method.estimator.cost(widened, method.options).flops
+  const implied = rowMetrics
+    ? method.estimator.cost({...callShape, valueDim: shape.keyLen}, method.options).flops
+    : 0
+  const host = hostOperations(callShape, {replicates, rowMetrics, first})
   return {
     key: cellKey(ERROR_SWEEP_SCHEMA, cell),
     schema: ERROR_SWEEP_SCHEMA,
     cell,
     label: label(cell, spec, shape),
-    predictedCost: cost.flops * cell.replicates * (cell.row_metrics ? 2 : 1),
-    predictedBytes: cellBytes(cell, shape, cost),
+    predictedCost: (forward + implied) * replicates + hostCost(host, cell.backend),
+    predictedBytes: sweepProcessBytes(
+      {backend, method, shape: callShape},
+      {contexts, replicates, rowMetrics},
+    ),
   }
 }
 
-/** Inputs in float32 and as given, double-precision truth and sums, and the weights for row metrics. */
-function cellBytes(cell: ErrorSweepCell, shape: ForwardShape, cost: Cost): number {
-  const {batch, heads, queryLen, keyLen, valueDim} = shape
-  const outputs = batch * heads * queryLen * valueDim * 8 * 4
-  const rows = cell.row_metrics ? batch * heads * queryLen * keyLen * (8 + 3 * 4) : 0
-  return 2 * forwardBytes(shape, cost) + outputs + rows
+/** What an exponential or a logarithm counts in host loops. */
+const TRANSCENDENTAL = 20
+
+/**
+ * Operations on the host: exact output and entropies of a context, by the first of its cells; with row
+ * metrics the exact weights again, and a distance per replicate.
+ */
+function hostOperations(
+  shape: ForwardShape & {causal: boolean},
+  {replicates, rowMetrics, first}: {replicates: number; rowMetrics: boolean; first: boolean},
+): number {
+  const {batch, heads, queryLen, keyLen, headDim, valueDim, causal} = shape
+  const pairs = batch * heads * queryLen * keyLen * (causal ? 0.5 : 1)
+  const weights = pairs * (2 * headDim + TRANSCENDENTAL)
+  const exact = Math.min(pairs * (headDim + valueDim), FLOAT64_BUDGET) * 2
+  const entropy = Math.min(pairs * headDim, ENTROPY_BUDGET) * 2
+  const context = first ? exact + entropy + 2 * pairs * TRANSCENDENTAL : 0
+  return context + (rowMetrics ? weights + replicates * pairs * TRANSCENDENTAL : 0)
 }
 
 function label(cell: ErrorSweepCell, spec: MethodSpec, shape: ForwardShape): string {

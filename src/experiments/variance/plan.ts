@@ -1,29 +1,36 @@
 /** A variance experiment as jobs: methods x numbers of features x dimensions x norms x angles. */
+import type {MeteredBackend} from '../../attention/footprint/index.js'
+import {meteredBackend} from '../../backends/index.js'
 import {cellKey} from '../../results/keys.js'
 import {VARIANCE_SCHEMA, type VarianceCell, type VariancePlan} from '../../results/schemas/index.js'
 import type {Job} from '../job.js'
 import {methodLabel} from '../method.js'
+import {runtimeBytes} from '../process-memory.js'
 
 /** All jobs of a plan, in plan order. */
-export function varianceJobs(plan: VariancePlan): Job[] {
+export async function varianceJobs(plan: VariancePlan): Promise<Job[]> {
+  const meter = await meteredBackend(plan.backend)
   const {projections, orth_sign, replicates, seed, backend} = plan
   return plan.methods.flatMap(spec =>
     plan.head_dims.flatMap(head_dim =>
       plan.num_features.flatMap(num_features =>
         plan.norms.flatMap(norm =>
           plan.angles_deg.map(angle_deg =>
-            toJob({
-              ...spec,
-              projections,
-              orth_sign,
-              num_features,
-              head_dim,
-              norm,
-              angle_deg,
-              replicates,
-              seed,
-              backend,
-            }),
+            toJob(
+              {
+                ...spec,
+                projections,
+                orth_sign,
+                num_features,
+                head_dim,
+                norm,
+                angle_deg,
+                replicates,
+                seed,
+                backend,
+              },
+              meter,
+            ),
           ),
         ),
       ),
@@ -31,7 +38,7 @@ export function varianceJobs(plan: VariancePlan): Job[] {
   )
 }
 
-function toJob(cell: VarianceCell): Job {
+function toJob(cell: VarianceCell, backend: MeteredBackend): Job {
   const {num_features, head_dim, norm, angle_deg, replicates, projections} = cell
   const drawn = num_features * head_dim * projections.length
   return {
@@ -41,6 +48,6 @@ function toJob(cell: VarianceCell): Job {
     label: `${methodLabel(cell)} M=${num_features} D=${head_dim} norm ${norm} angle ${angle_deg}`,
     // a normal costs about 50 operations, orthogonalising a row 2 min(M, D) of them per entry
     predictedCost: replicates * drawn * (50 + 2 * Math.min(num_features, head_dim)),
-    predictedBytes: 64 * num_features * head_dim * 16 + replicates * 8,
+    predictedBytes: runtimeBytes(backend) + 64 * num_features * head_dim * 16 + replicates * 8,
   }
 }

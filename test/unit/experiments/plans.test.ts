@@ -168,6 +168,79 @@ describe('describePlan and assertFits', () => {
     })
   })
 
+  const machine = (free: number, total = 2 ** 34) => ({memory: () => ({free, total})})
+
+  it('lets a plan in that fits into what is free, and no other, by the figure of a dry run', async () => {
+    const plan = sweep({seq_lens: [64]})
+    const {peakBytes} = await describePlan(plan, 2)
+    const fits = (free: number) =>
+      assertFits(plan, {force: false, concurrency: 2, ...machine(free)})
+    await expect(fits(peakBytes)).resolves.toBeUndefined()
+    await expect(fits(peakBytes - 1)).rejects.toMatchObject({code: 'TOO_LARGE'})
+    await expect(assertFits(plan, {force: true, ...machine(1)})).resolves.toBeUndefined()
+  })
+
+  it('says what is needed, what is free and what there is', async () => {
+    const plan = bench({seq_lens: [100_000], methods: [method('softmax')]})
+    await expect(assertFits(plan, {force: false, ...machine(2 ** 29)})).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^plan: expected to fit into memory, got one that needs about \d+ GiB, 0\.500 GiB free \(16\.0 GiB in all\); most for "softmax L=100000"$/,
+      ),
+    })
+  })
+
+  it('refuses row metrics at 768 tokens in a container of 260 MB that holds this process too', async () => {
+    const plan = sweep({methods: [method('favor-pos')], seq_lens: [768], row_metrics: true})
+    const here = machine(260e6 - 130e6, 260e6)
+    await expect(assertFits(plan, {force: false, ...here})).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+    })
+  })
+
+  const bytesOf = async (changes: Partial<ErrorSweepPlan>) =>
+    (await describePlan(sweep({methods: [method('favor-pos')], ...changes}))).peakBytes
+
+  it('counts what row metrics, causal composites and every kept context take', async () => {
+    const plain = await bytesOf({seq_lens: [512]})
+    // exact weights in double precision, implied ones and their identity in single
+    const weights = 3 * 512 * 512 * (8 + 4 + 4)
+    expect(await bytesOf({seq_lens: [512], row_metrics: true})).toBeGreaterThan(plain + weights)
+    // features of both sides for each of the six ways in which halves of a chunk are paired
+    const features = 3 * 512 * 13 * 4
+    expect(await bytesOf({seq_lens: [512], causal: true})).toBeGreaterThan(plain + 6 * features)
+    // the input scaled: queries, keys, values, both of the former again, outputs in double precision
+    const context = 3 * 512 * (4 * (4 * 7 + 5) + 2 * 8 * 5)
+    const scaled = await bytesOf({seq_lens: [512], scales: [2]})
+    expect(await bytesOf({seq_lens: [512], scales: [2, 3, 4, 5]})).toBeCloseTo(scaled + 2 * context)
+  })
+
+  it('knows that fused kernels hold less than what they are made of', async () => {
+    const causal = {causal: true, seq_lens: [1024], num_features: [256]}
+    const native = await bytesOf({...causal, backend: 'native'})
+    expect(await bytesOf({...causal, backend: 'wasm'})).toBeGreaterThan(
+      native + 3 * 1024 * 256 * 4 * 20,
+    )
+  })
+
+  it('predicts the time of the exact output, once for the cells that share it', async () => {
+    const plan = sweep({
+      methods: [method('mean-value')],
+      seq_lens: [2048],
+      scales: [1],
+      backend: 'native',
+    })
+    const [alone] = await planJobs(plan)
+    const exact = 2 * 3 * 2048 * 2048 * (7 + 5) // multiply-adds count two
+    // a loop in JavaScript does some 1.6e9 of them a second, the kernels that costs are counted for 3e10
+    expect(alone!.predictedCost / 3e10).toBeGreaterThan(exact / 1.6e9)
+    const [first, second] = await planJobs({
+      ...plan,
+      methods: [method('mean-value'), method('elu')],
+    })
+    expect(first!.predictedCost).toBe(alone!.predictedCost)
+    expect(second!.predictedCost).toBeLessThan(first!.predictedCost / 2)
+  })
+
   it('predicts the memory of as many cells as there are, however many threads', async () => {
     const plan = bench({seq_lens: [128], methods: [method('softmax')]})
     const [one, many] = [await describePlan(plan, 1), await describePlan(plan, 64)]

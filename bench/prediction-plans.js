@@ -1,0 +1,122 @@
+// The plans of predictions.js: [name, plan] of what fills memory in one way each.
+const method = (name, options = {}) => ({method: name, preset: 'exact', options})
+
+const sweep = (methods, changes = {}) => {
+  const {heads = 4, head_dim = 64, batch = 1, ...rest} = changes
+  return {
+    experiment: 'error-sweep',
+    input: {
+      ...{kind: 'generator', name: 'gaussian', batch, heads, head_dim},
+      ...{value_dim: head_dim, key_len: null},
+    },
+    methods: methods.map(name => (typeof name === 'string' ? method(name) : name)),
+    projections: ['orth'],
+    orth_sign: 'haar',
+    num_features: [256],
+    seq_lens: [512],
+    scales: [1],
+    targets: ['raw', 'matched'],
+    replicates: 3,
+    causal: false,
+    row_metrics: false,
+    seed: 0,
+    backend: 'native',
+    ...rest,
+  }
+}
+
+const bench = (name, changes = {}) => ({
+  experiment: 'bench',
+  methods: [method(name)],
+  projections: ['orth'],
+  orth_sign: 'haar',
+  redraw: 'fixed',
+  num_features: [256],
+  seq_lens: [2048],
+  ...{batch: 1, heads: 8, head_dim: 64, value_dim: 64, causal: false},
+  timing: {warmup_runs: 2, min_runs: 10, max_runs: 20, min_time_ns: 0},
+  order: 'listed',
+  seed: 0,
+  backend: 'native',
+  threads: null,
+  ...changes,
+})
+
+const causal = true
+const rows = {row_metrics: true}
+const BACKENDS = ['native', 'wasm', 'cpu']
+const everywhere = (name, make) => BACKENDS.map(backend => [`${name} ${backend}`, make(backend)])
+
+export const PLANS = [
+  ...everywhere('sweep favor-pos small', backend =>
+    sweep(['favor-pos'], {backend, seq_lens: [64], num_features: [32], heads: 1}),
+  ),
+  ...everywhere('sweep favor-pos', backend => sweep(['favor-pos'], {backend})),
+  ...everywhere('sweep favor-pos causal', backend => sweep(['favor-pos'], {backend, causal})),
+  [
+    'sweep favor-pos causal 2048 wasm',
+    sweep(['favor-pos'], {backend: 'wasm', causal, seq_lens: [2048]}),
+  ],
+  ['sweep favor-pos 4096 native', sweep(['favor-pos'], {seq_lens: [4096]})],
+  ['sweep oprf causal wasm', sweep(['oprf'], {backend: 'wasm', causal, seq_lens: [1024]})],
+  ['sweep rfa causal wasm', sweep(['rfa'], {backend: 'wasm', causal, seq_lens: [1024]})],
+  ...everywhere('sweep elu causal', backend => sweep(['elu'], {backend, causal, seq_lens: [1024]})),
+  ...everywhere('sweep favor-pos rows', backend => sweep(['favor-pos'], {backend, ...rows})),
+  ['sweep favor-pos rows 1024 native', sweep(['favor-pos'], {...rows, seq_lens: [1024]})],
+  [
+    'sweep favor-pos rows 768 one head native',
+    sweep(['favor-pos'], {...rows, seq_lens: [768], heads: 1}),
+  ],
+  ['sweep favor-pos rows causal wasm', sweep(['favor-pos'], {...rows, causal, backend: 'wasm'})],
+  ['sweep softmax rows 1024 native', sweep(['softmax'], {...rows, seq_lens: [1024]})],
+  ...everywhere('sweep softmax 1024', backend => sweep(['softmax'], {backend, seq_lens: [1024]})),
+  [
+    'sweep softmax-online 2048 wasm',
+    sweep(['softmax-online'], {backend: 'wasm', seq_lens: [2048]}),
+  ],
+  ...everywhere('sweep lara', backend =>
+    sweep(['lara'], {backend, num_features: [64], seq_lens: [1024]}),
+  ),
+  ...everywhere('sweep eva', backend =>
+    sweep(['eva'], {backend, num_features: [64], seq_lens: [1024]}),
+  ),
+  [
+    'sweep eva causal wasm',
+    sweep(['eva'], {backend: 'wasm', causal, num_features: [64], seq_lens: [1024]}),
+  ],
+  ...everywhere('sweep reformer', backend => sweep(['reformer'], {backend, num_features: [64]})),
+  ...everywhere('sweep nystrom', backend =>
+    sweep(['nystrom'], {backend, num_features: [64], seq_lens: [1024]}),
+  ),
+  [
+    'sweep nystrom reformer native',
+    sweep(['nystrom', 'reformer'], {num_features: [64], seq_lens: [1024]}),
+  ],
+  ['sweep eva lara native', sweep(['eva', 'lara'], {num_features: [64], seq_lens: [1024]})],
+  ['sweep ra native', sweep(['ra'], {seq_lens: [1024]})],
+  ['sweep mean-value 8192 one head native', sweep(['mean-value'], {seq_lens: [8192], heads: 2})],
+  ['sweep scales rfa native', sweep(['rfa', 'favor-pos'], {scales: [0.5, 1, 2], seq_lens: [2048]})],
+  [
+    'sweep batch 2 heads 8 favor-pos wasm',
+    sweep(['favor-pos'], {backend: 'wasm', batch: 2, heads: 8}),
+  ],
+  [
+    'sweep favor-trig M 1024 native',
+    sweep(['favor-trig'], {num_features: [1024], seq_lens: [1024]}),
+  ],
+  [
+    'sweep favor-trig M 1024 wasm',
+    sweep(['favor-trig'], {num_features: [1024], seq_lens: [1024], backend: 'wasm'}),
+  ],
+  ...everywhere('bench favor-pos', backend => bench('favor-pos', {backend, seq_lens: [1024]})),
+  ...everywhere('bench elu causal', backend => bench('elu', {backend, causal, seq_lens: [512]})),
+  ['bench favor-pos causal wasm', bench('favor-pos', {backend: 'wasm', causal, seq_lens: [1024]})],
+  ['bench favor-pos 16384 native', bench('favor-pos', {seq_lens: [16384]})],
+  ['bench softmax 2048 native', bench('softmax', {seq_lens: [2048]})],
+  ['bench softmax 1024 wasm', bench('softmax', {seq_lens: [1024], backend: 'wasm'})],
+  ['bench softmax-online 4096 native', bench('softmax-online', {seq_lens: [4096]})],
+  ['bench lara native', bench('lara', {num_features: [64]})],
+  ['bench eva native', bench('eva', {num_features: [64]})],
+  ['bench reformer native', bench('reformer', {num_features: [64], seq_lens: [1024]})],
+  ['bench nystrom wasm', bench('nystrom', {num_features: [64], backend: 'wasm'})],
+]
