@@ -1,26 +1,19 @@
 /**
- * Cost models of the composite forms: floating-point operations (a multiply-add counts two) and
- * peak bytes of live tensors beside inputs and output. They plan runs and refuse plans that cannot
- * fit; measured times and memory stand beside them in every benchmark.
+ * Cost models: floating-point operations, a multiply-add counting two. They plan runs; measured times stand
+ * beside them in every benchmark. What a call holds in memory is counted, see `footprint/`.
  */
 import {CAUSAL_CHUNK} from './kernels/linear-attention.js'
-import {KEY_TILE, QUERY_TILE} from './kernels/softmax-attention.js'
 import type {CallShape, Cost} from './types.js'
 
 const FLOAT_BYTES = 4
 /** Elementary operations that one exp, sin or cos stands for. */
 const TRANSCENDENTAL = 10
 
-/** Exact attention: `2 L S (D + Dv)` and the softmax; logits and weights are held whole or in tiles. */
-export function softmaxCost(shape: CallShape, tile: {rows: number; columns: number} | null): Cost {
+/** Exact attention: `2 L S (D + Dv)` and the softmax; tiles skip half of a causal square. */
+export function softmaxCost(shape: CallShape, {tiled}: {tiled: boolean}): Cost {
   const {batch, heads, queryLen, keyLen, headDim, valueDim, causal} = shape
-  const pairs = queryLen * keyLen * (causal && tile ? 0.5 : 1)
-  const rows = Math.min(queryLen, tile?.rows ?? queryLen)
-  const columns = Math.min(keyLen, tile?.columns ?? keyLen)
-  return {
-    flops: batch * heads * pairs * (2 * (headDim + valueDim) + TRANSCENDENTAL),
-    liveBytes: batch * heads * rows * columns * 2 * FLOAT_BYTES,
-  }
+  const pairs = queryLen * keyLen * (causal && tiled ? 0.5 : 1)
+  return {flops: batch * heads * pairs * (2 * (headDim + valueDim) + TRANSCENDENTAL)}
 }
 
 /**
@@ -28,21 +21,15 @@ export function softmaxCost(shape: CallShape, tile: {rows: number; columns: numb
  * (for other centres as much is assumed).
  */
 export function randomizedCost(shape: CallShape, samples: number): Cost {
-  const {batch, heads, queryLen, headDim} = shape
-  const tile = {rows: QUERY_TILE, columns: KEY_TILE}
-  const exact = softmaxCost(shape, tile)
-  const draw = softmaxCost({...shape, valueDim: 0}, tile)
-  const vectors = batch * heads * queryLen * samples * headDim * FLOAT_BYTES
-  return {
-    flops: samples * exact.flops + draw.flops,
-    liveBytes: Math.max(exact.liveBytes, draw.liveBytes) + 2 * vectors,
-  }
+  const exact = softmaxCost(shape, {tiled: true})
+  const draw = softmaxCost({...shape, valueDim: 0}, {tiled: true})
+  return {flops: samples * exact.flops + draw.flops}
 }
 
 /**
  * Importance sampling from C proposals with `perProposal` vectors each: two attentions over those vectors,
  * `2 (L + S) C' (D + Dv)`, densities `2 C' C D`, means, and with `corrected` weights the affinities
- * `2 L C D` and what they are held in.
+ * `2 L C D`.
  */
 export function importanceCost(
   shape: CallShape,
@@ -59,8 +46,7 @@ export function importanceCost(
     2 * vectors * proposals * headDim +
     (queryLen + keyLen) * headDim +
     affinities * (2 * headDim + TRANSCENDENTAL)
-  const live = (corrected ? 3 * queryLen * vectors : 0) + 3 * vectors * (headDim + valueDim)
-  return {flops: batch * heads * perHead, liveBytes: batch * heads * live * FLOAT_BYTES}
+  return {flops: batch * heads * perHead}
 }
 
 /**
@@ -76,16 +62,12 @@ export function featureCost(shape: CallShape, featureDim: number, projected: num
     TRANSCENDENTAL * tokens * featureDim +
     2 * tokens * featureDim * (valueDim + 1) +
     2 * inside
-  const live = 2 * tokens * featureDim + featureDim * (valueDim + 1)
-  return {flops: batch * heads * perHead, liveBytes: batch * heads * live * FLOAT_BYTES}
+  return {flops: batch * heads * perHead}
 }
 
 /** A pass over the values and nothing else. */
 export function passCost({batch, heads, keyLen, valueDim}: CallShape): Cost {
-  return {
-    flops: batch * heads * keyLen * valueDim,
-    liveBytes: batch * heads * valueDim * FLOAT_BYTES,
-  }
+  return {flops: batch * heads * keyLen * valueDim}
 }
 
 /** Bytes of S `[F, Dv]` and z `[F]`, per batch and head. */

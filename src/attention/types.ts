@@ -127,8 +127,6 @@ export interface CallShape {
 export interface Cost {
   /** Floating-point operations, a multiply-add counting two. */
   flops: number
-  /** Peak bytes of live tensors beside inputs and output, of the composite form. */
-  liveBytes: number
 }
 
 /** The exact attention that an estimator converges to. */

@@ -99,10 +99,10 @@ export default defineEstimator({
 /** The features' cost; the softmax over keys goes through a product with unit vectors, or a scan. */
 function cost(shape: CallShape, {causalNormalizer}: Options): Cost {
   const {batch, heads, keyLen, headDim} = shape
-  const {flops, liveBytes} = featureCost(shape, headDim, 0)
+  const {flops} = featureCost(shape, headDim, 0)
   const entries = batch * heads * keyLen * headDim
   const scan = causalNormalizer === 'feature' ? 150 : 0 // 7 merges of 2 exp and a log
-  return {flops: flops + entries * (shape.causal ? scan : 2 * headDim), liveBytes}
+  return {flops: flops + entries * (shape.causal ? scan : 2 * headDim)}
 }
 
 /** Each channel of the keys is the logit of a query that is a unit vector. */

@@ -202,7 +202,5 @@ function cost(shape: CallShape, options: EvaOptions): Cost {
   const pair = 2 * (headDim + valueDim) + 10
   const reading = queryLen * (near + chunks) * pair
   const mixing = queryLen * (pair + 2 * headDim) + 4 * chunks * headDim ** 2
-  const blocks = Math.ceil(queryLen / cut.window ** rows)
-  const live = (near + chunks) * (blocks * (headDim + valueDim) + 2 * queryLen)
-  return {flops: batch * heads * (reading + mixing), liveBytes: batch * heads * live * 4}
+  return {flops: batch * heads * (reading + mixing)}
 }

@@ -102,6 +102,5 @@ function cost(shape: CallShape) {
   const {batch, heads, queryLen, keyLen, headDim, valueDim, numFeatures} = shape
   const project = 2 * keyLen * numFeatures * (headDim + valueDim)
   const attend = queryLen * numFeatures * (2 * (headDim + valueDim) + 10)
-  const live = 2 * keyLen * numFeatures + numFeatures * (headDim + valueDim + 2 * queryLen)
-  return {flops: batch * heads * (project + attend), liveBytes: batch * heads * live * 4}
+  return {flops: batch * heads * (project + attend)}
 }

@@ -179,6 +179,5 @@ function cost(shape: CallShape, {iterations}: Options): Cost {
   const reading = tokens * marks * (2 * (headDim + valueDim) + 10)
   const means = 2 * tokens * marks * headDim
   const inverse = 8 * iterations * marks ** 3 + 2 * marks ** 2 * (headDim + valueDim)
-  const live = 3 * tokens * marks + 6 * marks ** 2 + 2 * marks * (headDim + valueDim)
-  return {flops: batch * heads * (reading + means + inverse), liveBytes: batch * heads * live * 4}
+  return {flops: batch * heads * (reading + means + inverse)}
 }

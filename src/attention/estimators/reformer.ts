@@ -170,9 +170,5 @@ function cost(shape: CallShape, options: ReformerOptions): Cost {
   const marks = options.duplicates === 'once' && options.rounds > 1 ? 4 * options.rounds : 0
   const pairs = queryLen * keys * (2 * (headDim + valueDim) + 10 + marks)
   const hashing = queryLen * (2 * halves * headDim + 2 * halves)
-  const live = queryLen * (3 * keys + 3 * (headDim + valueDim)) + 2 * queryLen * halves
-  return {
-    flops: batch * heads * options.rounds * (pairs + hashing),
-    liveBytes: batch * heads * live * 4,
-  }
+  return {flops: batch * heads * options.rounds * (pairs + hashing)}
 }

@@ -2,7 +2,6 @@ import {z} from 'zod'
 import {cacheBytes, softmaxCost} from '../costs.js'
 import {keyValueDecoder} from '../decoders.js'
 import {softmaxAttention} from '../kernels/index.js'
-import {KEY_TILE, QUERY_TILE} from '../kernels/softmax-attention.js'
 import {defineEstimator} from '../types.js'
 import {softmaxTarget} from './targets.js'
 
@@ -26,7 +25,7 @@ export default defineEstimator({
   options: z.object({}),
   inputs: () => 'canonical',
   target: softmaxTarget,
-  cost: shape => softmaxCost(shape, {rows: QUERY_TILE, columns: KEY_TILE}),
+  cost: shape => softmaxCost(shape, {tiled: true}),
   stateBytes: ({length, headDim, valueDim}) => cacheBytes(length, headDim, valueDim),
   attend: ({query, key, value, inputScale, causal, keyMask}) => ({
     out: softmaxAttention(query, key, value, {scale: inputScale ** 2, causal, keyMask}).out,

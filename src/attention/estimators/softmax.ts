@@ -26,7 +26,7 @@ export default defineEstimator({
   options: z.object({}),
   inputs: () => 'canonical',
   target: softmaxTarget,
-  cost: shape => softmaxCost(shape, null),
+  cost: shape => softmaxCost(shape, {tiled: false}),
   stateBytes: ({length, headDim, valueDim}) => cacheBytes(length, headDim, valueDim),
   attend,
   decoder: inputs => keyValueDecoder(inputs, inputs.logitScale),

@@ -83,10 +83,9 @@ export const exponentialFacts = {
 /** Positive features and the passes over tokens that statistics and maps take. @param passes - in multiply-adds per token and dimension */
 export function exponentialCost(shape: CallShape, passes: number): Cost {
   const {batch, heads, queryLen, keyLen, headDim, numFeatures} = shape
-  const {flops, liveBytes} = featureCost(shape, numFeatures, numFeatures)
+  const {flops} = featureCost(shape, numFeatures, numFeatures)
   const tokens = batch * heads * (queryLen + keyLen) * headDim
-  const bridges = batch * heads * numFeatures * (headDim + 1)
-  return {flops: flops + 2 * passes * tokens, liveBytes: liveBytes + 4 * (tokens + bridges)}
+  return {flops: flops + 2 * passes * tokens}
 }
 
 /** Attention, recurrence and kernel facts from a rule. */

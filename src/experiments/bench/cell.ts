@@ -1,6 +1,7 @@
 /** One timing: a method at one length, in a process of its own. */
 import * as tf from '@tensorflow/tfjs-core'
 import {attend, type CallOptions} from '../../attention/attention.js'
+import {footprint} from '../../attention/footprint/index.js'
 import {recordOperations} from '../../attention/kernels/index.js'
 import {callNoise} from '../../attention/noise.js'
 import {ProjectionSource} from '../../attention/projection-source.js'
@@ -37,7 +38,10 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
   const {operations} = recordOperations(forward)
   const before = measurePeak()
   const timing = timeRuns(forward, cell.timing)
-  const cost = method.estimator.cost(costShape(cell), method.options)
+  const peak = peakMemory()
+  const shape = costShape(cell)
+  const cost = method.estimator.cost(shape, method.options)
+  const held = footprint(method.estimator, method.options, shape, backend.name)
   return {
     status: 'completed',
     result: {
@@ -53,8 +57,8 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
       projection_ns,
       work_flops: cost.flops,
       fma_peak_gflops: bestPeak([before, measurePeak()]),
-      live_bytes: cost.liveBytes,
-      peak_rss_over_baseline_bytes: peakMemory(),
+      live_bytes: Math.max(0, held - outputBytes(cell)),
+      peak_rss_over_baseline_bytes: peak,
     },
   }
 }
@@ -70,6 +74,10 @@ function costShape({batch, heads, seq_len, head_dim, value_dim, num_features, ca
     numFeatures: num_features ?? 0,
     causal,
   }
+}
+
+function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {
+  return 4 * batch * heads * seq_len * value_dim
 }
 
 /** Queries, keys and values N(0, 1) on the current backend. */

@@ -95,10 +95,8 @@ describe('the registry of estimators', () => {
       const short = cost(COST_SHAPE, defaults)
       const long = cost({...COST_SHAPE, queryLen: 62, keyLen: 74}, defaults)
       expect(short.flops).toBeGreaterThan(0)
-      expect(short.liveBytes).toBeGreaterThanOrEqual(0)
-      expect(Number.isFinite(long.flops) && Number.isFinite(long.liveBytes)).toBe(true)
+      expect(Number.isFinite(long.flops)).toBe(true)
       expect(long.flops).toBeGreaterThan(short.flops)
-      expect(long.liveBytes).toBeGreaterThanOrEqual(short.liveBytes)
     },
   )
 })
