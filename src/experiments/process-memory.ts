@@ -5,6 +5,7 @@
  */
 import {footprint, type MeteredBackend} from '../attention/footprint/index.js'
 import type {CallShape} from '../attention/types.js'
+import {momentBytes} from './error-sweep/moments.js'
 import type {ForwardShape} from './job.js'
 import type {ResolvedMethod} from './method.js'
 
@@ -55,9 +56,6 @@ export function contextBytes(shape: ForwardShape, scale: number): number {
   return FLOAT * (copies * (queries + keys) + values) + 2 * DOUBLE * outputs
 }
 
-/** Double-precision sums over replicates, each as large as the output. */
-const SUMS = 4
-
 /**
  * Peak of the process of a sweep's cell.
  *
@@ -76,7 +74,7 @@ export function sweepProcessBytes(
   const run = call(shape.valueDim + 1)
   const identity = FLOAT * (square + squares)
   const rows = rowMetrics ? identity + call(shape.keyLen) : 0
-  const host = contexts + DOUBLE * SUMS * outputs + (rowMetrics ? DOUBLE * pairs : 0)
+  const host = contexts + momentBytes(replicates) * outputs + (rowMetrics ? DOUBLE * pairs : 0)
   const tensors = FLOAT * (ones + (backend === 'wasm' ? queries + keys : 0))
   const made = run + rows + FLOAT * widened
   const read = FLOAT * (backend === 'wasm' ? widened + (rowMetrics ? pairs : 0) : 0)

@@ -19,6 +19,7 @@ const attended =
 /** Kernels that the native backend has beside those of TensorFlow.js, without its decode steps. */
 export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
   SoftmaxAttention: attended('query', 'value', true),
+  MaskedSoftmax: call => call.meter.allocate(input(call, 'logits').shape),
   LinearAttention: attended('query', 'value', true),
   CausalFeatureAttention: attended('query', 'value'),
   OptimalMixture: attended('query', 'values'),

@@ -23,7 +23,8 @@ const BATCHES = [2, 3] as const
 
 /**
  * The most bytes of tensors that one forward call holds at a time: its random arrays, all that it makes on the
- * way, and its output, but not queries, keys and values. Nothing for a call that the method refuses.
+ * way, and its output, but not queries, keys and values. Nothing for a call that the method refuses, or that
+ * takes an operation whose sizes are not known here.
  *
  * Exact up to 4096 tokens. Beyond, the parabola through the bytes of 1024, 2048 and 4096 tokens: tiles
  * make more operations than could be gone through.
@@ -107,8 +108,14 @@ function measured(
     return onMeter(backend, meter => forward(estimator, options, shape, meter))
   } catch (error) {
     if (error instanceof RfaError) return 0 // the call itself will say why
+    if (isUnknownKernel(error)) return 0 // a plan without a figure is better than none
     throw error
   }
+}
+
+/** Whether the call came to an operation of TensorFlow.js that no rule is here for. */
+function isUnknownKernel(error: unknown): boolean {
+  return error instanceof Error && /^Kernel '.*' not registered/.test(error.message)
 }
 
 /** One call on the meter. */

@@ -14,8 +14,18 @@ export interface ErrorSplit {
   variance: Estimate
 }
 
-/** Most groups of replicates whose errors are added up apart, each taking 4 bytes an entry. */
+/** Most groups of replicates whose errors are added up apart. */
 const MOST_GROUPS = 10
+
+/** How many groups so many replicates make: none where they are too few for standard errors. */
+function groupCount(replicates: number): number {
+  return replicates < LEAST_FOR_ERRORS ? 0 : Math.min(replicates, MOST_GROUPS)
+}
+
+/** Bytes of the sums for every entry of an output: a mean in double precision, groups in single. */
+export function momentBytes(replicates: number): number {
+  return 8 + 4 * groupCount(replicates)
+}
 
 const UNKNOWN: Estimate = {value: null, standardError: null}
 
@@ -47,7 +57,7 @@ export class OutputMoments {
     private readonly exact: Float64Array,
     replicates: number,
   ) {
-    const groups = replicates < LEAST_FOR_ERRORS ? 0 : Math.min(replicates, MOST_GROUPS)
+    const groups = groupCount(replicates)
     this.mean = new Float64Array(exact.length)
     this.groups = Array.from({length: groups}, () => new Float32Array(exact.length))
     this.groupSizes = new Float64Array(groups)

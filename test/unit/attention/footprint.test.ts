@@ -108,6 +108,17 @@ describe('footprint', () => {
     await tf.setBackend(before)
   })
 
+  it('is nothing for a call whose operations are not known', async () => {
+    const elu = (await loadEstimators()).elu as unknown as Estimator
+    const strange = {
+      ...elu,
+      name: 'strange',
+      attend: () => tf.engine().runKernel('Strange', {}) as never,
+    }
+    const options = resolveOptions(elu, 'exact')
+    expect(footprint(strange, options, {...SIZES, causal: false}, 'cpu')).toBe(0)
+  })
+
   it('is nothing for a call that the method refuses', async () => {
     const lara = (await loadEstimators()).lara as unknown as Estimator
     const options = resolveOptions(lara, 'exact')
