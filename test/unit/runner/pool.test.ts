@@ -113,7 +113,7 @@ describe('runJobs', () => {
       {
         code: 'CELL_CRASHED',
         message: expect.stringMatching(
-          /result of the cell: expected a record of rfa\.variance\/1, got result\.expectation: .*number/,
+          /result of the cell: expected a record of rfa\.variance\/2, got result\.feature_dim: .*number/,
         ),
       },
       'completed',

@@ -216,7 +216,7 @@ describe('runExperiment, resumed', () => {
     const warnings: string[] = []
     const onWarning = (text: string) => void warnings.push(text)
     const {records} = await run(jobsFor('ok'), {directory, resume: true, onWarning})
-    expect(records.map(({schema}) => schema)).toEqual(['rfa.variance/1'])
+    expect(records.map(({schema}) => schema)).toEqual(['rfa.variance/2'])
     expect(warnings).toEqual([expect.stringMatching(/^left out: 1 record of no cell of this plan/)])
   })
 
@@ -337,7 +337,7 @@ describe('runExperiment, interrupted', () => {
     const options = optionsFor(jobs, {directory, workerPath})
     await killAfter(4, directory, built, options)
     const before = await readRecords(directory)
-    await appendFile(join(directory, 'records.jsonl'), '{"schema":"rfa.variance/1","key":"12')
+    await appendFile(join(directory, 'records.jsonl'), '{"schema":"rfa.variance/2","key":"12')
 
     const {records, counts} = await runExperiment(variancePlan, {...options, resume: true})
     expect(counts).toEqual({total: 11, completed: 11, skipped: 0, failed: 0})

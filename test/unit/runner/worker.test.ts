@@ -40,7 +40,7 @@ describe('the worker', () => {
   it('runs one cell after the other and answers by the id of the request', async () => {
     const outcome = {
       status: 'completed',
-      result: expect.objectContaining({backend: 'rfa.variance/1', kernel: `pid ${worker.pid}`}),
+      result: expect.objectContaining({backend: 'rfa.variance/2', kernel: `pid ${worker.pid}`}),
     }
     expect(await ask(3)).toEqual({id: 3, outcome})
     expect(await ask(5)).toEqual({id: 5, outcome})

@@ -27,8 +27,9 @@ export async function runCell(schema, cell) {
   while (cell.seed === 667) Math.random()
   await new Promise(resolve => setTimeout(resolve, cell.norm))
   const kernel = 'pid ' + process.pid
-  const numbers = {feature_dim: 13, expectation: 1, closed_form_variance: 2}
-  return {status: 'completed', result: {backend: schema, kernel, ...numbers, per_projection: []}}
+  const theory = {expectation: 1, closed_form_variance: 2, closed_form_kurtosis: 1}
+  const result = {backend: schema, kernel, feature_dim: 13, ...theory, calibration_pairs: null}
+  return {status: 'completed', result: {...result, without_effect: {}, per_projection: []}}
 }
 `
 

@@ -20,7 +20,7 @@ const BEHAVIOURS = {
   },
   skip: () => ({outcome: {status: 'skipped', reason: 'not for this shape'}}),
   refuse: () => ({error: {code: 'BAD_FILE', message: 'q.npy: expected 4 axes, got 5'}}),
-  nan: () => ({outcome: {status: 'completed', result: {...result(), expectation: Number.NaN}}}),
+  nan: () => ({outcome: {status: 'completed', result: {...result(), feature_dim: Number.NaN}}}),
   environment: () => ({outcome: {status: 'skipped', reason: String(process.env.RFA_TEST)}}),
   threads: () => ({outcome: {status: 'skipped', reason: `${process.env.RFA_THREADS} threads`}}),
   print: () => {
