@@ -140,7 +140,7 @@ describe('a flag', () => {
     ['methods', Methods, [HOSTILE]],
     ['report', Report, [HOSTILE]],
     ['variance', Variance, ['--num-features', HOSTILE]],
-    ['variance', Variance, ['--resume', '--quick', '--output', `${HOSTILE}/run`]],
+    ['variance', Variance, ['--resume', '--quick', '--output', `package.json/${HOSTILE}`]],
   ])('of %s (case %#)', async (id, command, argv) => {
     for (const json of [[], ['--json']]) {
       const outcome = await runCommand(command, id, [...argv, ...json])
@@ -216,7 +216,7 @@ describe('a run folder of somebody else', () => {
     await writeFile(join(run, 'manifest.json'), JSON.stringify(BENCH_MANIFEST))
     await writeFile(join(run, 'records.jsonl'), `${JSON.stringify(errorSweepRecord)}\n`)
     const {exitCode, stderr} = await runCommand(Report, 'report', [run])
-    expect(stderr).toContain('expected records of bench, got rfa.error-sweep/2')
+    expect(stderr).toContain('expected records of bench, got rfa.error-sweep/3')
     expect(exitCode).toBe(3)
   })
 
