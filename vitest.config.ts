@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
+    maxWorkers: '100%', // Vitest leaves a processor to itself, which on two is half of them
     disableConsoleIntercept: true,
     testTimeout: PATIENCE,
     hookTimeout: PATIENCE,
