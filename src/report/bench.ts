@@ -44,7 +44,7 @@ function section(records: readonly TimedRecord[]): Block[] {
     heading(2, title),
     table(timeColumns(records), rows),
     text(
-      'Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live is counted for the composite form, which a fused one need not hold.',
+      'Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live is counted: the most bytes of tensors that a call holds beside inputs and output.',
     ),
     ...trendBlocks(rows),
   ]

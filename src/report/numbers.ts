@@ -77,7 +77,7 @@ export function plural(count: number, noun: string): string {
 
 /** The value in the largest unit of which it holds at least one, after rounding. */
 function scaled(value: number, units: readonly (readonly [number, string])[]): string {
-  const rounded = Math.abs(Number(value.toPrecision(3)))
-  const [factor, unit] = units.find(([size]) => rounded >= size) ?? units.at(-1)!
+  const holds = (size: number) => Math.abs(Number((value / size).toPrecision(3))) >= 1
+  const [factor, unit] = units.find(([size]) => holds(size)) ?? units.at(-1)!
   return `${significant(value / factor)} ${unit}`
 }

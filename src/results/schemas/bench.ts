@@ -84,7 +84,7 @@ export const benchResult = z.object({
   work_flops: z.number(),
   /** Multiply-add peak of one thread, measured before and after the timed runs; `null` without the addon. */
   fma_peak_gflops: nullableNumber.default(null),
-  /** What the composite form holds beside inputs and output, counted; a fused one need not hold it. */
+  /** The most bytes of tensors that a call holds on this backend beside inputs and output, counted. */
   live_bytes: z.number(),
   /** Peak resident memory over that of an idle process with the same backend; `null` where unknown. */
   peak_rss_over_baseline_bytes: nullableNumber,

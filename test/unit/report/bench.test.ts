@@ -29,7 +29,7 @@ describe('benchReport', () => {
       (too wide to show: runs, GFLOP/s)
 
       Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live
-      is counted for the composite form, which a fused one need not hold.
+      is counted: the most bytes of tensors that a call holds beside inputs and output.
 
       Growth of the median with length: time ~ L^slope
 
