@@ -5,8 +5,10 @@ import {planKeys} from '../experiments/index.js'
 import type {Block} from '../report/document.js'
 import {renderMarkdown} from '../report/markdown.js'
 import type {SavedRun} from '../report/run-report.js'
+import {newest} from '../results/journal.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import {openRun} from '../results/run-directory.js'
+import type {AnyRecord, RunManifest} from '../results/schemas/index.js'
 import {resumeLineOf} from './command-line.js'
 
 /** First line of every written report: what may be replaced without asking. */
@@ -29,14 +31,28 @@ async function readRun(directory: string, bin: string): Promise<SavedRun> {
   const id = manifest.plan.experiment
   const strange = records.find(({schema}) => !schema.startsWith(`rfa.${id}/`))
   if (strange) throw expected('BAD_FILE', directory, `records of ${id}`, strange.schema)
-  const keys = await planKeys(manifest.plan).catch(unknownKeys)
   return {
     directory,
     manifest,
-    ...(keys ? recordsOfPlan(records, keys, manifest.machine.rfa) : {records, foreign: 0}),
-    cells: keys?.length ?? null,
+    ...(await matched(manifest, records)),
     resumeCommand: resumeLineOf(manifest.command, directory, {bin, id}),
   }
+}
+
+/**
+ * The records of the plan and the number of its cells. All records, and no number, where none is of the plan as
+ * this version reads it: another one may have made another grid of it, or other keys.
+ */
+async function matched(
+  {plan, machine}: RunManifest,
+  records: readonly AnyRecord[],
+): Promise<Pick<SavedRun, 'records' | 'foreign' | 'cells'>> {
+  const keys = await planKeys(plan).catch(unknownKeys)
+  const own = keys && recordsOfPlan(records, keys, machine.rfa)
+  if (!own || (own.records.length === 0 && records.length > 0)) {
+    return {records: newest(records), foreign: 0, cells: null}
+  }
+  return {...own, cells: keys.length}
 }
 
 /** A plan may name methods that this version does not have: its records can be read all the same. */

@@ -52,9 +52,20 @@ export async function planKeys(plan: AnyPlan): Promise<string[]> {
 }
 
 async function allKeys(plan: AnyPlan): Promise<string[]> {
-  if (plan.experiment !== 'error-sweep') return (await planJobs(plan)).map(({key}) => key)
-  const points = await (await import('./error-sweep/plan.js')).errorSweepPoints(plan)
-  return points.map(({cell}) => cellKey(ERROR_SWEEP_SCHEMA, cell))
+  switch (plan.experiment) {
+    case 'error-sweep': {
+      const points = await (await import('./error-sweep/plan.js')).errorSweepPoints(plan)
+      return points.map(({cell}) => cellKey(ERROR_SWEEP_SCHEMA, cell))
+    }
+    case 'bench': {
+      const points = await (await import('./bench/plan.js')).benchPoints(plan)
+      return points.map(({cell}) => cellKey(BENCH_SCHEMA, cell))
+    }
+    case 'variance': {
+      const {varianceCells} = await import('./variance/plan.js')
+      return varianceCells(plan).map(cell => cellKey(VARIANCE_SCHEMA, cell))
+    }
+  }
 }
 
 /** Runs one cell in this process. */

@@ -32,9 +32,14 @@ function withoutErrors(result: Loose, replicates: number): Loose {
     mse_standard_error: null,
     bias_squared_standard_error: null,
     variance_standard_error: null,
-    means_unknown: replicates < LEAST_FOR_ERRORS ? 'few_replicates' : 'not_recorded',
+    means_unknown: isFew(replicates) ? 'few_replicates' : 'not_recorded',
   }
   return {...result, ...added}
+}
+
+/** Too few to have standard errors, and more than a method that draws nothing has. */
+function isFew(replicates: number): boolean {
+  return replicates > 1 && replicates < LEAST_FOR_ERRORS
 }
 
 /**

@@ -8,6 +8,8 @@ import {RfaError} from '../../src/errors.js'
 import {renderMarkdown} from '../../src/report/markdown.js'
 import {runReport} from '../../src/report/run-report.js'
 import {renderTerminal} from '../../src/report/terminal.js'
+import {cellKey} from '../../src/results/keys.js'
+import type {AnyCell} from '../../src/results/schemas/index.js'
 import {BENCH_MANIFEST} from '../unit/report/fixtures.js'
 import {
   benchPlan,
@@ -43,11 +45,12 @@ test.each([
   async (plan, record) => {
     const own = {...BENCH_MANIFEST, plan, command: `rfa ${plan.experiment} --quick`}
     const manifest = Buffer.from(JSON.stringify(own))
-    const lines = [record, failed(record), skipped(record)].map((one, key) =>
-      JSON.stringify({...one, key: `${key}`}),
-    )
+    const lines = [record, failed(record), skipped(record)].map((one, seed) => {
+      const cell = {...one.cell, seed}
+      return JSON.stringify({...one, cell, key: cellKey(one.schema, cell as AnyCell)})
+    })
     const records = Buffer.from(`${lines.join('\n')}\n`)
-    expect(await reportOf(manifest, records)).toContain(plan.experiment)
+    expect(await reportOf(manifest, records)).toContain('favor-pos')
     for (let n = 0; n < DAMAGES; n++) {
       const shown =
         n % 2 === 0

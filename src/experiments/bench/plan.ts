@@ -10,30 +10,40 @@ import {benchProcessBytes} from '../process-memory.js'
 
 /** All jobs of a plan, in the order in which they run. */
 export async function benchJobs(plan: BenchPlan): Promise<Job[]> {
-  const jobs: Job[] = []
-  const meter = await meteredBackend(plan.backend)
+  const backend = await meteredBackend(plan.backend)
+  return (await benchPoints(plan)).map(({cell, method}) => toJob(cell, method, backend))
+}
+
+/** A cell of the grid with the method that it runs. */
+interface Point {
+  cell: BenchCell
+  method: ResolvedMethod
+}
+
+/** The whole grid, in the order in which it runs. */
+export async function benchPoints(plan: BenchPlan): Promise<Point[]> {
+  const points: Point[] = []
   for (const seq_len of plan.seq_lens) {
     for (const spec of plan.methods) {
       const method = await resolveMethod(spec)
       for (const {replicates: _one, ...axes} of drawAxes(method, {...plan, replicates: 1})) {
         const {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads} = plan
-        const shape = {batch, heads, head_dim, value_dim, seq_len}
         const cell = {
           ...spec,
           ...axes,
           redraw: axes.projection === null ? 'fixed' : plan.redraw,
-          ...shape,
+          ...{batch, heads, head_dim, value_dim, seq_len},
           causal,
           timing,
           seed,
           backend,
           threads,
         }
-        jobs.push(toJob(cell, method, meter))
+        points.push({cell, method})
       }
     }
   }
-  return plan.order === 'random' ? shuffled(jobs, plan.seed) : jobs
+  return plan.order === 'random' ? shuffled(points, plan.seed) : points
 }
 
 function toJob(cell: BenchCell, method: ResolvedMethod, backend: MeteredBackend): Job {

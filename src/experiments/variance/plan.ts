@@ -9,29 +9,26 @@ import {runtimeBytes} from '../process-memory.js'
 
 /** All jobs of a plan, in plan order. */
 export async function varianceJobs(plan: VariancePlan): Promise<Job[]> {
-  const meter = await meteredBackend(plan.backend)
+  const backend = await meteredBackend(plan.backend)
+  return varianceCells(plan).map(cell => toJob(cell, backend))
+}
+
+/** The whole grid, in plan order. */
+export function varianceCells(plan: VariancePlan): VarianceCell[] {
   const {projections, orth_sign, replicates, seed, backend} = plan
+  const shared = {projections, orth_sign, replicates, seed, backend}
   return plan.methods.flatMap(spec =>
     plan.head_dims.flatMap(head_dim =>
       plan.num_features.flatMap(num_features =>
         plan.norms.flatMap(norm =>
-          plan.angles_deg.map(angle_deg =>
-            toJob(
-              {
-                ...spec,
-                projections,
-                orth_sign,
-                num_features,
-                head_dim,
-                norm,
-                angle_deg,
-                replicates,
-                seed,
-                backend,
-              },
-              meter,
-            ),
-          ),
+          plan.angles_deg.map(angle_deg => ({
+            ...spec,
+            ...shared,
+            num_features,
+            head_dim,
+            norm,
+            angle_deg,
+          })),
         ),
       ),
     ),

@@ -48,7 +48,6 @@ describe('pinInput', () => {
       const pinned = pinInput({kind: 'file', paths: [path], names})
       await expect(pinned).rejects.toMatchObject({code: 'BAD_FILE'})
     },
-    5000,
   )
 
   it.runIf(existsSync('/dev/zero'))('refuses what never ends', async () => {
