@@ -1,7 +1,7 @@
 /**
  * A thread of a worker process that ends the process once its parent is gone, whatever the process
  * computes: the worker itself hears of it only between two cells, which may take hours. An orphan goes
- * to another parent at once, on Linux and macOS; Windows ends it with its parent by itself.
+ * to another parent at once, on Linux and macOS; not started on Windows, which ends it with its parent by itself.
  */
 import {workerData} from 'node:worker_threads'
 

@@ -7,7 +7,9 @@ import {Worker} from 'node:worker_threads'
 import {answer, type WorkerRequest} from './protocol.js'
 
 const parent = Number(process.argv[2] ?? process.ppid)
-new Worker(new URL('parent-watch.js', import.meta.url), {workerData: parent}).unref()
+if (process.platform !== 'win32') {
+  new Worker(new URL('parent-watch.js', import.meta.url), {workerData: parent}).unref()
+}
 
 // a terminal or a scheduler sends these to every process; what happens to cells on their way is the
 // parent's choice

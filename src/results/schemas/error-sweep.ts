@@ -1,4 +1,5 @@
 import {z} from 'zod'
+import {LEAST_FOR_INTERVAL} from '../../stats/index.js'
 import {
   computedBy,
   inputSpec,
@@ -80,7 +81,7 @@ export const inputStatistics = z.object({
 export type InputStatisticsRecord = z.infer<typeof inputStatistics>
 
 /** Fewest replicates whose means have standard errors; as many as an interval of the median takes. */
-export const LEAST_FOR_ERRORS = 6
+export const LEAST_FOR_ERRORS = LEAST_FOR_INTERVAL
 
 /**
  * Why means over replicates have no standard error:
