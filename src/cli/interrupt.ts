@@ -18,20 +18,27 @@ export interface SignalSource {
 }
 
 /**
- * Listens for the {@link SIGNALS}. The first one aborts; the second one leaves at once, for a user
- * who does not want to wait.
+ * Listens for the {@link SIGNALS}. The first one aborts; a SIGINT or SIGTERM after it leaves at once,
+ * for a user who does not want to wait. A closed terminal is no such wish: SIGHUP may come twice, from
+ * the shell and from the kernel.
  */
 export function listenForInterrupt(source: SignalSource = process): Interruption {
   const controller = new AbortController()
-  const onSignal = () => {
-    if (controller.signal.aborted) source.exit(130)
+  const stop = () => {
     controller.abort()
   }
-  for (const signal of SIGNALS) source.on(signal, onSignal)
+  const stopOrLeave = () => {
+    if (controller.signal.aborted) source.exit(130)
+    stop()
+  }
+  const listeners = SIGNALS.map(
+    signal => [signal, signal === 'SIGHUP' ? stop : stopOrLeave] as const,
+  )
+  for (const [signal, listener] of listeners) source.on(signal, listener)
   return {
     signal: controller.signal,
     dispose() {
-      for (const signal of SIGNALS) source.off(signal, onSignal)
+      for (const [signal, listener] of listeners) source.off(signal, listener)
     },
   }
 }

@@ -10,16 +10,29 @@ class FakeProcess extends EventEmitter implements SignalSource {
 }
 
 describe('listenForInterrupt', () => {
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
-    'aborts on the first %s and leaves on the second',
-    signal => {
+  it.each([
+    ['SIGINT', 'SIGINT'],
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGHUP', 'SIGINT'],
+    ['SIGHUP', 'SIGTERM'],
+  ])('aborts on a first %s and leaves on a second %s', (first, second) => {
+    const source = new FakeProcess()
+    const interruption = listenForInterrupt(source)
+    source.emit(first)
+    expect(interruption.signal.aborted).toBe(true)
+    expect(source.exits).toEqual([])
+    source.emit(second)
+    expect(source.exits).toEqual([130])
+  })
+
+  it.each(['SIGHUP', 'SIGINT', 'SIGTERM'])(
+    'does not leave before the lock is released when SIGHUP comes after %s',
+    first => {
       const source = new FakeProcess()
       const interruption = listenForInterrupt(source)
-      source.emit(signal)
+      for (const signal of [first, 'SIGHUP', 'SIGHUP']) source.emit(signal)
       expect(interruption.signal.aborted).toBe(true)
       expect(source.exits).toEqual([])
-      source.emit(signal)
-      expect(source.exits).toEqual([130])
     },
   )
 
