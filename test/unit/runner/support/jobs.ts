@@ -1,6 +1,7 @@
 import {fileURLToPath} from 'node:url'
 import type {Job} from '../../../../src/experiments/job.js'
 import {cellKey} from '../../../../src/results/keys.js'
+import {isRunning as runs} from '../../../../src/results/processes.js'
 import {VARIANCE_SCHEMA} from '../../../../src/results/schemas/index.js'
 import {varianceCell} from '../../results/support/records.js'
 
@@ -25,13 +26,9 @@ export function jobsFor(...methods: string[]): Job[] {
   return methods.map((method, seed) => jobFor(method, seed))
 }
 
-/** Whether a process runs. */
+/** Whether a process runs; one that has ended but that nobody has asked about does not. */
 export function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
+  return runs(pid)
 }
 
 /** The process that computed a record of a fake worker. */
