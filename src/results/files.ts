@@ -1,3 +1,4 @@
+import {randomBytes} from 'node:crypto'
 import type {Stats} from 'node:fs'
 import {type FileHandle, mkdir, open, rename, rm, stat} from 'node:fs/promises'
 import {dirname} from 'node:path'
@@ -66,7 +67,41 @@ export async function isInPlace(file: FileHandle, path: string): Promise<boolean
     const [held, named] = await Promise.all([file.stat(), stat(path)])
     return held.ino === named.ino && held.dev === named.dev
   } catch (error) {
-    return !['ENOENT', 'ENOTDIR', 'ESTALE'].includes(errorCode(error) ?? '')
+    return !isGone(error)
+  }
+}
+
+/** Whether the system says that a file or its folder is not there, or not any more. */
+export function isGone(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'ESTALE'].includes(errorCode(error) ?? '')
+}
+
+/**
+ * A name for a file beside `path` that is not finished: `<path>.<number of the process>-<random>.tmp`.
+ * Processes of two containers may have one number.
+ */
+function temporaryOf(path: string): string {
+  return `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`
+}
+
+/**
+ * Now, in ms, by the clock that stamps files beside `path`: that of a file server may differ from ours.
+ *
+ * @throws {NOT_WRITABLE} when no file can be made there
+ */
+export async function timeOfFiles(path: string): Promise<number> {
+  const probe = temporaryOf(path)
+  try {
+    const file = await open(probe, 'wx')
+    try {
+      await file.write('.')
+      return (await file.stat()).mtimeMs
+    } finally {
+      await file.close()
+      await rm(probe, {force: true})
+    }
+  } catch (error) {
+    throw notWritable(probe, error)
   }
 }
 
@@ -101,7 +136,7 @@ async function makeWithParents(path: string, parentsThere = false): Promise<void
  * @throws {NOT_WRITABLE} when the file cannot be written; the old one is then still there
  */
 export async function writeAtomic(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`
+  const temporary = temporaryOf(path)
   try {
     await writeFlushed(temporary, text)
     await rename(temporary, path)

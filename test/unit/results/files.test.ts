@@ -16,6 +16,13 @@ describe('writeAtomic', () => {
     expect(await readdir(folder)).toEqual(['summary.json'])
   })
 
+  it('lets two writers of one number write at once, as in two containers', async () => {
+    const path = join(await newFolder(), 'summary.json')
+    const texts = Array.from({length: 20}, (_, index) => String(index).repeat(1000))
+    await Promise.all(texts.map(text => writeAtomic(path, text)))
+    expect(texts).toContain(await readFile(path, 'utf8'))
+  })
+
   it('leaves what it cannot replace, and no temporary file', async () => {
     const folder = await newFolder()
     const path = join(folder, 'taken')
