@@ -1,15 +1,17 @@
 import {readdir, rm, stat} from 'node:fs/promises'
 import {join} from 'node:path'
+import {timeOfFiles} from './files.js'
+import {GUARD_ENDING} from './lock.js'
 import {isRunning} from './processes.js'
 
-/** What a process calls a file that it has not finished: `<name>.<number of the process>.tmp`. */
-const UNFINISHED = /\.(\d+)\.tmp$/
+/** What a process calls a file that it has not finished: `<name>.<number of the process>-<random>.tmp`. */
+const UNFINISHED = /\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
 /** Longest time for which a process that does not hold the folder has a file of its own there, in ms. */
 const VISIT_MS = 60_000
 
 /**
- * Removes the unfinished files of processes that are gone (killed, power cut) from a folder. Never
- * fails: one that cannot be removed is in nobody's way.
+ * Removes the unfinished files of processes that are gone (killed, power cut) from a folder, and what
+ * guarded a takeover of its lock. Never fails: one that cannot be removed is in nobody's way.
  *
  * @param directory - a folder that this process has locked: only the lock itself may be tried by others,
  *   of other hosts too, which have their files beside it for a moment
@@ -18,15 +20,24 @@ const VISIT_MS = 60_000
 export async function removeLeftovers(directory: string, lockFile: string): Promise<void> {
   const names = await readdir(directory).catch(() => [])
   for (const name of names) {
-    const [, pid] = UNFINISHED.exec(name) ?? []
-    if (pid === undefined || isRunning(Number(pid))) continue
     const path = join(directory, name)
-    if (name.startsWith(`${lockFile}.`) && (await ageOf(path)) < VISIT_MS) continue
-    await rm(path, {force: true}).catch(() => {})
+    if (await isLeft(path, name, lockFile)) await rm(path, {force: true}).catch(() => {})
   }
 }
 
-async function ageOf(path: string): Promise<number> {
-  const entry = await stat(path).catch(() => undefined)
-  return entry ? Date.now() - entry.mtimeMs : 0
+async function isLeft(path: string, name: string, lockFile: string): Promise<boolean> {
+  const [, pid] = UNFINISHED.exec(name) ?? []
+  if (pid === undefined && !name.endsWith(GUARD_ENDING)) return false
+  if (name.startsWith(`${lockFile}.`)) return isOld(path)
+  return pid !== undefined && !isRunning(Number(pid))
+}
+
+/** Whether a file is older than any that is in use, by the clock that stamped it. */
+async function isOld(path: string): Promise<boolean> {
+  try {
+    const {mtimeMs} = await stat(path)
+    return (await timeOfFiles(path)) - mtimeMs > VISIT_MS
+  } catch {
+    return false
+  }
 }

@@ -1,26 +1,17 @@
-import {type FileHandle, lstat, open, rename, rm} from 'node:fs/promises'
+import {rm} from 'node:fs/promises'
 import {hostname} from 'node:os'
 import {expected, RfaError} from '../errors.js'
-import {errorCode, isInPlace, kindOf, notWritable} from './files.js'
-import {isRunning, processSpace, startOf} from './processes.js'
-
-/** Who writes into a folder. */
-interface Owner {
-  pid: number
-  host: string
-  /** Where that number means something; see {@link processSpace}. */
-  space: string | null
-  /** When the process began, in clock ticks since boot; `null` where the system does not tell. */
-  started: string | null
-}
-
-/** A lock file as it was found. */
-interface Found {
-  /** `null` in a file without readable content: one that is being written, or was left half-written. */
-  owner: Owner | null
-  /** When its owner last gave a sign of life, by the clock of the file system. */
-  beatMs: number
-}
+import {notWritable, timeOfFiles} from './files.js'
+import {
+  createLock,
+  dropLock,
+  type FoundLock,
+  findLock,
+  isStillThere,
+  type OwnLock,
+  refresh,
+} from './lock-file.js'
+import {isRunning, processSpace} from './processes.js'
 
 /** A held lock. */
 export interface Lock {
@@ -36,6 +27,8 @@ export interface Lock {
 const BEAT_MS = 10_000
 /** After so long without one a lock is stale where nobody can tell whether its owner runs: six beats. */
 const SILENCE_MS = 6 * BEAT_MS
+/** What the name of a lock is followed by in that of its guard; see {@link removeStale}. */
+export const GUARD_ENDING = '.takeover'
 
 /**
  * Takes a lock file, so that two processes cannot write into one folder. A lock whose process is gone
@@ -49,57 +42,26 @@ const SILENCE_MS = 6 * BEAT_MS
  */
 export async function takeLock(path: string, beatMs = BEAT_MS): Promise<Lock> {
   for (;;) {
-    const file = await createLock(path)
-    if (file) return hold(path, file, beatMs)
-    const found = await look(path)
+    const lock = await createLock(path)
+    if (lock) return hold(lock, beatMs)
+    const found = await findLock(path)
     if (!found) continue
     await refuseIfHeld(path, found)
     await removeStale(path, found)
   }
 }
 
-/** The text of a lock of this process. */
-function ownText(): string {
-  const owner: Owner = {
-    pid: process.pid,
-    host: hostname(),
-    space: processSpace(),
-    started: startOf(process.pid),
-  }
-  return JSON.stringify(owner)
-}
-
-/** Makes the file unless there is one. @returns the open file, `undefined` where there is one */
-async function createLock(path: string): Promise<FileHandle | undefined> {
-  let file: FileHandle
-  try {
-    file = await open(path, 'wx')
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return undefined
-    throw notWritable(path, error)
-  }
-  try {
-    await file.write(ownText(), 0)
-    return file
-  } catch (error) {
-    await file.close()
-    await rm(path, {force: true})
-    throw notWritable(path, error)
-  }
-}
-
 /** Gives signs of life until the lock is released or lost. */
-function hold(path: string, file: FileHandle, beatMs: number): Lock {
+function hold(own: OwnLock, beatMs: number): Lock {
   const lost = new AbortController()
-  const text = ownText()
   let released: Promise<void> | undefined
   let last: Promise<void> = Promise.resolve()
   const look = async () => {
-    if (!(await isInPlace(file, path))) lost.abort(lostLock(path))
+    if (!(await isStillThere(own))) lost.abort(lostLock(own.path))
   }
   const beat = async () => {
-    await file.write(text, 0).catch(() => {}) // the next one may succeed
     await look()
+    if (!lost.signal.aborted) await refresh(own).catch(() => {}) // the next one may succeed
   }
   const timer = setInterval(() => {
     last = last.then(beat)
@@ -107,9 +69,7 @@ function hold(path: string, file: FileHandle, beatMs: number): Lock {
   const release = async () => {
     clearInterval(timer)
     await last
-    const ours = await isInPlace(file, path)
-    await file.close().catch(() => {})
-    if (ours) await rm(path, {force: true}).catch(() => {})
+    await dropLock(own)
   }
   return {
     lost: lost.signal,
@@ -124,43 +84,8 @@ function hold(path: string, file: FileHandle, beatMs: number): Lock {
   }
 }
 
-/**
- * The lock that is there; `undefined` when it has gone. Opening it also asks a file server for its
- * newest state.
- *
- * @throws {NOT_WRITABLE} for a link to nowhere, which can neither be made nor opened, for a pipe, which
- *   is never read to its end, and for what cannot be read
- */
-async function look(path: string): Promise<Found | undefined> {
-  try {
-    const entry = await lstat(path)
-    if (!entry.isFile())
-      throw expected('NOT_WRITABLE', path, 'a lock file', kindOf(entry), 'delete it')
-    const file = await open(path, 'r')
-    try {
-      const {mtimeMs} = await file.stat()
-      return {owner: parseOwner(await file.readFile('utf8')), beatMs: mtimeMs}
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error instanceof RfaError ? error : notWritable(path, error)
-  }
-}
-
-function parseOwner(text: string): Owner | null {
-  try {
-    const {pid, host, space, started} = JSON.parse(text)
-    const whole = Number.isInteger(pid) && typeof host === 'string'
-    return whole ? {pid, host, space: space ?? null, started: started ?? null} : null
-  } catch {
-    return null
-  }
-}
-
 /** @throws {NOT_WRITABLE} when the owner of a lock lives, or may live */
-async function refuseIfHeld(path: string, {owner, beatMs}: Found): Promise<void> {
+async function refuseIfHeld(path: string, {owner, beatMs}: FoundLock): Promise<void> {
   if (owner && owner.host === hostname() && owner.space === processSpace()) {
     if (isRunning(owner.pid, owner.started)) {
       throw heldError(
@@ -204,40 +129,29 @@ function lostLock(path: string): RfaError {
   )
 }
 
-/** Now, by the clock that stamps files beside the lock: that of a file server may differ from ours. */
-async function timeOfFiles(path: string): Promise<number> {
-  const probe = temporaryOf(path)
-  try {
-    const file = await open(probe, 'w')
-    try {
-      await file.write('.')
-      return (await file.stat()).mtimeMs
-    } finally {
-      await file.close()
-      await rm(probe, {force: true})
-    }
-  } catch (error) {
-    throw notWritable(probe, error)
-  }
-}
-
 /**
- * Removes a stale lock. Another process may have done so meanwhile and hold a fresh one under the same
- * name: the file is moved aside first, looked at, and put back if it is not the one that was judged.
+ * Removes a stale lock, unless another process has put its own in its place meanwhile. Looking and
+ * removing are two steps, between which nobody else may remove and make one: who does them holds a
+ * guard, a lock file too, of which a stale one is removed in the same way.
+ *
+ * @throws {NOT_WRITABLE} when another process is about to take it over
  */
-async function removeStale(path: string, judged: Found): Promise<void> {
-  const aside = temporaryOf(path)
-  try {
-    await rename(path, aside)
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return
-    throw notWritable(path, error)
+async function removeStale(path: string, judged: FoundLock): Promise<void> {
+  const guardPath = `${path}${GUARD_ENDING}`
+  const guard = await createLock(guardPath)
+  if (!guard) {
+    const other = await findLock(guardPath)
+    if (!other) return
+    await refuseIfHeld(guardPath, other)
+    return removeStale(guardPath, other)
   }
-  const moved = await look(aside)
-  if (JSON.stringify(moved) === JSON.stringify(judged)) await rm(aside, {force: true})
-  else await rename(aside, path)
-}
-
-function temporaryOf(path: string): string {
-  return `${path}.${process.pid}.tmp`
+  try {
+    const found = await findLock(path)
+    if (found?.text !== judged.text || found.beatMs !== judged.beatMs) return
+    if (await isStillThere(guard)) await rm(path, {force: true})
+  } catch (error) {
+    throw error instanceof RfaError ? error : notWritable(path, error)
+  } finally {
+    await dropLock(guard)
+  }
 }

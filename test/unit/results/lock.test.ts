@@ -2,6 +2,7 @@ import {spawn, spawnSync} from 'node:child_process'
 import {existsSync} from 'node:fs'
 import {
   mkdir,
+  open,
   readdir,
   readFile,
   rename,
@@ -14,7 +15,7 @@ import {
 import {hostname} from 'node:os'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
-import {describe, expect, it, onTestFinished} from 'vitest'
+import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import {takeLock} from '../../../src/results/lock.js'
 import {processSpace, startOf} from '../../../src/results/processes.js'
 import {newFolder} from './support/folder.js'
@@ -121,6 +122,52 @@ describe('takeLock', () => {
     await expect(takeLock(path)).rejects.toThrow(/last heard of/)
   })
 
+  it('takes over where a takeover was left unfinished', async () => {
+    const gone = {pid: deadPid(), ...here, started: '1'}
+    const path = await lockPath(gone)
+    await writeFile(`${path}.takeover`, JSON.stringify(gone))
+    await writeFile(`${path}.takeover.takeover`, '')
+    await age(`${path}.takeover.takeover`, 70)
+    await takeLock(path)
+    expect(await readdir(join(path, '..'))).toEqual(['records.lock'])
+  })
+
+  it('leaves a lock alone that another process is about to take over', async () => {
+    const path = await lockPath({pid: deadPid(), ...here, started: '1'})
+    const guard = `${path}.takeover`
+    await writeFile(guard, JSON.stringify(elsewhere))
+    const before = await readFile(path, 'utf8')
+    await expect(takeLock(path)).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringContaining(`locked by process ${process.pid} on elsewhere`),
+    })
+    expect(await readFile(path, 'utf8')).toBe(before)
+    expect(await readFile(guard, 'utf8')).toBe(JSON.stringify(elsewhere))
+  })
+
+  it('gives signs of life that reach the file server', async () => {
+    const path = await lockPath()
+    const file = await open(path, 'w')
+    const flush = vi.spyOn(Object.getPrototypeOf(file), 'datasync')
+    onTestFinished(() => flush.mockRestore())
+    await file.close()
+    await rm(path)
+    const lock = await takeLock(path, 20)
+    await expect.poll(() => flush.mock.calls.length, patient).toBeGreaterThan(2)
+    await lock.release()
+  })
+
+  it('has a text of its own every time', async () => {
+    const path = await lockPath()
+    const texts = new Set<string>()
+    for (let time = 0; time < 3; time++) {
+      const lock = await takeLock(path)
+      texts.add(await readFile(path, 'utf8'))
+      await lock.release()
+    }
+    expect(texts.size).toBe(3)
+  })
+
   it('gives signs of life, so that another host believes it', async () => {
     const path = await lockPath()
     const lock = await takeLock(path, 20)
@@ -132,6 +179,10 @@ describe('takeLock', () => {
 
   it.each([
     ['its file was deleted', (path: string) => rm(path)],
+    [
+      'another process has it in a file of the same number',
+      (path: string) => writeFile(path, JSON.stringify(elsewhere)),
+    ],
     [
       'its folder was moved',
       (path: string) => rename(join(path, '..'), `${join(path, '..')}-moved`),
@@ -154,8 +205,9 @@ describe('takeLock', () => {
     expect(lock.lost.reason).toMatchObject(error)
     await expect(lock.check()).rejects.toMatchObject(error)
     const there = existsSync(path)
+    const text = there && (await readFile(path, 'utf8'))
     await lock.release()
-    expect(existsSync(path)).toBe(there)
+    expect(existsSync(path) && (await readFile(path, 'utf8'))).toBe(text)
   })
 
   it.each([
