@@ -32,6 +32,8 @@ export interface Journal {
    *   file or folder were deleted or moved meanwhile, or taken by another process
    */
   append(record: AnyRecord): Promise<void>
+  /** Makes sure that the folder is still that of this run. @throws {NOT_WRITABLE} when it is lost */
+  check(): Promise<void>
   /** Waits for records on their way and lets other processes write. */
   close(): Promise<void>
 }
@@ -97,6 +99,8 @@ export function newest(records: readonly AnyRecord[]): AnyRecord[] {
 interface JournalFile {
   path: string
   file: FileHandle
+  /** Of its folder; nothing is cut off without it. */
+  lock: Lock
   size: number
 }
 
@@ -107,12 +111,20 @@ async function openLocked(path: string, lock: Lock): Promise<Journal> {
   })
   try {
     const {records, intactBytes, torn} = await readLines(path, file)
-    if (torn) await file.truncate(intactBytes)
-    return journalOf({path, file, size: intactBytes}, records, lock)
+    if (torn) await cutTornLine(path, file, intactBytes, lock)
+    return journalOf({path, file, lock, size: intactBytes}, records)
   } catch (error) {
     await file.close()
     throw error
   }
+}
+
+/** Another process may have taken the folder while the file was read, and then goes on with it. */
+async function cutTornLine(path: string, file: FileHandle, intactBytes: number, lock: Lock) {
+  await lock.check()
+  await file.truncate(intactBytes).catch(error => {
+    throw notWritable(path, error)
+  })
 }
 
 /** What is written into a pipe is not saved. */
@@ -121,7 +133,8 @@ async function refusePipe(path: string): Promise<void> {
   if (entry?.isFIFO()) throw expected('NOT_WRITABLE', path, 'a file', kindOf(entry), 'delete it')
 }
 
-function journalOf(target: JournalFile, records: readonly AnyRecord[], lock: Lock): Journal {
+function journalOf(target: JournalFile, records: readonly AnyRecord[]): Journal {
+  const {lock} = target
   let last: Promise<unknown> = Promise.resolve()
   return {
     records,
@@ -135,6 +148,7 @@ function journalOf(target: JournalFile, records: readonly AnyRecord[], lock: Loc
       last = written.catch(() => {}) // the caller of append gets the error
       return written
     },
+    check: () => lock.check(),
     async close() {
       await last
       await target.file.close()
@@ -163,9 +177,19 @@ async function appendLine(target: JournalFile, line: string): Promise<void> {
     await target.file.datasync()
     target.size += bytes.length
   } catch (error) {
-    await target.file.truncate(target.size).catch(() => {})
+    await cutBack(target, bytes.length).catch(() => {})
     throw notWritable(target.path, error)
   }
+}
+
+/**
+ * Cuts off what was written of the last line. While a flush hangs, another host may take the folder
+ * over: what stands behind that line is its own.
+ */
+async function cutBack({file, lock, size}: JournalFile, written: number): Promise<void> {
+  await lock.check()
+  const there = await file.stat()
+  if (there.size <= size + written) await file.truncate(size)
 }
 
 /**

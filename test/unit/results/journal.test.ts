@@ -4,6 +4,7 @@ import {
   appendFile,
   cp,
   mkdir,
+  open,
   readFile,
   rename,
   rm,
@@ -12,8 +13,9 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import {join} from 'node:path'
-import {describe, expect, it, onTestFinished} from 'vitest'
+import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import {newest, openJournal, readRecords} from '../../../src/results/journal.js'
+import {takeLock} from '../../../src/results/lock.js'
 import {newFolder} from './support/folder.js'
 import {benchRecord, errorSweepRecord, failed, skipped, varianceRecord} from './support/records.js'
 
@@ -94,6 +96,15 @@ describe('openJournal', () => {
     }
   })
 
+  it('leaves a torn tail alone once another process has the folder', async () => {
+    const folder = await folderWith([benchRecord])
+    await appendFile(fileOf(folder), '{"schema":')
+    const lock = await takeLock(join(folder, 'records.lock'))
+    await writeFile(join(folder, 'records.lock'), 'of another')
+    await expect(openJournal(folder, lock)).rejects.toThrow(/expected the lock that this run/)
+    expect((await linesOf(folder)).at(-1)).toBe('{"schema":')
+  })
+
   it('cuts off a last line of zeros, as a power cut leaves it', async () => {
     const folder = await folderWith([benchRecord])
     await appendFile(fileOf(folder), Buffer.alloc(71))
@@ -161,6 +172,56 @@ describe('a journal that is taken away', () => {
     await journal.close()
     expect(await readRecords(folder)).toEqual([])
     expect(await readFile(join(folder, 'records.lock'), 'utf8')).toBe('of another')
+  })
+})
+
+describe('a record that cannot be flushed', () => {
+  /** Fails the next flush, after something else has happened. */
+  async function failFlush(folder: string, meanwhile: () => Promise<void>) {
+    const file = await open(folder, 'r')
+    const flush = vi.spyOn(Object.getPrototypeOf(file), 'datasync')
+    onTestFinished(() => flush.mockRestore())
+    await file.close()
+    flush.mockImplementationOnce(async () => {
+      await meanwhile()
+      throw Object.assign(new Error('EIO: i/o error, fdatasync'), {code: 'EIO'})
+    })
+  }
+  const other = (record: unknown) => `${JSON.stringify(record)}\n`
+  const notSaved = {code: 'NOT_WRITABLE', message: expect.stringContaining('EIO')}
+
+  it('is cut off again', async () => {
+    const folder = await folderWith([benchRecord])
+    const journal = await openJournal(folder)
+    await failFlush(folder, async () => {})
+    await expect(journal.append(varianceRecord())).rejects.toMatchObject(notSaved)
+    expect(await readRecords(folder)).toEqual([benchRecord])
+    await journal.append(errorSweepRecord)
+    await journal.close()
+    expect(await readRecords(folder)).toEqual([benchRecord, errorSweepRecord])
+  })
+
+  it('takes nothing from another process that took the folder meanwhile', async () => {
+    const folder = await folderWith([benchRecord])
+    const journal = await openJournal(folder)
+    await failFlush(folder, async () => {
+      await writeFile(join(folder, 'records.lock'), 'of another')
+      await writeFile(fileOf(folder), other(errorSweepRecord), {flag: 'r+'})
+      await truncate(fileOf(folder), other(errorSweepRecord).length)
+    })
+    await expect(journal.append(varianceRecord())).rejects.toMatchObject(notSaved)
+    expect(await readRecords(folder)).toEqual([errorSweepRecord])
+    await expect(journal.append(varianceRecord())).rejects.toThrow(/expected the lock/)
+    await journal.close()
+  })
+
+  it('takes nothing that stands behind it', async () => {
+    const folder = await folderWith([benchRecord])
+    const journal = await openJournal(folder)
+    await failFlush(folder, () => appendFile(fileOf(folder), other(errorSweepRecord)))
+    await expect(journal.append(varianceRecord())).rejects.toMatchObject(notSaved)
+    expect(await readRecords(folder)).toEqual([benchRecord, varianceRecord(), errorSweepRecord])
+    await journal.close()
   })
 })
 
