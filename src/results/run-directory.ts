@@ -20,6 +20,7 @@ import {
   readRecords,
 } from './journal.js'
 import {removeLeftovers} from './leftovers.js'
+import {GUARD_ENDING} from './lock.js'
 import {machineFacts} from './machine.js'
 import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
 import {firstDifference} from './plan-difference.js'
@@ -75,7 +76,9 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
     const saved = await examine(request)
     const manifest = saved ?? (await newManifest(plan, command))
     if (saved) await requireSameOrigin(directory, saved)
-    else await writeAtomic(join(directory, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
+    await lock.check()
+    if (!saved) await writeManifest(directory, manifest)
+    await lock.check()
     await removeLeftovers(directory, LOCK_FILE)
     const journal = await openJournal(directory, lock)
     return {manifest, journal, resumed: saved !== undefined}
@@ -100,6 +103,10 @@ export async function openRun(directory: string): Promise<SavedRun> {
     throw expected('FILE_MISSING', directory, 'the directory of a run', got, remedy)
   }
   return {manifest, records: newest(await readRecords(directory))}
+}
+
+function writeManifest(directory: string, manifest: RunManifest): Promise<void> {
+  return writeAtomic(join(directory, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
 /** A manifest of a run that begins now, on this machine. */
@@ -136,11 +143,16 @@ async function examine({directory, plan, resume}: RunRequest): Promise<RunManife
 async function entriesOf(directory: string): Promise<string[]> {
   try {
     const names = await readdir(directory)
-    return names.filter(name => name !== LOCK_FILE && !name.endsWith('.tmp')).sort()
+    return names.filter(name => !isOfLock(name) && !name.endsWith('.tmp')).sort()
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return []
     throw notWritable(directory, error)
   }
+}
+
+/** Whether a file is the lock, or what guarded its takeover. */
+function isOfLock(name: string): boolean {
+  return name === LOCK_FILE || (name.startsWith(LOCK_FILE) && name.endsWith(GUARD_ENDING))
 }
 
 async function readManifest(directory: string): Promise<RunManifest | undefined> {

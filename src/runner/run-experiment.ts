@@ -86,6 +86,7 @@ export async function runExperiment(
   try {
     if (resume && !resumed) options.onNote?.(`no run in ${directory} yet: starting one`)
     const records = await runMissing(plan, jobs, options, journal)
+    await journal.check()
     await writeTables(directory, plan, records, options.formats)
     return runOf(directory, manifest, records)
   } finally {

@@ -2,12 +2,18 @@ import {execFileSync, spawnSync} from 'node:child_process'
 import {existsSync} from 'node:fs'
 import {mkdir, readdir, readFile, symlink, utimes, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
-import {describe, expect, it} from 'vitest'
+import {describe, expect, it, vi} from 'vitest'
 import {lockDirectory} from '../../../src/results/journal.js'
+import {machineFacts} from '../../../src/results/machine.js'
 import {createRun, openRun} from '../../../src/results/run-directory.js'
 import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
 import {newFolder} from './support/folder.js'
 import {benchPlan, benchRecord, failed, variancePlan, varianceRecord} from './support/records.js'
+
+vi.mock('../../../src/results/machine.js', async importOriginal => {
+  const actual = await importOriginal<typeof import('../../../src/results/machine.js')>()
+  return {...actual, machineFacts: vi.fn(actual.machineFacts)}
+})
 
 const request = (directory: string, changes: {plan?: AnyPlan; resume?: boolean} = {}) => ({
   directory,
@@ -86,6 +92,34 @@ describe('createRun', () => {
     expect(second.resumed).toBe(true)
     expect(second.journal.records).toEqual([varianceRecord()])
     await second.journal.close()
+  })
+
+  it.each([
+    ['writes no manifest', false],
+    ['removes nothing', true],
+  ])('%s once another process has the folder', async (_, resume) => {
+    const folder = resume ? await folderWithRun() : await newFolder()
+    const {pid} = spawnSync(process.execPath, ['-e', '0'])
+    await writeFile(join(folder, `records.csv.${pid}.tmp`), '')
+    const before = [...(await readdir(folder)), 'records.lock'].sort()
+    vi.mocked(machineFacts).mockImplementationOnce(async () => {
+      await writeFile(join(folder, 'records.lock'), 'of another')
+      return machineFacts()
+    })
+    await expect(createRun(request(folder, {resume}))).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringContaining('expected the lock that this run has taken'),
+    })
+    expect((await readdir(folder)).sort()).toEqual(before)
+    expect(await readFile(join(folder, 'records.lock'), 'utf8')).toBe('of another')
+  })
+
+  it('takes a folder in which a takeover of the lock was left unfinished', async () => {
+    const folder = await newFolder()
+    await writeFile(join(folder, 'records.lock.takeover'), '')
+    await utimes(join(folder, 'records.lock.takeover'), 1, 1)
+    await (await createRun(request(folder))).journal.close()
+    expect((await readdir(folder)).sort()).toEqual(['manifest.json', 'records.jsonl'])
   })
 
   it('refuses a run that is there, touching nothing', async () => {

@@ -1,6 +1,6 @@
 import {spawn} from 'node:child_process'
 import {once} from 'node:events'
-import {existsSync, renameSync} from 'node:fs'
+import {existsSync, renameSync, writeFileSync} from 'node:fs'
 import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
@@ -140,6 +140,22 @@ describe('runExperiment', () => {
     const again = run(jobsFor('ok'), {directory, onProgress: event => void events.push(event)})
     await expect(again).rejects.toMatchObject({code: 'WOULD_OVERWRITE'})
     expect(events).toEqual([])
+  })
+
+  it('writes no tables once another process has the folder', async () => {
+    const directory = await runFolder()
+    const onProgress = ({done}: ProgressEvent) => {
+      if (done === 1) writeFileSync(join(directory, 'records.lock'), 'of another')
+    }
+    await expect(run(jobsFor('ok'), {directory, onProgress})).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringContaining('expected the lock that this run has taken'),
+    })
+    expect((await readdir(directory)).sort()).toEqual([
+      'manifest.json',
+      'records.jsonl',
+      'records.lock',
+    ])
   })
 
   it('lets go of the folder when the run fails', async () => {
