@@ -26,9 +26,10 @@ const LEAST_RELATIVE_VARIANCE = 1e-6
  * Excess kurtosis of a positive number from `ln(E g^k / (E g)^k)`, k = 2, 3, 4:
  * `(m4 - 4 m3 + 6 m2 - 3) / (m2 - 1)^2 - 3`.
  *
- * Differences of order (m2 - 1)^2 are what is left of terms of order m2 - 1, an error of about
- * `2^-50 / (m2 - 1)`; below 1e-6 all that is known is that g is nearly linear in normal numbers, whose excess
- * is 0.
+ * Differences of order (m2 - 1)^2 are what is left of logarithms with an absolute rounding error, which makes an
+ * error of about `2^-50 L / (m2 - 1)^2`, L the size of what the logarithms are sums of, at least 1: 1e-3 at the
+ * limit. For m2 - 1 below 1e-6 all that is known is that g is nearly linear in its random numbers: the excess of
+ * normal ones is 0, and on the sphere, where it is -6/(D + 2), 0 is an upper bound.
  */
 export function relativeKurtosis(log2: number, log3: number, log4: number): number {
   if (Number.isNaN(log4) || log4 === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY

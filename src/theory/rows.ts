@@ -38,29 +38,23 @@ export function exponentialRow(x: Float64Array, y: Float64Array): Moments {
 
 /** `exp(-(|x|^2+|y|^2)/2) cosh(w.(x+y))`. */
 export function hyperbolicRow(x: Float64Array, y: Float64Array): Moments {
-  return {
-    mean: softmaxKernel(x, y),
-    variance: hyperbolicVariance(x, y, 1),
-    kurtosis: cosineKurtosis(Math.exp(squaredNorms(x, y).sum)),
-  }
+  const variance = hyperbolicVariance(x, y, 1)
+  const kurtosis = cosineKurtosis(Math.exp(squaredNorms(x, y).sum))
+  return {mean: softmaxKernel(x, y), variance, kurtosis: variance === 0 ? 0 : kurtosis}
 }
 
 /** `exp((|x|^2+|y|^2)/2) cos(w.(x-y))`. */
 export function trigonometricRow(x: Float64Array, y: Float64Array): Moments {
-  return {
-    mean: softmaxKernel(x, y),
-    variance: trigonometricVariance(x, y, 1),
-    kurtosis: cosineKurtosis(Math.exp(-squaredNorms(x, y).difference)),
-  }
+  const variance = trigonometricVariance(x, y, 1)
+  const kurtosis = cosineKurtosis(Math.exp(-squaredNorms(x, y).difference))
+  return {mean: softmaxKernel(x, y), variance, kurtosis: variance === 0 ? 0 : kurtosis}
 }
 
 /** `cos(w.(x-y))`. */
 export function fourierRow(x: Float64Array, y: Float64Array): Moments {
-  return {
-    mean: gaussianKernel(x, y),
-    variance: fourierVariance(x, y, 1),
-    kurtosis: cosineKurtosis(Math.exp(-squaredNorms(x, y).difference)),
-  }
+  const variance = fourierVariance(x, y, 1)
+  const kurtosis = cosineKurtosis(Math.exp(-squaredNorms(x, y).difference))
+  return {mean: gaussianKernel(x, y), variance, kurtosis: variance === 0 ? 0 : kurtosis}
 }
 
 /** Excess kurtosis of exp(t), t ~ N(0, s): `e^{4s} + 2 e^{3s} + 3 e^{2s} - 6`. */
@@ -73,8 +67,8 @@ export function lognormalKurtosis(s: number): number {
  * `(q^4 + 4 q^3 + 10 q^2 + 12 q + 3) / 2 - 3`.
  *
  * From `cosh^4 t = (cosh 4t + 4 cosh 2t + 3) / 8` and `E cosh(k t) = q^(k^2/2)`: the fourth central moment is
- * `(q - 1)^4 (q^4 + 4 q^3 + 10 q^2 + 12 q + 3) / (8 q)` up to the factor that the squared variance,
- * `(q - 1)^4 / 4`, has too, so that nothing cancels; 12 at s = 0, where 1 - cos t is t^2 / 2.
+ * `(q - 1)^4 (q^4 + 4 q^3 + 10 q^2 + 12 q + 3) / 8`, and the squared variance is `(q - 1)^4 / 4`, so that nothing
+ * cancels; 12 in the limit of small s, where 1 - cos t is t^2 / 2.
  */
 export function cosineKurtosis(q: number): number {
   return ((((q + 4) * q + 10) * q + 12) * q + 3) / 2 - 3

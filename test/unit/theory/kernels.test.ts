@@ -1,5 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {
+  angleShare,
   arcCosineKernel,
   exponentialKernel,
   exponentialVariance,
@@ -169,5 +170,19 @@ describe('closed forms', () => {
 
   it('squared norms of a pair', () => {
     expect(squaredNorms(vec(1, 2), vec(3, -1))).toEqual({x: 5, y: 10, sum: 17, difference: 13})
+  })
+})
+
+describe('the angle of two vectors', () => {
+  it('keeps its digits next to 0 and next to pi', () => {
+    // entries of 2 err by 2^-53 each, so an angle between vectors of length 2 by about 2^-52
+    const at = (angle: number) => vec(2 * Math.cos(angle), 2 * Math.sin(angle))
+    for (const small of [1e-9, 1e-6, 0.1, 1]) {
+      const share = small / Math.PI
+      const opposite = at(1 + small).map(value => -value / 3)
+      expect(Math.abs(angleShare(at(1), at(1 + small)) - share)).toBeLessThan(2 ** -51)
+      expect(Math.abs(angleShare(at(1), opposite) - (1 - share))).toBeLessThan(2 ** -51)
+    }
+    expect(angleShare(vec(0, 0), at(1))).toBe(0.5)
   })
 })

@@ -1,9 +1,10 @@
 import {describe, expect, it} from 'vitest'
 import {logRelativeMoment} from '../../../src/theory/exponential.js'
 import {angularHybridMoments} from '../../../src/theory/hybrid.js'
+import {angleShare} from '../../../src/theory/kernels.js'
 import {maclaurinRow, signMoments, truncatedGeometric} from '../../../src/theory/maclaurin.js'
 import {averaged, type Moments, relativeKurtosis} from '../../../src/theory/moments.js'
-import {planeMean, planeMoments} from '../../../src/theory/plane.js'
+import {planeMean, planeMeans, planeMoments} from '../../../src/theory/plane.js'
 import {
   cosineKurtosis,
   exponentialRow,
@@ -38,6 +39,42 @@ function expectClose(got: Moments, wanted: Moments): void {
   expect(Math.abs(ratio - 1), 'kurtosis').toBeLessThanOrEqual(QUADRATURE)
 }
 
+/** Kurtosis of the angular hybrid, its mean over the binomial share added up term by term. */
+function mixedKurtosis(x: Float64Array, y: Float64Array, rows: number, n: number): number {
+  const mean = Math.exp(x.reduce((sum, value, d) => sum + value * y[d]!, 0))
+  const norms = Math.exp(half(x) + half(y))
+  const p = angleShare(x, y)
+  let [second, fourth, logChoose] = [0, 0, 0]
+  const powers = planeMeans(
+    (u, v) => {
+      const [a, b] = [Math.cosh(u + v) / norms - mean, Math.cos(u - v) * norms - mean]
+      return [
+        a * a,
+        a * b,
+        b * b,
+        a ** 4,
+        4 * a ** 3 * b,
+        6 * a * a * b * b,
+        4 * a * b ** 3,
+        b ** 4,
+      ]
+    },
+    8,
+    x,
+    y,
+  )
+  for (let j = 0; j <= n; j++) {
+    const [l, m] = [j / n, 1 - j / n]
+    const weight = Math.exp(logChoose + j * Math.log(p) + (n - j) * Math.log1p(-p))
+    const own2 = l * l * powers[0]! + 2 * l * m * powers[1]! + m * m * powers[2]!
+    const own4 = powers.slice(3).reduce((sum, power, k) => sum + l ** (4 - k) * m ** k * power, 0)
+    second += (weight * own2) / rows
+    fourth += (weight * (own4 + 3 * (rows - 1) * own2 ** 2)) / rows ** 3
+    logChoose += Math.log((n - j) / (j + 1))
+  }
+  return fourth / second ** 2 - 3
+}
+
 const half = (x: Float64Array) => x.reduce((sum, value) => sum + value ** 2 / 2, 0)
 
 describe('moments of the product of one row', () => {
@@ -56,7 +93,7 @@ describe('moments of the product of one row', () => {
       hyperbolicRow(x, y),
       planeMoments((u, v) => Math.cosh(u + v) / norms, x, y),
     )
-    if (same) return expect(fourierRow(x, y).variance).toBe(0)
+    if (same) return expect(fourierRow(x, y)).toMatchObject({variance: 0, kurtosis: 0})
     expectClose(
       trigonometricRow(x, y),
       planeMoments((u, v) => Math.cos(u - v) * norms, x, y),
@@ -83,6 +120,43 @@ describe('moments of the product of one row', () => {
     expect(lognormalKurtosis(0)).toBe(0)
     expect(cosineKurtosis(1)).toBe(12)
     expect(cosineKurtosis(0)).toBe(-1.5) // a cosine of a uniform angle
+    // central moments of cosh t at q = e^s = 2, multiplied out: (q - 1)^4 (..) / 8 over (q - 1)^4 / 4
+    const q = 2
+    const raw = [1, (q ** 2 + 1) / 2, (q ** 5 + 3 * q) / 4, (q ** 8 + 4 * q ** 2 + 3) / 8]
+    const fourth = raw[3]! - 4 * raw[2]! + 6 * q * raw[1]! - 3 * q ** 2
+    expect(fourth).toBe(((q - 1) ** 4 * (q ** 4 + 4 * q ** 3 + 10 * q ** 2 + 12 * q + 3)) / 8)
+    expect(cosineKurtosis(q)).toBe(fourth / ((q - 1) ** 4 / 4) - 3)
+  })
+
+  it('have no kurtosis where nothing varies', () => {
+    const [x, opposite] = [vec(0.4, 0.3, 0), vec(-0.4, -0.3, 0)]
+    const still = {variance: 0, kurtosis: 0}
+    expect(trigonometricRow(x, x)).toMatchObject(still)
+    expect(fourierRow(x, x)).toMatchObject(still)
+    expect(hyperbolicRow(x, opposite)).toMatchObject(still)
+    // but 12 where little does
+    expect(trigonometricRow(x, vec(0.4, 0.3, 1e-6)).kurtosis).toBeCloseTo(12, 9)
+  })
+
+  it('of a positive number near the limit err by what the rounding of its logarithms leaves', () => {
+    for (const s of [1e-6, 1e-5, 1e-4]) {
+      const found = relativeKurtosis(s, 3 * s, 6 * s)
+      const error = Math.abs(found - lognormalKurtosis(s))
+      expect(error).toBeLessThanOrEqual(2 ** -50 / Math.expm1(s) ** 2)
+    }
+    expect(relativeKurtosis(9e-7, 27e-7, 54e-7)).toBe(0)
+  })
+
+  it('on the sphere have a kurtosis of -6/(D + 2) at small norms, of which 0 is a bound', () => {
+    const dim = 5
+    const row = (length: number) => {
+      const x = new Float64Array(dim)
+      x[0] = length
+      return smregRow(x, new Float64Array(dim))
+    }
+    // relative variance v = 4e-6 of a nearly linear number: excess moves by a multiple of sqrt(v)^2, and 2^-50 / v^2
+    expect(Math.abs(row(2e-3).kurtosis + 6 / (dim + 2))).toBeLessThan(16 * 4e-6 + 2 ** -50 / 16e-12)
+    expect(row(5e-4).kurtosis).toBe(0)
   })
 
   it('with rectified features: fourth moments are those of their integral over angles', () => {
@@ -183,6 +257,31 @@ describe('moments of an estimate', () => {
     const [x, y] = [vec(0.3, 0.1, 0), vec(0.6, 0.2, 0)]
     expectClose(angularHybridMoments(x, y, 7, 2), averaged(trigonometricRow(x, y), 7))
     expectClose(angularHybridMoments(x, y, 7, 2, true), averaged(hyperbolicRow(x, y), 7))
+  })
+
+  it('of the angular hybrid are means over a binomial share, also of thousands of sign vectors', () => {
+    for (const [x, y] of PAIRS.slice(2, 4)) {
+      for (const n of [1, 2, 3, 8, 1040, 3000]) {
+        const {kurtosis} = angularHybridMoments(x, y, 7, n)
+        const wanted = mixedKurtosis(x, y, 7, n)
+        // logarithms of binomials err by n units of 2^-53 at a size of at most n
+        const allowed = QUADRATURE + n ** 2 * 2 ** -52
+        expect(Math.abs((kurtosis + 3) / (wanted + 3) - 1), `n ${n}`).toBeLessThan(allowed)
+      }
+    }
+    const [x, y] = PAIRS[3]!
+    const [far, further] = [1e6, 1e12].map(n => angularHybridMoments(x, y, 7, n).kurtosis)
+    expect(Math.abs(far! / further! - 1)).toBeLessThan(1e-4) // shares spread like 1/n
+  })
+
+  it('of the angular hybrid have no kurtosis where rounding is all that varies', () => {
+    const x = vec(Math.cos(1), Math.sin(1))
+    const opposite = vec(-Math.cos(1) * (1 - 2 ** -53), -Math.sin(1))
+    const {mean, variance, kurtosis} = angularHybridMoments(x, opposite, 64, 2)
+    expect(Math.abs(variance)).toBeLessThan(2 ** -50 * mean ** 2)
+    expect(kurtosis).toBe(0)
+    // and none that a double holds where the variance leaves it
+    expect(angularHybridMoments(vec(30, 0), vec(-15, 26), 7, 2).kurtosis).toBe(Infinity)
   })
 
   it('of generalised exponential features: those of positive ones at a = 0, none at a = 1/16', () => {
