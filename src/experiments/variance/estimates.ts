@@ -5,10 +5,9 @@ import {callNoise, type Noise} from '../../attention/noise.js'
 import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
 import type {CalibrationPairs, Estimator, Projection} from '../../attention/types.js'
 import type {VarianceCell} from '../../results/schemas/index.js'
+import {batchShape, DRAWS_AT_ONCE} from './batch.js'
 import {drawSeed, type Pair} from './pairs.js'
 
-/** Draws estimated together, as heads of one tensor. */
-const DRAWS_AT_ONCE = 64
 /** Stands for the projection of methods whose random features use none. */
 export const NO_PROJECTION = 'none'
 
@@ -52,10 +51,8 @@ interface Draws {
 
 function drawsOf({cell, estimator, options}: EstimateRequest, batch: Batch): Draws {
   const {heads, replicate} = batch
-  const {num_features: numFeatures, head_dim: headDim} = cell
-  const shape = {batch: 1, heads, queryLen: 1, keyLen: 1, headDim, valueDim: 1, causal: false}
   const seed = {seed: drawSeed(cell), replicate}
-  const noise = callNoise(estimator, {...shape, numFeatures}, options, {}, seed)
+  const noise = callNoise(estimator, batchShape(cell, heads), options, {}, seed)
   return {heads, rows: projectionOf(cell, batch), noise}
 }
 
