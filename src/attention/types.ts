@@ -168,7 +168,7 @@ export interface KernelFacts<Options = unknown> {
   moments(x: Float64Array, y: Float64Array, draw: MomentDraw<Options>): Moments
   /** phi(x) `[.., F]`, so that inner products of a query's with a key's features have these moments. */
   features(x: Tensor4D, projection: Projection, options: Options, draw: FeatureDraw): Tensor4D
-  /** The product of one row is bounded: no sample hides a tail. Default false. */
+  /** The product of one row is bounded by a few standard deviations, so that a sample's kurtosis may be believed. Default false. */
   bounded?: boolean
   /** Why a pair by itself has no kernel estimate with these options. */
   refuses?(options: Options): string | undefined

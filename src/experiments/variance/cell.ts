@@ -8,7 +8,7 @@ import type {CellOutcome} from '../job.js'
 import {resolveMethod} from '../method.js'
 import {type EstimateRequest, kernelEstimates, NO_PROJECTION} from './estimates.js'
 import {CALIBRATION_PAIRS, calibrationPairs, pairOf} from './pairs.js'
-import {hopelessRow, isHopeless, rowOf, sampleOf, type Theory} from './spread.js'
+import {hopelessRow, isHopeless, isWithoutSpread, rowOf, sampleOf, type Theory} from './spread.js'
 
 /** Runs one cell of a variance experiment. */
 export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<VarianceResult>> {
@@ -47,7 +47,7 @@ export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<V
 /** One row per projection. */
 function rowsOf(request: EstimateRequest, theory: Theory, names: readonly string[]) {
   const {replicates} = request.cell
-  if (isHopeless(theory, replicates)) {
+  if (!isWithoutSpread(theory) && isHopeless(theory, replicates)) {
     return names.map(name => hopelessRow(name, theory, replicates))
   }
   const samples = names.map(name => {

@@ -16,13 +16,13 @@ import {FLOAT32_ROUNDOFF} from '../../theory/rounding.js'
 export type ProjectionRow = VarianceResult['per_projection'][number]
 
 /** Largest relative standard error of a variance that is reported as measured. */
-export const LARGEST_ERROR = 0.1
+const LARGEST_ERROR = 0.1
 
 /** What theory knows before anything is drawn. */
 export interface Theory {
   /** For M i.i.d. rows. */
   moments: Moments
-  /** The product of one row is bounded. */
+  /** The product of one row is bounded by a few standard deviations. */
   bounded: boolean
   /** F */
   featureDim: number
@@ -33,7 +33,7 @@ export interface Sample {
   projection: string
   estimates: Float64Array
   variance: number
-  /** Excess kurtosis of one estimate, or a bound of it. */
+  /** Excess kurtosis of one estimate; for rows that are not i.i.d. an estimate of it. */
   kurtosis: number
 }
 
@@ -51,12 +51,13 @@ const NOTHING = {
 }
 
 /**
- * A sample and its kurtosis. That of i.i.d. rows is known. Other rows have another one: of the sum of M products the
- * fourth cumulant keeps the M products' own ones, however they depend on one another, while the variance changes
- * by the factor rho (measured), so that excess kurtosis becomes kurtosis / rho^2; where rho > 1, products repeat each
- * other, rho of them counting as one, and it becomes rho kurtosis. Where products cancel in the tail too, that is
- * more than it is, and intervals cover more often than they say. For bounded products, whose sample hides nothing, the
- * kurtosis of the sample is believed instead.
+ * A sample and its kurtosis. That of i.i.d. rows is known. Other rows have another one, of which this is an
+ * estimate: taking joint cumulants of different products to vanish, the fourth cumulant of their sum is that of
+ * i.i.d. rows, while the variance changes by the factor rho (measured), so that excess kurtosis becomes
+ * kurtosis / rho^2; where rho > 1, products repeat each other, rho of them counting as one, and it becomes
+ * rho kurtosis. Where products cancel in the tail too, joint cumulants are negative and that is more than it is:
+ * intervals cover more often than they say. It is never below the kurtosis of the sample, which for bounded
+ * products is believed instead.
  *
  * @param independent - rows are i.i.d.
  */
@@ -83,8 +84,16 @@ export function sampleOf(
 }
 
 /**
- * Whether so many draws can say nothing, which is known before any is made: the bound of the kurtosis only
- * grows where rows are not i.i.d., unless a sample may be believed.
+ * Whether theory leaves nothing to measure: a variance of at most the square of the rounding error at the size of
+ * the mean.
+ */
+export function isWithoutSpread({moments, featureDim}: Theory): boolean {
+  return moments.variance <= roundingVariance(Math.abs(moments.mean), featureDim)
+}
+
+/**
+ * Whether so many draws can say nothing of a spread, which is known before any is made: the kurtosis that rows
+ * are judged by only grows where they are not i.i.d., unless a sample may be believed.
  */
 export function isHopeless({moments, bounded}: Theory, replicates: number): boolean {
   return !bounded && !(varianceStandardError(moments.kurtosis, replicates) <= LARGEST_ERROR)
@@ -103,14 +112,16 @@ export function hopelessRow(
 export function rowOf(sample: Sample, theory: Theory, iid: Sample | undefined): ProjectionRow {
   const {projection, estimates, kurtosis} = sample
   const unmeasured = {projection, needed_replicates: null, variance_relative_standard_error: null}
-  if (!(theory.moments.variance > roundingVariance(estimates, theory.featureDim))) {
+  if (isWithoutSpread(theory)) {
     const withheld = 'theory leaves no spread: what varies is rounding'
-    const relativeMse = finiteOrNull(relativeMeanSquare(sample, theory))
-    const seen = {mean: mean(estimates), variance: sample.variance, relative_mse: relativeMse}
-    return {...unmeasured, withheld, ...NOTHING, ...mapFinite(seen)}
+    return {...unmeasured, withheld, ...NOTHING, ...seenOf(sample, theory)}
   }
   if (!Number.isFinite(sample.variance)) {
     return {...unmeasured, withheld: 'estimates leave the range of float32', ...NOTHING}
+  }
+  if (sample.variance <= roundingVariance(mean(estimates.map(Math.abs)), theory.featureDim)) {
+    const withheld = 'these rows leave no spread: what varies is rounding'
+    return {...unmeasured, withheld, ...NOTHING, ...seenOf(sample, theory)}
   }
   const error = varianceStandardError(kurtosis, estimates.length)
   if (!(error <= LARGEST_ERROR)) return withheldRow(projection, kurtosis, estimates.length)
@@ -135,6 +146,15 @@ function withheldRow(projection: string, kurtosis: number, replicates: number): 
     variance_relative_standard_error: finiteOrNull(varianceStandardError(kurtosis, replicates)),
     needed_replicates: finiteOrNull(needed),
     ...NOTHING,
+  }
+}
+
+/** What is told of a sample that does not vary. */
+function seenOf(sample: Sample, theory: Theory) {
+  return {
+    mean: finiteOrNull(mean(sample.estimates)),
+    variance: finiteOrNull(sample.variance),
+    relative_mse: finiteOrNull(relativeMeanSquare(sample, theory)),
   }
 }
 
@@ -176,14 +196,7 @@ function ratioTo(iid: Sample | undefined, sample: Sample) {
   return {ratio_to_iid: ratio, ratio_low: low, ratio_high: high}
 }
 
-/** Square of the float32 rounding error of a sum of F terms of the estimates' size. */
-function roundingVariance(estimates: Float64Array, featureDim: number): number {
-  const size = mean(estimates.map(Math.abs))
+/** Square of the float32 rounding error of a sum of F terms that comes to `size`; 0 where that is not finite. */
+function roundingVariance(size: number, featureDim: number): number {
   return Number.isFinite(size) ? (featureDim * FLOAT32_ROUNDOFF * size) ** 2 : 0
-}
-
-function mapFinite<Key extends string>(numbers: Record<Key, number | null>) {
-  return Object.fromEntries(
-    Object.entries<number | null>(numbers).map(([key, value]) => [key, finiteOrNull(value ?? NaN)]),
-  ) as Record<Key, number | null>
 }

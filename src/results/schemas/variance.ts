@@ -55,14 +55,14 @@ export const varianceResult = z.object({
       projection: z.string(),
       /** Why numbers of this row are `null`; `null` where all were measured. */
       withheld: z.string().nullable(),
-      /** Of a measured variance; an upper bound for rows that are not i.i.d. */
+      /** Of a measured variance; for rows that are not i.i.d. an estimate, joint cumulants of theirs taken to vanish. */
       variance_relative_standard_error: nullableNumber,
       /** Least replicates with which the row is measured; `null` where it is, or where no number is enough. */
       needed_replicates: nullableNumber,
       mean: nullableNumber,
       /** (mean - expectation) / standard error. */
       bias_z: nullableNumber,
-      /** With a 95 % interval from the kurtosis; of rows that are not i.i.d. it covers at least so often. */
+      /** With a 95 % interval from the kurtosis, or from the estimate of it for rows that are not i.i.d. */
       variance: nullableNumber,
       variance_low: nullableNumber,
       variance_high: nullableNumber,

@@ -20,7 +20,7 @@ async function run(method: string, changes: Partial<VarianceCell> = {}): Promise
     norms: [changes.norm ?? 0.5],
     angles_deg: [changes.angle_deg ?? 0],
     replicates: changes.replicates ?? 2000,
-    seed: 5,
+    seed: changes.seed ?? 5,
     backend: 'cpu',
   })
   const outcome = await runCell(job!.schema, job!.cell)
@@ -77,6 +77,68 @@ describe('a cell whose tail no such sample shows', () => {
     expect(enough.per_projection[0]!.variance).not.toBeNull()
   })
 })
+
+describe('a cell without spread', () => {
+  const ROUNDING = 'theory leaves no spread: what varies is rounding'
+
+  it('asks for no more replicates: its variance is 0, not a tail', async () => {
+    for (const replicates of [2, 100, 1000]) {
+      const found = await run('favor-pos', {norm: 1, angle_deg: 180, replicates})
+      // |x+y|^2 of opposite vectors is what the rounding of their squared norms leaves
+      expect(Math.abs(found.closed_form_variance!)).toBeLessThan(2 ** -50)
+      const row = found.per_projection[0]!
+      expect(row).toMatchObject({...NOTHING, ...pick(row), withheld: ROUNDING})
+      expect(row.needed_replicates).toBeNull()
+      expect(Math.abs(row.mean! / Math.exp(-1) - 1)).toBeLessThan(64 * 2 ** -23)
+    }
+  })
+
+  it('is one of the angular hybrid with opposite vectors, whatever their plane', async () => {
+    for (let seed = 0; seed < 24; seed++) {
+      for (const norm of [1, 1.5]) {
+        const size = {norm, angle_deg: 180, head_dim: 2, num_features: 8, replicates: 2, seed}
+        const found = await run('hrf', size)
+        expect(found.closed_form_kurtosis, `seed ${seed}`).toBe(0)
+        expect(found.per_projection[0]!.withheld, `seed ${seed}`).toBe(ROUNDING)
+      }
+    }
+  })
+
+  it('has no kurtosis either where nothing varies', async () => {
+    for (const method of ['favor-trig', 'rfa']) {
+      const {closed_form_variance, closed_form_kurtosis} = await run(method, {replicates: 2})
+      expect({closed_form_variance, closed_form_kurtosis}).toEqual({
+        closed_form_variance: 0,
+        closed_form_kurtosis: 0,
+      })
+    }
+  })
+
+  it('says that rows which leave none are at fault where i.i.d. ones vary', async () => {
+    // a cosine is even: in one dimension rows of length 1 give one estimate
+    const {closed_form_variance, per_projection} = await run('favor-trig', {
+      projections: ['iid', 'orth-sqrt-d', 'sorf', 'householder'],
+      head_dim: 1,
+      angle_deg: 180,
+      num_features: 8,
+    })
+    const [iid, ...others] = per_projection
+    expect(iid!.withheld).toBeNull()
+    for (const row of others) {
+      expect(row).toMatchObject({...NOTHING, ...pick(row), needed_replicates: null})
+      expect(row.withheld).toBe('these rows leave no spread: what varies is rounding')
+      // |x-y| = 1: e^(1/4) cos 1 at every draw; 16 terms, and sines and cosines of a few roundings
+      expect(Math.abs(row.mean! / (Math.exp(0.25) * Math.cos(1)) - 1)).toBeLessThan(64 * 2 ** -24)
+      expect(row.variance).toBeLessThan(closed_form_variance! * 1e-9)
+    }
+  })
+})
+
+/** What is told of a row without spread. */
+function pick({mean, variance, relative_mse}: VarianceResult['per_projection'][number]) {
+  expect([mean, variance, relative_mse]).not.toContain(null)
+  return {mean, variance, relative_mse}
+}
 
 describe('a cell that is measured', () => {
   it('has intervals of the width that kurtosis gives, and a ratio to iid', async () => {
