@@ -14,11 +14,11 @@ import {SIZE_RULES, type SizeRule} from './shapes.js'
 
 export type {MeteredBackend} from './meter.js'
 
-/** Sequences up to this length are counted as they are; longer ones follow from shorter ones. */
-const LONGEST = 4096
-/** Lengths that all tiles and chunks divide. */
-const LENGTHS = [1024, 2048, LONGEST] as const
-/** The same for batches, whose elements are all alike. */
+/** Lengths that all tiles and chunks divide, and squares among them: longer sequences follow from these. */
+const LENGTHS = [1024, 2048, 4096] as const
+/** How often they are doubled at most, for calls of many features: operations grow with them. */
+const DOUBLINGS = 2
+/** Numbers of elements that larger batches follow from: elements are all alike. */
 const BATCHES = [2, 3] as const
 
 /**
@@ -26,8 +26,12 @@ const BATCHES = [2, 3] as const
  * way, and its output, but not queries, keys and values. Nothing for a call that the method refuses, or that
  * takes an operation whose sizes are not known here.
  *
- * Exact up to 4096 tokens. Beyond, the parabola through the bytes of 1024, 2048 and 4096 tokens: tiles
- * make more operations than could be gone through.
+ * Exact up to 4096 tokens. Beyond, what follows from 1024, 2048 and 4096 tokens: tiles make more
+ * operations than could be gone through. Landmarks and the like are at most as many as tokens, so the
+ * lengths are doubled until none is below the number of features, twice at most: then the first is left
+ * out where it is, as is any that the method refuses. Through three lengths goes a parabola; where two are
+ * left, or it bends downwards (what is largest has changed on the way), a line goes through the longest
+ * two. A single one is taken as it is.
  *
  * @param options - in force, as `resolveOptions` gives them
  */
@@ -42,9 +46,32 @@ export function footprint(
   if (!supports.cross && shape.queryLen !== shape.keyLen) return 0
   const at = (sizes: CallShape) => ofBatch(estimator, options, sizes, backend)
   const longest = Math.max(shape.queryLen, shape.keyLen)
-  if (longest <= LONGEST) return at(shape)
-  const known = LENGTHS.map(length => at(shortened(shape, length / longest)))
-  return Math.max(known.at(-1)!, through(LENGTHS, known, longest))
+  const lengths = lengthsFor(shape.numFeatures)
+  if (longest <= lengths.at(-1)!) return at(shape) ?? 0
+  const points = lengths.flatMap(length => {
+    const bytes = at(shortened(shape, length / longest))
+    return bytes === undefined ? [] : [{x: length, y: bytes}]
+  })
+  return points.length === 0 ? 0 : extrapolated(points, longest)
+}
+
+/** Lengths to follow from, the last two always. */
+function lengthsFor(numFeatures: number): number[] {
+  const doublings = Math.max(0, Math.ceil(Math.log2(numFeatures / LENGTHS[0])))
+  const lengths = LENGTHS.map(length => length * 2 ** Math.min(doublings, DOUBLINGS))
+  return lengths.filter((length, i) => length >= numFeatures || i > 0)
+}
+
+/** A point of a curve. */
+interface Point {
+  x: number
+  y: number
+}
+
+/** Bytes beyond the last of up to three points. */
+function extrapolated(points: readonly Point[], x: number): number {
+  const line = through(points.slice(-2), x)
+  return points.length < 3 ? line : Math.max(line, through(points, x))
 }
 
 /** Axes that are as long as the sequence, times a factor. */
@@ -65,50 +92,52 @@ function ofBatch(
   options: Record<string, unknown>,
   shape: CallShape,
   backend: MeteredBackend,
-): number {
+): number | undefined {
   const at = (batch: number) => counted(estimator, options, {...shape, batch}, backend)
   if (shape.batch <= BATCHES[1]) return at(shape.batch)
-  return through(BATCHES, BATCHES.map(at), shape.batch)
+  const points = BATCHES.flatMap(batch => {
+    const bytes = at(batch)
+    return bytes === undefined ? [] : [{x: batch, y: bytes}]
+  })
+  return points.length === 0 ? undefined : through(points, shape.batch)
 }
 
 /** The value at x of the polynomial through points (Lagrange). */
-function through(xs: readonly number[], ys: readonly number[], x: number): number {
-  const weight = (i: number) =>
-    xs.reduce(
-      (product, other, j) => (j === i ? product : (product * (x - other)) / (xs[i]! - other)),
+function through(points: readonly Point[], x: number): number {
+  const weight = (point: Point) =>
+    points.reduce(
+      (product, other) =>
+        other === point ? product : (product * (x - other.x)) / (point.x - other.x),
       1,
     )
-  return ys.reduce((sum, y, i) => sum + y * weight(i), 0)
+  return points.reduce((sum, point) => sum + point.y * weight(point), 0)
 }
 
-const known = new Map<string, number>()
+const counts = new Map<string, number | undefined>()
 
 function counted(
   estimator: Estimator,
   options: Record<string, unknown>,
   shape: CallShape,
   backend: MeteredBackend,
-): number {
+): number | undefined {
   const key = JSON.stringify([estimator.name, options, shape, backend])
-  let found = known.get(key)
-  if (found === undefined) {
-    found = measured(estimator, options, shape, backend)
-    known.set(key, found)
-  }
-  return found
+  if (!counts.has(key)) counts.set(key, measured(estimator, options, shape, backend))
+  return counts.get(key)
 }
 
+/** Bytes of one call; none where they cannot be found. */
 function measured(
   estimator: Estimator,
   options: Record<string, unknown>,
   shape: CallShape,
   backend: MeteredBackend,
-): number {
+): number | undefined {
   try {
     return onMeter(backend, meter => forward(estimator, options, shape, meter))
   } catch (error) {
-    if (error instanceof RfaError) return 0 // the call itself will say why
-    if (isUnknownKernel(error)) return 0 // a plan without a figure is better than none
+    if (error instanceof RfaError) return undefined // the call itself will say why
+    if (isUnknownKernel(error)) return undefined // a plan without a figure is better than none
     throw error
   }
 }

@@ -5,6 +5,7 @@ import {
   type Estimators,
   loadEstimators,
   METHOD_NAMES,
+  type MethodName,
 } from '../../../src/attention/estimators/index.js'
 import {FUSED_RULES} from '../../../src/attention/footprint/fused.js'
 import {footprint, spread} from '../../../src/attention/footprint/index.js'
@@ -71,6 +72,39 @@ describe.each(BACKENDS)('footprint on %s', backend => {
     const square = (at(4096) - 2 * at(2048)) / (4096 ** 2 - 2 * 2048 ** 2)
     const linear = (at(4096) - square * 4096 ** 2) / 4096
     expect(at(100_000) / (square * 1e10 + linear * 1e5)).toBeCloseTo(1, 6)
+  })
+
+  /** Bytes of so many tokens. */
+  const bytesAt = (name: MethodName, numFeatures: number, given: Record<string, unknown> = {}) => {
+    const estimator = estimators[name] as unknown as Estimator
+    const options = resolveOptions(estimator, 'exact', given)
+    return (length: number) => {
+      const shape = {...SIZES, queryLen: length, keyLen: length, numFeatures, causal: false}
+      return footprint(estimator, options, shape, backend as 'cpu')
+    }
+  }
+
+  it('leaves out lengths that a method refuses', () => {
+    const at = bytesAt('lara', 16, {proposals: 'grid'})
+    expect(at(2048)).toBe(0) // no square
+    const slope = (at(4096) - at(1024)) / (4096 - 1024)
+    expect(at(16384) / (at(4096) + slope * (16384 - 4096))).toBeCloseTo(1, 6)
+  })
+
+  it('leaves out lengths at which there are fewer landmarks than were asked for', () => {
+    const at = bytesAt('nystrom', 2048)
+    const slope = (at(8192) - at(4096)) / 4096
+    expect(slope).toBeGreaterThan(0)
+    expect(at(32768) / (at(8192) + slope * (32768 - 8192))).toBeCloseTo(1, 2)
+  })
+
+  it('never takes a longer sequence to need less, or to grow more slowly', () => {
+    for (const name of METHOD_NAMES) {
+      if (!estimators[name].supports.bidirectional) continue
+      const at = bytesAt(name, 16)
+      const slope = (at(4096) - at(2048)) / 2048
+      expect(at(65536), name).toBeGreaterThanOrEqual(0.999 * (at(4096) + slope * (65536 - 4096)))
+    }
   })
 
   it('takes elements of a batch to be alike', () => {
