@@ -18,6 +18,7 @@ import {
   GUARDS_IDLE,
   guardOf,
   guardOptions,
+  LOG_HAS_NO_FEATURES,
   NORMALIZER_IDLE,
   normalizerEpsilon,
   SHIFT_CANCELS,
@@ -86,7 +87,6 @@ const kernel: KernelFacts<Options> = {
   }),
 }
 
-const LOG_HAS_NO_FEATURES = 'stabilizer "log" forms no features to scale or to add to'
 /** What the log-domain form computes. */
 const LOG_FORM = {
   stabilizer: 'none',

@@ -15,6 +15,7 @@ import {
   featureEpsilon,
   GUARDS_IDLE,
   guardOptions,
+  LOG_HAS_NO_FEATURES,
   SHIFT_CANCELS,
   SHIFTED_EPSILON,
 } from './options.js'
@@ -110,8 +111,6 @@ const kernel: KernelFacts<Options> = {
     ...(a !== null && {rule: 'a is given', sums: 'a is given'}),
   }),
 }
-
-const LOG_HAS_NO_FEATURES = 'stabilizer "log" forms no features to scale or to add to'
 
 /**
  * Optimal positive random features (FAVOR++ with orthogonal rows).

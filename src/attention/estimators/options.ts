@@ -37,6 +37,9 @@ export const SHIFTED_EPSILON =
 /** Why a shift has no part in kernel estimates. */
 export const SHIFT_CANCELS = 'its shift cancels in the ratio of attention'
 
+/** Why what is done to features has none where only their logarithms are formed. */
+export const LOG_HAS_NO_FEATURES = 'stabilizer "log" forms no features to scale or to add to'
+
 /** Epsilon added to every feature after the nonlinearity. */
 export const featureEpsilon = z
   .number()
