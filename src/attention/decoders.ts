@@ -45,7 +45,7 @@ function bytesOf(state: Record<string, tf.Tensor>): number {
 }
 
 /** Refuses to go on with state that was disposed of. @throws {BAD_OPTION} */
-export function checkState(state: Readonly<Record<string, tf.Tensor>>): void {
+function checkState(state: Readonly<Record<string, tf.Tensor>>): void {
   for (const name in state) if (state[name]?.isDisposed) throw disposed(`decoder.state.${name}`)
 }
 
