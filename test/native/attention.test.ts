@@ -269,7 +269,7 @@ describeNative('fused attention', addon => {
         const side = (x: tf.Tensor4D) => ({kind: 'relu', x, projection}) as const
         return linearAttention(side(q), side(k), v)
       },
-      message: /projection: expected \[M, 5\] or \[3, M, 5\], got \[7, 4\]/,
+      message: /expected queryProjection \[M, 5\] or \[3, M, 5\], got \[7, 4\]/,
     },
     {
       title: 'features without their projection',

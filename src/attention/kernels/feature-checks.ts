@@ -1,6 +1,6 @@
 /** What the operations that form features take; see checks.ts. */
 import {describe, expected, unknownName} from '../../errors.js'
-import {checkFlag, checkNumber, checkObject} from '../check-tensor.js'
+import {checkElements, checkFlag, checkNumber, checkObject} from '../check-tensor.js'
 import {parseGuard} from '../guard.js'
 import {type AttentionSizes, checkArray, fourAxes, type Inputs} from './checks.js'
 import type {FeatureRecipe} from './feature-spec.js'
@@ -96,22 +96,22 @@ function checkProjection(
     if (!projection) return 0
     throw expected(
       'UNSUPPORTED',
-      'features',
-      `no projection for the kind ${kind}`,
-      describe(projection.shape),
+      where,
+      `no ${name} for the kind ${kind}`,
+      describe(projection.shape ?? projection),
     )
   }
   if (!projection) {
-    throw expected('BAD_OPTION', 'features', `a projection for the kind ${kind}`, 'none')
+    throw expected('BAD_OPTION', where, `a ${name} for the kind ${kind}`, 'none')
   }
+  checkElements(`${where}.${name}`, projection)
   const {shape} = projection
   const rows = shape.at(-2) ?? 0
   const fits = rows > 0 && (shape.length === 2 || (shape.length === 3 && shape[0] === heads))
   if (!fits || shape.at(-1) !== headDim) {
-    const wanted = `[M, ${headDim}] or [${heads}, M, ${headDim}]`
-    throw expected('SHAPE_MISMATCH', 'projection', wanted, describe(shape))
+    const wanted = `${name} [M, ${headDim}] or [${heads}, M, ${headDim}]`
+    throw expected('SHAPE_MISMATCH', where, wanted, describe(shape))
   }
-  checkArray(where, inputs, name, shape)
   return rows
 }
 
