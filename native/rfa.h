@@ -316,7 +316,7 @@ struct RowVisibility {
   Size shared_rows = 1;  // rows that share one row of `present`
 };
 // Softmax of each row of a dense [rows, columns] array over the columns that it sees, 0 at the others.
-// Under a mask, a row whose seen logits are all -inf is zero. out may be in.
+// Of finite numbers, hidden ones too. A row that sees no column is zero. out may be in.
 void softmax_rows(const float* in, float* out, Size rows, Size columns,
                   const RowVisibility& seen = {});
 

@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {checkObject} from '../check-tensor.js'
 import type {KeyMask} from '../types.js'
 import {maskedSoftmaxSizes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
@@ -16,16 +17,19 @@ export interface Visibility {
  * Weights of softmax attention, the whole L x S matrix: `p_i = softmax_j(logits_ij)` over the keys j that
  * query i sees, 0 at the others; rows that see no key are zero.
  *
- * @param logits - `[B, H, L, S]`
+ * This holds for finite logits, hidden ones too: they are hidden by arithmetic, as selecting takes
+ * ten times as long on tfjs-wasm. On infinities and NaN backends differ.
+ *
+ * @param logits - `[B, H, L, S]`, finite, and above -1e29
  * @returns `[B, H, L, S]`
- * @throws {SHAPE_MISMATCH | BAD_OPTION} when logits and mask do not fit together
+ * @throws {BAD_OPTION} for what is no tensor or flag
+ * @throws {SHAPE_MISMATCH} when logits and mask do not fit together
  */
-export function maskedSoftmax(
-  logits: tf.Tensor4D,
-  {causal = false, keyMask}: Visibility,
-): tf.Tensor4D {
-  if (!causal && !keyMask) return tf.softmax(logits)
+export function maskedSoftmax(logits: tf.Tensor4D, visibility: Visibility): tf.Tensor4D {
+  checkObject('MaskedSoftmax.options', visibility)
+  const {causal = false, keyMask} = visibility
   maskedSoftmaxSizes({logits, keyMask}, {causal})
+  if (!causal && !keyMask) return tf.softmax(logits)
   const [weights] = fusedOrComposite('MaskedSoftmax', {logits, keyMask}, {causal}, () => [
     composite(logits, {causal, keyMask}),
   ])

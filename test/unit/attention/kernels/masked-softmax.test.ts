@@ -53,6 +53,33 @@ const CASES = [
 ] as const
 
 describe.each(await runnableBackends())('masked softmax on %s', backend => {
+  it('does not mind how large logits of hidden keys are', async () => {
+    await useBackend(backend)
+    const rows = (numbers: number[]) => tf.tensor4d(numbers, [1, 1, 3, 3])
+    const large = () => rows([0, 1e20, -1e20, -1e20, 1e20, 1e25, 1e20, -1e25, 1e20])
+    const causal = compute(() => maskedSoftmax(large(), {causal: true}))
+    expect([...causal]).toEqual([1, 0, 0, 0, 1, 0, 0.5, 0, 0.5])
+    const keyMask = () => tf.tensor2d([[0, 1, 0]])
+    const both = compute(() => maskedSoftmax(large(), {causal: true, keyMask: keyMask()}))
+    expect([...both]).toEqual([0, 0, 0, 0, 1, 0, 0, 1, 0])
+  })
+
+  it.each([
+    ['causal: 0', () => maskedSoftmax(logits(), {causal: 0 as never}), /causal: .* got 0/],
+    ['causal: 1', () => maskedSoftmax(logits(), {causal: 1 as never}), /causal: .* got 1/],
+    ['no options', () => maskedSoftmax(logits(), null as never), /options: expected an object/],
+    [
+      'whole numbers',
+      () => maskedSoftmax(tf.cast(logits(), 'int32'), {}),
+      /MaskedSoftmax.logits: expected a float32 tensor, got int32/,
+    ],
+  ])('refuses %s, mask or not', async (_title, call, message) => {
+    await useBackend(backend)
+    expect(() => compute(call)).toThrow(
+      expect.objectContaining({code: 'BAD_OPTION', message: expect.stringMatching(message)}),
+    )
+  })
+
   it.each(CASES)(
     'causal %s, key mask %s: weights of the keys seen, 0 elsewhere',
     async (...given) => {
