@@ -1,5 +1,6 @@
 /** The experiments: plans become jobs, jobs become outcomes. */
 import {expected, RfaError} from '../errors.js'
+import {type Memory, readMemory} from '../free-memory.js'
 import {cellKey} from '../results/keys.js'
 import {
   type AnyCell,
@@ -11,7 +12,6 @@ import {
   VARIANCE_SCHEMA,
   type VarianceCell,
 } from '../results/schemas/index.js'
-import {type Memory, readMemory} from './free-memory.js'
 import type {CellOutcome, Job} from './job.js'
 import {rateOf} from './rates.js'
 

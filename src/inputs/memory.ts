@@ -1,5 +1,5 @@
-import {freemem} from 'node:os'
 import {expected} from '../errors.js'
+import {type Memory, readMemory} from '../free-memory.js'
 
 /**
  * Refuses an amount of memory before it is asked for.
@@ -7,15 +7,17 @@ import {expected} from '../errors.js'
  * @param where - file or generator, in messages
  * @param bytes - how many are needed at once
  * @param suggestion - what to try
- * @throws {TOO_LARGE} when the machine (or its container) has less available
+ * @param memory - of the machine, or less where its container has less
+ * @throws {TOO_LARGE} when less is free
  */
 export function assertMemory(
   where: string,
   bytes: number,
   suggestion = 'select fewer arrays or write a shorter excerpt',
+  memory: () => Memory = readMemory,
 ): void {
-  const available = process.availableMemory?.() || freemem()
-  if (bytes <= available) return
-  const what = `arrays that fit into the ${available} bytes of available memory`
+  const {free} = memory()
+  if (bytes <= free) return
+  const what = `arrays that fit into the ${free} bytes of available memory`
   throw expected('TOO_LARGE', where, what, `${bytes} bytes`, suggestion)
 }

@@ -1,9 +1,17 @@
 import {totalmem} from 'node:os'
-import {describe, expect, it} from 'vitest'
-import {readMemory} from '../../../src/experiments/free-memory.js'
+import {describe, expect, it, vi} from 'vitest'
+import {readMemory} from '../../src/free-memory.js'
+import {assertMemory} from '../../src/inputs/memory.js'
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
+
+/** Bytes of unused pages. */
+const UNUSED = vi.hoisted(() => 5 * 2 ** 20)
+vi.mock('node:os', async original => ({
+  ...(await original<typeof import('node:os')>()),
+  freemem: () => UNUSED,
+}))
 
 /** A machine with so much available and these other files. */
 const files = (others: Record<string, string> = {}, available = GIB) => {
@@ -50,10 +58,38 @@ describe('readMemory', () => {
     expect(readMemory(read)).toEqual({total: 300 * MIB, free: 0})
   })
 
+  it('takes all to be free where Node counts unused pages alone', () => {
+    for (const platform of ['darwin', 'freebsd'] as const) {
+      expect(readMemory(() => undefined, platform).free).toBe(totalmem())
+    }
+    expect(readMemory(() => undefined, 'win32').free).toBe(UNUSED)
+  })
+
   it('does without any of the files', () => {
     const {total, free} = readMemory(() => undefined)
     expect(total).toBe(totalmem())
     expect(free).toBeGreaterThan(0)
     expect(free).toBeLessThanOrEqual(total)
+  })
+})
+
+describe('assertMemory', () => {
+  const memory = () => ({total: 2 * MIB, free: MIB})
+
+  it('refuses more than is free', () => {
+    expect(() => assertMemory('x', MIB, undefined, memory)).not.toThrow()
+    expect(() => assertMemory('x', MIB + 1, 'try less', memory)).toThrow(
+      expect.objectContaining({
+        code: 'TOO_LARGE',
+        message: `x: expected arrays that fit into the ${MIB} bytes of available memory, got ${MIB + 1} bytes`,
+        suggestions: ['try less'],
+      }),
+    )
+  })
+
+  it('asks the machine as plans do', () => {
+    const {free} = readMemory()
+    expect(() => assertMemory('x', free + 64 * GIB)).toThrow('bytes of available memory')
+    expect(() => assertMemory('x', 1)).not.toThrow()
   })
 })

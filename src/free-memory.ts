@@ -18,11 +18,14 @@ export type ReadText = (path: string) => string | undefined
  *
  * @param read - of files under /proc and /sys
  */
-export function readMemory(read: ReadText = readText): Memory {
+export function readMemory(
+  read: ReadText = readText,
+  platform: NodeJS.Platform = process.platform,
+): Memory {
   const groups = controlGroups(read).flatMap(group => limitOf(group, read) ?? [])
   return {
     total: Math.min(totalmem(), ...groups.map(({total}) => total)),
-    free: Math.min(availableBytes(read), ...groups.map(({free}) => free)),
+    free: Math.min(availableBytes(read, platform), ...groups.map(({free}) => free)),
   }
 }
 
@@ -34,9 +37,12 @@ function readText(path: string): string | undefined {
   }
 }
 
-function availableBytes(read: ReadText): number {
+function availableBytes(read: ReadText, platform: NodeJS.Platform): number {
   const match = /^MemAvailable:\s+(\d+) kB$/m.exec(read('/proc/meminfo') ?? '')
-  return match ? Number(match[1]) * 1024 : freemem()
+  if (match) return Number(match[1]) * 1024
+  // elsewhere (macOS, BSD) Node counts unused pages alone, a few hundred MB however much caches would give
+  // back: better to refuse too little than almost everything
+  return platform === 'win32' ? freemem() : totalmem()
 }
 
 /** A folder with the files of a control group. */
