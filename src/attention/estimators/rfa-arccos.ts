@@ -26,6 +26,7 @@ import {
   unitRecipe,
   unitTarget,
   unitVector,
+  unitVectors,
 } from './unit-features.js'
 
 const options = z.object({...unitOptions, featureEpsilon, ...guardOptions})
@@ -63,7 +64,7 @@ export default defineEstimator({
     inputs: 'unit',
     inputScale: 1,
     ...unitTarget(options, parameters),
-    label: `arc-cosine kernel of unit q, k${parameters?.sigma ? ' times sigma' : ''}`,
+    label: `arc-cosine kernel of ${unitVectors(options, parameters)}`,
   }),
   kernel: {
     formula: options => {

@@ -29,6 +29,7 @@ import {
   unitRecipe,
   unitTarget,
   unitVector,
+  unitVectors,
 } from './unit-features.js'
 
 const options = z.object({tau: tauOption, ...unitOptions, ...guardOptions})
@@ -103,7 +104,6 @@ export default defineEstimator({
 function target(options: Options, parameters?: HostParameters): ExactTarget {
   const {tau, normEpsilon} = options
   const oneLength = !parameters?.sigma && normEpsilon === 0
-  const vectors = normEpsilon === 0 ? 'unit q, k' : `q, k over their length + ${normEpsilon}`
   return {
     kernel: oneLength ? 'softmax' : 'gaussian',
     inputs: 'unit',
@@ -111,7 +111,7 @@ function target(options: Options, parameters?: HostParameters): ExactTarget {
     ...unitTarget(options, parameters),
     label: oneLength
       ? `softmax of unit q, k at temperature ${Number((tau * tau).toPrecision(6))}`
-      : `Gaussian kernel of ${vectors}${parameters?.sigma ? ' times sigma' : ''} / ${tau}`,
+      : `Gaussian kernel of ${unitVectors(options, parameters)} / ${tau}`,
   }
 }
 

@@ -67,6 +67,15 @@ export function unitTarget({normEpsilon}: UnitOptions, parameters: HostParameter
   }
 }
 
+/** What the kernel of an exact target takes, in its label. */
+export function unitVectors(
+  {normEpsilon}: Pick<UnitOptions, 'normEpsilon'>,
+  parameters: HostParameters | undefined,
+): string {
+  const vectors = normEpsilon === 0 ? 'unit q, k' : `q, k over their length + ${normEpsilon}`
+  return parameters?.sigma ? `${vectors} times sigma` : vectors
+}
+
 /** Options that make a recipe. */
 export interface UnitOptions {
   tau?: number
