@@ -1,5 +1,6 @@
 /** What the decode kernels share: tokens in, features of tokens, and one addon object per decoder. */
 import type {TensorInfo} from '@tensorflow/tfjs-core'
+import {checkSizes} from '../../attention/call-checks.js'
 import {disposed, hasShape} from '../../attention/check-tensor.js'
 import {
   checkRecipe,
@@ -52,8 +53,8 @@ export function steps<Attributes extends StepSizes, Step>(
     const {attrs, inputs, backend} = call
     const known = made.get(attrs)
     if (known && stillFits(known, attrs, kept(inputs), backend)) return known.step
-    checkSizes(attrs)
     const {batch, heads, headDim, valueDim} = attrs
+    checkSizes({batch, heads, headDim, valueDim}, 'decoder.')
     const step = make(call)
     const held = kept(inputs).map(tensor => tensor && hold(tensor, backend))
     const {departures} = backend
@@ -92,13 +93,6 @@ function hold(tensor: TensorInfo, backend: NativeBackend): Held {
 /** Whether a tensor was disposed; its data may live on in others. */
 function isDisposed(tensor: TensorInfo & {isDisposed?: boolean}): boolean {
   return tensor.isDisposed === true
-}
-
-function checkSizes({batch, heads, headDim, valueDim}: StepSizes): void {
-  for (const [name, size] of Object.entries({batch, heads, headDim, valueDim})) {
-    if (Number.isSafeInteger(size) && size >= 1) continue
-    throw expected('BAD_OPTION', `decoder.${name}`, 'a whole number of at least 1', describe(size))
-  }
 }
 
 /** Query, key and value of one token. @throws {SHAPE_MISMATCH} */
