@@ -1,5 +1,6 @@
 /** What the fused kernels of the native backend return: see `kernels/` for what they mean. */
 import type {TensorInfo} from '@tensorflow/tfjs-core'
+import {featureDimOf, type RecipeAttributes} from '../kernels/feature-checks.js'
 import type {SizeCall, SizeRule} from './shapes.js'
 
 const input = ({inputs}: SizeCall, name: string): TensorInfo => inputs[name]!
@@ -26,13 +27,10 @@ export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
   HalfSquaredNorm: call => call.meter.allocate(input(call, 'x').shape.slice(0, 3)),
   LogSumExp: call => call.meter.allocate([...input(call, 'x').shape.slice(0, -1), 1]),
   FeatureMap: call => {
-    const {kind} = call.attrs
-    const numFeatures = input(call, 'projection').shape.at(-2)!
-    const twice = kind === 'trigonometric' || kind === 'log-hyperbolic'
-    return call.meter.allocate([
-      ...input(call, 'x').shape.slice(0, 3),
-      twice ? 2 * numFeatures : numFeatures,
-    ])
+    const {shape} = input(call, 'x')
+    const rows = input(call, 'projection').shape.at(-2)!
+    const featureDim = featureDimOf(call.attrs as RecipeAttributes, shape[3]!, rows)
+    return call.meter.allocate([...shape.slice(0, 3), featureDim])
   },
   SampleKeys: call => {
     const {shape} = input(call, 'uniform')
