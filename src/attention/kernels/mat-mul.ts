@@ -1,5 +1,4 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {meterName} from '../footprint/meter.js'
 
 /**
  * Below this many multiply-adds per matrix, slicing a batch apart costs more than it saves
@@ -10,8 +9,10 @@ const SPLIT_WORK = 1 << 17
 /** tfjs-wasm sums products of batches in blocks of this many terms, those of a single pair in one run. */
 const BATCH_BLOCK = 48
 
-/** tfjs-wasm, or what counts its bytes. */
-const IN_PAIRS: readonly string[] = ['wasm', meterName('wasm')]
+/** Whether the backend in force is tfjs-wasm, or says that it stands for it. */
+function isWasm(): boolean {
+  return tf.getBackend() === 'wasm' || (tf.backend() as {stands?: string}).stands === 'wasm'
+}
 
 /**
  * Batched matrix product `a b` of `[N, I, K]` and `[N, K, J]`; a batch of one is shared by the other side.
@@ -29,7 +30,7 @@ export function matMul(
   transposeA = false,
   transposeB = false,
 ): tf.Tensor3D {
-  if (!IN_PAIRS.includes(tf.getBackend())) return tf.matMul(a, b, transposeA, transposeB)
+  if (!isWasm()) return tf.matMul(a, b, transposeA, transposeB)
   const [batchA, rowsA, columnsA] = a.shape
   const rows = transposeA ? columnsA : rowsA
   const inner = transposeA ? rowsA : columnsA
