@@ -12,6 +12,7 @@ const SOURCES = [
   'random',
   'results',
   'runner',
+  'stats',
 ]
 
 /**
