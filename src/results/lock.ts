@@ -97,7 +97,8 @@ async function refuseIfHeld(path: string, {owner, beatMs}: FoundLock): Promise<v
     return
   }
   const silenceMs = (await timeOfFiles(path)) - beatMs
-  if (silenceMs > SILENCE_MS) return
+  // a beat from the future is one from before the clock was set back: a live owner has beaten since
+  if (Math.abs(silenceMs) > SILENCE_MS) return
   const name = owner ? `process ${owner.pid} on ${owner.host}` : 'a process that just starts'
   const seconds = Math.max(0, Math.round(silenceMs / 1000))
   throw heldError(

@@ -117,6 +117,13 @@ describe('takeLock', () => {
     expect(await readdir(join(path, '..'))).toEqual(['records.lock'])
   })
 
+  it('gives up a lock whose last sign of life is of the future', async () => {
+    const path = await lockPath(elsewhere)
+    await age(path, -86_400)
+    await takeLock(path)
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({pid: process.pid, ...here})
+  })
+
   linux('does not take a process of another container for one of its own', async () => {
     const path = await lockPath({...elsewhere, host: hostname(), space: 'another', pid: deadPid()})
     await expect(takeLock(path)).rejects.toThrow(/last heard of/)
