@@ -4,7 +4,8 @@ import type {Job} from '../experiments/job.js'
 import {writeCsv} from '../results/csv.js'
 import {writeAtomic} from '../results/files.js'
 import type {Journal} from '../results/journal.js'
-import {packageVersion} from '../results/package.js'
+import {commitOf} from '../results/machine.js'
+import {packageRoot, packageVersion} from '../results/package.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import {createRun, newManifest} from '../results/run-directory.js'
 import type {AnyRecord} from '../results/schemas/index.js'
@@ -85,6 +86,7 @@ export async function runExperiment(
   )
   try {
     if (resume && !resumed) options.onNote?.(`no run in ${directory} yet: starting one`)
+    if (resumed) await compareCode(manifest, options.onWarning)
     const records = await runMissing(plan, jobs, options, journal)
     await journal.check()
     await writeTables(directory, plan, records, options.formats)
@@ -92,6 +94,16 @@ export async function runExperiment(
   } finally {
     await journal.close()
   }
+}
+
+/** Warns of a run that was started by other code of the same version: its records and new ones may differ. */
+async function compareCode({machine}: RunManifest, warn?: (text: string) => void): Promise<void> {
+  const commit = await commitOf(packageRoot())
+  if (machine.commit === commit || machine.commit === null || commit === null) return
+  warn?.(
+    `the run was started by rfa at commit ${machine.commit}, this session is at ${commit}: ` +
+      'where results changed between them, records will not belong together',
+  )
 }
 
 /** Runs the cells that the journal does not hold yet. @returns one record per job, in their order */
