@@ -1,5 +1,5 @@
 import {expected} from '../errors.js'
-import {type RandomStream, randomStream} from '../random/index.js'
+import type {RandomStream} from '../random/index.js'
 import {quantileOfSorted} from './descriptive.js'
 
 /** A number computed from a sample; must not keep the array it is given, which is reused. */
@@ -27,66 +27,14 @@ const DEFAULT_RESAMPLES = 2000
 const DEFAULT_CONFIDENCE = 0.95
 
 /**
- * Percentile-bootstrap confidence interval of a statistic: the quantiles of its values over samples
- * drawn with replacement.
+ * Percentile-bootstrap confidence interval: the quantiles of a statistic over resamples that the caller draws.
  *
  * Source: Efron 1979; percentile form: Efron and Tibshirani 1993, chapter 13. With few samples the
  * interval is too narrow (it cannot leave the range of what was seen).
  *
- * @param samples - at least one value, in any order
+ * @param draw - makes one resample and returns the statistic of it
  * @returns both ends; `NaN` when the statistic was undefined (`NaN`) in every resample. Single
  *   undefined resamples, e.g. a ratio with a zero below, are not counted
- * @throws {BAD_OPTION} for an empty sample, a confidence outside (0, 1) or no resamples
- */
-export function bootstrapInterval(
-  samples: ArrayLike<number>,
-  statistic: Statistic,
-  options: BootstrapOptions,
-): Interval {
-  requireSamples(samples.length)
-  const stream = randomStream(options.seed, `bootstrap.${options.name}`)
-  const resample = new Float64Array(samples.length)
-  return percentileInterval(options, () => {
-    drawInto(resample, samples, stream)
-    return statistic(resample)
-  })
-}
-
-/**
- * Percentile-bootstrap interval of `statistic(numerator) / statistic(denominator)`, resampling pairs
- * jointly: what both members of a pair share (the same seed, the same input) cancels as it should.
- *
- * @param numerator - one value per pair
- * @param denominator - the other value of each pair; same length
- * @returns as {@link bootstrapInterval}
- * @throws {SHAPE_MISMATCH} when the lengths differ
- * @throws {BAD_OPTION} as {@link bootstrapInterval}
- */
-export function pairedRatioInterval(
-  numerator: ArrayLike<number>,
-  denominator: ArrayLike<number>,
-  statistic: Statistic,
-  options: BootstrapOptions,
-): Interval {
-  requireSamples(numerator.length)
-  requireEqualLengths('bootstrap', 'pairs', numerator.length, denominator.length)
-  const stream = randomStream(options.seed, `bootstrap.${options.name}`)
-  const above = new Float64Array(numerator.length)
-  const below = new Float64Array(numerator.length)
-  return percentileInterval(options, () => {
-    for (let i = 0; i < above.length; i++) {
-      const pair = stream.integer(above.length)
-      above[i] = numerator[pair]!
-      below[i] = denominator[pair]!
-    }
-    return statistic(above) / statistic(below)
-  })
-}
-
-/**
- * The percentile interval of a statistic whose resampling is the caller's.
- *
- * @param draw - makes one resample and returns the statistic of it
  * @throws {BAD_OPTION} for a confidence outside (0, 1) or no resamples
  */
 export function percentileInterval(

@@ -1,10 +1,4 @@
-export {
-  type BootstrapOptions,
-  bootstrapInterval,
-  type Interval,
-  pairedRatioInterval,
-  type Statistic,
-} from './bootstrap.js'
+export type {BootstrapOptions, Interval} from './bootstrap.js'
 export {mean, median, quantile, quantileOfSorted, tukeyOutliers, variance} from './descriptive.js'
 export {logLogSlope, type PowerLaw, slopeInterval} from './fits.js'
 export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'

@@ -1,18 +1,34 @@
 import {describe, expect, it} from 'vitest'
 import {normals, randomStream} from '../../../src/random/index.js'
 import {
-  bootstrapInterval,
-  mean,
-  median,
-  pairedRatioInterval,
-  variance,
-} from '../../../src/stats/index.js'
+  type BootstrapOptions,
+  drawInto,
+  percentileInterval,
+  requireSamples,
+  type Statistic,
+} from '../../../src/stats/bootstrap.js'
+import {mean, median, variance} from '../../../src/stats/index.js'
 
 const options = {seed: 7, name: 'test'}
 const normalSample = (index: number, length = 30) =>
   normals(randomStream(11, 'test.sample', index), length)
 
-describe('bootstrapInterval', () => {
+/** The interval of a statistic of one sample. */
+function bootstrapInterval(
+  samples: ArrayLike<number>,
+  statistic: Statistic,
+  given: BootstrapOptions,
+) {
+  requireSamples(samples.length)
+  const stream = randomStream(given.seed, `test.${given.name}`)
+  const resample = new Float64Array(samples.length)
+  return percentileInterval(given, () => {
+    drawInto(resample, samples, stream)
+    return statistic(resample)
+  })
+}
+
+describe('percentileInterval', () => {
   it('gives the same bytes for the same seed and name, and others for others', () => {
     const sample = normalSample(0)
     const interval = bootstrapInterval(sample, mean, options)
@@ -79,33 +95,5 @@ describe('bootstrapInterval', () => {
     const act = () => bootstrapInterval(samples, mean, {...options, ...changes})
     expect(act).toThrow(message)
     expect(act).toThrow(expect.objectContaining({code: 'BAD_OPTION'}))
-  })
-})
-
-describe('pairedRatioInterval', () => {
-  it('cancels what the pairs share', () => {
-    const shared = normalSample(2).map(value => 10 + value)
-    const double = shared.map(value => 2 * value)
-    const {low, high} = pairedRatioInterval(double, shared, mean, options)
-    // doubling is exact, so every ratio is exactly 2
-    expect([low, high]).toEqual([2, 2])
-  })
-
-  it('is narrower than the ratio of unpaired samples', () => {
-    const shared = normalSample(3).map(value => 10 + value)
-    const noisy = normalSample(4).map((value, i) => shared[i]! + value / 10)
-    const permuted = Float64Array.from(noisy).reverse()
-    const width = (values: Float64Array) => {
-      const {low, high} = pairedRatioInterval(values, shared, mean, options)
-      return high - low
-    }
-    expect(width(noisy)).toBeLessThan(width(permuted) / 3)
-  })
-
-  it('refuses lists of different length and empty ones', () => {
-    const act = () => pairedRatioInterval([1, 2, 3], [1, 2], mean, options)
-    expect(act).toThrow(/pairs of equal length, got 3 and 2/)
-    expect(act).toThrow(expect.objectContaining({code: 'SHAPE_MISMATCH'}))
-    expect(() => pairedRatioInterval([], [], mean, options)).toThrow(/at least one sample/)
   })
 })
