@@ -23,8 +23,9 @@ describe('varianceReport', () => {
 
       closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval;
       needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds 0.1,
-      because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; bias z: (mean - expectation)
-      in standard errors. Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws.
+      because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; intervals of other rows than
+      iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors. Pairs of other norms, angles
+      or sizes are drawn independently; methods and projections share draws.
 
       - backend wasm"
     `)
