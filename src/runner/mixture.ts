@@ -25,6 +25,24 @@ export function watchMixture(
   }
 }
 
+/**
+ * Warns of a run that was started by other code of the same version: its records and new ones may differ.
+ *
+ * @param started - commit that it was started by, `null` outside a checkout
+ * @param now - commit of this session
+ */
+export function compareCode(
+  started: string | null,
+  now: string | null,
+  warn?: (text: string) => void,
+): void {
+  if (started === now || started === null || now === null) return
+  warn?.(
+    `the run was started by rfa at commit ${started}, this session is at ${now}: ` +
+      'where results changed between them, records will not belong together',
+  )
+}
+
 /** How a record was computed, e.g. `native (avx2)`; nothing for one without a result. */
 function wayOf(record: AnyRecord): string[] {
   if (record.status !== 'completed') return []

@@ -12,7 +12,7 @@ import type {AnyRecord} from '../results/schemas/index.js'
 import type {AnyPlan, RunManifest} from '../results/schemas/manifest.js'
 import {countRecords, type RunCounts, writeSummary} from '../results/summary.js'
 import {unlessInterrupted} from './interruption.js'
-import {watchMixture} from './mixture.js'
+import {compareCode, watchMixture} from './mixture.js'
 import {runJobs} from './pool.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
 
@@ -86,7 +86,8 @@ export async function runExperiment(
   )
   try {
     if (resume && !resumed) options.onNote?.(`no run in ${directory} yet: starting one`)
-    if (resumed) await compareCode(manifest, options.onWarning)
+    if (resumed)
+      compareCode(manifest.machine.commit, await commitOf(packageRoot()), options.onWarning)
     const records = await runMissing(plan, jobs, options, journal)
     await journal.check()
     await writeTables(directory, plan, records, options.formats)
@@ -94,16 +95,6 @@ export async function runExperiment(
   } finally {
     await journal.close()
   }
-}
-
-/** Warns of a run that was started by other code of the same version: its records and new ones may differ. */
-async function compareCode({machine}: RunManifest, warn?: (text: string) => void): Promise<void> {
-  const commit = await commitOf(packageRoot())
-  if (machine.commit === commit || machine.commit === null || commit === null) return
-  warn?.(
-    `the run was started by rfa at commit ${machine.commit}, this session is at ${commit}: ` +
-      'where results changed between them, records will not belong together',
-  )
 }
 
 /** Runs the cells that the journal does not hold yet. @returns one record per job, in their order */

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import type {AnyRecord} from '../../../src/results/schemas/index.js'
-import {watchMixture} from '../../../src/runner/mixture.js'
+import {compareCode, watchMixture} from '../../../src/runner/mixture.js'
 import {benchRecord, skipped, varianceRecord} from '../results/support/records.js'
 
 const by = (backend: string, instruction_set: string | null): AnyRecord => {
@@ -30,5 +30,27 @@ describe('watchMixture', () => {
     ['nothing was computed', [by('native', 'avx2')], [skipped(benchRecord)]],
   ])('says nothing where %s', (_, earlier, later) => {
     expect(warningsOf(earlier, later)).toEqual([])
+  })
+})
+
+describe('compareCode', () => {
+  const warningOf = (started: string | null, now: string | null) => {
+    const warnings: string[] = []
+    compareCode(started, now, text => warnings.push(text))
+    return warnings
+  }
+
+  it('tells of a run that another commit started, naming both', () => {
+    const both = 'the run was started by rfa at commit abc1234, this session is at abc1235'
+    expect(warningOf('abc1234', 'abc1235')).toEqual([expect.stringContaining(both)])
+  })
+
+  it.each([
+    ['abc1234', 'abc1234'],
+    [null, 'abc1234'],
+    ['abc1234', null],
+    [null, null],
+  ])('says nothing of %s and %s', (started, now) => {
+    expect(warningOf(started, now)).toEqual([])
   })
 })

@@ -211,22 +211,6 @@ describe('runExperiment, resumed', () => {
     expect(await readFile(join(directory, 'records.csv'), 'utf8')).toBe(table)
   })
 
-  it('warns of a run that was started by other code of the same version', async () => {
-    const directory = await runFolder()
-    await run(jobsFor('ok'), {directory})
-    const path = join(directory, 'manifest.json')
-    const manifest = JSON.parse(await readFile(path, 'utf8'))
-    if (manifest.machine.commit === null) return // no checkout: releases are told apart by version
-    manifest.machine.commit = 'abc1234'
-    await writeFile(path, JSON.stringify(manifest))
-    const warnings: string[] = []
-    const onWarning = (text: string) => void warnings.push(text)
-    await run(jobsFor('ok'), {directory, resume: true, onWarning})
-    expect(warnings).toEqual([
-      expect.stringMatching(/^the run was started by rfa at commit abc1234/),
-    ])
-  })
-
   it('takes the newest record of a cell: one that failed after it was done runs again', async () => {
     const directory = await runFolder()
     const [job] = jobsFor('ok')
