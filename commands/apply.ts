@@ -79,8 +79,8 @@ export default class Apply extends RfaCommand {
   async run() {
     const {flags} = await this.parse(Apply)
     const {toApplyRequest} = await import('../src/cli/plans/apply.js')
-    const {applyEstimator} = await import('../src/experiments/apply.js')
-    const {notFiniteWarning} = await import('../src/report/apply.js')
+    const {applyEstimator} = await import('../src/apply/apply.js')
+    const {notFiniteWarning} = await import('../src/apply/report.js')
     const {loadEstimators} = await import('../src/attention/estimators/index.js')
     const request = toApplyRequest(flags, await loadEstimators())
     const record = await applyEstimator(request, text => this.note(text))

@@ -5,7 +5,7 @@ import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {methodFlags, numberList, oneNumber, runFlags, toggle} from '../src/cli/flags.js'
 import {BASELINES, BENCH, defaultHelp} from '../src/cli/plans/defaults.js'
 import {COUNT, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../src/cli/ranges.js'
-import type {BenchRecord} from '../src/results/schemas/bench.js'
+import type {BenchRecord} from '../src/experiments/bench/schema.js'
 
 const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'GRID', description})
 
@@ -68,7 +68,7 @@ export default class Bench extends ExperimentCommand {
   async run() {
     const {flags} = await this.parse(Bench)
     const {toBenchPlan} = await import('../src/cli/plans/bench.js')
-    const {benchReport} = await import('../src/report/bench.js')
+    const {benchReport} = await import('../src/experiments/bench/report.js')
     const plan = toBenchPlan(flags, await this.estimators())
     return this.conduct(plan, flags, records => benchReport(records as BenchRecord[]))
   }

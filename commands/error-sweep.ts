@@ -13,8 +13,8 @@ import {
 import {PACKAGED_INPUT} from '../src/cli/package-root.js'
 import {defaultHelp, ERROR_SWEEP, GENERATOR_SHAPE} from '../src/cli/plans/defaults.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../src/cli/ranges.js'
+import type {ErrorSweepRecord} from '../src/experiments/error-sweep/schema.js'
 import {GENERATOR_NAMES} from '../src/inputs/generators/index.js'
-import type {ErrorSweepRecord} from '../src/results/schemas/error-sweep.js'
 
 const size = (description: string) =>
   oneNumber(POSITIVE_INTEGER)({helpGroup: 'INPUT', description: `${description}; --generator only`})
@@ -96,7 +96,7 @@ export default class ErrorSweep extends ExperimentCommand {
   async run() {
     const {flags} = await this.parse(ErrorSweep)
     const {toErrorSweepPlan} = await import('../src/cli/plans/error-sweep.js')
-    const {errorSweepReport} = await import('../src/report/error-sweep.js')
+    const {errorSweepReport} = await import('../src/experiments/error-sweep/report.js')
     const {pinInput} = await import('../src/inputs/digest.js')
     const unpinned = toErrorSweepPlan(flags, await this.estimators())
     const plan = {...unpinned, input: await pinInput(unpinned.input)}

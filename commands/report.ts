@@ -30,7 +30,7 @@ export default class Report extends RfaCommand {
     const {args, flags} = await this.parse(Report)
     const {readRuns, writeReport} = await import('../src/cli/write-report.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
-    const {runReport, outcomeCounts} = await import('../src/report/run-report.js')
+    const {runReport, outcomeCounts} = await import('../src/experiments/run-report.js')
     const runs = await readRuns(args.run, this.config.bin)
     const blocks = runReport(runs)
     if (flags.output !== '-') this.print(renderTerminal(blocks, this.layout()))

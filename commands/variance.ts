@@ -3,7 +3,7 @@ import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {methodFlags, numberList, oneNumber, runFlags} from '../src/cli/flags.js'
 import {defaultHelp, VARIANCE} from '../src/cli/plans/defaults.js'
 import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../src/cli/ranges.js'
-import type {VarianceRecord} from '../src/results/schemas/variance.js'
+import type {VarianceRecord} from '../src/experiments/variance/schema.js'
 
 export default class Variance extends ExperimentCommand {
   static override summary =
@@ -40,7 +40,7 @@ export default class Variance extends ExperimentCommand {
   async run() {
     const {flags} = await this.parse(Variance)
     const {toVariancePlan} = await import('../src/cli/plans/variance.js')
-    const {varianceReport} = await import('../src/report/variance.js')
+    const {varianceReport} = await import('../src/experiments/variance/report.js')
     const plan = toVariancePlan(flags, await this.estimators())
     return this.conduct(plan, flags, records => varianceReport(records as VarianceRecord[]))
   }

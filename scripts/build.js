@@ -39,7 +39,7 @@ function removeOrphans(folder) {
 
 /** Writes the JSON Schemas of all file formats. */
 async function writeSchemas() {
-  const module = pathToFileURL(join(root, 'dist/src/results/json-schemas.js')).href
+  const module = pathToFileURL(join(root, 'dist/src/experiments/json-schemas.js')).href
   const {jsonSchemas} = await import(module)
   const folder = join(root, 'schemas')
   rmSync(folder, {recursive: true, force: true})

@@ -10,9 +10,10 @@ import {
 } from './call-checks.js'
 import {checkObject} from './check-tensor.js'
 import {checkedDecoder} from './checked-decoder.js'
-import {extendedDecoder} from './decoders.js'
 import type {Estimators, MethodName} from './estimators/index.js'
-import {callNoise, checkArrays, type Noise, noiseTensor} from './noise.js'
+import {extendedDecoder} from './forms/decoders.js'
+import type {Estimator} from './forms/estimator.js'
+import {callNoise, checkArrays, type Noise, noiseTensor} from './forms/noise.js'
 import type {OrthSign, ProjectionName} from './projections/index.js'
 import {
   checkProjection,
@@ -26,7 +27,6 @@ import type {
   Calibration,
   CallShape,
   Decoder,
-  Estimator,
   KeyMask,
   Parameters,
   PresetName,

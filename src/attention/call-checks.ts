@@ -2,7 +2,8 @@
 import type * as tf from '@tensorflow/tfjs-core'
 import {describe, expected, RfaError} from '../errors.js'
 import {checkFlag, checkObject, checkTensor, hasShape, MASK_TYPES} from './check-tensor.js'
-import type {Calibration, CallShape, Estimator, KeyMask} from './types.js'
+import type {Estimator} from './forms/estimator.js'
+import type {Calibration, CallShape, KeyMask} from './types.js'
 
 /** Sizes of the tensors of a call. */
 export type Sizes = Omit<CallShape, 'numFeatures' | 'causal'>

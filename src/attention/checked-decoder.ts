@@ -2,7 +2,8 @@
 import type * as tf from '@tensorflow/tfjs-core'
 import {describe, expected, RfaError} from '../errors.js'
 import {checkTensor, hasShape} from './check-tensor.js'
-import type {Decoder, Estimator} from './types.js'
+import type {Estimator} from './forms/estimator.js'
+import type {Decoder} from './types.js'
 
 /** Sizes of a token. */
 interface TokenSizes {

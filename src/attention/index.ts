@@ -15,7 +15,9 @@ export {
   METHOD_NAMES,
   type MethodName,
 } from './estimators/index.js'
-export {eluPlusOne} from './features/elu.js'
+export {defineEstimator, type Estimator, type FeatureDraw} from './forms/estimator.js'
+export {drawNoise, type Noise, type NoiseSpec} from './forms/noise.js'
+export {eluPlusOne} from './kernels/features/elu.js'
 export {
   causalFeatureAttention,
   type FeatureKind,
@@ -36,8 +38,6 @@ export {
   type SoftmaxAttentionResult,
   softmaxAttention,
 } from './kernels/index.js'
-export {drawNoise, type Noise, type NoiseSpec} from './noise.js'
-export {ProjectionSource, type ProjectionSourceOptions} from './projection-source.js'
 export {
   drawProjection,
   ORTH_SIGNS,
@@ -56,6 +56,7 @@ export {
   type RedrawPolicy,
   redrawChoice,
 } from './projections/redraw.js'
+export {ProjectionSource, type ProjectionSourceOptions} from './projections/source.js'
 export {exactAttention, forEachExactRow, type HostArray} from './reference.js'
 export {
   type AttendResult,
@@ -63,10 +64,7 @@ export {
   type CallShape,
   type Cost,
   type Decoder,
-  defineEstimator,
-  type Estimator,
   type ExactTarget,
-  type FeatureDraw,
   type HostParameters,
   type KeyMask,
   type Parameters,

@@ -4,8 +4,9 @@ import type {z} from 'zod'
 import {describe, expected, RfaError, unknownName} from '../errors.js'
 import {checkTensor} from './check-tensor.js'
 import {loadedEstimators, type MethodName, unknownMethod} from './estimators/index.js'
+import type {Estimator} from './forms/estimator.js'
 import {drawProjection, type OrthSign, type ProjectionName} from './projections/index.js'
-import {type Estimator, PRESET_NAMES, type PresetName, type Projection} from './types.js'
+import {PRESET_NAMES, type PresetName, type Projection} from './types.js'
 
 /**
  * The estimator of that name.

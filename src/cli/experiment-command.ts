@@ -1,5 +1,5 @@
+import type {DryRun} from '../experiments/dry-run.js'
 import type {Block} from '../report/document.js'
-import type {DryRun} from '../report/dry-run.js'
 import type {AnyRecord} from '../results/schemas/index.js'
 import type {AnyPlan, RunManifest} from '../results/schemas/manifest.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
@@ -52,7 +52,7 @@ export abstract class ExperimentCommand extends RfaCommand {
       await Promise.all([
         import('../experiments/index.js'),
         import('./run-plan.js'),
-        import('../report/dry-run.js'),
+        import('../experiments/dry-run.js'),
         import('../report/terminal.js'),
       ])
     await checkPlan(plan)

@@ -25,11 +25,11 @@ export type {CellOutcome, Job} from './job.js'
 export async function planJobs(plan: AnyPlan): Promise<Job[]> {
   switch (plan.experiment) {
     case 'error-sweep':
-      return (await import('./error-sweep/plan.js')).errorSweepJobs(plan)
+      return (await import('./error-sweep/grid.js')).errorSweepJobs(plan)
     case 'bench':
-      return (await import('./bench/plan.js')).benchJobs(plan)
+      return (await import('./bench/grid.js')).benchJobs(plan)
     case 'variance':
-      return (await import('./variance/plan.js')).varianceJobs(plan)
+      return (await import('./variance/grid.js')).varianceJobs(plan)
   }
 }
 
@@ -54,15 +54,15 @@ export async function planKeys(plan: AnyPlan): Promise<string[]> {
 async function allKeys(plan: AnyPlan): Promise<string[]> {
   switch (plan.experiment) {
     case 'error-sweep': {
-      const points = await (await import('./error-sweep/plan.js')).errorSweepPoints(plan)
+      const points = await (await import('./error-sweep/grid.js')).errorSweepPoints(plan)
       return points.map(({cell}) => cellKey(ERROR_SWEEP_SCHEMA, cell))
     }
     case 'bench': {
-      const points = await (await import('./bench/plan.js')).benchPoints(plan)
+      const points = await (await import('./bench/grid.js')).benchPoints(plan)
       return points.map(({cell}) => cellKey(BENCH_SCHEMA, cell))
     }
     case 'variance': {
-      const {varianceCells} = await import('./variance/plan.js')
+      const {varianceCells} = await import('./variance/grid.js')
       return varianceCells(plan).map(cell => cellKey(VARIANCE_SCHEMA, cell))
     }
   }

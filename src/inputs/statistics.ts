@@ -3,7 +3,7 @@
  * features, and the entropy of exact attention, which says how peaked it is. All in float64.
  */
 import {describe, expected} from '../errors.js'
-import type {InputStatisticsRecord} from '../results/schemas/error-sweep.js'
+import type {InputStatisticsRecord} from '../experiments/error-sweep/schema.js'
 import type {AttentionArray, AttentionInput} from './attention-input.js'
 
 /** How raw queries and keys become the canonical x and y, and which keys are in view. */

@@ -1,7 +1,7 @@
 import {type FileHandle, open, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expected, type RfaError} from '../errors.js'
-import {asPresentRecord} from './earlier-records.js'
+import {asPresentRecord} from '../experiments/error-sweep/earlier.js'
 import {errorCode, isInPlace, kindOf, notWritable, requireRegularFile, unreadable} from './files.js'
 import {cellKey} from './keys.js'
 import {type Lock, takeLock} from './lock.js'

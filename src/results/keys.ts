@@ -1,6 +1,6 @@
 import {createHash} from 'node:crypto'
 import {expected} from '../errors.js'
-import {packageVersion} from './package.js'
+import {packageVersion} from '../package.js'
 import type {AnyCell} from './schemas/index.js'
 import type {AnyPlan} from './schemas/manifest.js'
 

@@ -4,7 +4,7 @@ import {createRequire} from 'node:module'
 import {arch, availableParallelism, cpus, platform, totalmem} from 'node:os'
 import {promisify} from 'node:util'
 import {loadAddon} from '../backends/native/loader.js'
-import {packageRoot, packageVersion} from './package.js'
+import {packageRoot, packageVersion} from '../package.js'
 import type {Machine} from './schemas/manifest.js'
 
 /** A hanging git (network file system, broken hook) must not keep a run from starting, in ms. */

@@ -1,6 +1,6 @@
+import {packageVersion} from '../package.js'
 import {newest} from './journal.js'
 import {cellKey} from './keys.js'
-import {packageVersion} from './package.js'
 import type {AnyRecord} from './schemas/index.js'
 
 /** The records of a plan, told from others that stand in the same journal. */

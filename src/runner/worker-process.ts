@@ -4,7 +4,7 @@ import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {expected} from '../errors.js'
 import type {Job} from '../experiments/job.js'
-import {packageRoot} from '../results/package.js'
+import {packageRoot} from '../package.js'
 import type {CellError, WorkerReply, WorkerRequest} from './protocol.js'
 
 /** How a job ended as the parent sees it: the worker's reply, or what became of the worker. */

@@ -1,4 +1,4 @@
-import type {MetricSummary} from '../results/schemas/error-sweep.js'
+import type {MetricSummary} from '../experiments/error-sweep/schema.js'
 import {mean, median} from './descriptive.js'
 import {medianInterval} from './median-interval.js'
 

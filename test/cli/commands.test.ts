@@ -43,7 +43,7 @@ vi.mock('../../src/experiments/index.js', () => ({
   assertFits: runner.assertFits,
   planKeys: runner.planKeys,
 }))
-vi.mock('../../src/experiments/apply.js', () => ({applyEstimator: runner.applyEstimator}))
+vi.mock('../../src/apply/apply.js', () => ({applyEstimator: runner.applyEstimator}))
 vi.mock('../../src/results/machine.js', () => ({machineFacts: async () => MACHINE}))
 vi.mock('../../src/results/run-directory.js', () => ({openRun: runner.openRun}))
 vi.mock('../../src/results/new-directory.js', () => ({

@@ -1,6 +1,7 @@
 /** One call of an estimator with everything fixed, its twin's judgement, and its result on a backend. */
 import * as tf from '@tensorflow/tfjs-core'
 import {attend} from '../../src/attention/attention.js'
+import {noiseSpecs} from '../../src/attention/forms/noise.js'
 import {
   type Calibration,
   drawNoise,
@@ -12,7 +13,6 @@ import {
   type PresetName,
   type ProjectionName,
 } from '../../src/attention/index.js'
-import {noiseSpecs} from '../../src/attention/noise.js'
 import {estimatorNamed, resolveOptions, usesProjection} from '../../src/attention/resolve.js'
 import {
   compute,

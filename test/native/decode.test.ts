@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {featureDecoder, type TokenMap} from '../../src/attention/decoders.js'
+import {featureDecoder, type TokenMap} from '../../src/attention/forms/decoders.js'
 import {decoder, loadEstimators, recordOperations} from '../../src/attention/index.js'
 import {fusedStep} from '../../src/attention/kernels/dispatch.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'

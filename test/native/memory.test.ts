@@ -1,6 +1,6 @@
 import {execFileSync} from 'node:child_process'
 import {expect, it} from 'vitest'
-import {packageRoot} from '../../src/results/package.js'
+import {packageRoot} from '../../src/package.js'
 import {describeNative} from './addon.js'
 
 /** Outputs of 4 MiB, as many of their pages. */

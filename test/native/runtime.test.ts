@@ -5,7 +5,7 @@ import {Worker} from 'node:worker_threads'
 import {expect, it} from 'vitest'
 import {probeBackends, useBackend} from '../../src/backends/index.js'
 import {defaultThreads} from '../../src/backends/native/index.js'
-import {packageRoot} from '../../src/results/package.js'
+import {packageRoot} from '../../src/package.js'
 import {describeNative, instructionSets} from './addon.js'
 
 /** What the addon says of itself in a process with these variables. */

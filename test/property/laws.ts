@@ -1,6 +1,7 @@
 /** What the property suites share: the cases of every estimator, by its declared facts. */
+
+import {noiseSpecs} from '../../src/attention/forms/noise.js'
 import {type Estimator, METHOD_NAMES, type MethodName} from '../../src/attention/index.js'
-import {noiseSpecs} from '../../src/attention/noise.js'
 import {estimatorNamed, usesProjection} from '../../src/attention/resolve.js'
 import {type HostInputs, type Sizes, SMALL} from '../helpers/arrays.js'
 import type {EstimatorCase} from '../helpers/estimator-case.js'

@@ -1,5 +1,5 @@
 import {beforeAll, describe, expect, it} from 'vitest'
-import {softmaxTarget} from '../../src/attention/estimators/targets.js'
+import {softmaxTarget} from '../../src/attention/forms/targets.js'
 import {
   attention,
   exactAttention,

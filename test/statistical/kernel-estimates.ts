@@ -1,12 +1,12 @@
 /** Kernel estimates phi(x).phi(y) over many independent draws at once: each draw is a head. */
 import * as tf from '@tensorflow/tfjs-core'
+import {callNoise} from '../../src/attention/forms/noise.js'
 import {
   drawProjection,
   type MethodName,
   type OrthSign,
   type ProjectionName,
 } from '../../src/attention/index.js'
-import {callNoise} from '../../src/attention/noise.js'
 import {estimatorNamed, resolveOptions} from '../../src/attention/resolve.js'
 import {randomStream} from '../../src/random/index.js'
 import {compute} from '../helpers/arrays.js'

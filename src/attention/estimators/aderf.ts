@@ -1,13 +1,13 @@
 import {z} from 'zod'
+import {defineEstimator} from '../forms/estimator.js'
 import {
   exponentialCost,
   exponentialFacts,
   exponentialForms,
   exponentialOptions,
   ridgeOption,
-} from '../exponential/forms.js'
-import {matrixMaps, meanSum2, scalarExponent} from '../exponential/parameters.js'
-import {defineEstimator} from '../types.js'
+} from '../forms/exponential/forms.js'
+import {matrixMaps, meanSum2, scalarExponent} from '../forms/exponential/parameters.js'
 
 const options = z.object({ridge: ridgeOption, ...exponentialOptions})
 

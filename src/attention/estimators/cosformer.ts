@@ -1,12 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {expected} from '../../errors.js'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {featureDecoder} from '../decoders.js'
-import type {DecoderInputs, KeyMask} from '../types.js'
-import {type AttendInputs, type AttendResult, type Decoder, defineEstimator} from '../types.js'
-import {featureAttention} from './feature-attention.js'
-import {featureEpsilon, guardOf, guardOptions} from './options.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {featureDecoder} from '../forms/decoders.js'
+import type {DecoderInputs} from '../forms/estimator.js'
+import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
+import {featureAttention} from '../forms/feature-attention.js'
+import {featureEpsilon, guardOf, guardOptions} from '../forms/options.js'
+import type {AttendResult, Decoder, KeyMask} from '../types.js'
 
 const options = z.object({
   maxLength: z

@@ -1,24 +1,17 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
-import {inBuckets, type Tokens} from '../buckets.js'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {featureDecoder, logFeatureDecoder, mixtureDecoder} from '../decoders.js'
-import {denominatorGuard} from '../guard.js'
+import {inBuckets, type Tokens} from '../forms/buckets.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {featureDecoder, logFeatureDecoder, mixtureDecoder} from '../forms/decoders.js'
+import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
+import {featureAttention} from '../forms/feature-attention.js'
+import {normalizerEpsilon} from '../forms/options.js'
 import {cumulativeLogSumExp} from '../kernels/cumulative-log-sum-exp.js'
+import {denominatorGuard} from '../kernels/guard.js'
 import {causalFeatureAttention, headMask, matMul, softmaxAttention} from '../kernels/index.js'
 import {indicator, MASKED, maskLogits} from '../kernels/masking.js'
-import {
-  type AttendInputs,
-  type AttendResult,
-  type CallShape,
-  type Cost,
-  type Decoder,
-  type DecoderInputs,
-  defineEstimator,
-} from '../types.js'
-import {featureAttention} from './feature-attention.js'
-import {normalizerEpsilon} from './options.js'
+import type {AttendResult, CallShape, Cost, Decoder} from '../types.js'
 
 const options = z.object({
   causalNormalizer: z

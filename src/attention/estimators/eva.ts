@@ -1,8 +1,12 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {type ChunkTokens, chunkTokens} from '../eva/chunks.js'
-import {evaDecoder, evaStateBytes} from '../eva/decoder.js'
-import {type EvaOptions, evaOptions, evaPartition, partitionOptions} from '../eva/options.js'
-import type {Block} from '../eva/partition.js'
+import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
+import {type ChunkTokens, chunkTokens} from '../forms/eva/chunks.js'
+import {evaDecoder, evaStateBytes} from '../forms/eva/decoder.js'
+import {type EvaOptions, evaOptions, evaPartition, partitionOptions} from '../forms/eva/options.js'
+import type {Block} from '../forms/eva/partition.js'
+import {landmarkParameters} from '../forms/landmarks.js'
+import type {NoiseSpec} from '../forms/noise.js'
+import {softmaxTarget} from '../forms/targets.js'
 import {type SoftmaxAttentionResult, softmaxAttention} from '../kernels/index.js'
 import {mergeSoftmax} from '../kernels/merge-softmax.js'
 import {
@@ -13,10 +17,7 @@ import {
   type TokenLists,
   tokenLists,
 } from '../kernels/token-lists.js'
-import {landmarkParameters} from '../landmarks.js'
-import type {NoiseSpec} from '../noise.js'
-import {type AttendInputs, type CallShape, type Cost, defineEstimator} from '../types.js'
-import {softmaxTarget} from './targets.js'
+import type {CallShape, Cost} from '../types.js'
 
 /**
  * Control-variate attention: keys of a query's own window are seen one by one, all others as chunks.

@@ -1,16 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {averaged} from '../../theory/moments.js'
 import {exponentialRow, shiftedExponentialRow} from '../../theory/rows.js'
-import {logFeatureDecoder} from '../decoders.js'
-import {causalFeatureAttention} from '../kernels/index.js'
-import {
-  type AttendInputs,
-  type AttendResult,
-  type Decoder,
-  type DecoderInputs,
-  defineEstimator,
-  type Projection,
-} from '../types.js'
+import {logFeatureDecoder} from '../forms/decoders.js'
+import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
 import {
   decoderScale,
   GENERALIZED_IDLE,
@@ -22,9 +14,11 @@ import {
   generalizedForm,
   generalizedOptions,
   generalizedSuffix,
-} from './generalized-attention.js'
-import {guardOf} from './options.js'
-import {bridgeAttention} from './positive-attention.js'
+} from '../forms/generalized-attention.js'
+import {guardOf} from '../forms/options.js'
+import {bridgeAttention} from '../forms/positive-attention.js'
+import {causalFeatureAttention} from '../kernels/index.js'
+import type {AttendResult, Decoder, Projection} from '../types.js'
 
 /**
  * Generalised attention with exponential features: positive features without the factor

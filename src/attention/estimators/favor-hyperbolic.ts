@@ -3,13 +3,18 @@ import {z} from 'zod'
 import {RfaError} from '../../errors.js'
 import {averaged} from '../../theory/moments.js'
 import {hyperbolicRow} from '../../theory/rows.js'
-import {featureCost, featureStateBytes} from '../costs.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
+import {featureAttention, scaledInputs} from '../forms/feature-attention.js'
+import {GUARDS_IDLE, guardOf, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
+import {
+  causalPositiveAttention,
+  positiveAttention,
+  positiveDecoder,
+} from '../forms/positive-attention.js'
+import {softmaxTarget} from '../forms/targets.js'
 import {featureMap} from '../kernels/index.js'
-import {type AttendInputs, type AttendResult, defineEstimator, type Projection} from '../types.js'
-import {featureAttention, scaledInputs} from './feature-attention.js'
-import {GUARDS_IDLE, guardOf, guardOptions, SHIFT_CANCELS} from './options.js'
-import {causalPositiveAttention, positiveAttention, positiveDecoder} from './positive-attention.js'
-import {softmaxTarget} from './targets.js'
+import type {AttendResult, Projection} from '../types.js'
 
 const options = z.object({
   stabilizer: z

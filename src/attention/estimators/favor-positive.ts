@@ -3,16 +3,9 @@ import {z} from 'zod'
 import {RfaError} from '../../errors.js'
 import {averaged} from '../../theory/moments.js'
 import {positiveRow, shiftedExponentialRow} from '../../theory/rows.js'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {featureMap} from '../kernels/index.js'
-import {
-  type AttendInputs,
-  type AttendResult,
-  defineEstimator,
-  type KernelFacts,
-  type Projection,
-} from '../types.js'
-import {featureAttention, scaledInputs} from './feature-attention.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {type AttendInputs, defineEstimator, type KernelFacts} from '../forms/estimator.js'
+import {featureAttention, scaledInputs} from '../forms/feature-attention.js'
 import {
   featureEpsilon,
   GUARDS_IDLE,
@@ -23,9 +16,15 @@ import {
   normalizerEpsilon,
   SHIFT_CANCELS,
   SHIFTED_EPSILON,
-} from './options.js'
-import {causalPositiveAttention, positiveAttention, positiveDecoder} from './positive-attention.js'
-import {softmaxTarget} from './targets.js'
+} from '../forms/options.js'
+import {
+  causalPositiveAttention,
+  positiveAttention,
+  positiveDecoder,
+} from '../forms/positive-attention.js'
+import {softmaxTarget} from '../forms/targets.js'
+import {featureMap} from '../kernels/index.js'
+import type {AttendResult, Projection} from '../types.js'
 
 const options = z.object({
   stabilizer: z

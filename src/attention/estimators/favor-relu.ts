@@ -2,8 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
 import {rectifiedRow} from '../../theory/rows.js'
-import {formFeatures} from '../kernels/index.js'
-import {defineEstimator, type KernelFacts} from '../types.js'
+import {defineEstimator, type KernelFacts} from '../forms/estimator.js'
 import {
   type FeatureForm,
   GENERALIZED_IDLE,
@@ -13,7 +12,8 @@ import {
   generalizedForm,
   generalizedOptions,
   generalizedSuffix,
-} from './generalized-attention.js'
+} from '../forms/generalized-attention.js'
+import {formFeatures} from '../kernels/index.js'
 
 const options = z.object({
   ...generalizedOptions.shape,

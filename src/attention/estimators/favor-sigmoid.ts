@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {defineEstimator} from '../types.js'
+import {defineEstimator} from '../forms/estimator.js'
 import {
   type GeneralizedOptions,
   generalizedAttend,
@@ -7,7 +7,7 @@ import {
   generalizedFacts,
   generalizedForm,
   generalizedOptions,
-} from './generalized-attention.js'
+} from '../forms/generalized-attention.js'
 
 /**
  * Generalised attention with sigmoid features: weights of a kernel of its own, without closed form;

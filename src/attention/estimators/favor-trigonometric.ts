@@ -3,19 +3,14 @@ import {z} from 'zod'
 import {RfaError} from '../../errors.js'
 import {averaged} from '../../theory/moments.js'
 import {fourierRow, trigonometricRow} from '../../theory/rows.js'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {featureDecoder} from '../decoders.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {featureDecoder} from '../forms/decoders.js'
+import {type AttendInputs, defineEstimator, type KernelFacts} from '../forms/estimator.js'
+import {featureAttention} from '../forms/feature-attention.js'
+import {GUARDS_IDLE, guardOf, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
+import {softmaxTarget} from '../forms/targets.js'
 import {type Features, featureMap, halfSquaredNorm} from '../kernels/index.js'
-import {
-  type AttendInputs,
-  type AttendResult,
-  defineEstimator,
-  type ExactTarget,
-  type KernelFacts,
-} from '../types.js'
-import {featureAttention} from './feature-attention.js'
-import {GUARDS_IDLE, guardOf, guardOptions, SHIFT_CANCELS} from './options.js'
-import {softmaxTarget} from './targets.js'
+import type {AttendResult, ExactTarget} from '../types.js'
 
 const options = z.object({
   norms: z

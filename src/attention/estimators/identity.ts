@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
-import {passCost} from '../costs.js'
-import {defineEstimator} from '../types.js'
+import {passCost} from '../forms/costs.js'
+import {defineEstimator} from '../forms/estimator.js'
 
 /**
  * Yardstick: a copy of the values, the least that any "attention" does: it reads V and writes an output. Its

@@ -1,9 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
+import type {NoiseSpec} from '../forms/noise.js'
 import {matMul, softmaxAttention} from '../kernels/index.js'
 import {headMask} from '../kernels/masking.js'
-import type {NoiseSpec} from '../noise.js'
-import {type AttendInputs, type CallShape, defineEstimator, type KeyMask} from '../types.js'
+import type {CallShape, KeyMask} from '../types.js'
 
 const options = z.object({
   init: z

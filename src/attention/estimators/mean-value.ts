@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {featureStateBytes, passCost} from '../costs.js'
-import {featureDecoder} from '../decoders.js'
-import {defineEstimator} from '../types.js'
-import {featureAttention} from './feature-attention.js'
+import {featureStateBytes, passCost} from '../forms/costs.js'
+import {featureDecoder} from '../forms/decoders.js'
+import {defineEstimator} from '../forms/estimator.js'
+import {featureAttention} from '../forms/feature-attention.js'
 
 /**
  * Yardstick: every output is the mean of the values in view. An estimator that does worse has

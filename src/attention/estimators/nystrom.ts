@@ -1,12 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
+import {segmentStarts, segmentWeights, weightedMeans} from '../forms/pools.js'
+import {softmaxTarget} from '../forms/targets.js'
 import {segmentMeans, softmaxAttention} from '../kernels/index.js'
 import {headMask, maskLogits} from '../kernels/masking.js'
 import {matMul} from '../kernels/mat-mul.js'
 import {pseudoInverse} from '../kernels/pseudo-inverse.js'
-import {segmentStarts, segmentWeights, weightedMeans} from '../pools.js'
-import {type AttendInputs, type CallShape, type Cost, defineEstimator} from '../types.js'
-import {softmaxTarget} from './targets.js'
+import type {CallShape, Cost} from '../types.js'
 
 const options = z.object({
   iterations: z

@@ -2,15 +2,14 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
 import {optimalExponent, swappedExponent} from '../../theory/exponential.js'
+import {defineEstimator, type KernelFacts} from '../forms/estimator.js'
 import {
   exponentialCost,
   exponentialFacts,
   exponentialForms,
   exponentialOptions,
-} from '../exponential/forms.js'
-import {meanSum2, scalarExponent} from '../exponential/parameters.js'
-import {releasedAttention} from '../exponential/released.js'
-import {type CalibrationPairs, defineEstimator, type KernelFacts} from '../types.js'
+} from '../forms/exponential/forms.js'
+import {meanSum2, scalarExponent} from '../forms/exponential/parameters.js'
 import {
   featureEpsilon,
   GUARDS_IDLE,
@@ -18,7 +17,9 @@ import {
   LOG_HAS_NO_FEATURES,
   SHIFT_CANCELS,
   SHIFTED_EPSILON,
-} from './options.js'
+} from '../forms/options.js'
+import {releasedAttention} from '../forms/released/exponential.js'
+import type {CalibrationPairs} from '../types.js'
 
 const options = z.object({
   a: z

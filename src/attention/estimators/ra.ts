@@ -1,12 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {cacheBytes, randomizedCost} from '../costs.js'
-import {cacheDecoder} from '../decoders.js'
+import {cacheBytes, randomizedCost} from '../forms/costs.js'
+import {cacheDecoder} from '../forms/decoders.js'
+import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
+import type {Noise, NoiseSpec} from '../forms/noise.js'
+import {noiseDeviation, noiseScale} from '../forms/options.js'
+import {softmaxTarget} from '../forms/targets.js'
 import {halfSquaredNorm, sampleKeys, softmaxAttention} from '../kernels/index.js'
-import type {Noise, NoiseSpec} from '../noise.js'
-import {type AttendInputs, type Decoder, type DecoderInputs, defineEstimator} from '../types.js'
-import {noiseDeviation, noiseScale} from './options.js'
-import {softmaxTarget} from './targets.js'
+import type {Decoder} from '../types.js'
 
 const options = z.object({
   samples: z

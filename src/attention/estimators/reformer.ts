@@ -1,19 +1,20 @@
 import * as tf from '@tensorflow/tfjs-core'
-import type {SoftmaxAttentionResult} from '../kernels/index.js'
-import {logSumExp} from '../kernels/log-sum-exp.js'
-import {maskLogits, reciprocalOrZero, sawAnyKey} from '../kernels/masking.js'
-import {matMul} from '../kernels/mat-mul.js'
-import {mergeSoftmax} from '../kernels/merge-softmax.js'
-import type {NoiseSpec} from '../noise.js'
-import {type ChunkPlan, planChunks} from '../reformer/buckets.js'
+import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
+import type {NoiseSpec} from '../forms/noise.js'
+import {type ChunkPlan, planChunks} from '../forms/reformer/buckets.js'
 import {
   chunkSizeOf,
   type ReformerOptions,
   reformerOptions,
   rotationsOf,
-} from '../reformer/options.js'
-import {type RoundView, roundsInView, roundView} from '../reformer/views.js'
-import {type AttendInputs, type CallShape, type Cost, defineEstimator} from '../types.js'
+} from '../forms/reformer/options.js'
+import {type RoundView, roundsInView, roundView} from '../forms/reformer/views.js'
+import type {SoftmaxAttentionResult} from '../kernels/index.js'
+import {logSumExp} from '../kernels/log-sum-exp.js'
+import {maskLogits, reciprocalOrZero, sawAnyKey} from '../kernels/masking.js'
+import {matMul} from '../kernels/mat-mul.js'
+import {mergeSoftmax} from '../kernels/merge-softmax.js'
+import type {CallShape, Cost} from '../types.js'
 
 /**
  * Locality-sensitive hashing: queries see the tokens that hash near them. Keys are the queries divided by

@@ -1,19 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {extendedDecoder, featureDecoder} from '../decoders.js'
-import {denominatorGuard} from '../guard.js'
-import {formFeatures} from '../kernels/index.js'
-import type {NoiseSpec} from '../noise.js'
-import {
-  type AttendInputs,
-  type AttendResult,
-  type Decoder,
-  type DecoderInputs,
-  defineEstimator,
-  type Parameters,
-} from '../types.js'
-import {featureAttention} from './feature-attention.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {extendedDecoder, featureDecoder} from '../forms/decoders.js'
+import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
+import {featureAttention} from '../forms/feature-attention.js'
+import type {NoiseSpec} from '../forms/noise.js'
 import {
   deviated,
   deviatedDecoder,
@@ -21,7 +12,10 @@ import {
   tauOption,
   unitOptions,
   unitRecipe,
-} from './unit-features.js'
+} from '../forms/unit-features.js'
+import {denominatorGuard} from '../kernels/guard.js'
+import {formFeatures} from '../kernels/index.js'
+import type {AttendResult, Decoder, Parameters} from '../types.js'
 
 const options = z.object({
   gating: z

@@ -2,21 +2,11 @@ import type * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
 import {fourierRow} from '../../theory/rows.js'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {featureDecoder} from '../decoders.js'
-import {formFeatures} from '../kernels/index.js'
-import {
-  type AttendInputs,
-  type AttendResult,
-  type Decoder,
-  type DecoderInputs,
-  defineEstimator,
-  type ExactTarget,
-  type HostParameters,
-  type Projection,
-} from '../types.js'
-import {featureAttention} from './feature-attention.js'
-import {GUARDS_IDLE, guardOf, guardOptions} from './options.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {featureDecoder} from '../forms/decoders.js'
+import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
+import {featureAttention} from '../forms/feature-attention.js'
+import {GUARDS_IDLE, guardOf, guardOptions} from '../forms/options.js'
 import {
   deviated,
   deviatedDecoder,
@@ -30,7 +20,9 @@ import {
   unitTarget,
   unitVector,
   unitVectors,
-} from './unit-features.js'
+} from '../forms/unit-features.js'
+import {formFeatures} from '../kernels/index.js'
+import type {AttendResult, Decoder, ExactTarget, HostParameters, Projection} from '../types.js'
 
 const options = z.object({tau: tauOption, ...unitOptions, ...guardOptions})
 type Options = z.output<typeof options>

@@ -1,12 +1,12 @@
 import {z} from 'zod'
+import {defineEstimator} from '../forms/estimator.js'
 import {
   exponentialCost,
   exponentialFacts,
   exponentialForms,
   exponentialOptions,
-} from '../exponential/forms.js'
-import {matrixExponent} from '../exponential/parameters.js'
-import {defineEstimator} from '../types.js'
+} from '../forms/exponential/forms.js'
+import {matrixExponent} from '../forms/exponential/parameters.js'
 
 const options = z.object(exponentialOptions)
 

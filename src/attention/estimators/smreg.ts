@@ -2,11 +2,16 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
 import {smregRow} from '../../theory/sphere.js'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {extendedDecoder} from '../decoders.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {extendedDecoder} from '../forms/decoders.js'
+import {defineEstimator} from '../forms/estimator.js'
+import {
+  causalPositiveAttention,
+  positiveAttention,
+  positiveDecoder,
+} from '../forms/positive-attention.js'
 import {featureMap} from '../kernels/index.js'
-import {defineEstimator, type Projection} from '../types.js'
-import {causalPositiveAttention, positiveAttention, positiveDecoder} from './positive-attention.js'
+import type {Projection} from '../types.js'
 
 /**
  * Regularised softmax kernel: positive features whose random vectors all have length sqrt(D).

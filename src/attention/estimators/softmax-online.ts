@@ -1,9 +1,9 @@
 import {z} from 'zod'
-import {cacheBytes, softmaxCost} from '../costs.js'
-import {keyValueDecoder} from '../decoders.js'
+import {cacheBytes, softmaxCost} from '../forms/costs.js'
+import {keyValueDecoder} from '../forms/decoders.js'
+import {defineEstimator} from '../forms/estimator.js'
+import {softmaxTarget} from '../forms/targets.js'
 import {softmaxAttention} from '../kernels/index.js'
-import {defineEstimator} from '../types.js'
-import {softmaxTarget} from './targets.js'
 
 /**
  * Exact softmax attention in tiles with an online softmax: linear memory, same result.

@@ -1,10 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {cacheBytes, softmaxCost} from '../costs.js'
-import {keyValueDecoder} from '../decoders.js'
+import {cacheBytes, softmaxCost} from '../forms/costs.js'
+import {keyValueDecoder} from '../forms/decoders.js'
+import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
+import {softmaxTarget} from '../forms/targets.js'
 import {maskedSoftmax, matMul} from '../kernels/index.js'
-import {type AttendInputs, type AttendResult, defineEstimator} from '../types.js'
-import {softmaxTarget} from './targets.js'
+import type {AttendResult} from '../types.js'
 
 /**
  * Exact softmax attention with the whole L x S matrix of weights in memory.

@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {featureDecoder} from '../decoders.js'
-import {defineEstimator} from '../types.js'
-import {featureAttention} from './feature-attention.js'
-import {guardOf, guardOptions} from './options.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {featureDecoder} from '../forms/decoders.js'
+import {defineEstimator} from '../forms/estimator.js'
+import {featureAttention} from '../forms/feature-attention.js'
+import {guardOf, guardOptions} from '../forms/options.js'
 
 const options = z.object({
   part: z

@@ -1,11 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {featureCost, featureStateBytes} from '../costs.js'
-import {featureDecoder} from '../decoders.js'
-import {secondOrder, secondOrderDim} from '../features/second-order.js'
-import {defineEstimator} from '../types.js'
-import {featureAttention, scaledInputs} from './feature-attention.js'
-import {guardOf, guardOptions} from './options.js'
+import {featureCost, featureStateBytes} from '../forms/costs.js'
+import {featureDecoder} from '../forms/decoders.js'
+import {defineEstimator} from '../forms/estimator.js'
+import {featureAttention, scaledInputs} from '../forms/feature-attention.js'
+import {guardOf, guardOptions} from '../forms/options.js'
+import {secondOrder, secondOrderDim} from '../forms/second-order.js'
 
 const options = z.object(guardOptions)
 

@@ -5,9 +5,10 @@
  */
 import * as tf from '@tensorflow/tfjs-core'
 import {RfaError} from '../../errors.js'
-import {noiseSpecs} from '../noise.js'
+import type {Estimator} from '../forms/estimator.js'
+import {noiseSpecs} from '../forms/noise.js'
 import {usesProjection} from '../resolve.js'
-import type {CallShape, Estimator} from '../types.js'
+import type {CallShape} from '../types.js'
 import {FUSED_RULES} from './fused.js'
 import {Meter, type MeteredBackend, meterName} from './meter.js'
 import {SIZE_RULES, type SizeRule} from './shapes.js'

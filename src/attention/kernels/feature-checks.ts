@@ -1,9 +1,9 @@
 /** What the operations that form features take; see checks.ts. */
 import {describe, expected, unknownName} from '../../errors.js'
 import {checkElements, checkFlag, checkNumber, checkObject} from '../check-tensor.js'
-import {parseGuard} from '../guard.js'
 import {type AttentionSizes, checkArray, fourAxes, type Inputs} from './checks.js'
 import type {FeatureRecipe} from './feature-spec.js'
+import {parseGuard} from './guard.js'
 
 /** A recipe as a fused kernel receives it: its projection comes as an input instead. */
 export type RecipeAttributes = Omit<FeatureRecipe, 'projection'>

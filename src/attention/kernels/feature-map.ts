@@ -1,12 +1,12 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {logHyperbolic} from '../features/hyperbolic.js'
-import {logPositive} from '../features/positive.js'
-import {rectified} from '../features/relu.js'
-import {trigonometric} from '../features/trigonometric.js'
 import type {Projection} from '../types.js'
 import {halfSquaredNormAxes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {featureMapSizes} from './feature-checks.js'
+import {logHyperbolic} from './features/hyperbolic.js'
+import {logPositive} from './features/positive.js'
+import {rectified} from './features/relu.js'
+import {trigonometric} from './features/trigonometric.js'
 import {matMul} from './mat-mul.js'
 
 /** Nonlinearities by name: projected `[N, L, M]` and |x|^2/2 `[N, L, 1]` to features `[N, L, F]`. */

@@ -1,10 +1,10 @@
 /** Features by recipe: what a fused kernel needs to form them itself, tile by tile. */
 import * as tf from '@tensorflow/tfjs-core'
 import {describe, expected} from '../../errors.js'
-import {eluPlusOne} from '../features/elu.js'
 import type {Projection} from '../types.js'
 import {checkRecipe, type FeatureUse, type RecipeAttributes} from './feature-checks.js'
 import {type FeatureKind, featureMap} from './feature-map.js'
+import {eluPlusOne} from './features/elu.js'
 import {reciprocalOrZero} from './masking.js'
 
 /** How features are made from tokens. */

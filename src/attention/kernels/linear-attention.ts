@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {checkObject} from '../check-tensor.js'
-import {normalize} from '../guard.js'
 import type {KeyMask} from '../types.js'
 import {fusedOrComposite} from './dispatch.js'
 import {linearAttentionSizes} from './feature-checks.js'
 import {type Features, formFeatures, recipeAttributes, specsOf} from './feature-spec.js'
+import {normalize} from './guard.js'
 import {causalMask, headMask, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 

@@ -1,4 +1,4 @@
-import {parseGuard} from '../../attention/guard.js'
+import {parseGuard} from '../../attention/kernels/guard.js'
 import type {Addon} from './addon.js'
 
 /** A guard policy such as `clamp:1e-2` as the addon takes it. @throws {BAD_OPTION} */

@@ -3,7 +3,7 @@ import {existsSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
 import {messageOf} from '../../errors.js'
-import {packageRoot} from '../../results/package.js'
+import {packageRoot} from '../../package.js'
 import type {Addon} from './addon.js'
 
 /** The addon, or why there is none and what to do. */

@@ -1,7 +1,7 @@
+import type {ApplyRequest} from '../../apply/apply.js'
 import type {OrthSign, ProjectionName} from '../../attention/projections/index.js'
 import type {PresetName} from '../../attention/types.js'
 import {expected} from '../../errors.js'
-import type {ApplyRequest} from '../../experiments/apply.js'
 import type {OptionAssignment} from '../flags.js'
 import {type InputFlags, toInputSpec} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'

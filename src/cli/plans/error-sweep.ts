@@ -1,6 +1,6 @@
 import type {OrthSign} from '../../attention/projections/types.js'
 import type {PresetName} from '../../attention/types.js'
-import {type ErrorSweepPlan, errorSweepPlan} from '../../results/schemas/error-sweep.js'
+import {type ErrorSweepPlan, errorSweepPlan} from '../../experiments/error-sweep/schema.js'
 import type {OptionAssignment} from '../flags.js'
 import {ERROR_SWEEP, GENERATOR_SHAPE, gridOf} from './defaults.js'
 import {type InputFlags, toInputSpec} from './input-spec.js'

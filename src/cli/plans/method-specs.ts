@@ -1,5 +1,6 @@
+import type {Estimator} from '../../attention/forms/estimator.js'
 import {resolveOptions} from '../../attention/resolve.js'
-import type {Estimator, PresetName} from '../../attention/types.js'
+import type {PresetName} from '../../attention/types.js'
 import {describe, expected, unknownName} from '../../errors.js'
 import type {MethodSpec} from '../../results/schemas/common.js'
 import type {OptionAssignment} from '../flags.js'

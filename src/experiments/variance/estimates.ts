@@ -1,9 +1,10 @@
 /** Kernel estimates of one pair over many draws of one projection. */
 import * as tf from '@tensorflow/tfjs-core'
+import type {Estimator} from '../../attention/forms/estimator.js'
+import {callNoise, type Noise} from '../../attention/forms/noise.js'
 import {hostData} from '../../attention/host-data.js'
-import {callNoise, type Noise} from '../../attention/noise.js'
 import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
-import type {CalibrationPairs, Estimator, Projection} from '../../attention/types.js'
+import type {CalibrationPairs, Projection} from '../../attention/types.js'
 import type {VarianceCell} from '../../results/schemas/index.js'
 import {batchShape, DRAWS_AT_ONCE} from './batch.js'
 import {drawSeed, type Pair} from './pairs.js'

@@ -1,12 +1,12 @@
-import type {BenchRecord} from './bench.js'
-import type {ErrorSweepRecord} from './error-sweep.js'
-import type {VarianceRecord} from './variance.js'
+import type {BenchRecord} from '../../experiments/bench/schema.js'
+import type {ErrorSweepRecord} from '../../experiments/error-sweep/schema.js'
+import type {VarianceRecord} from '../../experiments/variance/schema.js'
 
-export * from './bench.js'
+export * from '../../experiments/bench/schema.js'
+export * from '../../experiments/error-sweep/schema.js'
+export * from '../../experiments/variance/schema.js'
 export * from './common.js'
-export * from './error-sweep.js'
 export * from './manifest.js'
-export * from './variance.js'
 
 /** A finished cell of any experiment. */
 export type AnyRecord = ErrorSweepRecord | BenchRecord | VarianceRecord

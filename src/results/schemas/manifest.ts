@@ -1,8 +1,8 @@
 import {z} from 'zod'
-import {benchPlan} from './bench.js'
+import {benchPlan} from '../../experiments/bench/schema.js'
+import {errorSweepPlan} from '../../experiments/error-sweep/schema.js'
+import {variancePlan} from '../../experiments/variance/schema.js'
 import {nullableNumber} from './common.js'
-import {errorSweepPlan} from './error-sweep.js'
-import {variancePlan} from './variance.js'
 
 export const MANIFEST_SCHEMA = 'rfa.run/1'
 

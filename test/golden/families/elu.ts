@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {normalize} from '../../../src/attention/guard.js'
 import type {PresetName} from '../../../src/attention/index.js'
 import {eluPlusOne, linearAttention} from '../../../src/attention/index.js'
+import {normalize} from '../../../src/attention/kernels/guard.js'
 import {compute, toTensors} from '../../helpers/arrays.js'
 import {eluPlusOne as eluFeatures} from '../../helpers/twins/feature-builders.js'
 import {TWINS} from '../../helpers/twins/index.js'

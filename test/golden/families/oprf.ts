@@ -1,5 +1,5 @@
-import {momentsOf} from '../../../src/attention/exponential/moments.js'
-import {meanSum2, scalarExponent} from '../../../src/attention/exponential/parameters.js'
+import {momentsOf} from '../../../src/attention/forms/exponential/moments.js'
+import {meanSum2, scalarExponent} from '../../../src/attention/forms/exponential/parameters.js'
 import {swappedExponent} from '../../../src/theory/exponential.js'
 import {toTensors} from '../../helpers/arrays.js'
 import {assertWithin, maxAbs} from '../../helpers/rounding.js'

@@ -1,5 +1,5 @@
 import {arcCosineFeatures} from '../../../src/attention/estimators/rfa-arccos.js'
-import {deviated} from '../../../src/attention/estimators/unit-features.js'
+import {deviated} from '../../../src/attention/forms/unit-features.js'
 import {namedTensors} from '../../helpers/arrays.js'
 import {arcCosine} from '../../helpers/twins/unit-features.js'
 import {type CaseArrays, type GoldenCase, guardOfNote, numberField, textField} from '../cases.js'

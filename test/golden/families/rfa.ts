@@ -1,5 +1,5 @@
 import {rfaFeatures} from '../../../src/attention/estimators/rfa.js'
-import {deviated, type UnitOptions} from '../../../src/attention/estimators/unit-features.js'
+import {deviated, type UnitOptions} from '../../../src/attention/forms/unit-features.js'
 import {type HostArrays, namedTensors} from '../../helpers/arrays.js'
 import {rfa as features} from '../../helpers/twins/unit-features.js'
 import {type CaseArrays, type GoldenCase, guardOfNote, numberField, textField} from '../cases.js'

@@ -1,9 +1,9 @@
 import {describe, expect, test} from 'vitest'
+import type {InputStatisticsRecord} from '../../../src/experiments/error-sweep/schema.js'
 import type {AttentionArray} from '../../../src/inputs/attention-input.js'
 import {generate} from '../../../src/inputs/generators/index.js'
 import {loadInput} from '../../../src/inputs/load.js'
 import {evenlySpaced, inputStatistics, rowEntropies} from '../../../src/inputs/statistics.js'
-import type {InputStatisticsRecord} from '../../../src/results/schemas/error-sweep.js'
 
 const shape = {batch: 2, heads: 3, queryLen: 17, keyLen: 17, headDim: 7, valueDim: 5, seed: 11}
 

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {packageVersion} from '../../../src/results/package.js'
+import {packageVersion} from '../../../src/package.js'
 import {recordsOfPlan} from '../../../src/results/plan-records.js'
 import {benchRecord, failed, varianceRecord} from './support/records.js'
 

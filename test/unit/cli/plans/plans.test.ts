@@ -8,7 +8,7 @@ import {toErrorSweepPlan} from '../../../../src/cli/plans/error-sweep.js'
 import type {EstimatorFacts} from '../../../../src/cli/plans/method-specs.js'
 import {checkedPlan} from '../../../../src/cli/plans/values.js'
 import {toVariancePlan} from '../../../../src/cli/plans/variance.js'
-import {benchPlan} from '../../../../src/results/schemas/bench.js'
+import {benchPlan} from '../../../../src/experiments/bench/schema.js'
 import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, VARIANCE_FLAGS} from './flags.js'
 
 let estimators: EstimatorFacts

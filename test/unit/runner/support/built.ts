@@ -1,14 +1,16 @@
 import {mkdir, mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises'
 import {dirname, join} from 'node:path'
 import ts from 'typescript'
-import {packageRoot} from '../../../../src/results/package.js'
+import {packageRoot} from '../../../../src/package.js'
 
-/** What the runner needs of src/, experiments excepted. */
+/** What the runner needs of src/. */
 const SOURCES = [
   'errors.ts',
+  'package.ts',
   'attention/projections/types.ts',
   'attention/types.ts',
   'backends/native/loader.ts',
+  'experiments',
   'random',
   'results',
   'runner',
@@ -45,7 +47,6 @@ export async function buildRunner(): Promise<string> {
   for (const source of SOURCES) {
     for (const file of await filesOf(source)) await translate(file, folder)
   }
-  await mkdir(join(folder, 'experiments'))
   await writeFile(join(folder, 'experiments', 'index.js'), EXPERIMENTS)
   return folder
 }

@@ -1,0 +1,242 @@
+/** One estimator on the queries, keys and values of a file; the output goes to another file. */
+import * as tf from '@tensorflow/tfjs-core'
+import {attend} from '../attention/attention.js'
+import {noiseSpecs} from '../attention/forms/noise.js'
+import {hostData} from '../attention/host-data.js'
+import {recordOperations} from '../attention/kernels/index.js'
+import {
+  type OrthSign,
+  type ProjectionName,
+  projectionNamed,
+} from '../attention/projections/index.js'
+import type {PresetName} from '../attention/types.js'
+import {type BackendChoice, useBackend} from '../backends/index.js'
+import {describe, expected, RfaError} from '../errors.js'
+import {computedBy} from '../experiments/computed-by.js'
+import {type ResolvedMethod, resolveMethod} from '../experiments/method.js'
+import type {AttentionInput} from '../inputs/attention-input.js'
+import {writeArrays} from '../inputs/files/index.js'
+import {checkOutput} from '../inputs/files/output.js'
+import {loadInput} from '../inputs/load.js'
+import {type NdArray, toFloat32} from '../inputs/nd-array.js'
+import type {InputSpec} from '../results/schemas/index.js'
+
+/** What to run on what. */
+export interface ApplyRequest {
+  input: InputSpec
+  /** `.npz`, `.npy` or `.safetensors`. */
+  output: string
+  /** Replace an output that is there, if it is no input. */
+  force: boolean
+  method: string
+  preset: PresetName
+  options: Record<string, string | number | boolean>
+  causal: boolean
+  numFeatures: number
+  /** `null`: the method's own. A `projection` array in the file goes before it. */
+  projection: ProjectionName | null
+  orthSign: OrthSign
+  seed: number
+  /** beta; `null`: 1 / sqrt(D). */
+  scale: number | null
+  backend: string
+  /** Of the backend; its own choice where not given. */
+  threads?: number | undefined
+}
+
+/** What was done; `--json` prints it. */
+export interface ApplyRecord {
+  schema: 'rfa.apply/1'
+  output: string
+  shape: number[]
+  method: string
+  preset: string
+  feature_dim: number
+  backend: string
+  /** Vector instruction set; `null` where the backend does not know it. */
+  instruction_set: string | null
+  threads: number
+  operations: Record<string, string>
+  /** Where the random vectors came from. */
+  projection: string | null
+  /** Signs of its orthogonal factors; `null` where it has none, or came from the file. */
+  orth_sign: OrthSign | null
+  /** Arrays of the file that the method used beside q, k and v. */
+  used_extras: string[]
+  not_finite: number
+}
+
+/**
+ * Runs the estimator and writes its output as array `out` `[B, H, L, Dv]`.
+ *
+ * The file may also hold `projection` (`[M, D]` or `[H, M, D]`), `gate` (`[B, H, S]`, or without
+ * leading axes of length 1), the method's random arrays as `noise.NAME` (`noise` for one of that name)
+ * and its learned arrays by their names.
+ *
+ * @param note - told why `auto` passed over a backend
+ * @throws {WOULD_OVERWRITE} when the output is one of the inputs, or exists and is not forced
+ * @throws {UNSUPPORTED} when the file has a projection, gate or noise that the method does not take
+ * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants
+ * @throws what reading, attention and writing throw
+ */
+export async function applyEstimator(
+  request: ApplyRequest,
+  note?: (text: string) => void,
+): Promise<ApplyRecord> {
+  await checkOutput(request.output, {inputs: inputFiles(request.input), force: request.force})
+  const input = await loadInput(request.input, {seqLen: null, seed: request.seed})
+  const {threads} = request
+  const backend = await useBackend(request.backend as BackendChoice, {threads, note})
+  const method = await resolveMethod(request)
+  const extras = extraTensors(input, request, method)
+  const {result, operations} = recordOperations(() => forward(request, input, extras))
+  tf.dispose(extras as unknown as tf.TensorContainer)
+  await writeArrays(
+    request.output,
+    {out: {shape: result.shape, dtype: 'float32', data: Float32Array.from(result.data)}},
+    {method: request.method, preset: request.preset, input: input.label},
+  )
+  const {projection: given, gate, noise, parameters} = extras
+  const own = method.projected ? (request.projection ?? method.estimator.projection!.default) : null
+  return {
+    schema: 'rfa.apply/1',
+    output: request.output,
+    shape: result.shape,
+    method: request.method,
+    preset: request.preset,
+    feature_dim: method.estimator.featureDim(
+      given?.shape.at(-2) ?? request.numFeatures,
+      input.query.shape[3],
+      method.options,
+    ),
+    ...computedBy(backend),
+    operations,
+    projection: given ? 'from the file' : own,
+    orth_sign: given || !own || !projectionNamed(own).takesOrthSign ? null : request.orthSign,
+    used_extras: [
+      ...Object.keys({...(given && {projection: given}), ...(gate && {gate})}),
+      ...Object.keys(noise).map(name => `${NOISE_PREFIX}${name}`),
+      ...Object.keys(parameters),
+    ],
+    not_finite: result.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
+  }
+}
+
+/** The files that an input is read from. */
+function inputFiles(input: InputSpec): readonly string[] {
+  return input.kind === 'file' ? input.paths : []
+}
+
+interface Extras {
+  projection?: tf.Tensor2D | tf.Tensor3D
+  gate?: tf.Tensor3D
+  noise: Record<string, tf.Tensor4D>
+  parameters: Record<string, tf.Tensor>
+}
+
+/** Arrays beside q, k, v that the method takes; one that it does not take is an error, not ignored. */
+function extraTensors(
+  input: AttentionInput,
+  request: ApplyRequest,
+  method: ResolvedMethod,
+): Extras {
+  const {estimator, projected} = method
+  const takes = namesTaken(input, request, method)
+  const extras: Extras = {noise: {}, parameters: {}}
+  const refuse = (name: string) => notTaken(input.label, name, estimator.name)
+  for (const [name, array] of input.extras) {
+    const tensor = () => tf.tensor(toFloat32(array), array.shape)
+    if (name === 'projection') {
+      if (!projected) throw refuse(name)
+      checkRank(name, array, [2, 3])
+      extras.projection = tensor() as tf.Tensor2D
+    } else if (name === 'gate') {
+      if (!estimator.takesGate) throw refuse(name)
+      extras.gate = gateTensor(input, array)
+    } else if (takes.noise.includes(noiseName(name))) {
+      extras.noise[noiseName(name)] = tensor() as tf.Tensor4D
+    } else if (takes.parameters.includes(name)) {
+      extras.parameters[name] = tensor()
+    } else if (name === 'noise' || name.startsWith(NOISE_PREFIX)) {
+      throw refuse(name)
+    }
+  }
+  return extras
+}
+
+/** Arrays `noise.NAME` are the method's random array NAME; `noise` alone is the one of that name. */
+const NOISE_PREFIX = 'noise.'
+
+function noiseName(name: string): string {
+  return name.startsWith(NOISE_PREFIX) ? name.slice(NOISE_PREFIX.length) : name
+}
+
+/** Names of the random and learned arrays that the method takes on this input. */
+function namesTaken(
+  {query, key, value}: AttentionInput,
+  {numFeatures, causal}: ApplyRequest,
+  {estimator, options}: ResolvedMethod,
+) {
+  const [batch, heads, queryLen, headDim] = query.shape
+  const sizes = {batch, heads, queryLen, keyLen: key.shape[2], headDim, valueDim: value.shape[3]}
+  const shape = {...sizes, numFeatures, causal}
+  return {
+    noise: Object.keys(noiseSpecs(estimator, shape, options)),
+    parameters: Object.keys(estimator.parameters?.(shape, options) ?? {}),
+  }
+}
+
+function gateTensor({query}: AttentionInput, gate: NdArray): tf.Tensor3D {
+  const [batch, heads] = query.shape
+  checkRank('gate', gate, [1, 2, 3])
+  const length = gate.shape.at(-1)!
+  if (gate.data.length !== batch * heads * length) {
+    throw expected('SHAPE_MISMATCH', 'gate', `[${batch}, ${heads}, S]`, describe(gate.shape))
+  }
+  return tf.tensor3d(toFloat32(gate), [batch, heads, length])
+}
+
+function checkRank(name: string, {shape}: NdArray, ranks: number[]): void {
+  if (ranks.includes(shape.length)) return
+  throw expected('SHAPE_MISMATCH', name, `${ranks.join(' or ')} axes`, describe(shape))
+}
+
+function notTaken(label: string, name: string, method: string): RfaError {
+  return new RfaError(
+    'UNSUPPORTED',
+    `${label}: holds an array ${describe(name)}, which ${method} does not take`,
+    {suggestions: ['rename or remove the array', 'see rfa methods for those that take it']},
+  )
+}
+
+function forward(
+  request: ApplyRequest,
+  {query, key, value}: AttentionInput,
+  {projection, gate, noise, parameters}: Extras,
+): {shape: number[]; data: Float32Array} {
+  const {method, preset, options, causal, numFeatures, orthSign, seed, scale} = request
+  const {out} = hostData(() => {
+    const {out} = attend(
+      tf.tensor4d(query.data, query.shape),
+      tf.tensor4d(key.data, key.shape),
+      tf.tensor4d(value.data, value.shape),
+      {
+        ...options,
+        method,
+        preset,
+        causal,
+        numFeatures,
+        seed,
+        orthSign,
+        noise,
+        parameters,
+        ...(gate && {gate}),
+        ...(scale !== null && {scale}),
+        ...(projection ? {projection} : request.projection && {projection: request.projection}),
+      },
+    )
+    return {out}
+  })
+  const shape = [...query.shape.slice(0, 3), value.shape[3]]
+  return {shape, data: out as Float32Array}
+}

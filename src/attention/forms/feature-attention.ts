@@ -1,0 +1,50 @@
+/** What estimators with explicit features share: sums, guard, and the recurrent form. */
+import * as tf from '@tensorflow/tfjs-core'
+import {guardDenominator, normalize} from '../kernels/guard.js'
+import {
+  type Features,
+  formFeatures,
+  type LinearAttentionOptions,
+  linearAttention,
+  linearAttentionRatio,
+} from '../kernels/index.js'
+import type {AttendResult} from '../types.js'
+import type {AttendInputs} from './estimator.js'
+
+/** Features, or recipes for them, and what to do with them. */
+export interface FeatureAttention extends LinearAttentionOptions {
+  queryFeatures: Features // [B, H, L, F]
+  keyFeatures: Features // [B, H, S, F]
+  value: tf.Tensor4D // [B, H, S, Dv]
+  guard: string
+  /** Causal only: added to each running sum of key features. Default 0. */
+  normalizerEpsilon?: number
+}
+
+/** x and y themselves, for forms that need them as tensors. */
+export function scaledInputs({
+  query,
+  key,
+  inputScale,
+}: Pick<AttendInputs, 'query' | 'key' | 'inputScale'>): {query: tf.Tensor4D; key: tf.Tensor4D} {
+  return {query: tf.mul(query, inputScale), key: tf.mul(key, inputScale)}
+}
+
+/** Linear attention with explicit features, guard applied. */
+export function featureAttention(inputs: FeatureAttention): AttendResult {
+  const {queryFeatures, keyFeatures, value, guard, normalizerEpsilon = 0, ...options} = inputs
+  if (!options.causal || normalizerEpsilon === 0) {
+    const result = linearAttentionRatio(queryFeatures, keyFeatures, value, guard, options)
+    return {
+      ...result,
+      // few callers look at it, and it costs as much as the division
+      get guarded() {
+        const safe = guardDenominator(result.denominator, guard)
+        return tf.cast(tf.notEqual(safe, result.denominator), 'float32') as tf.Tensor3D
+      },
+    }
+  }
+  const sums = linearAttention(queryFeatures, keyFeatures, value, options)
+  const extra = tf.mul(tf.sum(formFeatures(queryFeatures), -1), normalizerEpsilon) // [B, H, L]
+  return normalize({...sums, denominator: tf.add(sums.denominator, extra)}, guard)
+}

@@ -1,0 +1,146 @@
+/** Random arrays beside projections: drawn by name, row by row, so that a longer call extends a shorter one. */
+import * as tf from '@tensorflow/tfjs-core'
+import {describe, expected, unknownName} from '../../errors.js'
+import {type RandomStream, randomStream} from '../../random/index.js'
+import {checkObject, checkTensor, hasShape} from '../check-tensor.js'
+import type {CallShape} from '../types.js'
+import type {Estimator} from './estimator.js'
+
+/** One random array of an estimator: `[B, H, rows, columns]`. */
+export interface NoiseSpec {
+  /** `normal`: N(0, 1); `uniform`: multiples of 2^-24 in [0, 1); `sign`: -1 or 1. */
+  distribution: 'normal' | 'uniform' | 'sign'
+  rows: number
+  columns: number
+  /** All batch elements share it: `[1, H, rows, columns]`. Default false. */
+  shared?: boolean
+}
+
+/** Random arrays by name. */
+export type Noise = Readonly<Record<string, tf.Tensor4D>>
+
+/** What a draw depends on beside its name and place. */
+export interface NoiseSeed {
+  seed: number
+  replicate: number
+}
+
+const NEXT: Record<NoiseSpec['distribution'], (stream: RandomStream) => number> = {
+  normal: stream => stream.normal(),
+  uniform: stream => (stream.uint32() >>> 8) / 2 ** 24, // a double could round to 1 in float32
+  sign: stream => (stream.uint32() & 1 ? 1 : -1),
+}
+
+/**
+ * Draws one array on the host. Each row of each head has a stream of its own: neither the number of
+ * rows nor that of batch elements changes the numbers of the others.
+ *
+ * @param firstRow - row that the array begins with. Default 0.
+ * @returns `[B or 1, H, rows, columns]`, row-major
+ */
+export function drawNoise(
+  name: string,
+  {distribution, rows, columns, shared = false}: NoiseSpec,
+  {batch, heads}: Pick<CallShape, 'batch' | 'heads'>,
+  {seed, replicate}: NoiseSeed,
+  firstRow = 0,
+): Float32Array {
+  const next = NEXT[distribution]
+  const count = (shared ? 1 : batch) * heads
+  const out = new Float32Array(count * rows * columns)
+  let at = 0
+  for (let head = 0; head < count; head++) {
+    for (let row = 0; row < rows; row++) {
+      const stream = randomStream(seed, `noise.${name}`, replicate, head, firstRow + row)
+      for (let column = 0; column < columns; column++) out[at++] = next(stream)
+    }
+  }
+  return out
+}
+
+/** {@link drawNoise} on the current backend. */
+export function noiseTensor(
+  name: string,
+  spec: NoiseSpec,
+  sizes: Pick<CallShape, 'batch' | 'heads'>,
+  seed: NoiseSeed,
+  firstRow = 0,
+): tf.Tensor4D {
+  return tf.tensor4d(drawNoise(name, spec, sizes, seed, firstRow), noiseShape(spec, sizes))
+}
+
+function noiseShape(
+  {rows, columns, shared}: NoiseSpec,
+  {batch, heads}: Pick<CallShape, 'batch' | 'heads'>,
+): [number, number, number, number] {
+  return [shared ? 1 : batch, heads, rows, columns]
+}
+
+/** The random arrays that an estimator takes in a call of this shape. */
+export function noiseSpecs(
+  estimator: Pick<Estimator, 'noise'>,
+  shape: CallShape,
+  options: Record<string, unknown>,
+): Record<string, NoiseSpec> {
+  return estimator.noise?.(shape, options) ?? {}
+}
+
+/**
+ * All random arrays of a call: those given, checked, and the others drawn.
+ *
+ * @throws {UNKNOWN_NAME} for an array that the estimator does not take
+ * @throws {SHAPE_MISMATCH} for one of another shape
+ */
+export function callNoise(
+  estimator: Pick<Estimator, 'name' | 'noise'>,
+  shape: CallShape,
+  options: Record<string, unknown>,
+  given: Noise,
+  seed: NoiseSeed,
+): Noise {
+  const specs = noiseSpecs(estimator, shape, options)
+  checkArrays(
+    estimator.name,
+    'noise',
+    given,
+    Object.fromEntries(
+      Object.entries(specs).map(([name, spec]) => [name, noiseShape(spec, shape)]),
+    ),
+  )
+  return Object.fromEntries(
+    Object.entries(specs).map(([name, spec]) => [
+      name,
+      given[name] ?? noiseTensor(name, spec, shape, seed),
+    ]),
+  )
+}
+
+/**
+ * Checks arrays given by name.
+ *
+ * @param what - `noise` or `parameters`
+ * @param shapes - the names that are taken, with their shapes
+ * @throws {UNKNOWN_NAME | BAD_OPTION | SHAPE_MISMATCH}
+ */
+export function checkArrays(
+  method: string,
+  what: string,
+  given: Readonly<Record<string, tf.Tensor>>,
+  shapes: Readonly<Record<string, readonly number[]>>,
+): void {
+  checkObject(`${method}.${what}`, given)
+  const known = Object.keys(shapes)
+  for (const [name, tensor] of Object.entries(given)) {
+    const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined
+    if (!shape && known.length > 0) throw unknownName(`${method}.${what}`, 'arrays', name, known)
+    if (!shape) throw expected('UNKNOWN_NAME', `${method}.${what}`, 'no arrays', describe(name))
+    checkTensor(`${method}.${what}.${name}`, tensor)
+    if (hasShape(tensor.shape, shape)) continue
+    throw expected(
+      'SHAPE_MISMATCH',
+      `${method}.${what}.${name}`,
+      describe(shape),
+      describe(tensor.shape),
+    )
+  }
+}

@@ -1,0 +1,68 @@
+/** Option fragments that several estimators share. */
+import {z} from 'zod'
+import {denominatorGuard} from '../kernels/guard.js'
+
+/** Guard on the denominator; the causal form of some libraries uses another one. */
+export const guardOptions = {
+  denGuard: denominatorGuard.default('none').describe('guard on the denominator'),
+  causalDenGuard: denominatorGuard
+    .nullable()
+    .default(null)
+    .describe('guard of the causal form; null: as denGuard'),
+}
+
+/** The guard in force. */
+export function guardOf(
+  options: {denGuard: string; causalDenGuard: string | null},
+  causal: boolean,
+): string {
+  return (causal ? options.causalDenGuard : null) ?? options.denGuard
+}
+
+/** Why guards have no part in kernel estimates. */
+export const GUARDS_IDLE = {
+  denGuard: 'a guard acts on the denominator, which is no part of phi',
+  causalDenGuard: 'a guard acts on the denominator, which is no part of phi',
+} as const
+
+/** Why this epsilon has none. */
+export const NORMALIZER_IDLE = {
+  normalizerEpsilon: 'it is added to sums over keys, which are no part of phi',
+} as const
+
+/** Why a pair has no estimate where an epsilon is added to features that were shifted by a maximum. */
+export const SHIFTED_EPSILON =
+  'stabilizer "max" makes featureEpsilon count by the largest feature of the sequence, and a pair by itself has no sequence (try stabilizer=none)'
+
+/** Why a shift has no part in kernel estimates. */
+export const SHIFT_CANCELS = 'its shift cancels in the ratio of attention'
+
+/** Why what is done to features has none where only their logarithms are formed. */
+export const LOG_HAS_NO_FEATURES = 'stabilizer "log" forms no features to scale or to add to'
+
+/** Epsilon added to every feature after the nonlinearity. */
+export const featureEpsilon = z
+  .number()
+  .nonnegative()
+  .default(0)
+  .describe('added to every feature: pulls the output towards the mean of V')
+
+/** Epsilon added to every running sum of key features in the causal form. */
+export const normalizerEpsilon = z
+  .number()
+  .nonnegative()
+  .default(0)
+  .describe('causal only: added to each running sum of key features')
+
+/** Spread of noise around a centre. */
+export const noiseScale = z
+  .enum(['canonical', 'official'])
+  .default('canonical')
+  .describe(
+    'canonical: N(0, I) around scaled vectors; official: N(0, I) around unscaled ones, which is too narrow',
+  )
+
+/** Standard deviation of the noise in units of unscaled vectors. */
+export function noiseDeviation(scale: z.output<typeof noiseScale>, inputScale: number): number {
+  return scale === 'canonical' ? 1 / inputScale : 1
+}

@@ -1,0 +1,105 @@
+/** Optimal positive features as TensorFlow Model Garden's `expplus` computes them: formed, shifted and summed explicitly. */
+import * as tf from '@tensorflow/tfjs-core'
+import {halfSquaredNorm} from '../../kernels/index.js'
+import {matMul} from '../../kernels/mat-mul.js'
+import type {AttendResult} from '../../types.js'
+import type {AttendInputs} from '../estimator.js'
+import {exponentialFeatures} from '../exponential/features.js'
+import {type HeadMoments, momentsOf, sampleOf} from '../exponential/moments.js'
+import {meanSum2, scalarExponent} from '../exponential/parameters.js'
+import {featureAttention, scaledInputs} from '../feature-attention.js'
+import {guardOf} from '../options.js'
+
+/** Options of this form. */
+export interface ReleasedOptions {
+  a: number | null
+  prefix: number
+  sums: 'pairs' | 'own-length'
+  scaledTwice: boolean
+  featureEpsilon: number
+  denGuard: string
+  causalDenGuard: string | null
+}
+
+/**
+ * `M^(-1/2) D0 (exp(A|w|^2 + B w.x - |x|^2/2 - B m) + epsilon)`, B = (1-4A)^(1/2), m the maximum of w.x over the
+ * features of a query, or over all features of all keys of all heads.
+ *
+ * @param rule - A of the mean of |x+y|^2 per dimension
+ */
+export function releasedAttention(
+  inputs: AttendInputs<ReleasedOptions>,
+  rule: (t: number) => number,
+): AttendResult {
+  const {value, causal, keyMask, options} = inputs
+  const headDim = inputs.query.shape[3]
+  const inputScale = inputs.inputScale * (options.scaledTwice ? headDim ** -0.25 : 1)
+  const own = options.sums === 'own-length'
+  const sample = own ? {query: inputs.query, key: inputs.key} : sampleOf(inputs)
+  const moments = momentsOf(sample, inputScale, 'diagonal')
+  const ratio = inputs.key.shape[2] / inputs.query.shape[2]
+  const {query, key} = scaledInputs({...inputs, inputScale})
+  const featuresOf = (x: tf.Tensor4D, side: 'query' | 'key') => {
+    const exponents = moments.map(head => {
+      const sum2 = own ? ownSum2(head, side, ratio) : meanSum2(head)
+      return options.a ?? scalarExponent(sum2, headDim, rule)
+    })
+    return shiftedFeatures(x, inputs, exponents, side)
+  }
+  return featureAttention({
+    queryFeatures: featuresOf(query, 'query'),
+    keyFeatures: featuresOf(key, 'key'),
+    value,
+    causal,
+    keyMask,
+    guard: guardOf(options, causal),
+  })
+}
+
+/**
+ * The mean of |x+y|^2 with both sums divided by the side's own number of tokens: right where there are as many
+ * keys as queries.
+ *
+ * @param ratio - keys per query
+ */
+function ownSum2({mean, squares}: HeadMoments, side: 'query' | 'key', ratio: number): number {
+  const other = side === 'query' ? 'key' : 'query'
+  const factor = side === 'query' ? ratio : 1 / ratio
+  const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0)
+  const cross = mean.query.reduce((dot, x, d) => dot + x * mean.key[d]!, 0)
+  return sum(squares[side]) + factor * (sum(squares[other]) + 2 * cross)
+}
+
+/** Features of canonical x with one exponent per head. */
+function shiftedFeatures(
+  x: tf.Tensor4D,
+  {projection, options}: AttendInputs<ReleasedOptions>,
+  exponents: readonly number[],
+  side: 'query' | 'key',
+): tf.Tensor4D {
+  const [batch, heads, length, headDim] = x.shape
+  const sizes = {batch, heads, headDim}
+  const parameters = exponents.map(exponent => ({exponent}))
+  const {bridges, logWeight, logConstant} = exponentialFeatures(projection!, parameters, sizes)
+  const count = bridges.shape[2]
+  const rows = batch * heads
+  const projected = tf.reshape(
+    matMul(
+      tf.reshape(x, [rows, length, headDim]),
+      tf.reshape(bridges, [rows, count, headDim]),
+      false,
+      true,
+    ),
+    [batch, heads, length, count],
+  )
+  const roots = tf.tensor4d(
+    exponents.map(a => Math.sqrt(1 - 4 * a)),
+    [batch, heads, 1, 1],
+  )
+  const shift =
+    side === 'query' ? tf.max(projected, -1, true) : tf.mul(tf.max(tf.div(projected, roots)), roots)
+  const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
+  const logs = tf.sub(tf.add(projected, tf.expandDims(logWeight, 2)), halfNorm)
+  const features = tf.add(tf.exp(tf.sub(logs, shift)), options.featureEpsilon)
+  return tf.mul(features, tf.mul(tf.exp(logConstant), count ** -0.5))
+}

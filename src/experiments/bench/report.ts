@@ -1,0 +1,215 @@
+/** The report of a benchmark: times, speed-ups over both exact forms, growth, crossover. */
+
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
+import {
+  backendLabel,
+  groupBy,
+  inOrder,
+  methodLabel,
+  projectionLabel,
+  troubleItems,
+} from '../../report/labels.js'
+import {bytes, MISSING, nanoseconds, plural, ratio, significant} from '../../report/numbers.js'
+import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
+import type {BenchRecord} from './schema.js'
+import {BASELINES, speedUp, type TimedRecord, trends} from './trends.js'
+
+/** Blocks of a whole benchmark. */
+export function benchReport(records: readonly BenchRecord[]): Block[] {
+  const completed = records.filter(record => record.status === 'completed')
+  const shapes = groupBy(completed, ({cell: {batch, heads, head_dim, value_dim, causal}}) =>
+    JSON.stringify([batch, heads, head_dim, value_dim, causal]),
+  )
+  return [
+    ...shapes.flatMap(section),
+    ...list(footer(completed)),
+    ...list(impossible(completed)),
+    ...list(troubleItems(records)),
+  ]
+}
+
+/** One shape: times of every variant by length, then how they grow. */
+function section(records: readonly TimedRecord[]): Block[] {
+  const rows = inOrder(
+    exactFormsFirst(records),
+    [
+      ({cell}) => methodLabel(cell),
+      ({cell}) => projectionLabel(cell) ?? '',
+      ({cell}) => cell.redraw,
+    ],
+    [({cell}) => cell.num_features ?? 0, ({cell}) => cell.seq_len],
+  )
+  const {batch, heads, head_dim, value_dim, causal} = records[0]!.cell
+  const title = `Forward pass, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
+  return [
+    heading(2, title),
+    table(timeColumns(records), rows),
+    text(
+      'Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live is counted: the most bytes of tensors that a call holds beside inputs and output.',
+    ),
+    ...trendBlocks(rows),
+  ]
+}
+
+/** Exact forms, then the methods by name: cells may have run in random order. */
+function exactFormsFirst(records: readonly TimedRecord[]): TimedRecord[] {
+  const rank = ({cell}: TimedRecord) => {
+    const place = BASELINES.indexOf(cell.method)
+    return `${place < 0 ? BASELINES.length : place} ${methodLabel(cell)}`
+  }
+  return records.toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0))
+}
+
+/**
+ * Columns of the times.
+ *
+ * @param all - records of the same shape, in which the exact forms are looked up
+ */
+function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
+  // the exact forms have columns of their own: the tiled one is the fair rival, the other the usual one
+  const against = (baseline: string): ColumnSpec<TimedRecord> => ({
+    title: `vs ${baseline}`,
+    cell: row => ratio(speedUp(row, all, baseline)),
+    tells: row => speedUp(row, all, baseline) !== null,
+  })
+  return [
+    ...VARIANT_COLUMNS,
+    {title: 'L', cell: ({cell}) => String(cell.seq_len)},
+    {title: 'median', cell: ({result}) => nanoseconds(result.median_ns)},
+    {
+      title: 'mean',
+      priority: 1,
+      cell: ({result}) => nanoseconds(result.mean_ns),
+      // draws fall into single runs, which the median need not see
+      tells: ({cell}) => cell.redraw !== 'fixed',
+    },
+    {
+      title: 'quartiles',
+      priority: 2,
+      cell: ({result}) => `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`,
+    },
+    {title: 'runs', priority: 5, cell: ({result}) => String(result.runs)},
+    against('softmax'),
+    against('softmax-online'),
+    {
+      title: 'peak RSS',
+      priority: 1,
+      cell: ({result}) => bytes(result.peak_rss_over_baseline_bytes),
+      tells: ({result}) => result.peak_rss_over_baseline_bytes !== null,
+    },
+    {title: 'live', priority: 3, cell: ({result}) => bytes(result.live_bytes)},
+    {
+      title: 'GFLOP/s',
+      priority: 4,
+      cell: ({result}) => significant(result.work_flops / result.median_ns),
+      tells: ({result}) => result.work_flops > 0,
+    },
+    {
+      title: '% of peak',
+      priority: 5,
+      cell: row => peakShare(row) ?? MISSING,
+      tells: row => peakShare(row) !== null,
+    },
+  ]
+}
+
+/** Share of the multiply-add peak of all threads, in percent, marked where it cannot be. */
+function peakShare(row: TimedRecord): string | null {
+  const share = fastestShare(row)
+  if (share === null) return null
+  return `${(100 * share).toFixed(0)}${share > MOST_OF_PEAK ? ' (!)' : ''}`
+}
+
+function fastestShare({result}: TimedRecord): number | null {
+  const {work_flops, min_ns, threads, fma_peak_gflops} = result
+  return shareOfPeak({flops: work_flops, ns: min_ns, threads}, fma_peak_gflops)
+}
+
+/** Rows that did more work than the processor can, one sentence each. */
+function impossible(records: readonly TimedRecord[]): string[] {
+  return records.flatMap(row => {
+    const share = fastestShare(row)
+    if (share === null || share <= MOST_OF_PEAK) return []
+    const {cell, result} = row
+    const measured = `${significant(result.fma_peak_gflops)} GFLOP/s on each of ${plural(result.threads, 'thread')}`
+    return [
+      `warning: ${methodLabel(cell)} L=${cell.seq_len} did ${(100 * share).toFixed(0)} % of the work of the measured peak (${measured}): either that peak or the work that is counted is wrong`,
+    ]
+  })
+}
+
+/** What was timed: method, random matrix, M and F, the latter two side by side for fairness. */
+const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
+  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
+  {
+    title: 'projection',
+    align: 'left',
+    priority: 4,
+    cell: ({cell}) => projectionLabel(cell) ?? MISSING,
+    tells: ({cell}) => cell.projection !== null,
+  },
+  {
+    title: 'redraw',
+    align: 'left',
+    cell: ({cell}) => (cell.projection === null ? MISSING : cell.redraw),
+    tells: ({cell}) => cell.redraw !== 'fixed',
+  },
+  {
+    title: 'M',
+    cell: ({cell}) => String(cell.num_features ?? MISSING),
+    tells: ({cell}) => cell.num_features !== null,
+  },
+  {
+    title: 'F',
+    priority: 3,
+    cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
+    tells: ({result}) => result.feature_dim > 0,
+  },
+]
+
+/** How time grows with length, and from where a method is faster than the exact forms. */
+function trendBlocks(rows: readonly TimedRecord[]): Block[] {
+  const found = trends(rows)
+  if (found.length === 0) return []
+  const crossings = found.flatMap(({label, crossovers}) =>
+    crossovers.map(sentence => `${label} ${sentence}`),
+  )
+  return [
+    heading(3, 'Growth of the median with length: time ~ L^slope'),
+    table(
+      [
+        {title: 'method', align: 'left', cell: ({label}) => label},
+        {title: 'lengths', cell: ({lengths}) => lengths},
+        {title: 'slope', cell: ({slope}) => significant(slope)},
+        {title: 'R^2', cell: ({r2}) => significant(r2, 4)},
+      ],
+      found,
+    ),
+    ...list(crossings),
+  ]
+}
+
+/** Which machine parts ran: one line per backend, and what was checked before any timing. */
+function footer(records: readonly TimedRecord[]): string[] {
+  return groupBy(records, ({result}) => backendLabel(result)).map(group => {
+    const gates = group.map(({result}) => result.gate)
+    const worst = gates.reduce((a, b) =>
+      b.max_abs_error / b.bound > a.max_abs_error / a.bound ? b : a,
+    )
+    return [
+      backendLabel(group[0]!.result),
+      operations(group),
+      `accuracy gate passed by all: worst error ${significant(worst.max_abs_error)} of at most ${significant(worst.bound)}`,
+    ].join('; ')
+  })
+}
+
+/** Which form of each operation ran: a composite one is not the speed that a fused one has. */
+function operations(records: readonly TimedRecord[]): string {
+  const forms = new Set(
+    records.flatMap(({result}) =>
+      Object.entries(result.operations).map(([name, form]) => `${name} ${form}`),
+    ),
+  )
+  return forms.size > 0 ? `operations: ${[...forms].sort().join(', ')}` : 'no custom operations'
+}

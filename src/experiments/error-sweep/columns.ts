@@ -1,0 +1,186 @@
+/** The columns of an error sweep's tables, and what their titles stand for. */
+
+import type {ColumnSpec} from '../../report/document.js'
+import {methodLabel, projectionLabel} from '../../report/labels.js'
+import {MISSING, percent, significant, withError, withInterval} from '../../report/numbers.js'
+import {LEAST_FOR_INTERVAL} from '../../stats/median-interval.js'
+import {
+  type ErrorSweepRecord,
+  type ErrorSweepResult,
+  LEAST_FOR_ERRORS,
+  type MetricSummary,
+} from './schema.js'
+
+/** A record that has a result. */
+export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
+
+/** Said once below all tables: what the short column titles stand for. */
+export function legend(records: readonly CompletedSweep[]): string {
+  return [
+    'M: random vectors; F: length of a feature vector.',
+    `Errors are medians over replicates${spreadLegend(records)}.`,
+    ...meansLegend(records),
+    'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
+    ...(records.some(averagingIsExact) ? [EXACT_LEGEND] : []),
+  ].join(' ')
+}
+
+/** What the columns of means say where there are any, or what they need. */
+function meansLegend(records: readonly CompletedSweep[]): string[] {
+  if (records.some(hasMeans)) return [MEANS_LEGEND]
+  const few = records.some(({result}) => result.means_unknown === 'few_replicates')
+  return few ? [FEW_LEGEND] : []
+}
+
+/** Why means do not agree with the medians beside them, and what a negative square means. */
+const MEANS_LEGEND =
+  'mean MSE = bias^2 + variance: means over replicates, with their standard errors; ' +
+  'bias^2 is corrected for the noise of few replicates: a negative one is too small to see.'
+
+/** What became of the columns of means. */
+const FEW_LEGEND = `Mean MSE, bias^2 and variance need ${LEAST_FOR_ERRORS} replicates.`
+
+/** Whether a cell has means over replicates that are worth comparing. */
+function hasMeans({cell, result}: CompletedSweep): boolean {
+  return cell.replicates > 1 && result.mse_standard_error !== null
+}
+
+/** Why there is no ratio, but an error. */
+const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up to rounding.'
+
+/** Whether the ratio to averaging V is missing in all or in some head for want of a yardstick. */
+function averagingIsExact({result}: CompletedSweep): boolean {
+  return [{...result, mse: result.mse.median}, ...result.per_head].some(
+    ({mse, mse_over_mean_value: ratio}) => mse !== null && ratio === null,
+  )
+}
+
+/** What stands in brackets behind a median, as far as the tables have any. */
+function spreadLegend(records: readonly CompletedSweep[]): string {
+  const spreads = records.map(({cell, result}) => ({cell, spread: spreadOf(result.rel_l2)}))
+  const few = spreads.filter(({spread}) => spread === 'range').map(({cell}) => cell.replicates)
+  const counts = [...new Set(few)].sort((a, b) => a - b).join(' or ')
+  return [
+    spreads.some(({spread}) => spread === 'interval') ? ', in [] their 95 % interval' : '',
+    counts
+      ? `, in () the range of ${counts} replicates (a 95 % interval needs ${LEAST_FOR_INTERVAL})`
+      : '',
+  ].join('')
+}
+
+/** How the spread of a median is shown: too few replicates have a range, but no interval. */
+function spreadOf({low, high, min, max}: MetricSummary): 'interval' | 'range' | 'none' {
+  if (low !== null && high !== null) return low === high ? 'none' : 'interval'
+  // one end alone: broken replicates have taken the other
+  if (low !== null || high !== null || min === null || max === null) return 'none'
+  return min === max ? 'none' : 'range'
+}
+
+/** The median with its interval, `0.123 [0.110, 0.140]`, or with its range, `0.123 (0.110 - 0.140)`. */
+function withSpread(summary: MetricSummary): string {
+  const {median, low, high, min, max} = summary
+  if (spreadOf(summary) !== 'range') return withInterval(median, low, high)
+  return `${significant(median)} (${significant(min)} - ${significant(max)})`
+}
+
+/** Reads a metric that was summarised over replicates. */
+type Metric = (result: ErrorSweepResult) => MetricSummary | null
+/** Reads a number that a cell has once. */
+type Value = (result: ErrorSweepResult) => number | null
+
+/** The median of a metric; the column goes when it is missing or at most `floor` everywhere. */
+function metric(
+  title: string,
+  priority: number,
+  read: Metric,
+  floor = 0,
+): ColumnSpec<CompletedSweep> {
+  const value = ({result}: CompletedSweep) => read(result)?.median ?? null
+  return {
+    title,
+    priority,
+    cell: row => percent(value(row)),
+    tells: row => (value(row) ?? 0) > floor,
+  }
+}
+
+/** A single number of the result; the column goes when it is missing or zero everywhere. */
+function value(title: string, priority: number, read: Value): ColumnSpec<CompletedSweep> {
+  return {
+    title,
+    priority,
+    cell: ({result}) => significant(read(result)),
+    tells: ({result}) => Boolean(read(result)),
+  }
+}
+
+/** A mean over replicates with its standard error; the column goes when no row has one. */
+function estimate(
+  title: string,
+  priority: number,
+  read: (result: ErrorSweepResult) => {value: number | null; error: number | null},
+): ColumnSpec<CompletedSweep> {
+  return {
+    title,
+    priority,
+    cell: ({result}) => {
+      const {value, error} = read(result)
+      return error === null ? MISSING : withError(value, error)
+    },
+    tells: hasMeans,
+  }
+}
+
+/** Row sums this close to 1 differ from it by float32 rounding. */
+const ROUNDING = 2 ** -16
+
+/** Which estimator, with which random matrix and how many rows of it. */
+export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
+  {
+    title: 'projection',
+    align: 'left',
+    cell: ({cell}) => projectionLabel(cell) ?? MISSING,
+    tells: ({cell}) => cell.projection !== null,
+  },
+  {
+    title: 'M',
+    cell: ({cell}) => String(cell.num_features ?? MISSING),
+    tells: ({cell}) => cell.num_features !== null,
+  },
+]
+
+/**
+ * Columns of the error tables. The yardstick stands beside the error on purpose: a relative error of
+ * 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
+ * split of the error, never the error itself.
+ */
+export const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+  ...VARIANT_COLUMNS,
+  {
+    title: 'F',
+    priority: 3,
+    cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
+    tells: ({result}) => result.feature_dim > 0,
+  },
+  {
+    title: 'rel L2',
+    cell: ({result}) => withSpread(result.rel_l2),
+  },
+  {title: 'vs mean(V)', cell: ({result}) => significant(result.mse_over_mean_value)},
+  // the mean, not the median: the split beside it adds up to it
+  estimate('mean MSE', 1, ({mse, mse_standard_error: error}) => ({value: mse.mean, error})),
+  estimate('bias^2', 2, ({bias_squared: value, bias_squared_standard_error: error}) => ({
+    value,
+    error,
+  })),
+  estimate('variance', 4, ({variance: value, variance_standard_error: error}) => ({value, error})),
+  value('cosine', 3, result => result.cosine.median),
+  metric('|row sum-1|', 6, result => result.row_sum_deviation, ROUNDING),
+  metric('den<0 %', 2, result => result.negative_denominators_pct),
+  metric('guarded %', 5, result => result.guarded_pct),
+  metric('NaN %', 1, result => result.not_finite_pct),
+  metric('KL nats', 3, result => result.row_kl_nats),
+  metric('TV', 3, result => result.row_total_variation),
+  value('KL inf %', 4, result => result.row_kl_infinite_pct),
+]

@@ -1,0 +1,194 @@
+/** The report of an error sweep: input statistics, one table per target, and what to be wary of. */
+
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
+import {
+  backendItems,
+  groupBy,
+  inOrder,
+  inputLabel,
+  methodLabel,
+  projectionLabel,
+  troubleItems,
+} from '../../report/labels.js'
+import {significant} from '../../report/numbers.js'
+import {COLUMNS, type CompletedSweep, legend, VARIANT_COLUMNS} from './columns.js'
+import {
+  type ErrorSweepRecord,
+  type ErrorSweepResult,
+  type InputStatisticsRecord,
+  LEAST_FOR_ERRORS,
+  type MeansUnknown,
+} from './schema.js'
+import {sweepWarnings} from './warnings.js'
+
+/** Blocks of a whole sweep, one section per input, length, scale and causality. */
+export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] {
+  const completed = records.filter(record => record.status === 'completed')
+  const sections = groupBy(completed, ({cell: {input, seq_len, scale, causal}}) =>
+    JSON.stringify([input, seq_len, scale, causal]),
+  )
+  return [
+    ...sections.flatMap(section),
+    ...(completed.length > 0 ? [text(legend(completed))] : []),
+    ...list(backendItems(completed)),
+    ...list(troubleItems(records)),
+  ]
+}
+
+/** One input at one length, scale and causality: what the input is like, then how the methods did. */
+function section(records: readonly CompletedSweep[]): Block[] {
+  const [first] = records
+  if (!first) return []
+  return [
+    heading(2, sectionTitle(first)),
+    ...statisticsBlocks(first.result),
+    ...groupBy(records, ({cell}) => cell.target).flatMap(targetBlocks),
+    ...list(sweepWarnings(records)),
+  ]
+}
+
+/** The facts that all cells of a section share, with the sizes that the run really had. */
+function sectionTitle({cell, result}: CompletedSweep): string {
+  const {batch, heads, query_len, key_len, head_dim, value_dim} = result
+  const parts = [
+    inputLabel(cell.input),
+    `B=${batch} H=${heads} L=${query_len} S=${key_len} D=${head_dim} Dv=${value_dim}`,
+    cell.causal ? 'causal' : 'bidirectional',
+  ]
+  if (cell.scale !== 1) parts.push(`q and k times ${significant(cell.scale)}`)
+  return parts.join(', ')
+}
+
+/** A line of the statistics table: one head, or all of them. */
+interface HeadRow {
+  /** Index of the head, or `all` for the mean over heads. */
+  head: string
+  statistics: InputStatisticsRecord
+}
+
+/**
+ * Norms and entropy per head. They come from the first record: every method of a section saw the
+ * same arrays. With one head the line for all would only repeat it.
+ */
+function statisticsBlocks({per_head, statistics}: ErrorSweepResult): Block[] {
+  const heads = per_head.map(({head, statistics: own}) => ({head: String(head), statistics: own}))
+  const rows: HeadRow[] = heads.length > 1 ? [...heads, {head: 'all', statistics}] : heads
+  const number = (title: string, read: (own: InputStatisticsRecord) => number) => ({
+    title,
+    cell: (row: HeadRow) => significant(read(row.statistics)),
+  })
+  return [
+    heading(3, 'Inputs, canonical x and y (entropy of the exact rows in nats)'),
+    table<HeadRow>(
+      [
+        {title: 'head', cell: ({head}) => head},
+        number('E|x|^2', own => own.query_norm2),
+        number('E|y|^2', own => own.key_norm2),
+        number('E|x+y|^2', own => own.sum_norm2),
+        number('E|x-y|^2', own => own.difference_norm2),
+        number('entropy', own => own.entropy_nats),
+        number('maximum', own => own.max_entropy_nats),
+      ],
+      rows,
+    ),
+    text('Positive features want M above exp(E|x+y|^2), sin/cos features above exp(E|x-y|^2) / 2.'),
+  ]
+}
+
+/** Titles by target: against which exact attention the errors below were taken. */
+const TARGET_TITLES = {
+  raw: 'Error against softmax of the given q and k',
+  matched: 'Error against what each method converges to',
+}
+
+/**
+ * The errors against one target, by method, projection and number of features, with what stands
+ * out in them.
+ */
+function targetBlocks(records: readonly CompletedSweep[]): Block[] {
+  const target = records[0]?.cell.target ?? 'raw'
+  const rows = inOrder(
+    records,
+    [({cell}) => methodLabel(cell), ({cell}) => projectionLabel(cell) ?? ''],
+    [({cell}) => cell.num_features ?? 0],
+  )
+  return [
+    heading(3, TARGET_TITLES[target]),
+    table(COLUMNS, rows),
+    ...list(target === 'matched' ? targetItems(rows) : []),
+    ...list(worseItems(rows)),
+    ...list(unknownItems(rows)),
+    ...perHead(rows),
+  ]
+}
+
+/** What each method is held against. */
+function targetItems(rows: readonly CompletedSweep[]): string[] {
+  const items = rows.map(({cell, result}) => `${methodLabel(cell)}: ${result.target_label}`)
+  return [...new Set(items)]
+}
+
+/** Variants that averaging V beats even with the most features they were given, each method once. */
+function worseItems(rows: readonly CompletedSweep[]): string[] {
+  const worse = atLargestFeatures(rows).filter(
+    ({result}) => (result.mse_over_mean_value ?? 0) > 1 + TIE,
+  )
+  const names = groupBy(worse, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
+  return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
+}
+
+/** Variants of one method at one M, by their projections: `favor-pos iid, orth M=256`. */
+function named(variants: readonly CompletedSweep[]): string {
+  const {cell} = variants[0]!
+  const projections = variants.flatMap(variant => projectionLabel(variant.cell) ?? [])
+  const features = cell.num_features === null ? [] : [`M=${cell.num_features}`]
+  return [methodLabel(cell), projections.join(', '), ...features].filter(Boolean).join(' ')
+}
+
+/** What there is to say of means that are left out; few replicates are told in the legend. */
+const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
+  not_finite: 'an estimate is not finite',
+  sign_changes: 'denominators change sign, and one near zero can make any error',
+  one_draw: 'one replicate makes up more than half of the squared error',
+  not_recorded: 'this run was made by a version that kept no standard errors',
+}
+
+/** Rows without means, by the reason for it. */
+function unknownItems(rows: readonly CompletedSweep[]): string[] {
+  const several = rows.filter(({cell}) => cell.replicates >= LEAST_FOR_ERRORS)
+  return groupBy(several, ({result}) => result.means_unknown ?? '').flatMap(group => {
+    const {means_unknown: unknown} = group[0]!.result
+    const reason = unknown && UNKNOWN_REASONS[unknown]
+    if (!reason) return []
+    const names = groupBy(group, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
+    return [`no mean MSE, bias^2 or variance for ${names.join('; ')}: ${reason}`]
+  })
+}
+
+/** The yardstick itself differs from 1 by float32 rounding only. */
+const TIE = 2 ** -10
+
+/** The last row of each variant: rows are sorted by M. */
+function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSweep[] {
+  const variants = groupBy(rows, ({cell}) =>
+    JSON.stringify([methodLabel(cell), projectionLabel(cell)]),
+  )
+  return variants.map(variant => variant.at(-1)!)
+}
+
+/** Most heads that a table of one column per head can hold. */
+const MAX_HEAD_COLUMNS = 16
+
+/** The yardstick per head at the largest M: one head can be served well and its neighbour not at all. */
+function perHead(rows: readonly CompletedSweep[]): Block[] {
+  const heads = rows[0]?.result.per_head ?? []
+  if (heads.length < 2 || heads.length > MAX_HEAD_COLUMNS) return []
+  const headColumn = (_: unknown, at: number): ColumnSpec<CompletedSweep> => ({
+    title: `head ${heads[at]?.head}`,
+    cell: ({result}) => significant(result.per_head[at]?.mse_over_mean_value),
+  })
+  return [
+    heading(3, 'MSE over that of averaging V, per head, at the largest M'),
+    table([...VARIANT_COLUMNS, ...heads.map(headColumn)], atLargestFeatures(rows)),
+  ]
+}

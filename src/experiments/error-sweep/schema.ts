@@ -1,0 +1,173 @@
+import {z} from 'zod'
+import {
+  computedBy,
+  inputSpec,
+  methodSpec,
+  nullableNumber,
+  operationForms,
+  orthSign,
+  recordSchema,
+} from '../../results/schemas/common.js'
+import {LEAST_FOR_INTERVAL} from '../../stats/index.js'
+
+export const ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/3'
+
+/** Everything that determines an error sweep. */
+export const errorSweepPlan = z.object({
+  experiment: z.literal('error-sweep'),
+  input: inputSpec,
+  methods: z.array(methodSpec).min(1),
+  projections: z.array(z.string()).min(1),
+  orth_sign: orthSign,
+  num_features: z.array(z.number().int().positive()).min(1),
+  /** Query lengths; `null`: the length of the file. */
+  seq_lens: z.array(z.number().int().positive()).min(1).nullable(),
+  /** Factors on queries and keys. */
+  scales: z.array(z.number().positive()).min(1),
+  /** `raw`: softmax of the given q and k; `matched`: what the estimator converges to, where that differs. */
+  targets: z.array(z.enum(['raw', 'matched'])).min(1),
+  replicates: z.number().int().positive(),
+  causal: z.boolean(),
+  /** Row metrics (KL divergence, total variation) need the implied L x S matrix. */
+  row_metrics: z.boolean(),
+  seed: z.number().int().nonnegative(),
+  backend: z.string(),
+})
+export type ErrorSweepPlan = z.infer<typeof errorSweepPlan>
+
+/** One grid point; all its replicates. */
+export const errorSweepCell = z.object({
+  ...methodSpec.shape,
+  input: inputSpec,
+  /** `null` for methods without random vectors. */
+  projection: z.string().nullable(),
+  orth_sign: orthSign,
+  num_features: z.number().int().nullable(),
+  seq_len: z.number().int().positive().nullable(),
+  scale: z.number(),
+  target: z.enum(['raw', 'matched']),
+  replicates: z.number().int().positive(),
+  causal: z.boolean(),
+  row_metrics: z.boolean(),
+  seed: z.number().int().nonnegative(),
+  backend: z.string(),
+})
+export type ErrorSweepCell = z.infer<typeof errorSweepCell>
+
+/** A metric over replicates. */
+export const metricSummary = z.object({
+  mean: nullableNumber,
+  median: nullableNumber,
+  /** Interval that covers the median with at least 95 %; `null` below six replicates, which allow none. */
+  low: nullableNumber,
+  high: nullableNumber,
+  /** Smallest and largest value of a replicate. */
+  min: nullableNumber,
+  max: nullableNumber,
+})
+export type MetricSummary = z.infer<typeof metricSummary>
+
+/** Norms, entropy and the error predictor of one head (or averaged over heads). */
+export const inputStatistics = z.object({
+  /** E|x|^2, E|y|^2, E|x+y|^2, E|x-y|^2 of canonical queries and keys, over all pairs in view. */
+  query_norm2: z.number(),
+  key_norm2: z.number(),
+  sum_norm2: z.number(),
+  difference_norm2: z.number(),
+  /** Mean entropy of the exact attention rows and its maximum ln(keys in view), in nats. */
+  entropy_nats: z.number(),
+  max_entropy_nats: z.number(),
+})
+export type InputStatisticsRecord = z.infer<typeof inputStatistics>
+
+/** Fewest replicates whose means have standard errors; as many as an interval of the median takes. */
+export const LEAST_FOR_ERRORS = LEAST_FOR_INTERVAL
+
+/**
+ * Why means over replicates have no standard error:
+ * - `not_finite`: an estimate broke
+ * - `sign_changes`: denominators came out on both sides of zero, and one near it can make any error
+ * - `few_replicates`: below six
+ * - `one_draw`: a single replicate makes up more than half of the summed squared error
+ * - `not_recorded`: written by a version that kept no standard errors
+ */
+export const MEANS_UNKNOWN = [
+  'not_finite',
+  'sign_changes',
+  'few_replicates',
+  'one_draw',
+  'not_recorded',
+] as const
+export type MeansUnknown = (typeof MEANS_UNKNOWN)[number]
+
+export const errorSweepResult = z.object({
+  batch: z.number().int(),
+  heads: z.number().int(),
+  query_len: z.number().int(),
+  key_len: z.number().int(),
+  head_dim: z.number().int(),
+  value_dim: z.number().int(),
+  feature_dim: z.number().int(),
+  ...computedBy,
+  operations: operationForms,
+  /** What the estimate is compared with, and how that was computed. */
+  target_label: z.string(),
+  truth: z.enum(['float64', 'float32-tiled']),
+  mse: metricSummary,
+  rel_l2: metricSummary,
+  rel_l1: metricSummary,
+  max_abs: metricSummary,
+  cosine: metricSummary,
+  /** Mean over rows of |sum of weights - 1|. */
+  row_sum_deviation: metricSummary,
+  negative_denominators_pct: metricSummary,
+  guarded_pct: metricSummary,
+  not_finite_pct: metricSummary,
+  row_kl_nats: metricSummary.nullable(),
+  row_total_variation: metricSummary.nullable(),
+  /** Share of rows whose KL divergence is infinite (an estimated weight <= 0 where the exact one is not). */
+  row_kl_infinite_pct: nullableNumber,
+  /** Split of the mean squared error over replicates; `null` with one replicate of a random method. */
+  bias_squared: nullableNumber,
+  variance: nullableNumber,
+  /** Standard errors of `mse.mean` and its split: 0 where nothing is drawn, `null` where not known. */
+  mse_standard_error: nullableNumber,
+  bias_squared_standard_error: nullableNumber,
+  variance_standard_error: nullableNumber,
+  /** Why they are not known, and means over replicates no numbers to compare; `null` where they are. */
+  means_unknown: z.enum(MEANS_UNKNOWN).nullable(),
+  /** The yardstick: MSE of output = mean of V over the keys in view, against the same target. */
+  mean_value_mse: z.number(),
+  /**
+   * Median MSE over the yardstick's: above 1 means worse than averaging V; `null` where averaging V is
+   * exact up to float32 rounding.
+   */
+  mse_over_mean_value: nullableNumber,
+  /**
+   * Predicted relative variance of a kernel entry at the mean squared norms of the head where it is
+   * largest; `null` without theory and beyond doubles.
+   */
+  predicted_relative_variance: nullableNumber,
+  /** Smallest M for which that prediction falls to 1 in every head; `null` without theory and beyond doubles. */
+  needed_num_features: nullableNumber,
+  /** Its decimal logarithm, also beyond doubles; `null` without theory. */
+  needed_num_features_log10: nullableNumber,
+  /** Smallest M for which it falls to 1 in some head. */
+  least_needed_num_features: nullableNumber,
+  statistics: inputStatistics,
+  per_head: z.array(
+    z.object({
+      head: z.number().int(),
+      rel_l2: nullableNumber,
+      mse: nullableNumber,
+      mse_over_mean_value: nullableNumber,
+      needed_num_features: nullableNumber,
+      needed_num_features_log10: nullableNumber,
+      statistics: inputStatistics,
+    }),
+  ),
+})
+export type ErrorSweepResult = z.infer<typeof errorSweepResult>
+
+export const errorSweepRecord = recordSchema(ERROR_SWEEP_SCHEMA, errorSweepCell, errorSweepResult)
+export type ErrorSweepRecord = z.infer<typeof errorSweepRecord>

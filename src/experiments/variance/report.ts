@@ -1,0 +1,158 @@
+/** The report of a variance experiment: closed form, what was measured, and orthogonal against iid. */
+
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
+import {backendItems, groupBy, inOrder, methodLabel, troubleItems} from '../../report/labels.js'
+import {plural, significant, withInterval} from '../../report/numbers.js'
+import {bonferroniZ} from '../../stats/index.js'
+import type {VarianceRecord, VarianceResult} from './schema.js'
+
+type CompletedVariance = Extract<VarianceRecord, {status: 'completed'}>
+
+/** One projection of one cell. */
+interface Row {
+  /** Method, budget, norm and angle. */
+  cell: CompletedVariance['cell']
+  /** Closed forms of that pair of vectors. */
+  result: VarianceResult
+  /** What this projection measured. */
+  own: VarianceResult['per_projection'][number]
+  /** Its mean is further from the expectation than chance explains. */
+  biased: boolean
+}
+
+/** Said once below all sections: what the columns are. */
+const LEGEND =
+  'closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval; ' +
+  'needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds ' +
+  '0.1, because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; intervals of other rows ' +
+  'than iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors. Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws.'
+
+/** Probability that any of all rows is marked as biased where none is. */
+const FALSE_ALARMS = 0.05
+
+/** Blocks of a whole experiment, one section per head dimension. */
+export function varianceReport(records: readonly VarianceRecord[]): Block[] {
+  const completed = records.filter(record => record.status === 'completed')
+  const scores = completed.flatMap(({result}) =>
+    result.per_projection.flatMap(({bias_z}) => (bias_z === null ? [] : [Math.abs(bias_z)])),
+  )
+  const bound = scores.length > 0 ? bonferroniZ(scores.length, FALSE_ALARMS) : Infinity
+  const dimensions = groupBy(completed, ({cell}) => `${cell.head_dim} ${cell.orth_sign}`)
+  return [
+    ...dimensions.flatMap(group => section(group, bound)),
+    ...(completed.length > 0 ? [text(verdict(scores, bound)), text(LEGEND)] : []),
+    ...list(backendItems(completed)),
+    ...list([...kernelItems(completed), ...effectItems(completed), ...calibrationItems(completed)]),
+    ...list(troubleItems(records)),
+  ]
+}
+
+/** Whether means are the expectations, in one sentence. */
+function verdict(scores: readonly number[], bound: number): string {
+  if (scores.length === 0) return 'Unbiased: not judged, no row was measured.'
+  const largest = significant(Math.max(...scores))
+  const beyond = scores.filter(score => score > bound).length
+  const rule = `bound ${significant(bound)}, 5 % for all of them together`
+  const of = `${plural(scores.length, 'measured row')} (${rule})`
+  if (beyond === 0) return `Unbiased: yes, largest |z| ${largest} of ${of}.`
+  return `Unbiased: no, ${beyond} of ${of} ${beyond === 1 ? 'is' : 'are'} beyond, marked *; largest |z| ${largest}.`
+}
+
+/** One head dimension: pairs of vectors by norm and angle, one line per projection. */
+function section(records: readonly CompletedVariance[], bound: number): Block[] {
+  const {head_dim, num_features, orth_sign, replicates} = records[0]!.cell
+  const oneSize = records.every(({cell}) => cell.num_features === num_features)
+  const size = oneSize ? `, M=${num_features}` : ''
+  const signs = orth_sign === 'raw' ? ', raw signs of orthogonal projections' : ''
+  const sorted = inOrder(
+    records,
+    [({cell}) => methodLabel(cell)],
+    [({cell}) => cell.num_features, ({cell}) => cell.norm, ({cell}) => cell.angle_deg],
+  )
+  const rows = sorted.flatMap(({cell, result}) =>
+    result.per_projection.map(own => {
+      return {cell, result, own, biased: own.bias_z !== null && Math.abs(own.bias_z) > bound}
+    }),
+  )
+  return [
+    heading(2, `Kernel estimates, D=${head_dim}${size}, ${replicates} replicates${signs}`),
+    table(oneSize ? COLUMNS.filter(column => column !== SIZE) : COLUMNS, rows),
+  ]
+}
+
+/** Stands in the heading where there is only one. */
+const SIZE: ColumnSpec<Row> = {title: 'M', cell: ({cell}) => String(cell.num_features)}
+
+/** Columns of the table; measured variance and closed form always stay. */
+const COLUMNS: readonly ColumnSpec<Row>[] = [
+  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
+  {title: 'projection', align: 'left', cell: ({own}) => own.projection},
+  SIZE,
+  {title: 'F', priority: 5, cell: ({result}) => String(result.feature_dim)},
+  {title: 'norm', cell: ({cell}) => String(cell.norm)},
+  {title: 'angle', cell: ({cell}) => String(cell.angle_deg)},
+  {title: 'kernel', priority: 3, cell: ({result}) => significant(result.expectation)},
+  {title: 'closed form', cell: ({result}) => significant(result.closed_form_variance)},
+  {title: 'variance', cell: ({own}) => varianceText(own)},
+  {
+    title: 'vs iid',
+    priority: 1,
+    cell: ({own}) => withInterval(own.ratio_to_iid, own.ratio_low, own.ratio_high),
+    tells: ({own}) => own.ratio_to_iid !== null,
+  },
+  {
+    title: 'bias z',
+    priority: 2,
+    cell: ({own, biased}) => `${significant(own.bias_z)}${biased ? ' *' : ''}`,
+    tells: ({own}) => own.bias_z !== null,
+  },
+  {
+    title: 'rel MSE',
+    priority: 4,
+    cell: ({own}) => significant(own.relative_mse),
+    tells: ({own}) => own.relative_mse !== null,
+  },
+]
+
+/** What was measured, or what it would take. */
+function varianceText(own: Row['own']): string {
+  if (own.needed_replicates !== null) return `needs R >= ${significant(own.needed_replicates)}`
+  if (own.variance === null) return 'no R is enough'
+  return withInterval(own.variance, own.variance_low, own.variance_high)
+}
+
+/** What is estimated, where not all methods estimate one kernel. */
+function kernelItems(records: readonly CompletedVariance[]): string[] {
+  const methods = groupBy(records, ({result}) => result.kernel)
+  if (methods.length < 2 && records.every(({cell}) => cell.preset === 'exact' && isPlain(cell))) {
+    return []
+  }
+  return methods.map(group => `${labels(group)}: kernel ${group[0]!.result.kernel}`)
+}
+
+function isPlain({options}: CompletedVariance['cell']): boolean {
+  return Object.keys(options).length === 0
+}
+
+/** Which options of a label are not in its rows. */
+function effectItems(records: readonly CompletedVariance[]): string[] {
+  return groupBy(records, ({cell}) => methodLabel(cell)).flatMap(([first]) =>
+    Object.entries(first!.result.without_effect).map(
+      ([option, reason]) => `${methodLabel(first!.cell)}: ${option} has no part in it: ${reason}`,
+    ),
+  )
+}
+
+/** Where features that look at data have looked. */
+function calibrationItems(records: readonly CompletedVariance[]): string[] {
+  const calibrated = records.filter(({result}) => result.calibration_pairs !== null)
+  if (calibrated.length === 0) return []
+  const {calibration_pairs: pairs} = calibrated[0]!.result
+  return [
+    `${labels(calibrated)}: set by ${pairs} other pairs of the same norm and angle in independent planes, never by the pair that is estimated`,
+  ]
+}
+
+function labels(records: readonly CompletedVariance[]): string {
+  return [...new Set(records.map(({cell}) => methodLabel(cell)))].join(', ')
+}

@@ -1,0 +1,86 @@
+import {z} from 'zod'
+import {
+  computedBy,
+  methodSpec,
+  nullableNumber,
+  orthSign,
+  recordSchema,
+} from '../../results/schemas/common.js'
+
+export const VARIANCE_SCHEMA = 'rfa.variance/2'
+
+/** Everything that determines a variance experiment. */
+export const variancePlan = z.object({
+  experiment: z.literal('variance'),
+  methods: z.array(methodSpec).min(1),
+  projections: z.array(z.string()).min(1),
+  orth_sign: orthSign,
+  num_features: z.array(z.number().int().positive()).min(1),
+  head_dims: z.array(z.number().int().positive()).min(1),
+  /** Euclidean norms of both canonical vectors. */
+  norms: z.array(z.number().nonnegative()).min(1),
+  /** Angles between them, in degrees. */
+  angles_deg: z.array(z.number()).min(1),
+  replicates: z.number().int().min(2),
+  seed: z.number().int().nonnegative(),
+  backend: z.string(),
+})
+export type VariancePlan = z.infer<typeof variancePlan>
+
+/** One method at one budget: all pairs (norm, angle), all projections, so that ratios are paired. */
+export const varianceCell = z.object({
+  ...methodSpec.shape,
+  projections: z.array(z.string()),
+  orth_sign: orthSign,
+  num_features: z.number().int().positive(),
+  head_dim: z.number().int().positive(),
+  norm: z.number(),
+  angle_deg: z.number(),
+  replicates: z.number().int(),
+  seed: z.number().int(),
+  backend: z.string(),
+})
+export type VarianceCell = z.infer<typeof varianceCell>
+
+export const varianceResult = z.object({
+  ...computedBy,
+  feature_dim: z.number().int(),
+  /** The kernel that these options estimate. */
+  kernel: z.string(),
+  /** Moments for i.i.d. rows, exact; `null` where they leave the range of doubles, or do not exist. */
+  expectation: nullableNumber,
+  closed_form_variance: nullableNumber,
+  /** Excess kurtosis of one estimate. */
+  closed_form_kurtosis: nullableNumber,
+  /** Pairs that data-dependent features were set by; `null` for features that depend on none. */
+  calibration_pairs: z.number().int().nullable(),
+  /** Options and values of the preset that have no part in a kernel estimate, with the reason. */
+  without_effect: z.record(z.string(), z.string()),
+  per_projection: z.array(
+    z.object({
+      projection: z.string(),
+      /** Why numbers of this row are `null`; `null` where all were measured. */
+      withheld: z.string().nullable(),
+      /** Of a measured variance; for rows that are not i.i.d. an estimate, joint cumulants of theirs taken to vanish. */
+      variance_relative_standard_error: nullableNumber,
+      /** Least replicates with which the row is measured; `null` where it is, or where no number is enough. */
+      needed_replicates: nullableNumber,
+      mean: nullableNumber,
+      /** (mean - expectation) / standard error. */
+      bias_z: nullableNumber,
+      /** With a 95 % interval from the kurtosis, or from the estimate of it for rows that are not i.i.d. */
+      variance: nullableNumber,
+      variance_low: nullableNumber,
+      variance_high: nullableNumber,
+      relative_mse: nullableNumber,
+      /** Variance over that of `iid` at the same M, with a 95 % interval; `null` too where that is withheld. */
+      ratio_to_iid: nullableNumber,
+      ratio_low: nullableNumber,
+      ratio_high: nullableNumber,
+    }),
+  ),
+})
+export type VarianceResult = z.infer<typeof varianceResult>
+
+export const varianceRecord = recordSchema(VARIANCE_SCHEMA, varianceCell, varianceResult)
+export type VarianceRecord = z.infer<typeof varianceRecord>

@@ -1,0 +1,155 @@
+import {writeFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {describe, expect, it} from 'vitest'
+import {asPresentRecord} from '../../../../src/experiments/error-sweep/earlier.js'
+import {JOURNAL_FILE, openJournal, readRecords} from '../../../../src/results/journal.js'
+import {parseRecord} from '../../../../src/results/parse-record.js'
+import type {AnyRecord} from '../../../../src/results/schemas/index.js'
+import {runManifest} from '../../../../src/results/schemas/manifest.js'
+import {newFolder} from '../../results/support/folder.js'
+import {
+  benchPlan,
+  benchRecord,
+  errorSweepRecord,
+  failed,
+  skipped,
+  variancePlan,
+  varianceRecord,
+} from '../../results/support/records.js'
+
+/** The same data without the fields of that name, at any depth. */
+function without(names: readonly string[], data: object): object {
+  return JSON.parse(JSON.stringify(data, (key, value) => (names.includes(key) ? undefined : value)))
+}
+
+describe('what was written before results named instruction set and threads', () => {
+  it.each([errorSweepRecord, varianceRecord()])('reads as not known: $schema', record => {
+    const {status, result} = record as Extract<AnyRecord, {status: 'completed'}>
+    expect(status).toBe('completed')
+    const earlier = {...record, result: without(['instruction_set', 'threads'], result)}
+    const read = parseRecord(earlier, 'records.jsonl:1') as typeof record & {result: object}
+    expect(read.result).toEqual({...result, instruction_set: null, threads: null})
+  })
+})
+
+it('a benchmark written before it measured the multiply-add peak reads as without one', () => {
+  const {result} = benchRecord as Extract<typeof benchRecord, {status: 'completed'}>
+  const earlier = {...benchRecord, result: without(['fma_peak_gflops'], result)}
+  expect(parseRecord(earlier, 'records.jsonl:1')).toMatchObject({
+    result: {...result, fma_peak_gflops: null},
+  })
+})
+
+describe('variances that were measured without looking at the tail', () => {
+  it('are refused, with the version that reads them', () => {
+    const earlier = {...varianceRecord(), schema: 'rfa.variance/1'}
+    expect(() => parseRecord(earlier, 'records.jsonl:1')).toThrow(
+      'records.jsonl:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/2, got "rfa.variance/1"',
+    )
+  })
+})
+
+describe('what was written before projections had signs and redraws', () => {
+  const added = ['orth_sign', 'redraw']
+
+  it('a record reads as one of uniform signs and a single draw', () => {
+    const earlier = without(added, benchRecord)
+    expect(JSON.stringify(earlier)).not.toContain('redraw')
+    expect(parseRecord(earlier, 'records.jsonl:1').cell).toMatchObject({
+      orth_sign: 'haar',
+      redraw: 'fixed',
+    })
+  })
+
+  it.each([benchPlan, variancePlan])('a plan reads as the same plan: $experiment', plan => {
+    const {plan: schema} = runManifest.shape
+    expect(schema.parse(without(added, plan))).toEqual(plan)
+  })
+})
+
+describe('a run of error sweeps from before means had standard errors', () => {
+  const added = [
+    'mse_standard_error',
+    'bias_squared_standard_error',
+    'variance_standard_error',
+    'means_unknown',
+    'needed_num_features_log10',
+    'least_needed_num_features',
+  ]
+  const schema = 'rfa.error-sweep/2'
+  const present = errorSweepRecord as Extract<typeof errorSweepRecord, {status: 'completed'}>
+
+  /** As that version wrote it, with these needs of the two heads. */
+  function earlier(needs: (number | null)[], replicates = 10) {
+    const {result, cell} = present
+    const per_head = result.per_head.map((head, at) => ({...head, needed_num_features: needs[at]}))
+    const then = {...result, predicted_relative_variance: 40, needed_num_features: 700, per_head}
+    return {...present, schema, cell: {...cell, replicates}, result: without(added, then)}
+  }
+
+  function folderWith(...records: object[]) {
+    const lines = records.map(record => `${JSON.stringify(record)}\n`)
+    return newFolder().then(async folder => {
+      await writeFile(join(folder, JOURNAL_FILE), lines.join(''))
+      return folder
+    })
+  }
+
+  it('is read with the worst head in place of the mean one, and no errors', async () => {
+    const unknown = {
+      mse_standard_error: null,
+      bias_squared_standard_error: null,
+      variance_standard_error: null,
+    }
+    const [record] = await readRecords(await folderWith(earlier([100, 10_000])))
+    const heads = present.result.per_head
+    expect(record).toEqual({
+      ...present,
+      cell: {...present.cell, replicates: 10},
+      result: {
+        ...present.result,
+        ...unknown,
+        means_unknown: 'not_recorded',
+        predicted_relative_variance: null,
+        needed_num_features: 10_000,
+        needed_num_features_log10: 4,
+        least_needed_num_features: 100,
+        per_head: [
+          {...heads[0], needed_num_features: 100, needed_num_features_log10: 2},
+          {...heads[1], needed_num_features: 10_000, needed_num_features_log10: 4},
+        ],
+      },
+    })
+  })
+
+  it('keeps heads beyond doubles unknown, and says where replicates were too few', async () => {
+    const [record] = await readRecords(await folderWith(earlier([null, 100], 3)))
+    expect(record).toMatchObject({
+      result: {
+        means_unknown: 'few_replicates',
+        needed_num_features: null,
+        needed_num_features_log10: null,
+        least_needed_num_features: 100,
+        per_head: [{needed_num_features_log10: null}, {needed_num_features_log10: 2}],
+      },
+    })
+  })
+
+  it('is read where cells failed or were skipped, and refused where it fits no schema', async () => {
+    const other = [failed(present), skipped(present)]
+    const folder = await folderWith(...other.map(record => ({...record, schema})))
+    expect(await readRecords(folder)).toEqual(other)
+    const broken = {...earlier([1, 2]), result: {per_head: 3}}
+    await expect(readRecords(await folderWith(broken))).rejects.toMatchObject({code: 'BAD_FILE'})
+    for (const value of [null, 3, [schema], {schema: 'other/1'}]) {
+      expect(asPresentRecord(value)).toBe(value)
+    }
+  })
+
+  it('is not resumed: its cells would stand there twice', async () => {
+    await expect(openJournal(await folderWith(earlier([1, 2])))).rejects.toMatchObject({
+      code: 'UNKNOWN_SCHEMA',
+      suggestions: [expect.stringContaining('another version of rfa')],
+    })
+  })
+})

@@ -1,0 +1,63 @@
+import {describe, expect, it} from 'vitest'
+import {errorMetrics, rowMetrics} from '../../../../src/experiments/error-sweep/metrics.js'
+
+describe('errorMetrics', () => {
+  const exact = Float64Array.of(3, 4, 0, 0, 1, 0) // rows (3, 4), (0, 0), (1, 0)
+
+  it('is zero, with cosine one, for the exact output', () => {
+    expect(errorMetrics(exact, exact, 2)).toEqual({
+      mse: 0,
+      rel_l2: 0,
+      rel_l1: 0,
+      max_abs: 0,
+      cosine: 1,
+      not_finite_pct: 0,
+    })
+  })
+
+  it('agrees with the definitions on a worked example', () => {
+    const estimate = Float64Array.of(4, 4, 0, 0, 0, 2) // differences 1 0 0 0 -1 2
+    const metrics = errorMetrics(estimate, exact, 2)
+    expect(metrics.mse).toBe(6 / 6)
+    expect(metrics.rel_l2).toBe(Math.sqrt(6 / 26))
+    expect(metrics.rel_l1).toBe(4 / 8)
+    expect(metrics.max_abs).toBe(2)
+    expect(metrics.cosine).toBe((28 / Math.sqrt(32 * 25) + 1 + 0) / 3)
+  })
+
+  it('counts entries that are not finite and gives no distance for them', () => {
+    const metrics = errorMetrics(Float64Array.of(3, Number.NaN, 0, 0, Infinity, 0), exact, 2)
+    expect(metrics.not_finite_pct).toBe((100 * 2) / 6)
+    expect(metrics.mse).toBeNaN()
+    expect(metrics.max_abs).toBeNaN()
+  })
+
+  it('takes a zero row for unlike a row that is not zero', () => {
+    expect(errorMetrics(Float64Array.of(0, 0), Float64Array.of(1, 0), 2).cosine).toBe(0)
+  })
+})
+
+describe('rowMetrics', () => {
+  it('agrees with the definitions on a worked example', () => {
+    const metrics = rowMetrics(Float64Array.of(0.25, 0.75), Float64Array.of(0.5, 0.5), 2)
+    expect(metrics.row_total_variation).toBe(0.25)
+    expect(metrics.row_kl_nats).toBe(0.5 * Math.log(2) + 0.5 * Math.log(0.5 / 0.75))
+    expect(metrics.row_kl_infinite_pct).toBe(0)
+  })
+
+  it('counts rows with a weight that is not positive instead of averaging infinity', () => {
+    const metrics = rowMetrics(
+      Float64Array.of(-0.5, 1.5, 0.5, 0.5),
+      Float64Array.of(0.5, 0.5, 0.5, 0.5),
+      2,
+    )
+    expect(metrics.row_kl_infinite_pct).toBe(50)
+    expect(metrics.row_kl_nats).toBe(0)
+    expect(metrics.row_total_variation).toBe(0.5)
+  })
+
+  it('does not ask for weights where the exact one is below what float32 can tell from zero', () => {
+    const metrics = rowMetrics(Float64Array.of(1, 0), Float64Array.of(1 - 2 ** -30, 2 ** -30), 2)
+    expect(metrics.row_kl_infinite_pct).toBe(0)
+  })
+})

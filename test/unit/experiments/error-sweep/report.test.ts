@@ -1,0 +1,228 @@
+import {describe, expect, it} from 'vitest'
+import {errorSweepReport} from '../../../../src/experiments/error-sweep/report.js'
+import type {ErrorSweepRecord} from '../../../../src/experiments/error-sweep/schema.js'
+import {renderTerminal} from '../../../../src/report/terminal.js'
+import {
+  deterministic,
+  failedSweep,
+  metric,
+  ranged,
+  skippedSweep,
+  sweep,
+  WIDE,
+  withoutMeans,
+} from '../../report/fixtures.js'
+
+const report = (records: ErrorSweepRecord[], width = WIDE.width) =>
+  renderTerminal(errorSweepReport(records), {width, colour: false})
+
+describe('errorSweepReport', () => {
+  it('prints statistics, a table per target, and warnings', () => {
+    const records = [
+      sweep({num_features: 256}, {mse_over_mean_value: 2.5}),
+      sweep(),
+      deterministic('softmax', {rel_l2: metric(1.2e-7), mse_over_mean_value: 7e-13}),
+      sweep(
+        {target: 'matched', method: 'rfa', options: {tau: 0.5}},
+        {target_label: 'softmax of unit q, k at temperature 0.25', feature_dim: 128},
+      ),
+      skippedSweep('no causal form', {method: 'identity'}),
+    ]
+    expect(report(records)).toMatchInlineSnapshot(`
+      "tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal
+
+      Inputs, canonical x and y (entropy of the exact rows in nats)
+
+      head  E|x|^2  E|y|^2  E|x+y|^2  E|x-y|^2  entropy  maximum
+      ----  ------  ------  --------  --------  -------  -------
+         0    4.80    4.20      9.25      8.75     5.64     6.24
+         1    4.80    4.20      10.1      8.75     5.64     6.24
+       all    4.80    4.20      9.25      8.75     5.64     6.24
+
+      Positive features want M above exp(E|x+y|^2), sin/cos features above exp(E|x-y|^2) / 2.
+
+      Error against softmax of the given q and k
+
+      method     projection    M   F                rel L2  vs mean(V)           mean MSE             bias^2  cosine
+      ---------  ----------  ---  --  --------------------  ----------  -----------------  -----------------  ------
+      favor-pos  orth         64  64  0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      favor-pos  orth        256  64  0.250 [0.200, 0.300]        2.50  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      softmax    -             -   -               1.20e-7    7.00e-13            0.00120            0.00120   0.970
+      (too wide to show: variance)
+
+      - worse than averaging V: favor-pos orth M=256
+
+      MSE over that of averaging V, per head, at the largest M
+
+      method     projection    M  head 0  head 1
+      ---------  ----------  ---  ------  ------
+      favor-pos  orth        256   0.400    1.60
+      softmax    -             -   0.400    1.60
+
+      Error against what each method converges to
+
+      method         projection   M    F                rel L2  vs mean(V)           mean MSE             bias^2  cosine
+      -------------  ----------  --  ---  --------------------  ----------  -----------------  -----------------  ------
+      rfa (tau=0.5)  orth        64  128  0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      (too wide to show: variance)
+
+      - rfa (tau=0.5): softmax of unit q, k at temperature 0.25
+
+      MSE over that of averaging V, per head, at the largest M
+
+      method         projection   M  head 0  head 1
+      -------------  ----------  --  ------  ------
+      rfa (tau=0.5)  orth        64   0.400    1.60
+
+      - favor-pos needs about 25000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
+        largest M here is 256
+      - rfa (tau=0.5) needs about 25000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
+        largest M here is 64
+
+      M: random vectors; F: length of a feature vector. Errors are medians over replicates, in [] their 95 % interval. mean
+      MSE = bias^2 + variance: means over replicates, with their standard errors; bias^2 is corrected for the noise of few
+      replicates: a negative one is too small to see. vs mean(V): median MSE over that of averaging V; above 1 is worse than
+      averaging V.
+
+      - backend native (avx2), 2 threads
+
+      - identity skipped: no causal form [1 cell]"
+    `)
+  })
+
+  it('shows the range of few replicates, and says that it is one', () => {
+    const few = sweep({replicates: 3}, {rel_l2: ranged(0.25, 0.2, 0.3)})
+    const text = report([few, deterministic('softmax')])
+    expect(text).toMatch(/favor-pos .* 0\.250 \(0\.200 - 0\.300\) /)
+    expect(text.replaceAll('\n', ' ')).toContain(
+      'Errors are medians over replicates, in () the range of 3 replicates (a 95 % interval needs 6).',
+    )
+  })
+
+  it('shows means with their standard errors, and says why a square can be negative', () => {
+    const skewed = {mse: {...metric(0.05), mean: 5.25}, bias_squared: -0.25, variance: 5.5}
+    const errors = {
+      mse_standard_error: 1.25,
+      bias_squared_standard_error: 0.375,
+      variance_standard_error: 1.5,
+    }
+    const text = report([sweep({}, {...skewed, ...errors})])
+    expect(text).toMatch(/ vs mean\(V\) +mean MSE +bias\^2 +variance/)
+    expect(text).toMatch(/ 5\.25 ± 1\.3 +-0\.250 ± 0\.38 +5\.50 ± 1\.5/)
+    const legend = text.replaceAll('\n', ' ')
+    expect(legend).toContain('mean MSE = bias^2 + variance: means over replicates, with their')
+    expect(legend).toContain('a negative one is too small to see')
+  })
+
+  it('shows the error of a method that draws nothing as bias, beside means of others', () => {
+    const text = report([sweep(), deterministic('elu')], 140)
+    expect(text).toMatch(/elu .* 0\.500 +0\.00120 +0\.00120 +0 +0\.970/)
+    expect(report([deterministic('elu')])).not.toContain('bias^2')
+  })
+
+  it('shows no means of few replicates, and says how many they need', () => {
+    const few = sweep({replicates: 3}, withoutMeans('few_replicates'))
+    const text = report([few, deterministic('elu')])
+    expect(text).not.toMatch(/mean MSE|variance {2}/)
+    expect(text.replaceAll('\n', ' ')).toContain('Mean MSE, bias^2 and variance need 6 replicates.')
+    expect(report([sweep()])).not.toContain('replicates.')
+  })
+
+  it('withholds means that say nothing, and says why', () => {
+    const trig = (projection: string) =>
+      sweep({method: 'favor-trig', projection}, withoutMeans('sign_changes'))
+    const text = report([
+      sweep(),
+      trig('orth'),
+      trig('iid'),
+      sweep({method: 'ra', projection: null}, withoutMeans('one_draw')),
+      sweep({method: 'hrf', projection: null}, withoutMeans('not_finite')),
+      sweep({method: 'rfa', projection: null}, withoutMeans('not_recorded')),
+    ])
+    expect(text).toMatch(/favor-trig +iid .* 0\.500 +- +- +0\.970/)
+    for (const reason of [
+      'favor-trig orth, iid M=64: denominators change sign, and one near zero can make any error',
+      'ra M=64: one replicate makes up more than half of the squared error',
+      'hrf M=64: an estimate is not finite',
+      'rfa M=64: this run was made by a version that kept no standard errors',
+    ]) {
+      expect(text.replaceAll(/\n */g, ' ')).toContain(
+        `no mean MSE, bias^2 or variance for ${reason}`,
+      )
+    }
+  })
+
+  it('explains brackets only where it shows some', () => {
+    expect(report([deterministic('softmax')])).toContain('Errors are medians over replicates.')
+    const broken = sweep({}, {rel_l2: metric(0.25, 0.2, null)})
+    expect(report([broken])).toMatch(/ 0\.250 {2}/)
+    expect(report([broken])).toContain('Errors are medians over replicates.')
+  })
+
+  it('names a method that averaging V beats once, with all its projections', () => {
+    const worse = {mse_over_mean_value: 2.5}
+    const text = report([
+      sweep({projection: 'iid', num_features: 20}, worse),
+      sweep({projection: 'orth', num_features: 20}, worse),
+      sweep({projection: 'simplex', num_features: 16}, worse),
+      sweep({projection: 'givens', num_features: 20}),
+      sweep({method: 'nystrom', projection: null, num_features: 20}, worse),
+      deterministic('elu', worse),
+    ])
+    expect(text).toContain(
+      '- worse than averaging V: favor-pos iid, orth M=20; favor-pos simplex M=16; nystrom M=20; elu\n',
+    )
+  })
+
+  it('shows no ratio and no warning where averaging V is exact', () => {
+    const text = report([sweep({}, {mse: metric(1e-14), mse_over_mean_value: null})])
+    expect(text).toMatch(/ 0\.250 \[0\.200, 0\.300\] {11}- /)
+    expect(text).not.toContain('- worse than averaging V')
+    expect(text.replaceAll('\n', ' ')).toContain('No ratio where V hardly varies')
+    expect(report([sweep()])).not.toContain('No ratio')
+    expect(report([sweep({}, {mse: metric(null), mse_over_mean_value: null})])).not.toContain(
+      'No ratio',
+    )
+  })
+
+  it('opens a section for each length, scale and causality', () => {
+    const text = report([sweep(), sweep({causal: false}), sweep({scale: 0.5}), sweep({seq_len: 7})])
+    expect(text.match(/^tiny\.safetensors.*$/gm)).toEqual([
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, bidirectional',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal, q and k times 0.500',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal',
+    ])
+  })
+
+  it('shows a diagnostic column as soon as one row has something to tell', () => {
+    const clean = report([sweep()])
+    for (const title of ['den<0 %', 'NaN %', 'guarded %', 'KL nats']) {
+      expect(clean).not.toContain(title)
+    }
+    const odd = sweep({num_features: 128}, {negative_denominators_pct: metric(16.8)})
+    expect(report([sweep(), odd])).toContain('den<0 %')
+  })
+
+  it('keeps the errors in 60 columns', () => {
+    expect(report([sweep()], 60)).toContain(
+      [
+        'method     projection   M                rel L2  vs mean(V)',
+        '---------  ----------  --  --------------------  ----------',
+        'favor-pos  orth        64  0.250 [0.200, 0.300]       0.500',
+      ].join('\n'),
+    )
+  })
+
+  it('writes a metric that could not be computed as a dash', () => {
+    expect(report([sweep({}, {rel_l2: metric(null), mse: metric(null)})])).toMatch(
+      /favor-pos {2}orth {8}64 {2}64 {7}- {7}0\.500 {9}- /,
+    )
+  })
+
+  it('tells only the troubles when no cell completed', () => {
+    expect(report([failedSweep('CELL_CRASHED', 'killed by SIGKILL')])).toBe(
+      '- favor-pos failed: killed by SIGKILL (CELL_CRASHED) [1 cell]',
+    )
+  })
+})

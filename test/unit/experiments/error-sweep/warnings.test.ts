@@ -1,0 +1,65 @@
+import {describe, expect, it} from 'vitest'
+import {sweepWarnings} from '../../../../src/experiments/error-sweep/warnings.js'
+import {deterministic, sweep} from '../../report/fixtures.js'
+
+const heads = (...needs: (number | null)[]) =>
+  powers(...needs.map(need => need && Math.log10(need)))
+
+const powers = (...log10: (number | null)[]) => {
+  const [first] = sweep().result.per_head
+  return {
+    per_head: log10.map((needed_num_features_log10, head) => ({
+      ...first!,
+      head,
+      needed_num_features:
+        needed_num_features_log10 === null || needed_num_features_log10 > 308
+          ? null
+          : Math.round(10 ** needed_num_features_log10),
+      needed_num_features_log10,
+    })),
+  }
+}
+
+describe('sweepWarnings', () => {
+  it('names the worst and the best head, once per method, beside the largest M', () => {
+    const records = [
+      sweep({num_features: 64}, heads(400, 25_000, 3000)),
+      sweep({num_features: 256}, heads(400, 25_000, 3000)),
+    ]
+    expect(sweepWarnings(records)).toEqual([
+      'favor-pos needs about 25000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the largest M here is 256',
+    ])
+  })
+
+  it('names no heads when all need the same', () => {
+    expect(sweepWarnings([sweep({}, heads(400))])).toEqual([
+      'favor-pos needs about 400 features for a relative kernel variance of 1, the largest M here is 64',
+    ])
+  })
+
+  it('keeps the warning where every head needs more than a double can hold', () => {
+    expect(sweepWarnings([sweep({}, powers(4342.9, 868.6))])).toEqual([
+      'favor-pos needs about 1e4343 features (head 0; least in head 1: about 1e869) for a relative kernel variance of 1, the largest M here is 64',
+    ])
+  })
+
+  it('names only the power of ten of what nobody can afford', () => {
+    expect(sweepWarnings([sweep({}, heads(4.4e41, 1e9 - 1))])[0]).toContain(
+      'needs about 1e42 features (head 0; least in head 1: about 1.0e+9)',
+    )
+  })
+
+  it('counts a head of unknown size, beyond doubles in older runs, as the worst', () => {
+    expect(sweepWarnings([sweep({}, heads(null, 400))])[0]).toContain(
+      'needs more than 1e308 features (head 0; least in head 1: about 400)',
+    )
+  })
+
+  it('says nothing while every head has enough', () => {
+    expect(sweepWarnings([sweep({num_features: 400}, heads(400, 31))])).toEqual([])
+  })
+
+  it('says nothing about methods without theory', () => {
+    expect(sweepWarnings([deterministic('elu')])).toEqual([])
+  })
+})

@@ -1,0 +1,45 @@
+import {describe, expect, it} from 'vitest'
+import {z} from 'zod'
+import {jsonSchemas} from '../../../src/experiments/json-schemas.js'
+import {
+  benchRecord,
+  errorSweepRecord,
+  failed,
+  variancePlan,
+  varianceRecord,
+} from '../results/support/records.js'
+
+const schemas = jsonSchemas() as Record<string, z.core.JSONSchema.JSONSchema>
+
+describe('jsonSchemas', () => {
+  it('has a plan and a record per experiment, the manifest and the summary', () => {
+    expect(Object.keys(schemas).sort()).toEqual([
+      'bench-plan.schema.json',
+      'bench-record.schema.json',
+      'error-sweep-plan.schema.json',
+      'error-sweep-record.schema.json',
+      'run-manifest.schema.json',
+      'run-summary.schema.json',
+      'variance-plan.schema.json',
+      'variance-record.schema.json',
+    ])
+  })
+
+  it.each(Object.entries(schemas))('%s is a titled schema of draft 2020-12', (_, schema) => {
+    expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
+    expect(schema.title).not.toBe('')
+    expect(JSON.parse(JSON.stringify(schema))).toEqual(schema)
+  })
+
+  it.each([
+    ['bench-record', benchRecord],
+    ['error-sweep-record', errorSweepRecord],
+    ['variance-record', varianceRecord()],
+    ['bench-record', failed(benchRecord)],
+    ['variance-plan', variancePlan],
+  ])('%s accepts what the program writes', (name, value) => {
+    const schema = z.fromJSONSchema(schemas[`${name}.schema.json`]!)
+    expect(schema.safeParse(value).success).toBe(true)
+    expect(schema.safeParse({...value, schema: 'other/1', experiment: 'other'}).success).toBe(false)
+  })
+})

@@ -1,0 +1,109 @@
+import {describe, expect, it} from 'vitest'
+import {varianceReport} from '../../../../src/experiments/variance/report.js'
+import type {VarianceRecord, VarianceResult} from '../../../../src/experiments/variance/schema.js'
+import {renderMarkdown} from '../../../../src/report/markdown.js'
+import {renderTerminal} from '../../../../src/report/terminal.js'
+import {variance, WIDE} from '../../report/fixtures.js'
+
+describe('varianceReport', () => {
+  it('prints one row per projection, with its ratio to iid', () => {
+    const records = [variance(180, 0.9), variance(0, 0.5)]
+    expect(renderTerminal(varianceReport(records), WIDE)).toMatchInlineSnapshot(`
+      "Kernel estimates, D=17, M=32, 500 replicates
+
+      method     projection  norm  angle  kernel  closed form                 variance                vs iid  bias z  rel MSE
+      ---------  ----------  ----  -----  ------  -----------  -----------------------  --------------------  ------  -------
+      favor-pos  iid          0.5      0    1.25       0.0800  0.0800 [0.0700, 0.0900]                     -   0.500   0.0500
+      favor-pos  orth         0.5      0    1.25       0.0800  0.0400 [0.0300, 0.0500]  0.500 [0.375, 0.625]  -0.250   0.0300
+      favor-pos  iid          0.5    180    1.25       0.0800  0.0800 [0.0700, 0.0900]                     -   0.500   0.0500
+      favor-pos  orth         0.5    180    1.25       0.0800  0.0720 [0.0540, 0.0900]   0.900 [0.675, 1.13]  -0.250   0.0300
+      (too wide to show: F)
+
+      Unbiased: yes, largest |z| 0.500 of 4 measured rows (bound 2.50, 5 % for all of them together).
+
+      closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval;
+      needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds 0.1,
+      because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; intervals of other rows than
+      iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors. Pairs of other norms, angles
+      or sizes are drawn independently; methods and projections share draws.
+
+      - backend wasm"
+    `)
+  })
+
+  it('shows no bias in standard errors where none was measured', () => {
+    const record = changed({bias_z: null})
+    const shown = renderTerminal(varianceReport([record]), WIDE)
+    expect(shown).not.toMatch(/^method.*bias z/m)
+    expect(shown).toContain('Unbiased: not judged, no row was measured.')
+  })
+
+  it('shows what is needed where nothing was measured, and no number of a sample', () => {
+    const shown = renderTerminal(varianceReport([changed(WITHHELD)]), WIDE)
+    expect(shown).toMatch(/favor-pos +iid +32 +0\.5 +0 +1\.25 +0\.0800 +needs R >= 12500$/m)
+    expect(shown).not.toMatch(/^method.*(bias z|vs iid|rel MSE)/m)
+    const never = {...WITHHELD, needed_replicates: null}
+    expect(renderTerminal(varianceReport([changed(never)]), WIDE)).toContain('no R is enough')
+  })
+
+  it('marks a bias beyond the bound for all rows together, and says so once', () => {
+    const [fine, beyond] = [variance(0, 0.5), changed({bias_z: -2.6})]
+    const both = renderTerminal(varianceReport([beyond]), WIDE)
+    expect(both).toMatch(/-2\.60 \*/)
+    expect(both).toContain(
+      'Unbiased: no, 2 of 2 measured rows (bound 2.24, 5 % for all of them together) are beyond, marked *; largest |z| 2.60.',
+    )
+    const many = [fine, fine, beyond, fine]
+    expect(renderTerminal(varianceReport(many), WIDE)).toContain(
+      'Unbiased: yes, largest |z| 2.60 of 8 measured rows (bound 2.73, 5 % for all of them together).',
+    )
+  })
+
+  it('says which options are no part of it, what is estimated, and what features were set by', () => {
+    const record = variance(0, 0.5)
+    if (record.status !== 'completed') throw new Error('not completed')
+    const cell = {...record.cell, preset: 'google-slim' as const}
+    const result = {
+      ...record.result,
+      kernel: 'M exp(x.y)',
+      without_effect: {denGuard: 'a guard is none'},
+      calibration_pairs: 256,
+    }
+    const shown = renderMarkdown(varianceReport([{...record, cell, result}]))
+    expect(shown).toContain('favor-pos (google-slim): kernel M exp(x.y)')
+    expect(shown).toContain('favor-pos (google-slim): denGuard has no part in it: a guard is none')
+    expect(shown).toContain('favor-pos (google-slim): set by 256 other pairs')
+  })
+
+  it('keeps variance and needs in 80 columns', () => {
+    const shown = renderTerminal(varianceReport([changed(WITHHELD), variance(180, 0.9)]), {
+      ...WIDE,
+      width: 80,
+    })
+    for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    expect(shown).toMatch(/^method +projection +norm +angle +closed form +variance/m)
+  })
+})
+
+const WITHHELD = {
+  withheld: '500 replicates are too few for this tail',
+  variance_relative_standard_error: 0.5,
+  needed_replicates: 12_500,
+  mean: null,
+  bias_z: null,
+  variance: null,
+  variance_low: null,
+  variance_high: null,
+  relative_mse: null,
+  ratio_to_iid: null,
+  ratio_low: null,
+  ratio_high: null,
+}
+
+/** A record with other numbers in all its rows. */
+function changed(row: Partial<VarianceResult['per_projection'][number]>): VarianceRecord {
+  const record = variance(0, 0.5)
+  if (record.status !== 'completed') throw new Error('not completed')
+  const per_projection = record.result.per_projection.map(own => ({...own, ...row}))
+  return {...record, result: {...record.result, per_projection}}
+}
