@@ -1,7 +1,7 @@
 import {stringify} from 'csv-stringify/sync'
 import {RfaError} from '../errors.js'
+import {writeAtomic} from '../files.js'
 import {type Column, cellValue, columnsOf} from './columns.js'
-import {writeAtomic} from './files.js'
 import {
   type AnyRecord,
   benchCell,

@@ -1,45 +1,12 @@
-import {randomBytes} from 'node:crypto'
 import type {Stats} from 'node:fs'
-import {type FileHandle, mkdir, open, rename, rm, stat} from 'node:fs/promises'
+import {type FileHandle, mkdir, open, rm, stat} from 'node:fs/promises'
 import {dirname} from 'node:path'
-import {describe, expected, messageOf, RfaError} from '../errors.js'
-
-/** Remedies by what the system said. */
-const REMEDIES: Record<string, string> = {
-  EACCES: 'choose another folder, or change the permissions of this one',
-  EPERM: 'choose another folder, or change the permissions of this one',
-  EROFS: 'choose a folder on a file system that can be written',
-  ENOSPC: 'free some space, or choose a folder on another disk',
-  EFBIG: 'raise the limit of file sizes (ulimit -f), or choose a folder on another disk',
-  EDQUOT: 'free some of your quota, or choose a folder on another disk',
-  ENOENT: 'choose another folder: this one is not there, and the system makes none of that name',
-  ENOTDIR: 'a file stands where a folder is needed: choose another folder',
-  EEXIST: 'a file stands where a folder is needed: choose another folder',
-}
-
-/**
- * Error of a path that cannot be written.
- *
- * @param path - what was to be written
- * @param cause - what the system said
- */
-export function notWritable(path: string, cause: unknown): RfaError {
-  const remedy = REMEDIES[errorCode(cause) ?? '']
-  return new RfaError(
-    'NOT_WRITABLE',
-    `${path}: expected a place to write results, got ${messageOf(cause)}`,
-    {cause, suggestions: remedy ? [remedy] : []},
-  )
-}
+import {describe, expected, messageOf, type RfaError} from '../errors.js'
+import {errorCode, notWritable, temporaryOf} from '../files.js'
 
 /** Error of a file that is there but cannot be read. */
 export function unreadable(path: string, cause: unknown): RfaError {
   return expected('BAD_FILE', path, 'a file that can be read', messageOf(cause))
-}
-
-/** Code of a system error, e.g. `ENOENT`. */
-export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
 
 /** What stands in a folder under some name, as an error shows it. */
@@ -74,14 +41,6 @@ export async function isInPlace(file: FileHandle, path: string): Promise<boolean
 /** Whether the system says that a file or its folder is not there, or not any more. */
 export function isGone(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ESTALE'].includes(errorCode(error) ?? '')
-}
-
-/**
- * A name for a file beside `path` that is not finished: `<path>.<number of the process>-<random>.tmp`.
- * Processes of two containers may have one number.
- */
-function temporaryOf(path: string): string {
-  return `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`
 }
 
 /**
@@ -129,24 +88,6 @@ async function makeWithParents(path: string, parentsThere = false): Promise<void
   }
 }
 
-/**
- * Writes a whole file so that a reader sees either the old or the new text, even after a power cut:
- * a temporary file beside it, flushed, takes its name.
- *
- * @throws {NOT_WRITABLE} when the file cannot be written; the old one is then still there
- */
-export async function writeAtomic(path: string, text: string): Promise<void> {
-  const temporary = temporaryOf(path)
-  try {
-    await writeFlushed(temporary, text)
-    await rename(temporary, path)
-  } catch (error) {
-    await rm(temporary, {force: true}).catch(() => {})
-    throw notWritable(path, error)
-  }
-  await flushFolder(dirname(path))
-}
-
 /** Parses the JSON of a file. @throws {BAD_FILE} naming the file and the fault */
 export function parseJson(path: string, text: string): unknown {
   try {
@@ -154,21 +95,4 @@ export function parseJson(path: string, text: string): unknown {
   } catch (error) {
     throw expected('BAD_FILE', path, 'JSON', `${describe(text.slice(0, 40))} (${messageOf(error)})`)
   }
-}
-
-async function writeFlushed(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w')
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-/** Makes a rename durable; folders cannot be opened on every system, and then nothing is lost but time. */
-async function flushFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r').catch(() => undefined)
-  await folder?.sync().catch(() => {})
-  await folder?.close()
 }

@@ -4,7 +4,7 @@ import {timeOfFiles} from './files.js'
 import {GUARD_ENDING} from './lock.js'
 import {isRunning} from './processes.js'
 
-/** What a process calls a file that it has not finished: `<name>.<number of the process>-<random>.tmp`. */
+/** What a process calls a file that it has not finished, see {@link temporaryOf}; the random part may be missing. */
 const UNFINISHED = /\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
 /** Longest time for which a process that does not hold the folder has a file of its own there, in ms. */
 const VISIT_MS = 60_000

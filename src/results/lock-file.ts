@@ -3,7 +3,8 @@ import {randomUUID} from 'node:crypto'
 import {type FileHandle, lstat, open, readFile, rm} from 'node:fs/promises'
 import {hostname} from 'node:os'
 import {expected, RfaError} from '../errors.js'
-import {errorCode, isGone, isInPlace, kindOf, notWritable} from './files.js'
+import {errorCode, notWritable} from '../files.js'
+import {isGone, isInPlace, kindOf} from './files.js'
 import {processSpace, startOf} from './processes.js'
 
 /** Who writes into a folder. */

@@ -1,7 +1,8 @@
 import {rm} from 'node:fs/promises'
 import {hostname} from 'node:os'
 import {expected, RfaError} from '../errors.js'
-import {notWritable, timeOfFiles} from './files.js'
+import {notWritable} from '../files.js'
+import {timeOfFiles} from './files.js'
 import {
   createLock,
   dropLock,

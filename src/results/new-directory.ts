@@ -1,6 +1,7 @@
 import {mkdir} from 'node:fs/promises'
 import {dirname, join} from 'node:path'
-import {errorCode, makeFolder, notWritable} from './files.js'
+import {errorCode, notWritable} from '../files.js'
+import {makeFolder} from './files.js'
 
 /**
  * Where a run goes when nothing else is said: `results/<experiment>-YYYYMMDD-HHMMSS`.

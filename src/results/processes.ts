@@ -1,6 +1,6 @@
 /** What the system tells of other processes; beside the plain question only Linux answers. */
 import {readFileSync, readlinkSync} from 'node:fs'
-import {errorCode} from './files.js'
+import {errorCode} from '../files.js'
 
 /**
  * Where the numbers of processes are those that this one sees: this boot of this machine, and the

@@ -1,15 +1,8 @@
 import {readdir, readFile, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected} from '../errors.js'
-import {
-  errorCode,
-  makeFolder,
-  notWritable,
-  parseJson,
-  requireRegularFile,
-  unreadable,
-  writeAtomic,
-} from './files.js'
+import {errorCode, notWritable, writeAtomic} from '../files.js'
+import {makeFolder, parseJson, requireRegularFile, unreadable} from './files.js'
 import {
   JOURNAL_FILE,
   type Journal,

@@ -1,6 +1,6 @@
 import {join} from 'node:path'
 import {z} from 'zod'
-import {writeAtomic} from './files.js'
+import {writeAtomic} from '../files.js'
 import {planHash} from './keys.js'
 import type {AnyRecord} from './schemas/index.js'
 import type {AnyPlan} from './schemas/manifest.js'

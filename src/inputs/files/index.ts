@@ -1,8 +1,8 @@
 import {extname} from 'node:path'
 import {describe, expected} from '../../errors.js'
+import {writeAtomic} from '../../files.js'
 import {assertMemory} from '../memory.js'
 import {checkNdArray, type NdArray} from '../nd-array.js'
-import {atomicWrite} from './atomic-write.js'
 import {npyParts, openNpy} from './npy.js'
 import {npzBytes, openNpz} from './npz.js'
 import type {ArrayReader} from './reader.js'
@@ -97,7 +97,7 @@ export async function writeArrays(
     const hint = 'write a .npz or .safetensors file'
     throw expected('BAD_FILE', path, 'exactly one array for .npy', describe(names), hint)
   }
-  await atomicWrite(path, async append => {
+  await writeAtomic(path, async append => {
     if (extension === '.npz') return append(npzBytes(path, arrays))
     const parts =
       extension === '.npy' ? npyParts(arrays[names[0]!]!) : safetensorsParts(path, arrays, metadata)

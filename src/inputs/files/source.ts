@@ -1,6 +1,7 @@
 import {constants, type Stats} from 'node:fs'
 import {type FileHandle, open} from 'node:fs/promises'
 import {expected, messageOf, RfaError} from '../../errors.js'
+import {errorCode} from '../../files.js'
 import {assertMemory} from '../memory.js'
 import type {Bytes} from './elements.js'
 
@@ -119,7 +120,7 @@ async function openHandle(path: string): Promise<FileHandle> {
     return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   } catch (cause) {
     // ENOTDIR: a part of the path is a file
-    const missing = ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')
+    const missing = ['ENOENT', 'ENOTDIR'].includes(errorCode(cause) ?? '')
     if (missing) {
       throw new RfaError('FILE_MISSING', `${path}: expected a file, got none`, {
         suggestions: ['check the path'],

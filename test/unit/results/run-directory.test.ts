@@ -211,7 +211,7 @@ describe('createRun', () => {
     for (const directory of [file, join(file, 'run')]) {
       await expect(createRun(request(directory))).rejects.toMatchObject({
         code: 'NOT_WRITABLE',
-        message: expect.stringMatching(/^.*: expected a place to write results, got ENOTDIR/),
+        message: expect.stringMatching(/^.*: expected a place to write a file, got ENOTDIR/),
         suggestions: [expect.stringContaining('a file stands where a folder is needed')],
       })
     }

@@ -6,6 +6,7 @@ import {packageRoot} from '../../../../src/package.js'
 /** What the runner needs of src/. */
 const SOURCES = [
   'errors.ts',
+  'files.ts',
   'package.ts',
   'attention/projections/types.ts',
   'attention/types.ts',
