@@ -10,7 +10,7 @@ import {
   runFlags,
   toggle,
 } from '../src/cli/flags.js'
-import {PACKAGED_INPUT} from '../src/cli/package-root.js'
+import {PACKAGED_INPUT} from '../src/cli/packaged-input.js'
 import {defaultHelp, ERROR_SWEEP, GENERATOR_SHAPE} from '../src/cli/plans/defaults.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../src/cli/ranges.js'
 import type {ErrorSweepRecord} from '../src/experiments/error-sweep/schema.js'

@@ -7,9 +7,9 @@ import {handle} from '@oclif/core/handle'
 import {run} from '@oclif/core/run'
 import {settings} from '@oclif/core/settings'
 import {expected, type RfaError, unknownName} from '../errors.js'
+import {packageRoot} from '../package.js'
 import {printableJson} from '../report/printable.js'
 import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
-import {packageRoot} from './package-root.js'
 
 /**
  * Runs one command and sets the exit code.

@@ -1,6 +1,6 @@
 import {RfaError} from '../../errors.js'
 import type {InputSpec} from '../../results/schemas/common.js'
-import {packagedInput} from '../package-root.js'
+import {packagedInput} from '../packaged-input.js'
 import {GENERATOR_SHAPE} from './defaults.js'
 
 /** The flags that say where queries, keys and values come from. */

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {PACKAGED_INPUT} from '../../../../src/cli/package-root.js'
+import {PACKAGED_INPUT} from '../../../../src/cli/packaged-input.js'
 import {type InputFlags, toInputSpec} from '../../../../src/cli/plans/input-spec.js'
 
 const NAMES = {query: 'q', key: 'k', value: 'v'}

@@ -1,15 +1,5 @@
-import {existsSync} from 'node:fs'
-import {dirname, isAbsolute, join, relative} from 'node:path'
-import {fileURLToPath} from 'node:url'
-
-/** The folder of the installed package: the nearest one above this file that holds package.json. */
-export function packageRoot(): string {
-  let folder = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) {
-    folder = dirname(folder)
-  }
-  return folder
-}
+import {isAbsolute, join, relative} from 'node:path'
+import {packageRoot} from '../package.js'
 
 /** The input used when none is named: real queries, keys and values of a small trained model. */
 export const PACKAGED_INPUT = 'fixtures/charlm-layer0.safetensors'

@@ -1,11 +1,11 @@
 import {existsSync} from 'node:fs'
 import {isAbsolute, join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {PACKAGED_INPUT, packagedInput, packageRoot} from '../../../src/cli/package-root.js'
+import {PACKAGED_INPUT, packagedInput} from '../../../src/cli/packaged-input.js'
+import {packageRoot} from '../../../src/package.js'
 
 describe('the packaged input', () => {
-  it('lies in the folder that holds package.json', () => {
-    expect(existsSync(join(packageRoot(), 'package.json'))).toBe(true)
+  it('lies in the folder of the package', () => {
     expect(existsSync(join(packageRoot(), PACKAGED_INPUT))).toBe(true)
   })
 
