@@ -8,12 +8,14 @@ export {
 } from './attention-input.js'
 export {
   ARRAY_EXTENSIONS,
+  type ArrayEntry,
   type ArrayExtension,
   type ArrayFile,
   type ArrayReader,
   arrayExtension,
   openArrays,
   readArrays,
+  readShapes,
   writeArrays,
 } from './files/index.js'
 export {

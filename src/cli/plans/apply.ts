@@ -2,6 +2,7 @@ import type {ApplyRequest} from '../../apply/apply.js'
 import type {OrthSign, ProjectionName} from '../../attention/projections/index.js'
 import type {PresetName} from '../../attention/types.js'
 import {expected} from '../../errors.js'
+import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
 import type {OptionAssignment} from '../flags.js'
 import {type InputFlags, toInputSpec} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
@@ -27,9 +28,6 @@ export interface ApplyFlags extends InputFlags {
   threads?: number | undefined
 }
 
-/** Formats that arrays can be written in. */
-const EXTENSIONS = ['.npz', '.npy', '.safetensors']
-
 /**
  * What to run on which arrays.
  *
@@ -38,8 +36,9 @@ const EXTENSIONS = ['.npz', '.npy', '.safetensors']
  * @throws {BAD_OPTION | UNKNOWN_NAME} for options or a preset that the method does not have
  */
 export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): ApplyRequest {
-  if (!EXTENSIONS.some(extension => flags.output.toLowerCase().endsWith(extension))) {
-    throw expected('USAGE', '--output', `a file ending in ${EXTENSIONS.join(', ')}`, flags.output)
+  if (formatOf(flags.output) === undefined) {
+    const endings = ARRAY_EXTENSIONS.join(', ')
+    throw expected('USAGE', '--output', `a file ending in ${endings}`, flags.output)
   }
   const [spec] = toMethodSpecs(
     {

@@ -1,4 +1,5 @@
 import {RfaError} from '../../errors.js'
+import {formatOf} from '../../inputs/files/formats.js'
 import type {InputSpec} from '../../results/schemas/common.js'
 import {packagedInput} from '../packaged-input.js'
 import {GENERATOR_SHAPE} from './defaults.js'
@@ -32,7 +33,11 @@ export function toInputSpec(flags: InputFlags): InputSpec {
   refuse(flags, GENERATOR_FLAGS, 'a generated input: a file has its own shape', 'add --generator')
   const paths = flags.input?.length ? [...flags.input] : [packagedInput()]
   const several = paths.length > 1
-  if (paths.length === 2 || paths.length > 3 || (several && !paths.every(isNpy))) {
+  if (
+    paths.length === 2 ||
+    paths.length > 3 ||
+    (several && paths.some(path => formatOf(path) !== '.npy'))
+  ) {
     throw new RfaError(
       'USAGE',
       `--input: expected one file, or three .npy files in the order query, key, value, got ${paths.join(', ')}`,
@@ -81,9 +86,4 @@ function refuse(
   throw new RfaError('USAGE', `--${given}: expected only with ${owner}`, {
     suggestions: [suggestion],
   })
-}
-
-/** One array without a name; the other formats hold several. */
-function isNpy(path: string): boolean {
-  return path.toLowerCase().endsWith('.npy')
 }

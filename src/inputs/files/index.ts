@@ -1,18 +1,15 @@
-import {extname} from 'node:path'
 import {describe, expected} from '../../errors.js'
 import {writeAtomic} from '../../files.js'
 import {assertMemory} from '../memory.js'
 import {checkNdArray, type NdArray} from '../nd-array.js'
+import {type ArrayExtension, arrayExtension} from './formats.js'
 import {npyParts, openNpy} from './npy.js'
 import {npzBytes, openNpz} from './npz.js'
-import type {ArrayReader} from './reader.js'
+import type {ArrayEntry, ArrayReader} from './reader.js'
 import {openSafetensors, safetensorsParts} from './safetensors.js'
 
+export {ARRAY_EXTENSIONS, type ArrayExtension, arrayExtension} from './formats.js'
 export {type ArrayEntry, type ArrayReader, missingArray} from './reader.js'
-
-/** File formats, by extension. */
-export const ARRAY_EXTENSIONS = ['.npy', '.npz', '.safetensors'] as const
-export type ArrayExtension = (typeof ARRAY_EXTENSIONS)[number]
 
 /** The arrays of a file, all in memory. */
 export interface ArrayFile {
@@ -23,17 +20,11 @@ export interface ArrayFile {
   metadata: Record<string, string>
 }
 
-/**
- * The format of a file by its extension, in any case.
- *
- * @throws {BAD_FILE} for other extensions
- */
-export function arrayExtension(path: string): ArrayExtension {
-  const extension = extname(path).toLowerCase()
-  const known = ARRAY_EXTENSIONS.find(candidate => candidate === extension)
-  if (known !== undefined) return known
-  const got = extension === '' ? 'no extension' : extension
-  throw expected('BAD_FILE', path, `one of the formats ${ARRAY_EXTENSIONS.join(', ')}`, got)
+/** How each format is opened. */
+const OPENERS: Record<ArrayExtension, (path: string) => Promise<ArrayReader>> = {
+  '.npy': openNpy,
+  '.npz': openNpz,
+  '.safetensors': openSafetensors,
 }
 
 /**
@@ -44,9 +35,20 @@ export function arrayExtension(path: string): ArrayExtension {
  * @throws {BAD_FILE} when its extension is another or its content is not what the format asks
  */
 export async function openArrays(path: string): Promise<ArrayReader> {
-  const extension = arrayExtension(path)
-  if (extension === '.npy') return openNpy(path)
-  return extension === '.npz' ? openNpz(path) : openSafetensors(path)
+  return OPENERS[arrayExtension(path)](path)
+}
+
+/**
+ * Names, shapes and types of the arrays of a file, from its headers: no array is read, however large.
+ *
+ * @param path - .npy, .npz or .safetensors
+ * @returns by name, in file order; the one array of a .npy file is named after the file
+ * @throws {FILE_MISSING | BAD_FILE} see {@link openArrays}
+ */
+export async function readShapes(path: string): Promise<ReadonlyMap<string, ArrayEntry>> {
+  const reader = await openArrays(path)
+  await reader.close()
+  return reader.entries
 }
 
 /**

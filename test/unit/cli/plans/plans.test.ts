@@ -188,7 +188,7 @@ describe('toApplyRequest', () => {
     expect(() => toApplyRequest({...flags, output: 'out.csv'}, estimators)).toThrow(
       expect.objectContaining({
         code: 'USAGE',
-        message: '--output: expected a file ending in .npz, .npy, .safetensors, got out.csv',
+        message: '--output: expected a file ending in .npy, .npz, .safetensors, got out.csv',
       }),
     )
   })

@@ -8,8 +8,10 @@ import {
   arrayExtension,
   openArrays,
   readArrays,
+  readShapes,
   writeArrays,
 } from '../../../../src/inputs/files/index.js'
+import {npyParts} from '../../../../src/inputs/files/npy.js'
 import {
   DTYPES,
   type Dtype,
@@ -75,6 +77,30 @@ describe.each(ARRAY_EXTENSIONS)('%s', extension => {
     expect(await readdir(inner)).toEqual([`x${extension}`])
     expect((await readArrays(file)).arrays.get('x')).toEqual(one)
   })
+})
+
+test.each(ARRAY_EXTENSIONS)('shapes of a %s file come from its headers', async extension => {
+  const path = join(folder, `shapes${extension}`)
+  const query: NdArray = {shape: [1, 3, 5], dtype: 'float16', data: new Float32Array(15)}
+  await writeArrays(path, extension === '.npy' ? {query} : {query, one})
+  const shapes = await readShapes(path)
+  expect([...shapes].map(([name, {shape, dtype, bytes}]) => [name, shape, dtype, bytes])).toEqual(
+    extension === '.npy'
+      ? [['shapes', [1, 3, 5], 'float16', 30]]
+      : expect.arrayContaining([
+          ['query', [1, 3, 5], 'float16', 30],
+          ['one', [3], 'float32', 12],
+        ]),
+  )
+})
+
+// a file that is all holes, which Windows would fill
+test.runIf(process.platform !== 'win32')('shapes of arrays that no memory would hold', async () => {
+  const path = join(folder, 'vast.npy')
+  const [header] = npyParts({...one, shape: [2 ** 38]})
+  await writeFile(path, header)
+  await truncate(path, header.length + 2 ** 40)
+  expect((await readShapes(path)).get('vast')).toMatchObject({shape: [2 ** 38], bytes: 2 ** 40})
 })
 
 test('a write that fails half-way leaves the old file and no temporary one', async () => {
