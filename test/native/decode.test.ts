@@ -3,6 +3,7 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {featureDecoder, type TokenMap} from '../../src/attention/forms/decoders.js'
 import {decoder, loadEstimators, recordOperations} from '../../src/attention/index.js'
 import {fusedStep} from '../../src/attention/kernels/dispatch.js'
+import {NO_GUARD} from '../../src/attention/kernels/guard.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, hostInputs, hostNormals, type Sizes, SMALL, toTensor} from '../helpers/arrays.js'
@@ -103,7 +104,7 @@ describeNative('decode steps', addon => {
     const run = () => {
       const positive: TokenMap = x => tf.add(tf.abs(x), 0.1)
       const sizes = {batch: 2, heads: 3, headDim: 5, valueDim: 7}
-      const step = featureDecoder(sizes, 5, {query: positive, key: positive}, {guard: 'none'})
+      const step = featureDecoder(sizes, 5, {query: positive, key: positive}, {guard: NO_GUARD})
       const inputs = hostInputs({...SMALL, keyLen: 13})
       const out = compute(() => {
         const [query, key, value] = [inputs.query, inputs.key, inputs.value].map(toTensor)
@@ -139,7 +140,7 @@ describeNative('decode steps', addon => {
       const sizes = {batch: 2, heads: 3, headDim: 5, valueDim: 7}
       const doubled: TokenMap = {kind: 'explicit', featureScale: 2}
       const maps = {query: {kind: 'elu-plus-one'} as const, key: doubled}
-      const step = featureDecoder(sizes, 5, maps, {guard: 'none'})
+      const step = featureDecoder(sizes, 5, maps, {guard: NO_GUARD})
       const inputs = hostInputs({...SMALL, queryLen: 5, keyLen: 5})
       // positive keys keep every denominator away from zero
       const key = {...inputs.key, data: inputs.key.data.map(x => Math.abs(x) + 0.1)}
@@ -251,7 +252,7 @@ describeNative('decode steps', addon => {
     {
       kernel: 'LinearDecode',
       what: 'sums',
-      attributes: {...sums, guard: 'none', normalizerEpsilon: 0},
+      attributes: {...sums, guard: NO_GUARD, normalizerEpsilon: 0},
       state: () => ({state: zeros(1, 2, 3, 4), normalizer: zeros(1, 2, 3)}),
       message: /decoder: expected state \[1, 2, 3, 5\], got \[1, 2, 3, 4\]/,
     },

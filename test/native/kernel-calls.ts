@@ -237,7 +237,13 @@ const linearDecode = sizes.map((s): Call => {
     inputs: {...inputs, ...sums(s)},
     attributes: {
       ...attributes,
-      ...{featureDim: s.headDim, query: recipe, key: recipe, guard: 'add:1', normalizerEpsilon: 0},
+      ...{
+        featureDim: s.headDim,
+        query: recipe,
+        key: recipe,
+        guard: {policy: 'add', bound: 1},
+        normalizerEpsilon: 0,
+      },
     },
   }
 })

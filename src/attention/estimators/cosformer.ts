@@ -7,6 +7,7 @@ import type {DecoderInputs} from '../forms/estimator.js'
 import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import {featureAttention} from '../forms/feature-attention.js'
 import {featureEpsilon, guardOf, guardOptions} from '../forms/options.js'
+import {presence} from '../kernels/masking.js'
 import type {AttendResult, Decoder, KeyMask} from '../types.js'
 
 const options = z.object({
@@ -97,7 +98,7 @@ function lengthOf({query, key, keyMask, options}: AttendInputs<Options>): tf.Ten
 /** Places up to the last key that is present, `[B]`. */
 function keysInUse(keyMask: KeyMask): tf.Tensor1D {
   const places = tf.reshape(tf.range(1, keyMask.shape[1] + 1), [1, -1])
-  return tf.max(tf.mul(tf.cast(tf.notEqual(keyMask, 0), 'float32'), places), 1)
+  return tf.max(tf.mul(presence(keyMask), places), 1)
 }
 
 /** `(relu(x_i) + epsilon) [cos a_i, sin a_i]`, `[B, H, n, 2D]`. */

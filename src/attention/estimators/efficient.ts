@@ -8,7 +8,7 @@ import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/e
 import {featureAttention} from '../forms/feature-attention.js'
 import {normalizerEpsilon} from '../forms/options.js'
 import {cumulativeLogSumExp} from '../kernels/cumulative-log-sum-exp.js'
-import {denominatorGuard} from '../kernels/guard.js'
+import {denominatorGuard, parseGuard} from '../kernels/guard.js'
 import {causalFeatureAttention, headMask, matMul, softmaxAttention} from '../kernels/index.js'
 import {indicator, MASKED, maskLogits} from '../kernels/masking.js'
 import type {AttendResult, CallShape, Cost, Decoder} from '../types.js'
@@ -137,7 +137,7 @@ function causalForm(tokens: Tokens, options: Options): AttendResult {
       value,
       causal: true,
       keyMask,
-      guard: options.causalDenGuard,
+      guard: parseGuard(options.causalDenGuard),
       normalizerEpsilon: options.normalizerEpsilon,
     })
   }
@@ -173,7 +173,8 @@ function decoder(inputs: DecoderInputs<Options>): Decoder {
   if (options.bucket !== 1) throw noDecoder(options.bucket)
   const query = (token: tf.Tensor4D) => queryFeatures(token, options)
   if (isExplicit(options)) {
-    const {causalDenGuard: guard, normalizerEpsilon} = options
+    const {normalizerEpsilon} = options
+    const guard = parseGuard(options.causalDenGuard)
     const key = (token: tf.Tensor4D): tf.Tensor4D => tf.exp(token)
     return featureDecoder(inputs, headDim, {query, key}, {guard, normalizerEpsilon})
   }

@@ -101,7 +101,7 @@ function exponentialFeaturesOf(
 function inLogDomain(options: GeneralizedOptions, causal: boolean): boolean {
   const {featureEpsilon, normalizerEpsilon} = options
   const plainSums = !causal || normalizerEpsilon === 0
-  return featureEpsilon === 0 && plainSums && guardOf(options, causal) === 'none'
+  return featureEpsilon === 0 && plainSums && guardOf(options, causal).policy === 'none'
 }
 
 function logAttend(inputs: AttendInputs<GeneralizedOptions>): AttendResult {

@@ -10,7 +10,7 @@ import {type Grid, gridPools, type Pools, segmentPools} from '../forms/pools.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {halfSquaredNorm, maskLogits, matMul, softmaxAttention} from '../kernels/index.js'
 import {logSumExp} from '../kernels/log-sum-exp.js'
-import {finiteLogSums} from '../kernels/masking.js'
+import {finiteLogSums, presence} from '../kernels/masking.js'
 import {optimalMixture} from '../kernels/optimal-mixture.js'
 import type {CallShape} from '../types.js'
 
@@ -197,7 +197,7 @@ function withoutPadding(inputs: AttendInputs<Options>): AttendInputs<Options> {
   const {query, key, value, keyMask, options} = inputs
   if (!keyMask || options.maskedMeans !== 'zeroed') return inputs
   const [batch, keyLen] = keyMask.shape
-  const kept = tf.reshape(tf.cast(tf.notEqual(keyMask, 0), 'float32'), [batch, 1, keyLen, 1])
+  const kept = tf.reshape(presence(keyMask), [batch, 1, keyLen, 1])
   return {
     ...inputs,
     query: query.shape[2] === keyLen ? tf.mul(query, kept) : query,

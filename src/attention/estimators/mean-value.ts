@@ -4,6 +4,7 @@ import {featureStateBytes, passCost} from '../forms/costs.js'
 import {featureDecoder} from '../forms/decoders.js'
 import {defineEstimator} from '../forms/estimator.js'
 import {featureAttention} from '../forms/feature-attention.js'
+import {NO_GUARD} from '../kernels/guard.js'
 
 /**
  * Yardstick: every output is the mean of the values in view. An estimator that does worse has
@@ -33,10 +34,10 @@ export default defineEstimator({
       value,
       causal,
       keyMask,
-      guard: 'none',
+      guard: NO_GUARD,
     }),
   decoder: inputs =>
-    featureDecoder(inputs, 1, {query: constantFeature, key: constantFeature}, {guard: 'none'}),
+    featureDecoder(inputs, 1, {query: constantFeature, key: constantFeature}, {guard: NO_GUARD}),
   presets: {},
 })
 

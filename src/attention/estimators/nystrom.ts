@@ -4,7 +4,7 @@ import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import {segmentStarts, segmentWeights, weightedMeans} from '../forms/pools.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {segmentMeans, softmaxAttention} from '../kernels/index.js'
-import {headMask, maskLogits} from '../kernels/masking.js'
+import {headMask, maskLogits, presence} from '../kernels/masking.js'
 import {matMul} from '../kernels/mat-mul.js'
 import {pseudoInverse} from '../kernels/pseudo-inverse.js'
 import type {CallShape, Cost} from '../types.js'
@@ -111,7 +111,7 @@ function sideOf(
   mask: tf.Tensor2D | undefined,
   {numFeatures, options}: AttendInputs<Options>,
 ): Side {
-  const present = mask && (tf.cast(tf.notEqual(mask, 0), 'float32') as tf.Tensor2D)
+  const present = mask && presence(mask)
   if (options.landmarks === 'padded') return paddedSide(tokens, present, numFeatures)
   const length = tokens.shape[2]
   const count = Math.min(numFeatures, length)

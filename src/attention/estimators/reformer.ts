@@ -11,7 +11,7 @@ import {
 import {type RoundView, roundsInView, roundView} from '../forms/reformer/views.js'
 import type {SoftmaxAttentionResult} from '../kernels/index.js'
 import {logSumExp} from '../kernels/log-sum-exp.js'
-import {maskLogits, reciprocalOrZero, sawAnyKey} from '../kernels/masking.js'
+import {maskLogits, presence, reciprocalOrZero, sawAnyKey} from '../kernels/masking.js'
 import {matMul} from '../kernels/mat-mul.js'
 import {mergeSoftmax} from '../kernels/merge-softmax.js'
 import type {CallShape, Cost} from '../types.js'
@@ -99,8 +99,7 @@ function attend(inputs: AttendInputs<ReformerOptions>): tf.Tensor4D {
     out = orSelf(merged, value, options).out
   }
   if (!keyMask) return out
-  const present = tf.cast(tf.notEqual(keyMask, 0), 'float32')
-  return tf.mul(out, tf.reshape(present, [query.shape[0], 1, length, 1]))
+  return tf.mul(out, tf.reshape(presence(keyMask), [query.shape[0], 1, length, 1]))
 }
 
 /** Softmax of each query over the chunks that it sees in one round. */

@@ -13,8 +13,9 @@ import {
   unitOptions,
   unitRecipe,
 } from '../forms/unit-features.js'
-import {denominatorGuard} from '../kernels/guard.js'
+import {denominatorGuard, parseGuard} from '../kernels/guard.js'
 import {formFeatures} from '../kernels/index.js'
+import {presence} from '../kernels/masking.js'
 import type {AttendResult, Decoder, Parameters} from '../types.js'
 
 const options = z.object({
@@ -94,13 +95,13 @@ function attend(inputs: AttendInputs<Options>): AttendResult {
   const queries = {...recipe, x: query}
   const keys = {...recipe, x: key}
   const {keep, take} = logGates(inputs)
-  const present = keyMask && tf.expandDims(tf.cast(tf.notEqual(keyMask, 0), 'float32'), 1) // [B, 1, S]
+  const present = keyMask && tf.expandDims(presence(keyMask), 1) // [B, 1, S]
   const shared = {
     value,
     causal: true,
     keyMask,
     logGate: (present ? tf.mul(keep, present) : keep) as tf.Tensor3D,
-    guard: options.denGuard,
+    guard: parseGuard(options.denGuard),
   } as const
   if (options.denGuard === 'none') {
     return featureAttention({
@@ -175,7 +176,7 @@ function decoder(inputs: DecoderInputs<Options>): Decoder {
       inputs,
       2 * rows.shape.at(-2)!,
       {query: features, key: features},
-      {guard: options.denGuard},
+      {guard: parseGuard(options.denGuard)},
     )
   })
   const {owned, gateOf} = tokenGates(inputs)

@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {disposed} from '../check-tensor.js'
 import {recordForm} from '../kernels/dispatch.js'
 import {type FeatureRecipe, formFeatures} from '../kernels/feature-spec.js'
-import {normalize} from '../kernels/guard.js'
+import {type Guard, normalize} from '../kernels/guard.js'
 import {withOnes} from '../kernels/linear-attention.js'
 import {MASKED} from '../kernels/masking.js'
 import type {Decoder} from '../types.js'
@@ -161,7 +161,7 @@ export function appendToken(cache: tf.Tensor4D, token: tf.Tensor4D): tf.Tensor4D
 
 /** How {@link featureDecoder} reads its sums. */
 export interface FeatureDecoderOptions {
-  guard: string
+  guard: Guard
   /** Added to each running sum of key features when read. Default 0. */
   normalizerEpsilon?: number
 }

@@ -1,6 +1,6 @@
 /** What estimators with explicit features share: sums, guard, and the recurrent form. */
 import * as tf from '@tensorflow/tfjs-core'
-import {guardDenominator, normalize} from '../kernels/guard.js'
+import {type Guard, guardedRows, normalize} from '../kernels/guard.js'
 import {
   type Features,
   formFeatures,
@@ -16,7 +16,7 @@ export interface FeatureAttention extends LinearAttentionOptions {
   queryFeatures: Features // [B, H, L, F]
   keyFeatures: Features // [B, H, S, F]
   value: tf.Tensor4D // [B, H, S, Dv]
-  guard: string
+  guard: Guard
   /** Causal only: added to each running sum of key features. Default 0. */
   normalizerEpsilon?: number
 }
@@ -39,8 +39,7 @@ export function featureAttention(inputs: FeatureAttention): AttendResult {
       ...result,
       // few callers look at it, and it costs as much as the division
       get guarded() {
-        const safe = guardDenominator(result.denominator, guard)
-        return tf.cast(tf.notEqual(safe, result.denominator), 'float32') as tf.Tensor3D
+        return guardedRows(result.denominator, guard)
       },
     }
   }

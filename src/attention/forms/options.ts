@@ -1,6 +1,6 @@
 /** Option fragments that several estimators share. */
 import {z} from 'zod'
-import {denominatorGuard} from '../kernels/guard.js'
+import {denominatorGuard, type Guard, parseGuard} from '../kernels/guard.js'
 
 /** Guard on the denominator; the causal form of some libraries uses another one. */
 export const guardOptions = {
@@ -15,8 +15,8 @@ export const guardOptions = {
 export function guardOf(
   options: {denGuard: string; causalDenGuard: string | null},
   causal: boolean,
-): string {
-  return (causal ? options.causalDenGuard : null) ?? options.denGuard
+): Guard {
+  return parseGuard((causal ? options.causalDenGuard : null) ?? options.denGuard)
 }
 
 /** Why guards have no part in kernel estimates. */

@@ -1,7 +1,7 @@
 /** Landmarks: means of segments or of cells of a grid, a few vectors that stand for all. */
 import * as tf from '@tensorflow/tfjs-core'
 import {matMul, segmentMeans} from '../kernels/index.js'
-import {indicator, reciprocalOrZero} from '../kernels/masking.js'
+import {indicator, presence, reciprocalOrZero} from '../kernels/masking.js'
 import type {KeyMask} from '../types.js'
 
 /** Takes the means of its groups of rows: `[B, H, n, D]` to `[B, H, C, D]`. */
@@ -37,7 +37,7 @@ export function segmentPools(
     const [queries, keys] = [segmentStarts(queryLen, count), segmentStarts(keyLen, count)]
     return {query: x => segmentMeans(x, queries), key: x => segmentMeans(x, keys)}
   }
-  const mask = tf.cast(tf.notEqual(keyMask, 0), 'float32') as tf.Tensor2D
+  const mask = presence(keyMask)
   const used = tf.minimum(tf.sum(mask, -1, true), count) as tf.Tensor2D // [B, 1]
   const queries = segmentWeights(tf.ones([keyMask.shape[0], queryLen]), used, count)
   const keys = segmentWeights(mask, used, count)
@@ -99,7 +99,7 @@ export function gridPools(
   const cells = cellWeights(key, side)
   if (!keyMask) return {query: x => weightedMeans(queries, x), key: x => weightedMeans(cells, x)}
   const [batch, keyLen] = keyMask.shape
-  const mask = tf.reshape(tf.cast(tf.notEqual(keyMask, 0), 'float32'), [batch, 1, keyLen])
+  const mask = tf.reshape(presence(keyMask), [batch, 1, keyLen])
   const keys = normalised(tf.mul(cells, mask))
   return {
     query: x => weightedMeans(queries, x),

@@ -3,7 +3,7 @@ import {describe, expected, unknownName} from '../../errors.js'
 import {checkElements, checkFlag, checkNumber, checkObject} from '../check-tensor.js'
 import {type AttentionSizes, checkArray, fourAxes, type Inputs} from './checks.js'
 import type {FeatureRecipe} from './feature-spec.js'
-import {parseGuard} from './guard.js'
+import {checkGuard, type Guard} from './guard.js'
 
 /** A recipe as a fused kernel receives it: its projection comes as an input instead. */
 export type RecipeAttributes = Omit<FeatureRecipe, 'projection'>
@@ -173,7 +173,7 @@ export function causalFeatureAttentionSizes(inputs: Inputs, recipes: SideAttribu
 export interface LinearAttributes extends SideAttributes {
   causal: boolean
   /** Divide by the denominator under this guard; absent: give numerator and denominator. */
-  guard?: string
+  guard?: Guard
 }
 
 /** What `linearAttention` takes. */
@@ -183,7 +183,7 @@ export function linearAttentionSizes(
 ): FeatureAttentionSizes {
   const where = 'LinearAttention'
   checkFlag(`${where}.causal`, causal)
-  if (guard !== undefined) parseGuard(guard)
+  if (guard !== undefined) checkGuard(guard)
   const sizes = featureAttentionSizes(where, inputs, recipes, 'features')
   const {batch, heads, keyLen, valueDim, featureDim} = sizes
   checkArray(where, inputs, 'keyLogWeight', [batch, heads, keyLen])

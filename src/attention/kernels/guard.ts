@@ -1,55 +1,78 @@
+/** What is done to a denominator before dividing by it, and the division. */
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {describe, expected} from '../../errors.js'
 import type {AttendResult} from '../types.js'
-import type {LinearAttentionResult} from './index.js'
 import {indicator, reciprocalOrZero} from './masking.js'
-
-/**
- * What is done to a denominator before dividing by it. `none` divides as it is (a denominator of
- * exactly zero gives zero) · `add:E` adds E · `clamp:E` raises everything below E to E, negative
- * values included · `abs-clamp:E` takes max(|den|, E) · `nudge:E` adds 2E where |den| <= E.
- */
-export const denominatorGuard = z
-  .string()
-  .regex(/^(none|(add|clamp|abs-clamp|nudge):\d+(\.\d+)?(e-?\d+)?)$/i, {
-    error: 'none, add:E, clamp:E, abs-clamp:E or nudge:E with a positive number E',
-  })
-
-/** Divides numerator by guarded denominator and reports both the raw denominator and where the guard acted. */
-export function normalize(
-  {numerator, denominator}: LinearAttentionResult,
-  guard: string,
-): AttendResult & Required<Pick<AttendResult, 'denominator' | 'guarded'>> {
-  const safe = guardDenominator(denominator, guard)
-  const out = tf.mul(numerator, tf.expandDims(reciprocalOrZero(safe), -1)) as tf.Tensor4D
-  const guarded = tf.cast(tf.notEqual(safe, denominator), 'float32') as tf.Tensor3D
-  return {out, denominator, guarded}
-}
 
 /** The policies that take a bound, and the one that does not. */
 const POLICIES = ['none', 'add', 'clamp', 'abs-clamp', 'nudge'] as const
 
-/** A guard policy taken apart. */
+/**
+ * What is done to a denominator before dividing by it. `none` divides as it is (a denominator of
+ * exactly zero gives zero) · `add` adds the bound E · `clamp` raises everything below E to E, negative
+ * values included · `abs-clamp` takes max(|den|, E) · `nudge` adds 2E where |den| <= E.
+ */
 export interface Guard {
   policy: (typeof POLICIES)[number]
   /** 0 for `none`. */
   bound: number
 }
 
-/** @throws {BAD_OPTION} for anything but {@link denominatorGuard} allows */
-export function parseGuard(guard: string): Guard {
-  const [name, text = '0'] = String(guard).toLowerCase().split(':')
-  const policy = POLICIES.find(known => known === name)
-  if (!policy || !denominatorGuard.safeParse(guard).success) {
-    throw expected('BAD_OPTION', 'denGuard', 'a guard policy', describe(guard))
-  }
-  return {policy, bound: Number(text)}
+/** The guard that leaves denominators as they are. */
+export const NO_GUARD: Guard = {policy: 'none', bound: 0}
+
+/** A {@link Guard} as options, plans and labels spell it: `none`, or policy and bound as `clamp:1e-2`. */
+export const denominatorGuard = z
+  .string()
+  .regex(/^(none|(add|clamp|abs-clamp|nudge):\d+(\.\d+)?(e-?\d+)?)$/i, {
+    error: 'none, add:E, clamp:E, abs-clamp:E or nudge:E with a positive number E',
+  })
+
+/** The only reader of {@link denominatorGuard}. @throws {BAD_OPTION} for anything it does not allow */
+export function parseGuard(text: string): Guard {
+  const [policy, bound = '0'] = String(text).toLowerCase().split(':')
+  if (!denominatorGuard.safeParse(text).success) throw noGuard(text)
+  return {policy: policy as Guard['policy'], bound: Number(bound)}
 }
 
-/** Applies a guard policy to `[B, H, L]` denominators. */
-export function guardDenominator(denominator: tf.Tensor3D, guard: string): tf.Tensor3D {
-  const {policy, bound} = parseGuard(guard)
+/** @throws {BAD_OPTION} unless it is a {@link Guard} */
+export function checkGuard(given: Guard): void {
+  const known = POLICIES.includes(given?.policy) && Number.isFinite(given.bound)
+  if (!known || given.bound < 0) throw noGuard(given)
+}
+
+function noGuard(given: unknown) {
+  return expected('BAD_OPTION', 'denGuard', 'a guard policy', describe(given))
+}
+
+/** Sums before the division. */
+interface Ratio {
+  numerator: tf.Tensor4D // [B, H, L, Dv]
+  denominator: tf.Tensor3D // [B, H, L]
+}
+
+/** Divides numerator by guarded denominator and reports both the raw denominator and where the guard acted. */
+export function normalize(
+  {numerator, denominator}: Ratio,
+  guard: Guard,
+): AttendResult & Required<Pick<AttendResult, 'denominator' | 'guarded'>> {
+  const safe = guardDenominator(denominator, guard)
+  const out = tf.mul(numerator, tf.expandDims(reciprocalOrZero(safe), -1)) as tf.Tensor4D
+  return {out, denominator, guarded: differs(safe, denominator)}
+}
+
+/** 1 where the guard changes a denominator, else 0, `[B, H, L]`. */
+export function guardedRows(denominator: tf.Tensor3D, guard: Guard): tf.Tensor3D {
+  return differs(guardDenominator(denominator, guard), denominator)
+}
+
+function differs(a: tf.Tensor3D, b: tf.Tensor3D): tf.Tensor3D {
+  return tf.cast(tf.notEqual(a, b), 'float32')
+}
+
+/** Applies a guard to `[B, H, L]` denominators. */
+export function guardDenominator(denominator: tf.Tensor3D, {policy, bound}: Guard): tf.Tensor3D {
   switch (policy) {
     case 'none':
       return denominator

@@ -4,7 +4,7 @@ import type {KeyMask} from '../types.js'
 import {fusedOrComposite} from './dispatch.js'
 import {linearAttentionSizes} from './feature-checks.js'
 import {type Features, formFeatures, recipeAttributes, specsOf} from './feature-spec.js'
-import {normalize} from './guard.js'
+import {type Guard, normalize, parseGuard} from './guard.js'
 import {causalMask, headMask, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 
@@ -80,18 +80,22 @@ export interface LinearAttentionRatio {
 /**
  * {@link linearAttention} with the division: `numerator / guard(denominator)`, 0 where that is 0.
  *
- * @param guard - policy, see guard.ts
+ * @param guard - what is done to the denominator first, as an object or spelled as `clamp:1e-2`
  * @throws what {@link linearAttention} throws; {BAD_OPTION} for an unknown guard
  */
 export function linearAttentionRatio(
   query: Features,
   key: Features,
   value: tf.Tensor4D,
-  guard: string,
+  guard: Guard | string,
   options: LinearAttentionOptions = {},
 ): LinearAttentionRatio {
-  const [out, denominator] = dispatch(query, key, value, options, guard)
+  const [out, denominator] = dispatch(query, key, value, options, asGuard(guard))
   return {out: out as tf.Tensor4D, denominator: denominator as tf.Tensor3D}
+}
+
+function asGuard(guard: Guard | string): Guard {
+  return typeof guard === 'object' && guard !== null ? guard : parseGuard(guard)
 }
 
 /** Numerator and denominator, or quotient and denominator with a guard. */
@@ -100,7 +104,7 @@ function dispatch(
   key: Features,
   value: tf.Tensor4D,
   options: LinearAttentionOptions,
-  guard: string | undefined,
+  guard: Guard | undefined,
 ): tf.Tensor[] {
   checkObject('LinearAttention.options', options)
   const {causal = false, keyMask, keyLogWeight, logGate, initialState} = options

@@ -56,15 +56,16 @@ export function reciprocalOrZero<T extends tf.Tensor>(x: T): T {
   return tf.div(tf.sub(1, isZero), tf.add(x, isZero)) as T
 }
 
+/** A mask as numbers: 1 where it is not zero, else 0; float32, shape kept. */
+export function presence<T extends tf.Tensor>(mask: T): T {
+  return tf.cast(tf.notEqual(mask, 0), 'float32') as T
+}
+
 /** Key mask `[B, S]` repeated for every head: `[B H, 1, S]`. */
 export function headMask(keyMask: KeyMask, heads: number): tf.Tensor3D {
   const [batch, keyLen] = keyMask.shape
-  const present = tf.cast(tf.notEqual(keyMask, 0), 'float32')
-  return tf.reshape(tf.tile(tf.reshape(present, [batch, 1, keyLen]), [1, heads, 1]), [
-    batch * heads,
-    1,
-    keyLen,
-  ])
+  const perHead = tf.tile(tf.reshape(presence(keyMask), [batch, 1, keyLen]), [1, heads, 1])
+  return tf.reshape(perHead, [batch * heads, 1, keyLen])
 }
 
 /** 1 for rows whose log-sum says that they saw a key, else 0; shape kept. */

@@ -1,6 +1,7 @@
 /** Tokens gathered by lists of positions, so that each list becomes a batch element of its own. */
 import * as tf from '@tensorflow/tfjs-core'
 import type {KeyMask} from '../types.js'
+import {presence} from './masking.js'
 
 /** Lists of positions of one width; -1 where there is no token. */
 export interface TokenLists {
@@ -60,9 +61,12 @@ export function presentTokens(
     [1, count, width],
   )
   if (!keyMask) return valid
-  const present = tf.cast(tf.notEqual(keyMask, 0), 'float32')
   const batch = keyMask.shape[0]
-  const gathered = tf.reshape(tf.gather(present, indices(lists), 1), [batch, count, width])
+  const gathered = tf.reshape(tf.gather(presence(keyMask), indices(lists), 1), [
+    batch,
+    count,
+    width,
+  ])
   return (full ? gathered : tf.mul(gathered, valid)) as tf.Tensor3D
 }
 

@@ -1,8 +1,8 @@
-import {parseGuard} from '../../attention/kernels/guard.js'
+import {checkGuard, type Guard} from '../../attention/kernels/guard.js'
 import type {Addon} from './addon.js'
 
-/** A guard policy such as `clamp:1e-2` as the addon takes it. @throws {BAD_OPTION} */
-export function guardCode({codes}: Addon, guard: string): {guard: number; guardBound: number} {
-  const {policy, bound} = parseGuard(guard)
-  return {guard: codes.guard[policy]!, guardBound: bound}
+/** A guard as the addon takes it. @throws {BAD_OPTION} for what is none */
+export function guardCode({codes}: Addon, guard: Guard): {guard: number; guardBound: number} {
+  checkGuard(guard)
+  return {guard: codes.guard[guard.policy]!, guardBound: guard.bound}
 }

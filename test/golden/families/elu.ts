@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {PresetName} from '../../../src/attention/index.js'
 import {eluPlusOne, linearAttention} from '../../../src/attention/index.js'
-import {normalize} from '../../../src/attention/kernels/guard.js'
+import {normalize, parseGuard} from '../../../src/attention/kernels/guard.js'
 import {compute, toTensors} from '../../helpers/arrays.js'
 import {eluPlusOne as eluFeatures} from '../../helpers/twins/feature-builders.js'
 import {TWINS} from '../../helpers/twins/index.js'
@@ -54,7 +54,7 @@ function checkContinued(golden: GoldenCase, arrays: CaseArrays, request: Request
       causal: true,
       initialState,
     })
-    return normalize(sums, denGuard).out
+    return normalize(sums, parseGuard(denGuard)).out
   })
   assertCase(golden, arrays, 'out_from_state', out, TWINS.elu!(inputs).out)
 }

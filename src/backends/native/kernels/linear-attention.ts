@@ -2,6 +2,7 @@ import {
   type LinearAttributes,
   linearAttentionSizes,
 } from '../../../attention/kernels/feature-checks.js'
+import {NO_GUARD} from '../../../attention/kernels/guard.js'
 import type {LinearAttentionCall} from '../addon.js'
 import {nativeFeatures} from '../features.js'
 import {guardCode} from '../guard.js'
@@ -24,7 +25,7 @@ export default defineKernel<LinearAttributes>('LinearAttention', call => {
     ...readExtras(call),
     causal: attrs.causal,
     normalize: guard !== undefined,
-    ...guardCode(addon, guard ?? 'none'),
+    ...guardCode(addon, guard ?? NO_GUARD),
     out: view4(out, outShape),
     denominator: view3(denominator, denominatorShape),
   })

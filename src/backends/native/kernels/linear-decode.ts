@@ -1,4 +1,5 @@
 import {checkNumber} from '../../../attention/check-tensor.js'
+import type {Guard} from '../../../attention/kernels/guard.js'
 import {expected} from '../../../errors.js'
 import type {LinearDecoder} from '../addon.js'
 import {
@@ -15,7 +16,7 @@ import {defineKernel, type KernelCall, view3, view4} from '../kernel.js'
 
 /** The same object with every step of one decoder. */
 interface LinearDecodeAttributes extends FeatureStepAttributes {
-  guard: string
+  guard: Guard
   normalizerEpsilon: number
 }
 
