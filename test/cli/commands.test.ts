@@ -10,18 +10,13 @@ import Methods from '../../commands/methods.js'
 import Report from '../../commands/report.js'
 import Variance from '../../commands/variance.js'
 import {RfaError} from '../../src/errors.js'
-import {cellKey} from '../../src/results/keys.js'
 import type {AnyRecord} from '../../src/results/schemas/index.js'
 import type {AnyPlan} from '../../src/results/schemas/manifest.js'
 import type {RunExperimentOptions} from '../../src/runner/run-experiment.js'
-import {
-  BENCH_MANIFEST,
-  failedSweep,
-  MACHINE,
-  sweep,
-  timed,
-  variance,
-} from '../unit/report/fixtures.js'
+import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
+import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
+import {MACHINE} from '../helpers/records/machine.js'
+import {variance} from '../helpers/records/variance.js'
 import {runCommand} from './run-command.js'
 
 const runner = vi.hoisted(() => ({
@@ -101,7 +96,7 @@ describe('an experiment', () => {
   })
 
   it('hands the runner what was typed', async () => {
-    answerWith(timed({}, 1e6))
+    answerWith(timed())
     await bench('--quick', '-o', 'out dir', '--resume', '--timeout', '1.5', '--format', 'json,csv')
     expect(lastRun().options).toMatchObject({
       directory: 'out dir',
@@ -113,7 +108,7 @@ describe('an experiment', () => {
   })
 
   it('takes lists as commas and as repeated flags, in every command', async () => {
-    answerWith(timed({}, 1e6))
+    answerWith(timed())
     await bench('--seq-len', '31,63', '--seq-len', '127..512*2', '--no-baseline', '-m', 'elu')
     expect(lastRun().plan).toMatchObject({
       seq_lens: [31, 63, 127, 254, 508],
@@ -122,7 +117,7 @@ describe('an experiment', () => {
   })
 
   it('plans a variance experiment and prints its table', async () => {
-    answerWith(variance(0, 0.5))
+    answerWith(variance())
     const {stdout} = await runCommand(Variance, 'variance', [
       '--norms',
       '0.5..2+0.5',
@@ -173,13 +168,13 @@ describe('an experiment', () => {
     runner.assertFits.mockRejectedValueOnce(new RfaError('TOO_LARGE', 'plan: too large'))
     expect(await bench('--quick')).toMatchObject({exitCode: 2, stdout: ''})
     expect(runner.runExperiment).not.toHaveBeenCalled()
-    answerWith(timed({}, 1e6))
+    answerWith(timed())
     await bench('--quick', '--force')
     expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({force: true, concurrency: 1})
   })
 
   it('tries the backend before anything runs, that of auto too', async () => {
-    answerWith(timed({}, 1e6))
+    answerWith(timed())
     runner.useBackend.mockImplementationOnce(async (_choice, {note}) =>
       note('native: X; using wasm'),
     )
@@ -199,7 +194,7 @@ describe('an experiment', () => {
   })
 
   it('hands threads to the backend, and says where they exceed the processors', async () => {
-    answerWith(timed({}, 1e6))
+    answerWith(timed())
     const {stderr} = await bench('--quick', '--threads', '1024')
     expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: 1024})
     expect(stderr).toMatch(/^threads: 1024 on \d+ processors?, which they will share\nsaved in /)
@@ -402,11 +397,7 @@ describe('rfa apply', () => {
 
 describe('rfa report', () => {
   let folder: string
-  const saved = (seq_len: number) => {
-    const record = timed({seq_len}, 1e6)
-    return {...record, key: cellKey(record.schema, record.cell)}
-  }
-  const record = saved(128)
+  const record = timed()
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rfa-report-'))
     runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [record]})
@@ -474,7 +465,11 @@ describe('rfa report', () => {
   })
 
   it('shows the cells of the plan, in its order, and says what else is in the journal', async () => {
-    const [short, long, foreign] = [saved(64), saved(4096), saved(99)]
+    const [short, long, foreign] = [
+      timed({seq_len: 64}),
+      timed({seq_len: 4096}),
+      timed({seq_len: 99}),
+    ]
     const records = [foreign, long, {...foreign, key: short.key}, short]
     runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records})
     runner.planKeys.mockResolvedValue([short.key, long.key])

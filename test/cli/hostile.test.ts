@@ -14,16 +14,10 @@ import {writeArrays} from '../../src/inputs/files/index.js'
 import {RECORD_SCHEMAS} from '../../src/results/parse-record.js'
 import type {AnyRecord} from '../../src/results/schemas/index.js'
 import {type AnyPlan, runManifest} from '../../src/results/schemas/manifest.js'
-import {BENCH_MANIFEST} from '../unit/report/fixtures.js'
-import {
-  benchPlan,
-  benchRecord,
-  errorSweepRecord,
-  failed,
-  skipped,
-  variancePlan,
-  varianceRecord,
-} from '../unit/results/support/records.js'
+import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
+import {sweep} from '../helpers/records/error-sweep.js'
+import {failed, skipped} from '../helpers/records/outcomes.js'
+import {VARIANCE_PLAN, variance} from '../helpers/records/variance.js'
 import {type Outcome, runCommand} from './run-command.js'
 
 /** Clears the screen, sets the title, rings, turns the line around, hides characters. */
@@ -187,9 +181,9 @@ const sweepPlan: AnyPlan = {
 
 describe('a run folder of somebody else', () => {
   it.each<[AnyPlan, AnyRecord]>([
-    [sweepPlan, errorSweepRecord],
-    [benchPlan, benchRecord],
-    [variancePlan, varianceRecord()],
+    [sweepPlan, sweep()],
+    [BENCH_PLAN, timed()],
+    [VARIANCE_PLAN, variance()],
   ])('of $experiment', async (plan, record) => {
     const run = await mkdtemp(join(folder, 'run-'))
     const own = {...BENCH_MANIFEST, plan, command: `rfa ${plan.experiment} --quick`}
@@ -214,7 +208,7 @@ describe('a run folder of somebody else', () => {
   it('with records of another experiment than its plan', async () => {
     const run = await mkdtemp(join(folder, 'run-'))
     await writeFile(join(run, 'manifest.json'), JSON.stringify(BENCH_MANIFEST))
-    await writeFile(join(run, 'records.jsonl'), `${JSON.stringify(errorSweepRecord)}\n`)
+    await writeFile(join(run, 'records.jsonl'), `${JSON.stringify(sweep())}\n`)
     const {exitCode, stderr} = await runCommand(Report, 'report', [run])
     expect(stderr).toContain('expected records of bench, got rfa.error-sweep/3')
     expect(exitCode).toBe(3)

@@ -5,7 +5,7 @@ import {expect, test} from 'vitest'
 import {RfaError} from '../../src/errors.js'
 import {ARRAY_EXTENSIONS, readArrays, writeArrays} from '../../src/inputs/files/index.js'
 import {elementCount, type NdArray} from '../../src/inputs/nd-array.js'
-import {temporaryFolder} from '../unit/inputs/temporary-folder.js'
+import {temporaryFolder} from '../helpers/folders.js'
 import {DAMAGES, damaged, PATIENCE} from './mutate.js'
 
 const folder = temporaryFolder()

@@ -10,15 +10,9 @@ import {renderMarkdown} from '../../src/report/markdown.js'
 import {renderTerminal} from '../../src/report/terminal.js'
 import {cellKey} from '../../src/results/keys.js'
 import type {AnyCell} from '../../src/results/schemas/index.js'
-import {BENCH_MANIFEST} from '../unit/report/fixtures.js'
-import {
-  benchPlan,
-  benchRecord,
-  failed,
-  skipped,
-  variancePlan,
-  varianceRecord,
-} from '../unit/results/support/records.js'
+import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
+import {failed, skipped} from '../helpers/records/outcomes.js'
+import {VARIANCE_PLAN, variance} from '../helpers/records/variance.js'
 import {DAMAGES, damaged, PATIENCE} from './mutate.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'rfa-fuzz-'))
@@ -38,8 +32,8 @@ async function reportOf(manifest: Uint8Array, records: Uint8Array): Promise<stri
 }
 
 test.each([
-  [benchPlan, benchRecord],
-  [variancePlan, varianceRecord()],
+  [BENCH_PLAN, timed()],
+  [VARIANCE_PLAN, variance()],
 ] as const)(
   'damaged copies of a run of $experiment',
   async (plan, record) => {

@@ -3,7 +3,7 @@ import {mkdir, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {errorCode, notWritable, writeAtomic} from '../../src/files.js'
-import {newFolder} from './results/support/folder.js'
+import {newFolder} from '../helpers/folders.js'
 
 describe('writeAtomic', () => {
   it('writes a new file and replaces an old one, leaving nothing else', async () => {

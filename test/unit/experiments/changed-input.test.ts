@@ -3,7 +3,7 @@ import {expect, it} from 'vitest'
 import {planJobs, runCell} from '../../../src/experiments/index.js'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
-import {temporaryFolder} from '../inputs/temporary-folder.js'
+import {temporaryFolder} from '../../helpers/folders.js'
 
 const path = join(temporaryFolder(), 'qkv.npz')
 

@@ -1,13 +1,10 @@
 import {describe, expect, it} from 'vitest'
 import {z} from 'zod'
 import {jsonSchemas} from '../../../src/experiments/json-schemas.js'
-import {
-  benchRecord,
-  errorSweepRecord,
-  failed,
-  variancePlan,
-  varianceRecord,
-} from '../results/support/records.js'
+import {timed} from '../../helpers/records/bench.js'
+import {sweep} from '../../helpers/records/error-sweep.js'
+import {failed} from '../../helpers/records/outcomes.js'
+import {VARIANCE_PLAN, variance} from '../../helpers/records/variance.js'
 
 const schemas = jsonSchemas() as Record<string, z.core.JSONSchema.JSONSchema>
 
@@ -32,11 +29,11 @@ describe('jsonSchemas', () => {
   })
 
   it.each([
-    ['bench-record', benchRecord],
-    ['error-sweep-record', errorSweepRecord],
-    ['variance-record', varianceRecord()],
-    ['bench-record', failed(benchRecord)],
-    ['variance-plan', variancePlan],
+    ['bench-record', timed()],
+    ['error-sweep-record', sweep()],
+    ['variance-record', variance()],
+    ['bench-record', failed(timed())],
+    ['variance-plan', VARIANCE_PLAN],
   ])('%s accepts what the program writes', (name, value) => {
     const schema = z.fromJSONSchema(schemas[`${name}.schema.json`]!)
     expect(schema.safeParse(value).success).toBe(true)

@@ -9,12 +9,16 @@ import {
 import {doctorReport} from '../../../src/report/doctor.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
-import {BENCH_MANIFEST, MACHINE, sweep, timed, variance, WIDE} from '../report/fixtures.js'
+import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
+import {sweep} from '../../helpers/records/error-sweep.js'
+import {MACHINE} from '../../helpers/records/machine.js'
+import {variance} from '../../helpers/records/variance.js'
+import {WIDE} from '../../helpers/terminal.js'
 
 const savedRun: SavedRun = {
   directory: 'results/x',
   manifest: BENCH_MANIFEST,
-  records: [timed({}, 1e6)],
+  records: [timed()],
   foreign: 0,
   cells: 1,
   resumeCommand: 'rfa bench --quick --output results/x --resume',
@@ -65,8 +69,8 @@ describe('runReport', () => {
 
   it.each([
     ['error-sweep', sweep(), 'Error against softmax'],
-    ['bench', timed({}, 1e6), 'Forward pass'],
-    ['variance', variance(0, 0.5), 'Kernel estimates'],
+    ['bench', timed(), 'Forward pass'],
+    ['variance', variance(), 'Kernel estimates'],
   ] as const)('prints the tables of %s', (experiment, record, title) => {
     expect(renderTerminal(recordsReport(experiment, [record]), WIDE)).toContain(title)
   })

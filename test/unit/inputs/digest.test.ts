@@ -4,7 +4,7 @@ import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
-import {temporaryFolder} from './temporary-folder.js'
+import {temporaryFolder} from '../../helpers/folders.js'
 
 const names = {query: 'q', key: 'k', value: 'v'}
 const folder = temporaryFolder()

@@ -6,7 +6,7 @@ import {writeArrays} from '../../../src/inputs/files/index.js'
 import {generate} from '../../../src/inputs/generators/index.js'
 import {loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
 import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
-import {temporaryFolder} from './temporary-folder.js'
+import {temporaryFolder} from '../../helpers/folders.js'
 
 const folder = temporaryFolder()
 const NAMES = {query: 'q', key: 'k', value: 'v'}

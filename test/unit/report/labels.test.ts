@@ -6,7 +6,7 @@ import {
   methodLabel,
   troubleItems,
 } from '../../../src/report/labels.js'
-import {failedSweep, skippedSweep, sweep} from './fixtures.js'
+import {failedSweep, skippedSweep, sweep} from '../../helpers/records/error-sweep.js'
 
 describe('methodLabel', () => {
   it('names what differs from the exact form', () => {

@@ -8,7 +8,7 @@ import {
   presetReport,
 } from '../../../src/report/methods.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
-import {WIDE} from './fixtures.js'
+import {WIDE} from '../../helpers/terminal.js'
 
 const SIZE = {numFeatures: 31, headDim: 17}
 let estimators: EstimatorFacts

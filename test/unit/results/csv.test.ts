@@ -3,18 +3,47 @@ import {join} from 'node:path'
 import {parse} from 'csv-parse/sync'
 import {describe, expect, it} from 'vitest'
 import {toCsv, toPerHeadCsv, writeCsv} from '../../../src/results/csv.js'
-import {newFolder} from './support/folder.js'
-import {benchRecord, errorSweepRecord, failed, skipped, varianceRecord} from './support/records.js'
+import {newFolder} from '../../helpers/folders.js'
+import {timed} from '../../helpers/records/bench.js'
+import {metric, sweep} from '../../helpers/records/error-sweep.js'
+import {failed, skipped} from '../../helpers/records/outcomes.js'
+import {variance} from '../../helpers/records/variance.js'
+
+/** A cell with another number wherever one is looked at below. */
+const errorSweep = sweep(
+  {
+    options: {tau: 0.5},
+    input: {
+      kind: 'file',
+      paths: ['a, "b".npy', 'k.npy', 'v.npy'],
+      names: {query: 'q', key: 'k', value: 'v'},
+    },
+    scale: 0.5,
+    causal: false,
+  },
+  {
+    mse: {mean: 10, median: 11, low: 12, high: 13, min: 14, max: 15},
+    row_total_variation: metric(100),
+    per_head: [0.5, 1.5].map((rel_l2, head) => ({
+      ...sweep().result.per_head[0]!,
+      head,
+      rel_l2,
+      mse: null,
+    })),
+  },
+)
+const operations = {softmaxAttention: 'fused', linearAttention: 'composite'} as const
+const bench = timed({}, 1234.5, {operations, threads: 2})
 
 const rowsOf = (text: string): Record<string, string>[] => parse(text, {columns: true})
 const headerOf = (text: string) => text.split('\n')[0]!.split(',')
 
 describe('toCsv', () => {
   it('flattens a completed cell, nested names joined by underscores', () => {
-    const [row] = rowsOf(toCsv([errorSweepRecord]))
+    const [row] = rowsOf(toCsv([errorSweep]))
     expect(row).toMatchObject({
       schema: 'rfa.error-sweep/3',
-      key: errorSweepRecord.key,
+      key: errorSweep.key,
       status: 'completed',
       method: 'favor-pos',
       options: 'tau=0.5',
@@ -30,18 +59,18 @@ describe('toCsv', () => {
       mse_high: '13',
       mse_min: '14',
       mse_max: '15',
-      statistics_sum_norm2: '2.75',
+      statistics_sum_norm2: '9.25',
     })
   })
 
   it('writes null as an empty field, also for all parts of an object that is null', () => {
-    const [row] = rowsOf(toCsv([errorSweepRecord]))
+    const [row] = rowsOf(toCsv([errorSweep]))
     expect(row).toMatchObject({seq_len: '', row_kl_nats_mean: '', row_kl_nats_high: ''})
     expect(row).toMatchObject({row_total_variation_mean: '100', row_kl_infinite_pct: ''})
   })
 
   it('tells what was asked for from what was used', () => {
-    expect(rowsOf(toCsv([benchRecord]))[0]).toMatchObject({
+    expect(rowsOf(toCsv([bench]))[0]).toMatchObject({
       requested_backend: 'auto',
       backend: 'wasm',
       requested_threads: '',
@@ -50,31 +79,31 @@ describe('toCsv', () => {
   })
 
   it('leaves lists of measurements out and writes maps as pairs', () => {
-    const text = toCsv([benchRecord])
+    const text = toCsv([bench])
     expect(headerOf(text)).not.toContain('samples_ns')
-    expect(headerOf(toCsv([errorSweepRecord])).join()).not.toContain('per_head')
+    expect(headerOf(toCsv([errorSweep])).join()).not.toContain('per_head')
     expect(rowsOf(text)[0]!.operations).toBe('softmaxAttention=fused;linearAttention=composite')
   })
 
   it('keeps every digit of a number', () => {
     const value = 0.1 + 0.2
-    const record = varianceRecord()
-    if (record.status === 'completed') record.result.expectation = value
+    const record = variance()
+    record.result.expectation = value
     expect(Number(rowsOf(toCsv([record]))[0]!.expectation)).toBe(value)
   })
 
   it('has one row per projection for a variance cell', () => {
-    const rows = rowsOf(toCsv([varianceRecord(), skipped(varianceRecord({seed: 4}))]))
+    const rows = rowsOf(toCsv([variance(), skipped(variance({seed: 4}))]))
     expect(rows.map(row => [row.status, row.projection, row.relative_mse, row.ratio_low])).toEqual([
-      ['completed', 'iid', '4', ''],
-      ['completed', 'orth', '5', '0.5'],
+      ['completed', 'iid', '0.05', ''],
+      ['completed', 'orth', '0.03', '0.375'],
       ['skipped', '', '', ''],
     ])
-    expect(rows[0]).toMatchObject({projections: 'iid;orth', norm: '1', expectation: '1.625'})
+    expect(rows[0]).toMatchObject({projections: 'iid;orth', norm: '0.5', expectation: '1.25'})
   })
 
   it('has the same columns whatever happened to the cells', () => {
-    for (const record of [benchRecord, errorSweepRecord, varianceRecord()]) {
+    for (const record of [bench, errorSweep, variance()]) {
       const header = headerOf(toCsv([record]))
       expect(new Set(header).size).toBe(header.length)
       expect(header.slice(0, 3)).toEqual(['schema', 'key', 'status'])
@@ -85,8 +114,8 @@ describe('toCsv', () => {
   })
 
   it('says why a cell was skipped or failed, quotes and line breaks included', () => {
-    expect(rowsOf(toCsv([skipped(benchRecord)]))[0]!.reason).toBe('supports no mask')
-    expect(rowsOf(toCsv([failed(benchRecord)]))[0]).toMatchObject({
+    expect(rowsOf(toCsv([skipped(bench)]))[0]!.reason).toBe('supports no mask')
+    expect(rowsOf(toCsv([failed(bench)]))[0]).toMatchObject({
       error_code: 'CELL_CRASHED',
       error_message: 'expected an answer, got "none",\nbut a newline',
       median_ns: '',
@@ -98,8 +127,8 @@ describe('toCsv', () => {
   })
 
   it('keeps texts from being run as formulas, and numbers numbers', () => {
-    const record = structuredClone(errorSweepRecord)
-    if (record.status !== 'completed' || record.cell.input.kind !== 'file') throw new Error()
+    const record = structuredClone(errorSweep)
+    if (record.cell.input.kind !== 'file') throw new Error()
     record.cell.input.paths = ["=cmd|' calc'!A1.npz"]
     record.cell.input.names = {query: '=1+1', key: '@SUM(A1)', value: '-x'}
     record.result.cosine.mean = -0.5
@@ -120,7 +149,7 @@ describe('toCsv', () => {
   })
 
   it('quotes texts that other programs would cut at semicolons', () => {
-    const record = structuredClone(errorSweepRecord)
+    const record = structuredClone(errorSweep)
     if (record.cell.input.kind !== 'file') throw new Error()
     record.cell.input.paths = ['q.npy', '=1.npy', 'v.npy']
     const text = toCsv([record])
@@ -129,7 +158,7 @@ describe('toCsv', () => {
   })
 
   it('refuses records of several experiments', () => {
-    expect(() => toCsv([benchRecord, varianceRecord()])).toThrow(
+    expect(() => toCsv([bench, variance()])).toThrow(
       'CSV: expected records of one experiment, got rfa.bench/1 and rfa.variance/2',
     )
   })
@@ -137,41 +166,41 @@ describe('toCsv', () => {
 
 describe('toPerHeadCsv', () => {
   it('has one row per completed cell and head', () => {
-    const text = toPerHeadCsv([errorSweepRecord, failed(errorSweepRecord)])!
+    const text = toPerHeadCsv([errorSweep, failed(errorSweep)])!
     const rows = rowsOf(text)
     expect(rows.map(row => [row.head, row.rel_l2, row.mse])).toEqual([
       ['0', '0.5', ''],
       ['1', '1.5', ''],
     ])
     expect(rows[0]).toMatchObject({
-      key: errorSweepRecord.key,
+      key: errorSweep.key,
       method: 'favor-pos',
-      statistics_query_norm2: '1.25',
+      statistics_query_norm2: '4.8',
     })
   })
 
   it('does not exist for experiments that do not look at heads', () => {
-    expect(toPerHeadCsv([benchRecord])).toBeUndefined()
+    expect(toPerHeadCsv([bench])).toBeUndefined()
   })
 })
 
 describe('writeCsv', () => {
   it('writes the heads of an error sweep into a file beside', async () => {
     const folder = await newFolder()
-    await writeCsv(join(folder, 'records.csv'), [errorSweepRecord])
+    await writeCsv(join(folder, 'records.csv'), [errorSweep])
     expect((await readdir(folder)).sort()).toEqual(['records.csv', 'records_per_head.csv'])
-    expect(await readFile(join(folder, 'records.csv'), 'utf8')).toBe(toCsv([errorSweepRecord]))
+    expect(await readFile(join(folder, 'records.csv'), 'utf8')).toBe(toCsv([errorSweep]))
   })
 
   it('writes one file for the others', async () => {
     const folder = await newFolder()
-    await writeCsv(join(folder, 'records.csv'), [benchRecord])
+    await writeCsv(join(folder, 'records.csv'), [bench])
     expect(await readdir(folder)).toEqual(['records.csv'])
   })
 
   it('says so when it cannot write', async () => {
     const path = join(await newFolder(), 'records.csv')
     await mkdir(join(path, 'x'), {recursive: true})
-    await expect(writeCsv(path, [benchRecord])).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+    await expect(writeCsv(path, [bench])).rejects.toMatchObject({code: 'NOT_WRITABLE'})
   })
 })

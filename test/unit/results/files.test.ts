@@ -3,7 +3,7 @@ import {readdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {makeFolder} from '../../../src/results/files.js'
-import {newFolder} from './support/folder.js'
+import {newFolder} from '../../helpers/folders.js'
 
 describe('makeFolder', () => {
   it('makes a folder and its parents, and leaves one that is there', async () => {

@@ -16,8 +16,11 @@ import {join} from 'node:path'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import {newest, openJournal, readRecords} from '../../../src/results/journal.js'
 import {takeLock} from '../../../src/results/lock.js'
-import {newFolder} from './support/folder.js'
-import {benchRecord, errorSweepRecord, failed, skipped, varianceRecord} from './support/records.js'
+import {newFolder} from '../../helpers/folders.js'
+import {timed} from '../../helpers/records/bench.js'
+import {sweep} from '../../helpers/records/error-sweep.js'
+import {failed, skipped} from '../../helpers/records/outcomes.js'
+import {variance} from '../../helpers/records/variance.js'
 
 const fileOf = (folder: string) => join(folder, 'records.jsonl')
 const linesOf = async (folder: string) => (await readFile(fileOf(folder), 'utf8')).split('\n')
@@ -31,13 +34,7 @@ async function folderWith(...records: Parameters<typeof newest>[0][]) {
   return folder
 }
 
-const all = [
-  errorSweepRecord,
-  benchRecord,
-  varianceRecord(),
-  failed(benchRecord),
-  skipped(varianceRecord()),
-]
+const all = [sweep(), timed(), variance(), failed(timed()), skipped(variance())]
 
 describe('openJournal', () => {
   it('gives back every kind of record as it was appended', async () => {
@@ -51,7 +48,7 @@ describe('openJournal', () => {
   it('writes one record per line, and keeps the order of overlapping calls', async () => {
     const folder = await newFolder()
     const journal = await openJournal(folder)
-    const records = Array.from({length: 23}, (_, seed) => varianceRecord({seed}))
+    const records = Array.from({length: 23}, (_, seed) => variance({seed}))
     await Promise.all(records.map(record => journal.append(record)))
     await journal.close()
     expect(await linesOf(folder)).toEqual([...records.map(record => JSON.stringify(record)), ''])
@@ -60,17 +57,17 @@ describe('openJournal', () => {
   it('has a record on the disk as soon as append returns', async () => {
     const folder = await newFolder()
     const journal = await openJournal(folder)
-    await journal.append(benchRecord)
-    expect(await readRecords(folder)).toEqual([benchRecord])
+    await journal.append(timed())
+    expect(await readRecords(folder)).toEqual([timed()])
     await journal.close()
   })
 
   it('waits for records on their way when it is closed', async () => {
     const folder = await newFolder()
     const journal = await openJournal(folder)
-    void journal.append(benchRecord)
+    void journal.append(timed())
     await journal.close()
-    expect(await readRecords(folder)).toEqual([benchRecord])
+    expect(await readRecords(folder)).toEqual([timed()])
   })
 
   it('keeps a second writer out until it is closed', async () => {
@@ -83,21 +80,21 @@ describe('openJournal', () => {
   })
 
   it('cuts a torn tail off wherever it was torn, and nothing else', async () => {
-    const folder = await folderWith([benchRecord, varianceRecord()])
+    const folder = await folderWith([timed(), variance()])
     const whole = await readFile(fileOf(folder))
     const second = whole.indexOf('\n') + 1
     for (let length = second; length < whole.length; length += 37) {
       await writeFile(fileOf(folder), whole.subarray(0, length))
       const journal = await openJournal(folder)
-      expect(journal.records).toEqual([benchRecord])
-      await journal.append(errorSweepRecord)
+      expect(journal.records).toEqual([timed()])
+      await journal.append(sweep())
       await journal.close()
-      expect(await readRecords(folder)).toEqual([benchRecord, errorSweepRecord])
+      expect(await readRecords(folder)).toEqual([timed(), sweep()])
     }
   })
 
   it('leaves a torn tail alone once another process has the folder', async () => {
-    const folder = await folderWith([benchRecord])
+    const folder = await folderWith([timed()])
     await appendFile(fileOf(folder), '{"schema":')
     const lock = await takeLock(join(folder, 'records.lock'))
     await writeFile(join(folder, 'records.lock'), 'of another')
@@ -106,7 +103,7 @@ describe('openJournal', () => {
   })
 
   it('cuts off a last line of zeros, as a power cut leaves it', async () => {
-    const folder = await folderWith([benchRecord])
+    const folder = await folderWith([timed()])
     await appendFile(fileOf(folder), Buffer.alloc(71))
     await appendFile(fileOf(folder), '\n')
     await (await openJournal(folder)).close()
@@ -114,7 +111,7 @@ describe('openJournal', () => {
   })
 
   it('lets go of the lock when the journal cannot be read', async () => {
-    const folder = await folderWith([benchRecord])
+    const folder = await folderWith([timed()])
     await writeFile(fileOf(folder), 'not a record\n{}\n')
     await expect(openJournal(folder)).rejects.toMatchObject({code: 'BAD_FILE'})
     expect(existsSync(join(folder, 'records.lock'))).toBe(false)
@@ -131,7 +128,7 @@ describe('openJournal', () => {
     await symlink('/dev/full', fileOf(folder))
     const journal = await openJournal(folder)
     for (let attempt = 0; attempt < 2; attempt++) {
-      await expect(journal.append(benchRecord)).rejects.toMatchObject({
+      await expect(journal.append(timed())).rejects.toMatchObject({
         code: 'NOT_WRITABLE',
         message: expect.stringContaining('ENOSPC'),
         suggestions: [expect.stringContaining('free some space')],
@@ -154,9 +151,9 @@ describe('a journal that is taken away', () => {
     const folder = await newFolder()
     onTestFinished(() => rm(`${folder}-old`, {recursive: true, force: true}))
     const journal = await openJournal(folder)
-    await journal.append(benchRecord)
+    await journal.append(timed())
     await lose(fileOf(folder))
-    await expect(journal.append(varianceRecord())).rejects.toMatchObject({
+    await expect(journal.append(variance())).rejects.toMatchObject({
       code: 'NOT_WRITABLE',
       message: expect.stringMatching(/expected the (journal|lock) that this run .*, got none, or /),
     })
@@ -168,7 +165,7 @@ describe('a journal that is taken away', () => {
     const journal = await openJournal(folder)
     await rm(join(folder, 'records.lock'))
     await writeFile(join(folder, 'records.lock'), 'of another')
-    await expect(journal.append(benchRecord)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+    await expect(journal.append(timed())).rejects.toMatchObject({code: 'NOT_WRITABLE'})
     await journal.close()
     expect(await readRecords(folder)).toEqual([])
     expect(await readFile(join(folder, 'records.lock'), 'utf8')).toBe('of another')
@@ -191,36 +188,36 @@ describe('a record that cannot be flushed', () => {
   const notSaved = {code: 'NOT_WRITABLE', message: expect.stringContaining('EIO')}
 
   it('is cut off again', async () => {
-    const folder = await folderWith([benchRecord])
+    const folder = await folderWith([timed()])
     const journal = await openJournal(folder)
     await failFlush(folder, async () => {})
-    await expect(journal.append(varianceRecord())).rejects.toMatchObject(notSaved)
-    expect(await readRecords(folder)).toEqual([benchRecord])
-    await journal.append(errorSweepRecord)
+    await expect(journal.append(variance())).rejects.toMatchObject(notSaved)
+    expect(await readRecords(folder)).toEqual([timed()])
+    await journal.append(sweep())
     await journal.close()
-    expect(await readRecords(folder)).toEqual([benchRecord, errorSweepRecord])
+    expect(await readRecords(folder)).toEqual([timed(), sweep()])
   })
 
   it('takes nothing from another process that took the folder meanwhile', async () => {
-    const folder = await folderWith([benchRecord])
+    const folder = await folderWith([timed()])
     const journal = await openJournal(folder)
     await failFlush(folder, async () => {
       await writeFile(join(folder, 'records.lock'), 'of another')
-      await writeFile(fileOf(folder), other(errorSweepRecord), {flag: 'r+'})
-      await truncate(fileOf(folder), other(errorSweepRecord).length)
+      await writeFile(fileOf(folder), other(sweep()), {flag: 'r+'})
+      await truncate(fileOf(folder), other(sweep()).length)
     })
-    await expect(journal.append(varianceRecord())).rejects.toMatchObject(notSaved)
-    expect(await readRecords(folder)).toEqual([errorSweepRecord])
-    await expect(journal.append(varianceRecord())).rejects.toThrow(/expected the lock/)
+    await expect(journal.append(variance())).rejects.toMatchObject(notSaved)
+    expect(await readRecords(folder)).toEqual([sweep()])
+    await expect(journal.append(variance())).rejects.toThrow(/expected the lock/)
     await journal.close()
   })
 
   it('takes nothing that stands behind it', async () => {
-    const folder = await folderWith([benchRecord])
+    const folder = await folderWith([timed()])
     const journal = await openJournal(folder)
-    await failFlush(folder, () => appendFile(fileOf(folder), other(errorSweepRecord)))
-    await expect(journal.append(varianceRecord())).rejects.toMatchObject(notSaved)
-    expect(await readRecords(folder)).toEqual([benchRecord, varianceRecord(), errorSweepRecord])
+    await failFlush(folder, () => appendFile(fileOf(folder), other(sweep())))
+    await expect(journal.append(variance())).rejects.toMatchObject(notSaved)
+    expect(await readRecords(folder)).toEqual([timed(), variance(), sweep()])
     await journal.close()
   })
 })
@@ -246,16 +243,16 @@ describe('readRecords', () => {
   })
 
   it('leaves a torn tail out and the file alone', async () => {
-    const folder = await folderWith([benchRecord, varianceRecord()])
+    const folder = await folderWith([timed(), variance()])
     const {length} = await readFile(fileOf(folder))
     await truncate(fileOf(folder), length - 5)
-    expect(await readRecords(folder)).toEqual([benchRecord])
+    expect(await readRecords(folder)).toEqual([timed()])
     expect((await readFile(fileOf(folder))).length).toBe(length - 5)
   })
 
   it('refuses a corrupt line in the middle, naming file and line', async () => {
-    const folder = await folderWith([benchRecord])
-    await appendFile(fileOf(folder), `{"schema": \n${JSON.stringify(benchRecord)}\n`)
+    const folder = await folderWith([timed()])
+    await appendFile(fileOf(folder), `{"schema": \n${JSON.stringify(timed())}\n`)
     await expect(readRecords(folder)).rejects.toMatchObject({
       code: 'BAD_FILE',
       message: `${fileOf(folder)}:2: expected a record as JSON on one line, got "{\\"schema\\": "`,
@@ -264,7 +261,7 @@ describe('readRecords', () => {
 
   it('refuses a record that does not fit its schema, naming the place', async () => {
     const folder = await newFolder()
-    const {result, ...rest} = benchRecord as typeof benchRecord & {status: 'completed'}
+    const {result, ...rest} = timed()
     const broken = {...rest, result: {...result, median_ns: null}}
     await writeFile(fileOf(folder), `${JSON.stringify(broken)}\n`)
     await expect(readRecords(folder)).rejects.toMatchObject({
@@ -281,7 +278,7 @@ describe('readRecords', () => {
     ['that is missing', undefined, 'none', /not a file of rfa/],
   ])('refuses a schema %s, naming those it reads', async (_, schema, shown, remedy) => {
     const folder = await newFolder()
-    await writeFile(fileOf(folder), `${JSON.stringify({...benchRecord, schema})}\n`)
+    await writeFile(fileOf(folder), `${JSON.stringify({...timed(), schema})}\n`)
     await expect(readRecords(folder)).rejects.toMatchObject({
       code: 'UNKNOWN_SCHEMA',
       message: `${fileOf(folder)}:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/2, got ${shown}`,
@@ -301,7 +298,7 @@ describe('readRecords', () => {
 
 describe('newest', () => {
   it('keeps the last record of each key, in the order in which keys first came', () => {
-    const [first, second] = [varianceRecord({seed: 1}), varianceRecord({seed: 2})]
+    const [first, second] = [variance({seed: 1}), variance({seed: 2})]
     expect(newest([failed(first), second, first])).toEqual([first, second])
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import {canonicalJson, cellKey, planHash} from '../../../src/results/keys.js'
-import {varianceCell, variancePlan} from './support/records.js'
+import {VARIANCE_PLAN, varianceCell} from '../../helpers/records/variance.js'
 
 /** The same data with every object's properties in the opposite order. */
 function reversed(value: unknown): unknown {
@@ -59,7 +59,7 @@ describe('cellKey', () => {
 
 describe('planHash', () => {
   it('is equal for equal plans only', () => {
-    expect(planHash(structuredClone(variancePlan))).toBe(planHash(variancePlan))
-    expect(planHash({...variancePlan, seed: 4})).not.toBe(planHash(variancePlan))
+    expect(planHash(structuredClone(VARIANCE_PLAN))).toBe(planHash(VARIANCE_PLAN))
+    expect(planHash({...VARIANCE_PLAN, seed: 4})).not.toBe(planHash(VARIANCE_PLAN))
   })
 })

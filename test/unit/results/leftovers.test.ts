@@ -3,7 +3,7 @@ import {readdir, utimes, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expect, it, onTestFinished, vi} from 'vitest'
 import {removeLeftovers} from '../../../src/results/leftovers.js'
-import {newFolder} from './support/folder.js'
+import {newFolder} from '../../helpers/folders.js'
 
 const deadPid = () => spawnSync(process.execPath, ['-e', '0']).pid
 

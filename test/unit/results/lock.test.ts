@@ -18,7 +18,7 @@ import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import {takeLock} from '../../../src/results/lock.js'
 import {processSpace, startOf} from '../../../src/results/processes.js'
-import {newFolder} from './support/folder.js'
+import {newFolder} from '../../helpers/folders.js'
 
 /** A process that has ended: its number is nobody's, most likely. */
 const deadPid = () => spawnSync(process.execPath, ['-e', '0']).pid

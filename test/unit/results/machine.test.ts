@@ -6,7 +6,7 @@ import {describe, expect, it} from 'vitest'
 import {packageRoot, packageVersion} from '../../../src/package.js'
 import {commitOf, machineFacts} from '../../../src/results/machine.js'
 import {machine} from '../../../src/results/schemas/manifest.js'
-import {newFolder} from './support/folder.js'
+import {newFolder} from '../../helpers/folders.js'
 
 /** A repository with one commit. */
 async function repository() {

@@ -2,7 +2,7 @@ import {readdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {defaultRunDirectory, makeNewDirectory} from '../../../src/results/new-directory.js'
-import {newFolder} from './support/folder.js'
+import {newFolder} from '../../helpers/folders.js'
 
 describe('defaultRunDirectory', () => {
   it('is made of the experiment and the local time', () => {

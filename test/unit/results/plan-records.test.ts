@@ -1,9 +1,11 @@
 import {describe, expect, it} from 'vitest'
 import {packageVersion} from '../../../src/package.js'
 import {recordsOfPlan} from '../../../src/results/plan-records.js'
-import {benchRecord, failed, varianceRecord} from './support/records.js'
+import {timed} from '../../helpers/records/bench.js'
+import {failed} from '../../helpers/records/outcomes.js'
+import {variance} from '../../helpers/records/variance.js'
 
-const [first, second, third] = [1, 2, 3].map(seed => varianceRecord({seed}))
+const [first, second, third] = [1, 2, 3].map(seed => variance({seed}))
 const plan = [first!.key, second!.key]
 
 describe('recordsOfPlan', () => {
@@ -16,7 +18,7 @@ describe('recordsOfPlan', () => {
   })
 
   it('leaves out cells of other plans', () => {
-    const journal = [first!, third!, benchRecord]
+    const journal = [first!, third!, timed()]
     expect(recordsOfPlan(journal, plan, packageVersion())).toEqual({records: [first], foreign: 2})
   })
 

@@ -7,8 +7,10 @@ import {lockDirectory} from '../../../src/results/journal.js'
 import {machineFacts} from '../../../src/results/machine.js'
 import {createRun, openRun} from '../../../src/results/run-directory.js'
 import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
-import {newFolder} from './support/folder.js'
-import {benchPlan, benchRecord, failed, variancePlan, varianceRecord} from './support/records.js'
+import {newFolder} from '../../helpers/folders.js'
+import {BENCH_PLAN, timed} from '../../helpers/records/bench.js'
+import {failed} from '../../helpers/records/outcomes.js'
+import {VARIANCE_PLAN, variance} from '../../helpers/records/variance.js'
 
 vi.mock('../../../src/results/machine.js', async importOriginal => {
   const actual = await importOriginal<typeof import('../../../src/results/machine.js')>()
@@ -17,14 +19,14 @@ vi.mock('../../../src/results/machine.js', async importOriginal => {
 
 const request = (directory: string, changes: {plan?: AnyPlan; resume?: boolean} = {}) => ({
   directory,
-  plan: variancePlan,
+  plan: VARIANCE_PLAN,
   command: 'rfa variance',
   resume: false,
   ...changes,
 })
 
 /** A folder that holds a run without records. */
-async function folderWithRun(plan: AnyPlan = variancePlan) {
+async function folderWithRun(plan: AnyPlan = VARIANCE_PLAN) {
   const folder = join(await newFolder(), 'deep', 'run')
   const {journal} = await createRun(request(folder, {plan}))
   await journal.close()
@@ -48,7 +50,7 @@ describe('createRun', () => {
     expect(manifest).toMatchObject({
       schema: 'rfa.run/1',
       command: 'rfa variance',
-      plan: variancePlan,
+      plan: VARIANCE_PLAN,
       machine: {node: process.versions.node},
     })
     expect(JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'))).toEqual(manifest)
@@ -74,11 +76,11 @@ describe('createRun', () => {
   it('goes on with a run, keeping its manifest and records', async () => {
     const folder = await folderWithRun()
     const first = await createRun(request(folder, {resume: true}))
-    await first.journal.append(varianceRecord())
+    await first.journal.append(variance())
     await first.journal.close()
     const second = await createRun({...request(folder, {resume: true}), command: 'other'})
     expect(second.manifest).toEqual(first.manifest)
-    expect(second.journal.records).toEqual([varianceRecord()])
+    expect(second.journal.records).toEqual([variance()])
     await second.journal.close()
   })
 
@@ -86,11 +88,11 @@ describe('createRun', () => {
     const folder = join(await newFolder(), 'run')
     const first = await createRun(request(folder, {resume: true}))
     expect(first.resumed).toBe(false)
-    await first.journal.append(varianceRecord())
+    await first.journal.append(variance())
     await first.journal.close()
     const second = await createRun(request(folder, {resume: true}))
     expect(second.resumed).toBe(true)
-    expect(second.journal.records).toEqual([varianceRecord()])
+    expect(second.journal.records).toEqual([variance()])
     await second.journal.close()
   })
 
@@ -146,7 +148,7 @@ describe('createRun', () => {
 
   it('refuses to go on with another plan, naming the first difference', async () => {
     const folder = await folderWithRun()
-    const plan = {...variancePlan, num_features: [13, 31]} as AnyPlan
+    const plan = {...VARIANCE_PLAN, num_features: [13, 31]} as AnyPlan
     await expect(createRun(request(folder, {plan, resume: true}))).rejects.toMatchObject({
       code: 'PLAN_MISMATCH',
       message: `${folder}: expected the plan that this run was started with, num_features[1] 29, got num_features[1] 31`,
@@ -164,12 +166,14 @@ describe('createRun', () => {
   })
 
   it('refuses to go on with a benchmark on another processor, but not with other experiments', async () => {
-    const bench = await folderWithRun(benchPlan)
+    const bench = await folderWithRun(BENCH_PLAN)
     await pretend(bench, {cpu: 'Other 9000'})
-    await expect(createRun(request(bench, {plan: benchPlan, resume: true}))).rejects.toMatchObject({
-      code: 'PLAN_MISMATCH',
-      message: expect.stringContaining('cpu Other 9000'),
-    })
+    await expect(createRun(request(bench, {plan: BENCH_PLAN, resume: true}))).rejects.toMatchObject(
+      {
+        code: 'PLAN_MISMATCH',
+        message: expect.stringContaining('cpu Other 9000'),
+      },
+    )
     const variance = await folderWithRun()
     await pretend(variance, {cpu: 'Other 9000'})
     const {journal} = await createRun(request(variance, {resume: true}))
@@ -183,7 +187,7 @@ describe('createRun', () => {
   ])(
     'goes on with a benchmark of %s only with the same vector instructions',
     async (backend, refused) => {
-      const plan: AnyPlan = {...benchPlan, backend}
+      const plan: AnyPlan = {...BENCH_PLAN, backend}
       const folder = await folderWithRun(plan)
       await pretend(folder, {instruction_set: 'abacus'})
       const opened = createRun(request(folder, {plan, resume: true}))
@@ -228,17 +232,17 @@ describe('openRun', () => {
   it('reads the manifest and the newest record of each cell', async () => {
     const folder = await folderWithRun()
     const {manifest, journal} = await createRun(request(folder, {resume: true}))
-    await journal.append(failed(varianceRecord()))
-    await journal.append(varianceRecord())
+    await journal.append(failed(variance()))
+    await journal.append(variance())
     await journal.close()
-    expect(await openRun(folder)).toEqual({manifest, records: [varianceRecord()]})
+    expect(await openRun(folder)).toEqual({manifest, records: [variance()]})
   })
 
   it('reads a run that another process is writing', async () => {
     const folder = await folderWithRun()
     const {journal} = await createRun(request(folder, {resume: true}))
-    await journal.append(benchRecord)
-    expect((await openRun(folder)).records).toEqual([benchRecord])
+    await journal.append(timed())
+    expect((await openRun(folder)).records).toEqual([timed()])
     await journal.close()
   })
 

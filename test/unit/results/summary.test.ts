@@ -3,16 +3,17 @@ import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {planHash} from '../../../src/results/keys.js'
 import {countRecords, runSummary, writeSummary} from '../../../src/results/summary.js'
-import {newFolder} from './support/folder.js'
-import {failed, skipped, variancePlan, varianceRecord} from './support/records.js'
+import {newFolder} from '../../helpers/folders.js'
+import {failed, skipped} from '../../helpers/records/outcomes.js'
+import {VARIANCE_PLAN, variance} from '../../helpers/records/variance.js'
 
 const records = [
-  varianceRecord({seed: 1}),
-  varianceRecord({seed: 2}),
-  varianceRecord({seed: 3}),
-  failed(varianceRecord({seed: 4})),
-  skipped(varianceRecord({seed: 5})),
-  skipped(varianceRecord({seed: 6})),
+  variance({seed: 1}),
+  variance({seed: 2}),
+  variance({seed: 3}),
+  failed(variance({seed: 4})),
+  skipped(variance({seed: 5})),
+  skipped(variance({seed: 6})),
 ]
 
 describe('countRecords', () => {
@@ -25,12 +26,12 @@ describe('countRecords', () => {
 describe('writeSummary', () => {
   it('writes counts and the hash of the plan', async () => {
     const folder = await newFolder()
-    await writeSummary(folder, variancePlan, records)
+    await writeSummary(folder, VARIANCE_PLAN, records)
     const summary = JSON.parse(await readFile(join(folder, 'summary.json'), 'utf8'))
     expect(runSummary.parse(summary)).toEqual({
       schema: 'rfa.summary/1',
       experiment: 'variance',
-      plan_hash: planHash(variancePlan),
+      plan_hash: planHash(VARIANCE_PLAN),
       counts: countRecords(records),
     })
   })
@@ -38,7 +39,7 @@ describe('writeSummary', () => {
   it('says so when it cannot write', async () => {
     const folder = await newFolder()
     await mkdir(join(folder, 'summary.json', 'x'), {recursive: true})
-    await expect(writeSummary(folder, variancePlan, [])).rejects.toMatchObject({
+    await expect(writeSummary(folder, VARIANCE_PLAN, [])).rejects.toMatchObject({
       code: 'NOT_WRITABLE',
     })
   })

@@ -5,8 +5,8 @@ import {hostname} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeAll, expect, it} from 'vitest'
 import {processSpace} from '../../../src/results/processes.js'
-import {buildRunner, removeBuilt} from '../runner/support/built.js'
-import {newFolder} from './support/folder.js'
+import {newFolder} from '../../helpers/folders.js'
+import {buildRunner, removeBuilt} from '../../helpers/runner/built.js'
 
 const PROCESSES = 5
 const ROUNDS = 10

@@ -1,11 +1,12 @@
 import {describe, expect, it} from 'vitest'
 import type {AnyRecord} from '../../../src/results/schemas/index.js'
 import {compareCode, watchMixture} from '../../../src/runner/mixture.js'
-import {benchRecord, skipped, varianceRecord} from '../results/support/records.js'
+import {timed} from '../../helpers/records/bench.js'
+import {skipped} from '../../helpers/records/outcomes.js'
+import {variance} from '../../helpers/records/variance.js'
 
 const by = (backend: string, instruction_set: string | null): AnyRecord => {
-  const record = varianceRecord()
-  if (record.status !== 'completed') throw new Error('not a completed record')
+  const record = variance()
   return {...record, result: {...record.result, backend, instruction_set}}
 }
 
@@ -27,7 +28,7 @@ describe('watchMixture', () => {
   it.each([
     ['all came about alike', [by('native', 'avx2')], [by('native', 'avx2')]],
     ['there was nothing before', [], [by('wasm', null)]],
-    ['nothing was computed', [by('native', 'avx2')], [skipped(benchRecord)]],
+    ['nothing was computed', [by('native', 'avx2')], [skipped(timed())]],
   ])('says nothing where %s', (_, earlier, later) => {
     expect(warningsOf(earlier, later)).toEqual([])
   })

@@ -4,7 +4,7 @@ import {describe, expect, it} from 'vitest'
 import {RfaError} from '../../../src/errors.js'
 import type {AnyRecord} from '../../../src/results/schemas/index.js'
 import {type PoolOptions, runJobs} from '../../../src/runner/pool.js'
-import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from './support/jobs.js'
+import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
 
 const options: PoolOptions = {
   concurrency: 1,

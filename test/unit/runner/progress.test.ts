@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {progressMeter} from '../../../src/runner/progress.js'
-import {jobFor} from './support/jobs.js'
+import {jobFor} from '../../helpers/runner/jobs.js'
 
 /** Jobs of the given costs, and a clock that the test sets. */
 function session(costs: number[], reused = 0) {

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {RfaError} from '../../../src/errors.js'
 import {answer} from '../../../src/runner/protocol.js'
-import {jobFor} from './support/jobs.js'
+import {jobFor} from '../../helpers/runner/jobs.js'
 
 const request = {id: 5, job: jobFor('ok')}
 

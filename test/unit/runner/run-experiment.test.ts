@@ -13,10 +13,11 @@ import {
   type RunExperimentOptions,
   runExperiment,
 } from '../../../src/runner/run-experiment.js'
-import {newFolder} from '../results/support/folder.js'
-import {benchPlan, benchRecord, variancePlan} from '../results/support/records.js'
-import {buildRunner, removeBuilt} from './support/built.js'
-import {fakeWorker, jobFor, jobsFor, pidOf} from './support/jobs.js'
+import {newFolder} from '../../helpers/folders.js'
+import {BENCH_PLAN, timed} from '../../helpers/records/bench.js'
+import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
+import {buildRunner, removeBuilt} from '../../helpers/runner/built.js'
+import {fakeWorker, jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
 
 /** Options of a run of the given jobs. */
 function optionsFor(
@@ -39,7 +40,7 @@ function optionsFor(
 const run = (
   jobs: Job[],
   changes: Partial<RunExperimentOptions> = {},
-  plan: AnyPlan = variancePlan,
+  plan: AnyPlan = VARIANCE_PLAN,
 ) => runExperiment(plan, optionsFor(jobs, changes))
 
 const runFolder = async () => join(await newFolder(), 'run')
@@ -49,7 +50,7 @@ describe('runExperiment', () => {
     const jobs = [jobFor('sleep', 0, 900), jobFor('skip', 1), jobFor('refuse', 2), jobFor('ok', 3)]
     const {directory, manifest, records, counts} = await run(jobs)
     expect(directory).toBeNull()
-    expect(manifest).toMatchObject({plan: variancePlan, command: 'rfa variance'})
+    expect(manifest).toMatchObject({plan: VARIANCE_PLAN, command: 'rfa variance'})
     expect(records.map(({key}) => key)).toEqual(jobs.map(({key}) => key))
     expect(records.map(({status}) => status)).toEqual([
       'completed',
@@ -127,7 +128,7 @@ describe('runExperiment', () => {
     const {records} = await run(
       jobsFor('ok', 'ok', 'ok'),
       {concurrency: 3, onProgress: ({label}) => running.push(label ? ++now : --now)},
-      benchPlan,
+      BENCH_PLAN,
     )
     expect(new Set(records.map(pidOf)).size).toBe(3)
     expect(Math.max(...running)).toBe(1)
@@ -228,7 +229,7 @@ describe('runExperiment, resumed', () => {
   it('leaves records of other experiments in the journal out of the tables, and says so', async () => {
     const directory = await runFolder()
     await run(jobsFor('ok'), {directory})
-    await appendFile(join(directory, 'records.jsonl'), `${JSON.stringify(benchRecord)}\n`)
+    await appendFile(join(directory, 'records.jsonl'), `${JSON.stringify(timed())}\n`)
     const warnings: string[] = []
     const onWarning = (text: string) => void warnings.push(text)
     const {records} = await run(jobsFor('ok'), {directory, resume: true, onWarning})
@@ -355,7 +356,7 @@ describe('runExperiment, interrupted', () => {
     const before = await readRecords(directory)
     await appendFile(join(directory, 'records.jsonl'), '{"schema":"rfa.variance/2","key":"12')
 
-    const {records, counts} = await runExperiment(variancePlan, {...options, resume: true})
+    const {records, counts} = await runExperiment(VARIANCE_PLAN, {...options, resume: true})
     expect(counts).toEqual({total: 11, completed: 11, skipped: 0, failed: 0})
     expect(records.map(({key}) => key)).toEqual(jobs.map(({key}) => key))
     // what was saved was not computed again
@@ -377,7 +378,7 @@ async function killAfter(
     const {plan, jobs, options} = JSON.parse(process.env.RFA_TEST)
     await runExperiment(plan, {...options, planJobs: () => jobs})
   `
-  const data = {plan: variancePlan, jobs: await planJobs!(variancePlan), options}
+  const data = {plan: VARIANCE_PLAN, jobs: await planJobs!(VARIANCE_PLAN), options}
   const env = {...process.env, RFA_TEST: JSON.stringify(data)}
   const args = ['--input-type=module', '-e', script]
   const child = spawn(process.execPath, args, {env, stdio: 'inherit'})

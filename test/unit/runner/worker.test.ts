@@ -13,8 +13,8 @@ import {
   it,
   onTestFinished,
 } from 'vitest'
-import {buildRunner, removeBuilt} from './support/built.js'
-import {isRunning, jobFor} from './support/jobs.js'
+import {buildRunner, removeBuilt} from '../../helpers/runner/built.js'
+import {isRunning, jobFor} from '../../helpers/runner/jobs.js'
 
 let folder: string
 let worker: ChildProcess

@@ -9,7 +9,7 @@ import type {EstimatorFacts} from '../../../../src/cli/plans/method-specs.js'
 import {checkedPlan} from '../../../../src/cli/plans/values.js'
 import {toVariancePlan} from '../../../../src/cli/plans/variance.js'
 import {benchPlan} from '../../../../src/experiments/bench/schema.js'
-import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, VARIANCE_FLAGS} from './flags.js'
+import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, VARIANCE_FLAGS} from '../../../helpers/flags.js'
 
 let estimators: EstimatorFacts
 beforeAll(async () => {

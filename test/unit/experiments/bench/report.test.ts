@@ -2,7 +2,8 @@ import {describe, expect, it} from 'vitest'
 import {benchReport} from '../../../../src/experiments/bench/report.js'
 import {speedUp, trends} from '../../../../src/experiments/bench/trends.js'
 import {renderTerminal} from '../../../../src/report/terminal.js'
-import {exactForm, timed, WIDE} from '../../report/fixtures.js'
+import {exactForm, timed} from '../../../helpers/records/bench.js'
+import {WIDE} from '../../../helpers/terminal.js'
 
 const EXACT = [128, 256, 512].flatMap((length, at) => [
   exactForm('softmax', length, 1e6 * 4 ** at),
@@ -134,6 +135,6 @@ describe('trends', () => {
   })
 
   it('has nothing to say about a single length', () => {
-    expect(trends([timed({}, 1e6)])).toEqual([])
+    expect(trends([timed()])).toEqual([])
   })
 })

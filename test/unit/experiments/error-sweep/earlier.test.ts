@@ -6,16 +6,11 @@ import {JOURNAL_FILE, openJournal, readRecords} from '../../../../src/results/jo
 import {parseRecord} from '../../../../src/results/parse-record.js'
 import type {AnyRecord} from '../../../../src/results/schemas/index.js'
 import {runManifest} from '../../../../src/results/schemas/manifest.js'
-import {newFolder} from '../../results/support/folder.js'
-import {
-  benchPlan,
-  benchRecord,
-  errorSweepRecord,
-  failed,
-  skipped,
-  variancePlan,
-  varianceRecord,
-} from '../../results/support/records.js'
+import {newFolder} from '../../../helpers/folders.js'
+import {BENCH_PLAN, timed} from '../../../helpers/records/bench.js'
+import {sweep} from '../../../helpers/records/error-sweep.js'
+import {failed, skipped} from '../../../helpers/records/outcomes.js'
+import {VARIANCE_PLAN, variance} from '../../../helpers/records/variance.js'
 
 /** The same data without the fields of that name, at any depth. */
 function without(names: readonly string[], data: object): object {
@@ -23,7 +18,7 @@ function without(names: readonly string[], data: object): object {
 }
 
 describe('what was written before results named instruction set and threads', () => {
-  it.each([errorSweepRecord, varianceRecord()])('reads as not known: $schema', record => {
+  it.each([sweep(), variance()])('reads as not known: $schema', record => {
     const {status, result} = record as Extract<AnyRecord, {status: 'completed'}>
     expect(status).toBe('completed')
     const earlier = {...record, result: without(['instruction_set', 'threads'], result)}
@@ -33,8 +28,8 @@ describe('what was written before results named instruction set and threads', ()
 })
 
 it('a benchmark written before it measured the multiply-add peak reads as without one', () => {
-  const {result} = benchRecord as Extract<typeof benchRecord, {status: 'completed'}>
-  const earlier = {...benchRecord, result: without(['fma_peak_gflops'], result)}
+  const {result} = timed()
+  const earlier = {...timed(), result: without(['fma_peak_gflops'], result)}
   expect(parseRecord(earlier, 'records.jsonl:1')).toMatchObject({
     result: {...result, fma_peak_gflops: null},
   })
@@ -42,7 +37,7 @@ it('a benchmark written before it measured the multiply-add peak reads as withou
 
 describe('variances that were measured without looking at the tail', () => {
   it('are refused, with the version that reads them', () => {
-    const earlier = {...varianceRecord(), schema: 'rfa.variance/1'}
+    const earlier = {...variance(), schema: 'rfa.variance/1'}
     expect(() => parseRecord(earlier, 'records.jsonl:1')).toThrow(
       'records.jsonl:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/2, got "rfa.variance/1"',
     )
@@ -53,7 +48,7 @@ describe('what was written before projections had signs and redraws', () => {
   const added = ['orth_sign', 'redraw']
 
   it('a record reads as one of uniform signs and a single draw', () => {
-    const earlier = without(added, benchRecord)
+    const earlier = without(added, timed())
     expect(JSON.stringify(earlier)).not.toContain('redraw')
     expect(parseRecord(earlier, 'records.jsonl:1').cell).toMatchObject({
       orth_sign: 'haar',
@@ -61,7 +56,7 @@ describe('what was written before projections had signs and redraws', () => {
     })
   })
 
-  it.each([benchPlan, variancePlan])('a plan reads as the same plan: $experiment', plan => {
+  it.each([BENCH_PLAN, VARIANCE_PLAN])('a plan reads as the same plan: $experiment', plan => {
     const {plan: schema} = runManifest.shape
     expect(schema.parse(without(added, plan))).toEqual(plan)
   })
@@ -77,7 +72,7 @@ describe('a run of error sweeps from before means had standard errors', () => {
     'least_needed_num_features',
   ]
   const schema = 'rfa.error-sweep/2'
-  const present = errorSweepRecord as Extract<typeof errorSweepRecord, {status: 'completed'}>
+  const present = sweep()
 
   /** As that version wrote it, with these needs of the two heads. */
   function earlier(needs: (number | null)[], replicates = 10) {

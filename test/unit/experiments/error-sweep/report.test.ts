@@ -9,9 +9,9 @@ import {
   ranged,
   skippedSweep,
   sweep,
-  WIDE,
   withoutMeans,
-} from '../../report/fixtures.js'
+} from '../../../helpers/records/error-sweep.js'
+import {WIDE} from '../../../helpers/terminal.js'
 
 const report = (records: ErrorSweepRecord[], width = WIDE.width) =>
   renderTerminal(errorSweepReport(records), {width, colour: false})

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {sweepWarnings} from '../../../../src/experiments/error-sweep/warnings.js'
-import {deterministic, sweep} from '../../report/fixtures.js'
+import {deterministic, sweep} from '../../../helpers/records/error-sweep.js'
 
 const heads = (...needs: (number | null)[]) =>
   powers(...needs.map(need => need && Math.log10(need)))

@@ -3,11 +3,12 @@ import {varianceReport} from '../../../../src/experiments/variance/report.js'
 import type {VarianceRecord, VarianceResult} from '../../../../src/experiments/variance/schema.js'
 import {renderMarkdown} from '../../../../src/report/markdown.js'
 import {renderTerminal} from '../../../../src/report/terminal.js'
-import {variance, WIDE} from '../../report/fixtures.js'
+import {variance} from '../../../helpers/records/variance.js'
+import {WIDE} from '../../../helpers/terminal.js'
 
 describe('varianceReport', () => {
   it('prints one row per projection, with its ratio to iid', () => {
-    const records = [variance(180, 0.9), variance(0, 0.5)]
+    const records = [variance({angle_deg: 180}, 0.9), variance()]
     expect(renderTerminal(varianceReport(records), WIDE)).toMatchInlineSnapshot(`
       "Kernel estimates, D=17, M=32, 500 replicates
 
@@ -47,7 +48,7 @@ describe('varianceReport', () => {
   })
 
   it('marks a bias beyond the bound for all rows together, and says so once', () => {
-    const [fine, beyond] = [variance(0, 0.5), changed({bias_z: -2.6})]
+    const [fine, beyond] = [variance(), changed({bias_z: -2.6})]
     const both = renderTerminal(varianceReport([beyond]), WIDE)
     expect(both).toMatch(/-2\.60 \*/)
     expect(both).toContain(
@@ -60,8 +61,7 @@ describe('varianceReport', () => {
   })
 
   it('says which options are no part of it, what is estimated, and what features were set by', () => {
-    const record = variance(0, 0.5)
-    if (record.status !== 'completed') throw new Error('not completed')
+    const record = variance()
     const cell = {...record.cell, preset: 'google-slim' as const}
     const result = {
       ...record.result,
@@ -76,10 +76,13 @@ describe('varianceReport', () => {
   })
 
   it('keeps variance and needs in 80 columns', () => {
-    const shown = renderTerminal(varianceReport([changed(WITHHELD), variance(180, 0.9)]), {
-      ...WIDE,
-      width: 80,
-    })
+    const shown = renderTerminal(
+      varianceReport([changed(WITHHELD), variance({angle_deg: 180}, 0.9)]),
+      {
+        ...WIDE,
+        width: 80,
+      },
+    )
     for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(shown).toMatch(/^method +projection +norm +angle +closed form +variance/m)
   })
@@ -102,8 +105,7 @@ const WITHHELD = {
 
 /** A record with other numbers in all its rows. */
 function changed(row: Partial<VarianceResult['per_projection'][number]>): VarianceRecord {
-  const record = variance(0, 0.5)
-  if (record.status !== 'completed') throw new Error('not completed')
+  const record = variance()
   const per_projection = record.result.per_projection.map(own => ({...own, ...row}))
   return {...record, result: {...record.result, per_projection}}
 }

@@ -19,7 +19,7 @@ import {
   type NdArray,
   type TypedArray,
 } from '../../../../src/inputs/nd-array.js'
-import {temporaryFolder} from '../temporary-folder.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
 
 const folder = temporaryFolder()
 const one: NdArray = {shape: [3], dtype: 'float32', data: new Float32Array([1, 2, 3])}

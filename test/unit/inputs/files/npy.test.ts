@@ -4,8 +4,8 @@ import {describe, expect, test} from 'vitest'
 import {readArrays, writeArrays} from '../../../../src/inputs/files/index.js'
 import {openNpy} from '../../../../src/inputs/files/npy.js'
 import type {NdArray} from '../../../../src/inputs/nd-array.js'
-import {temporaryFolder} from '../temporary-folder.js'
-import {numpyFile} from './numpy-files.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
+import {numpyFile} from '../../../helpers/numpy-files.js'
 
 const folder = temporaryFolder()
 

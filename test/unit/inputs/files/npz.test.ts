@@ -7,9 +7,9 @@ import {openArrays, readArrays, writeArrays} from '../../../../src/inputs/files/
 import {npyParts} from '../../../../src/inputs/files/npy.js'
 import {npzBytes} from '../../../../src/inputs/files/npz.js'
 import {elementCount, type NdArray} from '../../../../src/inputs/nd-array.js'
-import {temporaryFolder} from '../temporary-folder.js'
-import {numpyFile} from './numpy-files.js'
-import {deflated, zipOf} from './zip-writer.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
+import {numpyFile} from '../../../helpers/numpy-files.js'
+import {deflated, zipOf} from '../../../helpers/zip-writer.js'
 
 const folder = temporaryFolder()
 

@@ -2,7 +2,7 @@ import {link, symlink, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {checkOutput} from '../../../../src/inputs/files/output.js'
-import {temporaryFolder} from '../temporary-folder.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
 
 const folder = temporaryFolder()
 

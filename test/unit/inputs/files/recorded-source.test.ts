@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import {expect, test} from 'vitest'
 import {recorded} from '../../../../src/inputs/files/recorded-source.js'
 import {memorySource, openFile} from '../../../../src/inputs/files/source.js'
-import {temporaryFolder} from '../temporary-folder.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
 
 const folder = temporaryFolder()
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

@@ -3,7 +3,7 @@ import {join} from 'node:path'
 import {describe, expect, test} from 'vitest'
 import {openArrays, readArrays, writeArrays} from '../../../../src/inputs/files/index.js'
 import type {NdArray} from '../../../../src/inputs/nd-array.js'
-import {temporaryFolder} from '../temporary-folder.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
 
 const folder = temporaryFolder()
 

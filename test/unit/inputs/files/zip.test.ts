@@ -5,7 +5,7 @@ import {describe, expect, test} from 'vitest'
 import {type ByteSource, memorySource} from '../../../../src/inputs/files/source.js'
 import {memberStart, readZipMember} from '../../../../src/inputs/files/zip.js'
 import {readZipMembers} from '../../../../src/inputs/files/zip-directory.js'
-import {archiveOf, centralPart, localPart, stored} from './zip-writer.js'
+import {archiveOf, centralPart, localPart, stored} from '../../../helpers/zip-writer.js'
 
 const owned = (bytes: Uint8Array) => Uint8Array.from(bytes)
 const sourceOf = (bytes: Uint8Array): ByteSource => memorySource('a.npz', owned(bytes))

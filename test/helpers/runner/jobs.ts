@@ -1,9 +1,9 @@
 import {fileURLToPath} from 'node:url'
-import type {Job} from '../../../../src/experiments/job.js'
-import {cellKey} from '../../../../src/results/keys.js'
-import {isRunning as runs} from '../../../../src/results/processes.js'
-import {VARIANCE_SCHEMA} from '../../../../src/results/schemas/index.js'
-import {varianceCell} from '../../results/support/records.js'
+import type {Job} from '../../../src/experiments/job.js'
+import {cellKey} from '../../../src/results/keys.js'
+import {isRunning as runs} from '../../../src/results/processes.js'
+import {VARIANCE_SCHEMA} from '../../../src/results/schemas/index.js'
+import {varianceCell} from '../records/variance.js'
 
 /** The script of the fake workers. */
 export const fakeWorker = fileURLToPath(new URL('fake-worker.mjs', import.meta.url))

@@ -1,7 +1,7 @@
 import {mkdir, mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises'
 import {dirname, join} from 'node:path'
 import ts from 'typescript'
-import {packageRoot} from '../../../../src/package.js'
+import {packageRoot} from '../../../src/package.js'
 
 /** What the runner needs of src/. */
 const SOURCES = [

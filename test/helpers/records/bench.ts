@@ -1,0 +1,102 @@
+/** Plan, records and a run of benchmarks, with round numbers. */
+import {cellKey} from '../../../src/results/keys.js'
+import {
+  BENCH_SCHEMA,
+  type BenchCell,
+  type BenchRecord,
+  type BenchResult,
+  type RunManifest,
+} from '../../../src/results/schemas/index.js'
+import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
+import {MACHINE} from './machine.js'
+
+const BENCH_CELL: BenchCell = {
+  method: 'favor-pos',
+  preset: 'exact',
+  options: {},
+  projection: 'orth',
+  orth_sign: 'haar',
+  redraw: 'fixed',
+  num_features: 64,
+  seq_len: 128,
+  batch: 1,
+  heads: 2,
+  head_dim: 17,
+  value_dim: 13,
+  causal: false,
+  timing: {warmup_runs: 1, min_runs: 3, max_runs: 50, min_time_ns: 1e8},
+  seed: 0,
+  backend: 'auto',
+  threads: null,
+}
+
+export type TimedRecord = Extract<BenchRecord, {status: 'completed'}>
+
+/** A completed cell that took `median` ns. */
+export function timed(
+  changes: Partial<BenchCell> = {},
+  median = 1e6,
+  result: Partial<BenchResult> = {},
+): TimedRecord {
+  const cell = {...BENCH_CELL, ...changes}
+  return {
+    schema: BENCH_SCHEMA,
+    key: cellKey(BENCH_SCHEMA, cell),
+    cell,
+    status: 'completed',
+    result: {
+      feature_dim: 64,
+      backend: 'wasm',
+      instruction_set: 'simd128',
+      threads: 1,
+      operations: {softmaxAttention: 'composite'},
+      gate: {max_abs_error: 1e-7, bound: 1e-5, rows: 31},
+      runs: 11,
+      median_ns: median,
+      q1_ns: median * 0.9,
+      q3_ns: median * 1.2,
+      min_ns: median * 0.8,
+      mean_ns: median,
+      outliers: 0,
+      projection_ns: 2e5,
+      work_flops: 3e6,
+      fma_peak_gflops: null,
+      live_bytes: 2 ** 20,
+      peak_rss_over_baseline_bytes: 3 * 2 ** 20,
+      samples_ns: [median],
+      ...result,
+    },
+  }
+}
+
+/** An exact form: no projection, no features. */
+export const exactForm = (method: string, seq_len: number, median: number) =>
+  timed({method, projection: null, num_features: null, seq_len}, median, {feature_dim: 0})
+
+export const BENCH_PLAN: AnyPlan = {
+  experiment: 'bench',
+  methods: [{method: 'favor-pos', preset: 'exact', options: {}}],
+  projections: ['orth'],
+  orth_sign: 'haar',
+  redraw: 'fixed',
+  num_features: [64],
+  seq_lens: [128],
+  batch: 1,
+  heads: 2,
+  head_dim: 17,
+  value_dim: 13,
+  causal: false,
+  timing: BENCH_CELL.timing,
+  order: 'listed',
+  seed: 7,
+  backend: 'wasm',
+  threads: null,
+}
+
+export const BENCH_MANIFEST: RunManifest = {
+  schema: 'rfa.run/1',
+  created_at: '2026-01-02T03:04:05.000Z',
+  command: 'rfa bench --quick',
+  machine: MACHINE,
+  plan: BENCH_PLAN,
+}

@@ -1,0 +1,184 @@
+/** Records of error sweeps, with round numbers so that tables can be checked to the letter. */
+import {cellKey} from '../../../src/results/keys.js'
+import {
+  ERROR_SWEEP_SCHEMA,
+  type ErrorSweepCell,
+  type ErrorSweepRecord,
+  type ErrorSweepResult,
+  type MeansUnknown,
+  type MetricSummary,
+} from '../../../src/results/schemas/index.js'
+import {failed, skipped} from './outcomes.js'
+
+export const metric = (median: number | null, low = median, high = median): MetricSummary => ({
+  mean: median,
+  median,
+  low,
+  high,
+  min: low,
+  max: high,
+})
+
+/** Of too few replicates for an interval. */
+export const ranged = (median: number, min: number, max: number): MetricSummary => ({
+  ...metric(median, null, null),
+  min,
+  max,
+})
+
+export const STATISTICS = {
+  query_norm2: 4.8,
+  key_norm2: 4.2,
+  sum_norm2: 9.25,
+  difference_norm2: 8.75,
+  entropy_nats: 5.64,
+  max_entropy_nats: 6.24,
+}
+
+const SWEEP_CELL: ErrorSweepCell = {
+  method: 'favor-pos',
+  preset: 'exact',
+  options: {},
+  input: {
+    kind: 'file',
+    paths: ['fixtures/tiny.safetensors'],
+    names: {query: 'q', key: 'k', value: 'v'},
+  },
+  projection: 'orth',
+  orth_sign: 'haar',
+  num_features: 64,
+  seq_len: null,
+  scale: 1,
+  target: 'raw',
+  replicates: 10,
+  causal: true,
+  row_metrics: false,
+  seed: 0,
+  backend: 'auto',
+}
+
+const SWEEP_RESULT: ErrorSweepResult = {
+  batch: 1,
+  heads: 2,
+  query_len: 31,
+  key_len: 31,
+  head_dim: 17,
+  value_dim: 13,
+  feature_dim: 64,
+  backend: 'native',
+  instruction_set: 'avx2',
+  threads: 2,
+  operations: {},
+  target_label: 'softmax',
+  truth: 'float64',
+  mse: metric(0.0012),
+  rel_l2: metric(0.25, 0.2, 0.3),
+  rel_l1: metric(0.2),
+  max_abs: metric(0.5),
+  cosine: metric(0.97),
+  row_sum_deviation: metric(0),
+  negative_denominators_pct: metric(0),
+  guarded_pct: metric(0),
+  not_finite_pct: metric(0),
+  row_kl_nats: null,
+  row_total_variation: null,
+  row_kl_infinite_pct: null,
+  bias_squared: 0.0004,
+  variance: 0.0008,
+  mse_standard_error: 0.0001,
+  bias_squared_standard_error: 0.000025,
+  variance_standard_error: 0.00011,
+  means_unknown: null,
+  mean_value_mse: 0.0024,
+  mse_over_mean_value: 0.5,
+  predicted_relative_variance: 162,
+  needed_num_features: 25_000,
+  needed_num_features_log10: Math.log10(25_000),
+  least_needed_num_features: 400,
+  statistics: STATISTICS,
+  per_head: [
+    {
+      head: 0,
+      rel_l2: 0.2,
+      mse: 0.001,
+      mse_over_mean_value: 0.4,
+      needed_num_features: 400,
+      needed_num_features_log10: Math.log10(400),
+      statistics: STATISTICS,
+    },
+    {
+      head: 1,
+      rel_l2: 0.3,
+      mse: 0.0014,
+      mse_over_mean_value: 1.6,
+      needed_num_features: 25_000,
+      needed_num_features_log10: Math.log10(25_000),
+      statistics: {...STATISTICS, sum_norm2: 10.1},
+    },
+  ],
+}
+
+export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
+
+/** A completed cell that differs from the usual one in `changes`. */
+export function sweep(
+  changes: Partial<ErrorSweepCell> = {},
+  result: Partial<ErrorSweepResult> = {},
+): CompletedSweep {
+  const cell = {...SWEEP_CELL, ...changes}
+  return {
+    schema: ERROR_SWEEP_SCHEMA,
+    key: cellKey(ERROR_SWEEP_SCHEMA, cell),
+    cell,
+    status: 'completed',
+    result: {...SWEEP_RESULT, ...result},
+  }
+}
+
+/** A method without random vectors: no prediction, and bias alone. */
+export const deterministic = (method: string, result: Partial<ErrorSweepResult> = {}) => {
+  const mse = result.mse ?? metric(0.0012)
+  return sweep(
+    {method, projection: null, num_features: null, replicates: 1},
+    {
+      feature_dim: 0,
+      rel_l2: ranged(0.25, 0.25, 0.25),
+      mse,
+      bias_squared: mse.mean,
+      variance: 0,
+      mse_standard_error: 0,
+      bias_squared_standard_error: 0,
+      variance_standard_error: 0,
+      predicted_relative_variance: null,
+      needed_num_features: null,
+      needed_num_features_log10: null,
+      least_needed_num_features: null,
+      per_head: SWEEP_RESULT.per_head.map(head => ({
+        ...head,
+        needed_num_features: null,
+        needed_num_features_log10: null,
+      })),
+      ...result,
+    },
+  )
+}
+
+/** What a cell says of means that have no standard errors. */
+export const withoutMeans = (means_unknown: MeansUnknown) => ({
+  mse_standard_error: null,
+  bias_squared_standard_error: null,
+  variance_standard_error: null,
+  means_unknown,
+})
+
+export function skippedSweep(reason: string, cell: Partial<ErrorSweepCell> = {}): ErrorSweepRecord {
+  return skipped(sweep(cell), reason)
+}
+
+export function failedSweep(
+  code: string,
+  message: string,
+  cell: Partial<ErrorSweepCell> = {},
+): ErrorSweepRecord {
+  return failed(sweep(cell), {code, message})
+}

@@ -1,0 +1,95 @@
+/** Plan, cells and records of variance experiments, with round numbers. */
+import {cellKey} from '../../../src/results/keys.js'
+import {
+  VARIANCE_SCHEMA,
+  type VarianceCell,
+  type VarianceRecord,
+} from '../../../src/results/schemas/index.js'
+import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
+
+export const VARIANCE_PLAN: AnyPlan = {
+  experiment: 'variance',
+  methods: [{method: 'favor-pos', preset: 'exact', options: {}}],
+  projections: ['iid', 'orth'],
+  orth_sign: 'haar',
+  num_features: [13, 29],
+  head_dims: [7],
+  norms: [1],
+  angles_deg: [60],
+  replicates: 31,
+  seed: 3,
+  backend: 'auto',
+}
+
+export function varianceCell(changes: Partial<VarianceCell> = {}): VarianceCell {
+  return {
+    method: 'favor-pos',
+    preset: 'exact',
+    options: {},
+    projections: ['iid', 'orth'],
+    orth_sign: 'haar',
+    num_features: 32,
+    head_dim: 17,
+    norm: 0.5,
+    angle_deg: 0,
+    replicates: 500,
+    seed: 0,
+    backend: 'auto',
+    ...changes,
+  }
+}
+
+const MEASURED = {withheld: null, variance_relative_standard_error: 0.1, needed_replicates: null}
+
+export type CompletedVariance = Extract<VarianceRecord, {status: 'completed'}>
+
+/** A completed cell; rows of `orth` vary `ratio` times as much as i.i.d. ones. */
+export function variance(changes: Partial<VarianceCell> = {}, ratio = 0.5): CompletedVariance {
+  const cell = varianceCell(changes)
+  return {
+    schema: VARIANCE_SCHEMA,
+    key: cellKey(VARIANCE_SCHEMA, cell),
+    cell,
+    status: 'completed',
+    result: {
+      backend: 'wasm',
+      instruction_set: null,
+      threads: null,
+      feature_dim: 32,
+      kernel: 'exp(x.y)',
+      expectation: 1.25,
+      closed_form_variance: 0.08,
+      closed_form_kurtosis: 3,
+      calibration_pairs: null,
+      without_effect: {},
+      per_projection: [
+        {
+          ...MEASURED,
+          projection: 'iid',
+          mean: 1.26,
+          bias_z: 0.5,
+          variance: 0.08,
+          variance_low: 0.07,
+          variance_high: 0.09,
+          relative_mse: 0.05,
+          ratio_to_iid: null,
+          ratio_low: null,
+          ratio_high: null,
+        },
+        {
+          ...MEASURED,
+          projection: 'orth',
+          mean: 1.25,
+          bias_z: -0.25,
+          variance: 0.08 * ratio,
+          variance_low: 0.06 * ratio,
+          variance_high: 0.1 * ratio,
+          relative_mse: 0.03,
+          ratio_to_iid: ratio,
+          ratio_low: ratio * 0.75,
+          ratio_high: ratio * 1.25,
+        },
+      ],
+    },
+  }
+}
