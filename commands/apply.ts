@@ -1,7 +1,10 @@
 import * as Flags from '@oclif/core/flags'
-import {METHOD_NAMES} from '../src/attention/estimators/index.js'
-import {PROJECTION_NAMES} from '../src/attention/projections/index.js'
-import {PRESET_NAMES} from '../src/attention/types.js'
+import {
+  loadEstimators,
+  METHOD_NAMES,
+  PRESET_NAMES,
+  PROJECTION_NAMES,
+} from '../src/attention/names.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {
   computeFlags,
@@ -81,7 +84,6 @@ export default class Apply extends RfaCommand {
     const {toApplyRequest} = await import('../src/cli/plans/apply.js')
     const {applyEstimator} = await import('../src/apply/apply.js')
     const {notFiniteWarning} = await import('../src/apply/report.js')
-    const {loadEstimators} = await import('../src/attention/estimators/index.js')
     const request = toApplyRequest(flags, await loadEstimators())
     const record = await applyEstimator(request, text => this.note(text))
     this.note(`written to ${flags.output}`)

@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags'
-import {REDRAW_FORMS} from '../src/attention/projections/redraw.js'
+import {REDRAW_FORMS} from '../src/attention/names.js'
 import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {methodFlags, numberList, oneNumber, runFlags, toggle} from '../src/cli/flags.js'

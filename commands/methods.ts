@@ -1,7 +1,6 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import {METHOD_NAMES} from '../src/attention/estimators/index.js'
-import {PRESET_NAMES} from '../src/attention/types.js'
+import {METHOD_NAMES, PRESET_NAMES} from '../src/attention/names.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {oneName, oneNumber} from '../src/cli/flags.js'
 import {POSITIVE_INTEGER} from '../src/cli/ranges.js'

@@ -1,15 +1,13 @@
 /** One estimator on the queries, keys and values of a file; the output goes to another file. */
 import * as tf from '@tensorflow/tfjs-core'
-import {attend} from '../attention/attention.js'
-import {noiseSpecs} from '../attention/forms/noise.js'
-import {hostData} from '../attention/host-data.js'
-import {recordOperations} from '../attention/kernels/index.js'
+import {attend, recordOperations} from '../attention/index.js'
+import {hostData, noiseSpecs} from '../attention/internal.js'
 import {
   type OrthSign,
+  type PresetName,
   type ProjectionName,
   projectionNamed,
-} from '../attention/projections/index.js'
-import type {PresetName} from '../attention/types.js'
+} from '../attention/names.js'
 import {type BackendChoice, useBackend} from '../backends/index.js'
 import {describe, expected, RfaError} from '../errors.js'
 import {computedBy} from '../experiments/computed-by.js'

@@ -4,24 +4,19 @@ import {expected, RfaError} from '../errors.js'
 import {
   checkCalibration,
   checkMaskAndGate,
+  checkProjection,
   checkShapes,
-  checkSizes,
   checkSupport,
 } from './call-checks.js'
-import {checkObject} from './check-tensor.js'
+import {checkObject, checkSizes} from './check-tensor.js'
 import {checkedDecoder} from './checked-decoder.js'
 import type {Estimators, MethodName} from './estimators/index.js'
 import {extendedDecoder} from './forms/decoders.js'
 import type {Estimator} from './forms/estimator.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './forms/noise.js'
 import type {OrthSign, ProjectionName} from './projections/index.js'
-import {
-  checkProjection,
-  estimatorNamed,
-  projectionTensor,
-  resolveOptions,
-  usesProjection,
-} from './resolve.js'
+import {projectionTensor} from './projections/tensor.js'
+import {estimatorNamed, resolveOptions, usesProjection} from './resolve.js'
 import type {
   AttendResult,
   Calibration,

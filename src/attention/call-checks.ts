@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs-core'
 import {describe, expected, RfaError} from '../errors.js'
 import {checkFlag, checkObject, checkTensor, hasShape, MASK_TYPES} from './check-tensor.js'
 import type {Estimator} from './forms/estimator.js'
-import type {Calibration, CallShape, KeyMask} from './types.js'
+import type {Calibration, CallShape, KeyMask, Projection} from './types.js'
 
 /** Sizes of the tensors of a call. */
 export type Sizes = Omit<CallShape, 'numFeatures' | 'causal'>
@@ -99,12 +99,22 @@ export function checkCalibration(
 }
 
 /**
- * @param prefix - before the names of sizes in messages
- * @throws {BAD_OPTION} for a size that is no whole number of at least 1
+ * Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`.
+ *
+ * @throws {BAD_OPTION | SHAPE_MISMATCH}
  */
-export function checkSizes(sizes: Record<string, unknown>, prefix = ''): void {
-  for (const [name, size] of Object.entries(sizes)) {
-    if (Number.isSafeInteger(size) && Number(size) >= 1) continue
-    throw expected('BAD_OPTION', `${prefix}${name}`, 'a whole number of at least 1', describe(size))
-  }
+export function checkProjection(projection: Projection, heads: number, headDim: number): void {
+  checkTensor('projection', projection)
+  const {shape} = projection
+  const fits =
+    projection.size > 0 &&
+    shape.at(-1) === headDim &&
+    (shape.length === 2 || (shape.length === 3 && shape[0] === heads))
+  if (fits) return
+  throw expected(
+    'SHAPE_MISMATCH',
+    'projection',
+    `[M, ${headDim}] or [${heads}, M, ${headDim}]`,
+    describe(shape),
+  )
 }

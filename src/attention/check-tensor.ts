@@ -70,3 +70,14 @@ export function checkNumber(where: string, given: unknown): asserts given is num
   if (Number.isFinite(given)) return
   throw expected('BAD_OPTION', where, 'a finite number', describe(given))
 }
+
+/**
+ * @param prefix - before the names of sizes in messages
+ * @throws {BAD_OPTION} for a size that is no whole number of at least 1
+ */
+export function checkSizes(sizes: Record<string, unknown>, prefix = ''): void {
+  for (const [name, size] of Object.entries(sizes)) {
+    if (Number.isSafeInteger(size) && Number(size) >= 1) continue
+    throw expected('BAD_OPTION', `${prefix}${name}`, 'a whole number of at least 1', describe(size))
+  }
+}

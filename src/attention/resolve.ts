@@ -1,12 +1,9 @@
-/** From what a caller asks for to what an estimator receives. */
-import * as tf from '@tensorflow/tfjs-core'
+/** From the names and options that a caller gives to an estimator and the options in force; no tensors. */
 import type {z} from 'zod'
 import {describe, expected, RfaError, unknownName} from '../errors.js'
-import {checkTensor} from './check-tensor.js'
 import {loadedEstimators, type MethodName, unknownMethod} from './estimators/index.js'
 import type {Estimator} from './forms/estimator.js'
-import {drawProjection, type OrthSign, type ProjectionName} from './projections/index.js'
-import {PRESET_NAMES, type PresetName, type Projection} from './types.js'
+import {PRESET_NAMES, type PresetName} from './types.js'
 
 /**
  * The estimator of that name.
@@ -96,51 +93,4 @@ function presetOptions(
 export function usesProjection(estimator: Estimator, options: Record<string, unknown>): boolean {
   const {projection} = estimator
   return projection !== undefined && (projection.used?.(options) ?? true)
-}
-
-/** What {@link projectionTensor} draws. */
-export interface ProjectionDraw {
-  name: ProjectionName
-  heads: number
-  numFeatures: number
-  headDim: number
-  seed: number
-  replicate: number
-  orthSign: OrthSign
-}
-
-const drawn = new Map<string, Float32Array>()
-const KEPT_DRAWS = 16
-
-/** A drawn projection on the current backend, `[H, M, D]`; recent draws are kept on the host. */
-export function projectionTensor(draw: ProjectionDraw): tf.Tensor3D {
-  const key = JSON.stringify(draw)
-  let values = drawn.get(key)
-  if (!values) {
-    values = Float32Array.from(drawProjection(draw))
-    if (drawn.size >= KEPT_DRAWS) drawn.delete(drawn.keys().next().value!)
-    drawn.set(key, values)
-  }
-  return tf.tensor3d(values, [draw.heads, draw.numFeatures, draw.headDim])
-}
-
-/**
- * Checks a projection given as a tensor: `[M, D]` or `[H, M, D]`.
- *
- * @throws {BAD_OPTION | SHAPE_MISMATCH}
- */
-export function checkProjection(projection: Projection, heads: number, headDim: number): void {
-  checkTensor('projection', projection)
-  const {shape} = projection
-  const fits =
-    projection.size > 0 &&
-    shape.at(-1) === headDim &&
-    (shape.length === 2 || (shape.length === 3 && shape[0] === heads))
-  if (fits) return
-  throw expected(
-    'SHAPE_MISMATCH',
-    'projection',
-    `[M, ${headDim}] or [${heads}, M, ${headDim}]`,
-    describe(shape),
-  )
 }

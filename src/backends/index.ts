@@ -52,7 +52,7 @@ export async function useBackend(
   }
   await checkThreads(choice, threads)
   const [{loadEstimators}, name] = await Promise.all([
-    import('../attention/estimators/index.js'),
+    import('../attention/names.js'),
     choice === 'auto' ? firstAvailable(threads, note) : activate(choice, threads),
     quietTensorFlow(),
   ])

@@ -1,5 +1,4 @@
-import {loadEstimators, unknownMethod} from '../attention/estimators/index.js'
-import type {PresetName} from '../attention/types.js'
+import {loadEstimators, type PresetName, unknownMethod} from '../attention/names.js'
 import {expected} from '../errors.js'
 import type {Block} from '../report/document.js'
 import {

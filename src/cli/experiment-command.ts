@@ -16,7 +16,7 @@ export type RunReport = (records: readonly AnyRecord[], manifest: RunManifest) =
 export abstract class ExperimentCommand extends RfaCommand {
   /** The registry of estimators, loaded. */
   protected async estimators(): Promise<EstimatorFacts> {
-    const {loadEstimators} = await import('../attention/estimators/index.js')
+    const {loadEstimators} = await import('../attention/names.js')
     return loadEstimators()
   }
 

@@ -5,9 +5,13 @@
  * or the standard grid (plans/defaults.ts) supplies.
  */
 import * as Flags from '@oclif/core/flags'
-import {METHOD_NAMES, unknownMethod} from '../attention/estimators/index.js'
-import {ORTH_SIGNS, PROJECTION_NAMES} from '../attention/projections/index.js'
-import {PRESET_NAMES} from '../attention/types.js'
+import {
+  METHOD_NAMES,
+  ORTH_SIGNS,
+  PRESET_NAMES,
+  PROJECTION_NAMES,
+  unknownMethod,
+} from '../attention/names.js'
 import {BACKEND_NAMES} from '../backends/index.js'
 import {describe, expected, unknownName} from '../errors.js'
 import {defaultHelp, type Grid} from './plans/defaults.js'

@@ -1,10 +1,15 @@
 /** From a method of a plan to its estimator and options. */
-import {loadEstimators} from '../attention/estimators/index.js'
-import type {Estimator} from '../attention/forms/estimator.js'
-import {noiseSpecs} from '../attention/forms/noise.js'
-import {type OrthSign, projectionNamed} from '../attention/projections/index.js'
-import {estimatorNamed, resolveOptions, usesProjection} from '../attention/resolve.js'
-import type {ExactTarget, PresetName} from '../attention/types.js'
+import type {Estimator, ExactTarget} from '../attention/index.js'
+import {noiseSpecs} from '../attention/internal.js'
+import {
+  estimatorNamed,
+  loadEstimators,
+  type OrthSign,
+  type PresetName,
+  projectionNamed,
+  resolveOptions,
+  usesProjection,
+} from '../attention/names.js'
 import type {MethodSpec} from '../results/schemas/index.js'
 
 /** An estimator with the options in force. */

@@ -3,8 +3,8 @@
  * on the host, tensors, and what the garbage collector has not come to yet. `bench/predictions.js` holds it
  * against measured peaks.
  */
-import {footprint, type MeteredBackend} from '../attention/footprint/index.js'
-import type {CallShape} from '../attention/types.js'
+import type {CallShape} from '../attention/index.js'
+import {footprint, type MeteredBackend} from '../attention/internal.js'
 import {momentBytes} from './error-sweep/moments.js'
 import type {ForwardShape} from './job.js'
 import type {ResolvedMethod} from './method.js'

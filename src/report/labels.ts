@@ -1,6 +1,6 @@
 /** How plans, cells and records are called in tables and lists. */
 import {basename} from 'node:path'
-import type {OrthSign} from '../attention/projections/types.js'
+import type {OrthSign} from '../attention/names.js'
 import type {ComputedBy, InputSpec, MethodSpec} from '../results/schemas/common.js'
 import {plural} from './numbers.js'
 

@@ -1,6 +1,6 @@
 /** The estimators as tables: all of them, one in detail, or all that honour a preset. */
-import type {Estimator} from '../attention/forms/estimator.js'
-import type {PresetName} from '../attention/types.js'
+import type {Estimator} from '../attention/index.js'
+import type {PresetName} from '../attention/names.js'
 import {type Block, type ColumnSpec, heading, table, text} from './document.js'
 
 /** A size at which the length of phi is shown. */

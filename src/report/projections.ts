@@ -1,5 +1,5 @@
 /** The projections as a table. */
-import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/projections/index.js'
+import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/names.js'
 import {type Block, type ColumnSpec, table, text} from './document.js'
 import {MISSING} from './numbers.js'
 

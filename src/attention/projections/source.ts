@@ -1,7 +1,8 @@
 /** Projections call by call, as a redraw policy says. */
 import * as tf from '@tensorflow/tfjs-core'
-import {drawProjection, type ProjectionRequest} from './index.js'
+import type {ProjectionRequest} from './index.js'
 import {parseRedraw, type RedrawChoice, redrawChoice} from './redraw.js'
+import {drawRows, rowsTensor} from './tensor.js'
 
 /** Options of {@link ProjectionSource}: what to draw, and when anew. */
 export interface ProjectionSourceOptions extends Omit<ProjectionRequest, 'redraw'> {
@@ -49,7 +50,7 @@ export class ProjectionSource {
   }
 
   private draw(redraw: number, count: number): Float32Array {
-    return Float32Array.from(drawProjection({...this.request, heads: count, redraw}))
+    return drawRows({...this.request, heads: count, redraw})
   }
 
   private tensor({redraw, count, members}: RedrawChoice): tf.Tensor3D {
@@ -63,7 +64,7 @@ export class ProjectionSource {
       values.set(this.drawn.values.subarray(member * size, (member + 1) * size), head * size)
     })
     this.held?.tensor.dispose()
-    this.held = {key, tensor: tf.keep(tf.tensor3d(values, [heads, numFeatures, headDim]))}
+    this.held = {key, tensor: tf.keep(rowsTensor(values, this.request))}
     return this.held.tensor
   }
 }

@@ -1,12 +1,13 @@
 /** What the decode kernels share: tokens in, features of tokens, and one addon object per decoder. */
 import type {TensorInfo} from '@tensorflow/tfjs-core'
-import {checkSizes} from '../../attention/call-checks.js'
-import {disposed, hasShape} from '../../attention/check-tensor.js'
 import {
   checkRecipe,
+  checkSizes,
+  disposed,
   featureDimOf,
+  hasShape,
   type RecipeAttributes,
-} from '../../attention/kernels/feature-checks.js'
+} from '../../attention/fused-kernels.js'
 import {describe, expected} from '../../errors.js'
 import {featuresOf} from './features.js'
 import {type KernelCall, required, view4} from './kernel.js'

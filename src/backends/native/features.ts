@@ -1,6 +1,6 @@
 /** From feature recipes and tensors to what the addon takes. */
 import type {TensorInfo} from '@tensorflow/tfjs-core'
-import type {RecipeAttributes} from '../../attention/kernels/feature-checks.js'
+import type {RecipeAttributes} from '../../attention/fused-kernels.js'
 import type {Array4, NativeFeatures} from './addon.js'
 import {view4} from './kernel.js'
 import type {NativeBackend} from './storage.js'

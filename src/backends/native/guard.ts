@@ -1,4 +1,4 @@
-import {checkGuard, type Guard} from '../../attention/kernels/guard.js'
+import {checkGuard, type Guard} from '../../attention/fused-kernels.js'
 import type {Addon} from './addon.js'
 
 /** A guard as the addon takes it. @throws {BAD_OPTION} for what is none */

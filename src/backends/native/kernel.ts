@@ -1,6 +1,6 @@
 /** How a kernel of this backend is written: a name and a function; checks and views are shared. */
 import type {KernelConfig, KernelFunc, TensorInfo} from '@tensorflow/tfjs-core'
-import {given, type Inputs} from '../../attention/kernels/checks.js'
+import {given, type Inputs} from '../../attention/fused-kernels.js'
 import type {Addon, Array3, Array4} from './addon.js'
 import type {NativeBackend} from './storage.js'
 

@@ -1,7 +1,7 @@
 /** The tensors of the backend: storage of the CPU backend, one typed array per tensor. */
 import {MathBackendCPU} from '@tensorflow/tfjs-backend-cpu'
 import {type BackendValues, engine, type TensorInfo} from '@tensorflow/tfjs-core'
-import {checkElements, disposed, MASK_TYPES} from '../../attention/check-tensor.js'
+import {checkElements, disposed, MASK_TYPES} from '../../attention/fused-kernels.js'
 import {describe, expected} from '../../errors.js'
 import type {Addon} from './addon.js'
 

@@ -1,6 +1,5 @@
 import type {ApplyRequest} from '../../apply/apply.js'
-import type {OrthSign, ProjectionName} from '../../attention/projections/index.js'
-import type {PresetName} from '../../attention/types.js'
+import type {OrthSign, PresetName, ProjectionName} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
 import type {OptionAssignment} from '../flags.js'

@@ -1,6 +1,4 @@
-import {parseRedraw} from '../../attention/projections/redraw.js'
-import type {OrthSign} from '../../attention/projections/types.js'
-import type {PresetName} from '../../attention/types.js'
+import {type OrthSign, type PresetName, parseRedraw} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {type BenchPlan, benchPlan, type TimingProtocol} from '../../experiments/bench/schema.js'
 import type {OptionAssignment} from '../flags.js'

@@ -2,8 +2,7 @@
  * The grids that run when flags leave something open: a standard one, and under `--quick` one of
  * seconds. Light on purpose: help texts quote them.
  */
-import type {MethodName} from '../../attention/estimators/index.js'
-import type {ProjectionName} from '../../attention/projections/index.js'
+import type {MethodName, ProjectionName} from '../../attention/names.js'
 
 /** What every experiment varies. */
 export interface Grid {

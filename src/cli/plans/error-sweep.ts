@@ -1,5 +1,4 @@
-import type {OrthSign} from '../../attention/projections/types.js'
-import type {PresetName} from '../../attention/types.js'
+import type {OrthSign, PresetName} from '../../attention/names.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../../experiments/error-sweep/schema.js'
 import type {OptionAssignment} from '../flags.js'
 import {ERROR_SWEEP, GENERATOR_SHAPE, gridOf} from './defaults.js'

@@ -1,6 +1,5 @@
-import type {Estimator} from '../../attention/forms/estimator.js'
-import {resolveOptions} from '../../attention/resolve.js'
-import type {PresetName} from '../../attention/types.js'
+import type {Estimator} from '../../attention/index.js'
+import {type PresetName, resolveOptions} from '../../attention/names.js'
 import {describe, expected, unknownName} from '../../errors.js'
 import type {MethodSpec} from '../../results/schemas/common.js'
 import type {OptionAssignment} from '../flags.js'

@@ -1,5 +1,5 @@
 import type {z} from 'zod'
-import {PROJECTION_NAMES} from '../../attention/projections/index.js'
+import {PROJECTION_NAMES} from '../../attention/names.js'
 import {RfaError} from '../../errors.js'
 import {mergeValues} from '../ranges.js'
 

@@ -1,6 +1,4 @@
-import {projectionNamed} from '../../attention/projections/index.js'
-import type {OrthSign} from '../../attention/projections/types.js'
-import type {PresetName} from '../../attention/types.js'
+import {type OrthSign, type PresetName, projectionNamed} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {type VariancePlan, variancePlan} from '../../experiments/variance/schema.js'
 import type {OptionAssignment} from '../flags.js'

@@ -1,11 +1,13 @@
 /** One timing: a method at one length, in a process of its own. */
 import * as tf from '@tensorflow/tfjs-core'
-import {attend, type CallOptions} from '../../attention/attention.js'
-import {footprint} from '../../attention/footprint/index.js'
-import {callNoise} from '../../attention/forms/noise.js'
-import {recordOperations} from '../../attention/kernels/index.js'
-import type {ProjectionName} from '../../attention/projections/index.js'
-import {ProjectionSource} from '../../attention/projections/source.js'
+import {
+  attend,
+  type CallOptions,
+  ProjectionSource,
+  recordOperations,
+} from '../../attention/index.js'
+import {callNoise, footprint} from '../../attention/internal.js'
+import type {ProjectionName} from '../../attention/names.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import {normals, randomStream} from '../../random/index.js'
 import type {BenchCell, BenchResult} from '../../results/schemas/index.js'

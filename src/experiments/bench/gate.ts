@@ -1,8 +1,7 @@
 /** The correctness gate: no time is reported for a result that is wrong. */
 import * as tf from '@tensorflow/tfjs-core'
-import {attend} from '../../attention/attention.js'
-import {hostData} from '../../attention/host-data.js'
-import {exactAttention} from '../../attention/reference.js'
+import {attend, exactAttention} from '../../attention/index.js'
+import {hostData} from '../../attention/internal.js'
 import {RfaError} from '../../errors.js'
 import {normals, randomStream} from '../../random/index.js'
 import type {BenchCell, BenchResult} from '../../results/schemas/index.js'

@@ -1,5 +1,5 @@
 /** A benchmark as jobs: methods x projections x numbers of features x lengths. */
-import type {MeteredBackend} from '../../attention/footprint/index.js'
+import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {randomStream} from '../../random/index.js'
 import {cellKey} from '../../results/keys.js'

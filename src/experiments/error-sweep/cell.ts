@@ -1,5 +1,5 @@
 /** One grid point: all replicates of one estimator against the exact output. */
-import {recordOperations} from '../../attention/kernels/index.js'
+import {recordOperations} from '../../attention/index.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 import type {ErrorSweepCell, ErrorSweepResult} from '../../results/schemas/index.js'

@@ -1,5 +1,5 @@
 /** What the cells of a sweep share: input, truth, yardstick and statistics, computed once per process. */
-import type {ExactTarget} from '../../attention/types.js'
+import type {ExactTarget} from '../../attention/index.js'
 import type {AttentionArray, AttentionInput} from '../../inputs/attention-input.js'
 import {loadInput} from '../../inputs/load.js'
 import {inputStatistics} from '../../inputs/statistics.js'

@@ -1,6 +1,6 @@
 /** An error sweep as jobs: the grid, without the axes that do not apply to a method. */
-import type {MeteredBackend} from '../../attention/footprint/index.js'
-import type {ExactTarget} from '../../attention/types.js'
+import type {ExactTarget} from '../../attention/index.js'
+import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {loadInput} from '../../inputs/load.js'
 import {ENTROPY_BUDGET} from '../../inputs/statistics.js'

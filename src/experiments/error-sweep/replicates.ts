@@ -1,8 +1,7 @@
 /** The replicates of one cell: the same estimator with independent draws, each held against the truth. */
 import * as tf from '@tensorflow/tfjs-core'
-import {attend, type CallOptions} from '../../attention/attention.js'
-import {hostData} from '../../attention/host-data.js'
-import type {ExactTarget} from '../../attention/types.js'
+import {attend, type CallOptions, type ExactTarget} from '../../attention/index.js'
+import {hostData} from '../../attention/internal.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 import type {ErrorSweepCell} from '../../results/schemas/index.js'
 import type {SweepContext} from './context.js'

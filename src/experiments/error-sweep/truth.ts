@@ -1,13 +1,7 @@
 /** The exact output that estimates are held against, kept for the cells that share it. */
 import * as tf from '@tensorflow/tfjs-core'
-import {hostData} from '../../attention/host-data.js'
-import {softmaxAttention} from '../../attention/kernels/index.js'
-import {
-  type ExactOptions,
-  exactAttention,
-  exactWork,
-  forEachExactRow,
-} from '../../attention/reference.js'
+import {exactAttention, forEachExactRow, softmaxAttention} from '../../attention/index.js'
+import {type ExactOptions, exactWork, hostData} from '../../attention/internal.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 
 /** Exact output and how it was computed. */

@@ -1,5 +1,5 @@
 /** The calls in which draws of a variance cell are made: what they compute and what their plan predicts. */
-import type {CallShape} from '../../attention/types.js'
+import type {CallShape} from '../../attention/index.js'
 import type {VarianceCell} from '../../results/schemas/index.js'
 
 /** Draws estimated together, as heads of one tensor. */

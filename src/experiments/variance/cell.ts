@@ -1,5 +1,6 @@
 /** One pair of vectors, one method, one budget: the kernel estimate over many draws of every projection. */
-import type {Estimator, KernelFacts} from '../../attention/forms/estimator.js'
+import type {Estimator} from '../../attention/index.js'
+import type {KernelFacts} from '../../attention/internal.js'
 import {type BackendChoice, useBackend} from '../../backends/index.js'
 import type {VarianceCell, VarianceResult} from '../../results/schemas/index.js'
 import {finiteOrNull} from '../../stats/index.js'

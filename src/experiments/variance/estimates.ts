@@ -1,10 +1,13 @@
 /** Kernel estimates of one pair over many draws of one projection. */
 import * as tf from '@tensorflow/tfjs-core'
-import type {Estimator} from '../../attention/forms/estimator.js'
-import {callNoise, type Noise} from '../../attention/forms/noise.js'
-import {hostData} from '../../attention/host-data.js'
-import {drawProjection, type ProjectionName} from '../../attention/projections/index.js'
-import type {CalibrationPairs, Projection} from '../../attention/types.js'
+import type {Estimator, Noise, Projection} from '../../attention/index.js'
+import {
+  type CalibrationPairs,
+  callNoise,
+  hostData,
+  projectionTensor,
+} from '../../attention/internal.js'
+import type {ProjectionName} from '../../attention/names.js'
 import type {VarianceCell} from '../../results/schemas/index.js'
 import {batchShape, DRAWS_AT_ONCE} from './batch.js'
 import {drawSeed, type Pair} from './pairs.js'
@@ -74,6 +77,5 @@ function projectionOf(cell: VarianceCell, {projection, heads, replicate}: Batch)
   const {num_features: numFeatures, head_dim: headDim, orth_sign: orthSign} = cell
   if (projection === NO_PROJECTION) return tf.zeros<tf.Rank.R2>([1, headDim])
   const draw = {heads, numFeatures, headDim, seed: drawSeed(cell), replicate, orthSign}
-  const drawn = drawProjection({name: projection as ProjectionName, ...draw})
-  return tf.tensor3d(Float32Array.from(drawn), [heads, numFeatures, headDim])
+  return projectionTensor({name: projection as ProjectionName, ...draw})
 }

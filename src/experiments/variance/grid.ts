@@ -1,6 +1,5 @@
 /** A variance experiment as jobs: methods x numbers of features x dimensions x norms x angles. */
-import type {MeteredBackend} from '../../attention/footprint/index.js'
-import {noiseSpecs} from '../../attention/forms/noise.js'
+import {type MeteredBackend, noiseSpecs} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {cellKey} from '../../results/keys.js'
 import {

@@ -1,6 +1,5 @@
 /** The vectors of a variance cell: the pair that is estimated, and others like it to calibrate on. */
-import {orthonormalizeRows} from '../../attention/projections/orthogonal.js'
-import type {CalibrationPairs} from '../../attention/types.js'
+import {type CalibrationPairs, orthonormalizeRows} from '../../attention/internal.js'
 import {normals, type RandomStream, randomStream} from '../../random/index.js'
 import type {VarianceCell} from '../../results/schemas/index.js'
 

@@ -1,6 +1,5 @@
 import {z} from 'zod'
-import {ORTH_SIGNS} from '../../attention/projections/types.js'
-import {PRESET_NAMES} from '../../attention/types.js'
+import {ORTH_SIGNS, PRESET_NAMES} from '../../attention/names.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()

@@ -1,5 +1,4 @@
-import {checkNumber} from '../../../attention/check-tensor.js'
-import {checkArray, fourAxes} from '../../../attention/kernels/checks.js'
+import {checkArray, checkNumber, fourAxes} from '../../../attention/fused-kernels.js'
 import {expected} from '../../../errors.js'
 import type {CacheDecoder} from '../addon.js'
 import {type StepSizes, stateArray, stepOutput, steps, tokenArrays} from '../decode.js'

@@ -1,7 +1,4 @@
-import {
-  causalFeatureAttentionSizes,
-  type SideAttributes,
-} from '../../../attention/kernels/feature-checks.js'
+import {causalFeatureAttentionSizes, type SideAttributes} from '../../../attention/fused-kernels.js'
 import {defineKernel, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 import {readSides} from './linear-attention.js'

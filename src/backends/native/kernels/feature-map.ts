@@ -1,4 +1,4 @@
-import {featureMapSizes, type RecipeAttributes} from '../../../attention/kernels/feature-checks.js'
+import {featureMapSizes, type RecipeAttributes} from '../../../attention/fused-kernels.js'
 import {nativeFeatures} from '../features.js'
 import {defineKernel, required, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'

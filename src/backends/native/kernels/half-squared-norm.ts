@@ -1,4 +1,4 @@
-import {halfSquaredNormAxes} from '../../../attention/kernels/checks.js'
+import {halfSquaredNormAxes} from '../../../attention/fused-kernels.js'
 import {featuresOf} from '../features.js'
 import {defineKernel, required, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'

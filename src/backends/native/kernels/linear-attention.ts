@@ -1,8 +1,8 @@
 import {
   type LinearAttributes,
   linearAttentionSizes,
-} from '../../../attention/kernels/feature-checks.js'
-import {NO_GUARD} from '../../../attention/kernels/guard.js'
+  NO_GUARD,
+} from '../../../attention/fused-kernels.js'
 import type {LinearAttentionCall} from '../addon.js'
 import {nativeFeatures} from '../features.js'
 import {guardCode} from '../guard.js'

@@ -1,5 +1,4 @@
-import {checkNumber} from '../../../attention/check-tensor.js'
-import type {Guard} from '../../../attention/kernels/guard.js'
+import {checkNumber, type Guard} from '../../../attention/fused-kernels.js'
 import {expected} from '../../../errors.js'
 import type {LinearDecoder} from '../addon.js'
 import {

@@ -1,4 +1,4 @@
-import {checkRows} from '../../../attention/kernels/checks.js'
+import {checkRows} from '../../../attention/fused-kernels.js'
 import {defineKernel, required} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 

@@ -1,4 +1,4 @@
-import {maskedSoftmaxSizes} from '../../../attention/kernels/checks.js'
+import {maskedSoftmaxSizes} from '../../../attention/fused-kernels.js'
 import {defineKernel, required} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 

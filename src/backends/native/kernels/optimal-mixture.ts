@@ -1,4 +1,4 @@
-import {type MixtureAttributes, optimalMixtureSizes} from '../../../attention/kernels/checks.js'
+import {type MixtureAttributes, optimalMixtureSizes} from '../../../attention/fused-kernels.js'
 import {defineKernel, required, view3, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 

@@ -1,4 +1,4 @@
-import {type SoftmaxAttributes, sampleKeysSizes} from '../../../attention/kernels/checks.js'
+import {type SoftmaxAttributes, sampleKeysSizes} from '../../../attention/fused-kernels.js'
 import {defineKernel, required, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 

@@ -1,4 +1,4 @@
-import {checkSegments} from '../../../attention/kernels/checks.js'
+import {checkSegments} from '../../../attention/fused-kernels.js'
 import {defineKernel, required} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 

@@ -1,4 +1,4 @@
-import {type SoftmaxAttributes, softmaxAttentionSizes} from '../../../attention/kernels/checks.js'
+import {type SoftmaxAttributes, softmaxAttentionSizes} from '../../../attention/fused-kernels.js'
 import {defineKernel, required, view3, view4} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 

@@ -1,0 +1,38 @@
+/**
+ * The door for backends: what a fused kernel of an operation is called with, and the checks of such calls,
+ * which are those of the operation itself.
+ */
+export {
+  checkElements,
+  checkNumber,
+  checkSizes,
+  disposed,
+  hasShape,
+  MASK_TYPES,
+} from './check-tensor.js'
+export {
+  checkArray,
+  checkRows,
+  checkSegments,
+  fourAxes,
+  given,
+  halfSquaredNormAxes,
+  type Inputs,
+  type MixtureAttributes,
+  maskedSoftmaxSizes,
+  optimalMixtureSizes,
+  type SoftmaxAttributes,
+  sampleKeysSizes,
+  softmaxAttentionSizes,
+} from './kernels/checks.js'
+export {
+  causalFeatureAttentionSizes,
+  checkRecipe,
+  featureDimOf,
+  featureMapSizes,
+  type LinearAttributes,
+  linearAttentionSizes,
+  type RecipeAttributes,
+  type SideAttributes,
+} from './kernels/feature-checks.js'
+export {checkGuard, type Guard, NO_GUARD} from './kernels/guard.js'

@@ -1,0 +1,46 @@
+/** The road from a seed to the tensor of a projection. */
+import * as tf from '@tensorflow/tfjs-core'
+import {drawProjection, type ProjectionRequest} from './index.js'
+
+/** Bytes of draws that are kept on the host: what one layer of a large model draws, many times over. */
+const KEPT_BYTES = 2 ** 25
+
+const kept = new Map<string, Float32Array>()
+let keptBytes = 0
+
+/** A drawn projection in single precision, `[H, M, D]`, row-major: what every estimator computes with. */
+export function drawRows(request: ProjectionRequest): Float32Array {
+  return Float32Array.from(drawProjection(request))
+}
+
+/** Rows on the current backend, `[H, M, D]`. @param rows - as many numbers, row-major */
+export function rowsTensor(
+  rows: Float32Array,
+  {heads, numFeatures, headDim}: Pick<ProjectionRequest, 'heads' | 'numFeatures' | 'headDim'>,
+): tf.Tensor3D {
+  return tf.tensor3d(rows, [heads, numFeatures, headDim])
+}
+
+/**
+ * A drawn projection on the current backend, `[H, M, D]`; recent draws are kept on the host.
+ *
+ * @throws what {@link drawProjection} throws
+ */
+export function projectionTensor(request: ProjectionRequest): tf.Tensor3D {
+  const key = JSON.stringify(request)
+  const rows = kept.get(key) ?? keep(key, drawRows(request))
+  return rowsTensor(rows, request)
+}
+
+/** Keeps a draw in place of the oldest ones; one that is larger than all that may be kept is not. */
+function keep(key: string, rows: Float32Array): Float32Array {
+  if (rows.byteLength > KEPT_BYTES) return rows
+  for (const [oldest, {byteLength}] of kept) {
+    if (keptBytes + rows.byteLength <= KEPT_BYTES) break
+    kept.delete(oldest)
+    keptBytes -= byteLength
+  }
+  kept.set(key, rows)
+  keptBytes += rows.byteLength
+  return rows
+}
