@@ -32,7 +32,7 @@ export {
   featureMapSizes,
   type LinearAttributes,
   linearAttentionSizes,
-  type RecipeAttributes,
   type SideAttributes,
 } from './kernels/feature-checks.js'
 export {checkGuard, type Guard, NO_GUARD} from './kernels/guard.js'
+export type {RecipeAttributes} from './kernels/recipe.js'

@@ -1,6 +1,7 @@
 /** What the fused kernels of the native backend return: see `kernels/` for what they mean. */
 import type {TensorInfo} from '@tensorflow/tfjs-core'
-import {featureDimOf, type RecipeAttributes} from '../kernels/feature-checks.js'
+import {featureDimOf} from '../kernels/feature-checks.js'
+import type {RecipeAttributes} from '../kernels/recipe.js'
 import type {SizeCall, SizeRule} from './shapes.js'
 
 const input = ({inputs}: SizeCall, name: string): TensorInfo => inputs[name]!

@@ -2,7 +2,7 @@
  * Cost models: floating-point operations, a multiply-add counting two. They plan runs; measured times stand
  * beside them in every benchmark. What a call holds in memory is counted, see `footprint/`.
  */
-import {CAUSAL_CHUNK} from '../kernels/linear-attention.js'
+import {CAUSAL_CHUNK} from '../kernels/causal-sums.js'
 import type {CallShape, Cost} from '../types.js'
 
 const FLOAT_BYTES = 4

@@ -5,10 +5,11 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {disposed} from '../check-tensor.js'
 import {recordForm} from '../kernels/dispatch.js'
-import {type FeatureRecipe, formFeatures} from '../kernels/feature-spec.js'
+import {formFeatures} from '../kernels/feature-spec.js'
 import {type Guard, normalize} from '../kernels/guard.js'
-import {withOnes} from '../kernels/linear-attention.js'
 import {MASKED} from '../kernels/masking.js'
+import type {FeatureRecipe} from '../kernels/recipe.js'
+import {withOnes} from '../kernels/with-ones.js'
 import type {Decoder} from '../types.js'
 import {
   fusedFeatureDecoder,

@@ -4,8 +4,9 @@
  */
 import * as tf from '@tensorflow/tfjs-core'
 import {fusedStep, type StepInputs} from '../kernels/dispatch.js'
-import {type FeatureRecipe, formFeatures, recipeAttributes} from '../kernels/feature-spec.js'
+import {formFeatures, recipeAttributes} from '../kernels/feature-spec.js'
 import {MASKED} from '../kernels/masking.js'
+import type {FeatureRecipe} from '../kernels/recipe.js'
 import type {Decoder, Projection} from '../types.js'
 import type {DecoderShape, FeatureDecoderOptions, TokenFeatures, TokenMap} from './decoders.js'
 

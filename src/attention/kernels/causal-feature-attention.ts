@@ -1,12 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {KeyMask} from '../types.js'
+import {CAUSAL_CHUNK} from './causal-sums.js'
 import {fusedOrComposite} from './dispatch.js'
 import {causalFeatureAttentionSizes} from './feature-checks.js'
 import {type Features, formFeatures, recipeAttributes, specsOf} from './feature-spec.js'
-import {CAUSAL_CHUNK, withOnes} from './linear-attention.js'
 import {logSumExp} from './log-sum-exp.js'
 import {headMask, MASKED, maskLogits, sawAnyKey} from './masking.js'
 import {matMul} from './mat-mul.js'
+import {withOnes} from './with-ones.js'
 
 /**
  * Causal attention with positive features given by their logarithms:

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {CAUSAL_CHUNK} from './linear-attention.js'
+import {CAUSAL_CHUNK} from './causal-sums.js'
 import {MASKED} from './masking.js'
 
 /**

@@ -2,11 +2,8 @@
 import {describe, expected, unknownName} from '../../errors.js'
 import {checkElements, checkFlag, checkNumber, checkObject} from '../check-tensor.js'
 import {type AttentionSizes, checkArray, fourAxes, type Inputs} from './checks.js'
-import type {FeatureRecipe} from './feature-spec.js'
 import {checkGuard, type Guard} from './guard.js'
-
-/** A recipe as a fused kernel receives it: its projection comes as an input instead. */
-export type RecipeAttributes = Omit<FeatureRecipe, 'projection'>
+import type {FeatureRecipe, RecipeAttributes} from './recipe.js'
 
 /** Kinds of features: whether they have a projection, whether they are logarithms, and F. */
 const KINDS: Record<

@@ -3,22 +3,8 @@ import type {Projection} from '../types.js'
 import {halfSquaredNormAxes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {featureMapSizes} from './feature-checks.js'
-import {logHyperbolic} from './features/hyperbolic.js'
-import {logPositive} from './features/positive.js'
-import {rectified} from './features/relu.js'
-import {trigonometric} from './features/trigonometric.js'
+import {type FeatureKind, NONLINEARITIES} from './features/index.js'
 import {matMul} from './mat-mul.js'
-
-/** Nonlinearities by name: projected `[N, L, M]` and |x|^2/2 `[N, L, 1]` to features `[N, L, F]`. */
-const NONLINEARITIES = {
-  'log-positive': logPositive,
-  'log-hyperbolic': logHyperbolic,
-  trigonometric,
-  relu: rectified,
-} as const satisfies Record<string, (p: tf.Tensor3D, halfNorm: tf.Tensor3D) => tf.Tensor3D>
-
-/** What {@link featureMap} computes; a `log-` kind returns logarithms of positive features. */
-export type FeatureKind = keyof typeof NONLINEARITIES
 
 /**
  * Projection and nonlinearity in one operation.

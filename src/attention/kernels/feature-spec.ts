@@ -2,26 +2,11 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {describe, expected} from '../../errors.js'
 import type {Projection} from '../types.js'
-import {checkRecipe, type FeatureUse, type RecipeAttributes} from './feature-checks.js'
-import {type FeatureKind, featureMap} from './feature-map.js'
+import {checkRecipe, type FeatureUse} from './feature-checks.js'
+import {featureMap} from './feature-map.js'
 import {eluPlusOne} from './features/elu.js'
 import {reciprocalOrZero} from './masking.js'
-
-/** How features are made from tokens. */
-export interface FeatureRecipe {
-  /** `explicit`: the tokens are the features; `elu-plus-one`: no projection. */
-  kind: 'explicit' | 'elu-plus-one' | FeatureKind
-  /** `[M, D]` or `[H, M, D]`, for the kinds of {@link featureMap}. */
-  projection?: Projection | undefined
-  /** Multiplies tokens before the map. Default 1. */
-  inputScale?: number
-  /** Divides tokens by their Euclidean norm (plus `normEpsilon`); a zero token stays zero. Default false. */
-  unitNorm?: boolean
-  /** Default 0. */
-  normEpsilon?: number
-  /** Multiplies features; not for logarithms. Default 1. */
-  featureScale?: number
-}
+import type {FeatureRecipe, RecipeAttributes} from './recipe.js'
 
 /** A recipe with the tokens to apply it to. */
 export interface FeatureSpec extends FeatureRecipe {

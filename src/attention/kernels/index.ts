@@ -1,12 +1,8 @@
 export {causalFeatureAttention} from './causal-feature-attention.js'
 export {fusedOrComposite, type OperationForm, recordOperations} from './dispatch.js'
-export {type FeatureKind, featureMap, halfSquaredNorm, project} from './feature-map.js'
-export {
-  type FeatureRecipe,
-  type FeatureSpec,
-  type Features,
-  formFeatures,
-} from './feature-spec.js'
+export {featureMap, halfSquaredNorm, project} from './feature-map.js'
+export {type FeatureSpec, type Features, formFeatures} from './feature-spec.js'
+export type {FeatureKind} from './features/index.js'
 export {
   type LinearAttentionOptions,
   type LinearAttentionRatio,
@@ -18,6 +14,7 @@ export {
 export {maskedSoftmax, type Visibility} from './masked-softmax.js'
 export {causalMask, headMask, maskLogits} from './masking.js'
 export {matMul} from './mat-mul.js'
+export type {FeatureRecipe} from './recipe.js'
 export {type SampledKeys, type SampleKeysOptions, sampleKeys} from './sample-keys.js'
 export {segmentMeans} from './segment-means.js'
 export {
