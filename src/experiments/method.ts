@@ -5,7 +5,6 @@ import {
   estimatorNamed,
   loadEstimators,
   type OrthSign,
-  type PresetName,
   projectionNamed,
   resolveOptions,
   usesProjection,
@@ -111,11 +110,6 @@ export function whyNotDrawn(
   const {refuses} = projectionNamed(projection)
   const refused = refuses?.({numFeatures: num_features, headDim})
   return refused && `needs ${refused.expected}, has ${refused.got}`
-}
-
-/** The preset to use for a method when one preset is asked for all methods. */
-export function presetFor(estimator: Pick<Estimator, 'presets'>, preset: PresetName): PresetName {
-  return preset in estimator.presets ? preset : 'exact'
 }
 
 /** Softmax attention of the queries and keys as given: the target that every method is held against. */
