@@ -1,11 +1,9 @@
 import {fileURLToPath} from 'node:url'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {METHOD_NAMES} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {CaseArrays, guardOfNote, readManifest} from './cases.js'
 import {referenceError, twinInputs, twinOf} from './check.js'
-import {FAMILIES, familyOf, whyUnsupported} from './families/index.js'
-import {UNSUPPORTED} from './unsupported.js'
+import {FAMILIES, familyOf} from './families/index.js'
 
 const folder = fileURLToPath(new URL('../../fixtures/golden', import.meta.url))
 const manifest = readManifest(folder)
@@ -37,23 +35,8 @@ describe('golden harness', () => {
     expect(() => familyOf(golden)!.check(golden, arrays.with('out', out))).toThrow(/observed/)
   })
 
-  it('has exactly one of a family and a reason for every case', () => {
-    const both = manifest.filter(
-      golden => Boolean(familyOf(golden)) === Boolean(whyUnsupported(golden)),
-    )
-    expect(both.map(({name}) => name)).toEqual([])
-  })
-
   it('knows nothing of methods it was not told about', () => {
     expect(familyOf({method: 'no such method'})).toBeUndefined()
-    expect(whyUnsupported({method: 'no such method'})).toBeUndefined()
-  })
-
-  it('lists no method as unsupported whose estimator exists', () => {
-    const arrived = UNSUPPORTED.filter(
-      ({estimator}) => estimator && (METHOD_NAMES as readonly string[]).includes(estimator),
-    )
-    expect(arrived.map(({estimator}) => estimator)).toEqual([])
   })
 
   it.each([

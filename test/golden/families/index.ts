@@ -1,5 +1,4 @@
 import type {GoldenCase} from '../cases.js'
-import {UNSUPPORTED} from '../unsupported.js'
 import {cosformer} from './cosformer.js'
 import {dpfp} from './dpfp.js'
 import {efficient} from './efficient.js'
@@ -48,9 +47,4 @@ export const FAMILIES: readonly Family[] = [
 /** The family of a case. */
 export function familyOf({method}: Pick<GoldenCase, 'method'>): Family | undefined {
   return FAMILIES.find(({methods}) => methods.includes(method))
-}
-
-/** Why a case cannot be checked yet. */
-export function whyUnsupported({method}: Pick<GoldenCase, 'method'>): string | undefined {
-  return UNSUPPORTED.find(({methods}) => methods.includes(method))?.reason
 }
