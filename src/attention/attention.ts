@@ -11,8 +11,8 @@ import {
 import {checkObject, checkSizes} from './check-tensor.js'
 import {checkedDecoder} from './checked-decoder.js'
 import type {Estimators, MethodName} from './estimators/index.js'
-import {extendedDecoder} from './forms/decoders.js'
-import type {Estimator} from './forms/estimator.js'
+import {extendedDecoder} from './forms/decoders/stateful.js'
+import {type Estimator, supportsOf} from './forms/estimator.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './forms/noise.js'
 import type {OrthSign, ProjectionName} from './projections/index.js'
 import {projectionTensor} from './projections/tensor.js'
@@ -115,16 +115,20 @@ export function attend(
   const {causal = false, keyMask, gate, calibration} = options
   const shape = {...checkShapes(query, key, value), causal}
   const prepared = prepare(options, shape)
-  const {estimator, logitScale, methodOptions, numFeatures, parameters} = prepared
-  checkSupport(estimator, {causal, keyMask, gate, cross: shape.queryLen !== shape.keyLen})
+  const {estimator, inputScale, methodOptions, numFeatures, parameters} = prepared
+  checkSupport(estimator, methodOptions, {
+    causal,
+    keyMask,
+    gate,
+    cross: shape.queryLen !== shape.keyLen,
+  })
   checkMaskAndGate(shape, keyMask, gate)
   checkCalibration(estimator, shape, calibration)
-  const space = estimator.inputs(methodOptions)
   return estimator.attend({
     query,
     key,
     value,
-    inputScale: space === 'raw' ? 1 : Math.sqrt(logitScale),
+    inputScale,
     causal,
     keyMask,
     gate,
@@ -172,9 +176,9 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
   checkSizes({batch, heads, headDim, valueDim})
   const shape = {batch, heads, headDim, valueDim, queryLen: 1, keyLen: 1, causal: true}
   const prepared = prepare(rest, shape)
-  const {estimator, logitScale, projection, methodOptions, numFeatures, draw} = prepared
-  if (!estimator.decoder || !estimator.supports.decode) {
-    throw new RfaError('UNSUPPORTED', `${estimator.name}: has no recurrent form to decode with`)
+  const {estimator, projection, methodOptions, draw} = prepared
+  if (!estimator.decoder || !supportsOf(estimator, methodOptions).decode) {
+    throw noDecoder(estimator, methodOptions)
   }
   checkCalibration(estimator, shape, options.calibration)
   if (options.noise) throw noGivenNoise(estimator.name)
@@ -183,9 +187,10 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
     heads,
     headDim,
     valueDim,
-    logitScale,
+    logitScale: prepared.logitScale,
+    inputScale: prepared.inputScale,
     projection,
-    numFeatures,
+    numFeatures: prepared.numFeatures,
     noiseRows: (name, spec, firstRow) => noiseTensor(name, spec, {batch, heads}, draw, firstRow),
     parameters: prepared.parameters,
     calibration: options.calibration,
@@ -199,7 +204,10 @@ interface Prepared {
   estimator: Estimator
   methodOptions: Record<string, unknown>
   logitScale: number
+  /** What takes queries and keys to the method's input space. */
+  inputScale: number
   projection: Projection | undefined
+  /** M: the rows of the projection where there is one. */
   numFeatures: number
   parameters: Parameters
   draw: {seed: number; replicate: number}
@@ -235,12 +243,16 @@ function prepare(
   checkSizes({numFeatures})
   const shapes = estimator.parameters?.({...shape, numFeatures}, methodOptions) ?? {}
   checkArrays(estimator.name, 'parameters', parameters, shapes)
-  const draw = {seed, replicate}
-  const prepared = {estimator, methodOptions, logitScale: scale, numFeatures, parameters, draw}
+  const prepared = {
+    ...{estimator, methodOptions, numFeatures, parameters},
+    logitScale: scale,
+    inputScale: estimator.inputs(methodOptions) === 'raw' ? 1 : Math.sqrt(scale),
+    draw: {seed, replicate},
+  }
   if (!usesProjection(estimator, methodOptions)) return {...prepared, projection: undefined}
   if (projection !== undefined && typeof projection !== 'string') {
     checkProjection(projection, heads, headDim)
-    return {...prepared, projection}
+    return {...prepared, projection, numFeatures: projection.shape.at(-2)!}
   }
   const name = projection ?? estimator.projection!.default
   return {
@@ -255,6 +267,17 @@ function prepare(
       orthSign,
     }),
   }
+}
+
+/** Why there is nothing to decode with: the method has no such form, or not with these options. */
+function noDecoder(estimator: Estimator, options: Record<string, unknown>): RfaError {
+  const reason = estimator.decoder && estimator.refuses?.(options).decode
+  if (!reason) {
+    return new RfaError('UNSUPPORTED', `${estimator.name}: has no recurrent form to decode with`)
+  }
+  return new RfaError('UNSUPPORTED', `${estimator.name}: ${reason}`, {
+    suggestions: ['leave this option at its default (--preset exact)'],
+  })
 }
 
 function noGivenNoise(method: string): RfaError {

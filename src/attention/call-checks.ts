@@ -2,7 +2,7 @@
 import type * as tf from '@tensorflow/tfjs-core'
 import {describe, expected, RfaError} from '../errors.js'
 import {checkFlag, checkObject, checkTensor, hasShape, MASK_TYPES} from './check-tensor.js'
-import type {Estimator} from './forms/estimator.js'
+import {type Estimator, supportsOf} from './forms/estimator.js'
 import type {Calibration, CallShape, KeyMask, Projection} from './types.js'
 
 /** Sizes of the tensors of a call. */
@@ -40,16 +40,21 @@ export interface Asked {
 }
 
 /** @throws {BAD_OPTION} unless `causal` is true or false @throws {UNSUPPORTED} for a form that a method lacks */
-export function checkSupport({name, supports, takesGate}: Estimator, asked: Asked): void {
+export function checkSupport(
+  estimator: Estimator,
+  options: Record<string, unknown>,
+  asked: Asked,
+): void {
   checkFlag('causal', asked.causal)
+  const supports = supportsOf(estimator, options)
   const missing =
     (asked.causal && !supports.causal && 'causal form') ||
     (!asked.causal && !supports.bidirectional && 'bidirectional form, only a causal one') ||
     (asked.cross && !supports.cross && 'form for unequal numbers of queries and keys') ||
     (asked.keyMask && !supports.keyMask && 'form with a key mask') ||
-    (asked.gate && !takesGate && 'gate') ||
+    (asked.gate && !estimator.takesGate && 'gate') ||
     undefined
-  if (missing) throw new RfaError('UNSUPPORTED', `${name}: has no ${missing}`)
+  if (missing) throw new RfaError('UNSUPPORTED', `${estimator.name}: has no ${missing}`)
 }
 
 /** @throws {BAD_OPTION | SHAPE_MISMATCH} */

@@ -9,6 +9,7 @@ export {
   type MethodName,
   unknownMethod,
 } from './estimators/index.js'
+export {supportsOf} from './forms/estimator.js'
 export {
   ORTH_SIGNS,
   type OrthSign,

@@ -70,7 +70,7 @@ export interface Decoder {
   next(query: Tensor4D, key: Tensor4D, value: Tensor4D, gate?: Tensor3D): Tensor4D
   /** Bytes held between two tokens. */
   readonly stateBytes: number
-  /** The tensors carried between tokens, by name, e.g. `S`, `z`. Owned by the decoder. */
+  /** The tensors carried between tokens, by name, e.g. `state` `[B, H, F, Dv]` and `normalizer` `[B, H, F]`. Owned by the decoder. */
   readonly state: Readonly<Record<string, Tensor>>
   dispose(): void
 }

@@ -7,6 +7,7 @@ import {
   type OrthSign,
   projectionNamed,
   resolveOptions,
+  supportsOf,
   usesProjection,
 } from '../attention/names.js'
 import type {MethodSpec} from '../results/schemas/index.js'
@@ -92,9 +93,10 @@ function signOf(projection: string | null, wanted: OrthSign): OrthSign {
 
 /** The stated reason why a method has no such form, if it has none. */
 export function whyNot(
-  {supports}: Pick<Estimator, 'supports'>,
+  {estimator, options}: Pick<ResolvedMethod, 'estimator' | 'options'>,
   {causal, cross}: {causal: boolean; cross: boolean},
 ): string | undefined {
+  const supports = supportsOf(estimator, options)
   if (causal && !supports.causal) return 'bidirectional only'
   if (!causal && !supports.bidirectional) return 'causal only'
   if (cross && !supports.cross) return 'needs as many queries as keys'

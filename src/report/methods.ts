@@ -1,6 +1,6 @@
 /** The estimators as tables: all of them, one in detail, or all that honour a preset. */
 import type {Estimator} from '../attention/index.js'
-import type {PresetName} from '../attention/names.js'
+import {type PresetName, supportsOf} from '../attention/names.js'
 import {type Block, type ColumnSpec, heading, table, text} from './document.js'
 
 /** A size at which the length of phi is shown. */
@@ -63,7 +63,7 @@ const ONE_TOKEN = {batch: 1, heads: 1, queryLen: 1, keyLen: 1, causal: false}
 
 /** The declared facts of one estimator. @param size - where `feature_dim` is read */
 export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFacts {
-  const {supports, presets} = estimator
+  const {presets} = estimator
   const defaults = estimator.options.parse({})
   const target = estimator.target(defaults)
   const shape = {...ONE_TOKEN, ...size, valueDim: size.headDim}
@@ -79,7 +79,7 @@ export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFact
     unbiased_for: estimator.unbiasedFor,
     non_negative: estimator.nonNegative,
     rows_sum_to_one: estimator.rowsSumToOne,
-    supports: {...supports},
+    supports: supportsOf(estimator, defaults),
     takes_gate: estimator.takesGate ?? false,
     default_projection: estimator.projection?.default ?? null,
     sized_by: estimator.projection ? 'random vectors' : (estimator.sizedBy ?? null),

@@ -278,8 +278,8 @@ export function checkDecoder(
   for (const [tokens, suffix] of snapshots) {
     const bounds = stateBounds(inputs, build, tokens)
     const state = states.get(tokens)!
-    const S = plus(state.S!, arrays, 'S0')
-    const z = plus(state.z!, arrays, 'z0')
+    const S = plus(state.state!, arrays, 'S0')
+    const z = plus(state.normalizer!, arrays, 'z0')
     assertCase(golden, arrays, `state_S${suffix}`, S, {error: bounds.S})
     assertCase(golden, arrays, `state_Z${suffix}`, z, {error: bounds.z})
   }

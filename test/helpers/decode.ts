@@ -1,6 +1,6 @@
 /** The recurrent form run over whole sequences. */
 import * as tf from '@tensorflow/tfjs-core'
-import {extendedDecoder} from '../../src/attention/forms/decoders.js'
+import {extendedDecoder} from '../../src/attention/forms/decoders/stateful.js'
 import {
   type Decoder,
   type DecoderOptions,

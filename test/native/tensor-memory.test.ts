@@ -157,7 +157,7 @@ describeNative('the memory behind a tensor', () => {
       return [query, key, tf.fill([1, 2, 1, 5], x)]
     }
     steps.next(...values(1))
-    const sums = () => compute(() => tf.mul(steps.state.S!, 1))
+    const sums = () => compute(() => tf.mul(steps.state.state!, 1))
     await useBackend('wasm')
     expect(sums()).toEqual(new Float32Array(10).fill(1))
     await useBackend('native')

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {featureDecoder} from '../forms/decoders.js'
+import {featureDecoder} from '../forms/decoders/features.js'
 import {defineEstimator} from '../forms/estimator.js'
 import {featureAttention} from '../forms/feature-attention.js'
 import {guardOf, guardOptions} from '../forms/options.js'

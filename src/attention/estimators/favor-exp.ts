@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {averaged} from '../../theory/moments.js'
 import {exponentialRow, shiftedExponentialRow} from '../../theory/rows.js'
-import {logFeatureDecoder} from '../forms/decoders.js'
+import {logFeatureDecoder} from '../forms/decoders/log-features.js'
 import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
 import {
   decoderScale,

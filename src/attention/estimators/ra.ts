@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {cacheBytes, randomizedCost} from '../forms/costs.js'
-import {cacheDecoder} from '../forms/decoders.js'
+import {cacheDecoder} from '../forms/decoders/cache.js'
 import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
 import type {Noise, NoiseSpec} from '../forms/noise.js'
 import {noiseDeviation, noiseScale} from '../forms/options.js'
@@ -139,8 +139,7 @@ function centres({query, key, inputScale, causal, keyMask, noise, options}: Inpu
 
 /** One token at a time: the cache holds what the token sees, its draws are the rows that follow. */
 function randomizedDecoder(inputs: DecoderInputs<Options>): Decoder {
-  const {logitScale, headDim, noiseRows, options} = inputs
-  const inputScale = Math.sqrt(logitScale)
+  const {inputScale, headDim, noiseRows, options} = inputs
   const specs = Object.entries(noiseOf(options.samples, headDim, options))
   return cacheDecoder('RandomizedDecode', inputs, (query, key, value) => {
     const firstRow = (key.shape[2] - 1) * options.samples

@@ -3,7 +3,7 @@ import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
 import {smregRow} from '../../theory/sphere.js'
 import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {extendedDecoder} from '../forms/decoders.js'
+import {extendedDecoder} from '../forms/decoders/stateful.js'
 import {defineEstimator} from '../forms/estimator.js'
 import {
   causalPositiveAttention,

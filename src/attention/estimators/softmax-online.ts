@@ -1,6 +1,6 @@
 import {z} from 'zod'
 import {cacheBytes, softmaxCost} from '../forms/costs.js'
-import {keyValueDecoder} from '../forms/decoders.js'
+import {keyValueDecoder} from '../forms/decoders/cache.js'
 import {defineEstimator} from '../forms/estimator.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {softmaxAttention} from '../kernels/index.js'

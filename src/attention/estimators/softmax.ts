@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {cacheBytes, softmaxCost} from '../forms/costs.js'
-import {keyValueDecoder} from '../forms/decoders.js'
+import {keyValueDecoder} from '../forms/decoders/cache.js'
 import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {maskedSoftmax, matMul} from '../kernels/index.js'

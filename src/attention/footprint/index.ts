@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core'
 import {RfaError} from '../../errors.js'
-import type {Estimator} from '../forms/estimator.js'
+import {type Estimator, supportsOf} from '../forms/estimator.js'
 import {noiseSpecs} from '../forms/noise.js'
 import {usesProjection} from '../resolve.js'
 import type {CallShape} from '../types.js'
@@ -42,7 +42,7 @@ export function footprint(
   shape: CallShape,
   backend: MeteredBackend,
 ): number {
-  const {supports} = estimator
+  const supports = supportsOf(estimator, options)
   if (!(shape.causal ? supports.causal : supports.bidirectional)) return 0
   if (!supports.cross && shape.queryLen !== shape.keyLen) return 0
   const at = (sizes: CallShape) => ofBatch(estimator, options, sizes, backend)

@@ -41,7 +41,7 @@ export interface AttendInputs<Options = unknown> {
   projection?: Projection | undefined
   /** Forget gates in (0, 1), `[B, H, S]`; only for estimators that declare `takesGate`. */
   gate?: Tensor3D | undefined
-  /** What the caller asked for: rows of a projection, proposals, landmarks. */
+  /** M: the rows of the projection, or without one what the caller asked for (proposals, landmarks). */
   numFeatures: number
   /** Every array that the estimator's `noise` names. */
   noise: Noise
@@ -111,14 +111,10 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   nonNegative: boolean
   /** Weights of a row sum to one in exact arithmetic with the `exact` preset. */
   rowsSumToOne: boolean
-  supports: {
-    bidirectional: boolean
-    causal: boolean
-    /** L different from S. */
-    cross: boolean
-    decode: boolean
-    keyMask: boolean
-  }
+  /** The forms that there are with default options. */
+  supports: Supports
+  /** Why forms that it supports are missing with these options. Default: none is. */
+  refuses?(options: z.output<Schema>): Partial<Record<keyof Supports, string>>
   /** Causal rows use no later token, but which earlier ones they use depends on later tokens. Default false. */
   causalSelectionLeaks?: boolean
   /** Permuting keys with their values changes nothing (bidirectional). */
@@ -168,14 +164,46 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   presets: Partial<Record<PresetName, Preset<Schema>>>
 }
 
+/** Which forms there are. */
+export interface Supports {
+  bidirectional: boolean
+  causal: boolean
+  /** L different from S. */
+  cross: boolean
+  decode: boolean
+  keyMask: boolean
+}
+
+/** The forms of a method that has them all. */
+export const EVERY_FORM: Supports = {
+  bidirectional: true,
+  causal: true,
+  cross: true,
+  decode: true,
+  keyMask: true,
+}
+
+/** The forms that there are with these options. */
+export function supportsOf(
+  {supports, refuses}: Pick<Estimator, 'supports' | 'refuses'>,
+  options: Record<string, unknown>,
+): Supports {
+  const missing = Object.keys(refuses?.(options) ?? {})
+  return {...supports, ...Object.fromEntries(missing.map(form => [form, false]))}
+}
+
 /** What a decoder needs to know before the first token. */
 export interface DecoderInputs<Options = unknown> {
   batch: number
   heads: number
   headDim: number
   valueDim: number
+  /** Multiplies q.k: `inputScale` squared, for canonical inputs. */
   logitScale: number
+  /** x = inputScale q and y = inputScale k, as in {@link AttendInputs}. */
+  inputScale: number
   projection?: Projection | undefined
+  /** M, as in {@link AttendInputs}. */
   numFeatures: number
   /** The rows of a noise array that belong to the next tokens: `spec.rows` rows from `firstRow` on. */
   noiseRows(name: string, spec: NoiseSpec, firstRow: number): Tensor4D

@@ -4,7 +4,6 @@ import {describe, expected, unknownName} from '../../errors.js'
 import {type RandomStream, randomStream} from '../../random/index.js'
 import {checkObject, checkTensor, hasShape} from '../check-tensor.js'
 import type {CallShape} from '../types.js'
-import type {Estimator} from './estimator.js'
 
 /** One random array of an estimator: `[B, H, rows, columns]`. */
 export interface NoiseSpec {
@@ -14,6 +13,11 @@ export interface NoiseSpec {
   columns: number
   /** All batch elements share it: `[1, H, rows, columns]`. Default false. */
   shared?: boolean
+}
+
+/** A method as far as its random arrays go. */
+interface Drawing {
+  noise?(shape: CallShape, options: Record<string, unknown>): Record<string, NoiseSpec>
 }
 
 /** Random arrays by name. */
@@ -78,7 +82,7 @@ function noiseShape(
 
 /** The random arrays that an estimator takes in a call of this shape. */
 export function noiseSpecs(
-  estimator: Pick<Estimator, 'noise'>,
+  estimator: Drawing,
   shape: CallShape,
   options: Record<string, unknown>,
 ): Record<string, NoiseSpec> {
@@ -92,7 +96,7 @@ export function noiseSpecs(
  * @throws {SHAPE_MISMATCH} for one of another shape
  */
 export function callNoise(
-  estimator: Pick<Estimator, 'name' | 'noise'>,
+  estimator: Drawing & {name: string},
   shape: CallShape,
   options: Record<string, unknown>,
   given: Noise,

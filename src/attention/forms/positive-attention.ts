@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {causalFeatureAttention, halfSquaredNorm, softmaxAttention} from '../kernels/index.js'
 import {finiteLogSums} from '../kernels/masking.js'
 import type {Decoder, Projection} from '../types.js'
-import {logFeatureDecoder} from './decoders.js'
+import {logFeatureDecoder} from './decoders/log-features.js'
 import type {AttendInputs, DecoderInputs} from './estimator.js'
 
 /** Tokens and mask, as the bidirectional form takes them. */
@@ -76,8 +76,8 @@ export function positiveDecoder(
   inputs: DecoderInputs,
   kind: 'log-positive' | 'log-hyperbolic',
 ): Decoder {
-  const {projection, logitScale} = inputs
-  const features = {kind, projection, inputScale: Math.sqrt(logitScale)}
+  const {projection, inputScale} = inputs
+  const features = {kind, projection, inputScale}
   const numFeatures = projection!.shape.at(-2)!
   const featureDim = kind === 'log-positive' ? numFeatures : 2 * numFeatures
   return logFeatureDecoder(inputs, featureDim, {query: features, key: features})

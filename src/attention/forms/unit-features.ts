@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import type {FeatureKind, FeatureRecipe} from '../kernels/index.js'
 import type {CallShape, Decoder, HostParameters, Parameters, Projection} from '../types.js'
-import {extendedDecoder} from './decoders.js'
+import {extendedDecoder} from './decoders/stateful.js'
 import type {DecoderInputs} from './estimator.js'
 
 /** Options on how vectors become features. */

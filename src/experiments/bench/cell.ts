@@ -25,8 +25,7 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
   const backend = await useBackend(cell.backend as BackendChoice, {threads})
   const method = await resolveMethod(cell)
   const reason =
-    whyNot(method.estimator, {causal: cell.causal, cross: false}) ??
-    whyNotDrawn(cell, cell.head_dim)
+    whyNot(method, {causal: cell.causal, cross: false}) ?? whyNotDrawn(cell, cell.head_dim)
   if (reason) return {status: 'skipped', reason}
   const gate = await passGate(cell, method, backend.name)
   const peakMemory = startPeakMemory()

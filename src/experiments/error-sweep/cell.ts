@@ -21,8 +21,7 @@ export async function runErrorSweepCell(
   const context = await contextOf(cell, target)
   const {query, key} = context.input
   const cross = query.shape[2] !== key.shape[2]
-  const reason =
-    whyNot(method.estimator, {causal: cell.causal, cross}) ?? whyNotDrawn(cell, query.shape[3])
+  const reason = whyNot(method, {causal: cell.causal, cross}) ?? whyNotDrawn(cell, query.shape[3])
   if (reason) return {status: 'skipped', reason}
   const {result: runs, operations} = recordOperations(() => replicateRuns(cell, context, target))
   const facts = {...sizes(context.input), ...computedBy(backend), operations}

@@ -3,7 +3,8 @@ import * as tf from '@tensorflow/tfjs-core'
 import {softmaxAttention} from '../../kernels/index.js'
 import {tokenLists} from '../../kernels/token-lists.js'
 import type {Decoder} from '../../types.js'
-import {appendToken, statefulDecoder} from '../decoders.js'
+import {appendToken} from '../decoders/cache.js'
+import {statefulDecoder} from '../decoders/stateful.js'
 import type {DecoderInputs} from '../estimator.js'
 import {chunkTokens} from './chunks.js'
 import {type EvaOptions, partitionOptions} from './options.js'
@@ -108,7 +109,7 @@ function read(
 
 /** Turns the last tokens into a chunk. */
 function finishChunk(inputs: DecoderInputs<EvaOptions>, state: State, chunkSize: number): State {
-  const {logitScale, parameters, options, headDim} = inputs
+  const {inputScale, parameters, options, headDim} = inputs
   const index = state.chunkKey.shape[2]
   const spec = {distribution: 'normal', rows: 1, columns: headDim} as const
   const last = (tokens: tf.Tensor4D) => from(tokens, tokens.shape[2] - chunkSize)
@@ -116,7 +117,7 @@ function finishChunk(inputs: DecoderInputs<EvaOptions>, state: State, chunkSize:
     query: state.query,
     key: last(state.key),
     value: last(state.value),
-    inputScale: Math.sqrt(logitScale),
+    inputScale,
     causal: true,
     lists: tokenLists([Array.from({length: chunkSize}, (_, i) => i)]),
     noise: options.sampling === 'mean' ? undefined : inputs.noiseRows('proposal', spec, index),

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {causalFeatureAttention, type FeatureSpec, featureMap} from '../../kernels/index.js'
 import {matMul} from '../../kernels/mat-mul.js'
 import type {Decoder, KeyMask, Projection} from '../../types.js'
-import {logFeatureDecoder} from '../decoders.js'
+import {logFeatureDecoder} from '../decoders/log-features.js'
 import type {DecoderInputs} from '../estimator.js'
 import type {HeadParameters} from './parameters.js'
 import {matrixFunction} from './symmetric.js'
@@ -172,10 +172,9 @@ export function causalExponentialAttention(
 
 /** The recurrent form. The features' tensors are copied, not kept. */
 export function exponentialDecoder(
-  {batch, heads, headDim, valueDim, logitScale}: DecoderInputs,
+  {batch, heads, headDim, valueDim, inputScale}: DecoderInputs,
   features: ExponentialFeatures,
 ): Decoder {
-  const inputScale = Math.sqrt(logitScale)
   const projection = tf.keep(weightedBridges(features, inputScale))
   const maps = features.maps && {
     query: tf.keep(tf.clone(features.maps.query)),

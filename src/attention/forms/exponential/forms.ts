@@ -153,14 +153,14 @@ function decoderFrom<Options>(
   rule: ExponentRule<Options>,
   featuresFrom: FeaturesFrom<Options>,
 ): Decoder {
-  const {batch, heads, headDim, logitScale, projection, options, calibration} = inputs
+  const {batch, heads, headDim, inputScale, projection, options, calibration} = inputs
   const free = rule.moments(options) === 'none'
   if (!calibration && !free) throw needsCalibration(rule.name)
   let made: Decoder | undefined
   tf.tidy(() => {
     const nothing: tf.Tensor4D = tf.zeros([batch, heads, 1, headDim])
     const sample = calibration ?? {query: nothing, key: nothing}
-    const features = featuresFrom(sample, Math.sqrt(logitScale), projection!, options)
+    const features = featuresFrom(sample, inputScale, projection!, options)
     made = exponentialDecoder(inputs, features)
   })
   return made!

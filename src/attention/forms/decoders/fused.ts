@@ -1,17 +1,15 @@
 /**
  * Recurrent forms on a backend that has steps of its own: state in place, nothing allocated per token but
- * the output. What they compute is defined in decoders.ts.
+ * the output. What they compute is defined in features.ts and log-features.ts.
  */
 import * as tf from '@tensorflow/tfjs-core'
-import {fusedStep, type StepInputs} from '../kernels/dispatch.js'
-import {formFeatures, recipeAttributes} from '../kernels/feature-spec.js'
-import {MASKED} from '../kernels/masking.js'
-import type {FeatureRecipe} from '../kernels/recipe.js'
-import type {Decoder, Projection} from '../types.js'
-import type {DecoderShape, FeatureDecoderOptions, TokenFeatures, TokenMap} from './decoders.js'
-
-/** Rows that a fresh cache has room for. */
-const FIRST_CAPACITY = 64
+import {fusedStep, type StepInputs} from '../../kernels/dispatch.js'
+import {recipeAttributes} from '../../kernels/feature-spec.js'
+import type {FeatureRecipe} from '../../kernels/recipe.js'
+import type {Decoder, Projection} from '../../types.js'
+import {bytesOf} from './stateful.js'
+import {emptyLogSums, emptySums, type ReadOptions} from './sums.js'
+import {type DecoderShape, mapToken, type TokenFeatures, type TokenMap} from './tokens.js'
 
 /** How a step gets the features of one side: what to pass it, and the constants of its recipe. */
 interface Side {
@@ -27,18 +25,14 @@ export function fusedFeatureDecoder(
   shape: DecoderShape,
   featureDim: number,
   features: TokenFeatures,
-  {guard, normalizerEpsilon = 0}: FeatureDecoderOptions,
+  {guard, normalizerEpsilon = 0}: ReadOptions,
 ): Decoder | undefined {
   const step = fusedStep('LinearDecode')
   if (!step) return undefined
   const {batch, heads, valueDim} = shape
   const {query, key, explicit} = sides(features)
   const headDim = explicit ? featureDim : shape.headDim
-  const state: Record<string, tf.Tensor> = {
-    S: tf.zeros([batch, heads, featureDim, valueDim]),
-    z: tf.zeros([batch, heads, featureDim, 1]),
-    ...(features.keyLogWeight && {logScale: tf.fill([batch, heads, 1, 1], MASKED)}),
-  }
+  const state = emptySums(shape, featureDim, features)
   const attributes = {
     ...{batch, heads, headDim, valueDim, featureDim, guard, normalizerEpsilon},
     query: query.recipe,
@@ -46,9 +40,7 @@ export function fusedFeatureDecoder(
   }
   // one object for all tokens, filled in by each
   const inputs: StepInputs = {
-    state: state.S,
-    normalizer: state.z,
-    logScale: state.logScale,
+    ...state,
     queryProjection: query.projection,
     keyProjection: key.projection,
   }
@@ -58,7 +50,7 @@ export function fusedFeatureDecoder(
     inputs.key = key.input(k)
     inputs.value = value
     inputs.gate = gate
-    if (weightOf) inputs.keyLogWeight = tf.reshape(weightOf(k), [batch, heads, 1])
+    if (weightOf) inputs.keyLogWeight = weightOf(k)
     return step(inputs, attributes)
   }
   const temporary = explicit || weightOf !== undefined
@@ -76,21 +68,14 @@ export function fusedLogFeatureDecoder(
   const {batch, heads, valueDim} = shape
   const {query, key, explicit} = sides(features)
   const headDim = explicit ? featureDim : shape.headDim
-  const rows = batch * heads
-  const state = {
-    S: tf.zeros([rows, featureDim, valueDim]),
-    z: tf.zeros([rows, featureDim, 1]),
-    top: tf.fill([rows, featureDim, 1], MASKED),
-  }
+  const state = emptyLogSums(shape, featureDim)
   const attributes = {
     ...{batch, heads, headDim, valueDim, featureDim},
     query: query.recipe,
     key: key.recipe,
   }
   const inputs: StepInputs = {
-    state: state.S,
-    normalizer: state.z,
-    top: state.top,
+    ...state,
     queryProjection: query.projection,
     keyProjection: key.projection,
   }
@@ -103,68 +88,6 @@ export function fusedLogFeatureDecoder(
   return inPlaceDecoder(state, [query.projection, key.projection], tidied(run, explicit))
 }
 
-/**
- * See `keyValueDecoder`; `undefined` where the backend has no such step. Full caches double; `state` and
- * `stateBytes` tell of the rows in use.
- */
-export function fusedKeyValueDecoder(
-  {batch, heads, headDim, valueDim}: DecoderShape,
-  scale: number,
-): Decoder | undefined {
-  const step = fusedStep('CacheDecode')
-  if (!step) return undefined
-  const room = (capacity: number, width: number): tf.Tensor4D =>
-    tf.keep(tf.zeros([batch, heads, capacity, width]))
-  let capacity = FIRST_CAPACITY
-  let caches = {keyCache: room(capacity, headDim), valueCache: room(capacity, valueDim)}
-  let attributes = {batch, heads, headDim, valueDim, scale, length: 0}
-  let shown: Record<string, tf.Tensor> | undefined
-
-  const grow = () => {
-    const {keyCache, valueCache} = caches
-    caches = {keyCache: doubled(keyCache), valueCache: doubled(valueCache)}
-    tf.dispose([keyCache, valueCache])
-    capacity *= 2
-    attributes = {...attributes} // a step is known by this object: the caches have moved
-  }
-  const forgetShown = () => {
-    tf.dispose(shown)
-    shown = undefined
-  }
-  return {
-    next(query, key, value) {
-      if (attributes.length === capacity) grow()
-      if (shown) forgetShown()
-      const out = step({...caches, query, key, value}, attributes)
-      attributes.length++
-      return out
-    },
-    get stateBytes() {
-      return batch * heads * attributes.length * (headDim + valueDim) * 4
-    },
-    get state() {
-      shown ??= tf.tidy(() => ({
-        key: tf.keep(usedRows(caches.keyCache, attributes.length)),
-        value: tf.keep(usedRows(caches.valueCache, attributes.length)),
-      }))
-      return shown
-    },
-    dispose() {
-      forgetShown()
-      tf.dispose(caches)
-    },
-  }
-}
-
-function doubled(cache: tf.Tensor4D): tf.Tensor4D {
-  return tf.tidy(() => tf.keep(tf.concat([cache, tf.zerosLike(cache)], 2)))
-}
-
-function usedRows(cache: tf.Tensor4D, length: number): tf.Tensor4D {
-  const [batch, heads, , width] = cache.shape
-  return tf.slice(cache, [0, 0, 0, 0], [batch, heads, length, width])
-}
-
 /** A decoder over state tensors that `next` changes in place. */
 function inPlaceDecoder(
   state: Record<string, tf.Tensor>,
@@ -175,7 +98,7 @@ function inPlaceDecoder(
   return {
     next,
     get stateBytes() {
-      return Object.values(state).reduce((sum, tensor) => sum + tensor.size * 4, 0)
+      return bytesOf(state)
     },
     get state() {
       return state
@@ -212,9 +135,11 @@ function sides({query, key}: Pick<TokenFeatures, 'query' | 'key'>): {
 }
 
 function explicitSide(map: TokenMap): Side {
-  const input = (token: tf.Tensor4D) =>
-    typeof map === 'function' ? map(token) : formFeatures({...map, x: token})
-  return {input, recipe: {kind: 'explicit'}, projection: undefined}
+  return {
+    input: token => mapToken(map, token),
+    recipe: {kind: 'explicit'},
+    projection: undefined,
+  }
 }
 
 function recipeSide(recipe: FeatureRecipe, projection: tf.Tensor3D | undefined): Side {
