@@ -2,7 +2,8 @@
  * The judge: exact attention in plain double-precision loops, one row at a time, for every kernel
  * that an estimator converges to. No backend, no tensors.
  */
-import {logSphereMean} from '../theory/sphere.js'
+import type {TargetKernel} from '../theory/target-kernel.js'
+import {TARGET_KERNELS} from '../theory/target-kernels.js'
 import type {ExactTarget} from './types.js'
 
 /** An array on the host, `[B, H, L, D]`, row-major. */
@@ -35,11 +36,12 @@ export function forEachExactRow(
     const y = shared
       ? targetInputs(query, head, {...target, inputs: 'unit'}, logitScale)
       : targetInputs(key, head, target, logitScale)
+    const keys = {vectors: y, lengths: lengthsOf(y, dim)}
     for (let row = 0; row < queryLen; row++) {
       const count = causal ? Math.min(row + 1, keyLen) : keyLen
       const weights = buffer.subarray(0, count)
       const hidden = target.excludesSelf && count > 1 ? row : -1
-      kernelRow(weights, x.subarray(row * dim, (row + 1) * dim), y, target, hidden)
+      kernelRow(weights, x.subarray(row * dim, (row + 1) * dim), keys, target, hidden)
       visit(row, head, weights)
     }
   }
@@ -101,36 +103,40 @@ function targetInputs(
   return vectors
 }
 
+/** Keys of one head: their vectors, row-major, and the length of each. */
+interface Keys {
+  vectors: Float64Array
+  lengths: Float64Array
+}
+
+function lengthsOf(vectors: Float64Array, dim: number): Float64Array {
+  return Float64Array.from({length: vectors.length / dim}, (_, row) =>
+    norm(vectors.subarray(row * dim, (row + 1) * dim)),
+  )
+}
+
 /** Normalised weights of one query over `weights.length` keys but the hidden one. */
 function kernelRow(
   weights: Float64Array,
   x: Float64Array,
-  y: Float64Array,
-  {kernel, constant = 0}: ExactTarget,
+  keys: Keys,
+  {kernel: name, constant = 0}: ExactTarget,
   hidden: number,
 ): void {
-  const dim = x.length
-  // the kernel over what cancels: nothing of exp(x.y), exp(-|x|^2/2) of the Gaussian one
-  const logConstant = Math.log(constant) + (kernel === 'gaussian' ? norm(x) ** 2 / 2 : 0)
-  let top = logConstant
-  for (let j = 0; j < weights.length; j++) {
-    const base = j * dim
-    let dot = 0
-    for (let d = 0; d < dim; d++) dot += x[d]! * y[base + d]!
-    if (kernel === 'arc-cosine') dot = arcCosine(dot, norm(x), norm(y.subarray(base, base + dim)))
-    // |x|^2/2 cancels
-    if (kernel === 'gaussian') dot -= norm(y.subarray(base, base + dim)) ** 2 / 2
-    if (kernel === 'exponential') dot += norm(y.subarray(base, base + dim)) ** 2 / 2
-    if (kernel === 'smreg') dot = logSmreg(x, y.subarray(base, base + dim), dot)
-    if (j === hidden) dot = -Infinity
-    weights[j] = dot
-    if (dot > top) top = dot
-  }
+  const kernel: TargetKernel = TARGET_KERNELS[name]
+  const {logarithmic} = kernel
+  const xLength = norm(x)
+  rowWeights(weights, {x, xLength}, keys, kernel)
+  if (hidden >= 0) weights[hidden] = logarithmic ? -Infinity : 0
+  // row weights lack the factor of x that cancels, so what is added to the kernel is divided by it
+  const logConstant = Math.log(constant) - kernel.logRowFactor(xLength)
+  // relative to the largest term no exponential overflows, and that term does not underflow
+  const top = logarithmic ? largest(weights, logConstant) : 0
+  const added = Math.exp(logConstant - top)
   let total = 0
   for (let j = 0; j < weights.length; j++) {
-    const logWeight = weights[j]!
-    let weight = kernel === 'arc-cosine' ? logWeight : Math.exp(logWeight - top)
-    if (constant > 0 && j !== hidden) weight += Math.exp(logConstant - top)
+    let weight = logarithmic ? Math.exp(weights[j]! - top) : weights[j]!
+    if (j !== hidden) weight += added
     weights[j] = weight
     total += weight
   }
@@ -138,19 +144,28 @@ function kernelRow(
   for (let j = 0; j < weights.length; j++) weights[j]! /= total
 }
 
-/** Logarithm of the regularised softmax kernel but for |x|^2/2, which cancels. */
-function logSmreg(x: Float64Array, y: Float64Array, dot: number): number {
-  const keyNorm = norm(y) ** 2
-  return logSphereMean(x.length, norm(x) ** 2 + keyNorm + 2 * dot) - keyNorm / 2
+function rowWeights(
+  weights: Float64Array,
+  {x, xLength}: {x: Float64Array; xLength: number},
+  {vectors, lengths}: Keys,
+  {rowWeight}: TargetKernel,
+): void {
+  const dim = x.length
+  const pair = {dot: 0, xLength, yLength: 0, dim}
+  for (let j = 0; j < weights.length; j++) {
+    const base = j * dim
+    let dot = 0
+    for (let d = 0; d < dim; d++) dot += x[d]! * vectors[base + d]!
+    pair.dot = dot
+    pair.yLength = lengths[j]!
+    weights[j] = rowWeight(pair)
+  }
 }
 
-/** Order-1 arc-cosine kernel from an inner product and two lengths. */
-function arcCosine(dot: number, xLength: number, yLength: number): number {
-  const lengths = xLength * yLength
-  if (lengths === 0) return 0
-  const cosine = Math.max(-1, Math.min(1, dot / lengths))
-  const angle = Math.acos(cosine)
-  return lengths * (Math.sin(angle) + (Math.PI - angle) * cosine)
+function largest(weights: Float64Array, least: number): number {
+  let top = least
+  for (let j = 0; j < weights.length; j++) if (weights[j]! > top) top = weights[j]!
+  return top
 }
 
 function norm(vector: Float64Array): number {

@@ -6,6 +6,7 @@
  * a feature vector (`featureDim`). Layout is `[B, H, L, D]`, row-major, float32.
  */
 import type {Tensor, Tensor2D, Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
+import type {TargetKernelName} from '../theory/target-kernels.js'
 
 /** Projection rows: shared by all heads `[M, D]` or one matrix per head `[H, M, D]`. */
 export type Projection = Tensor2D | Tensor3D
@@ -95,12 +96,8 @@ export interface Cost {
 
 /** The exact attention that an estimator converges to. */
 export interface ExactTarget {
-  /**
-   * `softmax`: weights exp(scale x.y); `arc-cosine`: order-1 arc-cosine kernel of x and y; `gaussian`:
-   * exp(-|x-y|^2/2); `exponential`: exp(|x+y|^2/2); `smreg`: exp(-(|x|^2+|y|^2)/2) E exp(w.(x+y)), w uniform
-   * of length sqrt(D).
-   */
-  kernel: 'softmax' | 'arc-cosine' | 'gaussian' | 'exponential' | 'smreg'
+  /** What weights are made of: a name of `TARGET_KERNELS`, so that a target is plain data. */
+  kernel: TargetKernelName
   /**
    * `unit` divides each vector by its Euclidean norm. `shared`: keys are the unit vectors of queries, given
    * keys are not looked at, and logits are beta q.k.
@@ -112,7 +109,7 @@ export interface ExactTarget {
   inputScale: number
   /** `unit` only: added to each norm before dividing by it. Default 0. */
   normEpsilon?: number
-  /** Added to the kernel: `softmax` (of exp(x.y)) and `gaussian` only. Default 0. */
+  /** Added to a kernel whose row weights are logarithms. Default 0. */
   constant?: number
   /** Multiplies the dimensions of x and y besides, `[H, D]`, row-major. Default 1. */
   dimensionScale?: ArrayLike<number>

@@ -2,6 +2,7 @@
  * Closed forms of the kernels that features estimate and of the variance of the estimates, for
  * M i.i.d. rows. Vectors are canonical (softmax logits are plain inner products).
  */
+import type {TargetKernel} from './target-kernel.js'
 
 /** x.y */
 export function dot(x: Float64Array, y: Float64Array): number {
@@ -23,14 +24,35 @@ export function softmaxKernel(x: Float64Array, y: Float64Array): number {
   return Math.exp(dot(x, y))
 }
 
+export const softmax: TargetKernel = {
+  weight: softmaxKernel,
+  logarithmic: true,
+  rowWeight: ({dot}) => dot,
+  logRowFactor: () => 0,
+}
+
 /** The Gaussian kernel exp(-|x-y|^2/2). */
 export function gaussianKernel(x: Float64Array, y: Float64Array): number {
   return Math.exp(-squaredNorms(x, y).difference / 2)
 }
 
+export const gaussian: TargetKernel = {
+  weight: gaussianKernel,
+  logarithmic: true,
+  rowWeight: ({dot, yLength}) => dot - yLength ** 2 / 2,
+  logRowFactor: xLength => -(xLength ** 2) / 2,
+}
+
 /** E[exp(w.x) exp(w.y)] = exp(|x+y|^2/2), w ~ N(0, I): the moment-generating function at x + y. */
 export function exponentialKernel(x: Float64Array, y: Float64Array): number {
   return Math.exp(squaredNorms(x, y).sum / 2)
+}
+
+export const exponential: TargetKernel = {
+  weight: exponentialKernel,
+  logarithmic: true,
+  rowWeight: ({dot, yLength}) => dot + yLength ** 2 / 2,
+  logRowFactor: xLength => xLength ** 2 / 2,
 }
 
 /** Variance of its estimate: `(e^{2 |x+y|^2} - e^{|x+y|^2}) / M`, that of the positive one but for norms. */
@@ -47,6 +69,20 @@ export function exponentialVariance(x: Float64Array, y: Float64Array, numFeature
 export function arcCosineKernel(x: Float64Array, y: Float64Array): number {
   const {lengths, angle, sine, cosine} = angleBetween(x, y)
   return (lengths * (sine + (Math.PI - angle) * cosine)) / (2 * Math.PI)
+}
+
+/** Row weights are 2 pi times the kernel; opposite vectors have none, so that they are no logarithms. */
+export const arcCosine: TargetKernel = {
+  weight: arcCosineKernel,
+  logarithmic: false,
+  rowWeight({dot, xLength, yLength}) {
+    const lengths = xLength * yLength
+    if (lengths === 0) return 0
+    const cosine = Math.max(-1, Math.min(1, dot / lengths))
+    const angle = Math.acos(cosine)
+    return lengths * (Math.sin(angle) + (Math.PI - angle) * cosine)
+  },
+  logRowFactor: () => -Math.log(2 * Math.PI),
 }
 
 /** |x||y| and the angle of two vectors; the sine is exactly 0 where the cosine is 1 or -1. */

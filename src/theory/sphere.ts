@@ -1,6 +1,7 @@
 /** Expectations over directions: the kernel that random vectors of fixed length estimate. */
 import {squaredNorms} from './kernels.js'
 import {type Moments, relativeKurtosis} from './moments.js'
+import type {TargetKernel} from './target-kernel.js'
 
 /** Sums are scaled down by this before they leave the range of doubles. */
 const RESCALE = 2 ** -512
@@ -44,6 +45,16 @@ export function logSphereMean(dim: number, squaredNorm: number): number {
 export function smregKernel(x: Float64Array, y: Float64Array): number {
   const norms = squaredNorms(x, y)
   return Math.exp(logSphereMean(x.length, norms.sum) - (norms.x + norms.y) / 2)
+}
+
+export const smreg: TargetKernel = {
+  weight: smregKernel,
+  logarithmic: true,
+  rowWeight({dot, xLength, yLength, dim}) {
+    const yNorm = yLength ** 2
+    return logSphereMean(dim, xLength ** 2 + yNorm + 2 * dot) - yNorm / 2
+  },
+  logRowFactor: xLength => -(xLength ** 2) / 2,
 }
 
 /**

@@ -3,6 +3,7 @@ import type {Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import type {Moments} from '../../theory/moments.js'
 import type {VarianceLaw} from '../../theory/predictor.js'
+import type {TargetKernelName} from '../../theory/target-kernels.js'
 import type {ProjectionName} from '../projections/index.js'
 import type {
   AttendResult,
@@ -98,15 +99,7 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   /** When to use it, when not: one or two sentences. */
   advice: string
   /** What is estimated without bias: kernel entries, whole outputs, or nothing. */
-  unbiasedFor:
-    | 'softmax-kernel'
-    | 'gaussian-kernel'
-    | 'arc-cosine-kernel'
-    | 'smreg-kernel'
-    | 'exponential-kernel'
-    | 'output'
-    | 'exact'
-    | 'none'
+  unbiasedFor: `${TargetKernelName}-kernel` | 'output' | 'exact' | 'none'
   /** Every attention weight is >= 0, so outputs stay within the range of the values. */
   nonNegative: boolean
   /** Weights of a row sum to one in exact arithmetic with the `exact` preset. */
