@@ -1,0 +1,251 @@
+#!/usr/bin/env node
+// Holds the directions of imports: floors, doors, no circles, and a light door that loads no tensors. Imports of types
+// count like others. Run by `npm run lint`.
+import {existsSync, readdirSync, readFileSync} from 'node:fs'
+import {dirname, join, relative} from 'node:path'
+import {fileURLToPath} from 'node:url'
+import ts from 'typescript'
+
+/**
+ * Floors, lowest first: what stands on one imports what stands below, and nothing of its neighbours on the same one.
+ * A folder ends in a slash.
+ */
+const FLOORS = [
+  ['src/errors.ts', 'src/package.ts'],
+  ['src/files.ts'],
+  ['src/free-memory.ts', 'src/random/'],
+  ['src/theory/', 'src/stats/'],
+  ['src/attention/types.ts', 'src/attention/host-data.ts'],
+  ['src/attention/check-tensor.ts', 'src/attention/reference.ts'],
+  ['src/attention/kernels/', 'src/attention/projections/'],
+  ['src/attention/forms/'],
+  ['src/attention/estimators/'],
+  ['src/attention/resolve.ts', 'src/attention/call-checks.ts', 'src/attention/checked-decoder.ts'],
+  ['src/attention/footprint/', 'src/attention/attention.ts'],
+  [
+    'src/attention/index.ts',
+    'src/attention/names.ts',
+    'src/attention/internal.ts',
+    'src/attention/fused-kernels.ts',
+    'src/inputs/',
+  ],
+  ['src/backends/'],
+  ['src/results/'],
+  ['src/report/', 'src/index.ts'],
+  ['src/experiments/'],
+  ['src/apply/', 'src/runner/'],
+  ['src/cli/'],
+  ['commands/'],
+]
+
+/** Folders that others enter by these files only; a door may be for some of them. */
+const DOORS = [
+  {
+    folder: 'src/attention/',
+    doors: [
+      {file: 'src/attention/index.ts'},
+      {file: 'src/attention/names.ts'},
+      {file: 'src/attention/internal.ts', users: /^src\/(apply|backends|experiments)\//},
+      {file: 'src/attention/fused-kernels.ts', users: /^src\/backends\//},
+    ],
+  },
+]
+
+/** Files that start-up loads, and what they must not load with them. */
+const LIGHT = [{file: 'src/attention/names.ts', without: /^@tensorflow\//}]
+
+/** Known breaches, `from -> to`. One that no longer occurs fails as well, so that none is forgotten. */
+const EXCEPTIONS = [
+  'src/inputs/input-files.ts -> src/results/schemas/common.ts',
+  'src/experiments/error-sweep/schema.ts -> src/stats/index.ts',
+  'src/inputs/digest.ts -> src/results/schemas/common.ts',
+  'src/inputs/load.ts -> src/results/schemas/common.ts',
+  'src/inputs/statistics.ts -> src/experiments/error-sweep/schema.ts',
+  'src/results/journal.ts -> src/experiments/error-sweep/earlier.ts',
+  'src/results/schemas/index.ts -> src/experiments/bench/schema.ts',
+  'src/results/schemas/index.ts -> src/experiments/error-sweep/schema.ts',
+  'src/results/schemas/index.ts -> src/experiments/variance/schema.ts',
+  'src/results/schemas/manifest.ts -> src/experiments/bench/schema.ts',
+  'src/results/schemas/manifest.ts -> src/experiments/error-sweep/schema.ts',
+  'src/results/schemas/manifest.ts -> src/experiments/variance/schema.ts',
+  'src/stats/summarise.ts -> src/experiments/error-sweep/schema.ts',
+]
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const problems = importProblems(root, EXCEPTIONS)
+  for (const problem of problems) process.stderr.write(`${problem}\n`)
+  process.stdout.write(`imports: ${problems.length} problems, ${EXCEPTIONS.length} exceptions\n`)
+  process.exitCode = problems.length > 0 ? 1 : 0
+}
+
+/**
+ * What is wrong with the imports below `src/` and `commands/`, one line each.
+ *
+ * @param root - the folder that holds them
+ * @param exceptions - breaches that are known, `from -> to`
+ */
+export function importProblems(root, exceptions = []) {
+  const graph = readGraph(root)
+  const breaches = [
+    ...homeless(graph),
+    ...floorBreaches(graph),
+    ...doorBreaches(graph),
+    ...circles(graph),
+    ...heavyLoads(graph),
+  ]
+  const occurs = edge => breaches.some(breach => breach.edge === edge)
+  return [
+    ...breaches.filter(({edge}) => !exceptions.includes(edge)).map(({text}) => text),
+    ...exceptions
+      .filter(edge => !occurs(edge))
+      .map(edge => `the exception '${edge}' no longer occurs: remove it`),
+  ]
+}
+
+/** Every source file with what it imports: `{to, line, static}`, paths from the root, packages by name. */
+function readGraph(root) {
+  const files = ['src', 'commands']
+    .filter(folder => existsSync(join(root, folder)))
+    .flatMap(folder => sources(root, folder))
+  return new Map(files.map(file => [file, importsOf(root, file)]))
+}
+
+function sources(root, folder) {
+  return readdirSync(join(root, folder), {recursive: true, withFileTypes: true})
+    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(entry => relative(root, join(entry.parentPath, entry.name)))
+    .sort()
+}
+
+function importsOf(root, file) {
+  const text = readFileSync(join(root, file), 'utf8')
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest)
+  const found = []
+  const visit = node => {
+    const specifier = specifierOf(node)
+    if (specifier) {
+      const {line} = source.getLineAndCharacterOfPosition(node.getStart(source))
+      found.push({to: target(file, specifier.text), line: line + 1, static: isStatic(node)})
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+/** The module named by an import, an export, a call of import() or a type import('...'). */
+function specifierOf(node) {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier
+  if (ts.isImportTypeNode(node)) return node.argument.literal
+  const dynamic = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
+  return dynamic && ts.isStringLiteralLike(node.arguments[0]) ? node.arguments[0] : undefined
+}
+
+/** Whether the module is loaded together with the file: no type, and no call of import(). */
+function isStatic(node) {
+  if (ts.isExportDeclaration(node)) return !node.isTypeOnly && !onlyTypes(node.exportClause)
+  if (!ts.isImportDeclaration(node)) return false
+  const clause = node.importClause
+  if (!clause) return true
+  return !clause.isTypeOnly && (clause.name !== undefined || !onlyTypes(clause.namedBindings))
+}
+
+function onlyTypes(bindings) {
+  return bindings?.elements?.length > 0 && bindings.elements.every(({isTypeOnly}) => isTypeOnly)
+}
+
+/** A source file by its path from the root, anything else by its name. */
+function target(file, specifier) {
+  if (!specifier.startsWith('.')) return specifier
+  return join(dirname(file), specifier).replace(/\.js$/, '.ts')
+}
+
+function place(file) {
+  for (let floor = 0; floor < FLOORS.length; floor++) {
+    const room = FLOORS[floor].find(
+      room => room === file || (room.endsWith('/') && file.startsWith(room)),
+    )
+    if (room) return {floor, room}
+  }
+  return undefined
+}
+
+function homeless(graph) {
+  const files = [...graph.keys()].filter(file => !place(file))
+  return files.map(file => ({edge: '', text: `${file} stands on no floor`}))
+}
+
+function floorBreaches(graph) {
+  return edges(graph).flatMap(({from, to, line}) => {
+    const [own, other] = [place(from), place(to)]
+    if (!own || !other || own.room === other.room || own.floor > other.floor) return []
+    const relation = own.floor === other.floor ? 'stands beside it' : 'stands above it'
+    return [breach(from, to, line, `${other.room} ${relation}`)]
+  })
+}
+
+function doorBreaches(graph) {
+  return edges(graph).flatMap(({from, to, line}) =>
+    DOORS.filter(({folder}) => to.startsWith(folder) && !from.startsWith(folder)).flatMap(
+      ({doors}) => {
+        const door = doors.find(({file}) => file === to)
+        if (door && (door.users?.test(from) ?? true)) return []
+        const open = doors.filter(({users}) => users?.test(from) ?? true).map(({file}) => file)
+        return [breach(from, to, line, `its doors are ${open.join(', ')}`)]
+      },
+    ),
+  )
+}
+
+function breach(from, to, line, why) {
+  return {edge: `${from} -> ${to}`, text: `${from}:${line} imports ${to}: ${why}`}
+}
+
+function edges(graph) {
+  return [...graph].flatMap(([from, imports]) =>
+    imports.filter(({to}) => graph.has(to)).map(edge => ({from, ...edge})),
+  )
+}
+
+/** One shortest way round for every import that leads back to its file. */
+function circles(graph) {
+  const told = new Set()
+  return edges(graph).flatMap(({from, to, line}) => {
+    const back = path(graph, to, from)
+    if (!back) return []
+    const id = [...back].sort().join()
+    if (told.has(id)) return []
+    told.add(id)
+    return [breach(from, to, line, `a circle, ${[from, ...back].join(' -> ')}`)]
+  })
+}
+
+/** Files from one to another along imports, both included. */
+function path(graph, from, to) {
+  const cameFrom = new Map([[from, undefined]])
+  for (const file of cameFrom.keys()) {
+    if (file === to) break
+    for (const next of graph.get(file) ?? []) {
+      if (graph.has(next.to) && !cameFrom.has(next.to)) cameFrom.set(next.to, file)
+    }
+  }
+  if (!cameFrom.has(to)) return undefined
+  const files = []
+  for (let file = to; file !== undefined; file = cameFrom.get(file)) files.unshift(file)
+  return files
+}
+
+function heavyLoads(graph) {
+  return LIGHT.flatMap(({file, without}) => {
+    const loaded = new Set([file])
+    const found = []
+    for (const one of loaded) {
+      for (const {to, line, static: loads} of graph.get(one) ?? []) {
+        if (loads && without.test(to)) found.push(breach(one, to, line, `${file} must not load it`))
+        if (loads) loaded.add(to)
+      }
+    }
+    return found
+  })
+}

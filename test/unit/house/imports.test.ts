@@ -1,0 +1,115 @@
+import {mkdirSync, mkdtempSync, rmSync, writeFileSync} from 'node:fs'
+import {tmpdir} from 'node:os'
+import {dirname, join} from 'node:path'
+import {afterEach, beforeAll, beforeEach, describe, expect, it} from 'vitest'
+
+const CHECK = join(import.meta.dirname, '../../../scripts/check-imports.js')
+
+let importProblems: (root: string, exceptions?: string[]) => string[]
+beforeAll(async () => {
+  importProblems = (await import(CHECK)).importProblems
+})
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'rfa-imports-'))
+})
+afterEach(() => rmSync(root, {recursive: true, force: true}))
+
+/** What the check says of a tree of files, given by their texts. */
+function check(files: Record<string, string>, exceptions?: string[]): string[] {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), {recursive: true})
+    writeFileSync(join(root, path), text)
+  }
+  return importProblems(root, exceptions)
+}
+
+describe('directions of imports', () => {
+  it('may point down', () => {
+    const problems = check({
+      'src/errors.ts': '',
+      'src/stats/a.ts': "import '../errors.js'",
+      'src/attention/index.ts': "export {} from '../errors.js'",
+      'src/experiments/b.ts':
+        "import {} from '../stats/a.js'\nawait import('../attention/index.js')",
+    })
+    expect(problems).toEqual([])
+  })
+
+  it.each([
+    ['a value', "import {b} from '../experiments/b.js'"],
+    ['a type', "import type {B} from '../experiments/b.js'"],
+    ['a type in place', "export type A = import('../experiments/b.js').B"],
+    ['a file loaded later', "export const b = () => import('../experiments/b.js')"],
+    ['a re-export', "export * from '../experiments/b.js'"],
+  ])('may not point up for %s', (_, text) => {
+    const problems = check({'src/stats/a.ts': text, 'src/experiments/b.ts': ''})
+    expect(problems).toEqual([
+      'src/stats/a.ts:1 imports src/experiments/b.ts: src/experiments/ stands above it',
+    ])
+  })
+
+  it('may not point to a neighbour', () => {
+    const problems = check({
+      'src/attention/kernels/a.ts': "import '../projections/b.js'",
+      'src/attention/projections/b.ts': '',
+    })
+    expect(problems).toEqual([expect.stringMatching(/kernels\/a.ts:1 .*stands beside it/)])
+  })
+
+  it('may not go round in a circle, be it of types', () => {
+    const problems = check({
+      'src/stats/a.ts': "import {b} from './b.js'",
+      'src/stats/b.ts': "\nimport {c} from './c.js'",
+      'src/stats/c.ts': "import type {A} from './a.js'",
+    })
+    expect(problems).toEqual([
+      'src/stats/a.ts:1 imports src/stats/b.ts: a circle, ' +
+        'src/stats/a.ts -> src/stats/b.ts -> src/stats/c.ts -> src/stats/a.ts',
+    ])
+  })
+
+  it('may not pass the doors of attention', () => {
+    const problems = check({
+      'src/attention/kernels/a.ts': '',
+      'src/attention/internal.ts': '',
+      'src/backends/b.ts': "import '../attention/kernels/a.js'",
+      'src/cli/c.ts': "import '../attention/internal.js'",
+    })
+    expect(problems).toEqual([
+      expect.stringMatching(/^src\/backends\/b.ts:1 imports .*: its doors are .*fused-kernels.ts$/),
+      expect.stringMatching(
+        /^src\/cli\/c.ts:1 imports .*: its doors are \S+index.ts, \S+names.ts$/,
+      ),
+    ])
+  })
+
+  it('may not make the light door load tensors', () => {
+    const problems = check({
+      'src/attention/names.ts':
+        "export {} from './estimators/index.js'\nimport type {} from './types.js'",
+      'src/attention/estimators/index.ts':
+        "import '../forms/a.js'\nexport const b = () => import('./b.js')",
+      'src/attention/estimators/b.ts': "import '@tensorflow/tfjs-core'",
+      'src/attention/forms/a.ts': "import * as tf from '@tensorflow/tfjs-core'",
+      'src/attention/types.ts': "import * as tf from '@tensorflow/tfjs-core'",
+    })
+    expect(problems).toEqual([
+      'src/attention/forms/a.ts:1 imports @tensorflow/tfjs-core: src/attention/names.ts must not load it',
+    ])
+  })
+
+  it('belong to a floor', () => {
+    expect(check({'src/new/a.ts': ''})).toEqual(['src/new/a.ts stands on no floor'])
+  })
+
+  it('may be excepted for as long as they are wrong', () => {
+    const exception = 'src/stats/a.ts -> src/cli/b.ts'
+    const wrong = {'src/stats/a.ts': "import '../cli/b.js'", 'src/cli/b.ts': ''}
+    expect(check(wrong, [exception])).toEqual([])
+    expect(check({...wrong, 'src/stats/a.ts': ''}, [exception])).toEqual([
+      `the exception '${exception}' no longer occurs: remove it`,
+    ])
+  })
+})
