@@ -70,3 +70,49 @@ export function zipOf(members: readonly RawMember[]): Buffer {
   })
   return archiveOf(locals, entries)
 }
+
+/** The directory entry of a member whose sizes and offset stand in fields of 64 bits. */
+export function centralPart64(member: RawMember, offset: number): Buffer {
+  const entry = centralPart({...member, size: 0, packed: new Uint8Array(0)}, 0)
+  for (const at of [20, 24, 42]) entry.writeUInt32LE(0xffffffff, at)
+  entry.writeUInt16LE(28, 30)
+  const extra = Buffer.alloc(28)
+  extra.writeUInt16LE(1, 0)
+  extra.writeUInt16LE(24, 2)
+  for (const [index, value] of [member.size, member.packed.length, offset].entries()) {
+    extra.writeBigUInt64LE(BigInt(value), 4 + 8 * index)
+  }
+  return Buffer.concat([entry, extra])
+}
+
+/** Directory and end records of a zip64 archive whose members take `offset` bytes. */
+export function zip64End(entries: readonly Buffer[], offset: number): Buffer {
+  const directory = Buffer.concat(entries)
+  const record = Buffer.alloc(56)
+  record.writeUInt32LE(0x06064b50, 0)
+  record.writeBigUInt64LE(44n, 4)
+  record.writeBigUInt64LE(BigInt(entries.length), 24)
+  record.writeBigUInt64LE(BigInt(entries.length), 32)
+  record.writeBigUInt64LE(BigInt(directory.length), 40)
+  record.writeBigUInt64LE(BigInt(offset), 48)
+  const locator = Buffer.alloc(20)
+  locator.writeUInt32LE(0x07064b50, 0)
+  locator.writeBigUInt64LE(BigInt(offset + directory.length), 8)
+  locator.writeUInt32LE(1, 16)
+  const end = Buffer.alloc(22)
+  end.writeUInt32LE(0x06054b50, 0)
+  end.fill(0xff, 8, 20)
+  return Buffer.concat([directory, record, locator, end])
+}
+
+/** An archive in which everything that can have 64 bits has. */
+export function zip64Of(members: readonly RawMember[]): Buffer {
+  const locals = members.map(localPart)
+  let offset = 0
+  const entries = members.map((member, index) => {
+    const entry = centralPart64(member, offset)
+    offset += locals[index]!.length
+    return entry
+  })
+  return Buffer.concat([...locals, zip64End(entries, offset)])
+}

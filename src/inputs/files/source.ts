@@ -12,7 +12,7 @@ export interface ByteSource {
   /** Length in bytes. */
   readonly size: number
   /**
-   * Reads exactly `length` bytes into a buffer of their own.
+   * Reads exactly `length` bytes, which nobody changes: they may be shared.
    *
    * @throws {BAD_FILE} when the source ends before
    * @throws {TOO_LARGE} when they do not fit in memory
@@ -45,10 +45,10 @@ export async function openFile(path: string): Promise<ByteSource> {
 }
 
 /**
- * Bytes already in memory as a source; reads are copies.
+ * Bytes already in memory as a source; reads are views.
  *
  * @param where - what messages call it
- * @param bytes - not changed, and not to be changed while the source is in use
+ * @param bytes - not changed, and not to be changed afterwards
  */
 export function memorySource(where: string, bytes: Bytes): ByteSource {
   return {
@@ -56,7 +56,7 @@ export function memorySource(where: string, bytes: Bytes): ByteSource {
     size: bytes.length,
     async read(offset, length) {
       if (offset + length > bytes.length) throw truncated(where, offset + length, bytes.length)
-      return bytes.slice(offset, offset + length)
+      return bytes.subarray(offset, offset + length)
     },
     async close() {},
   }
@@ -98,8 +98,12 @@ function fileSource(path: string, handle: FileHandle, size: number): ByteSource 
   }
 }
 
-/** Memory may suffice and the engine still refuse: typed arrays have a greatest length. */
-function allocate(where: string, length: number): Bytes {
+/**
+ * Room for bytes. Memory may suffice and the engine still refuse: typed arrays have a greatest length.
+ *
+ * @throws {TOO_LARGE} when there is none
+ */
+export function allocate(where: string, length: number): Bytes {
   assertMemory(where, length)
   try {
     return new Uint8Array(length)

@@ -1,34 +1,41 @@
 /**
- * The directory of a zip archive: which members there are, and where. Nothing is believed that is said
- * only once: the directory is held against the header before each member, and must fill its place.
+ * The directory of a zip archive: which members there are, and where. yauzl reads the records; what it
+ * believes because it is said once is held here against what is said a second time: the directory
+ * against the record of its end and the header before each member, and all of them must fill their place.
  *
  * Source: PKWARE APPNOTE.TXT 6.3, sections 4.3 to 4.5.
  */
-import {expected, type RfaError, shownName} from '../../errors.js'
+import {type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile} from 'yauzl'
+import {expected, messageOf, RfaError, shownName} from '../../errors.js'
 import type {Bytes} from './elements.js'
-import {type ByteSource, truncated} from './source.js'
+import type {ByteSource} from './source.js'
 
-const LOCAL_SIGNATURE = 0x04034b50
-const LOCAL_BYTES = 30
-const CENTRAL_SIGNATURE = 0x02014b50
-const CENTRAL_BYTES = 46
-const END_SIGNATURE = 0x06054b50
-const END_BYTES = 22
-const ZIP64_LOCATOR_SIGNATURE = 0x07064b50
-const ZIP64_LOCATOR_BYTES = 20
-const MAX_COMMENT_BYTES = 0xffff
-/** Real directories have some 60 bytes per member, of which there are at most 65534. */
-const MAX_DIRECTORY_BYTES = 2 ** 26
 export const STORED = 0
 export const DEFLATED = 8
-
 /** Deflate cannot shrink data more than this; a member that claims to is not what it says. */
 const MAX_DEFLATE_RATIO = 1032
+
+/** Real directories have some 60 bytes per member. */
+const MAX_DIRECTORY_BYTES = 2 ** 26
+/** An entry of the directory without its name, extra fields and comment. */
+const ENTRY_BYTES = 46
+const END_BYTES = 22
+/** The end record of zip64 and its locator, which stand between the directory and its end record. */
+const ZIP64_END_BYTES = 56
+const ZIP64_BYTES = ZIP64_END_BYTES + 20
+const ZIP64_END_SIGNATURE = 0x06064b50
+
+const DIRECTORY_AHEAD = 2 ** 16
+/** The header of a member and its name, as a rule. */
+const HEADER_AHEAD = 100
 
 /** Bits 0, 6 and 13 of the flags: encrypted, strongly encrypted, directory encrypted. */
 const ENCRYPTED = 0x2041
 /** Bit 11: the name is UTF-8. */
 const UTF8 = 0x800
+
+const ARCHIVE = 'a zip archive in one piece'
+const MEMBER = 'a zip member where the directory says'
 
 /** One file of the archive. */
 export interface ZipMember {
@@ -44,25 +51,25 @@ export interface ZipMember {
   dataOffset: number
 }
 
-/** A member as the directory has it. */
-type CentralEntry = Omit<ZipMember, 'dataOffset'>
-
 /**
- * Lists the members of an archive.
+ * Lists the members of an archive; zip64 is read, so that archive and members may pass 4 GiB.
  *
- * @throws {BAD_FILE} when it is no zip archive, is cut off, spans disks, uses zip64, encryption or
- *   a compression other than deflate, has two members of one name or of shared bytes, claims an
+ * @throws {BAD_FILE} when it is no zip archive, is cut off, spans disks, uses encryption or a
+ *   compression other than deflate, has two members of one name or of shared bytes, claims an
  *   impossible size, or when directory and members tell of different things
  */
 export async function readZipMembers(source: ByteSource): Promise<ZipMember[]> {
-  const {count, size, offset} = await readEnd(source)
-  const directory = await source.read(offset, size)
-  const entries = readEntries(source, directory, count)
+  const options = {autoClose: false, decodeStrings: false, validateEntrySizes: false}
+  const reader = new SourceReader(source)
+  const opened = fromRandomAccessReaderPromise(reader, source.size, options)
+  const zip = await told(source.where, ARCHIVE, opened)
+  const entries = await told(source.where, ARCHIVE, readEntries(source, zip))
+  const directory = await directoryStart(source, zip, entries)
+  reader.ahead = HEADER_AHEAD
   const members: ZipMember[] = []
-  for (const entry of entries) {
-    members.push({...entry, dataOffset: await dataOffset(source, entry)})
-  }
-  checkPlaces(source, members, offset)
+  for (const entry of entries) members.push(await memberOf(source, zip, entry))
+  checkNames(source, members)
+  checkPlaces(source, members, directory)
   return members
 }
 
@@ -71,49 +78,145 @@ export function memberWhere(source: ByteSource, {name}: Pick<ZipMember, 'name'>)
   return `${source.where}[${shownName(name)}]`
 }
 
-/** The entries of the directory, which they must fill. */
-function readEntries(source: ByteSource, directory: Bytes, count: number): CentralEntry[] {
-  const entries: CentralEntry[] = []
-  const names = new Set<string>()
-  let at = 0
-  while (entries.length < count) {
-    const {entry, length} = readCentralEntry(source, directory, at)
-    const {name} = entry
-    if (names.has(name)) throw bad(source, `one member ${shownName(name)}`, 'two of that name')
-    names.add(name)
-    entries.push(entry)
-    at += length
+/**
+ * Gives yauzl the bytes of a source, of which it asks for few at once: what it will ask for next is read
+ * along with them.
+ */
+class SourceReader extends RandomAccessReader {
+  /** Bytes read at once: many in the directory, few of each member. */
+  ahead = DIRECTORY_AHEAD
+  private offset = 0
+  private bytes: Bytes = new Uint8Array(0)
+
+  constructor(private readonly source: ByteSource) {
+    super()
   }
-  if (at === directory.length) return entries
-  const got = `one with ${directory.length - at} bytes more: the archive is damaged`
-  throw bad(source, `a directory of ${count} zip members`, got)
+
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null) => void,
+  ): void {
+    this.bytesAt(position, length).then(bytes => {
+      buffer.set(bytes, offset)
+      callback(null)
+    }, callback)
+  }
+
+  private async bytesAt(position: number, length: number): Promise<Bytes> {
+    const end = this.offset + this.bytes.length
+    if (position < this.offset || position + length > end) {
+      const there = Math.min(this.ahead, this.source.size - position)
+      this.bytes = await this.source.read(position, Math.max(length, there))
+      this.offset = position
+    }
+    const from = position - this.offset
+    return this.bytes.subarray(from, from + length)
+  }
+}
+
+/** All entries of the directory. */
+async function readEntries(source: ByteSource, zip: ZipFile): Promise<Entry[]> {
+  const entries: Entry[] = []
+  let length = 0
+  for await (const entry of zip.eachEntry()) {
+    entries.push(entry)
+    length += entryBytes(entry)
+    if (length <= MAX_DIRECTORY_BYTES) continue
+    throw bad(source, `a zip directory of at most ${MAX_DIRECTORY_BYTES} bytes`, 'more')
+  }
+  return entries
+}
+
+function entryBytes({fileNameLength, extraFieldLength, fileCommentLength}: Entry): number {
+  return ENTRY_BYTES + fileNameLength + extraFieldLength + fileCommentLength
 }
 
 /**
- * Where the packed bytes of a member start: behind its own header, which must name the same thing.
+ * Where the directory starts. Its entries must be all that the end records tell of, and reach up to
+ * those records.
  */
-async function dataOffset(source: ByteSource, entry: CentralEntry): Promise<number> {
-  const {localOffset, name, method} = entry
-  const view = viewOf(await source.read(localOffset, LOCAL_BYTES))
-  const where = memberWhere(source, entry)
-  if (view.getUint32(0, true) !== LOCAL_SIGNATURE) {
-    const got = 'other bytes: the archive is damaged'
-    throw expected('BAD_FILE', where, 'a zip member where the directory says', got)
+async function directoryStart(
+  source: ByteSource,
+  zip: ZipFile,
+  entries: readonly Entry[],
+): Promise<number> {
+  const end = Number(zip.readEntryCursor)
+  const size = entries.reduce((sum, entry) => sum + entryBytes(entry), 0)
+  const endRecord = source.size - END_BYTES - zip.comment.length
+  const between = endRecord - end
+  if (between !== 0 && !(between === ZIP64_BYTES && (await isZip64End(source, end)))) {
+    const got = `${between} bytes between: the archive is damaged`
+    throw bad(source, 'a zip directory that its end record follows', got)
   }
-  const flags = view.getUint16(6, true)
-  const nameLength = view.getUint16(26, true)
-  const nameStart = localOffset + LOCAL_BYTES
-  const localName = nameOf(await source.read(nameStart, nameLength), flags)
+  const view = viewOf(await source.read(endRecord, END_BYTES))
+  const said = [view.getUint16(10, true), view.getUint32(12, true), view.getUint32(16, true)]
+  // zip64 writes what does not fit as all ones
+  const all = [0xffff, 0xffffffff, 0xffffffff]
+  const found = [entries.length, size, end - size]
+  if (found.every((value, i) => said[i] === value || said[i] === all[i])) return end - size
+  const what = `a zip directory of ${found[0]} members, ${size} bytes at ${end - size}`
+  throw bad(source, what, `an end record of ${said.join(', ')}: the archive is damaged`)
+}
+
+/** Whether the end record of zip64 stands at a place, and its locator behind it points there. */
+async function isZip64End(source: ByteSource, at: number): Promise<boolean> {
+  const view = viewOf(await source.read(at, ZIP64_BYTES))
+  const located = view.getBigUint64(ZIP64_END_BYTES + 8, true)
+  return view.getUint32(0, true) === ZIP64_END_SIGNATURE && located === BigInt(at)
+}
+
+/** A member of the directory, whose own header must name the same thing. */
+async function memberOf(source: ByteSource, zip: ZipFile, entry: Entry): Promise<ZipMember> {
+  const flags = entry.generalPurposeBitFlag
+  const name = nameOf(entry.fileNameRaw, flags)
+  const method = entry.compressionMethod
+  const where = memberWhere(source, {name})
+  checkEntry(where, entry)
+  const header = await told(where, MEMBER, zip.readLocalFileHeaderPromise(entry))
+  const localName = nameOf(header.fileName, header.generalPurposeBitFlag)
   if (localName !== name) {
     const what = 'the same name before the member as in the directory'
     throw expected('BAD_FILE', where, what, `${shownName(localName)}: the archive is damaged`)
   }
-  if (view.getUint16(8, true) !== method) {
-    const got = `zip method ${view.getUint16(8, true)} there: the archive is damaged`
+  if (header.compressionMethod !== method) {
+    const got = `zip method ${header.compressionMethod} there: the archive is damaged`
     throw expected('BAD_FILE', where, `zip method ${method}, as the directory says`, got)
   }
-  if (flags & ENCRYPTED) throw encrypted(where)
-  return nameStart + nameLength + view.getUint16(28, true)
+  if (header.generalPurposeBitFlag & ENCRYPTED) throw encrypted(where)
+  return {
+    name,
+    method,
+    crc: entry.crc32,
+    compressedSize: entry.compressedSize,
+    size: entry.uncompressedSize,
+    localOffset: entry.relativeOffsetOfLocalHeader,
+    dataOffset: header.fileDataStart,
+  }
+}
+
+/** Refuses what cannot be read, before any of it is. */
+function checkEntry(where: string, entry: Entry): void {
+  const {compressionMethod: method, compressedSize, uncompressedSize: size} = entry
+  if (entry.generalPurposeBitFlag & ENCRYPTED) throw encrypted(where)
+  if (method !== STORED && method !== DEFLATED) {
+    const hint = 'numpy.savez and numpy.savez_compressed write what is expected'
+    throw expected('BAD_FILE', where, 'stored or deflated data', `zip method ${method}`, hint)
+  }
+  const most = method === STORED ? compressedSize : compressedSize * MAX_DEFLATE_RATIO
+  if (size <= most) return
+  const what = `at most ${most} bytes from ${compressedSize} packed ones`
+  throw expected('BAD_FILE', where, what, `a declared size of ${size}`)
+}
+
+function checkNames(source: ByteSource, members: readonly ZipMember[]): void {
+  const names = new Set<string>()
+  for (const {name} of members) {
+    if (names.has(name)) throw bad(source, `one member ${shownName(name)}`, 'two of that name')
+    names.add(name)
+  }
 }
 
 /** No byte belongs to two members, nor to a member and the directory. */
@@ -130,120 +233,27 @@ function checkPlaces(source: ByteSource, members: readonly ZipMember[], director
   }
 }
 
-/** Finds the end record: the last 22 bytes, unless an archive comment follows it. */
-async function readEnd(source: ByteSource) {
-  const length = Math.min(source.size, END_BYTES + MAX_COMMENT_BYTES)
-  const tail = await source.read(source.size - length, length)
-  const view = viewOf(tail)
-  for (let at = length - END_BYTES; at >= 0; at--) {
-    if (view.getUint32(at, true) !== END_SIGNATURE) continue
-    if (at + END_BYTES + view.getUint16(at + 20, true) !== length) continue
-    return checkedEnd(source, view, at, source.size - length + at)
-  }
-  throw bad(source, 'a zip archive', 'none, or one that is cut off')
-}
-
-/**
- * Count, size and offset of the central directory.
- *
- * @param at - of the end record in `view`
- * @param position - of the end record in the archive: the directory lies before it
- */
-function checkedEnd(source: ByteSource, view: DataView, at: number, position: number) {
-  const disks = [4, 6].map(field => view.getUint16(at + field, true))
-  const count = view.getUint16(at + 10, true)
-  const size = view.getUint32(at + 12, true)
-  const offset = view.getUint32(at + 16, true)
-  if (count === 0xffff || size === 0xffffffff || offset === 0xffffffff) throw zip64(source)
-  if (disks.some(disk => disk !== 0) || view.getUint16(at + 8, true) !== count) {
-    throw bad(source, 'a zip archive in one piece', 'one that spans disks')
-  }
-  if (offset + size > position) throw truncated(source.where, offset + size, position)
-  if (isZip64(view, at)) throw zip64(source)
-  if (offset + size < position) {
-    const got = `${position - offset - size} bytes between: the archive is damaged`
-    throw bad(source, 'a zip directory that the end record follows', got)
-  }
-  if (size > MAX_DIRECTORY_BYTES) {
-    throw bad(source, `a zip directory of at most ${MAX_DIRECTORY_BYTES} bytes`, `${size}`)
-  }
-  return {count, size, offset}
-}
-
-/** Whether the locator of a zip64 end record stands before the end record. */
-function isZip64(view: DataView, at: number): boolean {
-  const locator = at - ZIP64_LOCATOR_BYTES
-  return locator >= 0 && view.getUint32(locator, true) === ZIP64_LOCATOR_SIGNATURE
-}
-
-/**
- * One entry of the central directory and its length: 46 bytes, then name, extra fields and comment.
- */
-function readCentralEntry(source: ByteSource, directory: Bytes, at: number) {
-  const view = viewOf(directory)
-  if (at + CENTRAL_BYTES > directory.length || view.getUint32(at, true) !== CENTRAL_SIGNATURE) {
-    throw bad(source, 'a zip directory entry', 'other bytes: the archive is damaged')
-  }
-  const flags = view.getUint16(at + 8, true)
-  const nameStart = at + CENTRAL_BYTES
-  const nameEnd = nameStart + view.getUint16(at + 28, true)
-  const end = nameEnd + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
-  if (end > directory.length) {
-    throw bad(source, 'a whole zip directory entry', 'a part: the archive is damaged')
-  }
-  const entry: CentralEntry = {
-    name: nameOf(directory.subarray(nameStart, nameEnd), flags),
-    method: view.getUint16(at + 10, true),
-    crc: view.getUint32(at + 16, true),
-    compressedSize: view.getUint32(at + 20, true),
-    size: view.getUint32(at + 24, true),
-    localOffset: view.getUint32(at + 42, true),
-  }
-  checkEntry(source, entry, flags)
-  return {entry, length: end - at}
-}
-
-function nameOf(bytes: Bytes, flags: number): string {
+function nameOf(bytes: Uint8Array, flags: number): string {
   return Buffer.from(bytes).toString(flags & UTF8 ? 'utf8' : 'latin1')
-}
-
-/** Refuses what cannot be read, before any of it is. */
-function checkEntry(source: ByteSource, entry: CentralEntry, flags: number): void {
-  const {method, compressedSize, size, localOffset} = entry
-  if ([compressedSize, size, localOffset].includes(0xffffffff)) throw zip64(source)
-  const where = memberWhere(source, entry)
-  if (flags & ENCRYPTED) throw encrypted(where)
-  if (method !== STORED && method !== DEFLATED) {
-    const hint = 'numpy.savez and numpy.savez_compressed write what is expected'
-    throw expected('BAD_FILE', where, 'stored or deflated data', `zip method ${method}`, hint)
-  }
-  const most = method === STORED ? compressedSize : compressedSize * MAX_DEFLATE_RATIO
-  if (size > most) {
-    throw expected(
-      'BAD_FILE',
-      where,
-      `at most ${most} bytes from ${compressedSize} packed ones`,
-      `a declared size of ${size}`,
-    )
-  }
 }
 
 function encrypted(where: string): RfaError {
   return expected('BAD_FILE', where, 'a member that is not encrypted', 'an encrypted one')
 }
 
-function zip64(source: ByteSource): RfaError {
-  return expected(
-    'BAD_FILE',
-    source.where,
-    'a zip archive below 4 GiB with fewer than 65535 members',
-    'a zip64 archive',
-    'save the arrays as .safetensors, or in several .npz files',
-  )
-}
-
 function bad(source: ByteSource, what: string, got: string): RfaError {
   return expected('BAD_FILE', source.where, what, got)
+}
+
+/** Passes on what yauzl found; what it refuses becomes BAD_FILE with its reason. */
+async function told<T>(where: string, what: string, result: Promise<T>): Promise<T> {
+  try {
+    return await result
+  } catch (cause) {
+    if (cause instanceof RfaError) throw cause
+    const message = `${where}: expected ${what}, got other or damaged bytes (${messageOf(cause)})`
+    throw new RfaError('BAD_FILE', message, {cause})
+  }
 }
 
 /** Little-endian fields of bytes. */

@@ -1,22 +1,23 @@
 /**
- * Reading of zip archives, as far as .npz files use them: members stored or deflated, one disk,
- * below 4 GiB. Members are found through the directory, so that one can be read without the others.
+ * Reading of zip archives, as far as .npz files use them: members stored or deflated, on one disk.
+ * Members are found through the directory, so that one can be read without the others.
  */
 
-import {promisify} from 'node:util'
-import {constants, crc32, createInflateRaw, inflateRaw} from 'node:zlib'
+import {Readable} from 'node:stream'
+import {pipeline} from 'node:stream/promises'
+import {constants, crc32, createInflateRaw} from 'node:zlib'
 import {expected, messageOf, RfaError} from '../../errors.js'
 import {assertMemory} from '../memory.js'
 import type {Bytes} from './elements.js'
-import {type ByteSource, truncated} from './source.js'
+import {allocate, type ByteSource, truncated} from './source.js'
 import {memberWhere, STORED, type ZipMember} from './zip-directory.js'
-
-const inflate = promisify(inflateRaw)
 
 /** Bytes that {@link memberStart} unpacks at the least. */
 const START_BYTES = 256
 /** Packed bytes that may come before the first unpacked one: the code tables of a deflated block. */
 const TABLE_BYTES = 1024
+/** Bytes packed and unpacked at once. */
+const CHUNK_BYTES = 2 ** 20
 
 /**
  * Unpacks one member and checks its length and checksum.
@@ -26,14 +27,17 @@ const TABLE_BYTES = 1024
  */
 export async function readZipMember(source: ByteSource, member: ZipMember): Promise<Bytes> {
   const where = memberWhere(source, member)
-  // unpacked once here, and once more as elements
-  assertMemory(where, 2 * member.size + member.compressedSize)
-  const packed = await source.read(member.dataOffset, member.compressedSize)
-  const bytes = member.method === STORED ? packed : await unpack(where, packed, member.size)
-  if (bytes.length !== member.size) {
-    throw expected('BAD_FILE', where, `${member.size} bytes unpacked`, `${bytes.length}`)
+  const {method, dataOffset, compressedSize, size, crc} = member
+  const isStored = method === STORED
+  // packed bytes are kept until the file is closed
+  assertMemory(where, isStored ? size : size + compressedSize)
+  const bytes = isStored
+    ? await source.read(dataOffset, compressedSize)
+    : await unpack(source, member)
+  if (bytes.length !== size) {
+    throw expected('BAD_FILE', where, `${size} bytes unpacked`, `${bytes.length}`)
   }
-  if (crc32(bytes) !== member.crc) {
+  if (checksum(bytes) !== crc) {
     throw expected('BAD_FILE', where, 'the checksum of the archive', 'another: the file is damaged')
   }
   return bytes
@@ -78,16 +82,50 @@ async function unpackStart(source: ByteSource, member: ZipMember, length: number
   }
 }
 
-/** Inflates, and stops as soon as there is more than declared. */
-async function unpack(where: string, packed: Bytes, size: number): Promise<Bytes> {
-  try {
-    const unpacked = await inflate(packed, {maxOutputLength: Math.max(1, size)})
-    return new Uint8Array(unpacked.buffer as ArrayBuffer, unpacked.byteOffset, unpacked.length)
-  } catch (cause) {
-    const tooLong = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
-    if (!tooLong) throw damaged(where, cause)
-    throw expected('BAD_FILE', where, `the declared ${size} bytes unpacked`, 'more')
+/**
+ * Inflates a member piece by piece into its place, and stops as soon as there is more than declared.
+ * The declared size was held against the packed bytes before, so that room is made for no other.
+ */
+async function unpack(source: ByteSource, member: ZipMember): Promise<Bytes> {
+  const where = memberWhere(source, member)
+  const bytes = allocate(where, member.size)
+  let length = 0
+  const collect = async (pieces: AsyncIterable<Uint8Array>) => {
+    for await (const piece of pieces) {
+      const end = length + piece.length
+      if (end > member.size) {
+        throw expected('BAD_FILE', where, `the declared ${member.size} bytes unpacked`, 'more')
+      }
+      bytes.set(piece, length)
+      length = end
+    }
   }
+  const inflate = createInflateRaw({chunkSize: CHUNK_BYTES})
+  try {
+    await pipeline(Readable.from(packedPieces(source, member)), inflate, collect)
+  } catch (cause) {
+    throw cause instanceof RfaError ? cause : damaged(where, cause)
+  }
+  return bytes.subarray(0, length)
+}
+
+/** The packed bytes of a member, in pieces. */
+async function* packedPieces(
+  source: ByteSource,
+  {dataOffset, compressedSize}: ZipMember,
+): AsyncGenerator<Bytes> {
+  for (let at = 0; at < compressedSize; at += CHUNK_BYTES) {
+    yield source.read(dataOffset + at, Math.min(CHUNK_BYTES, compressedSize - at))
+  }
+}
+
+/** CRC-32, in parts: zlib counts bytes in 32 bits. */
+function checksum(bytes: Bytes): number {
+  let crc = 0
+  for (let at = 0; at < bytes.length; at += 2 ** 30) {
+    crc = crc32(bytes.subarray(at, at + 2 ** 30), crc)
+  }
+  return crc
 }
 
 function damaged(where: string, cause: unknown): RfaError {

@@ -5,7 +5,17 @@ import {describe, expect, test} from 'vitest'
 import {type ByteSource, memorySource} from '../../../../src/inputs/files/source.js'
 import {memberStart, readZipMember} from '../../../../src/inputs/files/zip.js'
 import {readZipMembers} from '../../../../src/inputs/files/zip-directory.js'
-import {archiveOf, centralPart, localPart, stored} from '../../../helpers/zip-writer.js'
+import {
+  archiveOf,
+  centralPart,
+  centralPart64,
+  deflated,
+  localPart,
+  stored,
+  zip64End,
+  zip64Of,
+  zipOf,
+} from '../../../helpers/zip-writer.js'
 
 const owned = (bytes: Uint8Array) => Uint8Array.from(bytes)
 const sourceOf = (bytes: Uint8Array): ByteSource => memorySource('a.npz', owned(bytes))
@@ -47,6 +57,24 @@ test('members come back whatever their content and compression', async () => {
   )
 })
 
+/** A zip64 archive of two members, and where its directory and its own end record start. */
+function archive64() {
+  const members = [stored('k.npy', strToU8('keys')), deflated('q.npy', strToU8('queries'))]
+  const bytes = zip64Of(members)
+  const central = bytes.indexOf(Buffer.from('PK\x01\x02'))
+  const record = bytes.indexOf(Buffer.from('PK\x06\x06'))
+  return {bytes, central, record}
+}
+
+test('fields of 64 bits are read', async () => {
+  const {bytes} = archive64()
+  const found = Object.entries(await unzip(sourceOf(bytes)))
+  expect(found.map(([name, content]) => [name, Buffer.from(content).toString()])).toEqual([
+    ['k.npy', 'keys'],
+    ['q.npy', 'queries'],
+  ])
+})
+
 test('an archive comment does not hide the end record', async () => {
   const {bytes, end} = archive()
   bytes.writeUInt16LE(7, end + 20)
@@ -77,7 +105,11 @@ describe('refused with BAD_FILE', () => {
   type Damage = (parts: ReturnType<typeof archive>) => void
 
   test.each<[string, Damage, RegExp]>([
-    ['no archive at all', ({bytes}) => bytes.fill(7), /a zip archive, got none/],
+    [
+      'no archive at all',
+      ({bytes}) => bytes.fill(7),
+      /a zip archive in one piece, got other .*signature not found/,
+    ],
     [
       'a lost directory entry',
       ({bytes, central}) => bytes.fill(0, central, central + 4),
@@ -86,7 +118,7 @@ describe('refused with BAD_FILE', () => {
     [
       'a name longer than the directory',
       ({bytes, central}) => bytes.writeUInt16LE(999, central + 28),
-      /a part/,
+      /at least \d+ bytes/,
     ],
     [
       'a directory beyond the file',
@@ -94,8 +126,16 @@ describe('refused with BAD_FILE', () => {
       /at least/,
     ],
     ['several disks', ({bytes, end}) => bytes.writeUInt16LE(1, end + 4), /in one piece/],
-    ['zip64 counts', ({bytes, end}) => bytes.writeUInt16LE(0xffff, end + 10), /zip64/],
-    ['zip64 sizes', ({bytes, central}) => bytes.writeUInt32LE(0xffffffff, central + 24), /zip64/],
+    [
+      'counts of zip64 without it',
+      ({bytes, end}) => bytes.writeUInt16LE(0xffff, end + 10),
+      /at least/,
+    ],
+    [
+      'sizes of zip64 without it',
+      ({bytes, central}) => bytes.writeUInt32LE(0xffffffff, central + 24),
+      /a declared size of 4294967295/,
+    ],
     ['encryption', ({bytes, central}) => bytes.writeUInt16LE(1, central + 8), /an encrypted one/],
     [
       'another compression',
@@ -146,14 +186,14 @@ describe('refused with BAD_FILE', () => {
         bytes.writeUInt16LE(0, end + 8)
         bytes.writeUInt16LE(0, end + 10)
       },
-      /a directory of 0 zip members, got one with 51 bytes more/,
+      /a zip directory that its end record follows, got 51 bytes between/,
     ],
     [
       'a directory that ends before the end record',
       ({bytes, end}) => {
         bytes.fill(0, end + 8, end + 16)
       },
-      /that the end record follows, got 51 bytes between/,
+      /that its end record follows, got \d+ bytes between/,
     ],
   ])('%s', async (_, damage, message) => {
     const parts = archive()
@@ -179,14 +219,75 @@ describe('refused with BAD_FILE', () => {
     })
   })
 
-  test('a zip64 end record beside one that would do', async () => {
-    const {bytes, end} = archive()
-    const locator = Buffer.alloc(20)
-    locator.writeUInt32LE(0x07064b50)
-    const zip64 = Buffer.concat([bytes.subarray(0, end), locator, bytes.subarray(end)])
-    await expect(unzip(sourceOf(zip64))).rejects.toMatchObject({
+  test.each<[string, (parts: ReturnType<typeof archive64>) => void, RegExp]>([
+    ['no zip64 record', ({bytes, record}) => bytes.fill(0, record, record + 4), /invalid zip64/],
+    [
+      'one member fewer',
+      ({bytes, record}) => bytes.writeUInt8(1, record + 32),
+      /155 bytes between/,
+    ],
+    ['one member more', ({bytes, record}) => bytes.writeUInt8(3, record + 32), /invalid central/],
+    ['another place', ({bytes, record}) => bytes.writeUInt8(7, record + 48), /invalid central/],
+    [
+      'a place that no file has',
+      ({bytes, record}) => bytes.fill(255, record + 48, record + 56),
+      /at least/,
+    ],
+    ['several disks', ({bytes, record}) => bytes.writeUInt8(1, record + 16), /multi-disk/],
+    [
+      'another number at its end',
+      ({bytes}) => bytes.writeUInt16LE(1, bytes.length - 12),
+      /end record of 1,/,
+    ],
+    [
+      'another size at its end',
+      ({bytes}) => bytes.writeUInt32LE(51, bytes.length - 10),
+      /end record of 65535, 51/,
+    ],
+    [
+      'another place at its end',
+      ({bytes}) => bytes.writeUInt32LE(9, bytes.length - 6),
+      /4294967295, 9/,
+    ],
+    [
+      'a vast member',
+      ({bytes, central}) => bytes.writeUInt8(200, central + 51 + 4 + 6),
+      /declared size/,
+    ],
+    [
+      'packed bytes of others',
+      ({bytes, central}) => bytes.writeUInt8(60, central + 51 + 12),
+      /shared with/,
+    ],
+    [
+      'a header beyond',
+      ({bytes, central}) => bytes.writeUInt8(1, central + 51 + 20 + 6),
+      /at least/,
+    ],
+    [
+      'a short field',
+      ({bytes, central}) => bytes.writeUInt8(16, central + 53),
+      /zip64 extended|extra field/,
+    ],
+  ])('zip64 that tells of %s', async (_, damage, message) => {
+    const parts = archive64()
+    damage(parts)
+    await expect(unzip(sourceOf(parts.bytes))).rejects.toMatchObject({
       code: 'BAD_FILE',
-      message: expect.stringContaining('got a zip64 archive'),
+      message: expect.stringMatching(message),
+    })
+  })
+
+  test('two end records that tell of two directories', async () => {
+    const one = zipOf([stored('k.npy', strToU8('one'))])
+    const end = one.subarray(-22)
+    const other = zip64End([centralPart64(stored('k.npy', strToU8('other')), 0)], one.length - 22)
+    const both = Buffer.concat([one.subarray(0, -22), other.subarray(0, -22), end])
+    await expect(unzip(sourceOf(both))).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringMatching(
+        /a zip directory of 1 members, .* got an end record of 1, 51, 38/,
+      ),
     })
   })
 
@@ -207,8 +308,11 @@ describe('refused with BAD_FILE', () => {
     })
   })
 
-  test('every archive that is cut off', async () => {
-    const {bytes} = archive()
+  test.each([
+    ['archive', archive],
+    ['zip64 archive', archive64],
+  ])('every %s that is cut off', async (_, make) => {
+    const {bytes} = make()
     for (let length = 0; length < bytes.length; length++) {
       const cut = unzip(sourceOf(bytes.subarray(0, length)))
       await expect(cut, `${length} bytes`).rejects.toMatchObject({code: 'BAD_FILE'})
