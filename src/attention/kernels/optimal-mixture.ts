@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {checkObject} from '../check-tensor.js'
 import {optimalMixtureSizes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {maskLogits} from './masking.js'
@@ -46,6 +47,7 @@ export function optimalMixture(
   mixture: Mixture,
   options: OptimalMixtureOptions,
 ): tf.Tensor4D {
+  checkObject('OptimalMixture.options', options)
   const inputs = {query, ...mixture}
   optimalMixtureSizes(inputs, options)
   const [out] = fusedOrComposite('OptimalMixture', inputs, {...options}, () => [

@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import {checkObject} from '../check-tensor.js'
 import type {KeyMask} from '../types.js'
 import {sampleKeysSizes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
@@ -42,8 +43,10 @@ export function sampleKeys(
   query: tf.Tensor4D,
   key: tf.Tensor4D,
   uniform: tf.Tensor4D,
-  {scale = 1, causal = false, keyMask}: SampleKeysOptions = {},
+  options: SampleKeysOptions = {},
 ): SampledKeys {
+  checkObject('SampleKeys.options', options)
+  const {scale = 1, causal = false, keyMask} = options
   const inputs = {query, key, uniform, keyMask}
   sampleKeysSizes(inputs, {scale, causal})
   const [index, keys] = fusedOrComposite('SampleKeys', inputs, {scale, causal}, () => {
