@@ -10,10 +10,9 @@ export default class Doctor extends RfaCommand {
   async run() {
     await this.parse(Doctor)
     const {probeBackends} = await import('../src/backends/index.js')
-    const {machineFacts} = await import('../src/results/machine.js')
     const {doctorReport} = await import('../src/report/doctor.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
-    const diagnosis = {backends: await probeBackends(), machine: await machineFacts()}
+    const diagnosis = {backends: await probeBackends(), machine: await this.services.machineFacts()}
     this.print(renderTerminal(doctorReport(diagnosis), this.layout()))
     return diagnosis
   }

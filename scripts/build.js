@@ -44,7 +44,7 @@ async function writeSchemas() {
   const folder = join(root, 'schemas')
   rmSync(folder, {recursive: true, force: true})
   mkdirSync(folder)
-  for (const [name, schema] of Object.entries(jsonSchemas())) {
+  for (const [name, schema] of Object.entries(await jsonSchemas())) {
     writeFileSync(join(folder, name), `${JSON.stringify(schema, null, 2)}\n`)
   }
 }

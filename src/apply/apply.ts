@@ -17,7 +17,7 @@ import {writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
 import {loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
-import type {InputSpec} from '../results/schemas/index.js'
+import type {InputSpec} from '../inputs/spec.js'
 
 /** What to run on what. */
 export interface ApplyRequest {

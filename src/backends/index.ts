@@ -36,7 +36,7 @@ export interface UseOptions extends ThreadOptions {
  *
  * @param choice - a name, or `auto`: the first available of native, tensorflow, wasm, cpu. Default `auto`.
  * @param options.threads - threads to compute with. Default: the backend's own choice, for native
- *   as many as the machine lets this process run at once
+ *   as many as the machine lets this process run at once, up to `mostThreads`
  * @returns which one runs
  * @throws {BACKEND_MISSING} when the named backend is not available, with its remedy; under `auto`
  *   when RFA_ISA asks for an instruction set that cannot be had
@@ -45,15 +45,15 @@ export interface UseOptions extends ThreadOptions {
  */
 export async function useBackend(
   choice: BackendChoice = 'auto',
-  {threads, note}: UseOptions = {},
+  {note, ...how}: UseOptions = {},
 ): Promise<ActiveBackend> {
   if (choice !== 'auto' && !BACKEND_NAMES.includes(choice)) {
     throw unknownName('backend', 'backends', choice, ['auto', ...BACKEND_NAMES])
   }
-  await checkThreads(choice, threads)
+  await checkThreads(choice, how.threads)
   const [{loadEstimators}, name] = await Promise.all([
     import('../attention/names.js'),
-    choice === 'auto' ? firstAvailable(threads, note) : activate(choice, threads),
+    choice === 'auto' ? firstAvailable(how, note) : activate(choice, how),
     quietTensorFlow(),
   ])
   await loadEstimators()
@@ -110,17 +110,14 @@ export async function meteredBackend(choice: string): Promise<BackendName> {
   return 'cpu'
 }
 
-async function firstAvailable(
-  threads: number | undefined,
-  note: UseOptions['note'],
-): Promise<BackendName> {
+async function firstAvailable(how: ThreadOptions, note: UseOptions['note']): Promise<BackendName> {
   let passedOver: string | undefined
   for (const name of BACKEND_NAMES) {
     const {default: backend} = await REGISTRY[name]()
-    const report = await backend.probe({threads})
+    const report = await backend.probe(how)
     if (report.available) {
       if (passedOver !== undefined) note?.(`${passedOver}; using ${name}`)
-      return activate(name, threads)
+      return activate(name, how)
     }
     if (name !== 'native') continue
     if (process.env.RFA_ISA) throw missing(name, report)
@@ -147,12 +144,12 @@ function missing(name: BackendName, {reason, remedy}: Availability): RfaError {
   })
 }
 
-async function activate(name: BackendName, threads: number | undefined): Promise<BackendName> {
+async function activate(name: BackendName, how: ThreadOptions): Promise<BackendName> {
   const {default: backend} = await REGISTRY[name]()
-  const report = await backend.probe({threads})
+  const report = await backend.probe(how)
   if (!report.available) throw missing(name, report)
-  await checkThreads(name, threads)
-  await backend.activate({threads})
+  await checkThreads(name, how.threads)
+  await backend.activate(how)
   return name
 }
 

@@ -1,8 +1,10 @@
+import {availableParallelism} from 'node:os'
 import util from 'node:util'
 import * as tf from '@tensorflow/tfjs-core'
 import {messageOf} from '../errors.js'
 import {runsTinyOperation} from './check.js'
-import type {Availability, Backend} from './types.js'
+import {isThreadCount, MAX_THREADS} from './threads.js'
+import type {Availability, Backend, ThreadOptions} from './types.js'
 
 /** The package, named at run time: it is optional, so the compiler must not need its types. */
 const PACKAGE = '@tensorflow/tfjs-node'
@@ -11,9 +13,9 @@ const DETAIL = `libtensorflow through ${PACKAGE}`
 /** TensorFlow's C library through @tensorflow/tfjs-node, an optional dependency. */
 const tensorflow: Backend = {
   threading: 'any',
-  async probe({threads} = {}) {
-    // the library reads it once, when it is loaded
-    if (threads !== undefined) process.env.TF_NUM_INTRAOP_THREADS = String(threads)
+  async probe(how = {}) {
+    loadedThreads ??= threadsFor(how)
+    process.env.TF_NUM_INTRAOP_THREADS = String(loadedThreads)
     addRemovedUtilities()
     try {
       await import(PACKAGE)
@@ -30,12 +32,19 @@ const tensorflow: Backend = {
   async activate() {
     await tf.setBackend('tensorflow')
   },
-  facts: () => ({
-    threads: Number(process.env.TF_NUM_INTRAOP_THREADS ?? 0) || 1,
-    instructionSet: null,
-  }),
+  facts: () => ({threads: loadedThreads!, instructionSet: null}),
 }
 export default tensorflow
+
+/** Threads that the library was loaded with: it reads their number once, and keeps it. */
+let loadedThreads: number | undefined
+
+/** Threads asked for, or those that TensorFlow's own variable says, or one per processor up to the most. */
+function threadsFor({threads, mostThreads = MAX_THREADS}: ThreadOptions): number {
+  const told = Number(process.env.TF_NUM_INTRAOP_THREADS)
+  const own = isThreadCount(told) ? told : availableParallelism()
+  return threads ?? Math.min(own, mostThreads)
+}
 
 /**
  * Tells two ways of being absent apart: the package was removed because its install script failed,

@@ -5,6 +5,7 @@ import type {Layout} from '../report/layout.js'
 import {printable, printableJson, printableStyled} from '../report/printable.js'
 import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
 import {exitCodesHelp} from './exit-codes.js'
+import {type Services, services} from './services.js'
 
 /** A command's help text: what it does, then the exit codes, which all commands share. */
 export function helpText(...paragraphs: string[]): string {
@@ -31,6 +32,9 @@ export abstract class RfaCommand extends Command {
       description: 'no progress and no notes on stderr, only warnings and errors',
     }),
   }
+
+  /** What it has done for it. */
+  services: Services = services
 
   /** Prints a result on stdout; nothing under `--json`. Of escape sequences only our own pass. */
   protected print(text: string): void {

@@ -5,6 +5,7 @@
  * or the standard grid (plans/defaults.ts) supplies.
  */
 import * as Flags from '@oclif/core/flags'
+import type * as Interfaces from '@oclif/core/interfaces'
 import {
   METHOD_NAMES,
   ORTH_SIGNS,
@@ -14,6 +15,7 @@ import {
 } from '../attention/names.js'
 import {BACKEND_NAMES} from '../backends/index.js'
 import {describe, expected, unknownName} from '../errors.js'
+import {RUN_FORMATS} from '../runner/formats.js'
 import {defaultHelp, type Grid} from './plans/defaults.js'
 import {
   COUNT,
@@ -26,20 +28,20 @@ import {
 } from './ranges.js'
 
 /** What `--backend` takes: `auto` and the names of the registry. */
-export const BACKEND_CHOICES: readonly string[] = [
-  'auto',
-  ...BACKEND_NAMES.filter(name => (name as string) !== 'auto'),
-]
+export const BACKEND_CHOICES = ['auto', ...BACKEND_NAMES] as const
 
 /** What `--methods` takes: the names of the registry, or all of them. */
-export const METHOD_CHOICES: readonly string[] = [...METHOD_NAMES, 'all']
+export const METHOD_CHOICES = [...METHOD_NAMES, 'all'] as const
 
 /** What `--projections` takes: the names of the registry, or all of them. */
-export const PROJECTION_CHOICES: readonly string[] = [...PROJECTION_NAMES, 'all']
+export const PROJECTION_CHOICES = [...PROJECTION_NAMES, 'all'] as const
 
-/** File formats of a finished run. */
-export const FORMATS = ['csv', 'json'] as const
-export type Format = (typeof FORMATS)[number]
+/** What the parser makes of flags: one that may be missing may be left out. */
+export type FlagValues<Definitions> =
+  Definitions extends Interfaces.FlagInput<infer Values> ? MaybeMissing<Values> : never
+type MaybeMissing<Values> = {
+  [Name in keyof Values as undefined extends Values[Name] ? never : Name]: Values[Name]
+} & {[Name in keyof Values as undefined extends Values[Name] ? Name : never]?: Values[Name]}
 
 /** A switch that is off unless typed. */
 export function toggle(description: string, helpGroup?: string) {
@@ -58,12 +60,18 @@ export function nameList<Name extends string>(kind: string, names: readonly Name
 }
 
 /** One name out of a registry. */
-export function oneName(kind: string, names: readonly string[]) {
-  return Flags.custom<string>({
+export function oneName<Name extends string>(kind: string, names: readonly Name[]): OneOf<Name> {
+  const flag = Flags.custom<string>({
     helpValue: 'NAME',
     parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
   })
+  return flag as unknown as OneOf<Name> // whose overloads tell no name of a registry from a list
 }
+type OneOf<Name> = Interfaces.FlagDefinition<
+  Name,
+  Interfaces.CustomOptions,
+  {multiple: false; requiredOrDefaulted: false}
+>
 
 /** A list of numbers and ranges (ranges.ts); each item of the value is itself a list. */
 export function numberList(rule: NumberRule) {
@@ -215,7 +223,7 @@ export const runFlags = {
   ),
   format: nameList(
     'formats',
-    FORMATS,
+    RUN_FORMATS,
   )({
     helpGroup: 'RUN',
     description: 'files to write beside the journal: csv, json (default: csv)',
@@ -223,15 +231,5 @@ export const runFlags = {
   ...computeFlags,
 }
 
-/** The values of {@link runFlags} that steer a run but do not belong to its plan. */
-export interface RunOptions {
-  quick: boolean
-  'dry-run': boolean
-  timeout?: number | undefined
-  threads?: number | undefined
-  force: boolean
-  output?: string | undefined
-  resume: boolean
-  format?: readonly Format[] | undefined
-  quiet: boolean
-}
+/** The values of {@link runFlags}, with what every command has. */
+export type RunOptions = FlagValues<typeof runFlags> & {quiet: boolean}

@@ -1,65 +1,93 @@
-/** From a plan to a finished run: folder, backend check, progress, interrupt. */
+/** From a plan to a finished run: backend check, jobs, folder, progress, interrupt. */
 import {availableParallelism} from 'node:os'
-import type {BackendChoice} from '../backends/index.js'
 import {RfaError} from '../errors.js'
+import type {PlannedRun} from '../experiments/planned-run.js'
+import {resumeLine} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
-import type {AnyPlan} from '../results/schemas/manifest.js'
+import type {Plan} from '../results/record.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
+import {type Schedule, schedule} from '../runner/schedule.js'
 import type {RunOptions} from './flags.js'
 import {listenForInterrupt} from './interrupt.js'
 import {startProgress} from './progress.js'
+import type {Services} from './services.js'
 
-/** What {@link runPlan} needs to know about the command that called it. */
+/** What a run needs to know about the command that called it. */
 export interface Invocation {
-  /** The command as typed, for the manifest. */
-  command: string
-  /** The command that goes on after an interrupt, given the folder. */
-  resumeCommand(directory: string): string
+  /** The command, word by word, as it was typed. */
+  argv: readonly string[]
+  services: Services
   /** Says something on stderr. */
   note(text: string): void
   /** Says it even where notes are not wanted. */
   caution(text: string): void
 }
 
+/** A plan with its jobs, and the processes that are to run them. */
+export interface PreparedRun {
+  run: PlannedRun
+  schedule: Schedule
+}
+
 /**
- * Runs a plan, showing progress on stderr.
+ * Makes the jobs of a plan and decides how they run. What would make every cell fail is told here, before anything is
+ * written; a dry run tries nothing, as it may be made for another machine.
  *
  * @throws {USAGE} for `--resume` without `--output`
- * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
  * @throws {UNSUPPORTED} when the backend has fewer threads than asked for
  * @throws {BACKEND_MISSING} when the backend cannot run here
+ * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
+ */
+export async function prepare(
+  plan: Plan,
+  flags: RunOptions,
+  {services, note}: Invocation,
+): Promise<PreparedRun> {
+  const dry = flags['dry-run']
+  if (!dry) refuseResumeOfNothing(flags)
+  const threads = plan.threads ?? undefined
+  if (dry) await (await import('../backends/index.js')).checkThreads(plan.backend, threads)
+  else await services.useBackend(plan.backend, {threads, note})
+  if (!dry) noteCrowding(flags.threads, note)
+  const run = await services.planRun(plan)
+  const prepared = {run, schedule: schedule(run, flags.threads)}
+  if (!dry && !flags.force) await services.assertFits(run, prepared.schedule)
+  return prepared
+}
+
+/**
+ * Runs what was prepared, showing progress on stderr.
+ *
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
  */
-export async function runPlan(
-  plan: AnyPlan,
+export async function runPrepared(
+  {run, schedule}: PreparedRun,
   flags: RunOptions,
-  invocation: Invocation,
+  {argv, services, note, caution}: Invocation,
 ): Promise<ExperimentRun> {
-  refuseResumeOfNothing(flags)
-  await refuseHopelessPlan(plan, flags, invocation.note)
-  const directory = flags.output ?? (await newDirectory(plan))
-  const {runExperiment} = await import('../runner/run-experiment.js')
+  const directory =
+    flags.output ?? (await services.newRunDirectory(run.plan.experiment, new Date()))
   const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
   const interruption = listenForInterrupt()
   try {
-    const run = await runExperiment(plan, {
+    const finished = await services.runExperiment(run, {
       directory,
       resume: flags.resume,
-      command: invocation.command,
-      concurrency: concurrencyOf(plan, flags.threads),
+      argv,
+      schedule,
       timeoutMs: flags.timeout === undefined ? null : flags.timeout * 1000,
       signal: interruption.signal,
       onProgress: event => progress.update(event),
-      onNote: text => progress.aside(() => invocation.note(text)),
-      onWarning: text => progress.aside(() => invocation.caution(text)),
-      formats: [...(flags.format ?? ['csv'])],
+      onNote: text => progress.aside(() => note(text)),
+      onWarning: text => progress.aside(() => caution(text)),
+      formats: [...(flags.format ?? (['csv'] as const))],
     })
     progress.stop()
-    invocation.note(`saved in ${directory}`)
-    return run
+    note(`saved in ${directory}`)
+    return finished
   } catch (error) {
     progress.stop()
-    throw withResumeHint(error, invocation.resumeCommand(directory))
+    throw withResumeHint(error, resumeLine(argv, directory))
   } finally {
     interruption.dispose()
   }
@@ -73,51 +101,10 @@ function refuseResumeOfNothing({output, resume}: RunOptions): void {
   })
 }
 
-/** A folder named after experiment and time. */
-async function newDirectory({experiment}: AnyPlan): Promise<string> {
-  const {defaultRunDirectory, makeNewDirectory} = await import('../results/new-directory.js')
-  return makeNewDirectory(defaultRunDirectory(experiment, new Date()))
-}
-
-/** What would make every cell fail is told once, before anything is written. */
-async function refuseHopelessPlan(
-  plan: AnyPlan,
-  {force, threads}: RunOptions,
-  note: Invocation['note'],
-): Promise<void> {
-  const [{assertFits}, {useBackend}] = await Promise.all([
-    import('../experiments/index.js'),
-    import('../backends/index.js'),
-  ])
-  await useBackend(plan.backend as BackendChoice, {threads: backendThreads(plan), note})
+function noteCrowding(threads: number | undefined, note: Invocation['note']): void {
   const processors = availableParallelism()
-  if (threads !== undefined && threads > processors) {
-    note(`threads: ${threads} on ${plural(processors, 'processor')}, which they will share`)
-  }
-  await assertFits(plan, {force, concurrency: concurrencyOf(plan, threads)})
-}
-
-/** Refuses what no machine can run; tries nothing, as a dry run may be made for another machine. @throws {UNSUPPORTED} */
-export async function checkPlan(plan: AnyPlan): Promise<void> {
-  const {checkThreads} = await import('../backends/index.js')
-  await checkThreads(plan.backend as BackendChoice, backendThreads(plan))
-}
-
-/** Threads that one cell asks of the backend; `undefined` leaves them to it. */
-function backendThreads(plan: AnyPlan): number | undefined {
-  return plan.experiment === 'bench' ? (plan.threads ?? undefined) : undefined
-}
-
-/**
- * Processes at once: timings must not disturb each other; elsewhere each thread has a process.
- *
- * @param threads - of the whole run. Default: one per processor
- */
-export function concurrencyOf(
-  {experiment}: AnyPlan,
-  threads: number = availableParallelism(),
-): number {
-  return experiment === 'bench' ? 1 : threads
+  if (threads === undefined || threads <= processors) return
+  note(`threads: ${threads} on ${plural(processors, 'processor')}, which they will share`)
 }
 
 /** An interrupt tells the command that goes on; other errors stay as they are. */

@@ -1,18 +1,22 @@
 import {readFile, stat, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected, messageOf, RfaError} from '../errors.js'
-import {planKeys} from '../experiments/index.js'
+import {allExperiments} from '../experiments/index.js'
 import type {SavedRun} from '../experiments/run-report.js'
+import {resumeLineOf} from '../report/command-line.js'
 import type {Block} from '../report/document.js'
 import {renderMarkdown} from '../report/markdown.js'
 import {newest} from '../results/journal.js'
+import type {RunManifest} from '../results/manifest.js'
 import {recordsOfPlan} from '../results/plan-records.js'
-import {openRun} from '../results/run-directory.js'
-import type {AnyRecord, RunManifest} from '../results/schemas/index.js'
-import {resumeLineOf} from './command-line.js'
+import type {CellRecord} from '../results/record.js'
+import type {Services} from './services.js'
 
 /** First line of every written report: what may be replaced without asking. */
 export const REPORT_MARK = '<!-- written by rfa report -->'
+
+/** What reading runs takes. */
+type RunServices = Pick<Services, 'openRun' | 'planKeys'>
 
 /**
  * Reads run folders in the order given.
@@ -20,22 +24,26 @@ export const REPORT_MARK = '<!-- written by rfa report -->'
  * @param bin - what the program is called, to tell its commands from others
  * @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA}
  */
-export async function readRuns(directories: readonly string[], bin: string): Promise<SavedRun[]> {
+export async function readRuns(
+  directories: readonly string[],
+  bin: string,
+  services: RunServices,
+): Promise<SavedRun[]> {
   const runs: SavedRun[] = []
-  for (const directory of directories) runs.push(await readRun(directory, bin))
+  for (const directory of directories) runs.push(await readRun(directory, bin, services))
   return runs
 }
 
-async function readRun(directory: string, bin: string): Promise<SavedRun> {
-  const {manifest, records} = await openRun(directory)
+async function readRun(directory: string, bin: string, services: RunServices): Promise<SavedRun> {
+  const {manifest, records} = await services.openRun(directory, await allExperiments())
   const id = manifest.plan.experiment
   const strange = records.find(({schema}) => !schema.startsWith(`rfa.${id}/`))
   if (strange) throw expected('BAD_FILE', directory, `records of ${id}`, strange.schema)
   return {
     directory,
     manifest,
-    ...(await matched(manifest, records)),
-    resumeCommand: resumeLineOf(manifest.command, directory, {bin, id}),
+    ...(await matched(manifest, records, services)),
+    resumeCommand: resumeLineOf(manifest.argv, directory, {bin, id}),
   }
 }
 
@@ -45,7 +53,8 @@ async function readRun(directory: string, bin: string): Promise<SavedRun> {
  */
 async function matched(
   {plan, machine}: RunManifest,
-  records: readonly AnyRecord[],
+  records: readonly CellRecord[],
+  {planKeys}: RunServices,
 ): Promise<Pick<SavedRun, 'records' | 'foreign' | 'cells'>> {
   const keys = await planKeys(plan).catch(unknownKeys)
   const own = keys && recordsOfPlan(records, keys, machine.rfa)

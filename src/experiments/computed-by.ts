@@ -1,5 +1,5 @@
 import type {ActiveBackend} from '../backends/index.js'
-import type {ComputedBy} from '../results/schemas/index.js'
+import type {ComputedBy} from '../results/record.js'
 
 /** What computes, as records name it. */
 export function computedBy({name, instructionSet, threads}: ActiveBackend) {

@@ -1,16 +1,16 @@
 /** From a method of a plan to its estimator and options. */
-import type {Estimator, ExactTarget} from '../attention/index.js'
+
+import type {CallShape, Estimator, ExactTarget} from '../attention/index.js'
 import {noiseSpecs} from '../attention/internal.js'
 import {
   estimatorNamed,
   loadEstimators,
-  type OrthSign,
   projectionNamed,
   resolveOptions,
   supportsOf,
   usesProjection,
 } from '../attention/names.js'
-import type {MethodSpec} from '../results/schemas/index.js'
+import type {DrawPoint, MethodSpec} from './axes.js'
 
 /** An estimator with the options in force. */
 export interface ResolvedMethod {
@@ -53,42 +53,15 @@ const SMALLEST = {
   causal: false,
 }
 
-/** A point on the axes of a plan that concern the draw. */
-export interface DrawAxes {
-  projection: string | null
-  /** `haar` where signs mean nothing. */
-  orth_sign: OrthSign
-  num_features: number | null
-  replicates: number
-}
+/** Sizes of one forward. */
+export type ForwardShape = Omit<CallShape, 'numFeatures' | 'causal'>
 
-/** Projections x numbers of features, without the axes that mean nothing to the method. */
-export function drawAxes(
-  {projected, sized, random}: ResolvedMethod,
-  plan: {
-    projections: readonly string[]
-    orth_sign: OrthSign
-    num_features: readonly number[]
-    replicates: number
-    causal: boolean
-  },
-): DrawAxes[] {
-  const projections = projected ? plan.projections : [null]
-  const counts = sized(plan) ? plan.num_features : [null]
-  const replicates = random ? plan.replicates : 1
-  return projections.flatMap(projection =>
-    counts.map(num_features => ({
-      projection,
-      orth_sign: signOf(projection, plan.orth_sign),
-      num_features,
-      replicates,
-    })),
-  )
-}
-
-/** The sign that a projection is drawn with: what was asked for, where it has signs. */
-function signOf(projection: string | null, wanted: OrthSign): OrthSign {
-  return projection !== null && projectionNamed(projection).takesOrthSign ? wanted : 'haar'
+/** The call of attention that a cell makes. */
+export function callShape(
+  shape: ForwardShape,
+  {num_features, causal}: {num_features: number | null; causal: boolean},
+): CallShape {
+  return {...shape, numFeatures: num_features ?? 0, causal}
 }
 
 /** The stated reason why a method has no such form, if it has none. */
@@ -105,7 +78,7 @@ export function whyNot(
 
 /** The stated reason why a projection has no such size, if it has none. */
 export function whyNotDrawn(
-  {projection, num_features}: {projection: string | null; num_features: number | null},
+  {projection, num_features}: Pick<DrawPoint, 'projection' | 'num_features'>,
   headDim: number,
 ): string | undefined {
   if (projection === null || num_features === null) return undefined
@@ -132,11 +105,4 @@ export function matchedTarget({estimator, options}: ResolvedMethod): ExactTarget
     target.inputScale === 1 &&
     !target.constant
   return same ? undefined : target
-}
-
-/** Name of a method in labels: the preset is named when it is not the exact form. */
-export function methodLabel({method, preset, options}: MethodSpec): string {
-  const changed = Object.entries(options).map(([name, value]) => `${name}=${value}`)
-  const marks = [...(preset === 'exact' ? [] : [preset]), ...changed]
-  return marks.length > 0 ? `${method} (${marks.join(', ')})` : method
 }

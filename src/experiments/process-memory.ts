@@ -6,8 +6,7 @@
 import type {CallShape} from '../attention/index.js'
 import {footprint, type MeteredBackend} from '../attention/internal.js'
 import {momentBytes} from './error-sweep/moments.js'
-import type {ForwardShape} from './job.js'
-import type {ResolvedMethod} from './method.js'
+import type {ForwardShape, ResolvedMethod} from './method.js'
 
 const FLOAT = 4
 const DOUBLE = 8
@@ -32,7 +31,7 @@ const UNCOLLECTED = 64e6
 export interface ProcessOfCell {
   backend: MeteredBackend
   method: ResolvedMethod
-  shape: ForwardShape & Pick<CallShape, 'numFeatures' | 'causal'>
+  shape: CallShape
 }
 
 /** Numbers of rows and pairs over all heads. */

@@ -1,18 +1,12 @@
 /** The report of saved runs: how each was made, then the tables of its experiment. */
 
+import {commandText} from '../report/command-line.js'
 import {machineRows} from '../report/doctor.js'
 import {type Block, heading, list, text} from '../report/document.js'
 import {plural} from '../report/numbers.js'
-import type {
-  AnyRecord,
-  BenchRecord,
-  ErrorSweepRecord,
-  RunManifest,
-  VarianceRecord,
-} from '../results/schemas/index.js'
-import {benchReport} from './bench/report.js'
-import {errorSweepReport} from './error-sweep/report.js'
-import {varianceReport} from './variance/report.js'
+import type {RunManifest} from '../results/manifest.js'
+import type {CellRecord} from '../results/record.js'
+import {experimentNamed} from './index.js'
 
 /** A run as it was read back. */
 export interface SavedRun {
@@ -20,7 +14,7 @@ export interface SavedRun {
   directory: string
   manifest: RunManifest
   /** Of the cells of its plan, in the order of the plan. */
-  records: readonly AnyRecord[]
+  records: readonly CellRecord[]
   /** Records of its journal that belong to no cell of its plan. */
   foreign: number
   /** Cells of its plan; `null` for a plan that this version cannot read any more. */
@@ -43,36 +37,28 @@ export function outcomeCounts(records: readonly {status: keyof OutcomeCounts}[])
   return counts
 }
 
-/** The tables of one experiment's records, whichever experiment it is. */
-export function recordsReport(
-  experiment: RunManifest['plan']['experiment'],
-  records: readonly AnyRecord[],
-): Block[] {
-  switch (experiment) {
-    case 'error-sweep':
-      return errorSweepReport(records as readonly ErrorSweepRecord[])
-    case 'bench':
-      return benchReport(records as readonly BenchRecord[])
-    case 'variance':
-      return varianceReport(records as readonly VarianceRecord[])
-  }
+/** One report over one or several runs. */
+export async function runReport(runs: readonly SavedRun[]): Promise<Block[]> {
+  const reports = await Promise.all(runs.map(reportOf))
+  return reports.flat()
 }
 
-/** One report over one or several runs. */
-export function runReport(runs: readonly SavedRun[]): Block[] {
-  return runs.flatMap(run => [
-    heading(1, `${run.manifest.plan.experiment}: ${run.directory}`),
+async function reportOf(run: SavedRun): Promise<Block[]> {
+  const {experiment: name} = run.manifest.plan
+  const experiment = await experimentNamed(name)
+  return [
+    heading(1, `${name}: ${run.directory}`),
     ...list(origin(run)),
-    ...recordsReport(run.manifest.plan.experiment, run.records),
+    ...(await experiment.report(run.records)),
     ...(run.records.length === 0 ? [text('No cell of this run has finished yet.')] : []),
-  ])
+  ]
 }
 
 /** Where, when and how the numbers came about. */
 function origin(run: SavedRun): string[] {
-  const {plan, machine, command, created_at} = run.manifest
+  const {plan, machine, argv, created_at} = run.manifest
   return [
-    `command: ${command}`,
+    `command: ${commandText(argv)}`,
     `made: ${created_at}, seed ${plan.seed}, backend ${plan.backend}`,
     ...progress(run),
     ...strangers(run),

@@ -1,5 +1,5 @@
-import type {InputSpec} from '../results/schemas/common.js'
 import {closeInput, digestOf, openInput} from './input-files.js'
+import type {InputSpec} from './spec.js'
 
 /**
  * Pins the files of an input to their present content, so that a run is never resumed, nor a record

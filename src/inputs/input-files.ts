@@ -1,8 +1,8 @@
 /** The files of an input while they are open: which array is which, and what all bytes hash to. */
 import {createHash} from 'node:crypto'
 import {describe, expected} from '../errors.js'
-import type {InputSpec} from '../results/schemas/common.js'
 import {type ArrayReader, arrayExtension, missingArray, openArrays} from './files/index.js'
+import type {InputSpec} from './spec.js'
 
 /** An input that comes from files. */
 export type FileSpec = Extract<InputSpec, {kind: 'file'}>

@@ -1,7 +1,6 @@
 import {createHash} from 'node:crypto'
 import {basename} from 'node:path'
 import {describe, expected, shownName} from '../errors.js'
-import type {InputSpec} from '../results/schemas/common.js'
 import {
   type AttentionInput,
   checkAttentionShapes,
@@ -20,6 +19,7 @@ import {
   ROLES,
 } from './input-files.js'
 import {elementCount, type NdArray} from './nd-array.js'
+import type {InputSpec} from './spec.js'
 
 type Parts = Pick<AttentionInput, 'query' | 'key' | 'value'>
 type Beside = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>

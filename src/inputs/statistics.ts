@@ -3,8 +3,19 @@
  * features, and the entropy of exact attention, which says how peaked it is. All in float64.
  */
 import {describe, expected} from '../errors.js'
-import type {InputStatisticsRecord} from '../experiments/error-sweep/schema.js'
 import type {AttentionArray, AttentionInput} from './attention-input.js'
+
+/** Norms and entropy of one head, or averaged over heads; named as records name them. */
+export interface InputStatistics {
+  /** E|x|^2, E|y|^2, E|x+y|^2, E|x-y|^2 of canonical queries and keys, over all pairs in view. */
+  query_norm2: number
+  key_norm2: number
+  sum_norm2: number
+  difference_norm2: number
+  /** Mean entropy of the exact attention rows and its maximum ln(keys in view), in nats. */
+  entropy_nats: number
+  max_entropy_nats: number
+}
 
 /** How raw queries and keys become the canonical x and y, and which keys are in view. */
 export interface StatisticsOptions {
@@ -49,15 +60,15 @@ export function inputStatistics(
   input: QueryKey,
   options: StatisticsOptions,
   budget = ENTROPY_BUDGET,
-): {overall: InputStatisticsRecord; perHead: InputStatisticsRecord[]} {
+): {overall: InputStatistics; perHead: InputStatistics[]} {
   checkOptions(options)
   const [batch, heads, queryLen, headDim] = input.query.shape
   const rowWork = input.key.shape[2] * (headDim + EXPONENTIAL_COST)
   const affordable = budget / (batch * heads * rowWork)
   const rows = evenlySpaced(queryLen, Math.max(MIN_ENTROPY_ROWS, affordable))
-  const perHead: InputStatisticsRecord[] = []
+  const perHead: InputStatistics[] = []
   for (let h = 0; h < heads; h++) {
-    const ofBatches: InputStatisticsRecord[] = []
+    const ofBatches: InputStatistics[] = []
     for (let b = 0; b < batch; b++) {
       ofBatches.push(headStatistics(canonicalHead(input, b * heads + h, options), options, rows))
     }
@@ -116,7 +127,7 @@ function headStatistics(
   head: CanonicalHead,
   {causal}: StatisticsOptions,
   rows: readonly number[],
-): InputStatisticsRecord {
+): InputStatistics {
   const {query, key, inner} = pairMeans(head, causal)
   const entropy = entropies(head, causal, rows)
   const maxima = rows.map(row => Math.log(keysInView(head, causal, row)))
@@ -204,8 +215,8 @@ export function evenlySpaced(length: number, wanted: number): number[] {
 }
 
 /** Field by field: every batch and head has equally many pairs and rows. */
-function meanRecord(records: readonly InputStatisticsRecord[]): InputStatisticsRecord {
-  const of = (field: keyof InputStatisticsRecord) => mean(records.map(record => record[field]))
+function meanRecord(records: readonly InputStatistics[]): InputStatistics {
+  const of = (field: keyof InputStatistics) => mean(records.map(record => record[field]))
   return {
     query_norm2: of('query_norm2'),
     key_norm2: of('key_norm2'),

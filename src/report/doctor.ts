@@ -1,6 +1,6 @@
 /** What runs on this machine, and what to do about what does not. */
 import type {BackendReport} from '../backends/types.js'
-import type {Machine} from '../results/schemas/manifest.js'
+import type {Machine} from '../results/manifest.js'
 import {type Block, heading, list, table} from './document.js'
 import {bytes} from './numbers.js'
 

@@ -1,13 +1,12 @@
 import {type FileHandle, open, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expected, type RfaError} from '../errors.js'
-import {asPresentRecord} from '../experiments/error-sweep/earlier.js'
 import {errorCode, notWritable} from '../files.js'
 import {isInPlace, kindOf, requireRegularFile, unreadable} from './files.js'
 import {cellKey} from './keys.js'
 import {type Lock, takeLock} from './lock.js'
 import {parseRecord} from './parse-record.js'
-import type {AnyRecord} from './schemas/index.js'
+import type {CellRecord, StoredExperiment} from './record.js'
 
 /** The journal's file name inside a run directory. */
 export const JOURNAL_FILE = 'records.jsonl'
@@ -22,7 +21,7 @@ const NEWLINE = 0x0a
  */
 export interface Journal {
   /** The records that stood in the file when it was opened, oldest first. */
-  readonly records: readonly AnyRecord[]
+  readonly records: readonly CellRecord[]
   /** Aborted, with the error as its reason, when the folder has gone or another process took it. */
   readonly lost: AbortSignal
   /**
@@ -32,7 +31,7 @@ export interface Journal {
    * @throws {NOT_WRITABLE} when the disk is full, the file then still ends with a whole line; or when
    *   file or folder were deleted or moved meanwhile, or taken by another process
    */
-  append(record: AnyRecord): Promise<void>
+  append(record: CellRecord): Promise<void>
   /** Makes sure that the folder is still that of this run. @throws {NOT_WRITABLE} when it is lost */
   check(): Promise<void>
   /** Waits for records on their way and lets other processes write. */
@@ -43,15 +42,20 @@ export interface Journal {
  * Opens the journal of a directory for writing, and makes it if there is none. A torn last line, left
  * by a process that was killed while writing, is cut off.
  *
+ * @param experiments - whose records it may hold
  * @param held - the directory's lock, if the caller has it already; closing the journal releases it
  * @throws {NOT_WRITABLE} when another process writes into the directory, or it cannot be written
  * @throws {BAD_FILE} for a line before the last that is not a record
  * @throws {UNKNOWN_SCHEMA} for records of another version
  */
-export async function openJournal(directory: string, held?: Lock): Promise<Journal> {
+export async function openJournal(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+  held?: Lock,
+): Promise<Journal> {
   const lock = held ?? (await lockDirectory(directory))
   try {
-    return await openLocked(join(directory, JOURNAL_FILE), lock)
+    return await openLocked(join(directory, JOURNAL_FILE), experiments, lock)
   } catch (error) {
     await lock.release()
     throw error
@@ -68,11 +72,15 @@ export function lockDirectory(directory: string): Promise<Lock> {
  * of one cell (a failed one that was run again) are all returned, oldest first; see {@link newest}.
  * Those of an earlier format are told in the present one; a run of them can be read, but not resumed.
  *
+ * @param experiments - whose records this version reads
  * @returns no records when there is no journal yet
  * @throws {BAD_FILE} for a line before the last that is not a record
  * @throws {UNKNOWN_SCHEMA} for records of another version
  */
-export async function readRecords(directory: string): Promise<AnyRecord[]> {
+export async function readRecords(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+): Promise<CellRecord[]> {
   const path = join(directory, JOURNAL_FILE)
   await requireRegularFile(path)
   const file = await open(path, 'r').catch(error => {
@@ -81,7 +89,9 @@ export async function readRecords(directory: string): Promise<AnyRecord[]> {
   })
   if (!file) return []
   try {
-    return (await readLines(path, file, asPresentRecord)).records
+    const present = (value: unknown) =>
+      experiments.reduce((told, {earlier}) => earlier?.(told) ?? told, value)
+    return (await readLines(path, file, experiments, present)).records
   } finally {
     await file.close()
   }
@@ -91,8 +101,8 @@ export async function readRecords(directory: string): Promise<AnyRecord[]> {
  * The newest record of each cell, in the order in which the cells first appeared. Where a key stands
  * with several cells, each of them has its own.
  */
-export function newest(records: readonly AnyRecord[]): AnyRecord[] {
-  const nameOf = ({key, schema, cell}: AnyRecord) => `${key} ${cellKey(schema, cell)}`
+export function newest(records: readonly CellRecord[]): CellRecord[] {
+  const nameOf = ({key, schema, cell}: CellRecord) => `${key} ${cellKey(schema, cell)}`
   return [...new Map(records.map(record => [nameOf(record), record])).values()]
 }
 
@@ -105,13 +115,17 @@ interface JournalFile {
   size: number
 }
 
-async function openLocked(path: string, lock: Lock): Promise<Journal> {
+async function openLocked(
+  path: string,
+  experiments: readonly StoredExperiment[],
+  lock: Lock,
+): Promise<Journal> {
   await refusePipe(path)
   const file = await open(path, 'a+').catch(error => {
     throw notWritable(path, error)
   })
   try {
-    const {records, intactBytes, torn} = await readLines(path, file)
+    const {records, intactBytes, torn} = await readLines(path, file, experiments)
     if (torn) await cutTornLine(path, file, intactBytes, lock)
     return journalOf({path, file, lock, size: intactBytes}, records)
   } catch (error) {
@@ -134,7 +148,7 @@ async function refusePipe(path: string): Promise<void> {
   if (entry?.isFIFO()) throw expected('NOT_WRITABLE', path, 'a file', kindOf(entry), 'delete it')
 }
 
-function journalOf(target: JournalFile, records: readonly AnyRecord[]): Journal {
+function journalOf(target: JournalFile, records: readonly CellRecord[]): Journal {
   const {lock} = target
   let last: Promise<unknown> = Promise.resolve()
   return {
@@ -201,10 +215,11 @@ async function cutBack({file, lock, size}: JournalFile, written: number): Promis
 async function readLines(
   path: string,
   file: FileHandle,
+  experiments: readonly StoredExperiment[],
   present: (value: unknown) => unknown = value => value,
 ) {
   const bytes = await readAll(path, file)
-  const records: AnyRecord[] = []
+  const records: CellRecord[] = []
   let start = 0
   for (let line = 1; start < bytes.length; line++) {
     const end = bytes.indexOf(NEWLINE, start)
@@ -214,7 +229,7 @@ async function readLines(
       if (end === bytes.length - 1) break
       throw corruptLine(`${path}:${line}`, bytes.toString('utf8', start, end))
     }
-    records.push(parseRecord(present(value), `${path}:${line}`))
+    records.push(parseRecord(present(value), `${path}:${line}`, experiments))
     start = end + 1
   }
   return {records, intactBytes: start, torn: start < bytes.length}

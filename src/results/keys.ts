@@ -1,8 +1,7 @@
 import {createHash} from 'node:crypto'
 import {expected} from '../errors.js'
 import {packageVersion} from '../package.js'
-import type {AnyCell} from './schemas/index.js'
-import type {AnyPlan} from './schemas/manifest.js'
+import type {Plan} from './record.js'
 
 /** Hex digits of a cell key: 80 bits, so that a million cells collide with probability 4e-13. */
 const KEY_DIGITS = 20
@@ -14,12 +13,12 @@ const KEY_DIGITS = 20
  * @param cell - plain data; the order of its properties does not matter
  * @returns 20 hexadecimal digits
  */
-export function cellKey(schema: string, cell: AnyCell): string {
+export function cellKey(schema: string, cell: object): string {
   return sha256(canonicalJson({schema, cell, version: packageVersion()})).slice(0, KEY_DIGITS)
 }
 
 /** The name of a plan, 64 hexadecimal digits: shards of one run carry the same. */
-export function planHash(plan: AnyPlan): string {
+export function planHash(plan: Plan): string {
   return sha256(canonicalJson(plan))
 }
 

@@ -5,7 +5,7 @@ import {arch, availableParallelism, cpus, platform, totalmem} from 'node:os'
 import {promisify} from 'node:util'
 import {loadAddon} from '../backends/native/loader.js'
 import {packageRoot, packageVersion} from '../package.js'
-import type {Machine} from './schemas/manifest.js'
+import type {Machine} from './manifest.js'
 
 /** A hanging git (network file system, broken hook) must not keep a run from starting, in ms. */
 const GIT_PATIENCE_MS = 5000

@@ -1,38 +1,26 @@
 import {z} from 'zod'
 import {describe, expected, type RfaError} from '../errors.js'
-import {
-  type AnyRecord,
-  BENCH_SCHEMA,
-  benchRecord,
-  ERROR_SWEEP_SCHEMA,
-  errorSweepRecord,
-  VARIANCE_SCHEMA,
-  varianceRecord,
-} from './schemas/index.js'
-
-/** The record schemas that this version reads and writes, by the name that records carry. */
-export const RECORD_SCHEMAS = {
-  [ERROR_SWEEP_SCHEMA]: errorSweepRecord,
-  [BENCH_SCHEMA]: benchRecord,
-  [VARIANCE_SCHEMA]: varianceRecord,
-} as const
-
-/** A record schema's name, e.g. `rfa.bench/1`. */
-export type RecordSchemaName = keyof typeof RECORD_SCHEMAS
+import type {CellRecord, StoredExperiment} from './record.js'
 
 /**
  * Checks that a value is a record.
  *
  * @param value - parsed JSON
  * @param where - file and line, for the sentence of an error
- * @throws {UNKNOWN_SCHEMA} when its `schema` is missing or none that this version reads
+ * @param experiments - whose records this version reads
+ * @throws {UNKNOWN_SCHEMA} when its `schema` is missing or none of theirs
  * @throws {BAD_FILE} when it does not fit its schema, saying where
  */
-export function parseRecord(value: unknown, where: string): AnyRecord {
+export function parseRecord(
+  value: unknown,
+  where: string,
+  experiments: readonly StoredExperiment[],
+): CellRecord {
   const name = schemaOf(value)
-  if (!isRecordSchema(name)) throw unknownSchema(where, name, Object.keys(RECORD_SCHEMAS))
-  const schema = RECORD_SCHEMAS[name] as z.ZodType<AnyRecord>
-  return parseWith(schema, value, where, `a record of ${name}`)
+  const experiment = experiments.find(({schema}) => schema === name)
+  const known = experiments.map(({schema}) => schema)
+  if (!experiment) throw unknownSchema(where, name, known)
+  return parseWith(experiment.record, value, where, `a record of ${experiment.schema}`)
 }
 
 /**
@@ -71,8 +59,4 @@ function faultsOf(error: z.ZodError): string {
   return error.issues
     .map(({path, message}) => (path.length > 0 ? `${z.core.toDotPath(path)}: ${message}` : message))
     .join('; ')
-}
-
-function isRecordSchema(name: unknown): name is RecordSchemaName {
-  return typeof name === 'string' && Object.hasOwn(RECORD_SCHEMAS, name)
 }

@@ -1,12 +1,12 @@
 import {packageVersion} from '../package.js'
 import {newest} from './journal.js'
 import {cellKey} from './keys.js'
-import type {AnyRecord} from './schemas/index.js'
+import type {CellRecord} from './record.js'
 
 /** The records of a plan, told from others that stand in the same journal. */
 export interface PlanRecords {
   /** The newest record of each cell that has one, in the order of the plan. */
-  records: AnyRecord[]
+  records: CellRecord[]
   /** How many of the journal's records belong to no cell of the plan, or bear the key of another cell. */
   foreign: number
 }
@@ -20,11 +20,11 @@ export interface PlanRecords {
  * @param version - of rfa that wrote the records: keys of other versions cannot be checked
  */
 export function recordsOfPlan(
-  records: readonly AnyRecord[],
+  records: readonly CellRecord[],
   keys: readonly string[],
   version: string,
 ): PlanRecords {
-  const byKey = new Map<string, AnyRecord>()
+  const byKey = new Map<string, CellRecord>()
   const planned = new Set(keys)
   let foreign = 0
   for (const record of newest(records)) {

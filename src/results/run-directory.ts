@@ -15,10 +15,15 @@ import {
 import {removeLeftovers} from './leftovers.js'
 import {GUARD_ENDING} from './lock.js'
 import {machineFacts} from './machine.js'
+import {
+  EARLIER_MANIFEST_SCHEMA,
+  MANIFEST_SCHEMA,
+  type RunManifest,
+  runManifest,
+} from './manifest.js'
 import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
 import {firstDifference} from './plan-difference.js'
-import type {AnyRecord} from './schemas/index.js'
-import {type AnyPlan, MANIFEST_SCHEMA, type RunManifest, runManifest} from './schemas/manifest.js'
+import type {CellRecord, Plan, StoredExperiment} from './record.js'
 
 /** The manifest's file name inside a run directory. */
 export const MANIFEST_FILE = 'manifest.json'
@@ -26,9 +31,10 @@ export const MANIFEST_FILE = 'manifest.json'
 /** What a run directory is made for. */
 export interface RunRequest {
   directory: string
-  plan: AnyPlan
-  /** The command as typed, for the manifest. */
-  command: string
+  experiment: StoredExperiment
+  plan: Plan
+  /** The command, word by word, for the manifest. */
+  argv: readonly string[]
   /** Go on with the run that is there, if there is one; else one that is there is refused. */
   resume: boolean
 }
@@ -45,7 +51,7 @@ export interface OpenRun {
 export interface SavedRun {
   manifest: RunManifest
   /** The newest record of each cell, in the order in which cells first ended. */
-  records: AnyRecord[]
+  records: CellRecord[]
 }
 
 /**
@@ -60,20 +66,20 @@ export interface SavedRun {
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when the run there cannot be read
  */
 export async function createRun(request: RunRequest): Promise<OpenRun> {
-  const {directory, plan, command} = request
+  const {directory, experiment, plan, argv} = request
   await examine(request)
   await makeFolder(directory)
   const lock = await lockDirectory(directory)
   try {
     // once more: another process may have come first
     const saved = await examine(request)
-    const manifest = saved ?? (await newManifest(plan, command))
-    if (saved) await requireSameOrigin(directory, saved)
+    const manifest = saved ?? (await newManifest(plan, argv))
+    if (saved) await requireSameOrigin(directory, experiment, saved)
     await lock.check()
     if (!saved) await writeManifest(directory, manifest)
     await lock.check()
     await removeLeftovers(directory, LOCK_FILE)
-    const journal = await openJournal(directory, lock)
+    const journal = await openJournal(directory, [experiment], lock)
     return {manifest, journal, resumed: saved !== undefined}
   } catch (error) {
     await lock.release()
@@ -84,18 +90,22 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
 /**
  * Reads a run directory, finished or not; nothing in it is touched.
  *
+ * @param experiments - whose runs this version reads
  * @throws {FILE_MISSING} when there is no such directory, or it holds no run
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when it cannot be read
  */
-export async function openRun(directory: string): Promise<SavedRun> {
-  const manifest = await readManifest(directory)
+export async function openRun(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+): Promise<SavedRun> {
+  const manifest = await readManifest(directory, experiments)
   if (!manifest) {
     const there = await stat(directory).catch(() => undefined)
     const got = there?.isDirectory() ? `one without ${MANIFEST_FILE}` : there ? 'a file' : 'nothing'
     const remedy = `name a folder that rfa has written, with ${MANIFEST_FILE} and ${JOURNAL_FILE}`
     throw expected('FILE_MISSING', directory, 'the directory of a run', got, remedy)
   }
-  return {manifest, records: newest(await readRecords(directory))}
+  return {manifest, records: newest(await readRecords(directory, experiments))}
 }
 
 function writeManifest(directory: string, manifest: RunManifest): Promise<void> {
@@ -103,20 +113,27 @@ function writeManifest(directory: string, manifest: RunManifest): Promise<void> 
 }
 
 /** A manifest of a run that begins now, on this machine. */
-export async function newManifest(plan: AnyPlan, command: string): Promise<RunManifest> {
+export async function newManifest(plan: Plan, argv: readonly string[]): Promise<RunManifest> {
   return {
     schema: MANIFEST_SCHEMA,
     created_at: new Date().toISOString(),
-    command,
+    argv: [...argv],
     plan,
     machine: await machineFacts(),
   }
 }
 
 /** The manifest of the run to go on with, `undefined` where a new run may start; refuses the rest. */
-async function examine({directory, plan, resume}: RunRequest): Promise<RunManifest | undefined> {
+async function examine({
+  directory,
+  experiment,
+  plan,
+  resume,
+}: RunRequest): Promise<RunManifest | undefined> {
   const entries = await entriesOf(directory)
-  const manifest = entries.includes(MANIFEST_FILE) ? await readManifest(directory) : undefined
+  const manifest = entries.includes(MANIFEST_FILE)
+    ? await readManifest(directory, [experiment])
+    : undefined
   if (manifest && resume) {
     requireSamePlan(directory, manifest.plan, plan)
     return manifest
@@ -148,7 +165,10 @@ function isOfLock(name: string): boolean {
   return name === LOCK_FILE || (name.startsWith(LOCK_FILE) && name.endsWith(GUARD_ENDING))
 }
 
-async function readManifest(directory: string): Promise<RunManifest | undefined> {
+async function readManifest(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+): Promise<RunManifest | undefined> {
   const path = join(directory, MANIFEST_FILE)
   await requireRegularFile(path)
   const text = await readFile(path, 'utf8').catch(error => {
@@ -156,13 +176,22 @@ async function readManifest(directory: string): Promise<RunManifest | undefined>
     throw unreadable(path, error)
   })
   if (text === undefined) return undefined
-  const value = parseJson(path, text)
+  const value = asPresentManifest(parseJson(path, text))
   const schema = schemaOf(value)
   if (schema !== MANIFEST_SCHEMA) throw unknownSchema(path, schema, [MANIFEST_SCHEMA])
-  return parseWith(runManifest, value, path, 'the manifest of a run')
+  return parseWith(runManifest(experiments), value, path, 'the manifest of a run')
 }
 
-function requireSamePlan(directory: string, saved: AnyPlan, asked: AnyPlan): void {
+/** A manifest of the earlier format as one of the present one. What quotes bind stays one word, which is no command. */
+function asPresentManifest(value: unknown): unknown {
+  if (schemaOf(value) !== EARLIER_MANIFEST_SCHEMA) return value
+  const {command, ...rest} = value as {command: unknown}
+  if (typeof command !== 'string') return value
+  const argv = /['"\\]/.test(command) ? [command] : command.split(' ')
+  return {...rest, schema: MANIFEST_SCHEMA, argv}
+}
+
+function requireSamePlan(directory: string, saved: Plan, asked: Plan): void {
   const difference = firstDifference(saved, asked)
   if (difference)
     throw mismatch(directory, 'plan', difference.path, difference.left, difference.right)
@@ -172,17 +201,24 @@ function requireSamePlan(directory: string, saved: AnyPlan, asked: AnyPlan): voi
  * One manifest speaks for all records of a run, so all must come from the code that it names, and times
  * from its processor, used in the same way.
  */
-async function requireSameOrigin(directory: string, {machine, plan}: RunManifest): Promise<void> {
+async function requireSameOrigin(
+  directory: string,
+  experiment: StoredExperiment,
+  {machine, plan}: RunManifest,
+): Promise<void> {
   const here = await machineFacts()
-  for (const field of originFields(plan)) {
+  for (const field of originFields(experiment, plan)) {
     const [saved, now] = [machine[field], here[field]]
     if (saved === undefined || saved === now) continue
     throw mismatch(directory, 'machine', field, saved ?? 'none', now ?? 'none')
   }
 }
 
-function originFields({experiment, backend}: AnyPlan): ('rfa' | 'cpu' | 'instruction_set')[] {
-  if (experiment !== 'bench') return ['rfa']
+function originFields(
+  {isolation}: StoredExperiment,
+  {backend}: Plan,
+): ('rfa' | 'cpu' | 'instruction_set')[] {
+  if (isolation === 'shared') return ['rfa']
   return ['auto', 'native'].includes(backend) ? ['rfa', 'cpu', 'instruction_set'] : ['rfa', 'cpu']
 }
 

@@ -2,8 +2,7 @@ import {join} from 'node:path'
 import {z} from 'zod'
 import {writeAtomic} from '../files.js'
 import {planHash} from './keys.js'
-import type {AnyRecord} from './schemas/index.js'
-import type {AnyPlan} from './schemas/manifest.js'
+import type {CellRecord, Plan} from './record.js'
 
 export const SUMMARY_SCHEMA = 'rfa.summary/1'
 /** The summary's file name inside a run directory. */
@@ -29,7 +28,7 @@ export const runSummary = z.object({
 export type RunSummary = z.infer<typeof runSummary>
 
 /** Counts records by how their cells ended. */
-export function countRecords(records: readonly AnyRecord[]): RunCounts {
+export function countRecords(records: readonly Pick<CellRecord, 'status'>[]): RunCounts {
   const counts = {total: records.length, completed: 0, skipped: 0, failed: 0}
   for (const {status} of records) counts[status]++
   return counts
@@ -43,8 +42,8 @@ export function countRecords(records: readonly AnyRecord[]): RunCounts {
  */
 export async function writeSummary(
   directory: string,
-  plan: AnyPlan,
-  records: readonly AnyRecord[],
+  plan: Plan,
+  records: readonly Pick<CellRecord, 'status'>[],
 ): Promise<void> {
   const summary: RunSummary = {
     schema: SUMMARY_SCHEMA,

@@ -1,4 +1,4 @@
-import type {AnyRecord} from '../results/schemas/index.js'
+import type {CellRecord} from '../results/record.js'
 
 /**
  * Watches for records that were computed in another way than those of earlier sessions: by another
@@ -8,9 +8,9 @@ import type {AnyRecord} from '../results/schemas/index.js'
  * @param warn - told once of each new way
  */
 export function watchMixture(
-  earlier: readonly AnyRecord[],
+  earlier: readonly CellRecord[],
   warn: (text: string) => void,
-): (record: AnyRecord) => void {
+): (record: CellRecord) => void {
   const known = new Set(earlier.flatMap(wayOf))
   const first = [...known].join(' and ')
   return record => {
@@ -44,7 +44,7 @@ export function compareCode(
 }
 
 /** How a record was computed, e.g. `native (avx2)`; nothing for one without a result. */
-function wayOf(record: AnyRecord): string[] {
+function wayOf(record: CellRecord): string[] {
   if (record.status !== 'completed') return []
   const {backend, instruction_set} = record.result
   return [instruction_set === null ? backend : `${backend} (${instruction_set})`]

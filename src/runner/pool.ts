@@ -1,15 +1,15 @@
 import {RfaError} from '../errors.js'
-import type {Job} from '../experiments/job.js'
+import type {Experiment} from '../experiments/experiment.js'
+import type {Job} from '../experiments/planned-run.js'
 import {parseRecord} from '../results/parse-record.js'
-import type {AnyRecord} from '../results/schemas/index.js'
+import type {CellError, CellRecord} from '../results/record.js'
+import type {Schedule} from './schedule.js'
 import {type JobEnd, requireWorker, type WorkerOptions, WorkerProcess} from './worker-process.js'
 
 /** How jobs are run. */
 export interface PoolOptions extends WorkerOptions {
-  /** Workers at a time, at least 1. */
-  concurrency: number
-  /** A new process for every job, gone before the next begins, so that none inherits memory or heat of another. */
-  freshProcess: boolean
+  experiment: Experiment
+  schedule: Schedule
   /** Longest time for one job; `null`: no limit. */
   timeoutMs: number | null
   /** Stops everything. */
@@ -19,7 +19,7 @@ export interface PoolOptions extends WorkerOptions {
 }
 
 /** Told when a job has ended: its record, and how long it took, in ms. */
-export type OnRecord = (record: AnyRecord, elapsedMs: number) => Promise<void> | void
+export type OnRecord = (record: CellRecord, elapsedMs: number) => Promise<void> | void
 
 /**
  * Runs jobs in child processes. They begin in the order given; records come as jobs end. A job whose
@@ -70,7 +70,7 @@ class Pool {
   }
 
   async run(): Promise<void> {
-    const lanes = Math.min(this.#options.concurrency, this.#jobs.length)
+    const lanes = Math.min(this.#options.schedule.processes, this.#jobs.length)
     const ends = await Promise.allSettled(Array.from({length: lanes}, () => this.#lane()))
     const failure = ends.find(end => end.status === 'rejected')
     if (failure) throw failure.reason
@@ -104,17 +104,20 @@ class Pool {
 
   async #runOne(job: Job, worker: WorkerProcess): Promise<void> {
     this.#options.onStart?.(job)
+    const {experiment, schedule, timeoutMs} = this.#options
+    const {mostThreads} = schedule
+    const task = {experiment: experiment.name, cell: job.cell, context: {mostThreads}}
     const begin = performance.now()
-    const end = await worker.run(job, this.#options.timeoutMs)
+    const end = await worker.run(task, timeoutMs)
     const elapsed = performance.now() - begin
     if (this.#stopped && end.kind !== 'reply') return // killed by us: no fault of the cell
-    await this.#onRecord(recordOf(job, end), elapsed)
+    await this.#onRecord(recordOf(experiment, job, end), elapsed)
     this.#ended++
   }
 
   /** The same worker as long as it may serve again, else a new one. */
   async #workerFor(worker: WorkerProcess | undefined): Promise<WorkerProcess> {
-    if (worker?.alive && !this.#options.freshProcess) return worker
+    if (worker?.alive && !this.#options.schedule.fresh) return worker
     await this.#retire(worker)
     const fresh = new WorkerProcess(this.#options)
     this.#workers.add(fresh)
@@ -129,14 +132,15 @@ class Pool {
 }
 
 /** The record of a job that has ended. What does not fit its schema is a failure of the cell too. */
-function recordOf(job: Job, end: JobEnd): AnyRecord {
-  const {schema, key, cell} = job
-  const failed = (error: {code: string; message: string}) =>
-    parseRecord({schema, key, cell, status: 'failed', error}, job.label)
+function recordOf(experiment: Experiment, job: Job, end: JobEnd): CellRecord {
+  const {key, cell, label} = job
+  const parsed = (outcome: object, where: string) =>
+    parseRecord({schema: experiment.schema, key, cell, ...outcome}, where, [experiment])
+  const failed = (error: CellError) => parsed({status: 'failed', error}, label)
   if (end.kind !== 'reply') return failed(end.error)
   if ('error' in end.reply) return failed(end.reply.error)
   try {
-    return parseRecord({schema, key, cell, ...end.reply.outcome}, 'result of the cell')
+    return parsed(end.reply.outcome, 'result of the cell')
   } catch (error) {
     if (error instanceof RfaError) return failed({code: 'CELL_CRASHED', message: error.message})
     throw error

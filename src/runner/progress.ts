@@ -1,4 +1,4 @@
-import type {Job} from '../experiments/job.js'
+import type {Job} from '../experiments/planned-run.js'
 
 /** How far a run is. */
 export interface ProgressEvent {

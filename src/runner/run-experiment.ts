@@ -1,25 +1,23 @@
-import {availableParallelism} from 'node:os'
 import {join} from 'node:path'
-import type {Job} from '../experiments/job.js'
+import type {Job, PlannedRun} from '../experiments/planned-run.js'
 import {writeAtomic} from '../files.js'
 import {packageRoot, packageVersion} from '../package.js'
 import {writeCsv} from '../results/csv.js'
 import type {Journal} from '../results/journal.js'
 import {commitOf} from '../results/machine.js'
+import type {RunManifest} from '../results/manifest.js'
 import {recordsOfPlan} from '../results/plan-records.js'
+import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
-import type {AnyRecord} from '../results/schemas/index.js'
-import type {AnyPlan, RunManifest} from '../results/schemas/manifest.js'
 import {countRecords, type RunCounts, writeSummary} from '../results/summary.js'
+import type {RunFormat} from './formats.js'
 import {unlessInterrupted} from './interruption.js'
 import {compareCode, watchMixture} from './mixture.js'
 import {runJobs} from './pool.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
+import type {Schedule} from './schedule.js'
 
 export type {ProgressEvent} from './progress.js'
-
-/** A format of the table written at the end of a run, beside the journal. */
-export type RunFormat = 'csv' | 'json'
 
 /** How an experiment is run; nothing in here changes a result. */
 export interface RunExperimentOptions {
@@ -27,13 +25,9 @@ export interface RunExperimentOptions {
   directory: string | null
   /** Go on with the run in that folder, if there is one. */
   resume: boolean
-  /** The command as typed, for the manifest. */
-  command: string
-  /**
-   * Threads to compute with, as many workers where there are cells enough. Default: one per
-   * processor. Benchmarks run one cell at a time whatever is said, on the threads of their plan.
-   */
-  concurrency?: number | undefined
+  /** The command, word by word, for the manifest. */
+  argv: readonly string[]
+  schedule: Schedule
   /** Longest time for one cell; `null`: no limit. */
   timeoutMs: number | null
   /** Interrupts the run. */
@@ -46,8 +40,6 @@ export interface RunExperimentOptions {
   formats: readonly RunFormat[]
   /** Script of the worker processes; default the built one. */
   workerPath?: string | undefined
-  /** Turns a plan into jobs; default that of the experiments. */
-  planJobs?: ((plan: AnyPlan) => Promise<Job[]> | Job[]) | undefined
 }
 
 /** A finished run. */
@@ -55,7 +47,7 @@ export interface ExperimentRun {
   directory: string | null
   manifest: RunManifest
   /** One per cell, in the order of the plan, however they came in. */
-  records: AnyRecord[]
+  records: CellRecord[]
   counts: RunCounts
 }
 
@@ -70,27 +62,25 @@ export interface ExperimentRun {
  *   process; cells that had ended before are saved
  */
 export async function runExperiment(
-  plan: AnyPlan,
+  run: PlannedRun,
   options: RunExperimentOptions,
 ): Promise<ExperimentRun> {
-  const {directory, resume, command, signal} = options
-  const planned = (options.planJobs ?? experimentJobs)(plan)
-  const jobs = distinct(await unlessInterrupted(signal, planned))
+  const {experiment, plan} = run
+  const {directory, resume, argv, signal, onNote, onWarning} = options
   if (directory === null) {
-    const manifest = await newManifest(plan, command)
-    return runOf(null, manifest, await runMissing(plan, jobs, options))
+    const manifest = await newManifest(plan, argv)
+    return runOf(null, manifest, await runMissing(run, options))
   }
-  const opened = createRun({directory, plan, command, resume})
+  const opened = createRun({directory, experiment, plan, argv, resume})
   const {manifest, journal, resumed} = await unlessInterrupted(signal, opened, late =>
     late.journal.close(),
   )
   try {
-    if (resume && !resumed) options.onNote?.(`no run in ${directory} yet: starting one`)
-    if (resumed)
-      compareCode(manifest.machine.commit, await commitOf(packageRoot()), options.onWarning)
-    const records = await runMissing(plan, jobs, options, journal)
+    if (resume && !resumed) onNote?.(`no run in ${directory} yet: starting one`)
+    if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
+    const records = await runMissing(run, options, journal)
     await journal.check()
-    await writeTables(directory, plan, records, options.formats)
+    await writeTables(directory, run, records, options.formats)
     return runOf(directory, manifest, records)
   } finally {
     await journal.close()
@@ -99,11 +89,10 @@ export async function runExperiment(
 
 /** Runs the cells that the journal does not hold yet. @returns one record per job, in their order */
 async function runMissing(
-  plan: AnyPlan,
-  jobs: readonly Job[],
+  {experiment, jobs}: PlannedRun,
   options: RunExperimentOptions,
   journal?: Journal,
-): Promise<AnyRecord[]> {
+): Promise<CellRecord[]> {
   const {onProgress, onWarning = () => {}} = options
   const earlier = savedRecords(jobs, journal, onWarning)
   const records = new Map(earlier.map(record => [record.key, record]))
@@ -111,7 +100,7 @@ async function runMissing(
   const byKey = new Map(missing.map(job => [job.key, job]))
   const meter = progressMeter(missing, jobs.length - missing.length)
   const compare = watchMixture(earlier, onWarning)
-  const onRecord = async (record: AnyRecord) => {
+  const onRecord = async (record: CellRecord) => {
     await journal?.append(record)
     compare(record)
     records.set(record.key, record)
@@ -119,7 +108,7 @@ async function runMissing(
   }
   const pool = {
     ...options,
-    ...isolation(plan, jobs.length, options),
+    experiment,
     signal: eitherOf(options.signal, journal?.lost),
     onStart: (job: Job) => onProgress?.(meter.start(job)),
   }
@@ -134,7 +123,7 @@ function savedRecords(
   jobs: readonly Job[],
   journal: Journal | undefined,
   warn: (text: string) => void,
-): AnyRecord[] {
+): CellRecord[] {
   const keys = jobs.map(({key}) => key)
   const {records, foreign} = recordsOfPlan(journal?.records ?? [], keys, packageVersion())
   if (foreign > 0) {
@@ -148,33 +137,15 @@ function eitherOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
   return AbortSignal.any(signals.filter(signal => signal !== undefined))
 }
 
-/**
- * Timed cells run alone, each in a process of its own; the others share workers, one per thread.
- *
- * @param cells - of the whole plan: those of a resumed run then have the threads they always had
- */
-function isolation(
-  {experiment}: AnyPlan,
-  cells: number,
-  {concurrency = availableParallelism()}: RunExperimentOptions,
-) {
-  return experiment === 'bench'
-    ? {concurrency: 1, freshProcess: true}
-    : {concurrency, freshProcess: false, env: shareOfThreads(concurrency, cells)}
-}
-
-/** Fewer cells than threads share them: what a backend takes where nothing is asked for. */
-function shareOfThreads(threads: number, cells: number): NodeJS.ProcessEnv {
-  return {RFA_THREADS: String(Math.max(1, Math.floor(threads / cells)))}
-}
-
 async function writeTables(
   directory: string,
-  plan: AnyPlan,
-  records: readonly AnyRecord[],
+  {experiment, plan}: PlannedRun,
+  records: readonly CellRecord[],
   formats: readonly RunFormat[],
 ): Promise<void> {
-  if (formats.includes('csv')) await writeCsv(join(directory, 'records.csv'), records)
+  if (formats.includes('csv')) {
+    await writeCsv(join(directory, 'records.csv'), records, experiment.tables)
+  }
   if (formats.includes('json')) {
     await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)
   }
@@ -184,19 +155,7 @@ async function writeTables(
 function runOf(
   directory: string | null,
   manifest: RunManifest,
-  records: AnyRecord[],
+  records: CellRecord[],
 ): ExperimentRun {
   return {directory, manifest, records, counts: countRecords(records)}
-}
-
-/** The first job of each key: equal cells are run once. */
-function distinct(jobs: readonly Job[]): Job[] {
-  const seen = new Set<string>()
-  return jobs.filter(({key}) => !seen.has(key) && seen.add(key))
-}
-
-/** Loaded on demand: planning needs the estimators. */
-async function experimentJobs(plan: AnyPlan): Promise<Job[]> {
-  const {planJobs} = await import('../experiments/index.js')
-  return planJobs(plan)
 }

@@ -3,9 +3,9 @@ import {existsSync} from 'node:fs'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {expected} from '../errors.js'
-import type {Job} from '../experiments/job.js'
 import {packageRoot} from '../package.js'
-import type {CellError, WorkerReply, WorkerRequest} from './protocol.js'
+import type {CellError} from '../results/record.js'
+import type {WorkerReply, WorkerRequest} from './protocol.js'
 
 /** How a job ended as the parent sees it: the worker's reply, or what became of the worker. */
 export type JobEnd =
@@ -17,8 +17,6 @@ export type JobEnd =
 export interface WorkerOptions {
   /** Script of the child; default {@link workerPath}. */
   workerPath?: string | undefined
-  /** Added to the parent's environment. */
-  env?: NodeJS.ProcessEnv | undefined
 }
 
 /** Kept of what a worker writes to stderr, in characters: its last words explain its death. */
@@ -50,7 +48,6 @@ export class WorkerProcess {
   constructor(options: WorkerOptions = {}) {
     this.#child = fork(options.workerPath ?? workerPath(), [String(process.pid)], {
       execArgv: [],
-      env: {...process.env, ...options.env},
       // stdout belongs to results: what libraries print there is dropped
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
@@ -69,11 +66,11 @@ export class WorkerProcess {
   }
 
   /**
-   * Runs one job; never rejects. The time limit counts from now, a starting worker's start included.
+   * Runs one cell; never rejects. The time limit counts from now, a starting worker's start included.
    *
    * @param timeoutMs - the worker is killed after this time; `null`: no limit
    */
-  run({key, schema, cell}: Job, timeoutMs: number | null): Promise<JobEnd> {
+  run(task: Omit<WorkerRequest, 'id'>, timeoutMs: number | null): Promise<JobEnd> {
     return new Promise(resolve => {
       if (this.#death) return resolve({kind: 'died', error: this.#death})
       const timer = startTimer(timeoutMs, () => {
@@ -84,7 +81,7 @@ export class WorkerProcess {
         clearTimeout(timer)
         resolve(end)
       }
-      const request: WorkerRequest = {id: ++this.#jobs, job: {key, schema, cell}}
+      const request: WorkerRequest = {id: ++this.#jobs, ...task}
       this.#child.send(request, () => {}) // a child that cannot be told dies, and that is noticed
     })
   }

@@ -16,10 +16,10 @@ if (process.platform !== 'win32') {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
 process.on('disconnect', () => process.exit())
 process.on('message', async (request: WorkerRequest) => {
-  const reply = await answer(request, async (schema, cell) => {
+  const reply = await answer(request, async ({experiment, cell, context}) => {
     // loaded here, so that what cannot be loaded fails the cell with a sentence
-    const {runCell} = await import('../experiments/index.js')
-    return runCell(schema, cell)
+    const {experimentNamed} = await import('../experiments/index.js')
+    return (await experimentNamed(experiment)).run(cell, context)
   })
   process.send?.(reply)
 })

@@ -4,7 +4,12 @@ export {logLogSlope, type PowerLaw, slopeInterval} from './fits.js'
 export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
 export {pairMeanError} from './pair-mean.js'
-export {finiteOrNull, type SummariseOptions, summarise} from './summarise.js'
+export {
+  finiteOrNull,
+  type MetricSummary,
+  type SummariseOptions,
+  summarise,
+} from './summarise.js'
 export {
   logInterval,
   ratioStandardError,

@@ -1,6 +1,17 @@
-import type {MetricSummary} from '../experiments/error-sweep/schema.js'
 import {mean, median} from './descriptive.js'
 import {medianInterval} from './median-interval.js'
+
+/** A metric over replicates. */
+export interface MetricSummary {
+  mean: number | null
+  median: number | null
+  /** Interval that covers the median with at least 95 %; `null` below six replicates, which allow none. */
+  low: number | null
+  high: number | null
+  /** Smallest and largest value of a replicate. */
+  min: number | null
+  max: number | null
+}
 
 /** How a metric is summarised. */
 export interface SummariseOptions {

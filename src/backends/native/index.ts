@@ -2,7 +2,7 @@ import {availableParallelism} from 'node:os'
 import * as tf from '@tensorflow/tfjs-core'
 import {messageOf} from '../../errors.js'
 import {runsTinyOperation} from '../check.js'
-import {isThreadCount, MAX_THREADS} from '../threads.js'
+import {MAX_THREADS} from '../threads.js'
 import type {Availability, Backend} from '../types.js'
 import type {Addon} from './addon.js'
 import {BACKEND, registerNativeBackend} from './backend.js'
@@ -26,9 +26,9 @@ const native: Backend = {
       return {available: false, detail, ...broken(error)}
     }
   },
-  async activate({threads} = {}) {
+  async activate({threads, mostThreads = MAX_THREADS} = {}) {
     await tf.setBackend(BACKEND)
-    addonOf().setThreads(threads ?? defaultThreads())
+    addonOf().setThreads(threads ?? Math.min(ownThreads(), mostThreads))
   },
   facts() {
     const addon = addonOf()
@@ -40,15 +40,13 @@ const native: Backend = {
   describe() {
     const addon = addonOf()
     const peak = addon.fmaPeak(PEAK_SECONDS)
-    return `${describeAddon(addon)}, ${defaultThreads()} threads, ${peak.toFixed(0)} GFLOP/s FMA peak per thread`
+    return `${describeAddon(addon)}, ${ownThreads()} threads, ${peak.toFixed(0)} GFLOP/s FMA peak per thread`
   },
 }
 export default native
 
-/** Threads where none are asked for: RFA_THREADS, else as many as this process may run at once. */
-export function defaultThreads(env: NodeJS.ProcessEnv = process.env): number {
-  const wanted = Number(env.RFA_THREADS)
-  if (isThreadCount(wanted)) return wanted
+/** Threads where none are asked for: as many as this process may run at once. */
+function ownThreads(): number {
   return Math.min(availableParallelism(), MAX_THREADS)
 }
 

@@ -1,31 +1,77 @@
+import * as Flags from '@oclif/core/flags'
 import type {ApplyRequest} from '../../apply/apply.js'
-import type {OrthSign, PresetName, ProjectionName} from '../../attention/names.js'
+import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
-import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
-import type {OptionAssignment} from '../flags.js'
-import {type InputFlags, toInputSpec} from './input-spec.js'
+import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/extensions.js'
+import {
+  computeFlags,
+  type FlagValues,
+  oneName,
+  oneNumber,
+  optionFlag,
+  orthSignFlag,
+  toggle,
+} from '../flags.js'
+import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../ranges.js'
+import {toInputSpec} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 
-/** What `rfa apply` was asked for; a missing value was not typed. */
-export interface ApplyFlags extends InputFlags {
-  method: string
-  output: string
-  /** Replace an output that is there. */
-  force: boolean
-  preset?: string | undefined
-  option?: readonly OptionAssignment[] | undefined
-  causal: boolean
-  'num-features'?: number | undefined
-  /** Random matrix; the method's own when not given. */
-  projection?: string | undefined
-  /** Signs of orthogonal projections; `haar` when not given. */
-  'orth-sign'?: OrthSign | undefined
-  /** The logit scale beta; 1/sqrt(D) when not given. */
-  scale?: number | undefined
-  seed?: number | undefined
-  backend?: string | undefined
-  threads?: number | undefined
+/** The flags of `rfa apply`. */
+export const applyFlags = {
+  method: oneName(
+    'methods',
+    METHOD_NAMES,
+  )({
+    char: 'm',
+    required: true,
+    description: `the estimator: ${METHOD_NAMES.join(', ')}`,
+  }),
+  input: Flags.string({
+    char: 'i',
+    required: true,
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    helpValue: 'FILE',
+    description:
+      '.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value',
+  }),
+  'query-name': Flags.string({helpValue: 'NAME', description: 'array of queries (default: q)'}),
+  'key-name': Flags.string({helpValue: 'NAME', description: 'array of keys (default: k)'}),
+  'value-name': Flags.string({helpValue: 'NAME', description: 'array of values (default: v)'}),
+  output: Flags.string({
+    char: 'o',
+    required: true,
+    helpValue: 'FILE',
+    description: 'where to write: .npz, .npy or .safetensors',
+  }),
+  force: toggle('replace an output that is there; never an input'),
+  causal: toggle('query i sees keys 0..i only'),
+  preset: oneName(
+    'presets',
+    PRESET_NAMES,
+  )({
+    description: `whose implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
+  }),
+  option: optionFlag,
+  'num-features': oneNumber(POSITIVE_INTEGER)({
+    description: 'number of random vectors M (default: 256)',
+  }),
+  projection: oneName(
+    'projections',
+    PROJECTION_NAMES,
+  )({
+    description: `random matrix (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
+  }),
+  'orth-sign': orthSignFlag,
+  scale: oneNumber(POSITIVE_NUMBER)({
+    helpValue: 'BETA',
+    description: 'factor on q.k, the logit scale (default: 1/sqrt(D))',
+  }),
+  ...computeFlags,
 }
+/** What `rfa apply` was asked for; a missing value was not typed. */
+export type ApplyFlags = FlagValues<typeof applyFlags>
 
 /**
  * What to run on which arrays.
@@ -42,7 +88,7 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
   const [spec] = toMethodSpecs(
     {
       methods: [flags.method],
-      preset: flags.preset === undefined ? undefined : [flags.preset as PresetName],
+      preset: flags.preset && [flags.preset],
       option: flags.option,
     },
     [],
@@ -55,7 +101,7 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
     force: flags.force,
     causal: flags.causal,
     numFeatures: flags['num-features'] ?? 256,
-    projection: (flags.projection as ProjectionName | undefined) ?? null,
+    projection: flags.projection ?? null,
     orthSign: flags['orth-sign'] ?? 'haar',
     seed: flags.seed ?? 0,
     scale: flags.scale ?? null,

@@ -1,43 +1,107 @@
-import {type OrthSign, type PresetName, parseRedraw} from '../../attention/names.js'
+import * as Flags from '@oclif/core/flags'
+import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
 import {expected} from '../../errors.js'
+import {BASELINES} from '../../experiments/bench/baselines.js'
 import {type BenchPlan, benchPlan, type TimingProtocol} from '../../experiments/bench/schema.js'
-import type {OptionAssignment} from '../flags.js'
-import {BASELINES, BENCH, gridOf} from './defaults.js'
+import {type FlagValues, methodFlags, numberList, oneNumber, runFlags, toggle} from '../flags.js'
+import {COUNT, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../ranges.js'
+import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, listOr, projectionsOr} from './values.js'
 
-/** What `rfa bench` was asked for; a missing value was not typed. */
-export interface BenchFlags {
-  /** Take the grid of seconds where nothing was typed. */
-  quick: boolean
-  methods?: readonly string[] | undefined
-  /** Time the exact forms too. */
-  baseline: boolean
-  projections?: readonly string[] | undefined
-  'orth-sign'?: OrthSign | undefined
-  /** When projections are drawn anew. */
-  redraw?: string | undefined
-  'num-features'?: readonly (readonly number[])[] | undefined
-  preset?: readonly PresetName[] | undefined
-  option?: readonly OptionAssignment[] | undefined
-  'seq-len'?: readonly (readonly number[])[] | undefined
-  batch?: number | undefined
-  heads?: number | undefined
-  'head-dim'?: number | undefined
-  'value-dim'?: number | undefined
-  causal: boolean
-  /** Runs before timing. */
-  warmup?: number | undefined
+/** A benchmark varies the length and says how long to measure. */
+interface BenchGrid extends Grid {
+  seqLens: readonly number[]
+  batch: number
+  heads: number
+  headDim: number
+  warmupRuns: number
+  minRuns: number
+  maxRuns: number
   /** Seconds. */
-  'min-time'?: number | undefined
-  'min-runs'?: number | undefined
-  'max-runs'?: number | undefined
-  order?: 'listed' | 'random' | undefined
-  /** Threads of the backend; its own choice when not given. */
-  threads?: number | undefined
-  seed?: number | undefined
-  backend?: string | undefined
+  minTime: number
 }
+
+/** The quick benchmark ends where the crossover of small shapes lies. */
+export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
+  standard: {
+    methods: ['favor-pos', 'favor-trig', 'rfa', 'elu'],
+    projections: ['orth'],
+    numFeatures: [256],
+    seqLens: [256, 512, 1024, 2048, 4096],
+    batch: 1,
+    heads: 8,
+    headDim: 64,
+    warmupRuns: 2,
+    minRuns: 10,
+    maxRuns: 200,
+    minTime: 1,
+  },
+  quick: {
+    methods: ['favor-pos', 'elu'],
+    projections: ['orth'],
+    numFeatures: [64],
+    seqLens: [128, 256, 512],
+    batch: 1,
+    heads: 2,
+    headDim: 64,
+    warmupRuns: 1,
+    minRuns: 5,
+    maxRuns: 50,
+    minTime: 0.1,
+  },
+}
+
+const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'GRID', description})
+
+/** The flags of `rfa bench`. */
+export const benchFlags = {
+  ...methodFlags(BENCH),
+  baseline: Flags.boolean({
+    allowNo: true,
+    default: true,
+    helpGroup: 'GRID',
+    description: `time ${BASELINES.join(' and ')} beside the methods`,
+  }),
+  redraw: Flags.string({
+    helpGroup: 'GRID',
+    helpValue: 'POLICY',
+    description: `when projections are drawn anew, inside the timed region: ${REDRAW_FORMS} (default: fixed)`,
+  }),
+  'seq-len': numberList(POSITIVE_INTEGER)({
+    helpGroup: 'GRID',
+    description: `lengths L ${defaultHelp(BENCH, grid => grid.seqLens)}`,
+  }),
+  batch: size(`batch B ${defaultHelp(BENCH, grid => grid.batch)}`),
+  heads: size(`heads H ${defaultHelp(BENCH, grid => grid.heads)}`),
+  'head-dim': size(`head dimension D ${defaultHelp(BENCH, grid => grid.headDim)}`),
+  'value-dim': size('value dimension Dv (default: D)'),
+  causal: toggle('query i sees keys 0..i only', 'GRID'),
+  warmup: oneNumber(COUNT)({
+    helpGroup: 'TIMING',
+    description: `runs before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}`,
+  }),
+  'min-time': oneNumber(NON_NEGATIVE_NUMBER)({
+    helpGroup: 'TIMING',
+    helpValue: 'SECONDS',
+    description: `go on until this much was timed ${defaultHelp(BENCH, grid => grid.minTime)}`,
+  }),
+  'min-runs': oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TIMING',
+    description: `at least this many runs ${defaultHelp(BENCH, grid => grid.minRuns)}`,
+  }),
+  'max-runs': oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TIMING',
+    description: `at most this many runs ${defaultHelp(BENCH, grid => grid.maxRuns)}`,
+  }),
+  order: Flags.option({options: ['listed', 'random'] as const})({
+    helpGroup: 'TIMING',
+    description: 'order of the cells; random spreads drift over all of them (default: random)',
+  }),
+  ...runFlags,
+}
+/** What `rfa bench` was asked for; a missing value was not typed. */
+export type BenchFlags = FlagValues<typeof benchFlags>
 
 /**
  * The plan of a benchmark. Both exact forms join the methods, so that every speed-up has something

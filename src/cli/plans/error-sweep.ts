@@ -1,32 +1,75 @@
-import type {OrthSign, PresetName} from '../../attention/names.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../../experiments/error-sweep/schema.js'
-import type {OptionAssignment} from '../flags.js'
-import {ERROR_SWEEP, GENERATOR_SHAPE, gridOf} from './defaults.js'
-import {type InputFlags, toInputSpec} from './input-spec.js'
+import {
+  type FlagValues,
+  methodFlags,
+  nameList,
+  numberList,
+  oneNumber,
+  runFlags,
+  toggle,
+} from '../flags.js'
+import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../ranges.js'
+import {defaultHelp, type Grid, gridOf} from './defaults.js'
+import {GENERATOR_SHAPE, generatorFlags, inputFlags, toInputSpec} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, listOr, projectionsOr} from './values.js'
 
-/** What `rfa error-sweep` was asked for; a missing value was not typed. */
-export interface ErrorSweepFlags extends InputFlags {
-  /** Take the grid of seconds where nothing was typed. */
-  quick: boolean
-  methods?: readonly string[] | undefined
-  projections?: readonly string[] | undefined
-  'orth-sign'?: OrthSign | undefined
-  'num-features'?: readonly (readonly number[])[] | undefined
-  preset?: readonly PresetName[] | undefined
-  option?: readonly OptionAssignment[] | undefined
-  /** Query lengths: lists of lists, as ranges are read one by one. */
-  'seq-len'?: readonly (readonly number[])[] | undefined
-  scales?: readonly (readonly number[])[] | undefined
-  targets?: readonly ('raw' | 'matched')[] | undefined
-  replicates?: number | undefined
-  causal: boolean
-  /** Also compare attention rows: needs the L x S matrix. */
-  'row-metrics': boolean
-  seed?: number | undefined
-  backend?: string | undefined
+/** An error sweep also scales queries and keys, and repeats random draws. */
+interface ErrorSweepGrid extends Grid {
+  /** Factors on queries and keys. */
+  scales: readonly number[]
+  replicates: number
 }
+
+/** The quick sweep keeps one method of each kind, the yardstick, and the exact form as a check. */
+export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
+  standard: {
+    methods: ['favor-pos', 'favor-hyp', 'favor-trig', 'favor-relu', 'rfa', 'elu', 'mean-value'],
+    projections: ['iid', 'orth'],
+    numFeatures: [64, 256, 1024],
+    scales: [1],
+    replicates: 10,
+  },
+  quick: {
+    methods: ['favor-pos', 'favor-trig', 'rfa', 'elu', 'mean-value', 'softmax'],
+    projections: ['iid', 'orth'],
+    numFeatures: [64, 256],
+    scales: [1],
+    replicates: 3,
+  },
+}
+
+/** The flags of `rfa error-sweep`. */
+export const errorSweepFlags = {
+  ...inputFlags,
+  ...generatorFlags,
+  ...methodFlags(ERROR_SWEEP),
+  'seq-len': numberList(POSITIVE_INTEGER)({
+    helpGroup: 'GRID',
+    description: `lengths L (default: that of the file; ${GENERATOR_SHAPE.seqLen} when generated)`,
+  }),
+  scales: numberList(POSITIVE_NUMBER)({
+    helpGroup: 'GRID',
+    description: `factors on queries and keys, e.g. 0.25..4*2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}`,
+  }),
+  targets: nameList('targets', ['raw', 'matched'] as const)({
+    helpGroup: 'GRID',
+    description:
+      'compare with softmax of the given q and k (raw), with what a method converges to (matched), or both (default)',
+  }),
+  replicates: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'GRID',
+    description: `independent draws per cell ${defaultHelp(ERROR_SWEEP, grid => grid.replicates)}`,
+  }),
+  causal: toggle('query i sees keys 0..i only', 'GRID'),
+  'row-metrics': toggle(
+    'KL divergence and total variation of attention rows; needs L x S memory',
+    'GRID',
+  ),
+  ...runFlags,
+}
+/** What `rfa error-sweep` was asked for; a missing value was not typed. */
+export type ErrorSweepFlags = FlagValues<typeof errorSweepFlags>
 
 /**
  * The plan of an error sweep: flags first, then the quick or the standard grid.

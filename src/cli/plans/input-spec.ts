@@ -1,22 +1,64 @@
+import * as Flags from '@oclif/core/flags'
 import {RfaError} from '../../errors.js'
-import {formatOf} from '../../inputs/files/formats.js'
-import type {InputSpec} from '../../results/schemas/common.js'
-import {packagedInput} from '../packaged-input.js'
-import {GENERATOR_SHAPE} from './defaults.js'
+import {formatOf} from '../../inputs/files/extensions.js'
+import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
+import type {InputSpec} from '../../inputs/spec.js'
+import {type FlagValues, oneName, oneNumber} from '../flags.js'
+import {PACKAGED_INPUT, packagedInput} from '../packaged-input.js'
+import {POSITIVE_INTEGER} from '../ranges.js'
+
+/** `--input` wins over these sizes; they matter only to `--generator`. */
+export const GENERATOR_SHAPE = {batch: 1, heads: 4, headDim: 64, seqLen: 512}
+
+const size = (description: string) =>
+  oneNumber(POSITIVE_INTEGER)({helpGroup: 'INPUT', description: `${description}; --generator only`})
+
+/** Files that queries, keys and values come from. */
+export const inputFlags = {
+  input: Flags.string({
+    char: 'i',
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    helpGroup: 'INPUT',
+    helpValue: 'FILE',
+    description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value (default: ${PACKAGED_INPUT} of the package)`,
+  }),
+  'query-name': Flags.string({
+    helpValue: 'NAME',
+    helpGroup: 'INPUT',
+    description: 'array of queries (default: q)',
+  }),
+  'key-name': Flags.string({
+    helpValue: 'NAME',
+    helpGroup: 'INPUT',
+    description: 'array of keys (default: k)',
+  }),
+  'value-name': Flags.string({
+    helpValue: 'NAME',
+    helpGroup: 'INPUT',
+    description: 'array of values (default: v)',
+  }),
+}
+
+/** What generates them instead. */
+export const generatorFlags = {
+  generator: oneName(
+    'generators',
+    GENERATOR_NAMES,
+  )({
+    helpGroup: 'INPUT',
+    description: `generate the input: ${GENERATOR_NAMES.join(', ')}`,
+  }),
+  batch: size(`batch B (default: ${GENERATOR_SHAPE.batch})`),
+  heads: size(`heads H (default: ${GENERATOR_SHAPE.heads})`),
+  'head-dim': size(`head dimension D (default: ${GENERATOR_SHAPE.headDim})`),
+  'value-dim': size('value dimension Dv (default: D)'),
+  'key-len': size('keys S (default: as many as queries)'),
+}
 
 /** The flags that say where queries, keys and values come from. */
-export interface InputFlags {
-  input?: readonly string[] | undefined
-  generator?: string | undefined
-  'query-name'?: string | undefined
-  'key-name'?: string | undefined
-  'value-name'?: string | undefined
-  batch?: number | undefined
-  heads?: number | undefined
-  'head-dim'?: number | undefined
-  'value-dim'?: number | undefined
-  'key-len'?: number | undefined
-}
+export type InputFlags = Partial<FlagValues<typeof inputFlags & typeof generatorFlags>>
 
 /** Flags that make sense only with a file. */
 const FILE_FLAGS = ['query-name', 'key-name', 'value-name'] as const
@@ -55,7 +97,7 @@ export function toInputSpec(flags: InputFlags): InputSpec {
 }
 
 /** A generated input; what is not given comes from {@link GENERATOR_SHAPE}. */
-function generatorSpec(name: string, flags: InputFlags): InputSpec {
+function generatorSpec(name: GeneratorName, flags: InputFlags): InputSpec {
   if (flags.input?.length) {
     throw new RfaError('USAGE', '--generator: expected no --input beside it, got both', {
       suggestions: ['leave one of them out'],

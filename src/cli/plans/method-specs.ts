@@ -1,7 +1,7 @@
 import type {Estimator} from '../../attention/index.js'
 import {type PresetName, resolveOptions} from '../../attention/names.js'
 import {describe, expected, unknownName} from '../../errors.js'
-import type {MethodSpec} from '../../results/schemas/common.js'
+import type {MethodSpec} from '../../experiments/axes.js'
 import type {OptionAssignment} from '../flags.js'
 
 /** The registry as a plan needs it: facts by name, in registry order. */

@@ -1,5 +1,5 @@
 import type {z} from 'zod'
-import {PROJECTION_NAMES} from '../../attention/names.js'
+import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {RfaError} from '../../errors.js'
 import {mergeValues} from '../ranges.js'
 
@@ -14,10 +14,10 @@ export function listOr(
 
 /** Projections of a list flag, each once, or the default where it was not given. */
 export function projectionsOr(
-  flag: readonly string[] | undefined,
-  fallback: readonly string[],
-): string[] {
-  const names = flag?.includes('all') ? PROJECTION_NAMES : (flag ?? fallback)
+  flag: readonly (ProjectionName | 'all')[] | undefined,
+  fallback: readonly ProjectionName[],
+): ProjectionName[] {
+  const names = flag?.flatMap(name => (name === 'all' ? PROJECTION_NAMES : [name])) ?? fallback
   return [...new Set(names)]
 }
 

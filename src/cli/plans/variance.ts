@@ -1,30 +1,66 @@
-import {type OrthSign, type PresetName, projectionNamed} from '../../attention/names.js'
+import {type ProjectionName, projectionNamed} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {type VariancePlan, variancePlan} from '../../experiments/variance/schema.js'
-import type {OptionAssignment} from '../flags.js'
-import {gridOf, VARIANCE} from './defaults.js'
+import {type FlagValues, methodFlags, numberList, oneNumber, runFlags} from '../flags.js'
+import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../ranges.js'
+import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, listOr, projectionsOr} from './values.js'
 
-/** What `rfa variance` was asked for; a missing value was not typed. */
-export interface VarianceFlags {
-  /** Take the grid of seconds where nothing was typed. */
-  quick: boolean
-  methods?: readonly string[] | undefined
-  projections?: readonly string[] | undefined
-  'orth-sign'?: OrthSign | undefined
-  'num-features'?: readonly (readonly number[])[] | undefined
-  preset?: readonly PresetName[] | undefined
-  option?: readonly OptionAssignment[] | undefined
-  'head-dim'?: readonly (readonly number[])[] | undefined
-  /** Norms of both canonical vectors. */
-  norms?: readonly (readonly number[])[] | undefined
-  /** Angles between them, in degrees. */
-  angles?: readonly (readonly number[])[] | undefined
-  replicates?: number | undefined
-  seed?: number | undefined
-  backend?: string | undefined
+/** A variance experiment needs no input: only pairs of vectors of these norms and angles. */
+interface VarianceGrid extends Grid {
+  headDims: readonly number[]
+  /** Euclidean norms of both canonical vectors. */
+  norms: readonly number[]
+  anglesDeg: readonly number[]
+  replicates: number
 }
+
+/** Norms stay below 2: from 1 on, at small angles, the tail of positive features leaves the closed form alone. */
+export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
+  standard: {
+    methods: ['favor-pos', 'favor-hyp', 'favor-trig'],
+    projections: ['iid', 'orth'],
+    numFeatures: [64],
+    headDims: [16, 64],
+    norms: [0.5, 1, 1.5],
+    anglesDeg: [0, 60, 120, 180],
+    replicates: 2000,
+  },
+  quick: {
+    methods: ['favor-pos', 'favor-trig'],
+    projections: ['iid', 'orth'],
+    numFeatures: [32],
+    headDims: [16],
+    norms: [0.5, 1],
+    anglesDeg: [0, 90, 180],
+    replicates: 800,
+  },
+}
+
+/** The flags of `rfa variance`. */
+export const varianceFlags = {
+  ...methodFlags(VARIANCE),
+  'head-dim': numberList(POSITIVE_INTEGER)({
+    helpGroup: 'GRID',
+    description: `head dimensions D ${defaultHelp(VARIANCE, grid => grid.headDims)}`,
+  }),
+  norms: numberList(NON_NEGATIVE_NUMBER)({
+    helpGroup: 'GRID',
+    description: `norms of both vectors, canonical ${defaultHelp(VARIANCE, grid => grid.norms)}`,
+  }),
+  angles: numberList(ANGLE)({
+    helpGroup: 'GRID',
+    description: `angles between them in degrees ${defaultHelp(VARIANCE, grid => grid.anglesDeg)}`,
+  }),
+  replicates: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'GRID',
+    description: `independent draws, at least 2 ${defaultHelp(VARIANCE, grid => grid.replicates)}`,
+  }),
+  ...runFlags,
+}
+/** What `rfa variance` was asked for; a missing value was not typed. */
+export type VarianceFlags = FlagValues<typeof varianceFlags>
 
 /**
  * The plan of a variance experiment: kernel estimates of pairs of vectors by norm and angle.
@@ -59,7 +95,11 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
  *
  * @throws {BAD_OPTION} for one that was named
  */
-function exists(name: string, {num_features, head_dims}: VariancePlan, every: boolean): boolean {
+function exists(
+  name: ProjectionName,
+  {num_features, head_dims}: VariancePlan,
+  every: boolean,
+): boolean {
   for (const numFeatures of num_features) {
     for (const headDim of head_dims) {
       const refused = projectionNamed(name).refuses?.({numFeatures, headDim})

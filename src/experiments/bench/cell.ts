@@ -1,28 +1,27 @@
 /** One timing: a method at one length, in a process of its own. */
 import * as tf from '@tensorflow/tfjs-core'
-import {
-  attend,
-  type CallOptions,
-  ProjectionSource,
-  recordOperations,
-} from '../../attention/index.js'
+import {attend, ProjectionSource, recordOperations} from '../../attention/index.js'
 import {callNoise, footprint} from '../../attention/internal.js'
-import type {ProjectionName} from '../../attention/names.js'
-import {type BackendChoice, useBackend} from '../../backends/index.js'
+import {useBackend} from '../../backends/index.js'
 import {normals, randomStream} from '../../random/index.js'
-import type {BenchCell, BenchResult} from '../../results/schemas/index.js'
+import {attendOptions} from '../axes.js'
 import {computedBy} from '../computed-by.js'
-import type {CellOutcome} from '../job.js'
+import type {CellContext, CellOutcome} from '../experiment.js'
 import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
 import {passGate} from './gate.js'
+import {benchShape} from './grid.js'
 import {startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
+import type {BenchCell, BenchResult} from './schema.js'
 import {timeRuns} from './timing.js'
 
 /** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
-export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchResult>> {
+export async function runBenchCell(
+  cell: BenchCell,
+  {mostThreads}: CellContext = {},
+): Promise<CellOutcome<BenchResult>> {
   const threads = cell.threads ?? undefined
-  const backend = await useBackend(cell.backend as BackendChoice, {threads})
+  const backend = await useBackend(cell.backend, {threads, mostThreads})
   const method = await resolveMethod(cell)
   const reason =
     whyNot(method, {causal: cell.causal, cross: false}) ?? whyNotDrawn(cell, cell.head_dim)
@@ -31,7 +30,11 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
   const peakMemory = startPeakMemory()
   const tensors = benchTensors(cell)
   const {source, projection_ns} = projectionSource(cell, method)
-  const options = callOptions(cell, method)
+  const shape = benchShape(cell)
+  // drawn before the timed region, as a trained model would have it
+  const {seed} = cell
+  const noise = callNoise(method.estimator, shape, method.options, {}, {seed, replicate: 0})
+  const options = {...attendOptions(cell), noise}
   const forward = () => {
     const projection = source && {projection: source.next()}
     tf.dispose(tf.tidy(() => attend(...tensors, {...options, ...projection}).out))
@@ -40,7 +43,6 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
   const before = measurePeak()
   const timing = timeRuns(forward, cell.timing)
   const peak = peakMemory()
-  const shape = costShape(cell)
   const cost = method.estimator.cost(shape, method.options)
   const held = footprint(method.estimator, method.options, shape, backend.name)
   return {
@@ -61,19 +63,6 @@ export async function runBenchCell(cell: BenchCell): Promise<CellOutcome<BenchRe
       live_bytes: Math.max(0, held - outputBytes(cell)),
       peak_rss_over_baseline_bytes: peak,
     },
-  }
-}
-
-function costShape({batch, heads, seq_len, head_dim, value_dim, num_features, causal}: BenchCell) {
-  return {
-    batch,
-    heads,
-    queryLen: seq_len,
-    keyLen: seq_len,
-    headDim: head_dim,
-    valueDim: value_dim,
-    numFeatures: num_features ?? 0,
-    causal,
   }
 }
 
@@ -103,7 +92,7 @@ function projectionSource(
   }
   const start = process.hrtime.bigint()
   const source = new ProjectionSource({
-    name: projection as ProjectionName,
+    name: projection,
     heads,
     numFeatures: num_features,
     headDim: head_dim,
@@ -112,22 +101,4 @@ function projectionSource(
     redraw,
   })
   return {source, projection_ns: Number(process.hrtime.bigint() - start)}
-}
-
-/** Noise is drawn before the timed region, as a trained model would have it. */
-function callOptions(
-  cell: BenchCell,
-  {estimator, options}: ResolvedMethod,
-): {method: string} & CallOptions & Record<string, unknown> {
-  const {method, preset, causal, num_features, seed} = cell
-  const shape = costShape(cell)
-  const noise = callNoise(estimator, shape, options, {}, {seed, replicate: 0})
-  return {
-    ...cell.options,
-    method,
-    preset,
-    causal,
-    noise,
-    ...(num_features !== null && {numFeatures: num_features}),
-  }
 }

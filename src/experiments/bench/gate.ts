@@ -4,9 +4,10 @@ import {attend, exactAttention} from '../../attention/index.js'
 import {hostData} from '../../attention/internal.js'
 import {RfaError} from '../../errors.js'
 import {normals, randomStream} from '../../random/index.js'
-import type {BenchCell, BenchResult} from '../../results/schemas/index.js'
 import {attentionRoundingBound} from '../../theory/rounding.js'
+import {attendOptions} from '../axes.js'
 import {RAW_TARGET, type ResolvedMethod} from '../method.js'
+import type {BenchCell, BenchResult} from './schema.js'
 
 /** Rows of the prefix that is checked. */
 const GATE_ROWS = 96
@@ -75,23 +76,14 @@ function gateArrays(cell: BenchCell, rows: number): GateArrays {
 
 /** One head on the current backend with values `[V | I]`: outputs and normalised weights, `[rows, Dv + rows]`. */
 function forward(cell: BenchCell, {query, key, value}: GateArrays, rows: number): Float32Array {
-  const {method, preset, options, causal, seed, head_dim, value_dim, orth_sign} = cell
+  const {head_dim, value_dim} = cell
   const {out} = hostData(() => {
     const values = tf.concat([tf.tensor2d(value, [rows, value_dim]), tf.eye(rows)], 1)
     const {out} = attend(
       tf.tensor4d(query, [1, 1, rows, head_dim]),
       tf.tensor4d(key, [1, 1, rows, head_dim]),
       tf.reshape(values, [1, 1, rows, value_dim + rows]),
-      {
-        ...options,
-        method,
-        preset,
-        causal,
-        seed,
-        orthSign: orth_sign,
-        ...(cell.num_features !== null && {numFeatures: cell.num_features}),
-        ...(cell.projection !== null && {projection: cell.projection as 'iid'}),
-      },
+      attendOptions(cell),
     )
     return {out}
   })

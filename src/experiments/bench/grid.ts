@@ -1,17 +1,25 @@
-/** A benchmark as jobs: methods x projections x numbers of features x lengths. */
+/** A benchmark as cells and jobs: methods x projections x numbers of features x lengths. */
+
+import type {CallShape} from '../../attention/index.js'
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {randomStream} from '../../random/index.js'
-import {cellKey} from '../../results/keys.js'
-import {BENCH_SCHEMA, type BenchCell, type BenchPlan} from '../../results/schemas/index.js'
-import type {Job} from '../job.js'
-import {drawAxes, methodLabel, type ResolvedMethod, resolveMethod} from '../method.js'
+import {drawPoints} from '../axes.js'
+import type {PredictedCell} from '../experiment.js'
+import {methodLabel} from '../labels.js'
+import {callShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {benchProcessBytes} from '../process-memory.js'
+import type {BenchCell, BenchPlan} from './schema.js'
 
-/** All jobs of a plan, in the order in which they run. */
-export async function benchJobs(plan: BenchPlan): Promise<Job[]> {
+/** The whole grid, in the order in which it runs. */
+export async function benchCells(plan: BenchPlan): Promise<BenchCell[]> {
+  return (await points(plan)).map(({cell}) => cell)
+}
+
+/** The same with predictions. */
+export async function benchJobs(plan: BenchPlan): Promise<PredictedCell<BenchCell>[]> {
   const backend = await meteredBackend(plan.backend)
-  return (await benchPoints(plan)).map(({cell, method}) => toJob(cell, method, backend))
+  return (await points(plan)).map(({cell, method}) => predicted(cell, method, backend))
 }
 
 /** A cell of the grid with the method that it runs. */
@@ -20,53 +28,42 @@ interface Point {
   method: ResolvedMethod
 }
 
-/** The whole grid, in the order in which it runs. */
-export async function benchPoints(plan: BenchPlan): Promise<Point[]> {
-  const points: Point[] = []
+async function points(plan: BenchPlan): Promise<Point[]> {
+  const {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads} = plan
+  const shared = {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads}
+  const listed: Point[] = []
   for (const seq_len of plan.seq_lens) {
     for (const spec of plan.methods) {
       const method = await resolveMethod(spec)
-      for (const {replicates: _one, ...axes} of drawAxes(method, {...plan, replicates: 1})) {
-        const {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads} = plan
-        const cell = {
-          ...spec,
-          ...axes,
-          redraw: axes.projection === null ? 'fixed' : plan.redraw,
-          ...{batch, heads, head_dim, value_dim, seq_len},
-          causal,
-          timing,
-          seed,
-          backend,
-          threads,
-        }
-        points.push({cell, method})
+      for (const point of drawPoints(method, plan)) {
+        const redraw = point.projection === null ? 'fixed' : plan.redraw
+        listed.push({cell: {...spec, ...point, redraw, seq_len, ...shared}, method})
       }
     }
   }
-  return plan.order === 'random' ? shuffled(points, plan.seed) : points
+  return plan.order === 'random' ? shuffled(listed, plan.seed) : listed
 }
 
-function toJob(cell: BenchCell, method: ResolvedMethod, backend: MeteredBackend): Job {
-  const {causal, num_features, timing} = cell
-  const shape = {
-    batch: cell.batch,
-    heads: cell.heads,
-    queryLen: cell.seq_len,
-    keyLen: cell.seq_len,
-    headDim: cell.head_dim,
-    valueDim: cell.value_dim,
-    numFeatures: num_features ?? 0,
-    causal,
-  }
-  const cost = method.estimator.cost(shape, method.options)
+/** The call that a cell times. */
+export function benchShape(cell: BenchCell): CallShape {
+  const {batch, heads, seq_len, head_dim, value_dim} = cell
+  const sizes = {batch, heads, queryLen: seq_len, keyLen: seq_len}
+  return callShape({...sizes, headDim: head_dim, valueDim: value_dim}, cell)
+}
+
+function predicted(
+  cell: BenchCell,
+  method: ResolvedMethod,
+  backend: MeteredBackend,
+): PredictedCell<BenchCell> {
+  const {num_features, timing} = cell
+  const shape = benchShape(cell)
   const runs = timing.warmup_runs + timing.min_runs
   const drawn = [cell.projection ?? [], num_features === null ? [] : `M=${num_features}`].flat()
   return {
-    key: cellKey(BENCH_SCHEMA, cell),
-    schema: BENCH_SCHEMA,
     cell,
     label: [methodLabel(cell), ...drawn, `L=${cell.seq_len}`].join(' '),
-    predictedCost: cost.flops * runs,
+    predictedCost: method.estimator.cost(shape, method.options).flops * runs,
     predictedBytes: benchProcessBytes({backend, method, shape}, runs),
   }
 }

@@ -1,18 +1,13 @@
 /** The report of a benchmark: times, speed-ups over both exact forms, growth, crossover. */
 
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
-import {
-  backendLabel,
-  groupBy,
-  inOrder,
-  methodLabel,
-  projectionLabel,
-  troubleItems,
-} from '../../report/labels.js'
+import {groupBy, inOrder} from '../../report/groups.js'
 import {bytes, MISSING, nanoseconds, plural, ratio, significant} from '../../report/numbers.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
-import type {BenchRecord} from './schema.js'
-import {BASELINES, speedUp, type TimedRecord, trends} from './trends.js'
+import {backendLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
+import {BASELINES} from './baselines.js'
+import type {BenchRecord, TimedRecord} from './schema.js'
+import {speedUp, trends} from './trends.js'
 
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {

@@ -1,13 +1,13 @@
 import {z} from 'zod'
 import {
-  methodSpec,
+  backendChoice,
+  type CellRecord,
+  type Completed,
+  computedBy,
   nullableNumber,
   operationForms,
-  orthSign,
-  recordSchema,
-} from '../../results/schemas/common.js'
-
-export const BENCH_SCHEMA = 'rfa.bench/1'
+} from '../../results/record.js'
+import {drawAxes, drawPoint, methodSpec} from '../axes.js'
 
 /** How long and how often a forward is timed. */
 export const timingProtocol = z.object({
@@ -29,10 +29,8 @@ const redraw = z.string().default('fixed')
 export const benchPlan = z.object({
   experiment: z.literal('bench'),
   methods: z.array(methodSpec).min(1),
-  projections: z.array(z.string()).min(1),
-  orth_sign: orthSign,
+  ...drawAxes,
   redraw,
-  num_features: z.array(z.number().int().positive()).min(1),
   seq_lens: z.array(z.number().int().positive()).min(1),
   batch: z.number().int().positive(),
   heads: z.number().int().positive(),
@@ -43,18 +41,19 @@ export const benchPlan = z.object({
   /** Cells run in this order: as listed, or shuffled by the seed so that drift hits all alike. */
   order: z.enum(['listed', 'random']),
   seed: z.number().int().nonnegative(),
-  backend: z.string(),
+  backend: backendChoice,
   threads: z.number().int().positive().nullable(),
 })
 export type BenchPlan = z.infer<typeof benchPlan>
 
+const {num_features, ...matrix} = drawPoint
+
 /** One method at one length, timed in a process of its own. */
 export const benchCell = z.object({
   ...methodSpec.shape,
-  projection: z.string().nullable(),
-  orth_sign: orthSign,
+  ...matrix,
   redraw,
-  num_features: z.number().int().nullable(),
+  num_features,
   seq_len: z.number().int().positive(),
   batch: z.number().int(),
   heads: z.number().int(),
@@ -63,15 +62,14 @@ export const benchCell = z.object({
   causal: z.boolean(),
   timing: timingProtocol,
   seed: z.number().int(),
-  backend: z.string(),
+  backend: backendChoice,
   threads: z.number().int().nullable(),
 })
 export type BenchCell = z.infer<typeof benchCell>
 
 export const benchResult = z.object({
   feature_dim: z.number().int(),
-  backend: z.string(),
-  instruction_set: z.string().nullable(),
+  ...computedBy,
   threads: z.number().int(),
   operations: operationForms,
   /** Accuracy on a short prefix against the float64 definition; no time is reported unless it passed. */
@@ -98,5 +96,6 @@ export const benchResult = z.object({
 })
 export type BenchResult = z.infer<typeof benchResult>
 
-export const benchRecord = recordSchema(BENCH_SCHEMA, benchCell, benchResult)
-export type BenchRecord = z.infer<typeof benchRecord>
+export type BenchRecord = CellRecord<BenchCell, BenchResult>
+/** A record with times. */
+export type TimedRecord = Completed<BenchCell, BenchResult>

@@ -1,6 +1,7 @@
 /** The clock of the benchmarks: warm-up, then timed runs until there are enough of them. */
-import type {TimingProtocol} from '../../results/schemas/index.js'
+
 import {mean, quantile, tukeyOutliers} from '../../stats/index.js'
+import type {TimingProtocol} from './schema.js'
 
 /** Times of single runs and what is quoted of them, in nanoseconds. */
 export interface Timing {

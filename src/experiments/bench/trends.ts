@@ -1,15 +1,11 @@
 /** What the lengths of a benchmark say together: speed-ups, growth and crossover. */
 
-import {groupBy, methodLabel, projectionLabel} from '../../report/labels.js'
+import {groupBy} from '../../report/groups.js'
 import {significant} from '../../report/numbers.js'
 import {logLogSlope} from '../../stats/fits.js'
-import type {BenchRecord} from './schema.js'
-
-/** A record with times. */
-export type TimedRecord = Extract<BenchRecord, {status: 'completed'}>
-
-/** The exact forms: what speed-ups and crossovers are told against. */
-export const BASELINES: readonly string[] = ['softmax', 'softmax-online']
+import {methodLabel, projectionLabel} from '../labels.js'
+import {BASELINES} from './baselines.js'
+import type {TimedRecord} from './schema.js'
 
 /** How one variant grows with length. */
 export interface Trend {

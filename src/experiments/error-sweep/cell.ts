@@ -1,21 +1,22 @@
 /** One grid point: all replicates of one estimator against the exact output. */
 import {recordOperations} from '../../attention/index.js'
-import {type BackendChoice, useBackend} from '../../backends/index.js'
+import {useBackend} from '../../backends/index.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
-import type {ErrorSweepCell, ErrorSweepResult} from '../../results/schemas/index.js'
 import {computedBy} from '../computed-by.js'
-import type {CellOutcome} from '../job.js'
+import type {CellContext, CellOutcome} from '../experiment.js'
 import {matchedTarget, RAW_TARGET, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
 import {contextOf, featureStatistics} from './context.js'
 import {means} from './means.js'
 import {replicateRuns} from './replicates.js'
+import type {ErrorSweepCell, ErrorSweepResult} from './schema.js'
 import {perHead, prediction, rowSummaries, summaries, yardstick} from './summary.js'
 
 /** Runs one cell of an error sweep. */
 export async function runErrorSweepCell(
   cell: ErrorSweepCell,
+  {mostThreads}: CellContext = {},
 ): Promise<CellOutcome<ErrorSweepResult>> {
-  const backend = await useBackend(cell.backend as BackendChoice)
+  const backend = await useBackend(cell.backend, {mostThreads})
   const method = await resolveMethod(cell)
   const target = (cell.target === 'matched' ? matchedTarget(method) : undefined) ?? RAW_TARGET
   const context = await contextOf(cell, target)

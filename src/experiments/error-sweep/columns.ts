@@ -1,18 +1,10 @@
 /** The columns of an error sweep's tables, and what their titles stand for. */
 
 import type {ColumnSpec} from '../../report/document.js'
-import {methodLabel, projectionLabel} from '../../report/labels.js'
 import {MISSING, percent, significant, withError, withInterval} from '../../report/numbers.js'
-import {LEAST_FOR_INTERVAL} from '../../stats/median-interval.js'
-import {
-  type ErrorSweepRecord,
-  type ErrorSweepResult,
-  LEAST_FOR_ERRORS,
-  type MetricSummary,
-} from './schema.js'
-
-/** A record that has a result. */
-export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
+import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
+import {methodLabel, projectionLabel} from '../labels.js'
+import {type CompletedSweep, type ErrorSweepResult, LEAST_FOR_ERRORS} from './schema.js'
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[]): string {

@@ -2,8 +2,8 @@
 import type {ExactTarget} from '../../attention/index.js'
 import type {AttentionArray, AttentionInput} from '../../inputs/attention-input.js'
 import {loadInput} from '../../inputs/load.js'
-import {inputStatistics} from '../../inputs/statistics.js'
-import type {ErrorSweepCell, InputStatisticsRecord} from '../../results/schemas/index.js'
+import {type InputStatistics, inputStatistics} from '../../inputs/statistics.js'
+import type {ErrorSweepCell} from './schema.js'
 import {computeTruth, meanValue, type Truth} from './truth.js'
 
 /** Shared parts of cells that differ only in their estimator. */
@@ -15,7 +15,7 @@ export interface SweepContext {
   /** `[B, H, L, Dv]` */
   meanValue: Float64Array
   /** Of canonical inputs: what the report shows. */
-  statistics: {overall: InputStatisticsRecord; perHead: InputStatisticsRecord[]}
+  statistics: {overall: InputStatistics; perHead: InputStatistics[]}
 }
 
 /** Contexts are large; a sweep visits them one after the other. */

@@ -1,10 +1,10 @@
 /** Records of earlier formats, told in the words of the present one, so that old runs can be reported. */
 import {cellKey} from '../../results/keys.js'
-import type {AnyCell} from '../../results/schemas/index.js'
-import {ERROR_SWEEP_SCHEMA, type ErrorSweepResult, LEAST_FOR_ERRORS} from './schema.js'
+import {type ErrorSweepResult, LEAST_FOR_ERRORS} from './schema.js'
 
 /** Read, but written no more: means without standard errors, needs of a head of mean norm. */
-const EARLIER_ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/2'
+const EARLIER_SCHEMA = 'rfa.error-sweep/2'
+const PRESENT_SCHEMA = 'rfa.error-sweep/3'
 
 /** Parsed JSON that may be anything. */
 type Loose = Record<string, unknown>
@@ -14,14 +14,14 @@ type Loose = Record<string, unknown>
  * has to be checked against its schema.
  */
 export function asPresentRecord(value: unknown): unknown {
-  if (!isObject(value) || value.schema !== EARLIER_ERROR_SWEEP_SCHEMA) return value
+  if (!isObject(value) || value.schema !== EARLIER_SCHEMA) return value
   const {cell, key, result} = value
   const replicates = isObject(cell) ? Number(cell.replicates) : Number.NaN
-  const keyOf = (schema: string) => cellKey(schema, cell as AnyCell)
+  const keyOf = (schema: string) => cellKey(schema, cell as object)
   return {
     ...value,
-    schema: ERROR_SWEEP_SCHEMA,
-    ...(key === keyOf(EARLIER_ERROR_SWEEP_SCHEMA) && {key: keyOf(ERROR_SWEEP_SCHEMA)}),
+    schema: PRESENT_SCHEMA,
+    ...(key === keyOf(EARLIER_SCHEMA) && {key: keyOf(PRESENT_SCHEMA)}),
     ...(isObject(result) && {result: withoutErrors(withWorstHead(result), replicates)}),
   }
 }

@@ -1,22 +1,17 @@
-/** An error sweep as jobs: the grid, without the axes that do not apply to a method. */
+/** An error sweep as cells and jobs: the grid, without the axes that do not apply to a method. */
+
 import type {ExactTarget} from '../../attention/index.js'
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {loadInput} from '../../inputs/load.js'
 import {ENTROPY_BUDGET} from '../../inputs/statistics.js'
-import {cellKey} from '../../results/keys.js'
+import {type DrawPoint, drawPoints, type MethodSpec} from '../axes.js'
+import type {PredictedCell} from '../experiment.js'
+import {methodLabel} from '../labels.js'
 import {
-  ERROR_SWEEP_SCHEMA,
-  type ErrorSweepCell,
-  type ErrorSweepPlan,
-  type MethodSpec,
-} from '../../results/schemas/index.js'
-import type {ForwardShape, Job} from '../job.js'
-import {
-  type DrawAxes,
-  drawAxes,
+  callShape,
+  type ForwardShape,
   matchedTarget,
-  methodLabel,
   RAW_TARGET,
   type ResolvedMethod,
   resolveMethod,
@@ -24,13 +19,21 @@ import {
 import {contextBytes, sweepProcessBytes} from '../process-memory.js'
 import {hostCost} from '../rates.js'
 import {contextKey, KEPT_CONTEXTS} from './context.js'
+import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
 import {FLOAT64_BUDGET} from './truth.js'
 
-/** All jobs of a plan, in plan order. */
-export async function errorSweepJobs(plan: ErrorSweepPlan): Promise<Job[]> {
+/** The whole grid, in plan order; reads no input. */
+export async function errorSweepCells(plan: ErrorSweepPlan): Promise<ErrorSweepCell[]> {
+  return (await gridPoints(plan)).map(({cell}) => cell)
+}
+
+/** The same with predictions, for which the input's sizes are read. */
+export async function errorSweepJobs(
+  plan: ErrorSweepPlan,
+): Promise<PredictedCell<ErrorSweepCell>[]> {
   const shapes = new Map<number | null, ForwardShape>()
   for (const seqLen of plan.seq_lens ?? [null]) shapes.set(seqLen, await inputShape(plan, seqLen))
-  const points = await errorSweepPoints(plan)
+  const points = await gridPoints(plan)
   const backend = await meteredBackend(plan.backend)
   const contexts = new Map<string, number>()
   const begun = new Set<string>()
@@ -39,7 +42,7 @@ export async function errorSweepJobs(plan: ErrorSweepPlan): Promise<Job[]> {
     const shape = shapes.get(cell.seq_len)!
     const key = contextKey(cell, targetOf(cell, method))
     const first = !begun.has(key) && begun.add(key) !== undefined
-    return toJob(point, shape, {backend, first, contexts: keptContexts(contexts, point, shape)})
+    return predicted(point, shape, {backend, first, contexts: keptContexts(contexts, point, shape)})
   })
 }
 
@@ -62,8 +65,7 @@ interface Point {
   method: ResolvedMethod
 }
 
-/** The whole grid, in plan order; reads no input. */
-export async function errorSweepPoints(plan: ErrorSweepPlan): Promise<Point[]> {
+async function gridPoints(plan: ErrorSweepPlan): Promise<Point[]> {
   const methods = await Promise.all(
     plan.methods.map(async spec => ({spec, method: await resolveMethod(spec)})),
   )
@@ -72,8 +74,9 @@ export async function errorSweepPoints(plan: ErrorSweepPlan): Promise<Point[]> {
     for (const scale of plan.scales) {
       for (const {spec, method} of methods) {
         for (const target of targetsOf(plan, method)) {
-          for (const axes of drawAxes(method, plan)) {
-            const cell = toCell(plan, spec, {seq_len, scale, target, ...axes})
+          for (const point of drawPoints(method, plan)) {
+            const replicates = method.random ? plan.replicates : 1
+            const cell = toCell(plan, spec, {seq_len, scale, target, ...point, replicates})
             points.push({cell, spec, method})
           }
         }
@@ -98,34 +101,32 @@ function targetOf({target}: ErrorSweepCell, method: ResolvedMethod): ExactTarget
 function toCell(
   plan: ErrorSweepPlan,
   spec: MethodSpec,
-  axes: DrawAxes & Pick<ErrorSweepCell, 'seq_len' | 'scale' | 'target'>,
+  axes: DrawPoint & Pick<ErrorSweepCell, 'seq_len' | 'scale' | 'target' | 'replicates'>,
 ): ErrorSweepCell {
   const {input, causal, row_metrics, seed, backend} = plan
   return {...spec, input, ...axes, causal, row_metrics, seed, backend}
 }
 
-function toJob(
+function predicted(
   {cell, spec, method}: Point,
   shape: ForwardShape,
   {backend, contexts, first}: {backend: MeteredBackend; contexts: number; first: boolean},
-): Job {
-  const {replicates, causal, row_metrics: rowMetrics} = cell
-  const callShape = {...shape, numFeatures: cell.num_features ?? 0, causal}
+): PredictedCell<ErrorSweepCell> {
+  const {replicates, row_metrics: rowMetrics} = cell
+  const call = callShape(shape, cell)
   // a column of ones among the values measures row sums
-  const widened = {...callShape, valueDim: shape.valueDim + 1}
+  const widened = {...call, valueDim: shape.valueDim + 1}
   const forward = method.estimator.cost(widened, method.options).flops
   const implied = rowMetrics
-    ? method.estimator.cost({...callShape, valueDim: shape.keyLen}, method.options).flops
+    ? method.estimator.cost({...call, valueDim: shape.keyLen}, method.options).flops
     : 0
-  const host = hostOperations(callShape, {replicates, rowMetrics, first})
+  const host = hostOperations(call, {replicates, rowMetrics, first})
   return {
-    key: cellKey(ERROR_SWEEP_SCHEMA, cell),
-    schema: ERROR_SWEEP_SCHEMA,
     cell,
     label: label(cell, spec, shape),
     predictedCost: (forward + implied) * replicates + hostCost(host, cell.backend),
     predictedBytes: sweepProcessBytes(
-      {backend, method, shape: callShape},
+      {backend, method, shape: call},
       {contexts, replicates, rowMetrics},
     ),
   }

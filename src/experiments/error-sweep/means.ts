@@ -1,13 +1,10 @@
 /** Means over replicates and whether they are worth comparing. */
-import {
-  type ErrorSweepResult,
-  LEAST_FOR_ERRORS,
-  type MeansUnknown,
-} from '../../results/schemas/index.js'
+
 import {finiteOrNull, mean, variance} from '../../stats/index.js'
 import type {ResolvedMethod} from '../method.js'
 import type {ErrorSplit} from './moments.js'
 import type {Replicate} from './replicates.js'
+import {type ErrorSweepResult, LEAST_FOR_ERRORS, type MeansUnknown} from './schema.js'
 
 /** The split of the mean squared error, the standard errors of its parts, or why there are none. */
 type Means = Pick<

@@ -1,6 +1,7 @@
 /** Bias and variance of outputs over replicates, from a few sums of the outputs' size. */
-import {LEAST_FOR_ERRORS} from '../../results/schemas/index.js'
+
 import {finiteOrNull, pairMeanError} from '../../stats/index.js'
+import {LEAST_FOR_ERRORS} from './schema.js'
 
 /** A number and its standard error; `null` where not known. */
 export interface Estimate {

@@ -1,12 +1,13 @@
 /** The replicates of one cell: the same estimator with independent draws, each held against the truth. */
 import * as tf from '@tensorflow/tfjs-core'
-import {attend, type CallOptions, type ExactTarget} from '../../attention/index.js'
+import {attend, type ExactTarget} from '../../attention/index.js'
 import {hostData} from '../../attention/internal.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
-import type {ErrorSweepCell} from '../../results/schemas/index.js'
+import {attendOptions} from '../axes.js'
 import type {SweepContext} from './context.js'
 import {type ErrorMetrics, errorMetrics, type RowMetrics, rowMetrics} from './metrics.js'
 import {OutputMoments} from './moments.js'
+import type {ErrorSweepCell} from './schema.js'
 import {exactWeights} from './truth.js'
 
 /** Metrics of one replicate: over everything and per head. */
@@ -65,7 +66,7 @@ function oneReplicate(
   moments: OutputMoments,
   weights: Float64Array | undefined,
 ): Replicate {
-  const options = callOptions(cell, replicate)
+  const options = attendOptions(cell, replicate)
   const valueDim = input.value.shape[3]
   const result = hostData(() => {
     const {out, denominator, guarded} = attend(query, key, value, options)
@@ -87,25 +88,6 @@ function oneReplicate(
     negativePct: percent(result.denominator, x => x <= 0),
     guardedPct: percent(result.guarded, x => x !== 0),
     rows: weights && impliedRows(query, key, options, weights),
-  }
-}
-
-/** Options of the estimator's call; replicates differ in their draw only. */
-function callOptions(
-  cell: ErrorSweepCell,
-  replicate: number,
-): {method: string} & CallOptions & Record<string, unknown> {
-  const {method, preset, options, causal, seed, projection, orth_sign, num_features} = cell
-  return {
-    ...options,
-    method,
-    preset,
-    causal,
-    seed,
-    replicate,
-    orthSign: orth_sign,
-    ...(projection !== null && {projection: projection as CallOptions['projection']}),
-    ...(num_features !== null && {numFeatures: num_features}),
   }
 }
 

@@ -1,21 +1,15 @@
 /** The report of an error sweep: input statistics, one table per target, and what to be wary of. */
 
+import type {InputStatistics} from '../../inputs/statistics.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
-import {
-  backendItems,
-  groupBy,
-  inOrder,
-  inputLabel,
-  methodLabel,
-  projectionLabel,
-  troubleItems,
-} from '../../report/labels.js'
+import {groupBy, inOrder} from '../../report/groups.js'
 import {significant} from '../../report/numbers.js'
-import {COLUMNS, type CompletedSweep, legend, VARIANT_COLUMNS} from './columns.js'
+import {backendItems, inputLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
+import {COLUMNS, legend, VARIANT_COLUMNS} from './columns.js'
 import {
+  type CompletedSweep,
   type ErrorSweepRecord,
   type ErrorSweepResult,
-  type InputStatisticsRecord,
   LEAST_FOR_ERRORS,
   type MeansUnknown,
 } from './schema.js'
@@ -63,7 +57,7 @@ function sectionTitle({cell, result}: CompletedSweep): string {
 interface HeadRow {
   /** Index of the head, or `all` for the mean over heads. */
   head: string
-  statistics: InputStatisticsRecord
+  statistics: InputStatistics
 }
 
 /**
@@ -73,7 +67,7 @@ interface HeadRow {
 function statisticsBlocks({per_head, statistics}: ErrorSweepResult): Block[] {
   const heads = per_head.map(({head, statistics: own}) => ({head: String(head), statistics: own}))
   const rows: HeadRow[] = heads.length > 1 ? [...heads, {head: 'all', statistics}] : heads
-  const number = (title: string, read: (own: InputStatisticsRecord) => number) => ({
+  const number = (title: string, read: (own: InputStatistics) => number) => ({
     title,
     cell: (row: HeadRow) => significant(read(row.statistics)),
   })

@@ -1,25 +1,23 @@
 import {z} from 'zod'
+import {inputSpec} from '../../inputs/spec.js'
+import type {InputStatistics} from '../../inputs/statistics.js'
 import {
+  backendChoice,
+  type CellRecord,
+  type Completed,
   computedBy,
-  inputSpec,
-  methodSpec,
   nullableNumber,
   operationForms,
-  orthSign,
-  recordSchema,
-} from '../../results/schemas/common.js'
-import {LEAST_FOR_INTERVAL} from '../../stats/index.js'
-
-export const ERROR_SWEEP_SCHEMA = 'rfa.error-sweep/3'
+} from '../../results/record.js'
+import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
+import {drawAxes, drawPoint, methodSpec} from '../axes.js'
 
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep'),
   input: inputSpec,
   methods: z.array(methodSpec).min(1),
-  projections: z.array(z.string()).min(1),
-  orth_sign: orthSign,
-  num_features: z.array(z.number().int().positive()).min(1),
+  ...drawAxes,
   /** Query lengths; `null`: the length of the file. */
   seq_lens: z.array(z.number().int().positive()).min(1).nullable(),
   /** Factors on queries and keys. */
@@ -31,7 +29,7 @@ export const errorSweepPlan = z.object({
   /** Row metrics (KL divergence, total variation) need the implied L x S matrix. */
   row_metrics: z.boolean(),
   seed: z.number().int().nonnegative(),
-  backend: z.string(),
+  backend: backendChoice,
 })
 export type ErrorSweepPlan = z.infer<typeof errorSweepPlan>
 
@@ -39,10 +37,7 @@ export type ErrorSweepPlan = z.infer<typeof errorSweepPlan>
 export const errorSweepCell = z.object({
   ...methodSpec.shape,
   input: inputSpec,
-  /** `null` for methods without random vectors. */
-  projection: z.string().nullable(),
-  orth_sign: orthSign,
-  num_features: z.number().int().nullable(),
+  ...drawPoint,
   seq_len: z.number().int().positive().nullable(),
   scale: z.number(),
   target: z.enum(['raw', 'matched']),
@@ -50,35 +45,29 @@ export const errorSweepCell = z.object({
   causal: z.boolean(),
   row_metrics: z.boolean(),
   seed: z.number().int().nonnegative(),
-  backend: z.string(),
+  backend: backendChoice,
 })
 export type ErrorSweepCell = z.infer<typeof errorSweepCell>
 
 /** A metric over replicates. */
-export const metricSummary = z.object({
+const metricSummary: z.ZodType<MetricSummary> = z.object({
   mean: nullableNumber,
   median: nullableNumber,
-  /** Interval that covers the median with at least 95 %; `null` below six replicates, which allow none. */
   low: nullableNumber,
   high: nullableNumber,
-  /** Smallest and largest value of a replicate. */
   min: nullableNumber,
   max: nullableNumber,
 })
-export type MetricSummary = z.infer<typeof metricSummary>
 
-/** Norms, entropy and the error predictor of one head (or averaged over heads). */
-export const inputStatistics = z.object({
-  /** E|x|^2, E|y|^2, E|x+y|^2, E|x-y|^2 of canonical queries and keys, over all pairs in view. */
+/** Norms and entropy of one head, or averaged over heads. */
+const inputStatistics: z.ZodType<InputStatistics> = z.object({
   query_norm2: z.number(),
   key_norm2: z.number(),
   sum_norm2: z.number(),
   difference_norm2: z.number(),
-  /** Mean entropy of the exact attention rows and its maximum ln(keys in view), in nats. */
   entropy_nats: z.number(),
   max_entropy_nats: z.number(),
 })
-export type InputStatisticsRecord = z.infer<typeof inputStatistics>
 
 /** Fewest replicates whose means have standard errors; as many as an interval of the median takes. */
 export const LEAST_FOR_ERRORS = LEAST_FOR_INTERVAL
@@ -169,5 +158,6 @@ export const errorSweepResult = z.object({
 })
 export type ErrorSweepResult = z.infer<typeof errorSweepResult>
 
-export const errorSweepRecord = recordSchema(ERROR_SWEEP_SCHEMA, errorSweepCell, errorSweepResult)
-export type ErrorSweepRecord = z.infer<typeof errorSweepRecord>
+export type ErrorSweepRecord = CellRecord<ErrorSweepCell, ErrorSweepResult>
+/** A cell with numbers. */
+export type CompletedSweep = Completed<ErrorSweepCell, ErrorSweepResult>

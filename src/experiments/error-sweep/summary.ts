@@ -1,5 +1,5 @@
 /** From replicates to what a record says of them. */
-import type {ErrorSweepResult, InputStatisticsRecord} from '../../results/schemas/index.js'
+import type {InputStatistics} from '../../inputs/statistics.js'
 import {finiteOrNull, summarise} from '../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../theory/predictor.js'
 import {averageRoundingMse} from '../../theory/rounding.js'
@@ -7,6 +7,7 @@ import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
 import {errorMetrics, type RowMetrics} from './metrics.js'
 import type {Replicate} from './replicates.js'
+import type {ErrorSweepResult} from './schema.js'
 
 const METRICS = ['mse', 'rel_l2', 'rel_l1', 'max_abs', 'cosine', 'not_finite_pct'] as const
 
@@ -69,7 +70,7 @@ function ratio(value: number | null, yardstick: number, rounding: number): numbe
 /** What theory predicts of one head, if it does. */
 function predictionOf(
   {estimator}: ResolvedMethod,
-  {sum_norm2: sumNorm2, difference_norm2: differenceNorm2}: InputStatisticsRecord,
+  {sum_norm2: sumNorm2, difference_norm2: differenceNorm2}: InputStatistics,
   headDim: number,
   numFeatures: number | null,
 ): Prediction | undefined {
@@ -92,7 +93,7 @@ function needOf(prediction: Prediction | undefined) {
  */
 export function prediction(
   method: ResolvedMethod,
-  heads: readonly InputStatisticsRecord[],
+  heads: readonly InputStatistics[],
   headDim: number,
   numFeatures: number | null,
 ) {

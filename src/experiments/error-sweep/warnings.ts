@@ -1,8 +1,9 @@
 /** What the input norms say about the features a method would need: one line per method. */
 
-import {groupBy, methodLabel} from '../../report/labels.js'
+import {groupBy} from '../../report/groups.js'
 import {significant} from '../../report/numbers.js'
-import type {CompletedSweep} from './columns.js'
+import {methodLabel} from '../labels.js'
+import type {CompletedSweep} from './schema.js'
 
 interface HeadNeed {
   head: number

@@ -1,6 +1,6 @@
 /** The calls in which draws of a variance cell are made: what they compute and what their plan predicts. */
 import type {CallShape} from '../../attention/index.js'
-import type {VarianceCell} from '../../results/schemas/index.js'
+import type {VarianceCell} from './schema.js'
 
 /** Draws estimated together, as heads of one tensor. */
 export const DRAWS_AT_ONCE = 64

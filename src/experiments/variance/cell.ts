@@ -1,19 +1,22 @@
 /** One pair of vectors, one method, one budget: the kernel estimate over many draws of every projection. */
 import type {Estimator} from '../../attention/index.js'
 import type {KernelFacts} from '../../attention/internal.js'
-import {type BackendChoice, useBackend} from '../../backends/index.js'
-import type {VarianceCell, VarianceResult} from '../../results/schemas/index.js'
+import {useBackend} from '../../backends/index.js'
 import {finiteOrNull} from '../../stats/index.js'
 import {computedBy} from '../computed-by.js'
-import type {CellOutcome} from '../job.js'
+import type {CellContext, CellOutcome} from '../experiment.js'
 import {resolveMethod} from '../method.js'
 import {type EstimateRequest, kernelEstimates, NO_PROJECTION} from './estimates.js'
 import {CALIBRATION_PAIRS, calibrationPairs, pairOf} from './pairs.js'
+import type {VarianceCell, VarianceResult} from './schema.js'
 import {hopelessRow, isHopeless, isWithoutSpread, rowOf, sampleOf, type Theory} from './spread.js'
 
 /** Runs one cell of a variance experiment. */
-export async function runVarianceCell(cell: VarianceCell): Promise<CellOutcome<VarianceResult>> {
-  const backend = await useBackend(cell.backend as BackendChoice)
+export async function runVarianceCell(
+  cell: VarianceCell,
+  {mostThreads}: CellContext = {},
+): Promise<CellOutcome<VarianceResult>> {
+  const backend = await useBackend(cell.backend, {mostThreads})
   const {estimator, options, projected, random} = await resolveMethod(cell)
   const {kernel} = estimator
   if (!kernel || !random) return {status: 'skipped', reason: 'has no random features'}

@@ -8,9 +8,9 @@ import {
   projectionTensor,
 } from '../../attention/internal.js'
 import type {ProjectionName} from '../../attention/names.js'
-import type {VarianceCell} from '../../results/schemas/index.js'
 import {batchShape, DRAWS_AT_ONCE} from './batch.js'
 import {drawSeed, type Pair} from './pairs.js'
+import type {VarianceCell} from './schema.js'
 
 /** Stands for the projection of methods whose random features use none. */
 export const NO_PROJECTION = 'none'

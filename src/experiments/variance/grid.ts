@@ -1,28 +1,24 @@
-/** A variance experiment as jobs: methods x numbers of features x dimensions x norms x angles. */
+/** A variance experiment as cells and jobs: methods x numbers of features x dimensions x norms x angles. */
 import {type MeteredBackend, noiseSpecs} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
-import {cellKey} from '../../results/keys.js'
-import {
-  type MethodSpec,
-  VARIANCE_SCHEMA,
-  type VarianceCell,
-  type VariancePlan,
-} from '../../results/schemas/index.js'
-import type {Job} from '../job.js'
-import {methodLabel, type ResolvedMethod, resolveMethod} from '../method.js'
+import type {MethodSpec} from '../axes.js'
+import type {PredictedCell} from '../experiment.js'
+import {methodLabel} from '../labels.js'
+import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {runtimeBytes} from '../process-memory.js'
 import {batchShape, DRAWS_AT_ONCE} from './batch.js'
+import type {VarianceCell, VariancePlan} from './schema.js'
 
 /**
  * All jobs of a plan, in plan order.
  *
  * @throws what resolving the plan's methods throws
  */
-export async function varianceJobs(plan: VariancePlan): Promise<Job[]> {
+export async function varianceJobs(plan: VariancePlan): Promise<PredictedCell<VarianceCell>[]> {
   const backend = await meteredBackend(plan.backend)
   const jobs = plan.methods.map(async spec => {
     const method = await resolveMethod(spec)
-    return methodCells(plan, spec).map(cell => toJob(cell, method, backend))
+    return methodCells(plan, spec).map(cell => predicted(cell, method, backend))
   })
   return (await Promise.all(jobs)).flat()
 }
@@ -51,12 +47,14 @@ function methodCells(plan: VariancePlan, spec: MethodSpec): VarianceCell[] {
   )
 }
 
-function toJob(cell: VarianceCell, method: ResolvedMethod, backend: MeteredBackend): Job {
+function predicted(
+  cell: VarianceCell,
+  method: ResolvedMethod,
+  backend: MeteredBackend,
+): PredictedCell<VarianceCell> {
   const {num_features, head_dim, norm, angle_deg, replicates, projections} = cell
   const drawn = num_features * head_dim * projections.length
   return {
-    key: cellKey(VARIANCE_SCHEMA, cell),
-    schema: VARIANCE_SCHEMA,
     cell,
     label: `${methodLabel(cell)} M=${num_features} D=${head_dim} norm ${norm} angle ${angle_deg}`,
     // a normal costs about 50 operations, orthogonalising a row 2 min(M, D) of them per entry

@@ -1,7 +1,7 @@
 /** The vectors of a variance cell: the pair that is estimated, and others like it to calibrate on. */
 import {type CalibrationPairs, orthonormalizeRows} from '../../attention/internal.js'
 import {normals, type RandomStream, randomStream} from '../../random/index.js'
-import type {VarianceCell} from '../../results/schemas/index.js'
+import type {VarianceCell} from './schema.js'
 
 /** Two canonical vectors. */
 export interface Pair {

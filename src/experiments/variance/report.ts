@@ -1,12 +1,11 @@
 /** The report of a variance experiment: closed form, what was measured, and orthogonal against iid. */
 
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
-import {backendItems, groupBy, inOrder, methodLabel, troubleItems} from '../../report/labels.js'
+import {groupBy, inOrder} from '../../report/groups.js'
 import {plural, significant, withInterval} from '../../report/numbers.js'
 import {bonferroniZ} from '../../stats/index.js'
-import type {VarianceRecord, VarianceResult} from './schema.js'
-
-type CompletedVariance = Extract<VarianceRecord, {status: 'completed'}>
+import {backendItems, methodLabel, troubleItems} from '../labels.js'
+import type {CompletedVariance, VarianceRecord, VarianceResult} from './schema.js'
 
 /** One projection of one cell. */
 interface Row {

@@ -1,21 +1,18 @@
 import {z} from 'zod'
 import {
+  backendChoice,
+  type CellRecord,
+  type Completed,
   computedBy,
-  methodSpec,
   nullableNumber,
-  orthSign,
-  recordSchema,
-} from '../../results/schemas/common.js'
-
-export const VARIANCE_SCHEMA = 'rfa.variance/2'
+} from '../../results/record.js'
+import {drawAxes, drawPoint, methodSpec} from '../axes.js'
 
 /** Everything that determines a variance experiment. */
 export const variancePlan = z.object({
   experiment: z.literal('variance'),
   methods: z.array(methodSpec).min(1),
-  projections: z.array(z.string()).min(1),
-  orth_sign: orthSign,
-  num_features: z.array(z.number().int().positive()).min(1),
+  ...drawAxes,
   head_dims: z.array(z.number().int().positive()).min(1),
   /** Euclidean norms of both canonical vectors. */
   norms: z.array(z.number().nonnegative()).min(1),
@@ -23,22 +20,22 @@ export const variancePlan = z.object({
   angles_deg: z.array(z.number()).min(1),
   replicates: z.number().int().min(2),
   seed: z.number().int().nonnegative(),
-  backend: z.string(),
+  backend: backendChoice,
 })
 export type VariancePlan = z.infer<typeof variancePlan>
 
 /** One method at one budget: all pairs (norm, angle), all projections, so that ratios are paired. */
 export const varianceCell = z.object({
   ...methodSpec.shape,
-  projections: z.array(z.string()),
-  orth_sign: orthSign,
+  projections: drawAxes.projections,
+  orth_sign: drawPoint.orth_sign,
   num_features: z.number().int().positive(),
   head_dim: z.number().int().positive(),
   norm: z.number(),
   angle_deg: z.number(),
   replicates: z.number().int(),
   seed: z.number().int(),
-  backend: z.string(),
+  backend: backendChoice,
 })
 export type VarianceCell = z.infer<typeof varianceCell>
 
@@ -82,5 +79,5 @@ export const varianceResult = z.object({
 })
 export type VarianceResult = z.infer<typeof varianceResult>
 
-export const varianceRecord = recordSchema(VARIANCE_SCHEMA, varianceCell, varianceResult)
-export type VarianceRecord = z.infer<typeof varianceRecord>
+export type VarianceRecord = CellRecord<VarianceCell, VarianceResult>
+export type CompletedVariance = Completed<VarianceCell, VarianceResult>

@@ -1,5 +1,5 @@
 /** What draws say about bias and variance, and where they must not be asked. */
-import type {VarianceResult} from '../../results/schemas/index.js'
+
 import {
   finiteOrNull,
   logInterval,
@@ -11,6 +11,7 @@ import {
 } from '../../stats/index.js'
 import {type Moments, varianceStandardError} from '../../theory/moments.js'
 import {FLOAT32_ROUNDOFF} from '../../theory/rounding.js'
+import type {VarianceResult} from './schema.js'
 
 /** A row of the result. */
 export type ProjectionRow = VarianceResult['per_projection'][number]

@@ -1,8 +1,9 @@
 /** How plans, cells and records are called in tables and lists. */
 import {basename} from 'node:path'
-import type {OrthSign} from '../attention/names.js'
-import type {ComputedBy, InputSpec, MethodSpec} from '../results/schemas/common.js'
-import {plural} from './numbers.js'
+import type {InputSpec} from '../inputs/spec.js'
+import {plural} from '../report/numbers.js'
+import type {CellRecord, ComputedBy} from '../results/record.js'
+import type {DrawPoint, MethodSpec} from './axes.js'
 
 /** An estimator with what makes it differ from its exact form: `rfa (noahs-ark, tau=0.5)`. */
 export function methodLabel({method, preset, options}: MethodSpec): string {
@@ -15,10 +16,7 @@ export function methodLabel({method, preset, options}: MethodSpec): string {
 export function projectionLabel({
   projection,
   orth_sign,
-}: {
-  projection: string | null
-  orth_sign: OrthSign
-}): string | null {
+}: Pick<DrawPoint, 'projection' | 'orth_sign'>): string | null {
   return projection !== null && orth_sign === 'raw' ? `${projection} (raw signs)` : projection
 }
 
@@ -39,23 +37,13 @@ export function inputLabel(input: InputSpec): string {
   return input.paths.map(path => basename(path)).join(', ')
 }
 
-/** A record as far as labels need it. */
-interface AnyOutcome {
-  /** Exactly one of the three ways in which a cell ends. */
-  status: 'completed' | 'skipped' | 'failed'
-  cell: MethodSpec & {num_features?: number | null}
-  /** Why it was skipped. */
-  reason?: string
-  /** Why it failed. */
-  error?: {code: string; message: string}
-}
-
 /** One line per reason why cells were skipped or failed, with the methods and how many cells. */
-export function troubleItems(records: readonly AnyOutcome[]): string[] {
+export function troubleItems(records: readonly CellRecord<MethodSpec>[]): string[] {
   const groups = new Map<string, {methods: Set<string>; cells: number}>()
   for (const record of records) {
     if (record.status === 'completed') continue
-    const reason = record.reason ?? `${record.error?.message} (${record.error?.code})`
+    const reason =
+      record.status === 'skipped' ? record.reason : `${record.error.message} (${record.error.code})`
     const key = `${record.status}: ${reason}`
     const group = groups.get(key) ?? {methods: new Set(), cells: 0}
     group.methods.add(methodLabel(record.cell))
@@ -66,31 +54,4 @@ export function troubleItems(records: readonly AnyOutcome[]): string[] {
     ([reason, {methods, cells}]) =>
       `${[...methods].join(', ')} ${reason} [${plural(cells, 'cell')}]`,
   )
-}
-
-/** Values grouped by a key, in the order in which the keys first appear. */
-export function groupBy<T>(values: readonly T[], key: (value: T) => string): T[][] {
-  const groups = new Map<string, T[]>()
-  for (const value of values) {
-    const group = groups.get(key(value))
-    if (group) group.push(value)
-    else groups.set(key(value), [value])
-  }
-  return [...groups.values()]
-}
-
-/** Sorted by first appearance of each key in turn, then by the numbers; the input stays as it is. */
-export function inOrder<T>(
-  values: readonly T[],
-  keys: readonly ((value: T) => string)[],
-  numbers: readonly ((value: T) => number)[],
-): T[] {
-  const ranks = keys.map(key => {
-    const seen = [...new Set(values.map(key))]
-    return (value: T) => seen.indexOf(key(value))
-  })
-  return values.toSorted((a, b) => {
-    for (const rank of [...ranks, ...numbers]) if (rank(a) !== rank(b)) return rank(a) - rank(b)
-    return 0
-  })
 }

@@ -1,0 +1,45 @@
+/** What commands have done for them, loaded when it is needed; whoever runs a command may hand it others. */
+import type {applyEstimator} from '../apply/apply.js'
+import type {useBackend} from '../backends/index.js'
+import type {planKeys, planRun} from '../experiments/planned-run.js'
+import type {machineFacts} from '../results/machine.js'
+import type {defaultRunDirectory} from '../results/new-directory.js'
+import type {openRun} from '../results/run-directory.js'
+import type {assertFits} from '../runner/dry-run.js'
+import type {runExperiment} from '../runner/run-experiment.js'
+
+/** A function of the library whose module has not been loaded yet. */
+type Later<F extends (...args: never[]) => unknown> = (
+  ...args: Parameters<F>
+) => Promise<Awaited<ReturnType<F>>>
+
+/** Everything in which commands touch the machine: backends, files, processes. */
+export interface Services {
+  useBackend: Later<typeof useBackend>
+  planRun: Later<typeof planRun>
+  assertFits: Later<typeof assertFits>
+  runExperiment: Later<typeof runExperiment>
+  planKeys: Later<typeof planKeys>
+  openRun: Later<typeof openRun>
+  applyEstimator: Later<typeof applyEstimator>
+  machineFacts: Later<typeof machineFacts>
+  /** A folder for a run of an experiment that nobody else has. */
+  newRunDirectory(...args: Parameters<typeof defaultRunDirectory>): Promise<string>
+}
+
+/** Those of the library. */
+export const services: Services = {
+  useBackend: async (...args) => (await import('../backends/index.js')).useBackend(...args),
+  planRun: async (...args) => (await import('../experiments/planned-run.js')).planRun(...args),
+  assertFits: async (...args) => (await import('../runner/dry-run.js')).assertFits(...args),
+  runExperiment: async (...args) =>
+    (await import('../runner/run-experiment.js')).runExperiment(...args),
+  planKeys: async (...args) => (await import('../experiments/planned-run.js')).planKeys(...args),
+  openRun: async (...args) => (await import('../results/run-directory.js')).openRun(...args),
+  applyEstimator: async (...args) => (await import('../apply/apply.js')).applyEstimator(...args),
+  machineFacts: async () => (await import('../results/machine.js')).machineFacts(),
+  newRunDirectory: async (experiment, date) => {
+    const {defaultRunDirectory, makeNewDirectory} = await import('../results/new-directory.js')
+    return makeNewDirectory(defaultRunDirectory(experiment, date))
+  },
+}

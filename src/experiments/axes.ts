@@ -1,0 +1,87 @@
+/**
+ * The axes that experiments share: as plans list them, as cells have one point of them, and as options of attention.
+ * An axis that goes through all three needs to be named nowhere else.
+ */
+import {z} from 'zod'
+import type {CallOptions} from '../attention/index.js'
+import {ORTH_SIGNS, PRESET_NAMES, PROJECTION_NAMES, projectionNamed} from '../attention/names.js'
+import type {ResolvedMethod} from './method.js'
+
+/** One estimator with everything that changes its result, save the grid axes. */
+export const methodSpec = z.object({
+  method: z.string(),
+  preset: z.enum(PRESET_NAMES),
+  /** Options of this estimator that differ from its preset. */
+  options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+})
+export type MethodSpec = z.infer<typeof methodSpec>
+
+/** Signs of orthogonal projections; records without it were made with uniform ones. */
+const orthSign = z.enum(ORTH_SIGNS).default('haar')
+const projectionName = z.enum(PROJECTION_NAMES)
+
+/** What is drawn, as plans list it. */
+export const drawAxes = {
+  projections: z.array(projectionName).min(1),
+  orth_sign: orthSign,
+  num_features: z.array(z.number().int().positive()).min(1),
+}
+type DrawAxes = z.output<z.ZodObject<typeof drawAxes>>
+
+/** What is drawn, as a cell has it; `null` where it means nothing to the method. */
+export const drawPoint = {
+  projection: projectionName.nullable(),
+  orth_sign: orthSign,
+  num_features: z.number().int().nullable(),
+}
+export type DrawPoint = z.output<z.ZodObject<typeof drawPoint>>
+
+/** Projections x numbers of features, without the axes that mean nothing to the method. */
+export function drawPoints(
+  {projected, sized}: ResolvedMethod,
+  plan: DrawAxes & {causal: boolean},
+): DrawPoint[] {
+  const projections = projected ? plan.projections : [null]
+  const counts = sized(plan) ? plan.num_features : [null]
+  return projections.flatMap(projection =>
+    counts.map(num_features => ({
+      projection,
+      orth_sign: signOf(projection, plan.orth_sign),
+      num_features,
+    })),
+  )
+}
+
+/** The sign that a projection is drawn with: what was asked for, where it has signs. */
+function signOf(
+  projection: DrawPoint['projection'],
+  wanted: DrawPoint['orth_sign'],
+): DrawPoint['orth_sign'] {
+  return projection !== null && projectionNamed(projection).takesOrthSign ? wanted : 'haar'
+}
+
+/** A cell that calls attention. */
+type CallingCell = MethodSpec & DrawPoint & {causal: boolean; seed: number}
+
+/**
+ * The options of attention that a cell stands for.
+ *
+ * @param replicate - index of the draw
+ */
+export function attendOptions(
+  cell: CallingCell,
+  replicate = 0,
+): {method: string} & CallOptions & Record<string, unknown> {
+  const {method, preset, options, causal, seed, projection, orth_sign, num_features} = cell
+  return {
+    ...options,
+    method,
+    preset,
+    causal,
+    seed,
+    replicate,
+    orthSign: orth_sign,
+    ...(projection !== null && {projection}),
+    ...(num_features !== null && {numFeatures: num_features}),
+  }
+}

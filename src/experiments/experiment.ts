@@ -1,0 +1,96 @@
+/**
+ * What an experiment says of itself. Plan parsing, JSON Schemas, CSV tables, reports, processes, comparability and
+ * predicted time derive from it.
+ */
+import type {z} from 'zod'
+import type {Block} from '../report/document.js'
+import {type CellRecord, type ComputedBy, type Plan, recordSchema} from '../results/record.js'
+import type {TableFormat} from '../results/tables.js'
+
+/** How a cell ended, before it becomes a record. Errors are thrown instead. */
+export type CellOutcome<Result = ComputedBy> =
+  | {status: 'completed'; result: Result}
+  | {status: 'skipped'; reason: string}
+
+/** A cell with what the runner needs to know of it beforehand. */
+export interface PredictedCell<Cell = object> {
+  cell: Cell
+  /** What progress shows while it runs. */
+  label: string
+  /** Floating-point operations: the weight in the estimate of the time left. */
+  predictedCost: number
+  /** Peak resident bytes of its process. */
+  predictedBytes: number
+}
+
+/** How a cell is computed; nothing in here changes its result. */
+export interface CellContext {
+  /** Most threads to compute with, where the cell asks for no number; `undefined`: the backend's own choice. */
+  mostThreads?: number | undefined
+}
+
+/** An experiment as everybody but itself sees it: its plans, cells and results are plain data. */
+export interface Experiment<P extends Plan = Plan, Cell = object, Result = ComputedBy> {
+  name: P['experiment']
+  /** As in "Plan of ..." and "One cell of ...". */
+  title: string
+  /** Format of its records, e.g. `rfa.bench/1`. */
+  schema: string
+  /** Everything that determines it. */
+  plan: z.ZodType<P>
+  record: z.ZodType<CellRecord<Cell, Result>>
+  /**
+   * `fresh`: a process for each cell, one at a time, as what is measured is the process itself; runs are comparable on one
+   * machine only. `shared`: processes run one cell after the other, as many at once as there are threads.
+   */
+  isolation: 'fresh' | 'shared'
+  /** Columns and rows of its CSV files. */
+  tables: readonly TableFormat[]
+  /** The grid in the order in which it runs; reads no input. @throws what resolving its methods throws */
+  cells(plan: P): Promise<Cell[]>
+  /** The same cells with predictions. @throws what reading the plan's input throws */
+  jobs(plan: P): Promise<PredictedCell<Cell>[]>
+  /** Computes one cell in this process. */
+  run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
+  /** The tables and lists that are printed. */
+  report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
+  /** A record of an earlier format in the words of the present one; anything else as it is. */
+  earlier?(value: unknown): unknown
+}
+
+/** What an experiment's folder states; name, schema and record derive from it. */
+export type ExperimentFacts<
+  P extends Plan,
+  CellSchema extends z.ZodObject,
+  ResultSchema extends z.ZodObject,
+> = Omit<
+  Experiment<P, z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>,
+  'schema' | 'record'
+> & {
+  /** Of the format of its records: a field added with a default keeps it. */
+  version: number
+  cell: CellSchema
+  result: ResultSchema
+}
+
+/** An experiment from the facts of its folder. */
+export function defineExperiment<
+  P extends Plan,
+  CellSchema extends z.ZodObject,
+  ResultSchema extends z.ZodObject,
+>({
+  version,
+  cell,
+  result,
+  ...facts
+}: ExperimentFacts<P, CellSchema, ResultSchema>): Experiment<
+  P,
+  z.output<CellSchema>,
+  z.output<ResultSchema> & ComputedBy
+> {
+  const schema = `rfa.${facts.name}/${version}`
+  const record = recordSchema(schema, cell, result) as unknown as z.ZodType<
+    CellRecord<z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>
+  >
+  return {...facts, schema, record}
+}

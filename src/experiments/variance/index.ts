@@ -1,0 +1,20 @@
+import {itemTable} from '../../results/tables.js'
+import {defineExperiment} from '../experiment.js'
+import {varianceCell, variancePlan, varianceResult} from './schema.js'
+
+const schemas = {cell: varianceCell, result: varianceResult}
+
+/** Bias and variance of kernel estimates of pairs of vectors, against their closed forms. */
+export default defineExperiment({
+  name: 'variance',
+  title: 'a variance experiment',
+  version: 2,
+  plan: variancePlan,
+  ...schemas,
+  isolation: 'shared',
+  tables: [itemTable(schemas, 'per_projection')],
+  cells: async plan => (await import('./grid.js')).varianceCells(plan),
+  jobs: async plan => (await import('./grid.js')).varianceJobs(plan),
+  run: async (cell, context) => (await import('./cell.js')).runVarianceCell(cell, context),
+  report: async records => (await import('./report.js')).varianceReport(records),
+})

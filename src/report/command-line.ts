@@ -1,0 +1,50 @@
+import {printable} from './printable.js'
+
+/** A shell word: quoted only where it must be. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/**
+ * The command as the user could type it again.
+ *
+ * @param argv - program, command and arguments; a single word is a whole command of an earlier manifest, as it was
+ */
+export function commandText(argv: readonly string[]): string {
+  return argv.length === 1 ? argv[0]! : argv.map(quoted).join(' ')
+}
+
+/**
+ * The command that goes on where an interrupted run stopped: the same grid, its folder, `--resume`.
+ *
+ * @param argv - of the interrupted command
+ * @param directory - folder of the run
+ */
+export function resumeLine(argv: readonly string[], directory: string): string {
+  const kept: string[] = []
+  for (let index = 0; index < argv.length; index++) {
+    const word = argv[index]!
+    if (word === '--output' || word === '-o') index++
+    else if (!/^--(output=|resume$)/.test(word) && !/^-o./.test(word)) kept.push(word)
+  }
+  return commandText([...kept, '--output', directory, '--resume'])
+}
+
+/**
+ * {@link resumeLine} of a saved run, whose manifest may have been written by anybody: only a command of rfa is given
+ * back as advice, with every word quoted anew.
+ *
+ * @param own - program and command that it must name
+ * @returns `null` for any other
+ */
+export function resumeLineOf(
+  argv: readonly string[],
+  directory: string,
+  own: {bin: string; id: string},
+): string | null {
+  const [bin, id] = argv
+  const line = resumeLine(argv, directory)
+  // a line break within quotes would run as several lines where quotes are lost
+  const plain = printable(line) === line && !line.includes('\n')
+  return bin === own.bin && id === own.id && plain ? line : null
+}

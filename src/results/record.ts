@@ -1,0 +1,84 @@
+/** What every plan and every record says, whichever experiment it is of. */
+import {z} from 'zod'
+import {BACKEND_NAMES, type BackendChoice} from '../backends/index.js'
+
+/** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
+export const nullableNumber = z.number().nullable()
+
+/** What `--backend` takes. */
+export const backendChoice = z.enum(['auto', ...BACKEND_NAMES])
+
+/** What computed a result; records made before the last two were kept have `null` there. */
+export const computedBy = {
+  backend: z.enum(BACKEND_NAMES),
+  /** Vector instruction set; `null` where the backend does not know it. */
+  instruction_set: z.string().nullable().default(null),
+  threads: z.number().int().nullable().default(null),
+}
+export type ComputedBy = z.infer<z.ZodObject<typeof computedBy>>
+
+/** Whether each operation ran as a fused kernel or as its composite definition. */
+export const operationForms = z.record(z.string(), z.enum(['fused', 'composite']))
+
+/** What storage, runner and commands know of a plan. */
+export interface Plan {
+  /** Name of the experiment. */
+  experiment: string
+  seed: number
+  backend: BackendChoice
+  /** Threads of the backend, where they are part of what is measured. */
+  threads?: number | null
+}
+
+/** One finished cell: exactly one of the three ways in which it can end. */
+export type CellRecord<Cell = object, Result = ComputedBy> = {
+  /** Name and version of its format, e.g. `rfa.bench/1`. */
+  schema: string
+  /** Hash of the cell and of the code that ran it; resuming skips keys already present. */
+  key: string
+  cell: Cell
+} & (
+  | {status: 'completed'; result: Result}
+  | {status: 'skipped'; reason: string}
+  | {status: 'failed'; error: CellError}
+)
+
+/** Why a cell failed. */
+export interface CellError {
+  code: string
+  message: string
+}
+
+/** A cell that was measured. */
+export type Completed<Cell, Result> = Extract<CellRecord<Cell, Result>, {status: 'completed'}>
+
+/** The schema of {@link CellRecord} for one experiment. */
+export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
+  schema: string,
+  cell: Cell,
+  result: Result,
+) {
+  const common = {schema: z.literal(schema), key: z.string(), cell}
+  return z.discriminatedUnion('status', [
+    z.object({...common, status: z.literal('completed'), result}),
+    z.object({...common, status: z.literal('skipped'), reason: z.string()}),
+    z.object({
+      ...common,
+      status: z.literal('failed'),
+      error: z.object({code: z.string(), message: z.string()}),
+    }),
+  ])
+}
+
+/** What storage is told of an experiment whose runs it keeps. */
+export interface StoredExperiment {
+  name: string
+  /** Of its records. */
+  schema: string
+  plan: z.ZodType<Plan>
+  record: z.ZodType<CellRecord>
+  /** `fresh`: times and memory of a process, comparable on one machine only. */
+  isolation: 'fresh' | 'shared'
+  /** A record of an earlier format in the words of the present one; anything else as it is. */
+  earlier?(value: unknown): unknown
+}

@@ -1,0 +1,114 @@
+/** Tables of records: their columns follow the schemas of cell and result, never the data. */
+import type {z} from 'zod'
+import {type Column, columnsOf} from './columns.js'
+import type {CellRecord} from './record.js'
+
+/** One line of a table before it is cut into columns. */
+export type Row = Record<string, unknown>
+
+/** A table of an experiment's records. */
+export interface TableFormat {
+  /** After the name of the file, e.g. `_per_head`; empty for the first table. */
+  suffix: string
+  columns(): Column[]
+  /** The lines of one record. */
+  rows(record: CellRecord): Row[]
+}
+
+/** The schemas that a table is made of. */
+export interface TableSchemas {
+  cell: z.ZodObject
+  result: z.ZodObject
+  /** Paths of the result, joined by `.`, that are left out: the journal has them. */
+  omit?: readonly string[]
+}
+
+/**
+ * One row per cell: `schema, key, status`, the cell, the result, then `reason` and the error. Nested names are
+ * joined by `_` (`mse_median`); what a cell asks for under a name that its result has too is called
+ * `requested_<name>`. `null` is an empty field, lists of objects are left out.
+ */
+export function recordTable({cell, result, omit}: TableSchemas): TableFormat {
+  return {
+    suffix: '',
+    columns: () => recordColumns(columnsOf(cell), columnsOf(result, omit)),
+    rows: record => [record as Row],
+  }
+}
+
+/**
+ * As {@link recordTable}, with a row for each item of a list of the result, whose columns stand in its place; one row
+ * where nothing was measured.
+ *
+ * @param list - name of the list
+ */
+export function itemTable({cell, result, omit}: TableSchemas, list: string): TableFormat {
+  return {
+    suffix: '',
+    columns: () =>
+      recordColumns(columnsOf(cell), [
+        ...columnsOf(result, omit),
+        ...columnsOf(itemSchema(result, list)),
+      ]),
+    rows(record) {
+      if (record.status !== 'completed') return [{...record}]
+      const {[list]: items, ...shared} = record.result as unknown as Record<string, unknown>
+      return (items as Row[]).map(own => ({...record, result: {...shared, ...own}}))
+    },
+  }
+}
+
+/**
+ * A table beside the first one: the items of a list of the result, one row each, after the key and the cell.
+ *
+ * @param list - name of the list
+ */
+export function listTable({cell, result, omit}: TableSchemas, list: string): TableFormat {
+  return {
+    suffix: `_${list}`,
+    columns: () => [
+      plain('key'),
+      ...cellColumns(columnsOf(cell), columnsOf(result, omit)),
+      ...columnsOf(itemSchema(result, list)).map(column => below('item', column)),
+    ],
+    rows(record) {
+      if (record.status !== 'completed') return []
+      const items = (record.result as unknown as Record<string, Row[]>)[list]!
+      return items.map(item => ({...record, item}))
+    },
+  }
+}
+
+function itemSchema(result: z.ZodObject, list: string): z.ZodType {
+  return (result.shape[list] as z.ZodArray<z.ZodObject>).element
+}
+
+/** Columns of a record, given those of its cell and of its result. */
+function recordColumns(cell: readonly Column[], result: readonly Column[]): Column[] {
+  return [
+    ...['schema', 'key', 'status'].map(plain),
+    ...cellColumns(cell, result),
+    ...result.map(column => below('result', column)),
+    plain('reason'),
+    {name: 'error_code', path: ['error', 'code'], kind: 'plain'},
+    {name: 'error_message', path: ['error', 'message'], kind: 'plain'},
+  ]
+}
+
+/** Columns of a cell beside those of a result: what is asked for is told from what was used. */
+function cellColumns(cell: readonly Column[], result: readonly Column[]): Column[] {
+  const measured = new Set(result.map(({name}) => name))
+  return cell.map(column => {
+    const name = measured.has(column.name) ? `requested_${column.name}` : column.name
+    return {...below('cell', column), name}
+  })
+}
+
+function plain(name: string): Column {
+  return {name, path: [name], kind: 'plain'}
+}
+
+/** A column of a part, seen from the whole; it keeps its name. */
+function below(part: string, column: Column): Column {
+  return {...column, path: [part, ...column.path]}
+}

@@ -1,0 +1,98 @@
+/** What a plan will take, before anything runs. */
+import {RfaError} from '../errors.js'
+import type {Job, PlannedRun} from '../experiments/planned-run.js'
+import {rateOf} from '../experiments/rates.js'
+import {type Memory, readMemory} from '../free-memory.js'
+import {type Block, list, text} from '../report/document.js'
+import {bytes, nanoseconds, plural} from '../report/numbers.js'
+import type {Plan} from '../results/record.js'
+import type {Schedule} from './schedule.js'
+
+/** A plan with what running it would mean; `--dry-run --json` prints it. */
+export interface DryRun {
+  plan: Plan
+  /** Number of cells. */
+  cells: number
+  /** A rough figure from the cost models; `null` when the backend's speed is unknown. */
+  predictedSeconds: number | null
+  /** Predicted memory of the processes that run at once, should the largest cells meet. */
+  peakBytes: number
+  /** One line per cell, in the order of the plan. */
+  cellLabels: string[]
+}
+
+/** Start of one process with its backend, seconds. */
+const PROCESS_SECONDS = 0.7
+
+/** Cells, predicted time and memory of a plan. */
+export function describeRun({plan, jobs}: PlannedRun, {processes, fresh}: Schedule): DryRun {
+  const rate = rateOf(plan.backend)
+  const flops = jobs.reduce((sum, job) => sum + job.predictedCost, 0)
+  const starts = fresh ? jobs.length : 1
+  return {
+    plan,
+    cells: jobs.length,
+    predictedSeconds:
+      rate === undefined ? null : flops / rate / processes + starts * PROCESS_SECONDS,
+    peakBytes: bytesAtOnce(jobs, processes),
+    cellLabels: jobs.map(({label}) => label),
+  }
+}
+
+/** Memory of so many of the largest cells: a process that has run one may keep it while it runs others. */
+function bytesAtOnce(jobs: readonly Job[], processes: number): number {
+  const sizes = jobs.map(({predictedBytes}) => predictedBytes).sort((a, b) => b - a)
+  return sizes.slice(0, processes).reduce((sum, size) => sum + size, 0)
+}
+
+/**
+ * Refuses a plan that needs more memory than is free.
+ *
+ * @param memory - what there is, this process being counted as used. Default: read from the system
+ * @throws {TOO_LARGE} with the figure that {@link describeRun} gives
+ */
+export function assertFits(
+  {jobs}: Pick<PlannedRun, 'jobs'>,
+  {processes}: Pick<Schedule, 'processes'>,
+  memory: () => Memory = readMemory,
+): void {
+  const needed = bytesAtOnce(jobs, processes)
+  const {free, total} = memory()
+  if (needed <= free) return
+  const largest = jobs.reduce((top, job) => (job.predictedBytes > top.predictedBytes ? job : top))
+  const atOnce = Math.min(processes, jobs.length)
+  const each = atOnce > 1 ? ` (${atOnce} processes at once)` : ''
+  throw new RfaError(
+    'TOO_LARGE',
+    `plan: expected to fit into memory, got one that needs about ${gibibytes(needed)}, ${gibibytes(free)} free (${gibibytes(total)} in all); most for "${largest.label}"${each}`,
+    {
+      suggestions: [
+        'lower --seq-len, --batch or --heads',
+        'leave out the materialised softmax (--methods) or --row-metrics',
+        ...(atOnce > 1 ? ['lower --threads: each has a cell in memory'] : []),
+        'run it all the same with --force',
+      ],
+    },
+  )
+}
+
+function gibibytes(size: number): string {
+  return `${(size / 2 ** 30).toPrecision(3)} GiB`
+}
+
+/** Cells that the terminal lists; `--json` has all of them. */
+const LISTED = 40
+
+/** What `--dry-run` prints. */
+export function dryRunReport(run: DryRun): Block[] {
+  const {plan, cells, predictedSeconds, peakBytes, cellLabels} = run
+  const time = predictedSeconds === null ? 'unknown' : nanoseconds(predictedSeconds * 1e9)
+  const rest = cellLabels.length - LISTED
+  return [
+    text(
+      `${plan.experiment}: ${plural(cells, 'cell')}, predicted time ${time}, predicted peak memory ${bytes(peakBytes)}`,
+    ),
+    ...list(cellLabels.slice(0, LISTED)),
+    ...(rest > 0 ? [text(`and ${rest} more; --json lists all`)] : []),
+  ]
+}

@@ -1,0 +1,32 @@
+import {availableParallelism} from 'node:os'
+import type {PlannedRun} from '../experiments/planned-run.js'
+
+/** Which processes run the jobs of a plan, decided once. */
+export interface Schedule {
+  /** At once. */
+  processes: number
+  /** A new one for every job, gone before the next begins, so that none inherits memory or heat of another. */
+  fresh: boolean
+  /** Most threads that each computes with, where its cells ask for no number; `undefined`: the backend's own choice. */
+  mostThreads: number | undefined
+}
+
+/**
+ * Timed cells run alone, each in a process of its own; the others have a process per thread, or share the threads
+ * where there are fewer cells. It goes by all cells of the plan: those of a resumed run then have the threads they
+ * always had.
+ *
+ * @param threads - of the whole run. Default: one per processor
+ */
+export function schedule(
+  {experiment, jobs}: Pick<PlannedRun, 'experiment' | 'jobs'>,
+  threads: number = availableParallelism(),
+): Schedule {
+  if (experiment.isolation === 'fresh') return {processes: 1, fresh: true, mostThreads: undefined}
+  const cells = Math.max(1, jobs.length)
+  return {
+    processes: Math.min(threads, cells),
+    fresh: false,
+    mostThreads: Math.max(1, Math.floor(threads / cells)),
+  }
+}
