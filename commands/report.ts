@@ -30,7 +30,8 @@ export default class Report extends RfaCommand {
     const {args, flags} = await this.parse(Report)
     const {readRuns, writeReport} = await import('../src/cli/write-report.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
-    const {runReport, outcomeCounts} = await import('../src/experiments/run-report.js')
+    const {runReport} = await import('../src/experiments/run-report.js')
+    const {countRecords} = await import('../src/results/summary.js')
     const runs = await readRuns(args.run, this.config.bin, this.services)
     const blocks = await runReport(runs)
     if (flags.output !== '-') this.print(renderTerminal(blocks, this.layout()))
@@ -40,7 +41,7 @@ export default class Report extends RfaCommand {
       directory,
       experiment: manifest.plan.experiment,
       cells,
-      counts: outcomeCounts(records),
+      counts: countRecords(records),
     }))
     return {output, runs: counted}
   }

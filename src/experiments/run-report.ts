@@ -6,6 +6,7 @@ import {type Block, heading, list, text} from '../report/document.js'
 import {plural} from '../report/numbers.js'
 import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
+import {countRecords} from '../results/summary.js'
 import {experimentNamed} from './index.js'
 
 /** A run as it was read back. */
@@ -21,20 +22,6 @@ export interface SavedRun {
   cells: number | null
   /** The command that goes on with it; `null` where the manifest names none of rfa. */
   resumeCommand: string | null
-}
-
-/** How many cells ended in which way. */
-export interface OutcomeCounts {
-  completed: number
-  skipped: number
-  failed: number
-}
-
-/** Counts the outcomes of records. */
-export function outcomeCounts(records: readonly {status: keyof OutcomeCounts}[]): OutcomeCounts {
-  const counts = {completed: 0, skipped: 0, failed: 0}
-  for (const {status} of records) counts[status]++
-  return counts
 }
 
 /** One report over one or several runs. */
@@ -78,7 +65,7 @@ function strangers({foreign}: SavedRun): string[] {
 
 /** How many cells there are and how they ended; a run that stopped early says so. */
 function progress({records, cells, resumeCommand}: SavedRun): string[] {
-  const {completed, skipped, failed} = outcomeCounts(records)
+  const {completed, skipped, failed} = countRecords(records)
   const outcomes = `${completed} completed, ${skipped} skipped, ${failed} failed`
   if (cells === null || records.length >= cells) {
     return [`${plural(records.length, 'cell')}: ${outcomes}`]

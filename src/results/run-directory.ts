@@ -31,7 +31,8 @@ export const MANIFEST_FILE = 'manifest.json'
 /** What a run directory is made for. */
 export interface RunRequest {
   directory: string
-  experiment: StoredExperiment
+  /** Whose records this version reads, that of the plan among them. */
+  experiments: readonly StoredExperiment[]
   plan: Plan
   /** The command, word by word, for the manifest. */
   argv: readonly string[]
@@ -66,7 +67,7 @@ export interface SavedRun {
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when the run there cannot be read
  */
 export async function createRun(request: RunRequest): Promise<OpenRun> {
-  const {directory, experiment, plan, argv} = request
+  const {directory, experiments, plan, argv} = request
   await examine(request)
   await makeFolder(directory)
   const lock = await lockDirectory(directory)
@@ -74,12 +75,12 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
     // once more: another process may have come first
     const saved = await examine(request)
     const manifest = saved ?? (await newManifest(plan, argv))
-    if (saved) await requireSameOrigin(directory, experiment, saved)
+    if (saved) await requireSameOrigin(request, saved)
     await lock.check()
     if (!saved) await writeManifest(directory, manifest)
     await lock.check()
     await removeLeftovers(directory, LOCK_FILE)
-    const journal = await openJournal(directory, [experiment], lock)
+    const journal = await openJournal(directory, experiments, lock)
     return {manifest, journal, resumed: saved !== undefined}
   } catch (error) {
     await lock.release()
@@ -126,13 +127,13 @@ export async function newManifest(plan: Plan, argv: readonly string[]): Promise<
 /** The manifest of the run to go on with, `undefined` where a new run may start; refuses the rest. */
 async function examine({
   directory,
-  experiment,
+  experiments,
   plan,
   resume,
 }: RunRequest): Promise<RunManifest | undefined> {
   const entries = await entriesOf(directory)
   const manifest = entries.includes(MANIFEST_FILE)
-    ? await readManifest(directory, [experiment])
+    ? await readManifest(directory, experiments)
     : undefined
   if (manifest && resume) {
     requireSamePlan(directory, manifest.plan, plan)
@@ -202,10 +203,10 @@ function requireSamePlan(directory: string, saved: Plan, asked: Plan): void {
  * from its processor, used in the same way.
  */
 async function requireSameOrigin(
-  directory: string,
-  experiment: StoredExperiment,
+  {directory, experiments}: RunRequest,
   {machine, plan}: RunManifest,
 ): Promise<void> {
+  const experiment = experiments.find(({name}) => name === plan.experiment)!
   const here = await machineFacts()
   for (const field of originFields(experiment, plan)) {
     const [saved, now] = [machine[field], here[field]]

@@ -1,4 +1,5 @@
 import {join} from 'node:path'
+import {allExperiments} from '../experiments/index.js'
 import type {Job, PlannedRun} from '../experiments/planned-run.js'
 import {writeAtomic} from '../files.js'
 import {packageRoot, packageVersion} from '../package.js'
@@ -65,13 +66,14 @@ export async function runExperiment(
   run: PlannedRun,
   options: RunExperimentOptions,
 ): Promise<ExperimentRun> {
-  const {experiment, plan} = run
+  const {plan} = run
   const {directory, resume, argv, signal, onNote, onWarning} = options
   if (directory === null) {
     const manifest = await newManifest(plan, argv)
     return runOf(null, manifest, await runMissing(run, options))
   }
-  const opened = createRun({directory, experiment, plan, argv, resume})
+  const experiments = await allExperiments()
+  const opened = createRun({directory, experiments, plan, argv, resume})
   const {manifest, journal, resumed} = await unlessInterrupted(signal, opened, late =>
     late.journal.close(),
   )

@@ -9,67 +9,54 @@ import ErrorSweep from '../../commands/error-sweep.js'
 import Methods from '../../commands/methods.js'
 import Report from '../../commands/report.js'
 import Variance from '../../commands/variance.js'
+import type {ApplyRecord} from '../../src/apply/apply.js'
+import type {Services} from '../../src/cli/services.js'
 import {RfaError} from '../../src/errors.js'
-import type {AnyRecord} from '../../src/results/schemas/index.js'
-import type {AnyPlan} from '../../src/results/schemas/manifest.js'
-import type {RunExperimentOptions} from '../../src/runner/run-experiment.js'
+import type {CellRecord} from '../../src/results/record.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
 import {MACHINE} from '../helpers/records/machine.js'
 import {variance} from '../helpers/records/variance.js'
 import {runCommand} from './run-command.js'
 
-const runner = vi.hoisted(() => ({
-  runExperiment: vi.fn(),
-  describePlan: vi.fn(),
-  assertFits: vi.fn(),
-  planKeys: vi.fn(),
-  applyEstimator: vi.fn(),
-  openRun: vi.fn(),
-  useBackend: vi.fn(),
-}))
-vi.mock('../../src/backends/index.js', async original => ({
-  ...(await original<typeof import('../../src/backends/index.js')>()),
-  useBackend: runner.useBackend,
-}))
-vi.mock('../../src/runner/run-experiment.js', () => ({runExperiment: runner.runExperiment}))
-vi.mock('../../src/experiments/index.js', () => ({
-  describePlan: runner.describePlan,
-  assertFits: runner.assertFits,
-  planKeys: runner.planKeys,
-}))
-vi.mock('../../src/apply/apply.js', () => ({applyEstimator: runner.applyEstimator}))
-vi.mock('../../src/results/machine.js', () => ({machineFacts: async () => MACHINE}))
-vi.mock('../../src/results/run-directory.js', () => ({openRun: runner.openRun}))
-vi.mock('../../src/results/new-directory.js', () => ({
-  defaultRunDirectory: (experiment: string) => `results/${experiment}-now`,
-  makeNewDirectory: async (name: string) => name,
-}))
+/** What commands would have done, told by each test. */
+const runner = {
+  runExperiment: vi.fn<Services['runExperiment']>(),
+  assertFits: vi.fn<Services['assertFits']>(),
+  planKeys: vi.fn<Services['planKeys']>(),
+  applyEstimator: vi.fn<Services['applyEstimator']>(),
+  openRun: vi.fn<Services['openRun']>(),
+  useBackend: vi.fn<Services['useBackend']>(),
+}
+const SERVICES: Partial<Services> = {
+  ...runner,
+  machineFacts: async () => MACHINE,
+  newRunDirectory: async experiment => `results/${experiment}-now`,
+}
+const run = (command: unknown, id: string, argv: string[]) =>
+  runCommand(command, id, argv, SERVICES)
 
 /** Makes the runner answer with these records. */
-function answerWith(...records: AnyRecord[]): void {
-  runner.runExperiment.mockImplementation(
-    async (plan: AnyPlan, {directory, onProgress}: RunExperimentOptions) => {
-      onProgress?.({done: 1, total: 1, label: '', etaMs: 0, failed: 0})
-      const failed = records.filter(({status}) => status === 'failed').length
-      const counts = {total: records.length, completed: records.length - failed, skipped: 0, failed}
-      return {directory, manifest: {...BENCH_MANIFEST, plan}, records, counts}
-    },
-  )
+function answerWith(...records: CellRecord[]): void {
+  runner.runExperiment.mockImplementation(async ({plan}, {directory, onProgress}) => {
+    onProgress?.({done: 1, total: 1, label: '', etaMs: 0, failed: 0})
+    const failed = records.filter(({status}) => status === 'failed').length
+    const counts = {total: records.length, completed: records.length - failed, skipped: 0, failed}
+    return {directory, manifest: {...BENCH_MANIFEST, plan}, records, counts}
+  })
 }
 
 /** The plan and the options that the runner was called with. */
-function lastRun(): {plan: AnyPlan; options: RunExperimentOptions} {
-  const [plan, options] = runner.runExperiment.mock.lastCall as [AnyPlan, RunExperimentOptions]
+function lastRun() {
+  const [{plan}, options] = runner.runExperiment.mock.lastCall!
   return {plan, options}
 }
 
-const errorSweep = (...argv: string[]) => runCommand(ErrorSweep, 'error-sweep', argv)
-const bench = (...argv: string[]) => runCommand(Bench, 'bench', argv)
+const errorSweep = (...argv: string[]) => run(ErrorSweep, 'error-sweep', argv)
+const bench = (...argv: string[]) => run(Bench, 'bench', argv)
 
 beforeEach(() => {
   vi.clearAllMocks()
-  runner.assertFits.mockResolvedValue(undefined)
 })
 
 describe('an experiment', () => {
@@ -97,13 +84,14 @@ describe('an experiment', () => {
 
   it('hands the runner what was typed', async () => {
     answerWith(timed())
-    await bench('--quick', '-o', 'out dir', '--resume', '--timeout', '1.5', '--format', 'json,csv')
+    const typed = ['-o', 'out dir', '--resume', '--timeout', '1.5', '--format', 'json,csv']
+    await bench('--quick', ...typed)
     expect(lastRun().options).toMatchObject({
       directory: 'out dir',
       resume: true,
       timeoutMs: 1500,
       formats: ['json', 'csv'],
-      command: "rfa bench --quick -o 'out dir' --resume --timeout 1.5 --format json,csv",
+      argv: ['rfa', 'bench', '--quick', ...typed],
     })
   })
 
@@ -118,12 +106,7 @@ describe('an experiment', () => {
 
   it('plans a variance experiment and prints its table', async () => {
     answerWith(variance())
-    const {stdout} = await runCommand(Variance, 'variance', [
-      '--norms',
-      '0.5..2+0.5',
-      '--angles',
-      '0',
-    ])
+    const {stdout} = await run(Variance, 'variance', ['--norms', '0.5..2+0.5', '--angles', '0'])
     expect(stdout).toContain('closed form')
     expect(lastRun().plan).toMatchObject({norms: [0.5, 1, 1.5, 2], angles_deg: [0]})
   })
@@ -138,14 +121,14 @@ describe('an experiment', () => {
   })
 
   it('passes on what the runner has to say, warnings under --quiet too', async () => {
-    runner.runExperiment.mockImplementation(async (plan, options: RunExperimentOptions) => {
+    runner.runExperiment.mockImplementation(async ({plan}, options) => {
       options.onNote?.('no run yet')
       options.onWarning?.('mixed')
       return {
         directory: 'out',
         manifest: {...BENCH_MANIFEST, plan},
         records: [],
-        counts: {failed: 0},
+        counts: {total: 0, completed: 0, skipped: 0, failed: 0},
       }
     })
     expect((await bench('-o', 'out')).stderr).toBe('no run yet\nwarning: mixed\nsaved in out\n')
@@ -169,15 +152,18 @@ describe('an experiment', () => {
     expect(await bench('--quick')).toMatchObject({exitCode: 2, stdout: ''})
     expect(runner.runExperiment).not.toHaveBeenCalled()
     answerWith(timed())
+    runner.assertFits.mockClear()
     await bench('--quick', '--force')
-    expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({force: true, concurrency: 1})
+    expect(runner.assertFits).not.toHaveBeenCalled()
+    expect(lastRun().options.schedule).toMatchObject({processes: 1, fresh: true})
   })
 
   it('tries the backend before anything runs, that of auto too', async () => {
     answerWith(timed())
-    runner.useBackend.mockImplementationOnce(async (_choice, {note}) =>
-      note('native: X; using wasm'),
-    )
+    runner.useBackend.mockImplementationOnce(async (_choice, how) => {
+      how?.note?.('native: X; using wasm')
+      return {name: 'wasm', threads: 1, instructionSet: null}
+    })
     expect((await bench('--quick')).stderr).toMatch(/^native: X; using wasm\nsaved in /)
     expect(runner.useBackend.mock.lastCall?.[0]).toBe('auto')
     runner.useBackend.mockRejectedValueOnce(
@@ -204,9 +190,9 @@ describe('an experiment', () => {
   it('computes as many cells of a sweep at once as it has threads', async () => {
     answerWith(sweep())
     await errorSweep('--quick', '--threads', '3')
-    expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({concurrency: 3})
+    expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({processes: 3})
     expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: undefined})
-    expect(lastRun().options).toMatchObject({concurrency: 3})
+    expect(lastRun().options.schedule).toMatchObject({processes: 3, mostThreads: 1})
     expect(lastRun().plan).not.toHaveProperty('threads')
   })
 
@@ -221,14 +207,12 @@ describe('an experiment', () => {
 })
 
 describe('--dry-run', () => {
-  const description = {cells: 2, predictedSeconds: 1.5, peakBytes: 2 ** 20, cellLabels: ['a', 'b']}
-
   it('prints the cells and runs none', async () => {
-    runner.describePlan.mockResolvedValue(description)
-    const {stdout} = await errorSweep('--quick', '--dry-run')
-    expect(stdout).toBe(
-      'error-sweep: 2 cells, predicted time 1.50 s, predicted peak memory 1.00 MiB\n\n- a\n- b\n',
+    const {stdout} = await errorSweep('--quick', '--dry-run', '--methods', 'elu,mean-value')
+    expect(stdout).toMatch(
+      /^error-sweep: 2 cells, predicted time \S+ \w+, predicted peak memory \d+ MiB\n\n- elu L=\d+ raw\n/,
     )
+    expect(runner.useBackend).not.toHaveBeenCalled()
     expect(runner.runExperiment).not.toHaveBeenCalled()
   })
 
@@ -238,13 +222,12 @@ describe('--dry-run', () => {
       exitCode: 2,
       stderr: expect.stringMatching(/^threads: expected 1, all that backend wasm has, got 2\n/),
     })
-    expect(runner.describePlan).not.toHaveBeenCalled()
   })
 
   it('returns the plan under --json', async () => {
-    runner.describePlan.mockResolvedValue(description)
-    const {stdout} = await errorSweep('--quick', '--dry-run', '--json')
-    expect(JSON.parse(stdout)).toMatchObject({cells: 2, plan: {experiment: 'error-sweep', seed: 0}})
+    const argv = ['--quick', '--dry-run', '--json', '--methods', 'elu']
+    const {stdout} = await errorSweep(...argv)
+    expect(JSON.parse(stdout)).toMatchObject({cells: 1, plan: {experiment: 'error-sweep', seed: 0}})
   })
 })
 
@@ -317,7 +300,7 @@ describe('wrong usage', () => {
 
 describe('rfa methods', () => {
   it('lists all, or shows one, or what a preset does', async () => {
-    const methods = (...argv: string[]) => runCommand(Methods, 'methods', argv)
+    const methods = (...argv: string[]) => run(Methods, 'methods', argv)
     expect((await methods()).stdout).toMatch(/^mean-value /m)
     expect((await methods('rfa')).stdout).toContain('Options (--option NAME=VALUE)')
     expect((await methods('--projections')).stdout).toMatch(/^orth +blocks of D orthogonal/m)
@@ -327,7 +310,7 @@ describe('rfa methods', () => {
   })
 
   it('gives the facts of projections under --json, and no estimator beside them', async () => {
-    const {stdout} = await runCommand(Methods, 'methods', ['--projections', '--json'])
+    const {stdout} = await run(Methods, 'methods', ['--projections', '--json'])
     const {projections} = JSON.parse(stdout)
     expect(projections).toContainEqual(
       expect.objectContaining({name: 'orth', rows: 'normal', unbiased_for: 'softmax-kernel'}),
@@ -335,13 +318,13 @@ describe('rfa methods', () => {
     expect(projections).toContainEqual(
       expect.objectContaining({name: 'orth-tall', released_by: 'noahs-ark'}),
     )
-    const {stderr, exitCode} = await runCommand(Methods, 'methods', ['--projections', 'rfa'])
+    const {stderr, exitCode} = await run(Methods, 'methods', ['--projections', 'rfa'])
     expect(stderr).toMatch(/^--projections: expected no estimator beside it, got rfa\n/)
     expect(exitCode).toBe(2)
   })
 
   it('knows who was meant by a mistyped name', async () => {
-    const {stderr, exitCode} = await runCommand(Methods, 'methods', ['favor-pso'])
+    const {stderr, exitCode} = await run(Methods, 'methods', ['favor-pso'])
     expect(stderr).toMatch(/did you mean favor-pos\?\n$/)
     expect(exitCode).toBe(2)
   })
@@ -349,7 +332,7 @@ describe('rfa methods', () => {
 
 describe('rfa doctor', () => {
   it('reports every backend and the machine, and succeeds', async () => {
-    const {stdout, exitCode} = await runCommand(Doctor, 'doctor', [])
+    const {stdout, exitCode} = await run(Doctor, 'doctor', [])
     for (const line of [/^tensorflow /m, /^wasm +yes/m, /^cpu +yes/m, /^cpu +Test CPU$/m]) {
       expect(stdout).toMatch(line)
     }
@@ -358,12 +341,28 @@ describe('rfa doctor', () => {
 })
 
 describe('rfa apply', () => {
+  const applied = (not_finite: number): ApplyRecord => ({
+    schema: 'rfa.apply/1',
+    output: 'b.npy',
+    shape: [1, 3, 31, 13],
+    method: 'rfa',
+    preset: 'exact',
+    feature_dim: 512,
+    backend: 'cpu',
+    instruction_set: null,
+    threads: 1,
+    operations: {},
+    projection: 'orth',
+    orth_sign: 'haar',
+    used_extras: [],
+    not_finite,
+  })
+
   it('runs the method on the arrays and says where the output is', async () => {
-    const record = {schema: 'rfa.apply/1', shape: [1, 3, 31, 13], not_finite: 0}
-    runner.applyEstimator.mockResolvedValue(record)
+    runner.applyEstimator.mockResolvedValue(applied(0))
     const typed = '--method rfa --input a.npz --output b.npy --scale 0.25 --threads 2'
     const argv = typed.split(' ')
-    const {stdout, stderr} = await runCommand(Apply, 'apply', argv)
+    const {stdout, stderr} = await run(Apply, 'apply', argv)
     expect(runner.applyEstimator.mock.lastCall?.[0]).toMatchObject({
       method: 'rfa',
       output: 'b.npy',
@@ -374,22 +373,21 @@ describe('rfa apply', () => {
     })
     expect(stdout).toBe('')
     expect(stderr).toBe('written to b.npy\n')
-    const json = await runCommand(Apply, 'apply', [...argv, '--json'])
+    const json = await run(Apply, 'apply', [...argv, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({schema: 'rfa.apply/1'})
   })
 
   it('warns of an output that is not finite, under --quiet too', async () => {
-    const record = {schema: 'rfa.apply/1', shape: [1, 3, 31, 13], not_finite: 1209}
-    runner.applyEstimator.mockResolvedValue(record)
+    runner.applyEstimator.mockResolvedValue(applied(1209))
     const argv = ['--method', 'softmax', '--input', 'a.npz', '--output', 'b.npy', '--quiet']
-    expect(await runCommand(Apply, 'apply', argv)).toMatchObject({
+    expect(await run(Apply, 'apply', argv)).toMatchObject({
       exitCode: 0,
       stderr: expect.stringMatching(/^warning: 1209 of 1209 output elements are not finite: .*\n$/),
     })
   })
 
   it('refuses to start without method, input and output', async () => {
-    const {stderr, exitCode} = await runCommand(Apply, 'apply', [])
+    const {stderr, exitCode} = await run(Apply, 'apply', [])
     expect(stderr).toMatch(/Missing required flag method/)
     expect(exitCode).toBe(2)
   })
@@ -404,7 +402,7 @@ describe('rfa report', () => {
     runner.planKeys.mockResolvedValue([record.key])
   })
   afterEach(() => rm(folder, {recursive: true}))
-  const report = (...argv: string[]) => runCommand(Report, 'report', argv)
+  const report = (...argv: string[]) => run(Report, 'report', argv)
 
   it('prints tables and writes Markdown into the run', async () => {
     const {stdout, stderr} = await report(folder)
@@ -451,7 +449,7 @@ describe('rfa report', () => {
           directory: folder,
           experiment: 'bench',
           cells: 1,
-          counts: {completed: 1, skipped: 0, failed: 0},
+          counts: {total: 1, completed: 1, skipped: 0, failed: 0},
         },
       ],
     })

@@ -10,10 +10,11 @@ import ErrorSweep from '../../commands/error-sweep.js'
 import Methods from '../../commands/methods.js'
 import Report from '../../commands/report.js'
 import Variance from '../../commands/variance.js'
+import type {ErrorSweepPlan} from '../../src/experiments/error-sweep/schema.js'
+import {allExperiments} from '../../src/experiments/index.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
-import {RECORD_SCHEMAS} from '../../src/results/parse-record.js'
-import type {AnyRecord} from '../../src/results/schemas/index.js'
-import {type AnyPlan, runManifest} from '../../src/results/schemas/manifest.js'
+import {runManifest} from '../../src/results/manifest.js'
+import type {CellRecord, Plan} from '../../src/results/record.js'
 import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {sweep} from '../helpers/records/error-sweep.js'
 import {failed, skipped} from '../helpers/records/outcomes.js'
@@ -23,6 +24,8 @@ import {type Outcome, runCommand} from './run-command.js'
 /** Clears the screen, sets the title, rings, turns the line around, hides characters. */
 const HOSTILE = '\u001b[2J\u001b]0;title\u0007\u007f\u009b31m\u202e\u200b\u{e0041}\r'
 const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
+
+const EXPERIMENTS = await allExperiments()
 
 let folder: string
 beforeAll(async () => {
@@ -162,7 +165,7 @@ function infected<T>(value: T, fits: (whole: unknown) => boolean): T {
   return whole as T
 }
 
-const sweepPlan: AnyPlan = {
+const sweepPlan: ErrorSweepPlan = {
   experiment: 'error-sweep',
   input: {kind: 'file', paths: ['q.npz'], names: {query: 'q', key: 'k', value: 'v'}},
   methods: [{method: 'elu', preset: 'exact', options: {}}],
@@ -180,17 +183,17 @@ const sweepPlan: AnyPlan = {
 }
 
 describe('a run folder of somebody else', () => {
-  it.each<[AnyPlan, AnyRecord]>([
+  it.each<[Plan, CellRecord]>([
     [sweepPlan, sweep()],
     [BENCH_PLAN, timed()],
     [VARIANCE_PLAN, variance()],
   ])('of $experiment', async (plan, record) => {
     const run = await mkdtemp(join(folder, 'run-'))
-    const own = {...BENCH_MANIFEST, plan, command: `rfa ${plan.experiment} --quick`}
-    const hostile = infected(own, whole => runManifest.safeParse(whole).success)
+    const own = {...BENCH_MANIFEST, plan, argv: ['rfa', plan.experiment, '--quick']}
+    const hostile = infected(own, whole => runManifest(EXPERIMENTS).safeParse(whole).success)
     expect(hostile.machine.cpu).toContain(HOSTILE)
     await writeFile(join(run, 'manifest.json'), JSON.stringify(hostile))
-    const schema = RECORD_SCHEMAS[record.schema as keyof typeof RECORD_SCHEMAS]
+    const {record: schema} = EXPERIMENTS.find(known => known.schema === record.schema)!
     const lines = [record, failed(record), skipped(record)].map((one, index) => {
       const hostileRecord = infected(one, whole => schema.safeParse(whole).success)
       return JSON.stringify({...hostileRecord, key: `${index}`})

@@ -3,6 +3,7 @@ import type {Config} from '@oclif/core'
 import type {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import {vi} from 'vitest'
+import {type Services, services} from '../../src/cli/services.js'
 
 /** What running a command left behind. */
 export interface Outcome {
@@ -20,10 +21,23 @@ const CONFIG = {
   scopedEnvVarKeys: () => [],
 } as unknown as Config
 
+interface Running {
+  services: Services
+  _run(): Promise<unknown>
+}
 type CommandClass = (new (argv: string[], config: Config) => Command) & {id: string}
 
-/** Runs `rfa <id> ...argv`. */
-export async function runCommand(command: unknown, id: string, argv: string[]): Promise<Outcome> {
+/**
+ * Runs `rfa <id> ...argv`.
+ *
+ * @param changed - services in place of those of the library
+ */
+export async function runCommand(
+  command: unknown,
+  id: string,
+  argv: string[],
+  changed: Partial<Services> = {},
+): Promise<Outcome> {
   const Class = command as CommandClass
   Class.id = id
   const stdout = captured(process.stdout)
@@ -31,7 +45,8 @@ export async function runCommand(command: unknown, id: string, argv: string[]): 
   const before = process.exitCode
   process.exitCode = undefined
   try {
-    const instance = new Class(argv, CONFIG) as unknown as {_run(): Promise<unknown>}
+    const instance = new Class(argv, CONFIG) as unknown as Running
+    instance.services = {...services, ...changed}
     const result = await instance._run()
     return {
       stdout: stdout.text(),

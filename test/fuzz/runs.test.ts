@@ -3,13 +3,13 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, expect, test} from 'vitest'
+import {services} from '../../src/cli/services.js'
 import {readRuns} from '../../src/cli/write-report.js'
 import {RfaError} from '../../src/errors.js'
 import {runReport} from '../../src/experiments/run-report.js'
 import {renderMarkdown} from '../../src/report/markdown.js'
 import {renderTerminal} from '../../src/report/terminal.js'
 import {cellKey} from '../../src/results/keys.js'
-import type {AnyCell} from '../../src/results/schemas/index.js'
 import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {failed, skipped} from '../helpers/records/outcomes.js'
 import {VARIANCE_PLAN, variance} from '../helpers/records/variance.js'
@@ -23,7 +23,7 @@ async function reportOf(manifest: Uint8Array, records: Uint8Array): Promise<stri
   writeFileSync(join(folder, 'manifest.json'), manifest)
   writeFileSync(join(folder, 'records.jsonl'), records)
   try {
-    const blocks = runReport(await readRuns([folder], 'rfa'))
+    const blocks = await runReport(await readRuns([folder], 'rfa', services))
     return renderTerminal(blocks, {width: 80, colour: false}) + renderMarkdown(blocks)
   } catch (error) {
     if (error instanceof RfaError) return undefined
@@ -37,11 +37,11 @@ test.each([
 ] as const)(
   'damaged copies of a run of $experiment',
   async (plan, record) => {
-    const own = {...BENCH_MANIFEST, plan, command: `rfa ${plan.experiment} --quick`}
+    const own = {...BENCH_MANIFEST, plan, argv: ['rfa', plan.experiment, '--quick']}
     const manifest = Buffer.from(JSON.stringify(own))
     const lines = [record, failed(record), skipped(record)].map((one, seed) => {
       const cell = {...one.cell, seed}
-      return JSON.stringify({...one, cell, key: cellKey(one.schema, cell as AnyCell)})
+      return JSON.stringify({...one, cell, key: cellKey(one.schema, cell)})
     })
     const records = Buffer.from(`${lines.join('\n')}\n`)
     expect(await reportOf(manifest, records)).toContain('favor-pos')

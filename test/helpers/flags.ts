@@ -1,4 +1,5 @@
 /** Flags as the parser leaves them when nothing was typed. */
-export const ERROR_SWEEP_FLAGS = {quick: false, causal: false, 'row-metrics': false}
-export const BENCH_FLAGS = {quick: false, causal: false, baseline: true}
-export const VARIANCE_FLAGS = {quick: false}
+const RUN = {quick: false, 'dry-run': false, force: false, resume: false}
+export const ERROR_SWEEP_FLAGS = {...RUN, causal: false, 'row-metrics': false}
+export const BENCH_FLAGS = {...RUN, causal: false, baseline: true}
+export const VARIANCE_FLAGS = RUN

@@ -4,7 +4,6 @@ import {availableParallelism} from 'node:os'
 import {Worker} from 'node:worker_threads'
 import {expect, it} from 'vitest'
 import {probeBackends, useBackend} from '../../src/backends/index.js'
-import {defaultThreads} from '../../src/backends/native/index.js'
 import {packageRoot} from '../../src/package.js'
 import {describeNative, instructionSets} from './addon.js'
 
@@ -53,7 +52,7 @@ describeNative('the native backend', addon => {
       threads: 3,
       instructionSet: addon.runtime().isa,
     })
-    expect((await useBackend('native')).threads).toBe(defaultThreads())
+    expect((await useBackend('native')).threads).toBe(availableParallelism())
   })
 
   it('computes in a worker and here at the same time, and outlives the worker', async () => {
@@ -94,9 +93,9 @@ describeNative('the native backend', addon => {
   })
 })
 
-it('default threads follow RFA_THREADS where it is a number', () => {
-  expect(defaultThreads({RFA_THREADS: '5'})).toBe(5)
-  expect(defaultThreads({RFA_THREADS: 'many'})).toBe(availableParallelism())
-  expect(defaultThreads({RFA_THREADS: '4294967297'})).toBe(availableParallelism())
-  expect(defaultThreads({})).toBe(availableParallelism())
+it('takes a thread per processor, up to the most that it is allowed, or as many as asked for', async () => {
+  expect((await useBackend('native', {mostThreads: 1})).threads).toBe(1)
+  const processors = availableParallelism()
+  expect((await useBackend('native', {mostThreads: 1024})).threads).toBe(processors)
+  expect((await useBackend('native', {threads: 3, mostThreads: 1})).threads).toBe(3)
 })

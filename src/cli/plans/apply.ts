@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import type {ApplyRequest} from '../../apply/apply.js'
 import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
-import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/extensions.js'
+import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
 import {
   computeFlags,
   type FlagValues,

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import {RfaError} from '../../errors.js'
-import {formatOf} from '../../inputs/files/extensions.js'
+import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import type {InputSpec} from '../../inputs/spec.js'
 import {type FlagValues, oneName, oneNumber} from '../flags.js'

@@ -1,13 +1,14 @@
 /** Plan, records and a run of benchmarks, with round numbers. */
+
+import benchExperiment from '../../../src/experiments/bench/index.js'
+import type {
+  BenchCell,
+  BenchPlan,
+  BenchResult,
+  TimedRecord,
+} from '../../../src/experiments/bench/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
-import {
-  BENCH_SCHEMA,
-  type BenchCell,
-  type BenchRecord,
-  type BenchResult,
-  type RunManifest,
-} from '../../../src/results/schemas/index.js'
-import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
+import type {RunManifest} from '../../../src/results/manifest.js'
 import {MACHINE} from './machine.js'
 
 const BENCH_CELL: BenchCell = {
@@ -30,8 +31,6 @@ const BENCH_CELL: BenchCell = {
   threads: null,
 }
 
-export type TimedRecord = Extract<BenchRecord, {status: 'completed'}>
-
 /** A completed cell that took `median` ns. */
 export function timed(
   changes: Partial<BenchCell> = {},
@@ -40,8 +39,8 @@ export function timed(
 ): TimedRecord {
   const cell = {...BENCH_CELL, ...changes}
   return {
-    schema: BENCH_SCHEMA,
-    key: cellKey(BENCH_SCHEMA, cell),
+    schema: benchExperiment.schema,
+    key: cellKey(benchExperiment.schema, cell),
     cell,
     status: 'completed',
     result: {
@@ -73,7 +72,7 @@ export function timed(
 export const exactForm = (method: string, seq_len: number, median: number) =>
   timed({method, projection: null, num_features: null, seq_len}, median, {feature_dim: 0})
 
-export const BENCH_PLAN: AnyPlan = {
+export const BENCH_PLAN: BenchPlan = {
   experiment: 'bench',
   methods: [{method: 'favor-pos', preset: 'exact', options: {}}],
   projections: ['orth'],
@@ -94,9 +93,9 @@ export const BENCH_PLAN: AnyPlan = {
 }
 
 export const BENCH_MANIFEST: RunManifest = {
-  schema: 'rfa.run/1',
+  schema: 'rfa.run/2',
   created_at: '2026-01-02T03:04:05.000Z',
-  command: 'rfa bench --quick',
+  argv: ['rfa', 'bench', '--quick'],
   machine: MACHINE,
   plan: BENCH_PLAN,
 }

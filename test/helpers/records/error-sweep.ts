@@ -1,13 +1,15 @@
 /** Records of error sweeps, with round numbers so that tables can be checked to the letter. */
+
+import errorSweepExperiment from '../../../src/experiments/error-sweep/index.js'
+import type {
+  CompletedSweep,
+  ErrorSweepCell,
+  ErrorSweepRecord,
+  ErrorSweepResult,
+  MeansUnknown,
+} from '../../../src/experiments/error-sweep/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
-import {
-  ERROR_SWEEP_SCHEMA,
-  type ErrorSweepCell,
-  type ErrorSweepRecord,
-  type ErrorSweepResult,
-  type MeansUnknown,
-  type MetricSummary,
-} from '../../../src/results/schemas/index.js'
+import type {MetricSummary} from '../../../src/stats/index.js'
 import {failed, skipped} from './outcomes.js'
 
 export const metric = (median: number | null, low = median, high = median): MetricSummary => ({
@@ -118,8 +120,6 @@ const SWEEP_RESULT: ErrorSweepResult = {
   ],
 }
 
-export type CompletedSweep = Extract<ErrorSweepRecord, {status: 'completed'}>
-
 /** A completed cell that differs from the usual one in `changes`. */
 export function sweep(
   changes: Partial<ErrorSweepCell> = {},
@@ -127,8 +127,8 @@ export function sweep(
 ): CompletedSweep {
   const cell = {...SWEEP_CELL, ...changes}
   return {
-    schema: ERROR_SWEEP_SCHEMA,
-    key: cellKey(ERROR_SWEEP_SCHEMA, cell),
+    schema: errorSweepExperiment.schema,
+    key: cellKey(errorSweepExperiment.schema, cell),
     cell,
     status: 'completed',
     result: {...SWEEP_RESULT, ...result},

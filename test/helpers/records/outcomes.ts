@@ -1,15 +1,15 @@
 /** Cells that ended otherwise than completed. */
-import type {AnyRecord} from '../../../src/results/schemas/index.js'
+import type {CellRecord} from '../../../src/results/record.js'
 
 const ERROR = {code: 'CELL_CRASHED', message: 'expected an answer, got "none",\nbut a newline'}
 
 /** The same cell as `record`'s, failed. */
-export function failed<R extends AnyRecord>({schema, key, cell}: R, error = ERROR): R {
+export function failed<R extends CellRecord>({schema, key, cell}: R, error = ERROR): R {
   return {schema, key, cell, status: 'failed', error} as unknown as R
 }
 
 /** The same cell as `record`'s, skipped. */
-export function skipped<R extends AnyRecord>(
+export function skipped<R extends CellRecord>(
   {schema, key, cell}: R,
   reason = 'supports no mask',
 ): R {

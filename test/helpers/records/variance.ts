@@ -1,13 +1,14 @@
 /** Plan, cells and records of variance experiments, with round numbers. */
-import {cellKey} from '../../../src/results/keys.js'
-import {
-  VARIANCE_SCHEMA,
-  type VarianceCell,
-  type VarianceRecord,
-} from '../../../src/results/schemas/index.js'
-import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
 
-export const VARIANCE_PLAN: AnyPlan = {
+import varianceExperiment from '../../../src/experiments/variance/index.js'
+import type {
+  VarianceCell,
+  VariancePlan,
+  VarianceRecord,
+} from '../../../src/experiments/variance/schema.js'
+import {cellKey} from '../../../src/results/keys.js'
+
+export const VARIANCE_PLAN: VariancePlan = {
   experiment: 'variance',
   methods: [{method: 'favor-pos', preset: 'exact', options: {}}],
   projections: ['iid', 'orth'],
@@ -47,8 +48,8 @@ export type CompletedVariance = Extract<VarianceRecord, {status: 'completed'}>
 export function variance(changes: Partial<VarianceCell> = {}, ratio = 0.5): CompletedVariance {
   const cell = varianceCell(changes)
   return {
-    schema: VARIANCE_SCHEMA,
-    key: cellKey(VARIANCE_SCHEMA, cell),
+    schema: varianceExperiment.schema,
+    key: cellKey(varianceExperiment.schema, cell),
     cell,
     status: 'completed',
     result: {

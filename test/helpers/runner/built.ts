@@ -3,21 +3,6 @@ import {dirname, join} from 'node:path'
 import ts from 'typescript'
 import {packageRoot} from '../../../src/package.js'
 
-/** What the runner needs of src/. */
-const SOURCES = [
-  'errors.ts',
-  'files.ts',
-  'package.ts',
-  'attention/projections/types.ts',
-  'attention/types.ts',
-  'backends/native/loader.ts',
-  'experiments',
-  'random',
-  'results',
-  'runner',
-  'stats',
-]
-
 /**
  * The experiments of {@link buildRunner}: a cell sleeps `norm` ms, throws when its seed is 666, names its
  * process in the file RFA_TEST_FILE and never ends when it is 667.
@@ -25,40 +10,37 @@ const SOURCES = [
 const EXPERIMENTS = `
 import {writeFileSync} from 'node:fs'
 import {RfaError} from '../errors.js'
-export async function runCell(schema, cell) {
+import variance from './variance/index.js'
+async function run(cell) {
   if (cell.seed === 666) throw new RfaError('UNSUPPORTED', 'cell: expected another seed, got 666')
   if (cell.seed === 667) writeFileSync(process.env.RFA_TEST_FILE, String(process.pid))
   while (cell.seed === 667) Math.random()
   await new Promise(resolve => setTimeout(resolve, cell.norm))
   const kernel = 'pid ' + process.pid
   const theory = {expectation: 1, closed_form_variance: 2, closed_form_kurtosis: 1}
-  const result = {backend: schema, kernel, feature_dim: 13, ...theory, calibration_pairs: null}
+  const result = {backend: 'cpu', kernel, feature_dim: 13, ...theory, calibration_pairs: null}
   return {status: 'completed', result: {...result, without_effect: {}, per_projection: []}}
 }
+const experiment = {...variance, run}
+export const experimentNamed = async () => experiment
+export const allExperiments = async () => [experiment]
 `
 
 /**
- * Translates the runner as it stands in src/ into a folder of its own, with experiments that only
+ * Translates src/ as it stands into a folder of its own, with experiments that only
  * wait: whole processes are tested without the build, which may be old.
  *
  * @returns the folder, inside node_modules so that dependencies are found; remove it after the tests
  */
 export async function buildRunner(): Promise<string> {
   const folder = await mkdtemp(join(packageRoot(), 'node_modules', '.rfa-test-'))
-  for (const source of SOURCES) {
-    for (const file of await filesOf(source)) await translate(file, folder)
-  }
+  const names = await readdir(join(packageRoot(), 'src'), {recursive: true})
+  for (const name of names.filter(name => name.endsWith('.ts'))) await translate(name, folder)
   await writeFile(join(folder, 'experiments', 'index.js'), EXPERIMENTS)
   return folder
 }
 
 export const removeBuilt = (folder: string) => rm(folder, {recursive: true, force: true})
-
-async function filesOf(source: string): Promise<string[]> {
-  if (source.endsWith('.ts')) return [source]
-  const names = await readdir(join(packageRoot(), 'src', source), {recursive: true})
-  return names.filter(name => name.endsWith('.ts')).map(name => join(source, name))
-}
 
 async function translate(file: string, folder: string): Promise<void> {
   const text = await readFile(join(packageRoot(), 'src', file), 'utf8')

@@ -22,7 +22,7 @@ const BEHAVIOURS = {
   refuse: () => ({error: {code: 'BAD_FILE', message: 'q.npy: expected 4 axes, got 5'}}),
   nan: () => ({outcome: {status: 'completed', result: {...result(), feature_dim: Number.NaN}}}),
   environment: () => ({outcome: {status: 'skipped', reason: String(process.env.RFA_TEST)}}),
-  threads: () => ({outcome: {status: 'skipped', reason: `${process.env.RFA_THREADS} threads`}}),
+  threads: (_, {mostThreads}) => ({outcome: {status: 'skipped', reason: `${mostThreads} threads`}}),
   print: () => {
     process.stdout.write('a library says something\n')
     return completed()
@@ -43,7 +43,7 @@ const BEHAVIOURS = {
   },
 }
 
-process.on('message', async ({id, job}) => {
-  const reply = await BEHAVIOURS[job.cell.method](job.cell)
+process.on('message', async ({id, cell, context}) => {
+  const reply = await BEHAVIOURS[cell.method](cell, context)
   if (reply?.outcome || reply?.error) process.send({id, ...reply})
 })

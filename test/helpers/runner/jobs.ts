@@ -1,8 +1,8 @@
 import {fileURLToPath} from 'node:url'
-import type {Job} from '../../../src/experiments/job.js'
+import type {Job} from '../../../src/experiments/planned-run.js'
+import varianceExperiment from '../../../src/experiments/variance/index.js'
 import {cellKey} from '../../../src/results/keys.js'
 import {isRunning as runs} from '../../../src/results/processes.js'
-import {VARIANCE_SCHEMA} from '../../../src/results/schemas/index.js'
 import {varianceCell} from '../records/variance.js'
 
 /** The script of the fake workers. */
@@ -17,9 +17,9 @@ export const fakeWorker = fileURLToPath(new URL('fake-worker.mjs', import.meta.u
  */
 export function jobFor(method: string, seed = 0, norm = 1): Job {
   const cell = varianceCell({method, seed, norm})
-  const key = cellKey(VARIANCE_SCHEMA, cell)
+  const key = cellKey(varianceExperiment.schema, cell)
   const label = `${method} ${seed}`
-  return {key, schema: VARIANCE_SCHEMA, cell, label, predictedCost: 1, predictedBytes: 0}
+  return {key, cell, label, predictedCost: 1, predictedBytes: 0}
 }
 
 export function jobsFor(...methods: string[]): Job[] {

@@ -1,17 +1,13 @@
 import {describe, expect, it} from 'vitest'
-import {planJobs, runCell} from '../../../src/experiments/index.js'
-import {
-  type BenchPlan,
-  benchResult,
-  type ErrorSweepPlan,
-  type ErrorSweepResult,
-  errorSweepResult,
-  type MethodSpec,
-  type VariancePlan,
-  varianceResult,
-} from '../../../src/results/schemas/index.js'
+import type {DrawPoint, MethodSpec} from '../../../src/experiments/axes.js'
+import {type BenchPlan, benchResult} from '../../../src/experiments/bench/schema.js'
+import {type ErrorSweepPlan, errorSweepResult} from '../../../src/experiments/error-sweep/schema.js'
+import {planRun} from '../../../src/experiments/planned-run.js'
+import {type VariancePlan, varianceResult} from '../../../src/experiments/variance/schema.js'
+import type {Plan} from '../../../src/results/record.js'
 import {bonferroniZ} from '../../../src/stats/index.js'
 import {attentionRoundingBound} from '../../../src/theory/rounding.js'
+import {firstOutcome} from '../../helpers/cells.js'
 
 const method = (name: string): MethodSpec => ({method: name, preset: 'exact', options: {}})
 
@@ -48,7 +44,7 @@ const benchPlan: BenchPlan = {
 interface Changes {
   causal?: boolean
   target?: 'raw' | 'matched'
-  projection?: string
+  projection?: DrawPoint['projection']
   orthSign?: 'haar' | 'raw'
   replicates?: number
   scale?: number
@@ -57,11 +53,11 @@ interface Changes {
 async function sweepOf(name: string, changes: Changes = {}) {
   const outcome = await sweepOutcome(name, changes)
   if (outcome.status !== 'completed') throw new Error(outcome.reason)
-  return errorSweepResult.parse(outcome.result) as ErrorSweepResult
+  return errorSweepResult.parse(outcome.result)
 }
 
 async function sweepOutcome(name: string, changes: Changes) {
-  const [job] = await planJobs({
+  return firstOutcome<ErrorSweepPlan>({
     experiment: 'error-sweep',
     input,
     methods: [method(name)],
@@ -77,7 +73,6 @@ async function sweepOutcome(name: string, changes: Changes) {
     seed: 3,
     backend: 'cpu',
   })
-  return runCell(job!.schema, job!.cell)
 }
 
 describe('a cell of an error sweep', () => {
@@ -180,23 +175,24 @@ describe('a cell of an error sweep', () => {
   })
 
   it('states the reason where a method has no number', async () => {
-    const [job] = await planJobs({
-      experiment: 'error-sweep',
-      input: {...input, key_len: 11},
-      methods: [method('identity')],
-      projections: ['iid'],
-      orth_sign: 'haar',
-      num_features: [8],
-      seq_lens: [13],
-      scales: [1],
-      targets: ['raw'],
-      replicates: 1,
-      causal: false,
-      row_metrics: false,
-      seed: 0,
-      backend: 'cpu',
-    })
-    expect(await runCell(job!.schema, job!.cell)).toEqual({
+    expect(
+      await firstOutcome<ErrorSweepPlan>({
+        experiment: 'error-sweep',
+        input: {...input, key_len: 11},
+        methods: [method('identity')],
+        projections: ['iid'],
+        orth_sign: 'haar',
+        num_features: [8],
+        seq_lens: [13],
+        scales: [1],
+        targets: ['raw'],
+        replicates: 1,
+        causal: false,
+        row_metrics: false,
+        seed: 0,
+        backend: 'cpu',
+      }),
+    ).toEqual({
       status: 'skipped',
       reason: 'needs as many queries as keys',
     })
@@ -212,7 +208,7 @@ describe('results', () => {
       orth_sign: 'haar' as const,
       num_features: [5],
       seed: 0,
-      backend: 'wasm',
+      backend: 'wasm' as const,
     }
     const sweep: ErrorSweepPlan = {
       ...{experiment: 'error-sweep', input, ...common, projections: ['orth']},
@@ -224,8 +220,7 @@ describe('results', () => {
       ...{norms: [0.5], angles_deg: [0], replicates: 2},
     }
     for (const plan of [sweep, variance, benchPlan]) {
-      const [job] = await planJobs(plan)
-      expect(await runCell(job!.schema, job!.cell)).toMatchObject({result: computed})
+      expect(await firstOutcome<Plan>(plan)).toMatchObject({result: computed})
     }
   })
 })
@@ -243,12 +238,13 @@ describe('projections of a cell', () => {
     expect(await sweepOutcome('favor-pos', {projection: 'moment'})).toMatchObject({
       status: 'completed',
     })
-    const [job] = await planJobs({
-      ...benchPlan,
-      projections: ['moment'],
-      num_features: [7],
-    })
-    expect(await runCell(job!.schema, job!.cell)).toEqual({
+    expect(
+      await firstOutcome<BenchPlan>({
+        ...benchPlan,
+        projections: ['moment'],
+        num_features: [7],
+      }),
+    ).toEqual({
       status: 'skipped',
       reason: 'needs more than the head dimension 7 for moment, has 7',
     })
@@ -257,8 +253,7 @@ describe('projections of a cell', () => {
 
 describe('a cell of a benchmark', () => {
   it('passes the gate and reports time, work and how it ran', async () => {
-    const [job] = await planJobs(benchPlan)
-    const outcome = await runCell(job!.schema, job!.cell)
+    const outcome = await firstOutcome(benchPlan)
     if (outcome.status !== 'completed') throw new Error(outcome.reason)
     const result = benchResult.parse(outcome.result)
     expect(result.backend).toBe('wasm')
@@ -269,21 +264,21 @@ describe('a cell of a benchmark', () => {
   })
 
   it.each(['call', 'every:2', 'pool:5'])('draws projections anew as told: %s', async redraw => {
-    const [job] = await planJobs({...benchPlan, redraw})
-    expect(job!.cell).toMatchObject({redraw})
-    const outcome = await runCell(job!.schema, job!.cell)
-    expect(outcome).toMatchObject({status: 'completed'})
+    const plan = {...benchPlan, redraw}
+    expect((await planRun(plan)).jobs[0]!.cell).toMatchObject({redraw})
+    expect(await firstOutcome(plan)).toMatchObject({status: 'completed'})
   })
 
   it('knows no redraw policy where nothing is drawn', async () => {
-    const [job] = await planJobs({...benchPlan, methods: [method('elu')], redraw: 'call'})
+    const plan = {...benchPlan, methods: [method('elu')], redraw: 'call'}
+    const [job] = (await planRun(plan)).jobs
     expect(job!.cell).toMatchObject({projection: null, redraw: 'fixed', orth_sign: 'haar'})
   })
 })
 
 describe('a cell of a variance experiment', () => {
   it('measures the closed form of iid rows, and less variance with orthogonal sin/cos rows', async () => {
-    const [job] = await planJobs({
+    const outcome = await firstOutcome<VariancePlan>({
       experiment: 'variance',
       methods: [method('favor-trig')],
       projections: ['iid', 'orth'],
@@ -296,7 +291,6 @@ describe('a cell of a variance experiment', () => {
       seed: 5,
       backend: 'cpu',
     })
-    const outcome = await runCell(job!.schema, job!.cell)
     if (outcome.status !== 'completed') throw new Error(outcome.reason)
     const result = varianceResult.parse(outcome.result)
     const [iid, orth] = result.per_projection
@@ -311,7 +305,7 @@ describe('a cell of a variance experiment', () => {
   })
 
   it('measures features without a projection against their closed form', async () => {
-    const [job] = await planJobs({
+    const outcome = await firstOutcome<VariancePlan>({
       experiment: 'variance',
       methods: [method('maclaurin')],
       projections: ['iid', 'orth'],
@@ -324,7 +318,6 @@ describe('a cell of a variance experiment', () => {
       seed: 5,
       backend: 'cpu',
     })
-    const outcome = await runCell(job!.schema, job!.cell)
     if (outcome.status !== 'completed') throw new Error(outcome.reason)
     const result = varianceResult.parse(outcome.result)
     const [only, ...rest] = result.per_projection
@@ -338,20 +331,21 @@ describe('a cell of a variance experiment', () => {
   })
 
   it('skips a method without random features, with the reason', async () => {
-    const [job] = await planJobs({
-      experiment: 'variance',
-      methods: [method('elu')],
-      projections: ['iid'],
-      orth_sign: 'haar',
-      num_features: [8],
-      head_dims: [8],
-      norms: [1],
-      angles_deg: [0],
-      replicates: 2,
-      seed: 0,
-      backend: 'cpu',
-    })
-    expect(await runCell(job!.schema, job!.cell)).toEqual({
+    expect(
+      await firstOutcome<VariancePlan>({
+        experiment: 'variance',
+        methods: [method('elu')],
+        projections: ['iid'],
+        orth_sign: 'haar',
+        num_features: [8],
+        head_dims: [8],
+        norms: [1],
+        angles_deg: [0],
+        replicates: 2,
+        seed: 0,
+        backend: 'cpu',
+      }),
+    ).toEqual({
       status: 'skipped',
       reason: 'has no random features',
     })

@@ -1,8 +1,9 @@
 import {join} from 'node:path'
 import {expect, it} from 'vitest'
-import {planJobs, runCell} from '../../../src/experiments/index.js'
+import type {ErrorSweepPlan} from '../../../src/experiments/error-sweep/schema.js'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
+import {cellsOf} from '../../helpers/cells.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 
 const path = join(temporaryFolder(), 'qkv.npz')
@@ -25,7 +26,7 @@ it('a cell on a file that was replaced since the plan was made fails; earlier ce
     paths: [path],
     names: {query: 'q', key: 'k', value: 'v'},
   })
-  const jobs = await planJobs({
+  const [first, second] = await cellsOf<ErrorSweepPlan>({
     experiment: 'error-sweep',
     input,
     methods: [{method: 'elu', preset: 'exact', options: {}}],
@@ -41,11 +42,6 @@ it('a cell on a file that was replaced since the plan was made fails; earlier ce
     seed: 0,
     backend: 'cpu',
   })
-  const [first, second] = jobs.map(
-    ({schema, cell}) =>
-      () =>
-        runCell(schema, cell),
-  )
   expect(await first!()).toMatchObject({status: 'completed'})
   await save(0.25)
   const refused = {code: 'FILE_CHANGED', message: expect.stringContaining('qkv.npz: expected')}

@@ -6,7 +6,7 @@ import {sweep} from '../../helpers/records/error-sweep.js'
 import {failed} from '../../helpers/records/outcomes.js'
 import {VARIANCE_PLAN, variance} from '../../helpers/records/variance.js'
 
-const schemas = jsonSchemas() as Record<string, z.core.JSONSchema.JSONSchema>
+const schemas = (await jsonSchemas()) as Record<string, z.core.JSONSchema.JSONSchema>
 
 describe('jsonSchemas', () => {
   it('has a plan and a record per experiment, the manifest and the summary', () => {

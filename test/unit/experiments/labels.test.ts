@@ -1,11 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {
-  groupBy,
-  inOrder,
-  inputLabel,
-  methodLabel,
-  troubleItems,
-} from '../../../src/report/labels.js'
+import {inputLabel, methodLabel, troubleItems} from '../../../src/experiments/labels.js'
 import {failedSweep, skippedSweep, sweep} from '../../helpers/records/error-sweep.js'
 
 describe('methodLabel', () => {
@@ -40,22 +34,5 @@ describe('troubleItems', () => {
       'identity skipped: no causal form [2 cells]',
       'favor-pos failed: took longer than 3 s (CELL_TIMEOUT) [1 cell]',
     ])
-  })
-})
-
-describe('grouping and sorting', () => {
-  const words = ['pear', 'apple', 'plum', 'avocado']
-
-  it('groups in the order in which keys appear', () => {
-    expect(groupBy(words, word => word[0] ?? '')).toEqual([
-      ['pear', 'plum'],
-      ['apple', 'avocado'],
-    ])
-  })
-
-  it('sorts by first appearance, then by number, and leaves its input alone', () => {
-    const sorted = inOrder(words, [word => word[0] ?? ''], [word => -word.length])
-    expect(sorted).toEqual(['pear', 'plum', 'avocado', 'apple'])
-    expect(words[1]).toBe('apple')
   })
 })

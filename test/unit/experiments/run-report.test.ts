@@ -1,11 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {dryRunReport} from '../../../src/experiments/dry-run.js'
-import {
-  outcomeCounts,
-  recordsReport,
-  runReport,
-  type SavedRun,
-} from '../../../src/experiments/run-report.js'
+import {experimentNamed} from '../../../src/experiments/index.js'
+import {runReport, type SavedRun} from '../../../src/experiments/run-report.js'
 import {doctorReport} from '../../../src/report/doctor.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
@@ -25,8 +20,8 @@ const savedRun: SavedRun = {
 }
 
 describe('runReport', () => {
-  it('says how each run was made before its tables', () => {
-    const text = renderMarkdown(runReport([savedRun, {...savedRun, directory: 'results/y'}]))
+  it('says how each run was made before its tables', async () => {
+    const text = renderMarkdown(await runReport([savedRun, {...savedRun, directory: 'results/y'}]))
     expect(text).toContain(
       [
         '# bench: results/x',
@@ -41,20 +36,20 @@ describe('runReport', () => {
     expect(text).toContain('| favor-pos |')
   })
 
-  it('says so when no cell has finished', () => {
-    const text = renderTerminal(runReport([{...savedRun, records: []}]), WIDE)
+  it('says so when no cell has finished', async () => {
+    const text = renderTerminal(await runReport([{...savedRun, records: []}]), WIDE)
     expect(text).toContain('- 0 of 1 cell, incomplete')
     expect(text).toContain('No cell of this run has finished yet.')
   })
 
-  it('says how many records it leaves out', () => {
-    expect(renderTerminal(runReport([{...savedRun, foreign: 2}]), WIDE)).toContain(
+  it('says how many records it leaves out', async () => {
+    expect(renderTerminal(await runReport([{...savedRun, foreign: 2}]), WIDE)).toContain(
       '- left out: 2 records of no cell of this plan, or under the key of another\n',
     )
   })
 
-  it('says that a run stopped early, and how to go on', () => {
-    expect(renderTerminal(runReport([{...savedRun, cells: 19}]), WIDE)).toContain(
+  it('says that a run stopped early, and how to go on', async () => {
+    expect(renderTerminal(await runReport([{...savedRun, cells: 19}]), WIDE)).toContain(
       [
         '- 1 of 19 cells, incomplete: 1 completed, 0 skipped, 0 failed',
         '- resume with: rfa bench --quick --output results/x --resume',
@@ -62,8 +57,8 @@ describe('runReport', () => {
     )
   })
 
-  it.each([1, null])('asks for nothing more where the plan has %s cells', cells => {
-    const text = renderTerminal(runReport([{...savedRun, cells}]), WIDE)
+  it.each([1, null])('asks for nothing more where the plan has %s cells', async cells => {
+    const text = renderTerminal(await runReport([{...savedRun, cells}]), WIDE)
     expect(text).toContain('- 1 cell: 1 completed, 0 skipped, 0 failed\n- machine')
   })
 
@@ -71,38 +66,9 @@ describe('runReport', () => {
     ['error-sweep', sweep(), 'Error against softmax'],
     ['bench', timed(), 'Forward pass'],
     ['variance', variance(), 'Kernel estimates'],
-  ] as const)('prints the tables of %s', (experiment, record, title) => {
-    expect(renderTerminal(recordsReport(experiment, [record]), WIDE)).toContain(title)
-  })
-})
-
-describe('outcomeCounts', () => {
-  it('counts how cells ended', () => {
-    const ended = ['completed', 'failed', 'completed'] as const
-    expect(outcomeCounts(ended.map(status => ({status})))).toEqual({
-      completed: 2,
-      skipped: 0,
-      failed: 1,
-    })
-  })
-})
-
-describe('dryRunReport', () => {
-  const dryRun = {plan: BENCH_MANIFEST.plan, cells: 1, peakBytes: 2 ** 21, cellLabels: ['elu L=7']}
-
-  it('tells cells, time and memory', () => {
-    expect(renderTerminal(dryRunReport({...dryRun, predictedSeconds: 90}), WIDE)).toBe(
-      'bench: 1 cell, predicted time 90.0 s, predicted peak memory 2.00 MiB\n\n- elu L=7',
-    )
-  })
-
-  it('lists forty cells and counts the others', () => {
-    const cellLabels = Array.from({length: 43}, (_, at) => `cell ${at}`)
-    const blocks = dryRunReport({...dryRun, cells: 43, cellLabels, predictedSeconds: null})
-    const text = renderTerminal(blocks, WIDE)
-    expect(text).toContain('predicted time unknown')
-    expect(text.match(/^- cell/gm)).toHaveLength(40)
-    expect(text).toContain('and 3 more; --json lists all')
+  ] as const)('prints the tables of %s', async (name, record, title) => {
+    const {report} = await experimentNamed(name)
+    expect(renderTerminal(await report([record]), WIDE)).toContain(title)
   })
 })
 

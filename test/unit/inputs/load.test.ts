@@ -238,7 +238,7 @@ describe('generators', () => {
     head_dim: 7,
     value_dim: 11,
     key_len: null,
-  }
+  } as const
   const shape = {batch: 2, heads: 3, queryLen: 5, keyLen: 5, headDim: 7, valueDim: 11, seed: 13}
 
   test('take sizes from the plan and length and seed from the cell', async () => {
@@ -258,7 +258,9 @@ describe('generators', () => {
   })
 
   test('are refused by an unknown name, with the nearest', async () => {
-    await expect(loadInput({...spec, name: 'ar2'}, {seqLen: 5, seed: 0})).rejects.toMatchObject({
+    await expect(
+      loadInput({...spec, name: 'ar2' as 'ar1'}, {seqLen: 5, seed: 0}),
+    ).rejects.toMatchObject({
       code: 'UNKNOWN_NAME',
       suggestions: ['did you mean ar1?'],
     })

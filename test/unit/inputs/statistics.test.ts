@@ -1,8 +1,8 @@
 import {describe, expect, test} from 'vitest'
-import type {InputStatisticsRecord} from '../../../src/experiments/error-sweep/schema.js'
 import type {AttentionArray} from '../../../src/inputs/attention-input.js'
 import {generate} from '../../../src/inputs/generators/index.js'
 import {loadInput} from '../../../src/inputs/load.js'
+import type {InputStatistics} from '../../../src/inputs/statistics.js'
 import {evenlySpaced, inputStatistics, rowEntropies} from '../../../src/inputs/statistics.js'
 
 const shape = {batch: 2, heads: 3, queryLen: 17, keyLen: 17, headDim: 7, valueDim: 5, seed: 11}
@@ -29,7 +29,7 @@ function byDefinition(
   head: number,
   factor: number,
   causal: boolean,
-): InputStatisticsRecord {
+): InputStatistics {
   const [, , queryLen, dim] = query.shape
   const keyLen = key.shape[2]
   const at = (array: AttentionArray, row: number, d: number) =>
@@ -71,11 +71,11 @@ const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / 
  * sum of magnitudes, which for norms is at most 2 (|x|^2 + |y|^2), and for entropies (below ln S <
  * 3, logits below 10 in magnitude, through exp and log) at most 10 times 3.
  */
-function close(actual: InputStatisticsRecord, wanted: InputStatisticsRecord, terms: number): void {
+function close(actual: InputStatistics, wanted: InputStatistics, terms: number): void {
   const norms = 2 * (wanted.query_norm2 + wanted.key_norm2)
   for (const [field, value] of Object.entries(wanted)) {
     const magnitude = field.endsWith('nats') ? 30 : norms
-    const difference = Math.abs(actual[field as keyof InputStatisticsRecord] - value)
+    const difference = Math.abs(actual[field as keyof InputStatistics] - value)
     expect(difference, field).toBeLessThanOrEqual(2 * terms * 2 ** -53 * magnitude)
   }
 }
@@ -98,11 +98,11 @@ describe('inputStatistics', () => {
     },
   )
 
-  function meanOf(records: InputStatisticsRecord[]): InputStatisticsRecord {
-    const fields = Object.keys(records[0]!) as (keyof InputStatisticsRecord)[]
+  function meanOf(records: InputStatistics[]): InputStatistics {
+    const fields = Object.keys(records[0]!) as (keyof InputStatistics)[]
     return Object.fromEntries(
       fields.map(field => [field, mean(records.map(record => record[field]))]),
-    ) as unknown as InputStatisticsRecord
+    ) as unknown as InputStatistics
   }
 
   test('equal keys give the largest entropy, far-apart logits none, without overflow', () => {

@@ -2,7 +2,11 @@ import {mkdir, readdir, readFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {parse} from 'csv-parse/sync'
 import {describe, expect, it} from 'vitest'
-import {toCsv, toPerHeadCsv, writeCsv} from '../../../src/results/csv.js'
+import benchExperiment from '../../../src/experiments/bench/index.js'
+import sweepExperiment from '../../../src/experiments/error-sweep/index.js'
+import varianceExperiment from '../../../src/experiments/variance/index.js'
+import * as csv from '../../../src/results/csv.js'
+import type {CellRecord} from '../../../src/results/record.js'
 import {newFolder} from '../../helpers/folders.js'
 import {timed} from '../../helpers/records/bench.js'
 import {metric, sweep} from '../../helpers/records/error-sweep.js'
@@ -34,6 +38,13 @@ const errorSweep = sweep(
 )
 const operations = {softmaxAttention: 'fused', linearAttention: 'composite'} as const
 const bench = timed({}, 1234.5, {operations, threads: 2})
+
+const tablesOf = ([record]: readonly CellRecord[]) => {
+  const experiments = [benchExperiment, sweepExperiment, varianceExperiment]
+  return experiments.find(({schema}) => schema === record?.schema)!.tables
+}
+/** The first table of the experiment that the records are of. */
+const toCsv = (records: readonly CellRecord[]) => csv.toCsv(records, tablesOf(records)[0]!)
 
 const rowsOf = (text: string): Record<string, string>[] => parse(text, {columns: true})
 const headerOf = (text: string) => text.split('\n')[0]!.split(',')
@@ -123,7 +134,7 @@ describe('toCsv', () => {
   })
 
   it('is empty for no records', () => {
-    expect(toCsv([])).toBe('')
+    expect(csv.toCsv([], benchExperiment.tables[0]!)).toBe('')
   })
 
   it('keeps texts from being run as formulas, and numbers numbers', () => {
@@ -164,9 +175,10 @@ describe('toCsv', () => {
   })
 })
 
-describe('toPerHeadCsv', () => {
+describe('the table of heads', () => {
   it('has one row per completed cell and head', () => {
-    const text = toPerHeadCsv([errorSweep, failed(errorSweep)])!
+    const [, heads] = sweepExperiment.tables
+    const text = csv.toCsv([errorSweep, failed(errorSweep)], heads!)
     const rows = rowsOf(text)
     expect(rows.map(row => [row.head, row.rel_l2, row.mse])).toEqual([
       ['0', '0.5', ''],
@@ -178,29 +190,27 @@ describe('toPerHeadCsv', () => {
       statistics_query_norm2: '4.8',
     })
   })
-
-  it('does not exist for experiments that do not look at heads', () => {
-    expect(toPerHeadCsv([bench])).toBeUndefined()
-  })
 })
 
 describe('writeCsv', () => {
   it('writes the heads of an error sweep into a file beside', async () => {
     const folder = await newFolder()
-    await writeCsv(join(folder, 'records.csv'), [errorSweep])
+    await csv.writeCsv(join(folder, 'records.csv'), [errorSweep], sweepExperiment.tables)
     expect((await readdir(folder)).sort()).toEqual(['records.csv', 'records_per_head.csv'])
     expect(await readFile(join(folder, 'records.csv'), 'utf8')).toBe(toCsv([errorSweep]))
   })
 
   it('writes one file for the others', async () => {
     const folder = await newFolder()
-    await writeCsv(join(folder, 'records.csv'), [bench])
+    await csv.writeCsv(join(folder, 'records.csv'), [bench], benchExperiment.tables)
     expect(await readdir(folder)).toEqual(['records.csv'])
   })
 
   it('says so when it cannot write', async () => {
     const path = join(await newFolder(), 'records.csv')
     await mkdir(join(path, 'x'), {recursive: true})
-    await expect(writeCsv(path, [bench])).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+    await expect(csv.writeCsv(path, [bench], benchExperiment.tables)).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+    })
   })
 })

@@ -14,6 +14,7 @@ import {
 } from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
+import {allExperiments} from '../../../src/experiments/index.js'
 import {newest, openJournal, readRecords} from '../../../src/results/journal.js'
 import {takeLock} from '../../../src/results/lock.js'
 import {newFolder} from '../../helpers/folders.js'
@@ -22,13 +23,15 @@ import {sweep} from '../../helpers/records/error-sweep.js'
 import {failed, skipped} from '../../helpers/records/outcomes.js'
 import {variance} from '../../helpers/records/variance.js'
 
+const EXPERIMENTS = await allExperiments()
+
 const fileOf = (folder: string) => join(folder, 'records.jsonl')
 const linesOf = async (folder: string) => (await readFile(fileOf(folder), 'utf8')).split('\n')
 
 /** A folder whose journal holds the given records. */
 async function folderWith(...records: Parameters<typeof newest>[0][]) {
   const folder = await newFolder()
-  const journal = await openJournal(folder)
+  const journal = await openJournal(folder, EXPERIMENTS)
   for (const record of records.flat()) await journal.append(record)
   await journal.close()
   return folder
@@ -39,15 +42,15 @@ const all = [sweep(), timed(), variance(), failed(timed()), skipped(variance())]
 describe('openJournal', () => {
   it('gives back every kind of record as it was appended', async () => {
     const folder = await folderWith(all)
-    expect(await readRecords(folder)).toEqual(all)
-    const journal = await openJournal(folder)
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual(all)
+    const journal = await openJournal(folder, EXPERIMENTS)
     expect(journal.records).toEqual(all)
     await journal.close()
   })
 
   it('writes one record per line, and keeps the order of overlapping calls', async () => {
     const folder = await newFolder()
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     const records = Array.from({length: 23}, (_, seed) => variance({seed}))
     await Promise.all(records.map(record => journal.append(record)))
     await journal.close()
@@ -56,26 +59,26 @@ describe('openJournal', () => {
 
   it('has a record on the disk as soon as append returns', async () => {
     const folder = await newFolder()
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     await journal.append(timed())
-    expect(await readRecords(folder)).toEqual([timed()])
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed()])
     await journal.close()
   })
 
   it('waits for records on their way when it is closed', async () => {
     const folder = await newFolder()
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     void journal.append(timed())
     await journal.close()
-    expect(await readRecords(folder)).toEqual([timed()])
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed()])
   })
 
   it('keeps a second writer out until it is closed', async () => {
     const folder = await newFolder()
-    const journal = await openJournal(folder)
-    await expect(openJournal(folder)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+    const journal = await openJournal(folder, EXPERIMENTS)
+    await expect(openJournal(folder, EXPERIMENTS)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
     await journal.close()
-    await (await openJournal(folder)).close()
+    await (await openJournal(folder, EXPERIMENTS)).close()
     expect(existsSync(join(folder, 'records.lock'))).toBe(false)
   })
 
@@ -85,11 +88,11 @@ describe('openJournal', () => {
     const second = whole.indexOf('\n') + 1
     for (let length = second; length < whole.length; length += 37) {
       await writeFile(fileOf(folder), whole.subarray(0, length))
-      const journal = await openJournal(folder)
+      const journal = await openJournal(folder, EXPERIMENTS)
       expect(journal.records).toEqual([timed()])
       await journal.append(sweep())
       await journal.close()
-      expect(await readRecords(folder)).toEqual([timed(), sweep()])
+      expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed(), sweep()])
     }
   })
 
@@ -98,7 +101,9 @@ describe('openJournal', () => {
     await appendFile(fileOf(folder), '{"schema":')
     const lock = await takeLock(join(folder, 'records.lock'))
     await writeFile(join(folder, 'records.lock'), 'of another')
-    await expect(openJournal(folder, lock)).rejects.toThrow(/expected the lock that this run/)
+    await expect(openJournal(folder, EXPERIMENTS, lock)).rejects.toThrow(
+      /expected the lock that this run/,
+    )
     expect((await linesOf(folder)).at(-1)).toBe('{"schema":')
   })
 
@@ -106,27 +111,27 @@ describe('openJournal', () => {
     const folder = await folderWith([timed()])
     await appendFile(fileOf(folder), Buffer.alloc(71))
     await appendFile(fileOf(folder), '\n')
-    await (await openJournal(folder)).close()
+    await (await openJournal(folder, EXPERIMENTS)).close()
     expect((await linesOf(folder)).length).toBe(2)
   })
 
   it('lets go of the lock when the journal cannot be read', async () => {
     const folder = await folderWith([timed()])
     await writeFile(fileOf(folder), 'not a record\n{}\n')
-    await expect(openJournal(folder)).rejects.toMatchObject({code: 'BAD_FILE'})
+    await expect(openJournal(folder, EXPERIMENTS)).rejects.toMatchObject({code: 'BAD_FILE'})
     expect(existsSync(join(folder, 'records.lock'))).toBe(false)
   })
 
   it('says so when a folder stands in the way of the file', async () => {
     const folder = await newFolder()
     await mkdir(fileOf(folder))
-    await expect(openJournal(folder)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+    await expect(openJournal(folder, EXPERIMENTS)).rejects.toMatchObject({code: 'NOT_WRITABLE'})
   })
 
   it.runIf(existsSync('/dev/full'))('says so when the disk is full, and goes on', async () => {
     const folder = await newFolder()
     await symlink('/dev/full', fileOf(folder))
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     for (let attempt = 0; attempt < 2; attempt++) {
       await expect(journal.append(timed())).rejects.toMatchObject({
         code: 'NOT_WRITABLE',
@@ -150,7 +155,7 @@ describe('a journal that is taken away', () => {
   ])('says so when it is %s', async (_, lose) => {
     const folder = await newFolder()
     onTestFinished(() => rm(`${folder}-old`, {recursive: true, force: true}))
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     await journal.append(timed())
     await lose(fileOf(folder))
     await expect(journal.append(variance())).rejects.toMatchObject({
@@ -162,12 +167,12 @@ describe('a journal that is taken away', () => {
 
   it('writes nothing once another process has the folder', async () => {
     const folder = await newFolder()
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     await rm(join(folder, 'records.lock'))
     await writeFile(join(folder, 'records.lock'), 'of another')
     await expect(journal.append(timed())).rejects.toMatchObject({code: 'NOT_WRITABLE'})
     await journal.close()
-    expect(await readRecords(folder)).toEqual([])
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([])
     expect(await readFile(join(folder, 'records.lock'), 'utf8')).toBe('of another')
   })
 })
@@ -189,35 +194,35 @@ describe('a record that cannot be flushed', () => {
 
   it('is cut off again', async () => {
     const folder = await folderWith([timed()])
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     await failFlush(folder, async () => {})
     await expect(journal.append(variance())).rejects.toMatchObject(notSaved)
-    expect(await readRecords(folder)).toEqual([timed()])
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed()])
     await journal.append(sweep())
     await journal.close()
-    expect(await readRecords(folder)).toEqual([timed(), sweep()])
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed(), sweep()])
   })
 
   it('takes nothing from another process that took the folder meanwhile', async () => {
     const folder = await folderWith([timed()])
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     await failFlush(folder, async () => {
       await writeFile(join(folder, 'records.lock'), 'of another')
       await writeFile(fileOf(folder), other(sweep()), {flag: 'r+'})
       await truncate(fileOf(folder), other(sweep()).length)
     })
     await expect(journal.append(variance())).rejects.toMatchObject(notSaved)
-    expect(await readRecords(folder)).toEqual([sweep()])
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([sweep()])
     await expect(journal.append(variance())).rejects.toThrow(/expected the lock/)
     await journal.close()
   })
 
   it('takes nothing that stands behind it', async () => {
     const folder = await folderWith([timed()])
-    const journal = await openJournal(folder)
+    const journal = await openJournal(folder, EXPERIMENTS)
     await failFlush(folder, () => appendFile(fileOf(folder), other(sweep())))
     await expect(journal.append(variance())).rejects.toMatchObject(notSaved)
-    expect(await readRecords(folder)).toEqual([timed(), variance(), sweep()])
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed(), variance(), sweep()])
     await journal.close()
   })
 })
@@ -226,11 +231,11 @@ describe('a journal that is a pipe', () => {
   it.runIf(process.platform === 'linux')('is refused, read or written', async () => {
     const folder = await newFolder()
     execFileSync('mkfifo', [fileOf(folder)])
-    await expect(readRecords(folder)).rejects.toMatchObject({
+    await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'BAD_FILE',
       message: expect.stringContaining('expected a file that can be read, got a pipe'),
     })
-    await expect(openJournal(folder)).rejects.toMatchObject({
+    await expect(openJournal(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'NOT_WRITABLE',
       message: expect.stringContaining('expected a file, got a pipe'),
     })
@@ -239,21 +244,21 @@ describe('a journal that is a pipe', () => {
 
 describe('readRecords', () => {
   it('finds none where there is no journal', async () => {
-    expect(await readRecords(await newFolder())).toEqual([])
+    expect(await readRecords(await newFolder(), EXPERIMENTS)).toEqual([])
   })
 
   it('leaves a torn tail out and the file alone', async () => {
     const folder = await folderWith([timed(), variance()])
     const {length} = await readFile(fileOf(folder))
     await truncate(fileOf(folder), length - 5)
-    expect(await readRecords(folder)).toEqual([timed()])
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed()])
     expect((await readFile(fileOf(folder))).length).toBe(length - 5)
   })
 
   it('refuses a corrupt line in the middle, naming file and line', async () => {
     const folder = await folderWith([timed()])
     await appendFile(fileOf(folder), `{"schema": \n${JSON.stringify(timed())}\n`)
-    await expect(readRecords(folder)).rejects.toMatchObject({
+    await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'BAD_FILE',
       message: `${fileOf(folder)}:2: expected a record as JSON on one line, got "{\\"schema\\": "`,
     })
@@ -264,7 +269,7 @@ describe('readRecords', () => {
     const {result, ...rest} = timed()
     const broken = {...rest, result: {...result, median_ns: null}}
     await writeFile(fileOf(folder), `${JSON.stringify(broken)}\n`)
-    await expect(readRecords(folder)).rejects.toMatchObject({
+    await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'BAD_FILE',
       message: expect.stringMatching(
         /records\.jsonl:1: expected a record of rfa\.bench\/1, got result\.median_ns: .*number/,
@@ -279,7 +284,7 @@ describe('readRecords', () => {
   ])('refuses a schema %s, naming those it reads', async (_, schema, shown, remedy) => {
     const folder = await newFolder()
     await writeFile(fileOf(folder), `${JSON.stringify({...timed(), schema})}\n`)
-    await expect(readRecords(folder)).rejects.toMatchObject({
+    await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'UNKNOWN_SCHEMA',
       message: `${fileOf(folder)}:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/2, got ${shown}`,
       suggestions: [expect.stringMatching(remedy)],
@@ -289,7 +294,7 @@ describe('readRecords', () => {
   it('says so when a folder stands in the way of the file', async () => {
     const folder = await newFolder()
     await mkdir(fileOf(folder))
-    await expect(readRecords(folder)).rejects.toMatchObject({
+    await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'BAD_FILE',
       message: expect.stringContaining('a file that can be read'),
     })

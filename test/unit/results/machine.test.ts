@@ -5,7 +5,7 @@ import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {packageRoot, packageVersion} from '../../../src/package.js'
 import {commitOf, machineFacts} from '../../../src/results/machine.js'
-import {machine} from '../../../src/results/schemas/manifest.js'
+import {machine} from '../../../src/results/manifest.js'
 import {newFolder} from '../../helpers/folders.js'
 
 /** A repository with one commit. */

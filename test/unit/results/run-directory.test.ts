@@ -3,10 +3,11 @@ import {existsSync} from 'node:fs'
 import {mkdir, readdir, readFile, symlink, utimes, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it, vi} from 'vitest'
+import {allExperiments} from '../../../src/experiments/index.js'
 import {lockDirectory} from '../../../src/results/journal.js'
 import {machineFacts} from '../../../src/results/machine.js'
+import type {Plan} from '../../../src/results/record.js'
 import {createRun, openRun} from '../../../src/results/run-directory.js'
-import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
 import {newFolder} from '../../helpers/folders.js'
 import {BENCH_PLAN, timed} from '../../helpers/records/bench.js'
 import {failed} from '../../helpers/records/outcomes.js'
@@ -17,16 +18,19 @@ vi.mock('../../../src/results/machine.js', async importOriginal => {
   return {...actual, machineFacts: vi.fn(actual.machineFacts)}
 })
 
-const request = (directory: string, changes: {plan?: AnyPlan; resume?: boolean} = {}) => ({
+const EXPERIMENTS = await allExperiments()
+
+const request = (directory: string, changes: {plan?: Plan; resume?: boolean} = {}) => ({
   directory,
+  experiments: EXPERIMENTS,
   plan: VARIANCE_PLAN,
-  command: 'rfa variance',
+  argv: ['rfa', 'variance'],
   resume: false,
   ...changes,
 })
 
 /** A folder that holds a run without records. */
-async function folderWithRun(plan: AnyPlan = VARIANCE_PLAN) {
+async function folderWithRun(plan: Plan = VARIANCE_PLAN) {
   const folder = join(await newFolder(), 'deep', 'run')
   const {journal} = await createRun(request(folder, {plan}))
   await journal.close()
@@ -48,8 +52,8 @@ describe('createRun', () => {
     const folder = join(await newFolder(), 'deep', 'run')
     const {manifest, journal} = await createRun(request(folder))
     expect(manifest).toMatchObject({
-      schema: 'rfa.run/1',
-      command: 'rfa variance',
+      schema: 'rfa.run/2',
+      argv: ['rfa', 'variance'],
       plan: VARIANCE_PLAN,
       machine: {node: process.versions.node},
     })
@@ -78,7 +82,7 @@ describe('createRun', () => {
     const first = await createRun(request(folder, {resume: true}))
     await first.journal.append(variance())
     await first.journal.close()
-    const second = await createRun({...request(folder, {resume: true}), command: 'other'})
+    const second = await createRun({...request(folder, {resume: true}), argv: ['other']})
     expect(second.manifest).toEqual(first.manifest)
     expect(second.journal.records).toEqual([variance()])
     await second.journal.close()
@@ -148,7 +152,7 @@ describe('createRun', () => {
 
   it('refuses to go on with another plan, naming the first difference', async () => {
     const folder = await folderWithRun()
-    const plan = {...VARIANCE_PLAN, num_features: [13, 31]} as AnyPlan
+    const plan = {...VARIANCE_PLAN, num_features: [13, 31]} as Plan
     await expect(createRun(request(folder, {plan, resume: true}))).rejects.toMatchObject({
       code: 'PLAN_MISMATCH',
       message: `${folder}: expected the plan that this run was started with, num_features[1] 29, got num_features[1] 31`,
@@ -184,10 +188,10 @@ describe('createRun', () => {
     ['auto', true],
     ['native', true],
     ['wasm', false],
-  ])(
+  ] as const)(
     'goes on with a benchmark of %s only with the same vector instructions',
     async (backend, refused) => {
-      const plan: AnyPlan = {...BENCH_PLAN, backend}
+      const plan: Plan = {...BENCH_PLAN, backend}
       const folder = await folderWithRun(plan)
       await pretend(folder, {instruction_set: 'abacus'})
       const opened = createRun(request(folder, {plan, resume: true}))
@@ -235,14 +239,14 @@ describe('openRun', () => {
     await journal.append(failed(variance()))
     await journal.append(variance())
     await journal.close()
-    expect(await openRun(folder)).toEqual({manifest, records: [variance()]})
+    expect(await openRun(folder, EXPERIMENTS)).toEqual({manifest, records: [variance()]})
   })
 
   it('reads a run that another process is writing', async () => {
     const folder = await folderWithRun()
     const {journal} = await createRun(request(folder, {resume: true}))
     await journal.append(timed())
-    expect((await openRun(folder)).records).toEqual([timed()])
+    expect((await openRun(folder, EXPERIMENTS)).records).toEqual([timed()])
     await journal.close()
   })
 
@@ -260,30 +264,45 @@ describe('openRun', () => {
     ],
   ])('says that there is no run in %s', async (_, make, got) => {
     const folder = await make()
-    await expect(openRun(folder)).rejects.toMatchObject({
+    await expect(openRun(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'FILE_MISSING',
       message: `${folder}: expected the directory of a run, got ${got}`,
     })
   })
 
   it.each([
+    ['rfa bench --seq-len 256..1k*2', ['rfa', 'bench', '--seq-len', '256..1k*2']],
+    ["rfa bench --output 'my run'", ["rfa bench --output 'my run'"]],
+  ])(
+    'reads the command %j of an earlier manifest word by word, unless quotes bind some',
+    async (command, argv) => {
+      const folder = await folderWithRun()
+      const path = join(folder, 'manifest.json')
+      const {argv: _argv, ...rest} = JSON.parse(await readFile(path, 'utf8'))
+      await writeFile(path, JSON.stringify({...rest, schema: 'rfa.run/1', command}))
+      const {manifest} = await openRun(folder, EXPERIMENTS)
+      expect(manifest).toEqual({...rest, schema: 'rfa.run/2', argv})
+    },
+  )
+
+  it.each([
     ['is not JSON', '{"schema"', 'BAD_FILE', /manifest\.json: expected JSON, got "{\\"schema\\""/],
     [
       'is of a future version',
-      '{"schema": "rfa.run/2"}',
+      '{"schema": "rfa.run/3"}',
       'UNKNOWN_SCHEMA',
-      /expected schema rfa\.run\/1/,
+      /expected schema rfa\.run\/2/,
     ],
     [
       'lacks fields',
-      '{"schema": "rfa.run/1"}',
+      '{"schema": "rfa.run/2"}',
       'BAD_FILE',
       /expected the manifest of a run, got .*plan/,
     ],
   ])('refuses a manifest that %s', async (_, text, code, message) => {
     const folder = await newFolder()
     await writeFile(join(folder, 'manifest.json'), text)
-    await expect(openRun(folder)).rejects.toMatchObject({
+    await expect(openRun(folder, EXPERIMENTS)).rejects.toMatchObject({
       code,
       message: expect.stringMatching(message),
     })
@@ -292,7 +311,7 @@ describe('openRun', () => {
   it('refuses a manifest that cannot be read', async () => {
     const folder = await newFolder()
     await mkdir(join(folder, 'manifest.json'))
-    await expect(openRun(folder)).rejects.toMatchObject({code: 'BAD_FILE'})
+    await expect(openRun(folder, EXPERIMENTS)).rejects.toMatchObject({code: 'BAD_FILE'})
   })
 })
 
@@ -304,7 +323,7 @@ describe('a manifest that is a pipe', () => {
       code: 'BAD_FILE',
       message: `${join(folder, 'manifest.json')}: expected a file that can be read, got a pipe`,
     }
-    await expect(openRun(folder)).rejects.toMatchObject(error)
+    await expect(openRun(folder, EXPERIMENTS)).rejects.toMatchObject(error)
     await expect(createRun(request(folder, {resume: true}))).rejects.toMatchObject(error)
   })
 })

@@ -1,16 +1,16 @@
 import {describe, expect, it} from 'vitest'
-import type {AnyRecord} from '../../../src/results/schemas/index.js'
+import type {CellRecord, ComputedBy} from '../../../src/results/record.js'
 import {compareCode, watchMixture} from '../../../src/runner/mixture.js'
 import {timed} from '../../helpers/records/bench.js'
 import {skipped} from '../../helpers/records/outcomes.js'
 import {variance} from '../../helpers/records/variance.js'
 
-const by = (backend: string, instruction_set: string | null): AnyRecord => {
+const by = (backend: ComputedBy['backend'], instruction_set: string | null): CellRecord => {
   const record = variance()
   return {...record, result: {...record.result, backend, instruction_set}}
 }
 
-function warningsOf(earlier: AnyRecord[], later: AnyRecord[]): string[] {
+function warningsOf(earlier: CellRecord[], later: CellRecord[]): string[] {
   const warnings: string[] = []
   later.forEach(watchMixture(earlier, text => warnings.push(text)))
   return warnings

@@ -1,33 +1,44 @@
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
-import {describe, expect, it} from 'vitest'
+import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import {RfaError} from '../../../src/errors.js'
-import type {AnyRecord} from '../../../src/results/schemas/index.js'
+import experiment from '../../../src/experiments/variance/index.js'
+import type {CellRecord} from '../../../src/results/record.js'
 import {type PoolOptions, runJobs} from '../../../src/runner/pool.js'
 import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
 
 const options: PoolOptions = {
-  concurrency: 1,
-  freshProcess: false,
+  experiment,
+  schedule: {processes: 1, fresh: false, mostThreads: 1},
   timeoutMs: null,
   workerPath: fakeWorker,
 }
 
+/** Sets a variable that workers inherit, for one test. */
+function environment(name: string, value: string): void {
+  vi.stubEnv(name, value)
+  onTestFinished(() => void vi.unstubAllEnvs())
+}
+
 /** Runs jobs and gives the records in the order in which they came. */
 async function run(jobs = jobsFor('ok'), changes: Partial<PoolOptions> = {}) {
-  const records: AnyRecord[] = []
+  const records: CellRecord[] = []
   await runJobs(jobs, {...options, ...changes}, record => void records.push(record))
   return records
 }
 
-const errorsOf = (records: AnyRecord[]) =>
+const two = {schedule: {...options.schedule, processes: 2}}
+
+const errorsOf = (records: CellRecord[]) =>
   records.map(record => (record.status === 'failed' ? record.error : record.status))
 
 describe('runJobs', () => {
   it('makes a record of every job, by its key and cell', async () => {
     const jobs = jobsFor('ok', 'skip', 'refuse')
     const records = await run(jobs)
-    expect(records).toMatchObject(jobs.map(({schema, key, cell}) => ({schema, key, cell})))
+    expect(records).toMatchObject(
+      jobs.map(({key, cell}) => ({schema: experiment.schema, key, cell})),
+    )
     expect(errorsOf(records)).toEqual([
       'completed',
       'skipped',
@@ -36,20 +47,22 @@ describe('runJobs', () => {
   })
 
   it('shares one process among jobs, or takes a fresh one for each', async () => {
-    const pids = async (freshProcess: boolean) =>
-      (await run(jobsFor('ok', 'ok', 'ok'), {freshProcess})).map(pidOf)
+    const pids = async (fresh: boolean) => {
+      const schedule = {...options.schedule, fresh}
+      return (await run(jobsFor('ok', 'ok', 'ok'), {schedule})).map(pidOf)
+    }
     expect(new Set(await pids(false)).size).toBe(1)
     expect(new Set(await pids(true)).size).toBe(3)
   })
 
   it('has ended a fresh process before it starts the next', async () => {
     const before: boolean[] = []
-    const records: AnyRecord[] = []
+    const records: CellRecord[] = []
     await runJobs(
       jobsFor('ok', 'ok', 'ok'),
       {
         ...options,
-        freshProcess: true,
+        schedule: {...options.schedule, fresh: true},
         onStart: () => before.push(records.some(r => isRunning(pidOf(r)))),
       },
       record => void records.push(record),
@@ -58,14 +71,14 @@ describe('runJobs', () => {
   })
 
   it('leaves no process behind', async () => {
-    const records = await run(jobsFor('ok', 'ok', 'ok'), {concurrency: 2})
+    const records = await run(jobsFor('ok', 'ok', 'ok'), two)
     expect(records.map(pidOf).filter(isRunning)).toEqual([])
   })
 
   it('starts jobs in order and gives records as they end', async () => {
     const jobs = [jobFor('sleep', 0, 3000), jobFor('ok', 1), jobFor('ok', 2)]
     const started: string[] = []
-    const records = await run(jobs, {concurrency: 2, onStart: ({key}) => started.push(key)})
+    const records = await run(jobs, {...two, onStart: ({key}) => started.push(key)})
     expect(started).toEqual(jobs.map(({key}) => key))
     expect(records.map(({key}) => key)).toEqual([1, 2, 0].map(index => jobs[index]!.key))
   })
@@ -85,8 +98,8 @@ describe('runJobs', () => {
     ['runs out of heap', 'heap', /it was ended by SIG\w+: FATAL ERROR: .*heap out of memory/],
     ['closes its channel', 'leave', /it was ended by SIGKILL/],
   ])('records a failure when the process %s, and goes on', async (_, method, message) => {
-    const env = {NODE_OPTIONS: '--max-old-space-size=32'}
-    const records = await run(jobsFor(method, 'ok'), {env})
+    environment('NODE_OPTIONS', '--max-old-space-size=32')
+    const records = await run(jobsFor(method, 'ok'))
     expect(errorsOf(records)).toEqual([
       {code: 'CELL_CRASHED', message: expect.stringMatching(message)},
       'completed',
@@ -120,9 +133,12 @@ describe('runJobs', () => {
     ])
   })
 
-  it('gives workers the environment asked for, and keeps what they print to itself', async () => {
-    const [record] = await run(jobsFor('environment'), {env: {RFA_TEST: 'given'}})
+  it('gives workers the environment and the threads, and keeps what they print to itself', async () => {
+    environment('RFA_TEST', 'given')
+    const [record] = await run(jobsFor('environment'))
     expect(record).toMatchObject({reason: 'given'})
+    const schedule = {...options.schedule, mostThreads: 5}
+    expect(await run(jobsFor('threads'), {schedule})).toMatchObject([{reason: '5 threads'}])
     expect(errorsOf(await run(jobsFor('print')))).toEqual(['completed'])
   })
 
@@ -143,7 +159,7 @@ describe('runJobs', () => {
 describe('runJobs, interrupted', () => {
   it('kills the workers, records nothing more and says how many cells are left', async () => {
     const controller = new AbortController()
-    const records: AnyRecord[] = []
+    const records: CellRecord[] = []
     const jobs = [jobFor('ok', 0), jobFor('hang', 1), jobFor('ok', 2)]
     const onStart = ({key}: {key: string}) => {
       if (key === jobs[1]!.key) setTimeout(() => controller.abort(), 300)
@@ -194,7 +210,7 @@ describe('runJobs, interrupted', () => {
   it('stops everything when a record cannot be saved', async () => {
     const jobs = [jobFor('ok', 0), jobFor('hang', 1), jobFor('ok', 2)]
     const full = new RfaError('NOT_WRITABLE', 'records.jsonl: expected a place, got ENOSPC')
-    const running = runJobs(jobs, {...options, concurrency: 2}, () => Promise.reject(full))
+    const running = runJobs(jobs, {...options, ...two}, () => Promise.reject(full))
     await expect(running).rejects.toBe(full)
   })
 })

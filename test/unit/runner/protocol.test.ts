@@ -3,13 +3,14 @@ import {RfaError} from '../../../src/errors.js'
 import {answer} from '../../../src/runner/protocol.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
-const request = {id: 5, job: jobFor('ok')}
+const {cell} = jobFor('ok')
+const request = {id: 5, experiment: 'variance', cell, context: {mostThreads: 2}}
 
 describe('answer', () => {
   it('gives the outcome of the cell, by the id of the request', async () => {
     const outcome = {status: 'skipped', reason: 'no'} as const
-    const reply = await answer(request, async (schema, cell) => {
-      expect([schema, cell]).toEqual([request.job.schema, request.job.cell])
+    const reply = await answer(request, async asked => {
+      expect(asked).toBe(request)
       return outcome
     })
     expect(reply).toEqual({id: 5, outcome})

@@ -5,43 +5,39 @@ import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
-import type {Job} from '../../../src/experiments/job.js'
+import {allExperiments} from '../../../src/experiments/index.js'
+import type {Job} from '../../../src/experiments/planned-run.js'
+import varianceExperiment from '../../../src/experiments/variance/index.js'
 import {readRecords} from '../../../src/results/journal.js'
-import type {AnyPlan} from '../../../src/results/schemas/manifest.js'
 import {
   type ProgressEvent,
   type RunExperimentOptions,
   runExperiment,
 } from '../../../src/runner/run-experiment.js'
 import {newFolder} from '../../helpers/folders.js'
-import {BENCH_PLAN, timed} from '../../helpers/records/bench.js'
+import {timed} from '../../helpers/records/bench.js'
 import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
 import {buildRunner, removeBuilt} from '../../helpers/runner/built.js'
 import {fakeWorker, jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
 
-/** Options of a run of the given jobs. */
-function optionsFor(
-  jobs: Job[],
-  changes: Partial<RunExperimentOptions> = {},
-): RunExperimentOptions {
-  return {
-    directory: null,
-    resume: false,
-    command: 'rfa variance',
-    timeoutMs: null,
-    formats: ['csv'],
-    concurrency: 2,
-    workerPath: fakeWorker,
-    planJobs: () => jobs,
-    ...changes,
-  }
-}
+const EXPERIMENTS = await allExperiments()
+const recordsIn = (directory: string) => readRecords(directory, EXPERIMENTS)
 
-const run = (
-  jobs: Job[],
-  changes: Partial<RunExperimentOptions> = {},
-  plan: AnyPlan = VARIANCE_PLAN,
-) => runExperiment(plan, optionsFor(jobs, changes))
+const OPTIONS: RunExperimentOptions = {
+  directory: null,
+  resume: false,
+  argv: ['rfa', 'variance'],
+  timeoutMs: null,
+  formats: ['csv'],
+  schedule: {processes: 2, fresh: false, mostThreads: 1},
+  workerPath: fakeWorker,
+}
+/** One cell after the other. */
+const SERIAL = {...OPTIONS.schedule, processes: 1}
+
+const planned = (jobs: Job[]) => ({experiment: varianceExperiment, plan: VARIANCE_PLAN, jobs})
+const run = (jobs: Job[], changes: Partial<RunExperimentOptions> = {}) =>
+  runExperiment(planned(jobs), {...OPTIONS, ...changes})
 
 const runFolder = async () => join(await newFolder(), 'run')
 
@@ -50,7 +46,7 @@ describe('runExperiment', () => {
     const jobs = [jobFor('sleep', 0, 900), jobFor('skip', 1), jobFor('refuse', 2), jobFor('ok', 3)]
     const {directory, manifest, records, counts} = await run(jobs)
     expect(directory).toBeNull()
-    expect(manifest).toMatchObject({plan: VARIANCE_PLAN, command: 'rfa variance'})
+    expect(manifest).toMatchObject({plan: VARIANCE_PLAN, argv: ['rfa', 'variance']})
     expect(records.map(({key}) => key)).toEqual(jobs.map(({key}) => key))
     expect(records.map(({status}) => status)).toEqual([
       'completed',
@@ -59,15 +55,6 @@ describe('runExperiment', () => {
       'completed',
     ])
     expect(counts).toEqual({total: 4, completed: 2, skipped: 1, failed: 1})
-  })
-
-  it.each([
-    ['each has one', 2, ['threads', 'threads', 'threads'], '1 threads'],
-    ['fewer share them', 7, ['threads', 'threads', 'threads'], '2 threads'],
-    ['one has them all', 7, ['threads'], '7 threads'],
-  ])('divides the threads among the cells: %s', async (_, concurrency, methods, reason) => {
-    const {records} = await run(jobsFor(...methods), {concurrency})
-    expect(records).toEqual(methods.map(() => expect.objectContaining({reason})))
   })
 
   it('writes the manifest, the journal, the tables asked for and the summary', async () => {
@@ -86,7 +73,7 @@ describe('runExperiment', () => {
     const read = async (name: string) => JSON.parse(await readFile(join(directory, name), 'utf8'))
     expect(await read('records.json')).toEqual(records)
     expect((await read('summary.json')).counts).toEqual(counts)
-    expect((await readRecords(directory)).length).toBe(2)
+    expect((await recordsIn(directory)).length).toBe(2)
   })
 
   it('writes the summary alone when no table is asked for', async () => {
@@ -105,33 +92,16 @@ describe('runExperiment', () => {
     expect(await readdir('.')).toEqual(before)
   })
 
-  it('runs equal cells once', async () => {
-    const {records} = await run([jobFor('ok', 1), jobFor('ok', 1), jobFor('ok', 2)])
-    expect(records.length).toBe(2)
-  })
-
   it('reports every start and every end', async () => {
     const events: ProgressEvent[] = []
     const onProgress = (event: ProgressEvent) => void events.push(event)
-    await run(jobsFor('ok', 'refuse'), {concurrency: 1, onProgress})
+    await run(jobsFor('ok', 'refuse'), {schedule: SERIAL, onProgress})
     expect(events.map(({done, total, label, failed}) => [done, total, label, failed])).toEqual([
       [0, 2, 'ok 0', 0],
       [1, 2, '', 0],
       [1, 2, 'refuse 1', 0],
       [2, 2, '', 1],
     ])
-  })
-
-  it('gives every timed cell a process of its own, one at a time', async () => {
-    const running: number[] = []
-    let now = 0
-    const {records} = await run(
-      jobsFor('ok', 'ok', 'ok'),
-      {concurrency: 3, onProgress: ({label}) => running.push(label ? ++now : --now)},
-      BENCH_PLAN,
-    )
-    expect(new Set(records.map(pidOf)).size).toBe(3)
-    expect(Math.max(...running)).toBe(1)
   })
 
   it('refuses a folder that holds a run before it computes anything', async () => {
@@ -180,21 +150,12 @@ describe('runExperiment, resumed', () => {
     const second = await run([...jobs, jobFor('refuse', 9)], {
       directory,
       resume: true,
-      concurrency: 1,
+      schedule: SERIAL,
       onProgress,
     })
     expect(started).toEqual(['ok 2', 'refuse 9'])
     expect(second.records.slice(0, 2)).toEqual(first.records.slice(0, 2))
     expect(second.counts).toEqual({total: 4, completed: 2, skipped: 1, failed: 1})
-  })
-
-  it('gives a cell the threads that it has in an uninterrupted run', async () => {
-    const directory = await runFolder()
-    const jobs = jobsFor('threads', 'threads', 'threads')
-    const whole = await run(jobs, {directory: await runFolder(), concurrency: 4})
-    await run(jobs.slice(0, 2), {directory, concurrency: 2})
-    const resumed = await run(jobs, {directory, resume: true, concurrency: 4})
-    expect(resumed.records).toEqual(whole.records)
   })
 
   it('rewrites the tables from old and new records without a worker when nothing is missing', async () => {
@@ -216,14 +177,14 @@ describe('runExperiment, resumed', () => {
     const directory = await runFolder()
     const [job] = jobsFor('ok')
     await run([job!], {directory})
-    const [record] = await readRecords(directory)
+    const [record] = await recordsIn(directory)
     const {schema, key, cell} = record!
     const error = {code: 'CELL_CRASHED', message: 'text'}
     const line = JSON.stringify({schema, key, cell, status: 'failed', error})
     await appendFile(join(directory, 'records.jsonl'), `${line}\n`)
     const {records} = await run([job!], {directory, resume: true})
     expect(records).toMatchObject([{status: 'completed'}])
-    expect((await readRecords(directory)).length).toBe(3)
+    expect((await recordsIn(directory)).length).toBe(3)
   })
 
   it('leaves records of other experiments in the journal out of the tables, and says so', async () => {
@@ -241,7 +202,7 @@ describe('runExperiment, resumed', () => {
     const directory = await runFolder()
     const jobs = jobsFor('ok', 'ok')
     await run(jobs, {directory})
-    const [one, two] = await readRecords(directory)
+    const [one, two] = await recordsIn(directory)
     const swapped = [
       {...one, key: two!.key},
       {...two, key: one!.key},
@@ -267,11 +228,11 @@ describe('runExperiment, resumed', () => {
     const jobs = jobsFor('ok', 'ok')
     await run(jobs.slice(0, 1), {directory})
     const path = join(directory, 'records.jsonl')
-    await writeFile(path, (await readFile(path, 'utf8')).replace('"cpu"', '"abacus"'))
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"cpu"', '"wasm"'))
     const warnings: string[] = []
     const onWarning = (text: string) => void warnings.push(text)
     await run(jobs, {directory, resume: true, onWarning})
-    expect(warnings).toEqual([expect.stringMatching(/by abacus, this session computes by cpu/)])
+    expect(warnings).toEqual([expect.stringMatching(/by wasm, this session computes by cpu/)])
   })
 })
 
@@ -284,20 +245,13 @@ describe('runExperiment, interrupted', () => {
     const interrupted = run(jobs, {
       directory,
       signal: controller.signal,
-      concurrency: 1,
+      schedule: SERIAL,
       onProgress,
     })
     await expect(interrupted).rejects.toMatchObject({code: 'INTERRUPTED'})
     expect((await readdir(directory)).sort()).toEqual(['manifest.json', 'records.jsonl'])
     const {counts} = await run(jobs, {directory, resume: true})
     expect(counts).toEqual({total: 2, completed: 2, skipped: 0, failed: 0})
-  })
-
-  it('does not wait for what comes before the first cell', async () => {
-    const controller = new AbortController()
-    const planJobs = () => new Promise<Job[]>(() => controller.abort())
-    const interrupted = run([], {planJobs, signal: controller.signal})
-    await expect(interrupted).rejects.toMatchObject({code: 'INTERRUPTED'})
   })
 
   it('lets go of a folder that it gets after the interrupt', async () => {
@@ -322,12 +276,12 @@ describe('runExperiment, interrupted', () => {
     const onProgress = ({done}: ProgressEvent) => {
       if (done === 1 && existsSync(directory)) renameSync(directory, `${directory}-moved`)
     }
-    const moved = run(jobs, {directory, concurrency: 1, onProgress})
+    const moved = run(jobs, {directory, schedule: SERIAL, onProgress})
     await expect(moved).rejects.toMatchObject({
       code: 'NOT_WRITABLE',
       message: expect.stringContaining(directory),
     })
-    expect((await readRecords(`${directory}-moved`)).length).toBe(1)
+    expect((await recordsIn(`${directory}-moved`)).length).toBe(1)
     expect(existsSync(directory)).toBe(false)
   })
 
@@ -351,18 +305,18 @@ describe('runExperiment, interrupted', () => {
     const directory = await runFolder()
     const jobs = Array.from({length: 11}, (_, seed) => jobFor('any', seed, 150))
     const workerPath = join(built, 'runner', 'worker.js')
-    const options = optionsFor(jobs, {directory, workerPath})
-    await killAfter(4, directory, built, options)
-    const before = await readRecords(directory)
+    const options = {...OPTIONS, directory, workerPath}
+    await killAfter(4, directory, built, {jobs, options})
+    const before = await recordsIn(directory)
     await appendFile(join(directory, 'records.jsonl'), '{"schema":"rfa.variance/2","key":"12')
 
-    const {records, counts} = await runExperiment(VARIANCE_PLAN, {...options, resume: true})
+    const {records, counts} = await runExperiment(planned(jobs), {...options, resume: true})
     expect(counts).toEqual({total: 11, completed: 11, skipped: 0, failed: 0})
     expect(records.map(({key}) => key)).toEqual(jobs.map(({key}) => key))
     // what was saved was not computed again
     for (const saved of before) expect(records).toContainEqual(saved)
     expect(new Set(before.map(pidOf)).has(pidOf(records.at(-1)!))).toBe(false)
-    expect((await readRecords(directory)).length).toBe(11)
+    expect((await recordsIn(directory)).length).toBe(11)
   })
 })
 
@@ -371,19 +325,20 @@ async function killAfter(
   count: number,
   directory: string,
   built: string,
-  {planJobs, ...options}: RunExperimentOptions,
+  {jobs, options}: {jobs: Job[]; options: RunExperimentOptions},
 ) {
   const script = `
+    import {experimentNamed} from ${JSON.stringify(join(built, 'experiments', 'index.js'))}
     import {runExperiment} from ${JSON.stringify(join(built, 'runner', 'run-experiment.js'))}
     const {plan, jobs, options} = JSON.parse(process.env.RFA_TEST)
-    await runExperiment(plan, {...options, planJobs: () => jobs})
+    await runExperiment({experiment: await experimentNamed('variance'), plan, jobs}, options)
   `
-  const data = {plan: VARIANCE_PLAN, jobs: await planJobs!(VARIANCE_PLAN), options}
+  const data = {plan: VARIANCE_PLAN, jobs, options}
   const env = {...process.env, RFA_TEST: JSON.stringify(data)}
   const args = ['--input-type=module', '-e', script]
   const child = spawn(process.execPath, args, {env, stdio: 'inherit'})
   const ended = once(child, 'exit')
-  while ((await readRecords(directory)).length < count && child.exitCode === null) await sleep(20)
+  while ((await recordsIn(directory)).length < count && child.exitCode === null) await sleep(20)
   child.kill('SIGKILL')
   await ended
 }

@@ -31,7 +31,7 @@ afterEach(() => {
 })
 
 async function ask(id: number, job = jobFor('any', id)) {
-  worker.send({id, job})
+  worker.send({id, experiment: 'variance', cell: job.cell, context: {}})
   const [reply] = await once(worker, 'message')
   return reply
 }
@@ -40,7 +40,7 @@ describe('the worker', () => {
   it('runs one cell after the other and answers by the id of the request', async () => {
     const outcome = {
       status: 'completed',
-      result: expect.objectContaining({backend: 'rfa.variance/2', kernel: `pid ${worker.pid}`}),
+      result: expect.objectContaining({backend: 'cpu', kernel: `pid ${worker.pid}`}),
     }
     expect(await ask(3)).toEqual({id: 3, outcome})
     expect(await ask(5)).toEqual({id: 5, outcome})
@@ -99,5 +99,7 @@ describe('a worker whose parent was killed', () => {
 /** Gives a worker a cell that never ends. */
 const ENDLESS_PARENT = `
   import {WorkerProcess} from './runner/worker-process.js'
-  void new WorkerProcess({workerPath: './runner/worker.js'}).run(JSON.parse(process.env.JOB), null)
+  const {cell} = JSON.parse(process.env.JOB)
+  const task = {experiment: 'variance', cell, context: {}}
+  void new WorkerProcess({workerPath: './runner/worker.js'}).run(task, null)
 `

@@ -1,13 +1,16 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators} from '../../../../src/attention/estimators/index.js'
 import {PROJECTION_NAMES} from '../../../../src/attention/projections/index.js'
-import {toApplyRequest} from '../../../../src/cli/plans/apply.js'
-import {toBenchPlan} from '../../../../src/cli/plans/bench.js'
-import {BENCH, ERROR_SWEEP, VARIANCE} from '../../../../src/cli/plans/defaults.js'
-import {toErrorSweepPlan} from '../../../../src/cli/plans/error-sweep.js'
+import {type ApplyFlags, toApplyRequest} from '../../../../src/cli/plans/apply.js'
+import {BENCH, type BenchFlags, toBenchPlan} from '../../../../src/cli/plans/bench.js'
+import {
+  ERROR_SWEEP,
+  type ErrorSweepFlags,
+  toErrorSweepPlan,
+} from '../../../../src/cli/plans/error-sweep.js'
 import type {EstimatorFacts} from '../../../../src/cli/plans/method-specs.js'
 import {checkedPlan} from '../../../../src/cli/plans/values.js'
-import {toVariancePlan} from '../../../../src/cli/plans/variance.js'
+import {toVariancePlan, VARIANCE, type VarianceFlags} from '../../../../src/cli/plans/variance.js'
 import {benchPlan} from '../../../../src/experiments/bench/schema.js'
 import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, VARIANCE_FLAGS} from '../../../helpers/flags.js'
 
@@ -31,7 +34,12 @@ describe('toErrorSweepPlan', () => {
   })
 
   it('lets typed flags win over the quick grid', () => {
-    const flags = {...ERROR_SWEEP_FLAGS, quick: true, 'num-features': [[7, 13], [7]], replicates: 5}
+    const flags: ErrorSweepFlags = {
+      ...ERROR_SWEEP_FLAGS,
+      quick: true,
+      'num-features': [[7, 13], [7]],
+      replicates: 5,
+    }
     expect(toErrorSweepPlan(flags, estimators)).toMatchObject({
       num_features: [7, 13],
       replicates: 5,
@@ -40,7 +48,7 @@ describe('toErrorSweepPlan', () => {
   })
 
   it('gives a generated input a length', () => {
-    const flags = {...ERROR_SWEEP_FLAGS, generator: 'gaussian'}
+    const flags: ErrorSweepFlags = {...ERROR_SWEEP_FLAGS, generator: 'gaussian'}
     expect(toErrorSweepPlan(flags, estimators).seq_lens).toEqual([512])
     expect(toErrorSweepPlan({...flags, 'seq-len': [[31, 63]]}, estimators).seq_lens).toEqual([
       31, 63,
@@ -55,7 +63,7 @@ describe('toErrorSweepPlan', () => {
 
 describe('toBenchPlan', () => {
   it('puts both exact forms before the methods, each once', () => {
-    const flags = {...BENCH_FLAGS, methods: ['favor-pos', 'softmax']}
+    const flags: BenchFlags = {...BENCH_FLAGS, methods: ['favor-pos', 'softmax']}
     expect(toBenchPlan(flags, estimators).methods.map(({method}) => method)).toEqual([
       'softmax-online',
       'favor-pos',
@@ -64,12 +72,12 @@ describe('toBenchPlan', () => {
   })
 
   it('leaves the exact forms out on request', () => {
-    const flags = {...BENCH_FLAGS, baseline: false, methods: ['elu']}
+    const flags: BenchFlags = {...BENCH_FLAGS, baseline: false, methods: ['elu']}
     expect(toBenchPlan(flags, estimators).methods).toHaveLength(1)
   })
 
   it('counts time in nanoseconds and values as wide as keys', () => {
-    const flags = {...BENCH_FLAGS, 'min-time': 0.25, 'head-dim': 17}
+    const flags: BenchFlags = {...BENCH_FLAGS, 'min-time': 0.25, 'head-dim': 17}
     expect(toBenchPlan(flags, estimators)).toMatchObject({
       timing: {min_time_ns: 250_000_000, warmup_runs: BENCH.standard.warmupRuns},
       value_dim: 17,
@@ -83,7 +91,7 @@ describe('toBenchPlan', () => {
   })
 
   it('refuses --max-runs below --min-runs', () => {
-    const flags = {...BENCH_FLAGS, 'min-runs': 7, 'max-runs': 3}
+    const flags: BenchFlags = {...BENCH_FLAGS, 'min-runs': 7, 'max-runs': 3}
     expect(() => toBenchPlan(flags, estimators)).toThrow(
       expect.objectContaining({
         code: 'USAGE',
@@ -97,7 +105,7 @@ describe('what projections are drawn with', () => {
   it('uniform signs and one draw unless typed otherwise', () => {
     const plan = toBenchPlan(BENCH_FLAGS, estimators)
     expect(plan).toMatchObject({orth_sign: 'haar', redraw: 'fixed'})
-    const flags = {...BENCH_FLAGS, 'orth-sign': 'raw', redraw: 'pool:8'} as const
+    const flags: BenchFlags = {...BENCH_FLAGS, 'orth-sign': 'raw', redraw: 'pool:8'}
     expect(toBenchPlan(flags, estimators)).toMatchObject({orth_sign: 'raw', redraw: 'pool:8'})
     for (const [make, given] of [
       [toErrorSweepPlan, ERROR_SWEEP_FLAGS],
@@ -117,7 +125,11 @@ describe('what projections are drawn with', () => {
   })
 
   it('refuses a variance experiment with a projection that a size of the grid rules out', () => {
-    const flags = {...VARIANCE_FLAGS, projections: ['moment'], 'num-features': [[16]]}
+    const flags: VarianceFlags = {
+      ...VARIANCE_FLAGS,
+      projections: ['moment'],
+      'num-features': [[16]],
+    }
     expect(() => toVariancePlan({...flags, 'head-dim': [[16]]}, estimators)).toThrow(
       '--projections: expected more than the head dimension 16 for moment, got 16',
     )
@@ -127,7 +139,7 @@ describe('what projections are drawn with', () => {
   it('takes all projections as those that every size of a variance experiment has', () => {
     const sweepPlan = toErrorSweepPlan({...ERROR_SWEEP_FLAGS, projections: ['all']}, estimators)
     expect(sweepPlan.projections).toEqual(PROJECTION_NAMES)
-    const flags = {...VARIANCE_FLAGS, projections: ['all'], 'head-dim': [[16]]}
+    const flags: VarianceFlags = {...VARIANCE_FLAGS, projections: ['all'], 'head-dim': [[16]]}
     const fitting = (numFeatures: number) =>
       toVariancePlan({...flags, 'num-features': [[numFeatures]]}, estimators).projections
     expect(fitting(16)).toContain('iid')
@@ -170,7 +182,13 @@ describe('toVariancePlan', () => {
 })
 
 describe('toApplyRequest', () => {
-  const flags = {method: 'rfa', output: 'out.npz', force: false, causal: false}
+  const flags: ApplyFlags = {
+    method: 'rfa',
+    input: ['qkv.npz'],
+    output: 'out.npz',
+    force: false,
+    causal: false,
+  }
 
   it('fills in the documented defaults', () => {
     expect(toApplyRequest(flags, estimators)).toMatchObject({

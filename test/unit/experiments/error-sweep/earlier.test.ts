@@ -2,15 +2,17 @@ import {writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {asPresentRecord} from '../../../../src/experiments/error-sweep/earlier.js'
+import {allExperiments, experimentNamed} from '../../../../src/experiments/index.js'
 import {JOURNAL_FILE, openJournal, readRecords} from '../../../../src/results/journal.js'
 import {parseRecord} from '../../../../src/results/parse-record.js'
-import type {AnyRecord} from '../../../../src/results/schemas/index.js'
-import {runManifest} from '../../../../src/results/schemas/manifest.js'
+import type {CellRecord} from '../../../../src/results/record.js'
 import {newFolder} from '../../../helpers/folders.js'
 import {BENCH_PLAN, timed} from '../../../helpers/records/bench.js'
 import {sweep} from '../../../helpers/records/error-sweep.js'
 import {failed, skipped} from '../../../helpers/records/outcomes.js'
 import {VARIANCE_PLAN, variance} from '../../../helpers/records/variance.js'
+
+const EXPERIMENTS = await allExperiments()
 
 /** The same data without the fields of that name, at any depth. */
 function without(names: readonly string[], data: object): object {
@@ -19,10 +21,12 @@ function without(names: readonly string[], data: object): object {
 
 describe('what was written before results named instruction set and threads', () => {
   it.each([sweep(), variance()])('reads as not known: $schema', record => {
-    const {status, result} = record as Extract<AnyRecord, {status: 'completed'}>
+    const {status, result} = record as Extract<CellRecord, {status: 'completed'}>
     expect(status).toBe('completed')
     const earlier = {...record, result: without(['instruction_set', 'threads'], result)}
-    const read = parseRecord(earlier, 'records.jsonl:1') as typeof record & {result: object}
+    const read = parseRecord(earlier, 'records.jsonl:1', EXPERIMENTS) as typeof record & {
+      result: object
+    }
     expect(read.result).toEqual({...result, instruction_set: null, threads: null})
   })
 })
@@ -30,7 +34,7 @@ describe('what was written before results named instruction set and threads', ()
 it('a benchmark written before it measured the multiply-add peak reads as without one', () => {
   const {result} = timed()
   const earlier = {...timed(), result: without(['fma_peak_gflops'], result)}
-  expect(parseRecord(earlier, 'records.jsonl:1')).toMatchObject({
+  expect(parseRecord(earlier, 'records.jsonl:1', EXPERIMENTS)).toMatchObject({
     result: {...result, fma_peak_gflops: null},
   })
 })
@@ -38,7 +42,7 @@ it('a benchmark written before it measured the multiply-add peak reads as withou
 describe('variances that were measured without looking at the tail', () => {
   it('are refused, with the version that reads them', () => {
     const earlier = {...variance(), schema: 'rfa.variance/1'}
-    expect(() => parseRecord(earlier, 'records.jsonl:1')).toThrow(
+    expect(() => parseRecord(earlier, 'records.jsonl:1', EXPERIMENTS)).toThrow(
       'records.jsonl:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/2, got "rfa.variance/1"',
     )
   })
@@ -50,14 +54,14 @@ describe('what was written before projections had signs and redraws', () => {
   it('a record reads as one of uniform signs and a single draw', () => {
     const earlier = without(added, timed())
     expect(JSON.stringify(earlier)).not.toContain('redraw')
-    expect(parseRecord(earlier, 'records.jsonl:1').cell).toMatchObject({
+    expect(parseRecord(earlier, 'records.jsonl:1', EXPERIMENTS).cell).toMatchObject({
       orth_sign: 'haar',
       redraw: 'fixed',
     })
   })
 
-  it.each([BENCH_PLAN, VARIANCE_PLAN])('a plan reads as the same plan: $experiment', plan => {
-    const {plan: schema} = runManifest.shape
+  it.each([BENCH_PLAN, VARIANCE_PLAN])('a plan reads as the same plan: $experiment', async plan => {
+    const {plan: schema} = await experimentNamed(plan.experiment)
     expect(schema.parse(without(added, plan))).toEqual(plan)
   })
 })
@@ -96,7 +100,7 @@ describe('a run of error sweeps from before means had standard errors', () => {
       bias_squared_standard_error: null,
       variance_standard_error: null,
     }
-    const [record] = await readRecords(await folderWith(earlier([100, 10_000])))
+    const [record] = await readRecords(await folderWith(earlier([100, 10_000])), EXPERIMENTS)
     const heads = present.result.per_head
     expect(record).toEqual({
       ...present,
@@ -118,7 +122,7 @@ describe('a run of error sweeps from before means had standard errors', () => {
   })
 
   it('keeps heads beyond doubles unknown, and says where replicates were too few', async () => {
-    const [record] = await readRecords(await folderWith(earlier([null, 100], 3)))
+    const [record] = await readRecords(await folderWith(earlier([null, 100], 3)), EXPERIMENTS)
     expect(record).toMatchObject({
       result: {
         means_unknown: 'few_replicates',
@@ -133,18 +137,22 @@ describe('a run of error sweeps from before means had standard errors', () => {
   it('is read where cells failed or were skipped, and refused where it fits no schema', async () => {
     const other = [failed(present), skipped(present)]
     const folder = await folderWith(...other.map(record => ({...record, schema})))
-    expect(await readRecords(folder)).toEqual(other)
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual(other)
     const broken = {...earlier([1, 2]), result: {per_head: 3}}
-    await expect(readRecords(await folderWith(broken))).rejects.toMatchObject({code: 'BAD_FILE'})
+    await expect(readRecords(await folderWith(broken), EXPERIMENTS)).rejects.toMatchObject({
+      code: 'BAD_FILE',
+    })
     for (const value of [null, 3, [schema], {schema: 'other/1'}]) {
       expect(asPresentRecord(value)).toBe(value)
     }
   })
 
   it('is not resumed: its cells would stand there twice', async () => {
-    await expect(openJournal(await folderWith(earlier([1, 2])))).rejects.toMatchObject({
-      code: 'UNKNOWN_SCHEMA',
-      suggestions: [expect.stringContaining('another version of rfa')],
-    })
+    await expect(openJournal(await folderWith(earlier([1, 2])), EXPERIMENTS)).rejects.toMatchObject(
+      {
+        code: 'UNKNOWN_SCHEMA',
+        suggestions: [expect.stringContaining('another version of rfa')],
+      },
+    )
   })
 })

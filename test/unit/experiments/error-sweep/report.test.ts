@@ -129,7 +129,7 @@ describe('errorSweepReport', () => {
   })
 
   it('withholds means that say nothing, and says why', () => {
-    const trig = (projection: string) =>
+    const trig = (projection: 'iid' | 'orth') =>
       sweep({method: 'favor-trig', projection}, withoutMeans('sign_changes'))
     const text = report([
       sweep(),

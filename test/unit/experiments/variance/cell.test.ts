@@ -1,16 +1,17 @@
 import {describe, expect, it} from 'vitest'
-import {planJobs, runCell} from '../../../../src/experiments/index.js'
 import {
   type VarianceCell,
+  type VariancePlan,
   type VarianceResult,
   varianceResult,
-} from '../../../../src/results/schemas/index.js'
+} from '../../../../src/experiments/variance/schema.js'
 import {bonferroniZ} from '../../../../src/stats/index.js'
 import {logSecondMoment, optimalExponent} from '../../../../src/theory/exponential.js'
+import {firstOutcome} from '../../../helpers/cells.js'
 
 /** The cell of a plan with one pair. */
 async function run(method: string, changes: Partial<VarianceCell> = {}): Promise<VarianceResult> {
-  const [job] = await planJobs({
+  const outcome = await firstOutcome<VariancePlan>({
     experiment: 'variance',
     methods: [{method, preset: 'exact', options: changes.options ?? {}}],
     projections: changes.projections ?? ['iid'],
@@ -23,7 +24,6 @@ async function run(method: string, changes: Partial<VarianceCell> = {}): Promise
     seed: changes.seed ?? 5,
     backend: 'cpu',
   })
-  const outcome = await runCell(job!.schema, job!.cell)
   if (outcome.status !== 'completed') throw new Error(outcome.reason)
   return varianceResult.parse(outcome.result)
 }

@@ -1,12 +1,15 @@
 import {describe, expect, it} from 'vitest'
-import {planJobs, planKeys} from '../../../../src/experiments/index.js'
-import type {VariancePlan} from '../../../../src/results/schemas/index.js'
+import {planKeys, planRun} from '../../../../src/experiments/planned-run.js'
+import type {VariancePlan} from '../../../../src/experiments/variance/schema.js'
 
-const planOf = (methods: VariancePlan['methods'], changes: Partial<VariancePlan> = {}) => ({
-  experiment: 'variance' as const,
+const planOf = (
+  methods: VariancePlan['methods'],
+  changes: Partial<VariancePlan> = {},
+): VariancePlan => ({
+  experiment: 'variance',
   methods,
   projections: ['iid'],
-  orth_sign: 'haar' as const,
+  orth_sign: 'haar',
   num_features: [256],
   head_dims: [64],
   norms: [1],
@@ -24,7 +27,7 @@ const exact = (method: string, options: Record<string, string | number> = {}) =>
 })
 
 async function predicted(method: string, options = {}): Promise<number> {
-  const jobs = await planJobs(planOf([exact(method, options)]))
+  const {jobs} = await planRun(planOf([exact(method, options)]))
   return jobs[0]!.predictedBytes
 }
 
@@ -53,7 +56,7 @@ describe('the jobs of a variance plan', () => {
   it('are its cells in plan order, method by method', async () => {
     const methods = [exact('maclaurin'), exact('favor-pos')]
     const plan = planOf(methods, {norms: [1, 2], head_dims: [4, 8]})
-    const jobs = await planJobs(plan)
+    const {jobs} = await planRun(plan)
     expect(jobs.map(({key}) => key)).toEqual(await planKeys(plan))
     expect(jobs.slice(3, 5).map(({label}) => label)).toEqual([
       'maclaurin M=256 D=8 norm 2 angle 0',
@@ -62,8 +65,8 @@ describe('the jobs of a variance plan', () => {
   })
 
   it('want methods and options that there are', async () => {
-    await expect(planJobs(planOf([exact('favour')]))).rejects.toMatchObject({code: 'UNKNOWN_NAME'})
+    await expect(planRun(planOf([exact('favour')]))).rejects.toMatchObject({code: 'UNKNOWN_NAME'})
     const wrong = planOf([exact('hrf', {signFeatures: 0})])
-    await expect(planJobs(wrong)).rejects.toMatchObject({code: 'BAD_OPTION'})
+    await expect(planRun(wrong)).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 })

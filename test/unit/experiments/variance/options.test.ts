@@ -8,7 +8,7 @@ import {estimatorNamed, resolveOptions} from '../../../../src/attention/resolve.
 import type {CalibrationPairs, PresetName} from '../../../../src/attention/types.js'
 import {useBackend} from '../../../../src/backends/index.js'
 import {runVarianceCell} from '../../../../src/experiments/variance/cell.js'
-import type {VarianceResult} from '../../../../src/results/schemas/index.js'
+import type {VarianceResult} from '../../../../src/experiments/variance/schema.js'
 import {attentionRoundingBound} from '../../../../src/theory/rounding.js'
 import {compute, hostInputs, toTensors} from '../../../helpers/arrays.js'
 

@@ -1,0 +1,148 @@
+import {describe, expect, it} from 'vitest'
+import type {ErrorSweepPlan} from '../../../src/experiments/error-sweep/schema.js'
+import {planRun} from '../../../src/experiments/planned-run.js'
+import {renderTerminal} from '../../../src/report/terminal.js'
+import type {Plan} from '../../../src/results/record.js'
+import {assertFits, describeRun, dryRunReport} from '../../../src/runner/dry-run.js'
+import {schedule} from '../../../src/runner/schedule.js'
+import {bench, method, sweep} from '../../helpers/plans.js'
+import {BENCH_MANIFEST} from '../../helpers/records/bench.js'
+import {WIDE} from '../../helpers/terminal.js'
+
+/** What a dry run tells of a plan on so many processes. */
+async function described(plan: Plan, processes = 1) {
+  return describeRun(await planRun(plan), {processes, fresh: false, mostThreads: 1})
+}
+
+/** Whether a plan is let in; the error if not. */
+async function refusal(plan: Plan, processes = 1, memory?: {free: number; total: number}) {
+  const run = await planRun(plan)
+  try {
+    assertFits(run, {processes}, memory && (() => memory))
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+describe('describeRun', () => {
+  it('names all cells and predicts time and memory', async () => {
+    const run = await planRun(bench())
+    const description = describeRun(run, schedule(run))
+    expect(description.cells).toBe(6)
+    expect(description.cellLabels[0]).toBe('softmax L=32')
+    expect(description.predictedSeconds).toBeGreaterThan(0)
+    // q, k, v and out of the longest cell, at least
+    expect(description.peakBytes).toBeGreaterThanOrEqual(4 * 128 * 8 * 4)
+  })
+
+  it('predicts the memory of as many cells as there are, however many threads', async () => {
+    const plan = sweep({methods: [method('softmax')], scales: [1]})
+    const [one, many] = [await described(plan, 1), await described(plan, 64)]
+    expect(many.peakBytes).toBe(one.peakBytes)
+  })
+
+  const bytesOf = async (changes: Partial<ErrorSweepPlan>) =>
+    (await described(sweep({methods: [method('favor-pos')], ...changes}))).peakBytes
+
+  it('counts what row metrics, causal composites and every kept context take', async () => {
+    const plain = await bytesOf({seq_lens: [512]})
+    // exact weights in double precision, implied ones and their identity in single
+    const weights = 3 * 512 * 512 * (8 + 4 + 4)
+    expect(await bytesOf({seq_lens: [512], row_metrics: true})).toBeGreaterThan(plain + weights)
+    // features of both sides for each of the six ways in which halves of a chunk are paired
+    const features = 3 * 512 * 13 * 4
+    expect(await bytesOf({seq_lens: [512], causal: true})).toBeGreaterThan(plain + 6 * features)
+    // the input scaled: queries, keys, values, both of the former again, outputs in double precision
+    const context = 3 * 512 * (4 * (4 * 7 + 5) + 2 * 8 * 5)
+    const scaled = await bytesOf({seq_lens: [512], scales: [2]})
+    expect(await bytesOf({seq_lens: [512], scales: [2, 3, 4, 5]})).toBeCloseTo(scaled + 2 * context)
+  })
+
+  it('knows that fused kernels hold less than what they are made of', async () => {
+    const causal = {causal: true, seq_lens: [1024], num_features: [256]}
+    const native = await bytesOf({...causal, backend: 'native'})
+    expect(await bytesOf({...causal, backend: 'wasm'})).toBeGreaterThan(
+      native + 3 * 1024 * 256 * 4 * 20,
+    )
+  })
+
+  it('predicts the time of the exact output, once for the cells that share it', async () => {
+    const plan = sweep({
+      methods: [method('mean-value')],
+      seq_lens: [2048],
+      scales: [1],
+      backend: 'native',
+    })
+    const {jobs} = await planRun(plan)
+    const exact = 2 * 3 * 2048 * 2048 * (7 + 5) // multiply-adds count two
+    // a loop in JavaScript does some 1.6e9 of them a second, the kernels that costs are counted for 3e10
+    expect(jobs[0]!.predictedCost / 3e10).toBeGreaterThan(exact / 1.6e9)
+    const both = await planRun({...plan, methods: [method('mean-value'), method('elu')]} as Plan)
+    const [first, second] = both.jobs
+    expect(first!.predictedCost).toBe(jobs[0]!.predictedCost)
+    expect(second!.predictedCost).toBeLessThan(first!.predictedCost / 2)
+  })
+})
+
+describe('assertFits', () => {
+  const huge = bench({seq_lens: [10_000_000], methods: [method('softmax')]})
+  const machine = (free: number, total = 2 ** 34) => ({free, total})
+
+  it('refuses a plan beyond the memory of any machine, naming the cell and the remedies', async () => {
+    expect(await refusal(huge)).toMatchObject({
+      code: 'TOO_LARGE',
+      message: expect.stringContaining('"softmax L=10000000"'),
+      suggestions: expect.arrayContaining([expect.stringContaining('--force')]),
+    })
+  })
+
+  it('says that fewer threads need less', async () => {
+    const plan = {...huge, seq_lens: [10_000_000, 20_000_000]}
+    expect(await refusal(plan, 7)).toMatchObject({
+      message: expect.stringContaining('(2 processes at once)'),
+      suggestions: expect.arrayContaining(['lower --threads: each has a cell in memory']),
+    })
+  })
+
+  it('lets a plan in that fits into what is free, and no other, by the figure of a dry run', async () => {
+    const plan = sweep({seq_lens: [64]})
+    const {peakBytes} = await described(plan, 2)
+    expect(await refusal(plan, 2, machine(peakBytes))).toBeUndefined()
+    expect(await refusal(plan, 2, machine(peakBytes - 1))).toMatchObject({code: 'TOO_LARGE'})
+  })
+
+  it('says what is needed, what is free and what there is', async () => {
+    const plan = bench({seq_lens: [100_000], methods: [method('softmax')]})
+    expect(await refusal(plan, 1, machine(2 ** 29))).toMatchObject({
+      message: expect.stringMatching(
+        /^plan: expected to fit into memory, got one that needs about \d+ GiB, 0\.500 GiB free \(16\.0 GiB in all\); most for "softmax L=100000"$/,
+      ),
+    })
+  })
+
+  it('refuses row metrics at 768 tokens in a container of 260 MB that holds this process too', async () => {
+    const plan = sweep({methods: [method('favor-pos')], seq_lens: [768], row_metrics: true})
+    const here = machine(260e6 - 130e6, 260e6)
+    expect(await refusal(plan, 1, here)).toMatchObject({code: 'TOO_LARGE'})
+  })
+})
+
+describe('dryRunReport', () => {
+  const dryRun = {plan: BENCH_MANIFEST.plan, cells: 1, peakBytes: 2 ** 21, cellLabels: ['elu L=7']}
+
+  it('tells cells, time and memory', () => {
+    expect(renderTerminal(dryRunReport({...dryRun, predictedSeconds: 90}), WIDE)).toBe(
+      'bench: 1 cell, predicted time 90.0 s, predicted peak memory 2.00 MiB\n\n- elu L=7',
+    )
+  })
+
+  it('lists forty cells and counts the others', () => {
+    const cellLabels = Array.from({length: 43}, (_, at) => `cell ${at}`)
+    const blocks = dryRunReport({...dryRun, cells: 43, cellLabels, predictedSeconds: null})
+    const text = renderTerminal(blocks, WIDE)
+    expect(text).toContain('predicted time unknown')
+    expect(text.match(/^- cell/gm)).toHaveLength(40)
+    expect(text).toContain('and 3 more; --json lists all')
+  })
+})
