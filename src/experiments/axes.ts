@@ -5,7 +5,6 @@
 import {z} from 'zod'
 import type {CallOptions} from '../attention/index.js'
 import {ORTH_SIGNS, PRESET_NAMES, PROJECTION_NAMES, projectionNamed} from '../attention/names.js'
-import type {ResolvedMethod} from './method.js'
 
 /** One estimator with everything that changes its result, save the grid axes. */
 export const methodSpec = z.object({
@@ -36,9 +35,17 @@ export const drawPoint = {
 }
 export type DrawPoint = z.output<z.ZodObject<typeof drawPoint>>
 
+/** What decides which axes mean something to a method. */
+interface DrawingMethod {
+  /** It takes a projection. */
+  projected: boolean
+  /** Whether numFeatures means something to such a call of it. */
+  sized(call: {causal: boolean}): boolean
+}
+
 /** Projections x numbers of features, without the axes that mean nothing to the method. */
 export function drawPoints(
-  {projected, sized}: ResolvedMethod,
+  {projected, sized}: DrawingMethod,
   plan: DrawAxes & {causal: boolean},
 ): DrawPoint[] {
   const projections = projected ? plan.projections : [null]
