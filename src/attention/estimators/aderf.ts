@@ -9,6 +9,12 @@ import {
 } from '../forms/exponential/forms.js'
 import {matrixMaps, meanSum2, scalarExponent} from '../forms/exponential/parameters.js'
 
+/**
+ * Asymmetric dense exponential features: optimal positive features of `P x` and `P^-1 y`, whose product is
+ * that of x and y, with the matrix P per head that makes both shortest in the mean.
+ *
+ * Source: Likhosherstov et al. 2023, arXiv:2302.00787, section 3.3.
+ */
 const options = z.object({ridge: ridgeOption, ...exponentialOptions})
 
 const forms = exponentialForms<z.output<typeof options>>({
@@ -20,12 +26,6 @@ const forms = exponentialForms<z.output<typeof options>>({
   },
 })
 
-/**
- * Asymmetric dense exponential features: optimal positive features of `P x` and `P^-1 y`, whose product is
- * that of x and y, with the matrix P per head that makes both shortest in the mean.
- *
- * Source: Likhosherstov et al. 2023, arXiv:2302.00787, section 3.3.
- */
 export default defineEstimator({
   ...exponentialFacts,
   ...forms,

@@ -1,15 +1,22 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {expected} from '../../errors.js'
-import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {featureDecoder} from '../forms/decoders/features.js'
-import type {DecoderInputs} from '../forms/estimator.js'
-import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
-import {featureAttention} from '../forms/feature-attention.js'
-import {featureEpsilon, guardOf, guardOptions} from '../forms/options.js'
+import {defineFeatureMap, type PhiInputs} from '../forms/feature-map.js'
+import {featureEpsilon, guardOptions} from '../forms/options.js'
 import {presence} from '../kernels/masking.js'
-import type {AttendResult, Decoder, KeyMask} from '../types.js'
+import type {KeyMask} from '../types.js'
 
+/**
+ * Rectified features with a cosine over distance: `w_ij = relu(q_i).relu(k_j) cos(pi (i - j) / (2 M))`,
+ * which the addition theorem turns into twice as many features. Its weights are its own; softmax is not
+ * approximated, and queries and keys are not scaled.
+ *
+ * M is the longer of both sequences unless `maxLength` fixes it. Masked keys do not count: the length is
+ * then that up to the last key that is present. With M from the call, a longer causal call gives other
+ * rows; with `maxLength` it extends the shorter one.
+ *
+ * Source: Qin et al. 2022, arXiv:2202.08791, section 3.
+ */
 const options = z.object({
   maxLength: z
     .number()
@@ -25,38 +32,26 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-/**
- * Rectified features with a cosine over distance: `w_ij = relu(q_i).relu(k_j) cos(pi (i - j) / (2 M))`,
- * which the addition theorem turns into twice as many features. Its weights are its own; softmax is not
- * approximated, and queries and keys are not scaled.
- *
- * M is the longer of both sequences unless `maxLength` fixes it. Masked keys do not count: the length is
- * then that up to the last key that is present. With M from the call, a longer causal call gives other
- * rows; with `maxLength` it extends the shorter one.
- *
- * Source: Qin et al. 2022, arXiv:2202.08791, section 3.
- */
-export default defineEstimator({
+export default defineFeatureMap({
   name: 'cosformer',
   title: 'cosFormer',
   citation: 'Qin et al. 2022, arXiv:2202.08791',
   formula: 'phi(x_i) = relu(x_i) [cos a_i, sin a_i], a_i = pi i / (2 M)',
   advice:
     'A zero-variance linear form that prefers close keys; only for models trained with it. Weights depend on the length of the call unless maxLength fixes it.',
-  unbiasedFor: 'none',
   nonNegative: true,
-  rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
   keyOrderMatters: true,
   lengthOption: 'maxLength',
   featureDim: (_numFeatures, headDim) => 2 * headDim,
   options,
   inputs: () => 'raw',
-  target: () => undefined,
-  cost: shape => featureCost(shape, 2 * shape.headDim, 0),
-  stateBytes: ({headDim, valueDim}) => featureStateBytes(2 * headDim, valueDim),
-  attend,
-  decoder,
+  phi: ({call, options}) => {
+    // each side counts its own tokens
+    if (!call) return {query: counting(options), key: counting(options)}
+    checkLengths(call, options)
+    const length = lengthOf(call, options)
+    return x => reweighted(x, length, options)
+  },
   presets: {
     hku: {
       options: {featureEpsilon: 0.1, denGuard: 'clamp:1e-2'},
@@ -66,29 +61,17 @@ export default defineEstimator({
   },
 })
 
-function attend(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, causal, keyMask, options} = inputs
-  checkLengths(inputs)
-  const length = lengthOf(inputs)
-  return featureAttention({
-    queryFeatures: reweighted(query, length, options),
-    keyFeatures: reweighted(key, length, options),
-    value,
-    causal,
-    keyMask,
-    guard: guardOf(options, causal),
-  })
-}
+type Call = NonNullable<PhiInputs['call']>
 
 /** Beyond M the cosine is negative. */
-function checkLengths({query, key, keyMask, options}: AttendInputs<Options>): void {
+function checkLengths({query, key, keyMask}: Call, options: Options): void {
   const positions = Math.max(query.shape[2], keyMask ? 0 : key.shape[2])
   if (options.maxLength === null || positions <= options.maxLength) return
   throw tooShort(options.maxLength, positions)
 }
 
 /** M, `[B or 1, 1, 1, 1]`. */
-function lengthOf({query, key, keyMask, options}: AttendInputs<Options>): tf.Tensor {
+function lengthOf({query, key, keyMask}: Call, options: Options): tf.Tensor {
   const [, , queryLen] = query.shape
   if (options.maxLength !== null) return tf.fill([1, 1, 1, 1], options.maxLength)
   if (!keyMask) return tf.fill([1, 1, 1, 1], Math.max(queryLen, key.shape[2]))
@@ -119,8 +102,8 @@ function withPhase(
   return tf.concat([tf.mul(plain, cosine), tf.mul(plain, sine)], 3) as tf.Tensor4D
 }
 
-function decoder(inputs: DecoderInputs<Options>): Decoder {
-  const {headDim, options} = inputs
+/** The features of one token after the other, all of one side: `a_i` from a count of those before. */
+function counting(options: Options) {
   const {maxLength} = options
   if (maxLength === null) {
     throw expected(
@@ -131,20 +114,12 @@ function decoder(inputs: DecoderInputs<Options>): Decoder {
       'set maxLength: the weights of all tokens depend on it',
     )
   }
-  const features = () => {
-    let place = 0
-    return (token: tf.Tensor4D) => {
-      if (place >= maxLength) throw tooShort(maxLength, place + 1)
-      const angle = (Math.PI / 2) * (place++ / maxLength)
-      return withPhase(token, Math.cos(angle), Math.sin(angle), options)
-    }
+  let place = 0
+  return (token: tf.Tensor4D) => {
+    if (place >= maxLength) throw tooShort(maxLength, place + 1)
+    const angle = (Math.PI / 2) * (place++ / maxLength)
+    return withPhase(token, Math.cos(angle), Math.sin(angle), options)
   }
-  return featureDecoder(
-    inputs,
-    2 * headDim,
-    {query: features(), key: features()}, // each side counts its own tokens
-    {guard: guardOf(options, true)},
-  )
 }
 
 function tooShort(maxLength: number, positions: number) {

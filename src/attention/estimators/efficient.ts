@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {RfaError} from '../../errors.js'
 import {inBuckets, type Tokens} from '../forms/buckets.js'
 import {featureCost, featureStateBytes} from '../forms/costs.js'
 import {featureDecoder} from '../forms/decoders/features.js'
@@ -8,13 +7,23 @@ import {logFeatureDecoder} from '../forms/decoders/log-features.js'
 import {mixtureDecoder} from '../forms/decoders/mixture.js'
 import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
 import {featureAttention} from '../forms/feature-attention.js'
-import {normalizerEpsilon} from '../forms/options.js'
+import {guardOf, normalizerEpsilon} from '../forms/options.js'
 import {cumulativeLogSumExp} from '../kernels/cumulative-log-sum-exp.js'
-import {denominatorGuard, parseGuard} from '../kernels/guard.js'
+import {denominatorGuard} from '../kernels/guard.js'
 import {causalFeatureAttention, headMask, matMul, softmaxAttention} from '../kernels/index.js'
 import {indicator, MASKED, maskLogits} from '../kernels/masking.js'
 import type {AttendResult, CallShape, Cost, Decoder} from '../types.js'
 
+/**
+ * Efficient attention: a softmax of each query over its channels mixes, for each channel of the keys, the
+ * softmax-weighted mean of the values. No random features, no scale on queries and keys.
+ *
+ * `out_i = sum_s softmax_d(q_i)_s sum_j softmax_j(k_.s)_j v_j`. The causal form takes the softmax over
+ * the keys so far: row i is the bidirectional form on the tokens up to i. Keys are never exponentiated
+ * as they are, so nothing overflows.
+ *
+ * Source: Shen et al. 2021, arXiv:1812.01243, section 3.2.
+ */
 const options = z.object({
   causalNormalizer: z
     .enum(['feature', 'joint'])
@@ -41,16 +50,6 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-/**
- * Efficient attention: a softmax of each query over its channels mixes, for each channel of the keys, the
- * softmax-weighted mean of the values. No random features, no scale on queries and keys.
- *
- * `out_i = sum_s softmax_d(q_i)_s sum_j softmax_j(k_.s)_j v_j`. The causal form takes the softmax over
- * the keys so far: row i is the bidirectional form on the tokens up to i. Keys are never exponentiated
- * as they are, so nothing overflows.
- *
- * Source: Shen et al. 2021, arXiv:1812.01243, section 3.2.
- */
 export default defineEstimator({
   name: 'efficient',
   title: 'Efficient attention (softmax features)',
@@ -62,6 +61,7 @@ export default defineEstimator({
   nonNegative: true,
   rowsSumToOne: true,
   supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  refuses: ({bucket}) => (bucket === 1 ? {} : {decode: noDecoder(bucket)}),
   keyOrderMatters: false,
   featureDim: (_numFeatures, headDim) => headDim,
   options,
@@ -139,7 +139,7 @@ function causalForm(tokens: Tokens, options: Options): AttendResult {
       value,
       causal: true,
       keyMask,
-      guard: parseGuard(options.causalDenGuard),
+      guard: guardOf(options, true),
       normalizerEpsilon: options.normalizerEpsilon,
     })
   }
@@ -172,11 +172,10 @@ function channelSums({query, key, keyMask}: Tokens): tf.Tensor4D {
 
 function decoder(inputs: DecoderInputs<Options>): Decoder {
   const {headDim, options} = inputs
-  if (options.bucket !== 1) throw noDecoder(options.bucket)
   const query = (token: tf.Tensor4D) => queryFeatures(token, options)
   if (isExplicit(options)) {
     const {normalizerEpsilon} = options
-    const guard = parseGuard(options.causalDenGuard)
+    const guard = guardOf(options, true)
     const key = (token: tf.Tensor4D): tf.Tensor4D => tf.exp(token)
     return featureDecoder(inputs, headDim, {query, key}, {guard, normalizerEpsilon})
   }
@@ -186,10 +185,6 @@ function decoder(inputs: DecoderInputs<Options>): Decoder {
     : mixtureDecoder(inputs, headDim, {query: token => tf.softmax(token), key})
 }
 
-function noDecoder(bucket: number): RfaError {
-  return new RfaError(
-    'UNSUPPORTED',
-    `efficient: expected bucket 1 for decoding, got ${bucket}, which reads the keys a bucket at a time`,
-    {suggestions: ['set bucket to 1']},
-  )
+function noDecoder(bucket: number): string {
+  return `expected bucket 1 for decoding, got ${bucket}, which reads the keys a bucket at a time`
 }

@@ -1,11 +1,13 @@
 import {z} from 'zod'
-import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {featureDecoder} from '../forms/decoders/features.js'
-import {defineEstimator} from '../forms/estimator.js'
-import {featureAttention} from '../forms/feature-attention.js'
-import {guardOf, guardOptions} from '../forms/options.js'
-import type {FeatureRecipe} from '../kernels/index.js'
+import {defineFeatureMap} from '../forms/feature-map.js'
+import {guardOptions} from '../forms/options.js'
 
+/**
+ * Linear transformer attention: `phi(x) = elu(x) + 1` elementwise on unscaled queries and keys. Its
+ * weights are its own; softmax is not approximated.
+ *
+ * Source: Katharopoulos et al. 2020, arXiv:2006.16236.
+ */
 const options = z.object({
   queryScale: z
     .enum(['none', 'rsqrt-head-dim'])
@@ -14,46 +16,24 @@ const options = z.object({
   ...guardOptions,
 })
 
-/**
- * Linear transformer attention: `phi(x) = elu(x) + 1` elementwise on unscaled queries and keys. Its
- * weights are its own; softmax is not approximated.
- *
- * Source: Katharopoulos et al. 2020, arXiv:2006.16236.
- */
-export default defineEstimator({
+export default defineFeatureMap({
   name: 'elu',
   title: 'Linear transformer (elu + 1)',
   citation: 'Katharopoulos et al. 2020, arXiv:2006.16236',
   formula: 'phi(x) = elu(x) + 1',
   advice:
     'The cheapest linear form and a baseline for speed. Only for models trained with it: it does not approximate softmax.',
-  unbiasedFor: 'none',
   nonNegative: true,
-  rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
-  keyOrderMatters: false,
   featureDim: (_numFeatures, headDim) => headDim,
   options,
   inputs: () => 'raw',
-  target: () => undefined,
-  cost: shape => featureCost(shape, shape.headDim, 0),
-  stateBytes: ({headDim, valueDim}) => featureStateBytes(headDim, valueDim),
-  attend: ({query, key, value, causal, keyMask, options}) =>
-    featureAttention({
-      queryFeatures: {...queryRecipe(options, query.shape[3]), x: query},
-      keyFeatures: {kind: 'elu-plus-one', x: key},
-      value,
-      causal,
-      keyMask,
-      guard: guardOf(options, causal),
-    }),
-  decoder: inputs =>
-    featureDecoder(
-      inputs,
-      inputs.headDim,
-      {query: queryRecipe(inputs.options, inputs.headDim), key: {kind: 'elu-plus-one'}},
-      {guard: guardOf(inputs.options, true)},
-    ),
+  phi: ({headDim, options: {queryScale}}) => ({
+    query: {
+      kind: 'elu-plus-one',
+      ...(queryScale === 'rsqrt-head-dim' && {featureScale: headDim ** -0.5}),
+    },
+    key: {kind: 'elu-plus-one'},
+  }),
   presets: {
     'fast-transformers': {
       options: {denGuard: 'add:1e-6'},
@@ -66,11 +46,3 @@ export default defineEstimator({
     },
   },
 })
-
-function queryRecipe(
-  {queryScale}: Pick<z.output<typeof options>, 'queryScale'>,
-  headDim: number,
-): FeatureRecipe {
-  const plain: FeatureRecipe = {kind: 'elu-plus-one'}
-  return queryScale === 'none' ? plain : {...plain, featureScale: headDim ** -0.5}
-}

@@ -1,24 +1,17 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {averaged} from '../../theory/moments.js'
 import {exponentialRow, shiftedExponentialRow} from '../../theory/rows.js'
-import {logFeatureDecoder} from '../forms/decoders/log-features.js'
-import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
+import {defineFeatureMap} from '../forms/feature-map.js'
 import {
-  decoderScale,
   GENERALIZED_IDLE,
   type GeneralizedOptions,
   generalizedArgument,
-  generalizedAttend,
-  generalizedDecoder,
   generalizedFacts,
-  generalizedForm,
   generalizedOptions,
+  generalizedPhi,
   generalizedSuffix,
 } from '../forms/generalized-attention.js'
 import {guardOf} from '../forms/options.js'
-import {bridgeAttention} from '../forms/positive-attention.js'
-import {causalFeatureAttention} from '../kernels/index.js'
-import type {AttendResult, Decoder, Projection} from '../types.js'
 
 /**
  * Generalised attention with exponential features: positive features without the factor
@@ -29,7 +22,7 @@ import type {AttendResult, Decoder, Projection} from '../types.js'
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.4 (generalised attention).
  */
-export default defineEstimator({
+export default defineFeatureMap({
   ...generalizedFacts,
   name: 'favor-exp',
   title: 'Generalised attention, exponential features',
@@ -54,19 +47,18 @@ export default defineEstimator({
         featureEpsilon === 0 ? exponentialRow(x, y) : shiftedExponentialRow(x, y, featureEpsilon, 0)
       return averaged(row, numFeatures)
     },
-    features: (x, projection, options) =>
-      tf.mul(exponentialFeaturesOf(x, projection, options), projection.shape.at(-2)! ** -0.5),
+    factor: numFeatures => numFeatures ** -0.5,
     idle: () => GENERALIZED_IDLE,
   },
   varianceLaw: 'positive',
-  attend: inputs =>
-    inLogDomain(inputs.options, inputs.causal)
-      ? logAttend(inputs)
-      : generalizedAttend(inputs, exponential),
-  decoder: inputs =>
-    inLogDomain(inputs.options, true)
-      ? logDecoder(inputs)
-      : generalizedDecoder(inputs, exponential),
+  phi(inputs) {
+    if (!inLogDomain(inputs.options, inputs.causal)) return generalizedPhi(tf.exp)(inputs)
+    const {projection, headDim, options} = inputs
+    return {
+      logarithms: tokens => generalizedArgument(tokens, inputs),
+      bridges: () => (options.features === 'random' ? projection! : tf.eye(headDim)),
+    }
+  },
   presets: {
     'performer-pytorch': {
       options: {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6},
@@ -83,45 +75,9 @@ export default defineEstimator({
   },
 })
 
-const exponential = generalizedForm<GeneralizedOptions>(tf.exp)
-
-/** exp(W x) + epsilon of x that is scaled already, `[B, H, n, M]`. */
-function exponentialFeaturesOf(
-  x: tf.Tensor4D,
-  projection: Projection,
-  options: GeneralizedOptions,
-): tf.Tensor4D {
-  return tf.add(
-    tf.exp(generalizedArgument(x, 1, projection, options)),
-    options.featureEpsilon,
-  ) as tf.Tensor4D
-}
-
 /** An epsilon or a guard acts on the features and sums themselves. */
 function inLogDomain(options: GeneralizedOptions, causal: boolean): boolean {
   const {featureEpsilon, normalizerEpsilon} = options
   const plainSums = !causal || normalizerEpsilon === 0
   return featureEpsilon === 0 && plainSums && guardOf(options, causal).policy === 'none'
-}
-
-function logAttend(inputs: AttendInputs<GeneralizedOptions>): AttendResult {
-  const {query, key, value, inputScale, causal, keyMask, projection, options} = inputs
-  if (!causal) {
-    const bridges = options.features === 'random' ? projection! : tf.eye(query.shape[3])
-    return {out: bridgeAttention(inputs, bridges)}
-  }
-  const logFeatures = (x: tf.Tensor4D) => generalizedArgument(x, inputScale, projection, options)
-  return {out: causalFeatureAttention(logFeatures(query), logFeatures(key), value, keyMask)}
-}
-
-function logDecoder(inputs: DecoderInputs<GeneralizedOptions>): Decoder {
-  const {projection, options, headDim, numFeatures} = inputs
-  const scale = decoderScale(inputs)
-  const logFeatures = (x: tf.Tensor4D) => generalizedArgument(x, scale, projection, options)
-  const count = generalizedFacts.featureDim(
-    projection?.shape.at(-2) ?? numFeatures,
-    headDim,
-    options,
-  )
-  return logFeatureDecoder(inputs, count, {query: logFeatures, key: logFeatures})
 }

@@ -2,19 +2,23 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
 import {rectifiedRow} from '../../theory/rows.js'
-import {defineEstimator, type KernelFacts} from '../forms/estimator.js'
+import {defineFeatureMap, type PhiFacts} from '../forms/feature-map.js'
 import {
-  type FeatureForm,
   GENERALIZED_IDLE,
-  generalizedAttend,
-  generalizedDecoder,
   generalizedFacts,
-  generalizedForm,
   generalizedOptions,
+  generalizedPhi,
   generalizedSuffix,
 } from '../forms/generalized-attention.js'
-import {formFeatures} from '../kernels/index.js'
 
+/**
+ * Generalised attention with rectified features: weights of another kernel than softmax, the order-1
+ * arc-cosine kernel.
+ *
+ * `phi(x) = relu(W x)`; `E phi(x).phi(y) / M = |x||y| (sin t + (pi - t) cos t) / (2 pi)`, t the angle.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.4; kernel: Cho & Saul 2009.
+ */
 const options = z.object({
   ...generalizedOptions.shape,
   projectionScale: z
@@ -25,7 +29,7 @@ const options = z.object({
 type Options = z.output<typeof options>
 
 /** Of the mean over rows of relu(w.x) relu(w.y): W times M^-1/2 scales that as it scales an epsilon. */
-const kernel: KernelFacts<Options> = {
+const kernel: PhiFacts<Options> = {
   formula(options) {
     const {featureEpsilon, projectionScale} = options
     const mean = featureEpsilon > 0 ? ' + e (|x|+|y|) / (2 pi)^(1/2) + e^2' : ''
@@ -35,12 +39,8 @@ const kernel: KernelFacts<Options> = {
   },
   moments: (x, y, {numFeatures, options}) =>
     averaged(rectifiedRow(x, y, relativeEpsilon(options, numFeatures)), numFeatures),
-  features(x, projection, options) {
-    const numFeatures = projection.shape.at(-2)!
-    const map = rectified(1, projection, options)
-    const features = typeof map === 'function' ? map(x) : formFeatures({...map, x})
-    return tf.mul(features, options.projectionScale === 'rsqrt' ? 1 : numFeatures ** -0.5)
-  },
+  factor: (numFeatures, {projectionScale}) =>
+    projectionScale === 'rsqrt' ? 1 : numFeatures ** -0.5,
   idle: ({featureEpsilon}) => ({
     ...GENERALIZED_IDLE,
     ...(featureEpsilon === 0 && {
@@ -54,15 +54,7 @@ function relativeEpsilon({featureEpsilon, projectionScale}: Options, numFeatures
   return projectionScale === 'rsqrt' ? featureEpsilon * Math.sqrt(numFeatures) : featureEpsilon
 }
 
-/**
- * Generalised attention with rectified features: weights of another kernel than softmax, the order-1
- * arc-cosine kernel.
- *
- * `phi(x) = relu(W x)`; `E phi(x).phi(y) / M = |x||y| (sin t + (pi - t) cos t) / (2 pi)`, t the angle.
- *
- * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.4; kernel: Cho & Saul 2009.
- */
-export default defineEstimator({
+export default defineFeatureMap({
   ...generalizedFacts,
   name: 'favor-relu',
   title: 'Generalised attention, ReLU features',
@@ -77,8 +69,17 @@ export default defineEstimator({
       ? undefined
       : {kernel: 'arc-cosine', inputs: inputScaling, inputScale: 1, label: 'arc-cosine kernel'},
   kernel,
-  attend: inputs => generalizedAttend(inputs, rectified),
-  decoder: inputs => generalizedDecoder(inputs, rectified),
+  phi(inputs) {
+    const {projection, options} = inputs
+    const rsqrt = options.projectionScale === 'rsqrt' && projection
+    // M^-1/2 goes to the inputs: relu(W c x) = relu(c W x)
+    const inputScale = rsqrt
+      ? inputs.inputScale * projection.shape.at(-2)! ** -0.5
+      : inputs.inputScale
+    return options.features === 'random' && options.featureEpsilon === 0
+      ? {kind: 'relu', projection, inputScale}
+      : generalizedPhi(tf.relu)({...inputs, inputScale})
+  },
   presets: {
     'performer-pytorch': {
       options: {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6},
@@ -102,12 +103,3 @@ export default defineEstimator({
     },
   },
 })
-
-/** By recipe where no epsilon is added. M^-1/2 goes to the inputs: relu(W c x) = relu(c W x). */
-const rectified: FeatureForm<Options> = (inputScale, projection, options) => {
-  const rsqrt = options.projectionScale === 'rsqrt' && projection
-  const scale = rsqrt ? inputScale * projection.shape.at(-2)! ** -0.5 : inputScale
-  return options.features === 'random' && options.featureEpsilon === 0
-    ? {kind: 'relu', projection, inputScale: scale}
-    : generalizedForm<Options>(tf.relu)(scale, projection, options)
-}

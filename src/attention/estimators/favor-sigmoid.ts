@@ -1,12 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core'
-import {defineEstimator} from '../forms/estimator.js'
+import {defineFeatureMap} from '../forms/feature-map.js'
 import {
-  type GeneralizedOptions,
-  generalizedAttend,
-  generalizedDecoder,
   generalizedFacts,
-  generalizedForm,
   generalizedOptions,
+  generalizedPhi,
 } from '../forms/generalized-attention.js'
 
 /**
@@ -18,7 +15,7 @@ import {
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.4 (generalised attention).
  */
-export default defineEstimator({
+export default defineFeatureMap({
   ...generalizedFacts,
   name: 'favor-sigmoid',
   title: 'Generalised attention, sigmoid features',
@@ -26,11 +23,8 @@ export default defineEstimator({
   formula: 'phi(x) = sigmoid(W x)',
   advice:
     'A smooth baseline for models trained with it: denominators cannot vanish, but attention stays close to uniform.',
-  unbiasedFor: 'none',
   options: generalizedOptions,
-  target: () => undefined,
-  attend: inputs => generalizedAttend(inputs, sigmoid),
-  decoder: inputs => generalizedDecoder(inputs, sigmoid),
+  phi: generalizedPhi(tf.sigmoid),
   presets: {
     'performer-pytorch': {
       options: {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6},
@@ -55,5 +49,3 @@ export default defineEstimator({
     },
   },
 })
-
-const sigmoid = generalizedForm<GeneralizedOptions>(tf.sigmoid)

@@ -1,17 +1,22 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {RfaError} from '../../errors.js'
 import {averaged} from '../../theory/moments.js'
 import {fourierRow, trigonometricRow} from '../../theory/rows.js'
-import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {featureDecoder} from '../forms/decoders/features.js'
-import {type AttendInputs, defineEstimator, type KernelFacts} from '../forms/estimator.js'
-import {featureAttention} from '../forms/feature-attention.js'
-import {GUARDS_IDLE, guardOf, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
+import {defineFeatureMap, type PhiFacts} from '../forms/feature-map.js'
+import {GUARDS_IDLE, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
 import {softmaxTarget} from '../forms/targets.js'
-import {type Features, featureMap, halfSquaredNorm} from '../kernels/index.js'
-import type {AttendResult, ExactTarget} from '../types.js'
+import {featureMap, halfSquaredNorm} from '../kernels/index.js'
+import type {ExactTarget} from '../types.js'
 
+/**
+ * Trigonometric features of the softmax kernel: unbiased, signed, accurate where queries and keys
+ * are close, unusable where weights are small.
+ *
+ * `phi(x) = M^(-1/2) exp(+|x|^2/2) [sin W x, cos W x]`, canonical x. Relative variance is
+ * `(e^u - 2 + e^-u) / (2M)`, u = |x-y|^2.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.3 and Lemma 2.
+ */
 const options = z.object({
   norms: z
     .enum(['log', 'max', 'none'])
@@ -30,7 +35,7 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-const kernel: KernelFacts<Options> = {
+const kernel: PhiFacts<Options> = {
   formula({norms, constantFeature}) {
     const constant = constantFeature > 0 ? ` + ${constantFeature ** 2}` : ''
     return `${norms === 'none' ? 'exp(-|x-y|^2/2)' : 'exp(x.y)'}${constant}`
@@ -52,16 +57,7 @@ const kernel: KernelFacts<Options> = {
   idle: ({norms}) => ({...GUARDS_IDLE, ...(norms === 'max' && {norms: SHIFT_CANCELS})}),
 }
 
-/**
- * Trigonometric features of the softmax kernel: unbiased, signed, accurate where queries and keys
- * are close, unusable where weights are small.
- *
- * `phi(x) = M^(-1/2) exp(+|x|^2/2) [sin W x, cos W x]`, canonical x. Relative variance is
- * `(e^u - 2 + e^-u) / (2M)`, u = |x-y|^2.
- *
- * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.3 and Lemma 2.
- */
-export default defineEstimator({
+export default defineFeatureMap({
   name: 'favor-trig',
   title: 'FAVOR trigonometric features',
   citation: 'Choromanski et al. 2021, arXiv:2009.14794; Rahimi & Recht 2007',
@@ -70,48 +66,28 @@ export default defineEstimator({
     'Use it at small norms (|x-y| below 1), where it beats positive features. At larger norms denominators turn negative and outputs explode.',
   unbiasedFor: 'softmax-kernel',
   nonNegative: false,
-  rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
-  keyOrderMatters: false,
+  refuses: ({norms}) => (norms === 'max' ? {decode: NO_DECODER} : {}),
   projection: {default: 'orth'},
-  featureDim: (numFeatures, _headDim, options) => featureDim(numFeatures, options),
+  featureDim: (numFeatures, _headDim, {constantFeature}) =>
+    2 * numFeatures + (constantFeature > 0 ? 1 : 0),
   options,
   inputs: () => 'canonical',
   target,
   kernel,
   varianceLaw: 'trigonometric',
-  cost: (shape, options) =>
-    featureCost(shape, featureDim(shape.numFeatures, options), shape.numFeatures),
-  stateBytes: ({numFeatures, valueDim}, options) =>
-    featureStateBytes(featureDim(numFeatures, options), valueDim),
-  attend,
-  decoder: inputs => {
-    const {projection, logitScale, options} = inputs
-    if (options.norms === 'max') {
-      throw new RfaError(
-        'UNSUPPORTED',
-        'favor-trig: expected norms "log" or "none" for decoding, got "max", whose shift needs the whole sequence',
-        {suggestions: ['use --preset exact']},
-      )
+  phi({inputScale, projection, options}) {
+    const {norms, constantFeature} = options
+    const recipe = {kind: 'trigonometric', projection, inputScale} as const
+    const features = (q: tf.Tensor4D): tf.Tensor4D => {
+      const x: tf.Tensor4D = tf.mul(q, inputScale)
+      const plain = featureMap(x, projection!, 'trigonometric')
+      if (norms !== 'max') return withConstant(plain, constantOf(x, options))
+      return withConstant(tf.mul(plain, shiftedNorms(x)), constantFeature)
     }
-    const inputScale = Math.sqrt(logitScale)
-    const scale = (token: tf.Tensor4D): tf.Tensor4D => tf.mul(token, inputScale)
-    const features = isPlain(options)
-      ? ({kind: 'trigonometric', projection, inputScale} as const)
-      : (token: tf.Tensor4D) => {
-          const x = scale(token)
-          return withConstant(featureMap(x, projection!, 'trigonometric'), constantOf(x, options))
-        }
-    return featureDecoder(
-      inputs,
-      featureDim(projection!.shape.at(-2)!, options),
-      {
-        query: features,
-        key: features,
-        ...(options.norms === 'log' && {keyLogWeight: token => halfSquaredNorm(token, inputScale)}),
-      },
-      {guard: guardOf(options, true)},
-    )
+    const map = norms !== 'max' && constantFeature === 0 ? recipe : features
+    if (norms !== 'log') return map
+    // exp(|x|^2/2) of a query cancels; that of a key is kept by its logarithm, which does not overflow
+    return {query: map, key: map, keyLogWeight: token => halfSquaredNorm(token, inputScale)}
   },
   presets: {
     'google-jax': {
@@ -130,31 +106,13 @@ export default defineEstimator({
   },
 })
 
-function attend(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, inputScale, causal, keyMask, projection, options} = inputs
-  const features = (raw: tf.Tensor4D): Features => {
-    if (isPlain(options)) return {kind: 'trigonometric', x: raw, projection, inputScale}
-    const x: tf.Tensor4D = tf.mul(raw, inputScale)
-    const plain = featureMap(x, projection!, 'trigonometric')
-    if (options.norms !== 'max') return withConstant(plain, constantOf(x, options))
-    const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
-    const factor = tf.exp(tf.sub(halfNorm, tf.max(halfNorm, -2, true)))
-    return withConstant(tf.mul(plain, factor), options.constantFeature)
-  }
-  return featureAttention({
-    queryFeatures: features(query),
-    keyFeatures: features(key),
-    value,
-    causal,
-    keyMask,
-    keyLogWeight: options.norms === 'log' ? halfSquaredNorm(key, inputScale) : undefined,
-    guard: guardOf(options, causal),
-  })
-}
+const NO_DECODER =
+  'expected norms "log" or "none" for decoding, got "max", whose shift needs the whole sequence'
 
-/** Whether the features are those of the recipe: nothing multiplied, nothing appended. */
-function isPlain({norms, constantFeature}: Options): boolean {
-  return norms !== 'max' && constantFeature === 0
+/** `exp(|x|^2/2 - its maximum over the sequence)`, `[B, H, n, 1]`. */
+function shiftedNorms(x: tf.Tensor4D): tf.Tensor {
+  const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
+  return tf.exp(tf.sub(halfNorm, tf.max(halfNorm, -2, true)))
 }
 
 /** Appends a feature, `[.., F]` to `[.., F + 1]`: everywhere the same, or `[B, H, n, 1]`. */
@@ -170,10 +128,6 @@ function withConstant(features: tf.Tensor4D, constant: number | tf.Tensor): tf.T
 function constantOf(x: tf.Tensor4D, {norms, constantFeature}: Options): number | tf.Tensor {
   if (norms !== 'log' || constantFeature === 0) return constantFeature
   return tf.mul(tf.expandDims(tf.exp(tf.neg(halfSquaredNorm(x))), -1), constantFeature)
-}
-
-function featureDim(numFeatures: number, {constantFeature}: Options): number {
-  return 2 * numFeatures + (constantFeature > 0 ? 1 : 0)
 }
 
 /** None where a constant is added to a kernel whose shift depends on the call. */

@@ -14,6 +14,17 @@ import {finiteLogSums, presence} from '../kernels/masking.js'
 import {optimalMixture} from '../kernels/optimal-mixture.js'
 import type {CallShape} from '../types.js'
 
+/**
+ * Linear randomized attention: self-normalised importance sampling of randomized attention from C shared
+ * proposals, with weights per query.
+ *
+ * `out_n = sum_c p_nc f(w_c)`, `p_n = softmax_c(log alpha_nc + w_c.x_n + lse_m(w_c.y_m - |y_m|^2/2) - log q_c(w_c))`,
+ * `f(w) = softmax_m(w.y_m - |y_m|^2/2) V`, `w_c ~ N(mu_c, I)`, `mu_c` the sum of the means of the queries
+ * and keys of segment c, q_c its density over that of N(0, I). All in the log domain: two attentions.
+ * The correction of `mis=opt` follows the authors' code, which takes its softmax over queries.
+ *
+ * Source: Zheng, Wang, Kong 2022, arXiv:2204.04667, section 4.
+ */
 const options = z.object({
   mis: z
     .enum(['opt', 'bh', 'biased'])
@@ -75,17 +86,6 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-/**
- * Linear randomized attention: self-normalised importance sampling of randomized attention from C shared
- * proposals, with weights per query.
- *
- * `out_n = sum_c p_nc f(w_c)`, `p_n = softmax_c(log alpha_nc + w_c.x_n + lse_m(w_c.y_m - |y_m|^2/2) - log q_c(w_c))`,
- * `f(w) = softmax_m(w.y_m - |y_m|^2/2) V`, `w_c ~ N(mu_c, I)`, `mu_c` the sum of the means of the queries
- * and keys of segment c, q_c its density over that of N(0, I). All in the log domain: two attentions.
- * The correction of `mis=opt` follows the authors' code, which takes its softmax over queries.
- *
- * Source: Zheng, Wang, Kong 2022, arXiv:2204.04667, section 4.
- */
 export default defineEstimator({
   name: 'lara',
   title: 'LARA, linear randomized attention',

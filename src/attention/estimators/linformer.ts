@@ -6,6 +6,16 @@ import {matMul, softmaxAttention} from '../kernels/index.js'
 import {headMask} from '../kernels/masking.js'
 import type {CallShape, KeyMask} from '../types.js'
 
+/**
+ * Low-rank attention: S keys and values are mixed into k of each, which queries attend to exactly.
+ *
+ * `out = softmax(beta q (E^T K)^T) F^T V`, E and F `[S, k]`, k = `numFeatures`. They are made to be
+ * learned for one fixed S. Drawn at random, `E[E E^T] = I`, but the softmax of a projection does not
+ * estimate the softmax: the error does not go away with k. Mixed values have signed weights, so an output
+ * can leave the range of V, and rows do not sum to one.
+ *
+ * Source: Wang et al. 2020, arXiv:2006.04768, equation 7.
+ */
 const options = z.object({
   init: z
     .enum(['gaussian', 'uniform'])
@@ -18,16 +28,6 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-/**
- * Low-rank attention: S keys and values are mixed into k of each, which queries attend to exactly.
- *
- * `out = softmax(beta q (E^T K)^T) F^T V`, E and F `[S, k]`, k = `numFeatures`. They are made to be
- * learned for one fixed S. Drawn at random, `E[E E^T] = I`, but the softmax of a projection does not
- * estimate the softmax: the error does not go away with k. Mixed values have signed weights, so an output
- * can leave the range of V, and rows do not sum to one.
- *
- * Source: Wang et al. 2020, arXiv:2006.04768, equation 7.
- */
 export default defineEstimator({
   name: 'linformer',
   title: 'Linformer: keys and values projected along the sequence',

@@ -9,6 +9,17 @@ import {matMul} from '../kernels/mat-mul.js'
 import {pseudoInverse} from '../kernels/pseudo-inverse.js'
 import type {CallShape, Cost} from '../types.js'
 
+/**
+ * Low-rank softmax from landmarks: means of m segments of queries and keys.
+ *
+ * `out = softmax(beta Q K'^T) pinv(softmax(beta Q' K'^T)) softmax(beta Q' K^T) V`, m = `numFeatures`, never
+ * more than there are queries (keys). Deterministic and biased; rows sum to one only as far as the
+ * pseudo-inverse has converged, and its signed weights can leave the range of V. Exact, up to that inverse,
+ * when every token is a landmark. In self-attention (as many queries as keys) a masked token takes no part
+ * as a query either.
+ *
+ * Source: Xiong et al. 2021, arXiv:2102.03902, equation 14, without the convolution of values.
+ */
 const options = z.object({
   iterations: z
     .number()
@@ -29,17 +40,6 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-/**
- * Low-rank softmax from landmarks: means of m segments of queries and keys.
- *
- * `out = softmax(beta Q K'^T) pinv(softmax(beta Q' K'^T)) softmax(beta Q' K^T) V`, m = `numFeatures`, never
- * more than there are queries (keys). Deterministic and biased; rows sum to one only as far as the
- * pseudo-inverse has converged, and its signed weights can leave the range of V. Exact, up to that inverse,
- * when every token is a landmark. In self-attention (as many queries as keys) a masked token takes no part
- * as a query either.
- *
- * Source: Xiong et al. 2021, arXiv:2102.03902, equation 14, without the convolution of values.
- */
 export default defineEstimator({
   name: 'nystrom',
   title: 'Nystromformer: landmarks and a pseudo-inverse',

@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {RfaError} from '../../errors.js'
 import {optimalExponent, swappedExponent} from '../../theory/exponential.js'
 import {defineEstimator, type KernelFacts} from '../forms/estimator.js'
 import {
@@ -21,6 +20,16 @@ import {
 import {releasedAttention} from '../forms/released/exponential.js'
 import type {CalibrationPairs} from '../types.js'
 
+/**
+ * Optimal positive random features (FAVOR++ with orthogonal rows).
+ *
+ * `phi(x)_s = M^(-1/2) (1-4A)^(D/4) exp(A|w_s|^2 + (1-4A)^(1/2) w_s.x - |x|^2/2)`, rows `w_s ~ N(0, I)`,
+ * canonical x. A per head, from the mean of |x+y|^2 over all pairs of the call, of `calibration`, or of a
+ * causal call's first `prefix` tokens; gradients take it as a constant. Relative variance of a pair:
+ * `((1-4A)^D (1-8A)^(-D/2) exp(|x+y|^2 / (1-8A)) - 1) / M`.
+ *
+ * Source: Likhosherstov et al. 2022, arXiv:2205.15317, theorem 3.1 and section 3.2.
+ */
 const options = z.object({
   a: z
     .number()
@@ -113,16 +122,6 @@ const kernel: KernelFacts<Options> = {
   }),
 }
 
-/**
- * Optimal positive random features (FAVOR++ with orthogonal rows).
- *
- * `phi(x)_s = M^(-1/2) (1-4A)^(D/4) exp(A|w_s|^2 + (1-4A)^(1/2) w_s.x - |x|^2/2)`, rows `w_s ~ N(0, I)`,
- * canonical x. A per head, from the mean of |x+y|^2 over all pairs of the call, of `calibration`, or of a
- * causal call's first `prefix` tokens; gradients take it as a constant. Relative variance of a pair:
- * `((1-4A)^D (1-8A)^(-D/2) exp(|x+y|^2 / (1-8A)) - 1) / M`.
- *
- * Source: Likhosherstov et al. 2022, arXiv:2205.15317, theorem 3.1 and section 3.2.
- */
 export default defineEstimator({
   ...exponentialFacts,
   ...forms,
@@ -136,14 +135,11 @@ export default defineEstimator({
   kernel,
   varianceLaw: 'optimal-positive',
   cost: shape => exponentialCost(shape, 2),
+  refuses: ({stabilizer}) => (stabilizer === 'log' ? {} : {decode: NO_DECODER}),
   attend: inputs =>
     inputs.options.stabilizer === 'log'
       ? forms.attend(inputs)
       : releasedAttention(inputs, RULES[inputs.options.rule]),
-  decoder: inputs => {
-    if (inputs.options.stabilizer !== 'log') throw noDecoder()
-    return forms.decoder(inputs)
-  },
   presets: {
     'tf-models': {
       options: {
@@ -159,10 +155,5 @@ export default defineEstimator({
   },
 })
 
-function noDecoder(): RfaError {
-  return new RfaError(
-    'UNSUPPORTED',
-    'oprf: expected stabilizer "log" for decoding, got "max", whose key maximum needs the whole sequence',
-    {suggestions: ['use --preset exact']},
-  )
-}
+const NO_DECODER =
+  'expected stabilizer "log" for decoding, got "max", whose key maximum needs the whole sequence'

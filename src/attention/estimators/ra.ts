@@ -9,6 +9,15 @@ import {softmaxTarget} from '../forms/targets.js'
 import {halfSquaredNorm, sampleKeys, softmaxAttention} from '../kernels/index.js'
 import type {Decoder} from '../types.js'
 
+/**
+ * Randomized attention: softmax attention as an expectation over random vectors, sampled per query.
+ *
+ * `out_n = mean_s softmax_m(w_ns.y_m - |y_m|^2/2) V`, `w_ns = x_n + y_m* + e`, `m* ~ softmax_m(x_n.y_m)`,
+ * `e ~ N(0, I)`: whole outputs are unbiased for softmax attention, with variance falling as 1/samples.
+ * Quadratic: it costs more than what it estimates, and is here as the yardstick of its linear relatives.
+ *
+ * Source: Zheng, Wang, Kong 2022, arXiv:2204.04667, section 3.
+ */
 const options = z.object({
   samples: z
     .number()
@@ -27,15 +36,6 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-/**
- * Randomized attention: softmax attention as an expectation over random vectors, sampled per query.
- *
- * `out_n = mean_s softmax_m(w_ns.y_m - |y_m|^2/2) V`, `w_ns = x_n + y_m* + e`, `m* ~ softmax_m(x_n.y_m)`,
- * `e ~ N(0, I)`: whole outputs are unbiased for softmax attention, with variance falling as 1/samples.
- * Quadratic: it costs more than what it estimates, and is here as the yardstick of its linear relatives.
- *
- * Source: Zheng, Wang, Kong 2022, arXiv:2204.04667, section 3.
- */
 export default defineEstimator({
   name: 'ra',
   title: 'Randomized attention',

@@ -1,24 +1,36 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {featureDecoder} from '../forms/decoders/features.js'
 import {extendedDecoder} from '../forms/decoders/stateful.js'
-import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
+import {type AttendInputs, type DecoderInputs, EVERY_FORM} from '../forms/estimator.js'
 import {featureAttention} from '../forms/feature-attention.js'
+import {defineFeatureMap} from '../forms/feature-map.js'
 import type {NoiseSpec} from '../forms/noise.js'
+import {guardOf} from '../forms/options.js'
 import {
   deviated,
-  deviatedDecoder,
   sigmaParameter,
   tauOption,
   unitOptions,
   unitRecipe,
 } from '../forms/unit-features.js'
-import {denominatorGuard, parseGuard} from '../kernels/guard.js'
+import {denominatorGuard} from '../kernels/guard.js'
 import {formFeatures} from '../kernels/index.js'
 import {presence} from '../kernels/masking.js'
-import type {AttendResult, Decoder, Parameters} from '../types.js'
+import type {AttendResult, CallShape, Decoder, Parameters} from '../types.js'
 
+/**
+ * Random feature attention with a forget gate per head: recent tokens count for more.
+ *
+ * `S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T`, z likewise, `out_t = phi(q_t)^T S_t / phi(q_t).z_t`, phi as in
+ * rfa. Key i has at t the weight `phi(q_t).phi(k_i) (1 - g_i) prod_{j = i+1..t} g_j`. Gates come from the
+ * caller, or are constant, or `g_t = sigmoid(w.k_t + b)`: the paper applies w to the input of the layer,
+ * which attention does not see, so the head's raw key stands in for it. `w` is the parameter `gateWeight`
+ * `[H, D]` or, without it, drawn from `N(0, I / D)`; w and b of all heads are H (D + 1) numbers. Masked keys
+ * neither enter nor make others forgotten. Without a guard gates keep to the log domain, and then numerator
+ * and denominator share a positive factor per query that nobody needs to know.
+ *
+ * Source: Peng et al. 2021, arXiv:2103.02143, section 3.2.
+ */
 const options = z.object({
   gating: z
     .enum(['constant', 'sigmoid'])
@@ -42,30 +54,15 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-/**
- * Random feature attention with a forget gate per head: recent tokens count for more.
- *
- * `S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T`, z likewise, `out_t = phi(q_t)^T S_t / phi(q_t).z_t`, phi as in
- * rfa. Key i has at t the weight `phi(q_t).phi(k_i) (1 - g_i) prod_{j = i+1..t} g_j`. Gates come from the
- * caller, or are constant, or `g_t = sigmoid(w.k_t + b)`: the paper applies w to the input of the layer,
- * which attention does not see, so the head's raw key stands in for it. `w` is the parameter `gateWeight`
- * `[H, D]` or, without it, drawn from `N(0, I / D)`; w and b of all heads are H (D + 1) numbers. Masked keys
- * neither enter nor make others forgotten. Without a guard gates keep to the log domain, and then numerator
- * and denominator share a positive factor per query that nobody needs to know.
- *
- * Source: Peng et al. 2021, arXiv:2103.02143, section 3.2.
- */
-export default defineEstimator({
+const map = defineFeatureMap({
   name: 'rfa-gate',
   title: 'Random feature attention with forget gates',
   citation: 'Peng et al. 2021, arXiv:2103.02143',
   formula: 'S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, phi as in rfa',
   advice:
     'For causal models trained with it: a learned preference for recent tokens at the state of rfa. It is no estimate of softmax, and a guard of fixed size acts far more often than in rfa.',
-  unbiasedFor: 'none',
   nonNegative: false,
-  rowsSumToOne: true,
-  supports: {bidirectional: false, causal: true, cross: false, decode: true, keyMask: true},
+  supports: {...EVERY_FORM, bidirectional: false, cross: false},
   keyOrderMatters: true,
   takesGate: true,
   projection: {default: 'orth'},
@@ -78,17 +75,20 @@ export default defineEstimator({
   featureDim: numFeatures => 2 * numFeatures,
   options,
   inputs: () => 'raw',
-  target: () => undefined,
-  cost: (shape, {gating}) => {
-    const cost = featureCost(shape, 2 * shape.numFeatures, shape.numFeatures)
+  make: ({projection, parameters}) => deviated(projection!, parameters),
+  phi: ({options}, rows) => unitRecipe('trigonometric', rows, options),
+})
+
+export default {
+  ...map,
+  cost: (shape: CallShape, options: Options) => {
     const logits = 2 * shape.batch * shape.heads * shape.keyLen * shape.headDim
-    return gating === 'sigmoid' ? {...cost, flops: cost.flops + logits} : cost
+    const {flops} = map.cost(shape, options)
+    return {flops: options.gating === 'sigmoid' ? flops + logits : flops}
   },
-  stateBytes: ({numFeatures, valueDim}) => featureStateBytes(2 * numFeatures, valueDim),
   attend,
   decoder,
-  presets: {},
-})
+}
 
 function attend(inputs: AttendInputs<Options>): AttendResult {
   const {query, key, value, keyMask, projection, parameters, options} = inputs
@@ -102,7 +102,7 @@ function attend(inputs: AttendInputs<Options>): AttendResult {
     causal: true,
     keyMask,
     logGate: (present ? tf.mul(keep, present) : keep) as tf.Tensor3D,
-    guard: parseGuard(options.denGuard),
+    guard: guardOf(options, true),
   } as const
   if (options.denGuard === 'none') {
     return featureAttention({
@@ -170,16 +170,7 @@ function weightSpec(headDim: number): NoiseSpec {
 }
 
 function decoder(inputs: DecoderInputs<Options>): Decoder {
-  const {options} = inputs
-  const inner = deviatedDecoder(inputs, rows => {
-    const features = unitRecipe('trigonometric', rows, options)
-    return featureDecoder(
-      inputs,
-      2 * rows.shape.at(-2)!,
-      {query: features, key: features},
-      {guard: parseGuard(options.denGuard)},
-    )
-  })
+  const inner = map.decoder!(inputs)
   const {owned, gateOf} = tokenGates(inputs)
   return extendedDecoder(inner, [tf.keep(owned)], (query, key, value, gate) =>
     tf.tidy(() => inner.next(query, key, value, gate ?? gateOf(key))),

@@ -1,19 +1,13 @@
-import type * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
 import {fourierRow} from '../../theory/rows.js'
-import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {featureDecoder} from '../forms/decoders/features.js'
-import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
-import {featureAttention} from '../forms/feature-attention.js'
-import {GUARDS_IDLE, guardOf, guardOptions} from '../forms/options.js'
+import {defineFeatureMap} from '../forms/feature-map.js'
+import {GUARDS_IDLE, guardOptions} from '../forms/options.js'
 import {
   deviated,
-  deviatedDecoder,
   scaleFactor,
   sigmaParameter,
   tauOption,
-  type UnitOptions,
   unitFormula,
   unitOptions,
   unitRecipe,
@@ -21,11 +15,7 @@ import {
   unitVector,
   unitVectors,
 } from '../forms/unit-features.js'
-import {formFeatures} from '../kernels/index.js'
-import type {AttendResult, Decoder, ExactTarget, HostParameters, Projection} from '../types.js'
-
-const options = z.object({tau: tauOption, ...unitOptions, ...guardOptions})
-type Options = z.output<typeof options>
+import type {ExactTarget, HostParameters} from '../types.js'
 
 /**
  * Random feature attention: sin/cos features of unit-norm queries and keys.
@@ -40,7 +30,10 @@ type Options = z.output<typeof options>
  *
  * Source: Peng et al. 2021, arXiv:2103.02143, section 3.1.
  */
-export default defineEstimator({
+const options = z.object({tau: tauOption, ...unitOptions, ...guardOptions})
+type Options = z.output<typeof options>
+
+export default defineFeatureMap({
   name: 'rfa',
   title: 'Random feature attention (sin/cos on unit vectors)',
   citation: 'Peng et al. 2021, arXiv:2103.02143',
@@ -49,9 +42,6 @@ export default defineEstimator({
     'For models trained with normalised queries and keys. Below tau of about 0.5 denominators turn negative; against softmax of the raw q, k it mostly measures the normalisation.',
   unbiasedFor: 'gaussian-kernel',
   nonNegative: false,
-  rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
-  keyOrderMatters: false,
   projection: {default: 'orth'},
   parameters: sigmaParameter,
   featureDim: numFeatures => 2 * numFeatures,
@@ -69,15 +59,12 @@ export default defineEstimator({
         numFeatures,
         scaleFactor(options, numFeatures),
       ),
-    features: rfaFeatures,
     bounded: true,
     idle: () => GUARDS_IDLE,
   },
   varianceLaw: 'trigonometric',
-  cost: shape => featureCost(shape, 2 * shape.numFeatures, shape.numFeatures),
-  stateBytes: ({numFeatures, valueDim}) => featureStateBytes(2 * numFeatures, valueDim),
-  attend,
-  decoder,
+  make: ({projection, parameters}) => deviated(projection!, parameters),
+  phi: ({options}, rows) => unitRecipe('trigonometric', rows, options),
   presets: {
     'noahs-ark': {
       options: {
@@ -105,38 +92,4 @@ function target(options: Options, parameters?: HostParameters): ExactTarget {
       ? `softmax of unit q, k at temperature ${Number((tau * tau).toPrecision(6))}`
       : `Gaussian kernel of ${unitVectors(options, parameters)} / ${tau}`,
   }
-}
-
-function attend(inputs: AttendInputs<Options>): AttendResult {
-  const {query, key, value, causal, keyMask, projection, parameters, options} = inputs
-  const recipe = unitRecipe('trigonometric', deviated(projection!, parameters), options)
-  return featureAttention({
-    queryFeatures: {...recipe, x: query},
-    keyFeatures: {...recipe, x: key},
-    value,
-    causal,
-    keyMask,
-    guard: guardOf(options, causal),
-  })
-}
-
-function decoder(inputs: DecoderInputs<Options>): Decoder {
-  return deviatedDecoder(inputs, rows => {
-    const features = unitRecipe('trigonometric', rows, inputs.options)
-    return featureDecoder(
-      inputs,
-      2 * rows.shape.at(-2)!,
-      {query: features, key: features},
-      {guard: guardOf(inputs.options, true)},
-    )
-  })
-}
-
-/** The features themselves, `[B, H, n, 2M]`. */
-export function rfaFeatures(
-  x: tf.Tensor4D,
-  projection: Projection,
-  options: UnitOptions,
-): tf.Tensor4D {
-  return formFeatures({...unitRecipe('trigonometric', projection, options), x})
 }

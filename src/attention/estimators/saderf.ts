@@ -9,6 +9,12 @@ import {
 } from '../forms/exponential/forms.js'
 import {diagonalMaps, meanSum2, scalarExponent} from '../forms/exponential/parameters.js'
 
+/**
+ * Simplified asymmetric dense exponential features (FAVOR#): optimal positive features of `psi x` and
+ * `y / psi`, whose product is that of x and y, with `psi_d = (mean y_d^2 / mean x_d^2)^(1/4)` per head.
+ *
+ * Source: Likhosherstov et al. 2023, arXiv:2302.00787, section 3.4.
+ */
 const options = z.object({ridge: ridgeOption, ...exponentialOptions})
 
 const forms = exponentialForms<z.output<typeof options>>({
@@ -20,12 +26,6 @@ const forms = exponentialForms<z.output<typeof options>>({
   },
 })
 
-/**
- * Simplified asymmetric dense exponential features (FAVOR#): optimal positive features of `psi x` and
- * `y / psi`, whose product is that of x and y, with `psi_d = (mean y_d^2 / mean x_d^2)^(1/4)` per head.
- *
- * Source: Likhosherstov et al. 2023, arXiv:2302.00787, section 3.4.
- */
 export default defineEstimator({
   ...exponentialFacts,
   ...forms,

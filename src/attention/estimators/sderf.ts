@@ -8,6 +8,13 @@ import {
 } from '../forms/exponential/forms.js'
 import {matrixExponent} from '../forms/exponential/parameters.js'
 
+/**
+ * Symmetric dense exponential features:
+ * `phi(x)_s = M^(-1/2) det(I-4A)^(1/4) exp(w_s.A w_s + w_s.(I-4A)^(1/2) x - |x|^2/2)` with the matrix A per
+ * head, the best one for the mean of (x+y)(x+y)^T over all pairs.
+ *
+ * Source: Likhosherstov et al. 2023, arXiv:2302.00787, section 3.2.
+ */
 const options = z.object(exponentialOptions)
 
 const forms = exponentialForms<z.output<typeof options>>({
@@ -16,13 +23,6 @@ const forms = exponentialForms<z.output<typeof options>>({
   parameters: moments => ({exponent: matrixExponent(moments)}),
 })
 
-/**
- * Symmetric dense exponential features:
- * `phi(x)_s = M^(-1/2) det(I-4A)^(1/4) exp(w_s.A w_s + w_s.(I-4A)^(1/2) x - |x|^2/2)` with the matrix A per
- * head, the best one for the mean of (x+y)(x+y)^T over all pairs.
- *
- * Source: Likhosherstov et al. 2023, arXiv:2302.00787, section 3.2.
- */
 export default defineEstimator({
   ...exponentialFacts,
   ...forms,

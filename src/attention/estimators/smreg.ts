@@ -2,15 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
 import {smregRow} from '../../theory/sphere.js'
-import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {extendedDecoder} from '../forms/decoders/stateful.js'
-import {defineEstimator} from '../forms/estimator.js'
-import {
-  causalPositiveAttention,
-  positiveAttention,
-  positiveDecoder,
-} from '../forms/positive-attention.js'
-import {featureMap} from '../kernels/index.js'
+import {defineFeatureMap} from '../forms/feature-map.js'
 import type {Projection} from '../types.js'
 
 /**
@@ -22,7 +14,7 @@ import type {Projection} from '../types.js'
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, theorem 1 (orthogonal rows: theorem 3).
  */
-export default defineEstimator({
+export default defineFeatureMap({
   name: 'smreg',
   title: 'FAVOR+ regularised softmax kernel',
   citation: 'Choromanski et al. 2021, arXiv:2009.14794',
@@ -31,9 +23,6 @@ export default defineEstimator({
     'Use it in place of favor-pos where variance hurts more than bias: far fewer features at norms of 2 and more. It converges to SMREG attention, flatter than softmax.',
   unbiasedFor: 'smreg-kernel',
   nonNegative: true,
-  rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
-  keyOrderMatters: false,
   projection: {default: 'orth-sqrt-d'},
   featureDim: numFeatures => numFeatures,
   options: z.object({}),
@@ -47,24 +36,11 @@ export default defineEstimator({
   kernel: {
     formula: () => 'exp(-(|x|^2+|y|^2)/2) E exp(w.(x+y)), w uniform of length sqrt(D)',
     moments: (x, y, {numFeatures}) => averaged(smregRow(x, y), numFeatures),
-    features: (x, projection) => {
-      const logits = featureMap(x, onSphere(projection), 'log-positive')
-      return tf.mul(tf.exp(logits), projection.shape.at(-2)! ** -0.5)
-    },
+    factor: numFeatures => numFeatures ** -0.5,
     idle: () => ({}),
   },
-  cost: shape => featureCost(shape, shape.numFeatures, shape.numFeatures),
-  stateBytes: ({numFeatures, valueDim}) => featureStateBytes(numFeatures, valueDim),
-  attend: inputs => {
-    const projection = onSphere(inputs.projection!)
-    if (!inputs.causal) return {out: positiveAttention(inputs, projection)}
-    return {out: causalPositiveAttention({...inputs, projection}, 'log-positive')}
-  },
-  decoder: inputs => {
-    const projection = tf.tidy(() => onSphere(inputs.projection!))
-    return extendedDecoder(positiveDecoder({...inputs, projection}, 'log-positive'), [projection])
-  },
-  presets: {},
+  make: ({projection}) => onSphere(projection!),
+  phi: ({inputScale}, projection) => ({kind: 'log-positive', projection, inputScale}),
 })
 
 /** Rows scaled to length sqrt(D). */

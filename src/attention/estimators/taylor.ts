@@ -1,13 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
-import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {featureDecoder} from '../forms/decoders/features.js'
-import {defineEstimator} from '../forms/estimator.js'
-import {featureAttention, scaledInputs} from '../forms/feature-attention.js'
-import {guardOf, guardOptions} from '../forms/options.js'
+import {defineFeatureMap} from '../forms/feature-map.js'
+import {guardOptions} from '../forms/options.js'
 import {secondOrder, secondOrderDim} from '../forms/second-order.js'
-
-const options = z.object(guardOptions)
 
 /**
  * Second-order Taylor attention: exact attention with weights `1 + s + s^2/2`, s = x.y, in linear time.
@@ -17,46 +12,23 @@ const options = z.object(guardOptions)
  *
  * Source: Arora et al. 2024, arXiv:2402.18668; Zhang et al. 2024, arXiv:2402.04347.
  */
-export default defineEstimator({
+const options = z.object(guardOptions)
+
+export default defineFeatureMap({
   name: 'taylor',
   title: 'Second-order Taylor features',
   citation: 'Arora et al. 2024, arXiv:2402.18668; Zhang et al. 2024, arXiv:2402.04347',
   formula: 'phi(x) = [1, x, x_a^2/sqrt(2), x_a x_b (a < b)], phi(x).phi(y) = 1 + s + s^2/2',
   advice:
     'A zero-variance stand-in for softmax while |x.y| stays below about 1, at small head dimensions: its state grows with D^2. Beyond, large logits are flattened and negative ones count as large.',
-  unbiasedFor: 'none',
   nonNegative: true,
-  rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
-  keyOrderMatters: false,
   featureDim: (_numFeatures, headDim) => secondOrderDim(headDim),
   options,
   inputs: () => 'canonical',
-  target: () => undefined,
-  cost: shape => featureCost(shape, secondOrderDim(shape.headDim), 0),
-  stateBytes: ({headDim, valueDim}) => featureStateBytes(secondOrderDim(headDim), valueDim),
-  attend: inputs => {
-    const {value, causal, keyMask, options} = inputs
-    const {query, key} = scaledInputs(inputs)
-    return featureAttention({
-      queryFeatures: secondOrder(query),
-      keyFeatures: secondOrder(key),
-      value,
-      causal,
-      keyMask,
-      guard: guardOf(options, causal),
-    })
-  },
-  decoder: inputs => {
-    const inputScale = Math.sqrt(inputs.logitScale)
-    const features = (token: tf.Tensor4D) => secondOrder(tf.mul(token, inputScale))
-    return featureDecoder(
-      inputs,
-      secondOrderDim(inputs.headDim),
-      {query: features, key: features},
-      {guard: guardOf(inputs.options, true)},
-    )
-  },
+  phi:
+    ({inputScale}) =>
+    q =>
+      secondOrder(tf.mul(q, inputScale)),
   presets: {
     fla: {
       options: {denGuard: 'add:1e-10'},

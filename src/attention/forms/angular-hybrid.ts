@@ -2,14 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {featureMap, halfSquaredNorm, project} from '../kernels/feature-map.js'
 import {indicator} from '../kernels/masking.js'
 import type {Projection} from '../types.js'
-
-/** Features times `exp(logScale)` are the features meant. */
-export interface ScaledFeatures {
-  /** `[B, H, n, F]`, none above 1 in size. */
-  features: tf.Tensor4D
-  /** `[B, H, n]` */
-  logScale: tf.Tensor3D
-}
+import type {ScaledFeatures} from './decoders/tokens.js'
 
 /** What {@link angularHybrid} needs beside the tokens. */
 export interface AngularHybridDraw {

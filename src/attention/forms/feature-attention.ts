@@ -1,4 +1,4 @@
-/** What estimators with explicit features share: sums, guard, and the recurrent form. */
+/** Attention with explicit features: sums and guard. */
 import * as tf from '@tensorflow/tfjs-core'
 import {type Guard, guardedRows, normalize} from '../kernels/guard.js'
 import {
@@ -9,6 +9,8 @@ import {
   linearAttentionRatio,
 } from '../kernels/index.js'
 import type {AttendResult} from '../types.js'
+import type {ReadOptions} from './decoders/sums.js'
+import {applyMap, type TokenFeatures} from './decoders/tokens.js'
 import type {AttendInputs} from './estimator.js'
 
 /** Features, or recipes for them, and what to do with them. */
@@ -28,6 +30,23 @@ export function scaledInputs({
   inputScale,
 }: Pick<AttendInputs, 'query' | 'key' | 'inputScale'>): {query: tf.Tensor4D; key: tf.Tensor4D} {
   return {query: tf.mul(query, inputScale), key: tf.mul(key, inputScale)}
+}
+
+/** {@link featureAttention} of the features that maps give. */
+export function mappedAttention(
+  {query, key, value, causal, keyMask}: AttendInputs,
+  maps: TokenFeatures,
+  read: ReadOptions,
+): AttendResult {
+  const queryFeatures =
+    'scaled' in maps.query ? maps.query.scaled(query).features : applyMap(maps.query, query)
+  const sums = {queryFeatures, value, causal, keyMask, ...read}
+  if (!('scaled' in maps.key)) {
+    const keyFeatures = applyMap(maps.key, key)
+    return featureAttention({...sums, keyFeatures, keyLogWeight: maps.keyLogWeight?.(key)})
+  }
+  const {features: keyFeatures, logScale: keyLogWeight} = maps.key.scaled(key)
+  return featureAttention({...sums, keyFeatures, keyLogWeight})
 }
 
 /** Linear attention with explicit features, guard applied. */

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {truncatedGeometric} from '../../theory/maclaurin.js'
 import {hostData} from '../host-data.js'
 import {halfSquaredNorm, project} from '../kernels/feature-map.js'
-import type {ScaledFeatures} from './angular-hybrid.js'
+import type {ScaledFeatures} from './decoders/tokens.js'
 
 /** Which random vectors a drawn set of products takes, features in the order of falling degree. */
 export type MaclaurinPlan = {

@@ -11,12 +11,12 @@ export const guardOptions = {
     .describe('guard of the causal form; null: as denGuard'),
 }
 
-/** The guard in force. */
+/** The guard in force; none for methods without such options. */
 export function guardOf(
-  options: {denGuard: string; causalDenGuard: string | null},
+  options: {denGuard?: string; causalDenGuard?: string | null},
   causal: boolean,
 ): Guard {
-  return parseGuard((causal ? options.causalDenGuard : null) ?? options.denGuard)
+  return parseGuard((causal ? options.causalDenGuard : null) ?? options.denGuard ?? 'none')
 }
 
 /** Why guards have no part in kernel estimates. */

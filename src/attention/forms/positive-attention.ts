@@ -2,9 +2,65 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {causalFeatureAttention, halfSquaredNorm, softmaxAttention} from '../kernels/index.js'
 import {finiteLogSums} from '../kernels/masking.js'
+import type {FeatureRecipe} from '../kernels/recipe.js'
 import type {Decoder, Projection} from '../types.js'
 import {logFeatureDecoder} from './decoders/log-features.js'
-import type {AttendInputs, DecoderInputs} from './estimator.js'
+import {applyMap, type DecoderShape, isRecipe, mapTokens, type TokenMap} from './decoders/tokens.js'
+import type {AttendInputs} from './estimator.js'
+
+/** Positive features `exp(w.x - |x|^2/2)` of the rows w of a projection, or of w and -w. */
+export interface PositiveRecipe extends FeatureRecipe {
+  kind: 'log-positive' | 'log-hyperbolic'
+  projection: Projection
+}
+
+/** Positive features `exp(b.x)` of other vectors b, with a map that gives their logarithms. */
+export interface BridgeFeatures {
+  logarithms: TokenMap
+  /** The vectors b, `[F, D]` or `[H, F, D]`. */
+  bridges(): Projection
+}
+
+/** Positive features that are summed by their logarithms. */
+export type LogPhi = PositiveRecipe | BridgeFeatures
+
+/** Whether features are given by their logarithms. */
+export function isLogarithmic(phi: object): phi is LogPhi {
+  return isRecipe(phi) ? phi.kind.startsWith('log-') : 'logarithms' in phi
+}
+
+function logarithmsOf(phi: LogPhi): TokenMap {
+  return isRecipe(phi) ? phi : phi.logarithms
+}
+
+/** The features themselves, `[B, H, n, F]`; they overflow where logarithms pass 88. */
+export function logFeatures(phi: LogPhi, x: tf.Tensor4D): tf.Tensor4D {
+  return tf.exp(mapTokens(logarithmsOf(phi), x))
+}
+
+/** Attention with these features, `[B, H, L, Dv]`: O((L + S) F (D + Dv)), whatever the norms. */
+export function logAttention(inputs: AttendInputs, phi: LogPhi): tf.Tensor4D {
+  const {query, key, value, causal, keyMask} = inputs
+  if (causal) {
+    const map = logarithmsOf(phi)
+    return causalFeatureAttention(applyMap(map, query), applyMap(map, key), value, keyMask)
+  }
+  return isRecipe(phi)
+    ? positiveAttention(inputs, rowsOf(phi))
+    : bridgeAttention(inputs, phi.bridges())
+}
+
+/** The recurrent form. */
+export function logDecoder(shape: DecoderShape, featureDim: number, phi: LogPhi): Decoder {
+  const map = logarithmsOf(phi)
+  return logFeatureDecoder(shape, featureDim, {query: map, key: map})
+}
+
+/** The vectors of a recipe: W, or [W; -W]. */
+function rowsOf({kind, projection}: PositiveRecipe): Projection {
+  if (kind === 'log-positive') return projection
+  return tf.concat([projection, tf.neg(projection)] as tf.Tensor[], -2) as Projection
+}
 
 /** Tokens and mask, as the bidirectional form takes them. */
 export type PositiveInputs = Pick<
@@ -15,7 +71,8 @@ export type PositiveInputs = Pick<
 /**
  * The ratio estimator of positive features with the given bridge vectors, as a self-normalised
  * mixture: each bridge vector attends to the keys, each query to the bridge vectors. Equal to
- * `sum_j phi(x_i).phi(y_j) v_j / sum_j phi(x_i).phi(y_j)` in exact arithmetic.
+ * `sum_j phi(x_i).phi(y_j) v_j / sum_j phi(x_i).phi(y_j)` in exact arithmetic, and made of two softmaxes,
+ * which overflow for no norm.
  *
  * @param bridges - `[M', D]`, `[H, M', D]` or `[B, H, M', D]`: the rows of W, or of [W; -W] for hyperbolic features
  * @param logWeight - log of each bridge vector's weight, `[B, H, M']`. Default 0.
@@ -28,6 +85,7 @@ export function positiveAttention(
   bridges: Projection | tf.Tensor4D,
   logWeight?: tf.Tensor3D,
 ): tf.Tensor4D {
+  // exp(-|x|^2/2) is shared by the row of a query and cancels; that of a key stays
   const keyBias = tf.neg(halfSquaredNorm(inputs.key, inputs.inputScale)) as tf.Tensor3D
   return bridgeAttention(inputs, bridges, keyBias, logWeight)
 }
@@ -44,6 +102,7 @@ export function bridgeAttention(
   logWeight?: tf.Tensor3D,
 ): tf.Tensor4D {
   const omega = bridgeQueries(bridges)
+  // of each bridge: the mean of the values under its softmax over keys, and the log of what that divides by
   const {out: landmarks, lse} = softmaxAttention(omega, key, value, {scale, keyBias, keyMask})
   // a batch element without any key has lse = -Infinity everywhere: its landmarks are zero already
   const logs = keyMask ? finiteLogSums(lse) : lse
@@ -56,29 +115,4 @@ function bridgeQueries(bridges: Projection | tf.Tensor4D): tf.Tensor4D {
   if (bridges.rank === 4) return bridges as tf.Tensor4D
   const [count, headDim] = bridges.shape.slice(-2) as [number, number]
   return tf.reshape(bridges, [1, bridges.rank === 3 ? bridges.shape[0] : 1, count, headDim])
-}
-
-/** The causal form, from log-features of the given kind. */
-export function causalPositiveAttention(
-  {query, key, value, inputScale, keyMask, projection}: AttendInputs,
-  kind: 'log-positive' | 'log-hyperbolic',
-): tf.Tensor4D {
-  return causalFeatureAttention(
-    {kind, x: query, projection, inputScale},
-    {kind, x: key, projection, inputScale},
-    value,
-    keyMask,
-  )
-}
-
-/** The recurrent form, from log-features of the given kind. */
-export function positiveDecoder(
-  inputs: DecoderInputs,
-  kind: 'log-positive' | 'log-hyperbolic',
-): Decoder {
-  const {projection, inputScale} = inputs
-  const features = {kind, projection, inputScale}
-  const numFeatures = projection!.shape.at(-2)!
-  const featureDim = kind === 'log-positive' ? numFeatures : 2 * numFeatures
-  return logFeatureDecoder(inputs, featureDim, {query: features, key: features})
 }

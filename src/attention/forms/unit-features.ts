@@ -2,9 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import type {FeatureKind, FeatureRecipe} from '../kernels/index.js'
-import type {CallShape, Decoder, HostParameters, Parameters, Projection} from '../types.js'
-import {extendedDecoder} from './decoders/stateful.js'
-import type {DecoderInputs} from './estimator.js'
+import type {CallShape, HostParameters, Parameters, Projection} from '../types.js'
 
 /** Options on how vectors become features. */
 export const unitOptions = {
@@ -41,16 +39,6 @@ export function sigmaParameter({heads, headDim}: Pick<CallShape, 'heads' | 'head
 export function deviated(projection: Projection, {sigma}: Parameters): Projection {
   if (!sigma) return projection
   return tf.tidy(() => tf.mul(projection, tf.expandDims(sigma, 1)) as tf.Tensor3D)
-}
-
-/** A decoder made from the projection in force, which it frees where that is a tensor of its own. */
-export function deviatedDecoder(
-  {projection, parameters}: Pick<DecoderInputs, 'projection' | 'parameters'>,
-  make: (rows: Projection) => Decoder,
-): Decoder {
-  const rows = deviated(projection!, parameters)
-  const inner = make(rows)
-  return rows === projection ? inner : extendedDecoder(inner, [tf.keep(rows)])
 }
 
 /** The part of an exact target that sigma and an epsilon make: a scale per head and dimension, other lengths. */

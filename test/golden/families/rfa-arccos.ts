@@ -1,11 +1,11 @@
-import {arcCosineFeatures} from '../../../src/attention/estimators/rfa-arccos.js'
+import estimator from '../../../src/attention/estimators/rfa-arccos.js'
 import {deviated} from '../../../src/attention/forms/unit-features.js'
 import {namedTensors} from '../../helpers/arrays.js'
 import {arcCosine} from '../../helpers/twins/unit-features.js'
 import {type CaseArrays, type GoldenCase, guardOfNote, numberField, textField} from '../cases.js'
 import {checkAttention, checkDecoder, checkFeatures, type Request, resolved} from '../check.js'
 import type {Family} from './family.js'
-import {learnedDeviation} from './rfa.js'
+import {learnedDeviation, NO_DRAW} from './rfa.js'
 
 /** Rectified features of unit vectors. */
 export const rfaArccos: Family = {
@@ -15,10 +15,11 @@ export const rfaArccos: Family = {
   check(golden, arrays) {
     const request = requestOf(golden, arrays)
     checkAttention(golden, arrays, request)
-    const options = resolved(request) as unknown as Parameters<typeof arcCosineFeatures>[2]
-    checkFeatures(golden, arrays, request, arcCosine, (x, projection) =>
-      arcCosineFeatures(x, deviated(projection, namedTensors(request.parameters ?? {})), options),
-    )
+    const options = resolved(request) as Parameters<typeof estimator.target>[0]
+    checkFeatures(golden, arrays, request, arcCosine, (x, projection, side) => {
+      const rows = deviated(projection, namedTensors(request.parameters ?? {}))
+      return estimator.kernel!.features(x, rows, options, {side, ...NO_DRAW})
+    })
     if (golden.causal === true) checkDecoder(golden, arrays, request, arcCosine)
   },
 }

@@ -1,10 +1,13 @@
-import {rfaFeatures} from '../../../src/attention/estimators/rfa.js'
-import {deviated, type UnitOptions} from '../../../src/attention/forms/unit-features.js'
+import rfaEstimator from '../../../src/attention/estimators/rfa.js'
+import {deviated} from '../../../src/attention/forms/unit-features.js'
 import {type HostArrays, namedTensors} from '../../helpers/arrays.js'
 import {rfa as features} from '../../helpers/twins/unit-features.js'
 import {type CaseArrays, type GoldenCase, guardOfNote, numberField, textField} from '../cases.js'
 import {checkAttention, checkDecoder, checkFeatures, type Request, resolved} from '../check.js'
 import type {Family} from './family.js'
+
+/** Unit vectors need no arrays beside the projection, and no statistics. */
+export const NO_DRAW = {noise: {}, calibration: {query: [], key: []}}
 
 /** sin/cos features of unit vectors. */
 export const rfa: Family = {
@@ -45,8 +48,9 @@ export function learnedDeviation(arrays: CaseArrays): HostArrays {
 
 /** `phi_q` and `phi_k` of sin/cos features. */
 export function checkUnitFeatures(golden: GoldenCase, arrays: CaseArrays, request: Request): void {
-  const options = resolved(request) as unknown as UnitOptions
-  checkFeatures(golden, arrays, request, features, (x, projection) =>
-    rfaFeatures(x, deviated(projection, namedTensors(request.parameters ?? {})), options),
-  )
+  const options = resolved(request) as Parameters<typeof rfaEstimator.target>[0]
+  checkFeatures(golden, arrays, request, features, (x, projection, side) => {
+    const rows = deviated(projection, namedTensors(request.parameters ?? {}))
+    return rfaEstimator.kernel!.features(x, rows, options, {side, ...NO_DRAW})
+  })
 }

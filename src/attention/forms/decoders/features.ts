@@ -4,7 +4,7 @@ import type {Decoder} from '../../types.js'
 import {fusedFeatureDecoder} from './fused.js'
 import {statefulDecoder} from './stateful.js'
 import {emptySums, type ReadOptions, type Sums} from './sums.js'
-import {type DecoderShape, mapToken, type TokenFeatures} from './tokens.js'
+import {type DecoderShape, mapKeys, mapTokens, type TokenFeatures} from './tokens.js'
 
 /**
  * Running sums of explicit features, O(F Dv) memory and time for a token:
@@ -30,7 +30,7 @@ export function featureDecoder(
   const initial = emptySums(shape, featureDim, features)
   return statefulDecoder('LinearDecode', initial, (sums, [query, key, value], gate) => {
     const next = withKey(sums, features, [key, value], gate)
-    const reader = mapToken(features.query, query) // [B, H, 1, F]
+    const reader = mapTokens(features.query, query) // [B, H, 1, F]
     const {state, normalizer} = next
     const readable = normalizerEpsilon === 0 ? normalizer : tf.add(normalizer, normalizerEpsilon)
     const ratio = {
@@ -48,15 +48,15 @@ function withKey(
   [key, value]: [tf.Tensor4D, tf.Tensor4D],
   gate: tf.Tensor3D | undefined,
 ): Sums {
-  let fresh: tf.Tensor = tf.squeeze(mapToken(features.key, key), [2]) // [B, H, F]
+  const {features: added, logWeight} = mapKeys(features, key)
+  let fresh: tf.Tensor = tf.squeeze(added, [2]) // [B, H, F]
   let keep: tf.Tensor = tf.scalar(1)
   let top: tf.Tensor | undefined
-  if (features.keyLogWeight && logScale) {
+  if (logWeight && logScale) {
     // a key's weight e^w may pass the range of floats: both factors are relative to the largest, so at most 1
-    const weight = features.keyLogWeight(key) // [B, H, 1]
-    top = tf.maximum(logScale, weight)
+    top = tf.maximum(logScale, logWeight) // [B, H, 1]
     keep = tf.exp(tf.sub(logScale, top))
-    fresh = tf.mul(fresh, tf.exp(tf.sub(weight, top)))
+    fresh = tf.mul(fresh, tf.exp(tf.sub(logWeight, top)))
   }
   if (gate) {
     keep = tf.mul(keep, gate)

@@ -9,7 +9,16 @@ import type {FeatureRecipe} from '../../kernels/recipe.js'
 import type {Decoder, Projection} from '../../types.js'
 import {bytesOf} from './stateful.js'
 import {emptyLogSums, emptySums, type ReadOptions} from './sums.js'
-import {type DecoderShape, mapToken, type TokenFeatures, type TokenMap} from './tokens.js'
+import {
+  type DecoderShape,
+  isRecipe,
+  mapKeys,
+  mapTokens,
+  type ScaledMap,
+  type TokenFeatures,
+  type TokenMap,
+  weighsKeys,
+} from './tokens.js'
 
 /** How a step gets the features of one side: what to pass it, and the constants of its recipe. */
 interface Side {
@@ -44,17 +53,17 @@ export function fusedFeatureDecoder(
     queryProjection: query.projection,
     keyProjection: key.projection,
   }
-  const weightOf = features.keyLogWeight
+  const weighs = weighsKeys(features)
   const run = (q: tf.Tensor4D, k: tf.Tensor4D, value: tf.Tensor4D, gate?: tf.Tensor3D) => {
     inputs.query = query.input(q)
-    inputs.key = key.input(k)
+    const made = explicit ? mapKeys(features, k) : undefined
+    inputs.key = made?.features ?? k
     inputs.value = value
     inputs.gate = gate
-    if (weightOf) inputs.keyLogWeight = weightOf(k)
+    if (weighs) inputs.keyLogWeight = made ? made.logWeight : features.keyLogWeight?.(k)
     return step(inputs, attributes)
   }
-  const temporary = explicit || weightOf !== undefined
-  return inPlaceDecoder(state, [query.projection, key.projection], tidied(run, temporary))
+  return inPlaceDecoder(state, [query.projection, key.projection], tidied(run, explicit || weighs))
 }
 
 /** See `logFeatureDecoder`; `undefined` where the backend has no such step. */
@@ -125,8 +134,8 @@ function sides({query, key}: Pick<TokenFeatures, 'query' | 'key'>): {
   explicit: boolean
 } {
   const alike =
-    typeof query !== 'function' &&
-    typeof key !== 'function' &&
+    isRecipe(query) &&
+    isRecipe(key) &&
     query.kind === key.kind &&
     query.projection === key.projection
   if (!alike) return {query: explicitSide(query), key: explicitSide(key), explicit: true}
@@ -134,9 +143,9 @@ function sides({query, key}: Pick<TokenFeatures, 'query' | 'key'>): {
   return {query: recipeSide(query, projection), key: recipeSide(key, projection), explicit: false}
 }
 
-function explicitSide(map: TokenMap): Side {
+function explicitSide(map: TokenMap | ScaledMap): Side {
   return {
-    input: token => mapToken(map, token),
+    input: token => mapTokens(map, token),
     recipe: {kind: 'explicit'},
     projection: undefined,
   }

@@ -3,7 +3,7 @@ import type {Decoder} from '../../types.js'
 import {fusedLogFeatureDecoder} from './fused.js'
 import {statefulDecoder} from './stateful.js'
 import {emptyLogSums, type LogSums} from './sums.js'
-import {type DecoderShape, mapToken, type TokenFeatures} from './tokens.js'
+import {type DecoderShape, mapTokens, type TokenFeatures} from './tokens.js'
 
 /**
  * Running sums of positive features given by their logarithms, exact for any norms:
@@ -29,8 +29,8 @@ export function logFeatureDecoder(
   const {batch, heads, valueDim} = shape
   const initial = emptyLogSums(shape, featureDim)
   return statefulDecoder('LogFeatureDecode', initial, (sums, [query, key, value]) => {
-    const next = withLogKey(sums, mapToken(features.key, key), value)
-    const a = mapToken(features.query, query) // [B, H, 1, F]
+    const next = withLogKey(sums, mapTokens(features.key, key), value)
+    const a = mapTokens(features.query, query) // [B, H, 1, F]
     const logits = tf.add(a, tf.expandDims(next.top, 2))
     const weights = tf.exp(tf.sub(logits, tf.max(logits, -1, true)))
     // numerator and denominator in one product, [B, H, 1, Dv + 1]

@@ -3,7 +3,7 @@ import type {Decoder} from '../../types.js'
 import {withLogKey} from './log-features.js'
 import {statefulDecoder} from './stateful.js'
 import {emptyLogSums} from './sums.js'
-import {type DecoderShape, mapToken, type TokenFeatures} from './tokens.js'
+import {type DecoderShape, mapTokens, type TokenFeatures} from './tokens.js'
 
 /**
  * Running sums with a running maximum per feature, each feature normalised by itself:
@@ -19,8 +19,8 @@ export function mixtureDecoder(
 ): Decoder {
   const initial = emptyLogSums(shape, featureDim)
   return statefulDecoder('MixtureDecode', initial, (sums, [query, key, value]) => {
-    const next = withLogKey(sums, mapToken(features.key, key), value)
+    const next = withLogKey(sums, mapTokens(features.key, key), value)
     const means = tf.div(next.state, tf.expandDims(next.normalizer, 3)) // [B, H, F, Dv]
-    return {state: next, out: tf.matMul(mapToken(features.query, query), means)}
+    return {state: next, out: tf.matMul(mapTokens(features.query, query), means)}
   })
 }

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core'
 import type {Guard} from '../../kernels/guard.js'
 import {MASKED} from '../../kernels/masking.js'
-import type {DecoderShape, TokenFeatures} from './tokens.js'
+import {type DecoderShape, type TokenFeatures, weighsKeys} from './tokens.js'
 
 /** How sums of explicit features are read. */
 export interface ReadOptions {
@@ -22,12 +22,12 @@ export type Sums = {
 export function emptySums(
   {batch, heads, valueDim}: DecoderShape,
   featureDim: number,
-  {keyLogWeight}: Pick<TokenFeatures, 'keyLogWeight'>,
+  features: TokenFeatures,
 ): Sums {
   return {
     state: tf.zeros([batch, heads, featureDim, valueDim]),
     normalizer: tf.zeros([batch, heads, featureDim]),
-    ...(keyLogWeight && {logScale: tf.fill([batch, heads, 1], MASKED)}),
+    ...(weighsKeys(features) && {logScale: tf.fill([batch, heads, 1], MASKED)}),
   }
 }
 

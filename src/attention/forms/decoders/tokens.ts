@@ -1,6 +1,6 @@
-/** What recurrent forms are told beforehand, and how a token becomes features. */
+/** What recurrent forms are told beforehand, and how tokens become features. */
 import type * as tf from '@tensorflow/tfjs-core'
-import {formFeatures} from '../../kernels/feature-spec.js'
+import {type Features, formFeatures} from '../../kernels/feature-spec.js'
 import type {FeatureRecipe} from '../../kernels/recipe.js'
 
 /** Sizes every decoder needs. */
@@ -11,18 +11,67 @@ export interface DecoderShape {
   valueDim: number
 }
 
-/** Turns one raw token `[B, H, 1, D]` into features `[B, H, 1, F]`: by recipe, or by a function. */
-export type TokenMap = FeatureRecipe | ((token: tf.Tensor4D) => tf.Tensor4D)
-
-/** Features of queries and keys, one token at a time. */
-export interface TokenFeatures {
-  query: TokenMap
-  key: TokenMap
-  /** Log of the key's weight, `[B, H, 1]`, where features alone would overflow. Default none. */
-  keyLogWeight?: ((token: tf.Tensor4D) => tf.Tensor3D) | undefined
+/** Features times `exp(logScale)` are the features meant, which by themselves might overflow. */
+export interface ScaledFeatures {
+  /** `[B, H, n, F]`, none above 1 in size. */
+  features: tf.Tensor4D
+  /** `[B, H, n]` */
+  logScale: tf.Tensor3D
 }
 
-/** The features of one token, `[B, H, 1, F]`. */
-export function mapToken(map: TokenMap, token: tf.Tensor4D): tf.Tensor4D {
-  return typeof map === 'function' ? map(token) : formFeatures({...map, x: token})
+/**
+ * Turns raw tokens `[B, H, n, D]` into features `[B, H, n, F]`: by recipe, which fused kernels follow tile by
+ * tile, or by a function.
+ */
+export type TokenMap = FeatureRecipe | ((tokens: tf.Tensor4D) => tf.Tensor4D)
+
+/** The same for features that come with a scale of their own per token. */
+export interface ScaledMap {
+  scaled(tokens: tf.Tensor4D): ScaledFeatures
+}
+
+/** Features of both sides of a ratio. */
+export interface TokenFeatures {
+  /** The scale of a query is shared by numerator and denominator: it cancels and is not looked at. */
+  query: TokenMap | ScaledMap
+  /** The scale of a key is its log weight. */
+  key: TokenMap | ScaledMap
+  /** Log of each key's weight, `[B, H, n]`, where features alone would overflow. Default none. */
+  keyLogWeight?: ((tokens: tf.Tensor4D) => tf.Tensor3D) | undefined
+}
+
+/** Whether a map is a recipe. */
+export function isRecipe(map: object): map is FeatureRecipe {
+  return 'kind' in map
+}
+
+/** Whether keys come with log weights. */
+export function weighsKeys({key, keyLogWeight}: Pick<TokenFeatures, 'key' | 'keyLogWeight'>) {
+  return keyLogWeight !== undefined || 'scaled' in key
+}
+
+/** The features of queries, or of keys without their weights, `[B, H, n, F]`. */
+export function mapTokens(map: TokenMap | ScaledMap, tokens: tf.Tensor4D): tf.Tensor4D {
+  if (typeof map === 'function') return map(tokens)
+  return 'scaled' in map ? map.scaled(tokens).features : formFeatures({...map, x: tokens})
+}
+
+/** Features of tokens as operations take them: a recipe stays one. */
+export function applyMap(map: TokenMap, x: tf.Tensor4D): Features {
+  return typeof map === 'function' ? map(x) : {...map, x}
+}
+
+/** What keys give to sums. */
+export interface KeyFeatures {
+  features: tf.Tensor4D // [B, H, n, F]
+  logWeight?: tf.Tensor3D | undefined // [B, H, n]
+}
+
+/** The features of keys with their log weights. */
+export function mapKeys({key, keyLogWeight}: TokenFeatures, tokens: tf.Tensor4D): KeyFeatures {
+  if ('scaled' in key) {
+    const {features, logScale} = key.scaled(tokens)
+    return {features, logWeight: logScale}
+  }
+  return {features: mapTokens(key, tokens), logWeight: keyLogWeight?.(tokens)}
 }

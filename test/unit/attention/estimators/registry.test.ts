@@ -10,22 +10,11 @@ import {
 import {resolveOptions} from '../../../../src/attention/resolve.js'
 
 const folder = fileURLToPath(new URL('../../../../src/attention/estimators', import.meta.url))
-/** What estimators share; every other file of the folder is an estimator. */
-const HELPERS = [
-  'feature-attention',
-  'generalized-attention',
-  'index',
-  'options',
-  'positive-attention',
-  'targets',
-  'unit-features',
-]
-
 const estimators = await loadEstimators()
 const files = readdirSync(folder)
   .filter(file => file.endsWith('.ts'))
   .map(file => file.slice(0, -'.ts'.length))
-  .filter(file => !HELPERS.includes(file))
+  .filter(file => file !== 'index')
 const entries = METHOD_NAMES.map(name => [name, estimators[name] as unknown as Estimator] as const)
 
 const COST_SHAPE = {
