@@ -4,13 +4,32 @@ import {defineConfig} from 'vitest/config'
 // draw 16 times as much
 const PATIENCE = 5 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
 
+/** Files that replace modules, or that look at a library whose backend nobody has chosen yet. */
+const ALONE = [
+  'test/cli/commands.test.ts',
+  'test/unit/attention/not-ready.test.ts',
+  'test/unit/free-memory.test.ts',
+  'test/unit/results/run-directory.test.ts',
+]
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: '100%', // Vitest leaves a processor to itself, which on two is half of them
     disableConsoleIntercept: true,
     testTimeout: PATIENCE,
     hookTimeout: PATIENCE,
+    unstubEnvs: true,
+    projects: [
+      {
+        extends: true,
+        test: {name: 'alone', include: ALONE},
+      },
+      {
+        // one process for many files: loading tfjs and the backends anew would take a third of the time
+        extends: true,
+        test: {name: 'shared', include: ['test/**/*.test.ts'], exclude: ALONE, isolate: false},
+      },
+    ],
   },
 })

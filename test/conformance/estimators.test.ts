@@ -3,7 +3,7 @@ import {loadEstimators, METHOD_NAMES, type PresetName} from '../../src/attention
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {type Sizes, SMALL} from '../helpers/arrays.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {
   caseName,
   type EstimatorCase,
@@ -14,7 +14,8 @@ import {
   twinOfCase,
   whyNot,
 } from '../helpers/estimator-case.js'
-import {assertWithin, type Bounded} from '../helpers/rounding.js'
+import {assertWithin} from '../helpers/rounding.js'
+import type {TwinResult} from '../helpers/twins/index.js'
 
 const backends = await runnableBackends()
 await loadEstimators()
@@ -38,22 +39,14 @@ const SHAPES: readonly Sizes[] = [
   sizes(1, 1, 67, 67, 3, 5, 293),
 ]
 
-const judged = new Map<string, {out: Bounded; denominator?: Bounded}>()
-
-/** The twin's result, or the cpu backend's with the generic bound; the same for every backend. */
-async function judge(given: EstimatorCase, backend: string) {
-  const name = caseName(given)
-  const found = judged.get(name)
-  if (found) return found
-  let result = twinOfCase(given)
-  if (!result) {
-    await useBackend('cpu')
-    const {out} = runCase(given)
-    result = {out: genericBound(given, out)}
-    await useBackend(backend as 'cpu')
-  }
-  judged.set(name, result)
-  return result
+/** The twin's result, or the cpu backend's with the generic bound. */
+async function judge(given: EstimatorCase, backend: string): Promise<TwinResult> {
+  const result = twinOfCase(given)
+  if (result) return result
+  await useBackend('cpu')
+  const {out} = runCase(given)
+  await useBackend(backend as 'cpu')
+  return {out: genericBound(given, out)}
 }
 
 async function check(given: EstimatorCase, backend: string): Promise<void> {
@@ -76,7 +69,7 @@ describe.each(backends)('every estimator on %s is within rounding of its definit
     sharedProjection: index % 2 === 1,
     ...(index % 3 === 2 && {scale: 0.23}),
   }))
-  for (const given of shapeCases(METHOD_NAMES, shapes)) {
+  for (const given of casesOn(backend, shapeCases(METHOD_NAMES, shapes))) {
     it(caseName(given), async context => {
       const reason = whyNot(given)
       if (reason) return context.skip(reason)

@@ -5,6 +5,7 @@ import {expect, test} from 'vitest'
 import {RfaError} from '../../src/errors.js'
 import {ARRAY_EXTENSIONS, readArrays, writeArrays} from '../../src/inputs/files/index.js'
 import {elementCount, type NdArray} from '../../src/inputs/nd-array.js'
+import {SLOW} from '../helpers/effort.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {DAMAGES, damaged, PATIENCE} from './mutate.js'
 
@@ -64,7 +65,7 @@ test(
   async () => {
     const {path, bytes} = await sample('.npz')
     const whole = await arraysOf(path, bytes)
-    const step = process.env.RFA_SLOW ? 1 : 101 // prime: every bit of a byte gets its turn
+    const step = SLOW ? 1 : 101 // prime: every bit of a byte gets its turn
     for (let bit = 0; bit < 8 * bytes.length; bit += step) {
       const flipped = Buffer.from(bytes)
       flipped[bit >> 3]! ^= 1 << (bit & 7)

@@ -1,11 +1,12 @@
 /** Damaged copies of files, the same ones at every run. */
 import {randomStream} from '../../src/random/index.js'
+import {SLOW} from '../helpers/effort.js'
 
 /** Damaged copies per file: more under RFA_SLOW. */
-export const DAMAGES = process.env.RFA_SLOW ? 3000 : 60
+export const DAMAGES = SLOW ? 3000 : 60
 
 /** Longest time of one test, in ms. */
-export const PATIENCE = process.env.RFA_SLOW ? 600_000 : 60_000
+export const PATIENCE = SLOW ? 600_000 : 60_000
 
 /** The `n`-th damaged copy: one to three flips, overwritten bytes, cuts, insertions or copied parts. */
 export function damaged(bytes: Uint8Array, n: number): Buffer {

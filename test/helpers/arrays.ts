@@ -34,8 +34,19 @@ export function shapeName(sizes: Sizes): string {
 /** Standard normals times `scale`, rounded to float32 as tensors hold them. */
 export function hostNormals(name: string, shape: HostArray['shape'], scale = 1): HostArray {
   const length = shape.reduce((product, axis) => product * axis, 1)
-  const draws = normals(randomStream(20260, name), length)
-  return {shape, data: Float32Array.from(draws, x => x * scale)}
+  return {shape, data: Float32Array.from(drawnNormals(name, length), x => x * scale)}
+}
+
+const drawn = new Map<string, Float64Array>()
+
+/** The stream of a name from its start; the same for every length, so drawn once for the longest. */
+function drawnNormals(name: string, length: number): Float64Array {
+  let found = drawn.get(name)
+  if (!found || found.length < length) {
+    found = Float64Array.from(normals(randomStream(20260, name), length))
+    drawn.set(name, found)
+  }
+  return found.subarray(0, length)
 }
 
 /** Query, key and value of one call. */

@@ -1,4 +1,5 @@
 /** One call of an estimator with everything fixed, its twin's judgement, and its result on a backend. */
+import {createHash} from 'node:crypto'
 import * as tf from '@tensorflow/tfjs-core'
 import {attend} from '../../src/attention/attention.js'
 import {noiseSpecs} from '../../src/attention/forms/noise.js'
@@ -27,6 +28,7 @@ import {
   toTensor,
   toTensors,
 } from './arrays.js'
+import {SLOW} from './effort.js'
 import {type Bounded, gamma, maxAbs} from './rounding.js'
 import {type HostProjection, TWINS, type TwinResult} from './twins/index.js'
 
@@ -101,7 +103,7 @@ export function shapeCases(
   return methods.flatMap((method, offset) =>
     shapes.flatMap((shape, index) => {
       const forms = FORMS.map(form => ({method, ...shape, ...form}))
-      if (process.env.RFA_SLOW) return forms
+      if (SLOW) return forms
       const declared = forms.filter(form => whyNot(form) === undefined)
       return declared.length === 0 ? forms[0]! : declared[(index + offset) % declared.length]!
     }),
@@ -221,8 +223,26 @@ export function outputBound(given: EstimatorCase, out: Float32Array): Float64Arr
   return (twinOfCase(given)?.out ?? genericBound(given, out)).error
 }
 
-/** The twin's result, `undefined` for an estimator without a twin. */
+const judged = new Map<string, TwinResult | undefined>()
+
+/** The twin's result, `undefined` for an estimator without a twin; computed once for all backends. */
 export function twinOfCase(given: EstimatorCase): TwinResult | undefined {
+  const key = keyOf(given)
+  if (!judged.has(key)) judged.set(key, judgement(given))
+  return judged.get(key)
+}
+
+/** Equal for equal cases: arrays count by their digests. */
+function keyOf(given: EstimatorCase): string {
+  return JSON.stringify(given, (_, value) => (ArrayBuffer.isView(value) ? digestOf(value) : value))
+}
+
+function digestOf({buffer, byteOffset, byteLength}: ArrayBufferView): string {
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength)
+  return createHash('sha1').update(bytes).digest('base64')
+}
+
+function judgement(given: EstimatorCase): TwinResult | undefined {
   const {inputs, ...host} = hostCase(given)
   return TWINS[given.method]?.({
     ...inputs,

@@ -3,17 +3,17 @@ import type {MethodName} from '../../src/attention/index.js'
 import {estimatorNamed, usesProjection} from '../../src/attention/resolve.js'
 import {type RandomStream, randomStream} from '../../src/random/index.js'
 import type {Sizes} from './arrays.js'
+import {SLOW} from './effort.js'
 import {caseName, type EstimatorCase, hostCase, optionsOf, twinOfCase} from './estimator-case.js'
 import {COMMON_BESIDE, COMMON_SILENT, type Form, type Place, placesOf} from './option-places.js'
 import {type OptionFacts, optionFacts} from './option-values.js'
 import type {TwinResult} from './twins/index.js'
 
 const SEED = 20261
-const slow = process.env.RFA_SLOW !== undefined
 /** Random numbers per numeric option and place. */
-const NUMBERS = slow ? 8 : 1
+const NUMBERS = SLOW ? 8 : 1
 /** Sets of options drawn at once, per method and form. */
-const SETS = slow ? 24 : 1
+const SETS = SLOW ? 24 : 1
 
 /** One value of one option beside those that let it act. */
 export interface OptionCase {
@@ -213,18 +213,10 @@ function nameOf(given: EstimatorCase): string {
   return `${caseName(given)} M=${numFeatures} ${JSON.stringify(given.options ?? {})}`
 }
 
-const judged = new Map<string, TwinResult>()
-
-/** The twin's result, computed once for all backends. */
+/** The twin's result of a method that has one. */
 export function twin(given: EstimatorCase): TwinResult {
-  const {inputs: _inputs, projection: _projection, ...named} = given
-  const key = JSON.stringify(named)
-  let found = judged.get(key)
-  if (!found) {
-    found = twinOfCase(given)
-    if (!found) throw new Error(`${given.method}: expected a twin in test/helpers/twins`)
-    judged.set(key, found)
-  }
+  const found = twinOfCase(given)
+  if (!found) throw new Error(`${given.method}: expected a twin in test/helpers/twins`)
   return found
 }
 

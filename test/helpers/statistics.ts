@@ -1,5 +1,7 @@
 /** Intervals of the statistical suites: every width comes from a closed form or from the spread of draws. */
 
+import {SLOW} from './effort.js'
+
 /**
  * Normal quantile for up to 1000 checks at a total false-alarm rate of 1e-4, two-sided (Bonferroni):
  * `Phi(5.33) = 1 - 1e-4 / (2 * 1000)`. Seeds are fixed, so a pass stays a pass.
@@ -7,7 +9,7 @@
 export const Z = 5.33
 
 /** Slow runs repeat the suites with this many times the draws. */
-export const EFFORT = process.env.RFA_SLOW ? 16 : 1
+export const EFFORT = SLOW ? 16 : 1
 
 /** Moments of a sample. */
 export interface Moments {

@@ -16,6 +16,7 @@ import type {CallShape, PresetName} from '../../../src/attention/types.js'
 import {useBackend} from '../../../src/backends/index.js'
 import {NATIVE_KERNELS} from '../../../src/backends/native/kernels/index.js'
 import {runnableBackends} from '../../helpers/backends.js'
+import {SLOW} from '../../helpers/effort.js'
 
 const BACKENDS = (await runnableBackends()).filter(name => name !== 'tensorflow')
 
@@ -33,7 +34,7 @@ const SIZES = {
 /** What the suite runs of a method: every preset in the slow runs, its exact form always. */
 function casesOf({supports, presets}: Estimator): {causal: boolean; preset: PresetName}[] {
   const forms = [false, true].filter(causal => (causal ? supports.causal : supports.bidirectional))
-  const names = process.env.RFA_SLOW ? (Object.keys(presets) as PresetName[]) : []
+  const names = SLOW ? (Object.keys(presets) as PresetName[]) : []
   return forms.flatMap(causal => (['exact', ...names] as const).map(preset => ({causal, preset})))
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import {heading, list, table, text} from '../../../src/report/document.js'
 import {renderTable, renderTerminal, wrap} from '../../../src/report/terminal.js'
+import {SLOW} from '../../helpers/effort.js'
 
 interface Row {
   name: string
@@ -135,15 +136,12 @@ describe('wrap', () => {
   })
 })
 
-it.each([500, 501, process.env.RFA_SLOW ? 130_000 : 1203])(
-  'a table of %i rows is shown in one piece',
-  count => {
-    const column = {title: 'row', align: 'right', priority: 0, flexible: false} as const
-    const rows = Array.from({length: count}, (_, index) => [String(index)])
-    const block = {kind: 'table', columns: [column], rows} as const
-    const lines = renderTable(block, {width: 80, colour: false}).split('\n')
-    const width = String(count - 1).length
-    expect(lines.slice(0, 2)).toEqual(['row'.padStart(width), '-'.repeat(width)])
-    expect(lines.slice(2)).toEqual(rows.map(([text]) => text?.padStart(width)))
-  },
-)
+it.each([500, 501, SLOW ? 130_000 : 1203])('a table of %i rows is shown in one piece', count => {
+  const column = {title: 'row', align: 'right', priority: 0, flexible: false} as const
+  const rows = Array.from({length: count}, (_, index) => [String(index)])
+  const block = {kind: 'table', columns: [column], rows} as const
+  const lines = renderTable(block, {width: 80, colour: false}).split('\n')
+  const width = String(count - 1).length
+  expect(lines.slice(0, 2)).toEqual(['row'.padStart(width), '-'.repeat(width)])
+  expect(lines.slice(2)).toEqual(rows.map(([text]) => text?.padStart(width)))
+})

@@ -3,7 +3,7 @@ import {cpSync, mkdirSync, mkdtempSync, symlinkSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {packageRoot} from '../../../../src/package.js'
+import {packageRoot} from '../../src/package.js'
 
 /** A copy of what the install script needs, so that the addon of this checkout is left alone. */
 function copyOfPackage(): string {

@@ -1,8 +1,8 @@
 import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
-import {METHOD_NAMES} from '../../../src/attention/index.js'
+import {METHOD_NAMES} from '../../src/attention/index.js'
 
-const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 
 /** Names in the first column of the table under a heading. */
 function firstColumn(heading: string): string[] {
