@@ -21,6 +21,7 @@ export default defineEstimator({
   rowsSumToOne: true,
   supports: {bidirectional: true, causal: true, cross: false, decode: false, keyMask: false},
   keyOrderMatters: true,
+  ignores: {query: 'values are copied', key: 'values are copied'},
   featureDim: () => 0,
   options: z.object({}),
   inputs: () => 'raw',

@@ -14,6 +14,7 @@ const uniform = defineFeatureMap({
   formula: 'out_i = mean_j v_j over the keys in view',
   advice: 'The error every estimator must beat to be worth anything.',
   nonNegative: true,
+  ignores: {query: 'every key counts alike', key: 'every key counts alike'},
   featureDim: () => 1,
   options: z.object({}),
   inputs: () => 'raw',

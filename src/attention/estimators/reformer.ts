@@ -41,6 +41,7 @@ export default defineEstimator({
   supports: {bidirectional: true, causal: true, cross: false, decode: false, keyMask: true},
   causalSelectionLeaks: true,
   keyOrderMatters: true,
+  ignores: {key: 'keys are the unit vectors of queries'},
   sizedBy: 'tokens per chunk',
   noise: (shape, options): Record<string, NoiseSpec> => {
     const halves = rotationsOf(shape.keyLen, chunkSizeOf(shape, options), options)

@@ -113,6 +113,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   /** Permuting keys with their values changes nothing (bidirectional). */
   keyOrderMatters: boolean
   takesGate?: boolean
+  /** What outputs do not depend on, each with the reason: there is no gradient by it. Default: nothing. */
+  ignores?: Partial<Record<'query' | 'key', string>>
   /** Its option for the number of tokens to come, which the recurrent form must be told beforehand. */
   lengthOption?: string
   /** Declared by random estimators: there is a projection with M rows. */
