@@ -1,4 +1,5 @@
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
+import {asFlags} from '../src/cli/error-report.js'
 
 export default class Doctor extends RfaCommand {
   static override summary = 'Tell which backends run here, and what to do about the others'
@@ -13,7 +14,8 @@ export default class Doctor extends RfaCommand {
     const {doctorReport} = await import('../src/report/doctor.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const diagnosis = {backends: await probeBackends(), machine: await this.services.machineFacts()}
-    this.print(renderTerminal(doctorReport(diagnosis), this.layout()))
+    const text = renderTerminal(doctorReport(diagnosis), this.layout())
+    this.print(asFlags(text, ['backend']))
     return diagnosis
   }
 }

@@ -10,5 +10,5 @@ export function notFiniteWarning({
   const total = shape.reduce((product, axis) => product * axis, 1)
   const count = `${not_finite} of ${plural(total, 'output element')}`
   const are = total === 1 ? 'is' : 'are'
-  return `${count} ${are} not finite: float32 ends at 3.4e38; try a smaller --scale, or smaller queries and keys`
+  return `${count} ${are} not finite: float32 ends at 3.4e38; try a smaller \`scale\`, or smaller queries and keys`
 }

@@ -276,7 +276,7 @@ function noDecoder(estimator: Estimator, options: Record<string, unknown>): RfaE
     return new RfaError('UNSUPPORTED', `${estimator.name}: has no recurrent form to decode with`)
   }
   return new RfaError('UNSUPPORTED', `${estimator.name}: ${reason}`, {
-    suggestions: ['leave this option at its default (--preset exact)'],
+    suggestions: ['leave this option at its default (`preset: exact`)'],
   })
 }
 

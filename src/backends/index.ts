@@ -80,7 +80,7 @@ export async function checkThreads(
   const {default: backend} = await REGISTRY[choice]()
   if (backend.threading === 'any') return
   const what = `1, all that backend ${choice} has`
-  throw expected('UNSUPPORTED', 'threads', what, String(threads), 'use --backend native')
+  throw expected('UNSUPPORTED', 'threads', what, String(threads), 'use `backend: native`')
 }
 
 /** Tries every backend and tells which work, and what to do about the others. */
@@ -137,8 +137,8 @@ function missing(name: BackendName, {reason, remedy}: Availability): RfaError {
   const message = `backend ${name}: ${reason ?? 'is not available'}`
   const forced = name === 'native' && process.env.RFA_ISA
   const instead = forced
-    ? 'without RFA_ISA, --backend auto takes another one'
-    : 'use --backend auto'
+    ? 'without RFA_ISA, `backend: auto` takes another one'
+    : 'use `backend: auto`'
   return new RfaError('BACKEND_MISSING', message, {
     suggestions: [remedy ?? 'run rfa doctor', instead],
   })

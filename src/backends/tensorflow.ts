@@ -84,7 +84,7 @@ export function whyNotRunning(error: unknown): Pick<Availability, 'reason' | 're
       remedy: 'use Node 20 or 22 for this backend',
     }
   }
-  return {reason: `${PACKAGE} loads but does not run: ${message}`, remedy: 'use --backend wasm'}
+  return {reason: `${PACKAGE} loads but does not run: ${message}`, remedy: 'use `backend: wasm`'}
 }
 
 /** tfjs-node 4.22 calls util.isNullOrUndefined and util.isArray, which Node 23 removed. */

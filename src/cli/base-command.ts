@@ -3,7 +3,7 @@ import {ExitError} from '@oclif/core/errors'
 import * as Flags from '@oclif/core/flags'
 import type {Layout} from '../report/layout.js'
 import {printable, printableJson, printableStyled} from '../report/printable.js'
-import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
+import {asFlags, type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
 import {exitCodesHelp} from './exit-codes.js'
 import {type Services, services} from './services.js'
 
@@ -48,7 +48,9 @@ export abstract class RfaCommand extends Command {
 
   /** Prints a warning on stderr, under `--quiet` too; nothing without a text. */
   protected caution(text: string | undefined): void {
-    if (text !== undefined) process.stderr.write(`warning: ${printable(text)}\n`)
+    if (text === undefined) return
+    const shown = printable(asFlags(text, this.flagNames()))
+    process.stderr.write(`warning: ${shown}\n`)
   }
 
   /** How wide and how colourful the output may be. */

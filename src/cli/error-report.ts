@@ -27,7 +27,13 @@ interface ParseError extends Error {
 export function errorReport(error: unknown, flagNames: readonly string[] = []): ErrorReport {
   if (error instanceof RfaError) {
     const {code, suggestions} = error
-    return {code, message: withoutParserFrame(error.message), exit: exitCodeOf(code), suggestions}
+    const told = (text: string) => asFlags(withoutParserFrame(text), flagNames)
+    return {
+      code,
+      message: told(error.message),
+      exit: exitCodeOf(code),
+      suggestions: suggestions.map(told),
+    }
   }
   if (isParseError(error)) return usageReport(error, flagNames)
   return {
@@ -47,6 +53,22 @@ export function formatErrorReport(report: ErrorReport): string {
   if (first === undefined) return `${message}\n${head}`
   const indent = ' '.repeat(head.length + '   Try: '.length)
   return [message, `${head}   Try: ${first}`, ...others.map(line => indent + line)].join('\n')
+}
+
+/**
+ * The settings of a text as flags: `` `seqLen` `` as `--seq-len`, `` `preset: exact` `` as `--preset exact`.
+ *
+ * @param flagNames - flags of the command, without dashes; others stay as they are
+ */
+export function asFlags(text: string, flagNames: readonly string[]): string {
+  return text.replaceAll(
+    /`([a-z][A-Za-z]*)(?:: ([^`]+))?`/g,
+    (all, name: string, value?: string) => {
+      const flag = name.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+      if (!flagNames.includes(flag)) return all
+      return value === undefined ? `--${flag}` : `--${flag} ${value}`
+    },
+  )
 }
 
 /** The parser puts "Parsing --flag" before and "See more help" after the sentence of a flag. */

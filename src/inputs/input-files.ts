@@ -59,12 +59,12 @@ function layoutOf(paths: readonly string[]): InputFiles['layout'] {
   if (paths.length === 1) return npy[0] ? 'stacked' : 'named'
   if (paths.length === 3 && npy.every(Boolean)) return 'three'
   const what = 'one file, or three .npy files in the order query, key, value'
-  throw expected('BAD_OPTION', '--input', what, describe(paths))
+  throw expected('BAD_OPTION', '`input`', what, describe(paths))
 }
 
 function checkNames({path, entries}: ArrayReader, names: FileSpec['names']): void {
   const missing = ROLES.find(role => !entries.has(names[role]))
   if (missing === undefined) return
-  const hint = 'name the arrays with --query-name, --key-name and --value-name'
+  const hint = 'name the arrays with `queryName`, `keyName` and `valueName`'
   throw missingArray(path, names[missing], entries, [hint])
 }

@@ -57,7 +57,7 @@ export async function loadInput(
   const {seqLen, seed, extras = true} = options
   if (spec.kind === 'file') return cut(await loadFile(spec, extras), seqLen)
   if (seqLen === null) {
-    throw expected('BAD_OPTION', '--seq-len', `a length for the generator ${spec.name}`, 'none')
+    throw expected('BAD_OPTION', '`seqLen`', `a length for the generator ${spec.name}`, 'none')
   }
   return generate(spec.name, {
     batch: spec.batch,
@@ -179,7 +179,7 @@ function unstack({shape, dtype, data}: NdArray, path: string): NdArray[] {
       path,
       'query, key and value stacked as [3, L, D], [3, H, L, D] or [3, B, H, L, D]',
       describe(shape),
-      'or give three .npy files: --input q.npy,k.npy,v.npy',
+      'or give three .npy files: `input: q.npy,k.npy,v.npy`',
     )
   }
   const count = elementCount(inner)
@@ -197,7 +197,7 @@ function cut(input: AttentionInput, seqLen: number | null): AttentionInput {
   if (seqLen === null) return input
   if (!Number.isInteger(seqLen) || seqLen < 1 || seqLen > length) {
     const what = `1 to ${length}, the number of queries in ${input.label}`
-    throw expected('BAD_OPTION', '--seq-len', what, describe(seqLen))
+    throw expected('BAD_OPTION', '`seqLen`', what, describe(seqLen))
   }
   const parts: Parts = {query: firstRows(query, seqLen), key, value}
   if (key.shape[2] !== length) return {...input, ...parts}

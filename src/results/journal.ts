@@ -180,7 +180,7 @@ async function requireInPlace({path, file}: JournalFile): Promise<void> {
     path,
     'the journal that this run writes',
     'none, or another file',
-    'it was moved or deleted under the run: put it back if you can, and go on with --resume',
+    'it was moved or deleted under the run: put it back if you can, and go on with `resume`',
   )
 }
 

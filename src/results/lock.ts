@@ -115,7 +115,7 @@ function heldError(path: string, owner: string, remedy: string): RfaError {
     path,
     'a folder that no other rfa writes into',
     `one locked by ${owner}`,
-    'wait for it, or choose another --output',
+    'wait for it, or choose another `output`',
     remedy,
   )
 }
@@ -127,7 +127,7 @@ function lostLock(path: string): RfaError {
     'the lock that this run has taken',
     'none, or that of another rfa',
     'the folder was moved or deleted under the run, or another rfa took it: look where it is now',
-    'go on with what is saved there: the same command with --output and --resume',
+    'go on with what is saved there: the same command with `output` and `resume`',
   )
 }
 

@@ -145,8 +145,8 @@ async function examine({
     directory,
     resume ? 'the directory of a run, or a new or empty one' : 'a new or empty directory',
     manifest ? 'one that holds a run' : `one that holds other files (${entries[0]})`,
-    ...(manifest ? ['add --resume to go on with that run'] : []),
-    'choose another --output',
+    ...(manifest ? ['set `resume` to go on with that run'] : []),
+    'choose another `output`',
   )
 }
 
@@ -229,6 +229,6 @@ function mismatch(directory: string, what: string, field: string, saved: string,
     directory,
     `the ${what} that this run was started with, ${field} ${saved}`,
     `${field} ${asked}`,
-    'choose another --output to start a new run',
+    'choose another `output` to start a new run',
   )
 }

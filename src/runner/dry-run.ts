@@ -67,10 +67,10 @@ export function assertFits(
     `plan: expected to fit into memory, got one that needs about ${gibibytes(needed)}, ${gibibytes(free)} free (${gibibytes(total)} in all); most for "${largest.label}"${each}`,
     {
       suggestions: [
-        'lower --seq-len, --batch or --heads',
-        'leave out the materialised softmax (--methods) or --row-metrics',
-        ...(atOnce > 1 ? ['lower --threads: each has a cell in memory'] : []),
-        'run it all the same with --force',
+        'lower `seqLen`, `batch` or `heads`',
+        'leave out the materialised softmax (`methods`) or `rowMetrics`',
+        ...(atOnce > 1 ? ['lower `threads`: each has a cell in memory'] : []),
+        'run it all the same with `force`',
       ],
     },
   )

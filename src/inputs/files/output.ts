@@ -18,16 +18,16 @@ export interface OutputRules {
 export async function checkOutput(path: string, {inputs, force}: OutputRules): Promise<void> {
   const present = await identityOf(path)
   if (present === undefined) return
-  const another = 'name another file with --output'
+  const another = 'name another file as `output`'
   for (const input of inputs) {
     if ((await identityOf(input)) !== present) continue
     const what = 'another file than the input'
-    throw expected('WOULD_OVERWRITE', '--output', what, path, another)
+    throw expected('WOULD_OVERWRITE', '`output`', what, path, another)
   }
   if (force) return
   const got = `${path}, which exists`
-  const replace = 'add --force to replace it'
-  throw expected('WOULD_OVERWRITE', '--output', 'a new file', got, another, replace)
+  const replace = 'set `force` to replace it'
+  throw expected('WOULD_OVERWRITE', '`output`', 'a new file', got, another, replace)
 }
 
 /** The same for all names of a file, links included; `undefined` where there is none. */

@@ -48,7 +48,7 @@ export const GENERATORS: Readonly<Record<GeneratorName, Generator>> = {
 export function generate(name: string, shape: GeneratorShape): AttentionInput {
   // own names only: `constructor` is no generator
   const generator = Object.hasOwn(GENERATORS, name) ? GENERATORS[name as GeneratorName] : undefined
-  if (generator === undefined) throw unknownName('--generator', 'generators', name, GENERATOR_NAMES)
+  if (generator === undefined) throw unknownName('`generator`', 'generators', name, GENERATOR_NAMES)
   for (const [axis, value] of Object.entries(shape)) {
     const least = axis === 'seed' ? 0 : 1
     if (!Number.isSafeInteger(value) || value < least) {
@@ -58,7 +58,7 @@ export function generate(name: string, shape: GeneratorShape): AttentionInput {
   }
   const {batch, heads, queryLen, keyLen, headDim, valueDim} = shape
   const elements = batch * heads * (queryLen * headDim + keyLen * (headDim + valueDim))
-  const remedy = 'lower --seq-len, --batch, --heads or --head-dim'
+  const remedy = 'lower `seqLen`, `batch`, `heads` or `headDim`'
   assertMemory(`generator ${name}`, Float32Array.BYTES_PER_ELEMENT * elements, remedy)
   const parameters = {seed: shape.seed, ...generator.parameters}
   const metadata = Object.entries(parameters).map(([key, value]) => [key, String(value)])

@@ -5,7 +5,7 @@ describe('notFiniteWarning', () => {
   it('counts the elements that are not finite and says what to try', () => {
     expect(notFiniteWarning({not_finite: 17, shape: [1, 3, 31, 13]})).toBe(
       '17 of 1209 output elements are not finite: float32 ends at 3.4e38; ' +
-        'try a smaller --scale, or smaller queries and keys',
+        'try a smaller `scale`, or smaller queries and keys',
     )
     expect(notFiniteWarning({not_finite: 1, shape: [1, 1, 1, 1]})).toMatch(
       /^1 of 1 output element is not finite: /,

@@ -42,7 +42,7 @@ describe('useBackend', () => {
       await expect(useBackend(missing.name as BackendName)).rejects.toMatchObject({
         code: 'BACKEND_MISSING',
         message: `backend ${missing.name}: ${missing.reason}`,
-        suggestions: [missing.remedy, 'use --backend auto'],
+        suggestions: [missing.remedy, 'use `backend: auto`'],
       })
     },
   )
@@ -93,7 +93,7 @@ describe('auto without native', () => {
       await expect(useBackend(choice, {note})).rejects.toMatchObject({
         code: 'BACKEND_MISSING',
         message: 'backend native: RFA_ISA: unknown instruction set "bogus"',
-        suggestions: ['mend it', 'without RFA_ISA, --backend auto takes another one'],
+        suggestions: ['mend it', 'without RFA_ISA, `backend: auto` takes another one'],
       })
       expect(note).not.toHaveBeenCalled()
     },

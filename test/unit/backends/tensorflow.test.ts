@@ -40,7 +40,7 @@ describe('the three ways in which @tensorflow/tfjs-node is not there', () => {
     })
     expect(whyNotRunning(new Error('odd'))).toEqual({
       reason: '@tensorflow/tfjs-node loads but does not run: odd',
-      remedy: 'use --backend wasm',
+      remedy: 'use `backend: wasm`',
     })
     expect(whyNotLoaded('not an error').reason).toContain('not an error')
   })

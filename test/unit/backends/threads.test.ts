@@ -17,7 +17,7 @@ describe('threads of a backend', () => {
       await expect(attempt()).rejects.toMatchObject({
         code: 'UNSUPPORTED',
         message: 'threads: expected 1, all that backend wasm has, got 2',
-        suggestions: ['use --backend native'],
+        suggestions: ['use `backend: native`'],
       })
     }
   })

@@ -1,9 +1,30 @@
 import {CLIError} from '@oclif/core/errors'
 import {describe, expect, it} from 'vitest'
-import {errorReport, formatErrorReport} from '../../../src/cli/error-report.js'
+import {asFlags, errorReport, formatErrorReport} from '../../../src/cli/error-report.js'
 import {RfaError} from '../../../src/errors.js'
 
+describe('asFlags', () => {
+  it('shows settings as the flags of the command, and leaves everything else', () => {
+    const flags = ['seq-len', 'preset', 'input']
+    expect(asFlags('`seqLen`: expected 1 to 5; lower `heads`', flags)).toBe(
+      '--seq-len: expected 1 to 5; lower `heads`',
+    )
+    expect(asFlags('use `preset: exact` or `input: q.npy,k.npy`', flags)).toBe(
+      'use --preset exact or --input q.npy,k.npy',
+    )
+    expect(asFlags('a `b c` of `/input`', flags)).toBe('a `b c` of `/input`')
+  })
+})
+
 describe('errorReport', () => {
+  it('tells sentence and remedies in the words of flags', () => {
+    const error = new RfaError('BAD_OPTION', '`seqLen`: expected 1', {suggestions: ['`seqLen: 1`']})
+    expect(errorReport(error, ['seq-len'])).toMatchObject({
+      message: '--seq-len: expected 1',
+      suggestions: ['--seq-len 1'],
+    })
+  })
+
   it('carries sentence, code, exit code and remedies of an RfaError', () => {
     const error = new RfaError('FILE_MISSING', 'input: no such file', {suggestions: ['look again']})
     expect(errorReport(error)).toEqual({

@@ -188,7 +188,7 @@ describe('.npy files', () => {
   ])('%s are refused', async (_, paths) => {
     await expect(loadInput(file(paths), ALL)).rejects.toMatchObject({
       code: 'BAD_OPTION',
-      message: `--input: expected one file, or three .npy files in the order query, key, value, got [${paths.join(', ')}]`,
+      message: `\`input\`: expected one file, or three .npy files in the order query, key, value, got [${paths.join(', ')}]`,
     })
   })
 })
@@ -224,7 +224,7 @@ describe('seqLen', () => {
   test.each([6, 0, -1, 2.5])('%d is refused with the length of the file', async seqLen => {
     await expect(rows(seqLen, 5)).rejects.toMatchObject({
       code: 'BAD_OPTION',
-      message: `--seq-len: expected 1 to 5, the number of queries in cut.npz, got ${seqLen}`,
+      message: `\`seqLen\`: expected 1 to 5, the number of queries in cut.npz, got ${seqLen}`,
     })
   })
 })
@@ -253,7 +253,7 @@ describe('generators', () => {
   test('need a length', async () => {
     await expect(loadInput(spec, ALL)).rejects.toMatchObject({
       code: 'BAD_OPTION',
-      message: '--seq-len: expected a length for the generator ar1, got none',
+      message: '`seqLen`: expected a length for the generator ar1, got none',
     })
   })
 
@@ -281,7 +281,7 @@ describe('pinned files', () => {
   const changed = {
     code: 'FILE_CHANGED',
     message: expect.stringMatching(
-      /^pinned.*: expected the bytes that the run began with, got others: .*--resume, or start/,
+      /^pinned.*: expected the bytes that the run began with, got others: .*`resume`, or start/,
     ),
   }
 

@@ -107,7 +107,7 @@ describe('takeLock', () => {
         /got one locked by process \d+ on elsewhere, last heard of 5\d s/,
       ),
       suggestions: [
-        'wait for it, or choose another --output',
+        'wait for it, or choose another `output`',
         'a lock is given up 60 s after its owner was last heard of',
       ],
     })

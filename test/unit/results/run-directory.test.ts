@@ -134,7 +134,7 @@ describe('createRun', () => {
     await expect(createRun(request(folder))).rejects.toMatchObject({
       code: 'WOULD_OVERWRITE',
       message: `${folder}: expected a new or empty directory, got one that holds a run`,
-      suggestions: ['add --resume to go on with that run', 'choose another --output'],
+      suggestions: ['set `resume` to go on with that run', 'choose another `output`'],
     })
     expect(await textsOf(folder)).toEqual(before)
   })
@@ -145,7 +145,7 @@ describe('createRun', () => {
     await expect(createRun(request(folder, {resume}))).rejects.toMatchObject({
       code: 'WOULD_OVERWRITE',
       message: expect.stringContaining('one that holds other files (thesis.tex)'),
-      suggestions: ['choose another --output'],
+      suggestions: ['choose another `output`'],
     })
     expect(await readdir(folder)).toEqual(['thesis.tex'])
   })

@@ -93,7 +93,7 @@ describe('assertFits', () => {
     expect(await refusal(huge)).toMatchObject({
       code: 'TOO_LARGE',
       message: expect.stringContaining('"softmax L=10000000"'),
-      suggestions: expect.arrayContaining([expect.stringContaining('--force')]),
+      suggestions: expect.arrayContaining([expect.stringContaining('`force`')]),
     })
   })
 
@@ -101,7 +101,7 @@ describe('assertFits', () => {
     const plan = {...huge, seq_lens: [10_000_000, 20_000_000]}
     expect(await refusal(plan, 7)).toMatchObject({
       message: expect.stringContaining('(2 processes at once)'),
-      suggestions: expect.arrayContaining(['lower --threads: each has a cell in memory']),
+      suggestions: expect.arrayContaining(['lower `threads`: each has a cell in memory']),
     })
   })
 

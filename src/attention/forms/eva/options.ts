@@ -21,7 +21,7 @@ export const evaOptions = z.object({
     .nullable()
     .default(null)
     .describe(
-      `tokens per chunk (side of a square on a grid); null: --num-features chunks, causal ${CAUSAL_CHUNK_SIZE} tokens`,
+      `tokens per chunk (side of a square on a grid); null: numFeatures chunks, causal ${CAUSAL_CHUNK_SIZE} tokens`,
     ),
   gridWidth: size
     .nullable()

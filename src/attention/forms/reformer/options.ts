@@ -8,7 +8,7 @@ export const reformerOptions = z.object({
   chunkSize: size
     .nullable()
     .default(null)
-    .describe('tokens per chunk; null: --num-features. A query sees two chunks a round'),
+    .describe('tokens per chunk; null: numFeatures. A query sees two chunks a round'),
   buckets: size
     .multipleOf(2)
     .nullable()

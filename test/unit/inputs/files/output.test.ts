@@ -23,8 +23,8 @@ describe('checkOutput', () => {
     const path = await file('there.npz')
     await expect(checkOutput(path, {inputs: [], force: false})).rejects.toMatchObject({
       code: 'WOULD_OVERWRITE',
-      message: `--output: expected a new file, got ${path}, which exists`,
-      suggestions: ['name another file with --output', 'add --force to replace it'],
+      message: `\`output\`: expected a new file, got ${path}, which exists`,
+      suggestions: ['name another file as `output`', 'set `force` to replace it'],
     })
     await checkOutput(path, {inputs: [], force: true})
   })
@@ -40,8 +40,8 @@ describe('checkOutput', () => {
       const rules = {inputs: [join(folder, 'other.npy'), input], force}
       await expect(checkOutput(path, rules)).rejects.toMatchObject({
         code: 'WOULD_OVERWRITE',
-        message: `--output: expected another file than the input, got ${path}`,
-        suggestions: ['name another file with --output'],
+        message: `\`output\`: expected another file than the input, got ${path}`,
+        suggestions: ['name another file as `output`'],
       })
     }
   })

@@ -153,7 +153,7 @@ describe('refuses', () => {
     expect(() => generate('gaussian', {...shape, queryLen: 2 ** 45})).toThrow(
       expect.objectContaining({
         code: 'TOO_LARGE',
-        suggestions: ['lower --seq-len, --batch, --heads or --head-dim'],
+        suggestions: ['lower `seqLen`, `batch`, `heads` or `headDim`'],
       }),
     )
   })
