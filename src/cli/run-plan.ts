@@ -51,7 +51,9 @@ export async function prepare(
   if (!dry) noteCrowding(flags.threads, note)
   const run = await services.planRun(plan)
   const prepared = {run, schedule: schedule(run, flags.threads)}
-  if (!dry && !flags.force) await services.assertFits(run, prepared.schedule)
+  if (dry) return prepared
+  if (!flags.force) await services.assertFits(run, prepared.schedule)
+  await run.experiment.check?.(plan)
   return prepared
 }
 

@@ -48,8 +48,10 @@ export interface Experiment<P extends Plan = Plan, Cell = object, Result = Compu
   tables: readonly TableFormat[]
   /** The grid in the order in which it runs; reads no input. @throws what resolving its methods throws */
   cells(plan: P): Promise<Cell[]>
-  /** The same cells with predictions. @throws what reading the plan's input throws */
+  /** The same cells with predictions. @throws what reading the header of the plan's input throws */
   jobs(plan: P): Promise<PredictedCell<Cell>[]>
+  /** Reads once what all cells will read, so that a bad file is told before anything runs. Default: nothing is read. */
+  check?(plan: P): Promise<void>
   /** Computes one cell in this process. */
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
   /** The tables and lists that are printed. */

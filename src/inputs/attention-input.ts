@@ -40,7 +40,14 @@ export interface AttentionInput {
  *   all
  */
 export function toAttentionArray(array: NdArray, where: string): AttentionArray {
-  const {shape} = array
+  const shape = fourAxes(array.shape, where)
+  const data = toFloat32(array)
+  checkFinite(data, array.shape, where)
+  return {shape, data}
+}
+
+/** The shape that {@link toAttentionArray} gives an array. @throws {SHAPE_MISMATCH} */
+export function fourAxes(shape: readonly number[], where: string): AttentionArray['shape'] {
   if (shape.length < 2 || shape.length > 4) {
     const what = 'axes [L, D], [H, L, D] or [B, H, L, D]'
     throw expected('SHAPE_MISMATCH', where, what, describe(shape))
@@ -48,11 +55,12 @@ export function toAttentionArray(array: NdArray, where: string): AttentionArray 
   if (elementCount(shape) === 0) {
     throw expected('SHAPE_MISMATCH', where, 'at least one element', `an empty ${describe(shape)}`)
   }
-  const data = toFloat32(array)
-  checkFinite(data, shape, where)
   const [dim = 1, length = 1, heads = 1, batch = 1] = shape.toReversed()
-  return {shape: [batch, heads, length, dim], data}
+  return [batch, heads, length, dim]
 }
+
+/** Queries, keys and values as far as their shapes tell. */
+export type AttentionShapes = Record<'query' | 'key' | 'value', Pick<AttentionArray, 'shape'>>
 
 /**
  * Checks that queries, keys and values belong together.
@@ -61,10 +69,7 @@ export function toAttentionArray(array: NdArray, where: string): AttentionArray 
  * @throws {SHAPE_MISMATCH} unless B and H agree among all three, D between query and key, and the
  *   length between key and value; the sentence shows all three shapes
  */
-export function checkAttentionShapes(
-  label: string,
-  {query, key, value}: Pick<AttentionInput, 'query' | 'key' | 'value'>,
-): void {
+export function checkAttentionShapes(label: string, {query, key, value}: AttentionShapes): void {
   const [batch, heads, , headDim] = query.shape
   const problem = [key, value].some(({shape}) => shape[0] !== batch)
     ? 'query, key and value of one batch size'

@@ -1,6 +1,6 @@
 /** The files of an input while they are open: which array is which, and what all bytes hash to. */
 import {createHash} from 'node:crypto'
-import {describe, expected} from '../errors.js'
+import {describe, expected, shownName} from '../errors.js'
 import {type ArrayReader, arrayExtension, missingArray, openArrays} from './files/index.js'
 import type {InputSpec} from './spec.js'
 
@@ -36,6 +36,51 @@ export async function openInput({paths, names}: FileSpec): Promise<InputFiles> {
     await closeInput({readers})
     throw error
   }
+}
+
+/** What an input says of one of its three arrays, without reading it. */
+interface Place {
+  /** What messages call it. */
+  where: string
+  /** As stored; of a stack, without its leading axis. */
+  shape: readonly number[]
+}
+
+/**
+ * Queries, keys and values in this order.
+ *
+ * @throws {SHAPE_MISMATCH} for a stack of anything but three
+ */
+export function placesOf({layout, readers}: InputFiles, {paths, names}: FileSpec): Place[] {
+  const firstShape = ({entries}: ArrayReader) => [...entries.values()][0]!.shape
+  if (layout === 'three') {
+    return ROLES.map((role, i) => ({
+      where: `${paths[i]} (${role})`,
+      shape: firstShape(readers[i]!),
+    }))
+  }
+  const reader = readers[0]!
+  if (layout === 'named') {
+    return ROLES.map(role => ({
+      where: `${reader.path}[${shownName(names[role])}]`,
+      shape: reader.entries.get(names[role])!.shape,
+    }))
+  }
+  const inner = stackedShape(firstShape(reader), reader.path)
+  return ROLES.map((role, i) => ({where: `${reader.path}[${i}] (${role})`, shape: inner}))
+}
+
+/** Of one of the three arrays that a .npy file stacks. */
+function stackedShape(shape: readonly number[], path: string): readonly number[] {
+  const inner = shape.slice(1)
+  if (shape[0] === 3 && inner.length >= 2 && inner.length <= 4) return inner
+  throw expected(
+    'SHAPE_MISMATCH',
+    path,
+    'query, key and value stacked as [3, L, D], [3, H, L, D] or [3, B, H, L, D]',
+    describe(shape),
+    'or give three .npy files: `input: q.npy,k.npy,v.npy`',
+  )
 }
 
 /** Closes all files. */

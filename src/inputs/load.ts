@@ -1,27 +1,30 @@
 import {createHash} from 'node:crypto'
 import {basename} from 'node:path'
-import {describe, expected, shownName} from '../errors.js'
+import {describe, expected} from '../errors.js'
 import {
   type AttentionInput,
+  type AttentionShapes,
   checkAttentionShapes,
   firstRows,
+  fourAxes,
   toAttentionArray,
 } from './attention-input.js'
 import type {ArrayReader} from './files/index.js'
 import {fileChanged} from './files/recorded-source.js'
-import {generate} from './generators/index.js'
+import {type GeneratorShape, generate} from './generators/index.js'
 import {
   closeInput,
   digestOf,
   type FileSpec,
   type InputFiles,
   openInput,
+  placesOf,
   ROLES,
 } from './input-files.js'
 import {elementCount, type NdArray} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
-type Parts = Pick<AttentionInput, 'query' | 'key' | 'value'>
+type GeneratorSpec = Extract<InputSpec, {kind: 'generator'}>
 type Beside = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
 
 /**
@@ -56,28 +59,67 @@ export async function loadInput(
 ): Promise<AttentionInput> {
   const {seqLen, seed, extras = true} = options
   if (spec.kind === 'file') return cut(await loadFile(spec, extras), seqLen)
-  if (seqLen === null) {
-    throw expected('BAD_OPTION', '`seqLen`', `a length for the generator ${spec.name}`, 'none')
+  return generate(spec.name, {...generatedSizes(spec, seqLen), seed})
+}
+
+/** Sizes of an input at one length. */
+export type InputSizes = Omit<GeneratorShape, 'seed'>
+
+/**
+ * The sizes that {@link loadInput} gives at these lengths, from the header of a file alone.
+ *
+ * @throws what {@link loadInput} throws before it reads or makes arrays
+ */
+export async function inputSizes(
+  spec: InputSpec,
+  seqLens: readonly (number | null)[],
+): Promise<InputSizes[]> {
+  if (spec.kind === 'generator') return seqLens.map(seqLen => generatedSizes(spec, seqLen))
+  const label = labelOf(spec)
+  const files = await openInput(spec)
+  try {
+    const [query, key, value] = placesOf(files, spec).map(({shape, where}) => ({
+      shape: fourAxes(shape, where),
+    }))
+    const shapes = {query: query!, key: key!, value: value!}
+    checkAttentionShapes(label, shapes)
+    const [batch, heads, , headDim] = shapes.query.shape
+    const [, , , valueDim] = shapes.value.shape
+    return seqLens.map(seqLen => {
+      const [queryLen, keyLen] = cutLengths({label, ...shapes}, seqLen)
+      return {batch, heads, queryLen, keyLen, headDim, valueDim}
+    })
+  } finally {
+    await closeInput(files)
   }
-  return generate(spec.name, {
-    batch: spec.batch,
-    heads: spec.heads,
-    queryLen: seqLen,
-    keyLen: spec.key_len ?? seqLen,
-    headDim: spec.head_dim,
-    valueDim: spec.value_dim,
-    seed,
-  })
+}
+
+/** @throws {BAD_OPTION} without a length */
+function generatedSizes(
+  {name, batch, heads, head_dim, value_dim, key_len}: GeneratorSpec,
+  seqLen: number | null,
+): InputSizes {
+  if (seqLen === null) {
+    throw expected('BAD_OPTION', '`seqLen`', `a length for the generator ${name}`, 'none')
+  }
+  const lengths = {queryLen: seqLen, keyLen: key_len ?? seqLen}
+  return {batch, heads, ...lengths, headDim: head_dim, valueDim: value_dim}
+}
+
+/** File names without folders. */
+function labelOf({paths}: FileSpec): string {
+  return paths.map(path => basename(path)).join(', ')
 }
 
 /** Reads, brings to four axes and checks; the label is the file name without folders. */
 async function loadFile(spec: FileSpec, extras: boolean): Promise<AttentionInput> {
-  const label = spec.paths.map(path => basename(path)).join(', ')
+  const label = labelOf(spec)
   const files = await openInput(spec)
   try {
-    const {arrays, where, ...beside} = await readParts(files, spec, extras)
+    const places = placesOf(files, spec)
+    const {arrays, ...beside} = await readParts(files, spec, extras)
     await verify(spec, label, files, [...arrays, ...beside.extras.values()])
-    const [query, key, value] = arrays.map((array, i) => toAttentionArray(array, where[i]!))
+    const [query, key, value] = arrays.map((array, i) => toAttentionArray(array, places[i]!.where))
     const parts = {query: query!, key: key!, value: value!}
     checkAttentionShapes(label, parts)
     return {label, ...parts, ...beside}
@@ -124,36 +166,27 @@ function arraysHash(arrays: readonly NdArray[]): string {
   return hash.digest('hex')
 }
 
-/**
- * Query, key and value in this order, and what messages call them. Extras and metadata come from
- * named arrays only: .npy files have neither.
- */
+/** Query, key and value in this order. Extras and metadata come from named arrays only: .npy files have neither. */
 async function readParts(
   {layout, readers}: InputFiles,
-  {paths, names}: FileSpec,
+  {names}: FileSpec,
   extras: boolean,
-): Promise<Beside & {arrays: NdArray[]; where: string[]}> {
-  const [path] = paths
+): Promise<Beside & {arrays: NdArray[]}> {
   if (layout === 'named') return readNamed(readers[0]!, names, extras)
   const none: Beside = {extras: new Map(), metadata: {}}
   const arrays: NdArray[] = []
   for (const reader of readers) arrays.push(await reader.read([...reader.entries.keys()][0]!))
-  if (layout === 'three') {
-    return {...none, arrays, where: paths.map((file, i) => `${file} (${ROLES[i]})`)}
-  }
-  const where = ROLES.map((role, i) => `${path}[${i}] (${role})`)
-  return {...none, arrays: unstack(arrays[0]!, path!), where}
+  return {...none, arrays: layout === 'three' ? arrays : unstack(arrays[0]!)}
 }
 
 /** Three arrays of one file by name, and what else it holds. */
 async function readNamed(reader: ArrayReader, names: FileSpec['names'], extras: boolean) {
   const arrays: NdArray[] = []
   for (const role of ROLES) arrays.push(await reader.read(names[role]))
-  const where = ROLES.map(role => `${reader.path}[${shownName(names[role])}]`)
   const others = extras
     ? await readExtras(reader, new Set(Object.values(names)))
     : {extras: new Map<string, NdArray>()}
-  return {arrays, where, ...others, metadata: reader.metadata}
+  return {arrays, ...others, metadata: reader.metadata}
 }
 
 /** Reads the other arrays, smallest first, up to {@link MAX_EXTRA_BYTES} in all. */
@@ -171,17 +204,8 @@ async function readExtras(reader: ArrayReader, taken: ReadonlySet<string>) {
 }
 
 /** Splits `[3, ...]` into three views. */
-function unstack({shape, dtype, data}: NdArray, path: string): NdArray[] {
+function unstack({shape, dtype, data}: NdArray): NdArray[] {
   const inner = shape.slice(1)
-  if (shape[0] !== 3 || inner.length < 2 || inner.length > 4) {
-    throw expected(
-      'SHAPE_MISMATCH',
-      path,
-      'query, key and value stacked as [3, L, D], [3, H, L, D] or [3, B, H, L, D]',
-      describe(shape),
-      'or give three .npy files: `input: q.npy,k.npy,v.npy`',
-    )
-  }
   const count = elementCount(inner)
   return ROLES.map((_, i) => ({
     shape: inner,
@@ -193,13 +217,26 @@ function unstack({shape, dtype, data}: NdArray, path: string): NdArray[] {
 /** The first `seqLen` queries; keys and values follow only where they stand for the same tokens. */
 function cut(input: AttentionInput, seqLen: number | null): AttentionInput {
   const {query, key, value} = input
-  const length = query.shape[2]
-  if (seqLen === null) return input
+  const [queryLen, keyLen] = cutLengths(input, seqLen)
+  return {
+    ...input,
+    query: firstRows(query, queryLen),
+    key: firstRows(key, keyLen),
+    value: firstRows(value, keyLen),
+  }
+}
+
+/** Lengths of queries and keys once cut. @throws {BAD_OPTION} for more queries than there are */
+function cutLengths(
+  {label, query, key}: AttentionShapes & {label: string},
+  seqLen: number | null,
+): [queryLen: number, keyLen: number] {
+  const [, , length] = query.shape
+  const [, , keyLen] = key.shape
+  if (seqLen === null) return [length, keyLen]
   if (!Number.isInteger(seqLen) || seqLen < 1 || seqLen > length) {
-    const what = `1 to ${length}, the number of queries in ${input.label}`
+    const what = `1 to ${length}, the number of queries in ${label}`
     throw expected('BAD_OPTION', '`seqLen`', what, describe(seqLen))
   }
-  const parts: Parts = {query: firstRows(query, seqLen), key, value}
-  if (key.shape[2] !== length) return {...input, ...parts}
-  return {...input, ...parts, key: firstRows(key, seqLen), value: firstRows(value, seqLen)}
+  return [seqLen, keyLen === length ? seqLen : keyLen]
 }

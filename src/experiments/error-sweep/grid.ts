@@ -3,7 +3,7 @@
 import type {ExactTarget} from '../../attention/index.js'
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
-import {loadInput} from '../../inputs/load.js'
+import {inputSizes, loadInput} from '../../inputs/load.js'
 import {ENTROPY_BUDGET} from '../../inputs/statistics.js'
 import {type DrawPoint, drawPoints, type MethodSpec} from '../axes.js'
 import type {PredictedCell} from '../experiment.js'
@@ -31,8 +31,9 @@ export async function errorSweepCells(plan: ErrorSweepPlan): Promise<ErrorSweepC
 export async function errorSweepJobs(
   plan: ErrorSweepPlan,
 ): Promise<PredictedCell<ErrorSweepCell>[]> {
-  const shapes = new Map<number | null, ForwardShape>()
-  for (const seqLen of plan.seq_lens ?? [null]) shapes.set(seqLen, await inputShape(plan, seqLen))
+  const lengths = plan.seq_lens ?? [null]
+  const sizes = await inputSizes(plan.input, lengths)
+  const shapes = new Map(lengths.map((length, i) => [length, sizes[i]!]))
   const points = await gridPoints(plan)
   const backend = await meteredBackend(plan.backend)
   const contexts = new Map<string, number>()
@@ -44,6 +45,11 @@ export async function errorSweepJobs(
     const first = !begun.has(key) && begun.add(key) !== undefined
     return predicted(point, shape, {backend, first, contexts: keptContexts(contexts, point, shape)})
   })
+}
+
+/** Reads the file of a plan as its cells will. @throws what {@link loadInput} throws */
+export async function checkErrorSweep({input, seed}: ErrorSweepPlan): Promise<void> {
+  if (input.kind === 'file') await loadInput(input, {seqLen: null, seed, extras: false})
 }
 
 /** Bytes of the contexts that a process has in memory when it comes to a cell, its own among them. */
@@ -158,12 +164,4 @@ function label(cell: ErrorSweepCell, spec: MethodSpec, shape: ForwardShape): str
   return [methodLabel(spec), ...random.flat(), `L=${shape.queryLen}`, ...scale, cell.target].join(
     ' ',
   )
-}
-
-/** Sizes of the input at one length; reading it here also finds a bad file before anything runs. */
-async function inputShape(plan: ErrorSweepPlan, seqLen: number | null): Promise<ForwardShape> {
-  const input = await loadInput(plan.input, {seqLen, seed: plan.seed, extras: false})
-  const [batch, heads, queryLen, headDim] = input.query.shape
-  const [, , keyLen, valueDim] = input.value.shape
-  return {batch, heads, queryLen, keyLen, headDim, valueDim}
 }

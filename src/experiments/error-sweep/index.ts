@@ -16,6 +16,7 @@ export default defineExperiment({
   tables: [recordTable(schemas), listTable(schemas, 'per_head')],
   cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
   jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
+  check: async plan => (await import('./grid.js')).checkErrorSweep(plan),
   run: async (cell, context) => (await import('./cell.js')).runErrorSweepCell(cell, context),
   report: async records => (await import('./report.js')).errorSweepReport(records),
   earlier: asPresentRecord,

@@ -4,7 +4,7 @@ import {describe, expect, test} from 'vitest'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
 import {generate} from '../../../src/inputs/generators/index.js'
-import {loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
+import {type InputSizes, inputSizes, loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
 import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 
@@ -72,7 +72,7 @@ describe('one file of named arrays', () => {
       message: `${path}: expected an array "qwery", got k [5, 7], query [5, 7], v [5, 7]`,
       suggestions: [
         'did you mean query?',
-        'name the arrays with --query-name, --key-name and --value-name',
+        'name the arrays with `queryName`, `keyName` and `valueName`',
       ],
     })
   })
@@ -321,5 +321,73 @@ describe('pinned files', () => {
     expect(again.query.data[1]).toBe(1)
     expect(again.extras.size).toBe(0)
     await expect(loadInput(spec, ALL)).rejects.toMatchObject(changed)
+  })
+})
+
+describe('inputSizes', () => {
+  const sizesOf = ({query, value}: Awaited<ReturnType<typeof loadInput>>): InputSizes => {
+    const [batch, heads, queryLen, headDim] = query.shape
+    const [, , keyLen, valueDim] = value.shape
+    return {batch, heads, queryLen, keyLen, headDim, valueDim}
+  }
+
+  test.each([
+    ['named arrays', ['sizes.npz'], {q: [3, 5, 7], k: [3, 11, 7], v: [3, 11, 2]}],
+    ['a stack', ['sizes.npy'], {a: [3, 2, 5, 7]}],
+    ['three files', ['sizes-q.npy', 'sizes-k.npy', 'sizes-v.npy'], {}],
+  ])('are those that loading gives, at every length: %s', async (_, names, arrays) => {
+    const paths = names.map(name => join(folder, name))
+    const shapes = Object.entries(arrays)
+    if (shapes.length > 0) {
+      const filled = shapes.map(([name, shape]) => [name, counting(0, ...shape)] as const)
+      await save(names[0]!, Object.fromEntries(filled))
+    } else {
+      for (const name of names) await save(name, {a: counting(0, 2, 5, 7)})
+    }
+    const loaded = await Promise.all(
+      [2, null].map(seqLen => loadInput(file(paths), {seqLen, seed: 0})),
+    )
+    expect(await inputSizes(file(paths), [2, null])).toEqual(loaded.map(sizesOf))
+  })
+
+  test('come from headers: elements that are not finite do not matter', async () => {
+    const broken = counting(Number.NaN, 5, 7)
+    const path = await save('nan.npz', {q: broken, k: broken, v: broken})
+    await expect(loadInput(file([path]), ALL)).rejects.toMatchObject({code: 'NOT_FINITE'})
+    const whole = {batch: 1, heads: 1, queryLen: 5, keyLen: 5, headDim: 7, valueDim: 7}
+    expect(await inputSizes(file([path]), [null])).toEqual([whole])
+  })
+
+  test('are refused where loading refuses shapes or lengths, in the same words', async () => {
+    const two = await save('two.npy', {a: counting(0, 2, 5, 7)})
+    const uneven = await save('uneven.npz', {
+      q: counting(0, 5, 7),
+      k: counting(0, 5, 6),
+      v: counting(0, 5, 7),
+    })
+    const even = await save('even.npz', {
+      q: counting(0, 5, 7),
+      k: counting(0, 5, 7),
+      v: counting(0, 5, 7),
+    })
+    for (const [path, seqLen] of [
+      [two, null],
+      [uneven, null],
+      [even, 6],
+    ] as const) {
+      const refusal = await loadInput(file([path]), {seqLen, seed: 0}).catch(error => error)
+      expect(refusal).toBeInstanceOf(Error)
+      await expect(inputSizes(file([path]), [seqLen])).rejects.toThrow(refusal.message)
+    }
+  })
+
+  test('of a generator make nothing', async () => {
+    const sizes = {batch: 1, heads: 2, head_dim: 64, value_dim: 32, key_len: null}
+    const spec = {kind: 'generator', name: 'gaussian', ...sizes} as const
+    const huge = 2 ** 40
+    const length = {queryLen: huge, keyLen: huge}
+    const whole = {batch: 1, heads: 2, ...length, headDim: 64, valueDim: 32}
+    expect(await inputSizes(spec, [huge])).toEqual([whole])
+    await expect(inputSizes(spec, [null])).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 })
