@@ -18,6 +18,7 @@ import {withOnes} from './with-ones.js'
  * maximum per feature; inside a chunk, halves are paired recursively (queries of a later half, keys
  * of the half before it), so that each pairing again sees only past keys. A term that underflows is
  * below 2^-126 of another term of the same query and feature, whatever the spread of the keys.
+ * Work is O(L (C (F + Dv) + F Dv)) for chunks of C tokens.
  *
  * @param query - a, `[B, H, L, F]`, or a recipe of a `log-` kind: a fused kernel then forms it tile by tile
  * @param key - b, `[B, H, S, F]`, or a recipe
@@ -103,7 +104,11 @@ function diagonal(queries: tf.Tensor3D, keys: tf.Tensor3D, values: tf.Tensor3D):
   return {sums: values, logScale: logSumExp(tf.add(queries, keys))}
 }
 
-/** In every block of `2 half` positions, the later half attends to the earlier one. */
+/**
+ * In every block of `2 half` positions, the later half attends to the earlier one. All keys of a pairing are past for
+ * all its queries, so their per-feature maximum t_s leaks nothing; with it `exp(b_js - t_s) <= 1`, and
+ * `exp(a_is + t_s - max_s)` is 1 for one feature of every query.
+ */
 function pairHalves(
   queries: tf.Tensor3D,
   keys: tf.Tensor3D,
@@ -162,6 +167,7 @@ function earlierChunks(
   for (let start = 0; start + chunk < length; start += chunk) {
     const past = tf.slice(keys, [0, start, 0], [rows, chunk, featureDim])
     const newTop = tf.maximum(top, tf.max(past, 1, true)) as tf.Tensor3D
+    // sums of a feature are relative to its largest key so far: a larger one scales them down
     const decay = tf.transpose(tf.exp(tf.sub(top, newTop)), [0, 2, 1]) // [N, F, 1]
     const weights = tf.exp(tf.sub(past, newTop)) as tf.Tensor3D
     const fresh = matMul(weights, tf.slice(values, [0, start, 0], [rows, chunk, width]), true)
@@ -183,7 +189,7 @@ function earlierChunks(
   }
 }
 
-/** Two partial sums over disjoint keys on one scale. */
+/** Two partial sums over disjoint keys on the larger of their scales: the other's factor is at most 1. */
 function add(a: Partial, b: Partial): Partial {
   const logScale = tf.maximum(a.logScale, b.logScale) as tf.Tensor3D
   const sums = tf.add(

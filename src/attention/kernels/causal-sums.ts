@@ -1,4 +1,8 @@
-/** Sums over past keys, chunk by chunk. */
+/**
+ * Sums over past keys, chunk by chunk: `S_t = S_{t-1} + phi(k_t) v_t^T`, read after it is written, so that a token
+ * sees itself. Inside a chunk of C tokens the masked product `tril(Q' K'^T) V`, across chunks the carried S:
+ * O(L (C (F + Dv) + F Dv)) work, and one state of F Dv numbers where prefix sums of every token would be L of them.
+ */
 import * as tf from '@tensorflow/tfjs-core'
 import {causalMask, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
@@ -69,7 +73,14 @@ interface ChunkWeights {
   carried: tf.Tensor3D | undefined // [N, l, 1]; undefined: 1
 }
 
-/** Weight of each key and of the carried sums at each row, relative to the row's largest so far. */
+/**
+ * Weight of each key and of the carried sums at each row. Key j counts at row i with
+ * `exp(logWeight_j + G_i - G_j)`, G the running sum of log-gates within the chunk, and what was carried with
+ * `exp(logScale + G_i)`. Products of gates as differences of sums: a quotient of products would underflow first.
+ *
+ * Weights of keys may be of any size, so each row's are taken relative to its largest, which cancels in the ratio;
+ * gates alone are at most 1 and need no such scale.
+ */
 function chunkWeights(chunk: Chunk, carriedScale: tf.Tensor3D): ChunkWeights {
   const length = chunk.queries.shape[1]
   const [rows, keyCount] = chunk.keys.shape
@@ -80,6 +91,7 @@ function chunkWeights(chunk: Chunk, carriedScale: tf.Tensor3D): ChunkWeights {
   let pair: tf.Tensor = tf.zeros([rows, length, keyCount])
   if (logGate && columnGate) pair = tf.sub(logGate, columnGate)
   if (chunk.logWeight) pair = tf.add(pair, chunk.logWeight)
+  // before the maximum: a later key, however heavy, must not decide the scale of an earlier row
   pair = maskLogits(pair, mask)
   let carried: tf.Tensor = tf.add(carriedScale, logGate ?? tf.zeros([rows, length, 1]))
   if (chunk.logWeight) {
@@ -116,7 +128,11 @@ function readChunk(chunk: Chunk, sums: tf.Tensor3D, weights: ChunkWeights): tf.T
   return tf.add(inside, weights.carried ? tf.mul(before, weights.carried) : before)
 }
 
-/** Folds the chunk's keys into the carried sums. */
+/**
+ * Folds the chunk's keys into the carried sums: those decay by all the chunk's gates, key j by the gates behind it.
+ * Under key weights the sums are kept relative to the largest weight so far, as online softmax keeps its sums: the
+ * old ones are rescaled by `exp(old - new) <= 1`, so that no exponential exceeds 1.
+ */
 function advance(chunk: Chunk, carried: Carried): Carried {
   const {logWeight, logGate} = chunk
   if (!logWeight && !logGate) {

@@ -148,6 +148,7 @@ function composite(
   const mask = keyMask && headMask(keyMask, heads) // [N, 1, S]
   const queries: tf.Tensor3D = tf.reshape(queryFeatures, [rows, queryLen, featureDim])
   let keys: tf.Tensor3D = tf.reshape(keyFeatures, [rows, keyLen, featureDim])
+  // after the map: features of a zeroed token would not be zero
   if (mask) keys = tf.mul(keys, tf.reshape<tf.Rank.R3>(mask, [rows, keyLen, 1]))
   let logWeight: tf.Tensor3D | undefined =
     keyLogWeight && tf.reshape(keyLogWeight, [rows, 1, keyLen])
@@ -192,8 +193,10 @@ function bidirectionalSums(
 ): tf.Tensor3D {
   let weighted = values
   if (logWeight) {
+    // one scalar on all keys of a head cancels in the ratio: the largest weight becomes 1
     const factor = tf.exp(tf.sub(logWeight, tf.max(logWeight, -1, true))) // [N, 1, S]
     weighted = tf.mul(values, tf.transpose(factor, [0, 2, 1]))
   }
+  // keys with values first: O((L + S) F Dv), where queries with keys would take O(L S F)
   return matMul(queries, matMul(keys, weighted, true))
 }

@@ -2,7 +2,11 @@ import * as tf from '@tensorflow/tfjs-core'
 import {MASKED} from './masking.js'
 import type {SoftmaxAttentionResult} from './softmax-attention.js'
 
-/** Exact attention over two disjoint sets of keys from that over each. Rows that see no key stay zero. */
+/**
+ * Exact attention over two disjoint sets of keys from that over each:
+ * `out = (e^{lse_a} out_a + e^{lse_b} out_b) / (e^{lse_a} + e^{lse_b})`, `lse = log(e^{lse_a} + e^{lse_b})`, all
+ * relative to the larger one, so that the divisor lies in [1, 2]. Rows that see no key stay zero.
+ */
 export function mergeSoftmax(
   a: SoftmaxAttentionResult,
   b: SoftmaxAttentionResult,

@@ -73,6 +73,7 @@ function composite(
   const t = tf.transpose(tf.reshape(affinity, [rows, proposals, queryLen]), [0, 2, 1])
   const correction = centred(t as tf.Tensor3D, exists)
   const twice = count > proposals ? tf.concat([correction, correction], -1) : correction
+  // the floor keeps the logarithm finite: corrections may take a weight below zero
   const alpha = tf.maximum(tf.add(perRow(balance), tf.mul(twice, coefficient)), floor)
   const all = exists && (count > proposals ? tf.concat([exists, exists], -1) : exists)
   const weighted = tf.add(logits, tf.log(alpha)) as tf.Tensor3D

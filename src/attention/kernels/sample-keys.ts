@@ -104,6 +104,7 @@ function drawIndices(
 function invert(logits: tf.Tensor3D, uniform: tf.Tensor3D): tf.Tensor3D {
   const [rows, length, draws] = uniform.shape
   const sums = tf.cumsum(tf.softmax(logits), 2)
+  // not 1 after rounding; times u < 1 it stays below the last sum, so that every draw finds a key
   const total = tf.max(sums, -1, true)
   const seen = indicator(tf.max(logits, -1, true), top => tf.greater(top, MASKED / 2))
   const columns = Array.from({length: draws}, (_, s) => {

@@ -23,7 +23,7 @@ export function segmentMeans(x: tf.Tensor4D, starts: readonly number[]): tf.Tens
   return means as tf.Tensor4D
 }
 
-/** Weight of each row in the mean of each segment, `[C, n]`. */
+/** Weight of each row in the mean of each segment, `[C, n]`: as a product it costs O(C n D), fused O(n D). */
 function segmentWeights(starts: readonly number[]): Float32Array {
   const length = starts.at(-1)!
   const weights = new Float32Array((starts.length - 1) * length)

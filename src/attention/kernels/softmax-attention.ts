@@ -144,6 +144,7 @@ function queryTile(
   const [rows, length, headDim] = queries.shape
   const keyLen = keys.shape[1]
   const valueDim = values.shape[2]
+  // tiles wholly above the diagonal are never made: about half of the work
   const end = causal ? Math.min(keyLen, firstRow + length) : keyLen
   let running: Running | undefined
   for (let start = 0; start < end; start += KEY_TILE) {
@@ -162,7 +163,7 @@ function queryTile(
   return running ?? emptyTile(rows, length, valueDim)
 }
 
-/** Softmax of one tile. The log-sum comes from the largest weight, exp(max - lse): no second pass of exp. */
+/** Softmax of one tile, which itself subtracts each row's maximum. The log-sum comes from the largest weight, exp(max - lse): no second pass of exp. */
 function softmaxTile(logits: tf.Tensor3D, values: tf.Tensor3D): Running {
   const weights = tf.softmax(logits)
   const top = tf.max(logits, -1, true)
@@ -170,7 +171,10 @@ function softmaxTile(logits: tf.Tensor3D, values: tf.Tensor3D): Running {
   return {out: matMul(weights, values), lse: lse as tf.Tensor3D}
 }
 
-/** Two disjoint sets of keys together. */
+/**
+ * Two disjoint sets of keys together: `out = sum_t e^{lse_t} out_t / sum_t e^{lse_t}`. Relative to the larger log-sum
+ * one exponential is 1 and the other at most 1: nothing overflows, and the divisor does not vanish.
+ */
 function merge(a: Running, b: Running): Running {
   const top = tf.maximum(a.lse, b.lse)
   const weightA = tf.exp(tf.sub(a.lse, top))

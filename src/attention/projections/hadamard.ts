@@ -50,6 +50,7 @@ function hadamardRows(shape: MatrixShape, stream: StreamOf): Float64Array {
     const row = new Float64Array(size)
     for (let i = 0; i < rows; i++) {
       row.fill(0)
+      // row i of the product: e_i taken through the factors from the left, each transform being symmetric
       row[i] = Math.sqrt(size)
       for (let turn = 0; turn < 3; turn++) {
         walshHadamard(row)
@@ -62,7 +63,7 @@ function hadamardRows(shape: MatrixShape, stream: StreamOf): Float64Array {
   })
 }
 
-/** Fast Walsh-Hadamard transform, normalised, in place. @param row - 2^k numbers */
+/** Fast Walsh-Hadamard transform, normalised, in place: O(P log P) instead of O(P^2). @param row - 2^k numbers */
 export function walshHadamard(row: Float64Array): void {
   const size = row.length
   for (let half = 1; half < size; half *= 2) {

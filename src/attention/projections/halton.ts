@@ -39,7 +39,7 @@ function scrambling(prime: number, stream: RandomStream): Scrambling {
   return {prime, permutations, cells}
 }
 
-/** The cell of a point: its index with digits reversed and permuted. */
+/** The cell of a point: its index with digits reversed (the radical inverse, as a whole number) and permuted. */
 function cellOf(index: number, {prime, permutations}: Scrambling): number {
   let rest = index
   let cell = 0

@@ -23,7 +23,10 @@ export const moment: ProjectionDefinition = {
     whitened(normals(stream('directions'), numFeatures * headDim), headDim),
 }
 
-/** Subtracts the mean row, then multiplies by the inverse Cholesky factor of the covariance, in place. */
+/**
+ * Subtracts the mean row, then solves `L x' = x` for every row, C = L L^T the covariance, in place: then
+ * `mean x' x'^T = L^-1 C L^-T = I`. O(M D^2).
+ */
 export function whitened(matrix: Float64Array, width: number): Float64Array {
   const count = matrix.length / width
   centre(matrix, width)
@@ -32,6 +35,7 @@ export function whitened(matrix: Float64Array, width: number): Float64Array {
     const row = rowOf(matrix, i, width)
     for (let d = 0; d < width; d++) {
       let rest = row[d]!
+      // entries before d are solved already
       for (let k = 0; k < d; k++) rest -= factor[d * width + k]! * row[k]!
       row[d] = rest / factor[d * width + d]!
     }

@@ -64,7 +64,7 @@ export function orthogonalFactor(
 }
 
 /**
- * Gram-Schmidt over the rows, in place, each row projected twice: with the second pass the rows are
+ * Gram-Schmidt over the rows, O(R^2 D), in place, each row projected twice: with the second pass the rows are
  * orthogonal to rounding for any numerically independent input.
  *
  * @param matrix - `[R, columns]`, R <= columns
