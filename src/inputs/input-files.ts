@@ -44,30 +44,36 @@ interface Place {
   where: string
   /** As stored; of a stack, without its leading axis. */
   shape: readonly number[]
+  /** The array of the file that it is, or is a part of. */
+  reader: ArrayReader
+  name: string
 }
 
 /**
  * Queries, keys and values in this order.
  *
  * @throws {SHAPE_MISMATCH} for a stack of anything but three
+ * @throws {BAD_FILE} for elements of a type that cannot be read
  */
-export function placesOf({layout, readers}: InputFiles, {paths, names}: FileSpec): Place[] {
-  const firstShape = ({entries}: ArrayReader) => [...entries.values()][0]!.shape
-  if (layout === 'three') {
-    return ROLES.map((role, i) => ({
-      where: `${paths[i]} (${role})`,
-      shape: firstShape(readers[i]!),
-    }))
+export async function placesOf(
+  {layout, readers}: InputFiles,
+  {paths, names}: FileSpec,
+): Promise<Place[]> {
+  const places = ROLES.map((role, i) => {
+    const reader = readers[i] ?? readers[0]!
+    const name = layout === 'named' ? names[role] : [...reader.entries.keys()][0]!
+    const where = {
+      named: `${reader.path}[${shownName(name)}]`,
+      three: `${paths[i]} (${role})`,
+      stacked: `${reader.path}[${i}] (${role})`,
+    }[layout]
+    return {where, shape: reader.entries.get(name)!.shape, reader, name}
+  })
+  for (const {reader, name} of places) {
+    if (reader.entries.get(name)!.dtype === null) await reader.read(name) // which says what is wrong
   }
-  const reader = readers[0]!
-  if (layout === 'named') {
-    return ROLES.map(role => ({
-      where: `${reader.path}[${shownName(names[role])}]`,
-      shape: reader.entries.get(names[role])!.shape,
-    }))
-  }
-  const inner = stackedShape(firstShape(reader), reader.path)
-  return ROLES.map((role, i) => ({where: `${reader.path}[${i}] (${role})`, shape: inner}))
+  if (layout !== 'stacked') return places
+  return places.map(place => ({...place, shape: stackedShape(place.shape, place.reader.path)}))
 }
 
 /** Of one of the three arrays that a .npy file stacks. */

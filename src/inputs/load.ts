@@ -78,7 +78,7 @@ export async function inputSizes(
   const label = labelOf(spec)
   const files = await openInput(spec)
   try {
-    const [query, key, value] = placesOf(files, spec).map(({shape, where}) => ({
+    const [query, key, value] = (await placesOf(files, spec)).map(({shape, where}) => ({
       shape: fourAxes(shape, where),
     }))
     const shapes = {query: query!, key: key!, value: value!}
@@ -116,7 +116,7 @@ async function loadFile(spec: FileSpec, extras: boolean): Promise<AttentionInput
   const label = labelOf(spec)
   const files = await openInput(spec)
   try {
-    const places = placesOf(files, spec)
+    const places = await placesOf(files, spec)
     const {arrays, ...beside} = await readParts(files, spec, extras)
     await verify(spec, label, files, [...arrays, ...beside.extras.values()])
     const [query, key, value] = arrays.map((array, i) => toAttentionArray(array, places[i]!.where))

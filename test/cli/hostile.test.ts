@@ -88,7 +88,7 @@ describe('an input file', () => {
     ],
     [
       'with a type of control characters',
-      () => save('g.npy', npy(`{'descr': '${LATIN}', 'fortran_order': False, 'shape': (3, 2, 3)}`)),
+      () => save('g.npy', npy(`{'descr': '${LATIN}', 'fortran_order': False, 'shape': ()}`)),
     ],
     ['with a bare control character', () => save('h.npy', npy(LATIN))],
   ]
