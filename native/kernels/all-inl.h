@@ -1,13 +1,15 @@
 // Every kernel for the instruction set of this translation unit, as a table.
 #pragma once
 
+#include "kernels/cache-decode-inl.h"
 #include "kernels/causal-feature-attention-inl.h"
 #include "kernels/causal-linear-attention-inl.h"
-#include "kernels/decode-inl.h"
 #include "kernels/elementwise-inl.h"
 #include "kernels/feature-map-inl.h"
 #include "kernels/fma-peak-inl.h"
 #include "kernels/linear-attention-inl.h"
+#include "kernels/linear-decode-inl.h"
+#include "kernels/log-feature-decode-inl.h"
 #include "kernels/mat-mul-inl.h"
 #include "kernels/optimal-mixture-inl.h"
 #include "kernels/sample-keys-inl.h"
