@@ -12,6 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 compile()
 removeOrphans('src')
 removeOrphans('commands')
+removeOrphans('bench')
 await writeSchemas()
 await writeManifest()
 

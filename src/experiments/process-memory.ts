@@ -1,6 +1,6 @@
 /**
  * Resident memory of the process of a cell, predicted from what it holds: the runtime with its backend, arrays
- * on the host, tensors, and what the garbage collector has not come to yet. `bench/predictions.js` holds it
+ * on the host, tensors, and what the garbage collector has not come to yet. `bench/predictions.ts` holds it
  * against measured peaks.
  */
 import type {CallShape} from '../attention/index.js'

@@ -1,7 +1,5 @@
 import {expect, it} from 'vitest'
-
-/** A script of bench/, which has no declarations. */
-const {impossibleRows} = await import(new URL('../../bench/peak.js', import.meta.url).href)
+import {impossibleRows} from '../../bench/peak.js'
 
 it('the kernel benchmark objects to kernels beyond the multiply-add peak', () => {
   const rows = [

@@ -1,7 +1,17 @@
-// The plans of predictions.js: [name, plan] of what fills memory in one way each.
-const method = (name, options = {}) => ({method: name, preset: 'exact', options})
+/** The plans of predictions.ts: [name, plan] of what fills memory in one way each. */
+import type {BenchPlan} from '../src/experiments/bench/schema.js'
+import type {ErrorSweepPlan} from '../src/experiments/error-sweep/schema.js'
+import type {BackendName} from '../src/index.js'
 
-const sweep = (methods, changes = {}) => {
+type Plan = BenchPlan | ErrorSweepPlan
+type NamedPlan = readonly [name: string, plan: Plan]
+
+/** What differs from an ordinary sweep; the sizes are those of its generated input. */
+type SweepChanges = Partial<ErrorSweepPlan> & {heads?: number; head_dim?: number; batch?: number}
+
+const method = (name: string) => ({method: name, preset: 'exact' as const, options: {}})
+
+function sweep(methods: readonly string[], changes: SweepChanges = {}): ErrorSweepPlan {
   const {heads = 4, head_dim = 64, batch = 1, ...rest} = changes
   return {
     experiment: 'error-sweep',
@@ -9,7 +19,7 @@ const sweep = (methods, changes = {}) => {
       ...{kind: 'generator', name: 'gaussian', batch, heads, head_dim},
       ...{value_dim: head_dim, key_len: null},
     },
-    methods: methods.map(name => (typeof name === 'string' ? method(name) : name)),
+    methods: methods.map(method),
     projections: ['orth'],
     orth_sign: 'haar',
     num_features: [256],
@@ -25,29 +35,32 @@ const sweep = (methods, changes = {}) => {
   }
 }
 
-const bench = (name, changes = {}) => ({
-  experiment: 'bench',
-  methods: [method(name)],
-  projections: ['orth'],
-  orth_sign: 'haar',
-  redraw: 'fixed',
-  num_features: [256],
-  seq_lens: [2048],
-  ...{batch: 1, heads: 8, head_dim: 64, value_dim: 64, causal: false},
-  timing: {warmup_runs: 2, min_runs: 10, max_runs: 20, min_time_ns: 0},
-  order: 'listed',
-  seed: 0,
-  backend: 'native',
-  threads: null,
-  ...changes,
-})
+function bench(name: string, changes: Partial<BenchPlan> = {}): BenchPlan {
+  return {
+    experiment: 'bench',
+    methods: [method(name)],
+    projections: ['orth'],
+    orth_sign: 'haar',
+    redraw: 'fixed',
+    num_features: [256],
+    seq_lens: [2048],
+    ...{batch: 1, heads: 8, head_dim: 64, value_dim: 64, causal: false},
+    timing: {warmup_runs: 2, min_runs: 10, max_runs: 20, min_time_ns: 0},
+    order: 'listed',
+    seed: 0,
+    backend: 'native',
+    threads: null,
+    ...changes,
+  }
+}
 
 const causal = true
 const rows = {row_metrics: true}
-const BACKENDS = ['native', 'wasm', 'cpu']
-const everywhere = (name, make) => BACKENDS.map(backend => [`${name} ${backend}`, make(backend)])
+const BACKENDS = ['native', 'wasm', 'cpu'] as const
+const everywhere = (name: string, make: (backend: BackendName) => Plan) =>
+  BACKENDS.map((backend): NamedPlan => [`${name} ${backend}`, make(backend)])
 
-export const PLANS = [
+export const PLANS: readonly NamedPlan[] = [
   ...everywhere('sweep favor-pos small', backend =>
     sweep(['favor-pos'], {backend, seq_lens: [64], num_features: [32], heads: 1}),
   ),

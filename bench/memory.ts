@@ -1,22 +1,19 @@
 #!/usr/bin/env node
 // Peak memory of one forward beyond its inputs and its output, in a process of its own (Linux).
-// node bench/memory.js METHOD LENGTH CAUSAL prints JSON.
+// node dist/bench/memory.js METHOD LENGTH CAUSAL prints JSON.
 import * as tf from '@tensorflow/tfjs-core'
-import {startPeakMemory} from '../dist/src/experiments/bench/memory.js'
-import {attention, useBackend} from '../dist/src/index.js'
+import {startPeakMemory} from '../src/experiments/bench/memory.js'
+import {attention, type MethodName, useBackend} from '../src/index.js'
 import {SHAPE} from './cases.js'
+import type {PeakMemory} from './report-schema.js'
 
-const [method, length, causal] = [process.argv[2], Number(process.argv[3]), process.argv[4] === '1']
+const [, , method, lengthText, causalText] = process.argv
+const length = Number(lengthText)
+const causal = causalText === '1'
 const {heads, headDim} = SHAPE
 const numFeatures = method === 'rfa' || method === 'favor-trig' ? 128 : SHAPE.numFeatures
 
 await useBackend('native')
-const forward = n => {
-  const tensors = [1, 2, 3].map(seed =>
-    tf.tensor4d(noise(seed, heads * n * headDim), [1, heads, n, headDim]),
-  )
-  return {tensors, run: () => attention(...tensors, {method, causal, numFeatures, seed: 0})}
-}
 // one short call first: code, projection and threads are not the method's memory at this length
 const short = forward(256)
 tf.dispose([short.run(), ...short.tensors])
@@ -26,8 +23,8 @@ const peak = startPeakMemory()
 const out = long.run()
 const outputBytes = 4 * out.size
 const overBytes = peak()
-const report = {
-  method,
+const report: PeakMemory = {
+  method: method!,
   causal,
   seq_len: length,
   input_bytes: 3 * outputBytes,
@@ -36,8 +33,16 @@ const report = {
 }
 process.stdout.write(`${JSON.stringify(report)}\n`)
 
+function forward(n: number) {
+  const tokens = (seed: number) =>
+    tf.tensor4d(noise(seed, heads * n * headDim), [1, heads, n, headDim])
+  const tensors = [tokens(1), tokens(2), tokens(3)] as const
+  const options = {method: method as MethodName, causal, numFeatures, seed: 0}
+  return {tensors, run: () => attention(...tensors, options)}
+}
+
 /** Uniform numbers in [-1, 1) from a linear congruential generator: fast, and never equal to zero pages. */
-function noise(seed, size) {
+function noise(seed: number, size: number): Float32Array {
   const values = new Float32Array(size)
   let state = seed
   for (let i = 0; i < size; i++) {

@@ -1,0 +1,97 @@
+/** What is timed: methods at shapes, with the work that is counted for each. */
+import {type Estimator, loadEstimators, type MethodName} from '../src/index.js'
+
+/** The standard shape: 8 heads, D = Dv = 64, M = 256 random vectors (128 for sin/cos: 256 features). */
+export const SHAPE = {heads: 8, headDim: 64, numFeatures: 256}
+
+/** Attention over a whole sequence of one method. */
+export interface AttentionCase {
+  kind: 'attention'
+  name: string
+  method: MethodName
+  heads: number
+  headDim: number
+  numFeatures: number
+  /** L, of queries and keys */
+  length: number
+  causal: boolean
+  /** What the estimator's cost function counts, a multiply-add counting two. */
+  flops: number
+}
+
+/** A plain tensor operation; `flops` is null where bytes are what counts. */
+export interface OperationCase {
+  kind: 'operation'
+  name: string
+  op: OperationName
+  flops: number | null
+}
+
+/** Tokens through a decoder. */
+export interface DecodeCase {
+  kind: 'decode'
+  method: MethodName
+  heads: number
+  headDim: number
+  numFeatures: number
+  tokens: number
+}
+
+export type KernelCase = AttentionCase | OperationCase
+
+/** In the order of the table. */
+const METHODS = ['softmax-online', 'favor-pos', 'favor-relu', 'rfa', 'elu'] as const
+
+/** Cases of attention over whole sequences, in the order of the table. @param lengths - L */
+export async function attentionCases(lengths: readonly number[]): Promise<AttentionCase[]> {
+  const estimators = await loadEstimators()
+  return lengths.flatMap(length =>
+    METHODS.flatMap(method =>
+      [false, true].map((causal): AttentionCase => {
+        const estimator: Estimator = estimators[method]
+        const numFeatures = method === 'rfa' ? SHAPE.numFeatures / 2 : SHAPE.numFeatures
+        const {heads, headDim} = SHAPE
+        const lengths = {batch: 1, heads, queryLen: length, keyLen: length}
+        const shape = {...lengths, headDim, valueDim: headDim, numFeatures, causal}
+        const {flops} = estimator.cost(shape, estimator.options.parse({}))
+        const name = `${method}${causal ? ' causal' : ''}`
+        return {kind: 'attention', name, method, ...SHAPE, numFeatures, length, causal, flops}
+      }),
+    ),
+  )
+}
+
+/** Cases of plain tensor operations. */
+export const OPERATION_CASES: readonly OperationCase[] = (
+  [
+    ['matMul [8,2048,64]x[8,64,2048]', 'matMulWide', 2 * 8 * 2048 * 64 * 2048],
+    ['matMul [8,2048,2048]x[8,2048,64]', 'matMulDeep', 2 * 8 * 2048 * 64 * 2048],
+    ['exp 1M', 'exp', null],
+    ['sin 1M', 'sin', null],
+    ['add 1M + row', 'addRow', null],
+    ['softmax rows 1k x 1k', 'softmax', null],
+    ['transpose [8,2048,64]', 'transpose', null],
+  ] as const
+).map(([name, op, flops]) => ({kind: 'operation', name, op, flops}))
+
+export type OperationName =
+  | 'matMulWide'
+  | 'matMulDeep'
+  | 'exp'
+  | 'sin'
+  | 'addRow'
+  | 'softmax'
+  | 'transpose'
+
+/** Decoders that are compared; exact attention first. @param tokens - how many each takes */
+export function decodeCases(tokens: number): DecodeCase[] {
+  const {heads, headDim} = SHAPE
+  return (
+    [
+      ['softmax', 64],
+      ['rfa', 64],
+      ['favor-pos', 128],
+      ['elu', 64],
+    ] as const
+  ).map(([method, numFeatures]) => ({kind: 'decode', method, heads, headDim, numFeatures, tokens}))
+}

@@ -1,0 +1,106 @@
+/** What the benchmarks write. */
+import {z} from 'zod'
+import {machine} from '../src/results/manifest.js'
+
+/** Fastest and middle of the times of one engine. */
+const spread = z.object({min_ns: z.number(), median_ns: z.number(), runs: z.number().int()})
+export type Spread = z.infer<typeof spread>
+
+const kernelRow = z.object({
+  name: z.string(),
+  // what the case is: an operation has its name alone
+  method: z.string().optional(),
+  op: z.string().optional(),
+  heads: z.number().int().optional(),
+  headDim: z.number().int().optional(),
+  numFeatures: z.number().int().optional(),
+  length: z.number().int().optional(),
+  causal: z.boolean().optional(),
+  /** `null` where bytes are what counts. */
+  flops: z.number().nullable(),
+  operations: z.record(z.string(), z.enum(['fused', 'composite'])),
+  native: spread,
+  /** `null` where it was not timed. */
+  wasm: spread.nullable(),
+  torch: spread.nullable(),
+  /** Of the fastest native run. */
+  gflops: z.number().nullable(),
+  fma_peak_gflops: z.number(),
+  peak_pct: z.number().nullable(),
+  wasm_over_native: z.number().nullable(),
+  torch_over_native: z.number().nullable(),
+})
+export type KernelRow = z.infer<typeof kernelRow>
+
+const peakMemory = z.object({
+  method: z.string(),
+  causal: z.boolean(),
+  seq_len: z.number().int(),
+  input_bytes: z.number().int(),
+  output_bytes: z.number().int(),
+  /** `null` where the system does not tell. */
+  peak_over_inputs_and_output_bytes: z.number().nullable(),
+})
+export type PeakMemory = z.infer<typeof peakMemory>
+
+const torchFacts = z.object({
+  torch: z.string(),
+  threads: z.number().int(),
+  /** Measured: a BLAS may use more than it was told. */
+  processors_used: z.number(),
+})
+export type TorchFacts = z.infer<typeof torchFacts>
+
+/** What `npm run bench:kernels` writes. Version 2 counts work as the estimators do. */
+export const kernelsReport = z.object({
+  schema: z.literal('rfa.kernels/2'),
+  created_at: z.iso.datetime(),
+  machine,
+  runtime: z.object({
+    isa: z.string(),
+    available: z.string(),
+    lanes: z.number().int(),
+    forced: z.boolean(),
+    error: z.string(),
+    compiler: z.string(),
+    build: z.string(),
+  }),
+  torch: torchFacts.nullable(),
+  /** Runnable processes over the last minute: this one counts 1, more is other load. */
+  load_average: z.object({before: z.number(), after: z.number()}),
+  seconds_per_case: z.number(),
+  shape: z.object({heads: z.number(), headDim: z.number(), numFeatures: z.number()}),
+  kernels: z.array(kernelRow),
+  causal_over_bidirectional: z.array(
+    z.object({method: z.string(), length: z.number().int(), ratio: z.number()}),
+  ),
+  threads: z.array(
+    z.object({name: z.string(), one_ns: z.number(), two_ns: z.number(), speedup: z.number()}),
+  ),
+  decode: z.array(
+    z.object({
+      method: z.string(),
+      num_features: z.number().int(),
+      tokens: z.number().int(),
+      state_bytes: z.number().int(),
+      native: spread,
+      torch: spread.nullable(),
+      faster_than_exact: z.number(),
+      state_over_exact: z.number(),
+    }),
+  ),
+  memory: z.array(peakMemory),
+})
+export type KernelsReport = z.infer<typeof kernelsReport>
+
+/** What `npm run bench:predictions -- --json` prints: peak memory of a cell's process, in bytes. */
+export const predictionsReport = z.array(
+  z.object({
+    name: z.string(),
+    predicted: z.number(),
+    measured: z.number(),
+    /** How the last cell ended: a status, or the message of an error. */
+    what: z.string(),
+  }),
+)
+export type Prediction = z.infer<typeof predictionsReport>[number]

@@ -1,0 +1,69 @@
+/** From times to the rows of the report. */
+import {median} from '../src/stats/index.js'
+import {shareOfPeak} from '../src/theory/peak.js'
+import type {KernelCase} from './cases.js'
+import type {PreparedCase} from './engine.js'
+import type {KernelRow, KernelsReport, Spread} from './report-schema.js'
+
+/** Times of each engine in nanoseconds; `NaN` where one does not know the case. */
+export interface Samples {
+  native: number[]
+  wasm: number[]
+  torch: number[]
+}
+
+/** Median and fastest; the ratios use the fastest, which other load on the machine disturbs least. */
+export function spread(times: readonly number[]): Spread | null {
+  const known = times.filter(Number.isFinite)
+  if (known.length === 0) return null
+  return {min_ns: Math.min(...known), median_ns: median(known), runs: known.length}
+}
+
+/** {@link spread} of an engine that knows every case. */
+export function knownSpread(times: readonly number[]): Spread {
+  const known = spread(times)
+  if (known === null) throw new RangeError('spread: expected times, got none')
+  return known
+}
+
+/**
+ * The row of a case.
+ *
+ * @param peak - multiply-adds of one thread, in GFLOP/s
+ * @param operations - which of them were fused
+ */
+export function kernelRow(
+  given: KernelCase,
+  samples: Samples,
+  peak: number,
+  operations: PreparedCase['operations'],
+): KernelRow {
+  const native = knownSpread(samples.native)
+  const [wasm, torch] = [spread(samples.wasm), spread(samples.torch)]
+  const {kind: _kind, ...facts} = given
+  const {flops} = given
+  const share = flops === null ? null : shareOfPeak({flops, ns: native.min_ns, threads: 1}, peak)
+  return {
+    ...facts,
+    operations,
+    ...{native, wasm, torch},
+    gflops: flops === null ? null : flops / native.min_ns,
+    fma_peak_gflops: peak,
+    peak_pct: share === null ? null : 100 * share,
+    wasm_over_native: wasm && wasm.min_ns / native.min_ns,
+    torch_over_native: torch && torch.min_ns / native.min_ns,
+  }
+}
+
+/** What causality costs each method at each length. */
+export function causalRatios(
+  rows: readonly KernelRow[],
+): KernelsReport['causal_over_bidirectional'] {
+  return rows.flatMap(({method, length, causal, native}) => {
+    const plain = rows.find(
+      row => row.method === method && row.length === length && row.causal === false,
+    )
+    if (!causal || !plain || method === undefined || length === undefined) return []
+    return [{method, length, ratio: native.min_ns / plain.native.min_ns}]
+  })
+}

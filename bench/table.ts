@@ -1,0 +1,111 @@
+/** The report as text. */
+import {type Block, type ColumnSpec, table, text} from '../src/report/document.js'
+import {bytes, nanoseconds, percent, ratio, significant} from '../src/report/numbers.js'
+import {renderTerminal} from '../src/report/terminal.js'
+import type {KernelRow, KernelsReport, Prediction} from './report-schema.js'
+
+/** Load average from which figures are to be doubted. */
+const BUSY = 1
+
+/** Wide enough for every table: what does not fit a terminal is no table any more. */
+const LAYOUT = {width: 120, colour: false}
+
+type Row<Part extends 'threads' | 'decode' | 'memory' | 'causal_over_bidirectional'> =
+  KernelsReport[Part][number]
+
+const KERNELS: readonly ColumnSpec<KernelRow>[] = [
+  {title: 'kernel', align: 'left', cell: row => row.name},
+  {title: 'L', cell: row => (row.length === undefined ? '' : `${row.length}`)},
+  {title: 'native', cell: row => nanoseconds(row.native.min_ns)},
+  {title: 'GFLOP/s', cell: row => (row.gflops === null ? '' : significant(row.gflops))},
+  {title: '% of peak', cell: row => (row.peak_pct === null ? '' : percent(row.peak_pct))},
+  {title: 'wasm', cell: row => timesOrNothing(row.wasm_over_native)},
+  {title: 'torch', cell: row => timesOrNothing(row.torch_over_native)},
+]
+
+const CAUSAL: readonly ColumnSpec<Row<'causal_over_bidirectional'>>[] = [
+  {title: 'causal over bidirectional', align: 'left', cell: row => row.method},
+  {title: 'L', cell: row => `${row.length}`},
+  {title: 'time', cell: row => ratio(row.ratio)},
+]
+
+const THREADS: readonly ColumnSpec<Row<'threads'>>[] = [
+  {title: 'two threads', align: 'left', cell: row => row.name},
+  {title: 'one', cell: row => nanoseconds(row.one_ns)},
+  {title: 'two', cell: row => nanoseconds(row.two_ns)},
+  {title: 'speed-up', cell: row => ratio(row.speedup)},
+]
+
+const DECODE: readonly ColumnSpec<Row<'decode'>>[] = [
+  {title: 'decode', align: 'left', cell: row => `${row.method} M=${row.num_features}`},
+  {title: 'tokens', cell: row => `${row.tokens}`},
+  {title: 'native', cell: row => nanoseconds(row.native.min_ns)},
+  {title: 'torch', cell: row => (row.torch ? nanoseconds(row.torch.min_ns) : '')},
+  {title: 'than exact', cell: row => ratio(row.faster_than_exact)},
+  {title: 'state', cell: row => bytes(row.state_bytes)},
+  {title: '% of exact', cell: row => percent(100 * row.state_over_exact)},
+]
+
+const MEMORY: readonly ColumnSpec<Row<'memory'>>[] = [
+  {title: 'peak memory over inputs and output', align: 'left', cell: row => row.method},
+  {title: 'L', cell: row => `${row.seq_len}`},
+  {title: 'form', cell: row => (row.causal ? 'causal' : 'bidirectional')},
+  {title: 'memory', cell: row => bytes(row.peak_over_inputs_and_output_bytes)},
+]
+
+const PREDICTIONS: readonly ColumnSpec<Prediction>[] = [
+  {title: 'plan', align: 'left', cell: row => row.name},
+  {title: 'predicted', cell: row => bytes(row.predicted)},
+  {title: 'measured', cell: row => bytes(row.measured)},
+  {title: 'ratio', cell: row => ratio(row.predicted / row.measured)},
+  {title: 'not completed', cell: row => notCompleted(row), tells: row => notCompleted(row) !== ''},
+]
+
+/** The tables of the kernel benchmark. */
+export function kernelsText(report: KernelsReport): string {
+  const blocks: Block[] = [
+    ...header(report),
+    ...tableOf(KERNELS, report.kernels),
+    ...tableOf(CAUSAL, report.causal_over_bidirectional),
+    ...tableOf(THREADS, report.threads),
+    ...tableOf(DECODE, report.decode),
+    ...tableOf(MEMORY, report.memory),
+  ]
+  return renderTerminal(blocks, LAYOUT)
+}
+
+/** Predicted against measured memory. */
+export function predictionsText(rows: readonly Prediction[]): string {
+  return renderTerminal(tableOf(PREDICTIONS, rows), LAYOUT)
+}
+
+/** Where and how it was measured, and what speaks against it. */
+function header({machine, runtime, torch, load_average: load}: KernelsReport): Block[] {
+  const build = `${runtime.build} build by ${runtime.compiler}`
+  const peer = torch ? `PyTorch ${torch.torch}, ${torch.threads} thread` : 'PyTorch: not installed'
+  const sentences = [
+    `${machine.cpu}, ${runtime.isa}, ${build}, one thread. ${peer}.`,
+    'Times are the fastest of the rounds; ratios are over native.',
+  ]
+  if (torch && torch.processors_used > torch.threads + 0.1) {
+    sentences.push(
+      `PyTorch's products used ${torch.processors_used} processors: its times are not those of one.`,
+    )
+  }
+  if (load.before > BUSY) {
+    sentences.push(`Other programs were running: load ${load.before.toFixed(1)}.`)
+  }
+  return sentences.map(text)
+}
+
+function tableOf<R>(columns: readonly ColumnSpec<R>[], rows: readonly R[]): Block[] {
+  return rows.length === 0 ? [] : [table(columns, rows)]
+}
+
+function timesOrNothing(value: number | null): string {
+  return value === null ? '' : ratio(value)
+}
+
+function notCompleted({what}: Prediction): string {
+  return what === 'completed' ? '' : what
+}

@@ -1,0 +1,96 @@
+import {describe, expect, it} from 'vitest'
+import {attentionCases, decodeCases, OPERATION_CASES} from '../../bench/cases.js'
+import {type KernelsReport, kernelsReport, predictionsReport} from '../../bench/report-schema.js'
+import {causalRatios, kernelRow, spread} from '../../bench/statistics.js'
+import {kernelsText, predictionsText} from '../../bench/table.js'
+
+const samples = {native: [2e6, 4e6, 3e6, 7e6], wasm: [8e6, 8e6], torch: [Number.NaN]}
+
+/** A report on one length, as a machine with 100 GFLOP/s would give it. */
+async function report(): Promise<KernelsReport> {
+  const cases = [...(await attentionCases([512])), ...OPERATION_CASES]
+  const kernels = cases.map(given => kernelRow(given, samples, 100, {SoftmaxAttention: 'fused'}))
+  const native = spread([5e6])!
+  return {
+    schema: 'rfa.kernels/2',
+    created_at: '2026-11-22T03:00:00.000Z',
+    machine: {
+      ...{cpu: 'CPU', logical_cores: 2, available_parallelism: 2, memory_bytes: 2 ** 34},
+      ...{platform: 'linux', arch: 'x64', node: '20.19.0', rfa: '0.1.0', tfjs: '4.22.0'},
+      commit: null,
+    },
+    runtime: {
+      ...{isa: 'avx2', available: 'avx2,scalar', lanes: 8, forced: false, error: ''},
+      ...{compiler: 'gcc 12', build: 'release'},
+    },
+    torch: {torch: '2.9', threads: 1, processors_used: 1.9},
+    load_average: {before: 3, after: 1},
+    seconds_per_case: 8,
+    shape: {heads: 8, headDim: 64, numFeatures: 256},
+    kernels,
+    causal_over_bidirectional: causalRatios(kernels),
+    threads: [{name: 'elu', one_ns: 4e6, two_ns: 2e6, speedup: 2}],
+    decode: decodeCases(256).map(({method, numFeatures, tokens}) => ({
+      ...{method, num_features: numFeatures, tokens, state_bytes: 2 ** 20},
+      ...{native, torch: null, faster_than_exact: 2.5, state_over_exact: 0.25},
+    })),
+    memory: [
+      {
+        ...{method: 'elu', causal: true, seq_len: 131072, input_bytes: 3, output_bytes: 1},
+        peak_over_inputs_and_output_bytes: null,
+      },
+    ],
+  }
+}
+
+describe('the kernel benchmark', () => {
+  it('writes what its schema says', async () => {
+    const written: unknown = JSON.parse(JSON.stringify(await report()))
+    expect(kernelsReport.parse(written)).toEqual(written)
+  })
+
+  it('counts the work of a method as its estimator does', async () => {
+    const cases = await attentionCases([512, 1024])
+    const flops = (name: string, length: number) =>
+      cases.find(given => given.name === name && given.length === length)!.flops
+    // 8 heads, per pair 4 D and an exp of 10
+    expect(flops('softmax-online', 512)).toBe(8 * 512 * 512 * (4 * 64 + 10))
+    expect(flops('softmax-online causal', 512)).toBe(flops('softmax-online', 512) / 2)
+    expect(flops('favor-pos', 1024)).toBe(2 * flops('favor-pos', 512))
+  })
+
+  it('takes rates and ratios from the fastest runs, and the middle of all', async () => {
+    const [given] = OPERATION_CASES
+    const row = kernelRow(given!, samples, 400, {})
+    expect(row.native).toEqual({min_ns: 2e6, median_ns: 3.5e6, runs: 4})
+    expect(row).toMatchObject({wasm_over_native: 4, torch: null, torch_over_native: null})
+    expect(row.gflops).toBe(given!.flops! / 2e6)
+    expect(row.peak_pct).toBeCloseTo((100 * given!.flops!) / 2e6 / 400, 10)
+  })
+
+  it('tells of what disturbs its times', async () => {
+    const shown = kernelsText(await report())
+    expect(shown).toContain("PyTorch's products used 1.9 processors")
+    expect(shown).toContain('Other programs were running: load 3.0.')
+    expect(shown).toMatch(/^favor-pos causal +512 +2\.00 ms .* 4\.00x$/m)
+    expect(shown).toMatch(/^exp 1M +2\.00 ms +4\.00x$/m)
+    expect(shown).toMatch(/^elu +131072 +causal +-$/m)
+  })
+})
+
+describe('the comparison of predicted with measured memory', () => {
+  const rows = [
+    {name: 'sweep', predicted: 2 ** 20, measured: 2 ** 21, what: 'completed'},
+    {name: 'bench', predicted: 2 ** 20, measured: 2 ** 20, what: 'no memory'},
+  ]
+
+  it('writes what its schema says', () => {
+    expect(predictionsReport.parse(JSON.parse(JSON.stringify(rows)))).toEqual(rows)
+  })
+
+  it('shows their ratio, and what went wrong', () => {
+    const shown = predictionsText(rows)
+    expect(shown).toMatch(/^sweep +1\.00 MiB +2\.00 MiB +0\.500x$/m)
+    expect(shown).toMatch(/^bench +1\.00 MiB +1\.00 MiB +1\.00x +no memory$/m)
+  })
+})
