@@ -1,13 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {inBuckets, type Tokens} from '../forms/buckets.js'
-import {featureCost, featureStateBytes} from '../forms/costs.js'
-import {featureDecoder} from '../forms/decoders/features.js'
-import {logFeatureDecoder} from '../forms/decoders/log-features.js'
+import {featureStateBytes} from '../forms/costs.js'
 import {mixtureDecoder} from '../forms/decoders/mixture.js'
-import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
-import {featureAttention} from '../forms/feature-attention.js'
-import {guardOf, normalizerEpsilon} from '../forms/options.js'
+import type {AttendInputs, DecoderInputs} from '../forms/estimator.js'
+import {defineFeatureMap} from '../forms/feature-map.js'
+import {normalizerEpsilon} from '../forms/options.js'
 import {cumulativeLogSumExp} from '../kernels/cumulative-log-sum-exp.js'
 import {denominatorGuard} from '../kernels/guard.js'
 import {causalFeatureAttention, headMask, matMul, softmaxAttention} from '../kernels/index.js'
@@ -50,29 +48,24 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-export default defineEstimator({
+const map = defineFeatureMap({
   name: 'efficient',
   title: 'Efficient attention (softmax features)',
   citation: 'Shen et al. 2021, arXiv:1812.01243',
   formula: 'out = softmax_d(Q) (softmax_n(K)^T V)',
   advice:
     'A zero-variance linear form with weights that sum to one. Only for models trained with it: a key is weighted by its channels alone, whatever the query asks for.',
-  unbiasedFor: 'none',
   nonNegative: true,
-  rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
   refuses: ({bucket}) => (bucket === 1 ? {} : {decode: noDecoder(bucket)}),
-  keyOrderMatters: false,
   featureDim: (_numFeatures, headDim) => headDim,
   options,
   inputs: () => 'raw',
-  target: () => undefined,
-  cost,
-  // sums by logarithm have a running maximum per channel besides
-  stateBytes: ({headDim, valueDim}, options) =>
-    featureStateBytes(headDim, isExplicit(options) ? valueDim : valueDim + 1),
-  attend: inputs => (inputs.causal ? causal(inputs) : {out: bidirectional(inputs)}),
-  decoder,
+  // the joint causal form; the others are made of channels' means
+  phi: ({headDim, options}) =>
+    isExplicit(options)
+      ? {query: q => queryFeatures(q, options), key: k => tf.exp(k)}
+      : // the softmax over channels divides a row by a number that cancels
+        {logarithms: {kind: 'explicit'}, bridges: () => tf.eye(headDim)},
   presets: {
     'performer-pytorch': {
       options: {causalNormalizer: 'joint', normalizerEpsilon: 1e-6},
@@ -91,13 +84,26 @@ export default defineEstimator({
   },
 })
 
+export default {
+  ...map,
+  cost,
+  // sums by logarithm have a running maximum per channel besides
+  stateBytes: ({headDim, valueDim}: {headDim: number; valueDim: number}, options: Options) =>
+    featureStateBytes(headDim, isExplicit(options) ? valueDim : valueDim + 1),
+  attend: (inputs: AttendInputs<Options>) =>
+    inputs.causal ? causal(inputs) : {out: bidirectional(inputs)},
+  decoder: (inputs: DecoderInputs<Options>): Decoder =>
+    inputs.options.causalNormalizer === 'joint'
+      ? map.decoder!(inputs)
+      : mixtureDecoder(inputs, inputs.headDim, {query: q => tf.softmax(q), key: k => k}),
+}
+
 /** The features' cost; the softmax over keys goes through a product with unit vectors, or a scan. */
-function cost(shape: CallShape, {causalNormalizer}: Options): Cost {
-  const {batch, heads, keyLen, headDim} = shape
-  const {flops} = featureCost(shape, headDim, 0)
+function cost(shape: CallShape, options: Options): Cost {
+  const {batch, heads, keyLen, headDim, causal} = shape
   const entries = batch * heads * keyLen * headDim
-  const scan = causalNormalizer === 'feature' ? 150 : 0 // 7 merges of 2 exp and a log
-  return {flops: flops + entries * (shape.causal ? scan : 2 * headDim)}
+  const scan = options.causalNormalizer === 'feature' ? 150 : 0 // 7 merges of 2 exp and a log
+  return {flops: map.cost(shape, options).flops + entries * (causal ? scan : 2 * headDim)}
 }
 
 /** Each channel of the keys is the logit of a query that is a unit vector. */
@@ -121,31 +127,20 @@ function queryFeatures(query: tf.Tensor4D, {queryScale}: Pick<Options, 'querySca
 
 function causal(inputs: AttendInputs<Options>): AttendResult {
   const {bucket} = inputs.options
-  const {options} = inputs
-  if (bucket === 1) return causalForm(inputs, options)
+  if (bucket === 1) return causalForm(inputs)
   const {tokens, restore} = inBuckets(inputs, bucket)
-  const {out, denominator} = causalForm(tokens, options)
+  const {out, denominator} = causalForm({...inputs, ...tokens})
   if (!denominator) return {out: restore(out)}
   const rows = restore(tf.expandDims(denominator, -1))
   return {out: restore(out), denominator: tf.squeeze(rows, [3])}
 }
 
-function causalForm(tokens: Tokens, options: Options): AttendResult {
-  const {query, key, value, keyMask} = tokens
-  if (isExplicit(options)) {
-    return featureAttention({
-      queryFeatures: queryFeatures(query, options),
-      keyFeatures: tf.exp(key),
-      value,
-      causal: true,
-      keyMask,
-      guard: guardOf(options, true),
-      normalizerEpsilon: options.normalizerEpsilon,
-    })
-  }
-  // weights exp(q_is + k_js): the softmax over channels divides a row by a number that cancels
-  const logits = options.causalNormalizer === 'joint' ? query : tf.sub(query, channelSums(tokens))
-  return {out: causalFeatureAttention(logits as tf.Tensor4D, key, value, keyMask)}
+function causalForm(inputs: AttendInputs<Options>): AttendResult {
+  if (inputs.options.causalNormalizer === 'joint') return map.attend(inputs)
+  const {query, key, value, keyMask} = inputs
+  // exp(q_is + k_js - log-sum of channel s so far): both softmaxes but for what a row shares
+  const logits = tf.sub(query, channelSums(inputs)) as tf.Tensor4D
+  return {out: causalFeatureAttention(logits, key, value, keyMask)}
 }
 
 /** Whether the joint form needs its denominator on the scale of the peer. */
@@ -168,21 +163,6 @@ function channelSums({query, key, keyMask}: Tokens): tf.Tensor4D {
   }
   const seen = indicator(sums, x => tf.greater(x, MASKED / 2))
   return tf.reshape(tf.mul(sums, seen), [batch, heads, queryLen, headDim])
-}
-
-function decoder(inputs: DecoderInputs<Options>): Decoder {
-  const {headDim, options} = inputs
-  const query = (token: tf.Tensor4D) => queryFeatures(token, options)
-  if (isExplicit(options)) {
-    const {normalizerEpsilon} = options
-    const guard = guardOf(options, true)
-    const key = (token: tf.Tensor4D): tf.Tensor4D => tf.exp(token)
-    return featureDecoder(inputs, headDim, {query, key}, {guard, normalizerEpsilon})
-  }
-  const key = {kind: 'explicit'} as const
-  return options.causalNormalizer === 'joint'
-    ? logFeatureDecoder(inputs, headDim, {query: key, key})
-    : mixtureDecoder(inputs, headDim, {query: token => tf.softmax(token), key})
 }
 
 function noDecoder(bucket: number): string {

@@ -1,7 +1,6 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {optimalExponent, swappedExponent} from '../../theory/exponential.js'
-import {defineEstimator, type KernelFacts} from '../forms/estimator.js'
+import {defineEstimator} from '../forms/estimator.js'
 import {
   exponentialCost,
   exponentialFacts,
@@ -9,16 +8,8 @@ import {
   exponentialOptions,
 } from '../forms/exponential/forms.js'
 import {meanSum2, scalarExponent} from '../forms/exponential/parameters.js'
-import {
-  featureEpsilon,
-  GUARDS_IDLE,
-  guardOptions,
-  LOG_HAS_NO_FEATURES,
-  SHIFT_CANCELS,
-  SHIFTED_EPSILON,
-} from '../forms/options.js'
-import {releasedAttention} from '../forms/released/exponential.js'
-import type {CalibrationPairs} from '../types.js'
+import {guardOptions} from '../forms/options.js'
+import {releasedAttention, releasedKernel, releasedOptions} from '../forms/released/exponential.js'
 
 /**
  * Optimal positive random features (FAVOR++ with orthogonal rows).
@@ -41,21 +32,7 @@ const options = z.object({
     .enum(['optimal', 'swapped'])
     .default('optimal')
     .describe('formula of A; swapped: with D and the mean of |x+y|^2 exchanged, never better'),
-  stabilizer: z
-    .enum(['log', 'max'])
-    .default('log')
-    .describe('log: exact, in the log domain; max: shifts by maxima of W x'),
-  sums: z
-    .enum(['pairs', 'own-length'])
-    .default('pairs')
-    .describe(
-      'with max only: own-length divides both sums of squares by the number of tokens of the mapped side',
-    ),
-  scaledTwice: z
-    .boolean()
-    .default(false)
-    .describe('with max only: x and y times D^(-1/4) once more'),
-  featureEpsilon,
+  ...releasedOptions,
   ...guardOptions,
   ...exponentialOptions,
 })
@@ -71,57 +48,6 @@ const forms = exponentialForms<Options>({
   }),
 })
 
-/** x times this is what features are formed of. */
-function secondScale({stabilizer, scaledTwice}: Options, headDim: number): number {
-  return stabilizer === 'max' && scaledTwice ? headDim ** -0.25 : 1
-}
-
-const times = (factor: number) => (x: Float64Array) => (factor === 1 ? x : x.map(e => e * factor))
-
-/** Calibration pairs that are scaled twice, made once for all calls of a cell. */
-const twice = new WeakMap<CalibrationPairs, CalibrationPairs>()
-function scaledPairs(pairs: CalibrationPairs, factor: number): CalibrationPairs {
-  if (factor === 1) return pairs
-  const before = twice.get(pairs)
-  if (before) return before
-  const made = {query: pairs.query.map(times(factor)), key: pairs.key.map(times(factor))}
-  twice.set(pairs, made)
-  return made
-}
-
-/** The pair's features: those of the exact form, of vectors that may have been scaled once more. */
-const kernel: KernelFacts<Options> = {
-  formula: ({stabilizer, scaledTwice}) =>
-    stabilizer === 'max' && scaledTwice ? 'exp(x.y / D^(1/2))' : 'exp(x.y)',
-  moments(x, y, {options, calibration, numFeatures}) {
-    const factor = secondScale(options, x.length)
-    const scale = times(factor)
-    const pairs = scaledPairs(calibration, factor)
-    return forms.kernel.moments(scale(x), scale(y), {numFeatures, options, calibration: pairs})
-  },
-  features(x, projection, options, draw) {
-    const factor = secondScale(options, x.shape[3])
-    const calibration = scaledPairs(draw.calibration, factor)
-    return forms.kernel.features(tf.mul(x, factor), projection, options, {...draw, calibration})
-  },
-  refuses: ({stabilizer, featureEpsilon}) =>
-    stabilizer === 'max' && featureEpsilon > 0 ? SHIFTED_EPSILON : undefined,
-  idle: ({stabilizer, scaledTwice, a}) => ({
-    ...forms.kernel.idle(),
-    ...GUARDS_IDLE,
-    ...(!(stabilizer === 'max' && scaledTwice) && {stabilizer: SHIFT_CANCELS}),
-    ...(stabilizer === 'log' && {
-      featureEpsilon: LOG_HAS_NO_FEATURES,
-      sums: LOG_HAS_NO_FEATURES,
-      scaledTwice: LOG_HAS_NO_FEATURES,
-    }),
-    ...(stabilizer === 'max' && {
-      sums: 'it changes nothing where there are as many keys as queries',
-    }),
-    ...(a !== null && {rule: 'a is given', sums: 'a is given'}),
-  }),
-}
-
 export default defineEstimator({
   ...exponentialFacts,
   ...forms,
@@ -132,7 +58,7 @@ export default defineEstimator({
   advice:
     'Use it instead of favor-pos wherever |x+y|^2 is not small: the same cost and guarantees with far less variance. Causal and decode need a prefix or calibration tokens.',
   options,
-  kernel,
+  kernel: releasedKernel(forms.kernel),
   varianceLaw: 'optimal-positive',
   cost: shape => exponentialCost(shape, 2),
   refuses: ({stabilizer}) => (stabilizer === 'log' ? {} : {decode: NO_DECODER}),

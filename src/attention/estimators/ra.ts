@@ -2,7 +2,12 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {cacheBytes, randomizedCost} from '../forms/costs.js'
 import {cacheDecoder} from '../forms/decoders/cache.js'
-import {type AttendInputs, type DecoderInputs, defineEstimator} from '../forms/estimator.js'
+import {
+  type AttendInputs,
+  type DecoderInputs,
+  defineEstimator,
+  EVERY_FORM,
+} from '../forms/estimator.js'
 import type {Noise, NoiseSpec} from '../forms/noise.js'
 import {noiseDeviation, noiseScale} from '../forms/options.js'
 import {softmaxTarget} from '../forms/targets.js'
@@ -47,7 +52,7 @@ export default defineEstimator({
   unbiasedFor: 'output',
   nonNegative: true,
   rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  supports: EVERY_FORM,
   // to the draw, not to its distribution
   keyOrderMatters: true,
   featureDim: () => 0,

@@ -1,7 +1,7 @@
 import {z} from 'zod'
 import {cacheBytes, softmaxCost} from '../forms/costs.js'
 import {keyValueDecoder} from '../forms/decoders/cache.js'
-import {defineEstimator} from '../forms/estimator.js'
+import {defineEstimator, EVERY_FORM} from '../forms/estimator.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {softmaxAttention} from '../kernels/index.js'
 
@@ -19,7 +19,7 @@ export default defineEstimator({
   unbiasedFor: 'exact',
   nonNegative: true,
   rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  supports: EVERY_FORM,
   keyOrderMatters: false,
   featureDim: () => 0,
   options: z.object({}),

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {cacheBytes, softmaxCost} from '../forms/costs.js'
 import {keyValueDecoder} from '../forms/decoders/cache.js'
-import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
+import {type AttendInputs, defineEstimator, EVERY_FORM} from '../forms/estimator.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {maskedSoftmax, matMul} from '../kernels/index.js'
 import type {AttendResult} from '../types.js'
@@ -21,7 +21,7 @@ export default defineEstimator({
   unbiasedFor: 'exact',
   nonNegative: true,
   rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  supports: EVERY_FORM,
   keyOrderMatters: false,
   featureDim: () => 0,
   options: z.object({}),

@@ -13,8 +13,8 @@ import type {
   InputSpace,
   Projection,
 } from '../../types.js'
-import {featureCost, featureStateBytes} from '../costs.js'
-import type {AttendInputs, DecoderInputs, KernelFacts} from '../estimator.js'
+import {type AttendInputs, type DecoderInputs, EVERY_FORM, type KernelFacts} from '../estimator.js'
+import {featureSizes} from '../feature-map.js'
 import {positiveAttention} from '../positive-attention.js'
 import {softmaxTarget} from '../targets.js'
 import {
@@ -61,27 +61,32 @@ export interface ExponentRule<Options> {
   parameters(moments: HeadMoments, options: Options): HeadParameters
 }
 
+function featureDim(numFeatures: number): number {
+  return numFeatures
+}
+
+const sizes = featureSizes<unknown>(featureDim, numFeatures => numFeatures)
+
 /** Facts that hold for all of them. */
 export const exponentialFacts = {
   unbiasedFor: 'softmax-kernel',
   nonNegative: true,
   rowsSumToOne: true,
-  supports: {bidirectional: true, causal: true, cross: true, decode: true, keyMask: true},
+  supports: EVERY_FORM,
   keyOrderMatters: false,
   projection: {default: 'orth'},
   calibrates: true,
-  featureDim: (numFeatures: number) => numFeatures,
+  featureDim,
   inputs: (): InputSpace => 'canonical',
   target: softmaxTarget,
-  stateBytes: ({numFeatures, valueDim}: {numFeatures: number; valueDim: number}) =>
-    featureStateBytes(numFeatures, valueDim),
+  stateBytes: sizes.stateBytes,
   presets: {},
 } as const
 
 /** Positive features and the passes over tokens that statistics and maps take. @param passes - in multiply-adds per token and dimension */
 export function exponentialCost(shape: CallShape, passes: number): Cost {
-  const {batch, heads, queryLen, keyLen, headDim, numFeatures} = shape
-  const {flops} = featureCost(shape, numFeatures, numFeatures)
+  const {batch, heads, queryLen, keyLen, headDim} = shape
+  const {flops} = sizes.cost(shape, undefined)
   const tokens = batch * heads * (queryLen + keyLen) * headDim
   return {flops: flops + 2 * passes * tokens}
 }

@@ -1,25 +1,46 @@
 /** Optimal positive features as TensorFlow Model Garden's `expplus` computes them: formed, shifted and summed explicitly. */
 import * as tf from '@tensorflow/tfjs-core'
+import {z} from 'zod'
 import {halfSquaredNorm} from '../../kernels/index.js'
 import {matMul} from '../../kernels/mat-mul.js'
-import type {AttendResult} from '../../types.js'
-import type {AttendInputs} from '../estimator.js'
+import type {AttendResult, CalibrationPairs} from '../../types.js'
+import type {AttendInputs, KernelFacts} from '../estimator.js'
 import {exponentialFeatures} from '../exponential/features.js'
 import {type HeadMoments, momentsOf, sampleOf} from '../exponential/moments.js'
 import {meanSum2, scalarExponent} from '../exponential/parameters.js'
 import {featureAttention, scaledInputs} from '../feature-attention.js'
-import {guardOf} from '../options.js'
+import {
+  featureEpsilon,
+  GUARDS_IDLE,
+  guardOf,
+  guardOptions,
+  LOG_HAS_NO_FEATURES,
+  SHIFT_CANCELS,
+  SHIFTED_EPSILON,
+} from '../options.js'
+
+/** What is done to features where they are formed. */
+export const releasedOptions = {
+  stabilizer: z
+    .enum(['log', 'max'])
+    .default('log')
+    .describe('log: exact, in the log domain; max: shifts by maxima of W x'),
+  sums: z
+    .enum(['pairs', 'own-length'])
+    .default('pairs')
+    .describe(
+      'with max only: own-length divides both sums of squares by the number of tokens of the mapped side',
+    ),
+  scaledTwice: z
+    .boolean()
+    .default(false)
+    .describe('with max only: x and y times D^(-1/4) once more'),
+  featureEpsilon,
+}
+const schema = z.object({...releasedOptions, ...guardOptions})
 
 /** Options of this form. */
-export interface ReleasedOptions {
-  a: number | null
-  prefix: number
-  sums: 'pairs' | 'own-length'
-  scaledTwice: boolean
-  featureEpsilon: number
-  denGuard: string
-  causalDenGuard: string | null
-}
+type ReleasedOptions = z.output<typeof schema> & {a: number | null; prefix: number}
 
 /**
  * `M^(-1/2) D0 (exp(A|w|^2 + B w.x - |x|^2/2 - B m) + epsilon)`, B = (1-4A)^(1/2), m the maximum of w.x over the
@@ -102,4 +123,64 @@ function shiftedFeatures(
   const logs = tf.sub(tf.add(projected, tf.expandDims(logWeight, 2)), halfNorm)
   const features = tf.add(tf.exp(tf.sub(logs, shift)), options.featureEpsilon)
   return tf.mul(features, tf.mul(tf.exp(logConstant), count ** -0.5))
+}
+
+/** x times this is what features are formed of. */
+function secondScale({stabilizer, scaledTwice}: ReleasedOptions, headDim: number): number {
+  return stabilizer === 'max' && scaledTwice ? headDim ** -0.25 : 1
+}
+
+/**
+ * The pair's features: those of the exact form, of vectors that may have been scaled once more. A shift by
+ * maxima cancels, and an epsilon beside it counts by the largest feature of a sequence, which a pair lacks.
+ */
+export function releasedKernel<Options extends ReleasedOptions>(
+  exact: KernelFacts<Options>,
+): KernelFacts<Options> {
+  return {
+    formula: ({stabilizer, scaledTwice}) =>
+      stabilizer === 'max' && scaledTwice ? 'exp(x.y / D^(1/2))' : 'exp(x.y)',
+    moments(x, y, draw) {
+      const factor = secondScale(draw.options, x.length)
+      const calibration = scaledPairs(draw.calibration, factor)
+      return exact.moments(times(factor)(x), times(factor)(y), {...draw, calibration})
+    },
+    features(x, projection, options, draw) {
+      const factor = secondScale(options, x.shape[3])
+      const calibration = scaledPairs(draw.calibration, factor)
+      return exact.features(tf.mul(x, factor), projection, options, {...draw, calibration})
+    },
+    refuses: ({stabilizer, featureEpsilon}) =>
+      stabilizer === 'max' && featureEpsilon > 0 ? SHIFTED_EPSILON : undefined,
+    idle: options => ({...exact.idle(options), ...releasedIdle(options)}),
+  }
+}
+
+function releasedIdle({stabilizer, scaledTwice, a}: ReleasedOptions) {
+  return {
+    ...GUARDS_IDLE,
+    ...(!(stabilizer === 'max' && scaledTwice) && {stabilizer: SHIFT_CANCELS}),
+    ...(stabilizer === 'log' && {
+      featureEpsilon: LOG_HAS_NO_FEATURES,
+      sums: LOG_HAS_NO_FEATURES,
+      scaledTwice: LOG_HAS_NO_FEATURES,
+    }),
+    ...(stabilizer === 'max' && {
+      sums: 'it changes nothing where there are as many keys as queries',
+    }),
+    ...(a !== null && {rule: 'a is given', sums: 'a is given'}),
+  }
+}
+
+const times = (factor: number) => (x: Float64Array) => (factor === 1 ? x : x.map(e => e * factor))
+
+/** Calibration pairs that are scaled twice, made once for all calls of a cell. */
+const twice = new WeakMap<CalibrationPairs, CalibrationPairs>()
+function scaledPairs(pairs: CalibrationPairs, factor: number): CalibrationPairs {
+  if (factor === 1) return pairs
+  const before = twice.get(pairs)
+  if (before) return before
+  const made = {query: pairs.query.map(times(factor)), key: pairs.key.map(times(factor))}
+  twice.set(pairs, made)
+  return made
 }
