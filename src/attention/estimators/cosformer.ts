@@ -87,6 +87,7 @@ function keysInUse(keyMask: KeyMask): tf.Tensor1D {
 /** `(relu(x_i) + epsilon) [cos a_i, sin a_i]`, `[B, H, n, 2D]`. */
 function reweighted(x: tf.Tensor4D, length: tf.Tensor, options: Options): tf.Tensor4D {
   const places = tf.reshape(tf.range(0, x.shape[2]), [1, 1, -1, 1])
+  // cos(a_i - a_j) = cos a_i cos a_j + sin a_i sin a_j: positions part into those of either side
   const angle = tf.div(tf.mul(places, Math.PI / 2), length) // [B or 1, 1, n, 1]
   return withPhase(x, tf.cos(angle), tf.sin(angle), options)
 }

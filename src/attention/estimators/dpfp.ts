@@ -49,7 +49,9 @@ export default defineFeatureMap({
 function rolledProducts(x: tf.Tensor4D, nu: number): tf.Tensor4D {
   const [batch, heads, length, headDim] = x.shape
   const width = 2 * headDim
+  // x_d is in one half or the other, so at least half of r is zero
   const rectified = tf.concat([tf.relu(x), tf.relu(tf.neg(x))], 3)
+  // r_i r_(i - shift)
   const products = Array.from({length: nu}, (_, j) => {
     const shift = (j + 1) % width
     const head = tf.slice(rectified, [0, 0, 0, width - shift], [batch, heads, length, shift])

@@ -111,6 +111,7 @@ function bidirectional({query, key, value, keyMask, options}: AttendInputs<Optio
   const [batch, heads, queryLen, headDim] = query.shape
   const valueDim = value.shape[3]
   const units: tf.Tensor4D = tf.reshape(tf.eye(headDim), [1, 1, headDim, headDim])
+  // one unit vector per channel: its logits are that channel of the keys, so O(S D (D + Dv))
   const means = softmaxAttention(units, key, value, {keyMask}).out // [B, H, D, Dv]
   const out = matMul(
     tf.reshape(queryFeatures(query, options), [batch * heads, queryLen, headDim]),
@@ -157,10 +158,12 @@ function channelSums({query, key, keyMask}: Tokens): tf.Tensor4D {
   if (keyMask) keys = maskLogits(keys, tf.reshape(headMask(keyMask, heads), [rows, keyLen, 1]))
   const shared = Math.min(queryLen, keyLen)
   let sums = cumulativeLogSumExp(tf.slice(keys, [0, 0, 0], [rows, shared, headDim]))
+  // later queries see all keys
   if (queryLen > keyLen) {
     const last = tf.slice(sums, [0, keyLen - 1, 0], [rows, 1, headDim])
     sums = tf.concat([sums, tf.tile(last, [1, queryLen - keyLen, 1])], 1)
   }
+  // a row that saw no key has the logit of a masked key here, and its own do not count
   const seen = indicator(sums, x => tf.greater(x, MASKED / 2))
   return tf.reshape(tf.mul(sums, seen), [batch, heads, queryLen, headDim])
 }

@@ -26,7 +26,8 @@ export default defineFeatureMap({
   nonNegative: true,
   featureDim: (_numFeatures, headDim) => headDim,
   options,
-  inputs: () => 'raw',
+  inputs: () => 'raw', // as published: no factor D^(-1/4)
+  // a factor on queries cancels in the ratio and shows beside a guard alone
   phi: ({headDim, options: {queryScale}}) => ({
     query: {
       kind: 'elu-plus-one',

@@ -83,11 +83,13 @@ function attend(inputs: AttendInputs<EvaOptions>): tf.Tensor4D {
   const queries = tokenLists(blocks.map(block => block.queries))
   const rows = gatherTokens(query, queries) // [B H W, 1, w, D]
   const exact = tokenLists(blocks.map(block => block.keys))
+  // without a block that sees one, chunks are not even formed
   const seen = chunks.filter((_, c) => blocks.some(block => block.sees(c))).length
   const far = seen > 0 ? farKeys(inputs, tokenLists(chunks), blocks) : undefined
   const parts: SoftmaxAttentionResult[] = []
   if (causal) parts.push(ownKeys(inputs, rows, queries))
   if (far || exact.width > 0) parts.push(otherKeys(inputs, rows, exact, far))
+  // as one softmax over all parts: each is weighted by exp of its log-sum
   const {out} = parts.reduce(mergeSoftmax)
   return scatterTokens(out, queries, [batch, heads, length])
 }
@@ -135,6 +137,7 @@ function otherKeys(
   far: FarKeys | undefined,
 ): SoftmaxAttentionResult {
   const [batch, heads] = key.shape
+  // [B H W, 1, K, D]: O(L (w + C)) pairs in all, for windows of w keys and C chunks
   const near = [gatherTokens(key, exact), gatherTokens(value, exact)] as const
   const nearPresent = presentTokens(exact, keyMask)
   const mask = (present: tf.Tensor3D | undefined) => present && perHead(present, {batch, heads})
@@ -182,6 +185,7 @@ function countBias(
   {batch, heads}: {batch: number; heads: number},
 ): tf.Tensor3D {
   const [given, chunks] = logCount.shape
+  // exp(beta q.y_c) |P_c|: a chunk stands for as many keys as it has
   const row = tf.concat([tf.zeros([given, exact.width]), logCount], 1)
   const columns = exact.width + chunks
   const tiled = tf.tile(tf.reshape(row, [given, 1, columns]), [

@@ -52,8 +52,10 @@ export default defineFeatureMap({
   },
   varianceLaw: 'positive',
   phi(inputs) {
+    // exp(W x) itself overflows where W x passes 88; its logarithms are W x, which do not
     if (!inLogDomain(inputs.options, inputs.causal)) return generalizedPhi(tf.exp)(inputs)
     const {projection, headDim, options} = inputs
+    // random: exp(w_s.x), the bridges are the rows of W; deterministic: exp(x_d), they are unit vectors
     return {
       logarithms: tokens => generalizedArgument(tokens, inputs),
       bridges: () => (options.features === 'random' ? projection! : tf.eye(headDim)),

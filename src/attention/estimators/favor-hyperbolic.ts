@@ -53,6 +53,7 @@ export default defineFeatureMap({
   },
   varianceLaw: 'hyperbolic',
   phi: inputs => {
+    // exact: by logarithms, which do not overflow; (2M)^(-1/2) cancels in the ratio
     const {projection, inputScale, options} = inputs
     return options.stabilizer === 'log'
       ? {kind: 'log-hyperbolic', projection: projection!, inputScale}

@@ -76,6 +76,7 @@ export default defineFeatureMap({
     const inputScale = rsqrt
       ? inputs.inputScale * projection.shape.at(-2)! ** -0.5
       : inputs.inputScale
+    // a recipe where nothing is added: fused kernels then form features tile by tile
     return options.features === 'random' && options.featureEpsilon === 0
       ? {kind: 'relu', projection, inputScale}
       : generalizedPhi(tf.relu)({...inputs, inputScale})

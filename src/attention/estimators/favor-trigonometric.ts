@@ -46,6 +46,7 @@ const kernel: PhiFacts<Options> = {
   },
   features(x, projection, {norms, constantFeature}) {
     const plain = featureMap(x, projection, 'trigonometric')
+    // of both sides, unlike in attention, where that of a query cancels; overflows where |x|^2/2 passes 88
     const factor = tf.expandDims(tf.exp(halfSquaredNorm(x)), -1)
     return withConstant(norms === 'none' ? plain : tf.mul(plain, factor), constantFeature)
   },
@@ -111,6 +112,7 @@ const NO_DECODER =
 
 /** `exp(|x|^2/2 - its maximum over the sequence)`, `[B, H, n, 1]`. */
 function shiftedNorms(x: tf.Tensor4D): tf.Tensor {
+  // both shifts are one number per head: they cancel, but keys far below the longest underflow
   const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
   return tf.exp(tf.sub(halfNorm, tf.max(halfNorm, -2, true)))
 }

@@ -46,6 +46,7 @@ export default defineFeatureMap({
   noise: ({headDim}, {signFeatures}) => ({
     tau: {distribution: 'normal', rows: signFeatures, columns: headDim, shared: true},
   }),
+  // 2M hyperbolic and 2M trigonometric ones, each once plain and once per sign
   featureDim: (numFeatures, _headDim, {signFeatures}) => 4 * numFeatures * (1 + signFeatures),
   products: (numFeatures, {signFeatures}) => 2 * numFeatures + signFeatures, // W twice, tau
   options,
@@ -57,7 +58,7 @@ export default defineFeatureMap({
       angularHybridMoments(x, y, numFeatures, signFeatures, lambdaOn === 'trigonometric'),
     idle: () => GUARDS_IDLE,
   },
-  make: ({noise}) => noise.tau!,
+  make: ({noise}) => noise.tau!, // drawn once, for both sides
   phi({inputScale, projection, options}, tau) {
     const side = (side: 'query' | 'key') => ({
       scaled: (q: tf.Tensor4D) =>

@@ -160,6 +160,7 @@ function importanceSampled(given: AttendInputs<Options>): tf.Tensor4D {
   const twice = vectorsPer(options) === 2
   const own: tf.Tensor4D = twice ? tf.concat([centres, centres], 2) : centres
   const vectors = drawnAround(own, inputs)
+  // f(w_c), and the log of its normaliser: the mass of the keys under w_c. O(S C (D + Dv))
   const {out: values, lse} = softmaxAttention(vectors, key, value, {
     scale,
     keyBias: tf.neg(halfSquaredNorm(key, inputScale)),
@@ -169,14 +170,17 @@ function importanceSampled(given: AttendInputs<Options>): tf.Tensor4D {
   const {present} = landmarks
   const density = logDensities(vectors, centres, inputScale, present)
   if (options.mis !== 'opt') {
+    // balance heuristic: alpha_c over its own density is 1 over the sum of all; biased: exp(mu_c.x) besides
     const keys = options.mis === 'bh' ? vectors : tf.add(vectors, own)
     const keyBias = masked(tf.sub(mass, density), present, twice)
     return softmaxAttention(query, keys as tf.Tensor4D, values, {scale, keyBias}).out
   }
+  // log q_c(w_c) of the vector's own proposal: w.mu - |mu|^2/2
   const ownDensity = tf.sub(
     tf.mul(tf.sum(tf.mul(vectors, own), -1), scale),
     halfSquaredNorm(own, inputScale),
   ) as tf.Tensor3D
+  // doubled proposals count twice among the densities, so that each has half the share
   const halved = twice && options.balance === 'samples' ? Math.LN2 : 0
   // a proposal's density is one of those summed: only rounding, or a proposal that is absent, exceeds 0
   const share = tf.minimum(tf.sub(ownDensity, density), 0)

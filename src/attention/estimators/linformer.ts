@@ -61,6 +61,7 @@ export default defineEstimator({
   cost,
   attend: inputs => {
     const {query, key, value, inputScale, keyMask, options} = inputs
+    // O(S k (D + Dv)), then O(L k (D + Dv)): linear in L and S for a fixed k
     const keys = projected(key, projection(inputs, 'keyProjection'), keyMask)
     const name = options.share ? 'keyProjection' : 'valueProjection'
     const values = projected(value, projection(inputs, name), keyMask)
@@ -78,6 +79,7 @@ function projection(
   const learned = parameters[name] as tf.Tensor2D | undefined
   if (learned) return tf.reshape(learned, [1, keyLen, numFeatures])
   const drawn = noise[name]! // [1, H, S, k]
+  // entries of variance 1/k, or uniform ones of variance 1/(3k)
   const unit = options.init === 'gaussian' ? drawn : tf.sub(tf.mul(drawn, 2), 1)
   const perHead = tf.reshape(tf.mul(unit, numFeatures ** -0.5), [heads, keyLen, numFeatures])
   return tf.tile(perHead, [batch, 1, 1]) as tf.Tensor3D
@@ -91,6 +93,7 @@ function projected(
 ): tf.Tensor4D {
   const [batch, heads, keyLen, width] = rows.shape
   let flat: tf.Tensor3D = tf.reshape(rows, [batch * heads, keyLen, width])
+  // a masked row times zero is left out of every mean
   if (keyMask) {
     flat = tf.mul(flat, tf.reshape(headMask(keyMask, heads), [batch * heads, keyLen, 1]))
   }

@@ -55,6 +55,7 @@ export default defineFeatureMap({
       averaged(maclaurinRow(x, y, options.maxDegree), numFeatures),
     idle: () => GUARDS_IDLE,
   },
+  // which vectors are used at all is known once the degrees are: about M instead of M K
   make: ({noise: {degrees, signs}, options: {maxDegree}}) =>
     maclaurinPlan({degrees: degrees!, signs: signs!}, maxDegree),
   phi({inputScale}, plan) {

@@ -84,8 +84,10 @@ function attend(inputs: AttendInputs<Options>): tf.Tensor4D {
   const shared = query.shape[2] === key.shape[2] ? keyMask : undefined
   const queries = sideOf(query, shared, inputs)
   const keys = sideOf(key, keyMask, inputs)
+  // values of added places are zero; their keys are attended to nevertheless
   const added = keys.tokens.shape[2] - key.shape[2]
   const values = padBefore(value, added)
+  // the right factor with V first: [m, S] times [S, Dv] is never larger than m rows
   const far = softmaxAttention(queries.landmarks, keys.tokens, values, {
     scale,
     keyMask: keys.present,
@@ -93,11 +95,13 @@ function attend(inputs: AttendInputs<Options>): tf.Tensor4D {
   const [batch, heads, keyMarks] = keys.landmarks.shape
   const [, , queryMarks, valueDim] = far.shape
   const between = landmarkWeights(queries, keys, scale) // [B H, m, m]
+  // O(m^3) per step, the same for any length
   const inverse = pseudoInverse(between, {
     iterations: options.iterations,
     scaleOver: options.pinvScale,
   })
   const mixed = matMul(inverse, tf.reshape(far, [batch * heads, queryMarks, valueDim]))
+  // the left factor, read like an attention whose values are the m mixed rows
   return softmaxAttention(
     query,
     keys.landmarks,

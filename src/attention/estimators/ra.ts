@@ -94,6 +94,7 @@ type Inputs = Pick<
 function randomized(inputs: Inputs): tf.Tensor4D {
   const {query, key, value, inputScale, causal, keyMask} = inputs
   const [batch, heads, queryLen, headDim] = query.shape
+  // xi(y, w) = exp(w.y - |y|^2/2); the factor of the query is shared by its row and cancels
   const keyBias = tf.neg(halfSquaredNorm(key, inputScale)) as tf.Tensor3D
   const vectors = randomVectors(inputs) // [B, H, L, n, D]
   const draws = vectors.shape[3]
@@ -106,6 +107,7 @@ function randomized(inputs: Inputs): tf.Tensor4D {
     return softmaxAttention(omega, key, value, {scale: inputScale ** 2, keyBias, causal, keyMask})
       .out
   })
+  // with categorical proposals each is unbiased by itself
   const sum = outputs.reduce((total, out) => tf.add(total, out))
   return draws === 1 ? sum : tf.mul(sum, 1 / draws)
 }

@@ -86,6 +86,7 @@ function attend(inputs: AttendInputs<ReformerOptions>): tf.Tensor4D {
   const chunkSize = chunkSizeOf({numFeatures}, options)
   const rotations = noise.rotations!
   const plan = planChunks({query, rotations, keyMask, chunkSize, options})
+  // the keys; a zero vector stays zero
   const unit = tf.mul(query, reciprocalOrZero(tf.norm(query, 2, -1, true))) as tf.Tensor4D
   const rounds = plan.rounds.map((_, round) => {
     const view = roundView(plan, round, length, options)
@@ -96,6 +97,7 @@ function attend(inputs: AttendInputs<ReformerOptions>): tf.Tensor4D {
   if (options.combine === 'uniform') {
     out = tf.div(tf.addN(rounds.map(result => result.out)), rounds.length)
   } else {
+    // rounds weighted by exp(lse): one softmax over all that was seen in any
     const merged = rounds.reduce(mergeSoftmax)
     out = orSelf(merged, value, options).out
   }
@@ -122,10 +124,12 @@ function attendRound(
   let logits: tf.Tensor3D = tf.mul(products, inputScale ** 2)
   if (options.duplicates === 'once' && options.rounds > 1) {
     const times = roundsInView(plan, view, length, options)
+    // a pair seen in t rounds has its weight divided by t in each, so that all rounds give it once
     logits = tf.sub(logits, tf.log(tf.maximum(times, 1)))
   }
   logits = maskLogits(logits, inView(view, causal, options))
   const lse = logSumExp(logits) // [n, c, 1]
+  // at most 1 each, since lse is no less than the largest logit
   const weights = tf.exp(tf.sub(logits, lse)) as tf.Tensor3D
   const out = tf.mul(matMul(weights, rows(value, view.keyRows)), sawAnyKey(lse)) as tf.Tensor3D
   const places = lse.size

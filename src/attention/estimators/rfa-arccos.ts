@@ -60,6 +60,7 @@ export default defineFeatureMap({
     },
     moments(x, y, {numFeatures, options}) {
       const factor = scaleFactor(options, numFeatures)
+      // beside relu(w.x) before the factor on features
       const epsilon = options.featureEpsilon * Math.sqrt(numFeatures / factor)
       const row = rectifiedRow(unitVector(x, options), unitVector(y, options), epsilon)
       return averaged(row, numFeatures, factor)
@@ -69,6 +70,7 @@ export default defineFeatureMap({
   make: ({projection, parameters}) => deviated(projection!, parameters),
   phi({options}, rows) {
     const recipe = unitRecipe('relu', rows, options)
+    // a recipe where nothing is added: fused kernels then form features tile by tile
     if (options.featureEpsilon === 0) return recipe
     return x => tf.add(formFeatures({...recipe, x}), options.featureEpsilon)
   },

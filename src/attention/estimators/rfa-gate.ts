@@ -95,7 +95,9 @@ function attend(inputs: AttendInputs<Options>): AttendResult {
   const recipe = unitRecipe('trigonometric', deviated(projection!, parameters), options)
   const queries = {...recipe, x: query}
   const keys = {...recipe, x: key}
+  // products of gates underflow after some hundred tokens; sums of their logarithms do not
   const {keep, take} = logGates(inputs)
+  // a masked key leaves the state as it is: log g = 0
   const present = keyMask && tf.expandDims(presence(keyMask), 1) // [B, 1, S]
   const shared = {
     value,
@@ -149,6 +151,7 @@ function logGates({gate, key, noise, parameters, options}: AttendInputs<Options>
 
 /** log(1 / (1 + e^-x)), without overflow. */
 function logSigmoid(x: tf.Tensor3D): tf.Tensor3D {
+  // the exponential of a number that is never positive
   return tf.sub(tf.minimum(x, 0), tf.log(tf.add(1, tf.exp(tf.neg(tf.abs(x))))))
 }
 

@@ -63,6 +63,7 @@ export default defineFeatureMap({
     idle: () => GUARDS_IDLE,
   },
   varianceLaw: 'trigonometric',
+  // sigma o W~, the learned deviation put into the rows once
   make: ({projection, parameters}) => deviated(projection!, parameters),
   phi: ({options}, rows) => unitRecipe('trigonometric', rows, options),
   presets: {
@@ -82,6 +83,7 @@ export default defineFeatureMap({
 /** Softmax on vectors of one length; the Gaussian kernel where sigma or an epsilon makes lengths differ. */
 function target(options: Options, parameters?: HostParameters): ExactTarget {
   const {tau, normEpsilon} = options
+  // on vectors of one length exp(-|x-y|^2/2) is exp(x.y) times a constant, which cancels
   const oneLength = !parameters?.sigma && normEpsilon === 0
   return {
     kernel: oneLength ? 'softmax' : 'gaussian',

@@ -39,6 +39,7 @@ export default defineFeatureMap({
     factor: numFeatures => numFeatures ** -0.5,
     idle: () => ({}),
   },
+  // rows from outside may have any length
   make: ({projection}) => onSphere(projection!),
   phi: ({inputScale}, projection) => ({kind: 'log-positive', projection, inputScale}),
 })

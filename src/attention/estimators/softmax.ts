@@ -38,9 +38,11 @@ function attend({query, key, value, inputScale, causal, keyMask}: AttendInputs):
   const [batch, heads, queryLen, headDim] = query.shape
   const keyLen = key.shape[2]
   const rows = batch * heads
+  // beta goes to the queries: L D products instead of L S
   const queries: tf.Tensor3D = tf.mul(tf.reshape(query, [rows, queryLen, headDim]), inputScale ** 2)
   const keys: tf.Tensor3D = tf.reshape(key, [rows, keyLen, headDim])
   const values: tf.Tensor3D = tf.reshape(value, [rows, keyLen, value.shape[3]])
+  // the whole matrix: O(L S) memory and O(L S (D + Dv)) time
   const logits = matMul(queries, keys, false, true) // [N, L, S]
   const weights = maskedSoftmax(tf.reshape(logits, [batch, heads, queryLen, keyLen]), {
     causal,

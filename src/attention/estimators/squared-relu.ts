@@ -30,7 +30,7 @@ export default defineFeatureMap({
   nonNegative: true,
   featureDim: (_numFeatures, headDim) => headDim,
   options,
-  inputs: () => 'raw',
+  inputs: () => 'raw', // a common factor on inputs cancels
   phi:
     ({options: {part}}) =>
     x =>

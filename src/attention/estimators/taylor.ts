@@ -21,7 +21,7 @@ export default defineFeatureMap({
   formula: 'phi(x) = [1, x, x_a^2/sqrt(2), x_a x_b (a < b)], phi(x).phi(y) = 1 + s + s^2/2',
   advice:
     'A zero-variance stand-in for softmax while |x.y| stays below about 1, at small head dimensions: its state grows with D^2. Beyond, large logits are flattened and negative ones count as large.',
-  nonNegative: true,
+  nonNegative: true, // 1 + s + s^2/2 = ((1 + s)^2 + 1) / 2
   featureDim: (_numFeatures, headDim) => secondOrderDim(headDim),
   options,
   inputs: () => 'canonical',

@@ -34,6 +34,8 @@ export function angularHybrid(
 ): ScaledFeatures {
   const logHyperbolic = featureMap(x, projection, 'log-hyperbolic')
   const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
+  // exp(-|x|^2/2) exp(+-W x) and exp(+|x|^2/2) pass the range of floats on opposite sides: what is taken out
+  // is the largest of both, so that no feature exceeds 1
   const logScale = tf.maximum(tf.max(logHyperbolic, -1, true), halfNorm)
   const hyperbolic = tf.mul(
     tf.exp(tf.sub(logHyperbolic, logScale)),
@@ -44,6 +46,7 @@ export function angularHybrid(
   const signs = signFeatures(x, tau)
   const [batch, heads, length] = x.shape
   const blocks = (base: tf.Tensor, part: AngularHybridDraw['lambdaOn']) => {
+    // 1/2 - s.s/(2n) for one part, 1/2 + s.s/(2n) for the other
     const flip = side === 'query' && part === lambdaOn
     const weights = withOne(flip ? tf.neg(signs) : signs)
     return tf.reshape(tf.mul(weights, tf.expandDims(base, 3)), [batch, heads, length, -1])

@@ -63,6 +63,7 @@ export function featureAttention(inputs: FeatureAttention): AttendResult {
     }
   }
   const sums = linearAttention(queryFeatures, keyFeatures, value, options)
+  // phi(q).(z + epsilon 1) = phi(q).z + epsilon sum_s phi(q)_s
   const extra = tf.mul(tf.sum(formFeatures(queryFeatures), -1), normalizerEpsilon) // [B, H, L]
   return normalize({...sums, denominator: tf.add(sums.denominator, extra)}, guard)
 }

@@ -35,14 +35,18 @@ export interface PhiInputs<Options = unknown> {
   /** Its rows are M; absent where the options use none. */
   projection?: Projection | undefined
   headDim: number
-  /** Every array that the method's `noise` names. */
-  noise: Noise
   /** Those of the method's `parameters` that the caller gave. */
   parameters: Parameters
   causal: boolean
   /** The whole call, where there is one: none in decoding, and none for kernel estimates. */
   call?: Pick<AttendInputs, 'query' | 'key' | 'keyMask'>
   options: Options
+}
+
+/** What tensors of a method's own are made of. */
+export interface MakeInputs<Options = unknown> extends PhiInputs<Options> {
+  /** Every array that the method's `noise` names. */
+  noise: Noise
 }
 
 /**
@@ -66,8 +70,8 @@ export interface FeatureMap<Schema extends z.ZodObject, Made>
   featureDim: Estimator<Schema>['featureDim']
   /** Vectors that each token is multiplied by. Default: M with a projection, else none. */
   products?(numFeatures: number, options: z.output<Schema>): number
-  /** Tensors that phi is made of beside its inputs, made once for a call; a decoder keeps and frees them. */
-  make?(inputs: PhiInputs<z.output<Schema>>): Made
+  /** Tensors that phi needs beside its inputs, made once for a call; a decoder keeps and frees them. */
+  make?(inputs: MakeInputs<z.output<Schema>>): Made
   /** Features of one or both sides. @param made - what {@link FeatureMap.make} gave */
   phi(inputs: PhiInputs<z.output<Schema>>, made: Made): Phi
   kernel?: PhiFacts<z.output<Schema>>
@@ -80,7 +84,16 @@ export interface PhiFacts<Options> extends Omit<KernelFacts<Options>, 'features'
   factor?(numFeatures: number, options: Options): number
 }
 
-/** An estimator from its feature map. */
+/**
+ * An estimator from its feature map: `out_i = phi(x_i) S / guard(phi(x_i).z)`, `S = sum_j phi(y_j) v_j^T`,
+ * `z = sum_j phi(y_j)`, in O((L + S) F Dv) time and O(F Dv) memory beside the tokens, by sums or, for
+ * features given by logarithms, in the log domain.
+ *
+ * Facts that are left out: weights sum to one, estimate nothing (`unbiasedFor: 'none'`, no target), do not
+ * depend on the order of keys; every form is there, and no preset.
+ *
+ * Source: Katharopoulos et al. 2020, arXiv:2006.16236, eq. 4-12.
+ */
 export function defineFeatureMap<Schema extends z.ZodObject, Made = undefined>({
   products,
   make,
@@ -89,7 +102,7 @@ export function defineFeatureMap<Schema extends z.ZodObject, Made = undefined>({
   ...facts
 }: FeatureMap<Schema, Made>): Estimator<Schema> {
   type Options = z.output<Schema>
-  const phiOf = (inputs: PhiInputs<Options>) => phi(inputs, make?.(inputs) as Made)
+  const phiOf = (inputs: MakeInputs<Options>) => phi(inputs, make?.(inputs) as Made)
   return {
     unbiasedFor: 'none',
     rowsSumToOne: true,
@@ -114,7 +127,11 @@ export function defineFeatureMap<Schema extends z.ZodObject, Made = undefined>({
   }
 }
 
-/** What follows from F: the cost of a call and the bytes of a decoder. @param products - vectors that each token is multiplied by */
+/**
+ * What follows from F: the cost of a call and the bytes of a decoder.
+ *
+ * @param products - vectors that each token is multiplied by
+ */
 export function featureSizes<Options>(
   featureDim: (numFeatures: number, headDim: number, options: Options) => number,
   products: (numFeatures: number, options: Options) => number,
@@ -145,7 +162,7 @@ function readOptions(options: Record<string, unknown>, causal: boolean) {
 
 /** {@link KernelFacts.features}: phi of x that is scaled already, times what phi lacks. */
 function featuresOf<Options>(
-  phiOf: (inputs: PhiInputs<Options>) => Phi,
+  phiOf: (inputs: MakeInputs<Options>) => Phi,
   {factor}: Pick<PhiFacts<Options>, 'factor'>,
 ): KernelFacts<Options>['features'] {
   return (x, projection, options, {side, noise}: FeatureDraw) => {
@@ -182,15 +199,17 @@ function decoderOf<Schema extends z.ZodObject, Made>(
   {noise, featureDim, make, phi}: Recurrent<Schema, Made>,
 ): Decoder {
   const {inputScale, projection, headDim, numFeatures, parameters, options} = inputs
+  // arrays that a map is made of are the same for every token, so their first rows are all there are
   const draw = () => noise?.({...inputs, queryLen: 1, keyLen: 1, causal: true}, options) ?? {}
   const given = {inputScale, projection, headDim, parameters, options, causal: true}
+  // what is drawn and not kept goes with the scope; what is kept outlives the caller's
   const made = tf.tidy(() => {
     const specs = make ? Object.entries(draw()) : []
     const arrays = specs.map(([name, spec]) => [name, inputs.noiseRows(name, spec, 0)])
     return make?.({...given, noise: Object.fromEntries(arrays)}) as tf.TensorContainer
   })
   const owned = tensorsMade(made, [projection, ...Object.values(parameters)])
-  const found = phi({...given, noise: {}}, made as Made)
+  const found = phi(given, made as Made)
   const count = featureDim(numFeatures, headDim, options)
   const inner = isLogarithmic(found)
     ? logDecoder(inputs, count, found)

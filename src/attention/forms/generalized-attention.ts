@@ -1,4 +1,9 @@
-/** Generalised attention: features f(W x) or f(x) for any f, with the options that public code has. */
+/**
+ * Generalised attention: features f(W x) or f(x) for any f, with the options that public code has. The kernel is
+ * `E f(w.x) f(w.y)`, whatever f makes of it.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.4.
+ */
 import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {project} from '../kernels/index.js'
@@ -52,7 +57,10 @@ export function generalizedArgument(
 }
 type ArgumentInputs = 'inputScale' | 'projection' | 'options'
 
-/** phi of any f: `f(argument) + epsilon`. */
+/**
+ * phi of any f: `f(argument) + epsilon`, one value per row of W or per entry of x. The factor M^(-1/2) cancels in
+ * the ratio and is left out.
+ */
 export function generalizedPhi(f: (argument: tf.Tensor4D) => tf.Tensor4D) {
   return (inputs: PhiInputs<GeneralizedOptions>) =>
     (tokens: tf.Tensor4D): tf.Tensor4D =>
@@ -62,7 +70,11 @@ export function generalizedPhi(f: (argument: tf.Tensor4D) => tf.Tensor4D) {
 /** Options that no kernel estimate knows; `deterministic` features have none. */
 export const GENERALIZED_IDLE = {...GUARDS_IDLE, ...NORMALIZER_IDLE}
 
-/** The end of a kernel's formula: what epsilon is, and what x is where it is not canonical. */
+/**
+ * The end of a kernel's formula: what epsilon is, and what x is where it is not canonical.
+ *
+ * @param epsilon - 0 for none
+ */
 export function generalizedSuffix(
   {inputScaling}: Pick<GeneralizedOptions, 'inputScaling'>,
   epsilon: string | number,

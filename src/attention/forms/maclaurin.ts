@@ -101,8 +101,9 @@ export function maclaurin(x: tf.Tensor4D, plan: MaclaurinPlan): ScaledFeatures {
   const [batch, heads, length] = x.shape
   const squared = tf.maximum(tf.mul(tf.expandDims(halfSquaredNorm(x), -1), 2), 1) // [B, H, n, 1]
   const logLength = tf.mul(tf.log(squared), 0.5)
+  // of vectors of at most unit length, so that N factors of size D^(1/2) at most are multiplied
   const products = factorProducts(tf.div(x, tf.sqrt(squared)), plan)
-  const powers = tf.exp(tf.mul(logLength, plan.deficit))
+  const powers = tf.exp(tf.mul(logLength, plan.deficit)) // |x|^(N - highest), at most 1
   return {
     features: tf.mul(tf.mul(products, plan.coefficients), powers),
     logScale: tf.mul(tf.reshape(logLength, [batch, heads, length]), plan.highest),

@@ -24,6 +24,7 @@ export function fusedKeyValueDecoder(
   let attributes = {batch, heads, headDim, valueDim, scale, length: 0}
   let shown: Record<string, tf.Tensor> | undefined
 
+  // doubling keeps the copying at O(1) rows per token
   const grow = () => {
     const {keyCache, valueCache} = caches
     caches = {keyCache: doubled(keyCache), valueCache: doubled(valueCache)}

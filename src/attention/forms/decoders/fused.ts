@@ -40,6 +40,7 @@ export function fusedFeatureDecoder(
   if (!step) return undefined
   const {batch, heads, valueDim} = shape
   const {query, key, explicit} = sides(features)
+  // features that come ready are tokens of F columns to the step
   const headDim = explicit ? featureDim : shape.headDim
   const state = emptySums(shape, featureDim, features)
   const attributes = {

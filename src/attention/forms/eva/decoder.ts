@@ -62,6 +62,7 @@ export function evaDecoder(inputs: DecoderInputs<EvaOptions>): Decoder {
   return statefulDecoder('WindowDecode', initial, (old, [query, key, value]) => {
     position++
     const first = firstKept(position, cuts)
+    // what neither a window nor the chunk at hand reaches any more
     const drop = old.key.shape[2] - (position - first)
     const state: State = {
       ...old,
@@ -98,6 +99,7 @@ function read(
   }
   const keys = together(key, chunkKey)
   const near = position + 1 - keyStart
+  // exp(beta q.y_c) |P_c|: a chunk stands for as many keys as it has
   const bias = Array.from({length: keys.shape[2]}, (_, j) =>
     options.count === 'none' || j < near ? 0 : Math.log(cuts.chunkSize),
   )
@@ -111,6 +113,7 @@ function read(
 function finishChunk(inputs: DecoderInputs<EvaOptions>, state: State, chunkSize: number): State {
   const {inputScale, parameters, options, headDim} = inputs
   const index = state.chunkKey.shape[2]
+  // row c of the noise is that of chunk c, as in the form for whole sequences
   const spec = {distribution: 'normal', rows: 1, columns: headDim} as const
   const last = (tokens: tf.Tensor4D) => from(tokens, tokens.shape[2] - chunkSize)
   const chunk = chunkTokens({

@@ -46,7 +46,7 @@ export function exponentialFeatures(
     key: stacked(parameters, sizes, of => of.maps!.key),
   }
   return {
-    bridges: applied(rows, root),
+    bridges: applied(rows, root), // O(H M D) for numbers, O(H M D^2) for matrices
     logWeight: tf.sum(tf.mul(applied(rows, exponent), rows), -1),
     logConstant: stacked(parameters, sizes, of => Float64Array.of(logConstant(of, headDim))),
     ...(maps && {maps}),
@@ -103,6 +103,7 @@ function weightedBridges(
   inputScale: number,
 ): tf.Tensor3D {
   const [batch, heads, count, headDim] = bridges.shape
+  // inputScale (w, c / inputScale).(x, 1) = w.(inputScale x) + c
   const column = tf.expandDims(tf.div(logWeight, inputScale), -1)
   return tf.reshape(tf.concat([bridges, column], -1), [batch * heads, count, headDim + 1])
 }

@@ -143,6 +143,7 @@ function attendWith(inputs: AttendInputs, features: ExponentialFeatures): tf.Ten
     query: applied(inputs.query, maps.query),
     key: applied(inputs.key, maps.key),
   }
+  // phi(x) phi(y) has c_s = w.A w of both sides, and exp(2 c_s) is the weight of a bridge; D0 cancels
   return positiveAttention({...inputs, ...tokens}, bridges, tf.mul(logWeight, 2))
 }
 
@@ -206,6 +207,7 @@ function parametersOnce<Options>(rule: ExponentRule<Options>) {
 
 /** One row's product; its k-th moment is infinite where an exponent reaches 1/(4k). */
 function rowMoments(parameters: HeadParameters, x: Float64Array, y: Float64Array): Moments {
+  // ln of E[(phi(x) phi(y))^k] / exp(k x.y)
   const [log2, log3, log4] = [2, 3, 4].map(k => relativeLogMoment(k, parameters, x, y))
   const mean = softmaxKernel(x, y)
   return {

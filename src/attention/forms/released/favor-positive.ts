@@ -59,6 +59,8 @@ function shiftedFeatures(
   if (stabilizer === 'max') {
     const halfNorm = tf.mul(tf.sum(tf.square(x), -1, true), 0.5)
     const projected = tf.add(logits, halfNorm) // W x again
+    // exp(. - shift) is at most 1, so nothing overflows; a shift over all keys lets small ones underflow, and
+    // what is added afterwards counts by the largest
     const shift = tf.max(projected, shiftOver === 'row' ? -1 : [-2, -1], true)
     logits = tf.sub(logits, shift)
   }
@@ -87,6 +89,7 @@ export const releasedKernel: KernelFacts<Options> = {
     return `${count}(exp(x.y) + 2 e + e^2), e = ${epsilon}`
   },
   moments(x, y, {numFeatures, options}) {
+    // (e^{w.x - |x|^2/2} + e) (e^{w.y - |y|^2/2} + e), whose mean is exp(x.y) + 2 e + e^2
     const {epsilon, factor} = shiftOf(options, numFeatures)
     const row = epsilon === 0 ? positiveRow(x, y) : shiftedExponentialRow(x, y, epsilon, 1)
     return averaged(row, numFeatures, factor)
