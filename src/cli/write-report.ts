@@ -2,7 +2,7 @@ import {readFile, stat, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected, messageOf, RfaError} from '../errors.js'
 import {allExperiments} from '../experiments/index.js'
-import type {SavedRun} from '../experiments/run-report.js'
+import type {ReportedRun} from '../experiments/run-report.js'
 import {resumeLineOf} from '../report/command-line.js'
 import type {Block} from '../report/document.js'
 import {renderMarkdown} from '../report/markdown.js'
@@ -28,13 +28,17 @@ export async function readRuns(
   directories: readonly string[],
   bin: string,
   services: RunServices,
-): Promise<SavedRun[]> {
-  const runs: SavedRun[] = []
+): Promise<ReportedRun[]> {
+  const runs: ReportedRun[] = []
   for (const directory of directories) runs.push(await readRun(directory, bin, services))
   return runs
 }
 
-async function readRun(directory: string, bin: string, services: RunServices): Promise<SavedRun> {
+async function readRun(
+  directory: string,
+  bin: string,
+  services: RunServices,
+): Promise<ReportedRun> {
   const {manifest, records} = await services.openRun(directory, await allExperiments())
   const id = manifest.plan.experiment
   const strange = records.find(({schema}) => !schema.startsWith(`rfa.${id}/`))
@@ -55,7 +59,7 @@ async function matched(
   {plan, machine}: RunManifest,
   records: readonly CellRecord[],
   {planKeys}: RunServices,
-): Promise<Pick<SavedRun, 'records' | 'foreign' | 'cells'>> {
+): Promise<Pick<ReportedRun, 'records' | 'foreign' | 'cells'>> {
   const keys = await planKeys(plan).catch(unknownKeys)
   const own = keys && recordsOfPlan(records, keys, machine.rfa)
   if (!own || (own.records.length === 0 && records.length > 0)) {

@@ -9,8 +9,8 @@ import type {CellRecord} from '../results/record.js'
 import {countRecords} from '../results/summary.js'
 import {experimentNamed} from './index.js'
 
-/** A run as it was read back. */
-export interface SavedRun {
+/** A saved run with what a report says of it. */
+export interface ReportedRun {
   /** As it was named on the command line. */
   directory: string
   manifest: RunManifest
@@ -25,12 +25,12 @@ export interface SavedRun {
 }
 
 /** One report over one or several runs. */
-export async function runReport(runs: readonly SavedRun[]): Promise<Block[]> {
+export async function runReport(runs: readonly ReportedRun[]): Promise<Block[]> {
   const reports = await Promise.all(runs.map(reportOf))
   return reports.flat()
 }
 
-async function reportOf(run: SavedRun): Promise<Block[]> {
+async function reportOf(run: ReportedRun): Promise<Block[]> {
   const {experiment: name} = run.manifest.plan
   const experiment = await experimentNamed(name)
   return [
@@ -42,7 +42,7 @@ async function reportOf(run: SavedRun): Promise<Block[]> {
 }
 
 /** Where, when and how the numbers came about. */
-function origin(run: SavedRun): string[] {
+function origin(run: ReportedRun): string[] {
   const {plan, machine, argv, created_at} = run.manifest
   return [
     `command: ${commandText(argv)}`,
@@ -56,7 +56,7 @@ function origin(run: SavedRun): string[] {
 }
 
 /** What stands in the journal without belonging to the run. */
-function strangers({foreign}: SavedRun): string[] {
+function strangers({foreign}: ReportedRun): string[] {
   if (foreign === 0) return []
   return [
     `left out: ${plural(foreign, 'record')} of no cell of this plan, or under the key of another`,
@@ -64,7 +64,7 @@ function strangers({foreign}: SavedRun): string[] {
 }
 
 /** How many cells there are and how they ended; a run that stopped early says so. */
-function progress({records, cells, resumeCommand}: SavedRun): string[] {
+function progress({records, cells, resumeCommand}: ReportedRun): string[] {
   const {completed, skipped, failed} = countRecords(records)
   const outcomes = `${completed} completed, ${skipped} skipped, ${failed} failed`
   if (cells === null || records.length >= cells) {

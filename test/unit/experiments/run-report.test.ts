@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {experimentNamed} from '../../../src/experiments/index.js'
-import {runReport, type SavedRun} from '../../../src/experiments/run-report.js'
+import {type ReportedRun, runReport} from '../../../src/experiments/run-report.js'
 import {doctorReport} from '../../../src/report/doctor.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
@@ -10,7 +10,7 @@ import {MACHINE} from '../../helpers/records/machine.js'
 import {variance} from '../../helpers/records/variance.js'
 import {WIDE} from '../../helpers/terminal.js'
 
-const savedRun: SavedRun = {
+const savedRun: ReportedRun = {
   directory: 'results/x',
   manifest: BENCH_MANIFEST,
   records: [timed()],
