@@ -81,3 +81,13 @@ export function checkSizes(sizes: Record<string, unknown>, prefix = ''): void {
     throw expected('BAD_OPTION', `${prefix}${name}`, 'a whole number of at least 1', describe(size))
   }
 }
+
+/** Error of an array that comes with a step of a decoder, or belongs to its state, in another shape. */
+export function stepMismatch(
+  name: string,
+  wanted: readonly number[],
+  got: readonly number[],
+): RfaError {
+  const array = `${name} ${describe([...wanted])}`
+  return expected('SHAPE_MISMATCH', 'decoder', array, describe([...got]))
+}

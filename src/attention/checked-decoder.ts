@@ -1,7 +1,7 @@
 /** The decoder that callers get: tokens are checked, and nothing goes on after `dispose`. */
 import type * as tf from '@tensorflow/tfjs-core'
-import {describe, expected, RfaError} from '../errors.js'
-import {checkTensor, hasShape} from './check-tensor.js'
+import {expected, RfaError} from '../errors.js'
+import {checkTensor, hasShape, stepMismatch} from './check-tensor.js'
 import type {Estimator} from './forms/estimator.js'
 import type {Decoder} from './types.js'
 
@@ -60,8 +60,7 @@ function checkToken(name: string, tensor: tf.Tensor, shape: readonly number[]): 
   const usable = tensor?.dtype === 'float32' && !tensor.isDisposed
   if (usable && hasShape(tensor.shape, shape)) return
   checkTensor(`decoder.${name}`, tensor)
-  const got = describe(tensor.shape)
-  throw expected('SHAPE_MISMATCH', 'decoder', `${name} ${describe([...shape])}`, got)
+  throw stepMismatch(name, shape, tensor.shape)
 }
 
 function gone(): RfaError {

@@ -9,6 +9,7 @@ export {
   disposed,
   hasShape,
   MASK_TYPES,
+  stepMismatch,
 } from './check-tensor.js'
 export {
   checkArray,

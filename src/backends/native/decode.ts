@@ -7,6 +7,7 @@ import {
   featureDimOf,
   hasShape,
   type RecipeAttributes,
+  stepMismatch,
 } from '../../attention/fused-kernels.js'
 import {describe, expected} from '../../errors.js'
 import {featuresOf} from './features.js'
@@ -124,8 +125,7 @@ function tokenFloats(
   ) {
     return backend.floats(tensor)
   }
-  const wanted = `${name} ${describe([batch, heads, 1, width])}`
-  throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe([...shape]))
+  throw stepMismatch(name, [batch, heads, 1, width], shape)
 }
 
 /** A number per head, `[B, H, 1]`, where it is given. @throws {SHAPE_MISMATCH} */
@@ -137,8 +137,7 @@ export function scalarFloats(
 ): Float32Array | undefined {
   if (!tensor) return undefined
   if (hasShape(tensor.shape, [batch, heads, 1])) return backend.floats(tensor)
-  const wanted = `${name} ${describe([batch, heads, 1])}`
-  throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe([...tensor.shape]))
+  throw stepMismatch(name, [batch, heads, 1], tensor.shape)
 }
 
 /**
@@ -157,8 +156,7 @@ export function stateArray(
   if (isDisposed(tensor)) throw disposed(`decoder.${name}`)
   const shape = [batch, heads, ...axes]
   if (sizeOf(tensor.shape) === sizeOf(shape)) return [backend.aligned(tensor), shape]
-  const wanted = `${name} ${describe(shape)}`
-  throw expected('SHAPE_MISMATCH', 'decoder', wanted, describe(tensor.shape))
+  throw stepMismatch(name, shape, tensor.shape)
 }
 
 /** Attributes of steps that form features. */
