@@ -145,7 +145,7 @@ async function examine({
     directory,
     resume ? 'the directory of a run, or a new or empty one' : 'a new or empty directory',
     manifest ? 'one that holds a run' : `one that holds other files (${entries[0]})`,
-    ...(manifest ? ['set `resume` to go on with that run'] : []),
+    ...(manifest ? ['add `resume` to go on with that run'] : []),
     'choose another `output`',
   )
 }

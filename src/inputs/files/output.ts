@@ -18,7 +18,7 @@ export interface OutputRules {
 export async function checkOutput(path: string, {inputs, force}: OutputRules): Promise<void> {
   const present = await identityOf(path)
   if (present === undefined) return
-  const another = 'name another file as `output`'
+  const another = 'name another file with `output`'
   for (const input of inputs) {
     if ((await identityOf(input)) !== present) continue
     const what = 'another file than the input'
@@ -26,7 +26,7 @@ export async function checkOutput(path: string, {inputs, force}: OutputRules): P
   }
   if (force) return
   const got = `${path}, which exists`
-  const replace = 'set `force` to replace it'
+  const replace = 'add `force` to replace it'
   throw expected('WOULD_OVERWRITE', '`output`', 'a new file', got, another, replace)
 }
 

@@ -24,7 +24,7 @@ describe('checkOutput', () => {
     await expect(checkOutput(path, {inputs: [], force: false})).rejects.toMatchObject({
       code: 'WOULD_OVERWRITE',
       message: `\`output\`: expected a new file, got ${path}, which exists`,
-      suggestions: ['name another file as `output`', 'set `force` to replace it'],
+      suggestions: ['name another file with `output`', 'add `force` to replace it'],
     })
     await checkOutput(path, {inputs: [], force: true})
   })
@@ -41,7 +41,7 @@ describe('checkOutput', () => {
       await expect(checkOutput(path, rules)).rejects.toMatchObject({
         code: 'WOULD_OVERWRITE',
         message: `\`output\`: expected another file than the input, got ${path}`,
-        suggestions: ['name another file as `output`'],
+        suggestions: ['name another file with `output`'],
       })
     }
   })
