@@ -49,6 +49,7 @@ export default defineFeatureMap({
     // each side counts its own tokens
     if (!call) return {query: counting(options), key: counting(options)}
     checkLengths(call, options)
+    // one length for both sides, or the angles of a query and a key would not subtract
     const length = lengthOf(call, options)
     return x => reweighted(x, length, options)
   },
@@ -118,7 +119,7 @@ function counting(options: Options) {
   let place = 0
   return (token: tf.Tensor4D) => {
     if (place >= maxLength) throw tooShort(maxLength, place + 1)
-    const angle = (Math.PI / 2) * (place++ / maxLength)
+    const angle = (Math.PI / 2) * (place++ / maxLength) // a_i = pi i / (2 M)
     return withPhase(token, Math.cos(angle), Math.sin(angle), options)
   }
 }

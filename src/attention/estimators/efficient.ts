@@ -106,7 +106,10 @@ function cost(shape: CallShape, options: Options): Cost {
   return {flops: map.cost(shape, options).flops + entries * (causal ? scan : 2 * headDim)}
 }
 
-/** Each channel of the keys is the logit of a query that is a unit vector. */
+/**
+ * `softmax_d(Q) (softmax_n(K)^T V)`: a mean of the values for each channel, then a mixture of these for each
+ * query. Each channel of the keys is the logit of a query that is a unit vector.
+ */
 function bidirectional({query, key, value, keyMask, options}: AttendInputs<Options>): tf.Tensor4D {
   const [batch, heads, queryLen, headDim] = query.shape
   const valueDim = value.shape[3]
@@ -129,6 +132,7 @@ function queryFeatures(query: tf.Tensor4D, {queryScale}: Pick<Options, 'querySca
 function causal(inputs: AttendInputs<Options>): AttendResult {
   const {bucket} = inputs.options
   if (bucket === 1) return causalForm(inputs)
+  // rearranged so that plain causality is that of buckets
   const {tokens, restore} = inBuckets(inputs, bucket)
   const {out, denominator} = causalForm({...inputs, ...tokens})
   if (!denominator) return {out: restore(out)}
@@ -157,6 +161,7 @@ function channelSums({query, key, keyMask}: Tokens): tf.Tensor4D {
   let keys: tf.Tensor3D = tf.reshape(key, [rows, keyLen, headDim])
   if (keyMask) keys = maskLogits(keys, tf.reshape(headMask(keyMask, heads), [rows, keyLen, 1]))
   const shared = Math.min(queryLen, keyLen)
+  // each by a running log-sum: keys are never exponentiated as they are
   let sums = cumulativeLogSumExp(tf.slice(keys, [0, 0, 0], [rows, shared, headDim]))
   // later queries see all keys
   if (queryLen > keyLen) {

@@ -42,6 +42,7 @@ const kernel: PhiFacts<Options> = {
   },
   moments(x, y, {numFeatures, options: {norms, constantFeature}}) {
     const row = (norms === 'none' ? fourierRow : trigonometricRow)(x, y)
+    // a constant shifts the mean and adds no variance
     return averaged({...row, mean: row.mean + constantFeature ** 2}, numFeatures)
   },
   features(x, projection, {norms, constantFeature}) {

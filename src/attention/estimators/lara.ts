@@ -269,6 +269,7 @@ function drawnAround(
 ): tf.Tensor4D {
   if (options.sampling === 'mean') return centres
   const spread = tf.mul(noise.noise!, noiseDeviation(options.noiseScale, inputScale))
+  // pairs mu + e, mu - e: the first half of the vectors, then the second
   const all = options.sampling === 'antithetic' ? tf.concat([spread, tf.neg(spread)], 2) : spread
   return tf.add(centres, all)
 }
@@ -286,6 +287,7 @@ function logDensities(
 ): tf.Tensor3D {
   const [batch, heads, count] = vectors.shape
   const proposals = centres.shape[2]
+  // O(C' C D)
   const products = innerProducts(vectors, tf.mul(centres, inputScale ** 2))
   const halfNorms = tf.reshape(halfSquaredNorm(centres, inputScale), [batch, heads, 1, proposals])
   const logs = tf.sub(products, halfNorms) as tf.Tensor4D // [B, H, C', C]
@@ -308,7 +310,7 @@ function affinities(
   {tAxis}: Options,
 ): tf.Tensor4D {
   const logits: tf.Tensor4D = innerProducts(tf.mul(landmarks, scale), query)
-  if (tAxis === 'query') return tf.softmax(logits)
+  if (tAxis === 'query') return tf.softmax(logits) // as coded, although weights are per query
   const perQuery = tf.transpose(logits, [0, 1, 3, 2])
   const seen = present
     ? maskLogits(perQuery, tf.expandDims(tf.expandDims(present, 1), 1))

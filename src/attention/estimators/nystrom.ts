@@ -122,6 +122,7 @@ function sideOf(
   if (!present) {
     return {tokens, landmarks: segmentMeans(tokens, segmentStarts(length, count))}
   }
+  // as many landmarks as there are tokens at most; the others stand for none
   const used = tf.minimum(tf.sum(present, 1, true), count) as tf.Tensor2D
   const weights = segmentWeights(present, used, count)
   const filled = tf.cast(tf.greater(tf.sum(weights, -1), 0), 'float32') as tf.Tensor2D
@@ -170,6 +171,7 @@ function landmarkWeights(queries: Side, keys: Side, scale: number): tf.Tensor3D 
   const products = matMul(flat(queries, rows), flat(keys, columns), false, true)
   const logits: tf.Tensor3D = tf.mul(products, scale)
   const columnMask = keys.filled && headMask(keys.filled, heads)
+  // zeros in place of empty rows and columns: the inverse of such a matrix has them too
   let weights = tf.softmax(columnMask ? maskLogits(logits, columnMask) : logits)
   if (columnMask) weights = tf.mul(weights, columnMask)
   if (!queries.filled) return weights

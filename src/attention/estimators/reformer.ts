@@ -162,6 +162,7 @@ function orSelf(
   {self}: ReformerOptions,
 ): SoftmaxAttentionResult {
   if (self === 'too') return {out, lse}
+  // a row that saw no key is zero so far, and its own value is all there is
   const alone = tf.expandDims(tf.sub(1, sawAnyKey(lse)), 3)
   return {out: tf.add(out, tf.mul(value, alone)), lse}
 }

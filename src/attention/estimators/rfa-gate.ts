@@ -163,6 +163,7 @@ function gateLogits(key: tf.Tensor4D, weight: tf.Tensor4D, {gateBias}: Options):
 /** The learned w, or the drawn one times D^-1/2, `[1, H, 1, D]`. */
 function gateWeight({gateWeight}: Parameters, drawn: () => tf.Tensor4D): tf.Tensor4D {
   if (gateWeight) return tf.reshape(gateWeight, [1, gateWeight.shape[0]!, 1, gateWeight.shape[1]!])
+  // N(0, I / D), so that logits of unit-variance keys have unit variance
   const noise = drawn()
   return tf.mul(noise, noise.shape[3] ** -0.5)
 }

@@ -57,6 +57,7 @@ export function fusedFeatureDecoder(
   const weighs = weighsKeys(features)
   const run = (q: tf.Tensor4D, k: tf.Tensor4D, value: tf.Tensor4D, gate?: tf.Tensor3D) => {
     inputs.query = query.input(q)
+    // a step that forms features takes the token itself
     const made = explicit ? mapKeys(features, k) : undefined
     inputs.key = made?.features ?? k
     inputs.value = value

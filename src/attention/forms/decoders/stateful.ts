@@ -28,6 +28,7 @@ export function statefulDecoder<State extends Record<string, tf.Tensor>>(
   step: (state: State, tokens: Tokens, gate?: tf.Tensor3D) => {state: State; out: tf.Tensor4D},
 ): Decoder {
   let state = initial
+  // beyond the tidy that a decoder may be made in
   for (const tensor of Object.values(state)) tf.keep(tensor)
   return {
     next(query, key, value, gate) {

@@ -40,6 +40,7 @@ export function chunkTokens(inputs: ChunkInputs): ChunkTokens {
   const sizes = {batch, heads}
   const present = presentTokens(lists, keyMask)
   const weights = present && perHead(present, sizes) // [B H C, P]
+  // without a mask every chunk of full lists has the same number of keys
   const counts = present ? tf.sum(present, -1) : tf.fill([1, lists.count], lists.width)
   const keys = gatherTokens(key, lists) // [B H C, 1, P, D]
   const values = gatherTokens(value, lists)
@@ -49,6 +50,7 @@ export function chunkTokens(inputs: ChunkInputs): ChunkTokens {
   }
   const meanKey = mapLandmarks(mean(keys), 'key', inputs.parameters)
   const bridge = proposalSample(inputs, meanKey, () => mean(gatherTokens(query, lists)))
+  // one query per chunk, w, against the chunk's own keys: xi(y, w) = exp(w.y - |y|^2/2), O(S (D + Dv)) in all
   const mixed = softmaxAttention(
     tf.reshape(bridge, [batch * heads * lists.count, 1, 1, headDim]),
     keys,
@@ -77,7 +79,7 @@ function meanTokens(
   if (!weights) return tf.div(tf.sum(tokens, 2), width)
   const present = tf.mul(tokens, tf.reshape(weights, [rows, 1, width, 1]))
   const total = tf.sum(present, 2) // [B H C, 1, D]
-  if (padding === 'zeros') return tf.div(total, width)
+  if (padding === 'zeros') return tf.div(total, width) // absent tokens pull the mean to zero
   const count = tf.maximum(tf.sum(weights, -1), 1)
   return tf.div(total, tf.reshape(count, [rows, 1, 1]))
 }
@@ -94,6 +96,6 @@ function proposalSample(
     bridge = tf.add(mapLandmarks(meanQuery(), 'query', parameters), meanKey)
     if (proposal === 'average') bridge = tf.mul(bridge, 0.5)
   }
-  if (!noise) return bridge
+  if (!noise) return bridge // deterministic: the mean of the proposal stands for its sample
   return tf.add(bridge, tf.mul(noise, noiseDeviation(options.noiseScale, inputScale)))
 }

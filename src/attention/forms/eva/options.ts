@@ -60,12 +60,13 @@ export const evaOptions = z.object({
 })
 export type EvaOptions = z.output<typeof evaOptions>
 
-/** How a call is cut. */
+/** How a call is cut: sizes in tokens, on a grid the sides of squares. */
 export function partitionOptions(
   {length, numFeatures, causal}: {length: number; numFeatures: number; causal: boolean},
   options: EvaOptions,
 ): PartitionOptions {
   const {window, overlap, localKeys, padding} = options
+  // causal windows reach back alone, so a whole one instead of a half on both sides
   const half = Math.max(1, Math.floor(window / 2))
   return {
     grid: gridOf(length, causal, options),
@@ -100,6 +101,7 @@ function chunkSizeOf(
 ): number {
   if (chunkSize !== null) return chunkSize
   if (causal) return CAUSAL_CHUNK_SIZE
+  // a chunk of a grid is a square
   const root = (tokens: number) => (gridWidth === null ? tokens : Math.sqrt(tokens))
   if (padding === 'none') return Math.ceil(root(Math.ceil(length / numFeatures)))
   const padded = gridWidth === null ? Math.ceil(length / window) * window : length

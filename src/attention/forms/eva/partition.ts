@@ -73,6 +73,7 @@ function cutAxis(
     const from = Math.max(0, start - reach)
     const to = Math.min(length, start + window + reach)
     if (!once) return {start: from, end: to}
+    // whole chunks only: one that is seen key by key must not be seen as a chunk besides
     return {
       start: floorTo(from, chunkSize),
       end: Math.min(length, Math.ceil(to / chunkSize) * chunkSize),
@@ -121,6 +122,7 @@ function causalPartition(options: PartitionOptions): Partition {
   for (let start = 0; start < length; ) {
     const windowEnd = floorTo(start, window) + window
     const chunkEnd = floorTo(start, chunkSize) + chunkSize
+    // all queries of a block see the same earlier keys and chunks: it ends where either changes
     const end = Math.min(length, windowEnd, once ? windowEnd : chunkEnd)
     const {keyStart, chunkCount} = causalView(start, {window, chunkSize, reach, once})
     blocks.push({
@@ -143,6 +145,7 @@ export function causalView(
 ): {keyStart: number; chunkCount: number} {
   const from = Math.max(0, floorTo(position, window) - reach)
   if (!once) return {keyStart: from, chunkCount: Math.floor(position / chunkSize)}
+  // keys from the start of a chunk on; the chunks before it are seen as such, and no token twice
   const keyStart = floorTo(from, chunkSize)
   return {keyStart, chunkCount: keyStart / chunkSize}
 }

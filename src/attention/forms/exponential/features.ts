@@ -158,7 +158,7 @@ export function causalExponentialAttention(
     const out = causalFeatureAttention(spec(x), spec(y), values, keyMask)
     return tf.reshape(out, [batch, heads, queryLen, valueDim])
   }
-  // each batch element has a mask of its own
+  // batch elements stand as heads here, and heads share a mask: one call for each element
   const rows = projection.shape
   const outs = Array.from({length: batch}, (_, b) => {
     const part = (tensor: tf.Tensor4D): tf.Tensor4D =>

@@ -61,6 +61,7 @@ export interface ExponentRule<Options> {
   parameters(moments: HeadMoments, options: Options): HeadParameters
 }
 
+/** One exponential per row of the projection. */
 function featureDim(numFeatures: number): number {
   return numFeatures
 }
@@ -83,7 +84,11 @@ export const exponentialFacts = {
   presets: {},
 } as const
 
-/** Positive features and the passes over tokens that statistics and maps take. @param passes - in multiply-adds per token and dimension */
+/**
+ * Positive features and the passes over tokens that statistics and maps take.
+ *
+ * @param passes - in multiply-adds per token and dimension
+ */
 export function exponentialCost(shape: CallShape, passes: number): Cost {
   const {batch, heads, queryLen, keyLen, headDim} = shape
   const {flops} = sizes.cost(shape, undefined)
@@ -122,6 +127,7 @@ export function parametersOf(
 ): HeadParameters[] {
   const found: HeadParameters[] = []
   moments.forEach((head, index) => {
+    // eigenvectors are O(D^3) per head; without moments, for one, all heads have the same
     const before = moments[index - 1]
     found.push(before && sameMoments(before, head) ? found[index - 1]! : rule(head))
   })
@@ -139,6 +145,7 @@ function sameMoments(a: HeadMoments, b: HeadMoments): boolean {
 function attendWith(inputs: AttendInputs, features: ExponentialFeatures): tf.Tensor4D {
   if (inputs.causal) return causalExponentialAttention(inputs, features)
   const {bridges, logWeight, maps} = features
+  // P x and P^-1 y, whose product is x.y
   const tokens = maps && {
     query: applied(inputs.query, maps.query),
     key: applied(inputs.key, maps.key),
@@ -164,6 +171,7 @@ function decoderFrom<Options>(
   if (!calibration && !free) throw needsCalibration(rule.name)
   let made: Decoder | undefined
   tf.tidy(() => {
+    // a rule that needs no moments looks at no token
     const nothing: tf.Tensor4D = tf.zeros([batch, heads, 1, headDim])
     const sample = calibration ?? {query: nothing, key: nothing}
     const features = featuresFrom(sample, inputScale, projection!, options)

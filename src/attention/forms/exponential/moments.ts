@@ -44,6 +44,7 @@ export function sampleOf(inputs: AttendInputs<{prefix: number}>): Sample {
     const kept = Math.min(options.prefix, length)
     return tf.slice(tokens, [0, 0, 0, 0], [batch, heads, kept, headDim])
   }
+  // rows before the end of the prefix see keys beyond their own in these numbers alone
   const [batch, keyLen] = [key.shape[0], Math.min(options.prefix, key.shape[2])]
   return {
     query: first(query),
@@ -102,6 +103,7 @@ function sideMoments(
   const {mean, squares, outer} = hostData(() => {
     const [batch, heads, length, headDim] = x.shape
     const tokens: tf.Tensor3D = tf.reshape(x, [batch * heads, length, headDim])
+    // means as sums of weighted tokens: absent ones weigh nothing
     const weighted = tf.mul(tokens, tokenWeights(mask, [batch, heads, length])) as tf.Tensor3D
     return {
       mean: tf.sum(weighted, 1),

@@ -36,7 +36,7 @@ function keyPlaces(plan: ChunkPlan, round: number, {lookBack}: ReformerOptions):
     if (single) continue
     const chunk = n % count
     const chunks = used[Math.floor(n / count / heads)]!
-    const alone = chunks === 1 && rounds.length === 1
+    const alone = chunks === 1 && rounds.length === 1 // the one before would be itself
     if (chunk > 0) out.set(chunkAt(own, n - 1, chunkSize), n * width + chunkSize)
     else if (lookBack === 'wrap' && chunks > 0 && !alone) {
       out.set(chunkAt(before, n + chunks - 1, chunkSize), n * width + chunkSize)
@@ -61,9 +61,11 @@ export function roundView(
   const keys = keyPlaces(plan, round, options)
   const chunks = queries.length / chunkSize
   const width = keys.length / chunks
+  // place `at` is in chunk floor(at / perChunk), `count` of which make up a head
   const row = (perChunk: number) => (t: number, at: number) =>
     t < 0 ? 0 : Math.floor(at / perChunk / count) * length + t
   const placeOf = new Int32Array((chunks / count) * length)
+  // the way back from sorted places to tokens
   queries.forEach((t, at) => {
     if (t >= 0) placeOf[row(chunkSize)(t, at)] = at
   })
@@ -105,6 +107,7 @@ export function roundsInView(
     return numbers
   })
   const last = (row: number) => used[Math.floor(row / length / heads)]! - 1
+  // the chunk before, or -2, which is none's number
   const previous = rounds.map((_, round) =>
     chunkOf[round]!.map((chunk, row) => {
       if (chunk > round * count) return chunk - 1
@@ -125,6 +128,7 @@ export function roundsInView(
     )
   const lines = chunkOf.map(line)
   const same = (a: tf.Tensor3D, b: tf.Tensor3D): tf.Tensor3D => tf.cast(tf.equal(a, b), 'float32')
+  // a key is in view in a round where its chunk is the query's own or the one before that
   const terms = rounds.flatMap((_, round) => {
     const before = column(previous[round]!)
     const seen = [same(column(chunkOf[round]!), lines[round]!), same(before, lines[round]!)]

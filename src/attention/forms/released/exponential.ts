@@ -58,6 +58,7 @@ export function releasedAttention(
   const own = options.sums === 'own-length'
   const sample = own ? {query: inputs.query, key: inputs.key} : sampleOf(inputs)
   const moments = momentsOf(sample, inputScale, 'diagonal')
+  // both sides divide their sums by the number of tokens of the side at hand
   const ratio = inputs.key.shape[2] / inputs.query.shape[2]
   const {query, key} = scaledInputs({...inputs, inputScale})
   const featuresOf = (x: tf.Tensor4D, side: 'query' | 'key') => {
@@ -117,6 +118,7 @@ function shiftedFeatures(
     exponents.map(a => Math.sqrt(1 - 4 * a)),
     [batch, heads, 1, 1],
   )
+  // of keys: the maximum of w.x over everything, times the B of each head
   const shift =
     side === 'query' ? tf.max(projected, -1, true) : tf.mul(tf.max(tf.div(projected, roots)), roots)
   const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
