@@ -6,8 +6,10 @@ import {readArrays} from '../../src/inputs/files/index.js'
 import type {NdArray} from '../../src/inputs/nd-array.js'
 import type {HostArrays} from '../helpers/arrays.js'
 import type {HostProjection} from '../helpers/twins/index.js'
+import {requestOfNotes} from './notes/index.js'
+import {type GoldenRequest, goldenRequest, type WrittenRequest} from './request.js'
 
-/** One entry of the manifest. Fields beyond these depend on the peer and are read where they matter. */
+/** One entry of the manifest. Fields beyond these describe the case in its peer's words. */
 export interface GoldenCase {
   name: string
   method: string
@@ -16,11 +18,18 @@ export interface GoldenCase {
   causal?: boolean
   /** Tolerance relative to max|out| that the reference itself deserves. */
   rtol?: number
+  /** What this library is asked for; without it, what those words say. */
+  request?: WrittenRequest
   [field: string]: unknown
 }
 
 export function readManifest(folder: string): GoldenCase[] {
   return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as GoldenCase[]
+}
+
+/** What a case asks for. */
+export function requestOf(golden: GoldenCase, arrays: CaseArrays): GoldenRequest {
+  return goldenRequest.parse(golden.request ?? requestOfNotes(golden, arrays))
 }
 
 /** The arrays of one case. */
@@ -95,29 +104,4 @@ export class CaseArrays {
       i % keyLen < lengths[Math.floor(i / keyLen)]! ? 1 : 0,
     )
   }
-}
-
-/** A numeric field, or `undefined` when it is absent or not a number. */
-export function numberField(golden: GoldenCase, name: string): number | undefined {
-  const value = golden[name]
-  return typeof value === 'number' ? value : undefined
-}
-
-export function textField(golden: GoldenCase, name: string): string {
-  const value = golden[name]
-  return typeof value === 'string' ? value : ''
-}
-
-/**
- * The guard that a peer's note on its denominator describes.
- *
- * @throws Error for a note in words this does not know
- */
-export function guardOfNote(note: string): string {
-  if (/\bno clamp\b/.test(note)) return 'none'
-  const clamp = /(abs\(\)\.)?clamp(?:_min)?\((?:min=|EPS=)?(\d[\d.e+-]*)\)/i.exec(note)
-  if (clamp) return `${clamp[1] ? 'abs-clamp' : 'clamp'}:${Number(clamp[2])}`
-  const added = /\+\s*(\d[\d.]*(?:e[+-]?\d+)?)/i.exec(note)
-  if (added) return `add:${Number(added[1])}`
-  throw new Error(`no guard can be read from the note "${note}"`)
 }

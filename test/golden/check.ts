@@ -31,20 +31,54 @@ import {
 import {forEachHead} from '../helpers/twins/types.js'
 import {type FeatureBuilder, keyFactors} from '../helpers/twins/weighted.js'
 import type {CaseArrays, GoldenCase} from './cases.js'
+import {uniformOf} from './drawn-keys.js'
+import type {AttentionRequest} from './request.js'
 
-/** How this library is asked for what the peer computed. */
-export interface Request {
+/** A request of one method, with the arrays of the case under this library's names. */
+export interface Call {
   method: MethodName
-  preset?: PresetName
-  options?: Record<string, unknown>
-  /** Proposals, landmarks and the like; a projection brings its own number. */
-  numFeatures?: number
-  /** Random arrays of the case. */
-  noise?: HostArrays
-  /** Learned arrays of the case. */
-  parameters?: HostArrays
-  /** Forget gates of the case, `[B, H, S]`. */
-  gate?: HostArrays[string]
+  preset: PresetName
+  options: Record<string, unknown>
+  numFeatures?: number | undefined
+  noise: HostArrays
+  parameters: HostArrays
+  /** `[B, H, S]`. */
+  gate?: HostArrays[string] | undefined
+  features: AttentionRequest['features']
+}
+
+/** The call of one of the methods that a case asks for. */
+export function callOf(
+  golden: GoldenCase,
+  arrays: CaseArrays,
+  request: AttentionRequest,
+  method: MethodName,
+): Call {
+  const {preset, options, num_features: numFeatures, drawn_keys, features} = request
+  const uniform = drawn_keys && {uniform: uniformOf(golden, arrays, drawn_keys)}
+  return {
+    ...{method, preset, options, numFeatures, features},
+    noise: {...named(arrays, request.noise), ...uniform},
+    parameters: named(arrays, request.parameters),
+    gate: request.gate === undefined ? undefined : arrays.array(request.gate),
+  }
+}
+
+function named(arrays: CaseArrays, names: Readonly<Record<string, string>>): HostArrays {
+  return Object.fromEntries(
+    Object.entries(names).map(([own, theirs]) => [
+      own,
+      own === 'sigma' ? perHead(arrays, theirs) : arrays.array(theirs),
+    ]),
+  )
+}
+
+/** Numbers of one head or of each head, as `[H, d]`. */
+function perHead(arrays: CaseArrays, name: string): HostArrays[string] {
+  const [, heads, , headDim] = arrays.shape('q') as [number, number, number, number]
+  const given = arrays.numbers(name)
+  const data = Float64Array.from({length: heads * headDim}, (_, at) => given[at % given.length]!)
+  return {shape: [heads, headDim], data}
 }
 
 /** The host side of a case: its arrays, with values beyond the last key left out. */
@@ -59,24 +93,24 @@ export function hostSide(arrays: CaseArrays): HostInputs {
 const DEFAULT_FEATURES = 256
 
 /** Options in force. */
-export function resolved({method, preset = 'exact', options = {}}: Request): z.output<z.ZodObject> {
+export function resolved({method, preset, options}: Call): z.output<z.ZodObject> {
   return resolveOptions(estimatorNamed(method) as Estimator, preset, options)
 }
 
 /** The twin's inputs of a case. */
-export function twinInputs(golden: GoldenCase, arrays: CaseArrays, request: Request): TwinInputs {
+export function twinInputs(golden: GoldenCase, arrays: CaseArrays, call: Call): TwinInputs {
   const inputs = hostSide(arrays)
   return {
     ...inputs,
     projection: arrays.projection(),
     causal: golden.causal === true,
     keyMask: arrays.keyMask(),
-    numFeatures: request.numFeatures ?? arrays.projection()?.numFeatures ?? DEFAULT_FEATURES,
-    noise: request.noise ?? {},
-    parameters: request.parameters ?? {},
-    gate: request.gate,
+    numFeatures: call.numFeatures ?? arrays.projection()?.numFeatures ?? DEFAULT_FEATURES,
+    noise: call.noise,
+    parameters: call.parameters,
+    gate: call.gate,
     logitScale: inputs.query.shape[3] ** -0.5,
-    options: resolved(request),
+    options: resolved(call),
   }
 }
 
@@ -93,7 +127,7 @@ export function projectionTensor(projection: HostProjection, headDim: number): P
 const twins = new Map<string, TwinResult>()
 
 /** The twin's result; the same for every backend, so computed once. */
-export function twinOf(golden: GoldenCase, inputs: TwinInputs, {method}: Request): TwinResult {
+export function twinOf(golden: GoldenCase, inputs: TwinInputs, {method}: Call): TwinResult {
   const key = JSON.stringify([golden.name, method, inputs.options])
   const found = twins.get(key) ?? TWINS[method]!(inputs)
   twins.set(key, found)
@@ -105,10 +139,10 @@ export function twinOf(golden: GoldenCase, inputs: TwinInputs, {method}: Request
  * so that formula and options are known to be the peer's, and this library within that plus the
  * rounding bound of the case.
  */
-export function checkAttention(golden: GoldenCase, arrays: CaseArrays, request: Request): void {
-  const twin = twinOf(golden, twinInputs(golden, arrays, request), request)
+export function checkAttention(golden: GoldenCase, arrays: CaseArrays, call: Call): void {
+  const twin = twinOf(golden, twinInputs(golden, arrays, call), call)
   checkOutput(golden, arrays, 'out', twin.out)
-  const result = runAttention(golden, arrays, request)
+  const result = runAttention(golden, arrays, call)
   assertCase(golden, arrays, 'out', result.out, twin.out)
   if (arrays.has('denominator_before_clamp') && result.denominator && twin.denominator) {
     const name = 'denominator_before_clamp'
@@ -165,22 +199,22 @@ export function assertCase(
   }
 }
 
-export function runAttention(golden: GoldenCase, arrays: CaseArrays, request: Request) {
+export function runAttention(golden: GoldenCase, arrays: CaseArrays, call: Call) {
   const inputs = hostSide(arrays)
   const projection = arrays.projection()
   const keyMask = arrays.keyMask()
   const [out, denominator] = compute(() => {
     const result = attend(...toTensors(inputs), {
-      method: request.method,
-      preset: request.preset ?? 'exact',
+      method: call.method,
+      preset: call.preset,
       causal: golden.causal === true,
       ...(projection && {projection: projectionTensor(projection, inputs.query.shape[3])}),
       ...(keyMask && {keyMask: maskTensor(keyMask, inputs.key.shape[0])}),
-      ...(request.numFeatures && {numFeatures: request.numFeatures}),
-      noise: namedTensors<tf.Tensor4D>(request.noise ?? {}),
-      parameters: namedTensors(request.parameters ?? {}),
-      ...(request.gate && {gate: namedTensors<tf.Tensor3D>({gate: request.gate}).gate!}),
-      ...request.options,
+      ...(call.numFeatures && {numFeatures: call.numFeatures}),
+      noise: namedTensors<tf.Tensor4D>(call.noise),
+      parameters: namedTensors(call.parameters),
+      ...(call.gate && {gate: namedTensors<tf.Tensor3D>({gate: call.gate}).gate!}),
+      ...call.options,
     })
     return result.denominator ? [result.out, result.denominator] : [result.out]
   })
@@ -197,12 +231,12 @@ export function runAttention(golden: GoldenCase, arrays: CaseArrays, request: Re
 export function checkFeatures(
   golden: GoldenCase,
   arrays: CaseArrays,
-  request: Request,
+  call: Call,
   build: FeatureBuilder,
   features: (x: tf.Tensor4D, projection: Projection, side: 'query' | 'key') => tf.Tensor4D,
   scale = 1,
 ): void {
-  const inputs = twinInputs(golden, arrays, request)
+  const inputs = twinInputs(golden, arrays, call)
   for (const [name, side] of [
     ['phi_q', 'query'],
     ['phi_k', 'key'],
@@ -260,20 +294,20 @@ export function stateBounds(inputs: TwinInputs, build: FeatureBuilder, count: nu
 export function checkDecoder(
   golden: GoldenCase,
   arrays: CaseArrays,
-  request: Request,
+  call: Call,
   build: FeatureBuilder,
 ): void {
-  const inputs = twinInputs(golden, arrays, request)
+  const inputs = twinInputs(golden, arrays, call)
   const count = inputs.key.shape[2]
   if (inputs.keyMask || (inputs.causal && inputs.query.shape[2] !== count)) return
   const snapshots = snapshotNames(arrays, count)
-  const step = makeDecoder(inputs, request)
+  const step = makeDecoder(inputs, call)
   // queries of a cross-attention case take no part in the sums: the keys stand in for them
   const query = golden.causal === true ? inputs.query : inputs.key
-  const {out, states} = decodeAll(step, {...inputs, query}, [...snapshots.keys()], request.gate)
+  const {out, states} = decodeAll(step, {...inputs, query}, [...snapshots.keys()], call.gate)
   step.dispose()
   if (golden.causal === true) {
-    assertCase(golden, arrays, 'out', out, twinOf(golden, inputs, request).out)
+    assertCase(golden, arrays, 'out', out, twinOf(golden, inputs, call).out)
   }
   for (const [tokens, suffix] of snapshots) {
     const bounds = stateBounds(inputs, build, tokens)
@@ -302,16 +336,16 @@ function snapshotNames(arrays: CaseArrays, count: number): Map<number, string> {
   return found
 }
 
-function makeDecoder({query, value, projection}: TwinInputs, request: Request): Decoder {
+function makeDecoder({query, value, projection}: TwinInputs, call: Call): Decoder {
   const [batch, heads, , headDim] = query.shape
   const sizes = {batch, heads, headDim, valueDim: value.shape[3]}
   return decoder({
-    method: request.method,
-    preset: request.preset ?? 'exact',
+    method: call.method,
+    preset: call.preset,
     ...sizes,
-    ...(request.numFeatures && {numFeatures: request.numFeatures}),
-    ...(request.parameters && {parameters: namedTensors(request.parameters)}),
+    ...(call.numFeatures && {numFeatures: call.numFeatures}),
+    parameters: namedTensors(call.parameters),
     ...(projection && {projection: projectionTensor(projection, headDim)}),
-    ...request.options,
+    ...call.options,
   })
 }

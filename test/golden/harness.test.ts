@@ -1,42 +1,66 @@
 import {fileURLToPath} from 'node:url'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {useBackend} from '../../src/backends/index.js'
-import {CaseArrays, guardOfNote, readManifest} from './cases.js'
-import {referenceError, twinInputs, twinOf} from './check.js'
-import {FAMILIES, familyOf} from './families/index.js'
+import {CaseArrays, readManifest, requestOf} from './cases.js'
+import {callOf, referenceError, twinInputs, twinOf} from './check.js'
+import {checkCase} from './check-case.js'
+import {requestOfNotes} from './notes/index.js'
+import {guardOfNote} from './notes/read.js'
+import {type AttentionRequest, goldenRequest} from './request.js'
 
 const folder = fileURLToPath(new URL('../../fixtures/golden', import.meta.url))
 const manifest = readManifest(folder)
 
 beforeAll(() => useBackend('cpu'))
 
+/** The first case of each method. */
+const FIRST = new Map(
+  manifest.toReversed().flatMap(golden => {
+    const request = goldenRequest.parse(golden.request)
+    return request.kind === 'attention' ? [[request.methods[0]!, {golden, request}] as const] : []
+  }),
+)
+
 describe('golden harness', () => {
-  it.each(FAMILIES.filter(family => family.request).map(family => [family.name, family] as const))(
-    'notices one changed output element of %s',
-    async (_name, family) => {
-      const golden = manifest.find(({method}) => family.methods.includes(method))!
-      const arrays = await CaseArrays.read(folder, golden)
-      const request = family.request!(golden, arrays)
-      expect(() => family.check(golden, arrays)).not.toThrow()
-      const out = arrays.numbers('out')
-      const {error} = twinOf(golden, twinInputs(golden, arrays, request), request).out
-      const bound = error.map(rounding => rounding + referenceError(golden, out))
-      const at = bound.indexOf(Math.min(...bound))
-      out[at]! += 10 * bound[at]!
-      expect(() => family.check(golden, arrays.with('out', out))).toThrow(/observed maximum/)
-    },
-  )
+  it.each([...FIRST])('notices one changed output element of %s', async (method, found) => {
+    const {golden, request}: {golden: (typeof manifest)[number]; request: AttentionRequest} = found
+    const arrays = await CaseArrays.read(folder, golden)
+    expect(() => checkCase(golden, arrays, request)).not.toThrow()
+    const call = callOf(golden, arrays, request, method)
+    const out = arrays.numbers('out')
+    const {error} = twinOf(golden, twinInputs(golden, arrays, call), call).out
+    const bound = error.map(rounding => rounding + referenceError(golden, out))
+    const at = bound.indexOf(Math.min(...bound))
+    out[at]! += 10 * bound[at]!
+    expect(() => checkCase(golden, arrays.with('out', out), request)).toThrow(/observed maximum/)
+  })
 
   it('notices a changed direction of a projection', async () => {
-    const golden = manifest.find(({method}) => method === 'orthogonal projection')!
+    const golden = manifest.find(({request}) => request?.kind === 'projection')!
     const arrays = await CaseArrays.read(folder, golden)
     const out = arrays.numbers('out')
     out[0]! += 0.1 * Math.max(...out)
-    expect(() => familyOf(golden)!.check(golden, arrays.with('out', out))).toThrow(/observed/)
+    const request = requestOf(golden, arrays)
+    expect(() => checkCase(golden, arrays.with('out', out), request)).toThrow(/observed/)
   })
 
-  it('knows nothing of methods it was not told about', () => {
-    expect(familyOf({method: 'no such method'})).toBeUndefined()
+  it('refuses a request with a field that nothing reads', () => {
+    const request = {kind: 'attention', methods: ['rfa'], stabiliser: 'max'}
+    expect(() => goldenRequest.parse(request)).toThrow(/stabiliser/)
+  })
+})
+
+describe('a manifest without requests', () => {
+  it.each(manifest)('$name asks by its notes for the same', async golden => {
+    const arrays = await CaseArrays.read(folder, golden)
+    const read = goldenRequest.parse(requestOfNotes(golden, arrays))
+    expect(read).toEqual(goldenRequest.parse(golden.request))
+  })
+
+  it('is refused for a method that no reading knows', async () => {
+    const arrays = await CaseArrays.read(folder, manifest[0]!)
+    const unknown = {...manifest[0]!, method: 'no such method'}
+    expect(() => requestOfNotes(unknown, arrays)).toThrow('no reading of method "no such method"')
   })
 
   it.each([
@@ -46,11 +70,11 @@ describe('golden harness', () => {
     ['sum.abs().clamp(1e-3): unlike the others', 'abs-clamp:0.001'],
     ['clamp_min(1.0), no abs', 'clamp:1'],
     ['1/(phi_q . sum phi_k + 1e-6)', 'add:0.000001'],
-  ])('reads the note "%s" as guard %s', (note, guard) => {
+  ])('is read: the note "%s" as guard %s', (note, guard) => {
     expect(guardOfNote(note)).toBe(guard)
   })
 
-  it('refuses a note it cannot read', () => {
+  it('is refused for a note that nobody can read', () => {
     expect(() => guardOfNote('as usual')).toThrow(/no guard can be read/)
   })
 })

@@ -1,44 +1,23 @@
 import {gated} from '../../helpers/twins/unit-features.js'
 import type {FeatureBuilder} from '../../helpers/twins/weighted.js'
-import {type CaseArrays, type GoldenCase, guardOfNote, numberField, textField} from '../cases.js'
+import type {CaseArrays, GoldenCase} from '../cases.js'
 import {
   assertCase,
-  checkAttention,
+  type Call,
   checkDecoder,
   checkOutput,
-  type Request,
   runAttention,
   twinInputs,
   twinOf,
 } from '../check.js'
-import type {Family} from './family.js'
-import {checkUnitFeatures, learnedDeviation} from './rfa.js'
+import {checkUnitFeatures} from './rfa.js'
+import type {MethodCheck} from './types.js'
 
 /** sin/cos features of unit vectors with forget gates. */
-export const rfaGate: Family = {
-  name: 'gated random feature attention',
-  methods: ['RFA gated sin/cos'],
-  request: requestOf,
-  check(golden, arrays) {
-    const request = requestOf(golden, arrays)
-    checkAttention(golden, arrays, request)
-    checkUnitFeatures(golden, arrays, request)
-    checkSums(golden, arrays, request)
-    checkDecoder(golden, arrays, request, entering)
-  },
-}
-
-function requestOf(golden: GoldenCase, arrays: CaseArrays): Request {
-  const note = textField(golden, 'denom_note')
-  const denGuard = note === '' ? 'none' : guardOfNote(note)
-  const tau = numberField(golden, 'tau') ?? 1
-  return {
-    method: 'rfa-gate',
-    // the constants of the peer's features: its code has no gates
-    options: {tau, normEpsilon: 1e-3, featureScale: 0.1, denGuard},
-    parameters: learnedDeviation(arrays),
-    gate: arrays.array('g'),
-  }
+export const rfaGate: MethodCheck = (golden, arrays, call) => {
+  checkUnitFeatures(golden, arrays, call)
+  checkSums(golden, arrays, call)
+  checkDecoder(golden, arrays, call, entering)
 }
 
 /** A guard too small to act. With it sums are not relative to the largest weight. */
@@ -49,9 +28,9 @@ const entering: FeatureBuilder = (head, inputs) =>
   gated(head, {...inputs, options: {...inputs.options, denGuard: INACTIVE}})
 
 /** `denominator`, and `numerator` as the product of output and denominator. */
-function checkSums(golden: GoldenCase, arrays: CaseArrays, request: Request): void {
+function checkSums(golden: GoldenCase, arrays: CaseArrays, call: Call): void {
   if (!arrays.has('denominator') || !arrays.has('numerator')) return
-  const absolute = {...request, options: {...request.options, denGuard: INACTIVE}}
+  const absolute = {...call, options: {...call.options, denGuard: INACTIVE}}
   const twin = twinOf(golden, twinInputs(golden, arrays, absolute), absolute)
   const denominator = twin.denominator!
   const result = runAttention(golden, arrays, absolute)

@@ -1,29 +1,29 @@
 import * as tf from '@tensorflow/tfjs-core'
-import favorPositive from '../../../src/attention/estimators/favor-positive.js'
-import {drawProjection, type Projection} from '../../../src/attention/index.js'
-import {adapted, simplexDirections} from '../../../src/attention/projections/simplex.js'
-import {compute} from '../../helpers/arrays.js'
-import {assertWithin, ELEMENTARY, gamma, U} from '../../helpers/rounding.js'
-import {type CaseArrays, type GoldenCase, numberField} from '../cases.js'
-import {referenceError} from '../check.js'
-import {dot, rowAt} from '../factor-bounds.js'
-import type {Family} from './family.js'
+import favorPositive from '../../src/attention/estimators/favor-positive.js'
+import {drawProjection, type Projection} from '../../src/attention/index.js'
+import {adapted, simplexDirections} from '../../src/attention/projections/simplex.js'
+import {compute} from '../helpers/arrays.js'
+import {assertWithin, ELEMENTARY, gamma, U} from '../helpers/rounding.js'
+import type {CaseArrays, GoldenCase} from './cases.js'
+import {referenceError} from './check.js'
+import {dot, rowAt} from './factor-bounds.js'
 import {checkStatedProperties} from './projections.js'
 
+type SimplexName = 'simplex' | 'simplex-plus'
+
 /** Simplex rows: their Gram matrix from the drawn lengths, and the Gaussian kernel estimated with them. */
-export const simplexFamily: Family = {
-  name: 'simplex projections',
-  methods: ['SimRFs', 'SimRFs+', 'SimRF projection (Hadamard product rotation)'],
-  check(golden, arrays) {
-    if (golden.method.startsWith('SimRF projection')) return checkMatrix(golden, arrays)
-    checkGram(golden, arrays)
-    checkCosines(golden, arrays)
-    checkKernel(golden, arrays)
-  },
+export function checkGaussianKernel(
+  golden: GoldenCase,
+  arrays: CaseArrays,
+  name: SimplexName,
+): void {
+  checkGram(golden, arrays, name)
+  checkCosines(golden, arrays, name)
+  checkKernel(golden, arrays)
 }
 
 /** A rotation in front changes no inner product of rows. */
-function checkGram(golden: GoldenCase, arrays: CaseArrays): void {
+function checkGram(golden: GoldenCase, arrays: CaseArrays, name: SimplexName): void {
   const W = arrays.numbers('W')
   const headDim = arrays.shape('W').at(-1)!
   const drawn = arrays.shape('chi2')[0]!
@@ -32,7 +32,7 @@ function checkGram(golden: GoldenCase, arrays: CaseArrays): void {
     const row = rowAt(arrays.numbers('chi2'), Math.min(block, drawn - 1), headDim)
     const lengths = Float64Array.from(row, Math.sqrt)
     const directions = simplexDirections(headDim)
-    if (golden.method === 'SimRFs+') adapted(directions, lengths)
+    if (name === 'simplex-plus') adapted(directions, lengths)
     const gram = (matrix: Float64Array, first: number, factor: (i: number) => number) =>
       Float64Array.from({length: headDim * headDim}, (_, at) => {
         const [i, j] = [Math.floor(at / headDim), at % headDim]
@@ -47,14 +47,14 @@ function checkGram(golden: GoldenCase, arrays: CaseArrays): void {
 }
 
 /** The stated mean cosine between rows, and that of a regular simplex for plain SimRFs. */
-function checkCosines(golden: GoldenCase, arrays: CaseArrays): void {
+function checkCosines(golden: GoldenCase, arrays: CaseArrays, name: SimplexName): void {
   const headDim = arrays.shape('W').at(-1)!
   const cosines = blockCosines(arrays.numbers('W').subarray(0, headDim * headDim), headDim)
   const mean = cosines.reduce((sum, x) => sum + x, 0) / cosines.length
   const close = headDim * 2 ** -44
-  const stated = numberField(golden, 'cos_between_rows')
-  if (stated !== undefined) assertWithin(`${golden.name}: cosine`, [mean], [stated], [close])
-  if (golden.method !== 'SimRFs') return
+  const {cos_between_rows: stated} = golden
+  if (typeof stated === 'number') assertWithin(`${golden.name}: cosine`, [mean], [stated], [close])
+  if (name !== 'simplex') return
   const expected = new Float64Array(cosines.length).fill(-1 / (headDim - 1))
   const bound = new Float64Array(cosines.length).fill(close)
   assertWithin(`${golden.name}: cosines`, cosines, expected, bound)
@@ -139,7 +139,7 @@ function peerFeatures(arrays: CaseArrays, side: 'x' | 'y'): Float32Array {
 }
 
 /** Rows of each block, the truncated one too, point to vertices of a simplex; so do those of our draw. */
-function checkMatrix(golden: GoldenCase, arrays: CaseArrays): void {
+export function checkSimplexMatrix(golden: GoldenCase, arrays: CaseArrays): void {
   checkStatedProperties(golden, arrays)
   const [count, headDim] = arrays.shape('out').slice(-2) as [number, number]
   const own = drawProjection({name: 'simplex', heads: 1, numFeatures: count, headDim, seed: 2})

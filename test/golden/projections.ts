@@ -1,56 +1,41 @@
-import {drawProjection, type ProjectionName} from '../../../src/attention/index.js'
-import {orthogonalFactor} from '../../../src/attention/projections/orthogonal.js'
-import {coupledRows, reflectedRows, tallRows} from '../../../src/attention/projections/released.js'
-import {assertWithin, maxAbs, U} from '../../helpers/rounding.js'
-import {type CaseArrays, type GoldenCase, textField} from '../cases.js'
-import {referenceError} from '../check.js'
-import {dot, factorBound, reflectionBound, rowAt, transpose} from '../factor-bounds.js'
-import type {Family} from './family.js'
+import {drawProjection, type ProjectionName} from '../../src/attention/index.js'
+import {orthogonalFactor} from '../../src/attention/projections/orthogonal.js'
+import {coupledRows, reflectedRows, tallRows} from '../../src/attention/projections/released.js'
+import {assertWithin, maxAbs, U} from '../helpers/rounding.js'
+import type {CaseArrays, GoldenCase} from './cases.js'
+import {referenceError} from './check.js'
+import {dot, factorBound, reflectionBound, rowAt, transpose} from './factor-bounds.js'
 
-/** One kind of released matrix: what draws it here, and what follows from its Gaussian numbers. */
+/** What a kind of released matrix promises, and what follows from its Gaussian numbers. */
 interface Kind {
-  name: ProjectionName
   /** Whether rows of a block are orthogonal. */
   orthogonalRows: boolean
   check?(golden: GoldenCase, arrays: CaseArrays): void
 }
 
-function kindOf(golden: GoldenCase, arrays: CaseArrays): Kind {
-  const peer = textField(golden, 'peer')
-  if (golden.method.includes('as released')) {
-    return {name: 'orth-tall', orthogonalRows: false, check: checkTall}
-  }
-  if (golden.method.includes('Householder')) {
-    return {name: 'householder', orthogonalRows: true, check: checkReflections}
-  }
-  if (peer.includes('xformers')) {
-    return {name: 'orth-columns', orthogonalRows: false, check: checkColumns}
-  }
-  if (peer.includes('fast-transformers')) {
-    return {name: 'orth-coupled', orthogonalRows: true, check: checkBlocks}
-  }
-  const {min_norm, max_norm} = measure(arrays.numbers('out'), ...sizesOf(arrays))
-  const fixed = max_norm - min_norm <= 2 * arrays.shape('out').at(-1)! * U * max_norm
-  return {name: fixed ? 'orth-sqrt-d' : 'orth', orthogonalRows: true, check: checkBlocks}
+const KINDS: Partial<Record<ProjectionName, Kind>> = {
+  orth: {orthogonalRows: true, check: checkBlocks},
+  'orth-sqrt-d': {orthogonalRows: true, check: checkBlocks},
+  'orth-coupled': {orthogonalRows: true, check: checkCoupled},
+  'orth-tall': {orthogonalRows: false, check: checkTall},
+  'orth-columns': {orthogonalRows: false, check: checkColumns},
+  householder: {orthogonalRows: true, check: checkReflections},
 }
 
 /**
  * Released orthogonal matrices: stated properties, our draw of the same kind, and the matrix itself, signs
  * included, where the Gaussian numbers that it was made of are there.
  */
-export const projections: Family = {
-  name: 'orthogonal projections',
-  methods: [
-    'orthogonal projection',
-    'orthogonal projection, Householder product',
-    'orthogonal projection (as released, wrong for m>d)',
-  ],
-  check(golden, arrays) {
-    checkStatedProperties(golden, arrays)
-    const kind = kindOf(golden, arrays)
-    checkOwnDraw(golden, arrays, kind)
-    kind.check?.(golden, arrays)
-  },
+export function checkProjection(
+  golden: GoldenCase,
+  arrays: CaseArrays,
+  name: ProjectionName,
+): void {
+  const kind = KINDS[name]
+  if (!kind) throw new Error(`${golden.name}: no case of projection "${name}" is known`)
+  checkStatedProperties(golden, arrays)
+  checkOwnDraw(golden, arrays, name, kind)
+  kind.check?.(golden, arrays)
 }
 
 interface Properties {
@@ -102,7 +87,12 @@ export function measure(rows: Float64Array, headDim: number, perHead: number): P
 }
 
 /** Our draw of the same kind and size: rows orthogonal where they should be, lengths as the kind says. */
-function checkOwnDraw(golden: GoldenCase, arrays: CaseArrays, {name, orthogonalRows}: Kind): void {
+function checkOwnDraw(
+  golden: GoldenCase,
+  arrays: CaseArrays,
+  name: ProjectionName,
+  {orthogonalRows}: Kind,
+): void {
   const [headDim, numFeatures] = sizesOf(arrays)
   const draw = drawProjection({name, heads: 1, numFeatures, headDim, seed: 11, orthSign: 'raw'})
   const own = measure(draw, headDim, numFeatures)
@@ -117,12 +107,20 @@ function checkOwnDraw(golden: GoldenCase, arrays: CaseArrays, {name, orthogonalR
 
 /** Rows of LAPACK factors of square Gaussian blocks, times lengths: independent, of the block itself, or sqrt(D). */
 function checkBlocks(golden: GoldenCase, arrays: CaseArrays): void {
+  checkFactors(golden, arrays, false)
+}
+
+/** The same, each row of the length of its Gaussian one. */
+function checkCoupled(golden: GoldenCase, arrays: CaseArrays): void {
+  checkFactors(golden, arrays, true)
+}
+
+function checkFactors(golden: GoldenCase, arrays: CaseArrays, coupled: boolean): void {
   if (!arrays.has('gauss_blocks')) return
   const [headDim, perHead] = sizesOf(arrays)
   const out = arrays.numbers('out')
   const size = headDim * headDim
   const lengths = lengthsOf(arrays, headDim)
-  const coupled = textField(golden, 'peer').includes('fast-transformers')
   for (let first = 0, block = 0; first < out.length / headDim; block++) {
     const gaussian = arrays.numbers('gauss_blocks').slice(block * size, (block + 1) * size)
     const columns = transpose(gaussian, headDim)

@@ -5,29 +5,18 @@ import {toTensors} from '../../helpers/arrays.js'
 import {assertWithin, maxAbs} from '../../helpers/rounding.js'
 import {exponentOf} from '../../helpers/twins/exponential.js'
 import type {CaseArrays, GoldenCase} from '../cases.js'
-import {checkAttention, type Request, referenceError, twinInputs} from '../check.js'
-import type {Family} from './family.js'
+import {type Call, referenceError, twinInputs} from '../check.js'
+import type {MethodCheck} from './types.js'
 
-/**
- * Optimal positive features, by a formula of A that exchanges the dimension and the mean of |x+y|^2. A comes from
- * the whole sequence, in the causal form too.
- */
-export const oprf: Family = {
-  name: 'optimal positive features',
-  methods: ['FAVOR++ / OPRF'],
-  request: () => REQUEST,
-  check(golden, arrays) {
-    checkAttention(golden, arrays, REQUEST)
-    if (arrays.has('A')) checkExponents(golden, arrays)
-  },
+/** Optimal positive features: the formula of A too. */
+export const oprf: MethodCheck = (golden, arrays, call) => {
+  if (arrays.has('A')) checkExponents(golden, arrays, call)
 }
 
-const REQUEST: Request = {method: 'oprf', options: {prefix: 0, rule: 'swapped'}}
-
 /** `A`, one number per head. */
-function checkExponents(golden: GoldenCase, arrays: CaseArrays): void {
+function checkExponents(golden: GoldenCase, arrays: CaseArrays, call: Call): void {
   const expected = arrays.numbers('A')
-  const inputs = twinInputs(golden, arrays, REQUEST)
+  const inputs = twinInputs(golden, arrays, call)
   const [query, key] = toTensors(inputs)
   const headDim = query.shape[3]
   const moments = momentsOf({query, key}, headDim ** -0.25, 'diagonal')
