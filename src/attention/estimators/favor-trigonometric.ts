@@ -4,6 +4,7 @@ import {averaged} from '../../theory/moments.js'
 import {fourierRow, trigonometricRow} from '../../theory/rows.js'
 import {defineFeatureMap, type PhiFacts} from '../forms/feature-map.js'
 import {GUARDS_IDLE, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
+import {shiftedNorms} from '../forms/released/favor-trigonometric.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {featureMap, halfSquaredNorm} from '../kernels/index.js'
 import type {ExactTarget} from '../types.js'
@@ -110,13 +111,6 @@ export default defineFeatureMap({
 
 const NO_DECODER =
   'expected norms "log" or "none" for decoding, got "max", whose shift needs the whole sequence'
-
-/** `exp(|x|^2/2 - its maximum over the sequence)`, `[B, H, n, 1]`. */
-function shiftedNorms(x: tf.Tensor4D): tf.Tensor {
-  // both shifts are one number per head: they cancel, but keys far below the longest underflow
-  const halfNorm = tf.expandDims(halfSquaredNorm(x), -1)
-  return tf.exp(tf.sub(halfNorm, tf.max(halfNorm, -2, true)))
-}
 
 /** Appends a feature, `[.., F]` to `[.., F + 1]`: everywhere the same, or `[B, H, n, 1]`. */
 function withConstant(features: tf.Tensor4D, constant: number | tf.Tensor): tf.Tensor4D {

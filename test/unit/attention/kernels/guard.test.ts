@@ -1,7 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {
+  checkGuard,
   denominatorGuard,
+  type Guard,
   guardDenominator,
   normalize,
   parseGuard,
@@ -64,6 +66,17 @@ describe('a guard on denominators', () => {
       expect(() => parseGuard(guard)).toThrow(`denGuard: expected a guard policy, got "${guard}"`)
     },
   )
+
+  it.each([
+    null,
+    'clamp:1',
+    {policy: 'clip', bound: 1},
+    {policy: 'clamp', bound: -1},
+    {policy: 'add', bound: Number.NaN},
+    {policy: 'add'},
+  ])('refuses %o, which is no guard', given => {
+    expect(() => checkGuard(given as Guard)).toThrow('denGuard: expected a guard policy, got ')
+  })
 
   it('takes policies in any case', () => {
     const upper = compute(() => guardDenominator(column(), parseGuard('CLAMP:5E-1')))

@@ -7,6 +7,7 @@ import {
   indicator,
   MASKED,
   maskLogits,
+  presence,
   reciprocalOrZero,
   sawAnyKey,
 } from '../../../../src/attention/kernels/masking.js'
@@ -21,6 +22,10 @@ describe('masks', () => {
   it('a causal tile lets row i see columns at or before it', () => {
     expect(values(() => causalMask(2, 3))).toEqual([1, 0, 0, 1, 1, 0])
     expect(values(() => causalMask(2, 3, 4, 3))).toEqual([1, 1, 0, 1, 1, 1])
+  })
+
+  it.each(['float32', 'int32', 'bool'] as const)('a %s mask becomes zeros and ones', dtype => {
+    expect(values(() => presence(tf.tensor1d([0, 1, 0, 2], dtype)))).toEqual([0, 1, 0, 1])
   })
 
   it('a key mask is repeated for every head, any nonzero meaning present', () => {
