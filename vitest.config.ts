@@ -6,8 +6,7 @@ const PATIENCE = 5 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
 
 /** Files that replace modules, or that look at a library whose backend nobody has chosen yet. */
 const ALONE = [
-  'test/cli/commands.test.ts',
-  'test/unit/attention/not-ready.test.ts',
+  'test/unit/index.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/run-directory.test.ts',
 ]

@@ -1,13 +1,13 @@
 import {describe, expect, it} from 'vitest'
-import type {DrawPoint, MethodSpec} from '../../../src/experiments/axes.js'
-import {type BenchPlan, benchResult} from '../../../src/experiments/bench/schema.js'
-import {type ErrorSweepPlan, errorSweepResult} from '../../../src/experiments/error-sweep/schema.js'
-import {planRun} from '../../../src/experiments/planned-run.js'
-import {type VariancePlan, varianceResult} from '../../../src/experiments/variance/schema.js'
-import type {Plan} from '../../../src/results/record.js'
-import {bonferroniZ} from '../../../src/stats/index.js'
-import {attentionRoundingBound} from '../../../src/theory/rounding.js'
-import {firstOutcome} from '../../helpers/cells.js'
+import type {DrawPoint, MethodSpec} from '../../src/experiments/axes.js'
+import {type BenchPlan, benchResult} from '../../src/experiments/bench/schema.js'
+import {type ErrorSweepPlan, errorSweepResult} from '../../src/experiments/error-sweep/schema.js'
+import {planRun} from '../../src/experiments/planned-run.js'
+import {type VariancePlan, varianceResult} from '../../src/experiments/variance/schema.js'
+import type {Plan} from '../../src/results/record.js'
+import {bonferroniZ} from '../../src/stats/index.js'
+import {attentionRoundingBound} from '../../src/theory/rounding.js'
+import {firstOutcome} from '../helpers/cells.js'
 
 const method = (name: string): MethodSpec => ({method: name, preset: 'exact', options: {}})
 

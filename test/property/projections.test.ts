@@ -1,8 +1,8 @@
 import {describe, expect, it} from 'vitest'
-import {drawProjection, type ProjectionName} from '../../../../src/attention/index.js'
-import {walshHadamard} from '../../../../src/attention/projections/hadamard.js'
-import {adapted, simplexDirections} from '../../../../src/attention/projections/simplex.js'
-import {normals, randomStream} from '../../../../src/random/index.js'
+import {drawProjection, type ProjectionName} from '../../src/attention/index.js'
+import {walshHadamard} from '../../src/attention/projections/hadamard.js'
+import {adapted, simplexDirections} from '../../src/attention/projections/simplex.js'
+import {normals, randomStream} from '../../src/random/index.js'
 
 /** Sums of D terms, a handful of them in a row, in double precision. */
 const close = (dim: number) => dim * 2 ** -48

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {layoutOf} from '../../../../src/backends/native/kernels/binary.js'
+import {layoutOf} from '../../../../../src/backends/native/kernels/binary.js'
 
 describe('the layout of a broadcast', () => {
   it.each([

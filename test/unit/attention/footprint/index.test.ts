@@ -1,22 +1,22 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {attend} from '../../../src/attention/attention.js'
+import {attend} from '../../../../src/attention/attention.js'
 import {
   type Estimators,
   loadEstimators,
   METHOD_NAMES,
   type MethodName,
-} from '../../../src/attention/estimators/index.js'
-import {FUSED_RULES} from '../../../src/attention/footprint/fused.js'
-import {footprint, spread} from '../../../src/attention/footprint/index.js'
-import type {Estimator} from '../../../src/attention/forms/estimator.js'
-import {noiseSpecs} from '../../../src/attention/forms/noise.js'
-import {resolveOptions} from '../../../src/attention/resolve.js'
-import type {CallShape, PresetName} from '../../../src/attention/types.js'
-import {useBackend} from '../../../src/backends/index.js'
-import {NATIVE_KERNELS} from '../../../src/backends/native/kernels/index.js'
-import {runnableBackends} from '../../helpers/backends.js'
-import {SLOW} from '../../helpers/effort.js'
+} from '../../../../src/attention/estimators/index.js'
+import {FUSED_RULES} from '../../../../src/attention/footprint/fused.js'
+import {footprint, spread} from '../../../../src/attention/footprint/index.js'
+import type {Estimator} from '../../../../src/attention/forms/estimator.js'
+import {noiseSpecs} from '../../../../src/attention/forms/noise.js'
+import {resolveOptions} from '../../../../src/attention/resolve.js'
+import type {CallShape, PresetName} from '../../../../src/attention/types.js'
+import {useBackend} from '../../../../src/backends/index.js'
+import {NATIVE_KERNELS} from '../../../../src/backends/native/kernels/index.js'
+import {runnableBackends} from '../../../helpers/backends.js'
+import {SLOW} from '../../../helpers/effort.js'
 
 const BACKENDS = (await runnableBackends()).filter(name => name !== 'tensorflow')
 

@@ -1,18 +1,18 @@
 import {beforeAll, describe, expect, it} from 'vitest'
-import {loadEstimators} from '../../../../src/attention/estimators/index.js'
-import {PROJECTION_NAMES} from '../../../../src/attention/projections/index.js'
-import {type ApplyFlags, toApplyRequest} from '../../../../src/cli/plans/apply.js'
-import {BENCH, type BenchFlags, toBenchPlan} from '../../../../src/cli/plans/bench.js'
+import {loadEstimators} from '../../../src/attention/estimators/index.js'
+import {PROJECTION_NAMES} from '../../../src/attention/projections/index.js'
+import {type ApplyFlags, toApplyRequest} from '../../../src/cli/plans/apply.js'
+import {BENCH, type BenchFlags, toBenchPlan} from '../../../src/cli/plans/bench.js'
 import {
   ERROR_SWEEP,
   type ErrorSweepFlags,
   toErrorSweepPlan,
-} from '../../../../src/cli/plans/error-sweep.js'
-import type {EstimatorFacts} from '../../../../src/cli/plans/method-specs.js'
-import {checkedPlan} from '../../../../src/cli/plans/values.js'
-import {toVariancePlan, VARIANCE, type VarianceFlags} from '../../../../src/cli/plans/variance.js'
-import {benchPlan} from '../../../../src/experiments/bench/schema.js'
-import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, VARIANCE_FLAGS} from '../../../helpers/flags.js'
+} from '../../../src/cli/plans/error-sweep.js'
+import type {EstimatorFacts} from '../../../src/cli/plans/method-specs.js'
+import {checkedPlan} from '../../../src/cli/plans/values.js'
+import {toVariancePlan, VARIANCE, type VarianceFlags} from '../../../src/cli/plans/variance.js'
+import {benchPlan} from '../../../src/experiments/bench/schema.js'
+import {BENCH_FLAGS, ERROR_SWEEP_FLAGS, VARIANCE_FLAGS} from '../../helpers/flags.js'
 
 let estimators: EstimatorFacts
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import {join} from 'node:path'
 import {expect, it} from 'vitest'
-import type {ErrorSweepPlan} from '../../../src/experiments/error-sweep/schema.js'
-import {pinInput} from '../../../src/inputs/digest.js'
-import {writeArrays} from '../../../src/inputs/files/index.js'
-import {cellsOf} from '../../helpers/cells.js'
-import {temporaryFolder} from '../../helpers/folders.js'
+import type {ErrorSweepPlan} from '../../../../src/experiments/error-sweep/schema.js'
+import {pinInput} from '../../../../src/inputs/digest.js'
+import {writeArrays} from '../../../../src/inputs/files/index.js'
+import {cellsOf} from '../../../helpers/cells.js'
+import {temporaryFolder} from '../../../helpers/folders.js'
 
 const path = join(temporaryFolder(), 'qkv.npz')
 

@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os'
 import {dirname, join} from 'node:path'
 import {afterEach, beforeAll, beforeEach, describe, expect, it} from 'vitest'
 
-const CHECK = join(import.meta.dirname, '../../../scripts/check-imports.js')
+const CHECK = join(import.meta.dirname, '../../scripts/check-imports.js')
 
 let importProblems: (root: string, exceptions?: string[]) => string[]
 beforeAll(async () => {

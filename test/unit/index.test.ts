@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {describe, expect, it} from 'vitest'
-import {attention, decoder, type RfaError} from '../../../src/index.js'
+import {attention, decoder, type RfaError} from '../../src/index.js'
 
 /** What a call throws. */
 function thrown(body: () => unknown): RfaError {

@@ -1,0 +1,61 @@
+import {beforeEach, describe, expect, it, vi} from 'vitest'
+import Apply from '../../commands/apply.js'
+import type {ApplyRecord} from '../../src/apply/apply.js'
+import {run, runner} from './services.js'
+
+beforeEach(() => {
+  vi.clearAllMocks()
+})
+
+describe('rfa apply', () => {
+  const applied = (not_finite: number): ApplyRecord => ({
+    schema: 'rfa.apply/1',
+    output: 'b.npy',
+    shape: [1, 3, 31, 13],
+    method: 'rfa',
+    preset: 'exact',
+    feature_dim: 512,
+    backend: 'cpu',
+    instruction_set: null,
+    threads: 1,
+    operations: {},
+    projection: 'orth',
+    orth_sign: 'haar',
+    used_extras: [],
+    not_finite,
+  })
+
+  it('runs the method on the arrays and says where the output is', async () => {
+    runner.applyEstimator.mockResolvedValue(applied(0))
+    const typed = '--method rfa --input a.npz --output b.npy --scale 0.25 --threads 2'
+    const argv = typed.split(' ')
+    const {stdout, stderr} = await run(Apply, 'apply', argv)
+    expect(runner.applyEstimator.mock.lastCall?.[0]).toMatchObject({
+      method: 'rfa',
+      output: 'b.npy',
+      scale: 0.25,
+      threads: 2,
+      force: false,
+      input: {paths: ['a.npz']},
+    })
+    expect(stdout).toBe('')
+    expect(stderr).toBe('written to b.npy\n')
+    const json = await run(Apply, 'apply', [...argv, '--json'])
+    expect(JSON.parse(json.stdout)).toMatchObject({schema: 'rfa.apply/1'})
+  })
+
+  it('warns of an output that is not finite, under --quiet too', async () => {
+    runner.applyEstimator.mockResolvedValue(applied(1209))
+    const argv = ['--method', 'softmax', '--input', 'a.npz', '--output', 'b.npy', '--quiet']
+    expect(await run(Apply, 'apply', argv)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(/^warning: 1209 of 1209 output elements are not finite: .*\n$/),
+    })
+  })
+
+  it('refuses to start without method, input and output', async () => {
+    const {stderr, exitCode} = await run(Apply, 'apply', [])
+    expect(stderr).toMatch(/Missing required flag method/)
+    expect(exitCode).toBe(2)
+  })
+})

@@ -1,0 +1,188 @@
+import {beforeEach, describe, expect, it, vi} from 'vitest'
+import Bench from '../../commands/bench.js'
+import ErrorSweep from '../../commands/error-sweep.js'
+import Variance from '../../commands/variance.js'
+import {RfaError} from '../../src/errors.js'
+import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
+import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
+import {variance} from '../helpers/records/variance.js'
+import {answerWith, lastRun, run, runner} from './services.js'
+
+const errorSweep = (...argv: string[]) => run(ErrorSweep, 'error-sweep', argv)
+const bench = (...argv: string[]) => run(Bench, 'bench', argv)
+
+beforeEach(() => {
+  vi.clearAllMocks()
+})
+
+describe('an experiment', () => {
+  it('prints tables on stdout without escape sequences, and where it was saved on stderr', async () => {
+    answerWith(sweep())
+    const {stdout, stderr, exitCode} = await errorSweep('--quick')
+    expect(stdout).toContain('Error against softmax of the given q and k')
+    expect(stdout).not.toContain('\u001b')
+    expect(stderr).toBe('saved in results/error-sweep-now\n')
+    expect(exitCode).toBe(0)
+  })
+
+  it('prints nothing but the whole result under --json', async () => {
+    answerWith(sweep())
+    const {stdout} = await errorSweep('--quick', '--json')
+    const document = JSON.parse(stdout)
+    expect(Object.keys(document)).toEqual(['directory', 'manifest', 'records', 'counts'])
+    expect(document.records[0].result.rel_l2.median).toBe(0.25)
+  })
+
+  it('says nothing on stderr under --quiet', async () => {
+    answerWith(sweep())
+    expect((await errorSweep('--quick', '--quiet')).stderr).toBe('')
+  })
+
+  it('hands the runner what was typed', async () => {
+    answerWith(timed())
+    const typed = ['-o', 'out dir', '--resume', '--timeout', '1.5', '--format', 'json,csv']
+    await bench('--quick', ...typed)
+    expect(lastRun().options).toMatchObject({
+      directory: 'out dir',
+      resume: true,
+      timeoutMs: 1500,
+      formats: ['json', 'csv'],
+      argv: ['rfa', 'bench', '--quick', ...typed],
+    })
+  })
+
+  it('takes lists as commas and as repeated flags, in every command', async () => {
+    answerWith(timed())
+    await bench('--seq-len', '31,63', '--seq-len', '127..512*2', '--no-baseline', '-m', 'elu')
+    expect(lastRun().plan).toMatchObject({
+      seq_lens: [31, 63, 127, 254, 508],
+      methods: [{method: 'elu'}],
+    })
+  })
+
+  it('plans a variance experiment and prints its table', async () => {
+    answerWith(variance())
+    const {stdout} = await run(Variance, 'variance', ['--norms', '0.5..2+0.5', '--angles', '0'])
+    expect(stdout).toContain('closed form')
+    expect(lastRun().plan).toMatchObject({norms: [0.5, 1, 1.5, 2], angles_deg: [0]})
+  })
+
+  it('leaves with 4 when a cell failed, the tables printed all the same', async () => {
+    answerWith(sweep(), failedSweep('CELL_CRASHED', 'killed by SIGKILL', {num_features: 256}))
+    const {stdout, exitCode} = await errorSweep('--quick')
+    expect(exitCode).toBe(4)
+    expect(stdout).toContain('0.250 [0.200, 0.300]')
+    expect(stdout).toContain('favor-pos failed: killed by SIGKILL (CELL_CRASHED) [1 cell]')
+    expect((await errorSweep('--quick', '--json')).exitCode).toBe(4)
+  })
+
+  it('passes on what the runner has to say, warnings under --quiet too', async () => {
+    runner.runExperiment.mockImplementation(async ({plan}, options) => {
+      options.onNote?.('no run yet')
+      options.onWarning?.('mixed')
+      return {
+        directory: 'out',
+        manifest: {...BENCH_MANIFEST, plan},
+        records: [],
+        counts: {total: 0, completed: 0, skipped: 0, failed: 0},
+      }
+    })
+    expect((await bench('-o', 'out')).stderr).toBe('no run yet\nwarning: mixed\nsaved in out\n')
+    expect((await bench('-o', 'out', '--quiet')).stderr).toBe('warning: mixed\n')
+  })
+
+  it('tells after an interrupt how to go on, and leaves with 130', async () => {
+    runner.runExperiment.mockRejectedValue(
+      new RfaError('INTERRUPTED', 'interrupted: 3 of 19 cells not run'),
+    )
+    const {stderr, exitCode} = await errorSweep('--quick', '--scales', '0.5..2*2')
+    expect(exitCode).toBe(130)
+    expect(stderr).toBe(
+      'interrupted: 3 of 19 cells not run\n' +
+        'Code: INTERRUPTED   Try: rfa error-sweep --quick --scales 0.5..2*2 --output results/error-sweep-now --resume\n',
+    )
+  })
+
+  it('refuses a plan that does not fit before anything runs, unless forced', async () => {
+    runner.assertFits.mockRejectedValueOnce(new RfaError('TOO_LARGE', 'plan: too large'))
+    expect(await bench('--quick')).toMatchObject({exitCode: 2, stdout: ''})
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+    answerWith(timed())
+    runner.assertFits.mockClear()
+    await bench('--quick', '--force')
+    expect(runner.assertFits).not.toHaveBeenCalled()
+    expect(lastRun().options.schedule).toMatchObject({processes: 1, fresh: true})
+  })
+
+  it('tries the backend before anything runs, that of auto too', async () => {
+    answerWith(timed())
+    runner.useBackend.mockImplementationOnce(async (_choice, how) => {
+      how?.note?.('native: X; using wasm')
+      return {name: 'wasm', threads: 1, instructionSet: null}
+    })
+    expect((await bench('--quick')).stderr).toMatch(/^native: X; using wasm\nsaved in /)
+    expect(runner.useBackend.mock.lastCall?.[0]).toBe('auto')
+    runner.useBackend.mockRejectedValueOnce(
+      new RfaError('BACKEND_MISSING', 'backend wasm: is not available', {
+        suggestions: ['run rfa doctor'],
+      }),
+    )
+    runner.runExperiment.mockClear()
+    expect(await bench('--quick', '--backend', 'wasm')).toMatchObject({
+      exitCode: 3,
+      stderr: 'backend wasm: is not available\nCode: BACKEND_MISSING   Try: run rfa doctor\n',
+    })
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+  })
+
+  it('hands threads to the backend, and says where they exceed the processors', async () => {
+    answerWith(timed())
+    const {stderr} = await bench('--quick', '--threads', '1024')
+    expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: 1024})
+    expect(stderr).toMatch(/^threads: 1024 on \d+ processors?, which they will share\nsaved in /)
+    expect((await bench('--quick', '--threads', '1')).stderr).toMatch(/^saved in /)
+  })
+
+  it('computes as many cells of a sweep at once as it has threads', async () => {
+    answerWith(sweep())
+    await errorSweep('--quick', '--threads', '3')
+    expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({processes: 3})
+    expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: undefined})
+    expect(lastRun().options.schedule).toMatchObject({processes: 3, mostThreads: 1})
+    expect(lastRun().plan).not.toHaveProperty('threads')
+  })
+
+  it('refuses --resume without a folder', async () => {
+    expect(await bench('--quick', '--resume')).toMatchObject({
+      exitCode: 2,
+      stderr:
+        '--resume: expected --output DIR beside it, got none\n' +
+        'Code: USAGE   Try: name the folder of the run to go on with\n',
+    })
+  })
+})
+
+describe('--dry-run', () => {
+  it('prints the cells and runs none', async () => {
+    const {stdout} = await errorSweep('--quick', '--dry-run', '--methods', 'elu,mean-value')
+    expect(stdout).toMatch(
+      /^error-sweep: 2 cells, predicted time \S+ \w+, predicted peak memory \d+ MiB\n\n- elu L=\d+ raw\n/,
+    )
+    expect(runner.useBackend).not.toHaveBeenCalled()
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+  })
+
+  it('refuses threads that the backend does not have', async () => {
+    const argv = ['--quick', '--dry-run', '--backend', 'wasm', '--threads', '2']
+    expect(await bench(...argv)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^threads: expected 1, all that backend wasm has, got 2\n/),
+    })
+  })
+
+  it('returns the plan under --json', async () => {
+    const argv = ['--quick', '--dry-run', '--json', '--methods', 'elu']
+    const {stdout} = await errorSweep(...argv)
+    expect(JSON.parse(stdout)).toMatchObject({cells: 1, plan: {experiment: 'error-sweep', seed: 0}})
+  })
+})

@@ -1,0 +1,111 @@
+import {mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
+import Report from '../../commands/report.js'
+import {RfaError} from '../../src/errors.js'
+import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
+import {run, runner} from './services.js'
+
+beforeEach(() => {
+  vi.clearAllMocks()
+})
+
+describe('rfa report', () => {
+  let folder: string
+  const record = timed()
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rfa-report-'))
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [record]})
+    runner.planKeys.mockResolvedValue([record.key])
+  })
+  afterEach(() => rm(folder, {recursive: true}))
+  const report = (...argv: string[]) => run(Report, 'report', argv)
+
+  it('prints tables and writes Markdown into the run', async () => {
+    const {stdout, stderr} = await report(folder)
+    const path = join(folder, 'report.md')
+    expect(stdout).toContain('Forward pass')
+    expect(stderr).toBe(`written to ${path}\n`)
+    expect(await readFile(path, 'utf8')).toContain('| favor-pos |')
+  })
+
+  it('replaces its own earlier report, but no other file without --force', async () => {
+    const path = join(folder, 'notes.md')
+    await report(folder, '--output', path)
+    expect(await report(folder, '--output', path)).toMatchObject({exitCode: 0})
+    await writeFile(path, 'my notes')
+    expect(await report(folder, '--output', path)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('WOULD_OVERWRITE'),
+    })
+    expect(await readFile(path, 'utf8')).toBe('my notes')
+    expect(await report(folder, '--output', path, '--force')).toMatchObject({exitCode: 0})
+  })
+
+  it('puts the Markdown of several runs on stdout for -', async () => {
+    const {stdout} = await report(folder, folder, '--output', '-')
+    expect(stdout.match(/^# bench: /gm)).toHaveLength(2)
+    expect(stdout).not.toContain('----  ---')
+  })
+
+  it('says why a file cannot be written', async () => {
+    const path = join(folder, 'file', 'report.md')
+    await writeFile(join(folder, 'file'), '')
+    expect(await report(folder, '--output', path)).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringMatching(/^--output: cannot write .*\nCode: NOT_WRITABLE /),
+    })
+  })
+
+  it('returns what it read under --json', async () => {
+    const {stdout} = await report(folder, '--json')
+    expect(JSON.parse(stdout)).toEqual({
+      output: join(folder, 'report.md'),
+      runs: [
+        {
+          directory: folder,
+          experiment: 'bench',
+          cells: 1,
+          counts: {total: 1, completed: 1, skipped: 0, failed: 0},
+        },
+      ],
+    })
+  })
+
+  it('tells a run that stopped early, with the command that goes on', async () => {
+    runner.planKeys.mockResolvedValue([record.key, ...Array(18).fill('other')])
+    const {stdout} = await report(folder)
+    expect(stdout).toContain('- 1 of 19 cells, incomplete: 1 completed, 0 skipped, 0 failed\n')
+    expect(stdout).toContain(`- resume with: rfa bench --quick --output ${folder} --resume\n`)
+  })
+
+  it('shows the cells of the plan, in its order, and says what else is in the journal', async () => {
+    const [short, long, foreign] = [
+      timed({seq_len: 64}),
+      timed({seq_len: 4096}),
+      timed({seq_len: 99}),
+    ]
+    const records = [foreign, long, {...foreign, key: short.key}, short]
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records})
+    runner.planKeys.mockResolvedValue([short.key, long.key])
+    const {stdout} = await report(folder)
+    expect(stdout).toContain('- 2 cells: 2 completed, 0 skipped, 0 failed\n')
+    expect(stdout).toContain('- left out: 2 records of no cell of this plan')
+    expect(JSON.parse((await report(folder, '--json')).stdout).runs[0].counts.completed).toBe(2)
+  })
+
+  it('reads a run whose plan names what this version does not have', async () => {
+    runner.planKeys.mockRejectedValue(new RfaError('UNKNOWN_NAME', 'method: expected one'))
+    expect((await report(folder)).stdout).toContain('- 1 cell: 1 completed')
+    runner.planKeys.mockRejectedValue(new TypeError('a bug'))
+    expect((await report(folder)).exitCode).toBe(70)
+  })
+
+  it('wants at least one run', async () => {
+    expect(await report()).toMatchObject({
+      exitCode: 2,
+      stderr: 'Missing 1 required arg: run folders of runs\nCode: USAGE   Try: see --help\n',
+    })
+  })
+})

@@ -1,0 +1,41 @@
+/** What commands would have done, told by each test. */
+import {vi} from 'vitest'
+import type {Services} from '../../src/cli/services.js'
+import type {CellRecord} from '../../src/results/record.js'
+import {BENCH_MANIFEST} from '../helpers/records/bench.js'
+import {MACHINE} from '../helpers/records/machine.js'
+import {runCommand} from './run-command.js'
+
+export const runner = {
+  runExperiment: vi.fn<Services['runExperiment']>(),
+  assertFits: vi.fn<Services['assertFits']>(),
+  planKeys: vi.fn<Services['planKeys']>(),
+  applyEstimator: vi.fn<Services['applyEstimator']>(),
+  openRun: vi.fn<Services['openRun']>(),
+  useBackend: vi.fn<Services['useBackend']>(),
+}
+const SERVICES: Partial<Services> = {
+  ...runner,
+  machineFacts: async () => MACHINE,
+  newRunDirectory: async experiment => `results/${experiment}-now`,
+}
+
+/** Runs a command that calls the functions of {@link runner} for what takes long. */
+export const run = (command: unknown, id: string, argv: string[]) =>
+  runCommand(command, id, argv, SERVICES)
+
+/** Makes the runner answer with these records. */
+export function answerWith(...records: CellRecord[]): void {
+  runner.runExperiment.mockImplementation(async ({plan}, {directory, onProgress}) => {
+    onProgress?.({done: 1, total: 1, label: '', etaMs: 0, failed: 0})
+    const failed = records.filter(({status}) => status === 'failed').length
+    const counts = {total: records.length, completed: records.length - failed, skipped: 0, failed}
+    return {directory, manifest: {...BENCH_MANIFEST, plan}, records, counts}
+  })
+}
+
+/** The plan and the options that the runner was called with. */
+export function lastRun() {
+  const [{plan}, options] = runner.runExperiment.mock.lastCall!
+  return {plan, options}
+}
