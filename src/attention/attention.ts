@@ -196,7 +196,7 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
     calibration: options.calibration,
     options: methodOptions,
   })
-  const drawn = projection && projection !== options.projection ? [projection] : []
+  const drawn = projection && projection !== options.projection ? [tf.keep(projection)] : []
   return checkedDecoder(estimator, shape, extendedDecoder(inner, drawn))
 }
 

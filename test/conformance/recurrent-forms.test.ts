@@ -10,6 +10,7 @@ import {
 } from '../../src/attention/index.js'
 import {estimatorNamed, resolveOptions, supportsOf} from '../../src/attention/names.js'
 import {BACKEND_NAMES, useBackend} from '../../src/backends/index.js'
+import {runnableBackends} from '../helpers/backends.js'
 import {recurrentOptions} from '../helpers/decode.js'
 
 await loadEstimators()
@@ -29,6 +30,30 @@ function make(method: MethodName, options: object): Decoder {
     : {}
   return decoder({method, ...sizes, ...recurrentOptions(method, 9), ...calibration, ...options})
 }
+
+/** Methods that decode with default options. */
+const decoding = METHOD_NAMES.filter(name => {
+  const estimator = estimatorNamed(name)
+  return supportsOf(estimator, resolveOptions(estimator, 'exact')).decode
+})
+
+describe.each(await runnableBackends())('a decoder made inside tf.tidy on %s', backend => {
+  beforeAll(() => useBackend(backend))
+
+  it.each(decoding)('%s keeps what it needs, and frees it in the end', method => {
+    const before = tf.memory().numTensors
+    const made = tf.tidy(() => make(method, {numFeatures: 4}))
+    const gate = estimatorNamed(method).takesGate ? tf.fill([2, 3, 1], 0.5) : undefined
+    const token = (width: number) => tf.ones<tf.Rank.R4>([2, 3, 1, width])
+    tf.tidy(() => {
+      const out = made.next(token(5), token(5), token(7), gate as tf.Tensor3D)
+      expect(out.shape).toEqual([2, 3, 1, 7])
+    })
+    made.dispose()
+    gate?.dispose()
+    expect(tf.memory().numTensors).toBe(before)
+  })
+})
 
 describe('recurrent forms', () => {
   beforeAll(() => useBackend('cpu'))
