@@ -1,7 +1,7 @@
 import {fileURLToPath} from 'node:url'
 import {beforeAll, describe, it} from 'vitest'
 import {type BackendName, useBackend} from '../../src/backends/index.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {CaseArrays, readManifest, requestOf} from './cases.js'
 import {checkCase} from './check-case.js'
 
@@ -10,11 +10,13 @@ const folder =
 const backends = (process.env.RFA_GOLDEN_BACKEND?.split(',') ??
   (await runnableBackends())) as BackendName[]
 const manifest = readManifest(folder)
+/** Whoever names a folder or backends gets every case on each. */
+const asked = process.env.RFA_GOLDEN_DIR ?? process.env.RFA_GOLDEN_BACKEND
 
 describe.each(backends)('golden cases on %s', backend => {
   beforeAll(() => useBackend(backend))
 
-  for (const golden of manifest) {
+  for (const golden of asked ? manifest : casesOn(backend, manifest)) {
     it(golden.name, async () => {
       const arrays = await CaseArrays.read(folder, golden)
       checkCase(golden, arrays, requestOf(golden, arrays))
