@@ -42,7 +42,10 @@ describe.each(await runnableBackends())('a decoder made inside tf.tidy on %s', b
 
   it.each(decoding)('%s keeps what it needs, and frees it in the end', method => {
     const before = tf.memory().numTensors
-    const made = tf.tidy(() => make(method, {numFeatures: 4}))
+    let made!: Decoder
+    tf.tidy(() => {
+      made = make(method, {numFeatures: 4})
+    })
     const gate = estimatorNamed(method).takesGate ? tf.fill([2, 3, 1], 0.5) : undefined
     const token = (width: number) => tf.ones<tf.Rank.R4>([2, 3, 1, width])
     tf.tidy(() => {
