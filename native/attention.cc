@@ -19,11 +19,14 @@ double product(std::initializer_list<Size> sizes) {
   return result;
 }
 
+// Only decides whether threads are woken (pool.h): no result depends on it.
 // Multiply-adds of projecting n tokens.
 double projection_work(const Features& features, Size tokens, Size columns) {
   return product({tokens, columns, features.num_features});
 }
 
+// Three phases with a barrier after each: all sums of a wave, then merges, then reads. States of a
+// wave live in the pool's shared memory, from the first phase to the last.
 void bidirectional_linear_attention(const LinearAttention& op, double work) {
   const KernelTable& table = kernels();
   LinearPlan plan{&op, 0, 0, table.linear_parts(op), table.linear_state_floats(op), nullptr};
@@ -33,6 +36,7 @@ void bidirectional_linear_attention(const LinearAttention& op, double work) {
       Pool::instance().shared().reserve(std::min(wave, total) * plan.parts * plan.state_floats);
   for (; plan.first_pair < total; plan.first_pair += plan.pairs) {
     plan.pairs = std::min(wave, total - plan.first_pair);
+    // whether a phase is worth sharing goes by its part of the call's multiply-adds
     const double share = work * static_cast<double>(plan.pairs) / static_cast<double>(total);
     run_items(table.linear_sum, plan, share / 2);
     run_items(table.linear_merge, plan, share / 2);
@@ -103,6 +107,7 @@ void linear_attention(const LinearAttention& op) {
 void causal_feature_attention(const CausalFeatureAttention& op) {
   const Pool::Session session;
   const Size features = feature_dim(op.query, op.head_dim);
+  // tokens beyond the shorter side are counted, too: an upper bound does for this purpose
   const double per_pair = 2 * projection_work(op.query, op.query_len, op.head_dim) +
                           product({2 * op.query_len, features, op.value_dim + 1});
   run_items(kernels().causal_feature_attention, op,

@@ -7,6 +7,7 @@ namespace rfa {
 
 namespace {
 
+// Below kWorthSharing of pool.cc, as for few heads, a token runs on the calling thread alone.
 // Multiply-adds of one token.
 template <class Op>
 double step_work(const Op& op) {

@@ -45,6 +45,7 @@ std::string names_of_usable(const char* separator) {
 struct Choice {
   std::atomic<const KernelTable*> table{nullptr};
   bool forced = false;
+  // of RFA_ISA, kept: a library must not end the process while it is loaded
   std::string error;
 };
 
@@ -67,6 +68,7 @@ std::mutex& choice_mutex() {
 }
 
 Choice& choice() {
+  // C++ initialises both once, whichever thread comes first
   static Choice chosen;
   static const bool initialised = [] {
     choose(chosen, "");
@@ -123,6 +125,7 @@ Runtime runtime() {
 
 std::string select_isa(const std::string& name) {
   std::lock_guard<std::mutex> lock(choice_mutex());
+  // no call is under way while the choice changes: one call never mixes two sets
   const Pool::Session session;
   return choose(choice(), name);
 }
@@ -155,6 +158,7 @@ double fma_peak(double seconds) {
     const std::chrono::duration<double> elapsed = Clock::now() - start;
     return elapsed.count() > 0 ? operations / elapsed.count() : 0.0;
   };
+  // a value that depends on every multiply-add and goes back in: none can be optimised away
   float sink = 0;
   double best = 0;
   const auto start = Clock::now();

@@ -33,6 +33,7 @@ inline void keep_freed_memory() {
 // Asks for large pages under memory that has not been touched yet. No effect where the system has none.
 inline void advise_large_pages(void* data, std::size_t bytes) {
 #if defined(__linux__)
+  // whole pages only: the ends of the array share theirs with other memory
   constexpr std::uintptr_t kPage = 4096;
   const auto start = reinterpret_cast<std::uintptr_t>(data);
   const std::uintptr_t first = (start + kPage - 1) / kPage * kPage;

@@ -13,6 +13,8 @@ constexpr std::size_t kAlignment = 64;
 constexpr double kWorthSharing = 1e6;
 }  // namespace
 
+// Room for the alignment on top: malloc gives 16 bytes of it, std::aligned_alloc is missing on
+// Windows.
 float* Workspace::reserve(Size floats) {
   if (floats <= capacity_) return aligned_;
   release();
@@ -49,6 +51,7 @@ void Pool::stop() {
   stopping_ = false;
 }
 
+// Threads end and start anew: rare, and the only way to a smaller number.
 void Pool::resize(int threads) {
   const std::size_t count = threads > 1 ? static_cast<std::size_t>(threads) : 1;
   if (count == workers_.size() + 1) return;
@@ -65,12 +68,14 @@ void Pool::resize(int threads) {
 
 void Pool::run(Size items, Size scratch_floats, double work, Task task, const void* context) {
   if (items <= 0) return;
+  // the calling thread works as well: with one item, or nothing to share, no other is woken
   const bool alone = workers_.empty() || items == 1 || work < kWorthSharing;
   scratch_[0].reserve(scratch_floats);
   if (alone) {
     for (Size item = 0; item < items; item++) task(context, item, scratch_[0].data());
     return;
   }
+  // all memory is taken before any item runs: an exception then leaves outputs as they were
   const std::size_t helpers = std::min(workers_.size(), static_cast<std::size_t>(items - 1));
   for (std::size_t i = 1; i <= helpers; i++) scratch_[i].reserve(scratch_floats);
   {
@@ -78,6 +83,7 @@ void Pool::run(Size items, Size scratch_floats, double work, Task task, const vo
     task_ = task;
     context_ = context;
     items_ = items;
+    // published with the rest by the mutex: relaxed is enough
     next_.store(0, std::memory_order_relaxed);
     places_ = busy_ = helpers;
   }
@@ -107,6 +113,7 @@ void Pool::work_loop() {
 
 void Pool::take_items(float* scratch) {
   for (;;) {
+    // one at a time: an item takes far longer than a fetch, and the last ones even out the threads
     const Size item = next_.fetch_add(1, std::memory_order_relaxed);
     if (item >= items_) return;
     task_(context_, item, scratch);

@@ -51,6 +51,7 @@ class Pool {
   // The caller holds a Session. Throws std::bad_alloc before any item runs.
   void run(Size items, Size scratch_floats, double work, Task task, const void* context);
 
+  // Grows like the others and is kept: the next call of the same shape allocates nothing.
   // Memory that all items of a call see.
   Workspace& shared() { return shared_; }
 
@@ -74,6 +75,7 @@ class Pool {
 
   std::mutex call_mutex_;
   std::vector<std::thread> workers_;
+  // Owned here, lent to items for one call each; nothing of a call outlives it.
   // [0] is the calling thread's; a worker uses that of the place it takes in a job
   std::vector<Workspace> scratch_ = std::vector<Workspace>(1);
   Workspace shared_;
@@ -93,6 +95,7 @@ class Pool {
 // Runs a kernel whose items need nothing but the operation itself. The caller holds a Session.
 template <class Op>
 void run_items(const ItemKernel<Op>& kernel, const Op& op, double work) {
+  // on the stack of the caller, who waits for all items: nothing is allocated per call
   struct Context {
     const ItemKernel<Op>& kernel;
     const Op& op;

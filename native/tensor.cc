@@ -41,6 +41,8 @@ Size rows_per_item(Size columns) {
 
 double product(Size a, Size b) { return static_cast<double>(a) * static_cast<double>(b); }
 
+// A dense product of any rank becomes one row of elements, a broadcast row two axes. Sizes of 0
+// stay.
 // Drops axes of one element and joins neighbours that one stride covers, for both arguments.
 BinaryOp simplified(const BinaryOp& op) {
   BinaryOp out = op;
@@ -49,6 +51,7 @@ BinaryOp simplified(const BinaryOp& op) {
     if (op.shape[axis] == 1) continue;
     const int last = out.rank - 1;
     const Size n = op.shape[axis], a = op.a_strides[axis], b = op.b_strides[axis];
+    // the outer axis steps over the whole inner one, on both sides: together they are one axis
     if (last >= 0 && out.a_strides[last] == a * n && out.b_strides[last] == b * n) {
       out.shape[last] *= n;
       out.a_strides[last] = a;
@@ -63,6 +66,8 @@ BinaryOp simplified(const BinaryOp& op) {
   return out;
 }
 
+// A permutation moves data within planes of two axes, in's last and out's last; all others only say
+// where a plane starts. Where both last axes are one, whole rows move and a plane is a row.
 // A transposition as planes: axes of in (size, stride in and out), the last axis of in and the axis
 // that becomes the last of out apart.
 struct Planes {
@@ -81,6 +86,7 @@ Planes planes_of(const Transpose& op) {
     in_stride[axis] = stride;
     stride *= op.shape[axis];
   }
+  // strides of out, from its last axis on
   stride = 1;
   const int last_in = op.rank - 1, last_out = op.rank > 0 ? op.perm[op.rank - 1] : 0;
   p.same_last = op.rank == 0 || last_in == last_out;
@@ -149,9 +155,11 @@ void transpose(const Transpose& op) {
   const Planes p = planes_of(op);
   const auto function = kernels().transpose_plane;
   const double work = product(p.count, p.rows) * static_cast<double>(p.columns);
+  // an axis of 0: nothing to move, and no row to divide by
   if (work == 0) return;
   const Size step = p.same_last ? rows_per_item(p.columns) : kPlaneRows;
   const Size blocks = p.same_last ? 1 : ceil_div(p.rows, step);
+  // start of a plane: mixed-radix digits of its number, times the strides of either side
   const auto move = [&](Size plane, Size first_row, Size rows) {
     const float* in = op.in + first_row * p.row_stride;
     float* out = op.out + first_row;

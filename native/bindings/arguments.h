@@ -19,7 +19,11 @@ using Napi::Value;
 
 // ---- reading ---------------------------------------------------------------------------------
 
+// Arrays stay JavaScript's: pointers are good for one call, while the caller's tensors hold the
+// memory and its thread waits. Only decoders keep some longer (see decode.cc).
+
 inline Size size_of(const Value& value) { return value.As<Napi::Number>().Int64Value(); }
+// sizes are integers below 2^53: exact as JavaScript numbers
 inline Size size_of(const Object& from, const char* name) { return size_of(from.Get(name)); }
 inline bool flag_of(const Object& from, const char* name) {
   return from.Get(name).As<Napi::Boolean>().Value();
@@ -31,6 +35,7 @@ template <class Enum>
 Enum code_of(const Value& value) {
   return static_cast<Enum>(value.As<Napi::Number>().Int32Value());
 }
+// an absent array is a null pointer, which rfa.h reads as "none"
 inline float* data_of(const Value& value) {
   return value.IsUndefined() ? nullptr : value.As<Napi::Float32Array>().Data();
 }
@@ -85,6 +90,8 @@ void read_sizes(Op& op, const Object& from) {
 
 // ---- exporting -------------------------------------------------------------------------------
 
+// The function as a template argument: Node-API gets a plain pointer, and no closure is allocated.
+// What C++ throws (std::bad_alloc) arrives as a JavaScript error.
 template <void (*function)(const CallbackInfo&)>
 void export_procedure(Env env, Object exports, const char* name) {
   exports.Set(name, Napi::Function::New<function>(env, name));

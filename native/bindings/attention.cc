@@ -37,6 +37,7 @@ void sample_keys(const CallbackInfo& info) {
   op.key_mask = mask_of(from, "keyMask");
   op.scale = number_of(from, "scale");
   op.causal = flag_of(from, "causal");
+  // indices are 32-bit, as tfjs has no wider integers
   op.index = from.Get("index").As<Napi::Int32Array>().Data();
   op.keys = array4_of(from, "keys");
   rfa::sample_keys(op);
@@ -52,6 +53,7 @@ void segment_means(const CallbackInfo& info) {
   op.columns = size_of(info[3]);
   op.starts = starts.Data();
   op.segments = static_cast<Size>(starts.ElementLength()) - 1;
+  // segments cover their plane: the last one's end is the number of rows
   op.rows = op.starts[op.segments];
   rfa::segment_means(op);
 }

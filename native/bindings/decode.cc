@@ -6,6 +6,8 @@ namespace rfa::bindings {
 
 namespace {
 
+// A step costs microseconds, in which reading two dozen properties each time would show: hence an
+// object with the struct filled in, and positional arguments.
 // One decoder: everything but the token is unpacked once. The state arrays, which the constructor's
 // argument holds, are kept alive by a reference to that argument.
 template <class Self, class Op>
@@ -21,6 +23,7 @@ class DecodeStep : public Napi::ObjectWrap<Self> {
   }
 
  protected:
+  // [B, H, 1, width], dense: whoever calls has compared the shape
   rfa::Array4 token(const Value& value, Size width) const {
     return rfa::dense4<const float>(data_of(value), op_.heads, 1, width);
   }
@@ -34,6 +37,7 @@ class DecodeStep : public Napi::ObjectWrap<Self> {
   Op op_;
 
  private:
+  // frees nothing itself: state arrays live as long as this object or their tensors do
   Napi::ObjectReference spec_;
 };
 
@@ -58,6 +62,7 @@ class LinearDecoder : public DecodeStep<LinearDecoder, rfa::LinearDecode> {
  private:
   // step(query, key, value, out, gate, keyLogWeight)
   void step(const CallbackInfo& info) {
+    // the rest of op_ holds from the constructor on
     op_.query.x = token(info[0], op_.head_dim);
     op_.key.x = token(info[1], op_.head_dim);
     op_.value = token(info[2], op_.value_dim);

@@ -24,6 +24,7 @@ void mat_mul(const CallbackInfo& info) {
   op.bias = data_of(from.Get("bias"));
   op.activation = code_of<rfa::Activation>(from.Get("activation"));
   op.out = data_of(from.Get("out"));
+  // the output is always new and dense
   op.out_batch_stride = op.rows * op.columns;
   op.out_row_stride = op.columns;
   rfa::mat_mul(op);
@@ -36,6 +37,7 @@ void unary(const CallbackInfo& info) {
              static_cast<Size>(out.ElementLength()));
 }
 
+// One typed array instead of three lists of numbers: read as memory, not property by property.
 // binary(code, a, b, out, layout): layout is a Float64Array of shape, strides of a, strides of b
 void binary(const CallbackInfo& info) {
   const auto layout = info[4].As<Napi::Float64Array>();

@@ -1,4 +1,12 @@
 // One token of exact attention over a cache of keys and values. One item is one head.
+//
+// Online softmax over blocks of the cache (arXiv:1805.02867), for one query, with p = 2^(s - m'):
+//   m' = max(m, max s)   l' = 2^(m - m') l + sum p   acc' = 2^(m - m') acc + p V     [Dv]
+// O(t (D + Dv)) per token at length t, and each cached number is read once: 4 t (D + Dv) bytes,
+// which is what it costs.
+//
+// Tokens of finite numbers give finite scores, for there is no mask and no bias: unlike in
+// softmax-attention-inl.h no row can be without keys.
 #pragma once
 
 #include "kernels/state-inl.h"
@@ -6,6 +14,7 @@
 
 RFA_KERNELS_BEGIN
 
+// Its scores, 1 KiB, stay in the first-level cache between being made and being used.
 constexpr Size kCacheBlock = 256;  // keys per block of the cache
 
 struct CacheScratch {
@@ -25,6 +34,8 @@ inline Size CacheDecodeScratch(const CacheDecode& op) {
   return bump.used;
 }
 
+// A dot product per key would end in a horizontal sum each. Instead W partial sums are transposed,
+// W x W, and added as vectors: log2 W additions give W scores.
 // scores[j] = query . keys_j in units of log2, W keys at a time; -inf from `count` to a whole vector.
 inline V CacheScores(const float* query, const float* keys, Size stride, Size count, Size dim,
                      float* scores) {
@@ -42,6 +53,7 @@ inline V CacheScores(const float* query, const float* keys, Size stride, Size co
       sums[i] = sum;
     }
     TransposeSquare(sums);
+    // pairwise, so that additions are not one chain; lane j then holds the score of key j
     for (int step = 1; step < W; step *= 2) {
       for (int i = 0; i + step < W; i += 2 * step) sums[i] = Add(sums[i], sums[i + step]);
     }
@@ -56,6 +68,7 @@ inline V CacheScores(const float* query, const float* keys, Size stride, Size co
 template <int C, bool kWhole>
 RFA_INLINE void CacheColumns(const float* weights, const float* values, Size stride, Size count,
                              Size columns, float rescale, float* out) {
+  // two sums per vector: 8 chains with C = 4, as many as two ports of latency 4 can take
   V even[C], odd[C];
   RFA_UNROLL
   for (int c = 0; c < C; c++) even[c] = odd[c] = Zero();
@@ -90,6 +103,7 @@ inline void CacheValues(const float* weights, const float* values, Size stride, 
   }
 }
 
+// Exactly `columns` floats: what follows in the cache is not this decoder's to write.
 // Copies one token into its row of a cache.
 inline void AppendRow(const float* in, Size columns, float* out) {
   for (Size c = 0; c < columns; c += W) StoreUpTo(out + c, LoadUpTo(in + c, columns - c), columns - c);
@@ -112,6 +126,7 @@ inline void CacheDecodeItem(const CacheDecode& op, Size item, float* workspace) 
     const float top = ReduceMax(CacheScores(s.query, op.key_cache.at(batch, head, first),
                                             op.key_cache.row_stride, count, op.head_dim, s.scores));
     float rescale = 1;
+    // without slack: rescaling costs Dv multiplications per block, and there is one row alone
     if (!(top <= reference)) {
       float power[W];
       Store(power, Exp2Weight(Set(reference - top)));

@@ -11,6 +11,14 @@
 //   - every reference is a key's own b_js, so each row's denominator is at least 1, and what
 //     underflows is below 2^-(126 - kHeadroom) of it: exact in float32 for any spread of the keys.
 // In ordinary data only the first few chunks are cut short.
+//
+// This is online softmax per feature (the causal form of exact positive features): a per-feature
+// shift r_s is allowed because it is put on keys and taken off queries, a per-query shift because
+// it cancels. A per-key shift would re-weight keys.
+//
+// What would overflow: exp(b_js), by the norm of any one key. Here keys' exponents are at most
+// kHeadroom and queries' at most 0. Time O(L F (D + Dv) + L C (F + Dv)); a chunk that is cut short
+// costs a load and store of the state, O(F Dv).
 #pragma once
 
 #include "kernels/causal-linear-attention-inl.h"
@@ -18,6 +26,8 @@
 RFA_KERNELS_BEGIN
 
 constexpr float kHeadroom = 32;  // log2: sums of 2^32 |v| stay far from 2^128
+// Moving at 16 already, at a chunk's start where it costs one pass over a row of S, leaves 16 of
+// the 32 for growth within the chunk: fewer chunks are cut.
 constexpr float kMoveFrom = 16;  // log2: references that lag by more are moved at the next chunk
 
 struct FeatureScratch {
@@ -61,10 +71,13 @@ inline Size CausalFeatureScratch(const CausalFeatureAttention& op) {
 // their sums.
 inline void MoveReferences(const FeatureScratch& s, bool first_present) {
   for (Size f = 0; f < s.state.features; f++) {
+    // the largest b_js of keys <= the chunk's first one: all rows of this chunk see that key
     const float first = s.key_features[f * s.c_stride];
     if (first_present && first > s.top[f]) s.top[f] = first;
     if (!(s.top[f] > s.reference[f] + kMoveFrom)) continue;
     float keep[W];
+    // before any key the reference is kNoKey, and 2^(kNoKey - top) is exactly 0: so are the sums it
+    // scales
     Store(keep, Exp2Weight(Set(s.reference[f] - s.top[f])));
     s.reference[f] = s.top[f];
     const V factor = Set(keep[0]);
@@ -74,6 +87,7 @@ inline void MoveReferences(const FeatureScratch& s, bool first_present) {
   }
 }
 
+// O(F C): max_s (b_js - r_s) for every key j of the chunk, keys in lanes.
 // Number of keys before the first that exceeds a reference by more than kHeadroom, at least 1.
 inline Size KeysWithinReach(const FeatureScratch& s, const std::uint8_t* present, Size count) {
   const Size width = RoundUp(count, W);
@@ -84,6 +98,7 @@ inline Size KeysWithinReach(const FeatureScratch& s, const std::uint8_t* present
     }
     Store(s.excess + c, most);
   }
+  // the first key never ends its own chunk: MoveReferences has taken it in
   for (Size j = 1; j < count; j++) {
     if ((!present || present[j]) && s.excess[j] > kHeadroom) return j;
   }
@@ -103,6 +118,7 @@ inline void WeighKeys(const FeatureScratch& s, const std::uint8_t* present, Size
     V top = Set(s.top[f]);
     for (Size c = 0; c < width; c += W) {
       const V x = Load(row + c);
+      // an absent key must neither raise the maximum nor weigh anything, whatever its numbers are
       const M keep = Less(Zero(), Load(s.presence + c));
       top = Max(top, Select(keep, x, top));
       Store(row + c, Select(keep, Exp2Weight(Sub(x, reference)), Zero()));
@@ -111,6 +127,8 @@ inline void WeighKeys(const FeatureScratch& s, const std::uint8_t* present, Size
   }
 }
 
+// a in units of log2, up to a factor per query; [rows, F] in place. The largest weight of a row is
+// 1.
 // 2^(a + r - max(a + r)) for every query of the chunk.
 inline void WeighQueries(const FeatureScratch& s, Size rows) {
   const Size count = s.state.features;
@@ -118,8 +136,11 @@ inline void WeighQueries(const FeatureScratch& s, Size rows) {
     float* row = s.query_features + r * s.q_stride;
     V top = Set(2 * kNoKey);
     for (Size f = 0; f < count; f += W) {
+      // a log-feature of -inf (phi = 0) becomes finite: in a row of nothing else, -inf - (-inf) is
+      // NaN
       const V x = Max(Set(kNoKey), Load(row + f));
       V sum = Add(x, Load(s.reference + f));
+      // lanes beyond F: no higher than any real one, and without weight below
       if (f + W > count) sum = Select(FirstN(count - f), sum, Set(2 * kNoKey));
       Store(row + f, sum);
       top = Max(top, sum);
@@ -143,6 +164,8 @@ inline Size CausalFeatureChunk(const CausalFeatureAttention& op, const FeatureSc
   if (keys > 0) {
     s.keys.Compute(batch, head, first, keys, kLog2E, s.unit, present, s.key_features, s.c_stride);
     MoveReferences(s, !present || present[0]);
+    // the rest of the chunk is formed again in the next one: seldom, and bounded by one chunk per
+    // key
     const Size within = KeysWithinReach(s, present, keys);
     if (within < keys) rows = keys = within;
     WeighKeys(s, present, keys);
@@ -155,10 +178,12 @@ inline Size CausalFeatureChunk(const CausalFeatureAttention& op, const FeatureSc
     ChunkWeights(s.query_features, s.q_stride, rows, s.key_features, s.c_stride, keys,
                  s.state.features, nullptr, s.pairs, s.c_stride, s.row_sums);
   }
+  // num = A V + W S, as in causal-linear-attention-inl.h, with W the query weights of this chunk
   const ChunkPart part{s.pairs, s.c_stride, s.values, s.v_stride, keys, nullptr};
   ReadSums(s.state, s.query_features, s.q_stride, rows, keys > 0 ? &part : nullptr, s.out,
            s.v_stride);
   for (Size r = 0; r < rows; r++) {
+    // 0 only where a row has seen no key, and then the output is 0
     float den = Dot(s.query_features + r * s.q_stride, s.state.totals, RoundUp(s.state.features, W));
     if (keys > 0) den += s.row_sums[r];
     StoreQuotient(s.out + r * s.v_stride, den, op.value_dim, op.out.at(batch, head, first + r));

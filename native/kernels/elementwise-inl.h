@@ -1,4 +1,7 @@
 // Plain tensor operations: functions of each element, of pairs of elements, and of rows.
+//
+// All of it O(elements); exponentials cost some 16 multiply-adds, the rest waits for memory. NaN
+// comes out wherever it goes in, as in TensorFlow.js; empty arrays and rows are fine.
 #pragma once
 
 #include "kernels/micro-inl.h"
@@ -8,6 +11,7 @@ RFA_KERNELS_BEGIN
 
 // ---- one argument ---------------------------------------------------------------------------
 
+// Whole vectors, then a masked one. In place is fine: an element is read before it is written.
 template <class F>
 RFA_INLINE void Apply(const float* in, float* out, Size count, F f) {
   Size i = 0;
@@ -25,14 +29,17 @@ inline void UnaryRange(Unary op, const float* in, float* out, Size count) {
       return Apply(in, out, count, [](V x) { return SinCos(x).sin; });
     case Unary::kCos:
       return Apply(in, out, count, [](V x) { return SinCos(x).cos; });
+    // zero first: Max takes its second operand where one is NaN
     case Unary::kRelu:
       return Apply(in, out, count, [](V x) { return Max(Zero(), x); });
+    // e^x - 1 by its own function: the difference of e^x and 1 has no correct digit for small x
     case Unary::kElu:
       return Apply(in, out, count, [](V x) {
         return Select(Less(x, Zero()), ExpMinusOne(x), x);
       });
     case Unary::kSquare:
       return Apply(in, out, count, [](V x) { return Mul(x, x); });
+    // by the sign bit, zeros and NaN included
     case Unary::kNegate:
       return Apply(in, out, count, [](V x) { return FromBits(XorI(Bits(x), SetI(INT32_MIN))); });
     case Unary::kAbs:
@@ -52,6 +59,7 @@ inline void Exp2Weights(const float* in, float* out, Size count) {
 template <class F>
 RFA_INLINE void Zip(const float* a, Size a_step, const float* b, Size b_step, float* out, Size count,
                     F f) {
+  // allowed, but rare: dense tensors have no such stride along their last axis
   if (a_step > 1 || b_step > 1) {
     for (Size i = 0; i < count; i++) {
       float x[W];
@@ -79,6 +87,7 @@ inline void BinaryRow(Binary op, const float* a, Size a_step, const float* b, Si
       return Zip(a, a_step, b, b_step, out, count, [](V x, V y) { return Mul(x, y); });
     case Binary::kDivide:
       return Zip(a, a_step, b, b_step, out, count, [](V x, V y) { return Div(x, y); });
+    // Max alone gives the second operand for a NaN in the first: x is asked besides
     case Binary::kMaximum:  // NaN wherever either one is
       return Zip(a, a_step, b, b_step, out, count,
                  [](V x, V y) { return Select(Equal(x, x), Max(x, y), x); });
@@ -88,12 +97,14 @@ inline void BinaryRow(Binary op, const float* a, Size a_step, const float* b, Si
   }
 }
 
+// O(rank) divisions per row segment, none per element.
 // Elements first .. first + count - 1 of the (flattened) output, row segment by row segment.
 inline void BinaryRange(const BinaryOp& op, Size first, Size count) {
   const Size inner = op.rank > 0 ? op.shape[op.rank - 1] : 1;
   const Size a_step = op.rank > 0 ? op.a_strides[op.rank - 1] : 0;
   const Size b_step = op.rank > 0 ? op.b_strides[op.rank - 1] : 0;
   while (count > 0) {
+    // place of the segment in a and b: the mixed-radix digits of its row number, times the strides
     Size rest = first / inner, a_at = 0, b_at = 0;
     for (int axis = op.rank - 2; axis >= 0; axis--) {
       const Size index = rest % op.shape[axis];
@@ -116,9 +127,12 @@ inline float RowMax(const float* x, Size n) {
   V top = Set(-kInfinity);
   for (Size i = 0; i < n; i += W) {
     V y = LoadUpTo(x + i, n - i);
+    // lanes beyond the end repeat the maximum so far: zeros would beat negative rows
     if (n - i < W) y = Select(FirstN(n - i), y, top);
+    // NaN in y is taken by the selection, NaN in top by Max as its second operand: none is lost
     top = Select(Equal(y, y), Max(y, top), y);
   }
+  // inf - inf is NaN: ReduceMax keeps to the rule of Max and could lose one
   return AllTrue(Equal(top, top)) ? ReduceMax(top) : kInfinity - kInfinity;
 }
 
@@ -126,10 +140,13 @@ inline float RowMax(const float* x, Size n) {
 // does not grow with the length of the row.
 template <class F>
 RFA_INLINE double SumOf(const float* x, Size n, F f) {
+  // 1024 elements in 4 W lanes are chains of 64 additions (W = 4): an error of some 64 2^-24 at
+  // most
   constexpr Size kBlock = 1024;
   double total = 0;
   for (Size first = 0; first < n; first += kBlock) {
     const Size end = Least(n, first + kBlock);
+    // four chains: one addition per cycle at a latency of 4, which is what loads can feed
     V sum[4] = {Zero(), Zero(), Zero(), Zero()};
     Size i = first;
     for (; i + 4 * W <= end; i += 4 * W) {
@@ -138,6 +155,7 @@ RFA_INLINE double SumOf(const float* x, Size n, F f) {
     }
     for (; i < end; i += W) {
       V y = f(LoadUpTo(x + i, end - i), i);
+      // f of what lies beyond the end is not 0: e^(0 - max), say
       if (end - i < W) y = Select(FirstN(end - i), y, Zero());
       sum[0] = Add(sum[0], y);
     }
@@ -153,6 +171,8 @@ inline void ReduceRows(Reduction op, const float* in, float* out, Size rows, Siz
       out[r] = static_cast<float>(SumOf(x, columns, [](V y, Size) { return y; }));
       continue;
     }
+    // log sum e^x = max + log sum e^(x - max): no term exceeds 1, the largest is 1, so the sum is
+    // in [1, columns]
     const float top = RowMax(x, columns);
     if (op == Reduction::kMax || !(top - top == 0)) {  // infinite or NaN: it is the log-sum too
       out[r] = top;
@@ -163,6 +183,7 @@ inline void ReduceRows(Reduction op, const float* in, float* out, Size rows, Siz
   }
 }
 
+// y = e^(x - max) / sum, two passes over y. The sum is at least 1: its reciprocal never overflows.
 // x over the first n columns, y likewise; y may be x.
 inline void SoftmaxRow(const float* x, float* y, Size n, float row_max) {
   const V top = Set(row_max);
@@ -191,12 +212,15 @@ inline void SoftmaxRows(const float* in, float* out, Size first, Size count, Siz
   for (Size r = first; r < first + count; r++) {
     const float* x = in + r * columns;
     float* y = out + r * columns;
+    // row i of a matrix sees columns 0 .. i: what lies beyond is not even looked at
     Size seen = mask.causal_rows > 0 ? Least(columns, r % mask.causal_rows + 1) : columns;
     if (mask.present) {
       HideAbsent(x, mask.present + r / mask.shared_rows * columns, y, seen);
+      // the masked copy stands in the output row itself: no memory besides
       x = y;
     }
     const float top = RowMax(x, seen);
+    // nothing is seen: zeros, where an unmasked row of -inf is NaN as in TensorFlow.js
     if (masked && top == -kInfinity) seen = 0;
     SoftmaxRow(x, y, seen, top);
     for (Size c = seen; c < columns; c++) y[c] = 0;
@@ -205,6 +229,7 @@ inline void SoftmaxRows(const float* in, float* out, Size first, Size count, Siz
 
 // ---- transposition --------------------------------------------------------------------------
 
+// In W x W blocks through registers: both sides are touched a vector at a time.
 // One plane: rows x columns with row stride in_stride, to columns x rows with row stride out_stride.
 inline void TransposePlane(const float* in, Size in_stride, float* out, Size out_stride, Size rows,
                            Size columns) {

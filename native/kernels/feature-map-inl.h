@@ -1,6 +1,17 @@
 // Features of tokens, tile by tile, in the two layouts that matrix products need:
 //   by row     [tokens, F]: tokens are the left factor, the projection the right one (queries)
 //   by column  [F, tokens]: the projection is the left factor, transposed tokens the right (keys)
+//
+// With p = W x', [tokens, D] x [D, M], one register tile of p at a time becomes features before it
+// leaves the registers (rows w of W are N(0, I) or orthogonal, x' canonical):
+//   trigonometric  M^-1/2 [sin p, cos p]      (Peng et al. 2021, arXiv:2103.02143)
+//   log-positive   p - |x'|^2/2, the logarithm of FAVOR+'s exp(p - |x'|^2/2)
+//   log-hyperbolic +-p - |x'|^2/2             (both: Choromanski et al. 2021, arXiv:2009.14794)
+//   relu           max(p, 0)
+// Time O(n D M), memory O(M D + tile F).
+//
+// exp(p - |x'|^2/2) is what would overflow, for p grows with |x'|: it is never formed here. Kernels
+// that weigh features take logarithms and shift them first.
 #pragma once
 
 #include "kernels/micro-inl.h"
@@ -8,6 +19,7 @@
 
 RFA_KERNELS_BEGIN
 
+// The nonlinearity is chosen once per tile of tokens: inside the loops it is part of the code.
 // A kind of features as a type.
 template <FeatureKind K>
 struct KindTag {
@@ -42,11 +54,14 @@ constexpr bool IsDouble(FeatureKind kind) {
   return kind == FeatureKind::kTrigonometric || kind == FeatureKind::kLogHyperbolic;
 }
 // The factor on features that belongs to the kind and the caller's, together.
+// ReLU and log kinds go without M^-1/2: a common factor of all features, which quotients cancel
 inline float FeatureScale(const Features& f) {
   if (f.kind != FeatureKind::kTrigonometric || f.num_features == 0) return f.feature_scale;
   return f.feature_scale / sqrtf(static_cast<float>(f.num_features));
 }
 
+// O(n D), skipped where neither lengths nor log kinds ask for norms. `unit` brings logarithms to
+// base 2.
 // Factor of each token (x' = factor x, times `unit`) and |x'|^2 / 2 (times `unit`).
 inline void ScaleTokens(const Features& f, const float* x, Size stride, Size tokens, Size columns,
                         float unit, float* factor, float* half_norm) {
@@ -55,14 +70,17 @@ inline void ScaleTokens(const Features& f, const float* x, Size stride, Size tok
     const float square = norms ? SquaredNorm(x + i * stride, columns) : 0.0f;
     float scale = f.input_scale;
     if (f.unit_norm) {
+      // a zero vector has no direction: it stays zero instead of becoming NaN
       const float length = sqrtf(square) + f.norm_epsilon;
       scale = length == 0 ? 0.0f : f.input_scale / length;
     }
     factor[i] = scale * unit;
+    // from the norm of x and the scale, not from rounded x': one pass over the token serves both
     half_norm[i] = 0.5f * unit * scale * scale * square;
   }
 }
 
+// acc [kRows, C W] to rows [F]: second halves (cosines, minus signs) stand M floats further on.
 // One register tile of projections as rows of features: row r of `rows`, vectors v..v+C-1 of M.
 template <FeatureKind K, int C>
 RFA_INLINE void StoreFeatureRows(V (&acc)[kRows][C], const Features& f, const float* half_norm,
@@ -73,6 +91,7 @@ RFA_INLINE void StoreFeatureRows(V (&acc)[kRows][C], const Features& f, const fl
     float* row = out + r * stride + v * W;
     RFA_UNROLL
     for (int c = 0; c < C; c++) {
+      // M need not be whole vectors: the second half begins where the first one ends
       const Size n = f.num_features - (v + c) * W;
       V first = acc[r][c], second = first;
       if constexpr (K == FeatureKind::kTrigonometric) {
@@ -100,6 +119,7 @@ inline void ProjectedRows(const Features& f, const float* tokens, Size token_str
     const Size vecs = CeilDiv(f.num_features, W);
     ForEachPanel(vecs, vecs, [&](auto width, Size v) {
       constexpr int C = decltype(width)::vecs;
+      // a panel of W stays in the first-level cache while all tokens of the tile pass
       const float* panel = projection + PanelOffset(v, columns);
       for (Size r = 0; r < rows; r += kRows) {
         V acc[kRows][C];
@@ -112,6 +132,7 @@ inline void ProjectedRows(const Features& f, const float* tokens, Size token_str
   });
 }
 
+// O(n F), no product: for log kinds of explicit features `unit` is the change of base.
 // Features without projection, by row: elu(x') + 1, or x itself (log-features times `unit`); times
 // weights[row] where given.
 inline void ElementwiseRows(const Features& f, const float* x, Size x_stride, const float* factor,
@@ -140,6 +161,7 @@ struct RowFeatures {
   // Room for tiles of up to `rows` tokens.
   RowFeatures(const Features& features, Size token_columns, Size rows, Bump& bump)
       : f(&features), columns(token_columns), d_stride(RoundUp(token_columns, W)) {
+    // explicit features may be wide: no room for a projection that they do not have
     const bool projected = HasProjection(features.kind);
     projection = bump.Take(projected ? columns * RoundUp(features.num_features, W) : 0);
     tokens = bump.Take(projected ? RoundUp(rows, kRows) * d_stride : 0);
@@ -147,6 +169,7 @@ struct RowFeatures {
     half_norm = bump.Take(RoundUp(rows, kRows));
   }
 
+  // O(M D): paid once for all tiles of an item.
   // Once per head.
   void Prepare(Size batch, Size head) const {
     if (!HasProjection(f->kind)) return;
@@ -160,6 +183,8 @@ struct RowFeatures {
                float* out, Size stride) const {
     const float* x = f->x.at(batch, head, first);
     ScaleTokens(*f, x, f->x.row_stride, rows, columns, unit, factor, half_norm);
+    // a per-query factor cancels between numerator and denominator: e^(-|x'|^2/2) need not be
+    // formed
     for (Size r = 0; r < rows && up_to_factor; r++) half_norm[r] = 0;
     if (!HasProjection(f->kind)) {
       return ElementwiseRows(*f, x, f->x.row_stride, factor, rows, columns, unit, nullptr, out, stride);
@@ -171,6 +196,8 @@ struct RowFeatures {
 
 // ---- by column, a chunk of tokens at a time -------------------------------------------------
 
+// Tokens in lanes: a weight or half norm per token is a vector here, where by row it is a
+// broadcast.
 // One register tile of projections as columns: features r.., tokens in lanes, times weights (log
 // kinds: minus weights, which then are |x'|^2 / 2).
 template <FeatureKind K, int C>
@@ -197,6 +224,8 @@ RFA_INLINE void StoreFeatureColumns(V (&acc)[kRows][C], const Features& f, const
   }
 }
 
+// The projection is the left factor here, row-major and padded to kRows; tokens [D, chunk] are the
+// right.
 // Workspace and packed projection of one head's keys.
 struct ColumnFeatures {
   const Features* f;
@@ -229,6 +258,7 @@ struct ColumnFeatures {
     const float* x = f->x.at(batch, head, first);
     ScaleTokens(*f, x, f->x.row_stride, count, columns, 1, factor, half_norm);
     ElementwiseRows(*f, x, f->x.row_stride, factor, count, columns, 1, weights, out, stride);
+    // overwritten rather than weighed 0: x may hold NaN where nothing is
     for (Size j = 0; j < count && present; j++) {
       for (Size c = 0; c < columns && !present[j]; c++) out[j * stride + c] = 0;
     }
@@ -242,12 +272,15 @@ struct ColumnFeatures {
     const float* x = f->x.at(batch, head, first);
     const Size width = RoundUp(count, W);
     ScaleTokens(*f, x, f->x.row_stride, count, columns, unit, factor, half_norm);
+    // padding tokens are zero vectors: log-feature 0 - 0, finite, and weighed 0 by the caller
     for (Size j = count; j < width; j++) half_norm[j] = 0;
     if (f->kind == FeatureKind::kExplicit) {
       TransposeInto(x, f->x.row_stride, columns, count, width, {1, weights}, present, out, stride);
       return;
     }
     if (f->kind == FeatureKind::kEluPlusOne) {
+      // x' first, elu + 1 in place afterwards: absent tokens give elu(0) + 1 = 1, which their
+      // weight 0 removes
       TransposeInto(x, f->x.row_stride, columns, count, width, {1, factor}, present, out, stride);
       for (Size r = 0; r < columns; r++) {
         for (Size c = 0; c < width; c += W) {
@@ -262,6 +295,7 @@ struct ColumnFeatures {
   }
 
  private:
+  // W x'^T, [M, D] x [D, width], tile by tile: O(M D) per token.
   void Project(Size width, const float* weights, float* out, Size stride) const {
     WithProjectedKind(f->kind, [&](auto tag) {
       const Size vecs = width / W;
@@ -295,6 +329,7 @@ inline Size FeatureMapScratch(const FeatureMap& op) {
 inline void FeatureMapItem(const FeatureMap& op, Size item, float* workspace) {
   Bump bump{workspace};
   const RowFeatures features(op.input, op.head_dim, kFeatureTile, bump);
+  // items are blocks of tokens of one head, independent of each other
   const Size blocks = CeilDiv(op.length, kFeatureBlock);
   const Size batch = item / blocks / op.heads, head = item / blocks % op.heads;
   const Size first = item % blocks * kFeatureBlock;

@@ -4,6 +4,14 @@
 //   3. read: blocks of queries
 // Features are computed a tile at a time and never go through memory. The number of parts follows
 // from the shape alone, so that results do not depend on the number of threads.
+//
+//   S = sum_j w_j phi(k_j) v_j^T  [F, Dv]    z = sum_j w_j phi(k_j)  [F]
+//   out_i = phi(q_i)^T S / guard(phi(q_i) . z)
+// Time O((L + S) F (D + Dv)) with the projection, memory O(F Dv) per part: nothing of length L F.
+//
+// Log-weights enter as exp(log_weight_j - max_j): at most 1, so nothing overflows, and the common
+// factor cancels in the quotient. Explicit, trigonometric and ReLU features need no such care:
+// their size is that of the inputs. NaN or inf of a present key reaches every query of its head.
 #pragma once
 
 #include "kernels/feature-map-inl.h"
@@ -12,11 +20,16 @@
 
 RFA_KERNELS_BEGIN
 
+// Whole vectors of every W. A chunk of 96 keys loads and stores the state once per 96 keys, a small
+// part of 96 multiply-adds per element; its features, [F, 96], and values stay in the second-level
+// cache for F of some hundreds.
 constexpr Size kKeyChunk = 96;           // keys per update of the state
 constexpr Size kReadTile = 8 * kRows;    // queries per read of the state
 constexpr Size kReadBlock = 8 * kReadTile;
 constexpr Size kPartLength = 2048;       // keys per part at least
 
+// Few heads of long sequences would otherwise leave threads idle: a head's sums are one item. A
+// part costs a state of its own and a merge, O(F Dv), against O(kPartLength F Dv) for its sums.
 // Enough parts for 16 items where the keys allow it.
 inline Size LinearParts(const LinearAttention& op) {
   const Size pairs = Most(1, op.batch * op.heads);
@@ -39,6 +52,8 @@ inline State PartState(const LinearPlan& plan, Size pair, Size part) {
   return state;
 }
 
+// Rows of features are padded to kRows with zeros, written once: the register tile's last rows then
+// add zeros to the state's padding.
 // Workspace of phase 1.
 struct SumScratch {
   ColumnFeatures keys;
@@ -67,6 +82,7 @@ inline float LargestLogWeight(const LinearAttention& op, Size batch, Size head) 
   const std::uint8_t* mask = op.key_mask ? op.key_mask + batch * op.key_len : nullptr;
   float top = -kInfinity;
   for (Size j = 0; j < op.key_len; j++) {
+    // NaN is never larger: it stays out of the maximum and shows in its own key's weight
     if ((!mask || mask[j]) && weights[j] > top) top = weights[j];
   }
   return top;
@@ -76,12 +92,14 @@ inline float LargestLogWeight(const LinearAttention& op, Size batch, Size head) 
 // log-weights; zero beyond `count`.
 inline void KeyWeights(float scale, const std::uint8_t* present, const float* log_weights, float top,
                        Size count, float* weights) {
+  // a head without keys has top = -inf, and -inf - (-inf) would be NaN: all weights 0 instead
   const Size width = RoundUp(count, 16);
   for (Size j = 0; j < width; j++) {
     const bool keep = j < count && (!present || present[j]) && top != -kInfinity;
     weights[j] = keep ? (log_weights ? log_weights[j] - top : 0.0f) : -kInfinity;
   }
   for (Size j = 0; j < width; j += W) {
+    // e^0 is exactly 1: without log-weights a factor is exactly `scale`, and e^-inf exactly 0
     Store(weights + j, Mul(Set(scale), Exp(Load(weights + j))));
   }
 }
@@ -102,6 +120,7 @@ inline void LinearSumItem(const LinearPlan& plan, Size item, float* workspace) {
   const SumScratch s(op, state, bump);
   s.keys.Prepare(batch, head);
   for (Size i = 0; i < s.FeatureFloats(state); i++) s.features[i] = 0;
+  // over all keys of the head, not the part's: parts are added up, so they need one reference. O(S)
   const float top = LargestLogWeight(op, batch, head);
   const Size end = op.key_len * (part + 1) / plan.parts;
   for (Size first = op.key_len * part / plan.parts; first < end; first += kKeyChunk) {
@@ -113,6 +132,8 @@ inline void LinearSumItem(const LinearPlan& plan, Size item, float* workspace) {
     KeyWeights(FeatureScale(op.key), present, log_weights, top, count, s.weights);
     CopyPadded(op.value.at(batch, head, first), op.value.row_stride, count, op.value_dim, present,
                s.values, s.v_stride);
+    // explicit features and elu + 1 come token by token, [keys, F], and go into the product as they
+    // lie; projected ones are formed as [F, keys], with tokens in lanes
     if (s.by_row) {
       s.keys.ComputeRows(batch, head, first, count, s.weights, present, s.features, s.width);
       AddTotalsByRow(state, s.features, s.width, count);
@@ -130,6 +151,7 @@ inline Size LinearMergeItems(const LinearPlan& plan) { return plan.parts > 1 ? p
 inline Size LinearMergeScratch(const LinearPlan&) { return 0; }
 inline void LinearMergeItem(const LinearPlan& plan, Size item, float*) {
   float* total = plan.states + item * plan.parts * plan.state_floats;
+  // sums and totals lie one after the other: one loop adds both, O(parts F Dv)
   for (Size part = 1; part < plan.parts; part++) {
     const float* more = total + part * plan.state_floats;
     for (Size i = 0; i < plan.state_floats; i += W) {
@@ -138,6 +160,7 @@ inline void LinearMergeItem(const LinearPlan& plan, Size item, float*) {
   }
 }
 
+// The denominator is handed out as it is, guarded or not: callers count how often a guard acts.
 // Stores one row of numerator and its denominator, divided where asked.
 RFA_INLINE void FinishLinearRow(const LinearAttention& op, const float* numerator, float den,
                                 Size batch, Size head, Size row) {
@@ -153,6 +176,8 @@ RFA_INLINE void FinishLinearRow(const LinearAttention& op, const float* numerato
   if (op.denominator) op.denominator.at(batch, head)[row] = den;
 }
 
+// kReadTile rows of features, [48, F], stay in the first- or second-level cache between being
+// formed and being multiplied with the state.
 // Workspace of phase 3.
 struct ReadScratch {
   RowFeatures queries;
@@ -186,11 +211,15 @@ inline void LinearReadItem(const LinearPlan& plan, Size item, float* workspace) 
   const ReadScratch s(op, state, bump);
   s.queries.Prepare(batch, head);
   for (Size i = 0; i < kReadTile * s.q_stride; i++) s.features[i] = 0;
+  // a block packs its head's projection once, O(M D), for up to kReadBlock queries
   const Size start = item % blocks * kReadBlock;
   const Size end = Least(op.query_len, start + kReadBlock);
   for (Size first = start; first < end; first += kReadTile) {
     const Size rows = Least(kReadTile, end - first);
+    // up to a factor per query, which cancels: only for the log kinds, which this operation does
+    // not take
     s.queries.Compute(batch, head, first, rows, 1, true, s.features, s.q_stride);
+    // num = phi(Q) S, [rows, F] x [F, Dv], then den = phi(q) . z row by row
     ReadSums(state, s.features, s.q_stride, rows, nullptr, s.out, s.out_stride);
     for (Size r = 0; r < rows; r++) {
       const float den = Dot(s.features + r * s.q_stride, state.totals, RoundUp(state.features, W));

@@ -1,4 +1,10 @@
 // One token through explicit features.
+//
+//   S <- keep S + fresh phi(k) v^T    z <- keep z + fresh phi(k)    out = phi(q)^T S / guard(phi(q).z)
+// with keep = fresh = 1, or a gate g: keep = g, fresh = 1 - g (RFA-GATE, Peng et al. 2021,
+// arXiv:2103.02143), or log-weights b with their running maximum t, t' = max(t, b): keep = e^(t -
+// t'), fresh = e^(b - t'). The state then is relative to e^t, a factor that the quotient does not
+// see.
 #pragma once
 
 #include "kernels/token-state-inl.h"
@@ -6,6 +12,7 @@
 RFA_KERNELS_BEGIN
 
 // e^x of one number, by the same code as everywhere.
+// In vectors rather than by libm: the same bits as in whole sequences, and on every system.
 RFA_INLINE float ExpOf(float x) {
   float power[W];
   Store(power, Exp(Set(x)));
@@ -27,6 +34,8 @@ inline void LinearDecodeItem(const LinearDecode& op, Size item, float* workspace
   if (op.key_log_weight) {
     float* scale = op.log_scale.at(batch, head);
     const float weight = *op.key_log_weight.at(batch, head);
+    // the larger of the two exponents is 0, the other negative: neither overflows, whatever the
+    // weights
     const float top = weight > *scale ? weight : *scale;
     keep = ExpOf(*scale - top);
     fresh = ExpOf(weight - top);
@@ -37,6 +46,7 @@ inline void LinearDecodeItem(const LinearDecode& op, Size item, float* workspace
     keep *= open;
     fresh *= 1 - open;
   }
+  // fresh goes onto the F features of the key, once for both S and z
   for (Size i = 0; i < s.features; i += W) {
     Store(s.keep + i, Set(keep));
     Store(s.key_features + i, Mul(Load(s.key_features + i), Set(fresh)));

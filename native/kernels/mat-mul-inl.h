@@ -1,5 +1,15 @@
 // Batched matrix product. One item is a block of rows x columns of one matrix; the inner axis is cut
 // into blocks whose sums are formed from zero and then added.
+//
+// C = activation(A B + bias), [rows, inner] x [inner, columns], O(rows columns inner). Three levels
+// of blocking: the register tile (micro-inl.h); a panel of B, kProductDepth x kPanel, 64 KiB at
+// most and 16 KiB with 16 registers, met by all rows of A's block in turn; A's and B's blocks in
+// the second level. Packing touches each number once per block and makes the inner loop's loads
+// contiguous.
+//
+// Rounding: chains of at most kProductDepth terms, then one addition per depth block: an error of
+// about (kProductDepth + inner / kProductDepth) 2^-24 sum|a b|, which grows 256 times slower with
+// `inner`.
 #pragma once
 
 #include "kernels/micro-inl.h"
@@ -12,6 +22,7 @@ constexpr Size kProductColumns = 256;      // a multiple of kPanel
 constexpr Size kProductDepth = 256;        // a block of b is 256 KiB: the second-level cache
 constexpr Size kThinRows = 3;              // up to so many rows packing would cost more than it saves
 
+// Sized for the block or the matrix, whichever is smaller: small products take little memory.
 struct ProductScratch {
   Size sum_stride, a_stride;
   float *a, *b, *sums;
@@ -39,6 +50,7 @@ RFA_INLINE V Activate(V x, Activation activation) {
   switch (activation) {
     case Activation::kRelu:
       return Max(Zero(), x);
+    // NaN stays NaN: it is the second operand both times
     case Activation::kRelu6:
       return Min(Set(6.0f), Max(Zero(), x));
     case Activation::kElu:
@@ -55,9 +67,11 @@ struct ProductBlock {
   Size first_row, rows, first_column, columns;
 };
 
+// [block rows, depth], O(rows depth), used columns / kPanel times.
 // Left factor of a depth block, rows padded to kRows.
 inline void PackLeft(const MatMul& op, const ProductBlock& block, Size k, Size depth,
                      const ProductScratch& s) {
+  // row-major already: a copy, to pad rows and columns and to fix the stride
   if (!op.transpose_a) {
     PackRows(block.a + block.first_row * op.a_row_stride + k, op.a_row_stride, block.rows, depth, {},
              nullptr, s.a, s.a_stride);
@@ -72,6 +86,7 @@ inline void PackLeft(const MatMul& op, const ProductBlock& block, Size k, Size d
                 s.a_stride);
 }
 
+// [depth, block columns] in panels, O(depth columns), used rows / kRows times.
 inline void PackRight(const MatMul& op, const ProductBlock& block, Size k, Size depth,
                       const ProductScratch& s) {
   if (op.transpose_b) {
@@ -95,6 +110,8 @@ RFA_INLINE void StoreProduct(const MatMul& op, V x, const float* bias, float* ou
   StoreUpTo(out, Activate(x, op.activation), columns);
 }
 
+// The tile goes to the output from registers: a product with a single depth block never stores
+// sums.
 // One register tile of the last depth block, with what the earlier ones gave.
 template <int C>
 RFA_INLINE void FinishTile(const MatMul& op, const ProductBlock& block, V (&acc)[kRows][C],
@@ -110,6 +127,7 @@ RFA_INLINE void FinishTile(const MatMul& op, const ProductBlock& block, V (&acc)
   }
   float* out = block.out + (block.first_row + row) * op.out_row_stride + block.first_column + column;
   const float* bias = op.bias ? op.bias + block.first_column + column : nullptr;
+  // inside the matrix and plain: no bounds, no activation per vector
   if (rows == kRows && columns >= C * W && !bias && op.activation == Activation::kNone) {
     RFA_UNROLL
     for (int r = 0; r < kRows; r++) {
@@ -146,6 +164,7 @@ RFA_INLINE void AddTile(V (&acc)[kRows][C], bool first, float* sums, Size stride
 inline void MultiplyBlock(const MatMul& op, const ProductBlock& block, Size depth, ProductStage stage,
                           const ProductScratch& s) {
   const Size vecs = CeilDiv(block.columns, W);
+  // panels outside, rows inside: a panel stays close while rows of A stream past it
   ForEachPanel(vecs, vecs, [&](auto width, Size v) {
     constexpr int C = decltype(width)::vecs;
     const float* panel = s.b + PanelOffset(v, depth);
@@ -176,10 +195,13 @@ inline void FinishProduct(const MatMul& op, const ProductBlock& block, const flo
   }
 }
 
+// Each number of b serves 1 to kThinRows rows: reading it, not multiplying, is the cost.
 // One row of a against all of b's columns of the block, without packing.
 inline void ThinProduct(const MatMul& op, const ProductBlock& block, Size row, float* sums) {
   const float* a = block.a + (op.transpose_a ? row : row * op.a_row_stride);
   const Size step = op.transpose_a ? op.a_row_stride : 1;
+  // rows of b are columns of the product: a dot product each, 2 chains of W lanes, the rest one by
+  // one
   if (op.transpose_b) {
     for (Size j = 0; j < block.columns; j++) {
       const float* b = block.b + (block.first_column + j) * op.b_row_stride;
@@ -197,6 +219,7 @@ inline void ThinProduct(const MatMul& op, const ProductBlock& block, Size row, f
     }
     return;
   }
+  // columns in lanes, 4 chains; W = 16 makes that 64 columns per pass over a
   constexpr int kWide = 4;
   for (Size c = 0; c < block.columns; c += kWide * W) {
     V acc[kWide];
@@ -232,6 +255,7 @@ inline void ProductItem(const MatMul& op, Size item, float* workspace) {
   block.first_column = item % column_blocks * kProductColumns;
   block.rows = Least(kProductRows, op.rows - block.first_row);
   block.columns = Least(kProductColumns, op.columns - block.first_column);
+  // an empty inner axis gives zeros, with bias and activation: FinishProduct sees to it
   if (op.rows <= kThinRows || op.inner == 0) {
     for (Size r = 0; r < block.rows; r++) ThinProduct(op, block, r, s.sums + r * s.sum_stride);
     return FinishProduct(op, block, s.sums, s.sum_stride);

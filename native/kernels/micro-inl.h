@@ -10,6 +10,11 @@
 // lines per row (a power of two would crowd the rows into a few cache sets) or cut into panels of
 // kVecs vectors of columns; a panel is [depth][width], the last one narrower. Its columns are padded
 // to whole vectors.
+//
+// Rounding: an element of a product is one chain of multiply-adds in the order of the depth,
+// starting at the tile's initial value. Its bits depend on its own row and column alone, not on the
+// tile that it falls into, nor on how many rows or columns there are; error at most depth 2^-24
+// sum|a b|.
 #pragma once
 
 #include "simd.h"
@@ -39,6 +44,8 @@ RFA_INLINE void StoreUpTo(float* p, V x, Size n) {
 // Row stride for at least `columns` floats: an odd number of 64-byte lines.
 RFA_INLINE Size OddLines(Size columns) { return (CeilDiv(columns, 16) | 1) * 16; }
 
+// Both sizes of a workspace come from one constructor, run on a null base to count and on memory to
+// take, so that the two cannot differ. 16 floats are a cache line: pieces never share one.
 // Hands out aligned pieces of a thread's workspace. A null base only counts.
 struct Bump {
   float* base;
@@ -51,6 +58,8 @@ struct Bump {
   }
 };
 
+// Narrower last panels are code of their own: accumulators stay in registers only if their number
+// is known when the code is compiled.
 // A number of vectors as a type.
 template <int C>
 struct Width {
@@ -86,12 +95,14 @@ RFA_INLINE void ClearTile(V (&acc)[kRows][C]) {
 template <int C>
 RFA_INLINE void MultiplyAdd(V (&acc)[kRows][C], const float* a, Size a_stride, const float* b,
                             Size b_stride, Size depth) {
+  // six pointers: base + k is an addressing mode, base + r stride + k is not
   const float* a0 = a;
   const float* a1 = a + a_stride;
   const float* a2 = a1 + a_stride;
   const float* a3 = a2 + a_stride;
   const float* a4 = a3 + a_stride;
   const float* a5 = a4 + a_stride;
+  // rank-1 updates, [kRows, 1] times [1, C W]: one load of b serves kRows rows, one of a C vectors
   for (Size k = 0; k < depth; k++) {
     V right[C];
     RFA_UNROLL
@@ -112,6 +123,7 @@ RFA_INLINE void MultiplyAdd(V (&acc)[kRows][C], const float* a, Size a_stride, c
 template <int C>
 RFA_INLINE void MultiplyAddTransposed(V (&acc)[kRows][C], const float* a, Size a_stride,
                                       const float* b, Size b_stride, Size depth) {
+  // the same updates; a's column of a step is one cache line or two instead of kRows lines
   for (Size k = 0; k < depth; k++) {
     V right[C];
     RFA_UNROLL
@@ -135,6 +147,8 @@ struct RowScale {
   RFA_INLINE float operator[](Size row) const { return per_row ? per_row[row] : uniform; }
 };
 
+// What is absent is written as zero, not multiplied by zero: infinities and NaN of padding stay out
+// of sums (0 x inf is NaN). So do all packing functions here.
 // Left factor: [rows, columns] copied to rows of `out_stride` floats (>= columns rounded up to W),
 // zero beyond the columns; rows are padded with zeros to kRows. `present` (optional) zeroes rows.
 RFA_INLINE void PackRows(const float* in, Size stride, Size rows, Size columns, RowScale scale,
@@ -142,6 +156,8 @@ RFA_INLINE void PackRows(const float* in, Size stride, Size rows, Size columns, 
   const Size padded = RoundUp(rows, kRows);
   for (Size r = 0; r < padded; r++) {
     const bool keep = r < rows && (!present || present[r]);
+    // rows beyond the last exist in the tile but in no output: zero, so that nothing overflows in
+    // them
     const V factor = Set(keep ? scale[r] : 0);
     for (Size c = 0; c < columns; c += W) {
       const V x = keep ? Mul(LoadUpTo(in + r * stride + c, columns - c), factor) : Zero();
@@ -178,6 +194,8 @@ RFA_INLINE void PackPanels(const float* in, Size stride, Size depth, Size column
   }
 }
 
+// Per block W loads, W log2 W shuffles and W stores, where single elements would take W^2 strided
+// stores.
 // Transposes [columns, depth] row-major into [depth, width] with any row stride, in W x W blocks;
 // width is a multiple of W, columns beyond `columns` are zero. Column j is multiplied by scale[j];
 // `present` (optional) zeroes columns.
@@ -215,6 +233,7 @@ RFA_INLINE void PackPanelsTransposed(const float* in, Size stride, Size depth, S
   for (Size first = 0; first < columns; first += kPanel) {
     const Size count = Least(kPanel, columns - first);
     const Size width = RoundUp(count, W);
+    // per_row is by value here: each panel goes on where the last one ended
     if (scale.per_row && first) scale.per_row += kPanel;
     TransposeInto(in + first * stride, stride, depth, count, width, scale,
                   present ? present + first : nullptr, out, width);
@@ -222,9 +241,12 @@ RFA_INLINE void PackPanelsTransposed(const float* in, Size stride, Size depth, S
   }
 }
 
+// Whole panels have one size, and only the last may be narrower.
 // Start of the panel that begins with vector v, in a right factor of `depth` rows.
 RFA_INLINE Size PanelOffset(Size v, Size depth) { return v * W * depth; }
 
+// |x|^2, [n] to a number. One chain: n is a head dimension, where the latency of n / W steps is
+// small beside the products that follow. NaN and inf pass through.
 // Sum of squares of a row.
 RFA_INLINE float SquaredNorm(const float* x, Size n) {
   V sum = Zero();

@@ -4,6 +4,16 @@
 // queries is scored against all vectors, its affinities are turned row-major beside the scores, and
 // each row becomes weights in place. Alpha multiplies the weight and never goes through a logarithm.
 //
+// This is the last step of LARA with mis=opt (Zheng, Wang, Kong 2022, arXiv:2204.04667, section 4):
+// the weight of sample c for query n is alpha_nc exp(w_c.x_n + bias_c), the bias holding the mass
+// of the keys under w_c and the density of w_c; t are the affinities of query and proposal, from
+// the caller. As the correction t - mean t sums to zero, so does what it adds to alpha, but for the
+// floor.
+//
+// Only exp(logit) can overflow: logits are shifted by the row's maximum, and alpha is at most 1 +
+// |coefficient| for balances and affinities in [0, 1]. Time O(L C' (D + Dv)), memory O(C' (D + Dv))
+// and one tile of scores.
+//
 // Error: logits as in softmax_attention; alpha is off by a few roundings of balance and affinity.
 #pragma once
 
@@ -13,6 +23,7 @@
 
 RFA_KERNELS_BEGIN
 
+// The same cut as exact attention: enough items for threads, by the shape alone.
 inline Size MixtureQueryBlock(const OptimalMixture& op) {
   SoftmaxAttention shape;
   shape.batch = op.batch;
@@ -21,6 +32,7 @@ inline Size MixtureQueryBlock(const OptimalMixture& op) {
   return SoftmaxQueryBlock(shape);
 }
 
+// C' is tens to hundreds: all vectors and values of a head fit in the second-level cache, uncut.
 // One item's workspace.
 struct MixtureScratch {
   Size block, d_stride, vecs, v_vecs, stride, t_stride;
@@ -62,6 +74,7 @@ inline void PackMixture(const OptimalMixture& op, Size batch, Size head, const M
   const std::uint8_t* present = op.present ? op.present + batch * op.proposals : nullptr;
   for (Size c = 0; c < s.stride; c++) {
     const bool here = c < op.count && (!present || present[c % op.proposals]);
+    // -inf: the exponential is exactly 0, and so is alpha times it
     s.bias[c] = here ? op.bias.at(batch, head)[c] * kLog2E : -kInfinity;
     s.balance[c] = here ? op.balance.at(batch, head)[c] : 0.0f;
   }
@@ -72,6 +85,7 @@ template <int C>
 RFA_INLINE void MixturePanel(const OptimalMixture& op, const MixtureScratch& s, const float* query,
                              Size rows, Size v) {
   for (Size r0 = 0; r0 < rows; r0 += kRows) {
+    // logits [kRows, C W] = bias + q w^T, the product starting from the bias
     V acc[kRows][C];
     RFA_UNROLL
     for (int c = 0; c < C; c++) {
@@ -89,6 +103,8 @@ RFA_INLINE void MixturePanel(const OptimalMixture& op, const MixtureScratch& s, 
   }
 }
 
+// [C'] in place, proposal by proposal: with two vectors per proposal (antithetic or doubled) the
+// second run over the affinities starts at column C.
 // Turns a row of logits into weights; `mean` is that of its affinities.
 inline void WeighMixture(const OptimalMixture& op, const MixtureScratch& s, Size r, float mean) {
   float* row = s.scores + r * s.stride;
@@ -96,6 +112,7 @@ inline void WeighMixture(const OptimalMixture& op, const MixtureScratch& s, Size
   V top = Set(-kInfinity);
   for (Size v = 0; v < s.vecs; v++) top = Max(top, Load(row + v * W));
   const float highest = ReduceMax(top);
+  // no proposal at all: 2^(-inf - 0) = 0 for each, where -inf - (-inf) would be NaN
   const V shift = Set(highest == -kInfinity ? 0.0f : highest);
   const V a = Set(op.coefficient), floor = Set(op.floor), centre = Set(mean);
   V total = Zero();
@@ -104,9 +121,11 @@ inline void WeighMixture(const OptimalMixture& op, const MixtureScratch& s, Size
       const Size n = Least(W, op.proposals - c);
       const V correction = Sub(Load(t + c), centre);
       const V balance = LoadUpTo(s.balance + first + c, n);
+      // Max takes its second operand where one is NaN: a NaN of the inputs stays visible
       const V alpha = Max(floor, Fma(a, correction, balance));
       const V logit = LoadUpTo(row + first + c, n);
       V weight = Mul(alpha, Exp2Weight(Sub(logit, shift)));
+      // lanes beyond n are no proposals: alpha 2^(0 - shift) must not enter the total
       if (n < W) weight = Select(FirstN(n), weight, Zero());
       StoreUpTo(row + first + c, weight, n);
       total = Add(total, weight);
@@ -115,6 +134,8 @@ inline void WeighMixture(const OptimalMixture& op, const MixtureScratch& s, Size
   s.sum[r] = ReduceAdd(total);
 }
 
+// [rows, C'] x [C', Dv]. The sum is 0 only without proposals: each that is present has alpha >=
+// floor > 0, and the one of the largest logit weighs alpha.
 // out = weights times values over their sum, for one panel of value columns.
 template <int C>
 RFA_INLINE void MixtureValues(const OptimalMixture& op, const MixtureScratch& s, Size batch, Size head,
@@ -149,6 +170,7 @@ inline void MixtureItem(const OptimalMixture& op, Size item, float* workspace) {
   PackRows(op.query.at(batch, head, first_row), op.query.row_stride, rows, op.head_dim,
            {op.scale * kLog2E}, nullptr, s.query, s.d_stride);
   const std::uint8_t* present = op.present ? op.present + batch * op.proposals : nullptr;
+  // the mean is over present proposals: absent ones hold zeros, which would pull it down
   Size exist = op.proposals;
   for (Size c = 0; present && c < op.proposals; c++) exist -= !present[c];
   const float share = 1.0f / static_cast<float>(Most(1, exist));
@@ -158,6 +180,7 @@ inline void MixtureItem(const OptimalMixture& op, Size item, float* workspace) {
     ForEachPanel(s.vecs, s.vecs, [&](auto width, Size v) {
       MixturePanel<decltype(width)::vecs>(op, s, query, RoundUp(count, kRows), v);
     });
+    // affinities come as [C, L], one row per proposal, and are needed per query
     TransposeInto(op.affinity.at(batch, head) + first_row + first, op.affinity.row_stride, count,
                   op.proposals, s.t_stride, {}, present, s.affinity, s.t_stride);
     for (Size r = 0; r < count; r++) {

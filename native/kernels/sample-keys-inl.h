@@ -5,6 +5,11 @@
 // the row's reference. A draw walks over those sums to the group in which it falls and weighs the keys
 // of that group once more. Memory: one float per row of a block and group.
 //
+// Inversion: with c_j = sum_{i<=j} p_i the key is the first j with c_j > u c_S, which has
+// probability p_j for a uniform u. It is the draw m* ~ softmax(x.y_m) of randomized attention
+// (Zheng, Wang, Kong 2022, arXiv:2204.04667, section 3), without its matrix of L x S weights. Time
+// O(L S D) for the sums and O(S / kGroup + kGroup D) per draw; memory O(block S / kGroup).
+//
 // Error: weights as in softmax_attention; sums over groups are cumulated in double.
 #pragma once
 
@@ -13,6 +18,8 @@
 RFA_KERNELS_BEGIN
 
 constexpr Size kGroup = 32;  // divides kKeyBlock, a multiple of every W
+// a draw walks over S / kGroup sums and weighs kGroup keys: 32 balances the two around some
+// thousands of keys
 constexpr Size kBlockGroups = kKeyBlock / kGroup;
 // the largest float below 1: times a sum, it stays below that sum
 constexpr float kBelowOne = 1 - 0x1p-24f;
@@ -58,6 +65,8 @@ RFA_INLINE void SumGroups(const SoftmaxScratch& s, Size r, Size vecs, float* ref
                           Size earlier) {
   constexpr Size kGroupVecs = kGroup / W;
   const float top = ReduceMax(Load(s.row_max + r * W));
+  // the reference moves rarely (a row's maximum must grow by 2^kSlack), so shrinking S / kGroup
+  // sums is cheap
   if (!(top <= *reference + kSlack)) {
     float shrunk[W];
     Store(shrunk, Exp2Weight(Set(*reference - top)));
@@ -87,9 +96,13 @@ struct SampleRow {
 inline Size PickKey(const SampleKeys& op, const SampleRow& at, Size g, double sum, double threshold) {
   const std::uint8_t* mask = op.key_mask ? op.key_mask + at.batch * op.key_len : nullptr;
   const Size first = g * kGroup;
+  // keys after the query have no weight: their group sums left them out, and so must this
   const Size seen = op.causal ? Least(op.key_len, at.row + 1) : op.key_len;
   const Size end = Least(seen, first + kGroup);
   float weights[kGroup];
+  // weights of at most kGroup keys again, unpacked: the order of additions within a product may
+  // differ from that of the sums, so that the last threshold may be missed by a rounding (see
+  // `picked`)
   for (Size j = first; j < end; j++) {
     const float* key = op.key.at(at.batch, at.head, j);
     V product = Zero();
@@ -103,6 +116,7 @@ inline Size PickKey(const SampleKeys& op, const SampleRow& at, Size g, double su
   for (Size i = 0; i < kGroup; i += W) Store(weights + i, Exp2Weight(Load(weights + i)));
   Size picked = first;
   for (Size j = first; j < end; j++) {
+    // a key without weight is never drawn, even by a threshold of 0
     if (weights[j - first] == 0) continue;
     picked = j;
     sum += static_cast<double>(weights[j - first]);
@@ -113,11 +127,13 @@ inline Size PickKey(const SampleKeys& op, const SampleRow& at, Size g, double su
 
 // Draws of one row from its group sums.
 inline void DrawRow(const SampleKeys& op, const SampleRow& at, const float* sums, Size groups) {
+  // in double: a float sum over many groups would lose keys of small weight
   double total = 0;
   for (Size g = 0; g < groups; g++) total += static_cast<double>(sums[g]);
   const float* uniform = op.uniform.at(at.batch, at.head, at.row);
   for (Size n = 0; n < op.draws; n++) {
     Size picked = 0;
+    // else no key was seen (or a NaN came in): key 0, as promised in rfa.h
     if (total > 0) {
       const float u = uniform[n] < kBelowOne ? uniform[n] : kBelowOne;
       const double threshold = static_cast<double>(u) * total;
@@ -129,6 +145,7 @@ inline void DrawRow(const SampleKeys& op, const SampleRow& at, const float* sums
       }
       picked = PickKey(op, at, g, sum, threshold);
     }
+    // the drawn key itself, [D], beside its index: the caller adds it to the query without a gather
     const Size row = at.row * op.draws + n;
     op.index[(at.batch * op.heads + at.head) * op.query_len * op.draws + row] =
         static_cast<std::int32_t>(picked);

@@ -6,6 +6,16 @@
 // that weights need 2^x only. The reference of a row is replaced only when its maximum has grown by
 // kSlack, and old sums are rescaled while they are added to anyway.
 //
+// The recurrence per row and block, with m the reference and p = 2^(s - m'):
+//   m' = max(m, max s)   l' = 2^(m - m') l + sum p   acc' = 2^(m - m') acc + p V     [L, Dv]
+//   out = acc / l, lse = ln 2 (m + log2 l)
+// (Milakov & Gimelshein 2018, arXiv:1805.02867; in tiles: Rabe & Staats 2021, arXiv:2112.05682).
+// Time O(L S (D + Dv)), half of it under a causal mask; memory O(L Dv) and one tile, never O(L S).
+// What would overflow is 2^s. Relative to m the largest weight of a row lies between 1 and
+// 2^kSlack, so a sum over S keys is at most S 2^kSlack and at least 1, and what underflows (2^-126)
+// is lost below rounding. NaN in a query or key makes its rows NaN; an absent key's numbers are
+// never read.
+//
 // Error: a logit is one float32 dot product of D terms; a sum over n keys is rounded within a block
 // and once per block, below the bound n 2^-24 sum|p v|.
 #pragma once
@@ -29,6 +39,8 @@ inline Size SoftmaxQueryBlock(const SoftmaxAttention& op) {
   return Most(kScoreRows, Least(kQueryBlock, RoundUp(per_item, kScoreRows)));
 }
 
+// For D = Dv = 64 a packed block of keys and values is 128 KiB: it stays in the second-level cache
+// while all tiles of the item pass over it.
 // One item's workspace.
 struct SoftmaxScratch {
   Size d_stride, v_vecs, block;
@@ -62,6 +74,8 @@ inline Size SoftmaxScratchFloats(const SoftmaxAttention& op) {
   return bump.used;
 }
 
+// -inf rather than a large negative number: 2^-inf is exactly 0 whatever the reference, so an
+// absent key leaves no trace even in a row of very small logits.
 // Biases of one key block in log2 units; -inf for masked, removed and padding keys.
 inline void PackBias(const SoftmaxAttention& op, Size batch, Size head, Size first, Size count,
                      const SoftmaxScratch& s) {
@@ -86,9 +100,12 @@ template <int C>
 RFA_INLINE void ScorePanel(const SoftmaxScratch& s, const ScoreTile& tile, const float* query,
                            Size depth, Size v) {
   const float* panel = s.key + PanelOffset(v, depth);
+  // panels that end at or before the first row's own key need no mask, which is all but those on
+  // the diagonal
   const bool masked = tile.diagonal && tile.first_key + (v + C) * W > tile.first_row + 1;
   for (Size r0 = 0; r0 < tile.rows; r0 += kRows) {
     V acc[kRows][C];
+    // [kRows, C W]: the product starts from the bias, which saves adding it afterwards
     RFA_UNROLL
     for (int c = 0; c < C; c++) {
       const V bias = Load(s.bias + (v + c) * W);
@@ -99,11 +116,13 @@ RFA_INLINE void ScorePanel(const SoftmaxScratch& s, const ScoreTile& tile, const
     RFA_UNROLL
     for (int r = 0; r < kRows; r++) {
       float* row = s.scores + (r0 + r) * kKeyBlock + v * W;
+      // W maxima per row: one horizontal maximum per block, in WeighRow, instead of one per vector
       V top = Load(s.row_max + (r0 + r) * W);
       RFA_UNROLL
       for (int c = 0; c < C; c++) {
         V x = acc[r][c];
         if (masked) {
+          // keys j <= i of this vector; none or all beyond its ends
           const Size seen = tile.first_row + r0 + r + 1 - tile.first_key - (v + c) * W;
           x = Select(FirstN(Most(0, Least(W, seen))), x, Set(-kInfinity));
         }
@@ -115,11 +134,13 @@ RFA_INLINE void ScorePanel(const SoftmaxScratch& s, const ScoreTile& tile, const
   }
 }
 
+// scores [keys] to p = 2^(s - m), in place. The one pass of exponentials: O(keys), each read once.
 // Turns a row of scores into weights relative to the row's reference, updates reference and sum.
 RFA_INLINE void WeighRow(const SoftmaxScratch& s, Size r, Size vecs, float* reference, float* sum) {
   const float top = ReduceMax(Load(s.row_max + r * W));
   float scale = 1;
   // decided per row: a row's bits must not depend on what other rows see
+  // written so that a NaN moves the reference, too: the row is NaN then, as it must be
   if (!(top <= *reference + kSlack)) {
     float shrunk[W];
     Store(shrunk, Exp2Weight(Set(*reference - top)));
@@ -127,6 +148,7 @@ RFA_INLINE void WeighRow(const SoftmaxScratch& s, Size r, Size vecs, float* refe
     *reference = top;
   }
   s.rescale[r] = scale;
+  // a row that has seen no key: -inf - (-inf) would be NaN, -inf - 0 weighs 0
   const V shift = Set(*reference == -kInfinity ? 0.0f : *reference);
   float* row = s.scores + r * kKeyBlock;
   V total = Zero();
@@ -138,6 +160,8 @@ RFA_INLINE void WeighRow(const SoftmaxScratch& s, Size r, Size vecs, float* refe
   *sum = *sum * scale + ReduceAdd(total);
 }
 
+// acc' = 2^(m - m') acc + p V for a tile: [rows, keys] x [keys, C W]. The rescaling costs one
+// multiply-add per element of the output, which has to be loaded and stored anyway.
 // out = rescale out + p v for one panel of value columns.
 template <int C>
 RFA_INLINE void ValuePanel(const SoftmaxScratch& s, const ScoreTile& tile, float* out, Size keys,
@@ -169,6 +193,7 @@ inline ScoreTile TileAt(const SoftmaxAttention& op, Size first_row, Size rows, S
                         Size keys) {
   const Size vecs = CeilDiv(keys, W);
   ScoreTile tile{first_row, rows, first_key, vecs, vecs, false};
+  // the first row sees first_row + 1 keys: a block that goes beyond has some to hide
   tile.diagonal = op.causal && first_key + keys > first_row + 1;
   if (tile.diagonal) tile.limit = CeilDiv(first_row + rows - first_key, W);
   return tile;
@@ -183,6 +208,7 @@ inline Size ScoreRows(const SoftmaxScratch& s, const ScoreTile& tile, const floa
   return Least(tile.vecs, RoundUp(tile.limit, kVecs));  // whole panels
 }
 
+// The three steps of flash attention on [rows, D] x [D, keys] and [rows, keys] x [keys, Dv].
 // One tile of queries against one packed block of `keys` keys.
 inline void SoftmaxTile(const SoftmaxAttention& op, const SoftmaxScratch& s, const ScoreTile& tile,
                         Size local_row, Size keys) {
@@ -196,6 +222,8 @@ inline void SoftmaxTile(const SoftmaxAttention& op, const SoftmaxScratch& s, con
   });
 }
 
+// out = acc / l; a row without keys has l = 0 and gives 0, and its log-sum is that of nothing,
+// -inf. l is at least 1 otherwise, so that its reciprocal is finite.
 // Divides by the sums and stores output and log-sum-exp of the item's rows.
 inline void FinishRows(const SoftmaxAttention& op, const SoftmaxScratch& s, Size batch, Size head,
                        Size first_row, Size rows) {
@@ -208,6 +236,7 @@ inline void FinishRows(const SoftmaxAttention& op, const SoftmaxScratch& s, Size
       StoreUpTo(out + c, Mul(Load(in + c), scale), op.value_dim - c);
     }
     if (op.lse) {
+      // in double: the logarithm is added to a reference of any size, and one rounding remains
       const double log2_sum = s.reference[r] + log2(static_cast<double>(sum));
       op.lse.at(batch, head)[first_row + r] =
           sum == 0 ? -kInfinity : static_cast<float>(log2_sum * 0.69314718055994531);
@@ -231,6 +260,7 @@ inline void SoftmaxItem(const SoftmaxAttention& op, Size item, float* workspace)
     s.reference[r] = -kInfinity;
     s.sum[r] = 0;
   }
+  // causal: keys after the item's last row are not even packed
   const Size end = op.causal ? Least(op.key_len, first_row + rows) : op.key_len;
   for (Size first_key = 0; first_key < end; first_key += kKeyBlock) {
     const Size keys = Least(kKeyBlock, end - first_key);
@@ -239,6 +269,7 @@ inline void SoftmaxItem(const SoftmaxAttention& op, Size item, float* workspace)
                          {}, s.present, s.key);
     PackPanels(op.value.at(batch, head, first_key), op.value.row_stride, keys, op.value_dim,
                s.present, s.value);
+    // causal: tiles of rows that lie wholly before the block see none of it
     const Size start = op.causal ? Most(0, first_key - first_row) / kScoreRows * kScoreRows : 0;
     for (Size r = start; r < padded; r += kScoreRows) {
       const Size count = Least(kScoreRows, padded - r);

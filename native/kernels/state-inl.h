@@ -1,5 +1,9 @@
 // Running sums over keys, S = sum phi(k) v^T [F, Dv] and z = sum phi(k) [F], and the two things done
 // with them: taking in a chunk of keys, and being read by a tile of queries.
+//
+// Sums over n keys are formed chunk by chunk, chunks of c keys: rounding grows as c + n / c instead
+// of n. Rows of S have an odd number of cache lines, so that panels of columns of a register tile's
+// rows do not compete for the same cache sets.
 #pragma once
 
 #include "kernels/micro-inl.h"
@@ -32,6 +36,7 @@ struct State {
   }
 };
 
+// keys [F, width]: one horizontal sum per feature and chunk. O(F width), a 1 / Dv of AddKeys.
 // z = keep z + row sums of keys over `width` (whole vectors) columns; times weights where given.
 inline void AddTotals(const State& state, const float* keys, Size key_stride, Size width,
                       const float* weights, float keep) {
@@ -46,11 +51,14 @@ inline void AddTotals(const State& state, const float* keys, Size key_stride, Si
   }
 }
 
+// keys [count, F]: features in lanes, no horizontal sums. The loads run down a column of vectors;
+// the chunk stands in the cache from being formed.
 // z = z + column sums of keys by row, [count][key_stride].
 inline void AddTotalsByRow(const State& state, const float* keys, Size key_stride, Size count) {
   for (Size s = 0; s < state.features; s += W) {
     V total = Zero();
     for (Size j = 0; j < count; j++) total = Add(total, Load(keys + j * key_stride + s));
+    // what stands beyond F in the last vector belongs to nobody: z's padding stays zero for Dot
     if (s + W > state.features) total = Select(FirstN(state.features - s), total, Zero());
     Store(state.totals + s, Add(Load(state.totals + s), total));
   }
@@ -64,6 +72,7 @@ inline void AddKeys(const State& state, const float* keys, Size key_stride, cons
                     Size v_stride, Size count, float keep) {
   const V scale = Set(keep);
   for (Size s = 0; s < state.features; s += kRows) {
+    // [kRows, count] x [count, C W] -> a tile of S; S is loaded and stored once per chunk
     ForEachPanel(state.v_vecs, state.v_vecs, [&](auto width, Size v) {
       constexpr int C = decltype(width)::vecs;
       V acc[kRows][C];
@@ -85,6 +94,7 @@ inline void AddKeys(const State& state, const float* keys, Size key_stride, cons
   }
 }
 
+// One chain: F / W steps, once per query, beside F Dv multiply-adds.
 // z . features over the padded length; the padding of z is zero, that of features finite.
 RFA_INLINE float Dot(const float* a, const float* b, Size padded) {
   V sum = Zero();
@@ -103,6 +113,8 @@ struct ChunkPart {
   const float* carried;  // factor on the state per row; null: 1
 };
 
+// [rows, F] x [F, Dv] and, with a chunk, [rows, C] x [C, Dv] into the same accumulators: the
+// numerator never goes through memory in between. O(rows (F + C) Dv).
 // out [rows padded][out_stride] = queries S, or carried queries S + weights values with a chunk.
 inline void ReadSums(const State& state, const float* queries, Size q_stride, Size rows,
                      const ChunkPart* chunk, float* out, Size out_stride) {
@@ -135,6 +147,8 @@ inline void ReadSums(const State& state, const float* queries, Size q_stride, Si
   });
 }
 
+// A = tril(phi(Q) phi(K)^T), [C, C], in tiles: those wholly above the diagonal are not formed.
+// O(C^2 F / 2) and the part of tiles on the diagonal that is thrown away.
 // weights[i][j] = queries_i . keys_j for j <= i, 0 for i < j < the end of i's register tile, for
 // rows i of a chunk against its keys (columns, [F][key_stride]); times factors[i][j] where given.
 // Row sums go to sums. Columns from the tile's end on are left alone.
@@ -156,9 +170,11 @@ inline void ChunkWeights(const float* queries, Size q_stride, Size rows, const f
         RFA_UNROLL
         for (int c = 0; c < C; c++) {
           const Size column = (v + c) * W;
+          // keys 0 .. i, and none of the padding beyond the chunk's last key
           const Size seen = Most(0, Least(W, Least(count, r0 + r + 1) - column));
           V x = acc[r][c];
           if (factors) x = Mul(x, Load(factors + (r0 + r) * stride + column));
+          // selected, not multiplied by zero: a future key's NaN or inf must not reach this row
           x = Select(FirstN(seen), x, Zero());
           Store(weights + (r0 + r) * stride + column, x);
           totals[r] = Add(totals[r], x);
@@ -170,6 +186,7 @@ inline void ChunkWeights(const float* queries, Size q_stride, Size rows, const f
   }
 }
 
+// NaN passes every policy as NaN: its comparisons are false.
 // A denominator after its guard.
 RFA_INLINE float Guarded(float den, Guard guard, float bound) {
   switch (guard) {
@@ -190,6 +207,7 @@ RFA_INLINE float Guarded(float den, Guard guard, float bound) {
 
 // out = in / den, 0 where den is 0; exactly `columns` floats. Divides once: 1.5 ULP.
 RFA_INLINE void StoreQuotient(const float* in, float den, Size columns, float* out) {
+  // also taken by NaN and infinities, which are divided by as they are
   if (!(fabsf(den) >= 1e-37f && fabsf(den) <= 1e37f)) {  // 1 / den could leave the range
     for (Size c = 0; c < columns; c++) out[c] = den == 0 ? 0.0f : in[c] / den;
     return;

@@ -1,6 +1,11 @@
 // One token at a time through a state that is updated in place: features of the token, and the step of
 // the state. One item is one head. The state is read and written once per token: each row is decayed,
 // takes in the key and is read by the query while it is in registers. Nothing is allocated.
+//
+//   S_s <- keep_s S_s + fresh_s v   [F, Dv]     z_s <- keep_s z_s + fresh_s   [F]
+//   out = sum_s read_s S_s / guard(sum_s read_s (z_s + epsilon))
+// Per head O(M D + F Dv) multiply-adds for 8 F Dv bytes of state moved: where states leave the
+// cache, memory decides, and everything here serves to touch it once.
 #pragma once
 
 #include "kernels/feature-map-inl.h"
@@ -13,6 +18,7 @@ constexpr int kDecodeVecs = 8;  // vectors of columns of the state at a time at 
 // ---- features of one token ------------------------------------------------------------------
 
 // C vectors of projections of query and key: out[m] = sum_d w[d][m] x[d] for both.
+// kWhole: all C vectors lie within M, and loads need no bound. The last ones go vector by vector.
 template <int C, bool kWhole>
 RFA_INLINE void ProjectColumns(const float* w, Size stride, Size dim, Size count, const float* query,
                                const float* key, float* query_out, float* key_out) {
@@ -40,6 +46,7 @@ RFA_INLINE void ProjectColumns(const float* w, Size stride, Size dim, Size count
 // written up to whole vectors. Eight chains of multiply-adds where M allows it.
 inline void ProjectPair(const float* w, Size stride, Size dim, Size count, const float* query,
                         const float* key, float* query_out, float* key_out) {
+  // 4 vectors for each of two sides: 8 accumulators, for two multiply-add ports of latency 4
   Size m = 0;
   for (; m + 4 * W <= count; m += 4 * W) {
     ProjectColumns<4, true>(w + m, stride, dim, count - m, query, key, query_out + m, key_out + m);
@@ -53,9 +60,12 @@ inline void ProjectPair(const float* w, Size stride, Size dim, Size count, const
 // F floats. `half_norm` is subtracted from log kinds.
 inline void FinishFeatures(const Features& f, const float* in, Size columns, float factor,
                            float half_norm, float* out) {
+  // explicit features and elu + 1, F = D
   if (!HasProjection(f.kind)) {
     return ElementwiseRows(f, in, 0, &factor, 1, columns, 1, nullptr, out, 0);
   }
+  // log kinds stay logarithms: p - |x'|^2/2 and, hyperbolic, -p - |x'|^2/2; their exponential is
+  // the caller's
   const V scale = Set(FeatureScale(f)), half = Set(half_norm);
   for (Size m = 0; m < f.num_features; m += W) {
     const Size n = f.num_features - m;
@@ -74,6 +84,7 @@ inline void FinishFeatures(const Features& f, const float* in, Size columns, flo
   }
 }
 
+// Everything a token needs between its arrival and the state, all of it small: first-level cache.
 struct TokenScratch {
   Size features;  // F
   float *query, *key, *query_projected, *key_projected, *query_features, *key_features, *keep, *value,
@@ -99,6 +110,8 @@ inline void TokenFeatures(const Features& query, const Features& key, Size batch
                           Size columns, const TokenScratch& s) {
   const float *q = query.x.at(batch, head), *k = key.x.at(batch, head);
   float q_factor, k_factor, q_half, k_half;
+  // a stride of 0 and one token: the function for whole sequences, so that factor and norm have the
+  // same bits in both forms
   ScaleTokens(query, q, 0, 1, columns, 1, &q_factor, &q_half);
   ScaleTokens(key, k, 0, 1, columns, 1, &k_factor, &k_half);
   if (HasProjection(query.kind)) {
@@ -116,6 +129,7 @@ inline void TokenFeatures(const Features& query, const Features& key, Size batch
     Store(s.query_features + i, Zero());
     Store(s.key_features + i, Zero());
   }
+  // the query's -|x'|^2/2 is a factor on its whole row, which cancels in the quotient
   FinishFeatures(query, q, columns, q_factor, 0, s.query_features);
   FinishFeatures(key, k, columns, k_factor, k_half, s.key_features);
 }
@@ -128,6 +142,7 @@ inline void TokenFeatures(const Features& query, const Features& key, Size batch
 template <int C, bool kWhole>
 RFA_INLINE void StepColumns(const TokenScratch& s, const float* value, Size columns, float* state,
                             Size stride, float* out) {
+  // F steps of a loop-carried sum: 8 vectors are 8 chains already, fewer take two each
   constexpr int kSums = C > 4 ? 1 : 2;  // sums in flight: 8 or more where C allows it
   V sum[kSums][C];
   RFA_UNROLL
@@ -135,6 +150,8 @@ RFA_INLINE void StepColumns(const TokenScratch& s, const float* value, Size colu
     RFA_UNROLL
     for (int c = 0; c < C; c++) sum[k][c] = Zero();
   }
+  // [count, C W] of the state: decayed, extended by fresh v and read, between one load and one
+  // store
   const auto rows = [&](Size i, auto count) {
     constexpr int kCount = decltype(count)::vecs;
     V keep[kCount], fresh[kCount], read[kCount];
@@ -180,16 +197,22 @@ inline void StepState(const TokenScratch& s, const float* value, Size value_dim,
                                                s.out + c);
     c += C * W;
   };
+  // Strips of 8 vectors: with two rows' factors and a value they fill 16 registers, and streams of
+  // whole lines suit the prefetcher.
   while (value_dim - c >= kDecodeVecs * W) step(Width<kDecodeVecs>{}, Width<1>{});
   if (value_dim - c >= 4 * W) step(Width<4>{}, Width<1>{});
   while (value_dim - c >= W) step(Width<1>{}, Width<1>{});
   if (value_dim > c) step(Width<1>{}, Width<0>{});
 }
 
+// [F], O(F). epsilon is added to what is read, never to what is stored (peers add it to cumulated
+// key features), so that it does not grow with the number of tokens.
 // z_s = keep_s z_s + fresh_s; returns sum_s read_s (z_s + epsilon).
 inline float StepTotals(const TokenScratch& s, float* totals, Size stride, float epsilon) {
   float sum = 0;
   Size i = 0;
+  // z as an array of its own: in vectors; the loop below takes what is left of it, or all of a
+  // column
   if (stride == 1) {
     V part = Zero();
     for (; i + W <= s.features; i += W) {

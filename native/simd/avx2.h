@@ -11,6 +11,7 @@ namespace {
 
 using V = __m256;
 using I = __m256i;
+// Haswell and later, Zen and later. Selections look at the sign bit of each lane alone (blendv).
 using M = __m256;  // all bits of a lane set = true
 constexpr int W = 8;
 constexpr int kRegisters = 16;
@@ -20,11 +21,13 @@ RFA_INLINE V Set(float x) { return _mm256_set1_ps(x); }
 RFA_INLINE V Load(const float* p) { return _mm256_loadu_ps(p); }
 RFA_INLINE void Store(float* p, V x) { _mm256_storeu_ps(p, x); }
 
+// No mask registers: a lane mask is a comparison with the lane numbers.
 RFA_INLINE I LaneBefore(Size n) {
   const I lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane);
 }
 RFA_INLINE M FirstN(Size n) { return _mm256_castsi256_ps(LaneBefore(n)); }
+// masked lanes are not touched: no fault where the array ends at the end of a page
 RFA_INLINE V LoadN(const float* p, Size n) { return _mm256_maskload_ps(p, LaneBefore(n)); }
 RFA_INLINE void StoreN(float* p, V x, Size n) { _mm256_maskstore_ps(p, LaneBefore(n), x); }
 
@@ -33,12 +36,14 @@ RFA_INLINE V Sub(V a, V b) { return _mm256_sub_ps(a, b); }
 RFA_INLINE V Mul(V a, V b) { return _mm256_mul_ps(a, b); }
 RFA_INLINE V Div(V a, V b) { return _mm256_div_ps(a, b); }
 RFA_INLINE V Sqrt(V a) { return _mm256_sqrt_ps(a); }
+// maxps itself has the contract's rule for NaN: its second operand
 RFA_INLINE V Max(V a, V b) { return _mm256_max_ps(a, b); }
 RFA_INLINE V Min(V a, V b) { return _mm256_min_ps(a, b); }
 RFA_INLINE V Fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
 RFA_INLINE V Fnma(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
 RFA_INLINE V FnmaExact(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
 
+// ordered and quiet: false where either one is NaN
 RFA_INLINE M Less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 RFA_INLINE M Equal(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 RFA_INLINE V Select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }
@@ -61,6 +66,8 @@ RFA_INLINE V ToFloat(I a) { return _mm256_cvtepi32_ps(a); }
 // selections and tests look at the highest bit of a lane alone
 RFA_INLINE M NegativeI(I a) { return _mm256_castsi256_ps(a); }
 
+// Halves, quarters, pairs: log2 W additions in a fixed order, the same as in avx512.h from 8 lanes
+// on.
 RFA_INLINE float ReduceAdd(V a) {
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
   s = _mm_add_ps(s, _mm_movehl_ps(s, s));

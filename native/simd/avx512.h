@@ -11,6 +11,7 @@ namespace {
 
 using V = __m512;
 using I = __m512i;
+// Skylake-X and later, Zen 4 and later. Truth values are bits of a mask register.
 using M = __mmask16;
 constexpr int W = 16;
 constexpr int kRegisters = 32;
@@ -20,7 +21,9 @@ RFA_INLINE V Set(float x) { return _mm512_set1_ps(x); }
 RFA_INLINE V Load(const float* p) { return _mm512_loadu_ps(p); }
 RFA_INLINE void Store(float* p, V x) { _mm512_storeu_ps(p, x); }
 
+// n = W shifts a 32-bit one by 16: still defined, and all 16 bits remain
 RFA_INLINE M FirstN(Size n) { return static_cast<M>((1u << n) - 1u); }
+// masked lanes are not touched: no fault where the array ends at the end of a page
 RFA_INLINE V LoadN(const float* p, Size n) { return _mm512_maskz_loadu_ps(FirstN(n), p); }
 RFA_INLINE void StoreN(float* p, V x, Size n) { _mm512_mask_storeu_ps(p, FirstN(n), x); }
 
@@ -29,12 +32,14 @@ RFA_INLINE V Sub(V a, V b) { return _mm512_sub_ps(a, b); }
 RFA_INLINE V Mul(V a, V b) { return _mm512_mul_ps(a, b); }
 RFA_INLINE V Div(V a, V b) { return _mm512_div_ps(a, b); }
 RFA_INLINE V Sqrt(V a) { return _mm512_sqrt_ps(a); }
+// maxps itself has the contract's rule for NaN: its second operand
 RFA_INLINE V Max(V a, V b) { return _mm512_max_ps(a, b); }
 RFA_INLINE V Min(V a, V b) { return _mm512_min_ps(a, b); }
 RFA_INLINE V Fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 RFA_INLINE V Fnma(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }
 RFA_INLINE V FnmaExact(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }
 
+// ordered and quiet: false where either one is NaN
 RFA_INLINE M Less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 RFA_INLINE M Equal(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 RFA_INLINE V Select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
@@ -54,8 +59,10 @@ RFA_INLINE I ShlI(I a) { return _mm512_slli_epi32(a, n); }
 template <int n>
 RFA_INLINE I SarI(I a) { return _mm512_srai_epi32(a, n); }
 RFA_INLINE V ToFloat(I a) { return _mm512_cvtepi32_ps(a); }
+// DQ: the sign bits of 16 lanes as a mask, in one instruction
 RFA_INLINE M NegativeI(I a) { return _mm512_movepi32_mask(a); }
 
+// Halves down to one lane, in a fixed order; the library's own reduction may choose another.
 RFA_INLINE float ReduceAdd(V a) {
   const __m256 h = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
   __m128 s = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));

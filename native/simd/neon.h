@@ -9,6 +9,7 @@
 namespace rfa::neon {
 namespace {
 
+// Armv8-A: 4 lanes, but 32 registers, hence the wide register tile of micro-inl.h.
 using V = float32x4_t;
 using I = int32x4_t;
 using M = uint32x4_t;
@@ -24,6 +25,7 @@ RFA_INLINE M FirstN(Size n) {
   const I lane = {0, 1, 2, 3};
   return vcltq_s32(lane, vdupq_n_s32(static_cast<std::int32_t>(n)));
 }
+// (lanes that are not asked for are not read: the array may end at the end of a page)
 // NEON has no masked memory access: tails go through a buffer.
 RFA_INLINE V LoadN(const float* p, Size n) {
   float t[4] = {0, 0, 0, 0};
@@ -44,6 +46,7 @@ RFA_INLINE V Sqrt(V a) { return vsqrtq_f32(a); }
 // Unlike vmaxq, takes the second operand where either is NaN, as the other instruction sets do.
 RFA_INLINE V Max(V a, V b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 RFA_INLINE V Min(V a, V b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
+// vfma adds to its first operand: the order of arguments differs from the contract's
 RFA_INLINE V Fma(V a, V b, V c) { return vfmaq_f32(c, a, b); }
 RFA_INLINE V Fnma(V a, V b, V c) { return vfmsq_f32(c, a, b); }
 RFA_INLINE V FnmaExact(V a, V b, V c) { return vfmsq_f32(c, a, b); }
@@ -69,6 +72,7 @@ RFA_INLINE I SarI(I a) { return vshrq_n_s32(a, n); }
 RFA_INLINE V ToFloat(I a) { return vcvtq_f32_s32(a); }
 RFA_INLINE M NegativeI(I a) { return vcltzq_s32(a); }
 
+// pairs of neighbours, then the two sums: a fixed tree as well
 RFA_INLINE float ReduceAdd(V a) { return vaddvq_f32(a); }
 RFA_INLINE float ReduceMax(V a) {
   V s = Max(a, vextq_f32(a, a, 2));

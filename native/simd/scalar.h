@@ -19,8 +19,11 @@ namespace {
 constexpr int W = RFA_SCALAR_LANES;
 constexpr int kRegisters = RFA_SCALAR_REGISTERS;
 
+// memcpy instead of pointers to vectors: any alignment, and no aliasing of floats by vectors
 typedef float V __attribute__((vector_size(4 * W)));
 typedef std::int32_t I __attribute__((vector_size(4 * W)));
+// signed overflow is undefined in C++ even where the machine wraps: additions and shifts go through
+// U
 typedef std::uint32_t U __attribute__((vector_size(4 * W)));  // integers that wrap around
 typedef I M;                                                  // all bits of a lane set = true
 
@@ -33,6 +36,7 @@ RFA_INLINE V Load(const float* p) {
 }
 RFA_INLINE void Store(float* p, V x) { std::memcpy(p, &x, sizeof x); }
 
+// compilers turn loops over the lanes of one vector into comparisons and shuffles
 RFA_INLINE M FirstN(Size n) {
   M m;
   for (int i = 0; i < W; i++) m[i] = i < n ? -1 : 0;
@@ -64,6 +68,7 @@ RFA_INLINE V Add(V a, V b) { return a + b; }
 RFA_INLINE V Sub(V a, V b) { return a - b; }
 RFA_INLINE V Mul(V a, V b) { return a * b; }
 RFA_INLINE V Div(V a, V b) { return a / b; }
+// a > b is false for NaN, which takes b: the contract's second operand
 RFA_INLINE V Max(V a, V b) { return Select(a > b, a, b); }
 RFA_INLINE V Min(V a, V b) { return Select(a < b, a, b); }
 RFA_INLINE V Sqrt(V a) {
@@ -99,9 +104,11 @@ template <int n>
 RFA_INLINE I SarI(I a) {
   return a >> n;
 }
+// exact for |a| <= 2^24, which exponents and quarter turns are
 RFA_INLINE V ToFloat(I a) { return __builtin_convertvector(a, V); }
 RFA_INLINE M NegativeI(I a) { return a < I{}; }
 
+// the upper half onto the lower until one lane is left: the tree of the wide sets
 RFA_INLINE float ReduceAdd(V a) {
   float x[W];
   Store(x, a);
