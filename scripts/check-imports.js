@@ -89,7 +89,7 @@ export function importProblems(root, exceptions = []) {
   ]
 }
 
-/** Every source file with what it imports: `{to, line, static}`, paths from the root, packages by name. */
+/** Every source file with what it imports: `{to, line, static, lazy}`, paths from the root, packages by name. */
 function readGraph(root) {
   const files = ['src', 'commands']
     .filter(folder => existsSync(join(root, folder)))
@@ -112,7 +112,8 @@ function importsOf(root, file) {
     const specifier = specifierOf(node)
     if (specifier) {
       const {line} = source.getLineAndCharacterOfPosition(node.getStart(source))
-      found.push({to: target(file, specifier.text), line: line + 1, static: isStatic(node)})
+      const lazy = ts.isCallExpression(node)
+      found.push({to: target(file, specifier.text), line: line + 1, static: isStatic(node), lazy})
     }
     ts.forEachChild(node, visit)
   }
@@ -194,11 +195,14 @@ function edges(graph) {
   )
 }
 
-/** One shortest way round for every import that leads back to its file. */
+/**
+ * One shortest way round for every import that leads back to its file. What `import()` loads comes later, when the
+ * file itself is there: it closes no circle.
+ */
 function circles(graph) {
   const told = new Set()
-  return edges(graph).flatMap(({from, to, line}) => {
-    const back = path(graph, to, from)
+  return edges(graph).flatMap(({from, to, line, lazy}) => {
+    const back = lazy ? undefined : path(graph, to, from)
     if (!back) return []
     const id = [...back].sort().join()
     if (told.has(id)) return []
@@ -213,7 +217,8 @@ function path(graph, from, to) {
   for (const file of cameFrom.keys()) {
     if (file === to) break
     for (const next of graph.get(file) ?? []) {
-      if (graph.has(next.to) && !cameFrom.has(next.to)) cameFrom.set(next.to, file)
+      if (next.lazy || !graph.has(next.to) || cameFrom.has(next.to)) continue
+      cameFrom.set(next.to, file)
     }
   }
   if (!cameFrom.has(to)) return undefined

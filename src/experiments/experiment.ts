@@ -56,8 +56,8 @@ export interface Experiment<P extends Plan = Plan, Cell = object, Result = Compu
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
   /** The tables and lists that are printed. */
   report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
-  /** A record of an earlier format in the words of the present one; anything else as it is. */
-  earlier?(value: unknown): unknown
+  /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
+  earlier?(): Promise<(value: unknown) => unknown>
 }
 
 /** What an experiment's folder states; name, schema and record derive from it. */

@@ -89,8 +89,9 @@ export async function readRecords(
   })
   if (!file) return []
   try {
+    const earlier = await Promise.all(experiments.map(experiment => experiment.earlier?.()))
     const present = (value: unknown) =>
-      experiments.reduce((told, {earlier}) => earlier?.(told) ?? told, value)
+      earlier.reduce<unknown>((told, tell) => tell?.(told) ?? told, value)
     return (await readLines(path, file, experiments, present)).records
   } finally {
     await file.close()

@@ -79,6 +79,6 @@ export interface StoredExperiment {
   record: z.ZodType<CellRecord>
   /** `fresh`: times and memory of a process, comparable on one machine only. */
   isolation: 'fresh' | 'shared'
-  /** A record of an earlier format in the words of the present one; anything else as it is. */
-  earlier?(value: unknown): unknown
+  /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
+  earlier?(): Promise<(value: unknown) => unknown>
 }

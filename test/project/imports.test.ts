@@ -70,6 +70,14 @@ describe('directions of imports', () => {
     ])
   })
 
+  it('may go back to a file that loads another later', () => {
+    const problems = check({
+      'src/stats/a.ts': "export const b = () => import('./b.js')",
+      'src/stats/b.ts': "import {b} from './a.js'",
+    })
+    expect(problems).toEqual([])
+  })
+
   it('may not pass the doors of attention', () => {
     const problems = check({
       'src/attention/kernels/a.ts': '',

@@ -7,7 +7,9 @@ import {
   nullableNumber,
   operationForms,
 } from '../../results/record.js'
+import {recordTable} from '../../results/tables.js'
 import {drawAxes, drawPoint, methodSpec} from '../axes.js'
+import {defineExperiment} from '../experiment.js'
 
 /** How long and how often a forward is timed. */
 export const timingProtocol = z.object({
@@ -99,3 +101,20 @@ export type BenchResult = z.infer<typeof benchResult>
 export type BenchRecord = CellRecord<BenchCell, BenchResult>
 /** A record with times. */
 export type TimedRecord = Completed<BenchCell, BenchResult>
+
+/** Time and memory of forward passes, each method at each length in a process of its own. */
+export default defineExperiment({
+  name: 'bench',
+  title: 'a benchmark',
+  version: 1,
+  plan: benchPlan,
+  cell: benchCell,
+  result: benchResult,
+  isolation: 'fresh',
+  // single times stand in the journal
+  tables: [recordTable({cell: benchCell, result: benchResult, omit: ['samples_ns']})],
+  cells: async plan => (await import('./grid.js')).benchCells(plan),
+  jobs: async plan => (await import('./grid.js')).benchJobs(plan),
+  run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
+  report: async records => (await import('./report.js')).benchReport(records),
+})

@@ -9,8 +9,10 @@ import {
   nullableNumber,
   operationForms,
 } from '../../results/record.js'
+import {listTable, recordTable} from '../../results/tables.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {drawAxes, drawPoint, methodSpec} from '../axes.js'
+import {defineExperiment} from '../experiment.js'
 
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
@@ -161,3 +163,22 @@ export type ErrorSweepResult = z.infer<typeof errorSweepResult>
 export type ErrorSweepRecord = CellRecord<ErrorSweepCell, ErrorSweepResult>
 /** A cell with numbers. */
 export type CompletedSweep = Completed<ErrorSweepCell, ErrorSweepResult>
+
+const schemas = {cell: errorSweepCell, result: errorSweepResult}
+
+/** Error of every estimator against exact attention, over many draws. */
+export default defineExperiment({
+  name: 'error-sweep',
+  title: 'an error sweep',
+  version: 3,
+  plan: errorSweepPlan,
+  ...schemas,
+  isolation: 'shared',
+  tables: [recordTable(schemas), listTable(schemas, 'per_head')],
+  cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
+  jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
+  check: async plan => (await import('./grid.js')).checkErrorSweep(plan),
+  run: async (cell, context) => (await import('./cell.js')).runErrorSweepCell(cell, context),
+  report: async records => (await import('./report.js')).errorSweepReport(records),
+  earlier: async () => (await import('./earlier.js')).asPresentRecord,
+})

@@ -6,7 +6,9 @@ import {
   computedBy,
   nullableNumber,
 } from '../../results/record.js'
+import {itemTable} from '../../results/tables.js'
 import {drawAxes, drawPoint, methodSpec} from '../axes.js'
+import {defineExperiment} from '../experiment.js'
 
 /** Everything that determines a variance experiment. */
 export const variancePlan = z.object({
@@ -81,3 +83,20 @@ export type VarianceResult = z.infer<typeof varianceResult>
 
 export type VarianceRecord = CellRecord<VarianceCell, VarianceResult>
 export type CompletedVariance = Completed<VarianceCell, VarianceResult>
+
+const schemas = {cell: varianceCell, result: varianceResult}
+
+/** Bias and variance of kernel estimates of pairs of vectors, against their closed forms. */
+export default defineExperiment({
+  name: 'variance',
+  title: 'a variance experiment',
+  version: 2,
+  plan: variancePlan,
+  ...schemas,
+  isolation: 'shared',
+  tables: [itemTable(schemas, 'per_projection')],
+  cells: async plan => (await import('./grid.js')).varianceCells(plan),
+  jobs: async plan => (await import('./grid.js')).varianceJobs(plan),
+  run: async (cell, context) => (await import('./cell.js')).runVarianceCell(cell, context),
+  report: async records => (await import('./report.js')).varianceReport(records),
+})

@@ -1,12 +1,12 @@
 /** Plan, records and a run of benchmarks, with round numbers. */
 
-import benchExperiment from '../../../src/experiments/bench/index.js'
 import type {
   BenchCell,
   BenchPlan,
   BenchResult,
   TimedRecord,
 } from '../../../src/experiments/bench/schema.js'
+import benchExperiment from '../../../src/experiments/bench/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
 import type {RunManifest} from '../../../src/results/manifest.js'
 import {MACHINE} from './machine.js'

@@ -1,6 +1,5 @@
 /** Records of error sweeps, with round numbers so that tables can be checked to the letter. */
 
-import errorSweepExperiment from '../../../src/experiments/error-sweep/index.js'
 import type {
   CompletedSweep,
   ErrorSweepCell,
@@ -8,6 +7,7 @@ import type {
   ErrorSweepResult,
   MeansUnknown,
 } from '../../../src/experiments/error-sweep/schema.js'
+import errorSweepExperiment from '../../../src/experiments/error-sweep/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
 import type {MetricSummary} from '../../../src/stats/index.js'
 import {failed, skipped} from './outcomes.js'

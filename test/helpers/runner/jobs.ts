@@ -1,6 +1,6 @@
 import {fileURLToPath} from 'node:url'
 import type {Job} from '../../../src/experiments/planned-run.js'
-import varianceExperiment from '../../../src/experiments/variance/index.js'
+import varianceExperiment from '../../../src/experiments/variance/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
 import {isRunning as runs} from '../../../src/results/processes.js'
 import {varianceCell} from '../records/variance.js'

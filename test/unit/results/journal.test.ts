@@ -24,6 +24,7 @@ import {failed, skipped} from '../../helpers/records/outcomes.js'
 import {variance} from '../../helpers/records/variance.js'
 
 const EXPERIMENTS = await allExperiments()
+const KNOWN = EXPERIMENTS.map(({schema}) => schema).join(' or ')
 
 const fileOf = (folder: string) => join(folder, 'records.jsonl')
 const linesOf = async (folder: string) => (await readFile(fileOf(folder), 'utf8')).split('\n')
@@ -286,7 +287,7 @@ describe('readRecords', () => {
     await writeFile(fileOf(folder), `${JSON.stringify({...timed(), schema})}\n`)
     await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'UNKNOWN_SCHEMA',
-      message: `${fileOf(folder)}:1: expected schema rfa.error-sweep/3 or rfa.bench/1 or rfa.variance/2, got ${shown}`,
+      message: `${fileOf(folder)}:1: expected schema ${KNOWN}, got ${shown}`,
       suggestions: [expect.stringMatching(remedy)],
     })
   })

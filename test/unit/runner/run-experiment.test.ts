@@ -7,7 +7,7 @@ import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import {allExperiments} from '../../../src/experiments/index.js'
 import type {Job} from '../../../src/experiments/planned-run.js'
-import varianceExperiment from '../../../src/experiments/variance/index.js'
+import varianceExperiment from '../../../src/experiments/variance/schema.js'
 import {readRecords} from '../../../src/results/journal.js'
 import {
   type ProgressEvent,
