@@ -19,8 +19,8 @@ double product(std::initializer_list<Size> sizes) {
   return result;
 }
 
-// Only decides whether threads are woken (pool.h): no result depends on it.
 // Multiply-adds of projecting n tokens.
+// Only decides whether threads are woken (pool.h): no result depends on it.
 double projection_work(const Features& features, Size tokens, Size columns) {
   return product({tokens, columns, features.num_features});
 }

@@ -7,8 +7,8 @@ namespace rfa {
 
 namespace {
 
-// Below kWorthSharing of pool.cc, as for few heads, a token runs on the calling thread alone.
 // Multiply-adds of one token.
+// Below kWorthSharing of pool.cc, as for few heads, a token runs on the calling thread alone.
 template <class Op>
 double step_work(const Op& op) {
   const Size features = feature_dim(op.query, op.head_dim);

@@ -51,8 +51,8 @@ class Pool {
   // The caller holds a Session. Throws std::bad_alloc before any item runs.
   void run(Size items, Size scratch_floats, double work, Task task, const void* context);
 
-  // Grows like the others and is kept: the next call of the same shape allocates nothing.
   // Memory that all items of a call see.
+  // Grows like the others and is kept: the next call of the same shape allocates nothing.
   Workspace& shared() { return shared_; }
 
   Size workspace_bytes() const;
@@ -75,8 +75,8 @@ class Pool {
 
   std::mutex call_mutex_;
   std::vector<std::thread> workers_;
-  // Owned here, lent to items for one call each; nothing of a call outlives it.
   // [0] is the calling thread's; a worker uses that of the place it takes in a job
+  // Owned here, lent to items for one call each; nothing of a call outlives it.
   std::vector<Workspace> scratch_ = std::vector<Workspace>(1);
   Workspace shared_;
 

@@ -41,9 +41,9 @@ Size rows_per_item(Size columns) {
 
 double product(Size a, Size b) { return static_cast<double>(a) * static_cast<double>(b); }
 
+// Drops axes of one element and joins neighbours that one stride covers, for both arguments.
 // A dense product of any rank becomes one row of elements, a broadcast row two axes. Sizes of 0
 // stay.
-// Drops axes of one element and joins neighbours that one stride covers, for both arguments.
 BinaryOp simplified(const BinaryOp& op) {
   BinaryOp out = op;
   out.rank = 0;
@@ -66,10 +66,10 @@ BinaryOp simplified(const BinaryOp& op) {
   return out;
 }
 
-// A permutation moves data within planes of two axes, in's last and out's last; all others only say
-// where a plane starts. Where both last axes are one, whole rows move and a plane is a row.
 // A transposition as planes: axes of in (size, stride in and out), the last axis of in and the axis
 // that becomes the last of out apart.
+// A permutation moves data within planes of two axes, in's last and out's last; all others only say
+// where a plane starts. Where both last axes are one, whole rows move and a plane is a row.
 struct Planes {
   int outer = 0;
   Size size[kMaxRank], in_stride[kMaxRank], out_stride[kMaxRank];

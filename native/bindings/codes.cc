@@ -13,9 +13,9 @@ Object names(Env env, std::initializer_list<std::pair<const char*, Enum>> entrie
   return out;
 }
 
+// The numbers of every enumeration, by the names that TypeScript uses.
 // TypeScript looks numbers up here: the order of an enumeration in rfa.h may change with no other
 // change.
-// The numbers of every enumeration, by the names that TypeScript uses.
 Object codes(Env env) {
   using rfa::Activation;
   using rfa::Binary;

@@ -6,10 +6,10 @@ namespace rfa::bindings {
 
 namespace {
 
-// A step costs microseconds, in which reading two dozen properties each time would show: hence an
-// object with the struct filled in, and positional arguments.
 // One decoder: everything but the token is unpacked once. The state arrays, which the constructor's
 // argument holds, are kept alive by a reference to that argument.
+// A step costs microseconds, in which reading two dozen properties each time would show: hence an
+// object with the struct filled in, and positional arguments.
 template <class Self, class Op>
 class DecodeStep : public Napi::ObjectWrap<Self> {
  public:

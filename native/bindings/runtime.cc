@@ -37,8 +37,8 @@ void advise_large_pages(const CallbackInfo& info) {
   rfa::advise_large_pages(data_of(info[0]), info[0].As<Napi::TypedArray>().ByteLength());
 }
 
-// JavaScript sees no addresses: this is how TypeScript aligns arrays (storage.ts).
 // Bytes between the start of a cache line and that of an array's memory.
+// JavaScript sees no addresses: this is how TypeScript aligns arrays (storage.ts).
 Value line_offset(const CallbackInfo& info) {
   constexpr std::uintptr_t kLine = 64;
   const auto address = reinterpret_cast<std::uintptr_t>(data_of(info[0]));

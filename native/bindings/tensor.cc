@@ -37,8 +37,8 @@ void unary(const CallbackInfo& info) {
              static_cast<Size>(out.ElementLength()));
 }
 
-// One typed array instead of three lists of numbers: read as memory, not property by property.
 // binary(code, a, b, out, layout): layout is a Float64Array of shape, strides of a, strides of b
+// One typed array instead of three lists of numbers: read as memory, not property by property.
 void binary(const CallbackInfo& info) {
   const auto layout = info[4].As<Napi::Float64Array>();
   rfa::BinaryOp op;

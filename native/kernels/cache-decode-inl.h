@@ -34,9 +34,9 @@ inline Size CacheDecodeScratch(const CacheDecode& op) {
   return bump.used;
 }
 
+// scores[j] = query . keys_j in units of log2, W keys at a time; -inf from `count` to a whole vector.
 // A dot product per key would end in a horizontal sum each. Instead W partial sums are transposed,
 // W x W, and added as vectors: log2 W additions give W scores.
-// scores[j] = query . keys_j in units of log2, W keys at a time; -inf from `count` to a whole vector.
 inline V CacheScores(const float* query, const float* keys, Size stride, Size count, Size dim,
                      float* scores) {
   V top = Set(-kInfinity);
@@ -103,8 +103,8 @@ inline void CacheValues(const float* weights, const float* values, Size stride, 
   }
 }
 
-// Exactly `columns` floats: what follows in the cache is not this decoder's to write.
 // Copies one token into its row of a cache.
+// Exactly `columns` floats: what follows in the cache is not this decoder's to write.
 inline void AppendRow(const float* in, Size columns, float* out) {
   for (Size c = 0; c < columns; c += W) StoreUpTo(out + c, LoadUpTo(in + c, columns - c), columns - c);
 }

@@ -87,8 +87,8 @@ inline void MoveReferences(const FeatureScratch& s, bool first_present) {
   }
 }
 
-// O(F C): max_s (b_js - r_s) for every key j of the chunk, keys in lanes.
 // Number of keys before the first that exceeds a reference by more than kHeadroom, at least 1.
+// O(F C): max_s (b_js - r_s) for every key j of the chunk, keys in lanes.
 inline Size KeysWithinReach(const FeatureScratch& s, const std::uint8_t* present, Size count) {
   const Size width = RoundUp(count, W);
   for (Size c = 0; c < width; c += W) {
@@ -127,9 +127,9 @@ inline void WeighKeys(const FeatureScratch& s, const std::uint8_t* present, Size
   }
 }
 
+// 2^(a + r - max(a + r)) for every query of the chunk.
 // a in units of log2, up to a factor per query; [rows, F] in place. The largest weight of a row is
 // 1.
-// 2^(a + r - max(a + r)) for every query of the chunk.
 inline void WeighQueries(const FeatureScratch& s, Size rows) {
   const Size count = s.state.features;
   for (Size r = 0; r < rows; r++) {

@@ -119,9 +119,9 @@ inline bool PairFactors(const LinearAttention& op, const CausalScratch& s, const
   return true;
 }
 
+// Takes the chunk's keys into the state, each with the factor that it has at the chunk's last key.
 // S <- c S + phi(K)^T diag(f) V, z <- c z + phi(K)^T f, with c and f of the chunk's last key: the
 // state then stands relative to the reference after that key.
-// Takes the chunk's keys into the state, each with the factor that it has at the chunk's last key.
 inline void Advance(const CausalScratch& s, const CausalChunk& chunk, bool weighted) {
   const Size width = RoundUp(chunk.keys, W);
   if (!weighted) {

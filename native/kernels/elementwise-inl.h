@@ -97,8 +97,8 @@ inline void BinaryRow(Binary op, const float* a, Size a_step, const float* b, Si
   }
 }
 
-// O(rank) divisions per row segment, none per element.
 // Elements first .. first + count - 1 of the (flattened) output, row segment by row segment.
+// O(rank) divisions per row segment, none per element.
 inline void BinaryRange(const BinaryOp& op, Size first, Size count) {
   const Size inner = op.rank > 0 ? op.shape[op.rank - 1] : 1;
   const Size a_step = op.rank > 0 ? op.a_strides[op.rank - 1] : 0;
@@ -183,8 +183,8 @@ inline void ReduceRows(Reduction op, const float* in, float* out, Size rows, Siz
   }
 }
 
-// y = e^(x - max) / sum, two passes over y. The sum is at least 1: its reciprocal never overflows.
 // x over the first n columns, y likewise; y may be x.
+// y = e^(x - max) / sum, two passes over y. The sum is at least 1: its reciprocal never overflows.
 inline void SoftmaxRow(const float* x, float* y, Size n, float row_max) {
   const V top = Set(row_max);
   const double sum = SumOf(x, n, [&](V z, Size i) {
@@ -229,8 +229,8 @@ inline void SoftmaxRows(const float* in, float* out, Size first, Size count, Siz
 
 // ---- transposition --------------------------------------------------------------------------
 
-// In W x W blocks through registers: both sides are touched a vector at a time.
 // One plane: rows x columns with row stride in_stride, to columns x rows with row stride out_stride.
+// In W x W blocks through registers: both sides are touched a vector at a time.
 inline void TransposePlane(const float* in, Size in_stride, float* out, Size out_stride, Size rows,
                            Size columns) {
   for (Size r = 0; r < rows; r += W) {

@@ -19,8 +19,8 @@
 
 RFA_KERNELS_BEGIN
 
-// The nonlinearity is chosen once per tile of tokens: inside the loops it is part of the code.
 // A kind of features as a type.
+// The nonlinearity is chosen once per tile of tokens: inside the loops it is part of the code.
 template <FeatureKind K>
 struct KindTag {
   static constexpr FeatureKind kind = K;
@@ -60,9 +60,9 @@ inline float FeatureScale(const Features& f) {
   return f.feature_scale / sqrtf(static_cast<float>(f.num_features));
 }
 
+// Factor of each token (x' = factor x, times `unit`) and |x'|^2 / 2 (times `unit`).
 // O(n D), skipped where neither lengths nor log kinds ask for norms. `unit` brings logarithms to
 // base 2.
-// Factor of each token (x' = factor x, times `unit`) and |x'|^2 / 2 (times `unit`).
 inline void ScaleTokens(const Features& f, const float* x, Size stride, Size tokens, Size columns,
                         float unit, float* factor, float* half_norm) {
   const bool norms = f.unit_norm || IsLog(f.kind);
@@ -80,8 +80,8 @@ inline void ScaleTokens(const Features& f, const float* x, Size stride, Size tok
   }
 }
 
-// acc [kRows, C W] to rows [F]: second halves (cosines, minus signs) stand M floats further on.
 // One register tile of projections as rows of features: row r of `rows`, vectors v..v+C-1 of M.
+// acc [kRows, C W] to rows [F]: second halves (cosines, minus signs) stand M floats further on.
 template <FeatureKind K, int C>
 RFA_INLINE void StoreFeatureRows(V (&acc)[kRows][C], const Features& f, const float* half_norm,
                                  Size rows, Size v, float* out, Size stride) {
@@ -132,9 +132,9 @@ inline void ProjectedRows(const Features& f, const float* tokens, Size token_str
   });
 }
 
-// O(n F), no product: for log kinds of explicit features `unit` is the change of base.
 // Features without projection, by row: elu(x') + 1, or x itself (log-features times `unit`); times
 // weights[row] where given.
+// O(n F), no product: for log kinds of explicit features `unit` is the change of base.
 inline void ElementwiseRows(const Features& f, const float* x, Size x_stride, const float* factor,
                             Size rows, Size columns, float unit, const float* weights, float* out,
                             Size stride) {
@@ -169,8 +169,8 @@ struct RowFeatures {
     half_norm = bump.Take(RoundUp(rows, kRows));
   }
 
-  // O(M D): paid once for all tiles of an item.
   // Once per head.
+  // O(M D): paid once for all tiles of an item.
   void Prepare(Size batch, Size head) const {
     if (!HasProjection(f->kind)) return;
     PackPanelsTransposed(f->projection.at(batch, head), f->projection.row_stride, columns,
@@ -196,10 +196,10 @@ struct RowFeatures {
 
 // ---- by column, a chunk of tokens at a time -------------------------------------------------
 
-// Tokens in lanes: a weight or half norm per token is a vector here, where by row it is a
-// broadcast.
 // One register tile of projections as columns: features r.., tokens in lanes, times weights (log
 // kinds: minus weights, which then are |x'|^2 / 2).
+// Tokens in lanes: a weight or half norm per token is a vector here, where by row it is a
+// broadcast.
 template <FeatureKind K, int C>
 RFA_INLINE void StoreFeatureColumns(V (&acc)[kRows][C], const Features& f, const float* weights,
                                     Size first, float* out, Size stride) {
@@ -224,9 +224,9 @@ RFA_INLINE void StoreFeatureColumns(V (&acc)[kRows][C], const Features& f, const
   }
 }
 
+// Workspace and packed projection of one head's keys.
 // The projection is the left factor here, row-major and padded to kRows; tokens [D, chunk] are the
 // right.
-// Workspace and packed projection of one head's keys.
 struct ColumnFeatures {
   const Features* f;
   Size columns, d_stride, t_stride;

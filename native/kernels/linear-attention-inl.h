@@ -28,9 +28,9 @@ constexpr Size kReadTile = 8 * kRows;    // queries per read of the state
 constexpr Size kReadBlock = 8 * kReadTile;
 constexpr Size kPartLength = 2048;       // keys per part at least
 
+// Enough parts for 16 items where the keys allow it.
 // Few heads of long sequences would otherwise leave threads idle: a head's sums are one item. A
 // part costs a state of its own and a merge, O(F Dv), against O(kPartLength F Dv) for its sums.
-// Enough parts for 16 items where the keys allow it.
 inline Size LinearParts(const LinearAttention& op) {
   const Size pairs = Most(1, op.batch * op.heads);
   return Most(1, Least(CeilDiv(16, pairs), op.key_len / kPartLength));
@@ -52,9 +52,9 @@ inline State PartState(const LinearPlan& plan, Size pair, Size part) {
   return state;
 }
 
+// Workspace of phase 1.
 // Rows of features are padded to kRows with zeros, written once: the register tile's last rows then
 // add zeros to the state's padding.
-// Workspace of phase 1.
 struct SumScratch {
   ColumnFeatures keys;
   bool by_row;  // no projection: features stay as they are stored, without a transposition
@@ -160,8 +160,8 @@ inline void LinearMergeItem(const LinearPlan& plan, Size item, float*) {
   }
 }
 
-// The denominator is handed out as it is, guarded or not: callers count how often a guard acts.
 // Stores one row of numerator and its denominator, divided where asked.
+// The denominator is handed out as it is, guarded or not: callers count how often a guard acts.
 RFA_INLINE void FinishLinearRow(const LinearAttention& op, const float* numerator, float den,
                                 Size batch, Size head, Size row) {
   float* out = op.out.at(batch, head, row);
@@ -176,9 +176,9 @@ RFA_INLINE void FinishLinearRow(const LinearAttention& op, const float* numerato
   if (op.denominator) op.denominator.at(batch, head)[row] = den;
 }
 
+// Workspace of phase 3.
 // kReadTile rows of features, [48, F], stay in the first- or second-level cache between being
 // formed and being multiplied with the state.
-// Workspace of phase 3.
 struct ReadScratch {
   RowFeatures queries;
   Size q_stride, out_stride;

@@ -67,8 +67,8 @@ struct ProductBlock {
   Size first_row, rows, first_column, columns;
 };
 
-// [block rows, depth], O(rows depth), used columns / kPanel times.
 // Left factor of a depth block, rows padded to kRows.
+// [block rows, depth], O(rows depth), used columns / kPanel times.
 inline void PackLeft(const MatMul& op, const ProductBlock& block, Size k, Size depth,
                      const ProductScratch& s) {
   // row-major already: a copy, to pad rows and columns and to fix the stride
@@ -110,9 +110,9 @@ RFA_INLINE void StoreProduct(const MatMul& op, V x, const float* bias, float* ou
   StoreUpTo(out, Activate(x, op.activation), columns);
 }
 
+// One register tile of the last depth block, with what the earlier ones gave.
 // The tile goes to the output from registers: a product with a single depth block never stores
 // sums.
-// One register tile of the last depth block, with what the earlier ones gave.
 template <int C>
 RFA_INLINE void FinishTile(const MatMul& op, const ProductBlock& block, V (&acc)[kRows][C],
                            const float* sums, Size sum_stride, Size row, Size column) {
@@ -195,8 +195,8 @@ inline void FinishProduct(const MatMul& op, const ProductBlock& block, const flo
   }
 }
 
-// Each number of b serves 1 to kThinRows rows: reading it, not multiplying, is the cost.
 // One row of a against all of b's columns of the block, without packing.
+// Each number of b serves 1 to kThinRows rows: reading it, not multiplying, is the cost.
 inline void ThinProduct(const MatMul& op, const ProductBlock& block, Size row, float* sums) {
   const float* a = block.a + (op.transpose_a ? row : row * op.a_row_stride);
   const Size step = op.transpose_a ? op.a_row_stride : 1;

@@ -44,9 +44,9 @@ RFA_INLINE void StoreUpTo(float* p, V x, Size n) {
 // Row stride for at least `columns` floats: an odd number of 64-byte lines.
 RFA_INLINE Size OddLines(Size columns) { return (CeilDiv(columns, 16) | 1) * 16; }
 
+// Hands out aligned pieces of a thread's workspace. A null base only counts.
 // Both sizes of a workspace come from one constructor, run on a null base to count and on memory to
 // take, so that the two cannot differ. 16 floats are a cache line: pieces never share one.
-// Hands out aligned pieces of a thread's workspace. A null base only counts.
 struct Bump {
   float* base;
   Size used = 0;
@@ -58,9 +58,9 @@ struct Bump {
   }
 };
 
+// A number of vectors as a type.
 // Narrower last panels are code of their own: accumulators stay in registers only if their number
 // is known when the code is compiled.
-// A number of vectors as a type.
 template <int C>
 struct Width {
   static constexpr int vecs = C;
@@ -147,10 +147,10 @@ struct RowScale {
   RFA_INLINE float operator[](Size row) const { return per_row ? per_row[row] : uniform; }
 };
 
-// What is absent is written as zero, not multiplied by zero: infinities and NaN of padding stay out
-// of sums (0 x inf is NaN). So do all packing functions here.
 // Left factor: [rows, columns] copied to rows of `out_stride` floats (>= columns rounded up to W),
 // zero beyond the columns; rows are padded with zeros to kRows. `present` (optional) zeroes rows.
+// What is absent is written as zero, not multiplied by zero: infinities and NaN of padding stay out
+// of sums (0 x inf is NaN). So do all packing functions here.
 RFA_INLINE void PackRows(const float* in, Size stride, Size rows, Size columns, RowScale scale,
                          const std::uint8_t* present, float* out, Size out_stride) {
   const Size padded = RoundUp(rows, kRows);
@@ -194,11 +194,11 @@ RFA_INLINE void PackPanels(const float* in, Size stride, Size depth, Size column
   }
 }
 
-// Per block W loads, W log2 W shuffles and W stores, where single elements would take W^2 strided
-// stores.
 // Transposes [columns, depth] row-major into [depth, width] with any row stride, in W x W blocks;
 // width is a multiple of W, columns beyond `columns` are zero. Column j is multiplied by scale[j];
 // `present` (optional) zeroes columns.
+// Per block W loads, W log2 W shuffles and W stores, where single elements would take W^2 strided
+// stores.
 RFA_INLINE void TransposeInto(const float* in, Size stride, Size depth, Size columns, Size width,
                               RowScale scale, const std::uint8_t* present, float* out,
                               Size out_stride) {
@@ -241,13 +241,13 @@ RFA_INLINE void PackPanelsTransposed(const float* in, Size stride, Size depth, S
   }
 }
 
-// Whole panels have one size, and only the last may be narrower.
 // Start of the panel that begins with vector v, in a right factor of `depth` rows.
+// Whole panels have one size, and only the last may be narrower.
 RFA_INLINE Size PanelOffset(Size v, Size depth) { return v * W * depth; }
 
+// Sum of squares of a row.
 // |x|^2, [n] to a number. One chain: n is a head dimension, where the latency of n / W steps is
 // small beside the products that follow. NaN and inf pass through.
-// Sum of squares of a row.
 RFA_INLINE float SquaredNorm(const float* x, Size n) {
   V sum = Zero();
   Size i = 0;

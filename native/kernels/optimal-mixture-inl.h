@@ -32,8 +32,8 @@ inline Size MixtureQueryBlock(const OptimalMixture& op) {
   return SoftmaxQueryBlock(shape);
 }
 
-// C' is tens to hundreds: all vectors and values of a head fit in the second-level cache, uncut.
 // One item's workspace.
+// C' is tens to hundreds: all vectors and values of a head fit in the second-level cache, uncut.
 struct MixtureScratch {
   Size block, d_stride, vecs, v_vecs, stride, t_stride;
   float *query, *vectors, *values, *bias, *balance, *scores, *affinity, *sum;
@@ -103,9 +103,9 @@ RFA_INLINE void MixturePanel(const OptimalMixture& op, const MixtureScratch& s, 
   }
 }
 
+// Turns a row of logits into weights; `mean` is that of its affinities.
 // [C'] in place, proposal by proposal: with two vectors per proposal (antithetic or doubled) the
 // second run over the affinities starts at column C.
-// Turns a row of logits into weights; `mean` is that of its affinities.
 inline void WeighMixture(const OptimalMixture& op, const MixtureScratch& s, Size r, float mean) {
   float* row = s.scores + r * s.stride;
   const float* t = s.affinity + r * s.t_stride;
@@ -134,9 +134,9 @@ inline void WeighMixture(const OptimalMixture& op, const MixtureScratch& s, Size
   s.sum[r] = ReduceAdd(total);
 }
 
+// out = weights times values over their sum, for one panel of value columns.
 // [rows, C'] x [C', Dv]. The sum is 0 only without proposals: each that is present has alpha >=
 // floor > 0, and the one of the largest logit weighs alpha.
-// out = weights times values over their sum, for one panel of value columns.
 template <int C>
 RFA_INLINE void MixtureValues(const OptimalMixture& op, const MixtureScratch& s, Size batch, Size head,
                               Size first_row, Size rows, Size v) {

@@ -39,9 +39,9 @@ inline Size SoftmaxQueryBlock(const SoftmaxAttention& op) {
   return Most(kScoreRows, Least(kQueryBlock, RoundUp(per_item, kScoreRows)));
 }
 
+// One item's workspace.
 // For D = Dv = 64 a packed block of keys and values is 128 KiB: it stays in the second-level cache
 // while all tiles of the item pass over it.
-// One item's workspace.
 struct SoftmaxScratch {
   Size d_stride, v_vecs, block;
   float *query, *key, *value, *bias, *scores, *row_max, *out, *reference, *sum, *rescale;
@@ -74,9 +74,9 @@ inline Size SoftmaxScratchFloats(const SoftmaxAttention& op) {
   return bump.used;
 }
 
+// Biases of one key block in log2 units; -inf for masked, removed and padding keys.
 // -inf rather than a large negative number: 2^-inf is exactly 0 whatever the reference, so an
 // absent key leaves no trace even in a row of very small logits.
-// Biases of one key block in log2 units; -inf for masked, removed and padding keys.
 inline void PackBias(const SoftmaxAttention& op, Size batch, Size head, Size first, Size count,
                      const SoftmaxScratch& s) {
   const std::uint8_t* mask = op.key_mask ? op.key_mask + batch * op.key_len + first : nullptr;
@@ -134,8 +134,8 @@ RFA_INLINE void ScorePanel(const SoftmaxScratch& s, const ScoreTile& tile, const
   }
 }
 
-// scores [keys] to p = 2^(s - m), in place. The one pass of exponentials: O(keys), each read once.
 // Turns a row of scores into weights relative to the row's reference, updates reference and sum.
+// scores [keys] to p = 2^(s - m), in place. The one pass of exponentials: O(keys), each read once.
 RFA_INLINE void WeighRow(const SoftmaxScratch& s, Size r, Size vecs, float* reference, float* sum) {
   const float top = ReduceMax(Load(s.row_max + r * W));
   float scale = 1;
@@ -160,9 +160,9 @@ RFA_INLINE void WeighRow(const SoftmaxScratch& s, Size r, Size vecs, float* refe
   *sum = *sum * scale + ReduceAdd(total);
 }
 
+// out = rescale out + p v for one panel of value columns.
 // acc' = 2^(m - m') acc + p V for a tile: [rows, keys] x [keys, C W]. The rescaling costs one
 // multiply-add per element of the output, which has to be loaded and stored anyway.
-// out = rescale out + p v for one panel of value columns.
 template <int C>
 RFA_INLINE void ValuePanel(const SoftmaxScratch& s, const ScoreTile& tile, float* out, Size keys,
                            Size depth, Size v) {
@@ -208,8 +208,8 @@ inline Size ScoreRows(const SoftmaxScratch& s, const ScoreTile& tile, const floa
   return Least(tile.vecs, RoundUp(tile.limit, kVecs));  // whole panels
 }
 
-// The three steps of flash attention on [rows, D] x [D, keys] and [rows, keys] x [keys, Dv].
 // One tile of queries against one packed block of `keys` keys.
+// The three steps of flash attention on [rows, D] x [D, keys] and [rows, keys] x [keys, Dv].
 inline void SoftmaxTile(const SoftmaxAttention& op, const SoftmaxScratch& s, const ScoreTile& tile,
                         Size local_row, Size keys) {
   const Size scored = ScoreRows(s, tile, s.query + local_row * s.d_stride, op.head_dim);
@@ -222,9 +222,9 @@ inline void SoftmaxTile(const SoftmaxAttention& op, const SoftmaxScratch& s, con
   });
 }
 
+// Divides by the sums and stores output and log-sum-exp of the item's rows.
 // out = acc / l; a row without keys has l = 0 and gives 0, and its log-sum is that of nothing,
 // -inf. l is at least 1 otherwise, so that its reciprocal is finite.
-// Divides by the sums and stores output and log-sum-exp of the item's rows.
 inline void FinishRows(const SoftmaxAttention& op, const SoftmaxScratch& s, Size batch, Size head,
                        Size first_row, Size rows) {
   for (Size r = 0; r < rows; r++) {

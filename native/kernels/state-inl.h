@@ -36,8 +36,8 @@ struct State {
   }
 };
 
-// keys [F, width]: one horizontal sum per feature and chunk. O(F width), a 1 / Dv of AddKeys.
 // z = keep z + row sums of keys over `width` (whole vectors) columns; times weights where given.
+// keys [F, width]: one horizontal sum per feature and chunk. O(F width), a 1 / Dv of AddKeys.
 inline void AddTotals(const State& state, const float* keys, Size key_stride, Size width,
                       const float* weights, float keep) {
   for (Size s = 0; s < state.features; s++) {
@@ -51,9 +51,9 @@ inline void AddTotals(const State& state, const float* keys, Size key_stride, Si
   }
 }
 
+// z = z + column sums of keys by row, [count][key_stride].
 // keys [count, F]: features in lanes, no horizontal sums. The loads run down a column of vectors;
 // the chunk stands in the cache from being formed.
-// z = z + column sums of keys by row, [count][key_stride].
 inline void AddTotalsByRow(const State& state, const float* keys, Size key_stride, Size count) {
   for (Size s = 0; s < state.features; s += W) {
     V total = Zero();
@@ -94,8 +94,8 @@ inline void AddKeys(const State& state, const float* keys, Size key_stride, cons
   }
 }
 
-// One chain: F / W steps, once per query, beside F Dv multiply-adds.
 // z . features over the padded length; the padding of z is zero, that of features finite.
+// One chain: F / W steps, once per query, beside F Dv multiply-adds.
 RFA_INLINE float Dot(const float* a, const float* b, Size padded) {
   V sum = Zero();
   for (Size i = 0; i < padded; i += W) sum = Fma(Load(a + i), Load(b + i), sum);
@@ -113,9 +113,9 @@ struct ChunkPart {
   const float* carried;  // factor on the state per row; null: 1
 };
 
+// out [rows padded][out_stride] = queries S, or carried queries S + weights values with a chunk.
 // [rows, F] x [F, Dv] and, with a chunk, [rows, C] x [C, Dv] into the same accumulators: the
 // numerator never goes through memory in between. O(rows (F + C) Dv).
-// out [rows padded][out_stride] = queries S, or carried queries S + weights values with a chunk.
 inline void ReadSums(const State& state, const float* queries, Size q_stride, Size rows,
                      const ChunkPart* chunk, float* out, Size out_stride) {
   ForEachPanel(state.v_vecs, state.v_vecs, [&](auto width, Size v) {
@@ -147,11 +147,11 @@ inline void ReadSums(const State& state, const float* queries, Size q_stride, Si
   });
 }
 
-// A = tril(phi(Q) phi(K)^T), [C, C], in tiles: those wholly above the diagonal are not formed.
-// O(C^2 F / 2) and the part of tiles on the diagonal that is thrown away.
 // weights[i][j] = queries_i . keys_j for j <= i, 0 for i < j < the end of i's register tile, for
 // rows i of a chunk against its keys (columns, [F][key_stride]); times factors[i][j] where given.
 // Row sums go to sums. Columns from the tile's end on are left alone.
+// A = tril(phi(Q) phi(K)^T), [C, C], in tiles: those wholly above the diagonal are not formed.
+// O(C^2 F / 2) and the part of tiles on the diagonal that is thrown away.
 inline void ChunkWeights(const float* queries, Size q_stride, Size rows, const float* keys,
                          Size key_stride, Size count, Size features, const float* factors,
                          float* weights, Size stride, float* sums) {
@@ -186,8 +186,8 @@ inline void ChunkWeights(const float* queries, Size q_stride, Size rows, const f
   }
 }
 
-// NaN passes every policy as NaN: its comparisons are false.
 // A denominator after its guard.
+// NaN passes every policy as NaN: its comparisons are false.
 RFA_INLINE float Guarded(float den, Guard guard, float bound) {
   switch (guard) {
     case Guard::kAdd:

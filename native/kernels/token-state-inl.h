@@ -205,9 +205,9 @@ inline void StepState(const TokenScratch& s, const float* value, Size value_dim,
   if (value_dim > c) step(Width<1>{}, Width<0>{});
 }
 
+// z_s = keep_s z_s + fresh_s; returns sum_s read_s (z_s + epsilon).
 // [F], O(F). epsilon is added to what is read, never to what is stored (peers add it to cumulated
 // key features), so that it does not grow with the number of tokens.
-// z_s = keep_s z_s + fresh_s; returns sum_s read_s (z_s + epsilon).
 inline float StepTotals(const TokenScratch& s, float* totals, Size stride, float epsilon) {
   float sum = 0;
   Size i = 0;

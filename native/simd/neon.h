@@ -25,8 +25,8 @@ RFA_INLINE M FirstN(Size n) {
   const I lane = {0, 1, 2, 3};
   return vcltq_s32(lane, vdupq_n_s32(static_cast<std::int32_t>(n)));
 }
-// (lanes that are not asked for are not read: the array may end at the end of a page)
 // NEON has no masked memory access: tails go through a buffer.
+// (lanes that are not asked for are not read: the array may end at the end of a page)
 RFA_INLINE V LoadN(const float* p, Size n) {
   float t[4] = {0, 0, 0, 0};
   for (Size i = 0; i < n; i++) t[i] = p[i];
