@@ -230,7 +230,6 @@ struct LinearDecode {
   float guard_bound = 0;
   MutableArray4 state;            // [B, H, F, Dv], in place; starts at 0
   MutableArray3 normalizer;       // [B, H, F], in place; starts at 0
-  Size normalizer_stride = 1;     // between its elements (Dv + 1 where it is a column beside S)
   MutableArray3 log_scale;        // [B, H, 1], in place; starts at -1e30; with key_log_weight
   MutableArray4 out;              // [B, H, 1, Dv]
 };
@@ -245,7 +244,6 @@ struct LogFeatureDecode {
   Array4 value;                // [B, H, 1, Dv]
   MutableArray4 state;         // [B, H, F, Dv], in place; starts at 0
   MutableArray3 normalizer;    // [B, H, F], in place; starts at 0
-  Size normalizer_stride = 1;  // between its elements
   MutableArray3 top;           // [B, H, F], in place, natural log; starts at -1e30
   MutableArray4 out;           // [B, H, 1, Dv]
 };

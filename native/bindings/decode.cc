@@ -55,7 +55,6 @@ class LinearDecoder : public DecodeStep<LinearDecoder, rfa::LinearDecode> {
     op_.guard_bound = number_of(from, "guardBound");
     op_.state = array4_of(from, "state");
     op_.normalizer = array3_of(from, "normalizer");
-    op_.normalizer_stride = size_of(from, "normalizerStride");
     op_.log_scale = array3_of(from, "logScale");
   }
 
@@ -85,7 +84,6 @@ class LogFeatureDecoder : public DecodeStep<LogFeatureDecoder, rfa::LogFeatureDe
     op_.key = features_of(from, "key");
     op_.state = array4_of(from, "state");
     op_.normalizer = array3_of(from, "normalizer");
-    op_.normalizer_stride = size_of(from, "normalizerStride");
     op_.top = array3_of(from, "top");
   }
 

@@ -52,8 +52,7 @@ inline void LinearDecodeItem(const LinearDecode& op, Size item, float* workspace
     Store(s.key_features + i, Mul(Load(s.key_features + i), Set(fresh)));
   }
   StepState(s, op.value.at(batch, head), op.value_dim, op.state.at(batch, head), op.state.row_stride);
-  const float den = StepTotals(s, op.normalizer.at(batch, head), op.normalizer_stride,
-                               op.normalizer_epsilon);
+  const float den = StepTotals(s, op.normalizer.at(batch, head), op.normalizer_epsilon);
   StoreQuotient(s.out, Guarded(den, op.guard, op.guard_bound), op.value_dim,
                 op.out.at(batch, head));
 }

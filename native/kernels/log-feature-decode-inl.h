@@ -50,7 +50,7 @@ inline void LogFeatureDecodeItem(const LogFeatureDecode& op, Size item, float* w
   }
   // the query's weights read the state after its own key has entered: a token sees itself
   StepState(s, op.value.at(batch, head), op.value_dim, op.state.at(batch, head), op.state.row_stride);
-  const float den = StepTotals(s, op.normalizer.at(batch, head), op.normalizer_stride, 0);
+  const float den = StepTotals(s, op.normalizer.at(batch, head), 0);
   StoreQuotient(s.out, den, op.value_dim, op.out.at(batch, head));
 }
 

@@ -208,22 +208,18 @@ inline void StepState(const TokenScratch& s, const float* value, Size value_dim,
 // z_s = keep_s z_s + fresh_s; returns sum_s read_s (z_s + epsilon).
 // [F], O(F). epsilon is added to what is read, never to what is stored (peers add it to cumulated
 // key features), so that it does not grow with the number of tokens.
-inline float StepTotals(const TokenScratch& s, float* totals, Size stride, float epsilon) {
-  float sum = 0;
+inline float StepTotals(const TokenScratch& s, float* totals, float epsilon) {
+  V part = Zero();
   Size i = 0;
-  // z as an array of its own: in vectors; the loop below takes what is left of it, or all of a
-  // column
-  if (stride == 1) {
-    V part = Zero();
-    for (; i + W <= s.features; i += W) {
-      const V z = Fma(Load(totals + i), Load(s.keep + i), Load(s.key_features + i));
-      Store(totals + i, z);
-      part = Fma(Add(z, Set(epsilon)), Load(s.query_features + i), part);
-    }
-    sum = ReduceAdd(part);
+  for (; i + W <= s.features; i += W) {
+    const V z = Fma(Load(totals + i), Load(s.keep + i), Load(s.key_features + i));
+    Store(totals + i, z);
+    part = Fma(Add(z, Set(epsilon)), Load(s.query_features + i), part);
   }
+  float sum = ReduceAdd(part);
+  // the rest one by one: z is the caller's array and ends here
   for (; i < s.features; i++) {
-    float& z = totals[i * stride];
+    float& z = totals[i];
     z = z * s.keep[i] + s.key_features[i];
     sum += (z + epsilon) * s.query_features[i];
   }

@@ -47,7 +47,6 @@ RFA_INLINE V FnmaExact(V a, V b, V c) { return _mm256_fnmadd_ps(a, b, c); }
 RFA_INLINE M Less(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 RFA_INLINE M Equal(V a, V b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 RFA_INLINE V Select(M m, V yes, V no) { return _mm256_blendv_ps(no, yes, m); }
-RFA_INLINE bool AnyTrue(M m) { return _mm256_movemask_ps(m) != 0; }
 RFA_INLINE bool AllTrue(M m) { return _mm256_movemask_ps(m) == 0xFF; }
 
 RFA_INLINE I Bits(V a) { return _mm256_castps_si256(a); }

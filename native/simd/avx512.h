@@ -43,7 +43,6 @@ RFA_INLINE V FnmaExact(V a, V b, V c) { return _mm512_fnmadd_ps(a, b, c); }
 RFA_INLINE M Less(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 RFA_INLINE M Equal(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
 RFA_INLINE V Select(M m, V yes, V no) { return _mm512_mask_blend_ps(m, no, yes); }
-RFA_INLINE bool AnyTrue(M m) { return m != 0; }
 RFA_INLINE bool AllTrue(M m) { return m == 0xFFFF; }
 
 RFA_INLINE I Bits(V a) { return _mm512_castps_si512(a); }

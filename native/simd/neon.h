@@ -54,7 +54,6 @@ RFA_INLINE V FnmaExact(V a, V b, V c) { return vfmsq_f32(c, a, b); }
 RFA_INLINE M Less(V a, V b) { return vcltq_f32(a, b); }
 RFA_INLINE M Equal(V a, V b) { return vceqq_f32(a, b); }
 RFA_INLINE V Select(M m, V yes, V no) { return vbslq_f32(m, yes, no); }
-RFA_INLINE bool AnyTrue(M m) { return vmaxvq_u32(m) != 0; }
 RFA_INLINE bool AllTrue(M m) { return vminvq_u32(m) != 0; }
 
 RFA_INLINE I Bits(V a) { return vreinterpretq_s32_f32(a); }

@@ -57,12 +57,11 @@ RFA_INLINE V FromBits(I a) { return reinterpret_cast<V>(a); }
 RFA_INLINE M Less(V a, V b) { return a < b; }
 RFA_INLINE M Equal(V a, V b) { return a == b; }
 RFA_INLINE V Select(M m, V yes, V no) { return FromBits((m & Bits(yes)) | (~m & Bits(no))); }
-RFA_INLINE bool AnyTrue(M m) {
-  std::int32_t any = 0;
-  for (int i = 0; i < W; i++) any |= m[i];
-  return any != 0;
+RFA_INLINE bool AllTrue(M m) {
+  std::int32_t all = -1;
+  for (int i = 0; i < W; i++) all &= m[i];
+  return all != 0;
 }
-RFA_INLINE bool AllTrue(M m) { return !AnyTrue(~m); }
 
 RFA_INLINE V Add(V a, V b) { return a + b; }
 RFA_INLINE V Sub(V a, V b) { return a - b; }

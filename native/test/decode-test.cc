@@ -9,12 +9,12 @@ namespace {
 struct Case {
   FeatureKind kind;
   Size batch, heads, tokens, dim, value_dim, features;
-  bool weight = false, gate = false, beside = false;  // beside: z is a column next to S
+  bool weight = false, gate = false;
   double spread = 1;
 
   std::string name() const {
     return text(kind_name(kind), " B", batch, "-H", heads, "-T", tokens, "-D", dim, "-Dv", value_dim,
-                "-M", features, weight ? " weight" : "", gate ? " gate" : "", beside ? " beside" : "",
+                "-M", features, weight ? " weight" : "", gate ? " gate" : "",
                 spread == 1 ? "" : text(" spread ", spread));
   }
 };
@@ -130,19 +130,15 @@ void check_features(const Case& c) {
     const Data d(c);
     const Size pairs = c.batch * c.heads;
     const Size count = feature_dim(features(c, d.query.data(), d.projection, false), c.dim);
-    const Size stride = c.value_dim + (c.beside ? 1 : 0);
-    Buffer state(pairs * count * stride, 3, 0), totals(pairs * count, 5, 0), top(pairs * count, 7, -1e30f);
+    Buffer state(pairs * count * c.value_dim, 3, 0), totals(pairs * count, 5, 0), top(pairs * count, 7, -1e30f);
     Buffer scale(pairs, 1, -1e30f), out(pairs * c.value_dim, 3);
     std::vector<std::vector<std::vector<Feature>>> keys(static_cast<std::size_t>(pairs));
     for (Size t = 0; t < c.tokens; t++) {
       const Features query = features(c, d.query.data() + t * pairs * c.dim, d.turned, true);
       const Features key = features(c, d.key.data() + t * pairs * c.dim, d.turned, true);
       const Array4 value = dense4(d.value.data() + t * pairs * c.value_dim, c.heads, 1, c.value_dim);
-      const MutableArray4 sums{state.data(), c.heads * count * stride, count * stride, stride};
-      const MutableArray3 z = c.beside
-                                  ? MutableArray3{state.data() + c.value_dim, c.heads * count * stride,
-                                                  count * stride}
-                                  : dense3(totals.data(), c.heads, count);
+      const MutableArray4 sums = dense4(state.data(), c.heads, count, c.value_dim);
+      const MutableArray3 z = dense3(totals.data(), c.heads, count);
       if (is_log(c.kind)) {
         LogFeatureDecode op;
         op.batch = c.batch;
@@ -154,7 +150,6 @@ void check_features(const Case& c) {
         op.value = value;
         op.state = sums;
         op.normalizer = z;
-        op.normalizer_stride = c.beside ? stride : 1;
         op.top = dense3(top.data(), c.heads, count);
         op.out = dense4(out.data(), c.heads, 1, c.value_dim);
         log_feature_decode(op);
@@ -171,7 +166,6 @@ void check_features(const Case& c) {
         if (c.gate) op.gate = dense3(d.gate.data() + t * pairs, c.heads, 1);
         op.state = sums;
         op.normalizer = z;
-        op.normalizer_stride = c.beside ? stride : 1;
         op.log_scale = dense3(scale.data(), c.heads, 1);
         op.out = dense4(out.data(), c.heads, 1, c.value_dim);
         linear_decode(op);
@@ -295,14 +289,13 @@ int main() {
       for (const Size dv : {1, 7, 16, 31, 33, 64, 65, 129}) check_features({kind, 1, 1, 5, 3, dv, 7});
       for (const Size m : {1, 16, 65, 1000}) check_features({kind, 1, 1, 3, 7, 5, m});
       check_features({kind, 2, 3, 61, 7, 11, 13});
-      check_features({kind, 2, 3, 11, 7, 11, 13, false, false, true});
-      check_features({kind, 1, 2, 61, 7, 11, 13, false, false, false, 9});
+      check_features({kind, 1, 2, 61, 7, 11, 13, false, false, 9});
       check_features({kind, 1, 2, 5, 7, 0, 13});
       check_features({kind, 0, 2, 5, 7, 3, 13});
       if (is_log(kind)) continue;
       check_features({kind, 2, 3, 41, 7, 11, 13, true});
       check_features({kind, 2, 3, 41, 7, 11, 13, false, true});
-      check_features({kind, 2, 3, 41, 7, 11, 13, true, true, true});
+      check_features({kind, 2, 3, 41, 7, 11, 13, true, true});
     }
     for (const Size dim : {1, 7, 16, 17, 64, 65}) check_cache(1, 2, 19, dim, 5, 1);
     for (const Size dv : {1, 16, 31, 33, 64, 65, 129}) check_cache(1, 2, 19, 5, dv, 1);

@@ -145,8 +145,6 @@ interface FeatureDecoderCall extends DecoderCall {
   key: NativeFeatures
   state: Array4
   normalizer: Array3
-  /** Floats between elements of the normaliser. */
-  normalizerStride: number
 }
 
 export interface LinearDecoderCall extends FeatureDecoderCall {

@@ -51,7 +51,6 @@ const stepOf = steps(kept, (call: KernelCall<LinearDecodeAttributes>): LinearDec
     ...guardCode(addon, attrs.guard),
     state: view4(...stateArray(call, 'state', featureDim, valueDim)),
     normalizer: view3(...stateArray(call, 'normalizer', featureDim)),
-    normalizerStride: 1,
     logScale: inputs.logScale && view3(...stateArray(call, 'logScale', 1)),
   })
 })

@@ -33,7 +33,6 @@ const stepOf = steps(kept, (call: KernelCall<FeatureStepAttributes>): LogFeature
     ...tokenFeatures(call, 'logarithms'),
     state: view4(...stateArray(call, 'state', featureDim, valueDim)),
     normalizer: view3(...stateArray(call, 'normalizer', featureDim)),
-    normalizerStride: 1,
     top: view3(...stateArray(call, 'top', featureDim)),
   })
 })
