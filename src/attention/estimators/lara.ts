@@ -171,6 +171,7 @@ function importanceSampled(given: AttendInputs<Options>): tf.Tensor4D {
   const density = logDensities(vectors, centres, inputScale, present)
   if (options.mis !== 'opt') {
     // balance heuristic: alpha_c over its own density is 1 over the sum of all; biased: exp(mu_c.x) besides
+    // w.x + mu.x is (w + mu).x: the factor exp(mu_c.x_n) costs no product of its own
     const keys = options.mis === 'bh' ? vectors : tf.add(vectors, own)
     const keyBias = masked(tf.sub(mass, density), present, twice)
     return softmaxAttention(query, keys as tf.Tensor4D, values, {scale, keyBias}).out
@@ -204,6 +205,7 @@ function withoutPadding(inputs: AttendInputs<Options>): AttendInputs<Options> {
   const kept = tf.reshape(presence(keyMask), [batch, 1, keyLen, 1])
   return {
     ...inputs,
+    // only where both sides are one sequence does the mask of keys say anything of queries
     query: query.shape[2] === keyLen ? tf.mul(query, kept) : query,
     key: tf.mul(key, kept),
     value: tf.mul(value, kept),

@@ -81,6 +81,7 @@ interface Side {
 function attend(inputs: AttendInputs<Options>): tf.Tensor4D {
   const {query, key, value, inputScale, keyMask, options} = inputs
   const scale = inputScale ** 2
+  // only where both sides are one sequence does the mask of keys say anything of queries
   const shared = query.shape[2] === key.shape[2] ? keyMask : undefined
   const queries = sideOf(query, shared, inputs)
   const keys = sideOf(key, keyMask, inputs)
@@ -88,6 +89,8 @@ function attend(inputs: AttendInputs<Options>): tf.Tensor4D {
   const added = keys.tokens.shape[2] - key.shape[2]
   const values = padBefore(value, added)
   // the right factor with V first: [m, S] times [S, Dv] is never larger than m rows
+  // A Z B V from the right, Z the pseudo-inverse of the m x m middle: O((L + S) m (D + Dv)), never
+  // L x S
   const far = softmaxAttention(queries.landmarks, keys.tokens, values, {
     scale,
     keyMask: keys.present,
@@ -142,6 +145,7 @@ function paddedSide(tokens: tf.Tensor4D, present: tf.Tensor2D | undefined, count
     [0, 0],
     [added, 0],
   ]
+  // added places count as absent beside a mask, and as zero tokens without one
   const known = tf.pad2d(present, before)
   const members = tf.sum(tf.reshape(known, [batch, count, size]), -1) // [B, m]
   const here = tf.mul(padded, tf.reshape(known, [batch, 1, size * count, 1]))

@@ -101,6 +101,7 @@ function randomized(inputs: Inputs): tf.Tensor4D {
   // draws in front: a slice of one of them is a view
   const apart = draws === 1 ? vectors : tf.transpose(vectors, [3, 0, 1, 2, 4])
   const size = vectors.size / draws
+  // f_n(w) = softmax_m(w.y_m - |y_m|^2/2) V for one draw of all queries: O(L S (D + Dv)) each
   const outputs = Array.from({length: draws}, (_, draw) => {
     const part = tf.slice(tf.reshape(apart, [vectors.size]), [draw * size], [size])
     const omega: tf.Tensor4D = tf.reshape(part, [batch, heads, queryLen, headDim])
@@ -118,6 +119,7 @@ function randomVectors(inputs: Inputs): tf.Tensor5D {
   const [batch, heads, queryLen, headDim] = query.shape
   const rows = (tensor: tf.Tensor4D): tf.Tensor5D =>
     tf.reshape(tensor, [batch, heads, queryLen, -1, headDim])
+  // w = x + y_m* + e, all in units of unscaled queries
   const centred = tf.add(rows(query), centres(inputs)) as tf.Tensor5D
   if (!noise.noise) return centred
   const deviation = noiseDeviation(options.noiseScale, inputScale)
@@ -130,6 +132,7 @@ function centres({query, key, inputScale, causal, keyMask, noise, options}: Inpu
   const scale = inputScale ** 2
   if (options.proposal === 'categorical') {
     const uniform: tf.Tensor4D = tf.reshape(noise.uniform!, [batch, heads, queryLen, -1])
+    // m* ~ softmax_m(x.y_m) by inversion; the keys come with no gradient of their index
     const {keys} = sampleKeys(query, key, uniform, {scale, causal, keyMask})
     return tf.reshape(keys, [batch, heads, queryLen, -1, headDim])
   }

@@ -120,6 +120,7 @@ function attendRound(
     const flat = tf.reshape(tokens, [batch * heads * length, columns])
     return tf.reshape(tf.gather(flat, tf.tensor1d(at, 'int32')), [chunks, -1, columns])
   }
+  // [n, c, K]: n chunks (of all heads) of c queries, each with the K keys of the chunks in view
   const products = matMul(rows(query, view.queryRows), rows(unit, view.keyRows), false, true)
   let logits: tf.Tensor3D = tf.mul(products, inputScale ** 2)
   if (options.duplicates === 'once' && options.rounds > 1) {
@@ -132,6 +133,7 @@ function attendRound(
   // at most 1 each, since lse is no less than the largest logit
   const weights = tf.exp(tf.sub(logits, lse)) as tf.Tensor3D
   const out = tf.mul(matMul(weights, rows(value, view.keyRows)), sawAnyKey(lse)) as tf.Tensor3D
+  // back from sorted places to positions
   const places = lse.size
   const unsorted = (sorted: tf.Tensor3D, columns: number): tf.Tensor =>
     tf.gather(tf.reshape(sorted, [places, columns]), tf.tensor1d(view.placeOf, 'int32'))
@@ -147,6 +149,7 @@ function inView(
   causal: boolean,
   {self}: ReformerOptions,
 ): tf.Tensor {
+  // by position in the sequence, not by place after sorting
   if (causal) {
     const earlier = self === 'too' ? tf.lessEqual : tf.less
     return tf.cast(earlier(keyPositions, queryPositions), 'float32')

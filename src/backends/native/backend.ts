@@ -22,6 +22,7 @@ export function registerNativeBackend(addon: Addon): void {
   const ofCpu = (name: string) => getKernel(name, 'cpu') ?? undefined
   const own = toConfigs(NATIVE_KERNELS, BACKEND, ofCpu)
   const replaced = new Set(own.map(({kernelName}) => kernelName))
+  // tensors are stored as the CPU backend stores them, so its kernels run on them as they are
   for (const config of getKernelsForBackend('cpu')) {
     if (replaced.has(config.kernelName)) continue
     registerKernel({...config, backendName: BACKEND, kernelFunc: guardedKernel(config.kernelFunc)})

@@ -50,6 +50,8 @@ export function steps<Attributes extends StepSizes, Step>(
   kept: Kept,
   make: (call: KernelCall<Attributes>) => Step,
 ): (call: KernelCall<Attributes>) => Step {
+  // held by the decoder's attributes alone: objects and pointers go when it goes, and nobody frees
+  // them
   const made = new WeakMap<Attributes, Made<Step>>()
   return call => {
     const {attrs, inputs, backend} = call
@@ -58,6 +60,8 @@ export function steps<Attributes extends StepSizes, Step>(
     const {batch, heads, headDim, valueDim} = attrs
     checkSizes({batch, heads, headDim, valueDim}, 'decoder.')
     const step = make(call)
+    // after `make`, which may move an array to the start of a cache line: what counts is where it
+    // lies now
     const held = kept(inputs).map(tensor => tensor && hold(tensor, backend))
     const {departures} = backend
     made.set(attrs, {step, batch, heads, headDim, valueDim, held, departures})
@@ -73,6 +77,7 @@ function stillFits(
 ): boolean {
   if (made.batch !== batch || made.heads !== heads) return false
   if (made.headDim !== headDim || made.valueDim !== valueDim) return false
+  // looking up every array is only needed after some tensor has left the backend
   const moved = made.departures !== backend.departures
   for (let i = 0; i < tensors.length; i++) {
     const tensor = tensors[i]
@@ -218,6 +223,7 @@ export function stepOutput(
   {batch, heads, valueDim}: StepSizes,
   run: (out: Float32Array) => void,
 ): TensorInfo {
+  // the caller's to dispose; the state stays with the decoder
   const out = memory.allocateToken(batch * heads * valueDim)
   run(out)
   return backend.own(out, [batch, heads, 1, valueDim])

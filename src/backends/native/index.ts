@@ -19,6 +19,7 @@ const native: Backend = {
     if (!('addon' in result)) return {available: false, detail: 'C++ kernels', ...result}
     const detail = describeAddon(result.addon)
     try {
+      // an addon may load and yet fail at its first instruction: only a result tells
       registerNativeBackend(result.addon)
       await runsTinyOperation(BACKEND)
       return {available: true, detail}

@@ -41,6 +41,7 @@ export function replaceKernel<Attributes>(
     kernelFunc: fallback => {
       const others = guardedKernel(fallback!)
       return params => {
+        // the addon reads float32 and nothing else
         const floats = Object.values(params.inputs).every(
           input => !input || input.dtype === 'float32',
         )

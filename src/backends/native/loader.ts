@@ -44,6 +44,8 @@ export function loadFrom({root, env, load}: LoadSite): LoadResult {
   } catch (error) {
     return whyNot(root, error)
   }
+  // the addon loads with a wrong RFA_ISA, too, and then runs another set: refused, never passed
+  // over
   const {error, available} = addon.runtime()
   if (error === '') return {addon}
   return {reason: error, remedy: `set RFA_ISA to one of ${available}, or unset it`}

@@ -11,6 +11,7 @@ const binary: NativeKernel[] = NAMES.map(name =>
     const b = required(inputs, 'b')
     const shape = backend_util.assertAndGetBroadcastShape(a.shape, b.shape)
     const layout = layoutOf(a, b, shape)
+    // the addon's struct has room for so many axes
     if (layout.length > 3 * addon.maxRank) return undefined
     const out = backend.uninitialised(sizeOf(shape))
     const code = addon.codes.binary[name]!
@@ -38,6 +39,7 @@ export function layoutOf(
   for (let i = shape.length - 1; i >= 0; i--) {
     const axis = {length: shape[i]!, a: stridesA[i]!, b: stridesB[i]!}
     const inner = axes.at(-1)
+    // its stride is never used, and would keep its neighbours from joining
     if (axis.length === 1) continue
     if (inner && axis.a === inner.a * inner.length && axis.b === inner.b * inner.length) {
       inner.length *= axis.length
@@ -58,6 +60,7 @@ function broadcastStrides(own: readonly number[], shape: readonly number[]): num
   const strides: number[] = new Array(shape.length).fill(0)
   let stride = 1
   for (let i = own.length - 1, to = shape.length - 1; i >= 0; i--, to--) {
+    // aligned at the last axis, as broadcasting is; missing leading axes repeat
     if (own[i] !== 1) strides[to] = stride
     stride *= own[i]!
   }

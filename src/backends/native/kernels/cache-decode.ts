@@ -17,6 +17,7 @@ export default defineKernel<CacheDecodeAttributes>('CacheDecode', call => {
   const decoder = stepOf(call)
   const rows = required(inputs, 'keyCache').shape[2]!
   const {length} = attrs
+  // the addon writes row `length` without looking: beyond the caches lies memory of others
   if (!(Number.isInteger(length) && length >= 0 && length < rows)) {
     throw expected('BAD_RANGE', 'decoder', `fewer than ${rows} tokens in the cache`, `${length}`)
   }

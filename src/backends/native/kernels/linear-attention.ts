@@ -17,6 +17,7 @@ export default defineKernel<LinearAttributes>('LinearAttention', call => {
   const outShape = [batch, heads, queryLen, valueDim]
   const denominatorShape = [batch, heads, queryLen]
   const out = backend.uninitialised(sizeOf(outShape))
+  // written whether or not a caller looks: one number per row
   const denominator = backend.uninitialised(sizeOf(denominatorShape))
   const {guard} = attrs
   addon.linearAttention({
@@ -24,6 +25,7 @@ export default defineKernel<LinearAttributes>('LinearAttention', call => {
     ...readSides(call),
     ...readExtras(call),
     causal: attrs.causal,
+    // without a guard the numerator is asked for, undivided
     normalize: guard !== undefined,
     ...guardCode(addon, guard ?? NO_GUARD),
     out: view4(out, outShape),
@@ -44,6 +46,7 @@ export function readSides({
     query: nativeFeatures(backend, attrs.query, required(inputs, 'query'), queryProjection),
     key: nativeFeatures(backend, attrs.key, required(inputs, 'key'), keyProjection),
     value: view4(backend.floats(value), value.shape),
+    // a copy, once per call; all else are views of the tensors' own memory
     keyMask: keyMask && backend.bytes(keyMask),
   }
 }

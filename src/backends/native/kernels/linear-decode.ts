@@ -22,16 +22,19 @@ interface LinearDecodeAttributes extends FeatureStepAttributes {
 /** One token through running sums of explicit features, updated in place; see `featureDecoder`. */
 export default defineKernel<LinearDecodeAttributes>('LinearDecode', call => {
   const {inputs, attrs, backend} = call
+  // first: it checks the sizes by which tokens are measured
   const decoder = stepOf(call)
   const {query, key, value} = tokenArrays(call)
   const gate = scalarFloats(backend, 'gate', inputs.gate, attrs)
   const weight = scalarFloats(backend, 'key log-weight', inputs.keyLogWeight, attrs)
+  // the addon keeps the running maximum there, and has nowhere else
   if (weight && !inputs.logScale) {
     throw expected('BAD_OPTION', 'decoder', 'logScale beside key log-weights', 'none')
   }
   return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, gate, weight))
 })
 
+// every array to which the addon's object keeps a pointer
 const kept = ({
   state,
   normalizer,

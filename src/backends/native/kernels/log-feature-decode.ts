@@ -17,6 +17,7 @@ export default defineKernel<FeatureStepAttributes>('LogFeatureDecode', call => {
   return stepOutput(backend, attrs, out => decoder.step(query, key, value, out))
 })
 
+// every array to which the addon's object keeps a pointer
 const kept = ({state, normalizer, top, queryProjection, keyProjection}: KernelCall['inputs']) => [
   state,
   normalizer,

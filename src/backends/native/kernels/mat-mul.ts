@@ -46,7 +46,9 @@ function multiply(
     b.shape.slice(0, -2),
   )
   const batch = sizeOf(batchShape)
+  // the addon steps by one stride per side: its matrices repeat all together or not at all
   const whole = [matrixA, matrixB].every(({count}) => count === batch || count === 1)
+  // one number per column, in whatever leading axes of 1
   const biasFits =
     !bias ||
     (sizeOf(bias.shape) === columns &&
@@ -58,6 +60,7 @@ function multiply(
     ...{batch, rows, columns, inner, transposeA, transposeB},
     a: backend.floats(a),
     b: backend.floats(b),
+    // a single matrix repeats: stride 0
     aBatchStride: matrixA.count === 1 ? 0 : matrixA.rows * matrixA.columns,
     aRowStride: matrixA.columns,
     bBatchStride: matrixB.count === 1 ? 0 : matrixB.rows * matrixB.columns,

@@ -33,12 +33,14 @@ function reduceTrailing(
   const axes = util.parseAxisParam(axis, x.shape)
   checkOnce(name, axes)
   const rank = x.shape.length
+  // axes are distinct: all at or after `first`, they are the last ones, in any order
   const first = rank - axes.length
   const trailing = axes.every(place => Number.isInteger(place) && place >= first)
   if (axes.length === 0 || !trailing) return undefined
   const kept = x.shape.slice(0, first)
   const rows = sizeOf(kept)
   const out = backend.uninitialised(rows)
+  // trailing axes lie side by side in memory: one row each
   const columns = sizeOf(x.shape.slice(first))
   addon.reduceRows(addon.codes.reduction[name]!, backend.floats(x), out, rows, columns)
   return backend.own(out, attrs.keepDims ? backend_util.expandShapeToKeepDim(kept, axes) : kept)

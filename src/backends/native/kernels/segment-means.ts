@@ -12,6 +12,7 @@ export default defineKernel<{starts: readonly number[]}>(
     const [batch, heads, , columns] = x.shape as [number, number, number, number]
     const shape = [batch, heads, given.length - 1, columns]
     const out = backend.uninitialised(sizeOf(shape))
+    // checked above, and then trusted: the addon reads rows as far as these say
     const starts = Int32Array.from(given)
     addon.segmentMeans(backend.floats(x), out, batch * heads, columns, starts)
     return backend.own(out, shape)

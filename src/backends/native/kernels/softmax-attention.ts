@@ -16,6 +16,7 @@ export default defineKernel<SoftmaxAttributes>(
     const outShape = [batch, heads, queryLen, valueDim]
     const lseShape = [batch, heads, queryLen]
     const out = backend.uninitialised(sizeOf(outShape))
+    // written whether or not a caller looks: one number per row
     const lse = backend.uninitialised(sizeOf(lseShape))
     addon.softmaxAttention({
       ...sizes,

@@ -5,6 +5,7 @@ import {sizeOf} from '../storage.js'
 export default replaceKernel<{dim: number}>('Softmax', ({inputs, attrs, backend, addon}) => {
   const logits = required(inputs, 'logits')
   const rank = logits.shape.length
+  // rows of other axes are not contiguous
   if (rank === 0 || attrs.dim !== rank - 1) return undefined
   const values = backend.floats(logits)
   const out = backend.uninitialised(values.length)
