@@ -12,7 +12,7 @@ const rfa: Reading = {
     const common = {kind: 'attention', methods: ['rfa'], parameters} as const
     if (golden.method === 'RFA sin/cos') return {...common, preset: 'noahs-ark', options}
     // this peer's factor on features is D^-1/2; it cancels from the output
-    return {...common, options: {...options, featureScale: arrays.shape('q')[3]! ** -0.5}}
+    return {...common, options: {...options, featureScale: 1 / Math.sqrt(arrays.shape('q')[3]!)}}
   },
 }
 
@@ -21,7 +21,8 @@ const rfaArccos: Reading = {
   request(golden, arrays) {
     const featureEpsilon = numberField(golden, 'eps') ?? noteEpsilon(textField(golden, 'scaling'))
     // this peer's factor on features is D^-1/2, not M^-1/2: it sets what the epsilon weighs
-    const featureScale = arrays.shape('q')[3]! ** -0.5
+    // rounded alike by every engine, which a power need not be
+    const featureScale = 1 / Math.sqrt(arrays.shape('q')[3]!)
     return {
       kind: 'attention',
       methods: ['rfa-arccos'],
