@@ -18,9 +18,6 @@ export default class ErrorSweep extends ExperimentCommand {
 
   async run() {
     const {flags} = await this.parse(ErrorSweep)
-    const {pinInput} = await import('../src/inputs/digest.js')
-    const plan = toErrorSweepPlan(flags, await this.estimators())
-    const pinned = {...plan, input: await pinInput(plan.input)}
-    return this.conduct(pinned, flags)
+    return this.conduct(toErrorSweepPlan(flags, await this.estimators()), flags)
   }
 }

@@ -18,6 +18,7 @@ import {checkOutput} from '../inputs/files/output.js'
 import {loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
+import type {ComputedBy} from '../results/record.js'
 
 /** What to run on what. */
 export interface ApplyRequest {
@@ -43,17 +44,13 @@ export interface ApplyRequest {
 }
 
 /** What was done; `--json` prints it. */
-export interface ApplyRecord {
+export interface ApplyRecord extends ComputedBy {
   schema: 'rfa.apply/1'
   output: string
   shape: number[]
   method: string
   preset: string
   feature_dim: number
-  backend: string
-  /** Vector instruction set; `null` where the backend does not know it. */
-  instruction_set: string | null
-  threads: number
   operations: Record<string, string>
   /** Where the random vectors came from. */
   projection: string | null

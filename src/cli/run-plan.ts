@@ -39,12 +39,13 @@ export interface PreparedRun {
  * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
  */
 export async function prepare(
-  plan: Plan,
+  asked: Plan,
   flags: RunOptions,
   {services, note}: Invocation,
 ): Promise<PreparedRun> {
   const dry = flags['dry-run']
   if (!dry) refuseResumeOfNothing(flags)
+  const plan = await pinned(asked)
   const threads = plan.threads ?? undefined
   if (dry) await (await import('../backends/index.js')).checkThreads(plan.backend, threads)
   else await services.useBackend(plan.backend, {threads, note})
@@ -93,6 +94,13 @@ export async function runPrepared(
   } finally {
     interruption.dispose()
   }
+}
+
+/** The plan with its input pinned to what the files hold now. @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING} */
+async function pinned(plan: Plan): Promise<Plan> {
+  if (!plan.input) return plan
+  const {pinInput} = await import('../inputs/digest.js')
+  return {...plan, input: await pinInput(plan.input)}
 }
 
 /** @throws {USAGE} where `--resume` does not say what to go on with */

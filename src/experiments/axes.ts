@@ -67,6 +67,14 @@ function signOf(
   return projection !== null && projectionNamed(projection).takesOrthSign ? wanted : 'haar'
 }
 
+/** The draw of a cell, as attention takes it. @param replicate - index of the draw */
+export function drawOf(
+  {seed, orth_sign}: Pick<DrawPoint, 'orth_sign'> & {seed: number},
+  replicate = 0,
+) {
+  return {seed, replicate, orthSign: orth_sign}
+}
+
 /** A cell that calls attention. */
 type CallingCell = MethodSpec & DrawPoint & {causal: boolean; seed: number}
 
@@ -79,15 +87,13 @@ export function attendOptions(
   cell: CallingCell,
   replicate = 0,
 ): {method: string} & CallOptions & Record<string, unknown> {
-  const {method, preset, options, causal, seed, projection, orth_sign, num_features} = cell
+  const {method, preset, options, causal, projection, num_features} = cell
   return {
     ...options,
     method,
     preset,
     causal,
-    seed,
-    replicate,
-    orthSign: orth_sign,
+    ...drawOf(cell, replicate),
     ...(projection !== null && {projection}),
     ...(num_features !== null && {numFeatures: num_features}),
   }

@@ -12,12 +12,27 @@ export function methodLabel({method, preset, options}: MethodSpec): string {
   return marks.length > 0 ? `${method} (${marks.join(', ')})` : method
 }
 
-/** A projection with its signs where they are not the uniform ones: `orth (raw signs)`. */
+/**
+ * A projection with what makes its draw differ from the ordinary one, such as its signs: `orth (raw signs)`. Tables
+ * and groups tell draws apart by it.
+ */
 export function projectionLabel({
   projection,
   orth_sign,
-}: Pick<DrawPoint, 'projection' | 'orth_sign'>): string | null {
+}: Omit<DrawPoint, 'num_features'>): string | null {
   return projection !== null && orth_sign === 'raw' ? `${projection} (raw signs)` : projection
+}
+
+/**
+ * A cell in one line, all that tells it from the others of its length: `favor-pos orth (raw signs) M=64`.
+ *
+ * @param marks - what else there is to tell, before M
+ */
+export function variantLabel(cell: MethodSpec & DrawPoint, marks: readonly string[] = []): string {
+  const {num_features} = cell
+  const drawn = projectionLabel(cell)
+  const features = num_features === null ? [] : [`M=${num_features}`]
+  return [methodLabel(cell), ...(drawn === null ? [] : [drawn]), ...marks, ...features].join(' ')
 }
 
 /** What computed: `backend native (avx2), 2 threads`, as far as the record knows. */

@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {GENERATOR_NAMES} from './generators/index.js'
+import type {InputStatistics} from './statistics.js'
 
 /** Where Q/K/V come from; part of plans and cells. */
 export const inputSpec = z.discriminatedUnion('kind', [
@@ -23,3 +24,13 @@ export const inputSpec = z.discriminatedUnion('kind', [
   }),
 ])
 export type InputSpec = z.infer<typeof inputSpec>
+
+/** Norms and entropy of one head, or averaged over heads, as records have them. */
+export const inputStatistics: z.ZodType<InputStatistics> = z.object({
+  query_norm2: z.number(),
+  key_norm2: z.number(),
+  sum_norm2: z.number(),
+  difference_norm2: z.number(),
+  entropy_nats: z.number(),
+  max_entropy_nats: z.number(),
+})

@@ -1,6 +1,7 @@
 /** What every plan and every record says, whichever experiment it is of. */
 import {z} from 'zod'
 import {BACKEND_NAMES, type BackendChoice} from '../backends/index.js'
+import type {InputSpec} from '../inputs/spec.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()
@@ -28,6 +29,8 @@ export interface Plan {
   backend: BackendChoice
   /** Threads of the backend, where they are part of what is measured. */
   threads?: number | null
+  /** Where its queries, keys and values come from, if it has any. */
+  input?: InputSpec
 }
 
 /** One finished cell: exactly one of the three ways in which it can end. */

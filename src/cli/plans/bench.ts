@@ -7,7 +7,7 @@ import {type FlagValues, methodFlags, numberList, oneNumber, runFlags, toggle} f
 import {COUNT, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, listOr, projectionsOr} from './values.js'
+import {checkedPlan, drawAxesOf, listOr} from './values.js'
 
 /** A benchmark varies the length and says how long to measure. */
 interface BenchGrid extends Grid {
@@ -116,10 +116,8 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
   return checkedPlan(benchPlan, {
     experiment: 'bench',
     methods: withBaselines(toMethodSpecs(flags, grid.methods, estimators), flags.baseline),
-    projections: projectionsOr(flags.projections, grid.projections),
-    orth_sign: flags['orth-sign'] ?? 'haar',
+    ...drawAxesOf(flags, grid),
     redraw: redrawOf(flags.redraw ?? 'fixed', flags.heads ?? grid.heads),
-    num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
     seq_lens: listOr(flags['seq-len'], '--seq-len', grid.seqLens),
     batch: flags.batch ?? grid.batch,
     heads: flags.heads ?? grid.heads,

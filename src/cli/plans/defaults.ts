@@ -1,7 +1,7 @@
 /** The grids that run when flags leave something open: a standard one, and under `--quick` one of seconds. */
 import type {MethodName, ProjectionName} from '../../attention/names.js'
 
-/** What every experiment varies. */
+/** What experiments with estimators vary. */
 export interface Grid {
   methods: readonly MethodName[]
   projections: readonly ProjectionName[]

@@ -12,7 +12,7 @@ import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {GENERATOR_SHAPE, generatorFlags, inputFlags, toInputSpec} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, listOr, projectionsOr} from './values.js'
+import {checkedPlan, drawAxesOf, listOr} from './values.js'
 
 /** An error sweep also scales queries and keys, and repeats random draws. */
 interface ErrorSweepGrid extends Grid {
@@ -87,9 +87,7 @@ export function toErrorSweepPlan(
     experiment: 'error-sweep',
     input,
     methods: toMethodSpecs(flags, grid.methods, estimators),
-    projections: projectionsOr(flags.projections, grid.projections),
-    orth_sign: flags['orth-sign'] ?? 'haar',
-    num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
+    ...drawAxesOf(flags, grid),
     seq_lens: seqLens(flags, input.kind),
     scales: listOr(flags.scales, '--scales', grid.scales),
     targets: [...new Set(flags.targets ?? (['raw', 'matched'] as const))],

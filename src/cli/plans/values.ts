@@ -1,7 +1,9 @@
 import type {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {RfaError} from '../../errors.js'
+import type {FlagValues, methodFlags} from '../flags.js'
 import {mergeValues} from '../ranges.js'
+import type {Grid} from './defaults.js'
 
 /** The values of a list flag, or the default where it was not given. */
 export function listOr(
@@ -13,12 +15,24 @@ export function listOr(
 }
 
 /** Projections of a list flag, each once, or the default where it was not given. */
-export function projectionsOr(
+function projectionsOr(
   flag: readonly (ProjectionName | 'all')[] | undefined,
   fallback: readonly ProjectionName[],
 ): ProjectionName[] {
   const names = flag?.flatMap(name => (name === 'all' ? PROJECTION_NAMES : [name])) ?? fallback
   return [...new Set(names)]
+}
+
+/** What plans list of `drawAxes`, from flags first. */
+export function drawAxesOf(
+  flags: FlagValues<ReturnType<typeof methodFlags>>,
+  grid: Pick<Grid, 'projections' | 'numFeatures'>,
+) {
+  return {
+    projections: projectionsOr(flags.projections, grid.projections),
+    orth_sign: flags['orth-sign'] ?? ('haar' as const),
+    num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import {type FlagValues, methodFlags, numberList, oneNumber, runFlags} from '../
 import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, listOr, projectionsOr} from './values.js'
+import {checkedPlan, drawAxesOf, listOr} from './values.js'
 
 /** A variance experiment needs no input: only pairs of vectors of these norms and angles. */
 interface VarianceGrid extends Grid {
@@ -76,9 +76,7 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
   const plan = checkedPlan(variancePlan, {
     experiment: 'variance',
     methods: toMethodSpecs({...flags, methods}, grid.methods, estimators),
-    projections: projectionsOr(flags.projections, grid.projections),
-    orth_sign: flags['orth-sign'] ?? 'haar',
-    num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
+    ...drawAxesOf(flags, grid),
     head_dims: listOr(flags['head-dim'], '--head-dim', grid.headDims),
     norms: listOr(flags.norms, '--norms', grid.norms),
     angles_deg: listOr(flags.angles, '--angles', grid.anglesDeg),

@@ -4,7 +4,7 @@ import {attend, ProjectionSource, recordOperations} from '../../attention/index.
 import {callNoise, footprint} from '../../attention/internal.js'
 import {useBackend} from '../../backends/index.js'
 import {normals, randomStream} from '../../random/index.js'
-import {attendOptions} from '../axes.js'
+import {attendOptions, drawOf} from '../axes.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
@@ -32,8 +32,7 @@ export async function runBenchCell(
   const {source, projection_ns} = projectionSource(cell, method)
   const shape = benchShape(cell)
   // drawn before the timed region, as a trained model would have it
-  const {seed} = cell
-  const noise = callNoise(method.estimator, shape, method.options, {}, {seed, replicate: 0})
+  const noise = callNoise(method.estimator, shape, method.options, {}, drawOf(cell))
   const options = {...attendOptions(cell), noise}
   const forward = () => {
     const projection = source && {projection: source.next()}
@@ -86,7 +85,7 @@ function projectionSource(
   cell: BenchCell,
   {projected}: ResolvedMethod,
 ): {source: ProjectionSource | undefined; projection_ns: number | null} {
-  const {projection, num_features, heads, head_dim, seed, orth_sign, redraw} = cell
+  const {projection, num_features, heads, head_dim, redraw} = cell
   if (!projected || projection === null || num_features === null) {
     return {source: undefined, projection_ns: null}
   }
@@ -96,8 +95,7 @@ function projectionSource(
     heads,
     numFeatures: num_features,
     headDim: head_dim,
-    seed,
-    orthSign: orth_sign,
+    ...drawOf(cell),
     redraw,
   })
   return {source, projection_ns: Number(process.hrtime.bigint() - start)}

@@ -6,7 +6,7 @@ import {meteredBackend} from '../../backends/index.js'
 import {randomStream} from '../../random/index.js'
 import {drawPoints} from '../axes.js'
 import type {PredictedCell} from '../experiment.js'
-import {methodLabel} from '../labels.js'
+import {variantLabel} from '../labels.js'
 import {callShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {benchProcessBytes} from '../process-memory.js'
 import type {BenchCell, BenchPlan} from './schema.js'
@@ -56,13 +56,12 @@ function predicted(
   method: ResolvedMethod,
   backend: MeteredBackend,
 ): PredictedCell<BenchCell> {
-  const {num_features, timing} = cell
+  const {timing} = cell
   const shape = benchShape(cell)
   const runs = timing.warmup_runs + timing.min_runs
-  const drawn = [cell.projection ?? [], num_features === null ? [] : `M=${num_features}`].flat()
   return {
     cell,
-    label: [methodLabel(cell), ...drawn, `L=${cell.seq_len}`].join(' '),
+    label: `${variantLabel(cell)} L=${cell.seq_len}`,
     predictedCost: method.estimator.cost(shape, method.options).flops * runs,
     predictedBytes: benchProcessBytes({backend, method, shape}, runs),
   }

@@ -3,7 +3,7 @@
 import {groupBy} from '../../report/groups.js'
 import {significant} from '../../report/numbers.js'
 import {logLogSlope} from '../../stats/fits.js'
-import {methodLabel, projectionLabel} from '../labels.js'
+import {variantLabel} from '../labels.js'
 import {BASELINES} from './baselines.js'
 import type {TimedRecord} from './schema.js'
 
@@ -43,9 +43,7 @@ export function speedUp(
  * @param rows - records of one shape, sorted by length within each variant
  */
 export function trends(rows: readonly TimedRecord[]): Trend[] {
-  const variants = groupBy(rows, ({cell}) =>
-    JSON.stringify([methodLabel(cell), projectionLabel(cell), cell.redraw, cell.num_features]),
-  )
+  const variants = groupBy(rows, ({cell}) => JSON.stringify([variantLabel(cell), cell.redraw]))
   return variants.flatMap(variant => {
     const lengths = variant.map(({cell}) => cell.seq_len)
     if (lengths.length < 2) return []
@@ -55,7 +53,7 @@ export function trends(rows: readonly TimedRecord[]): Trend[] {
     )
     return [
       {
-        label: variantLabel(variant[0]!),
+        label: labelOf(variant[0]!),
         lengths: `${lengths[0]}..${lengths.at(-1)}`,
         slope,
         r2,
@@ -66,13 +64,8 @@ export function trends(rows: readonly TimedRecord[]): Trend[] {
 }
 
 /** A variant in one line: everything that tells it from the others in a chart. */
-function variantLabel({cell}: TimedRecord): string {
-  const parts = [methodLabel(cell)]
-  const projection = projectionLabel(cell)
-  if (projection !== null) parts.push(projection)
-  if (cell.redraw !== 'fixed') parts.push(`redraw ${cell.redraw}`)
-  if (cell.num_features !== null) parts.push(`M=${cell.num_features}`)
-  return parts.join(' ')
+function labelOf({cell}: TimedRecord): string {
+  return variantLabel(cell, cell.redraw === 'fixed' ? [] : [`redraw ${cell.redraw}`])
 }
 
 /** From which length on the variant stays faster than an exact form, as measured. */

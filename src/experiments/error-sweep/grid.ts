@@ -7,7 +7,7 @@ import {inputSizes, loadInput} from '../../inputs/load.js'
 import {ENTROPY_BUDGET} from '../../inputs/statistics.js'
 import {type DrawPoint, drawPoints, type MethodSpec} from '../axes.js'
 import type {PredictedCell} from '../experiment.js'
-import {methodLabel} from '../labels.js'
+import {variantLabel} from '../labels.js'
 import {
   callShape,
   type ForwardShape,
@@ -67,7 +67,6 @@ function keptContexts(
 /** A cell of the grid with the method that it runs. */
 interface Point {
   cell: ErrorSweepCell
-  spec: MethodSpec
   method: ResolvedMethod
 }
 
@@ -83,7 +82,7 @@ async function gridPoints(plan: ErrorSweepPlan): Promise<Point[]> {
           for (const point of drawPoints(method, plan)) {
             const replicates = method.random ? plan.replicates : 1
             const cell = toCell(plan, spec, {seq_len, scale, target, ...point, replicates})
-            points.push({cell, spec, method})
+            points.push({cell, method})
           }
         }
       }
@@ -114,7 +113,7 @@ function toCell(
 }
 
 function predicted(
-  {cell, spec, method}: Point,
+  {cell, method}: Point,
   shape: ForwardShape,
   {backend, contexts, first}: {backend: MeteredBackend; contexts: number; first: boolean},
 ): PredictedCell<ErrorSweepCell> {
@@ -129,7 +128,7 @@ function predicted(
   const host = hostOperations(call, {replicates, rowMetrics, first})
   return {
     cell,
-    label: label(cell, spec, shape),
+    label: label(cell, shape),
     predictedCost: (forward + implied) * replicates + hostCost(host, cell.backend),
     predictedBytes: sweepProcessBytes(
       {backend, method, shape: call},
@@ -158,10 +157,7 @@ function hostOperations(
   return context + (rowMetrics ? weights + replicates * pairs * TRANSCENDENTAL : 0)
 }
 
-function label(cell: ErrorSweepCell, spec: MethodSpec, shape: ForwardShape): string {
-  const random = [cell.projection ?? [], cell.num_features === null ? [] : `M=${cell.num_features}`]
+function label(cell: ErrorSweepCell, {queryLen}: ForwardShape): string {
   const scale = cell.scale === 1 ? [] : [`scale ${cell.scale}`]
-  return [methodLabel(spec), ...random.flat(), `L=${shape.queryLen}`, ...scale, cell.target].join(
-    ' ',
-  )
+  return [variantLabel(cell), `L=${queryLen}`, ...scale, cell.target].join(' ')
 }

@@ -1,6 +1,5 @@
 import {z} from 'zod'
-import {inputSpec} from '../../inputs/spec.js'
-import type {InputStatistics} from '../../inputs/statistics.js'
+import {inputSpec, inputStatistics} from '../../inputs/spec.js'
 import {
   backendChoice,
   type CellRecord,
@@ -59,16 +58,6 @@ const metricSummary: z.ZodType<MetricSummary> = z.object({
   high: nullableNumber,
   min: nullableNumber,
   max: nullableNumber,
-})
-
-/** Norms and entropy of one head, or averaged over heads. */
-const inputStatistics: z.ZodType<InputStatistics> = z.object({
-  query_norm2: z.number(),
-  key_norm2: z.number(),
-  sum_norm2: z.number(),
-  difference_norm2: z.number(),
-  entropy_nats: z.number(),
-  max_entropy_nats: z.number(),
 })
 
 /** Fewest replicates whose means have standard errors; as many as an interval of the median takes. */

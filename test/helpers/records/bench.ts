@@ -10,6 +10,7 @@ import benchExperiment from '../../../src/experiments/bench/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
 import type {RunManifest} from '../../../src/results/manifest.js'
 import {MACHINE} from './machine.js'
+import {madeBy} from './made-by.js'
 
 const BENCH_CELL: BenchCell = {
   method: 'favor-pos',
@@ -45,8 +46,7 @@ export function timed(
     status: 'completed',
     result: {
       feature_dim: 64,
-      backend: 'wasm',
-      instruction_set: 'simd128',
+      ...madeBy({backend: 'wasm', instruction_set: 'simd128'}),
       threads: 1,
       operations: {softmaxAttention: 'composite'},
       gate: {max_abs_error: 1e-7, bound: 1e-5, rows: 31},

@@ -10,6 +10,7 @@ import type {
 import errorSweepExperiment from '../../../src/experiments/error-sweep/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
 import type {MetricSummary} from '../../../src/stats/index.js'
+import {madeBy} from './made-by.js'
 import {failed, skipped} from './outcomes.js'
 
 export const metric = (median: number | null, low = median, high = median): MetricSummary => ({
@@ -67,9 +68,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
   head_dim: 17,
   value_dim: 13,
   feature_dim: 64,
-  backend: 'native',
-  instruction_set: 'avx2',
-  threads: 2,
+  ...madeBy({backend: 'native', instruction_set: 'avx2', threads: 2}),
   operations: {},
   target_label: 'softmax',
   truth: 'float64',

@@ -7,6 +7,7 @@ import type {
 } from '../../../src/experiments/variance/schema.js'
 import varianceExperiment from '../../../src/experiments/variance/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
+import {madeBy} from './made-by.js'
 
 export const VARIANCE_PLAN: VariancePlan = {
   experiment: 'variance',
@@ -53,9 +54,7 @@ export function variance(changes: Partial<VarianceCell> = {}, ratio = 0.5): Comp
     cell,
     status: 'completed',
     result: {
-      backend: 'wasm',
-      instruction_set: null,
-      threads: null,
+      ...madeBy({backend: 'wasm'}),
       feature_dim: 32,
       kernel: 'exp(x.y)',
       expectation: 1.25,
