@@ -1,6 +1,7 @@
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Apply from '../../commands/apply.js'
 import type {ApplyRecord} from '../../src/apply/apply.js'
+import {madeBy} from '../helpers/records/made-by.js'
 import {run, runner} from './services.js'
 
 beforeEach(() => {
@@ -15,9 +16,7 @@ describe('rfa apply', () => {
     method: 'rfa',
     preset: 'exact',
     feature_dim: 512,
-    backend: 'cpu',
-    instruction_set: null,
-    threads: 1,
+    ...madeBy({backend: 'cpu', threads: 1}),
     operations: {},
     projection: 'orth',
     orth_sign: 'haar',
