@@ -16,6 +16,8 @@ export interface GoldenCase {
   peer: string
   file: string
   causal?: boolean
+  /** Made from a formula by this project, which needs a `request` then. */
+  not_a_peer?: boolean
   /** Tolerance relative to max|out| that the reference itself deserves. */
   rtol?: number
   /** What this library is asked for; without it, what those words say. */

@@ -4,7 +4,7 @@ import {useBackend} from '../../src/backends/index.js'
 import {CaseArrays, readManifest, requestOf} from './cases.js'
 import {callOf, referenceError, twinInputs, twinOf} from './check.js'
 import {checkCase} from './check-case.js'
-import {requestOfNotes} from './notes/index.js'
+import {isRead, requestOfNotes} from './notes/index.js'
 import {guardOfNote} from './notes/read.js'
 import {type AttentionRequest, goldenRequest} from './request.js'
 
@@ -50,8 +50,11 @@ describe('golden harness', () => {
   })
 })
 
+/** Cases in peers' words. One of this project needs no reading: it has a request. */
+const NOTED = manifest.filter(golden => !golden.not_a_peer || isRead(golden))
+
 describe('a manifest without requests', () => {
-  it.each(manifest)('$name asks by its notes for the same', async golden => {
+  it.each(NOTED)('$name asks by its notes for the same', async golden => {
     const arrays = await CaseArrays.read(folder, golden)
     const read = goldenRequest.parse(requestOfNotes(golden, arrays))
     expect(read).toEqual(goldenRequest.parse(golden.request))
