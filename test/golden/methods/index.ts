@@ -1,7 +1,7 @@
 /** Features, running sums and parts of sums that cases of some methods hold beside the output. */
 import type {MethodName} from '../../../src/attention/index.js'
 import {exponentials} from '../../helpers/twins/efficient.js'
-import {squared} from '../../helpers/twins/feature-builders.js'
+import {squared} from '../../helpers/twins/elementwise.js'
 import type {FeatureBuilder} from '../../helpers/twins/weighted.js'
 import {checkDecoder} from '../check.js'
 import {elu} from './elu.js'

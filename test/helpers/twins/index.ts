@@ -5,21 +5,18 @@
 
 import {angularHybrid} from './angular-hybrid.js'
 import {efficient} from './efficient.js'
+import {cosines, eluPlusOne, rolledProducts, squared} from './elementwise.js'
 import {eva} from './eva.js'
 import {EXPONENTIAL_TWINS} from './exponential.js'
 import {releasedOprf} from './exponential-released.js'
 import {
   constant,
-  cosines,
-  eluPlusOne,
   exponential,
   hyperbolic,
   positive,
   rectified,
-  rolledProducts,
   secondOrder,
   sigmoid,
-  squared,
   trigonometric,
 } from './feature-builders.js'
 import {importanceSampled} from './lara.js'
