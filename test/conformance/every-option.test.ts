@@ -4,7 +4,7 @@ import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {runnableBackends} from '../helpers/backends.js'
 import {decodeCase} from '../helpers/decode.js'
-import {type EstimatorCase, optionsOf, runCase} from '../helpers/estimator-case.js'
+import {type EstimatorCase, optionsOf, runCase, twinOfCase} from '../helpers/estimator-case.js'
 import {
   commonCases,
   commonSets,
@@ -12,7 +12,6 @@ import {
   type OptionCase,
   optionCases,
   optionSets,
-  twin,
 } from '../helpers/option-cases.js'
 import {NO_DECODER, namedOptions} from '../helpers/option-places.js'
 import {assertWithin} from '../helpers/rounding.js'
@@ -46,7 +45,7 @@ describe('every option of every estimator', () => {
   })
 
   it.each(named([...ACTIVE, ...COMMON]))('%s: moves the twin, or nothing at all', (_name, one) => {
-    const found = effect(twin(one.given), twin(one.plain))
+    const found = effect(twinOfCase(one.given), twinOfCase(one.plain))
     if (one.silent) expect(found, one.silent).toBeLessThanOrEqual(1)
     else expect(found, `${one.option} has no effect here`).toBeGreaterThan(CLEARLY)
   })
@@ -54,7 +53,7 @@ describe('every option of every estimator', () => {
 
 /** Half of the elements must be decided by more than rounding. */
 function check(name: string, given: EstimatorCase, actual: Float32Array): void {
-  const {value, error} = twin(given).out
+  const {value, error} = twinOfCase(given).out
   const {decidable} = assertWithin(name, actual, value, error)
   expect(2 * decidable).toBeGreaterThanOrEqual(value.length)
 }

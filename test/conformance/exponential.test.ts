@@ -46,7 +46,7 @@ describe.each(backends)(
     it.each(
       CASES.map(given => [`${caseName(given)} ${JSON.stringify(given.options ?? {})}`, given]),
     )('%s', (name, given) => {
-      const {value, error} = twinOfCase(given as EstimatorCase)!.out
+      const {value, error} = twinOfCase(given as EstimatorCase).out
       const {out} = runCase(given as EstimatorCase)
       const {decidable, report} = assertWithin(name as string, out, value, error)
       if (2 * decidable < value.length) throw new Error(`float32 decides too little: ${report}`)

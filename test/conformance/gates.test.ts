@@ -62,7 +62,7 @@ function caseWith(source: Partial<EstimatorCase>, denGuard = 'none', masked = fa
 }
 
 function assertTwin(given: EstimatorCase, out: Float32Array): void {
-  const {value, error} = twinOfCase(given)!.out
+  const {value, error} = twinOfCase(given).out
   const {decidable, report} = assertWithin('rfa-gate', out, value, error)
   expect(decidable, report).toBeGreaterThan(value.length / 2)
 }
@@ -79,7 +79,7 @@ describe.each(backends)('forget gates on %s', backend => {
     const given = caseWith(source, guard, form === 'masked')
     const {out, denominator} = runCase(given)
     assertTwin(given, out)
-    const sums = twinOfCase(given)!.denominator!
+    const sums = twinOfCase(given).denominator!
     assertWithin('denominator', denominator!, sums.value, sums.error)
   })
 

@@ -19,7 +19,7 @@ describe.each(backends)('an epsilon on running sums alone on %s', backend => {
   it.each(METHODS)('%s: leaves features to be formed as without it', method => {
     const options = {normalizerEpsilon: 0.3}
     const given: EstimatorCase = {method, options, sizes: SMALL, causal: true}
-    const {value, error} = twinOfCase(given)!.out
+    const {value, error} = twinOfCase(given).out
     assertWithin(method, runCase(given).out, value, error)
   })
 })
@@ -39,7 +39,7 @@ describe.each(backends)('features without a projection on %s', backend => {
   it.each(cases)('%s, %o, are those of the definition', (method, {inputScaling, ...form}) => {
     const options = {features: 'deterministic', inputScaling}
     const given: EstimatorCase = {method, options, sizes: SMALL, ...form}
-    const {value, error} = twinOfCase(given)!.out
+    const {value, error} = twinOfCase(given).out
     assertWithin(method, runCase(given).out, value, error)
   })
 
@@ -54,7 +54,7 @@ describe.each(backends)('features without a projection on %s', backend => {
       for (const method of ['favor-relu', 'favor-sigmoid'] as const) {
         const options = {normalizerEpsilon: 0.1}
         const given: EstimatorCase = {method, options, sizes, causal: true}
-        const {value, error} = twinOfCase(given)!.out
+        const {value, error} = twinOfCase(given).out
         assertWithin(method, runCase(given).out, value, error)
       }
     },
@@ -63,7 +63,7 @@ describe.each(backends)('features without a projection on %s', backend => {
   it.each(METHODS)('%s decode as they attend', method => {
     const options = {features: 'deterministic'} as const
     const given: EstimatorCase = {method, options, sizes: SQUARE, causal: true}
-    const {value, error} = twinOfCase(given)!.out
+    const {value, error} = twinOfCase(given).out
     const {batch, heads, headDim, valueDim} = SQUARE
     const step = decoder({method, batch, heads, headDim, valueDim, ...options})
     assertWithin(method, decodeAll(step, hostCase(given).inputs).out, value, error)

@@ -86,7 +86,7 @@ const SIDES = ['query', 'key', 'value'] as const
 type Side = (typeof SIDES)[number]
 
 function twinOf(given: EstimatorCase, inputs: HostInputs): TwinResult {
-  return TWINS[given.method]!({
+  return TWINS[given.method]({
     ...PLAIN,
     ...hostCase(given),
     ...inputs,

@@ -31,7 +31,7 @@ function sigmaOf({heads, headDim}: Sizes): HostArrays {
 }
 
 function assertTwin(given: EstimatorCase, out: Float32Array): void {
-  const twin = twinOfCase(given)!
+  const twin = twinOfCase(given)
   const {decidable} = assertWithin(given.method, out, twin.out.value, twin.out.error)
   expect(decidable).toBeGreaterThan(twin.out.value.length / 2)
 }

@@ -29,7 +29,6 @@ import {
   toTensors,
 } from './arrays.js'
 import {SLOW} from './effort.js'
-import {type Bounded, gamma, maxAbs} from './rounding.js'
 import {type HostProjection, TWINS, type TwinResult} from './twins/index.js'
 
 /** Seed of the projections and noise of cases. */
@@ -218,18 +217,19 @@ export function toProjection({data, numFeatures, perHead}: HostProjection, headD
     : tf.tensor2d(values, [numFeatures, headDim])
 }
 
-/** Bounds on each output element of a case, from the twin or, without one, from the generic bound. */
-export function outputBound(given: EstimatorCase, out: Float32Array): Float64Array {
-  return (twinOfCase(given)?.out ?? genericBound(given, out)).error
+/** The twin's bounds on each output element of a case. */
+export function outputBound(given: EstimatorCase): Float64Array {
+  return twinOfCase(given).out.error
 }
 
-const judged = new Map<string, TwinResult | undefined>()
+const judged = new Map<string, TwinResult>()
 
-/** The twin's result, `undefined` for an estimator without a twin; computed once for all backends. */
-export function twinOfCase(given: EstimatorCase): TwinResult | undefined {
+/** The twin's result; computed once for all backends. */
+export function twinOfCase(given: EstimatorCase): TwinResult {
   const key = keyOf(given)
-  if (!judged.has(key)) judged.set(key, judgement(given))
-  return judged.get(key)
+  const found = judged.get(key) ?? judgement(given)
+  judged.set(key, found)
+  return found
 }
 
 /** Equal for equal cases: arrays count by their digests. */
@@ -242,9 +242,9 @@ function digestOf({buffer, byteOffset, byteLength}: ArrayBufferView): string {
   return createHash('sha1').update(bytes).digest('base64')
 }
 
-function judgement(given: EstimatorCase): TwinResult | undefined {
+function judgement(given: EstimatorCase): TwinResult {
   const {inputs, ...host} = hostCase(given)
-  return TWINS[given.method]?.({
+  return TWINS[given.method]({
     ...inputs,
     ...host,
     numFeatures: given.sizes.numFeatures,
@@ -255,37 +255,4 @@ function judgement(given: EstimatorCase): TwinResult | undefined {
     logitScale: given.scale ?? given.sizes.headDim ** -0.5,
     options: optionsOf(given),
   })
-}
-
-/**
- * Bound for an estimator without a twin: weights are never negative, so a row is a weighted mean
- * whose weights are off by `(D + S + M + 64) u (1 + R)`, R at least the magnitude of any logit made of
- * canonical queries, keys and random vectors.
- *
- * @throws Error for signed weights: cancellation cannot be bounded without knowing them
- */
-export function genericBound(given: EstimatorCase, cpu: Float32Array): Bounded {
-  const {method, sizes, scale} = given
-  if (!estimatorNamed(method).nonNegative) {
-    throw new Error(`${method}: signed weights need a twin in test/helpers/twins`)
-  }
-  const {inputs, projection} = hostCase(given)
-  const root = Math.sqrt(scale ?? sizes.headDim ** -0.5)
-  const lengths =
-    root * longest(inputs.query.data, sizes.headDim) +
-    root * longest(inputs.key.data, sizes.headDim) +
-    (projection ? longest(projection.data, sizes.headDim) : 0)
-  const terms = sizes.headDim + sizes.keyLen + sizes.numFeatures + 64
-  const bound = 2 * gamma(terms) * (1 + lengths ** 2) * maxAbs(inputs.value.data)
-  return {value: Float64Array.from(cpu), error: new Float64Array(cpu.length).fill(bound)}
-}
-
-function longest(rows: ArrayLike<number>, width: number): number {
-  let largest = 0
-  for (let first = 0; first < rows.length; first += width) {
-    let sum = 0
-    for (let d = 0; d < width; d++) sum += rows[first + d]! ** 2
-    largest = Math.max(largest, sum)
-  }
-  return Math.sqrt(largest)
 }

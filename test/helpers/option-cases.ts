@@ -105,7 +105,7 @@ function guardSize(given: EstimatorCase): number {
   const guards = ['denGuard', 'causalDenGuard'].filter(name => name in shape)
   if (guards.length === 0) return 1
   const idle = Object.fromEntries(guards.map(name => [name, 'add:0']))
-  const {denominator} = twin({...given, options: {...given.options, ...idle}})
+  const {denominator} = twinOfCase({...given, options: {...given.options, ...idle}})
   const sizes = Array.from(denominator?.value ?? [1], Math.abs).sort((a, b) => a - b)
   return sizes[Math.floor(sizes.length / 2)]!
 }
@@ -211,13 +211,6 @@ function drawSet(method: MethodName, form: Form, stream: RandomStream): Record<s
 function nameOf(given: EstimatorCase): string {
   const {numFeatures} = given.sizes
   return `${caseName(given)} M=${numFeatures} ${JSON.stringify(given.options ?? {})}`
-}
-
-/** The twin's result of a method that has one. */
-export function twin(given: EstimatorCase): TwinResult {
-  const found = twinOfCase(given)
-  if (!found) throw new Error(`${given.method}: expected a twin in test/helpers/twins`)
-  return found
 }
 
 /** How far two twins are apart, in units of their bounds: the largest ratio. */

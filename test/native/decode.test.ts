@@ -70,7 +70,7 @@ describeNative('decode steps', addon => {
         for (const [index, sizes] of SHAPES.entries()) {
           const given: EstimatorCase = {method, sizes, causal: true, sharedProjection: index === 1}
           const {inputs, projection} = hostCase(given)
-          const {out} = twinOfCase(given)!
+          const {out} = twinOfCase(given)
           const rows = projection && toProjection(projection, sizes.headDim)
           const {result, operations} = recordOperations(() => {
             const step = makeDecoder(given, rows)
@@ -91,7 +91,7 @@ describeNative('decode steps', addon => {
       const options = {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6}
       const given: EstimatorCase = {method: 'favor-relu', options, sizes: SHAPES[0]!, causal: true}
       const {inputs, projection} = hostCase(given)
-      const {out} = twinOfCase(given)!
+      const {out} = twinOfCase(given)
       const rows = toProjection(projection!, given.sizes.headDim)
       const step = makeDecoder(given, rows)
       assertWithin('favor-relu', guarded(() => decodeAll(step, inputs)).out, out.value, out.error)

@@ -2,16 +2,8 @@ import {beforeAll, describe, it} from 'vitest'
 import {loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import type {Sizes} from '../helpers/arrays.js'
-import {
-  caseName,
-  type EstimatorCase,
-  runCase,
-  shapeCases,
-  twinOfCase,
-  whyNot,
-} from '../helpers/estimator-case.js'
+import {caseName, runCase, shapeCases, twinOfCase, whyNot} from '../helpers/estimator-case.js'
 import {assertWithin} from '../helpers/rounding.js'
-import type {TwinResult} from '../helpers/twins/index.js'
 import {describeNative, instructionSets} from './addon.js'
 import {guarded} from './guards.js'
 
@@ -40,17 +32,6 @@ const SHAPES: readonly Sizes[] = [
   sizes(1, 1, 37, 41, 7, 5, 1000),
 ]
 
-const judged = new Map<string, TwinResult>()
-
-/** The twin's result: the same for every instruction set, so computed once. */
-function judge(given: EstimatorCase): TwinResult {
-  const name = caseName(given)
-  const found = judged.get(name) ?? twinOfCase(given)
-  if (!found) throw new Error(`${given.method}: expected a twin in test/helpers/twins`)
-  judged.set(name, found)
-  return found
-}
-
 describeNative('fused kernels, outputs pre-filled with NaN between guard zones', addon => {
   describe.each(instructionSets())('on %s', isa => {
     beforeAll(async () => {
@@ -64,7 +45,7 @@ describeNative('fused kernels, outputs pre-filled with NaN between guard zones',
       it(`${caseName(given)} is within rounding of its definition`, context => {
         const reason = whyNot(given)
         if (reason) return context.skip(reason)
-        const {out, denominator} = judge(given)
+        const {out, denominator} = twinOfCase(given)
         const actual = guarded(() => runCase(given))
         assertWithin(caseName(given), actual.out, out.value, out.error)
         if (actual.denominator && denominator) {

@@ -112,7 +112,7 @@ describeNative('fused sampling', addon => {
       })),
     )
     it.each(cases)('reads a corrected mixture within rounding: %o', given => {
-      const {value, error} = twinOfCase(given)!.out
+      const {value, error} = twinOfCase(given).out
       const {result, operations} = recordOperations(() => guarded(() => runCase(given).out))
       expect(operations).toMatchObject({OptimalMixture: 'fused'})
       assertWithin('lara', result, value, error)

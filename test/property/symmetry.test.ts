@@ -22,7 +22,7 @@ await loadEstimators()
 function expectSame(label: string, a: EstimatorCase, b: EstimatorCase): void {
   const first = runCase(a).out
   const second = runCase(b).out
-  const bound = addBounds(outputBound(a, first), outputBound(b, second))
+  const bound = addBounds(outputBound(a), outputBound(b))
   assertWithin(label, second, first, bound)
 }
 

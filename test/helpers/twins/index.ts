@@ -3,6 +3,7 @@
  * float32 may do to each output element. The judge of the golden and conformance suites.
  */
 
+import type {MethodName} from '../../../src/attention/names.js'
 import {angularHybrid} from './angular-hybrid.js'
 import {efficient} from './efficient.js'
 import {cosines, eluPlusOne, rolledProducts, squared} from './elementwise.js'
@@ -52,7 +53,7 @@ const identity: Twin = inputs => {
 }
 
 /** The twin of a method by name. */
-export const TWINS: Readonly<Record<string, Twin>> = {
+export const TWINS: Readonly<Record<MethodName, Twin>> = {
   softmax,
   'softmax-online': softmax,
   rfa: explicitTwin(rfa),
