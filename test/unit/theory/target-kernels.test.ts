@@ -46,8 +46,14 @@ describe('a target kernel', () => {
       const row = kernel.rowWeight({dot: dot(x, y), xLength, yLength, dim: 5})
       const factor = kernel.logRowFactor(xLength)
       const weight = kernel.logarithmic ? Math.exp(row + factor) : row * Math.exp(factor)
-      // an arc-cosine weight of almost opposite vectors is what is left of pi |x||y| times a cosine
-      const size = Math.max(kernel.weight(x, y), kernel.logarithmic ? 0 : xLength * yLength)
+      // a weight that is no exponential is a sum, whose terms may cancel at y but then do not at -y
+      const opposite = kernel.logarithmic
+        ? 0
+        : kernel.weight(
+            x,
+            y.map(d => -d),
+          )
+      const size = Math.max(kernel.weight(x, y), opposite)
       expect(Math.abs(weight - kernel.weight(x, y))).toBeLessThanOrEqual(CLOSE * size)
     }
   })
