@@ -1,5 +1,5 @@
 import type {CaseArrays, GoldenCase} from './cases.js'
-import {callOf, checkAttention} from './check.js'
+import {callOf, checkAttention, checkDecoder} from './check.js'
 import {METHOD_CHECKS} from './methods/index.js'
 import {checkProjection} from './projections.js'
 import type {GoldenRequest} from './request.js'
@@ -16,6 +16,7 @@ export function checkCase(golden: GoldenCase, arrays: CaseArrays, request: Golde
       for (const method of request.methods) {
         const call = callOf(golden, arrays, request, method)
         checkAttention(golden, arrays, call)
+        checkDecoder(golden, arrays, call)
         METHOD_CHECKS[method]?.(golden, arrays, call)
       }
       break

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core'
 import favorTrigonometric from '../../../src/attention/estimators/favor-trigonometric.js'
 import type {Projection} from '../../../src/attention/index.js'
 import {trigonometric} from '../../helpers/twins/feature-builders.js'
-import {checkDecoder, checkFeatures, resolved} from '../check.js'
+import {checkFeatures, resolved} from '../check.js'
 import type {MethodCheck} from './types.js'
 
 /** sin/cos features on canonical inputs. */
@@ -12,7 +12,6 @@ export const trigonometricFeatures: MethodCheck = (golden, arrays, call) => {
   checkFeatures(golden, arrays, call, trigonometric, (x, projection) =>
     cosinesFirst(x, projection, options),
   )
-  if (golden.causal === true) checkDecoder(golden, arrays, call, trigonometric)
 }
 
 /** fast-transformers puts cosines before sines. */

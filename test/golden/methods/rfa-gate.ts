@@ -1,31 +1,21 @@
-import {gated} from '../../helpers/twins/unit-features.js'
-import type {FeatureBuilder} from '../../helpers/twins/weighted.js'
 import type {CaseArrays, GoldenCase} from '../cases.js'
 import {
   assertCase,
   type Call,
-  checkDecoder,
   checkOutput,
+  INACTIVE,
   runAttention,
   twinInputs,
   twinOf,
 } from '../check.js'
-import {checkUnitFeatures} from './rfa.js'
+import {rfa} from './rfa.js'
 import type {MethodCheck} from './types.js'
 
 /** sin/cos features of unit vectors with forget gates. */
 export const rfaGate: MethodCheck = (golden, arrays, call) => {
-  checkUnitFeatures(golden, arrays, call)
+  rfa(golden, arrays, call)
   checkSums(golden, arrays, call)
-  checkDecoder(golden, arrays, call, entering)
 }
-
-/** A guard too small to act. With it sums are not relative to the largest weight. */
-const INACTIVE = 'nudge:1e-30'
-
-/** Features as they enter the running sums: those of keys times 1 - g. */
-const entering: FeatureBuilder = (head, inputs) =>
-  gated(head, {...inputs, options: {...inputs.options, denGuard: INACTIVE}})
 
 /** `denominator`, and `numerator` as the product of output and denominator. */
 function checkSums(golden: GoldenCase, arrays: CaseArrays, call: Call): void {

@@ -2,8 +2,7 @@ import rfaEstimator from '../../../src/attention/estimators/rfa.js'
 import {deviated} from '../../../src/attention/forms/unit-features.js'
 import {namedTensors} from '../../helpers/arrays.js'
 import {rfa as features} from '../../helpers/twins/unit-features.js'
-import type {CaseArrays, GoldenCase} from '../cases.js'
-import {type Call, checkDecoder, checkFeatures, resolved} from '../check.js'
+import {checkFeatures, resolved} from '../check.js'
 import type {MethodCheck} from './types.js'
 
 /** Unit vectors need no arrays beside the projection, and no statistics. */
@@ -11,14 +10,6 @@ export const NO_DRAW = {noise: {}, calibration: {query: [], key: []}}
 
 /** sin/cos features of unit vectors. */
 export const rfa: MethodCheck = (golden, arrays, call) => {
-  checkUnitFeatures(golden, arrays, call)
-  if (golden.causal === true || arrays.has('state_S')) {
-    checkDecoder(golden, arrays, call, features)
-  }
-}
-
-/** `phi_q` and `phi_k` of sin/cos features. */
-export function checkUnitFeatures(golden: GoldenCase, arrays: CaseArrays, call: Call): void {
   const options = resolved(call) as Parameters<typeof rfaEstimator.target>[0]
   checkFeatures(golden, arrays, call, features, (x, projection, side) => {
     const rows = deviated(projection, namedTensors(call.parameters))

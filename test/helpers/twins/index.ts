@@ -33,10 +33,11 @@ import {explicitTwin} from './weighted.js'
 
 export {type HostProjection, PLAIN, type Twin, type TwinInputs, type TwinResult} from './types.js'
 
-const logOr =
-  (exact: Twin, explicit: Twin): Twin =>
-  inputs =>
+function logOr(exact: Twin, explicit: Twin): Twin {
+  const twin: Twin = inputs =>
     inputs.options.stabilizer === 'log' ? exact(inputs) : explicit(inputs)
+  return Object.assign(twin, {build: explicit.build})
+}
 
 /** Exponential features are formed themselves only where an epsilon or a guard acts on them. */
 function inLogDomain({options, causal}: TwinInputs): boolean {

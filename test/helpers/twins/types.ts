@@ -3,6 +3,7 @@ import type {HostArray} from '../../../src/attention/index.js'
 import type {HostArrays} from '../arrays.js'
 import {type BoundedMatrix, exactly} from '../bounded.js'
 import {type Bounded, bounded} from '../rounding.js'
+import type {FeatureBuilder} from './weighted.js'
 
 /** Projection rows on the host: `[M, D]`, or `[H, M, D]` with `perHead`. */
 export interface HostProjection {
@@ -49,7 +50,11 @@ export interface TwinResult {
   denominator?: Bounded
 }
 
-export type Twin = (inputs: TwinInputs) => TwinResult
+export interface Twin {
+  (inputs: TwinInputs): TwinResult
+  /** The features that it is made of, where running sums are sums of them. */
+  build?: FeatureBuilder
+}
 
 /** One head of one batch element, vectors in double precision. */
 export interface Head {

@@ -28,7 +28,7 @@ export function features(length: number, count: number): Features {
 
 /** A twin from features: weights, guard, ratio. The guard is read from the options. */
 export function explicitTwin(build: FeatureBuilder): Twin {
-  return inputs => {
+  const twin: Twin = inputs => {
     const {options, causal} = inputs
     const guard = String((causal ? options.causalDenGuard : null) ?? options.denGuard ?? 'none')
     const normalizerEpsilon = causal ? Number(options.normalizerEpsilon ?? 0) : 0
@@ -48,6 +48,7 @@ export function explicitTwin(build: FeatureBuilder): Twin {
     })
     return {out, denominator}
   }
+  return Object.assign(twin, {build})
 }
 
 interface RowSums {
