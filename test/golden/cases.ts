@@ -15,6 +15,8 @@ export interface GoldenCase {
   method: string
   peer: string
   file: string
+  /** Arrays that are results. */
+  outputs?: string[]
   causal?: boolean
   /** Made from a formula by this project, which needs a `request` then. */
   not_a_peer?: boolean
@@ -36,6 +38,9 @@ export function requestOf(golden: GoldenCase, arrays: CaseArrays): GoldenRequest
 
 /** The arrays of one case. */
 export class CaseArrays {
+  /** Names of arrays that results were compared with. */
+  readonly compared = new Set<string>()
+
   constructor(
     private readonly where: string,
     private readonly arrays: ReadonlyMap<string, NdArray>,

@@ -185,6 +185,7 @@ export function assertCase(
   actual: ArrayLike<number>,
   {error}: Pick<Bounded, 'error'>,
 ): void {
+  arrays.compared.add(name)
   const expected = arrays.numbers(name)
   const tolerance = referenceError(golden, expected)
   const label = `${golden.name}: ${name}`
@@ -221,6 +222,9 @@ export function runAttention(golden: GoldenCase, arrays: CaseArrays, call: Call)
   return {out: out!, denominator}
 }
 
+/** For features without projection. */
+const NO_ROWS: HostProjection = {data: [], numFeatures: 0, perHead: false}
+
 /**
  * Checks `phi_q` and `phi_k` where the case has them.
  *
@@ -252,7 +256,7 @@ export function checkFeatures(
       }
     })
     const actual = compute(() => {
-      const projection = projectionTensor(inputs.projection!, inputs.query.shape[3])
+      const projection = projectionTensor(inputs.projection ?? NO_ROWS, inputs.query.shape[3])
       const [query, key] = toTensors(inputs)
       return features(side === 'query' ? query : key, projection, side)
     })

@@ -35,6 +35,14 @@ describe('golden harness', () => {
     expect(() => checkCase(golden, arrays.with('out', out), request)).toThrow(/observed maximum/)
   })
 
+  it('notices a stored result that nothing is compared with', async () => {
+    const golden = manifest.find(({request}) => request?.kind === 'attention')!
+    const arrays = await CaseArrays.read(folder, golden)
+    const more = {...golden, outputs: ['numerator']}
+    const request = requestOf(golden, arrays)
+    expect(() => checkCase(more, arrays, request)).toThrow(/each stored result.*numerator/)
+  })
+
   it('notices a changed direction of a projection', async () => {
     const golden = manifest.find(({request}) => request?.kind === 'projection')!
     const arrays = await CaseArrays.read(folder, golden)

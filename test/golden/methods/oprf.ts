@@ -15,6 +15,7 @@ export const oprf: MethodCheck = (golden, arrays, call) => {
 
 /** `A`, one number per head. */
 function checkExponents(golden: GoldenCase, arrays: CaseArrays, call: Call): void {
+  arrays.compared.add('A')
   const expected = arrays.numbers('A')
   const inputs = twinInputs(golden, arrays, call)
   const [query, key] = toTensors(inputs)
