@@ -22,18 +22,21 @@ export interface DryRun {
 }
 
 /** Start of one process with its backend, seconds. */
-const PROCESS_SECONDS = 0.7
+export const PROCESS_SECONDS = 0.7
 
 /** Cells, predicted time and memory of a plan. */
-export function describeRun({plan, jobs}: PlannedRun, {processes, fresh}: Schedule): DryRun {
+export function describeRun(
+  {plan, jobs}: PlannedRun,
+  {processes, fresh, mostThreads = 1}: Schedule,
+): DryRun {
   const rate = rateOf(plan.backend)
+  const threads = processes * mostThreads
   const flops = jobs.reduce((sum, job) => sum + job.predictedCost, 0)
   const starts = fresh ? jobs.length : 1
   return {
     plan,
     cells: jobs.length,
-    predictedSeconds:
-      rate === undefined ? null : flops / rate / processes + starts * PROCESS_SECONDS,
+    predictedSeconds: rate === undefined ? null : flops / rate / threads + starts * PROCESS_SECONDS,
     peakBytes: bytesAtOnce(jobs, processes),
     cellLabels: jobs.map(({label}) => label),
   }

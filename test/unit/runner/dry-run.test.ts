@@ -3,7 +3,12 @@ import type {ErrorSweepPlan} from '../../../src/experiments/error-sweep/schema.j
 import {planRun} from '../../../src/experiments/planned-run.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import type {Plan} from '../../../src/results/record.js'
-import {assertFits, describeRun, dryRunReport} from '../../../src/runner/dry-run.js'
+import {
+  assertFits,
+  describeRun,
+  dryRunReport,
+  PROCESS_SECONDS,
+} from '../../../src/runner/dry-run.js'
 import {schedule} from '../../../src/runner/schedule.js'
 import {bench, method, sweep} from '../../helpers/plans.js'
 import {BENCH_MANIFEST} from '../../helpers/records/bench.js'
@@ -34,6 +39,15 @@ describe('describeRun', () => {
     expect(description.predictedSeconds).toBeGreaterThan(0)
     // q, k, v and out of the longest cell, at least
     expect(description.peakBytes).toBeGreaterThanOrEqual(4 * 128 * 8 * 4)
+  })
+
+  it('divides the work among the threads of all processes', async () => {
+    const run = await planRun(sweep({methods: [method('elu')], scales: [1]}))
+    const seconds = (threads: number) =>
+      describeRun(run, schedule(run, threads)).predictedSeconds! - PROCESS_SECONDS
+    expect(run.jobs).toHaveLength(1)
+    // sums of two numbers below one, rounded once each
+    expect(Math.abs(seconds(4) - seconds(1) / 4)).toBeLessThanOrEqual(2 ** -52)
   })
 
   it('predicts the memory of as many cells as there are, however many threads', async () => {
