@@ -14,8 +14,9 @@ const REGISTRY = {
 export type BackendName = keyof typeof REGISTRY
 export const BACKEND_NAMES = Object.keys(REGISTRY) as readonly BackendName[]
 
-/** What `--backend` and {@link useBackend} accept. */
-export type BackendChoice = BackendName | 'auto'
+/** What `--backend` and {@link useBackend} accept: the first that runs, or one by its name. */
+export const BACKEND_CHOICES = ['auto', ...BACKEND_NAMES] as const
+export type BackendChoice = (typeof BACKEND_CHOICES)[number]
 
 /** Which backend runs, and how. */
 export interface ActiveBackend {
@@ -36,7 +37,7 @@ export interface UseOptions extends ThreadOptions {
  *
  * @param choice - a name, or `auto`: the first available of native, tensorflow, wasm, cpu. Default `auto`.
  * @param options.threads - threads to compute with. Default: the backend's own choice, for native
- *   as many as the machine lets this process run at once, up to `mostThreads`
+ *   `threadShare`, else as many as the machine lets this process run at once
  * @returns which one runs
  * @throws {BACKEND_MISSING} when the named backend is not available, with its remedy; under `auto`
  *   when RFA_ISA asks for an instruction set that cannot be had
@@ -48,7 +49,7 @@ export async function useBackend(
   {note, ...how}: UseOptions = {},
 ): Promise<ActiveBackend> {
   if (choice !== 'auto' && !BACKEND_NAMES.includes(choice)) {
-    throw unknownName('backend', 'backends', choice, ['auto', ...BACKEND_NAMES])
+    throw unknownName('backend', 'backends', choice, BACKEND_CHOICES)
   }
   await checkThreads(choice, how.threads)
   const [{loadEstimators}, name] = await Promise.all([

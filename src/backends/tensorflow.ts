@@ -3,7 +3,7 @@ import util from 'node:util'
 import * as tf from '@tensorflow/tfjs-core'
 import {messageOf} from '../errors.js'
 import {runsTinyOperation} from './check.js'
-import {isThreadCount, MAX_THREADS} from './threads.js'
+import {isThreadCount} from './threads.js'
 import type {Availability, Backend, ThreadOptions} from './types.js'
 
 /** The package, named at run time: it is optional, so the compiler must not need its types. */
@@ -39,11 +39,11 @@ export default tensorflow
 /** Threads that the library was loaded with: it reads their number once, and keeps it. */
 let loadedThreads: number | undefined
 
-/** Threads asked for, or those that TensorFlow's own variable says, or one per processor up to the most. */
-function threadsFor({threads, mostThreads = MAX_THREADS}: ThreadOptions): number {
+/** Threads asked for, or the share, or those that TensorFlow's own variable says, or one per processor. */
+function threadsFor({threads, threadShare}: ThreadOptions): number {
   const told = Number(process.env.TF_NUM_INTRAOP_THREADS)
   const own = isThreadCount(told) ? told : availableParallelism()
-  return threads ?? Math.min(own, mostThreads)
+  return threads ?? threadShare ?? own
 }
 
 /**

@@ -19,8 +19,8 @@ export interface BackendReport extends Availability {
 /** How many threads to compute with; a backend's own choice where nothing is said. */
 export interface ThreadOptions {
   threads?: number | undefined
-  /** Where no number is asked for: the most to take. Backends of one thread take that. */
-  mostThreads?: number | undefined
+  /** What to take where no number is asked for; backends of one thread take that. Default: their own choice. */
+  threadShare?: number | undefined
 }
 
 /** One TensorFlow.js backend. */

@@ -13,7 +13,7 @@ import {
   PROJECTION_NAMES,
   unknownMethod,
 } from '../attention/names.js'
-import {BACKEND_NAMES} from '../backends/index.js'
+import {BACKEND_CHOICES} from '../backends/index.js'
 import {describe, expected, unknownName} from '../errors.js'
 import {RUN_FORMATS} from '../runner/formats.js'
 import {defaultHelp, type Grid} from './plans/defaults.js'
@@ -26,9 +26,6 @@ import {
   parseNumberItem,
   THREADS,
 } from './ranges.js'
-
-/** What `--backend` takes: `auto` and the names of the registry. */
-export const BACKEND_CHOICES = ['auto', ...BACKEND_NAMES] as const
 
 /** What `--methods` takes: the names of the registry, or all of them. */
 export const METHOD_CHOICES = [...METHOD_NAMES, 'all'] as const

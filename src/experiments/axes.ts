@@ -1,6 +1,6 @@
 /**
  * The axes that experiments share: as plans list them, as cells have one point of them, and as options of attention.
- * An axis that goes through all three needs to be named nowhere else.
+ * Beside its flag and its label an axis is named here alone.
  */
 import {z} from 'zod'
 import type {CallOptions} from '../attention/index.js'

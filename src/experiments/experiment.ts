@@ -23,10 +23,10 @@ export interface PredictedCell<Cell = object> {
   predictedBytes: number
 }
 
-/** How a cell is computed; nothing in here changes its result. */
+/** How a cell is computed; a result says what came of it, and its numbers do not depend on it. */
 export interface CellContext {
-  /** Most threads to compute with, where the cell asks for no number; `undefined`: the backend's own choice. */
-  mostThreads?: number | undefined
+  /** Threads to compute with, where the cell asks for no number; `undefined`: the backend's own choice. */
+  threadShare?: number | undefined
 }
 
 /** An experiment as everybody but itself sees it: its plans, cells and results are plain data. */

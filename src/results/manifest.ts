@@ -39,12 +39,17 @@ export interface RunManifest {
 export function runManifest(
   experiments: readonly Pick<StoredExperiment, 'plan'>[],
 ): z.ZodType<RunManifest> {
-  const [first, ...others] = experiments.map(({plan}) => plan)
   return z.object({
     schema: z.literal(MANIFEST_SCHEMA),
     created_at: z.iso.datetime(),
     argv: z.array(z.string()),
-    plan: z.union([first!, ...others]),
+    plan: plansOf(experiments),
     machine,
   })
+}
+
+/** Plans told apart by their experiments, so that a fault is told of the one that is meant. */
+function plansOf(experiments: readonly Pick<StoredExperiment, 'plan'>[]): z.ZodType<Plan> {
+  const plans = experiments.map(({plan}) => plan as unknown as z.ZodObject)
+  return z.discriminatedUnion('experiment', plans as [z.ZodObject]) as unknown as z.ZodType<Plan>
 }

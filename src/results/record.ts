@@ -1,13 +1,13 @@
 /** What every plan and every record says, whichever experiment it is of. */
 import {z} from 'zod'
-import {BACKEND_NAMES, type BackendChoice} from '../backends/index.js'
+import {BACKEND_CHOICES, BACKEND_NAMES, type BackendChoice} from '../backends/index.js'
 import type {InputSpec} from '../inputs/spec.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()
 
 /** What `--backend` takes. */
-export const backendChoice = z.enum(['auto', ...BACKEND_NAMES])
+export const backendChoice = z.enum(BACKEND_CHOICES)
 
 /** What computed a result; records made before the last two were kept have `null` there. */
 export const computedBy = {

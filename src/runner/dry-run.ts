@@ -27,10 +27,10 @@ export const PROCESS_SECONDS = 0.7
 /** Cells, predicted time and memory of a plan. */
 export function describeRun(
   {plan, jobs}: PlannedRun,
-  {processes, fresh, mostThreads = 1}: Schedule,
+  {processes, fresh, threadShare = 1}: Schedule,
 ): DryRun {
   const rate = rateOf(plan.backend)
-  const threads = processes * mostThreads
+  const threads = processes * threadShare
   const flops = jobs.reduce((sum, job) => sum + job.predictedCost, 0)
   const starts = fresh ? jobs.length : 1
   return {

@@ -105,8 +105,8 @@ class Pool {
   async #runOne(job: Job, worker: WorkerProcess): Promise<void> {
     this.#options.onStart?.(job)
     const {experiment, schedule, timeoutMs} = this.#options
-    const {mostThreads} = schedule
-    const task = {experiment: experiment.name, cell: job.cell, context: {mostThreads}}
+    const {threadShare} = schedule
+    const task = {experiment: experiment.name, cell: job.cell, context: {threadShare}}
     const begin = performance.now()
     const end = await worker.run(task, timeoutMs)
     const elapsed = performance.now() - begin

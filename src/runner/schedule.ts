@@ -7,8 +7,8 @@ export interface Schedule {
   processes: number
   /** A new one for every job, gone before the next begins, so that none inherits memory or heat of another. */
   fresh: boolean
-  /** Most threads that each computes with, where its cells ask for no number; `undefined`: the backend's own choice. */
-  mostThreads: number | undefined
+  /** Threads that each computes with, where its cells ask for no number; `undefined`: the backend's own choice. */
+  threadShare: number | undefined
 }
 
 /**
@@ -22,11 +22,11 @@ export function schedule(
   {experiment, jobs}: Pick<PlannedRun, 'experiment' | 'jobs'>,
   threads: number = availableParallelism(),
 ): Schedule {
-  if (experiment.isolation === 'fresh') return {processes: 1, fresh: true, mostThreads: undefined}
+  if (experiment.isolation === 'fresh') return {processes: 1, fresh: true, threadShare: undefined}
   const cells = Math.max(1, jobs.length)
   return {
     processes: Math.min(threads, cells),
     fresh: false,
-    mostThreads: Math.max(1, Math.floor(threads / cells)),
+    threadShare: Math.max(1, Math.floor(threads / cells)),
   }
 }

@@ -148,7 +148,7 @@ describe('an experiment', () => {
     await errorSweep('--quick', '--threads', '3')
     expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({processes: 3})
     expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: undefined})
-    expect(lastRun().options.schedule).toMatchObject({processes: 3, mostThreads: 1})
+    expect(lastRun().options.schedule).toMatchObject({processes: 3, threadShare: 1})
     expect(lastRun().plan).not.toHaveProperty('threads')
   })
 

@@ -93,9 +93,9 @@ describeNative('the native backend', addon => {
   })
 })
 
-it('takes a thread per processor, up to the most that it is allowed, or as many as asked for', async () => {
-  expect((await useBackend('native', {mostThreads: 1})).threads).toBe(1)
-  const processors = availableParallelism()
-  expect((await useBackend('native', {mostThreads: 1024})).threads).toBe(processors)
-  expect((await useBackend('native', {threads: 3, mostThreads: 1})).threads).toBe(3)
+it('takes as many threads as asked for, or its share, or one per processor', async () => {
+  expect((await useBackend('native', {threadShare: 1})).threads).toBe(1)
+  expect((await useBackend('native', {threadShare: 5})).threads).toBe(5)
+  expect((await useBackend('native', {})).threads).toBe(availableParallelism())
+  expect((await useBackend('native', {threads: 3, threadShare: 1})).threads).toBe(3)
 })

@@ -27,9 +27,9 @@ const native: Backend = {
       return {available: false, detail, ...broken(error)}
     }
   },
-  async activate({threads, mostThreads = MAX_THREADS} = {}) {
+  async activate({threads, threadShare} = {}) {
     await tf.setBackend(BACKEND)
-    addonOf().setThreads(threads ?? Math.min(ownThreads(), mostThreads))
+    addonOf().setThreads(threads ?? threadShare ?? ownThreads())
   },
   facts() {
     const addon = addonOf()

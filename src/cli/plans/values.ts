@@ -19,8 +19,8 @@ function projectionsOr(
   flag: readonly (ProjectionName | 'all')[] | undefined,
   fallback: readonly ProjectionName[],
 ): ProjectionName[] {
-  const names = flag?.flatMap(name => (name === 'all' ? PROJECTION_NAMES : [name])) ?? fallback
-  return [...new Set(names)]
+  if (flag?.includes('all')) return [...PROJECTION_NAMES]
+  return [...new Set((flag as readonly ProjectionName[] | undefined) ?? fallback)]
 }
 
 /** What plans list of `drawAxes`, from flags first. */

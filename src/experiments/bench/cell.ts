@@ -18,10 +18,10 @@ import {timeRuns} from './timing.js'
 /** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
 export async function runBenchCell(
   cell: BenchCell,
-  {mostThreads}: CellContext = {},
+  {threadShare}: CellContext = {},
 ): Promise<CellOutcome<BenchResult>> {
   const threads = cell.threads ?? undefined
-  const backend = await useBackend(cell.backend, {threads, mostThreads})
+  const backend = await useBackend(cell.backend, {threads, threadShare})
   const method = await resolveMethod(cell)
   const reason =
     whyNot(method, {causal: cell.causal, cross: false}) ?? whyNotDrawn(cell, cell.head_dim)

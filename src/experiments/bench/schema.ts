@@ -74,7 +74,7 @@ export const benchResult = z.object({
   ...computedBy,
   threads: z.number().int(),
   operations: operationForms,
-  /** Accuracy on a short prefix against the float64 definition; no time is reported unless it passed. */
+  /** Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite; no time is reported unless it passed. */
   gate: z.object({max_abs_error: z.number(), bound: z.number(), rows: z.number().int()}),
   runs: z.number().int(),
   median_ns: z.number(),

@@ -14,9 +14,9 @@ import {perHead, prediction, rowSummaries, summaries, yardstick} from './summary
 /** Runs one cell of an error sweep. */
 export async function runErrorSweepCell(
   cell: ErrorSweepCell,
-  {mostThreads}: CellContext = {},
+  {threadShare}: CellContext = {},
 ): Promise<CellOutcome<ErrorSweepResult>> {
-  const backend = await useBackend(cell.backend, {mostThreads})
+  const backend = await useBackend(cell.backend, {threadShare})
   const method = await resolveMethod(cell)
   const target = (cell.target === 'matched' ? matchedTarget(method) : undefined) ?? RAW_TARGET
   const context = await contextOf(cell, target)

@@ -1,10 +1,9 @@
 /** Records of earlier formats, told in the words of the present one, so that old runs can be reported. */
 import {cellKey} from '../../results/keys.js'
-import {type ErrorSweepResult, LEAST_FOR_ERRORS} from './schema.js'
+import errorSweep, {type ErrorSweepResult, LEAST_FOR_ERRORS} from './schema.js'
 
 /** Read, but written no more: means without standard errors, needs of a head of mean norm. */
 const EARLIER_SCHEMA = 'rfa.error-sweep/2'
-const PRESENT_SCHEMA = 'rfa.error-sweep/3'
 
 /** Parsed JSON that may be anything. */
 type Loose = Record<string, unknown>
@@ -20,8 +19,8 @@ export function asPresentRecord(value: unknown): unknown {
   const keyOf = (schema: string) => cellKey(schema, cell as object)
   return {
     ...value,
-    schema: PRESENT_SCHEMA,
-    ...(key === keyOf(EARLIER_SCHEMA) && {key: keyOf(PRESENT_SCHEMA)}),
+    schema: errorSweep.schema,
+    ...(key === keyOf(EARLIER_SCHEMA) && {key: keyOf(errorSweep.schema)}),
     ...(isObject(result) && {result: withoutErrors(withWorstHead(result), replicates)}),
   }
 }

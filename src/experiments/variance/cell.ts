@@ -14,9 +14,9 @@ import {hopelessRow, isHopeless, isWithoutSpread, rowOf, sampleOf, type Theory} 
 /** Runs one cell of a variance experiment. */
 export async function runVarianceCell(
   cell: VarianceCell,
-  {mostThreads}: CellContext = {},
+  {threadShare}: CellContext = {},
 ): Promise<CellOutcome<VarianceResult>> {
-  const backend = await useBackend(cell.backend, {mostThreads})
+  const backend = await useBackend(cell.backend, {threadShare})
   const {estimator, options, projected, random} = await resolveMethod(cell)
   const {kernel} = estimator
   if (!kernel || !random) return {status: 'skipped', reason: 'has no random features'}

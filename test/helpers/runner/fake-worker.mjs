@@ -22,7 +22,7 @@ const BEHAVIOURS = {
   refuse: () => ({error: {code: 'BAD_FILE', message: 'q.npy: expected 4 axes, got 5'}}),
   nan: () => ({outcome: {status: 'completed', result: {...result(), feature_dim: Number.NaN}}}),
   environment: () => ({outcome: {status: 'skipped', reason: String(process.env.RFA_TEST)}}),
-  threads: (_, {mostThreads}) => ({outcome: {status: 'skipped', reason: `${mostThreads} threads`}}),
+  threads: (_, {threadShare}) => ({outcome: {status: 'skipped', reason: `${threadShare} threads`}}),
   print: () => {
     process.stdout.write('a library says something\n')
     return completed()

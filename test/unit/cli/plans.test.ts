@@ -139,6 +139,8 @@ describe('what projections are drawn with', () => {
   it('takes all projections as those that every size of a variance experiment has', () => {
     const sweepPlan = toErrorSweepPlan({...ERROR_SWEEP_FLAGS, projections: ['all']}, estimators)
     expect(sweepPlan.projections).toEqual(PROJECTION_NAMES)
+    const mixed: ErrorSweepFlags = {...ERROR_SWEEP_FLAGS, projections: ['orth', 'all']}
+    expect(toErrorSweepPlan(mixed, estimators).projections).toEqual(PROJECTION_NAMES)
     const flags: VarianceFlags = {...VARIANCE_FLAGS, projections: ['all'], 'head-dim': [[16]]}
     const fitting = (numFeatures: number) =>
       toVariancePlan({...flags, 'num-features': [[numFeatures]]}, estimators).projections

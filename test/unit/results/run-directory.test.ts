@@ -271,6 +271,20 @@ describe('openRun', () => {
   })
 
   it.each([
+    [{...BENCH_PLAN, heads: 0}, /plan\.heads: /],
+    [{...BENCH_PLAN, experiment: 'benchmark'}, /plan\.experiment: /],
+  ])('says what is wrong with a plan: %#', async (plan, message) => {
+    const folder = await folderWithRun()
+    const path = join(folder, 'manifest.json')
+    const manifest = JSON.parse(await readFile(path, 'utf8'))
+    await writeFile(path, JSON.stringify({...manifest, plan}))
+    await expect(openRun(folder, EXPERIMENTS)).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringMatching(message),
+    })
+  })
+
+  it.each([
     ['rfa bench --seq-len 256..1k*2', ['rfa', 'bench', '--seq-len', '256..1k*2']],
     ["rfa bench --output 'my run'", ["rfa bench --output 'my run'"]],
   ])(

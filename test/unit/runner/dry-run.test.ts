@@ -16,7 +16,7 @@ import {WIDE} from '../../helpers/terminal.js'
 
 /** What a dry run tells of a plan on so many processes. */
 async function described(plan: Plan, processes = 1) {
-  return describeRun(await planRun(plan), {processes, fresh: false, mostThreads: 1})
+  return describeRun(await planRun(plan), {processes, fresh: false, threadShare: 1})
 }
 
 /** Whether a plan is let in; the error if not. */

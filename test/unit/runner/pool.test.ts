@@ -9,7 +9,7 @@ import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from '../../helpers/runne
 
 const options: PoolOptions = {
   experiment,
-  schedule: {processes: 1, fresh: false, mostThreads: 1},
+  schedule: {processes: 1, fresh: false, threadShare: 1},
   timeoutMs: null,
   workerPath: fakeWorker,
 }
@@ -137,7 +137,7 @@ describe('runJobs', () => {
     environment('RFA_TEST', 'given')
     const [record] = await run(jobsFor('environment'))
     expect(record).toMatchObject({reason: 'given'})
-    const schedule = {...options.schedule, mostThreads: 5}
+    const schedule = {...options.schedule, threadShare: 5}
     expect(await run(jobsFor('threads'), {schedule})).toMatchObject([{reason: '5 threads'}])
     expect(errorsOf(await run(jobsFor('print')))).toEqual(['completed'])
   })

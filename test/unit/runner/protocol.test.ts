@@ -4,7 +4,7 @@ import {answer} from '../../../src/runner/protocol.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
 const {cell} = jobFor('ok')
-const request = {id: 5, experiment: 'variance', cell, context: {mostThreads: 2}}
+const request = {id: 5, experiment: 'variance', cell, context: {threadShare: 2}}
 
 describe('answer', () => {
   it('gives the outcome of the cell, by the id of the request', async () => {

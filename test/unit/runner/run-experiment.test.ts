@@ -29,7 +29,7 @@ const OPTIONS: RunExperimentOptions = {
   argv: ['rfa', 'variance'],
   timeoutMs: null,
   formats: ['csv'],
-  schedule: {processes: 2, fresh: false, mostThreads: 1},
+  schedule: {processes: 2, fresh: false, threadShare: 1},
   workerPath: fakeWorker,
 }
 /** One cell after the other. */

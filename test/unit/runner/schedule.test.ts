@@ -9,10 +9,10 @@ const jobs = (count: number) => Array.from({length: count}, (_, seed) => jobFor(
 
 describe('schedule', () => {
   it.each([
-    ['each has one', 3, 2, {processes: 2, mostThreads: 1}],
-    ['fewer cells share them', 3, 7, {processes: 3, mostThreads: 2}],
-    ['one cell has them all', 1, 7, {processes: 1, mostThreads: 7}],
-    ['no cells need none', 0, 4, {processes: 1, mostThreads: 4}],
+    ['each has one', 3, 2, {processes: 2, threadShare: 1}],
+    ['fewer cells share them', 3, 7, {processes: 3, threadShare: 2}],
+    ['one cell has them all', 1, 7, {processes: 1, threadShare: 7}],
+    ['no cells need none', 0, 4, {processes: 1, threadShare: 4}],
   ])('divides the threads among the cells: %s', (_, cells, threads, expected) => {
     const run = {experiment: sweep, jobs: jobs(cells)}
     expect(schedule(run, threads)).toEqual({fresh: false, ...expected})
@@ -21,11 +21,11 @@ describe('schedule', () => {
   it('takes a thread per processor where nothing is said', () => {
     const processors = availableParallelism()
     const run = {experiment: sweep, jobs: jobs(2 * processors)}
-    expect(schedule(run)).toEqual({processes: processors, fresh: false, mostThreads: 1})
+    expect(schedule(run)).toEqual({processes: processors, fresh: false, threadShare: 1})
   })
 
   it('runs what is timed alone, in a process of its own, on the threads of its plan', () => {
     const run = {experiment: bench, jobs: jobs(5)}
-    expect(schedule(run, 4)).toEqual({processes: 1, fresh: true, mostThreads: undefined})
+    expect(schedule(run, 4)).toEqual({processes: 1, fresh: true, threadShare: undefined})
   })
 })
