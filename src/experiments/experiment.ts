@@ -4,7 +4,13 @@
  */
 import type {z} from 'zod'
 import type {Block} from '../report/document.js'
-import {type CellRecord, type ComputedBy, type Plan, recordSchema} from '../results/record.js'
+import {
+  type CellRecord,
+  type ComputedBy,
+  type Plan,
+  recordSchema,
+  type StoredExperiment,
+} from '../results/record.js'
 import type {TableFormat} from '../results/tables.js'
 
 /** How a cell ended, before it becomes a record. Errors are thrown instead. */
@@ -30,20 +36,17 @@ export interface CellContext {
 }
 
 /** An experiment as everybody but itself sees it: its plans, cells and results are plain data. */
-export interface Experiment<P extends Plan = Plan, Cell = object, Result = ComputedBy> {
+export interface Experiment<
+  P extends Plan = Plan,
+  Cell extends object = object,
+  Result extends ComputedBy = ComputedBy,
+> extends StoredExperiment {
   name: P['experiment']
   /** As in "Plan of ..." and "One cell of ...". */
   title: string
-  /** Format of its records, e.g. `rfa.bench/1`. */
-  schema: string
   /** Everything that determines it. */
   plan: z.ZodType<P>
   record: z.ZodType<CellRecord<Cell, Result>>
-  /**
-   * `fresh`: a process for each cell, one at a time, as what is measured is the process itself; runs are comparable on one
-   * machine only. `shared`: processes run one cell after the other, as many at once as there are threads.
-   */
-  isolation: 'fresh' | 'shared'
   /** Columns and rows of its CSV files. */
   tables: readonly TableFormat[]
   /** The grid in the order in which it runs; reads no input. @throws what resolving its methods throws */
@@ -56,8 +59,6 @@ export interface Experiment<P extends Plan = Plan, Cell = object, Result = Compu
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
   /** The tables and lists that are printed. */
   report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
-  /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
-  earlier?(): Promise<(value: unknown) => unknown>
 }
 
 /** What an experiment's folder states; name, schema and record derive from it. */

@@ -76,11 +76,14 @@ export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
 /** What storage is told of an experiment whose runs it keeps. */
 export interface StoredExperiment {
   name: string
-  /** Of its records. */
+  /** Format of its records, e.g. `rfa.bench/1`. */
   schema: string
   plan: z.ZodType<Plan>
   record: z.ZodType<CellRecord>
-  /** `fresh`: times and memory of a process, comparable on one machine only. */
+  /**
+   * `fresh`: a process for each cell, one at a time, as what is measured is the process itself; runs are comparable on one
+   * machine only. `shared`: processes run one cell after the other, as many at once as there are threads.
+   */
   isolation: 'fresh' | 'shared'
   /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
   earlier?(): Promise<(value: unknown) => unknown>

@@ -1,8 +1,11 @@
+import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
 import ErrorSweep from '../../commands/error-sweep.js'
 import Variance from '../../commands/variance.js'
 import {RfaError} from '../../src/errors.js'
+import {writeArrays} from '../../src/inputs/files/index.js'
+import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
 import {variance} from '../helpers/records/variance.js'
@@ -159,6 +162,29 @@ describe('an experiment', () => {
         '--resume: expected --output DIR beside it, got none\n' +
         'Code: USAGE   Try: name the folder of the run to go on with\n',
     })
+  })
+})
+
+describe('an input file', () => {
+  const folder = temporaryFolder()
+
+  it('is read once before anything runs, and only its header for a dry run', async () => {
+    const path = join(folder, 'nan.npz')
+    const array = {shape: [5, 7], dtype: 'float32' as const, data: new Float32Array(35).fill(NaN)}
+    await writeArrays(path, {q: array, k: array, v: array})
+    const argv = ['--quick', '--input', path, '--methods', 'elu']
+    expect(await errorSweep(...argv)).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('NOT_FINITE'),
+    })
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+    expect(await errorSweep(...argv, '--dry-run')).toMatchObject({exitCode: 0, stderr: ''})
+  })
+
+  it('is pinned to what it holds', async () => {
+    answerWith(sweep())
+    await errorSweep('--quick', '--methods', 'elu')
+    expect(lastRun().plan.input).toMatchObject({digest: expect.stringMatching(/^[0-9a-f]{64}$/)})
   })
 })
 

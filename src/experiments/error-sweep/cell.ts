@@ -10,6 +10,7 @@ import {means} from './means.js'
 import {replicateRuns} from './replicates.js'
 import type {ErrorSweepCell, ErrorSweepResult} from './schema.js'
 import {perHead, prediction, rowSummaries, summaries, yardstick} from './summary.js'
+import {targetOf} from './target.js'
 
 /** Runs one cell of an error sweep. */
 export async function runErrorSweepCell(
@@ -18,7 +19,7 @@ export async function runErrorSweepCell(
 ): Promise<CellOutcome<ErrorSweepResult>> {
   const backend = await useBackend(cell.backend, {threadShare})
   const method = await resolveMethod(cell)
-  const target = (cell.target === 'matched' ? matchedTarget(method) : undefined) ?? RAW_TARGET
+  const target = targetOf(cell, method)
   const context = await contextOf(cell, target)
   const {query, key} = context.input
   const cross = query.shape[2] !== key.shape[2]

@@ -1,6 +1,5 @@
 /** An error sweep as cells and jobs: the grid, without the axes that do not apply to a method. */
 
-import type {ExactTarget} from '../../attention/index.js'
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {inputSizes, loadInput} from '../../inputs/load.js'
@@ -12,7 +11,6 @@ import {
   callShape,
   type ForwardShape,
   matchedTarget,
-  RAW_TARGET,
   type ResolvedMethod,
   resolveMethod,
 } from '../method.js'
@@ -20,6 +18,7 @@ import {contextBytes, sweepProcessBytes} from '../process-memory.js'
 import {hostCost} from '../rates.js'
 import {contextKey, KEPT_CONTEXTS} from './context.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
+import {targetOf} from './target.js'
 import {FLOAT64_BUDGET} from './truth.js'
 
 /** The whole grid, in plan order; reads no input. */
@@ -96,11 +95,6 @@ function targetsOf(plan: ErrorSweepPlan, method: ResolvedMethod): ('raw' | 'matc
   const hasOwn = matchedTarget(method) !== undefined
   if (!hasOwn) return ['raw']
   return plan.targets
-}
-
-/** What the cell is held against. */
-function targetOf({target}: ErrorSweepCell, method: ResolvedMethod): ExactTarget {
-  return (target === 'matched' ? matchedTarget(method) : undefined) ?? RAW_TARGET
 }
 
 function toCell(
