@@ -38,7 +38,7 @@ export interface ApplyRequest {
   seed: number
   /** beta; `null`: 1 / sqrt(D). */
   scale: number | null
-  backend: string
+  backend: BackendChoice
   /** Of the backend; its own choice where not given. */
   threads?: number | undefined
 }
@@ -81,7 +81,7 @@ export async function applyEstimator(
   await checkOutput(request.output, {inputs: inputFiles(request.input), force: request.force})
   const input = await loadInput(request.input, {seqLen: null, seed: request.seed})
   const {threads} = request
-  const backend = await useBackend(request.backend as BackendChoice, {threads, note})
+  const backend = await useBackend(request.backend, {threads, note})
   const method = await resolveMethod(request)
   const extras = extraTensors(input, request, method)
   const {result, operations} = recordOperations(() => forward(request, input, extras))

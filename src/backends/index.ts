@@ -101,8 +101,8 @@ export async function probeBackends(): Promise<BackendReport[]> {
  * The backend whose memory a choice stands for: under `auto` the one that would be taken here, or the
  * plainest where none can be.
  */
-export async function meteredBackend(choice: string): Promise<BackendName> {
-  if (choice !== 'auto') return choice as BackendName
+export async function meteredBackend(choice: BackendChoice): Promise<BackendName> {
+  if (choice !== 'auto') return choice
   await quietTensorFlow()
   for (const name of BACKEND_NAMES) {
     const {default: backend} = await REGISTRY[name]()

@@ -17,7 +17,7 @@ export interface MethodsRequest extends FeatureSize {
   /** One estimator; all when not given. */
   name: string | undefined
   /** Only what this preset does. */
-  preset: string | undefined
+  preset: PresetName | undefined
 }
 
 /**
@@ -34,7 +34,7 @@ export async function describeMethods(
   if (name === undefined) {
     if (preset === undefined) return {blocks: methodsReport(all, request), methods: all}
     const able = all.filter(({presets}) => presets.some(own => own.preset === preset))
-    return {blocks: presetReport(all, preset as PresetName), methods: able}
+    return {blocks: presetReport(all, preset), methods: able}
   }
   const method = all.find(own => own.name === name)
   if (!method) throw unknownMethod('methods', name)

@@ -1,7 +1,8 @@
 /** Speeds that predicted times assume. */
+import type {BackendChoice} from '../backends/index.js'
 
 /** Sustained floating-point rates, operations per second: orders of magnitude, the lowest for auto. */
-const RATES: Record<string, number> = {
+const RATES: Record<BackendChoice, number> = {
   auto: 4e9,
   native: 3e10,
   wasm: 4e9,
@@ -12,12 +13,12 @@ const RATES: Record<string, number> = {
 /** The same for double-precision loops on the host: exact outputs, statistics, row metrics. */
 const HOST_RATE = 1.6e9
 
-/** Operations per second of a backend; `undefined` for one that is not known. */
-export function rateOf(backend: string): number | undefined {
+/** Operations per second of a backend. */
+export function rateOf(backend: BackendChoice): number {
   return RATES[backend]
 }
 
 /** Operations of the backend that take as long as so many on the host. */
-export function hostCost(operations: number, backend: string): number {
-  return (operations * (RATES[backend] ?? HOST_RATE)) / HOST_RATE
+export function hostCost(operations: number, backend: BackendChoice): number {
+  return (operations * RATES[backend]) / HOST_RATE
 }

@@ -13,8 +13,8 @@ export interface DryRun {
   plan: Plan
   /** Number of cells. */
   cells: number
-  /** A rough figure from the cost models; `null` when the backend's speed is unknown. */
-  predictedSeconds: number | null
+  /** A rough figure from the cost models. */
+  predictedSeconds: number
   /** Predicted memory of the processes that run at once, should the largest cells meet. */
   peakBytes: number
   /** One line per cell, in the order of the plan. */
@@ -36,7 +36,7 @@ export function describeRun(
   return {
     plan,
     cells: jobs.length,
-    predictedSeconds: rate === undefined ? null : flops / rate / threads + starts * PROCESS_SECONDS,
+    predictedSeconds: flops / rate / threads + starts * PROCESS_SECONDS,
     peakBytes: bytesAtOnce(jobs, processes),
     cellLabels: jobs.map(({label}) => label),
   }
@@ -89,7 +89,7 @@ const LISTED = 40
 /** What `--dry-run` prints. */
 export function dryRunReport(run: DryRun): Block[] {
   const {plan, cells, predictedSeconds, peakBytes, cellLabels} = run
-  const time = predictedSeconds === null ? 'unknown' : nanoseconds(predictedSeconds * 1e9)
+  const time = nanoseconds(predictedSeconds * 1e9)
   const rest = cellLabels.length - LISTED
   return [
     text(
