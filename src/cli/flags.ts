@@ -28,10 +28,10 @@ import {
 } from './ranges.js'
 
 /** What `--methods` takes: the names of the registry, or all of them. */
-export const METHOD_CHOICES = [...METHOD_NAMES, 'all'] as const
+const METHOD_CHOICES = [...METHOD_NAMES, 'all'] as const
 
 /** What `--projections` takes: the names of the registry, or all of them. */
-export const PROJECTION_CHOICES = [...PROJECTION_NAMES, 'all'] as const
+const PROJECTION_CHOICES = [...PROJECTION_NAMES, 'all'] as const
 
 /** What the parser makes of flags: one that may be missing may be left out. */
 export type FlagValues<Definitions> =

@@ -13,7 +13,7 @@ import type {CellRecord} from '../results/record.js'
 import type {Services} from './services.js'
 
 /** First line of every written report: what may be replaced without asking. */
-export const REPORT_MARK = '<!-- written by rfa report -->'
+const REPORT_MARK = '<!-- written by rfa report -->'
 
 /** What reading runs takes. */
 type RunServices = Pick<Services, 'openRun' | 'planKeys'>

@@ -10,7 +10,7 @@ const REGISTRY = {
 } as const satisfies Record<string, () => Promise<{default: Experiment}>>
 
 /** An experiment's name. */
-export type ExperimentName = keyof typeof REGISTRY
+type ExperimentName = keyof typeof REGISTRY
 export const EXPERIMENT_NAMES = Object.keys(REGISTRY) as readonly ExperimentName[]
 
 /** @throws {UNKNOWN_NAME} for a name that is not in the registry */

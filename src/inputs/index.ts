@@ -15,7 +15,6 @@ export {
   arrayExtension,
   openArrays,
   readArrays,
-  readShapes,
   writeArrays,
 } from './files/index.js'
 export {

@@ -26,7 +26,7 @@ import {firstDifference} from './plan-difference.js'
 import type {CellRecord, Plan, StoredExperiment} from './record.js'
 
 /** The manifest's file name inside a run directory. */
-export const MANIFEST_FILE = 'manifest.json'
+const MANIFEST_FILE = 'manifest.json'
 
 /** What a run directory is made for. */
 export interface RunRequest {

@@ -4,12 +4,12 @@ import {writeAtomic} from '../files.js'
 import {planHash} from './keys.js'
 import type {CellRecord, Plan} from './record.js'
 
-export const SUMMARY_SCHEMA = 'rfa.summary/1'
+const SUMMARY_SCHEMA = 'rfa.summary/1'
 /** The summary's file name inside a run directory. */
-export const SUMMARY_FILE = 'summary.json'
+const SUMMARY_FILE = 'summary.json'
 
 /** How the cells of a run ended. */
-export const runCounts = z.object({
+const runCounts = z.object({
   total: z.number().int().nonnegative(),
   completed: z.number().int().nonnegative(),
   skipped: z.number().int().nonnegative(),
@@ -25,7 +25,7 @@ export const runSummary = z.object({
   plan_hash: z.string(),
   counts: runCounts,
 })
-export type RunSummary = z.infer<typeof runSummary>
+type RunSummary = z.infer<typeof runSummary>
 
 /** Counts records by how their cells ended. */
 export function countRecords(records: readonly Pick<CellRecord, 'status'>[]): RunCounts {

@@ -9,8 +9,8 @@ import {RfaError} from '../errors.js'
  */
 export async function unlessInterrupted<Value>(
   signal: AbortSignal | undefined,
-  awaited: Promise<Value> | Value,
-  late: (value: Value) => unknown = () => {},
+  awaited: Promise<Value>,
+  late: (value: Value) => unknown,
 ): Promise<Value> {
   if (!signal) return awaited
   let stop = () => {}
@@ -22,7 +22,7 @@ export async function unlessInterrupted<Value>(
   try {
     return await Promise.race([interrupted, awaited])
   } catch (error) {
-    if (signal.aborted) void Promise.resolve(awaited).then(late, () => {})
+    if (signal.aborted) void awaited.then(late, () => {})
     throw error
   } finally {
     signal.removeEventListener('abort', stop)

@@ -5,7 +5,7 @@ import {checkNdArray, type NdArray} from '../nd-array.js'
 import {type ArrayExtension, arrayExtension} from './formats.js'
 import {npyParts, openNpy} from './npy.js'
 import {npzBytes, openNpz} from './npz.js'
-import type {ArrayEntry, ArrayReader} from './reader.js'
+import type {ArrayReader} from './reader.js'
 import {openSafetensors, safetensorsParts} from './safetensors.js'
 
 export {ARRAY_EXTENSIONS, type ArrayExtension, arrayExtension} from './formats.js'
@@ -36,19 +36,6 @@ const OPENERS: Record<ArrayExtension, (path: string) => Promise<ArrayReader>> = 
  */
 export async function openArrays(path: string): Promise<ArrayReader> {
   return OPENERS[arrayExtension(path)](path)
-}
-
-/**
- * Names, shapes and types of the arrays of a file, from its headers: no array is read, however large.
- *
- * @param path - .npy, .npz or .safetensors
- * @returns by name, in file order; the one array of a .npy file is named after the file
- * @throws {FILE_MISSING | BAD_FILE} see {@link openArrays}
- */
-export async function readShapes(path: string): Promise<ReadonlyMap<string, ArrayEntry>> {
-  const reader = await openArrays(path)
-  await reader.close()
-  return reader.entries
 }
 
 /**

@@ -8,7 +8,6 @@ import {
   arrayExtension,
   openArrays,
   readArrays,
-  readShapes,
   writeArrays,
 } from '../../../../src/inputs/files/index.js'
 import {npyParts} from '../../../../src/inputs/files/npy.js'
@@ -19,6 +18,7 @@ import {
   type NdArray,
   type TypedArray,
 } from '../../../../src/inputs/nd-array.js'
+import {entriesOf} from '../../../helpers/array-entries.js'
 import {temporaryFolder} from '../../../helpers/folders.js'
 
 const folder = temporaryFolder()
@@ -83,7 +83,7 @@ test.each(ARRAY_EXTENSIONS)('shapes of a %s file come from its headers', async e
   const path = join(folder, `shapes${extension}`)
   const query: NdArray = {shape: [1, 3, 5], dtype: 'float16', data: new Float32Array(15)}
   await writeArrays(path, extension === '.npy' ? {query} : {query, one})
-  const shapes = await readShapes(path)
+  const shapes = await entriesOf(path)
   expect([...shapes].map(([name, {shape, dtype, bytes}]) => [name, shape, dtype, bytes])).toEqual(
     extension === '.npy'
       ? [['shapes', [1, 3, 5], 'float16', 30]]
@@ -100,7 +100,7 @@ test.runIf(process.platform !== 'win32')('shapes of arrays that no memory would 
   const [header] = npyParts({...one, shape: [2 ** 38]})
   await writeFile(path, header)
   await truncate(path, header.length + 2 ** 40)
-  expect((await readShapes(path)).get('vast')).toMatchObject({shape: [2 ** 38], bytes: 2 ** 40})
+  expect((await entriesOf(path)).get('vast')).toMatchObject({shape: [2 ** 38], bytes: 2 ** 40})
 })
 
 test('a write that fails half-way leaves the old file and no temporary one', async () => {

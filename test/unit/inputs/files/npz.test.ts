@@ -3,15 +3,11 @@ import {open, readFile, rm, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {strToU8, zipSync} from 'fflate'
 import {describe, expect, test, vi} from 'vitest'
-import {
-  openArrays,
-  readArrays,
-  readShapes,
-  writeArrays,
-} from '../../../../src/inputs/files/index.js'
+import {openArrays, readArrays, writeArrays} from '../../../../src/inputs/files/index.js'
 import {npyParts} from '../../../../src/inputs/files/npy.js'
 import {npzBytes} from '../../../../src/inputs/files/npz.js'
 import {elementCount, type NdArray} from '../../../../src/inputs/nd-array.js'
+import {entriesOf} from '../../../helpers/array-entries.js'
 import {temporaryFolder} from '../../../helpers/folders.js'
 import {numpyFile} from '../../../helpers/numpy-files.js'
 import {
@@ -156,7 +152,7 @@ test.runIf(process.platform !== 'win32')('an archive beyond 4 GiB is read', asyn
   const end = zip64End(entries, offset + local.length)
   await file.write(end, 0, end.length, offset + local.length)
   await file.close()
-  const shapes = await readShapes(path)
+  const shapes = await entriesOf(path)
   expect([...shapes].map(([name, {shape}]) => [name, shape])).toEqual([
     ['vast', [2 ** 30, 5]],
     ['small', [3]],
