@@ -12,6 +12,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   rfa::bindings::export_attention(env, exports);
   rfa::bindings::export_features(env, exports);
   rfa::bindings::export_decoders(env, exports);
+  rfa::bindings::export_draws(env, exports);
+  rfa::bindings::export_judge(env, exports);
   rfa::bindings::export_tensor(env, exports);
   rfa::bindings::export_runtime(env, exports);
   return exports;

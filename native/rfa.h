@@ -329,6 +329,59 @@ struct Transpose {
 };
 void transpose(const Transpose& op);
 
+// ---- judging estimates, in double precision -------------------------------------------------
+
+// An estimate held against the exact output, head by head, and taken into a running mean of the
+// differences d = estimate - exact: mean <- mean + share (d - mean), rounded to float.
+struct ErrorSums {
+  Size heads = 0, rows = 0, value_dim = 0;  // rows of one head
+  const float* estimate = nullptr;          // [heads, rows, Dv + 1]: the last column is a row sum
+  const double* exact = nullptr;            // [heads, rows, Dv]
+  float* mean = nullptr;                    // [heads, rows, Dv], in place
+  double share = 1;                         // 1 / number of estimates in the mean, this one included
+  // sums of d over estimates, in place: [ceil(heads rows / group_step), Dv], of every group_step-th
+  // row of all heads; optional
+  float* group = nullptr;
+  Size group_step = 1;
+  double* out = nullptr;  // [heads, kErrorSums]
+};
+// Fields of a head's sums, in the order of `out`.
+enum ErrorSum {
+  kSquares,           // of d^2
+  kAbsolutes,         // of |d|
+  kLargest,           // |d|; NaN where an entry of the estimate is not finite
+  kCosines,           // over rows, between estimate and exact row; 1 where both are zero
+  kNotFinite,         // entries of the estimate, counted
+  kRowSumDeviations,  // of |row sum - 1|
+  kSpread,            // of (d - mean before) (d - mean after)
+  kErrorSums,
+};
+void error_sums(const ErrorSums& op);
+
+// Exact attention of one head: out_i = sum_j p_ij v_j, p_ij ~ exp(l_ij) + exp(log_constant_i) over the
+// keys in view, l_ij = q_i.k_j + key_bias_j. Finite numbers of any size, and biases above -inf. Rows that see
+// no key: out 0, lse -inf, entropy 0.
+// With key_length the weights are those of the arc-cosine kernel instead, p_ij ~ key_length_j f(l_ij) with
+// f(c) = sin t + (pi - t) c, t = acos c of unit vectors q and k; without log_constant, lse and entropy.
+struct ExactSoftmax {
+  Size query_len = 0, key_len = 0, head_dim = 0, value_dim = 0;
+  const double* query = nullptr;         // [L, D]
+  const double* key = nullptr;           // [S, D]
+  const float* query_floats = nullptr;   // both in place of those, times scale
+  const float* key_floats = nullptr;
+  double scale = 1;
+  const double* key_bias = nullptr;      // [S], optional
+  const double* key_length = nullptr;    // [S], optional
+  const float* value = nullptr;          // [S, Dv], with out
+  const double* log_constant = nullptr;  // [L], -inf for none; optional
+  bool causal = false;                   // query i sees keys j <= i
+  bool excludes_self = false;            // query i does not see key i, unless it sees no other
+  double* out = nullptr;                 // [L, Dv], optional
+  double* lse = nullptr;                 // [L], log of the sum of weights, the constant included; optional
+  double* entropy = nullptr;             // [L], nats, of the weights without the constant; optional
+};
+void exact_softmax(const ExactSoftmax& op);
+
 // ---- instruction set, threads, speed --------------------------------------------------------
 
 // What runs. `error` is empty unless RFA_ISA names an unknown or unsupported instruction set; then

@@ -9,6 +9,10 @@
 //   Max/Min     the second operand where either one is NaN
 //   FirstN(n)   true in the first n lanes (0 <= n <= W)
 //   Reduce*     a fixed tree over the lanes;  TransposeSquare  W vectors as a W x W matrix
+// VD = WD = W / 2 doubles, L = WD 64-bit integers, MD = WD truth values: the same functions, and
+//   LoadWide    floats as doubles;  StoreNarrow  doubles rounded to floats
+//   ShrL        shifts zeros in;  MulWords  the lower 32 bits of both, unsigned, as a 64-bit product
+//   LanesL      0, 1, 2, ..;  Interleave  a, b <- a0 b0 a1 b1 .. in order, over both
 #pragma once
 
 #include <math.h>
@@ -22,6 +26,9 @@
 #endif
 
 #define RFA_COLD __attribute__((noinline, cold))
+// For passes with many constants: inlined behind a register tile, the compiler keeps the constants in
+// registers across the tile and moves accumulators to memory, which halves the speed of the product.
+#define RFA_APART __attribute__((noinline))
 #if defined(RFA_NO_UNROLL)
 // for sanitizers, whose checks in fully unrolled and inlined code take compilers many minutes
 #define RFA_INLINE inline

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "random.h"
 #include "rfa.h"
 
 using namespace rfa;
@@ -46,6 +47,7 @@ struct LineAllocator {
   bool operator!=(const LineAllocator&) const { return false; }
 };
 using Floats = std::vector<float, LineAllocator<float>>;
+using Doubles = std::vector<double, LineAllocator<double>>;
 
 double now(bool cpu) {
   timespec t;
@@ -75,6 +77,7 @@ struct Kernel {
   double bytes;  // least traffic: inputs and outputs once
   std::function<void()> run;
   int repeats = 1;  // calls per measurement, to find their state in the caches as in a real loop
+  double width = 1;  // lanes of a vector over those of floats: doubles have half the peak
   double best = std::numeric_limits<double>::infinity();
 };
 
@@ -96,6 +99,10 @@ struct Arrays {
   Floats state = noise(kHeads * kFeatures * kDim, 0);
   Floats normalizer = noise(kHeads * kFeatures, 0);
   Floats top = Floats(static_cast<std::size_t>(kHeads * kFeatures), -1e30f);
+  Doubles query_doubles = Doubles(query.begin(), query.end());
+  Doubles key_doubles = Doubles(key.begin(), key.end());
+  Doubles exact = Doubles(value.begin(), value.end());
+  Doubles entropy = Doubles(static_cast<std::size_t>(kLength));
 };
 
 Array4 tokens(const Floats& x) { return dense4(x.data(), kHeads, kLength, kDim); }
@@ -257,12 +264,56 @@ MatMul product(Size rows, Size inner, Size columns, const Floats& a, bool transp
   return op;
 }
 
+// Every head's exact output, one after the other as they are asked for.
+void exact(Arrays& a, bool causal) {
+  for (Size head = 0; head < kHeads; head++) {
+    const Size first = head * kLength * kDim;
+    ExactSoftmax op;
+    op.query_len = op.key_len = kLength;
+    op.head_dim = op.value_dim = kDim;
+    op.query = a.query_doubles.data() + first;
+    op.key = a.key_doubles.data() + first;
+    op.value = a.value.data() + first;
+    op.causal = causal;
+    op.out = a.exact.data() + first;
+    op.entropy = a.entropy.data();
+    exact_softmax(op);
+  }
+}
+
+void judge(Arrays& a) {
+  double sums[kHeads * kErrorSums];
+  ErrorSums op;
+  op.heads = kHeads;
+  op.rows = kLength;
+  op.value_dim = kDim;
+  op.estimate = a.wide.data();
+  op.exact = a.exact.data();
+  op.mean = a.out.data();
+  op.share = 0.5;
+  op.out = sums;
+  error_sums(op);
+}
+
+void draw_orthogonal(Arrays& a) {
+  OrthogonalRows op;
+  op.replicates = 1;
+  op.heads = kHeads;
+  op.num_features = kFeatures;
+  op.head_dim = kDim;
+  op.floats = a.wide_out.data();
+  orthogonal_rows(op);
+}
+
 std::vector<Kernel> kernels(Arrays& a) {
   const double l = kLength, h = kHeads, d = kDim, m = kFeatures;
   const double io = 4 * h * l * d * 4;
   return {
       {"softmax", 4 * h * l * l * d, io, [&] { softmax_attention(softmax(a, false)); }},
       {"softmax causal", 2 * h * l * l * d, io, [&] { softmax_attention(softmax(a, true)); }},
+      {"softmax in doubles", 4 * h * l * l * d, 2 * io, [&] { exact(a, false); }, 1, 0.5},
+      {"softmax in doubles causal", 2 * h * l * l * d, 2 * io, [&] { exact(a, true); }, 1, 0.5},
+      {"error sums", 0, 20 * h * l * d, [&] { judge(a); }},
       {"favor-pos", 8 * h * l * m * d, io, [&] { favor(a); }},
       {"favor-pos causal", 8 * h * l * m * d, io, [&] { favor_causal(a); }},
       {"rfa M=128", 12 * h * l * (m / 2) * d, io,
@@ -292,6 +343,9 @@ std::vector<Kernel> kernels(Arrays& a) {
        [&] { unary(Unary::kExp, a.wide.data(), a.wide_out.data(), kHeads * kLength * kFeatures); }},
       {"softmax rows", 0, 8 * h * l * m,
        [&] { softmax_rows(a.wide.data(), a.wide_out.data(), kHeads * kLength, kFeatures); }},
+      {"normals 8x2048x256", 0, 4 * h * l * m,
+       [&] { normals({}, a.wide_out.data(), kHeads * kLength * kFeatures); }},
+      {"orthogonal rows 8x256x64", 0, 4 * h * m * d, [&] { draw_orthogonal(a); }},
   };
 }
 
@@ -332,8 +386,8 @@ int main(int argc, char** argv) {
   for (const Kernel& kernel : all) {
     const double rate = kernel.flops / kernel.best * 1e-9;
     std::printf("%-26s %10.4f %10.1f %8.1f %8.2f\n", kernel.name.c_str(), kernel.best * 1e3, rate,
-                100 * rate / all_threads, kernel.bytes / kernel.best * 1e-9);
-    possible = possible && rate <= kMostOfPeak * all_threads;
+                100 * rate / (all_threads * kernel.width), kernel.bytes / kernel.best * 1e-9);
+    possible = possible && rate <= kMostOfPeak * all_threads * kernel.width;
   }
   if (possible) return 0;
   std::printf("More than %.0f %% of the peak: it or the work that is counted is wrong.\n",

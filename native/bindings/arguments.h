@@ -39,6 +39,10 @@ Enum code_of(const Value& value) {
 inline float* data_of(const Value& value) {
   return value.IsUndefined() ? nullptr : value.As<Napi::Float32Array>().Data();
 }
+inline double* doubles_of(const Object& from, const char* name) {
+  const Value value = from.Get(name);
+  return value.IsUndefined() ? nullptr : value.As<Napi::Float64Array>().Data();
+}
 
 inline rfa::MutableArray4 array4_of(const Object& from, const char* name) {
   const Value value = from.Get(name);

@@ -9,6 +9,8 @@ void export_codes(Napi::Env env, Napi::Object exports);
 void export_attention(Napi::Env env, Napi::Object exports);
 void export_features(Napi::Env env, Napi::Object exports);
 void export_decoders(Napi::Env env, Napi::Object exports);
+void export_draws(Napi::Env env, Napi::Object exports);
+void export_judge(Napi::Env env, Napi::Object exports);
 void export_tensor(Napi::Env env, Napi::Object exports);
 void export_runtime(Napi::Env env, Napi::Object exports);
 

@@ -5,12 +5,16 @@
 #include "kernels/causal-feature-attention-inl.h"
 #include "kernels/causal-linear-attention-inl.h"
 #include "kernels/elementwise-inl.h"
+#include "kernels/error-sums-inl.h"
+#include "kernels/exact-softmax-inl.h"
 #include "kernels/feature-map-inl.h"
 #include "kernels/fma-peak-inl.h"
 #include "kernels/linear-attention-inl.h"
 #include "kernels/linear-decode-inl.h"
 #include "kernels/log-feature-decode-inl.h"
 #include "kernels/mat-mul-inl.h"
+#include "kernels/matrix-draws-inl.h"
+#include "kernels/normals-inl.h"
 #include "kernels/optimal-mixture-inl.h"
 #include "kernels/sample-keys-inl.h"
 #include "kernels/segment-means-inl.h"
@@ -38,12 +42,25 @@ constexpr KernelTable kTable = {
     {LogFeatureDecodeItems, LogFeatureDecodeScratch, LogFeatureDecodeItem},
     {CacheDecodeItems, CacheDecodeScratch, CacheDecodeItem},
     {ProductItems, ProductScratchFloats, ProductItem},
+    ErrorBlocks,
+    {ErrorItems, ErrorScratch, ErrorItem},
+    ExactPackedDoubles,
+    {ExactPackItems, ExactPackScratch, ExactPackItem},
+    {ExactItems, ExactScratchFloats, ExactItem},
+    {NormalBlocksItems, NormalBlocksScratch, NormalBlocksItem},
+    {OrthogonalItems, OrthogonalScratch, OrthogonalItem},
+    {OrthonormalizeItems, OrthonormalizeScratch, OrthonormalizeItem},
     UnaryRange,
     BinaryRange,
     ReduceRows,
     SoftmaxRows,
     TransposePlane,
+    RandomWords,
+    NormalDoubles,
+    NormalFloats,
+    NormalsOfWords,
     Exp2Weights,
+    Exp2WeightsDouble,
     FmaRounds,
 };
 

@@ -161,6 +161,7 @@ inline Size CausalFeatureChunk(const CausalFeatureAttention& op, const FeatureSc
   Size keys = Most(0, Least(rows, op.key_len - first));
   const std::uint8_t* present =
       op.key_mask ? op.key_mask + batch * op.key_len + first : nullptr;
+  RightRows values{s.values, s.v_stride};
   if (keys > 0) {
     s.keys.Compute(batch, head, first, keys, kLog2E, s.unit, present, s.key_features, s.c_stride);
     MoveReferences(s, !present || present[0]);
@@ -169,8 +170,8 @@ inline Size CausalFeatureChunk(const CausalFeatureAttention& op, const FeatureSc
     const Size within = KeysWithinReach(s, present, keys);
     if (within < keys) rows = keys = within;
     WeighKeys(s, present, keys);
-    CopyPadded(op.value.at(batch, head, first), op.value.row_stride, keys, op.value_dim, present,
-               s.values, s.v_stride);
+    values = RowsOrCopy(op.value.at(batch, head, first), op.value.row_stride, keys, op.value_dim,
+                        present, s.values, s.v_stride);
   }
   s.queries.Compute(batch, head, first, rows, kLog2E, true, s.query_features, s.q_stride);
   WeighQueries(s, rows);
@@ -179,7 +180,7 @@ inline Size CausalFeatureChunk(const CausalFeatureAttention& op, const FeatureSc
                  s.state.features, nullptr, s.pairs, s.c_stride, s.row_sums);
   }
   // num = A V + W S, as in causal-linear-attention-inl.h, with W the query weights of this chunk
-  const ChunkPart part{s.pairs, s.c_stride, s.values, s.v_stride, keys, nullptr};
+  const ChunkPart part{s.pairs, s.c_stride, values.data, values.stride, keys, nullptr};
   ReadSums(s.state, s.query_features, s.q_stride, rows, keys > 0 ? &part : nullptr, s.out,
            s.v_stride);
   for (Size r = 0; r < rows; r++) {
@@ -190,7 +191,7 @@ inline Size CausalFeatureChunk(const CausalFeatureAttention& op, const FeatureSc
   }
   if (keys > 0) {
     AddTotals(s.state, s.key_features, s.c_stride, RoundUp(keys, W), nullptr, 1);
-    AddKeys(s.state, s.key_features, s.c_stride, s.values, s.v_stride, keys, 1);
+    AddKeys(s.state, s.key_features, s.c_stride, values.data, values.stride, keys, 1);
   }
   return rows;
 }
@@ -199,7 +200,7 @@ inline void CausalFeatureItem(const CausalFeatureAttention& op, Size item, float
   Bump bump{workspace};
   const FeatureScratch s(op, bump);
   const Size batch = item / op.heads, head = item % op.heads;
-  s.queries.Prepare(batch, head);
+  s.queries.Prepare(batch, head, kLog2E);
   s.keys.Prepare(batch, head);
   s.state.Clear();
   for (Size f = 0; f < RoundUp(s.state.features, W); f++) s.reference[f] = kNoKey;

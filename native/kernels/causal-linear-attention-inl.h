@@ -122,19 +122,20 @@ inline bool PairFactors(const LinearAttention& op, const CausalScratch& s, const
 // Takes the chunk's keys into the state, each with the factor that it has at the chunk's last key.
 // S <- c S + phi(K)^T diag(f) V, z <- c z + phi(K)^T f, with c and f of the chunk's last key: the
 // state then stands relative to the reference after that key.
-inline void Advance(const CausalScratch& s, const CausalChunk& chunk, bool weighted) {
+inline void Advance(const CausalScratch& s, const CausalChunk& chunk, RightRows values,
+                    bool weighted) {
   const Size width = RoundUp(chunk.keys, W);
   if (!weighted) {
     AddTotals(s.state, s.key_features, s.c_stride, width, nullptr, 1);
-    AddKeys(s.state, s.key_features, s.c_stride, s.values, s.v_stride, chunk.keys, 1);
+    AddKeys(s.state, s.key_features, s.c_stride, values.data, values.stride, chunk.keys, 1);
     return;
   }
   const float* factors = s.factors + (chunk.keys - 1) * s.c_stride;
   const float keep = s.carried[chunk.keys - 1];
   for (Size j = 0; j < chunk.keys; j++) {
-    for (Size c = 0; c < s.v_stride; c += W) {
-      const Size at = j * s.v_stride + c;
-      Store(s.weighted + at, Mul(Load(s.values + at), Set(factors[j])));
+    for (Size c = 0; c < s.state.v_vecs * W; c += W) {
+      Store(s.weighted + j * s.v_stride + c,
+            Mul(Load(values.data + j * values.stride + c), Set(factors[j])));
     }
   }
   AddTotals(s.state, s.key_features, s.c_stride, width, factors, keep);
@@ -146,22 +147,23 @@ inline void CausalChunkStep(const LinearAttention& op, const CausalScratch& s,
   const Size b = chunk.batch, h = chunk.head, first = chunk.first;
   s.queries.Compute(b, h, first, chunk.rows, 1, true, s.query_features, s.q_stride);
   bool weighted = false;
+  RightRows values{s.values, s.v_stride};
   if (chunk.keys > 0) {
     const std::uint8_t* present = op.key_mask ? op.key_mask + b * op.key_len + first : nullptr;
     // log-weights are left to PairFactors: here masked keys get 0, others the scale of their
     // features
     KeyWeights(FeatureScale(op.key), present, nullptr, 0, chunk.keys, s.scale);
     s.keys.Compute(b, h, first, chunk.keys, 1, s.scale, present, s.key_features, s.c_stride);
-    CopyPadded(op.value.at(b, h, first), op.value.row_stride, chunk.keys, op.value_dim, present,
-               s.values, s.v_stride);
+    values = RowsOrCopy(op.value.at(b, h, first), op.value.row_stride, chunk.keys, op.value_dim, present,
+                        s.values, s.v_stride);
     weighted = PairFactors(op, s, chunk, reference);
     ChunkWeights(s.query_features, s.q_stride, chunk.rows, s.key_features, s.c_stride, chunk.keys,
                  s.state.features, weighted ? s.factors : nullptr, s.pairs, s.c_stride, s.row_sums);
   }
   // the state is read before the chunk's keys enter it: keys j <= i of the chunk come from the
   // pairs
-  const ChunkPart part{s.pairs,  s.c_stride, s.values,
-                       s.v_stride, chunk.keys, weighted ? s.carried : nullptr};
+  const ChunkPart part{s.pairs,       s.c_stride, values.data,
+                       values.stride, chunk.keys, weighted ? s.carried : nullptr};
   ReadSums(s.state, s.query_features, s.q_stride, chunk.rows, chunk.keys > 0 ? &part : nullptr,
            s.out, s.v_stride);
   for (Size r = 0; r < chunk.rows; r++) {
@@ -170,7 +172,7 @@ inline void CausalChunkStep(const LinearAttention& op, const CausalScratch& s,
     if (chunk.keys > 0) den += s.row_sums[r];
     FinishLinearRow(op, s.out + r * s.v_stride, den, b, h, first + r);
   }
-  if (chunk.keys > 0) Advance(s, chunk, weighted);
+  if (chunk.keys > 0) Advance(s, chunk, values, weighted);
 }
 
 inline void LoadInitialState(const LinearAttention& op, const State& state, Size batch, Size head) {
@@ -188,7 +190,7 @@ inline void CausalLinearItem(const LinearAttention& op, Size item, float* worksp
   Bump bump{workspace};
   const CausalScratch s(op, bump);
   const Size batch = item / op.heads, head = item % op.heads;
-  s.queries.Prepare(batch, head);
+  s.queries.Prepare(batch, head, 1);
   s.keys.Prepare(batch, head);
   LoadInitialState(op, s.state, batch, head);
   // padding of the features is zero and stays so: register tiles and dot products run over it

@@ -68,7 +68,15 @@ RFA_INLINE void Zip(const float* a, Size a_step, const float* b, Size b_step, fl
     }
     return;
   }
-  for (Size i = 0; i < count; i += W) {
+  Size i = 0;
+  // both dense: four vectors at a time, so that short rows are few steps
+  for (; a_step && b_step && i + 4 * W <= count; i += 4 * W) {
+    RFA_UNROLL
+    for (int k = 0; k < 4; k++) {
+      Store(out + i + k * W, f(Load(a + i + k * W), Load(b + i + k * W)));
+    }
+  }
+  for (; i < count; i += W) {
     const Size n = count - i;
     const V x = a_step ? LoadUpTo(a + i, n) : Set(*a);
     const V y = b_step ? LoadUpTo(b + i, n) : Set(*b);
@@ -98,25 +106,36 @@ inline void BinaryRow(Binary op, const float* a, Size a_step, const float* b, Si
 }
 
 // Elements first .. first + count - 1 of the (flattened) output, row segment by row segment.
-// O(rank) divisions per row segment, none per element.
+// O(rank) divisions for the first segment; from row to row its digits count on.
 inline void BinaryRange(const BinaryOp& op, Size first, Size count) {
   const Size inner = op.rank > 0 ? op.shape[op.rank - 1] : 1;
   const Size a_step = op.rank > 0 ? op.a_strides[op.rank - 1] : 0;
   const Size b_step = op.rank > 0 ? op.b_strides[op.rank - 1] : 0;
-  while (count > 0) {
-    // place of the segment in a and b: the mixed-radix digits of its row number, times the strides
-    Size rest = first / inner, a_at = 0, b_at = 0;
-    for (int axis = op.rank - 2; axis >= 0; axis--) {
-      const Size index = rest % op.shape[axis];
-      rest /= op.shape[axis];
-      a_at += index * op.a_strides[axis];
-      b_at += index * op.b_strides[axis];
-    }
-    const Size column = first % inner, n = Least(count, inner - column);
+  if (count <= 0) return;
+  // place of the segment in a and b: the mixed-radix digits of its row number, times the strides
+  Size digits[kMaxRank], rest = first / inner, a_at = 0, b_at = 0, column = first % inner;
+  for (int axis = op.rank - 2; axis >= 0; axis--) {
+    digits[axis] = rest % op.shape[axis];
+    rest /= op.shape[axis];
+    a_at += digits[axis] * op.a_strides[axis];
+    b_at += digits[axis] * op.b_strides[axis];
+  }
+  for (;;) {
+    const Size n = Least(count, inner - column);
     BinaryRow(op.op, op.a + a_at + column * a_step, a_step, op.b + b_at + column * b_step, b_step,
               op.out + first, n);
     first += n;
     count -= n;
+    if (count == 0) return;
+    column = 0;
+    for (int axis = op.rank - 2; axis >= 0; axis--) {
+      a_at += op.a_strides[axis];
+      b_at += op.b_strides[axis];
+      if (++digits[axis] < op.shape[axis]) break;
+      a_at -= digits[axis] * op.a_strides[axis];
+      b_at -= digits[axis] * op.b_strides[axis];
+      digits[axis] = 0;
+    }
   }
 }
 

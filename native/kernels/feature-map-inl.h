@@ -14,6 +14,7 @@
 // that weigh features take logarithms and shift them first.
 #pragma once
 
+#include "kernels/feature-passes-inl.h"
 #include "kernels/micro-inl.h"
 #include "math-inl.h"
 
@@ -46,7 +47,7 @@ RFA_INLINE void WithProjectedKind(FeatureKind kind, Body body) {
 inline bool HasProjection(FeatureKind kind) {
   return kind != FeatureKind::kExplicit && kind != FeatureKind::kEluPlusOne;
 }
-inline bool IsLog(FeatureKind kind) {
+constexpr bool IsLog(FeatureKind kind) {
   return kind == FeatureKind::kLogPositive || kind == FeatureKind::kLogHyperbolic;
 }
 // Sines and cosines, or plus and minus: M projections give 2M features.
@@ -60,28 +61,41 @@ inline float FeatureScale(const Features& f) {
   return f.feature_scale / sqrtf(static_cast<float>(f.num_features));
 }
 
-// Factor of each token (x' = factor x, times `unit`) and |x'|^2 / 2 (times `unit`).
+// Factor of each token (x' = factor x, times `unit`) and, where `halves` asks for it, |x'|^2 / 2
+// (times `unit`), else 0.
 // O(n D), skipped where neither lengths nor log kinds ask for norms. `unit` brings logarithms to
 // base 2.
 inline void ScaleTokens(const Features& f, const float* x, Size stride, Size tokens, Size columns,
-                        float unit, float* factor, float* half_norm) {
-  const bool norms = f.unit_norm || IsLog(f.kind);
-  for (Size i = 0; i < tokens; i++) {
-    const float square = norms ? SquaredNorm(x + i * stride, columns) : 0.0f;
-    float scale = f.input_scale;
+                        float unit, bool halves, float* factor, float* half_norm) {
+  halves = halves && IsLog(f.kind);
+  if (!f.unit_norm && !halves) {
+    for (Size i = 0; i < tokens; i++) {
+      factor[i] = f.input_scale * unit;
+      half_norm[i] = 0;
+    }
+    return;
+  }
+  for (Size i = 0; i < tokens; i++) half_norm[i] = SquaredNorm(x + i * stride, columns);
+  // roots and quotients of W tokens at a time
+  for (Size i = 0; i < tokens; i += W) {
+    const Size n = tokens - i;
+    const V square = LoadUpTo(half_norm + i, n);
+    V scale = Set(f.input_scale);
     if (f.unit_norm) {
       // a zero vector has no direction: it stays zero instead of becoming NaN
-      const float length = sqrtf(square) + f.norm_epsilon;
-      scale = length == 0 ? 0.0f : f.input_scale / length;
+      const V length = Add(Sqrt(square), Set(f.norm_epsilon));
+      scale = Select(Equal(length, Zero()), Zero(), Div(scale, length));
     }
-    factor[i] = scale * unit;
+    StoreUpTo(factor + i, Mul(scale, Set(unit)), n);
     // from the norm of x and the scale, not from rounded x': one pass over the token serves both
-    half_norm[i] = 0.5f * unit * scale * scale * square;
+    const V half = Mul(Mul(Mul(Set(0.5f * unit), scale), scale), square);
+    StoreUpTo(half_norm + i, halves ? half : Zero(), n);
   }
 }
 
 // One register tile of projections as rows of features: row r of `rows`, vectors v..v+C-1 of M.
-// acc [kRows, C W] to rows [F]: second halves (cosines, minus signs) stand M floats further on.
+// acc [kRows, C W] to rows [F]: minus signs stand M floats further on. Of sines and cosines these are
+// the angles.
 template <FeatureKind K, int C>
 RFA_INLINE void StoreFeatureRows(V (&acc)[kRows][C], const Features& f, const float* half_norm,
                                  Size rows, Size v, float* out, Size stride) {
@@ -93,25 +107,19 @@ RFA_INLINE void StoreFeatureRows(V (&acc)[kRows][C], const Features& f, const fl
     for (int c = 0; c < C; c++) {
       // M need not be whole vectors: the second half begins where the first one ends
       const Size n = f.num_features - (v + c) * W;
-      V first = acc[r][c], second = first;
-      if constexpr (K == FeatureKind::kTrigonometric) {
-        const SinCosPair pair = SinCos(first);
-        first = Mul(pair.sin, scale);
-        second = Mul(pair.cos, scale);
-      } else if constexpr (K == FeatureKind::kRelu) {
-        first = Mul(Max(Zero(), first), scale);
-      } else {
-        second = Sub(Sub(Zero(), first), half);
-        first = Sub(first, half);
+      V first = acc[r][c];
+      if constexpr (K == FeatureKind::kRelu) first = Mul(Max(Zero(), first), scale);
+      if constexpr (K == FeatureKind::kLogHyperbolic) {
+        StoreUpTo(row + c * W + f.num_features, Sub(Sub(Zero(), first), half), n);
       }
+      if constexpr (IsLog(K)) first = Sub(first, half);
       StoreUpTo(row + c * W, first, n);
-      if constexpr (IsDouble(K)) StoreUpTo(row + c * W + f.num_features, second, n);
     }
   }
 }
 
-// Features by row. `tokens` is the packed left factor of x' (rows padded to kRows), `projection` the
-// packed right factor of W. Exactly `rows` rows of F floats are written, any row stride.
+// Features by row. `tokens` is the left factor x', `projection` the packed right factor of W. Exactly `rows`
+// rows of F floats are written, any row stride.
 inline void ProjectedRows(const Features& f, const float* tokens, Size token_stride, Size rows,
                           Size columns, const float* projection, const float* half_norm, float* out,
                           Size stride) {
@@ -124,28 +132,35 @@ inline void ProjectedRows(const Features& f, const float* tokens, Size token_str
       for (Size r = 0; r < rows; r += kRows) {
         V acc[kRows][C];
         ClearTile(acc);
-        MultiplyAdd(acc, tokens + r * token_stride, token_stride, panel, C * W, columns);
+        // rows beyond the last repeat it: they go nowhere
+        const float* left[kRows];
+        RFA_UNROLL
+        for (int i = 0; i < kRows; i++) left[i] = tokens + Least(r + i, rows - 1) * token_stride;
+        MultiplyAddRows(acc, left, 1, panel, C * W, columns);
         StoreFeatureRows<decltype(tag)::kind, C>(acc, f, half_norm + r, Least(kRows, rows - r), v,
                                                  out + r * stride, stride);
+      }
+      if constexpr (decltype(tag)::kind == FeatureKind::kTrigonometric) {
+        // the panel's angles still stand in the first-level cache
+        SineCosine(out + v * W, stride, rows, Least(C * W, f.num_features - v * W), f.num_features,
+                   FeatureScale(f), nullptr);
       }
     });
   });
 }
 
-// Features without projection, by row: elu(x') + 1, or x itself (log-features times `unit`); times
-// weights[row] where given.
+// Features without projection, by row: elu(x') + 1, or x itself (log-features times `unit`).
 // O(n F), no product: for log kinds of explicit features `unit` is the change of base.
 inline void ElementwiseRows(const Features& f, const float* x, Size x_stride, const float* factor,
-                            Size rows, Size columns, float unit, const float* weights, float* out,
-                            Size stride) {
+                            Size rows, Size columns, float unit, float* out, Size stride) {
+  const float scale = f.feature_scale * unit;
+  if (f.kind == FeatureKind::kEluPlusOne) {
+    return EluRows(x, x_stride, factor, rows, columns, scale, out, stride);
+  }
   for (Size r = 0; r < rows; r++) {
-    const V scale = Set(weights ? weights[r] : f.feature_scale * unit);
-    const V by = Set(factor[r]);
     for (Size c = 0; c < columns; c += W) {
       const Size n = columns - c;
-      V y = LoadUpTo(x + r * x_stride + c, n);
-      if (f.kind == FeatureKind::kEluPlusOne) y = EluPlusOne(Mul(y, by));
-      StoreUpTo(out + r * stride + c, Mul(y, scale), n);
+      StoreUpTo(out + r * stride + c, Mul(LoadUpTo(x + r * x_stride + c, n), Set(scale)), n);
     }
   }
 }
@@ -164,17 +179,18 @@ struct RowFeatures {
     // explicit features may be wide: no room for a projection that they do not have
     const bool projected = HasProjection(features.kind);
     projection = bump.Take(projected ? columns * RoundUp(features.num_features, W) : 0);
-    tokens = bump.Take(projected ? RoundUp(rows, kRows) * d_stride : 0);
+    tokens = bump.Take(projected && features.unit_norm ? RoundUp(rows, kRows) * d_stride : 0);
     factor = bump.Take(RoundUp(rows, kRows));
     half_norm = bump.Take(RoundUp(rows, kRows));
   }
 
-  // Once per head.
-  // O(M D): paid once for all tiles of an item.
-  void Prepare(Size batch, Size head) const {
+  // Once per head, with the `unit` of what is computed then.
+  // O(M D): paid once for all tiles of an item. A factor that all tokens share goes into W, and tokens are
+  // multiplied as they are stored.
+  void Prepare(Size batch, Size head, float unit) const {
     if (!HasProjection(f->kind)) return;
     PackPanelsTransposed(f->projection.at(batch, head), f->projection.row_stride, columns,
-                         f->num_features, {}, nullptr, projection);
+                         f->num_features, {f->unit_norm ? 1 : f->input_scale * unit}, nullptr, projection);
   }
 
   // Features of `rows` tokens from `first`, to rows of `out`. Logarithms come times `unit`, and
@@ -182,12 +198,14 @@ struct RowFeatures {
   void Compute(Size batch, Size head, Size first, Size rows, float unit, bool up_to_factor,
                float* out, Size stride) const {
     const float* x = f->x.at(batch, head, first);
-    ScaleTokens(*f, x, f->x.row_stride, rows, columns, unit, factor, half_norm);
     // a per-query factor cancels between numerator and denominator: e^(-|x'|^2/2) need not be
     // formed
-    for (Size r = 0; r < rows && up_to_factor; r++) half_norm[r] = 0;
+    ScaleTokens(*f, x, f->x.row_stride, rows, columns, unit, !up_to_factor, factor, half_norm);
     if (!HasProjection(f->kind)) {
-      return ElementwiseRows(*f, x, f->x.row_stride, factor, rows, columns, unit, nullptr, out, stride);
+      return ElementwiseRows(*f, x, f->x.row_stride, factor, rows, columns, unit, out, stride);
+    }
+    if (!f->unit_norm) {
+      return ProjectedRows(*f, x, f->x.row_stride, rows, columns, projection, half_norm, out, stride);
     }
     PackRows(x, f->x.row_stride, rows, columns, {1, factor}, nullptr, tokens, d_stride);
     ProjectedRows(*f, tokens, d_stride, rows, columns, projection, half_norm, out, stride);
@@ -209,17 +227,13 @@ RFA_INLINE void StoreFeatureColumns(V (&acc)[kRows][C], const Features& f, const
     RFA_UNROLL
     for (int c = 0; c < C; c++) {
       const V weight = Load(weights + c * W);
-      float* second = row + f.num_features * stride + c * W;
-      if constexpr (K == FeatureKind::kTrigonometric) {
-        const SinCosPair pair = SinCos(acc[r][c]);
-        Store(row + c * W, Mul(pair.sin, weight));
-        Store(second, Mul(pair.cos, weight));
-      } else if constexpr (K == FeatureKind::kRelu) {
-        Store(row + c * W, Mul(Max(Zero(), acc[r][c]), weight));
-      } else {
-        Store(row + c * W, Sub(acc[r][c], weight));
-        if constexpr (IsDouble(K)) Store(second, Sub(Sub(Zero(), acc[r][c]), weight));
+      V x = acc[r][c];
+      if constexpr (K == FeatureKind::kRelu) x = Mul(Max(Zero(), x), weight);
+      if constexpr (K == FeatureKind::kLogHyperbolic) {
+        Store(row + f.num_features * stride + c * W, Sub(Sub(Zero(), x), weight));
       }
+      if constexpr (IsLog(K)) x = Sub(x, weight);
+      Store(row + c * W, x);
     }
   }
 }
@@ -251,19 +265,6 @@ struct ColumnFeatures {
              nullptr, projection, d_stride);
   }
 
-  // Features without projection of `count` tokens from `first` as rows of `out`, token j times
-  // weights[j]. `present` (optional): absent tokens give zeros.
-  void ComputeRows(Size batch, Size head, Size first, Size count, const float* weights,
-                   const std::uint8_t* present, float* out, Size stride) const {
-    const float* x = f->x.at(batch, head, first);
-    ScaleTokens(*f, x, f->x.row_stride, count, columns, 1, factor, half_norm);
-    ElementwiseRows(*f, x, f->x.row_stride, factor, count, columns, 1, weights, out, stride);
-    // overwritten rather than weighed 0: x may hold NaN where nothing is
-    for (Size j = 0; j < count && present; j++) {
-      for (Size c = 0; c < columns && !present[j]; c++) out[j * stride + c] = 0;
-    }
-  }
-
   // Features of `count` tokens from `first` as columns of `out` [F][stride], token j times weights[j]
   // (projected log kinds: not weighted, times `unit`); columns up to a whole vector are written.
   // `present` (optional): absent tokens count as zero vectors.
@@ -271,7 +272,7 @@ struct ColumnFeatures {
                const std::uint8_t* present, float* out, Size stride) const {
     const float* x = f->x.at(batch, head, first);
     const Size width = RoundUp(count, W);
-    ScaleTokens(*f, x, f->x.row_stride, count, columns, unit, factor, half_norm);
+    ScaleTokens(*f, x, f->x.row_stride, count, columns, unit, true, factor, half_norm);
     // padding tokens are zero vectors: log-feature 0 - 0, finite, and weighed 0 by the caller
     for (Size j = count; j < width; j++) half_norm[j] = 0;
     if (f->kind == FeatureKind::kExplicit) {
@@ -308,6 +309,10 @@ struct ColumnFeatures {
           StoreFeatureColumns<decltype(tag)::kind, C>(acc, *f, weights + v * W, r, out + v * W,
                                                       stride);
         }
+        if constexpr (decltype(tag)::kind == FeatureKind::kTrigonometric) {
+          SineCosine(out + v * W, stride, f->num_features, C * W, f->num_features * stride, 1,
+                     weights + v * W);
+        }
       });
     });
   }
@@ -334,7 +339,7 @@ inline void FeatureMapItem(const FeatureMap& op, Size item, float* workspace) {
   const Size batch = item / blocks / op.heads, head = item / blocks % op.heads;
   const Size first = item % blocks * kFeatureBlock;
   const Size end = Least(op.length, first + kFeatureBlock);
-  features.Prepare(batch, head);
+  features.Prepare(batch, head, 1);
   for (Size i = first; i < end; i += kFeatureTile) {
     features.Compute(batch, head, i, Least(kFeatureTile, end - i), 1, false, op.out.at(batch, head, i),
                      op.out.row_stride);

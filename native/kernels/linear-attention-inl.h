@@ -53,25 +53,21 @@ inline State PartState(const LinearPlan& plan, Size pair, Size part) {
 }
 
 // Workspace of phase 1.
-// Rows of features are padded to kRows with zeros, written once: the register tile's last rows then
-// add zeros to the state's padding.
+// Features stand token by token, [keys, F], and go into the product as they are made: keys are not
+// transposed. Rows are padded with zeros, written once: the register tile's last rows then add zeros
+// to the state's padding.
 struct SumScratch {
-  ColumnFeatures keys;
-  bool by_row;  // no projection: features stay as they are stored, without a transposition
-  Size width, v_stride;
+  RowFeatures keys;
+  Size stride, v_stride;
   float *features, *values, *weights;
 
   SumScratch(const LinearAttention& op, const State& state, Bump& bump)
       : keys(op.key, op.head_dim, kKeyChunk, bump),
-        by_row(!HasProjection(op.key.kind)),
-        width(OddLines(by_row ? RoundUp(state.features, kRows) : kKeyChunk)),
+        stride(OddLines(RoundUp(state.features, kRows))),
         v_stride(OddLines(op.value_dim)) {
-    features = bump.Take(FeatureFloats(state));
+    features = bump.Take(kKeyChunk * stride);
     values = bump.Take(kKeyChunk * v_stride);
     weights = bump.Take(RoundUp(kKeyChunk, 16));
-  }
-  Size FeatureFloats(const State& state) const {
-    return (by_row ? kKeyChunk : RoundUp(state.features, kRows)) * width;
   }
 };
 
@@ -104,6 +100,21 @@ inline void KeyWeights(float scale, const std::uint8_t* present, const float* lo
   }
 }
 
+// Rows of features times their weights. Those of absent keys are overwritten rather than weighed 0:
+// there may be NaN where no key is.
+inline void WeighRows(float* features, Size stride, Size count, Size columns, const float* weights,
+                      const std::uint8_t* present) {
+  for (Size j = 0; j < count; j++) {
+    float* row = features + j * stride;
+    const bool keep = !present || present[j];
+    const V weight = Set(weights[j]);
+    for (Size c = 0; c < columns; c += W) {
+      const V x = keep ? Mul(LoadUpTo(row + c, columns - c), weight) : Zero();
+      StoreUpTo(row + c, x, columns - c);
+    }
+  }
+}
+
 inline Size LinearSumItems(const LinearPlan& plan) { return plan.pairs * plan.parts; }
 inline Size LinearSumScratch(const LinearPlan& plan) {
   Bump bump{nullptr};
@@ -118,8 +129,8 @@ inline void LinearSumItem(const LinearPlan& plan, Size item, float* workspace) {
   state.Clear();
   Bump bump{workspace};
   const SumScratch s(op, state, bump);
-  s.keys.Prepare(batch, head);
-  for (Size i = 0; i < s.FeatureFloats(state); i++) s.features[i] = 0;
+  s.keys.Prepare(batch, head, 1);
+  for (Size i = 0; i < kKeyChunk * s.stride; i++) s.features[i] = 0;
   // over all keys of the head, not the part's: parts are added up, so they need one reference. O(S)
   const float top = LargestLogWeight(op, batch, head);
   const Size end = op.key_len * (part + 1) / plan.parts;
@@ -129,20 +140,15 @@ inline void LinearSumItem(const LinearPlan& plan, Size item, float* workspace) {
         op.key_mask ? op.key_mask + batch * op.key_len + first : nullptr;
     const float* log_weights =
         op.key_log_weight ? op.key_log_weight.at(batch, head) + first : nullptr;
-    KeyWeights(FeatureScale(op.key), present, log_weights, top, count, s.weights);
-    CopyPadded(op.value.at(batch, head, first), op.value.row_stride, count, op.value_dim, present,
-               s.values, s.v_stride);
-    // explicit features and elu + 1 come token by token, [keys, F], and go into the product as they
-    // lie; projected ones are formed as [F, keys], with tokens in lanes
-    if (s.by_row) {
-      s.keys.ComputeRows(batch, head, first, count, s.weights, present, s.features, s.width);
-      AddTotalsByRow(state, s.features, s.width, count);
-      AddKeys<true>(state, s.features, s.width, s.values, s.v_stride, count, 1);
-    } else {
-      s.keys.Compute(batch, head, first, count, 1, s.weights, present, s.features, s.width);
-      AddTotals(state, s.features, s.width, RoundUp(count, W), nullptr, 1);
-      AddKeys(state, s.features, s.width, s.values, s.v_stride, count, 1);
+    s.keys.Compute(batch, head, first, count, 1, true, s.features, s.stride);
+    if (present || log_weights) {
+      KeyWeights(1, present, log_weights, top, count, s.weights);
+      WeighRows(s.features, s.stride, count, state.features, s.weights, present);
     }
+    const RightRows values = RowsOrCopy(op.value.at(batch, head, first), op.value.row_stride, count,
+                                        op.value_dim, present, s.values, s.v_stride);
+    AddTotalsByRow(state, s.features, s.stride, count);
+    AddKeys<true>(state, s.features, s.stride, values.data, values.stride, count, 1);
   }
 }
 
@@ -209,7 +215,7 @@ inline void LinearReadItem(const LinearPlan& plan, Size item, float* workspace) 
   const State state = PartState(plan, item / blocks, 0);
   Bump bump{workspace};
   const ReadScratch s(op, state, bump);
-  s.queries.Prepare(batch, head);
+  s.queries.Prepare(batch, head, 1);
   for (Size i = 0; i < kReadTile * s.q_stride; i++) s.features[i] = 0;
   // a block packs its head's projection once, O(M D), for up to kReadBlock queries
   const Size start = item % blocks * kReadBlock;

@@ -5,7 +5,7 @@
 // of blocking: the register tile (micro-inl.h); a panel of B, kProductDepth x kPanel, 64 KiB at
 // most and 16 KiB with 16 registers, met by all rows of A's block in turn; A's and B's blocks in
 // the second level. Packing touches each number once per block and makes the inner loop's loads
-// contiguous.
+// contiguous; factors that can be read as they are stored, or are read once only, are not packed.
 //
 // Rounding: chains of at most kProductDepth terms, then one addition per depth block: an error of
 // about (kProductDepth + inner / kProductDepth) 2^-24 sum|a b|, which grows 256 times slower with
@@ -18,9 +18,21 @@
 RFA_KERNELS_BEGIN
 
 constexpr Size kProductRows = 32 * kRows;  // rows per item: packing b costs 2-4 % of them
+constexpr Size kDirectRows = 64 * kRows;   // where a is not packed and takes no room
 constexpr Size kProductColumns = 256;      // a multiple of kPanel
 constexpr Size kProductDepth = 256;        // a block of b is 256 KiB: the second-level cache
 constexpr Size kThinRows = 3;              // up to so many rows packing would cost more than it saves
+
+// Whether tiles read a where it is stored. Packing pays where a is met by several panels of b, and its
+// rows crowd into a few cache sets or it is stored transposed.
+inline bool ReadsLeft(const MatMul& op) {
+  const bool once = op.columns <= kPanel, spread = SpreadsOverSets(op.a_row_stride, 64);
+  return op.transpose_a ? once && spread : once || spread;
+}
+inline bool ReadsRight(const MatMul& op) {
+  return !op.transpose_b && op.columns % W == 0 && SpreadsOverSets(op.b_row_stride, kPanel);
+}
+inline Size ProductRows(const MatMul& op) { return ReadsLeft(op) ? kDirectRows : kProductRows; }
 
 // Sized for the block or the matrix, whichever is smaller: small products take little memory.
 struct ProductScratch {
@@ -30,15 +42,15 @@ struct ProductScratch {
   ProductScratch(const MatMul& op, Bump& bump)
       : sum_stride(RoundUp(Least(op.columns, kProductColumns), W)),
         a_stride(OddLines(Least(op.inner, kProductDepth))) {
-    const Size rows = RoundUp(Least(op.rows, kProductRows), kRows);
-    a = bump.Take(RoundUp(rows, W) * a_stride);
-    b = bump.Take(kProductDepth * sum_stride);
+    const Size rows = RoundUp(Least(op.rows, ProductRows(op)), kRows);
+    a = bump.Take(ReadsLeft(op) ? 0 : RoundUp(rows, W) * a_stride);
+    b = bump.Take(ReadsRight(op) ? 0 : kProductDepth * sum_stride);
     sums = bump.Take(rows * sum_stride);
   }
 };
 
 inline Size ProductItems(const MatMul& op) {
-  return op.batch * CeilDiv(op.rows, kProductRows) * CeilDiv(op.columns, kProductColumns);
+  return op.batch * CeilDiv(op.rows, ProductRows(op)) * CeilDiv(op.columns, kProductColumns);
 }
 inline Size ProductScratchFloats(const MatMul& op) {
   Bump bump{nullptr};
@@ -67,28 +79,40 @@ struct ProductBlock {
   Size first_row, rows, first_column, columns;
 };
 
+// The left factor of a depth block as tiles read it.
+struct LeftRows {
+  const float* data;
+  Size stride, step;  // from row to row, from factor to factor of a row
+  Size last;          // rows beyond repeat it: their products go nowhere
+};
+
 // Left factor of a depth block, rows padded to kRows.
 // [block rows, depth], O(rows depth), used columns / kPanel times.
-inline void PackLeft(const MatMul& op, const ProductBlock& block, Size k, Size depth,
-                     const ProductScratch& s) {
+inline LeftRows PackLeft(const MatMul& op, const ProductBlock& block, Size k, Size depth,
+                         const ProductScratch& s) {
+  const Size stride = op.transpose_a ? 1 : op.a_row_stride, step = op.transpose_a ? op.a_row_stride : 1;
+  const float* corner = block.a + block.first_row * stride + k * step;
+  if (ReadsLeft(op)) return {corner, stride, step, block.rows - 1};
+  const LeftRows packed{s.a, s.a_stride, 1, RoundUp(block.rows, kRows) - 1};
   // row-major already: a copy, to pad rows and columns and to fix the stride
   if (!op.transpose_a) {
-    PackRows(block.a + block.first_row * op.a_row_stride + k, op.a_row_stride, block.rows, depth, {},
-             nullptr, s.a, s.a_stride);
-    return;
+    PackRows(corner, stride, block.rows, depth, {}, nullptr, s.a, s.a_stride);
+    return packed;
   }
-  // stored as [inner, rows]
-  const float* corner = block.a + k * op.a_row_stride + block.first_row;
   for (Size r = block.rows; r < RoundUp(block.rows, kRows); r++) {
     for (Size i = 0; i < depth; i++) s.a[r * s.a_stride + i] = 0;
   }
   TransposeInto(corner, op.a_row_stride, block.rows, depth, RoundUp(depth, W), {}, nullptr, s.a,
                 s.a_stride);
+  return packed;
 }
 
 // [depth, block columns] in panels, O(depth columns), used rows / kRows times.
-inline void PackRight(const MatMul& op, const ProductBlock& block, Size k, Size depth,
-                      const ProductScratch& s) {
+inline RightPanels PackRight(const MatMul& op, const ProductBlock& block, Size k, Size depth,
+                             const ProductScratch& s) {
+  if (ReadsRight(op)) {
+    return {block.b + k * op.b_row_stride + block.first_column, W, op.b_row_stride};
+  }
   if (op.transpose_b) {
     PackPanelsTransposed(block.b + block.first_column * op.b_row_stride + k, op.b_row_stride, depth,
                          block.columns, {}, nullptr, s.b);
@@ -96,6 +120,7 @@ inline void PackRight(const MatMul& op, const ProductBlock& block, Size k, Size 
     PackPanels(block.b + k * op.b_row_stride + block.first_column, op.b_row_stride, depth,
                block.columns, nullptr, s.b);
   }
+  return {s.b, W * depth, 0};
 }
 
 // What becomes of one depth block's product: sums take it in until the last block, whose product goes
@@ -160,18 +185,35 @@ RFA_INLINE void AddTile(V (&acc)[kRows][C], bool first, float* sums, Size stride
   }
 }
 
+// Asks for the rows of a later tile, where a comes straight from memory: the processor's own
+// prefetching starts anew with every row.
+RFA_INLINE void PrefetchRows(const LeftRows& left, Size first, Size depth) {
+  if (left.step != 1) return;
+  for (Size r = first; r < first + kRows; r++) {
+    const float* row = left.data + Least(r, left.last) * left.stride;
+    for (Size k = 0; k < depth; k += 16) __builtin_prefetch(row + k, 0, 2);
+  }
+}
+
 // One depth block.
-inline void MultiplyBlock(const MatMul& op, const ProductBlock& block, Size depth, ProductStage stage,
+inline void MultiplyBlock(const MatMul& op, const ProductBlock& block, const LeftRows& left,
+                          const RightPanels& right, Size depth, ProductStage stage,
                           const ProductScratch& s) {
   const Size vecs = CeilDiv(block.columns, W);
   // panels outside, rows inside: a panel stays close while rows of A stream past it
   ForEachPanel(vecs, vecs, [&](auto width, Size v) {
     constexpr int C = decltype(width)::vecs;
-    const float* panel = s.b + PanelOffset(v, depth);
+    const float* panel = right.at(v);
+    const Size stride = right.stride_of(C);
     for (Size r0 = 0; r0 < block.rows; r0 += kRows) {
       V acc[kRows][C];
       ClearTile(acc);
-      MultiplyAdd(acc, s.a + r0 * s.a_stride, s.a_stride, panel, C * W, depth);
+      const float* rows[kRows];
+      RFA_UNROLL
+      for (int r = 0; r < kRows; r++) rows[r] = left.data + Least(r0 + r, left.last) * left.stride;
+      // two tiles ahead, to the second level; once, with the first panel
+      if (ReadsLeft(op) && v == 0) PrefetchRows(left, r0 + 2 * kRows, depth);
+      MultiplyAddRows(acc, rows, left.step, panel, stride, depth);
       float* sums = s.sums + r0 * s.sum_stride + v * W;
       if (stage.last) {
         FinishTile(op, block, acc, stage.first ? nullptr : sums, s.sum_stride, r0, v * W);
@@ -244,16 +286,16 @@ inline void ThinProduct(const MatMul& op, const ProductBlock& block, Size row, f
 inline void ProductItem(const MatMul& op, Size item, float* workspace) {
   Bump bump{workspace};
   const ProductScratch s(op, bump);
-  const Size row_blocks = CeilDiv(op.rows, kProductRows);
+  const Size rows = ProductRows(op), row_blocks = CeilDiv(op.rows, rows);
   const Size column_blocks = CeilDiv(op.columns, kProductColumns);
   const Size n = item / (row_blocks * column_blocks);
   ProductBlock block;
   block.a = op.a + n * op.a_batch_stride;
   block.b = op.b + n * op.b_batch_stride;
   block.out = op.out + n * op.out_batch_stride;
-  block.first_row = item / column_blocks % row_blocks * kProductRows;
+  block.first_row = item / column_blocks % row_blocks * rows;
   block.first_column = item % column_blocks * kProductColumns;
-  block.rows = Least(kProductRows, op.rows - block.first_row);
+  block.rows = Least(rows, op.rows - block.first_row);
   block.columns = Least(kProductColumns, op.columns - block.first_column);
   // an empty inner axis gives zeros, with bias and activation: FinishProduct sees to it
   if (op.rows <= kThinRows || op.inner == 0) {
@@ -262,9 +304,9 @@ inline void ProductItem(const MatMul& op, Size item, float* workspace) {
   }
   for (Size k = 0; k < op.inner; k += kProductDepth) {
     const Size depth = Least(kProductDepth, op.inner - k);
-    PackLeft(op, block, k, depth, s);
-    PackRight(op, block, k, depth, s);
-    MultiplyBlock(op, block, depth, {k == 0, k + depth == op.inner}, s);
+    const LeftRows left = PackLeft(op, block, k, depth, s);
+    const RightPanels right = PackRight(op, block, k, depth, s);
+    MultiplyBlock(op, block, left, right, depth, {k == 0, k + depth == op.inner}, s);
   }
 }
 

@@ -41,6 +41,12 @@ RFA_INLINE void StoreUpTo(float* p, V x, Size n) {
   }
 }
 
+// Whether the parts of rows that tiles read, `width` floats each, spread over the sets of a cache: without
+// gaps between them, or an odd number of lines apart.
+RFA_INLINE bool SpreadsOverSets(Size stride, Size width) {
+  return stride <= width || stride % 32 == 16;
+}
+
 // Row stride for at least `columns` floats: an odd number of 64-byte lines.
 RFA_INLINE Size OddLines(Size columns) { return (CeilDiv(columns, 16) | 1) * 16; }
 
@@ -91,31 +97,40 @@ RFA_INLINE void ClearTile(V (&acc)[kRows][C]) {
   }
 }
 
-// acc += a b for kRows rows of a and C vectors of columns of b.
-template <int C>
-RFA_INLINE void MultiplyAdd(V (&acc)[kRows][C], const float* a, Size a_stride, const float* b,
-                            Size b_stride, Size depth) {
+// acc += a b for kRows rows of a and C vectors of columns of b, of floats or doubles; the factors of a row
+// stand `step` numbers apart.
+template <int C, class Vec, class T>
+RFA_INLINE void MultiplyAddRows(Vec (&acc)[kRows][C], const T* const (&rows)[kRows], Size step,
+                                const T* b, Size b_stride, Size depth) {
+  constexpr Size kLanes = sizeof(Vec) / sizeof(T);
   // six pointers: base + k is an addressing mode, base + r stride + k is not
-  const float* a0 = a;
-  const float* a1 = a + a_stride;
-  const float* a2 = a1 + a_stride;
-  const float* a3 = a2 + a_stride;
-  const float* a4 = a3 + a_stride;
-  const float* a5 = a4 + a_stride;
+  const T *a0 = rows[0], *a1 = rows[1], *a2 = rows[2], *a3 = rows[3], *a4 = rows[4], *a5 = rows[5];
   // rank-1 updates, [kRows, 1] times [1, C W]: one load of b serves kRows rows, one of a C vectors
+  Size at = 0;
   for (Size k = 0; k < depth; k++) {
-    V right[C];
+    Vec right[C];
     RFA_UNROLL
-    for (int c = 0; c < C; c++) right[c] = Load(b + c * W);
-    const float* left[kRows] = {a0, a1, a2, a3, a4, a5};
+    for (int c = 0; c < C; c++) right[c] = Load(b + c * kLanes);
+    const T* left[kRows] = {a0, a1, a2, a3, a4, a5};
     RFA_UNROLL
     for (int r = 0; r < kRows; r++) {
-      const V x = Set(left[r][k]);
+      const Vec x = Set(left[r][at]);
       RFA_UNROLL
       for (int c = 0; c < C; c++) acc[r][c] = Fma(x, right[c], acc[r][c]);
     }
+    at += step;
     b += b_stride;
   }
+}
+
+// The same for rows `a_stride` numbers apart, their factors side by side.
+template <int C, class Vec, class T>
+RFA_INLINE void MultiplyAdd(Vec (&acc)[kRows][C], const T* a, Size a_stride, const T* b,
+                            Size b_stride, Size depth) {
+  const T* rows[kRows];
+  RFA_UNROLL
+  for (int r = 0; r < kRows; r++) rows[r] = a + r * a_stride;
+  MultiplyAddRows(acc, rows, 1, b, b_stride, depth);
 }
 
 // acc += a^T b: as MultiplyAdd, with a stored as [depth][row], so that the kRows factors of a step stand
@@ -176,6 +191,21 @@ RFA_INLINE void CopyPadded(const float* in, Size stride, Size rows, Size columns
       Store(out + r * out_stride + c, LoadUpTo(in + r * stride + c, n));
     }
   }
+}
+
+// A right factor, row-major.
+struct RightRows {
+  const float* data;
+  Size stride;
+};
+
+// Rows of a right factor as they are stored, where register tiles can read them: all present, whole
+// vectors, and strides that do not crowd the rows into a few cache sets. Otherwise a padded copy.
+RFA_INLINE RightRows RowsOrCopy(const float* in, Size stride, Size rows, Size columns,
+                                const std::uint8_t* present, float* copy, Size copy_stride) {
+  if (!present && columns % W == 0 && SpreadsOverSets(stride, kPanel)) return {in, stride};
+  CopyPadded(in, stride, rows, columns, present, copy, copy_stride);
+  return {copy, copy_stride};
 }
 
 // Right factor in panels from [depth, columns] row-major. `present` (optional) zeroes rows.
@@ -244,6 +274,16 @@ RFA_INLINE void PackPanelsTransposed(const float* in, Size stride, Size depth, S
 // Start of the panel that begins with vector v, in a right factor of `depth` rows.
 // Whole panels have one size, and only the last may be narrower.
 RFA_INLINE Size PanelOffset(Size v, Size depth) { return v * W * depth; }
+
+// A right factor as tiles read it: packed in panels, or row-major as it is stored.
+struct RightPanels {
+  const float* data;
+  Size step;    // from a panel's start to that of the next, per vector of its columns
+  Size stride;  // of the rows of a panel; 0 = its width
+
+  RFA_INLINE const float* at(Size v) const { return data + v * step; }
+  RFA_INLINE Size stride_of(Size vecs) const { return stride ? stride : vecs * W; }
+};
 
 // Sum of squares of a row.
 // |x|^2, [n] to a number. One chain: n is a head dimension, where the latency of n / W steps is

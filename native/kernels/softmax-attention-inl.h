@@ -32,10 +32,10 @@ constexpr Size kQueryBlock = 384;         // queries per item at most, a multipl
 constexpr float kSlack = 8;             // weights stay below 2^8: no precision is lost
 constexpr float kRemoved = -1e30f;      // a bias at or below this removes its key
 
-// Queries per item: as many as reuse packed keys well, but at least 32 items where rows allow it.
+// Queries per item: as many as reuse packed keys well, but at least 16 items where rows allow it.
 // Depends on the shape alone, so that results do not depend on the number of threads.
 inline Size SoftmaxQueryBlock(const SoftmaxAttention& op) {
-  const Size per_item = CeilDiv(op.query_len * Most(1, op.batch * op.heads), 32);
+  const Size per_item = CeilDiv(op.query_len * Most(1, op.batch * op.heads), 16);
   return Most(kScoreRows, Least(kQueryBlock, RoundUp(per_item, kScoreRows)));
 }
 
@@ -74,11 +74,13 @@ inline Size SoftmaxScratchFloats(const SoftmaxAttention& op) {
   return bump.used;
 }
 
-// Biases of one key block in log2 units; -inf for masked, removed and padding keys.
+// Biases of one key block in log2 units; -inf for masked, removed and padding keys. Returns whether all
+// `count` keys are there.
 // -inf rather than a large negative number: 2^-inf is exactly 0 whatever the reference, so an
 // absent key leaves no trace even in a row of very small logits.
-inline void PackBias(const SoftmaxAttention& op, Size batch, Size head, Size first, Size count,
+inline bool PackBias(const SoftmaxAttention& op, Size batch, Size head, Size first, Size count,
                      const SoftmaxScratch& s) {
+  bool all = true;
   const std::uint8_t* mask = op.key_mask ? op.key_mask + batch * op.key_len + first : nullptr;
   const float* bias = op.key_bias ? op.key_bias.at(batch, head) + first : nullptr;
   for (Size j = 0; j < kKeyBlock; j++) {
@@ -86,7 +88,20 @@ inline void PackBias(const SoftmaxAttention& op, Size batch, Size head, Size fir
         j < count && (!mask || mask[j]) && (!bias || !(bias[j] <= kRemoved));
     s.present[j] = present;
     s.bias[j] = present ? (bias ? bias[j] * kLog2E : 0.0f) : -kInfinity;
+    all = all && (present || j >= count);
   }
+  return all;
+}
+
+// The values of one key block: where they are stored, if all are there, else packed with zeros.
+inline RightPanels PackValues(const SoftmaxAttention& op, Size batch, Size head, Size first, Size count,
+                              bool all, const SoftmaxScratch& s) {
+  const float* values = op.value.at(batch, head, first);
+  if (all && op.value_dim % W == 0 && SpreadsOverSets(op.value.row_stride, kPanel)) {
+    return {values, W, op.value.row_stride};
+  }
+  PackPanels(values, op.value.row_stride, count, op.value_dim, s.present, s.value);
+  return {s.value, W * count, 0};
 }
 
 // Where a score tile stands: rows first_row.. of the sequence against keys first_key.. of a block.
@@ -164,10 +179,9 @@ RFA_INLINE void WeighRow(const SoftmaxScratch& s, Size r, Size vecs, float* refe
 // acc' = 2^(m - m') acc + p V for a tile: [rows, keys] x [keys, C W]. The rescaling costs one
 // multiply-add per element of the output, which has to be loaded and stored anyway.
 template <int C>
-RFA_INLINE void ValuePanel(const SoftmaxScratch& s, const ScoreTile& tile, float* out, Size keys,
-                           Size depth, Size v) {
+RFA_INLINE void ValuePanel(const SoftmaxScratch& s, const ScoreTile& tile, const RightPanels& values,
+                           float* out, Size keys, Size v) {
   const Size out_stride = s.v_vecs * W;
-  const float* panel = s.value + PanelOffset(v, depth);
   for (Size r0 = 0; r0 < tile.rows; r0 += kRows) {
     // rows of the tile see no key beyond their last one
     const Size seen = tile.diagonal
@@ -175,7 +189,7 @@ RFA_INLINE void ValuePanel(const SoftmaxScratch& s, const ScoreTile& tile, float
                           : keys;
     V acc[kRows][C];
     ClearTile(acc);
-    MultiplyAdd(acc, s.scores + r0 * kKeyBlock, kKeyBlock, panel, C * W, seen);
+    MultiplyAdd(acc, s.scores + r0 * kKeyBlock, kKeyBlock, values.at(v), values.stride_of(C), seen);
     RFA_UNROLL
     for (int r = 0; r < kRows; r++) {
       float* row = out + (r0 + r) * out_stride + v * W;
@@ -211,14 +225,14 @@ inline Size ScoreRows(const SoftmaxScratch& s, const ScoreTile& tile, const floa
 // One tile of queries against one packed block of `keys` keys.
 // The three steps of flash attention on [rows, D] x [D, keys] and [rows, keys] x [keys, Dv].
 inline void SoftmaxTile(const SoftmaxAttention& op, const SoftmaxScratch& s, const ScoreTile& tile,
-                        Size local_row, Size keys) {
+                        const RightPanels& values, Size local_row, Size keys) {
   const Size scored = ScoreRows(s, tile, s.query + local_row * s.d_stride, op.head_dim);
   for (Size r = 0; r < tile.rows; r++) {
     WeighRow(s, r, scored, s.reference + local_row + r, s.sum + local_row + r);
   }
   float* out = s.out + local_row * s.v_vecs * W;
   ForEachPanel(s.v_vecs, s.v_vecs, [&](auto width, Size v) {
-    ValuePanel<decltype(width)::vecs>(s, tile, out, keys, keys, v);
+    ValuePanel<decltype(width)::vecs>(s, tile, values, out, keys, v);
   });
 }
 
@@ -264,16 +278,15 @@ inline void SoftmaxItem(const SoftmaxAttention& op, Size item, float* workspace)
   const Size end = op.causal ? Least(op.key_len, first_row + rows) : op.key_len;
   for (Size first_key = 0; first_key < end; first_key += kKeyBlock) {
     const Size keys = Least(kKeyBlock, end - first_key);
-    PackBias(op, batch, head, first_key, keys, s);
+    const bool all = PackBias(op, batch, head, first_key, keys, s);
     PackPanelsTransposed(op.key.at(batch, head, first_key), op.key.row_stride, op.head_dim, keys,
                          {}, s.present, s.key);
-    PackPanels(op.value.at(batch, head, first_key), op.value.row_stride, keys, op.value_dim,
-               s.present, s.value);
+    const RightPanels values = PackValues(op, batch, head, first_key, keys, all, s);
     // causal: tiles of rows that lie wholly before the block see none of it
     const Size start = op.causal ? Most(0, first_key - first_row) / kScoreRows * kScoreRows : 0;
     for (Size r = start; r < padded; r += kScoreRows) {
       const Size count = Least(kScoreRows, padded - r);
-      SoftmaxTile(op, s, TileAt(op, first_row + r, count, first_key, keys), r, keys);
+      SoftmaxTile(op, s, TileAt(op, first_row + r, count, first_key, keys), values, r, keys);
     }
   }
   FinishRows(op, s, batch, head, first_row, rows);

@@ -159,8 +159,8 @@ inline void ChunkWeights(const float* queries, Size q_stride, Size rows, const f
     V totals[kRows];
     RFA_UNROLL
     for (int r = 0; r < kRows; r++) totals[r] = Zero();
-    const Size vecs = CeilDiv(count, W);
-    ForEachPanel(vecs, CeilDiv(Least(count, r0 + kRows), W), [&](auto width, Size v) {
+    const Size vecs = CeilDiv(Least(count, r0 + kRows), W);  // that hold keys these rows see
+    ForEachPanel(vecs, vecs, [&](auto width, Size v) {
       constexpr int C = decltype(width)::vecs;
       V acc[kRows][C];
       ClearTile(acc);

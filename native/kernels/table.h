@@ -1,6 +1,7 @@
 // What one instruction set offers: plain functions, one table per set.
 #pragma once
 
+#include "random.h"
 #include "rfa.h"
 
 namespace rfa {
@@ -21,6 +22,19 @@ struct LinearPlan {
   float* states;
 };
 
+// Sums of errors, [items, kErrorSums] before they are merged in the order of items.
+struct ErrorSumsPlan {
+  const ErrorSums* op;
+  Size blocks;  // items per head
+  double* parts;
+};
+
+// Exact attention with keys and values packed for all items.
+struct ExactPlan {
+  const ExactSoftmax* op;
+  double* packed;
+};
+
 struct KernelTable {
   const char* name;
   int lanes;
@@ -38,6 +52,13 @@ struct KernelTable {
   ItemKernel<LogFeatureDecode> log_feature_decode;
   ItemKernel<CacheDecode> cache_decode;
   ItemKernel<MatMul> mat_mul;
+  Size (*error_blocks)(const ErrorSums&);
+  ItemKernel<ErrorSumsPlan> error_sums;
+  Size (*exact_packed_doubles)(const ExactSoftmax&);
+  ItemKernel<ExactPlan> exact_pack, exact_softmax;
+  ItemKernel<NormalBlocks> normal_blocks;
+  ItemKernel<OrthogonalRows> orthogonal_rows;
+  ItemKernel<Orthonormalize> orthonormalize;
   // the following work on a part of a call: a range of elements or rows, one plane
   void (*unary)(Unary, const float* in, float* out, Size count);
   void (*binary)(const BinaryOp&, Size first, Size count);
@@ -46,8 +67,15 @@ struct KernelTable {
                        const RowVisibility&);
   void (*transpose_plane)(const float* in, Size in_stride, float* out, Size out_stride, Size rows,
                           Size columns);
+  // random blocks, and normals from a block on
+  void (*random_words)(const RandomStream&, Size blocks, std::uint32_t* out);
+  void (*normal_doubles)(const RandomStream&, Size first_block, Size count, double* out);
+  void (*normal_floats)(const RandomStream&, Size first_block, Size count, float* out);
+  // the two normals of given blocks; here for tests
+  void (*normals_of_words)(const std::uint32_t* words, Size blocks, double* out);
   // 2^x for weights, as the kernels use it (math-inl.h); here for tests
   void (*exp2_weights)(const float* in, float* out, Size count);
+  void (*exp2_weights_double)(const double* in, double* out, Size count);
   double (*fma_rounds)(Size rounds, float* sink);
 };
 

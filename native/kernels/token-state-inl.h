@@ -61,8 +61,9 @@ inline void ProjectPair(const float* w, Size stride, Size dim, Size count, const
 inline void FinishFeatures(const Features& f, const float* in, Size columns, float factor,
                            float half_norm, float* out) {
   // explicit features and elu + 1, F = D
+  if (f.kind == FeatureKind::kEluPlusOne) return EluRow(in, factor, columns, f.feature_scale, out);
   if (!HasProjection(f.kind)) {
-    return ElementwiseRows(f, in, 0, &factor, 1, columns, 1, nullptr, out, 0);
+    return ElementwiseRows(f, in, 0, &factor, 1, columns, 1, out, 0);
   }
   // log kinds stay logarithms: p - |x'|^2/2 and, hyperbolic, -p - |x'|^2/2; their exponential is
   // the caller's
@@ -112,8 +113,8 @@ inline void TokenFeatures(const Features& query, const Features& key, Size batch
   float q_factor, k_factor, q_half, k_half;
   // a stride of 0 and one token: the function for whole sequences, so that factor and norm have the
   // same bits in both forms
-  ScaleTokens(query, q, 0, 1, columns, 1, &q_factor, &q_half);
-  ScaleTokens(key, k, 0, 1, columns, 1, &k_factor, &k_half);
+  ScaleTokens(query, q, 0, 1, columns, 1, true, &q_factor, &q_half);
+  ScaleTokens(key, k, 0, 1, columns, 1, true, &k_factor, &k_half);
   if (HasProjection(query.kind)) {
     for (Size d = 0; d < columns; d += W) {
       Store(s.query + d, Mul(LoadUpTo(q + d, columns - d), Set(q_factor)));

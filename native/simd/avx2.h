@@ -98,5 +98,81 @@ RFA_INLINE void TransposeSquare(V (&x)[8]) {
   for (int i = 0; i < 8; i++) x[i] = t[i];
 }
 
+// ---- doubles ----------------------------------------------------------------------------------
+
+using VD = __m256d;
+using L = __m256i;
+using MD = __m256d;
+constexpr int WD = 4;
+
+RFA_INLINE VD ZeroD() { return _mm256_setzero_pd(); }
+RFA_INLINE VD Set(double x) { return _mm256_set1_pd(x); }
+RFA_INLINE VD Load(const double* p) { return _mm256_loadu_pd(p); }
+RFA_INLINE void Store(double* p, VD x) { _mm256_storeu_pd(p, x); }
+RFA_INLINE L LaneBeforeD(Size n) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+// the same for floats
+RFA_INLINE __m128i LaneBeforeWide(Size n) {
+  return _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(n)), _mm_setr_epi32(0, 1, 2, 3));
+}
+RFA_INLINE MD FirstND(Size n) { return _mm256_castsi256_pd(LaneBeforeD(n)); }
+RFA_INLINE VD LoadN(const double* p, Size n) { return _mm256_maskload_pd(p, LaneBeforeD(n)); }
+RFA_INLINE void StoreN(double* p, VD x, Size n) { _mm256_maskstore_pd(p, LaneBeforeD(n), x); }
+RFA_INLINE VD LoadWide(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+RFA_INLINE VD LoadWideN(const float* p, Size n) {
+  return _mm256_cvtps_pd(_mm_maskload_ps(p, LaneBeforeWide(n)));
+}
+RFA_INLINE void StoreNarrow(float* p, VD x) { _mm_storeu_ps(p, _mm256_cvtpd_ps(x)); }
+RFA_INLINE void StoreNarrowN(float* p, VD x, Size n) {
+  _mm_maskstore_ps(p, LaneBeforeWide(n), _mm256_cvtpd_ps(x));
+}
+
+RFA_INLINE VD Add(VD a, VD b) { return _mm256_add_pd(a, b); }
+RFA_INLINE VD Sub(VD a, VD b) { return _mm256_sub_pd(a, b); }
+RFA_INLINE VD Mul(VD a, VD b) { return _mm256_mul_pd(a, b); }
+RFA_INLINE VD Div(VD a, VD b) { return _mm256_div_pd(a, b); }
+RFA_INLINE VD Sqrt(VD a) { return _mm256_sqrt_pd(a); }
+RFA_INLINE VD Max(VD a, VD b) { return _mm256_max_pd(a, b); }
+RFA_INLINE VD Min(VD a, VD b) { return _mm256_min_pd(a, b); }
+RFA_INLINE VD Fma(VD a, VD b, VD c) { return _mm256_fmadd_pd(a, b, c); }
+RFA_INLINE VD Fnma(VD a, VD b, VD c) { return _mm256_fnmadd_pd(a, b, c); }
+
+RFA_INLINE MD Less(VD a, VD b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
+RFA_INLINE MD Equal(VD a, VD b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
+// VD and MD are one type here, as V and M are
+RFA_INLINE VD Select(MD m, VD yes, VD no) { return _mm256_blendv_pd(no, yes, m); }
+
+RFA_INLINE L Bits(VD a) { return _mm256_castpd_si256(a); }
+RFA_INLINE VD FromBitsD(L a) { return _mm256_castsi256_pd(a); }
+RFA_INLINE L SetL(std::int64_t x) { return _mm256_set1_epi64x(x); }
+RFA_INLINE L AddL(L a, L b) { return _mm256_add_epi64(a, b); }
+RFA_INLINE L SubL(L a, L b) { return _mm256_sub_epi64(a, b); }
+RFA_INLINE L AndL(L a, L b) { return _mm256_and_si256(a, b); }
+RFA_INLINE L OrL(L a, L b) { return _mm256_or_si256(a, b); }
+RFA_INLINE L XorL(L a, L b) { return _mm256_xor_si256(a, b); }
+template <int n>
+RFA_INLINE L ShlL(L a) { return _mm256_slli_epi64(a, n); }
+template <int n>
+RFA_INLINE L ShrL(L a) { return _mm256_srli_epi64(a, n); }
+RFA_INLINE L LanesL() { return _mm256_setr_epi64x(0, 1, 2, 3); }
+RFA_INLINE L MulWords(L a, L b) { return _mm256_mul_epu32(a, b); }
+RFA_INLINE MD NegativeL(L a) { return _mm256_castsi256_pd(a); }
+
+RFA_INLINE double ReduceAdd(VD a) {
+  const __m128d s = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+}
+RFA_INLINE double ReduceMax(VD a) {
+  const __m128d s = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+  return _mm_cvtsd_f64(_mm_max_sd(s, _mm_unpackhi_pd(s, s)));
+}
+
+RFA_INLINE void Interleave(VD& a, VD& b) {
+  const VD even = _mm256_unpacklo_pd(a, b), odd = _mm256_unpackhi_pd(a, b);
+  a = _mm256_permute2f128_pd(even, odd, 0x20);
+  b = _mm256_permute2f128_pd(even, odd, 0x31);
+}
+
 }  // namespace
 }  // namespace rfa::avx2

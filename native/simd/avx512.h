@@ -104,5 +104,75 @@ RFA_INLINE void TransposeSquare(V (&x)[16]) {
   }
 }
 
+// ---- doubles ----------------------------------------------------------------------------------
+
+using VD = __m512d;
+using L = __m512i;
+using MD = __mmask8;
+constexpr int WD = 8;
+
+RFA_INLINE VD ZeroD() { return _mm512_setzero_pd(); }
+RFA_INLINE VD Set(double x) { return _mm512_set1_pd(x); }
+RFA_INLINE VD Load(const double* p) { return _mm512_loadu_pd(p); }
+RFA_INLINE void Store(double* p, VD x) { _mm512_storeu_pd(p, x); }
+RFA_INLINE MD FirstND(Size n) { return static_cast<MD>((1u << n) - 1u); }
+RFA_INLINE VD LoadN(const double* p, Size n) { return _mm512_maskz_loadu_pd(FirstND(n), p); }
+RFA_INLINE void StoreN(double* p, VD x, Size n) { _mm512_mask_storeu_pd(p, FirstND(n), x); }
+RFA_INLINE VD LoadWide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+RFA_INLINE VD LoadWideN(const float* p, Size n) {
+  return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(FirstND(n), p));
+}
+RFA_INLINE void StoreNarrow(float* p, VD x) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(x)); }
+RFA_INLINE void StoreNarrowN(float* p, VD x, Size n) {
+  _mm256_mask_storeu_ps(p, FirstND(n), _mm512_cvtpd_ps(x));
+}
+
+RFA_INLINE VD Add(VD a, VD b) { return _mm512_add_pd(a, b); }
+RFA_INLINE VD Sub(VD a, VD b) { return _mm512_sub_pd(a, b); }
+RFA_INLINE VD Mul(VD a, VD b) { return _mm512_mul_pd(a, b); }
+RFA_INLINE VD Div(VD a, VD b) { return _mm512_div_pd(a, b); }
+RFA_INLINE VD Sqrt(VD a) { return _mm512_sqrt_pd(a); }
+RFA_INLINE VD Max(VD a, VD b) { return _mm512_max_pd(a, b); }
+RFA_INLINE VD Min(VD a, VD b) { return _mm512_min_pd(a, b); }
+RFA_INLINE VD Fma(VD a, VD b, VD c) { return _mm512_fmadd_pd(a, b, c); }
+RFA_INLINE VD Fnma(VD a, VD b, VD c) { return _mm512_fnmadd_pd(a, b, c); }
+
+RFA_INLINE MD Less(VD a, VD b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+RFA_INLINE MD Equal(VD a, VD b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
+RFA_INLINE VD Select(MD m, VD yes, VD no) { return _mm512_mask_blend_pd(m, no, yes); }
+
+RFA_INLINE L Bits(VD a) { return _mm512_castpd_si512(a); }
+RFA_INLINE VD FromBitsD(L a) { return _mm512_castsi512_pd(a); }
+RFA_INLINE L SetL(std::int64_t x) { return _mm512_set1_epi64(x); }
+RFA_INLINE L AddL(L a, L b) { return _mm512_add_epi64(a, b); }
+RFA_INLINE L SubL(L a, L b) { return _mm512_sub_epi64(a, b); }
+RFA_INLINE L AndL(L a, L b) { return _mm512_and_si512(a, b); }
+RFA_INLINE L OrL(L a, L b) { return _mm512_or_si512(a, b); }
+RFA_INLINE L XorL(L a, L b) { return _mm512_xor_si512(a, b); }
+template <int n>
+RFA_INLINE L ShlL(L a) { return _mm512_slli_epi64(a, n); }
+template <int n>
+RFA_INLINE L ShrL(L a) { return _mm512_srli_epi64(a, n); }
+RFA_INLINE L LanesL() { return _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7); }
+RFA_INLINE L MulWords(L a, L b) { return _mm512_mul_epu32(a, b); }
+RFA_INLINE MD NegativeL(L a) { return _mm512_movepi64_mask(a); }
+
+RFA_INLINE double ReduceAdd(VD a) {
+  const __m256d h = _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+  const __m128d s = _mm_add_pd(_mm256_castpd256_pd128(h), _mm256_extractf128_pd(h, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+}
+RFA_INLINE double ReduceMax(VD a) {
+  const __m256d h = _mm256_max_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+  const __m128d s = _mm_max_pd(_mm256_castpd256_pd128(h), _mm256_extractf128_pd(h, 1));
+  return _mm_cvtsd_f64(_mm_max_sd(s, _mm_unpackhi_pd(s, s)));
+}
+
+RFA_INLINE void Interleave(VD& a, VD& b) {
+  const VD first = _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b);
+  b = _mm512_permutex2var_pd(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b);
+  a = first;
+}
+
 }  // namespace
 }  // namespace rfa::avx512

@@ -136,5 +136,125 @@ RFA_INLINE void TransposeSquare(V (&x)[W]) {
   }
 }
 
+// ---- doubles ----------------------------------------------------------------------------------
+
+constexpr int WD = W / 2;
+typedef double VD __attribute__((vector_size(8 * WD)));
+typedef float Half __attribute__((vector_size(4 * WD)));
+typedef std::int64_t L __attribute__((vector_size(8 * WD)));
+typedef std::uint64_t UL __attribute__((vector_size(8 * WD)));
+typedef L MD;
+
+RFA_INLINE VD ZeroD() { return VD{}; }
+RFA_INLINE VD Set(double x) { return VD{} + x; }
+RFA_INLINE VD Load(const double* p) {
+  VD x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+RFA_INLINE void Store(double* p, VD x) { std::memcpy(p, &x, sizeof x); }
+RFA_INLINE MD FirstND(Size n) {
+  MD m;
+  for (int i = 0; i < WD; i++) m[i] = i < n ? -1 : 0;
+  return m;
+}
+RFA_INLINE VD LoadN(const double* p, Size n) {
+  VD x = ZeroD();
+  std::memcpy(&x, p, static_cast<std::size_t>(n) * sizeof(double));
+  return x;
+}
+RFA_INLINE void StoreN(double* p, VD x, Size n) {
+  std::memcpy(p, &x, static_cast<std::size_t>(n) * sizeof(double));
+}
+RFA_INLINE VD LoadWideN(const float* p, Size n) {
+  Half x{};
+  std::memcpy(&x, p, static_cast<std::size_t>(n) * sizeof(float));
+  return __builtin_convertvector(x, VD);
+}
+RFA_INLINE VD LoadWide(const float* p) { return LoadWideN(p, WD); }
+RFA_INLINE void StoreNarrowN(float* p, VD x, Size n) {
+  const Half narrow = __builtin_convertvector(x, Half);
+  std::memcpy(p, &narrow, static_cast<std::size_t>(n) * sizeof(float));
+}
+RFA_INLINE void StoreNarrow(float* p, VD x) { StoreNarrowN(p, x, WD); }
+
+RFA_INLINE L Bits(VD a) { return reinterpret_cast<L>(a); }
+RFA_INLINE VD FromBitsD(L a) { return reinterpret_cast<VD>(a); }
+
+RFA_INLINE MD Less(VD a, VD b) { return a < b; }
+RFA_INLINE MD Equal(VD a, VD b) { return a == b; }
+RFA_INLINE VD Select(MD m, VD yes, VD no) { return FromBitsD((m & Bits(yes)) | (~m & Bits(no))); }
+
+RFA_INLINE VD Add(VD a, VD b) { return a + b; }
+RFA_INLINE VD Sub(VD a, VD b) { return a - b; }
+RFA_INLINE VD Mul(VD a, VD b) { return a * b; }
+RFA_INLINE VD Div(VD a, VD b) { return a / b; }
+RFA_INLINE VD Max(VD a, VD b) { return Select(a > b, a, b); }
+RFA_INLINE VD Min(VD a, VD b) { return Select(a < b, a, b); }
+RFA_INLINE VD Sqrt(VD a) {
+  for (int i = 0; i < WD; i++) a[i] = sqrt(a[i]);
+  return a;
+}
+RFA_INLINE VD Fma(VD a, VD b, VD c) { return a * b + c; }
+RFA_INLINE VD Fnma(VD a, VD b, VD c) { return c - a * b; }
+
+RFA_INLINE L SetL(std::int64_t x) { return L{} + x; }
+RFA_INLINE L AddL(L a, L b) {
+  return reinterpret_cast<L>(reinterpret_cast<UL>(a) + reinterpret_cast<UL>(b));
+}
+RFA_INLINE L SubL(L a, L b) {
+  return reinterpret_cast<L>(reinterpret_cast<UL>(a) - reinterpret_cast<UL>(b));
+}
+RFA_INLINE L AndL(L a, L b) { return a & b; }
+RFA_INLINE L OrL(L a, L b) { return a | b; }
+RFA_INLINE L XorL(L a, L b) { return a ^ b; }
+template <int n>
+RFA_INLINE L ShlL(L a) {
+  return reinterpret_cast<L>(reinterpret_cast<UL>(a) << n);
+}
+template <int n>
+RFA_INLINE L ShrL(L a) {
+  return reinterpret_cast<L>(reinterpret_cast<UL>(a) >> n);
+}
+RFA_INLINE L LanesL() {
+  L x;
+  for (int i = 0; i < WD; i++) x[i] = i;
+  return x;
+}
+RFA_INLINE L MulWords(L a, L b) {
+  const UL low = UL{} + 0xFFFFFFFFu;
+  return reinterpret_cast<L>((reinterpret_cast<UL>(a) & low) * (reinterpret_cast<UL>(b) & low));
+}
+RFA_INLINE MD NegativeL(L a) { return a < L{}; }
+
+RFA_INLINE double ReduceAdd(VD a) {
+  double x[WD];
+  Store(x, a);
+  for (int half = WD / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; i++) x[i] += x[i + half];
+  }
+  return x[0];
+}
+RFA_INLINE double ReduceMax(VD a) {
+  double x[WD];
+  Store(x, a);
+  for (int half = WD / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; i++) x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
+  }
+  return x[0];
+}
+
+RFA_INLINE void Interleave(VD& a, VD& b) {
+  double x[WD], y[WD], z[2 * WD];
+  Store(x, a);
+  Store(y, b);
+  for (int i = 0; i < WD; i++) {
+    z[2 * i] = x[i];
+    z[2 * i + 1] = y[i];
+  }
+  a = Load(z);
+  b = Load(z + WD);
+}
+
 }  // namespace
 }  // namespace rfa::scalar

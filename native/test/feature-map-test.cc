@@ -1,4 +1,6 @@
 // feature_map against plain loops in double precision.
+#include <cstring>
+
 #include "features.h"
 
 using namespace rfa;
@@ -54,10 +56,42 @@ void check(const Case& c) {
   });
 }
 
+// Sines and cosines of angles over the whole float range, as features of a projection with one row: the
+// bound of math-inl.h.
+void check_angles() {
+  run_case("angles", [] {
+    std::vector<float> angles = {0.0f, 131071.99f, 131072.0f, 1e30f};
+    for (std::uint32_t bits = 0; bits < 0x7F800000u; bits += 4099) {
+      float x;
+      std::memcpy(&x, &bits, sizeof x);
+      angles.push_back(x);
+      angles.push_back(-x);
+    }
+    const Size count = static_cast<Size>(angles.size());
+    const float one = 1;
+    FeatureMap op;
+    op.batch = op.heads = op.head_dim = 1;
+    op.length = count;
+    op.input.kind = FeatureKind::kTrigonometric;
+    op.input.x = dense4<const float>(angles.data(), 1, count, 1);
+    op.input.projection = {&one, 0, 0, 1};
+    op.input.num_features = 1;
+    Buffer out(2 * count, 5);
+    op.out = dense4(out.data(), 1, count, 2);
+    feature_map(op);
+    for (Size i = 0; i < count; i++) {
+      const double x = static_cast<double>(angles[static_cast<std::size_t>(i)]);
+      expect_near(out[2 * i], std::sin(x), 5 * kUnit, text("sine of ", x));
+      expect_near(out[2 * i + 1], std::cos(x), 5 * kUnit, text("cosine of ", x));
+    }
+  });
+}
+
 }  // namespace
 
 int main() {
   for_each_isa([] {
+    check_angles();
     for (const FeatureKind kind : {FeatureKind::kTrigonometric, FeatureKind::kRelu,
                                    FeatureKind::kLogPositive, FeatureKind::kLogHyperbolic}) {
       for (const Size m : {1, 2, 5, 7, 8, 15, 16, 17, 63, 64, 65, 257}) check({kind, 1, 2, 7, 5, m});
