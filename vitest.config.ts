@@ -27,7 +27,13 @@ export default defineConfig({
       {
         // one process for many files: loading tfjs and the backends anew would take a third of the time
         extends: true,
-        test: {name: 'shared', include: ['test/**/*.test.ts'], exclude: ALONE, isolate: false},
+        test: {
+          name: 'shared',
+          include: ['test/**/*.test.ts'],
+          exclude: ALONE,
+          isolate: false,
+          setupFiles: 'test/setup.ts',
+        },
       },
     ],
   },

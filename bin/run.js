@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the built code. The version is answered before anything heavy loads.
+// Runs the built code. The version is answered before anything heavy loads, and a run's worker starts before it, too.
 import {existsSync, readFileSync} from 'node:fs'
 
 const argv = process.argv.slice(2)
@@ -9,8 +9,10 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
   const {name, version} = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
   const {platform, arch, version: node} = process
   process.stdout.write(`${name}/${version} ${platform}-${arch} node-${node}\n`)
-} else if (existsSync(new URL('dist/src/cli/main.js', root))) {
-  const {main} = await import('../dist/src/cli/main.js')
+} else if (existsSync(new URL('dist/program/src/runner/ahead.js', root))) {
+  const {startAhead} = await import('../dist/program/src/runner/ahead.js')
+  startAhead(argv)
+  const {main} = await import('../dist/program/src/cli/main.js')
   await main(argv, import.meta.url)
 } else {
   process.stderr.write('rfa is not built yet: run npm run build\n')

@@ -1,6 +1,7 @@
 import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {benchFlags, toBenchPlan} from '../src/cli/plans/bench.js'
+import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {BASELINES} from '../src/experiments/bench/baselines.js'
 
 export default class Bench extends ExperimentCommand {
@@ -17,6 +18,6 @@ export default class Bench extends ExperimentCommand {
 
   async run() {
     const {flags} = await this.parse(Bench)
-    return this.conduct(toBenchPlan(flags, await this.estimators()), flags)
+    return this.conduct(toBenchPlan(flags, await this.estimators(asksEstimators(flags))), flags)
   }
 }

@@ -13,7 +13,10 @@ export default class Doctor extends RfaCommand {
     const {probeBackends} = await import('../src/backends/index.js')
     const {doctorReport} = await import('../src/report/doctor.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
-    const diagnosis = {backends: await probeBackends(), machine: await this.services.machineFacts()}
+    const diagnosis = {
+      backends: await probeBackends(),
+      machine: await this.services.machineFacts({timed: true}),
+    }
     const text = renderTerminal(doctorReport(diagnosis), this.layout())
     this.print(asFlags(text, ['backend']))
     return diagnosis

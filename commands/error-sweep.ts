@@ -2,6 +2,7 @@ import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {PACKAGED_INPUT} from '../src/cli/packaged-input.js'
 import {errorSweepFlags, toErrorSweepPlan} from '../src/cli/plans/error-sweep.js'
+import {asksEstimators} from '../src/cli/plans/method-specs.js'
 
 export default class ErrorSweep extends ExperimentCommand {
   static override summary = 'Measure how far random-feature attention is from exact attention'
@@ -18,6 +19,9 @@ export default class ErrorSweep extends ExperimentCommand {
 
   async run() {
     const {flags} = await this.parse(ErrorSweep)
-    return this.conduct(toErrorSweepPlan(flags, await this.estimators()), flags)
+    return this.conduct(
+      toErrorSweepPlan(flags, await this.estimators(asksEstimators(flags))),
+      flags,
+    )
   }
 }

@@ -1,5 +1,6 @@
 import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
+import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {toVariancePlan, varianceFlags} from '../src/cli/plans/variance.js'
 
 export default class Variance extends ExperimentCommand {
@@ -17,6 +18,7 @@ export default class Variance extends ExperimentCommand {
 
   async run() {
     const {flags} = await this.parse(Variance)
-    return this.conduct(toVariancePlan(flags, await this.estimators()), flags)
+    const asked = asksEstimators(flags) || flags.methods !== undefined // not all estimate a kernel
+    return this.conduct(toVariancePlan(flags, await this.estimators(asked)), flags)
   }
 }

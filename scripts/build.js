@@ -6,6 +6,7 @@ import {existsSync, mkdirSync, readdirSync, rmSync, writeFileSync} from 'node:fs
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
 import {fileURLToPath, pathToFileURL} from 'node:url'
+import {bundle} from './bundle.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -13,6 +14,7 @@ compile()
 removeOrphans('src')
 removeOrphans('commands')
 removeOrphans('bench')
+await bundle(root)
 await writeSchemas()
 await writeManifest()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Holds the directions of imports: floors, doors, no circles, and a light door that loads no tensors. Imports of types
-// count like others. Run by `npm run lint`.
+// Holds the directions of imports: floors, doors, no circles, and packages that load late. Imports of types count like
+// others but for the last. Run by `npm run lint`.
 import {existsSync, readdirSync, readFileSync} from 'node:fs'
 import {dirname, join, relative} from 'node:path'
 import {fileURLToPath} from 'node:url'
@@ -11,13 +11,13 @@ import ts from 'typescript'
  * A folder ends in a slash.
  */
 const FLOORS = [
-  ['src/errors.ts', 'src/package.ts'],
+  ['src/errors.ts', 'src/host-loops.ts', 'src/package.ts', 'src/tf.ts'],
   ['src/files.ts'],
   ['src/free-memory.ts', 'src/random/'],
   ['src/theory/', 'src/stats/'],
   ['src/attention/types.ts', 'src/attention/host-data.ts'],
   ['src/attention/check-tensor.ts', 'src/attention/reference.ts'],
-  ['src/attention/kernels/', 'src/attention/projections/'],
+  ['src/attention/kernels/', 'src/attention/projections/', 'src/attention/exact.ts'],
   ['src/attention/forms/'],
   ['src/attention/estimators/'],
   ['src/attention/resolve.ts', 'src/attention/call-checks.ts', 'src/attention/checked-decoder.ts'],
@@ -51,8 +51,8 @@ const DOORS = [
   },
 ]
 
-/** Files that start-up loads, and what they must not load with them. */
-const LIGHT = [{file: 'src/attention/names.ts', without: /^@tensorflow\//}]
+/** Packages that are loaded when something of them is used first, and by which file; types of them cost nothing. */
+const LOADED_LATE = [{packages: /^@tensorflow\//, by: 'src/tf.ts'}]
 
 /** Known breaches, `from -> to`. One that no longer occurs fails as well, so that none is forgotten. */
 const EXCEPTIONS = []
@@ -78,7 +78,7 @@ export function importProblems(root, exceptions = []) {
     ...floorBreaches(graph),
     ...doorBreaches(graph),
     ...circles(graph),
-    ...heavyLoads(graph),
+    ...earlyLoads(graph),
   ]
   const occurs = edge => breaches.some(breach => breach.edge === edge)
   return [
@@ -227,16 +227,13 @@ function path(graph, from, to) {
   return files
 }
 
-function heavyLoads(graph) {
-  return LIGHT.flatMap(({file, without}) => {
-    const loaded = new Set([file])
-    const found = []
-    for (const one of loaded) {
-      for (const {to, line, static: loads} of graph.get(one) ?? []) {
-        if (loads && without.test(to)) found.push(breach(one, to, line, `${file} must not load it`))
-        if (loads) loaded.add(to)
-      }
-    }
-    return found
-  })
+function earlyLoads(graph) {
+  return [...graph].flatMap(([file, imports]) =>
+    imports
+      .filter(({static: loads, lazy}) => loads || lazy)
+      .flatMap(({to, line}) => {
+        const late = LOADED_LATE.find(({packages, by}) => packages.test(to) && by !== file)
+        return late ? [breach(file, to, line, `${late.by} loads it when it is needed`)] : []
+      }),
+  )
 }

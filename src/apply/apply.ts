@@ -1,5 +1,5 @@
 /** One estimator on the queries, keys and values of a file; the output goes to another file. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {attend, recordOperations} from '../attention/index.js'
 import {hostData, noiseSpecs} from '../attention/internal.js'
 import {
@@ -19,6 +19,7 @@ import {loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
 import type {ComputedBy} from '../results/record.js'
+import {tf} from '../tf.js'
 
 /** What to run on what. */
 export interface ApplyRequest {

@@ -1,6 +1,6 @@
-import * as tf from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import {expected, RfaError} from '../errors.js'
+import {tf} from '../tf.js'
 import {
   checkCalibration,
   checkMaskAndGate,

@@ -1,6 +1,7 @@
 /** Whether what a caller passes is a tensor that can be computed with: said before any backend sees it. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {describe, expected, type RfaError} from '../errors.js'
+import {tf} from '../tf.js'
 
 /** What is looked at; the tensors of a kernel's call have no more. */
 export type TensorLike = Pick<tf.TensorInfo, 'shape' | 'dtype'> & {isDisposed?: boolean}

@@ -1,5 +1,5 @@
 /** From tensors to the host: the only place that reads a tensor's data. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../tf.js'
 
 /** What {@link hostData} gives for each tensor: its data in row-major order, nothing for an absent one. */
 export type HostData<Named> = {

@@ -2,11 +2,13 @@
  * What experiments of this package use beside the public door, index.js: `rfa/attention` does not promise it
  * to others.
  */
+export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exact.js'
 export {footprint, type MeteredBackend} from './footprint/index.js'
 export type {KernelFacts} from './forms/estimator.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'
+export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'
 export {type ExactOptions, exactWork} from './reference.js'
 export type {CalibrationPairs} from './types.js'

@@ -31,12 +31,7 @@ export function forEachExactRow(
   const keyLen = key.shape[2]
   const buffer = new Float64Array(keyLen)
   for (let head = 0; head < batch * heads; head++) {
-    const shared = target.inputs === 'shared'
-    const x = targetInputs(query, head, target, logitScale)
-    const y = shared
-      ? targetInputs(query, head, {...target, inputs: 'unit'}, logitScale)
-      : targetInputs(key, head, target, logitScale)
-    const keys = {vectors: y, lengths: lengthsOf(y, dim)}
+    const {x, keys} = targetHead(query, key, head, {target, logitScale})
     for (let row = 0; row < queryLen; row++) {
       const count = causal ? Math.min(row + 1, keyLen) : keyLen
       const weights = buffer.subarray(0, count)
@@ -81,8 +76,48 @@ export function exactWork(query: HostArray, value: HostArray): number {
   return batch * heads * queryLen * value.shape[2] * (dim + value.shape[3])
 }
 
+/** Queries and keys of one head in the target's own space. */
+export interface TargetHead {
+  /** `[L, D]` */
+  x: Float64Array
+  keys: Keys
+}
+
+/** Room for the queries `[L, D]` and the keys `[S, D]` of one head. */
+export interface HeadRoom {
+  x: Float64Array
+  y: Float64Array
+}
+
+/** Room for any head, one after the other. */
+export function headRoom({shape: [, , queryLen, dim]}: HostArray, key: HostArray): HeadRoom {
+  return {x: new Float64Array(queryLen * dim), y: new Float64Array(key.shape[2] * dim)}
+}
+
+/**
+ * Makes one head's vectors.
+ *
+ * @param head - `b * H + h`
+ * @param room - where they are written. Default: new arrays
+ */
+export function targetHead(
+  query: HostArray,
+  key: HostArray,
+  head: number,
+  {target, logitScale}: Pick<ExactOptions, 'target' | 'logitScale'>,
+  room = headRoom(query, key),
+): TargetHead {
+  const x = targetInputs(room.x, query, head, target, logitScale)
+  const y =
+    target.inputs === 'shared'
+      ? targetInputs(room.y, query, head, {...target, inputs: 'unit'}, logitScale)
+      : targetInputs(room.y, key, head, target, logitScale)
+  return {x, keys: {vectors: y, lengths: lengthsOf(y, query.shape[3])}}
+}
+
 /** One head's vectors in the target's own space: canonical or unit, times the target's scale. */
 function targetInputs(
+  vectors: Float64Array,
   array: HostArray,
   head: number,
   {inputs, inputScale, normEpsilon = 0, dimensionScale}: ExactTarget,
@@ -90,15 +125,14 @@ function targetInputs(
 ): Float64Array {
   const [, heads, length, dim] = array.shape
   const scaleAt = (head % heads) * dim
-  const vectors = Float64Array.from(
-    array.data.subarray(head * length * dim, (head + 1) * length * dim),
-  )
+  vectors.set(array.data.subarray(head * length * dim, (head + 1) * length * dim))
   const space = {canonical: Math.sqrt(logitScale), shared: logitScale, unit: 1, raw: 1}
   const common = inputScale * space[inputs]
-  for (let row = 0; row < length; row++) {
-    const vector = vectors.subarray(row * dim, (row + 1) * dim)
-    const factor = inputs === 'unit' ? common / (norm(vector) + normEpsilon || 1) : common
-    for (let d = 0; d < dim; d++) vector[d]! *= factor * (dimensionScale?.[scaleAt + d] ?? 1)
+  const scales = Float64Array.from({length: dim}, (_, d) => dimensionScale?.[scaleAt + d] ?? 1)
+  for (let at = 0; at < vectors.length; at += dim) {
+    const length = inputs === 'unit' ? norm(vectors.subarray(at, at + dim)) + normEpsilon || 1 : 1
+    const factor = common / length
+    for (let d = 0; d < dim; d++) vectors[at + d]! *= factor * scales[d]!
   }
   return vectors
 }
@@ -109,7 +143,8 @@ interface Keys {
   lengths: Float64Array
 }
 
-function lengthsOf(vectors: Float64Array, dim: number): Float64Array {
+/** The length of each row of vectors. */
+export function lengthsOf(vectors: Float64Array, dim: number): Float64Array {
   return Float64Array.from({length: vectors.length / dim}, (_, row) =>
     norm(vectors.subarray(row * dim, (row + 1) * dim)),
   )
@@ -120,16 +155,15 @@ function kernelRow(
   weights: Float64Array,
   x: Float64Array,
   keys: Keys,
-  {kernel: name, constant = 0}: ExactTarget,
+  target: ExactTarget,
   hidden: number,
 ): void {
-  const kernel: TargetKernel = TARGET_KERNELS[name]
+  const kernel: TargetKernel = TARGET_KERNELS[target.kernel]
   const {logarithmic} = kernel
   const xLength = norm(x)
   rowWeights(weights, {x, xLength}, keys, kernel)
   if (hidden >= 0) weights[hidden] = logarithmic ? -Infinity : 0
-  // row weights lack the factor of x that cancels, so what is added to the kernel is divided by it
-  const logConstant = Math.log(constant) - kernel.logRowFactor(xLength)
+  const logConstant = rowConstant(target, xLength)
   // relative to the largest term no exponential overflows, and that term does not underflow
   const top = logarithmic ? largest(weights, logConstant) : 0
   const added = Math.exp(logConstant - top)
@@ -142,6 +176,14 @@ function kernelRow(
   }
   if (total === 0) return
   for (let j = 0; j < weights.length; j++) weights[j]! /= total
+}
+
+/**
+ * Logarithm of what is added to every weight of a row: row weights lack the factor of x that cancels, so what is
+ * added to the kernel is divided by it.
+ */
+export function rowConstant({kernel, constant = 0}: ExactTarget, xLength: number): number {
+  return Math.log(constant) - TARGET_KERNELS[kernel].logRowFactor(xLength)
 }
 
 function rowWeights(

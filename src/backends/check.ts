@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {hostData} from '../attention/internal.js'
+import {tf} from '../tf.js'
 
 /**
  * Runs `1 + 1` on a backend, so that "available" means that kernels run, not that a module loads.

@@ -1,5 +1,7 @@
 /** The TensorFlow.js backends by name: probing, choosing, activating. Heavy modules load on demand. */
 import {expected, RfaError, unknownName} from '../errors.js'
+import {bringHostLoops} from '../host-loops.js'
+import {tf} from '../tf.js'
 import {isThreadCount, MAX_THREADS} from './threads.js'
 import type {Availability, Backend, BackendReport, ThreadOptions} from './types.js'
 
@@ -52,10 +54,10 @@ export async function useBackend(
     throw unknownName('backend', 'backends', choice, BACKEND_CHOICES)
   }
   await checkThreads(choice, how.threads)
+  quietTensorFlow()
   const [{loadEstimators}, name] = await Promise.all([
     import('../attention/names.js'),
     choice === 'auto' ? firstAvailable(how, note) : activate(choice, how),
-    quietTensorFlow(),
   ])
   await loadEstimators()
   const {default: backend} = await REGISTRY[name]()
@@ -86,7 +88,7 @@ export async function checkThreads(
 
 /** Tries every backend and tells which work, and what to do about the others. */
 export async function probeBackends(): Promise<BackendReport[]> {
-  await quietTensorFlow()
+  quietTensorFlow()
   const reports: BackendReport[] = []
   for (const name of BACKEND_NAMES) {
     const {default: backend} = await REGISTRY[name]()
@@ -103,12 +105,25 @@ export async function probeBackends(): Promise<BackendReport[]> {
  */
 export async function meteredBackend(choice: BackendChoice): Promise<BackendName> {
   if (choice !== 'auto') return choice
-  await quietTensorFlow()
+  quietTensorFlow()
   for (const name of BACKEND_NAMES) {
     const {default: backend} = await REGISTRY[name]()
     if ((await backend.probe()).available) return name
   }
   return 'cpu'
+}
+
+/** Loads and tries the backend that `auto` prefers, ahead of the first call that needs one. Tells nothing. */
+export async function tryPreferred(): Promise<void> {
+  quietTensorFlow()
+  const {default: backend} = await REGISTRY[BACKEND_NAMES[0]!]()
+  await backend.probe()
+}
+
+/** Whether a backend computes with the threads of its first use in a process, whatever is asked for later. */
+export async function keepsThreads(name: BackendName): Promise<boolean> {
+  const {default: backend} = await REGISTRY[name]()
+  return backend.keepsThreads ?? false
 }
 
 async function firstAvailable(how: ThreadOptions, note: UseOptions['note']): Promise<BackendName> {
@@ -151,12 +166,12 @@ async function activate(name: BackendName, how: ThreadOptions): Promise<BackendN
   if (!report.available) throw missing(name, report)
   await checkThreads(name, how.threads)
   await backend.activate(how)
+  bringHostLoops(backend.hostLoops?.() ?? {})
   return name
 }
 
 /** Production mode: no per-kernel checks inside timed regions, no advertisement on stderr. */
-async function quietTensorFlow(): Promise<void> {
-  const tf = await import('@tensorflow/tfjs-core')
+function quietTensorFlow(): void {
   tf.env().set('IS_TEST', true)
   tf.enableProdMode()
 }

@@ -1,7 +1,7 @@
 import {availableParallelism} from 'node:os'
 import util from 'node:util'
-import * as tf from '@tensorflow/tfjs-core'
 import {messageOf} from '../errors.js'
+import {tf} from '../tf.js'
 import {runsTinyOperation} from './check.js'
 import {isThreadCount} from './threads.js'
 import type {Availability, Backend, ThreadOptions} from './types.js'
@@ -13,6 +13,7 @@ const DETAIL = `libtensorflow through ${PACKAGE}`
 /** TensorFlow's C library through @tensorflow/tfjs-node, an optional dependency. */
 const tensorflow: Backend = {
   threading: 'any',
+  keepsThreads: true,
   async probe(how = {}) {
     loadedThreads ??= threadsFor(how)
     process.env.TF_NUM_INTRAOP_THREADS = String(loadedThreads)

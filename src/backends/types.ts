@@ -1,3 +1,5 @@
+import type {HostLoops} from '../host-loops.js'
+
 /** Whether a backend can run here. */
 export interface Availability {
   available: boolean
@@ -27,10 +29,14 @@ export interface ThreadOptions {
 export interface Backend {
   /** Threads it can be told to use: any number, or one. */
   threading: 'any' | 'one'
+  /** The threads of its first use in a process are those of all others. */
+  keepsThreads?: boolean
   /** Loads what is needed and runs one tiny operation; never throws. */
   probe(options?: ThreadOptions): Promise<Availability>
   /** Makes it the current backend; called after a successful probe. */
   activate(options?: ThreadOptions): Promise<void>
+  /** Loops over plain arrays that it has faster than the common ones; called after {@link activate}. */
+  hostLoops?(): Partial<HostLoops>
   /** Facts that records name; called after {@link activate}. */
   facts(): {threads: number; instructionSet: string | null}
   /** The detail of an available backend with what takes a moment to find out, for `rfa doctor`. */

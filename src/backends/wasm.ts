@@ -1,8 +1,9 @@
-import '@tensorflow/tfjs-backend-wasm'
-import * as tf from '@tensorflow/tfjs-core'
 import {messageOf} from '../errors.js'
+import {requirePackage, tf} from '../tf.js'
 import {runsTinyOperation} from './check.js'
 import type {Backend} from './types.js'
+
+requirePackage('@tensorflow/tfjs-backend-wasm')
 
 const DETAIL = `TensorFlow.js ${tf.version_core} WebAssembly, one thread`
 

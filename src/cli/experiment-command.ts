@@ -5,11 +5,13 @@ import {RfaCommand} from './base-command.js'
 import {EXIT_CELLS_FAILED} from './exit-codes.js'
 import type {RunOptions} from './flags.js'
 import type {EstimatorFacts} from './plans/method-specs.js'
+import type {Invocation} from './run-plan.js'
 
 /** A command that runs a plan. */
 export abstract class ExperimentCommand extends RfaCommand {
-  /** The registry of estimators, loaded. */
-  protected async estimators(): Promise<EstimatorFacts> {
+  /** The registry of estimators, loaded. @param asked - whether the plan needs it; else it is empty */
+  protected async estimators(asked: boolean): Promise<EstimatorFacts> {
+    if (!asked) return {}
     const {loadEstimators} = await import('../attention/names.js')
     return loadEstimators()
   }
@@ -20,25 +22,45 @@ export abstract class ExperimentCommand extends RfaCommand {
    * @returns what `--json` prints
    */
   protected async conduct(plan: Plan, flags: RunOptions): Promise<ExperimentRun | DryRun> {
-    const {prepare, runPrepared} = await import('./run-plan.js')
     const invocation = {
       argv: [this.config.bin, this.id ?? '', ...this.argv],
       services: this.services,
       note: (text: string) => this.note(text),
       caution: (text: string) => this.caution(text),
     }
-    const prepared = await prepare(plan, flags, invocation)
+    return flags['dry-run']
+      ? this.describe(plan, flags, invocation)
+      : this.compute(plan, flags, invocation)
+  }
+
+  private async describe(plan: Plan, flags: RunOptions, invocation: Invocation): Promise<DryRun> {
+    const {prepareDry} = await import('./run-plan.js')
+    const {describeRun, dryRunReport} = await import('../runner/dry-run.js')
     const {renderTerminal} = await import('../report/terminal.js')
-    if (flags['dry-run']) {
-      const {describeRun, dryRunReport} = await import('../runner/dry-run.js')
-      const described = describeRun(prepared.run, prepared.schedule)
-      this.print(renderTerminal(dryRunReport(described), this.layout()))
-      return described
+    const {run, schedule} = await prepareDry(plan, flags, invocation)
+    const described = describeRun(run, schedule)
+    this.print(renderTerminal(dryRunReport(described), this.layout()))
+    return described
+  }
+
+  private async compute(
+    plan: Plan,
+    flags: RunOptions,
+    invocation: Invocation,
+  ): Promise<ExperimentRun> {
+    const {prepare, refuseResumeOfNothing, runPrepared} = await import('./run-plan.js')
+    refuseResumeOfNothing(flags)
+    const worker = await this.services.takeWorker(plan.experiment)
+    try {
+      const prepared = await prepare(plan, flags, worker, invocation)
+      const run = await runPrepared(prepared, flags, invocation)
+      const {renderTerminal} = await import('../report/terminal.js')
+      const report = await prepared.run.experiment.report(run.records)
+      this.print(renderTerminal(report, this.layout()))
+      if (run.counts.failed > 0) process.exitCode = EXIT_CELLS_FAILED
+      return run
+    } finally {
+      await worker.kill()
     }
-    const run = await runPrepared(prepared, flags, invocation)
-    const report = await prepared.run.experiment.report(run.records)
-    this.print(renderTerminal(report, this.layout()))
-    if (run.counts.failed > 0) process.exitCode = EXIT_CELLS_FAILED
-    return run
   }
 }

@@ -225,6 +225,13 @@ export const runFlags = {
     helpGroup: 'RUN',
     description: 'files to write beside the journal: csv, json (default: csv)',
   }),
+  profile: Flags.boolean({
+    default: false,
+    helpGroup: 'RUN',
+    exclusive: ['dry-run'],
+    description:
+      'have each worker process write where its time went, as profile/worker-N.cpuprofile in the folder of the run; Chrome DevTools, VS Code and speedscope.app open it. Times of bench are then those under a profiler',
+  }),
   ...computeFlags,
 }
 

@@ -9,6 +9,7 @@ import {settings} from '@oclif/core/settings'
 import {expected, type RfaError, unknownName} from '../errors.js'
 import {packageRoot} from '../package.js'
 import {printableJson} from '../report/printable.js'
+import {dropAhead} from '../runner/ahead.js'
 import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
 
 /**
@@ -29,6 +30,8 @@ export async function main(argv: readonly string[], entry: string): Promise<void
     const missing = missingCommand(error)
     const refused = missing === undefined ? error : unknownCommand(missing)
     report(errorReport(refused), argv.includes('--json'))
+  } finally {
+    await dropAhead()
   }
 }
 

@@ -1,12 +1,17 @@
 /** From a plan to a finished run: backend check, jobs, folder, progress, interrupt. */
 import {availableParallelism} from 'node:os'
+import {join} from 'node:path'
 import {RfaError} from '../errors.js'
+import {experimentNamed} from '../experiments/index.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {resumeLine} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
 import type {Plan} from '../results/record.js'
+import type {Preparation} from '../runner/preparation.js'
+import {PROFILE_FOLDER} from '../runner/profile-files.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
 import {type Schedule, schedule} from '../runner/schedule.js'
+import type {WorkerProcess} from '../runner/worker-process.js'
 import type {RunOptions} from './flags.js'
 import {listenForInterrupt} from './interrupt.js'
 import {startProgress} from './progress.js'
@@ -27,13 +32,15 @@ export interface Invocation {
 export interface PreparedRun {
   run: PlannedRun
   schedule: Schedule
+  /** The process that has planned, where it may compute the first cells, too. */
+  worker?: WorkerProcess | undefined
 }
 
 /**
- * Makes the jobs of a plan and decides how they run. What would make every cell fail is told here, before anything is
- * written; a dry run tries nothing, as it may be made for another machine.
+ * Has a worker make the jobs of a plan, and decides how they run. What would make every cell fail is told here, before
+ * anything is written.
  *
- * @throws {USAGE} for `--resume` without `--output`
+ * @param worker - makes the plan; the caller ends it, whatever comes
  * @throws {UNSUPPORTED} when the backend has fewer threads than asked for
  * @throws {BACKEND_MISSING} when the backend cannot run here
  * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
@@ -41,21 +48,32 @@ export interface PreparedRun {
 export async function prepare(
   asked: Plan,
   flags: RunOptions,
+  worker: WorkerProcess,
   {services, note}: Invocation,
 ): Promise<PreparedRun> {
-  const dry = flags['dry-run']
-  if (!dry) refuseResumeOfNothing(flags)
-  const plan = await pinned(asked)
-  const threads = plan.threads ?? undefined
-  if (dry) await (await import('../backends/index.js')).checkThreads(plan.backend, threads)
-  else await services.useBackend(plan.backend, {threads, note})
-  if (!dry) noteCrowding(flags.threads, note)
-  const run = await services.planRun(plan)
-  const prepared = {run, schedule: schedule(run, flags.threads)}
-  if (dry) return prepared
-  if (!flags.force) await services.assertFits(run, prepared.schedule)
-  await run.experiment.check?.(plan)
-  return prepared
+  const prepared = await services.prepareRun(asked, worker)
+  for (const text of prepared.notes) note(text)
+  noteCrowding(flags.threads, note)
+  const {run, schedule} = await scheduled(prepared, flags)
+  if (!flags.force) await services.assertFits(run, schedule)
+  if (run.plan.input?.kind === 'file') await services.checkInput(run.plan, worker)
+  if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
+  await worker.kill()
+  return {run, schedule}
+}
+
+/** The same for a dry run, which tries nothing: it may be made for another machine. */
+export async function prepareDry(
+  asked: Plan,
+  flags: RunOptions,
+  {services}: Invocation,
+): Promise<PreparedRun> {
+  return scheduled(await services.prepareDryRun(asked), flags)
+}
+
+async function scheduled({plan, jobs}: Preparation, flags: RunOptions): Promise<PreparedRun> {
+  const run = {experiment: await experimentNamed(plan.experiment), plan, jobs}
+  return {run, schedule: schedule(run, flags.threads)}
 }
 
 /**
@@ -64,12 +82,13 @@ export async function prepare(
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
  */
 export async function runPrepared(
-  {run, schedule}: PreparedRun,
+  {run, schedule, worker}: PreparedRun,
   flags: RunOptions,
   {argv, services, note, caution}: Invocation,
 ): Promise<ExperimentRun> {
   const directory =
     flags.output ?? (await services.newRunDirectory(run.plan.experiment, new Date()))
+  if (flags.profile && schedule.fresh) note('times are taken under a profiler, which slows them')
   const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
   const interruption = listenForInterrupt()
   try {
@@ -78,15 +97,18 @@ export async function runPrepared(
       resume: flags.resume,
       argv,
       schedule,
+      worker,
       timeoutMs: flags.timeout === undefined ? null : flags.timeout * 1000,
       signal: interruption.signal,
       onProgress: event => progress.update(event),
       onNote: text => progress.aside(() => note(text)),
       onWarning: text => progress.aside(() => caution(text)),
+      profile: flags.profile,
       formats: [...(flags.format ?? (['csv'] as const))],
     })
     progress.stop()
     note(`saved in ${directory}`)
+    if (flags.profile) note(`profiles in ${join(directory, PROFILE_FOLDER)}`)
     return finished
   } catch (error) {
     progress.stop()
@@ -96,15 +118,8 @@ export async function runPrepared(
   }
 }
 
-/** The plan with its input pinned to what the files hold now. @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING} */
-async function pinned(plan: Plan): Promise<Plan> {
-  if (!plan.input) return plan
-  const {pinInput} = await import('../inputs/digest.js')
-  return {...plan, input: await pinInput(plan.input)}
-}
-
 /** @throws {USAGE} where `--resume` does not say what to go on with */
-function refuseResumeOfNothing({output, resume}: RunOptions): void {
+export function refuseResumeOfNothing({output, resume}: RunOptions): void {
   if (!resume || output !== undefined) return
   throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
     suggestions: ['name the folder of the run to go on with'],

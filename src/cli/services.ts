@@ -1,11 +1,13 @@
 /** What commands have done for them, loaded when it is needed; whoever runs a command may hand it others. */
 import type {applyEstimator} from '../apply/apply.js'
-import type {useBackend} from '../backends/index.js'
-import type {planKeys, planRun} from '../experiments/planned-run.js'
+import type {planKeys} from '../experiments/planned-run.js'
 import type {machineFacts} from '../results/machine.js'
 import type {defaultRunDirectory} from '../results/new-directory.js'
 import type {openRun} from '../results/run-directory.js'
+import type {takeWorker} from '../runner/ahead.js'
 import type {assertFits} from '../runner/dry-run.js'
+import type {askForCheck, askForPlan} from '../runner/planner.js'
+import type {prepareDryRun} from '../runner/preparation.js'
 import type {runExperiment} from '../runner/run-experiment.js'
 
 /** A function of the library whose module has not been loaded yet. */
@@ -15,8 +17,10 @@ type Later<F extends (...args: never[]) => unknown> = (
 
 /** Everything in which commands touch the machine: backends, files, processes. */
 export interface Services {
-  useBackend: Later<typeof useBackend>
-  planRun: Later<typeof planRun>
+  takeWorker: Later<typeof takeWorker>
+  prepareRun: Later<typeof askForPlan>
+  prepareDryRun: Later<typeof prepareDryRun>
+  checkInput: Later<typeof askForCheck>
   assertFits: Later<typeof assertFits>
   runExperiment: Later<typeof runExperiment>
   planKeys: Later<typeof planKeys>
@@ -29,15 +33,18 @@ export interface Services {
 
 /** Those of the library. */
 export const services: Services = {
-  useBackend: async (...args) => (await import('../backends/index.js')).useBackend(...args),
-  planRun: async (...args) => (await import('../experiments/planned-run.js')).planRun(...args),
+  takeWorker: async (...args) => (await import('../runner/ahead.js')).takeWorker(...args),
+  prepareRun: async (...args) => (await import('../runner/planner.js')).askForPlan(...args),
+  prepareDryRun: async (...args) =>
+    (await import('../runner/preparation.js')).prepareDryRun(...args),
+  checkInput: async (...args) => (await import('../runner/planner.js')).askForCheck(...args),
   assertFits: async (...args) => (await import('../runner/dry-run.js')).assertFits(...args),
   runExperiment: async (...args) =>
     (await import('../runner/run-experiment.js')).runExperiment(...args),
   planKeys: async (...args) => (await import('../experiments/planned-run.js')).planKeys(...args),
   openRun: async (...args) => (await import('../results/run-directory.js')).openRun(...args),
   applyEstimator: async (...args) => (await import('../apply/apply.js')).applyEstimator(...args),
-  machineFacts: async () => (await import('../results/machine.js')).machineFacts(),
+  machineFacts: async (...args) => (await import('../results/machine.js')).machineFacts(...args),
   newRunDirectory: async (experiment, date) => {
     const {defaultRunDirectory, makeNewDirectory} = await import('../results/new-directory.js')
     return makeNewDirectory(defaultRunDirectory(experiment, date))

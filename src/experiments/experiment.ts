@@ -55,6 +55,8 @@ export interface Experiment<
   jobs(plan: P): Promise<PredictedCell<Cell>[]>
   /** Reads once what all cells will read, so that a bad file is told before anything runs. Default: nothing is read. */
   check?(plan: P): Promise<void>
+  /** Loads what planning and computing need. Default: that is loaded when it is needed. */
+  load?(): Promise<unknown>
   /** Computes one cell in this process. */
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
   /** The tables and lists that are printed. */

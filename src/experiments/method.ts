@@ -1,7 +1,7 @@
 /** From a method of a plan to its estimator and options. */
 
 import type {CallShape, Estimator, ExactTarget} from '../attention/index.js'
-import {noiseSpecs} from '../attention/internal.js'
+import {isCanonicalSoftmax, noiseSpecs} from '../attention/internal.js'
 import {
   estimatorNamed,
   loadEstimators,
@@ -98,11 +98,5 @@ export const RAW_TARGET: ExactTarget = {
 /** What a method converges to, where that is something else than {@link RAW_TARGET}. */
 export function matchedTarget({estimator, options}: ResolvedMethod): ExactTarget | undefined {
   const target = estimator.target(options)
-  if (!target) return undefined
-  const same =
-    target.kernel === 'softmax' &&
-    target.inputs === 'canonical' &&
-    target.inputScale === 1 &&
-    !target.constant
-  return same ? undefined : target
+  return target && !isCanonicalSoftmax(target) ? target : undefined
 }

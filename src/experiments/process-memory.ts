@@ -48,42 +48,56 @@ function counts({batch, heads, queryLen, keyLen, headDim, valueDim}: ForwardShap
   }
 }
 
-/** Arrays of one context of a sweep: input, scaled queries and keys, exact output and mean value. */
-export function contextBytes(shape: ForwardShape, scale: number): number {
+/** Arrays of one context of a sweep: the input with scaled queries and keys, and the exact output. */
+export function contextBytes(shape: ForwardShape, scale: number): {input: number; truth: number} {
   const {queries, keys, values, outputs} = counts(shape)
   const copies = scale === 1 ? 1 : 2
-  return FLOAT * (copies * (queries + keys) + values) + 2 * DOUBLE * outputs
+  return {input: FLOAT * (copies * (queries + keys) + values), truth: DOUBLE * outputs}
 }
 
 /**
- * Peak of the process of a sweep's cell.
- *
- * @param contexts - bytes of the contexts that it keeps, its own among them
+ * What the exact output takes beside its context: queries and keys of one head in double precision, and on
+ * `native` its keys and values as the loop packs them.
  */
+function truthBytes(backend: MeteredBackend, shape: ForwardShape): number {
+  const {queries, keys, values} = counts({...shape, batch: 1, heads: 1})
+  return DOUBLE * (queries + keys + (backend === 'native' ? keys + values : 0))
+}
+
+/** What a cell of a sweep does beside its call. */
+export interface SweepCalls {
+  /** Bytes of the contexts that its process keeps, its own among them. */
+  contexts: number
+  replicates: number
+  /** How many of them make one call. */
+  together: number
+  rowMetrics: boolean
+}
+
+/** Peak of the process of a sweep's cell. */
 export function sweepProcessBytes(
   {backend, method, shape}: ProcessOfCell,
-  {contexts, replicates, rowMetrics}: {contexts: number; replicates: number; rowMetrics: boolean},
+  {contexts, replicates, together, rowMetrics}: SweepCalls,
 ): number {
   const {queries, keys, values, outputs, pairs, square, squares} = counts(shape)
-  const rowsOut = shape.batch * shape.heads * shape.queryLen
+  const heads = together * shape.heads
   const {estimator, options} = method
-  const call = (valueDim: number) => footprint(estimator, options, {...shape, valueDim}, backend)
-  const ones = values + values / shape.valueDim
-  const widened = outputs + rowsOut
+  const call = (valueDim: number) =>
+    footprint(estimator, options, {...shape, heads, valueDim}, backend)
+  const perValue = (shape.valueDim + 1) / shape.valueDim
+  const widened = together * outputs * perValue
   const run = call(shape.valueDim + 1)
   const identity = FLOAT * (square + squares)
   const rows = rowMetrics ? identity + call(shape.keyLen) : 0
-  const host = contexts + momentBytes(replicates) * outputs + (rowMetrics ? DOUBLE * pairs : 0)
-  const tensors = FLOAT * (ones + (backend === 'wasm' ? queries + keys : 0))
+  const host = momentBytes(outputs, replicates) + (rowMetrics ? DOUBLE * pairs : 0)
+  // queries and keys of a single replicate are the context's own where the backend computes on the host
+  const copied = together > 1 || backend === 'wasm' ? queries + keys : 0
+  const tensors = FLOAT * together * (values * perValue + copied)
   const made = run + rows + FLOAT * widened
   const read = FLOAT * (backend === 'wasm' ? widened + (rowMetrics ? pairs : 0) : 0)
-  return (
-    RUNTIME[backend] +
-    host +
-    tensors +
-    Math.max(run, rows) +
-    left(backend, {made, read}, replicates)
-  )
+  const calls = Math.ceil(replicates / together)
+  const judging = host + tensors + Math.max(run, rows) + left(backend, {made, read}, calls)
+  return RUNTIME[backend] + contexts + Math.max(judging, truthBytes(backend, shape))
 }
 
 /** What earlier repetitions have left, where the collector has not come to it. */
@@ -97,8 +111,7 @@ function left(
 }
 
 /**
- * Peak of the process of a benchmark's cell: its inputs, on tfjs-wasm in a heap of its own too, drawn in double
- * precision, and one forward.
+ * Peak of the process of a benchmark's cell: its inputs, on tfjs-wasm in a heap of its own too, and one forward.
  *
  * @param repetitions - forwards
  */
@@ -109,7 +122,6 @@ export function benchProcessBytes(
   const {queries, keys, values} = counts(shape)
   const inputs = FLOAT * (queries + keys + values)
   const run = footprint(method.estimator, method.options, shape, backend)
-  const dropped = 2 * inputs + left(backend, {made: run, read: 0}, repetitions)
   const heap = backend === 'wasm' ? inputs : 0
-  return RUNTIME[backend] + inputs + heap + run + Math.min(dropped, UNCOLLECTED)
+  return RUNTIME[backend] + inputs + heap + run + left(backend, {made: run, read: 0}, repetitions)
 }

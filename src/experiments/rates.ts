@@ -10,8 +10,11 @@ const RATES: Record<BackendChoice, number> = {
   cpu: 4e8,
 }
 
-/** The same for double-precision loops on the host: exact outputs, statistics, row metrics. */
+/** The same for double-precision loops of TypeScript: exact outputs, statistics, row metrics. */
 const HOST_RATE = 1.6e9
+
+/** The same for exact outputs by the loop of the backend `native`. */
+const LOOP_RATE = 3e10
 
 /** Operations per second of a backend. */
 export function rateOf(backend: BackendChoice): number {
@@ -21,4 +24,9 @@ export function rateOf(backend: BackendChoice): number {
 /** Operations of the backend that take as long as so many on the host. */
 export function hostCost(operations: number, backend: BackendChoice): number {
   return (operations * RATES[backend]) / HOST_RATE
+}
+
+/** Operations of the backend that take as long as so many in the exact loop of `native`. */
+export function loopCost(operations: number, backend: BackendChoice): number {
+  return (operations * RATES[backend]) / LOOP_RATE
 }

@@ -59,6 +59,23 @@ export function fourAxes(shape: readonly number[], where: string): AttentionArra
   return [batch, heads, length, dim]
 }
 
+/** Sizes of an input. */
+export interface AttentionSizes {
+  batch: number
+  heads: number
+  queryLen: number
+  keyLen: number
+  headDim: number
+  valueDim: number
+}
+
+/** The sizes of queries, keys and values that belong together. */
+export function sizesOf({query, value}: AttentionShapes): AttentionSizes {
+  const [batch, heads, queryLen, headDim] = query.shape
+  const [, , keyLen, valueDim] = value.shape
+  return {batch, heads, queryLen, keyLen, headDim, valueDim}
+}
+
 /** Queries, keys and values as far as their shapes tell. */
 export type AttentionShapes = Record<'query' | 'key' | 'value', Pick<AttentionArray, 'shape'>>
 

@@ -3,6 +3,7 @@
  * features, and the entropy of exact attention, which says how peaked it is. All in float64.
  */
 import {describe, expected} from '../errors.js'
+import {hostLoops} from '../host-loops.js'
 import type {AttentionArray, AttentionInput} from './attention-input.js'
 
 /** Norms and entropy of one head, or averaged over heads; named as records name them. */
@@ -31,8 +32,8 @@ export interface StatisticsOptions {
 type QueryKey = Pick<AttentionInput, 'query' | 'key'>
 
 /**
- * Multiply-adds that the entropy of an input may take (2 to 3 seconds); beyond, some of the rows
- * are taken.
+ * Multiply-adds that the entropy of an input may take (2 to 3 seconds) where the backend has no loop for it;
+ * beyond, some of the rows are taken.
  */
 export const ENTROPY_BUDGET = 2e9
 
@@ -42,35 +43,48 @@ const EXPONENTIAL_COST = 8
 /** Rows per head that an estimated entropy takes at least. */
 const MIN_ENTROPY_ROWS = 32
 
+/** Where entropies come from. */
+export interface EntropySource {
+  /** Those of all rows `[B, H, L]`, in nats, where they are known. */
+  entropies?: Float64Array | undefined
+  /** Multiply-adds that they may take; default {@link ENTROPY_BUDGET}. */
+  budget?: number
+}
+
 /**
  * Norms and entropy of every head and on average.
  *
  * Norms are exact means over all pairs of a query and a key in its view, at `O((L + S) D)`: in a
  * causal input a query counts once per key that it sees, and a key once per query that sees it.
- * The entropy is the mean over query rows; when all rows would take more than the budget it is the
- * mean over evenly spaced rows instead (at least 32 of each head), and so is its maximum.
+ * The entropy is the mean over query rows; when all rows would take more than the budget, and the backend in use
+ * has no loop for them, it is the mean over evenly spaced rows instead (at least 32 of each head), and so is its
+ * maximum.
  *
  * @param input - query `[B, H, L, D]`, key `[B, H, S, D]`
  * @param options - see {@link StatisticsOptions}
- * @param budget - multiply-adds that the entropy may take; default {@link ENTROPY_BUDGET}
+ * @param source - see {@link EntropySource}
  * @returns per head `h` the mean over the batch; `overall` the mean over the heads
  * @throws {BAD_OPTION} unless scale and logitScale are positive numbers
  */
 export function inputStatistics(
   input: QueryKey,
   options: StatisticsOptions,
-  budget = ENTROPY_BUDGET,
+  {entropies, budget = ENTROPY_BUDGET}: EntropySource = {},
 ): {overall: InputStatistics; perHead: InputStatistics[]} {
   checkOptions(options)
   const [batch, heads, queryLen, headDim] = input.query.shape
   const rowWork = input.key.shape[2] * (headDim + EXPONENTIAL_COST)
   const affordable = budget / (batch * heads * rowWork)
-  const rows = evenlySpaced(queryLen, Math.max(MIN_ENTROPY_ROWS, affordable))
+  const all = entropies !== undefined || hostLoops().softmaxRows !== undefined
+  const wanted = all ? queryLen : Math.max(MIN_ENTROPY_ROWS, affordable)
+  const rows = evenlySpaced(queryLen, wanted)
   const perHead: InputStatistics[] = []
   for (let h = 0; h < heads; h++) {
     const ofBatches: InputStatistics[] = []
     for (let b = 0; b < batch; b++) {
-      ofBatches.push(headStatistics(canonicalHead(input, b * heads + h, options), options, rows))
+      const at = b * heads + h
+      const known = entropies?.subarray(at * queryLen, (at + 1) * queryLen)
+      ofBatches.push(headStatistics(headOf(input, at, options), options, {rows, known}))
     }
     perHead.push(meanRecord(ofBatches))
   }
@@ -92,31 +106,36 @@ export function rowEntropies(
   rows: readonly number[],
 ): Float64Array {
   checkOptions(options)
-  return entropies(canonicalHead(input, head, options), options.causal, rows)
+  return entropies(headOf(input, head, options), options.causal, rows)
 }
 
-/** Canonical queries `[L, D]` and keys `[S, D]` of one head. */
-interface CanonicalHead {
-  x: Float64Array
-  y: Float64Array
+/** One head as it was given, with the factor that makes its vectors canonical: `x = scale sqrt(beta) q`, `y` likewise. */
+interface Head {
+  /** `[L, D]` and `[S, D]` */
+  query: Float32Array
+  key: Float32Array
+  factor: number
   queryLen: number
   keyLen: number
   headDim: number
 }
 
-/** Scales one head: `x = scale sqrt(beta) q`, `y` likewise, so that logits are `x.y`. */
-function canonicalHead(
-  {query, key}: QueryKey,
-  head: number,
-  {scale, logitScale}: StatisticsOptions,
-): CanonicalHead {
-  const factor = scale * Math.sqrt(logitScale)
-  const canonical = ({shape, data}: AttentionArray) => {
+/** @param head - `b * H + h` */
+function headOf({query, key}: QueryKey, head: number, options: StatisticsOptions): Head {
+  const part = ({shape, data}: AttentionArray) => {
     const size = shape[2] * shape[3]
-    return new Float64Array(data.subarray(head * size, (head + 1) * size)).map(e => factor * e)
+    return data.subarray(head * size, (head + 1) * size)
   }
   const [, , queryLen, headDim] = query.shape
-  return {x: canonical(query), y: canonical(key), queryLen, keyLen: key.shape[2], headDim}
+  const factor = options.scale * Math.sqrt(options.logitScale)
+  return {query: part(query), key: part(key), factor, queryLen, keyLen: key.shape[2], headDim}
+}
+
+/** Canonical vectors, whose products are the logits. */
+function canonical(vectors: Float32Array, factor: number): Float64Array {
+  const scaled = new Float64Array(vectors)
+  for (let i = 0; i < scaled.length; i++) scaled[i]! *= factor
+  return scaled
 }
 
 /**
@@ -124,12 +143,13 @@ function canonicalHead(
  * x.y.
  */
 function headStatistics(
-  head: CanonicalHead,
+  head: Head,
   {causal}: StatisticsOptions,
-  rows: readonly number[],
+  {rows, known}: {rows: readonly number[]; known: Float64Array | undefined},
 ): InputStatistics {
   const {query, key, inner} = pairMeans(head, causal)
-  const entropy = entropies(head, causal, rows)
+  const all = rows.length === head.queryLen
+  const entropy = known ?? (all ? allEntropies(head, causal) : entropies(head, causal, rows))
   const maxima = rows.map(row => Math.log(keysInView(head, causal, row)))
   return {
     query_norm2: query,
@@ -145,40 +165,57 @@ function headStatistics(
  * Means of |x|^2, |y|^2 and x.y over all pairs in view, from running sums over the keys: a query
  * pairs with the sum of the keys in its view.
  */
-function pairMeans(head: CanonicalHead, causal: boolean) {
-  const {x, y, queryLen, keyLen, headDim} = head
+function pairMeans(head: Head, causal: boolean) {
+  const {query: x, key: y, factor, queryLen, keyLen, headDim} = head
   const keySum = new Float64Array(headDim)
   let keyNorms = 0
   let seen = 0
   const total = {query: 0, key: 0, inner: 0, pairs: 0}
   for (let i = 0; i < queryLen; i++) {
     for (const view = causal ? Math.min(i + 1, keyLen) : keyLen; seen < view; seen++) {
+      let norm = 0
       for (let d = 0; d < headDim; d++) {
         const element = y[seen * headDim + d]!
         keySum[d]! += element
-        keyNorms += element * element
+        norm += element * element
       }
+      keyNorms += norm
     }
     let norm = 0
+    let inner = 0
     for (let d = 0; d < headDim; d++) {
       const element = x[i * headDim + d]!
       norm += element * element
-      total.inner += element * keySum[d]!
+      inner += element * keySum[d]!
     }
+    total.inner += inner
     total.query += seen * norm
     total.key += keyNorms
     total.pairs += seen
   }
-  const {query, key, inner, pairs} = total
-  return {query: query / pairs, key: key / pairs, inner: inner / pairs}
+  const mean = (sum: number) => (factor ** 2 * sum) / total.pairs
+  return {query: mean(total.query), key: mean(total.key), inner: mean(total.inner)}
+}
+
+/** Those of all rows, by the loop of the backend in use where it has one. */
+function allEntropies(head: Head, causal: boolean): Float64Array {
+  const {query, key, factor, queryLen, headDim} = head
+  const loop = hostLoops().softmaxRows
+  if (!loop) return entropies(head, causal, evenlySpaced(queryLen, queryLen))
+  const entropy = new Float64Array(queryLen)
+  const absent = {keyBias: undefined, logConstant: undefined, value: undefined, out: undefined}
+  const rest = {headDim, valueDim: 0, causal, excludesSelf: false, lse: undefined}
+  loop({query, key, scale: factor, ...absent, ...rest, entropy})
+  return entropy
 }
 
 /**
  * `H = ln Z - sum_j p_j (l_j - max)` with `Z = sum_j exp(l_j - max)`: no logarithm of a vanished
  * weight.
  */
-function entropies(head: CanonicalHead, causal: boolean, rows: readonly number[]): Float64Array {
-  const {x, y, keyLen, headDim} = head
+function entropies(head: Head, causal: boolean, rows: readonly number[]): Float64Array {
+  const {factor, keyLen, headDim} = head
+  const [x, y] = [canonical(head.query, factor), canonical(head.key, factor)]
   const logits = new Float64Array(keyLen)
   return Float64Array.from(rows, row => {
     const view = keysInView(head, causal, row)
@@ -201,7 +238,7 @@ function entropies(head: CanonicalHead, causal: boolean, rows: readonly number[]
 }
 
 /** How many keys a query sees: the first ones, aligned at the start when L differs from S. */
-function keysInView({keyLen}: CanonicalHead, causal: boolean, row: number): number {
+function keysInView({keyLen}: Head, causal: boolean, row: number): number {
   return causal ? Math.min(row + 1, keyLen) : keyLen
 }
 

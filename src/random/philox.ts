@@ -21,7 +21,7 @@ function mulHigh(a: number, b: number): number {
   const low = aLow * bLow
   const cross = aHigh * bLow + (low >>> 16)
   const middle = aLow * bHigh + (cross & 0xffff)
-  return (aHigh * bHigh + Math.floor(cross / 0x10000) + Math.floor(middle / 0x10000)) >>> 0
+  return (aHigh * bHigh + (cross >>> 16) + (middle >>> 16)) >>> 0
 }
 
 /**

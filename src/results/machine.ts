@@ -12,8 +12,12 @@ const GIT_PATIENCE_MS = 5000
 /** How long the multiply-add peak is measured. */
 const PEAK_SECONDS = 0.05
 
-/** Where this process runs: what a reader needs to judge its numbers. Never throws. */
-export async function machineFacts(): Promise<Machine> {
+/**
+ * Where this process runs: what a reader needs to judge its numbers. Never throws.
+ *
+ * @param timed - whether times are among them: what this machine can do at most is then measured, which takes a moment
+ */
+export async function machineFacts({timed}: {timed: boolean}): Promise<Machine> {
   const processors = cpus() // empty where /proc is not mounted
   return {
     cpu: processors[0]?.model.trim() || 'unknown',
@@ -25,20 +29,19 @@ export async function machineFacts(): Promise<Machine> {
     node: process.versions.node,
     rfa: packageVersion(),
     tfjs: versionOf('@tensorflow/tfjs-core'),
-    ...vectorFacts(),
+    ...vectorFacts(timed),
     commit: await commitOf(packageRoot()),
   }
 }
 
 /** What the native addon knows of the processor. */
-function vectorFacts(): Pick<Machine, 'instruction_set' | 'fma_peak_gflops'> {
+function vectorFacts(timed: boolean): Pick<Machine, 'instruction_set' | 'fma_peak_gflops'> {
   const result = loadAddon()
-  if (!('addon' in result)) return {instruction_set: null, fma_peak_gflops: null}
-  const peak = result.addon.fmaPeak(PEAK_SECONDS)
-  return {
-    instruction_set: result.addon.runtime().isa,
-    fma_peak_gflops: Number(peak.toPrecision(4)),
-  }
+  const addon = 'addon' in result ? result.addon : undefined
+  const facts = {instruction_set: addon?.runtime().isa ?? null}
+  if (!timed) return facts
+  const peak = addon?.fmaPeak(PEAK_SECONDS)
+  return {...facts, fma_peak_gflops: peak === undefined ? null : Number(peak.toPrecision(4))}
 }
 
 /**
@@ -50,10 +53,12 @@ function vectorFacts(): Pick<Machine, 'instruction_set' | 'fma_peak_gflops'> {
  */
 export async function commitOf(folder: string): Promise<string | null> {
   try {
-    const top = await git(folder, 'rev-parse', '--show-toplevel')
+    const [named, changes] = await Promise.all([
+      git(folder, 'rev-parse', '--show-toplevel', '--short', 'HEAD'),
+      git(folder, 'status', '--porcelain'),
+    ])
+    const [top = '', hash = ''] = named.split('\n')
     if (realpathSync(top) !== realpathSync(folder)) return null
-    const hash = await git(folder, 'rev-parse', '--short', 'HEAD')
-    const changes = await git(folder, 'status', '--porcelain')
     return changes === '' ? hash : `${hash}+`
   } catch {
     return null

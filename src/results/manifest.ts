@@ -18,7 +18,7 @@ export const machine = z.object({
   tfjs: z.string(),
   /** Best vector instruction set that the native addon uses here; `null` without the addon. */
   instruction_set: z.string().nullable().optional(),
-  /** Measured float32 multiply-add peak of one thread; `null` without the addon. */
+  /** Measured float32 multiply-add peak of one thread, of runs that time; `null` without the addon. */
   fma_peak_gflops: nullableNumber.optional(),
   /** Short commit hash of the tool, `+` appended when its tree has changes; `null` outside a checkout. */
   commit: z.string().nullable(),

@@ -74,7 +74,7 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
   try {
     // once more: another process may have come first
     const saved = await examine(request)
-    const manifest = saved ?? (await newManifest(plan, argv))
+    const manifest = saved ?? (await newManifest(plan, argv, ownerOf(plan, experiments)))
     if (saved) await requireSameOrigin(request, saved)
     await lock.check()
     if (!saved) await writeManifest(directory, manifest)
@@ -114,13 +114,17 @@ function writeManifest(directory: string, manifest: RunManifest): Promise<void> 
 }
 
 /** A manifest of a run that begins now, on this machine. */
-export async function newManifest(plan: Plan, argv: readonly string[]): Promise<RunManifest> {
+export async function newManifest(
+  plan: Plan,
+  argv: readonly string[],
+  experiment: Pick<StoredExperiment, 'isolation'>,
+): Promise<RunManifest> {
   return {
     schema: MANIFEST_SCHEMA,
     created_at: new Date().toISOString(),
     argv: [...argv],
     plan,
-    machine: await machineFacts(),
+    machine: await machineFacts({timed: experiment.isolation === 'fresh'}),
   }
 }
 
@@ -206,13 +210,17 @@ async function requireSameOrigin(
   {directory, experiments}: RunRequest,
   {machine, plan}: RunManifest,
 ): Promise<void> {
-  const experiment = experiments.find(({name}) => name === plan.experiment)!
-  const here = await machineFacts()
+  const experiment = ownerOf(plan, experiments)
+  const here = await machineFacts({timed: false})
   for (const field of originFields(experiment, plan)) {
     const [saved, now] = [machine[field], here[field]]
     if (saved === undefined || saved === now) continue
     throw mismatch(directory, 'machine', field, saved ?? 'none', now ?? 'none')
   }
+}
+
+function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
+  return experiments.find(({name}) => name === plan.experiment)!
 }
 
 function originFields(

@@ -6,16 +6,25 @@ import type {CellError, CellRecord} from '../results/record.js'
 import type {Schedule} from './schedule.js'
 import {type JobEnd, requireWorker, type WorkerOptions, WorkerProcess} from './worker-process.js'
 
+/** How long a worker may take to write its profile, in ms: after its last cell, and when it is stopped in one. */
+const PROFILE_PATIENCE_MS = {ended: 60_000, stopped: 2000}
+
 /** How jobs are run. */
 export interface PoolOptions extends WorkerOptions {
   experiment: Experiment
   schedule: Schedule
   /** Longest time for one job; `null`: no limit. */
   timeoutMs: number | null
+  /** A worker that is there already, for the first job. */
+  worker?: WorkerProcess | undefined
   /** Stops everything. */
   signal?: AbortSignal | undefined
   /** Told when a job begins. */
   onStart?: ((job: Job) => void) | undefined
+  /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
+  profileFile?: (() => string) | undefined
+  /** Told what went wrong without harm to the records. */
+  onWarning?: ((text: string) => void) | undefined
 }
 
 /** Told when a job has ended: its record, and how long it took, in ms. */
@@ -53,6 +62,12 @@ class Pool {
   readonly #options: PoolOptions
   readonly #onRecord: OnRecord
   readonly #workers = new Set<WorkerProcess>()
+  /** Those that are profiled. */
+  readonly #profiled = new Set<WorkerProcess>()
+  /** Ends on their way: who asks for one again waits for the same. */
+  readonly #ends = new Map<WorkerProcess, Promise<void>>()
+  /** The worker that was there already, until a lane takes it. */
+  #spare: WorkerProcess | undefined
   #next = 0
   #ended = 0
   #stopped = false
@@ -61,12 +76,13 @@ class Pool {
     this.#jobs = jobs
     this.#options = options
     this.#onRecord = onRecord
+    this.#spare = options.worker
   }
 
   /** Kills all workers; lanes end as soon as they notice. */
   stop(): void {
     this.#stopped = true
-    for (const worker of this.#workers) void worker.kill()
+    for (const worker of this.#workers) void this.#endWorker(worker)
   }
 
   async run(): Promise<void> {
@@ -119,16 +135,46 @@ class Pool {
   async #workerFor(worker: WorkerProcess | undefined): Promise<WorkerProcess> {
     if (worker?.alive && !this.#options.schedule.fresh) return worker
     await this.#retire(worker)
-    const fresh = new WorkerProcess(this.#options)
-    this.#workers.add(fresh)
-    return fresh
+    const next = this.#spare?.alive ? this.#spare : new WorkerProcess(this.#options)
+    this.#spare = undefined
+    this.#workers.add(next)
+    if (this.#options.profileFile) {
+      this.#profiled.add(next)
+      void next.run({profile: 'start'}, null)
+    }
+    return next
   }
 
   async #retire(worker: WorkerProcess | undefined): Promise<void> {
     if (!worker) return
     this.#workers.delete(worker)
+    await this.#endWorker(worker)
+  }
+
+  #endWorker(worker: WorkerProcess): Promise<void> {
+    const end = this.#ends.get(worker) ?? this.#end(worker)
+    this.#ends.set(worker, end)
+    return end
+  }
+
+  /** Kills a worker at once; one that is profiled writes what it has, unless it is busy for too long. */
+  async #end(worker: WorkerProcess): Promise<void> {
+    const {profileFile, onWarning} = this.#options
+    if (profileFile && this.#profiled.delete(worker)) {
+      const patience = PROFILE_PATIENCE_MS[this.#stopped ? 'stopped' : 'ended']
+      const end = await worker.run({profile: {path: profileFile()}}, patience)
+      const lost = lossOf(end)
+      if (lost !== undefined) onWarning?.(`a profile was not written: ${lost}`)
+    }
     await worker.kill()
   }
+}
+
+/** Why a worker has not written its profile, if it has not. */
+function lossOf(end: JobEnd): string | undefined {
+  if (end.kind === 'timeout') return 'its worker was in the midst of a cell'
+  if (end.kind === 'died') return end.error.message
+  return 'refusal' in end.reply ? end.reply.refusal.message : undefined
 }
 
 /** The record of a job that has ended. What does not fit its schema is a failure of the cell too. */
@@ -140,7 +186,7 @@ function recordOf(experiment: Experiment, job: Job, end: JobEnd): CellRecord {
   if (end.kind !== 'reply') return failed(end.error)
   if ('error' in end.reply) return failed(end.reply.error)
   try {
-    return parsed(end.reply.outcome, 'result of the cell')
+    return parsed('outcome' in end.reply ? end.reply.outcome : {}, 'result of the cell')
   } catch (error) {
     if (error instanceof RfaError) return failed({code: 'CELL_CRASHED', message: error.message})
     throw error

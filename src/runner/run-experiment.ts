@@ -15,8 +15,10 @@ import type {RunFormat} from './formats.js'
 import {unlessInterrupted} from './interruption.js'
 import {compareCode, watchMixture} from './mixture.js'
 import {runJobs} from './pool.js'
+import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
 import type {Schedule} from './schedule.js'
+import type {WorkerProcess} from './worker-process.js'
 
 export type {ProgressEvent} from './progress.js'
 
@@ -39,6 +41,10 @@ export interface RunExperimentOptions {
   /** Told what a reader of the results should know of this session. */
   onWarning?: ((text: string) => void) | undefined
   formats: readonly RunFormat[]
+  /** Have workers write profiles of themselves into the folder. */
+  profile?: boolean
+  /** A worker that is there already, for the first cells; it is ended with the others. */
+  worker?: WorkerProcess | undefined
   /** Script of the worker processes; default the built one. */
   workerPath?: string | undefined
 }
@@ -69,7 +75,7 @@ export async function runExperiment(
   const {plan} = run
   const {directory, resume, argv, signal, onNote, onWarning} = options
   if (directory === null) {
-    const manifest = await newManifest(plan, argv)
+    const manifest = await newManifest(plan, argv, run.experiment)
     return runOf(null, manifest, await runMissing(run, options))
   }
   const experiments = await allExperiments()
@@ -108,8 +114,10 @@ async function runMissing(
     records.set(record.key, record)
     onProgress?.(meter.end(byKey.get(record.key)!, record.status === 'failed'))
   }
+  const {directory, profile} = options
   const pool = {
     ...options,
+    profileFile: profile && directory !== null ? await profileFiles(directory) : undefined,
     experiment,
     signal: eitherOf(options.signal, journal?.lost),
     onStart: (job: Job) => onProgress?.(meter.start(job)),

@@ -5,7 +5,7 @@ import {fileURLToPath} from 'node:url'
 import {expected} from '../errors.js'
 import {packageRoot} from '../package.js'
 import type {CellError} from '../results/record.js'
-import type {WorkerReply, WorkerRequest} from './protocol.js'
+import type {WorkerReply, WorkerRequest, WorkerTask} from './protocol.js'
 
 /** How a job ended as the parent sees it: the worker's reply, or what became of the worker. */
 export type JobEnd =
@@ -17,6 +17,8 @@ export type JobEnd =
 export interface WorkerOptions {
   /** Script of the child; default {@link workerPath}. */
   workerPath?: string | undefined
+  /** The experiment that it will be asked about: it loads what that needs while it waits. Default: it only waits. */
+  ahead?: string | undefined
 }
 
 /** Kept of what a worker writes to stderr, in characters: its last words explain its death. */
@@ -28,10 +30,12 @@ const GRACE_MS = 2000
 /** Longest delay of a Node timer, in ms; longer ones would fire at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
-/** The built worker script; Node cannot run the TypeScript source, so dist/ serves for src/ too. */
+/** The built worker script: the one beside this file or, from the source and from bundled files, the program's. */
 export function workerPath(): string {
   const here = fileURLToPath(new URL('worker.js', import.meta.url))
-  return existsSync(here) ? here : join(packageRoot(), 'dist', 'src', 'runner', 'worker.js')
+  return existsSync(here)
+    ? here
+    : join(packageRoot(), 'dist', 'program', 'src', 'runner', 'worker.js')
 }
 
 /** One child process that runs jobs one after the other. */
@@ -41,12 +45,14 @@ export class WorkerProcess {
   #death: CellError | undefined
   #lastWords = ''
   #jobs = 0
-  /** Ends the job on its way. */
-  #settle: ((end: JobEnd) => void) | undefined
+  /** Ends the tasks on their way, by the numbers of their requests. */
+  readonly #settle = new Map<number, (end: JobEnd) => void>()
 
   /** Starts the child; it can be given a job at once. */
   constructor(options: WorkerOptions = {}) {
-    this.#child = fork(options.workerPath ?? workerPath(), [String(process.pid)], {
+    const {ahead} = options
+    const argv = [String(process.pid), ...(ahead === undefined ? [] : [ahead])]
+    this.#child = fork(options.workerPath ?? workerPath(), argv, {
       execArgv: [],
       // stdout belongs to results: what libraries print there is dropped
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -55,9 +61,14 @@ export class WorkerProcess {
       this.#lastWords = (this.#lastWords + text).slice(-LAST_WORDS)
     })
     this.#child.on('message', (reply: WorkerReply) => {
-      if (reply.id === this.#jobs) this.#end({kind: 'reply', reply})
+      this.#end(reply.id, {kind: 'reply', reply})
     })
     this.#gone = new Promise(resolve => this.#watch(resolve))
+  }
+
+  /** Its number; `undefined` when it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid
   }
 
   /** Whether the worker can take another job. */
@@ -66,22 +77,23 @@ export class WorkerProcess {
   }
 
   /**
-   * Runs one cell; never rejects. The time limit counts from now, a starting worker's start included.
+   * Has one task done; never rejects. The time limit counts from now, a starting worker's start included.
    *
    * @param timeoutMs - the worker is killed after this time; `null`: no limit
    */
-  run(task: Omit<WorkerRequest, 'id'>, timeoutMs: number | null): Promise<JobEnd> {
+  run(task: WorkerTask, timeoutMs: number | null): Promise<JobEnd> {
     return new Promise(resolve => {
       if (this.#death) return resolve({kind: 'died', error: this.#death})
+      const id = ++this.#jobs
       const timer = startTimer(timeoutMs, () => {
-        this.#settle = undefined // the kill below is no death of its own
+        this.#settle.delete(id) // the kill below is no death of its own
         void this.kill().then(() => resolve({kind: 'timeout', error: timeoutError(timeoutMs)}))
       })
-      this.#settle = end => {
+      this.#settle.set(id, end => {
         clearTimeout(timer)
         resolve(end)
-      }
-      const request: WorkerRequest = {id: ++this.#jobs, ...task}
+      })
+      const request: WorkerRequest = {id, ...task}
       this.#child.send(request, () => {}) // a child that cannot be told dies, and that is noticed
     })
   }
@@ -92,9 +104,9 @@ export class WorkerProcess {
     await this.#gone
   }
 
-  #end(end: JobEnd): void {
-    this.#settle?.(end)
-    this.#settle = undefined
+  #end(id: number, end: JobEnd): void {
+    this.#settle.get(id)?.(end)
+    this.#settle.delete(id)
   }
 
   /** Notices the child's death, in whichever way it comes. */
@@ -102,7 +114,7 @@ export class WorkerProcess {
     const child = this.#child
     const die = (error: CellError) => {
       this.#death = error
-      this.#end({kind: 'died', error})
+      for (const id of this.#settle.keys()) this.#end(id, {kind: 'died', error})
       resolve()
     }
     child.once('exit', (code, signal) => {

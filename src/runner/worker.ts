@@ -1,25 +1,39 @@
 /**
- * A child process that runs cells, one at a time, as its parent asks: started by the pool, never by
- * hand, with the number of its parent as argument. It holds no terminal and no files; all it says goes
- * back as messages. When its parent is gone it ends, in the midst of a cell too.
+ * A child process that makes plans and runs cells, one at a time, as its parent asks: started by the pool or ahead of
+ * it, never by hand, with the number of its parent as argument, and ahead of it with the name of the experiment. It
+ * holds no terminal and no files; all it says goes back as messages. When its parent is gone it ends, in the midst of
+ * a cell too.
  */
 import {Worker} from 'node:worker_threads'
-import {answer, type WorkerRequest} from './protocol.js'
+import {answer, type Skills, type WorkerRequest} from './protocol.js'
 
-const parent = Number(process.argv[2] ?? process.ppid)
+const [, , parent = process.ppid, ahead] = process.argv
 if (process.platform !== 'win32') {
-  new Worker(new URL('parent-watch.js', import.meta.url), {workerData: parent}).unref()
+  new Worker(new URL('parent-watch.js', import.meta.url), {workerData: Number(parent)}).unref()
 }
 
 // a terminal or a scheduler sends these to every process; what happens to cells on their way is the
 // parent's choice
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
 process.on('disconnect', () => process.exit())
-process.on('message', async (request: WorkerRequest) => {
-  const reply = await answer(request, async ({experiment, cell, context}) => {
-    // loaded here, so that what cannot be loaded fails the cell with a sentence
+
+// loaded here, so that what cannot be loaded fails the task with a sentence
+const preparation = () => import('./preparation.js')
+const skills: Skills = {
+  run: async ({experiment, cell, context}) => {
     const {experimentNamed} = await import('../experiments/index.js')
     return (await experimentNamed(experiment)).run(cell, context)
-  })
-  process.send?.(reply)
+  },
+  prepare: async plan => (await preparation()).prepareRun(plan),
+  check: async plan => (await preparation()).checkInput(plan),
+  profile: async step => {
+    const {saveProfile, startProfile} = await import('./profiler.js')
+    return step === 'start' ? startProfile() : saveProfile(step.path)
+  },
+}
+process.on('message', async (request: WorkerRequest) => {
+  process.send?.(await answer(request, skills))
 })
+
+// what fails here fails again, and is told, when a task needs it
+if (ahead !== undefined) import('./warm-up.js').then(({warmUp}) => warmUp(ahead)).catch(() => {})

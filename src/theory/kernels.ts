@@ -29,6 +29,7 @@ export const softmax: TargetKernel = {
   logarithmic: true,
   rowWeight: ({dot}) => dot,
   logRowFactor: () => 0,
+  keyBias: () => 0,
 }
 
 /** The Gaussian kernel exp(-|x-y|^2/2). */
@@ -41,6 +42,7 @@ export const gaussian: TargetKernel = {
   logarithmic: true,
   rowWeight: ({dot, yLength}) => dot - yLength ** 2 / 2,
   logRowFactor: xLength => -(xLength ** 2) / 2,
+  keyBias: yLength => -(yLength ** 2) / 2,
 }
 
 /** E[exp(w.x) exp(w.y)] = exp(|x+y|^2/2), w ~ N(0, I): the moment-generating function at x + y. */
@@ -53,6 +55,7 @@ export const exponential: TargetKernel = {
   logarithmic: true,
   rowWeight: ({dot, yLength}) => dot + yLength ** 2 / 2,
   logRowFactor: xLength => xLength ** 2 / 2,
+  keyBias: yLength => yLength ** 2 / 2,
 }
 
 /** Variance of its estimate: `(e^{2 |x+y|^2} - e^{|x+y|^2}) / M`, that of the positive one but for norms. */

@@ -5,11 +5,12 @@ import ErrorSweep from '../../commands/error-sweep.js'
 import Variance from '../../commands/variance.js'
 import {RfaError} from '../../src/errors.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
+import {prepareDryRun} from '../../src/runner/preparation.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
 import {variance} from '../helpers/records/variance.js'
-import {answerWith, lastRun, run, runner} from './services.js'
+import {answerWith, lastRun, run, runner, worker} from './services.js'
 
 const errorSweep = (...argv: string[]) => run(ErrorSweep, 'error-sweep', argv)
 const bench = (...argv: string[]) => run(Bench, 'bench', argv)
@@ -117,31 +118,53 @@ describe('an experiment', () => {
     expect(lastRun().options.schedule).toMatchObject({processes: 1, fresh: true})
   })
 
-  it('tries the backend before anything runs, that of auto too', async () => {
+  it('has the backend tried before anything runs, and passes on what is to be said of it', async () => {
     answerWith(timed())
-    runner.useBackend.mockImplementationOnce(async (_choice, how) => {
-      how?.note?.('native: X; using wasm')
-      return {name: 'wasm', threads: 1, instructionSet: null}
+    runner.prepareRun.mockImplementationOnce(async plan => {
+      return {...(await prepareDryRun(plan)), notes: ['native: X; using wasm']}
     })
     expect((await bench('--quick')).stderr).toMatch(/^native: X; using wasm\nsaved in /)
-    expect(runner.useBackend.mock.lastCall?.[0]).toBe('auto')
-    runner.useBackend.mockRejectedValueOnce(
+    expect(runner.prepareRun.mock.lastCall?.[0]).toMatchObject({backend: 'auto'})
+    runner.prepareRun.mockRejectedValueOnce(
       new RfaError('BACKEND_MISSING', 'backend wasm: is not available', {
         suggestions: ['run rfa doctor'],
       }),
     )
     runner.runExperiment.mockClear()
+    worker.kill.mockClear()
     expect(await bench('--quick', '--backend', 'wasm')).toMatchObject({
       exitCode: 3,
       stderr: 'backend wasm: is not available\nCode: BACKEND_MISSING   Try: run rfa doctor\n',
     })
     expect(runner.runExperiment).not.toHaveBeenCalled()
+    expect(worker.kill).toHaveBeenCalled()
   })
 
-  it('hands threads to the backend, and says where they exceed the processors', async () => {
+  it('lets the worker that planned compute, unless cells are timed or it cannot have their threads', async () => {
+    answerWith(sweep())
+    const serving = async (command: typeof bench, serves: boolean) => {
+      runner.prepareRun.mockImplementationOnce(async plan => {
+        return {...(await prepareDryRun(plan)), serves}
+      })
+      worker.kill.mockClear()
+      runner.runExperiment.mockImplementationOnce(async (...args) => {
+        const [, options] = args
+        expect(worker.kill).toHaveBeenCalledTimes(options.worker ? 0 : 1)
+        return runner.runExperiment.getMockImplementation()!(...args)
+      })
+      await command('--quick')
+      expect(worker.kill).toHaveBeenCalled()
+      return lastRun().options.worker
+    }
+    expect(await serving(errorSweep, true)).toBe(worker)
+    expect(await serving(errorSweep, false)).toBeUndefined()
+    expect(await serving(bench, true)).toBeUndefined()
+  })
+
+  it('plans with the threads asked for, and says where they exceed the processors', async () => {
     answerWith(timed())
     const {stderr} = await bench('--quick', '--threads', '1024')
-    expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: 1024})
+    expect(lastRun().plan.threads).toBe(1024)
     expect(stderr).toMatch(/^threads: 1024 on \d+ processors?, which they will share\nsaved in /)
     expect((await bench('--quick', '--threads', '1')).stderr).toMatch(/^saved in /)
   })
@@ -150,7 +173,6 @@ describe('an experiment', () => {
     answerWith(sweep())
     await errorSweep('--quick', '--threads', '3')
     expect(runner.assertFits.mock.lastCall?.[1]).toMatchObject({processes: 3})
-    expect(runner.useBackend.mock.lastCall?.[1]).toMatchObject({threads: undefined})
     expect(lastRun().options.schedule).toMatchObject({processes: 3, threadShare: 1})
     expect(lastRun().plan).not.toHaveProperty('threads')
   })
@@ -161,6 +183,29 @@ describe('an experiment', () => {
       stderr:
         '--resume: expected --output DIR beside it, got none\n' +
         'Code: USAGE   Try: name the folder of the run to go on with\n',
+    })
+  })
+})
+
+describe('--profile', () => {
+  it('is passed on, with the place of the files, and with a word where times are taken', async () => {
+    answerWith(timed())
+    expect((await bench('--quick', '--profile', '-o', 'out')).stderr).toBe(
+      `times are taken under a profiler, which slows them\nsaved in out\nprofiles in ${join('out', 'profile')}\n`,
+    )
+    expect(lastRun().options.profile).toBe(true)
+    answerWith(sweep())
+    expect((await errorSweep('--quick', '--profile')).stderr).toMatch(/^saved in .*\nprofiles in /)
+    await errorSweep('--quick')
+    expect(lastRun().options.profile).toBe(false)
+  })
+
+  it('is refused where nothing runs', async () => {
+    expect(await errorSweep('--quick', '--dry-run', '--profile')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(
+        '--dry-run=true cannot also be provided when using --profile',
+      ),
     })
   })
 })
@@ -194,7 +239,7 @@ describe('--dry-run', () => {
     expect(stdout).toMatch(
       /^error-sweep: 2 cells, predicted time \S+ \w+, predicted peak memory \d+ MiB\n\n- elu L=\d+ raw\n/,
     )
-    expect(runner.useBackend).not.toHaveBeenCalled()
+    expect(runner.prepareRun).not.toHaveBeenCalled()
     expect(runner.runExperiment).not.toHaveBeenCalled()
   })
 

@@ -1,10 +1,12 @@
 /** The built program from outside: processes, pipes, signals, exit codes. */
 import {execFile, spawn} from 'node:child_process'
+import {once} from 'node:events'
 import {
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -139,6 +141,19 @@ describe('rfa', () => {
   })
 })
 
+/** Processes that have this text in their environment, where the system tells. */
+function processesWith(mark: string): string[] {
+  if (!existsSync('/proc/self/environ')) return []
+  return readdirSync('/proc').filter(pid => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      return readFileSync(join('/proc', pid, 'environ'), 'utf8').includes(mark)
+    } catch {
+      return false // another user's, or gone
+    }
+  })
+}
+
 /** A real sweep of deterministic methods: small, and the same everywhere. */
 const TINY = [
   ...['error-sweep', '--generator', 'gaussian', '--heads', '3', '--head-dim', '17'],
@@ -146,6 +161,40 @@ const TINY = [
 ]
 
 describe('a run', () => {
+  it.runIf(process.platform === 'linux')(
+    'loads no tensors in the program itself, only in its worker',
+    async () => {
+      const listing = join(folder, 'loaded.cjs')
+      // what is loaded when the process ends; the worker is killed before it could tell
+      const script = `process.on('exit', () => console.error(
+        Object.keys(require('module')._cache).filter(path => path.includes('@tensorflow')).length +
+        ' of ' + Object.keys(require('module')._cache).length))`
+      writeFileSync(listing, script)
+      const argv = ['--require', listing, program, ...TINY, '--output', 'light']
+      const {code, stderr} = await execute(process.execPath, argv)
+      expect(code).toBe(0)
+      expect(stderr).toMatch(/^saved in light\n0 of [1-9]\d+\n$/)
+    },
+  )
+
+  it.each([
+    ['a flag that is wrong', ['--replicates', 'many'], 2, 'BAD_RANGE'],
+    ['a backend that cannot run', [], 3, 'BACKEND_MISSING'],
+  ])('writes nothing and leaves no process after %s', async (_, flags, code, name) => {
+    const argv = ['error-sweep', '--quick', '--backend', 'native', '--output', 'refused', ...flags]
+    const env = {...process.env, RFA_NO_NATIVE: '1', RFA_TEST_MARK: `mark-${process.pid}`}
+    const child = spawn(process.execPath, [program, ...argv], {cwd: folder, env})
+    let stderr = ''
+    child.stderr.on('data', chunk => {
+      stderr += chunk
+    })
+    const [ending] = await once(child, 'close')
+    expect(ending).toBe(code)
+    expect(stderr).toContain(`Code: ${name}`)
+    expect(existsSync(join(folder, 'refused'))).toBe(false)
+    await expect.poll(() => processesWith(env.RFA_TEST_MARK)).toEqual([])
+  })
+
   it('is saved, not overwritten, resumed, and reported', async () => {
     const first = await rfa(...TINY, '--output', 'tiny')
     expect(first).toMatchObject({code: 0, stderr: 'saved in tiny\n'})
@@ -159,6 +208,29 @@ describe('a run', () => {
     const report = await rfa('report', 'tiny')
     expect(report).toMatchObject({code: 0, stderr: 'written to tiny/report.md\n'})
     expect(readFileSync(join(folder, 'tiny', 'report.md'), 'utf8')).toContain('| mean-value |')
+  })
+
+  it('is profiled on demand, worker by worker, in files that a resumed run keeps', async () => {
+    const argv = [...TINY, '--threads', '2', '--profile', '--output', 'profiled', '--resume']
+    const {stderr, code} = await rfa(...argv)
+    expect(code).toBe(0)
+    const there = join('profiled', 'profile')
+    expect(stderr.split('\n').slice(1)).toEqual(['saved in profiled', `profiles in ${there}`, ''])
+    const names = ['worker-1.cpuprofile', 'worker-2.cpuprofile']
+    expect(readdirSync(join(folder, there)).sort()).toEqual(names)
+    const text = readFileSync(join(folder, there, names[0]!), 'utf8')
+    const {nodes, samples, timeDeltas} = JSON.parse(text)
+    expect(samples.length).toBe(timeDeltas.length)
+    expect(nodes.map(({callFrame}: {callFrame: {url: string}}) => callFrame.url)).toContainEqual(
+      expect.stringMatching(/\/dist\/program\//),
+    )
+    const journal = join(folder, 'profiled', 'records.jsonl')
+    const [line] = readFileSync(journal, 'utf8').split('\n')
+    writeFileSync(journal, `${line}\n`)
+    expect((await rfa(...argv)).code).toBe(0)
+    expect(readdirSync(join(folder, there)).slice(0, 2)).toHaveLength(2)
+    expect(readdirSync(join(folder, there)).length).toBeGreaterThan(2)
+    expect(readFileSync(join(folder, there, names[0]!), 'utf8')).toBe(text)
   })
 
   it('is the same whether it was cut short or not, by one command line', async () => {

@@ -2,6 +2,8 @@
 import {vi} from 'vitest'
 import type {Services} from '../../src/cli/services.js'
 import type {CellRecord} from '../../src/results/record.js'
+import {checkInput, prepareDryRun} from '../../src/runner/preparation.js'
+import type {WorkerProcess} from '../../src/runner/worker-process.js'
 import {BENCH_MANIFEST} from '../helpers/records/bench.js'
 import {MACHINE} from '../helpers/records/machine.js'
 import {runCommand} from './run-command.js'
@@ -12,10 +14,15 @@ export const runner = {
   planKeys: vi.fn<Services['planKeys']>(),
   applyEstimator: vi.fn<Services['applyEstimator']>(),
   openRun: vi.fn<Services['openRun']>(),
-  useBackend: vi.fn<Services['useBackend']>(),
+  prepareRun: vi.fn<Services['prepareRun']>(async plan => prepareDryRun(plan)),
+  checkInput: vi.fn<Services['checkInput']>(async plan => checkInput(plan)),
 }
+/** The worker that commands take: they have to end it. */
+export const worker = {kill: vi.fn(async () => {})}
+
 const SERVICES: Partial<Services> = {
   ...runner,
+  takeWorker: async () => worker as unknown as WorkerProcess,
   machineFacts: async () => MACHINE,
   newRunDirectory: async experiment => `results/${experiment}-now`,
 }

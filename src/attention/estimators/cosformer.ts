@@ -1,6 +1,6 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {expected} from '../../errors.js'
+import {tf} from '../../tf.js'
 import {defineFeatureMap, type PhiInputs} from '../forms/feature-map.js'
 import {featureEpsilon, guardOptions} from '../forms/options.js'
 import {presence} from '../kernels/masking.js'

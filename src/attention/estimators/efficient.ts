@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {inBuckets, type Tokens} from '../forms/buckets.js'
 import {featureStateBytes} from '../forms/costs.js'
 import {mixtureDecoder} from '../forms/decoders/mixture.js'

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import {type ChunkTokens, chunkTokens} from '../forms/eva/chunks.js'
 import {evaDecoder, evaStateBytes} from '../forms/eva/decoder.js'

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {averaged} from '../../theory/moments.js'
 import {exponentialRow, shiftedExponentialRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
@@ -48,6 +48,7 @@ export default defineFeatureMap({
       return averaged(row, numFeatures)
     },
     factor: numFeatures => numFeatures ** -0.5,
+    rowsBy: 'products',
     idle: () => GENERALIZED_IDLE,
   },
   varianceLaw: 'positive',

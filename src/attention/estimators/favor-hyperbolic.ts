@@ -45,6 +45,7 @@ export default defineFeatureMap({
     moments: (x, y, {numFeatures}) => averaged(hyperbolicRow(x, y), numFeatures),
     // a shift cancels: features are those of the exact form
     features: (x, projection) => hyperbolicFeatures(x, projection),
+    rowsBy: 'products',
     idle: ({stabilizer}) => ({
       ...GUARDS_IDLE,
       stabilizer:

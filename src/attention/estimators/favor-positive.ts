@@ -34,6 +34,7 @@ export default defineFeatureMap({
   target: softmaxTarget,
   kernel: {
     ...releasedKernel,
+    rowsBy: 'products',
     formula: options => (isExact(options) ? 'exp(x.y)' : releasedKernel.formula(options)),
     moments: (x, y, draw) =>
       isExact(draw.options)

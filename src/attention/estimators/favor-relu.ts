@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {averaged} from '../../theory/moments.js'
 import {rectifiedRow} from '../../theory/rows.js'
 import {defineFeatureMap, type PhiFacts} from '../forms/feature-map.js'
@@ -41,6 +41,7 @@ const kernel: PhiFacts<Options> = {
     averaged(rectifiedRow(x, y, relativeEpsilon(options, numFeatures)), numFeatures),
   factor: (numFeatures, {projectionScale}) =>
     projectionScale === 'rsqrt' ? 1 : numFeatures ** -0.5,
+  rowsBy: 'products',
   idle: ({featureEpsilon}) => ({
     ...GENERALIZED_IDLE,
     ...(featureEpsilon === 0 && {

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {
   generalizedFacts,
@@ -24,7 +24,7 @@ export default defineFeatureMap({
   advice:
     'A smooth baseline for models trained with it: denominators cannot vanish, but attention stays close to uniform.',
   options: generalizedOptions,
-  phi: generalizedPhi(tf.sigmoid),
+  phi: generalizedPhi(x => tf.sigmoid(x)),
   presets: {
     'performer-pytorch': {
       options: {featureEpsilon: 1e-3, normalizerEpsilon: 1e-6},

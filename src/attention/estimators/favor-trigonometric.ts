@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {averaged} from '../../theory/moments.js'
 import {fourierRow, trigonometricRow} from '../../theory/rows.js'
 import {defineFeatureMap, type PhiFacts} from '../forms/feature-map.js'
@@ -57,6 +57,7 @@ const kernel: PhiFacts<Options> = {
     norms === 'max' && constantFeature > 0
       ? 'norms "max" makes constantFeature count by the largest norm of the sequence, and a pair by itself has no sequence (try norms=log)'
       : undefined,
+  rowsBy: 'products',
   idle: ({norms}) => ({...GUARDS_IDLE, ...(norms === 'max' && {norms: SHIFT_CANCELS})}),
 }
 

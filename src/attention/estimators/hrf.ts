@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {angularHybridMoments} from '../../theory/hybrid.js'
 import {angularHybrid} from '../forms/angular-hybrid.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
@@ -56,6 +56,7 @@ export default defineFeatureMap({
     formula: () => 'exp(x.y)',
     moments: (x, y, {numFeatures, options: {signFeatures, lambdaOn}}) =>
       angularHybridMoments(x, y, numFeatures, signFeatures, lambdaOn === 'trigonometric'),
+    rowsBy: 'products',
     idle: () => GUARDS_IDLE,
   },
   make: ({noise}) => noise.tau!, // drawn once, for both sides

@@ -1,6 +1,6 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {RfaError} from '../../errors.js'
+import {tf} from '../../tf.js'
 import {passCost} from '../forms/costs.js'
 import {defineEstimator} from '../forms/estimator.js'
 

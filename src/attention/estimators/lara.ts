@@ -1,6 +1,6 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
 import {describe, expected} from '../../errors.js'
+import {tf} from '../../tf.js'
 import {importanceCost} from '../forms/costs.js'
 import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import {landmarkParameters, mapLandmarks, mixLandmarks} from '../forms/landmarks.js'

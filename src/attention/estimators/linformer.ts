@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import type {NoiseSpec} from '../forms/noise.js'
 import {matMul, softmaxAttention} from '../kernels/index.js'

@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {passCost} from '../forms/costs.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 

@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import {segmentStarts, segmentWeights, weightedMeans} from '../forms/pools.js'
 import {softmaxTarget} from '../forms/targets.js'

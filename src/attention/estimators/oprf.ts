@@ -58,10 +58,12 @@ export default defineEstimator({
   advice:
     'Use it instead of favor-pos wherever |x+y|^2 is not small: the same cost and guarantees with far less variance. Causal and decode need a prefix or calibration tokens.',
   options,
-  kernel: releasedKernel(forms.kernel),
+  // A is a number: w.A w is that times |w|^2
+  kernel: {...releasedKernel(forms.kernel), rowsBy: 'lengths'},
   varianceLaw: 'optimal-positive',
   cost: shape => exponentialCost(shape, 2),
   refuses: ({stabilizer}) => (stabilizer === 'log' ? {} : {decode: NO_DECODER}),
+  couplesHeads: ({stabilizer}) => stabilizer === 'max',
   attend: inputs =>
     inputs.options.stabilizer === 'log'
       ? forms.attend(inputs)

@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {cacheBytes, randomizedCost} from '../forms/costs.js'
 import {cacheDecoder} from '../forms/decoders/cache.js'
 import {

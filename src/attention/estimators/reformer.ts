@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import type {NoiseSpec} from '../forms/noise.js'
 import {type ChunkPlan, planChunks} from '../forms/reformer/buckets.js'

@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {averaged} from '../../theory/moments.js'
 import {rectifiedRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
@@ -65,6 +65,7 @@ export default defineFeatureMap({
       const row = rectifiedRow(unitVector(x, options), unitVector(y, options), epsilon)
       return averaged(row, numFeatures, factor)
     },
+    rowsBy: 'products',
     idle: () => GUARDS_IDLE,
   },
   make: ({projection, parameters}) => deviated(projection!, parameters),

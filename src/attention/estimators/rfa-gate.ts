@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {extendedDecoder} from '../forms/decoders/stateful.js'
 import {type AttendInputs, type DecoderInputs, EVERY_FORM} from '../forms/estimator.js'
 import {featureAttention} from '../forms/feature-attention.js'

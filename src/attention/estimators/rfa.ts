@@ -60,6 +60,7 @@ export default defineFeatureMap({
         scaleFactor(options, numFeatures),
       ),
     bounded: true,
+    rowsBy: 'products',
     idle: () => GUARDS_IDLE,
   },
   varianceLaw: 'trigonometric',

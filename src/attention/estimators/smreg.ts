@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {averaged} from '../../theory/moments.js'
 import {smregRow} from '../../theory/sphere.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
@@ -37,15 +37,16 @@ export default defineFeatureMap({
     formula: () => 'exp(-(|x|^2+|y|^2)/2) E exp(w.(x+y)), w uniform of length sqrt(D)',
     moments: (x, y, {numFeatures}) => averaged(smregRow(x, y), numFeatures),
     factor: numFeatures => numFeatures ** -0.5,
+    rowsBy: 'lengths',
     idle: () => ({}),
   },
   // rows from outside may have any length
-  make: ({projection}) => onSphere(projection!),
+  make: ({projection, headDim}) => onSphere(projection!, headDim),
   phi: ({inputScale}, projection) => ({kind: 'log-positive', projection, inputScale}),
 })
 
 /** Rows scaled to length sqrt(D). */
-function onSphere(projection: Projection): Projection {
+function onSphere(projection: Projection, headDim: number): Projection {
   const length = tf.sqrt(tf.sum(tf.square(projection), -1, true))
-  return tf.mul(projection, tf.div(Math.sqrt(projection.shape.at(-1)!), length))
+  return tf.mul(projection, tf.div(Math.sqrt(headDim), length))
 }

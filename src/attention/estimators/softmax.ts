@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {cacheBytes, softmaxCost} from '../forms/costs.js'
 import {keyValueDecoder} from '../forms/decoders/cache.js'
 import {type AttendInputs, defineEstimator, EVERY_FORM} from '../forms/estimator.js'

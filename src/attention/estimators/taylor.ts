@@ -1,5 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {guardOptions} from '../forms/options.js'
 import {secondOrder, secondOrderDim} from '../forms/second-order.js'

@@ -3,8 +3,9 @@
  * sizes only, on the kernels of the backend that is meant. What it holds until `tf.tidy` ends is what a
  * real call holds, whatever the method, and no formula has to be kept in step with the code.
  */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {RfaError} from '../../errors.js'
+import {tf} from '../../tf.js'
 import {type Estimator, supportsOf} from '../forms/estimator.js'
 import {noiseSpecs} from '../forms/noise.js'
 import {usesProjection} from '../resolve.js'

@@ -1,12 +1,6 @@
 /** A backend that computes nothing: its tensors have sizes only, and it counts their bytes. */
-import {
-  type BackendValues,
-  type DataId,
-  type DataType,
-  KernelBackend,
-  type TensorInfo,
-  util,
-} from '@tensorflow/tfjs-core'
+import type {BackendValues, DataId, DataType, TensorInfo} from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 
 /** The backends whose memory can be counted. */
 export type MeteredBackend = 'native' | 'tensorflow' | 'wasm' | 'cpu'
@@ -27,7 +21,7 @@ interface Held {
 }
 
 /** Makes tensors without content and remembers the most bytes that they took at one time. */
-export class Meter extends KernelBackend {
+export class Meter extends tf.KernelBackend {
   /** The backend that it stands for. */
   readonly stands: MeteredBackend
   /** Bytes of the tensors that there are. */
@@ -48,8 +42,8 @@ export class Meter extends KernelBackend {
     valueAt: Held['valueAt'] = () => 0,
   ): TensorInfo {
     const dataId = {}
-    const size = util.sizeFromShape([...shape])
-    const bytes = size * util.bytesPerElement(dtype)
+    const size = tf.util.sizeFromShape([...shape])
+    const bytes = size * tf.util.bytesPerElement(dtype)
     this.#tensors.set(dataId, {size, dtype, bytes, references: 1, valueAt})
     this.held += bytes
     this.peak = Math.max(this.peak, this.held)

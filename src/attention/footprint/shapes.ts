@@ -1,12 +1,6 @@
 /** What TensorFlow.js's own kernels return: shapes and types, and what they take on the way. */
-import {
-  backend_util,
-  type DataType,
-  slice_util,
-  type Tensor,
-  type TensorInfo,
-  util,
-} from '@tensorflow/tfjs-core'
+import type {DataType, Tensor, TensorInfo} from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import type {Meter} from './meter.js'
 
 /** One call of a kernel, as TensorFlow.js makes it. */
@@ -32,7 +26,7 @@ const elementwise =
   ({inputs, meter}) => {
     const [first, ...others] = Object.values(inputs)
     const shape = others.reduce(
-      (broadcast, other) => backend_util.assertAndGetBroadcastShape(broadcast, other.shape),
+      (broadcast, other) => tf.backend_util.assertAndGetBroadcastShape(broadcast, other.shape),
       first!.shape,
     )
     return meter.allocate(shape, dtype ?? first!.dtype)
@@ -52,11 +46,11 @@ const reduction =
   call => {
     const x = only(call)
     const {axis, reductionIndices, keepDims = false} = call.attrs
-    const axes = util.parseAxisParam(axis ?? reductionIndices, x.shape)
-    const [kept] = backend_util.computeOutAndReduceShapes(x.shape, axes)
-    const full = keepDims ? backend_util.expandShapeToKeepDim(kept, axes) : kept
+    const axes = tf.util.parseAxisParam(axis ?? reductionIndices, x.shape)
+    const [kept] = tf.backend_util.computeOutAndReduceShapes(x.shape, axes)
+    const full = keepDims ? tf.backend_util.expandShapeToKeepDim(kept, axes) : kept
     const out = call.meter.allocate(full, dtype ?? x.dtype)
-    if (backend_util.getAxesPermutation(axes, x.shape.length)) call.meter.borrow(bytesOf(x))
+    if (tf.backend_util.getAxesPermutation(axes, x.shape.length)) call.meter.borrow(bytesOf(x))
     return out
   }
 
@@ -66,23 +60,24 @@ const duplicate = ({meter}: SizeCall, x: TensorInfo): TensorInfo =>
 
 const concat: SizeRule = call => {
   const parts = Object.values(call.inputs)
-  const axis = util.parseAxisParam(call.attrs.axis, parts[0]!.shape)[0]!
-  const full = parts.filter(({shape}) => util.sizeFromShape(shape) > 0)
+  const axis = tf.util.parseAxisParam(call.attrs.axis, parts[0]!.shape)[0]!
+  const full = parts.filter(({shape}) => tf.util.sizeFromShape(shape) > 0)
   if (full.length === 1) return duplicate(call, full[0]!)
   const shapes = parts.map(({shape}) => shape)
-  return call.meter.allocate(backend_util.computeOutShape(shapes, axis), parts[0]!.dtype)
+  return call.meter.allocate(tf.backend_util.computeOutShape(shapes, axis), parts[0]!.dtype)
 }
 
 /** A run of entries is a view in plain JavaScript, anything else a copy. */
 const slice: SizeRule = call => {
   const x = only(call)
-  const [begin, size] = slice_util.parseSliceParams(
+  const [begin, size] = tf.slice_util.parseSliceParams(
     x as unknown as Tensor,
     call.attrs.begin,
     call.attrs.size,
   ) as [number[], number[]]
   const plain = call.meter.stands === 'cpu' || call.meter.stands === 'native'
-  if (plain && slice_util.isSliceContinous(x.shape, begin, size)) return call.meter.share(x, size)
+  if (plain && tf.slice_util.isSliceContinous(x.shape, begin, size))
+    return call.meter.share(x, size)
   return call.meter.allocate(size, x.dtype)
 }
 
@@ -91,17 +86,20 @@ const cast: SizeRule = call => {
   const x = only(call)
   const {dtype} = call.attrs as {dtype: DataType}
   const plain = call.meter.stands === 'cpu' || call.meter.stands === 'native'
-  const same = dtype === x.dtype || (plain && !util.hasEncodingLoss(x.dtype, dtype))
+  const same = dtype === x.dtype || (plain && !tf.util.hasEncodingLoss(x.dtype, dtype))
   return same ? {...call.meter.share(x, x.shape), dtype} : call.meter.allocate(x.shape, dtype)
 }
 
 /** tfjs-wasm keeps a packed copy of the right side of a single pair until that is disposed of. */
 const product: SizeRule = ({inputs, attrs, meter}) => {
   const {a, b} = inputs as {a: TensorInfo; b: TensorInfo}
-  const outer = backend_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2))
+  const outer = tf.backend_util.assertAndGetBroadcastShape(
+    a.shape.slice(0, -2),
+    b.shape.slice(0, -2),
+  )
   const rows = a.shape.at(attrs.transposeA ? -1 : -2)!
   const columns = b.shape.at(attrs.transposeB ? -2 : -1)!
-  const single = util.sizeFromShape(a.shape.slice(0, -2)) * util.sizeFromShape(outer) === 1
+  const single = tf.util.sizeFromShape(a.shape.slice(0, -2)) * tf.util.sizeFromShape(outer) === 1
   if (meter.stands === 'wasm' && single) meter.attach(b, bytesOf(b))
   return meter.allocate([...outer, rows, columns])
 }
@@ -117,7 +115,7 @@ const softmax: SizeRule = call => {
 
 const gather: SizeRule = ({inputs, attrs, meter}) => {
   const {x, indices} = inputs as {x: TensorInfo; indices: TensorInfo}
-  const axis = util.parseAxisParam(attrs.axis, x.shape)[0]!
+  const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0]!
   const batched = attrs.batchDims ?? 0
   const shape = [
     ...x.shape.slice(0, axis),
@@ -129,7 +127,7 @@ const gather: SizeRule = ({inputs, attrs, meter}) => {
 
 const unpack: SizeRule = call => {
   const x = only(call)
-  const axis = util.parseAxisParam(call.attrs.axis, x.shape)[0]!
+  const axis = tf.util.parseAxisParam(call.attrs.axis, x.shape)[0]!
   const part = x.shape.filter((_, i) => i !== axis)
   return Array.from({length: x.shape[axis]!}, () => call.meter.allocate(part, x.dtype))
 }
@@ -160,7 +158,7 @@ export const SIZE_RULES: Readonly<Record<string, SizeRule>> = {
   ...named('ArgMax ArgMin', reduction('int32')),
   Identity: call => duplicate(call, only(call)),
   Reshape: view(({attrs}, x) =>
-    util.inferFromImplicitShape(attrs.shape, util.sizeFromShape(x.shape)),
+    tf.util.inferFromImplicitShape(attrs.shape, tf.util.sizeFromShape(x.shape)),
   ),
   ExpandDims: view(({attrs}, x) =>
     x.shape.toSpliced(attrs.dim < 0 ? attrs.dim + x.shape.length + 1 : attrs.dim, 0, 1),
@@ -200,5 +198,5 @@ export const SIZE_RULES: Readonly<Record<string, SizeRule>> = {
 }
 
 function bytesOf({shape, dtype}: TensorInfo): number {
-  return util.sizeFromShape(shape) * util.bytesPerElement(dtype)
+  return tf.util.sizeFromShape(shape) * tf.util.bytesPerElement(dtype)
 }

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {featureMap, halfSquaredNorm, project} from '../kernels/feature-map.js'
 import {indicator} from '../kernels/masking.js'
 import type {Projection} from '../types.js'

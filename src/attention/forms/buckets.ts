@@ -1,5 +1,5 @@
 /** Causality by buckets: a query sees the keys of strictly earlier buckets. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import type {KeyMask} from '../types.js'
 import type {AttendInputs} from './estimator.js'
 

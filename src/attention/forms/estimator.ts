@@ -67,6 +67,12 @@ export interface KernelFacts<Options = unknown> {
   features(x: Tensor4D, projection: Projection, options: Options, draw: FeatureDraw): Tensor4D
   /** The product of one row is bounded by a few standard deviations, so that a sample's kurtosis may be believed. Default false. */
   bounded?: boolean
+  /**
+   * All that features take from a row w of the projection, and from rows of normal noise: its products with x
+   * (`products`), or these and its length (`lengths`), beside D. Such features are those of coordinates in any orthonormal
+   * basis, where rows need no more columns than the vectors have, and one for the rest of their length. Default: anything.
+   */
+  rowsBy?: 'products' | 'lengths'
   /** Why a pair by itself has no kernel estimate with these options. */
   refuses?(options: Options): string | undefined
   /** Options that, beside the others, are no part of phi(x).phi(y), each with the reason. */
@@ -86,6 +92,8 @@ export interface FeatureDraw {
   /** The arrays that the estimator's `noise` names. */
   noise: Noise
   calibration: CalibrationPairs
+  /** D, where x and the rows are given by fewer coordinates ({@link KernelFacts.rowsBy}). Default: as many as they have. */
+  headDim?: number | undefined
 }
 
 /** One estimator: facts first, from which options, help, tests, tables and costs derive. */
@@ -138,6 +146,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   parameters?(shape: CallShape, options: z.output<Schema>): Record<string, number[]>
   /** Its features depend on statistics of queries and keys: from the call, or from `calibration`. */
   calibrates?: boolean
+  /** What one head gives depends on the queries and keys of other heads with these options. Default: it does not. */
+  couplesHeads?(options: z.output<Schema>): boolean
   /** Length of phi for M projection rows; 0 for methods without features. */
   featureDim(numFeatures: number, headDim: number, options: z.output<Schema>): number
   options: Schema

@@ -1,5 +1,5 @@
 /** Attention with explicit features: sums and guard. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {type Guard, guardedRows, normalize} from '../kernels/guard.js'
 import {
   type Features,

@@ -2,8 +2,9 @@
  * Methods that are a feature map: from one statement of phi come attention, the recurrent form, costs, the
  * size of the state and kernel estimates.
  */
-import * as tf from '@tensorflow/tfjs-core'
+
 import type {z} from 'zod'
+import {tf} from '../../tf.js'
 import type {CallShape, Cost, Decoder, Parameters, Projection} from '../types.js'
 import {featureCost, featureStateBytes} from './costs.js'
 import {featureDecoder} from './decoders/features.js'
@@ -165,11 +166,10 @@ function featuresOf<Options>(
   phiOf: (inputs: MakeInputs<Options>) => Phi,
   {factor}: Pick<PhiFacts<Options>, 'factor'>,
 ): KernelFacts<Options>['features'] {
-  return (x, projection, options, {side, noise}: FeatureDraw) => {
+  return (x, projection, options, {side, noise, headDim = x.shape[3]}: FeatureDraw) => {
     const found = phiOf({
-      ...{projection, noise, options},
+      ...{projection, noise, options, headDim},
       inputScale: 1,
-      headDim: x.shape[3],
       parameters: {},
       causal: false,
     })

@@ -4,8 +4,9 @@
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, section 2.4.
  */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import {project} from '../kernels/index.js'
 import type {PhiInputs} from './feature-map.js'
 import {

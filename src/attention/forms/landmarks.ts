@@ -2,7 +2,7 @@
  * What is done to landmark means: learned maps (linear, then layer normalisation, each where its arrays are
  * given), and attention among themselves.
  */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {maskLogits, matMul} from '../kernels/index.js'
 import type {Parameters} from '../types.js'
 

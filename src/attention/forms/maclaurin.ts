@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {truncatedGeometric} from '../../theory/maclaurin.js'
 import {hostData} from '../host-data.js'
 import {halfSquaredNorm, project} from '../kernels/feature-map.js'
@@ -31,13 +31,13 @@ export interface MaclaurinDraw {
 
 /**
  * Sorts out a draw, so that only vectors that are used are multiplied: about M in all instead of
- * M maxDegree. Reads the degrees back from the backend.
+ * M maxDegree. Reads the draw back from the backend.
  */
 export function maclaurinPlan({degrees, signs}: MaclaurinDraw, maxDegree: number): MaclaurinPlan {
   const [, heads, numFeatures] = degrees.shape
   const headDim = signs.shape[3] / maxDegree
   const law = truncatedGeometric(maxDegree)
-  const {uniform} = hostData(() => ({uniform: degrees}))
+  const {uniform, vectors} = hostData(() => ({uniform: degrees, vectors: signs}))
   const orders = byDegree(Array.from(uniform, law.quantile), heads)
   const levels = levelsOf(orders)
   const indices = orders.flatMap((own, head) =>
@@ -45,14 +45,16 @@ export function maclaurinPlan({degrees, signs}: MaclaurinDraw, maxDegree: number
       own.slice(0, count).map(f => (head * numFeatures + f.feature) * maxDegree + place),
     ),
   )
-  const vectors = tf.reshape(signs, [heads * numFeatures * maxDegree, headDim])
-  const used = tf.gather(vectors, tf.tensor1d(indices, 'int32'))
+  const used = new Float32Array(indices.length * headDim)
+  indices.forEach((row, at) => {
+    used.set(vectors.subarray(row * headDim, (row + 1) * headDim), at * headDim)
+  })
   const perFeature = (of: (degree: number, highest: number) => number): tf.Tensor4D => {
     const values = orders.flatMap(own => own.map(({degree}) => of(degree, own[0]!.degree)))
     return tf.tensor4d(values, [1, heads, 1, numFeatures])
   }
   return {
-    rows: tf.reshape(used, [heads, indices.length / heads, headDim]),
+    rows: tf.tensor3d(used, [heads, indices.length / heads, headDim]),
     levels,
     deficit: perFeature((degree, highest) => degree - highest),
     highest: tf.tensor3d(

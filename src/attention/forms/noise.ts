@@ -1,7 +1,9 @@
 /** Random arrays beside projections: drawn by name, row by row, so that a longer call extends a shorter one. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {describe, expected, unknownName} from '../../errors.js'
-import {type RandomStream, randomStream} from '../../random/index.js'
+import {hostLoops} from '../../host-loops.js'
+import {type RandomStream, randomStream, streamKey} from '../../random/index.js'
+import {tf} from '../../tf.js'
 import {checkObject, checkTensor, hasShape} from '../check-tensor.js'
 import type {CallShape} from '../types.js'
 
@@ -29,10 +31,16 @@ export interface NoiseSeed {
   replicate: number
 }
 
-const NEXT: Record<NoiseSpec['distribution'], (stream: RandomStream) => number> = {
-  normal: stream => stream.normal(),
-  uniform: stream => (stream.uint32() >>> 8) / 2 ** 24, // a double could round to 1 in float32
-  sign: stream => (stream.uint32() & 1 ? 1 : -1),
+/** Overwrites a row with the first numbers of its stream. */
+const FILL: Record<NoiseSpec['distribution'], (stream: RandomStream, row: Float32Array) => void> = {
+  normal: (stream, row) => stream.fillNormals(row),
+  uniform(stream, row) {
+    // a double could round to 1 in float32
+    for (let i = 0; i < row.length; i++) row[i] = (stream.uint32() >>> 8) / 2 ** 24
+  },
+  sign(stream, row) {
+    for (let i = 0; i < row.length; i++) row[i] = stream.uint32() & 1 ? 1 : -1
+  },
 }
 
 /**
@@ -49,15 +57,19 @@ export function drawNoise(
   {seed, replicate}: NoiseSeed,
   firstRow = 0,
 ): Float32Array {
-  const next = NEXT[distribution]
   const count = (shared ? 1 : batch) * heads
   const out = new Float32Array(count * rows * columns)
-  let at = 0
-  for (let head = 0; head < count; head++) {
-    for (let row = 0; row < rows; row++) {
-      const stream = randomStream(seed, `noise.${name}`, replicate, head, firstRow + row)
-      for (let column = 0; column < columns; column++) out[at++] = next(stream)
-    }
+  const own = distribution === 'normal' && out.length > 0 ? hostLoops().normalBlocks : undefined
+  if (own) {
+    const place = {replicate, head: 0, block: firstRow}
+    const sizes = {replicates: 1, heads: count, length: rows * columns, blockLength: columns}
+    own({key: streamKey(seed, `noise.${name}`), ...place, ...sizes, out})
+    return out
+  }
+  for (let row = 0; row < count * rows; row++) {
+    const place = [replicate, Math.floor(row / rows), firstRow + (row % rows)]
+    const stream = randomStream(seed, `noise.${name}`, ...place)
+    FILL[distribution](stream, out.subarray(row * columns, (row + 1) * columns))
   }
   return out
 }

@@ -1,5 +1,5 @@
 /** Landmarks: means of segments or of cells of a grid, a few vectors that stand for all. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {matMul, segmentMeans} from '../kernels/index.js'
 import {indicator, presence, reciprocalOrZero} from '../kernels/masking.js'
 import type {KeyMask} from '../types.js'

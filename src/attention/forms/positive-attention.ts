@@ -1,5 +1,5 @@
 /** Attention from logarithms of positive features, exactly: no epsilon, no overflow, no leak. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {causalFeatureAttention, halfSquaredNorm, softmaxAttention} from '../kernels/index.js'
 import {finiteLogSums} from '../kernels/masking.js'
 import type {FeatureRecipe} from '../kernels/recipe.js'

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 
 /**
  * Second-order Taylor features `[1, x, x_a^2 / sqrt(2), x_a x_b for a < b]`: inner products are

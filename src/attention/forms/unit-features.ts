@@ -1,6 +1,7 @@
 /** What the forms of random feature attention share: unit vectors, their scale, the learned deviation. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {z} from 'zod'
+import {tf} from '../../tf.js'
 import type {FeatureKind, FeatureRecipe} from '../kernels/index.js'
 import type {CallShape, HostParameters, Parameters, Projection} from '../types.js'
 

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import type {KeyMask} from '../types.js'
 import {CAUSAL_CHUNK} from './causal-sums.js'
 import {fusedOrComposite} from './dispatch.js'

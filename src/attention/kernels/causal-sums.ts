@@ -3,7 +3,7 @@
  * sees itself. Inside a chunk of C tokens the masked product `tril(Q' K'^T) V`, across chunks the carried S:
  * O(L (C (F + Dv) + F Dv)) work, and one state of F Dv numbers where prefix sums of every token would be L of them.
  */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {causalMask, MASKED, maskLogits} from './masking.js'
 import {matMul} from './mat-mul.js'
 

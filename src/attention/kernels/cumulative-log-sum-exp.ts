@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {CAUSAL_CHUNK} from './causal-sums.js'
 import {MASKED} from './masking.js'
 

@@ -4,8 +4,9 @@
  * fused kernel under the operation's name. TensorFlow.js's own kernel registry is the dispatcher.
  * While gradients are recorded the composite runs: fused kernels have none.
  */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {RfaError} from '../../errors.js'
+import {tf} from '../../tf.js'
 
 /** How an operation ran. */
 export type OperationForm = 'fused' | 'composite'

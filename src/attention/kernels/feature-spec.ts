@@ -1,6 +1,7 @@
 /** Features by recipe: what a fused kernel needs to form them itself, tile by tile. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {describe, expected} from '../../errors.js'
+import {tf} from '../../tf.js'
 import type {Projection} from '../types.js'
 import {checkRecipe, type FeatureUse} from './feature-checks.js'
 import {featureMap} from './feature-map.js'

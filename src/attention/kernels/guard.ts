@@ -1,7 +1,8 @@
 /** What is done to a denominator before dividing by it, and the division. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {z} from 'zod'
 import {describe, expected} from '../../errors.js'
+import {tf} from '../../tf.js'
 import type {AttendResult} from '../types.js'
 import {indicator, reciprocalOrZero} from './masking.js'
 

@@ -2,7 +2,7 @@
  * Masked logits are a large finite number, not -Infinity: it survives subtraction of itself, so no
  * NaN arises in rows or tiles without any key, and such rows are recognised afterwards.
  */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import type {KeyMask} from '../types.js'
 
 /** The logit of a masked key. Adding any logit that float32 attention can produce leaves it as it is. */

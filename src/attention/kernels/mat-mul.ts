@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 
 /**
  * Below this many multiply-adds per matrix, slicing a batch apart costs more than it saves

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {MASKED} from './masking.js'
 import type {SoftmaxAttentionResult} from './softmax-attention.js'
 

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {reciprocalOrZero} from './masking.js'
 import {matMul} from './mat-mul.js'
 

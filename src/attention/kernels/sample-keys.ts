@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {checkObject} from '../check-tensor.js'
 import type {KeyMask} from '../types.js'
 import {sampleKeysSizes} from './checks.js'

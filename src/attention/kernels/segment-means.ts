@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import {checkSegments} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {matMul} from './mat-mul.js'

@@ -1,5 +1,5 @@
 /** Tokens gathered by lists of positions, so that each list becomes a batch element of its own. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import type {KeyMask} from '../types.js'
 import {presence} from './masking.js'
 

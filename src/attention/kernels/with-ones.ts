@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 
 /** `[N, S, Dv]` to `[N, S, Dv + 1]`: the column of ones makes the denominator part of one product. */
 export function withOnes(values: tf.Tensor3D): tf.Tensor3D {

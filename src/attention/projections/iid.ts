@@ -1,3 +1,4 @@
+import {hostLoops} from '../../host-loops.js'
 import {normals} from '../../random/index.js'
 import {inBlocks} from './rows.js'
 import type {ProjectionDefinition} from './types.js'
@@ -14,4 +15,15 @@ export const iid: ProjectionDefinition = {
     inBlocks(shape, shape.headDim, (block, rows) =>
       normals(stream('directions', block), rows * shape.headDim),
     ),
+  drawAll: ({key, replicate, replicates, heads, numFeatures, headDim, out}) => {
+    const own = hostLoops().normalBlocks
+    own?.({
+      key: key('directions'),
+      ...{replicate, head: 0, block: 0, replicates, heads},
+      length: numFeatures * headDim,
+      blockLength: headDim * headDim,
+      out,
+    })
+    return own !== undefined
+  },
 }

@@ -3,7 +3,7 @@
  * Rows are the random vectors of the feature maps, drawn in double precision without any backend.
  */
 import {expected, unknownName} from '../../errors.js'
-import {randomStream} from '../../random/index.js'
+import {randomStream, streamKey} from '../../random/index.js'
 import {antithetic} from './antithetic.js'
 import {givens} from './givens.js'
 import {sorf, sorfChi} from './hadamard.js'
@@ -56,6 +56,8 @@ export interface ProjectionRequest extends MatrixShape {
   seed: number
   /** Index of the independent repetition. Default 0. */
   replicate?: number
+  /** How many repetitions from that one on are drawn. Default 1. */
+  replicates?: number
   /** Index of the redraw within a repetition. Default 0. */
   redraw?: number
   /** Signs of orthogonal factors; projections without any ignore it. Default `haar`. */
@@ -75,28 +77,47 @@ export function projectionNamed(name: string): ProjectionDefinition {
 /**
  * Draws the projections of all heads.
  *
- * @returns `[H, M, D]`, row-major
+ * The same matrices on every backend, to the rounding of float32; on one backend the same bits for any number of
+ * threads, repetitions and heads drawn together.
+ *
+ * @returns `[H, M, D]`, row-major; several repetitions one after the other, `[R H, M, D]`
  * @throws {UNKNOWN_NAME} for a name or sign that is not in the registry
  * @throws {BAD_OPTION} for sizes below 1 or that the projection cannot have, or a seed, replicate or redraw that is
  * no whole number of at least 0
  */
 export function drawProjection(request: ProjectionRequest): Float64Array {
-  const {name, heads, numFeatures, headDim, seed, replicate = 0, redraw = 0} = request
-  const {orthSign = 'haar'} = request
+  return drawInto(request, Float64Array)
+}
+
+/** {@link drawProjection} rounded to float32, without doubles of all matrices in between. */
+export function drawProjectionFloats(request: ProjectionRequest): Float32Array {
+  return drawInto(request, Float32Array)
+}
+
+function drawInto<Reals extends Float32Array | Float64Array>(
+  request: ProjectionRequest,
+  Reals: new (length: number) => Reals,
+): Reals {
+  const {name, heads, numFeatures, headDim, seed} = request
+  const {replicate = 0, replicates = 1, redraw = 0, orthSign = 'haar'} = request
   const definition = projectionNamed(name)
   if (!ORTH_SIGNS.includes(orthSign)) throw unknownName('orthSign', 'signs', orthSign, ORTH_SIGNS)
-  checkWhole({heads, numFeatures, headDim}, 1)
+  checkWhole({heads, numFeatures, headDim, replicates}, 1)
   checkWhole({seed, replicate, redraw}, 0)
-  checkShape(definition, {numFeatures, headDim})
+  const shape = {numFeatures, headDim}
+  checkShape(definition, shape)
+  const size = numFeatures * headDim
+  const out = new Reals(replicates * heads * size)
   const again = redraw === 0 ? '' : `.${redraw}`
-  const out = new Float64Array(heads * numFeatures * headDim)
-  for (let head = 0; head < heads; head++) {
+  const drawName = (part: string) => `projection.${part}${again}`
+  const key = (part: string) => streamKey(seed, drawName(part))
+  const sizes = {...shape, replicate, replicates, heads}
+  if (definition.drawAll?.({...sizes, key, orthSign, out})) return out
+  for (let index = 0; index < replicates * heads; index++) {
+    const [repetition, head] = [replicate + Math.floor(index / heads), index % heads]
     const stream: StreamOf = (part, block = 0) =>
-      randomStream(seed, `projection.${part}${again}`, replicate, head, block)
-    out.set(
-      definition.draw({numFeatures, headDim}, stream, {orthSign}),
-      head * numFeatures * headDim,
-    )
+      randomStream(seed, drawName(part), repetition, head, block)
+    out.set(definition.draw(shape, stream, {orthSign}), index * size)
   }
   return out
 }

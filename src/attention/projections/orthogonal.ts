@@ -1,7 +1,8 @@
+import {hostLoops} from '../../host-loops.js'
 import {normals} from '../../random/index.js'
 import {householderSigns} from './householder.js'
 import {chiLengths, inBlocks, norm, rowOf, scaleRows} from './rows.js'
-import type {OrthSign, ProjectionDefinition} from './types.js'
+import type {AllMatrices, OrthSign, ProjectionDefinition} from './types.js'
 
 const CITATION = 'Yu et al. 2016, arXiv:1610.09072; Choromanski et al. 2021, arXiv:2009.14794'
 
@@ -22,6 +23,7 @@ export const orth: ProjectionDefinition = {
         chiLengths(stream('lengths', block), rows, shape.headDim),
       ),
     ),
+  drawAll: all => drawOrthogonal(all, all.key('lengths')),
 }
 
 /** Blocks of D orthogonal rows, all of length sqrt(D): lower variance, biased for the softmax kernel. */
@@ -41,6 +43,22 @@ export const orthSqrtD: ProjectionDefinition = {
         new Float64Array(rows).fill(Math.sqrt(shape.headDim)),
       ),
     ),
+  drawAll: all => drawOrthogonal(all, undefined),
+}
+
+/** Draws all matrices by the loop of the backend in use, which has Haar signs alone. */
+function drawOrthogonal(
+  {key, replicate, replicates, heads, numFeatures, headDim, orthSign, out}: AllMatrices,
+  lengthKey: Uint32Array | undefined,
+): boolean {
+  const own = hostLoops().orthogonalRows
+  if (!own || orthSign === 'raw') return false
+  own({
+    directionKey: key('directions'),
+    lengthKey,
+    ...{replicate, head: 0, block: 0, replicates, heads, numFeatures, headDim, out},
+  })
+  return true
 }
 
 /**
@@ -65,12 +83,20 @@ export function orthogonalFactor(
 
 /**
  * Gram-Schmidt over the rows, O(R^2 D), in place, each row projected twice: with the second pass the rows are
- * orthogonal to rounding for any numerically independent input.
+ * orthogonal to rounding for any numerically independent input. By the loop of the backend in use, where it has one;
+ * both round differently.
  *
  * @param matrix - `[R, columns]`, R <= columns
  * @returns the same array, rows orthonormal, each with a positive component along its input row
  */
 export function orthonormalizeRows(matrix: Float64Array, columns: number): Float64Array {
+  const own = hostLoops().orthonormalizeRows
+  if (own) own(matrix, columns)
+  else gramSchmidt(matrix, columns)
+  return matrix
+}
+
+function gramSchmidt(matrix: Float64Array, columns: number): void {
   const rows = matrix.length / columns
   for (let row = 0; row < rows; row++) {
     const current = rowOf(matrix, row, columns)
@@ -85,5 +111,4 @@ export function orthonormalizeRows(matrix: Float64Array, columns: number): Float
     const length = norm(current)
     for (let d = 0; d < columns; d++) current[d]! /= length
   }
-  return matrix
 }

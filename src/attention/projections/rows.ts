@@ -14,9 +14,19 @@ export function rowOf(matrix: Float64Array, index: number, width: number): Float
   return matrix.subarray(index * width, (index + 1) * width)
 }
 
+/** Normals that {@link chiLengths} draws at a time. */
+const LENGTH_NORMALS = 4096
+
 /** `count` independent lengths with the law of |N(0, I_dim)|. */
 export function chiLengths(stream: RandomStream, count: number, dim: number): Float64Array {
-  return Float64Array.from({length: count}, () => norm(normals(stream, dim)))
+  const lengths = new Float64Array(count)
+  const step = Math.max(1, Math.floor(LENGTH_NORMALS / dim))
+  for (let first = 0; first < count; first += step) {
+    const rows = Math.min(step, count - first)
+    const drawn = normals(stream, rows * dim)
+    for (let i = 0; i < rows; i++) lengths[first + i] = norm(rowOf(drawn, i, dim))
+  }
+  return lengths
 }
 
 /** Multiplies each row by its own factor, in place. */

@@ -1,5 +1,5 @@
 /** Projections call by call, as a redraw policy says. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import type {ProjectionRequest} from './index.js'
 import {parseRedraw, type RedrawChoice, redrawChoice} from './redraw.js'
 import {drawRows, rowsTensor} from './tensor.js'

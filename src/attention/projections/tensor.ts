@@ -1,6 +1,6 @@
 /** The road from a seed to the tensor of a projection. */
-import * as tf from '@tensorflow/tfjs-core'
-import {drawProjection, type ProjectionRequest} from './index.js'
+import {tf} from '../../tf.js'
+import {drawProjectionFloats, type ProjectionRequest} from './index.js'
 
 /** Bytes of draws that are kept on the host: what one layer of a large model draws, many times over. */
 const KEPT_BYTES = 2 ** 25
@@ -8,23 +8,28 @@ const KEPT_BYTES = 2 ** 25
 const kept = new Map<string, Float32Array>()
 let keptBytes = 0
 
-/** A drawn projection in single precision, `[H, M, D]`, row-major: what every estimator computes with. */
+/** A drawn projection in single precision, `[R H, M, D]`, row-major: what every estimator computes with. */
 export function drawRows(request: ProjectionRequest): Float32Array {
-  return Float32Array.from(drawProjection(request))
+  return drawProjectionFloats(request)
 }
 
-/** Rows on the current backend, `[H, M, D]`. @param rows - as many numbers, row-major */
+/** Rows on the current backend, `[R H, M, D]`. @param rows - as many numbers, row-major */
 export function rowsTensor(
   rows: Float32Array,
-  {heads, numFeatures, headDim}: Pick<ProjectionRequest, 'heads' | 'numFeatures' | 'headDim'>,
+  {
+    heads,
+    replicates = 1,
+    numFeatures,
+    headDim,
+  }: Pick<ProjectionRequest, 'heads' | 'replicates' | 'numFeatures' | 'headDim'>,
 ): tf.Tensor3D {
-  return tf.tensor3d(rows, [heads, numFeatures, headDim])
+  return tf.tensor3d(rows, [replicates * heads, numFeatures, headDim])
 }
 
 /**
- * A drawn projection on the current backend, `[H, M, D]`; recent draws are kept on the host.
+ * A drawn projection on the current backend, `[R H, M, D]`; recent draws are kept on the host.
  *
- * @throws what {@link drawProjection} throws
+ * @throws what {@link drawProjectionFloats} throws
  */
 export function projectionTensor(request: ProjectionRequest): tf.Tensor3D {
   const key = JSON.stringify(request)

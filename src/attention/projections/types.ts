@@ -13,6 +13,18 @@ export interface MatrixShape {
 /** Opens the random stream of a named part of the draw (directions, lengths) and block. */
 export type StreamOf = (part: string, block?: number) => RandomStream
 
+/** All matrices of a request, for the loops of a backend. */
+export interface AllMatrices extends MatrixShape, DrawOptions {
+  /** The first one; `replicates` of them. */
+  replicate: number
+  replicates: number
+  heads: number
+  /** Key of the streams of a named part of the draw. */
+  key(part: string): Uint32Array
+  /** `[R, H, M, D]` */
+  out: Float64Array | Float32Array
+}
+
 /**
  * Signs of orthogonal factors: `haar` makes them uniformly distributed; `raw` leaves them as the
  * Householder QR of LAPACK does, as official codes do: positive features are then biased.
@@ -55,4 +67,6 @@ export interface ProjectionDefinition {
   refuses?(shape: MatrixShape): {what: string; expected: string; got: string} | undefined
   /** One head's matrix, `[M, D]`, row-major. */
   draw(shape: MatrixShape, stream: StreamOf, options: DrawOptions): Float64Array
+  /** Draws all matrices by a loop of the backend in use, whose judge {@link draw} is; false where there is none. */
+  drawAll?(all: AllMatrices): boolean
 }

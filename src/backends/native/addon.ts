@@ -1,5 +1,8 @@
 /** What the native addon exports. It trusts its caller: sizes, strides and types are checked in `kernels/`. */
 
+import type {DrawsAddon} from './addon-draws.js'
+import type {LoopsAddon} from './addon-loops.js'
+
 /** `[B, H, rows, columns]`, columns contiguous; strides in floats, 0 repeats. */
 export interface Array4 {
   data: Float32Array
@@ -240,7 +243,7 @@ export interface NativeRuntime {
 
 type Codes = Readonly<Record<string, number>>
 
-export interface Addon {
+export interface Addon extends DrawsAddon, LoopsAddon {
   codes: {
     feature: Codes
     guard: Codes

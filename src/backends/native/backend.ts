@@ -1,11 +1,5 @@
 /** Registers `native` with TensorFlow.js: the CPU backend with its hot kernels replaced and fused ones added. */
-import '@tensorflow/tfjs-backend-cpu'
-import {
-  getKernel,
-  getKernelsForBackend,
-  registerBackend,
-  registerKernel,
-} from '@tensorflow/tfjs-core'
+import {tf} from '../../tf.js'
 import type {Addon} from './addon.js'
 import {guardedKernel, toConfigs} from './kernel.js'
 import {NATIVE_KERNELS} from './kernels/index.js'
@@ -19,14 +13,18 @@ let registered = false
 export function registerNativeBackend(addon: Addon): void {
   if (registered) return
   registered = true
-  const ofCpu = (name: string) => getKernel(name, 'cpu') ?? undefined
+  const ofCpu = (name: string) => tf.getKernel(name, 'cpu') ?? undefined
   const own = toConfigs(NATIVE_KERNELS, BACKEND, ofCpu)
   const replaced = new Set(own.map(({kernelName}) => kernelName))
   // tensors are stored as the CPU backend stores them, so its kernels run on them as they are
-  for (const config of getKernelsForBackend('cpu')) {
+  for (const config of tf.getKernelsForBackend('cpu')) {
     if (replaced.has(config.kernelName)) continue
-    registerKernel({...config, backendName: BACKEND, kernelFunc: guardedKernel(config.kernelFunc)})
+    tf.registerKernel({
+      ...config,
+      backendName: BACKEND,
+      kernelFunc: guardedKernel(config.kernelFunc),
+    })
   }
-  for (const config of own) registerKernel(config)
-  registerBackend(BACKEND, () => new NativeBackend(addon))
+  for (const config of own) tf.registerKernel(config)
+  tf.registerBackend(BACKEND, () => new NativeBackend(addon))
 }

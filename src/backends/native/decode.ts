@@ -94,6 +94,7 @@ function stillFits(
 
 function hold(tensor: TensorInfo, backend: NativeBackend): Held {
   const data = backend.floats(tensor)
+  backend.lend(tensor)
   return {dataId: tensor.dataId, data, length: data.length}
 }
 

@@ -1,11 +1,12 @@
 import {availableParallelism} from 'node:os'
-import * as tf from '@tensorflow/tfjs-core'
 import {messageOf} from '../../errors.js'
+import {tf} from '../../tf.js'
 import {runsTinyOperation} from '../check.js'
 import {MAX_THREADS} from '../threads.js'
 import type {Availability, Backend} from '../types.js'
 import type {Addon} from './addon.js'
 import {BACKEND, registerNativeBackend} from './backend.js'
+import {nativeHostLoops} from './host-loops.js'
 import {loadAddon} from './loader.js'
 
 /** Seconds of the peak measurement that `rfa doctor` shows. */
@@ -30,6 +31,9 @@ const native: Backend = {
   async activate({threads, threadShare} = {}) {
     await tf.setBackend(BACKEND)
     addonOf().setThreads(threads ?? threadShare ?? ownThreads())
+  },
+  hostLoops() {
+    return nativeHostLoops(addonOf())
   },
   facts() {
     const addon = addonOf()

@@ -83,7 +83,7 @@ export function guardedKernel(kernelFunc: KernelFunc): KernelFunc {
   return params => {
     const backend = params.backend as NativeBackend
     for (const input of Object.values(params.inputs)) {
-      if (input && input.dtype !== 'complex64') backend.values(input)
+      if (input && input.dtype !== 'complex64') backend.lend(input)
     }
     return kernelFunc(params)
   }

@@ -1,9 +1,13 @@
 /** The tensors of the backend: storage of the CPU backend, one typed array per tensor. */
-import {MathBackendCPU} from '@tensorflow/tfjs-backend-cpu'
-import {type BackendValues, engine, type TensorInfo} from '@tensorflow/tfjs-core'
+import type * as cpu from '@tensorflow/tfjs-backend-cpu'
+import type {BackendValues, TensorInfo} from '@tensorflow/tfjs-core'
 import {checkElements, disposed, MASK_TYPES} from '../../attention/fused-kernels.js'
 import {describe, expected} from '../../errors.js'
+import {requirePackage, tf} from '../../tf.js'
 import type {Addon} from './addon.js'
+import {SpareMemory} from './spare.js'
+
+const {MathBackendCPU}: typeof cpu = requirePackage('@tensorflow/tfjs-backend-cpu')
 
 /** Below this many floats V8's zeroed arrays are cheaper than memory taken as it is. */
 const SMALL = 1024
@@ -22,6 +26,8 @@ export class NativeBackend extends MathBackendCPU {
   readonly addon: Addon
   /** How many tensors went to another backend so far; where none did, memory is where it was. */
   departures = 0
+  /** Outputs of kernels whose arrays nothing but their tensors holds: these may be used again. */
+  private readonly unseen = new WeakSet<object>()
 
   constructor(addon: Addon) {
     super()
@@ -44,6 +50,17 @@ export class NativeBackend extends MathBackendCPU {
     throw expected('SHAPE_MISMATCH', 'native', wanted, `${values?.length}`, WHOLE)
   }
 
+  /**
+   * {@link values} for those who may hold on to them, or to a part of them, for longer than the tensor lives:
+   * kernels of the CPU backend, whose outputs may lie in their inputs, and whoever reads a tensor. Such
+   * memory is left to garbage collection.
+   */
+  lend(tensor: TensorInfo): BackendValues {
+    const values = this.values(tensor)
+    this.unseen.delete(values)
+    return values
+  }
+
   /** Whether an array is the memory of a tensor still, which it is not after a visit to another backend. */
   holds(dataId: object, data: Float32Array): boolean {
     return this.entry(dataId).values === data
@@ -54,7 +71,7 @@ export class NativeBackend extends MathBackendCPU {
     try {
       return this.data.get(dataId)
     } catch (error) {
-      throw engine().state.tensorInfo.has(dataId) ? error : disposed('native')
+      throw tf.engine().state.tensorInfo.has(dataId) ? error : disposed('native')
     }
   }
 
@@ -75,6 +92,7 @@ export class NativeBackend extends MathBackendCPU {
    */
   aligned(tensor: TensorInfo): Float32Array {
     const values = this.floats(tensor)
+    this.unseen.delete(values)
     if (this.addon.lineOffset(values) === 0) return values
     const moved = alignedMemory(this.addon, values.length)
     moved.set(values)
@@ -85,6 +103,7 @@ export class NativeBackend extends MathBackendCPU {
   /** Memory for an output: `length` floats that the kernel writes, every one. */
   uninitialised(length: number): Float32Array {
     const out = memory.allocate(length)
+    if (length >= SMALL) this.unseen.add(out)
     if (4 * length >= LARGE) this.addon.adviseLargePages(out)
     return out
   }
@@ -103,7 +122,13 @@ export class NativeBackend extends MathBackendCPU {
   /** @param force - said of data that move to another backend, and of no others */
   override disposeData(dataId: object, force = false): boolean {
     if (force) this.departures++
-    return super.disposeData(dataId, force)
+    const values = this.data.has(dataId) ? this.data.get(dataId).values : undefined
+    const gone = super.disposeData(dataId, force)
+    // not of a tensor that shares its memory with others, nor of what moves elsewhere
+    if (gone && !force && values instanceof Float32Array && this.unseen.delete(values)) {
+      memory.free(values)
+    }
+    return gone
   }
 
   /**
@@ -113,6 +138,7 @@ export class NativeBackend extends MathBackendCPU {
   override readSync(dataId: object): BackendValues {
     const entry = this.data.get(dataId)
     const {values} = entry
+    if (values) this.unseen.delete(values)
     if (values instanceof Float32Array && blocks.has(values.buffer)) entry.values = values.slice()
     return super.readSync(dataId)
   }
@@ -121,12 +147,20 @@ export class NativeBackend extends MathBackendCPU {
 const WHOLE =
   'give away a copy of what dataSync() returns (dataSync().slice()), not the array itself'
 
+const spare = new SpareMemory()
+/** Memory that outputs were given. */
+const outputs = new WeakSet<ArrayBufferLike>()
+
 /** Where outputs come from; tests put guard zones around them. */
 export const memory = {
   /** Memory for `length` floats whose content is undefined. */
   allocate(length: number): Float32Array {
     if (length < SMALL) return new Float32Array(length)
-    return new Float32Array(Buffer.allocUnsafeSlow(4 * length).buffer, 0, length)
+    const kept = spare.take(length)
+    if (kept) return kept
+    const out = new Float32Array(Buffer.allocUnsafeSlow(4 * length).buffer, 0, length)
+    outputs.add(out.buffer)
+    return out
   },
   /**
    * The same for one token, cut from a block of many: a tenth of the time of an array of its own. Tokens
@@ -143,6 +177,18 @@ export const memory = {
     const out = new Float32Array(block, used, length)
     used += bytes
     return out
+  },
+  /** Takes back an array that was read and is looked at no more; memory from elsewhere is left alone. */
+  recycle(data: Float32Array): void {
+    if (outputs.has(data.buffer) && data.byteLength === data.buffer.byteLength) spare.expect(data)
+  },
+  /** Leaves all that was taken back to garbage collection. */
+  release(): void {
+    spare.clear()
+  },
+  /** Takes back memory that nobody holds any more. */
+  free(array: Float32Array): void {
+    spare.give(array)
   },
 }
 

@@ -1,5 +1,5 @@
 import type {Estimator} from '../../attention/index.js'
-import {type PresetName, resolveOptions} from '../../attention/names.js'
+import {METHOD_NAMES, type PresetName, resolveOptions} from '../../attention/names.js'
 import {describe, expected, unknownName} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import type {OptionAssignment} from '../flags.js'
@@ -14,6 +14,11 @@ export interface MethodFlags {
   option?: readonly OptionAssignment[] | undefined
 }
 
+/** Whether flags ask for what only the estimators know. Else methods stand in plans as they are named. */
+export function asksEstimators({preset, option}: MethodFlags): boolean {
+  return preset !== undefined || option !== undefined
+}
+
 /** A value as plans hold it: plain JSON. */
 type OptionValue = MethodSpec['options'][string]
 
@@ -24,6 +29,7 @@ type OptionValue = MethodSpec['options'][string]
  * method that declares it, and a preset or option that no selected method declares is refused.
  *
  * @param fallback - methods when the flag was not given
+ * @param estimators - the registry; may be empty unless {@link asksEstimators}
  * @throws {BAD_OPTION} for a value outside its range, or an option given twice
  * @throws {UNKNOWN_NAME} for an option or preset that no selected method has
  */
@@ -32,7 +38,8 @@ export function toMethodSpecs(
   fallback: readonly string[],
   estimators: EstimatorFacts,
 ): MethodSpec[] {
-  const names = selectedNames(flags.methods ?? fallback, estimators)
+  const names = selectedNames(flags.methods ?? fallback)
+  if (!asksEstimators(flags)) return names.map(plainSpec)
   const selected = names.map(name => estimators[name]!)
   const presets = [...new Set(flags.preset ?? ['exact' as const])]
   const assignments = flags.option ?? []
@@ -48,8 +55,12 @@ export function toMethodSpecs(
 }
 
 /** Names in the order typed, each once; `all` stands for the whole registry. */
-function selectedNames(methods: readonly string[], estimators: EstimatorFacts): string[] {
-  return [...new Set(methods.flatMap(name => (name === 'all' ? Object.keys(estimators) : [name])))]
+function selectedNames(methods: readonly string[]): string[] {
+  return [...new Set(methods.flatMap<string>(name => (name === 'all' ? METHOD_NAMES : name)))]
+}
+
+function plainSpec(method: string): MethodSpec {
+  return {method, preset: 'exact', options: {}}
 }
 
 /** The presets to run this estimator under. */

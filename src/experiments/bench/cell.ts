@@ -1,9 +1,10 @@
 /** One timing: a method at one length, in a process of its own. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {attend, ProjectionSource, recordOperations} from '../../attention/index.js'
 import {callNoise, footprint} from '../../attention/internal.js'
 import {useBackend} from '../../backends/index.js'
-import {normals, randomStream} from '../../random/index.js'
+import {randomStream} from '../../random/index.js'
+import {tf} from '../../tf.js'
 import {attendOptions, drawOf} from '../axes.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
@@ -73,8 +74,8 @@ function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {
 function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] {
   const {batch, heads, seq_len, head_dim, value_dim, seed} = cell
   const draw = (name: string, dim: number) => {
-    const stream = randomStream(seed, `bench.${name}`)
-    const values = Float32Array.from(normals(stream, batch * heads * seq_len * dim))
+    const values = new Float32Array(batch * heads * seq_len * dim)
+    randomStream(seed, `bench.${name}`).fillNormals(values)
     return tf.tensor4d(values, [batch, heads, seq_len, dim])
   }
   return [draw('query', head_dim), draw('key', head_dim), draw('value', value_dim)]

@@ -1,9 +1,10 @@
 /** The correctness gate: no time is reported for a result that is wrong. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {attend, exactAttention} from '../../attention/index.js'
 import {hostData} from '../../attention/internal.js'
 import {RfaError} from '../../errors.js'
 import {normals, randomStream} from '../../random/index.js'
+import {requirePackage, tf} from '../../tf.js'
 import {attentionRoundingBound} from '../../theory/rounding.js'
 import {attendOptions} from '../axes.js'
 import {RAW_TARGET, type ResolvedMethod} from '../method.js'
@@ -108,7 +109,7 @@ async function judge(
     )
     return {output, condition: 1}
   }
-  await import('@tensorflow/tfjs-backend-cpu')
+  requirePackage('@tensorflow/tfjs-backend-cpu')
   await tf.setBackend('cpu')
   try {
     const both = forward(cell, arrays, rows)

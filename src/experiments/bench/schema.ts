@@ -115,6 +115,7 @@ export default defineExperiment({
   tables: [recordTable({cell: benchCell, result: benchResult, omit: ['samples_ns']})],
   cells: async plan => (await import('./grid.js')).benchCells(plan),
   jobs: async plan => (await import('./grid.js')).benchJobs(plan),
+  load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
   report: async records => (await import('./report.js')).benchReport(records),
 })

@@ -1,7 +1,7 @@
 /** One grid point: all replicates of one estimator against the exact output. */
 import {recordOperations} from '../../attention/index.js'
 import {useBackend} from '../../backends/index.js'
-import type {AttentionInput} from '../../inputs/attention-input.js'
+import {type AttentionInput, sizesOf} from '../../inputs/attention-input.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {matchedTarget, RAW_TARGET, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
@@ -25,7 +25,9 @@ export async function runErrorSweepCell(
   const cross = query.shape[2] !== key.shape[2]
   const reason = whyNot(method, {causal: cell.causal, cross}) ?? whyNotDrawn(cell, query.shape[3])
   if (reason) return {status: 'skipped', reason}
-  const {result: runs, operations} = recordOperations(() => replicateRuns(cell, context, target))
+  const {result: runs, operations} = recordOperations(() =>
+    replicateRuns({cell, method, context, target}),
+  )
   const facts = {...sizes(context.input), ...computedBy(backend), operations}
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
   const featureDim = method.estimator.featureDim(
@@ -51,14 +53,11 @@ export async function runErrorSweepCell(
   }
 }
 
-function sizes({query, key, value}: AttentionInput) {
-  const [batch, heads, queryLen, headDim] = query.shape
+/** The sizes of the input, as records name them. */
+function sizes(input: AttentionInput) {
+  const {batch, heads, queryLen, keyLen, headDim, valueDim} = sizesOf(input)
   return {
-    batch,
-    heads,
-    query_len: queryLen,
-    key_len: key.shape[2],
-    head_dim: headDim,
-    value_dim: value.shape[3],
+    ...{batch, heads, query_len: queryLen, key_len: keyLen},
+    ...{head_dim: headDim, value_dim: valueDim},
   }
 }

@@ -1,10 +1,13 @@
-/** What the cells of a sweep share: input, truth, yardstick and statistics, computed once per process. */
+/** What the cells of a sweep share: input, truth, yardsticks and statistics, computed once per process. */
 import type {ExactTarget} from '../../attention/index.js'
-import type {AttentionArray, AttentionInput} from '../../inputs/attention-input.js'
+import {hostLoops} from '../../host-loops.js'
+import {type AttentionArray, type AttentionInput, sizesOf} from '../../inputs/attention-input.js'
 import {loadInput} from '../../inputs/load.js'
 import {type InputStatistics, inputStatistics} from '../../inputs/statistics.js'
+import {type ExactSums, exactSums} from './metrics.js'
 import type {ErrorSweepCell} from './schema.js'
-import {computeTruth, meanValue, type Truth} from './truth.js'
+import {computeTruth, type Truth} from './truth.js'
+import {type Yardstick, yardsticks} from './yardstick.js'
 
 /** Shared parts of cells that differ only in their estimator. */
 export interface SweepContext {
@@ -12,53 +15,88 @@ export interface SweepContext {
   input: AttentionInput
   logitScale: number
   truth: Truth
-  /** `[B, H, L, Dv]` */
-  meanValue: Float64Array
+  /** The exact output's side of the metrics, and the error of averaging V: for every head of every batch element. */
+  exactSums: readonly ExactSums[]
+  yardsticks: readonly Yardstick[]
   /** Of canonical inputs: what the report shows. */
   statistics: {overall: InputStatistics; perHead: InputStatistics[]}
 }
 
 /** Contexts are large; a sweep visits them one after the other. */
 export const KEPT_CONTEXTS = 3
-const contexts = new Map<string, Promise<SweepContext>>()
+const contexts = new Map<string, {inputKey: string; made: Promise<SweepContext>}>()
 
 /** What cells of one context have in common. */
 export function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
-  const {input, seq_len, scale, causal, seed} = cell
-  return JSON.stringify([input, seq_len, scale, causal, seed, target])
+  return JSON.stringify([inputKey(cell), target])
+}
+
+/** What contexts that differ only in their target have in common. */
+export function inputKey({input, seq_len, scale, causal, seed}: ErrorSweepCell): string {
+  return JSON.stringify([input, seq_len, scale, causal, seed])
 }
 
 /** The context of a cell under a target, from the cache where it is there. */
 export function contextOf(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
   const key = contextKey(cell, target)
-  let context = contexts.get(key)
-  if (!context) {
-    context = makeContext(cell, target)
-    if (contexts.size >= KEPT_CONTEXTS) contexts.delete(contexts.keys().next().value!)
-    contexts.set(key, context)
-    context.catch(() => contexts.delete(key))
-  }
-  return context
+  const known = contexts.get(key)
+  if (known) return known.made
+  const made = makeContext(cell, target)
+  if (contexts.size >= KEPT_CONTEXTS) contexts.delete(contexts.keys().next().value!)
+  contexts.set(key, {inputKey: inputKey(cell), made})
+  made.catch(() => contexts.delete(key))
+  return made
 }
 
 async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<SweepContext> {
-  const {input: spec, seq_len: seqLen, seed} = cell
-  const loaded = await loadInput(spec, {seqLen, seed, extras: false})
-  const input = {
-    ...loaded,
-    query: scaled(loaded.query, cell.scale),
-    key: scaled(loaded.key, cell.scale),
-  }
+  const sibling = await siblingOf(cell)
+  const input = sibling?.input ?? (await scaledInput(cell))
   const {causal} = cell
   const logitScale = input.query.shape[3] ** -0.5
-  const statistics = inputStatistics(input, {scale: 1, logitScale, causal})
+  const {truth, entropies} = computeTruth(input, {target, logitScale, causal})
+  hostLoops().release?.() // what the exact output took has no use for replicates
+  const {batch, heads, valueDim} = sizesOf(input)
   return {
     input,
     logitScale,
-    truth: computeTruth(input, {target, logitScale, causal}),
-    meanValue: meanValue(input, causal),
-    statistics,
+    truth,
+    exactSums: exactSums(truth.output, batch * heads, valueDim),
+    yardsticks: yardsticks(input, truth.output, causal),
+    statistics:
+      sibling?.statistics ?? inputStatistics(input, {scale: 1, logitScale, causal}, {entropies}),
   }
+}
+
+/** The context of another target of the same input, where one is kept. */
+function siblingOf(cell: ErrorSweepCell): Promise<SweepContext> | undefined {
+  const wanted = inputKey(cell)
+  return [...contexts.values()].find(({inputKey}) => inputKey === wanted)?.made
+}
+
+async function scaledInput(cell: ErrorSweepCell): Promise<AttentionInput> {
+  const loaded = await unscaledInput(cell)
+  const {query, key} = loaded
+  return {...loaded, query: scaled(query, cell.scale), key: scaled(key, cell.scale)}
+}
+
+/** The input that was loaded last: cells of other scales and targets follow. */
+let last: {key: string; input: Promise<AttentionInput>} | undefined
+
+/** Queries, keys and values of a cell before they are scaled. @throws what {@link loadInput} throws */
+export function unscaledInput({
+  input: spec,
+  seq_len: seqLen,
+  seed,
+}: Pick<ErrorSweepCell, 'input' | 'seq_len' | 'seed'>): Promise<AttentionInput> {
+  const key = JSON.stringify([spec, seqLen, seed])
+  if (last?.key === key) return last.input
+  last = undefined // before the next one takes its room
+  const input = loadInput(spec, {seqLen, seed, extras: false})
+  last = {key, input}
+  input.catch(() => {
+    if (last?.input === input) last = undefined
+  })
+  return input
 }
 
 const unitStatistics = new WeakMap<AttentionInput, Map<string, SweepContext['statistics']>>()
@@ -89,7 +127,10 @@ export function featureStatistics(
 }
 
 function scaled(array: AttentionArray, scale: number): AttentionArray {
-  return scale === 1 ? array : {...array, data: array.data.map(x => x * scale)}
+  if (scale === 1) return array
+  const data = array.data.slice()
+  for (let i = 0; i < data.length; i++) data[i]! *= scale
+  return {...array, data}
 }
 
 /** Every vector divided by its Euclidean norm plus epsilon; zero vectors stay zero. */

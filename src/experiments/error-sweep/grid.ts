@@ -2,8 +2,7 @@
 
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
-import {inputSizes, loadInput} from '../../inputs/load.js'
-import {ENTROPY_BUDGET} from '../../inputs/statistics.js'
+import {inputSizes} from '../../inputs/load.js'
 import {type DrawPoint, drawPoints, type MethodSpec} from '../axes.js'
 import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
@@ -15,11 +14,11 @@ import {
   resolveMethod,
 } from '../method.js'
 import {contextBytes, sweepProcessBytes} from '../process-memory.js'
-import {hostCost} from '../rates.js'
-import {contextKey, KEPT_CONTEXTS} from './context.js'
+import {contextKey, inputKey, KEPT_CONTEXTS, unscaledInput} from './context.js'
+import {contextCost, rowMetricsCost} from './host-cost.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
 import {targetOf} from './target.js'
-import {FLOAT64_BUDGET} from './truth.js'
+import {replicatesTogether} from './together.js'
 
 /** The whole grid, in plan order; reads no input. */
 export async function errorSweepCells(plan: ErrorSweepPlan): Promise<ErrorSweepCell[]> {
@@ -35,7 +34,7 @@ export async function errorSweepJobs(
   const shapes = new Map(lengths.map((length, i) => [length, sizes[i]!]))
   const points = await gridPoints(plan)
   const backend = await meteredBackend(plan.backend)
-  const contexts = new Map<string, number>()
+  const contexts = new Map<string, Kept>()
   const begun = new Set<string>()
   return points.map(point => {
     const {cell, method} = point
@@ -46,21 +45,26 @@ export async function errorSweepJobs(
   })
 }
 
-/** Reads the file of a plan as its cells will. @throws what {@link loadInput} throws */
+/** Reads the file of a plan as its cells will. @throws what {@link unscaledInput} throws */
 export async function checkErrorSweep({input, seed}: ErrorSweepPlan): Promise<void> {
-  if (input.kind === 'file') await loadInput(input, {seqLen: null, seed, extras: false})
+  if (input.kind === 'file') await unscaledInput({input, seq_len: null, seed})
+}
+
+/** A context that a process keeps. */
+interface Kept {
+  inputKey: string
+  /** Of its input, which contexts of other targets share, and of its exact output. */
+  bytes: {input: number; truth: number}
 }
 
 /** Bytes of the contexts that a process has in memory when it comes to a cell, its own among them. */
-function keptContexts(
-  kept: Map<string, number>,
-  {cell, method}: Point,
-  shape: ForwardShape,
-): number {
+function keptContexts(kept: Map<string, Kept>, {cell, method}: Point, shape: ForwardShape): number {
   const key = contextKey(cell, targetOf(cell, method))
   if (!kept.has(key) && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
-  kept.set(key, contextBytes(shape, cell.scale))
-  return [...kept.values()].reduce((sum, bytes) => sum + bytes, 0)
+  kept.set(key, {inputKey: inputKey(cell), bytes: contextBytes(shape, cell.scale)})
+  const inputs = new Map([...kept.values()].map(({inputKey, bytes}) => [inputKey, bytes.input]))
+  const truths = [...kept.values()].map(({bytes}) => bytes.truth)
+  return [...inputs.values(), ...truths].reduce((sum, bytes) => sum + bytes, 0)
 }
 
 /** A cell of the grid with the method that it runs. */
@@ -119,36 +123,18 @@ function predicted(
   const implied = rowMetrics
     ? method.estimator.cost({...call, valueDim: shape.keyLen}, method.options).flops
     : 0
-  const host = hostOperations(call, {replicates, rowMetrics, first})
+  const target = targetOf(cell, method)
+  const reference = first ? contextCost(call, target, {backend, choice: cell.backend}) : 0
+  const rows = rowMetrics ? rowMetricsCost(call, replicates, cell.backend) : 0
   return {
     cell,
     label: label(cell, shape),
-    predictedCost: (forward + implied) * replicates + hostCost(host, cell.backend),
+    predictedCost: (forward + implied) * replicates + reference + rows,
     predictedBytes: sweepProcessBytes(
       {backend, method, shape: call},
-      {contexts, replicates, rowMetrics},
+      {contexts, replicates, together: replicatesTogether(cell, method, shape), rowMetrics},
     ),
   }
-}
-
-/** What an exponential or a logarithm counts in host loops. */
-const TRANSCENDENTAL = 20
-
-/**
- * Operations on the host: exact output and entropies of a context, by the first of its cells; with row
- * metrics the exact weights again, and a distance per replicate.
- */
-function hostOperations(
-  shape: ForwardShape & {causal: boolean},
-  {replicates, rowMetrics, first}: {replicates: number; rowMetrics: boolean; first: boolean},
-): number {
-  const {batch, heads, queryLen, keyLen, headDim, valueDim, causal} = shape
-  const pairs = batch * heads * queryLen * keyLen * (causal ? 0.5 : 1)
-  const weights = pairs * (2 * headDim + TRANSCENDENTAL)
-  const exact = Math.min(pairs * (headDim + valueDim), FLOAT64_BUDGET) * 2
-  const entropy = Math.min(pairs * headDim, ENTROPY_BUDGET) * 2
-  const context = first ? exact + entropy + 2 * pairs * TRANSCENDENTAL : 0
-  return context + (rowMetrics ? weights + replicates * pairs * TRANSCENDENTAL : 0)
 }
 
 function label(cell: ErrorSweepCell, {queryLen}: ForwardShape): string {

@@ -1,4 +1,5 @@
 /** Distances between an estimate and the exact output, per head and over heads. */
+import type {ErrorSums} from '../../host-loops.js'
 
 /** Metrics of one replicate over one head or all. Entries that are not finite make distances NaN. */
 export interface ErrorMetrics {
@@ -10,55 +11,59 @@ export interface ErrorMetrics {
   not_finite_pct: number
 }
 
+/** Sums over the exact output of one head, `[L, Dv]`. */
+export interface ExactSums {
+  rows: number
+  valueDim: number
+  squares: number
+  absolutes: number
+}
+
+/** The exact output's side of the metrics, per head. @param exact - `[heads, L, Dv]` */
+export function exactSums(exact: Float64Array, heads: number, valueDim: number): ExactSums[] {
+  const size = exact.length / heads
+  return Array.from({length: heads}, (_, head) => {
+    let squares = 0
+    let absolutes = 0
+    for (let i = head * size; i < (head + 1) * size; i++) {
+      squares += exact[i]! * exact[i]!
+      absolutes += Math.abs(exact[i]!)
+    }
+    return {rows: size / valueDim, valueDim, squares, absolutes}
+  })
+}
+
 /**
- * Compares rows `[rows, dim]` of an estimate with the exact ones.
+ * Metrics over heads taken together, from the sums of each.
  *
  * - `mse`: mean squared difference; `rel_l2`, `rel_l1`: norm of the difference over the norm of the
  *   exact output, all rows together; `max_abs`: largest difference; `cosine`: mean over rows of the
  *   cosine between estimate and exact row; `not_finite_pct`: share of entries that are NaN or infinite.
  */
 export function errorMetrics(
-  estimate: ArrayLike<number>,
-  exact: Float64Array,
-  dim: number,
+  sums: readonly ErrorSums[],
+  exact: readonly ExactSums[],
 ): ErrorMetrics {
-  let squares = 0
-  let exactSquares = 0
-  let absolutes = 0
-  let exactAbsolutes = 0
-  let largest = 0
-  let cosines = 0
-  let notFinite = 0
-  const length = exact.length
-  for (let start = 0; start < length; start += dim) {
-    let inner = 0
-    let estimateNorm = 0
-    let exactNorm = 0
-    for (let i = start; i < start + dim; i++) {
-      const a = estimate[i]!
-      const b = exact[i]!
-      const difference = a - b
-      squares += difference * difference
-      absolutes += Math.abs(difference)
-      if (!(Math.abs(difference) <= largest)) largest = Math.abs(difference)
-      if (!Number.isFinite(a)) notFinite++
-      exactAbsolutes += Math.abs(b)
-      inner += a * b
-      estimateNorm += a * a
-      exactNorm += b * b
-    }
-    exactSquares += exactNorm
-    const lengths = Math.sqrt(estimateNorm * exactNorm)
-    cosines += lengths === 0 ? (estimateNorm === exactNorm ? 1 : 0) : inner / lengths
-  }
+  const of = (name: 'squares' | 'absolutes' | 'cosines' | 'notFinite') => total(sums, s => s[name])
+  const rows = total(exact, e => e.rows)
+  const entries = total(exact, e => e.rows * e.valueDim)
   return {
-    mse: squares / length,
-    rel_l2: Math.sqrt(squares / exactSquares),
-    rel_l1: absolutes / exactAbsolutes,
-    max_abs: notFinite > 0 ? Number.NaN : largest,
-    cosine: cosines / (length / dim),
-    not_finite_pct: (100 * notFinite) / length,
+    mse: of('squares') / entries,
+    rel_l2: Math.sqrt(of('squares') / total(exact, e => e.squares)),
+    rel_l1: of('absolutes') / total(exact, e => e.absolutes),
+    max_abs: Math.max(...sums.map(s => s.largest)), // NaN where one is
+    cosine: of('cosines') / rows,
+    not_finite_pct: (100 * of('notFinite')) / entries,
   }
+}
+
+/** Mean over rows of |sum of weights - 1|. */
+export function rowSumDeviation(sums: readonly ErrorSums[], exact: readonly ExactSums[]): number {
+  return total(sums, s => s.rowSumDeviations) / total(exact, e => e.rows)
+}
+
+function total<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + of(item), 0)
 }
 
 /** Distances between rows of attention weights. */

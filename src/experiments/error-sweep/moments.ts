@@ -1,6 +1,8 @@
 /** Bias and variance of outputs over replicates, from a few sums of the outputs' size. */
 
+import type {ErrorSums} from '../../host-loops.js'
 import {finiteOrNull, pairMeanError} from '../../stats/index.js'
+import {errorSums} from './error-sums.js'
 import {LEAST_FOR_ERRORS} from './schema.js'
 
 /** A number and its standard error; `null` where not known. */
@@ -18,14 +20,29 @@ export interface ErrorSplit {
 /** Most groups of replicates whose errors are added up apart. */
 const MOST_GROUPS = 10
 
+/** Most entries of a group's sums: of a larger output evenly spaced rows are taken. */
+const GROUP_ENTRIES = 2 ** 19
+
 /** How many groups so many replicates make: none where they are too few for standard errors. */
 function groupCount(replicates: number): number {
   return replicates < LEAST_FOR_ERRORS ? 0 : Math.min(replicates, MOST_GROUPS)
 }
 
-/** Bytes of the sums for every entry of an output: a mean in double precision, groups in single. */
-export function momentBytes(replicates: number): number {
-  return 8 + 4 * groupCount(replicates)
+/** Every how many rows of so many entries one goes into the sums of groups. */
+function groupStep(entries: number): number {
+  return Math.ceil(entries / GROUP_ENTRIES)
+}
+
+/** Bytes of the sums for an output of so many entries: a mean, and groups. */
+export function momentBytes(entries: number, replicates: number): number {
+  return 4 * entries + (4 * groupCount(replicates) * entries) / groupStep(entries)
+}
+
+/** Sizes of an output, batch and heads together. */
+export interface OutputSizes {
+  heads: number
+  queryLen: number
+  valueDim: number
 }
 
 const UNKNOWN: Estimate = {value: null, standardError: null}
@@ -36,68 +53,72 @@ const UNKNOWN: Estimate = {value: null, standardError: null}
  * pairs of different replicates, equal to `|mean d|^2 - variance / R`: unbiased, and therefore negative
  * at times. `variance` is the sample variance, `|d|^2 - bias^2` on average.
  *
+ * The mean of d is kept in single precision: an error e of it, at most 2^-24 of the largest difference for each of R
+ * updates, changes bias^2 by 2 e |mean d| and the variance by e^2.
+ *
  * Standard errors come from pairs of at most ten groups of replicates (see `pairMeanError`). The sizes of groups
  * differ by one at most; where they do, what single replicates add to the errors comes out too large, by 6 % at
- * most.
+ * most. Of an output of more than 2^19 entries the products of groups are of evenly spaced rows, which vary more
+ * than all rows do: errors come out no smaller.
  */
 export class OutputMoments {
   private count = 0
-  private readonly mean: Float64Array
+  /** Mean of d. */
+  private readonly mean: Float32Array
   /** Sum over entries of squared deviations from the mean (Welford). */
   private squares = 0
   /** Summed differences from the exact output: only their scatter is read from them. */
   private readonly groups: readonly Float32Array[]
   private readonly groupSizes: Float64Array
+  /** Sums of |d|^2 over all entries. */
   private readonly groupSquares: Float64Array
+  private readonly step: number
 
   /**
-   * @param exact - the exact output; not changed
+   * @param exact - the exact output, `[heads, L, Dv]`; not changed
    * @param replicates - how many there will be; below {@link LEAST_FOR_ERRORS} no group is kept
    */
   constructor(
     private readonly exact: Float64Array,
+    private readonly sizes: OutputSizes,
     replicates: number,
   ) {
     const groups = groupCount(replicates)
-    this.mean = new Float64Array(exact.length)
-    this.groups = Array.from({length: groups}, () => new Float32Array(exact.length))
+    this.step = groupStep(exact.length)
+    const rows = Math.ceil((sizes.heads * sizes.queryLen) / this.step)
+    this.mean = new Float32Array(exact.length)
+    this.groups = Array.from({length: groups}, () => new Float32Array(rows * sizes.valueDim))
     this.groupSizes = new Float64Array(groups)
     this.groupSquares = new Float64Array(groups)
   }
 
-  /** Takes in the output of one replicate. */
-  add(output: ArrayLike<number>): void {
-    this.addToGroup(output)
-    this.count++
-    let squares = 0
-    for (let i = 0; i < this.mean.length; i++) {
-      const delta = output[i]! - this.mean[i]!
-      this.mean[i]! += delta / this.count
-      squares += delta * (output[i]! - this.mean[i]!)
-    }
-    this.squares += squares
-  }
-
-  private addToGroup(output: ArrayLike<number>): void {
-    if (this.groups.length === 0) return
+  /**
+   * Takes in the output of one replicate.
+   *
+   * @param estimate - `[heads, L, Dv + 1]`, the last column the sum of a row's weights
+   * @returns its error sums, per head
+   */
+  add(estimate: Float32Array): ErrorSums[] {
     const at = this.count % this.groups.length
-    const sums = this.groups[at]!
-    let squares = 0
-    for (let i = 0; i < sums.length; i++) {
-      const difference = output[i]! - this.exact[i]!
-      sums[i]! += difference
-      squares += difference * difference
+    this.count++
+    const {heads, valueDim} = this.sizes
+    const sums = errorSums({
+      ...{estimate, exact: this.exact, heads, valueDim, mean: this.mean, count: this.count},
+      ...{group: this.groups[at], groupStep: this.step},
+    })
+    for (const {spread} of sums) this.squares += spread
+    if (this.groups.length > 0) {
+      this.groupSizes[at]!++
+      for (const {squares} of sums) this.groupSquares[at]! += squares
     }
-    this.groupSizes[at]!++
-    this.groupSquares[at]! += squares
+    return sums
   }
 
   /** The split so far; all `null` with fewer than two replicates or entries that are not finite. */
   split(): ErrorSplit {
     const {length} = this.exact
     const variance = this.squares / (this.count - 1) / length
-    const bias = this.mean.reduce((sum, mean, i) => sum + (mean - this.exact[i]!) ** 2, 0)
-    const biasSquared = bias / length - variance / this.count
+    const biasSquared = dot(this.mean, this.mean) / length - variance / this.count
     if (this.count < 2 || !Number.isFinite(variance) || !Number.isFinite(biasSquared)) {
       return {biasSquared: UNKNOWN, variance: UNKNOWN}
     }
@@ -114,12 +135,11 @@ export class OutputMoments {
       return {biasSquared: null, variance: null}
     }
     const {groups, groupSizes: sizes, groupSquares: squares} = this
-    const {length} = this.exact
     const products = groups.map((a, j) =>
-      groups.slice(0, j).map((b, i) => dot(a, b) / length / (sizes[i]! * sizes[j]!)),
+      groups.slice(0, j).map((b, i) => dot(a, b) / a.length / (sizes[i]! * sizes[j]!)),
     )
     const product = (i: number, j: number) => products[j]![i]!
-    const square = (i: number) => squares[i]! / length / sizes[i]!
+    const square = (i: number) => squares[i]! / this.exact.length / sizes[i]!
     const spread = (i: number, j: number) => (square(i) + square(j)) / 2 - product(i, j)
     return {
       biasSquared: finiteOrNull(pairMeanError(groups.length, product)),
@@ -128,8 +148,16 @@ export class OutputMoments {
   }
 }
 
+/** Four sums side by side, which need not wait for each other. */
 function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0
-  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!
-  return sum
+  const whole = a.length & ~3
+  let [s0, s1, s2, s3] = [0, 0, 0, 0]
+  for (let i = 0; i < whole; i += 4) {
+    s0 += a[i]! * b[i]!
+    s1 += a[i + 1]! * b[i + 1]!
+    s2 += a[i + 2]! * b[i + 2]!
+    s3 += a[i + 3]! * b[i + 3]!
+  }
+  for (let i = whole; i < a.length; i++) s0 += a[i]! * b[i]!
+  return s0 + s1 + (s2 + s3)
 }

@@ -1,13 +1,24 @@
 /** The replicates of one cell: the same estimator with independent draws, each held against the truth. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {attend, type ExactTarget} from '../../attention/index.js'
-import {hostData} from '../../attention/internal.js'
-import type {AttentionInput} from '../../inputs/attention-input.js'
-import {attendOptions} from '../axes.js'
+import {hostData, projectionTensor} from '../../attention/internal.js'
+import {type ErrorSums, hostLoops} from '../../host-loops.js'
+import {sizesOf} from '../../inputs/attention-input.js'
+import {tf} from '../../tf.js'
+import {attendOptions, drawOf} from '../axes.js'
+import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
-import {type ErrorMetrics, errorMetrics, type RowMetrics, rowMetrics} from './metrics.js'
+import {
+  type ErrorMetrics,
+  type ExactSums,
+  errorMetrics,
+  type RowMetrics,
+  rowMetrics,
+  rowSumDeviation,
+} from './metrics.js'
 import {OutputMoments} from './moments.js'
 import type {ErrorSweepCell} from './schema.js'
+import {Calls, replicatesTogether, type SweepTensors} from './together.js'
 import {exactWeights} from './truth.js'
 
 /** Metrics of one replicate: over everything and per head. */
@@ -20,98 +31,117 @@ export interface Replicate {
   rows: RowMetrics | undefined
 }
 
+/** What is run, and against what. */
+export interface ReplicateRequest {
+  cell: ErrorSweepCell
+  method: ResolvedMethod
+  context: SweepContext
+  target: ExactTarget
+}
+
 /** Runs all replicates of a cell. */
-export function replicateRuns(cell: ErrorSweepCell, context: SweepContext, target: ExactTarget) {
-  const {input, logitScale, truth} = context
-  const tensors = toTensors(input)
-  const moments = new OutputMoments(truth.output, cell.replicates)
-  const weights = cell.row_metrics
-    ? exactWeights(input, {target, logitScale, causal: cell.causal})
-    : undefined
+export function replicateRuns(request: ReplicateRequest) {
+  const {cell, method, context} = request
+  const {truth, exactSums, input} = context
+  const shape = sizesOf(input)
+  const {batch, heads, queryLen, valueDim} = shape
+  const sizes = {heads: batch * heads, queryLen, valueDim}
+  const moments = new OutputMoments(truth.output, sizes, cell.replicates)
+  const weights = cell.row_metrics ? exactWeightsOf(request) : undefined
+  const together = replicatesTogether(cell, method, shape)
+  const calls = new Calls(input)
   const replicates: Replicate[] = []
   try {
-    for (let replicate = 0; replicate < cell.replicates; replicate++) {
-      replicates.push(oneReplicate(cell, replicate, context, tensors, moments, weights))
+    for (let first = 0; first < cell.replicates; first += together) {
+      const count = Math.min(together, cell.replicates - first)
+      const {out, parts} = oneCall(request, calls.tensors(count), {first, count}, weights)
+      for (const drawn of parts) {
+        replicates.push(judged(drawn, moments.add(drawn.estimate), exactSums))
+      }
+      hostLoops().recycle?.(out) // a large sweep then holds one output, not all that wait to be collected
     }
   } finally {
-    tf.dispose(Object.values(tensors))
+    calls.dispose()
   }
   return {replicates, split: moments.split()}
 }
 
-interface SweepTensors {
-  query: tf.Tensor4D
-  key: tf.Tensor4D
-  /** Values with a column of ones, `[B, H, S, Dv + 1]`: its output is the sum of the row's weights. */
-  value: tf.Tensor4D
+/** What one replicate gave. */
+interface Drawn {
+  /** `[B H, L, Dv + 1]` */
+  estimate: Float32Array
+  negativePct: number
+  guardedPct: number
+  rows: RowMetrics | undefined
 }
 
-function toTensors({query, key, value}: AttentionInput): SweepTensors {
-  const [batch, heads, keyLen] = value.shape
-  return tf.tidy(() => ({
-    query: tf.tensor4d(query.data, query.shape),
-    key: tf.tensor4d(key.data, key.shape),
-    value: tf.concat(
-      [tf.tensor4d(value.data, value.shape), tf.ones([batch, heads, keyLen, 1])],
-      3,
-    ) as tf.Tensor4D,
-  }))
-}
-
-function oneReplicate(
-  cell: ErrorSweepCell,
-  replicate: number,
-  {input, truth}: SweepContext,
+/** Replicates `first` to `first + count - 1`. @param weights - exact ones, where rows are measured */
+function oneCall(
+  {cell, context}: ReplicateRequest,
   {query, key, value}: SweepTensors,
-  moments: OutputMoments,
+  {first, count}: {first: number; count: number},
   weights: Float64Array | undefined,
-): Replicate {
-  const options = attendOptions(cell, replicate)
-  const valueDim = input.value.shape[3]
-  const result = hostData(() => {
+): {out: Float32Array; parts: Drawn[]} {
+  const {out, denominator, guarded} = hostData(() => {
+    const options = callOptions(cell, context.input, {first, count})
     const {out, denominator, guarded} = attend(query, key, value, options)
     return {out, denominator, guarded}
   })
-  const {output, rowSums} = splitColumns(result.out, valueDim)
-  moments.add(output)
-  const heads = input.query.shape[0] * input.query.shape[1]
-  const size = output.length / heads
-  const deviation = rowSums.reduce((sum, x) => sum + Math.abs(x - 1), 0) / rowSums.length
+  const part = <Data extends tf.TypedArray>(data: Data, index: number) => {
+    const size = data.length / count
+    return data.subarray(index * size, (index + 1) * size) as Data
+  }
+  const parts = Array.from({length: count}, (_, index) => ({
+    estimate: part(out as Float32Array, index),
+    negativePct: denominator ? percent(part(denominator, index), x => x <= 0) : 0,
+    guardedPct: guarded ? percent(part(guarded, index), x => x !== 0) : 0,
+    rows: weights && impliedRows(query, key, attendOptions(cell, first), weights),
+  }))
+  return {out: out as Float32Array, parts}
+}
+
+/** A call of several replicates is given their projections, each head its own. */
+function callOptions(
+  cell: ErrorSweepCell,
+  {query}: SweepContext['input'],
+  {first, count}: {first: number; count: number},
+) {
+  const options = attendOptions(cell, first)
+  const {projection: name, num_features: numFeatures} = cell
+  if (count === 1 || name === null || numFeatures === null) return options
+  const [, heads, , headDim] = query.shape
+  const sizes = {heads, numFeatures, headDim}
+  const projection = projectionTensor({
+    name,
+    ...sizes,
+    ...drawOf(cell, first),
+    replicates: count,
+  })
+  return {...options, projection}
+}
+
+function judged(drawn: Drawn, sums: ErrorSums[], exact: readonly ExactSums[]): Replicate {
+  const {negativePct, guardedPct, rows} = drawn
   return {
-    all: errorMetrics(output, truth.output, valueDim),
-    perHead: Array.from({length: heads}, (_, head) => {
-      const from = head * size
-      const exact = truth.output.subarray(from, from + size)
-      return errorMetrics(output.subarray(from, from + size), exact, valueDim)
-    }),
-    rowSumDeviation: deviation,
-    negativePct: percent(result.denominator, x => x <= 0),
-    guardedPct: percent(result.guarded, x => x !== 0),
-    rows: weights && impliedRows(query, key, options, weights),
+    all: errorMetrics(sums, exact),
+    perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
+    rowSumDeviation: rowSumDeviation(sums, exact),
+    negativePct,
+    guardedPct,
+    rows,
   }
 }
 
-/** Separates `[rows, Dv + 1]` into outputs `[rows, Dv]` and row sums `[rows]`. */
-function splitColumns(
-  data: ArrayLike<number>,
-  valueDim: number,
-): {output: Float32Array; rowSums: Float32Array} {
-  const rows = data.length / (valueDim + 1)
-  const output = new Float32Array(rows * valueDim)
-  const rowSums = new Float32Array(rows)
-  for (let row = 0; row < rows; row++) {
-    const base = row * (valueDim + 1)
-    for (let d = 0; d < valueDim; d++) output[row * valueDim + d] = data[base + d]!
-    rowSums[row] = data[base + valueDim]!
-  }
-  return {output, rowSums}
-}
-
-function percent(data: ArrayLike<number> | undefined, test: (x: number) => boolean): number {
-  if (!data) return 0
+function percent(data: ArrayLike<number>, test: (x: number) => boolean): number {
   let count = 0
   for (let i = 0; i < data.length; i++) if (test(data[i]!)) count++
   return (100 * count) / data.length
+}
+
+/** Exact weights `[B H, L, S]`. */
+function exactWeightsOf({cell, context, target}: ReplicateRequest): Float64Array {
+  const {input, logitScale} = context
+  return exactWeights(input, {target, logitScale, causal: cell.causal})
 }
 
 /** The implied attention matrix, by running the estimator on V = I, against the exact weights. */
@@ -123,13 +153,9 @@ function impliedRows(
 ): RowMetrics {
   const [batch, heads, keyLen] = key.shape
   const {out} = hostData(() => {
-    const identity = tf.tile(tf.reshape(tf.eye(keyLen), [1, 1, keyLen, keyLen]), [
-      batch,
-      heads,
-      1,
-      1,
-    ])
-    return {out: attend(query, key, identity as tf.Tensor4D, options).out}
+    const identity = tf.reshape(tf.eye(keyLen), [1, 1, keyLen, keyLen])
+    const values = tf.tile(identity, [batch, heads, 1, 1]) as tf.Tensor4D
+    return {out: attend(query, key, values, options).out}
   })
   return rowMetrics(out, weights, keyLen)
 }

@@ -167,6 +167,7 @@ export default defineExperiment({
   cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
   jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
   check: async plan => (await import('./grid.js')).checkErrorSweep(plan),
+  load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runErrorSweepCell(cell, context),
   report: async records => (await import('./report.js')).errorSweepReport(records),
   earlier: async () => (await import('./earlier.js')).asPresentRecord,

@@ -2,12 +2,12 @@
 import type {InputStatistics} from '../../inputs/statistics.js'
 import {finiteOrNull, summarise} from '../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../theory/predictor.js'
-import {averageRoundingMse} from '../../theory/rounding.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
-import {errorMetrics, type RowMetrics} from './metrics.js'
+import type {RowMetrics} from './metrics.js'
 import type {Replicate} from './replicates.js'
 import type {ErrorSweepResult} from './schema.js'
+import {overall, overYardstick} from './yardstick.js'
 
 const METRICS = ['mse', 'rel_l2', 'rel_l1', 'max_abs', 'cosine', 'not_finite_pct'] as const
 
@@ -43,28 +43,10 @@ export function rowSummaries(replicates: Replicate[]) {
 }
 
 /** The error of averaging V, and how the median compares. */
-export function yardstick({truth, meanValue, input}: SweepContext, replicates: Replicate[]) {
-  const [, , keyLen, valueDim] = input.value.shape
-  const {mse} = errorMetrics(meanValue, truth.output, valueDim)
+export function yardstick(context: Pick<SweepContext, 'yardsticks'>, replicates: Replicate[]) {
+  const all = overall(context.yardsticks)
   const {median} = summarise(replicates.map(r => r.all.mse))
-  const rounding = averageRoundingMse(input.value.data, keyLen)
-  return {mean_value_mse: mse, mse_over_mean_value: ratio(median, mse, rounding)}
-}
-
-/** The error of averaging V in one head of one batch element, and what rounding can make of it. */
-function yardstickOf({truth, meanValue, input}: SweepContext, index: number) {
-  const [batch, heads, keyLen, valueDim] = input.value.shape
-  const part = <Data extends Float32Array | Float64Array>(data: Data) => {
-    const size = data.length / (batch * heads)
-    return data.subarray(index * size, (index + 1) * size) as Data
-  }
-  const {mse} = errorMetrics(part(meanValue), part(truth.output), valueDim)
-  return {mse, rounding: averageRoundingMse(part(input.value.data), keyLen)}
-}
-
-/** Null where averaging V is exact up to rounding: a ratio to that would only compare roundings. */
-function ratio(value: number | null, yardstick: number, rounding: number): number | null {
-  return value === null || yardstick <= rounding ? null : value / yardstick
+  return {mean_value_mse: all.mse, mse_over_mean_value: overYardstick(median, all)}
 }
 
 /** What theory predicts of one head, if it does. */
@@ -112,7 +94,7 @@ export function prediction(
 export function perHead(
   method: ResolvedMethod,
   cell: {num_features: number | null},
-  context: SweepContext,
+  context: Pick<SweepContext, 'input' | 'statistics' | 'yardsticks'>,
   own: SweepContext['statistics'],
   replicates: Replicate[],
 ): ErrorSweepResult['per_head'] {
@@ -124,13 +106,12 @@ export function perHead(
     const statistics = context.statistics.perHead[head]!
     const ownOfHead = own.perHead[head]!
     const mse = summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.mse))).median
-    const yardstick = meanOver(head, i => yardstickOf(context, i).mse)
-    const rounding = meanOver(head, i => yardstickOf(context, i).rounding)
+    const ownYardsticks = context.yardsticks.filter((_, i) => i % heads === head)
     return {
       head,
       mse,
       rel_l2: summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.rel_l2))).median,
-      mse_over_mean_value: ratio(mse, yardstick, rounding),
+      mse_over_mean_value: overYardstick(mse, overall(ownYardsticks)),
       ...needOf(predictionOf(method, ownOfHead, headDim, cell.num_features)),
       statistics,
     }

@@ -6,8 +6,9 @@ import {finiteOrNull} from '../../stats/index.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {resolveMethod} from '../method.js'
-import {type EstimateRequest, kernelEstimates, NO_PROJECTION} from './estimates.js'
-import {CALIBRATION_PAIRS, calibrationPairs, pairOf} from './pairs.js'
+import {NO_PROJECTION} from './batch.js'
+import {type EstimateRequest, estimateRequest, kernelEstimates} from './estimates.js'
+import {CALIBRATION_PAIRS} from './pairs.js'
 import type {VarianceCell, VarianceResult} from './schema.js'
 import {hopelessRow, isHopeless, isWithoutSpread, rowOf, sampleOf, type Theory} from './spread.js'
 
@@ -23,7 +24,7 @@ export async function runVarianceCell(
   const withoutEffect = idleOptions(estimator, kernel, options)
   const reason = whyNoEstimate(cell, estimator, options, withoutEffect)
   if (reason !== undefined) return {status: 'skipped', reason}
-  const request = requestOf(cell, estimator, options)
+  const request = estimateRequest(cell, estimator, options)
   const {x, y, calibration} = request
   const {num_features: numFeatures, head_dim: headDim} = cell
   const theory: Theory = {
@@ -60,26 +61,6 @@ function rowsOf(request: EstimateRequest, theory: Theory, names: readonly string
   })
   const iid = samples.find(({projection}) => projection === 'iid')
   return samples.map(sample => rowOf(sample, theory, sample === iid ? undefined : iid))
-}
-
-/** The pair as the estimator receives it: raw vectors are D^(1/4) times the canonical ones, as at the default logit scale. */
-function requestOf(
-  cell: VarianceCell,
-  estimator: Estimator,
-  options: Record<string, unknown>,
-): EstimateRequest {
-  const factor = estimator.inputs(options) === 'raw' ? cell.head_dim ** 0.25 : 1
-  const scaled = (vector: Float64Array) => vector.map(entry => factor * entry)
-  const {x, y} = pairOf(cell)
-  const {query, key} = estimator.calibrates ? calibrationPairs(cell) : {query: [x], key: [y]}
-  return {
-    cell,
-    estimator,
-    options,
-    x: scaled(x),
-    y: scaled(y),
-    calibration: {query: query.map(scaled), key: key.map(scaled)},
-  }
 }
 
 /** Options off their defaults that are no part of the features of a pair, with the reasons. */

@@ -1,19 +1,17 @@
 /** Kernel estimates of one pair over many draws of one projection. */
-import * as tf from '@tensorflow/tfjs-core'
 import type {Estimator, Noise, Projection} from '../../attention/index.js'
 import {
   type CalibrationPairs,
   callNoise,
   hostData,
+  planeRows,
   projectionTensor,
 } from '../../attention/internal.js'
 import type {ProjectionName} from '../../attention/names.js'
-import {batchShape, DRAWS_AT_ONCE} from './batch.js'
-import {drawSeed, type Pair} from './pairs.js'
+import {tf} from '../../tf.js'
+import {type Batch, batchOf, batchShape, GROUP, NO_PROJECTION} from './batch.js'
+import {calibrationPairs, drawSeed, type Pair, pairOf, planePair} from './pairs.js'
 import type {VarianceCell} from './schema.js'
-
-/** Stands for the projection of methods whose random features use none. */
-export const NO_PROJECTION = 'none'
 
 /** What is estimated, in the estimator's input space. */
 export interface EstimateRequest extends Pair {
@@ -21,61 +19,98 @@ export interface EstimateRequest extends Pair {
   estimator: Estimator
   options: Record<string, unknown>
   calibration: CalibrationPairs
+  /** The pair by its two coordinates in its plane. */
+  inPlane: Pair
+}
+
+/** The pair as the estimator receives it: raw vectors are D^(1/4) times the canonical ones, as at the default logit scale. */
+export function estimateRequest(
+  cell: VarianceCell,
+  estimator: Estimator,
+  options: Record<string, unknown>,
+): EstimateRequest {
+  const factor = estimator.inputs(options) === 'raw' ? cell.head_dim ** 0.25 : 1
+  const scaled = (vector: Float64Array) => vector.map(entry => factor * entry)
+  const [{x, y}, inPlane] = [pairOf(cell), planePair(cell)]
+  const {query, key} = estimator.calibrates ? calibrationPairs(cell) : {query: [x], key: [y]}
+  return {
+    cell,
+    estimator,
+    options,
+    x: scaled(x),
+    y: scaled(y),
+    calibration: {query: query.map(scaled), key: key.map(scaled)},
+    inPlane: {x: scaled(inPlane.x), y: scaled(inPlane.y)},
+  }
 }
 
 /** phi(x).phi(y) for every replicate. */
 export function kernelEstimates(request: EstimateRequest, projection: string): Float64Array {
   const {replicates} = request.cell
+  const batch = batchOf({...request, projection})
   const out = new Float64Array(replicates)
-  for (let first = 0; first < replicates; first += DRAWS_AT_ONCE) {
-    const heads = Math.min(DRAWS_AT_ONCE, replicates - first)
+  for (let first = 0; first < replicates; first += batch.draws) {
+    const count = Math.min(batch.draws, replicates - first)
     const {products} = hostData(() => {
-      const draws = drawsOf(request, {projection, heads, replicate: first / DRAWS_AT_ONCE})
+      const draws = drawsOf(request, {...batch, projection, count, group: first / GROUP})
       const [query, key] = [features(request, draws, 'query'), features(request, draws, 'key')]
-      return {products: tf.sum(tf.mul(query, key), [0, 2, 3])}
+      return {products: tf.sum(tf.mul(query, key), -1)}
     })
     out.set(products, first)
   }
   return out
 }
 
-/** Which draws are estimated together. */
-interface Batch {
+/** Draws that are estimated together. */
+interface Drawn extends Batch {
   projection: string
-  heads: number
-  replicate: number
+  count: number
+  /** The first of their groups. */
+  group: number
 }
 
 /** What both sides of a pair share. */
-interface Draws {
-  heads: number
+interface Draws extends Drawn {
   rows: Projection
   noise: Noise
 }
 
-function drawsOf({cell, estimator, options}: EstimateRequest, batch: Batch): Draws {
-  const {heads, replicate} = batch
-  const seed = {seed: drawSeed(cell), replicate}
-  const noise = callNoise(estimator, batchShape(cell, heads), options, {}, seed)
-  return {heads, rows: projectionOf(cell, batch), noise}
+function drawsOf({cell, estimator, options}: EstimateRequest, drawn: Drawn): Draws {
+  const {count, columns, group} = drawn
+  const shape = batchShape(cell.num_features, columns, count)
+  const seed = {seed: drawSeed(cell), replicate: group}
+  const noise = callNoise(estimator, shape, options, {}, seed)
+  return {...drawn, rows: projectionOf(cell, drawn), noise}
 }
 
 /** Of one side, `[1, h, 1, F]`. */
 function features(
-  {cell, estimator, options, calibration, x, y}: EstimateRequest,
-  {heads, rows, noise}: Draws,
+  {cell, estimator, options, calibration, x, y, inPlane}: EstimateRequest,
+  {plane, columns, count, rows, noise}: Draws,
   side: 'query' | 'key',
 ): tf.Tensor4D {
-  const vector = Float32Array.from(side === 'query' ? x : y)
-  const one = tf.tensor4d(vector, [1, 1, 1, cell.head_dim])
-  const repeated = tf.tile(one, [1, heads, 1, 1]) as tf.Tensor4D
-  return estimator.kernel!.features(repeated, rows, options, {side, noise, calibration})
+  const pair = plane ? inPlane : {x, y}
+  const vector = Float32Array.from(side === 'query' ? pair.x : pair.y)
+  const repeated = new Float32Array(count * columns) // zero beyond the plane
+  for (let draw = 0; draw < count; draw++) repeated.set(vector, draw * columns)
+  const tokens = tf.tensor4d(repeated, [1, count, 1, columns])
+  const draw = {side, noise, calibration, headDim: cell.head_dim}
+  return estimator.kernel!.features(tokens, rows, options, draw)
 }
 
 /** One matrix per draw, `[h, M, D]`; nothing for methods that do not look at it. */
-function projectionOf(cell: VarianceCell, {projection, heads, replicate}: Batch): Projection {
+function projectionOf(cell: VarianceCell, drawn: Drawn): Projection {
+  const {projection, plane, columns, count, group} = drawn
   const {num_features: numFeatures, head_dim: headDim, orth_sign: orthSign} = cell
   if (projection === NO_PROJECTION) return tf.zeros<tf.Rank.R2>([1, headDim])
-  const draw = {heads, numFeatures, headDim, seed: drawSeed(cell), replicate, orthSign}
-  return projectionTensor({name: projection as ProjectionName, ...draw})
+  const name = projection as ProjectionName
+  const request = {name, numFeatures, headDim, seed: drawSeed(cell)}
+  if (!plane) return projectionTensor({...request, heads: count, replicate: group, orthSign})
+  const rows = new Float32Array(count * numFeatures * columns)
+  for (let first = 0; first < count; first += GROUP) {
+    const draws = Math.min(GROUP, count - first)
+    const own = planeRows({...request, draws, columns: plane, group: group + first / GROUP})
+    rows.set(own, first * numFeatures * columns)
+  }
+  return tf.tensor3d(rows, [count, numFeatures, columns])
 }

@@ -1,12 +1,12 @@
 /** A variance experiment as cells and jobs: methods x numbers of features x dimensions x norms x angles. */
-import {type MeteredBackend, noiseSpecs} from '../../attention/internal.js'
+import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import type {MethodSpec} from '../axes.js'
 import type {PredictedCell} from '../experiment.js'
 import {methodLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {runtimeBytes} from '../process-memory.js'
-import {batchShape, DRAWS_AT_ONCE} from './batch.js'
+import {type Batch, batchOf, NO_PROJECTION} from './batch.js'
 import type {VarianceCell, VariancePlan} from './schema.js'
 
 /**
@@ -52,28 +52,27 @@ function predicted(
   method: ResolvedMethod,
   backend: MeteredBackend,
 ): PredictedCell<VarianceCell> {
-  const {num_features, head_dim, norm, angle_deg, replicates, projections} = cell
-  const drawn = num_features * head_dim * projections.length
+  const {num_features, head_dim, norm, angle_deg, replicates} = cell
+  const names = method.projected ? cell.projections : [NO_PROJECTION]
+  const batches = names.map(projection => batchOf({cell, projection, ...method}))
   return {
     cell,
     label: `${methodLabel(cell)} M=${num_features} D=${head_dim} norm ${norm} angle ${angle_deg}`,
-    // a normal costs about 50 operations, orthogonalising a row 2 min(M, D) of them per entry
-    predictedCost: replicates * drawn * (50 + 2 * Math.min(num_features, head_dim)),
-    predictedBytes: runtimeBytes(backend) + batchBytes(cell, method) + DOUBLE * replicates,
+    predictedCost: replicates * batches.reduce((sum, {operations}) => sum + operations, 0),
+    predictedBytes: runtimeBytes(backend) + drawBytes(batches, replicates, backend),
   }
 }
 
-const FLOAT = 4
 const DOUBLE = 8
 
-/** What draws estimated together hold: projections, other random arrays and the features of both sides. */
-function batchBytes(cell: VarianceCell, {estimator, options, projected}: ResolvedMethod): number {
-  const {num_features, head_dim} = cell
-  // drawn in double precision, then rounded, then a tensor
-  const rows = projected ? num_features * head_dim * (DOUBLE + 2 * FLOAT) : 0
-  const specs = Object.values(noiseSpecs(estimator, batchShape(cell, DRAWS_AT_ONCE), options))
-  // drawn, then a tensor
-  const noise = specs.reduce((sum, spec) => sum + spec.rows * spec.columns, 0) * 2 * FLOAT
-  const features = 2 * estimator.featureDim(num_features, head_dim, options) * FLOAT
-  return DRAWS_AT_ONCE * (rows + noise + features)
+/** Arrays of batches before the last are collected when about so many bytes of them have come together. */
+const UNCOLLECTED = 32e6
+
+/** Estimates, the largest batch, and what others have left: next to nothing on tfjs-wasm, which keeps tensors itself. */
+function drawBytes(batches: readonly Batch[], replicates: number, backend: MeteredBackend): number {
+  const each = batches.map(({drawnBytes, madeBytes}) => drawnBytes + madeBytes)
+  const held = batches.map(({draws}, at) => Math.min(draws, replicates) * each[at]!)
+  const made = replicates * each.reduce((sum, bytes) => sum + bytes, 0)
+  const left = backend === 'wasm' ? 0 : Math.min(made, UNCOLLECTED)
+  return Math.max(...held) + left + batches.length * DOUBLE * replicates
 }

@@ -33,6 +33,15 @@ export function calibrationPairs(cell: PairRequest): CalibrationPairs {
   return {query: pairs.map(({x}) => x), key: pairs.map(({y}) => y)}
 }
 
+/** The same pair by its coordinates in its plane: features of which only rows' products with both matter. */
+export function planePair({norm, angle_deg}: Pick<PairRequest, 'norm' | 'angle_deg'>): Pair {
+  const angle = (angle_deg * Math.PI) / 180
+  return {
+    x: Float64Array.of(norm, 0),
+    y: Float64Array.of(norm * Math.cos(angle), norm * Math.sin(angle)),
+  }
+}
+
 function pairInPlane({head_dim, norm, angle_deg}: PairRequest, stream: RandomStream): Pair {
   const angle = (angle_deg * Math.PI) / 180
   const rows = Math.min(2, head_dim)
@@ -45,7 +54,8 @@ function pairInPlane({head_dim, norm, angle_deg}: PairRequest, stream: RandomStr
 
 /**
  * The seed of a pair's draws: pairs of other norms, angles or sizes are independent experiments. Methods share
- * their draws, so that what differs between two of them at one pair is not chance alone.
+ * their draws, where rows of both are drawn whole or both in the plane, so that what differs between two of them at
+ * one pair is not chance alone.
  */
 export function drawSeed({
   seed,

@@ -24,7 +24,8 @@ const LEGEND =
   'closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval; ' +
   'needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds ' +
   '0.1, because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; intervals of other rows ' +
-  'than iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors. Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws.'
+  'than iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors. Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws, but for ' +
+  'rows that are drawn whole: others are drawn by their coordinates in the plane of the pair, which is exact.'
 
 /** Probability that any of all rows is marked as biased where none is. */
 const FALSE_ALARMS = 0.05

@@ -97,6 +97,7 @@ export default defineExperiment({
   tables: [itemTable(schemas, 'per_projection')],
   cells: async plan => (await import('./grid.js')).varianceCells(plan),
   jobs: async plan => (await import('./grid.js')).varianceJobs(plan),
+  load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runVarianceCell(cell, context),
   report: async records => (await import('./report.js')).varianceReport(records),
 })

@@ -1,4 +1,4 @@
-import {randomStream} from '../../random/index.js'
+import {normals, randomStream} from '../../random/index.js'
 import {mixTokens, TOKEN_NOISE} from './token-mixture.js'
 import type {Generator} from './types.js'
 
@@ -23,9 +23,9 @@ export const ar1: Generator = {
     return mixTokens(shape, 'ar1', (length, width, head) => {
       const stream = randomStream(shape.seed, 'input.ar1.token', head)
       const step = Math.sqrt(1 - RHO ** 2)
-      const tokens = new Float64Array(length * width)
-      for (let i = 0; i < tokens.length; i++) {
-        tokens[i] = i < width ? stream.normal() : RHO * tokens[i - width]! + step * stream.normal()
+      const tokens = normals(stream, length * width)
+      for (let i = width; i < tokens.length; i++) {
+        tokens[i] = RHO * tokens[i - width]! + step * tokens[i]!
       }
       return tokens
     })

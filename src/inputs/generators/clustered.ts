@@ -1,5 +1,5 @@
-import {normals, randomStream} from '../../random/index.js'
-import {emptyArrays, headOf} from './fill.js'
+import {normals, type RandomStream, randomStream} from '../../random/index.js'
+import {emptyArrays, headOf, withNormals} from './fill.js'
 import type {Generator} from './types.js'
 
 /** Number of centres per head. */
@@ -52,12 +52,14 @@ function scatter(
   rows: Float32Array,
   groups: readonly number[],
   centres: Float64Array,
-  noise: {normal(): number},
+  noise: RandomStream,
 ): void {
   const dim = centres.length / CENTRES
   const between = Math.sqrt(1 - WITHIN ** 2)
-  for (let i = 0; i < rows.length; i++) {
-    const group = groups[Math.floor(i / dim)]!
-    rows[i] = between * centres[group * dim + (i % dim)]! + WITHIN * noise.normal()
-  }
+  withNormals(groups.length, dim, noise, (normals, start, row) => {
+    const centre = groups[row]! * dim
+    for (let d = 0; d < dim; d++) {
+      rows[row * dim + d] = between * centres[centre + d]! + WITHIN * normals[start + d]!
+    }
+  })
 }

@@ -52,10 +52,29 @@ export function gaussianArray(
   seed: number,
   name: string,
 ): AttentionArray {
-  return fillHeads(shape, (rows, head) => fillNormals(rows, randomStream(seed, name, head)))
+  return fillHeads(shape, (rows, head) => randomStream(seed, name, head).fillNormals(rows))
 }
 
-/** Overwrites `rows` with standard normals. */
-export function fillNormals(rows: Float32Array, stream: RandomStream): void {
-  for (let i = 0; i < rows.length; i++) rows[i] = stream.normal()
+/** Normals that {@link withNormals} holds at a time: 64 KiB of doubles. */
+const CHUNK = 8192
+
+/**
+ * Draws standard normals in double precision for `length` rows, some rows at a time.
+ *
+ * @param use - called for each row in turn, with an array that holds its `width` normals from `start` on
+ */
+export function withNormals(
+  length: number,
+  width: number,
+  stream: RandomStream,
+  use: (normals: Float64Array, start: number, row: number) => void,
+): void {
+  const step = Math.max(1, Math.floor(CHUNK / width))
+  const chunk = new Float64Array(width * Math.min(step, length))
+  for (let first = 0; first < length; first += step) {
+    const rows = Math.min(step, length - first)
+    const drawn = chunk.subarray(0, rows * width)
+    stream.fillNormals(drawn)
+    for (let i = 0; i < rows; i++) use(drawn, i * width, first + i)
+  }
 }

@@ -1,4 +1,4 @@
-import {randomStream} from '../../random/index.js'
+import {normals, randomStream} from '../../random/index.js'
 import {mixTokens, TOKEN_NOISE} from './token-mixture.js'
 import type {Generator} from './types.js'
 
@@ -53,8 +53,7 @@ function smoothImage(
   channel: number,
 ): Float64Array {
   const stream = randomStream(seed, 'input.grid2d.token', head, channel)
-  const noise = new Float64Array((rows + 2 * RADIUS) * (columns + 2 * RADIUS))
-  for (let i = 0; i < noise.length; i++) noise[i] = stream.normal()
+  const noise = normals(stream, (rows + 2 * RADIUS) * (columns + 2 * RADIUS))
   const across = smooth(noise, rows + 2 * RADIUS, columns, columns + 2 * RADIUS, 1)
   return smooth(across, rows, columns, columns, columns)
 }

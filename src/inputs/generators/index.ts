@@ -36,8 +36,8 @@ export const GENERATORS: Readonly<Record<GeneratorName, Generator>> = {
 }
 
 /**
- * Makes a synthetic input. The same name, shape and seed give the same bytes; batches and heads are
- * independent draws.
+ * Makes a synthetic input. The same name, shape and seed give the same bytes on one backend, on any number of threads,
+ * and the same numbers to the rounding of float32 on another; batches and heads are independent draws.
  *
  * @param name - one of {@link GENERATOR_NAMES}
  * @param shape - all lengths at least 1

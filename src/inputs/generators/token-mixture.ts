@@ -1,5 +1,5 @@
 import {randomStream} from '../../random/index.js'
-import {emptyArrays, headOf} from './fill.js'
+import {emptyArrays, headOf, withNormals} from './fill.js'
 import type {GeneratedArrays, GeneratorShape} from './types.js'
 
 /** Standard deviation of what is added to a token to make its query and its key. */
@@ -40,10 +40,12 @@ export function mixTokens(
     for (const part of ['query', 'key'] as const) {
       const noise = randomStream(seed, `input.${generator}.${part}`, head)
       const rows = headOf(arrays[part], head)
-      for (let i = 0; i < rows.length; i++) {
-        const x = token[Math.floor(i / headDim) * width + (i % headDim)]!
-        rows[i] = (x + TOKEN_NOISE * noise.normal()) / norm
-      }
+      withNormals(rows.length / headDim, headDim, noise, (normals, start, row) => {
+        for (let d = 0; d < headDim; d++) {
+          const x = token[row * width + d]! + TOKEN_NOISE * normals[start + d]!
+          rows[row * headDim + d] = x / norm
+        }
+      })
     }
     const value = headOf(arrays.value, head)
     for (let i = 0; i < value.length; i++) {

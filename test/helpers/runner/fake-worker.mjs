@@ -1,3 +1,5 @@
+import {appendFileSync} from 'node:fs'
+
 /** A worker that does what the cell's method says. */
 const result = () => ({
   backend: 'cpu',
@@ -43,7 +45,21 @@ const BEHAVIOURS = {
   },
 }
 
-process.on('message', async ({id, cell, context}) => {
+/** Writes down what was asked, where a test wants to know. */
+const note = text => {
+  if (process.env.RFA_TEST_FILE) appendFileSync(process.env.RFA_TEST_FILE, `${text}\n`)
+}
+
+process.on('message', async ({id, cell, context, profile}) => {
+  note(profile === undefined ? 'cell' : JSON.stringify(profile))
+  if (profile?.path === 'refused') {
+    return process.send({id, refusal: {message: 'refused: no place', suggestions: []}})
+  }
+  if (profile?.path === 'slow') {
+    await new Promise(resolve => setTimeout(resolve, 800))
+    note('written')
+  }
+  if (profile !== undefined) return process.send({id, done: true})
   const reply = await BEHAVIOURS[cell.method](cell, context)
   if (reply?.outcome || reply?.error) process.send({id, ...reply})
 })

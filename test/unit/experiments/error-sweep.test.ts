@@ -1,9 +1,11 @@
 import {describe, expect, it} from 'vitest'
 import {featureStatistics, type SweepContext} from '../../../src/experiments/error-sweep/context.js'
-import {errorMetrics} from '../../../src/experiments/error-sweep/metrics.js'
+import {errorMetrics, exactSums} from '../../../src/experiments/error-sweep/metrics.js'
+import {OutputMoments} from '../../../src/experiments/error-sweep/moments.js'
 import type {Replicate} from '../../../src/experiments/error-sweep/replicates.js'
 import {perHead, yardstick} from '../../../src/experiments/error-sweep/summary.js'
-import {computeTruth, meanValue} from '../../../src/experiments/error-sweep/truth.js'
+import {computeTruth} from '../../../src/experiments/error-sweep/truth.js'
+import {yardsticks} from '../../../src/experiments/error-sweep/yardstick.js'
 import {matchedTarget, RAW_TARGET, resolveMethod} from '../../../src/experiments/method.js'
 import {inputStatistics} from '../../../src/inputs/statistics.js'
 import {normals, randomStream} from '../../../src/random/index.js'
@@ -23,25 +25,30 @@ function contextWith(constantHeads: number): SweepContext {
   const key = random('key', HEAD_DIM)
   const input = {label: 'test', query, key, value, extras: new Map(), metadata: {}}
   const options = {logitScale: HEAD_DIM ** -0.5, causal: false}
+  const {truth} = computeTruth(input, {...options, target: RAW_TARGET})
   return {
     input,
     logitScale: options.logitScale,
-    truth: computeTruth(input, {...options, target: RAW_TARGET}),
-    meanValue: meanValue(input, false),
+    truth,
+    exactSums: exactSums(truth.output, HEADS, VALUE_DIM),
+    yardsticks: yardsticks(input, truth.output, false),
     statistics: inputStatistics(input, {scale: 1, ...options}),
   }
 }
 
 /** One replicate whose output is the exact one in float32. */
-function roundedReplicate({truth}: SweepContext): Replicate {
-  const rounded = Float32Array.from(truth.output)
-  const size = rounded.length / HEADS
-  const parts = Array.from({length: HEADS}, (_, head) => [head * size, (head + 1) * size] as const)
+function roundedReplicate({truth, exactSums: exact}: SweepContext): Replicate {
+  const rows = HEADS * LENGTH
+  const estimate = new Float32Array(rows * (VALUE_DIM + 1)).fill(1)
+  for (let row = 0; row < rows; row++) {
+    const own = truth.output.subarray(row * VALUE_DIM, (row + 1) * VALUE_DIM)
+    estimate.set(own, row * (VALUE_DIM + 1))
+  }
+  const sizes = {heads: HEADS, queryLen: LENGTH, valueDim: VALUE_DIM}
+  const sums = new OutputMoments(truth.output, sizes, 1).add(estimate)
   return {
-    all: errorMetrics(rounded, truth.output, VALUE_DIM),
-    perHead: parts.map(part =>
-      errorMetrics(rounded.subarray(...part), truth.output.subarray(...part), VALUE_DIM),
-    ),
+    all: errorMetrics(sums, exact),
+    perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
     rowSumDeviation: 0,
     negativePct: 0,
     guardedPct: 0,

@@ -1,9 +1,13 @@
-import {describe, expect, test} from 'vitest'
+import {beforeEach, describe, expect, test} from 'vitest'
+import {bringHostLoops, type SoftmaxRowsCall} from '../../../src/host-loops.js'
 import type {AttentionArray} from '../../../src/inputs/attention-input.js'
 import {generate} from '../../../src/inputs/generators/index.js'
 import {loadInput} from '../../../src/inputs/load.js'
 import type {InputStatistics} from '../../../src/inputs/statistics.js'
 import {evenlySpaced, inputStatistics, rowEntropies} from '../../../src/inputs/statistics.js'
+
+// not the loops of a backend that another file has in use
+beforeEach(() => bringHostLoops({}))
 
 const shape = {batch: 2, heads: 3, queryLen: 17, keyLen: 17, headDim: 7, valueDim: 5, seed: 11}
 
@@ -122,7 +126,7 @@ describe('inputStatistics', () => {
     const input = generate('ar1', {...shape, queryLen: 101, keyLen: 101})
     const options = {scale: 1, logitScale: 1 / Math.sqrt(7), causal: true}
     const exact = inputStatistics(input, options)
-    const estimated = inputStatistics(input, options, 1)
+    const estimated = inputStatistics(input, options, {budget: 1})
     const rows = evenlySpaced(101, 32)
     expect(rows.length).toBe(32)
     for (let h = 0; h < 3; h++) {
@@ -133,6 +137,38 @@ describe('inputStatistics', () => {
     }
     const maxima = rows.map(row => Math.log(row + 1))
     expect(estimated.overall.max_entropy_nats).toBe(mean(maxima))
+  })
+
+  const causal = {scale: 1, logitScale: 1 / Math.sqrt(7), causal: true}
+
+  test('takes entropies that are known, of every row', () => {
+    const input = generate('gaussian', shape)
+    const entropies = Float64Array.from({length: 6 * 17}, (_, i) => i)
+    const {perHead} = inputStatistics(input, causal, {entropies, budget: 1})
+    // heads h and h + 3: rows 17 h to 17 h + 16, and those 51 further on
+    expect(perHead.map(head => head.entropy_nats)).toEqual([33.5, 50.5, 67.5])
+    const plain = inputStatistics(input, causal)
+    expect(perHead[0]).toEqual({...plain.perHead[0], entropy_nats: 33.5})
+  })
+
+  test('leaves the entropies of all rows to the loop of a backend, whatever they take', () => {
+    const input = generate('gaussian', shape)
+    const plain = inputStatistics(input, causal)
+    const calls: SoftmaxRowsCall[] = []
+    bringHostLoops({
+      softmaxRows(call) {
+        calls.push(call)
+        call.entropy!.fill(calls.length)
+      },
+    })
+    const {perHead} = inputStatistics(input, causal, {budget: 1})
+    // head 0 of either batch element, then head 1, ..
+    expect(perHead.map(head => head.entropy_nats)).toEqual([1.5, 3.5, 5.5])
+    expect(perHead[0]!.max_entropy_nats).toBe(plain.perHead[0]!.max_entropy_nats)
+    expect(calls[1]).toMatchObject({headDim: 7, causal: true, out: undefined})
+    const [x, y] = [input.query, input.key].map(({data}) => data[3 * 17 * 7])
+    expect([calls[1]!.query[0], calls[1]!.key[0]]).toEqual([x, y])
+    expect(calls[1]!.scale).toBe(Math.sqrt(causal.logitScale) * causal.scale)
   })
 
   test.each([

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
-import {normals, type RandomStream, randomStream} from '../../../src/random/index.js'
+import {bringHostLoops} from '../../../src/host-loops.js'
+import {normals, type RandomStream, randomStream, streamKey} from '../../../src/random/index.js'
+import {normalPairs} from '../../../src/random/normal-pairs.js'
 import {assertNear, moments} from '../../helpers/statistics.js'
 
 const COUNT = 40_000
@@ -51,6 +53,51 @@ describe('a random stream', () => {
       ),
       {numRuns: 50, seed: 2},
     )
+  })
+
+  it('fills arrays with the numbers that single draws give, whatever was drawn before', () => {
+    const before = fc.array(fc.constantFrom('uint32', 'uniform', 'normal'), {maxLength: 6})
+    const lengths = fc.array(fc.nat(9), {maxLength: 4})
+    fc.assert(
+      fc.property(fc.nat(), before, lengths, (seed, kinds, sizes) => {
+        const [filled, single] = [randomStream(seed, 'fill', 1), randomStream(seed, 'fill', 1)]
+        for (const kind of kinds) expect(filled[kind]()).toBe(single[kind]())
+        for (const size of sizes) {
+          const [floats, doubles] = [new Float32Array(size), new Float64Array(size)]
+          filled.fillNormals(doubles)
+          expect(doubles).toEqual(doubles.map(() => single.normal()))
+          filled.fillNormals(floats)
+          expect(floats).toEqual(floats.map(() => single.normal()))
+        }
+        expect(filled.uint32()).toBe(single.uint32())
+      }),
+      {numRuns: 100, seed: 5},
+    )
+  })
+
+  it('fills arrays by the loop of the backend in use, from the block that comes next', () => {
+    const calls: number[][] = []
+    bringHostLoops({
+      normals: (stream, out) => {
+        calls.push([...stream, out.length])
+        return normalPairs(stream, out)
+      },
+    })
+    try {
+      const stream = randomStream(5, 'name', 1, 2, 2 ** 32 - 1)
+      const alone = randomStream(5, 'name', 1, 2, 2 ** 32 - 1)
+      const parts = [3, 4, 1].map(length => [...normals(stream, length)])
+      expect(parts.flat()).toEqual(Array.from({length: 8}, () => alone.normal()))
+      const key = [...streamKey(5, 'name')]
+      expect(calls).toEqual([
+        [...key, 0, 1, 2, 2 ** 32 - 1, 3],
+        // the spare one of the first, then pairs from block 2 on
+        [...key, 2, 1, 2, 2 ** 32 - 1, 3],
+        // nothing but a spare one
+      ])
+    } finally {
+      bringHostLoops({})
+    }
   })
 
   it('uniform numbers lie in [0, 1) and have the moments 1/2 and 1/12', () => {

@@ -245,7 +245,8 @@ describe('takeLock', () => {
 
 /** A process that has ended, and whose parent lives on without asking for its exit code. */
 async function zombie(): Promise<number> {
-  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'])
+  // it ends after the shell, which would ask, has become another program
+  const parent = spawn('sh', ['-c', 'sleep 0.5 & echo $!; exec sleep 60'])
   onTestFinished(() => void parent.kill('SIGKILL'))
   const pid = await new Promise<number>(resolve => {
     parent.stdout.once('data', chunk => resolve(Number(chunk)))

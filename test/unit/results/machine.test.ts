@@ -28,7 +28,7 @@ function git(cwd: string, args: string[]) {
 
 describe('machineFacts', () => {
   it('fit the schema of the manifest', async () => {
-    const facts = await machineFacts()
+    const facts = await machineFacts({timed: true})
     expect(machine.parse(facts)).toEqual(facts)
     expect(facts).toMatchObject({
       node: process.versions.node,
@@ -36,6 +36,11 @@ describe('machineFacts', () => {
       available_parallelism: availableParallelism(),
       tfjs: expect.stringMatching(/^\d+\.\d+\.\d+$/),
     })
+  })
+
+  it('have the peak of the processor only where there are times to hold against it', async () => {
+    expect(await machineFacts({timed: false})).not.toHaveProperty('fma_peak_gflops')
+    expect(await machineFacts({timed: true})).toHaveProperty('fma_peak_gflops')
   })
 })
 

@@ -110,7 +110,7 @@ describe('createRun', () => {
     const before = [...(await readdir(folder)), 'records.lock'].sort()
     vi.mocked(machineFacts).mockImplementationOnce(async () => {
       await writeFile(join(folder, 'records.lock'), 'of another')
-      return machineFacts()
+      return machineFacts({timed: false})
     })
     await expect(createRun(request(folder, {resume}))).rejects.toMatchObject({
       code: 'NOT_WRITABLE',

@@ -68,7 +68,7 @@ describe('describeRun', () => {
     const features = 3 * 512 * 13 * 4
     expect(await bytesOf({seq_lens: [512], causal: true})).toBeGreaterThan(plain + 6 * features)
     // the input scaled: queries, keys, values, both of the former again, outputs in double precision
-    const context = 3 * 512 * (4 * (4 * 7 + 5) + 2 * 8 * 5)
+    const context = 3 * 512 * (4 * (4 * 7 + 5) + 8 * 5)
     const scaled = await bytesOf({seq_lens: [512], scales: [2]})
     expect(await bytesOf({seq_lens: [512], scales: [2, 3, 4, 5]})).toBeCloseTo(scaled + 2 * context)
   })
@@ -90,8 +90,10 @@ describe('describeRun', () => {
     })
     const {jobs} = await planRun(plan)
     const exact = 2 * 3 * 2048 * 2048 * (7 + 5) // multiply-adds count two
-    // a loop in JavaScript does some 1.6e9 of them a second, the kernels that costs are counted for 3e10
-    expect(jobs[0]!.predictedCost / 3e10).toBeGreaterThan(exact / 1.6e9)
+    expect(jobs[0]!.predictedCost).toBeGreaterThan(exact)
+    // a loop in JavaScript does some 1.6e9 of them a second, the kernels that costs are counted for 4e9
+    const [plain] = (await planRun({...plan, backend: 'wasm'} as Plan)).jobs
+    expect(plain!.predictedCost / 4e9).toBeGreaterThan(exact / 1.6e9)
     const both = await planRun({...plan, methods: [method('mean-value'), method('elu')]} as Plan)
     const [first, second] = both.jobs
     expect(first!.predictedCost).toBe(jobs[0]!.predictedCost)

@@ -1,3 +1,4 @@
+import {readFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
@@ -5,6 +6,8 @@ import {RfaError} from '../../../src/errors.js'
 import experiment from '../../../src/experiments/variance/schema.js'
 import type {CellRecord} from '../../../src/results/record.js'
 import {type PoolOptions, runJobs} from '../../../src/runner/pool.js'
+import {WorkerProcess} from '../../../src/runner/worker-process.js'
+import {temporaryFolder} from '../../helpers/folders.js'
 import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
 
 const options: PoolOptions = {
@@ -26,6 +29,9 @@ async function run(jobs = jobsFor('ok'), changes: Partial<PoolOptions> = {}) {
   await runJobs(jobs, {...options, ...changes}, record => void records.push(record))
   return records
 }
+
+const temporary = temporaryFolder()
+const lines = (file: string) => readFileSync(file, 'utf8').trim().split('\n')
 
 const two = {schedule: {...options.schedule, processes: 2}}
 
@@ -53,6 +59,15 @@ describe('runJobs', () => {
     }
     expect(new Set(await pids(false)).size).toBe(1)
     expect(new Set(await pids(true)).size).toBe(3)
+  })
+
+  it('gives the first job to a worker that is there already, unless it has died', async () => {
+    const worker = new WorkerProcess({workerPath: fakeWorker})
+    const [first, second] = (await run(jobsFor('ok', 'ok'), {worker})).map(pidOf)
+    expect([first, second]).toEqual([worker.pid, worker.pid])
+    expect(isRunning(worker.pid!)).toBe(false)
+    const [next] = (await run(jobsFor('ok'), {worker})).map(pidOf)
+    expect(next).not.toBe(worker.pid)
   })
 
   it('has ended a fresh process before it starts the next', async () => {
@@ -153,6 +168,63 @@ describe('runJobs', () => {
       message: `${workerPath}: expected the built worker, got nothing`,
       suggestions: ['build the project: npm run build'],
     })
+  })
+})
+
+describe('runJobs, profiled', () => {
+  it('has every worker begin a profile before its first job, and write it when it ends', async () => {
+    const said = join(temporary, 'said')
+    environment('RFA_TEST_FILE', said)
+    let files = 0
+    const profileFile = () => `file ${++files}`
+    const schedule = {...options.schedule, fresh: true}
+    await run(jobsFor('ok', 'ok'), {schedule, profileFile})
+    const each = (file: string) => ['"start"', 'cell', JSON.stringify({path: file})]
+    expect(lines(said)).toEqual([...each('file 1'), ...each('file 2')])
+  })
+
+  it('goes on without the profile of a worker that died, or that was not written, and tells of both', async () => {
+    const warnings: string[] = []
+    const more = {profileFile: () => 'refused', onWarning: (text: string) => warnings.push(text)}
+    expect(errorsOf(await run(jobsFor('kill', 'ok'), more))).toMatchObject([
+      {code: 'CELL_CRASHED'},
+      'completed',
+    ])
+    expect(warnings).toEqual([
+      expect.stringMatching(/^a profile was not written: .* ended by SIGKILL/),
+      'a profile was not written: refused: no place',
+    ])
+  })
+
+  it('waits for the profile of a worker whose cell ends while it is stopped', async () => {
+    const said = join(temporary, 'slow')
+    environment('RFA_TEST_FILE', said)
+    const warnings: string[] = []
+    const controller = new AbortController()
+    const more = {
+      signal: controller.signal,
+      profileFile: () => 'slow',
+      onWarning: (text: string) => warnings.push(text),
+      onStart: () => void setTimeout(() => controller.abort(), 200),
+    }
+    // the cell ends at 400 ms, the profile is written at a second
+    await run([jobFor('sleep', 0, 400), jobFor('ok', 1)], more).catch(() => {})
+    expect(warnings).toEqual([])
+    expect(lines(said)).toContain('written')
+  })
+
+  it('waits for no profile of a worker that is busy when it is stopped', async () => {
+    const warnings: string[] = []
+    const controller = new AbortController()
+    const {signal} = controller
+    const more = {
+      signal,
+      profileFile: () => 'file',
+      onWarning: (text: string) => warnings.push(text),
+      onStart: () => void setTimeout(() => controller.abort(), 300),
+    }
+    await expect(run(jobsFor('hang'), more)).rejects.toMatchObject({code: 'INTERRUPTED'})
+    expect(warnings).toEqual(['a profile was not written: its worker was in the midst of a cell'])
   })
 })
 

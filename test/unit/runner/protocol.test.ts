@@ -1,19 +1,35 @@
 import {describe, expect, it} from 'vitest'
 import {RfaError} from '../../../src/errors.js'
-import {answer} from '../../../src/runner/protocol.js'
+import {
+  answer,
+  type CheckTask,
+  errorOf,
+  type PlanTask,
+  type Skills,
+} from '../../../src/runner/protocol.js'
+import {sweep} from '../../helpers/plans.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
 const {cell} = jobFor('ok')
 const request = {id: 5, experiment: 'variance', cell, context: {threadShare: 2}}
+const plan = sweep()
+const refused = () => Promise.reject(new Error('not asked for'))
+const skilled = (skills: Partial<Skills>): Skills => ({
+  run: refused,
+  prepare: refused,
+  check: refused,
+  profile: refused,
+  ...skills,
+})
 
 describe('answer', () => {
   it('gives the outcome of the cell, by the id of the request', async () => {
     const outcome = {status: 'skipped', reason: 'no'} as const
-    const reply = await answer(request, async asked => {
+    const run: Skills['run'] = async asked => {
       expect(asked).toBe(request)
       return outcome
-    })
-    expect(reply).toEqual({id: 5, outcome})
+    }
+    expect(await answer(request, skilled({run}))).toEqual({id: 5, outcome})
   })
 
   it.each([
@@ -21,7 +37,58 @@ describe('answer', () => {
     ['CELL_CRASHED for other errors', new TypeError('text'), 'CELL_CRASHED', 'text'],
     ['CELL_CRASHED for anything thrown', 'text', 'CELL_CRASHED', 'text'],
   ])('gives %s', async (_, thrown, code, message) => {
-    const reply = await answer(request, () => Promise.reject(thrown))
+    const reply = await answer(request, skilled({run: () => Promise.reject(thrown)}))
     expect(reply).toEqual({id: 5, error: {code, message}})
+  })
+
+  it('gives the preparation of a plan, and that its input was read', async () => {
+    const prepared = {plan, jobs: [], notes: ['one'], serves: true}
+    const prepare: Skills['prepare'] = async asked => {
+      expect(asked).toBe(plan)
+      return prepared
+    }
+    expect(await answer({id: 7, plan}, skilled({prepare}))).toEqual({id: 7, prepared})
+    const check: Skills['check'] = async asked => expect(asked).toBe(plan)
+    expect(await answer({id: 8, check: plan}, skilled({check}))).toEqual({id: 8, done: true})
+  })
+})
+
+describe('a profile', () => {
+  it('is begun and written when the worker is told to', async () => {
+    const steps: unknown[] = []
+    const profile: Skills['profile'] = async step => void steps.push(step)
+    expect(await answer({id: 1, profile: 'start'}, skilled({profile}))).toEqual({id: 1, done: true})
+    await answer({id: 2, profile: {path: 'file'}}, skilled({profile}))
+    expect(steps).toEqual(['start', {path: 'file'}])
+  })
+})
+
+describe('an error that stands in the way of a plan', () => {
+  /** As the other process has it. */
+  const arrived = async (thrown: unknown, task: PlanTask | CheckTask = {plan}) => {
+    const fail = () => Promise.reject(thrown)
+    const reply = await answer({id: 3, ...task}, skilled({prepare: fail, check: fail}))
+    const sent = JSON.parse(JSON.stringify(reply))
+    expect(Object.keys(sent)).toEqual(['id', 'refusal'])
+    return errorOf(sent.refusal)
+  }
+
+  it('is the same in the other process', async () => {
+    const error = new RfaError('BACKEND_MISSING', 'text', {suggestions: ['a', 'b']})
+    for (const task of [{plan}, {check: plan}]) {
+      const {code, message, suggestions} = (await arrived(error, task)) as RfaError
+      expect({code, message, suggestions}).toEqual({
+        code: 'BACKEND_MISSING',
+        message: 'text',
+        suggestions: ['a', 'b'],
+      })
+    }
+  })
+
+  it('keeps its stack where it is a fault, and may be anything', async () => {
+    const fault = new TypeError('text')
+    expect(await arrived(fault)).toMatchObject({message: 'text', stack: fault.stack})
+    expect(await arrived(fault)).not.toBeInstanceOf(RfaError)
+    expect(await arrived('text')).toMatchObject({message: 'text'})
   })
 })

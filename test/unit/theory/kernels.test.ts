@@ -13,6 +13,8 @@ import {
   squaredNorms,
   trigonometricVariance,
 } from '../../../src/theory/kernels.js'
+import type {TargetKernel} from '../../../src/theory/target-kernel.js'
+import {TARGET_KERNELS} from '../../../src/theory/target-kernels.js'
 
 const vec = (...x: number[]) => Float64Array.from(x)
 
@@ -185,4 +187,11 @@ describe('the angle of two vectors', () => {
     }
     expect(angleShare(vec(0, 0), at(1))).toBe(0.5)
   })
+})
+
+it('kernels with a bias of keys have row weights of its form', () => {
+  const pair = {dot: 0.3, xLength: 1.1, yLength: 1.7, dim: 5}
+  const biased = Object.values<TargetKernel>(TARGET_KERNELS).filter(({keyBias}) => keyBias)
+  expect(biased.length).toBe(3)
+  for (const {rowWeight, keyBias} of biased) expect(rowWeight(pair)).toBe(0.3 + keyBias!(1.7))
 })

@@ -1,5 +1,5 @@
 /** Recurrent forms that keep every key and value: O(t) memory and time for the token at t. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import type {Decoder} from '../../types.js'
 import {fusedKeyValueDecoder} from './fused-cache.js'
 import {statefulDecoder} from './stateful.js'

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {normalize} from '../../kernels/guard.js'
 import type {Decoder} from '../../types.js'
 import {fusedFeatureDecoder} from './fused.js'

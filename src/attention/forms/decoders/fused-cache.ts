@@ -1,5 +1,5 @@
 /** A cache of keys and values on a backend that has a step of its own. What it computes is defined in cache.ts. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {fusedStep} from '../../kernels/dispatch.js'
 import type {Decoder} from '../../types.js'
 import type {DecoderShape} from './tokens.js'

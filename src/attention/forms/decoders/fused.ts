@@ -2,7 +2,7 @@
  * Recurrent forms on a backend that has steps of its own: state in place, nothing allocated per token but
  * the output. What they compute is defined in features.ts and log-features.ts.
  */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {fusedStep, type StepInputs} from '../../kernels/dispatch.js'
 import {recipeAttributes} from '../../kernels/feature-spec.js'
 import type {FeatureRecipe} from '../../kernels/recipe.js'

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import type {Decoder} from '../../types.js'
 import {fusedLogFeatureDecoder} from './fused.js'
 import {statefulDecoder} from './stateful.js'

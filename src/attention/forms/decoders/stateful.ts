@@ -1,5 +1,5 @@
 /** Decoders over named state tensors, as every backend has them: each step makes new ones and frees the old. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {disposed} from '../../check-tensor.js'
 import {recordForm} from '../../kernels/dispatch.js'
 import type {Decoder} from '../../types.js'

@@ -1,5 +1,5 @@
 /** The state of recurrent forms over features: the same tensors, by the same names, on every backend. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import type {Guard} from '../../kernels/guard.js'
 import {MASKED} from '../../kernels/masking.js'
 import {type DecoderShape, type TokenFeatures, weighsKeys} from './tokens.js'

@@ -1,5 +1,5 @@
 /** Control variates of EVA: what a chunk of keys looks like from far away. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {halfSquaredNorm, softmaxAttention} from '../../kernels/index.js'
 import {gatherTokens, perHead, presentTokens, type TokenLists} from '../../kernels/token-lists.js'
 import type {KeyMask, Parameters} from '../../types.js'

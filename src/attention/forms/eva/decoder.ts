@@ -1,5 +1,5 @@
 /** EVA one token at a time: keys of the window, the chunk at hand, and all finished chunks. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {softmaxAttention} from '../../kernels/index.js'
 import {tokenLists} from '../../kernels/token-lists.js'
 import type {Decoder} from '../../types.js'

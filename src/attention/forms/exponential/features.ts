@@ -1,5 +1,5 @@
 /** Generalised exponential features as the kernels take them, batch elements standing as further heads. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {causalFeatureAttention, type FeatureSpec, featureMap} from '../../kernels/index.js'
 import {matMul} from '../../kernels/mat-mul.js'
 import type {Decoder, KeyMask, Projection} from '../../types.js'
@@ -30,15 +30,18 @@ export interface HeadSizes {
   headDim: number
 }
 
-/** Bridges and weights from projection rows w and the parameters of every head, `[B H]`. */
+/**
+ * Bridges and weights from projection rows w and the parameters of every head, `[B H]`. Where those are numbers,
+ * `headDim` may be more than the coordinates by which rows are given.
+ */
 export function exponentialFeatures(
   projection: Projection,
   parameters: readonly HeadParameters[],
   sizes: HeadSizes,
 ): ExponentialFeatures {
   const {headDim} = sizes
-  const [count] = projection.shape.slice(-2) as [number, number]
-  const rows: tf.Tensor4D = tf.reshape(projection, [1, -1, count, headDim])
+  const [count, columns] = projection.shape.slice(-2) as [number, number]
+  const rows: tf.Tensor4D = tf.reshape(projection, [1, -1, count, columns])
   const exponent = stacked(parameters, sizes, of => valuesOf(of, a => a))
   const root = stacked(parameters, sizes, of => valuesOf(of, a => Math.sqrt(1 - 4 * a)))
   const maps = parameters[0]!.maps && {
@@ -69,7 +72,13 @@ function stacked(
   {batch, heads, headDim}: HeadSizes,
   arrayOf: (of: HeadParameters) => Float64Array,
 ): tf.Tensor4D {
-  const arrays = parameters.map(arrayOf)
+  // a function of a matrix is O(D^3), and heads with the same parameters have the same
+  const known = new Map<HeadParameters, Float64Array>()
+  const arrays = parameters.map(of => {
+    const array = known.get(of) ?? arrayOf(of)
+    known.set(of, array)
+    return array
+  })
   const size = arrays[0]!.length
   const values = new Float32Array(size * arrays.length)
   arrays.forEach((array, head) => {
@@ -84,7 +93,8 @@ export function applied(x: tf.Tensor4D, map: tf.Tensor4D): tf.Tensor4D {
   const [batch, heads, rows, headDim] = map.shape
   if (rows === 1) return tf.mul(x, map)
   const [ownBatch, ownHeads, length] = x.shape
-  const all = tf.tile(x, [batch / ownBatch, heads / ownHeads, 1, 1])
+  const own = batch === ownBatch && heads === ownHeads
+  const all = own ? x : tf.tile(x, [batch / ownBatch, heads / ownHeads, 1, 1])
   const product = matMul(
     tf.reshape(all, [batch * heads, length, headDim]),
     tf.reshape(map, [batch * heads, headDim, headDim]),

@@ -1,7 +1,8 @@
 /** The forms that every estimator with generalised exponential features has in common. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {z} from 'zod'
 import {RfaError} from '../../../errors.js'
+import {tf} from '../../../tf.js'
 import {softmaxKernel} from '../../../theory/kernels.js'
 import {averaged, type Moments, relativeKurtosis} from '../../../theory/moments.js'
 import type {
@@ -190,8 +191,8 @@ function kernelFacts<Options>(rule: ExponentRule<Options>) {
     moments(x, y, {numFeatures, options, calibration}) {
       return averaged(rowMoments(parametersFor(calibration, options), x, y), numFeatures)
     },
-    features(x, projection, options, {side, calibration}) {
-      const [batch, heads, , headDim] = x.shape
+    features(x, projection, options, {side, calibration, headDim = x.shape[3]}) {
+      const [batch, heads] = x.shape
       const parameters = new Array(batch * heads).fill(parametersFor(calibration, options))
       const features = exponentialFeatures(projection, parameters, {batch, heads, headDim})
       const numFeatures = projection.shape.at(-2)!

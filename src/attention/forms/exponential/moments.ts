@@ -1,5 +1,5 @@
 /** Statistics of queries and keys that data-dependent features are set by, and where they come from. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {hostData} from '../../host-data.js'
 import {headMask} from '../../kernels/masking.js'
 import {matMul} from '../../kernels/mat-mul.js'

@@ -1,5 +1,5 @@
 /** Hash buckets of tokens and the chunks that sorting by them gives. On the host: sorting is no tensor operation. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {hostData} from '../../host-data.js'
 import {matMul} from '../../kernels/index.js'
 import type {KeyMask} from '../../types.js'

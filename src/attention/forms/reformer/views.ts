@@ -1,5 +1,5 @@
 /** What the queries of each chunk see, as arrays for the device. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import type {ChunkPlan} from './buckets.js'
 import type {ReformerOptions} from './options.js'
 

@@ -1,6 +1,7 @@
 /** Optimal positive features as TensorFlow Model Garden's `expplus` computes them: formed, shifted and summed explicitly. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {z} from 'zod'
+import {tf} from '../../../tf.js'
 import {halfSquaredNorm} from '../../kernels/index.js'
 import {matMul} from '../../kernels/mat-mul.js'
 import type {AttendResult, CalibrationPairs} from '../../types.js'
@@ -148,7 +149,7 @@ export function releasedKernel<Options extends ReleasedOptions>(
       return exact.moments(times(factor)(x), times(factor)(y), {...draw, calibration})
     },
     features(x, projection, options, draw) {
-      const factor = secondScale(options, x.shape[3])
+      const factor = secondScale(options, draw.headDim ?? x.shape[3])
       const calibration = scaledPairs(draw.calibration, factor)
       return exact.features(tf.mul(x, factor), projection, options, {...draw, calibration})
     },

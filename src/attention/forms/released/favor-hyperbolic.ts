@@ -1,5 +1,5 @@
 /** Hyperbolic features as fast-transformers forms them: explicitly, with a shift by norms or without any. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {featureMap} from '../../kernels/index.js'
 import type {Projection} from '../../types.js'
 import type {PhiInputs} from '../feature-map.js'

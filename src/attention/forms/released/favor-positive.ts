@@ -1,6 +1,7 @@
 /** Positive features as the Performer's codes compute them: formed, shifted and summed explicitly, epsilons added. */
-import * as tf from '@tensorflow/tfjs-core'
+
 import {z} from 'zod'
+import {tf} from '../../../tf.js'
 import {averaged} from '../../../theory/moments.js'
 import {positiveRow, shiftedExponentialRow} from '../../../theory/rows.js'
 import {featureMap} from '../../kernels/index.js'

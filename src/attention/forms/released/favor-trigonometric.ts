@@ -1,5 +1,5 @@
 /** Trigonometric features as google-research's and HKU's codes scale them. */
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {halfSquaredNorm} from '../../kernels/index.js'
 
 /**

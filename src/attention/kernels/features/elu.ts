@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 
 /**
  * `elu(x) + 1` elementwise: `x + 1` above zero, `exp(x)` below; always positive. Formed without the

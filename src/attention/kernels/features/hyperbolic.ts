@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 
 /**
  * Logarithms of hyperbolic features, up to the constant `-ln(2M)/2`: `+-w_s.x - |x|^2/2`, all plus

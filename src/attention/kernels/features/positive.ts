@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 
 /**
  * Logarithms of positive features, up to the constant `-ln(M)/2`: `w_s.x - |x|^2/2`.

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 
 /**
  * Rectified projections: `relu(W x)`, without the factor `M^(-1/2)`.

@@ -1,4 +1,4 @@
-import * as tf from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 
 /**
  * Random Fourier features of the Gaussian kernel: `M^(-1/2) [sin W x, cos W x]`, all sines first.

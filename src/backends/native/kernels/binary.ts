@@ -1,4 +1,5 @@
-import {backend_util, type TensorInfo} from '@tensorflow/tfjs-core'
+import type {TensorInfo} from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {type NativeKernel, replaceKernel, required} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
@@ -9,7 +10,7 @@ const binary: NativeKernel[] = NAMES.map(name =>
   replaceKernel(name, ({inputs, backend, addon}) => {
     const a = required(inputs, 'a')
     const b = required(inputs, 'b')
-    const shape = backend_util.assertAndGetBroadcastShape(a.shape, b.shape)
+    const shape = tf.backend_util.assertAndGetBroadcastShape(a.shape, b.shape)
     const layout = layoutOf(a, b, shape)
     // the addon's struct has room for so many axes
     if (layout.length > 3 * addon.maxRank) return undefined

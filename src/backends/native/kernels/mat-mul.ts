@@ -1,4 +1,5 @@
-import {backend_util, type TensorInfo} from '@tensorflow/tfjs-core'
+import type {TensorInfo} from '@tensorflow/tfjs-core'
+import {tf} from '../../../tf.js'
 import {type KernelCall, type NativeKernel, replaceKernel, required} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
@@ -41,7 +42,7 @@ function multiply(
   const inner = transposeA ? matrixA.rows : matrixA.columns
   const innerB = transposeB ? matrixB.columns : matrixB.rows
   const columns = transposeB ? matrixB.rows : matrixB.columns
-  const batchShape = backend_util.assertAndGetBroadcastShape(
+  const batchShape = tf.backend_util.assertAndGetBroadcastShape(
     a.shape.slice(0, -2),
     b.shape.slice(0, -2),
   )

@@ -1,5 +1,6 @@
-import {backend_util, type TensorInfo, util} from '@tensorflow/tfjs-core'
+import type {TensorInfo} from '@tensorflow/tfjs-core'
 import {describe, expected} from '../../../errors.js'
+import {tf} from '../../../tf.js'
 import {type KernelCall, type NativeKernel, replaceKernel, required} from '../kernel.js'
 import {sizeOf} from '../storage.js'
 
@@ -30,7 +31,7 @@ function reduceTrailing(
   axis: Axes,
 ): TensorInfo | undefined {
   const x = required(inputs, 'x')
-  const axes = util.parseAxisParam(axis, x.shape)
+  const axes = tf.util.parseAxisParam(axis, x.shape)
   checkOnce(name, axes)
   const rank = x.shape.length
   // axes are distinct: all at or after `first`, they are the last ones, in any order
@@ -43,7 +44,7 @@ function reduceTrailing(
   // trailing axes lie side by side in memory: one row each
   const columns = sizeOf(x.shape.slice(first))
   addon.reduceRows(addon.codes.reduction[name]!, backend.floats(x), out, rows, columns)
-  return backend.own(out, attrs.keepDims ? backend_util.expandShapeToKeepDim(kept, axes) : kept)
+  return backend.own(out, attrs.keepDims ? tf.backend_util.expandShapeToKeepDim(kept, axes) : kept)
 }
 
 /** TensorFlow.js itself lets an axis stand twice. @throws {BAD_RANGE} */

@@ -3,6 +3,8 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {callNoise, drawNoise, type NoiseSpec} from '../../../../src/attention/forms/noise.js'
 import type {CallShape} from '../../../../src/attention/index.js'
 import {useBackend} from '../../../../src/backends/index.js'
+import {bringHostLoops, type NormalBlocksCall} from '../../../../src/host-loops.js'
+import {streamKey} from '../../../../src/random/index.js'
 
 const SEED = {seed: 7, replicate: 0}
 const SHAPE: CallShape = {
@@ -18,6 +20,19 @@ const SHAPE: CallShape = {
 const NORMAL: NoiseSpec = {distribution: 'normal', rows: 5, columns: 7}
 
 describe('drawNoise', () => {
+  it('draws normals by the loop of the backend in use, told which rows', () => {
+    const calls: NormalBlocksCall[] = []
+    bringHostLoops({normalBlocks: call => calls.push(call)})
+    try {
+      const out = drawNoise('noise', NORMAL, SHAPE, {seed: 7, replicate: 3}, 2)
+      const place = {replicate: 3, head: 0, block: 2, replicates: 1, heads: 6}
+      const key = streamKey(7, 'noise.noise')
+      expect(calls).toEqual([{key, ...place, length: 35, blockLength: 7, out}])
+    } finally {
+      bringHostLoops({})
+    }
+  })
+
   it('gives the first rows of a longer draw', () => {
     const short = drawNoise('noise', NORMAL, {batch: 1, heads: 1}, SEED)
     const long = drawNoise('noise', {...NORMAL, rows: 9}, {batch: 1, heads: 1}, SEED)

@@ -1,4 +1,4 @@
-import {describe, expect, it} from 'vitest'
+import {afterEach, describe, expect, it} from 'vitest'
 import {
   drawProjection,
   ORTH_SIGNS,
@@ -6,7 +6,14 @@ import {
   type ProjectionName,
   projectionNamed,
 } from '../../../../src/attention/index.js'
+import {drawProjectionFloats} from '../../../../src/attention/projections/index.js'
 import {MAX_SOBOL_DIM} from '../../../../src/attention/projections/sobol.js'
+import {
+  bringHostLoops,
+  type NormalBlocksCall,
+  type OrthogonalRowsCall,
+} from '../../../../src/host-loops.js'
+import {streamKey} from '../../../../src/random/index.js'
 
 const draw = (name: ProjectionName, more: object = {}) =>
   drawProjection({name, heads: 1, numFeatures: 10, headDim: 5, seed: 2, ...more})
@@ -59,11 +66,54 @@ describe('projections', () => {
     expect(new Set(texts).size).toBe(texts.length)
   })
 
+  it.each(PROJECTION_NAMES)('%s: floats are the doubles rounded', name => {
+    const request = {name, heads: 2, numFeatures: 10, headDim: 5, seed: 2, replicates: 2}
+    expect(drawProjectionFloats(request)).toEqual(Float32Array.from(drawProjection(request)))
+  })
+
   it.each(PROJECTION_NAMES)('%s: signs matter where it says so', name => {
     const raw = draw(name, {orthSign: 'raw'})
     const changed = raw.join() !== draw(name).join()
     expect(changed).toBe(projectionNamed(name).takesOrthSign ?? false)
     expect(ORTH_SIGNS[0]).toBe('haar')
+  })
+})
+
+describe.each(PROJECTION_NAMES)('several repetitions of %s', name => {
+  it('are those of each by itself, one after the other', () => {
+    const request = {name, heads: 2, numFeatures: 16, headDim: 8, seed: 3} as const
+    const together = drawProjection({...request, replicate: 5, replicates: 3})
+    const alone = [5, 6, 7].flatMap(replicate => [...drawProjection({...request, replicate})])
+    expect([...together]).toEqual(alone)
+  })
+})
+
+describe('the loops of the backend in use', () => {
+  const request = {numFeatures: 7, headDim: 3, seed: 2, replicate: 4, replicates: 2, redraw: 1}
+  const place = {replicate: 4, head: 0, block: 0, replicates: 2, heads: 1}
+  const directions = streamKey(2, 'projection.directions.1')
+  afterEach(() => bringHostLoops({}))
+
+  it('draw independent rows, told what to draw', () => {
+    const calls: NormalBlocksCall[] = []
+    bringHostLoops({normalBlocks: call => calls.push(call)})
+    const out = draw('iid', request)
+    expect(calls).toEqual([{key: directions, ...place, length: 21, blockLength: 9, out}])
+    expect(calls[0]!.out).toBe(out)
+  })
+
+  it('draw orthogonal rows with Haar signs, and no others', () => {
+    const calls: OrthogonalRowsCall[] = []
+    bringHostLoops({orthogonalRows: call => calls.push(call)})
+    const [chi, same] = [draw('orth', request), draw('orth-sqrt-d', request)]
+    const wanted = {directionKey: directions, ...place, numFeatures: 7, headDim: 3}
+    const lengthKey = streamKey(2, 'projection.lengths.1')
+    expect(calls).toEqual([
+      {...wanted, lengthKey, out: chi},
+      {...wanted, lengthKey: undefined, out: same},
+    ])
+    draw('orth', {...request, orthSign: 'raw'})
+    expect(calls).toHaveLength(2)
   })
 })
 

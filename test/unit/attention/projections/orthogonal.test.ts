@@ -5,6 +5,7 @@ import {
   orthogonalFactor,
   orthonormalizeRows,
 } from '../../../../src/attention/projections/orthogonal.js'
+import {bringHostLoops} from '../../../../src/host-loops.js'
 import {normals, randomStream} from '../../../../src/random/index.js'
 
 function dot(a: Float64Array, b: Float64Array): number {
@@ -52,6 +53,21 @@ describe('orthonormalizeRows', () => {
     expect(Math.abs(dot(rows[0]!, rows[1]!))).toBeLessThanOrEqual(orthogonality(3))
     expect(Math.abs(dot(rows[0]!, rows[2]!))).toBeLessThanOrEqual(orthogonality(3))
     expect(Math.abs(dot(rows[1]!, rows[2]!))).toBeLessThanOrEqual(orthogonality(3))
+  })
+})
+
+describe('the loop of the backend in use', () => {
+  it('orthonormalizes in place of the definition', () => {
+    const matrix = Float64Array.of(1, 2, 3, 4)
+    const calls: unknown[][] = []
+    bringHostLoops({orthonormalizeRows: (...call) => calls.push(call)})
+    try {
+      expect(orthonormalizeRows(matrix, 2)).toBe(matrix)
+    } finally {
+      bringHostLoops({})
+    }
+    expect(calls).toEqual([[matrix, 2]])
+    expect([...matrix]).toEqual([1, 2, 3, 4])
   })
 })
 

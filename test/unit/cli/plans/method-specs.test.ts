@@ -2,6 +2,7 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators} from '../../../../src/attention/estimators/index.js'
 import {parseOptionAssignment} from '../../../../src/cli/flags.js'
 import {
+  asksEstimators,
   type EstimatorFacts,
   type MethodFlags,
   toMethodSpecs,
@@ -18,6 +19,15 @@ const specs = (flags: MethodFlags) => toMethodSpecs(flags, ['elu'], estimators)
 describe('toMethodSpecs', () => {
   it('falls back to the methods of the grid, in their exact form', () => {
     expect(specs({})).toEqual([{method: 'elu', preset: 'exact', options: {}}])
+  })
+
+  it('needs no estimators where no flag asks for what only they know', () => {
+    const flags = {methods: ['rfa', 'all']}
+    expect(asksEstimators(flags)).toBe(false)
+    const full = specs({...flags, preset: ['exact']})
+    expect(toMethodSpecs(flags, ['elu'], {})).toEqual(full)
+    expect(asksEstimators({...flags, preset: ['exact']})).toBe(true)
+    expect(asksEstimators({...flags, option: assigned('tau=0.5')})).toBe(true)
   })
 
   it('takes every method of the registry for all, each once', () => {

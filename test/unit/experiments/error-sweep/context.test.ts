@@ -1,10 +1,18 @@
 import {join} from 'node:path'
-import {expect, it} from 'vitest'
-import type {ErrorSweepPlan} from '../../../../src/experiments/error-sweep/schema.js'
+import {describe, expect, it} from 'vitest'
+import type {ExactTarget} from '../../../../src/attention/index.js'
+import {contextOf} from '../../../../src/experiments/error-sweep/context.js'
+import type {
+  ErrorSweepCell,
+  ErrorSweepPlan,
+} from '../../../../src/experiments/error-sweep/schema.js'
+import {RAW_TARGET} from '../../../../src/experiments/method.js'
+import {planRun} from '../../../../src/experiments/planned-run.js'
 import {pinInput} from '../../../../src/inputs/digest.js'
 import {writeArrays} from '../../../../src/inputs/files/index.js'
 import {cellsOf} from '../../../helpers/cells.js'
 import {temporaryFolder} from '../../../helpers/folders.js'
+import {method, sweep} from '../../../helpers/plans.js'
 
 const path = join(temporaryFolder(), 'qkv.npz')
 
@@ -49,4 +57,32 @@ it('a cell on a file that was replaced since the plan was made fails; earlier ce
   expect(await first!()).toMatchObject({status: 'completed'}) // its data is still in memory
   await save(0.5)
   expect(await second!()).toMatchObject({status: 'completed'})
+})
+
+describe('contexts', () => {
+  const spec = {
+    ...({kind: 'generator', name: 'gaussian', batch: 1, heads: 2, head_dim: 4} as const),
+    ...{value_dim: 3, key_len: null},
+  }
+  const cell = async (changes: Partial<ErrorSweepCell> = {}) => {
+    const plan = sweep({input: spec, seq_lens: [9], scales: [1], methods: [method('rfa')]})
+    const {jobs} = await planRun(plan)
+    return {...(jobs[0]!.cell as ErrorSweepCell), ...changes}
+  }
+
+  it('of other targets share input and statistics, those of other scales what was loaded', async () => {
+    const own: ExactTarget = {...RAW_TARGET, inputs: 'unit', label: 'unit'}
+    const [raw, matched] = [
+      await contextOf(await cell(), RAW_TARGET),
+      await contextOf(await cell(), own),
+    ]
+    expect(matched.input).toBe(raw.input)
+    expect(matched.statistics).toBe(raw.statistics)
+    expect(matched.truth.output).not.toEqual(raw.truth.output)
+    const doubled = await contextOf(await cell({scale: 2}), RAW_TARGET)
+    expect(doubled.input.value.data).toBe(raw.input.value.data)
+    expect(doubled.input.query.data[5]).toBe(2 * raw.input.query.data[5]!)
+    const other = await contextOf(await cell({seq_len: 7}), RAW_TARGET)
+    expect(other.input.query.shape[2]).toBe(7)
+  })
 })

@@ -26,29 +26,91 @@ const exact = (method: string, options: Record<string, string | number> = {}) =>
   options,
 })
 
-async function predicted(method: string, options = {}): Promise<number> {
-  const {jobs} = await planRun(planOf([exact(method, options)]))
+async function predicted(
+  method: string,
+  options = {},
+  changes: Partial<VariancePlan> = {},
+): Promise<number> {
+  const {jobs} = await planRun(planOf([exact(method, options)], changes))
   return jobs[0]!.predictedBytes
 }
 
-/** Of the runtime and the replicates, which methods share. */
-const SHARED = 122e6 + 8 * 1000
+/** Runtime of the backend, the estimates, and what draws have left before they are collected. */
+const SHARED = 122e6 + 8 * 1000 + 32e6
 
 describe('the memory of a variance cell', () => {
-  it('counts projections and features of the 64 draws that are estimated together', async () => {
-    const rows = 256 * 64 * 16
-    expect(await predicted('favor-pos')).toBe(SHARED + 64 * (rows + 2 * 256 * 4))
-    // n = 5 sign vectors of D normals each, and 4 M (1 + n) features
-    const features = 4 * 256 * 6
-    const wanted = SHARED + 64 * (rows + 5 * 64 * 8 + 2 * features * 4)
-    expect(await predicted('hrf', {signFeatures: 5})).toBe(wanted)
+  it('counts rows and features of the draws that are estimated together', async () => {
+    // matrices in double and in single precision and as a tensor; five arrays of features on each side
+    const matrix = 256 * 64 * (8 + 2 * 4)
+    const features = 10 * 256 * 4
+    const whole = {projections: ['givens' as const]}
+    expect(await predicted('favor-pos', {}, whole)).toBe(SHARED + 64 * (matrix + features))
+    // two directions of four blocks and three numbers for a length each; two columns, and as a tensor
+    const plane = 256 * 5 * 8 + 256 * 2 * 2 * 4
+    const draws = 64 * Math.floor(2 ** 23 / 64 / (plane + features))
+    expect(draws).toBeGreaterThan(64)
+    const many = {replicates: 4000}
+    const wanted = SHARED + 8 * 3000 + draws * (plane + features)
+    expect(await predicted('favor-pos', {}, many)).toBe(wanted)
+  })
+
+  it('counts other random arrays, with the columns that rows have', async () => {
+    // n = 5 sign vectors in the plane, and 4 M (1 + n) features
+    const plane = 256 * 5 * 8 + 256 * 2 * 2 * 4 + 5 * 2 * 4
+    const features = 10 * 4 * 256 * 6 * 4
+    expect(await predicted('hrf', {signFeatures: 5})).toBe(SHARED + 64 * (plane + features))
   })
 
   it('counts the random arrays of methods that use no projection instead', async () => {
-    // a uniform number for the degree and 12 sign vectors, on the host and as a tensor
-    const noise = 256 * (1 + 12 * 64) * 8
-    expect(64 * noise).toBeGreaterThan(100e6)
-    expect(await predicted('maclaurin')).toBe(SHARED + 64 * (noise + 2 * 256 * 4))
+    // a uniform number for the degree and 12 sign vectors
+    const noise = 256 * (1 + 12 * 64) * 4
+    expect(64 * noise).toBeGreaterThan(50e6)
+    expect(await predicted('maclaurin')).toBe(SHARED + 64 * (noise + 10 * 256 * 4))
+  })
+
+  it('is that of the projection with the largest batch', async () => {
+    const few = {replicates: 64}
+    const only = await predicted('favor-pos', {}, {...few, projections: ['givens']})
+    const both = await predicted('favor-pos', {}, {...few, projections: ['iid', 'givens']})
+    // 64 draws are one batch, what they hold is what they leave
+    const plane = 256 * 5 * 8 + 256 * 2 * 2 * 4 + 10 * 256 * 4
+    expect(both - only).toBe(64 * (8 + plane))
+  })
+
+  it('leaves nothing behind on tfjs-wasm, which keeps tensors itself', async () => {
+    const few = {replicates: 64}
+    const [cpu, wasm] = [
+      await predicted('favor-pos', {}, few),
+      await predicted('favor-pos', {}, {...few, backend: 'wasm'}),
+    ]
+    const plane = 256 * 5 * 8 + 256 * 2 * 2 * 4
+    expect(cpu - 122e6 - (wasm - 130e6)).toBe(64 * (plane + 10 * 256 * 4))
+  })
+})
+
+describe('the cost of a variance cell', () => {
+  async function cost(method: string, changes: Partial<VariancePlan> = {}): Promise<number> {
+    const {jobs} = await planRun(planOf([exact(method)], changes))
+    return jobs[0]!.predictedCost
+  }
+
+  it('grows with replicates and projections, and is that of a matrix where one is drawn', async () => {
+    const iid = await cost('favor-pos')
+    expect(await cost('favor-pos', {replicates: 3000})).toBe(3 * iid)
+    expect(await cost('favor-pos', {projections: ['iid', 'orth']})).toBe(2 * iid)
+    // five normals a row in place of 64 and Gram-Schmidt over 64 rows; ten arrays of features both
+    const features = 8 * 10 * 256
+    const given = {projections: ['givens' as const]}
+    expect(iid).toBe(1000 * (50 * 5 * 256 + features))
+    expect(await cost('favor-pos', given)).toBe(1000 * ((50 + 2 * 64) * 256 * 64 + features))
+  })
+
+  it('counts other random arrays and longer features', async () => {
+    const features = 8 * 10 * 256
+    expect(await cost('maclaurin')).toBe(1000 * (50 * 256 * (1 + 12 * 64) + features))
+    // two sign vectors, 4 M (1 + 2) features
+    const rows = 50 * (5 * 256 + 2 * 2)
+    expect(await cost('hrf')).toBe(1000 * (rows + 12 * features))
   })
 })
 

@@ -4,6 +4,7 @@ import {
   calibrationPairs,
   drawSeed,
   pairOf,
+  planePair,
 } from '../../../../src/experiments/variance/pairs.js'
 import {dot} from '../../../../src/theory/kernels.js'
 
@@ -18,6 +19,18 @@ describe('the pair of a variance experiment', () => {
     expect(Math.abs(dot(x, y) - 1.5 ** 2 / 2)).toBeLessThanOrEqual(CLOSE)
     expect(x.every(entry => entry !== 0)).toBe(true)
     expect(pairOf({...cell, angle_deg: 0}).y).toEqual(x)
+  })
+})
+
+describe('the pair by its coordinates', () => {
+  it('has the products of the pair itself', () => {
+    for (const angle_deg of [0, 60, 90, 180, 250]) {
+      const [real, plane] = [pairOf({...cell, angle_deg}), planePair({...cell, angle_deg})]
+      expect([plane.x.length, plane.y.length]).toEqual([2, 2])
+      expect(Math.abs(dot(plane.x, plane.x) - 1.5 ** 2)).toBeLessThanOrEqual(CLOSE)
+      expect(Math.abs(dot(plane.y, plane.y) - 1.5 ** 2)).toBeLessThanOrEqual(CLOSE)
+      expect(Math.abs(dot(plane.x, plane.y) - dot(real.x, real.y))).toBeLessThanOrEqual(CLOSE)
+    }
   })
 })
 

@@ -1,0 +1,53 @@
+// Puts what `rfa` itself runs into a few files: Node takes about half a millisecond to find, read and link one, and a run
+// would load some eight hundred in its two processes. The library, dist/src, stays as it was compiled.
+import {copyFileSync, readdirSync, rmSync} from 'node:fs'
+import {createRequire} from 'node:module'
+import {dirname, isAbsolute, join} from 'node:path'
+import {rolldown} from 'rolldown'
+
+/** What starts a process or is looked up by its name. */
+const ENTRIES = [
+  'src/cli/main.js',
+  'src/runner/ahead.js',
+  'src/runner/parent-watch.js',
+  'src/runner/worker.js',
+]
+
+/** What is loaded together is one file; the rest is divided by who needs it. */
+const GROUPS = [
+  {name: 'zod', test: /node_modules[\\/]zod[\\/]/},
+  {name: 'estimators', test: /attention[\\/](estimators[\\/](?!index)|forms[\\/](?!estimator))/},
+  {name: 'kernels', test: /attention[\\/]kernels[\\/]/},
+  {name: 'native', test: /backends[\\/](native[\\/](?!loader)|check)/},
+]
+
+/**
+ * Writes dist/program from dist/src and dist/commands. Of other packages only zod, a hundred files, comes along, with
+ * its licence.
+ *
+ * @param root - folder of the package
+ */
+export async function bundle(root) {
+  const dist = join(root, 'dist')
+  const output = join(dist, 'program')
+  rmSync(output, {recursive: true, force: true})
+  const commands = readdirSync(join(dist, 'commands'))
+    .filter(name => name.endsWith('.js'))
+    .map(name => `commands/${name}`)
+  const entries = [...ENTRIES, ...commands]
+  const program = await rolldown({
+    input: Object.fromEntries(entries.map(file => [file.replace(/\.js$/, ''), join(dist, file)])),
+    platform: 'node',
+    preserveEntrySignatures: 'allow-extension',
+    external: id => !id.startsWith('.') && !isAbsolute(id) && !/^zod($|\/)/.test(id),
+  })
+  await program.write({
+    dir: output,
+    entryFileNames: '[name].js',
+    chunkFileNames: 'parts/[name]-[hash].js',
+    codeSplitting: {includeDependenciesRecursively: false, groups: GROUPS},
+  })
+  await program.close()
+  const zod = dirname(createRequire(import.meta.url).resolve('zod/package.json'))
+  copyFileSync(join(zod, 'LICENSE'), join(output, 'parts', 'zod-LICENSE'))
+}

@@ -1,0 +1,31 @@
+/** Loops of the addon over plain arrays in double precision; sizes are checked in `host-loops.ts`. */
+import type {SoftmaxRowsCall} from '../../host-loops.js'
+
+/** Arguments of `errorSums`; see `ErrorSums` in `native/rfa.h`. */
+export interface NativeErrorSumsCall {
+  heads: number
+  /** Of one head. */
+  rows: number
+  valueDim: number
+  estimate: Float32Array
+  exact: Float64Array
+  mean: Float32Array
+  /** 1 over the number of estimates in the mean. */
+  share: number
+  group: Float32Array | undefined
+  groupStep: number
+  /** `[heads, 7]` */
+  out: Float64Array
+}
+
+/** Arguments of `exactSoftmax`; see `ExactSoftmax` in `native/rfa.h`. */
+export interface NativeExactSoftmaxCall extends SoftmaxRowsCall {
+  queryLen: number
+  keyLen: number
+  keyLength?: Float64Array | undefined
+}
+
+export interface LoopsAddon {
+  errorSums(call: NativeErrorSumsCall): void
+  exactSoftmax(call: NativeExactSoftmaxCall): void
+}

@@ -1,0 +1,57 @@
+/** What a sweep computes beside its estimators, as operations of the backend that take as long. */
+import type {ExactTarget} from '../../attention/index.js'
+import {hasLoopForm, isCanonicalSoftmax, type MeteredBackend} from '../../attention/internal.js'
+import type {BackendChoice} from '../../backends/index.js'
+import {ENTROPY_BUDGET} from '../../inputs/statistics.js'
+import type {ForwardShape} from '../method.js'
+import {hostCost, loopCost} from '../rates.js'
+import {FLOAT64_BUDGET} from './truth.js'
+
+/** Sizes of a call and which of its pairs are in view. */
+type PairShape = ForwardShape & {causal: boolean}
+
+/** What an exponential or a logarithm counts in host loops. */
+const TRANSCENDENTAL = 20
+
+function pairsOf({batch, heads, queryLen, keyLen, causal}: PairShape): number {
+  return batch * heads * queryLen * keyLen * (causal ? 0.5 : 1)
+}
+
+/**
+ * Exact output and entropies of a context, which the first of its cells computes.
+ *
+ * @param backend - what runs @param choice - what the plan says, whose rate predicted times go by
+ */
+export function contextCost(
+  shape: PairShape,
+  target: ExactTarget,
+  {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
+): number {
+  const pairs = pairsOf(shape)
+  const work = pairs * (shape.headDim + shape.valueDim)
+  const exact = 2 * work + pairs * TRANSCENDENTAL
+  const entropy = pairs * (2 * shape.headDim + TRANSCENDENTAL)
+  const canonical = isCanonicalSoftmax(target)
+  if (backend === 'native') {
+    if (canonical) return loopCost(exact, choice)
+    const output = hasLoopForm(target) ? loopCost(exact, choice) : hostCost(exact, choice)
+    return output + loopCost(entropy, choice)
+  }
+  // beyond the budgets: float32 tiles of the backend itself, and some of the rows
+  const square = shape.causal ? 2 * work : work // the budget does not count what a mask hides
+  const tiled = canonical && square > FLOAT64_BUDGET
+  const output = tiled ? exact : hostCost(exact, choice)
+  const share = Math.min(1, ENTROPY_BUDGET / (pairs * shape.headDim))
+  return output + hostCost(share * entropy, choice)
+}
+
+/** Exact weights once, and a distance from them per replicate. */
+export function rowMetricsCost(
+  shape: PairShape,
+  replicates: number,
+  choice: BackendChoice,
+): number {
+  const pairs = pairsOf(shape)
+  const weights = pairs * (2 * shape.headDim + TRANSCENDENTAL)
+  return hostCost(weights + replicates * pairs * TRANSCENDENTAL, choice)
+}

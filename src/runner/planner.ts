@@ -1,0 +1,36 @@
+/** Asks a worker for what comes before the first cell. The program itself then loads no tensors. */
+import {RfaError} from '../errors.js'
+import type {Plan} from '../results/record.js'
+import type {Preparation} from './preparation.js'
+import {errorOf, type WorkerReply, type WorkerTask} from './protocol.js'
+import type {WorkerProcess} from './worker-process.js'
+
+/**
+ * {@link prepareRun} in a worker.
+ *
+ * @throws what that throws, and {BACKEND_NOT_READY} when the worker dies of it or cannot be started
+ */
+export async function askForPlan(plan: Plan, worker: WorkerProcess): Promise<Preparation> {
+  const reply = await ask(worker, {plan})
+  if ('prepared' in reply) return reply.prepared
+  throw unexpected(reply)
+}
+
+/** {@link checkInput} in a worker. @throws what that throws, and as {@link askForPlan} */
+export async function askForCheck(plan: Plan, worker: WorkerProcess): Promise<void> {
+  const reply = await ask(worker, {check: plan})
+  if (!('done' in reply)) throw unexpected(reply)
+}
+
+async function ask(worker: WorkerProcess, task: WorkerTask): Promise<WorkerReply> {
+  const end = await worker.run(task, null)
+  if (end.kind !== 'reply') {
+    throw new RfaError('BACKEND_NOT_READY', end.error.message, {suggestions: ['run rfa doctor']})
+  }
+  if ('refusal' in end.reply) throw errorOf(end.reply.refusal)
+  return end.reply
+}
+
+function unexpected(reply: WorkerReply): Error {
+  return new Error(`a worker answered with ${Object.keys(reply).join(' and ')}`)
+}

@@ -1,0 +1,61 @@
+import {writeFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {describe, expect, it, onTestFinished} from 'vitest'
+import {planRun} from '../../../src/experiments/planned-run.js'
+import {askForCheck, askForPlan} from '../../../src/runner/planner.js'
+import {WorkerProcess} from '../../../src/runner/worker-process.js'
+import {temporaryFolder} from '../../helpers/folders.js'
+import {bench, sweep} from '../../helpers/plans.js'
+
+const folder = temporaryFolder()
+
+/** A worker that goes at the end of the test. */
+function worker(workerPath?: string): WorkerProcess {
+  const started = new WorkerProcess({workerPath})
+  onTestFinished(() => started.kill())
+  return started
+}
+
+/** A worker that runs this. */
+function scripted(script: string): WorkerProcess {
+  const path = join(folder, 'worker.mjs')
+  writeFileSync(path, script)
+  return worker(path)
+}
+
+describe('a worker that is asked for a plan', () => {
+  it('gives the jobs that this process would make', async () => {
+    const plan = sweep()
+    const asked = worker()
+    const {jobs, ...others} = await askForPlan(plan, asked)
+    expect(jobs).toEqual(JSON.parse(JSON.stringify((await planRun(plan)).jobs)))
+    expect(others).toEqual({plan, notes: [], serves: true})
+    await expect(askForCheck(plan, asked)).resolves.toBeUndefined()
+  })
+
+  it('refuses what cannot run with the error of the library, and lives on', async () => {
+    const asked = worker()
+    await expect(askForPlan(bench({threads: 2}), asked)).rejects.toMatchObject({
+      name: 'RfaError',
+      code: 'UNSUPPORTED',
+      suggestions: ['use `backend: native`'],
+    })
+    expect((await askForPlan(bench(), asked)).jobs).not.toEqual([])
+  })
+
+  it('may die of it', async () => {
+    const dying = scripted("process.on('message', () => process.exit(7))")
+    await expect(askForPlan(sweep(), dying)).rejects.toMatchObject({
+      code: 'BACKEND_NOT_READY',
+      message: 'expected an answer of the worker process, but it exited with code 7',
+    })
+  })
+
+  it('is told from one that answers something else', async () => {
+    const odd = "process.on('message', ({id}) => process.send({id, outcome: {}}))"
+    await expect(askForPlan(sweep(), scripted(odd))).rejects.toThrow('answered with id and outcome')
+    await expect(askForCheck(sweep(), scripted(odd))).rejects.toThrow(
+      'answered with id and outcome',
+    )
+  })
+})
