@@ -25,10 +25,17 @@ function buildOrFail() {
 function main() {
   if (isOn(process.env.RFA_NO_NATIVE)) return say(`addon skipped by RFA_NO_NATIVE; ${LOST}`)
   if (prebuiltWorks()) return say('prebuilt addon fits this machine')
-  const build = runNodeGyp('rebuild', 'pipe')
+  const build = buildWhatChanged() ?? runNodeGyp('rebuild', 'pipe')
   if (!build) return say(`addon not built: node-gyp was not found beside npm; ${LOST}`)
   if (build.status === 0) return say('addon built')
   say(`addon not built: ${reason(build)}; ${LOST}`)
+}
+
+/** Over an earlier build, as `npx` in a checkout runs install scripts again; `undefined` where that does not do. */
+function buildWhatChanged() {
+  if (!existsSync(join(root, 'build', 'Release', 'rfa.node'))) return undefined
+  const build = runNodeGyp('build', 'pipe')
+  return build?.status === 0 ? build : undefined
 }
 
 /** Configures and makes, incrementally with `build`; `undefined` without node-gyp. */
