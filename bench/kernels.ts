@@ -64,7 +64,7 @@ async function measureAll(addon: Addon, torch: Torch | undefined): Promise<Kerne
   return {
     schema: 'rfa.kernels/2',
     created_at: new Date().toISOString(),
-    machine: await machineFacts(),
+    machine: await machineFacts({timed: true}),
     runtime: addon.runtime(),
     torch: torch?.facts ?? null,
     load_average: {before, after: loadavg()[0]!},

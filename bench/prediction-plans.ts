@@ -1,9 +1,10 @@
 /** The plans of predictions.ts: [name, plan] of what fills memory in one way each. */
 import type {BenchPlan} from '../src/experiments/bench/schema.js'
 import type {ErrorSweepPlan} from '../src/experiments/error-sweep/schema.js'
+import type {VariancePlan} from '../src/experiments/variance/schema.js'
 import type {BackendName} from '../src/index.js'
 
-type Plan = BenchPlan | ErrorSweepPlan
+type Plan = BenchPlan | ErrorSweepPlan | VariancePlan
 type NamedPlan = readonly [name: string, plan: Plan]
 
 /** What differs from an ordinary sweep; the sizes are those of its generated input. */
@@ -54,6 +55,23 @@ function bench(name: string, changes: Partial<BenchPlan> = {}): BenchPlan {
   }
 }
 
+function variance(name: string, changes: Partial<VariancePlan> = {}): VariancePlan {
+  return {
+    experiment: 'variance',
+    methods: [method(name)],
+    projections: ['iid', 'orth'],
+    orth_sign: 'haar',
+    num_features: [256],
+    head_dims: [64],
+    norms: [0.3],
+    angles_deg: [45, 90],
+    replicates: 2000,
+    seed: 0,
+    backend: 'native',
+    ...changes,
+  }
+}
+
 const causal = true
 const rows = {row_metrics: true}
 const BACKENDS = ['native', 'wasm', 'cpu'] as const
@@ -71,6 +89,10 @@ export const PLANS: readonly NamedPlan[] = [
     sweep(['favor-pos'], {backend: 'wasm', causal, seq_lens: [2048]}),
   ],
   ['sweep favor-pos 4096 native', sweep(['favor-pos'], {seq_lens: [4096]})],
+  [
+    'sweep favor-pos 8 heads 16384 native',
+    sweep(['favor-pos'], {heads: 8, seq_lens: [16384], replicates: 10, targets: ['raw']}),
+  ],
   ['sweep oprf causal wasm', sweep(['oprf'], {backend: 'wasm', causal, seq_lens: [1024]})],
   ['sweep rfa causal wasm', sweep(['rfa'], {backend: 'wasm', causal, seq_lens: [1024]})],
   ...everywhere('sweep elu causal', backend => sweep(['elu'], {backend, causal, seq_lens: [1024]})),
@@ -132,4 +154,18 @@ export const PLANS: readonly NamedPlan[] = [
   ['bench eva native', bench('eva', {num_features: [64]})],
   ['bench reformer native', bench('reformer', {num_features: [64], seq_lens: [1024]})],
   ['bench nystrom wasm', bench('nystrom', {num_features: [64], backend: 'wasm'})],
+  ...everywhere('variance favor-pos', backend => variance('favor-pos', {backend})),
+  ...everywhere('variance hrf', backend => variance('hrf', {backend, replicates: 500})),
+  ...everywhere('variance oprf', backend => variance('oprf', {backend})),
+  ['variance favor-pos M 4096 native', variance('favor-pos', {num_features: [4096]})],
+  [
+    'variance favor-trig M 16384 native',
+    variance('favor-trig', {num_features: [16384], replicates: 500}),
+  ],
+  [
+    'variance favor-pos givens native',
+    variance('favor-pos', {projections: ['givens'], replicates: 500}),
+  ],
+  ['variance sderf native', variance('sderf', {replicates: 500})],
+  ['variance maclaurin native', variance('maclaurin', {replicates: 500})],
 ]

@@ -104,3 +104,47 @@ export const predictionsReport = z.array(
   }),
 )
 export type Prediction = z.infer<typeof predictionsReport>[number]
+
+/** Fastest and middle of the times of one engine, in seconds. */
+const seconds = z.object({min_s: z.number(), median_s: z.number(), runs: z.number().int()})
+
+const experimentRow = z.object({
+  name: z.string(),
+  threads: z.number().int(),
+  /** From the first cell to the last: no start, no import. */
+  rfa: seconds,
+  torch: seconds.nullable(),
+  /** Of the fastest of each. */
+  torch_over_rfa: z.number().nullable(),
+  /**
+   * One replicate of a sweep, without what is done once: of rfa the difference of a run of six times as many, of the
+   * peer its time less that of its exact output. `null` for a variance experiment.
+   */
+  replicate: z
+    .object({rfa_s: z.number(), torch_s: z.number().nullable(), ratio: z.number().nullable()})
+    .nullable(),
+  /** Ratio that is wanted: of a replicate where `wanted_of` says so. */
+  wanted: z.number(),
+  wanted_of: z.enum(['replicate', 'whole']),
+  /** The whole command, start included. */
+  rfa_command: seconds,
+  torch_command: seconds.nullable(),
+})
+export type ExperimentRow = z.infer<typeof experimentRow>
+
+const startRow = z.object({name: z.string(), command: seconds})
+export type StartRow = z.infer<typeof startRow>
+
+/** What `npm run bench:experiments` writes. */
+export const experimentsReport = z.object({
+  schema: z.literal('rfa.experiments/1'),
+  created_at: z.iso.datetime(),
+  machine,
+  backend: z.object({name: z.string(), instructionSet: z.string().nullable()}),
+  torch: z.string().nullable(),
+  load_average: z.object({before: z.number(), after: z.number()}),
+  experiments: z.array(experimentRow),
+  /** Whole commands that hardly compute. */
+  starts: z.array(startRow),
+})
+export type ExperimentsReport = z.infer<typeof experimentsReport>

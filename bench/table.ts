@@ -2,7 +2,14 @@
 import {type Block, type ColumnSpec, table, text} from '../src/report/document.js'
 import {bytes, nanoseconds, percent, ratio, significant} from '../src/report/numbers.js'
 import {renderTerminal} from '../src/report/terminal.js'
-import type {KernelRow, KernelsReport, Prediction} from './report-schema.js'
+import type {
+  ExperimentRow,
+  ExperimentsReport,
+  KernelRow,
+  KernelsReport,
+  Prediction,
+  StartRow,
+} from './report-schema.js'
 
 /** Load average from which figures are to be doubted. */
 const BUSY = 1
@@ -61,6 +68,45 @@ const PREDICTIONS: readonly ColumnSpec<Prediction>[] = [
   {title: 'not completed', cell: row => notCompleted(row), tells: row => notCompleted(row) !== ''},
 ]
 
+const EXPERIMENTS: readonly ColumnSpec<ExperimentRow>[] = [
+  {title: 'experiment', align: 'left', cell: row => row.name},
+  {title: 'threads', cell: row => `${row.threads}`},
+  {title: 'rfa', cell: row => nanoseconds(1e9 * row.rfa.min_s)},
+  {title: 'torch', cell: row => (row.torch ? nanoseconds(1e9 * row.torch.min_s) : '')},
+  {title: 'ratio', cell: row => timesOrNothing(row.torch_over_rfa)},
+  {title: 'replicate', cell: row => (row.replicate ? nanoseconds(1e9 * row.replicate.rfa_s) : '')},
+  {title: 'ratio', cell: row => timesOrNothing(row.replicate?.ratio ?? null)},
+  {title: 'wanted', cell: row => `${ratio(row.wanted)} (${row.wanted_of})`},
+  {title: 'rfa command', cell: row => nanoseconds(1e9 * row.rfa_command.min_s)},
+  {
+    title: 'torch command',
+    cell: row => (row.torch_command ? nanoseconds(1e9 * row.torch_command.min_s) : ''),
+  },
+]
+
+const STARTS: readonly ColumnSpec<StartRow>[] = [
+  {title: 'command', align: 'left', cell: row => row.name},
+  {title: 'fastest', cell: row => nanoseconds(1e9 * row.command.min_s)},
+  {title: 'median', cell: row => nanoseconds(1e9 * row.command.median_s)},
+]
+
+/** The tables of the benchmark of experiments. */
+export function experimentsText(report: ExperimentsReport): string {
+  const {machine, backend, torch, load_average: load, experiments, starts} = report
+  const peer = torch ? `PyTorch ${torch}` : 'PyTorch: not installed'
+  const sentences = [
+    `${machine.cpu}, ${backend.name}${backend.instructionSet ? ` (${backend.instructionSet})` : ''}. ${peer}.`,
+    'Times are the fastest of the rounds, without the start of the process but for the commands.',
+    ...busy(load.before),
+  ]
+  const blocks = [
+    ...sentences.map(text),
+    ...tableOf(EXPERIMENTS, experiments),
+    ...tableOf(STARTS, starts),
+  ]
+  return renderTerminal(blocks, {...LAYOUT, width: 180})
+}
+
 /** The tables of the kernel benchmark. */
 export function kernelsText(report: KernelsReport): string {
   const blocks: Block[] = [
@@ -92,10 +138,12 @@ function header({machine, runtime, torch, load_average: load}: KernelsReport): B
       `PyTorch's products used ${torch.processors_used} processors: its times are not those of one.`,
     )
   }
-  if (load.before > BUSY) {
-    sentences.push(`Other programs were running: load ${load.before.toFixed(1)}.`)
-  }
-  return sentences.map(text)
+  return [...sentences, ...busy(load.before)].map(text)
+}
+
+/** What a reader should know of a machine that does other things too. */
+function busy(load: number): string[] {
+  return load > BUSY ? [`Other programs were running: load ${load.toFixed(1)}.`] : []
 }
 
 function tableOf<R>(columns: readonly ColumnSpec<R>[], rows: readonly R[]): Block[] {

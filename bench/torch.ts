@@ -15,7 +15,7 @@ export interface Torch {
 }
 
 /** Pythons that may have torch: the one asked for, the one in use, that of the system's packages. */
-const PYTHONS = [process.env.RFA_PYTHON, 'python3', '/usr/bin/python3']
+export const PYTHONS = [process.env.RFA_PYTHON, 'python3', '/usr/bin/python3']
 
 /** Starts the peer; `undefined` where no python3 has torch. */
 export async function startTorch(threads: number): Promise<Torch | undefined> {
@@ -29,11 +29,16 @@ export async function startTorch(threads: number): Promise<Torch | undefined> {
 /** A BLAS has threads of its own, which torch.set_num_threads does not reach. */
 const BLAS_THREADS = ['OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS']
 
+/** The environment of a Python of so many threads. */
+export function threadsOf(threads: number): NodeJS.ProcessEnv {
+  return {...process.env, ...Object.fromEntries(BLAS_THREADS.map(name => [name, `${threads}`]))}
+}
+
 async function startWith(python: string, threads: number): Promise<Torch | undefined> {
   const script = join(packageRoot(), 'bench', 'peers', 'torch_peers.py')
   const child = spawn(python, [script, '--threads', String(threads)], {
     stdio: ['pipe', 'pipe', 'ignore'],
-    env: {...process.env, ...Object.fromEntries(BLAS_THREADS.map(name => [name, `${threads}`]))},
+    env: threadsOf(threads),
   })
   const lines = createInterface({input: child.stdout})[Symbol.asyncIterator]()
   const gone = new Promise<undefined>(resolve => child.once('error', () => resolve(undefined)))
