@@ -11,7 +11,7 @@ export default class Bench extends ExperimentCommand {
   )
   static override examples = [
     '<%= config.bin %> bench --quick',
-    '<%= config.bin %> bench --methods favor-pos,rfa --num-features 64,256 --seq-len 256..16k*2 --causal',
+    '<%= config.bin %> bench --methods favor-pos,rfa --num-features 64,256 --seq-len 256..16kx2 --causal',
     '<%= config.bin %> bench --seq-len 1024 --min-time 2 --backend wasm --output results/wasm',
   ]
   static override flags = benchFlags

@@ -11,8 +11,8 @@ export default class ErrorSweep extends ExperimentCommand {
   )
   static override examples = [
     '<%= config.bin %> error-sweep --quick',
-    '<%= config.bin %> error-sweep --input qkv.safetensors --methods favor-pos,rfa --num-features 64..1k*2 --causal',
-    '<%= config.bin %> error-sweep --input q.npy,k.npy,v.npy --scales 0.25..4*2 --output results/scales',
+    '<%= config.bin %> error-sweep --input qkv.safetensors --methods favor-pos,rfa --num-features 64..1kx2 --causal',
+    '<%= config.bin %> error-sweep --input q.npy,k.npy,v.npy --scales 0.25..4x2 --output results/scales',
     '<%= config.bin %> error-sweep --generator gaussian --seq-len 256,1024 --preset exact,performer-pytorch --dry-run',
   ]
   static override flags = errorSweepFlags

@@ -166,7 +166,7 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
     'orth-sign': orthSignFlag,
     'num-features': numberList(POSITIVE_INTEGER)({
       helpGroup: 'GRID',
-      description: `number of random vectors M: lists a,b and ranges 64..1k*2 (or 64..1kx2), 64..512+64, with k = 1024 ${defaultHelp(grids, grid => grid.numFeatures)}`,
+      description: `number of random vectors M: lists a,b and ranges 64..1kx2, 64..512+64, with k = 1024 ${defaultHelp(grids, grid => grid.numFeatures)}`,
     }),
     preset: nameList(
       'presets',

@@ -4,10 +4,12 @@
  * ```
  * list  = item {"," item}
  * item  = value | value ".." value step
- * step  = ("*" | "x") value        multiply: 256..16k*2 is 256, 512, ..., 16384
+ * step  = ("x" | "*") value        multiply: 256..16kx2 is 256, 512, ..., 16384
  *       | "+" value                add:      64..512+64 is 64, 128, ..., 512
  * value = digits with an optional fraction, exponent, and suffix k = 1024
  * ```
+ *
+ * Advice is written with `x`: to zsh and fish a `*` is a pattern of file names, and one that matches none is an error.
  *
  * The upper end belongs to the range when a step lands on it. A range without a step is refused
  * rather than guessed: doubling and counting by one are both common elsewhere.
@@ -67,7 +69,7 @@ const RANGE = new RegExp(`^(${VALUE})\\.\\.(${VALUE})(?:([*x+])(${VALUE}))?$`, '
 /**
  * Reads a whole list.
  *
- * @param text - e.g. `64,128..512*2`
+ * @param text - e.g. `64,128..512x2`
  * @param where - the flag, for messages
  * @returns the values in the order written, each once
  * @throws {BAD_RANGE} on anything that is not a list of numbers the rule accepts
@@ -88,7 +90,7 @@ export function parseNumberItem(text: string, where: string, rule: NumberRule): 
   throw expected(
     'BAD_RANGE',
     where,
-    `${rule.what}, a list a,b or a range such as 64..512*2 or 64..512+64`,
+    `${rule.what}, a list a,b or a range such as 64..512x2 or 64..512+64`,
     describe(item),
   )
 }
@@ -121,7 +123,7 @@ function expandRange(item: string, range: RegExpExecArray, where: string, rule: 
       where,
       'the upper end of a range to be at least the lower one',
       describe(item),
-      `write ${highText}..${lowText}${operator ?? '*'}${stepText || '2'}`,
+      `write ${highText}..${lowText}${operator === '+' ? '+' : 'x'}${stepText || '2'}`,
     )
   }
   if (!operator) {
@@ -130,7 +132,7 @@ function expandRange(item: string, range: RegExpExecArray, where: string, rule: 
       where,
       'a step after the range',
       describe(item),
-      `write ${item}*2 to double or ${item}+${lowText} to add`,
+      `write ${item}x2 to double or ${item}+${lowText} to add`,
     )
   }
   const next =

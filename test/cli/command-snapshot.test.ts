@@ -1,16 +1,7 @@
-import {readdirSync} from 'node:fs'
-import type {Command} from '@oclif/core/command'
 import {describe, expect, it} from 'vitest'
+import {commandIds as ids, loadCommand as load} from '../helpers/commands.js'
 
 const folder = new URL('../../commands/', import.meta.url)
-const ids = readdirSync(folder)
-  .map(file => file.replace(/\.ts$/, ''))
-  .sort()
-
-async function load(id: string): Promise<typeof Command> {
-  const {default: command} = await import(new URL(`${id}.ts`, folder).href)
-  return command
-}
 
 interface Flag {
   type: string

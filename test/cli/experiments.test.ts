@@ -103,7 +103,7 @@ describe('an experiment', () => {
     expect(exitCode).toBe(130)
     expect(stderr).toBe(
       'interrupted: 3 of 19 cells not run\n' +
-        'Code: INTERRUPTED   Try: rfa error-sweep --quick --scales 0.5..2*2 --output results/error-sweep-now --resume\n',
+        "Code: INTERRUPTED   Try: rfa error-sweep --quick --scales '0.5..2*2' --output results/error-sweep-now --resume\n",
     )
   })
 

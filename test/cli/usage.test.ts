@@ -25,7 +25,7 @@ describe('wrong usage', () => {
     [
       'a range the wrong way round',
       ['--num-features', '8..4'],
-      '--num-features: expected the upper end of a range to be at least the lower one, got "8..4"\nCode: BAD_RANGE   Try: write 4..8*2\n',
+      '--num-features: expected the upper end of a range to be at least the lower one, got "8..4"\nCode: BAD_RANGE   Try: write 4..8x2\n',
     ],
     [
       'a flag without its value',

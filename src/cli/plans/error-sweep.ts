@@ -50,7 +50,7 @@ export const errorSweepFlags = {
   }),
   scales: numberList(POSITIVE_NUMBER)({
     helpGroup: 'GRID',
-    description: `factors on queries and keys, e.g. 0.25..4*2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}`,
+    description: `factors on queries and keys, e.g. 0.25..4x2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}`,
   }),
   targets: nameList('targets', ['raw', 'matched'] as const)({
     helpGroup: 'GRID',

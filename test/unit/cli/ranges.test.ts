@@ -67,11 +67,11 @@ describe('parseNumberList', () => {
     ['3..10*1.5', '--num-features: expected a positive integer, got 3..10*1.5 (4.5)'],
     [
       'many',
-      '--num-features: expected a positive integer, a list a,b or a range such as 64..512*2 or 64..512+64, got "many"',
+      '--num-features: expected a positive integer, a list a,b or a range such as 64..512x2 or 64..512+64, got "many"',
     ],
     [
       '64,,128',
-      '--num-features: expected a positive integer, a list a,b or a range such as 64..512*2 or 64..512+64, got ""',
+      '--num-features: expected a positive integer, a list a,b or a range such as 64..512x2 or 64..512+64, got ""',
     ],
     ['1..20000+1', '--num-features: expected at most 10000 values, got more in "1..20000+1"'],
     ['1e400', '--num-features: expected a positive integer, got 1e400 (Infinity)'],
@@ -80,9 +80,9 @@ describe('parseNumberList', () => {
   })
 
   it('says how to turn a range the right way round and how to add a step', () => {
-    expect(refusal(() => integers('8..4')).suggestions).toEqual(['write 4..8*2'])
+    expect(refusal(() => integers('8..4')).suggestions).toEqual(['write 4..8x2'])
     expect(refusal(() => integers('64..512')).suggestions).toEqual([
-      'write 64..512*2 to double or 64..512+64 to add',
+      'write 64..512x2 to double or 64..512+64 to add',
     ])
   })
 

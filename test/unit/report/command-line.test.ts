@@ -3,10 +3,14 @@ import {commandText, resumeLine, resumeLineOf} from '../../../src/report/command
 
 describe('commandText', () => {
   it('quotes only the words that a shell would take apart', () => {
-    const argv = ['--seq-len', '256..16k*2', '--input', "it's mine.npz", '--option', 'tau=0.5']
+    const argv = ['--seq-len', '256..16kx2', '--input', "it's mine.npz", '--option', 'tau=0.5']
     expect(commandText(['rfa', 'bench', ...argv])).toBe(
-      `rfa bench --seq-len 256..16k*2 --input 'it'\\''s mine.npz' --option tau=0.5`,
+      `rfa bench --seq-len 256..16kx2 --input 'it'"'"'s mine.npz' --option tau=0.5`,
     )
+  })
+
+  it('quotes patterns of file names, which zsh and fish refuse where they match none', () => {
+    expect(commandText(['rfa', '256..1k*2', 'a?', '=ls'])).toBe("rfa '256..1k*2' 'a?' '=ls'")
   })
 
   it('shows a single word as it is: a whole command of an earlier manifest', () => {
@@ -45,7 +49,7 @@ describe('resumeLineOf', () => {
 
   it.each([
     [['--quick;', 'curl', '$(id)'], "'--quick;' curl '$(id)'"],
-    [['--input', "it's mine.npz"], `--input 'it'\\''s mine.npz'`],
+    [['--input', "it's mine.npz"], `--input 'it'"'"'s mine.npz'`],
     [['--names', ''], "--names ''"],
   ])('quotes every word of %j anew', (argv, text) => {
     expect(resumeLineOf(['rfa', 'error-sweep', ...argv], 'my run', own)).toBe(
