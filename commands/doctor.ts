@@ -1,5 +1,6 @@
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {asFlags} from '../src/cli/error-report.js'
+import type {DoctorDocument} from '../src/cli/json-documents.js'
 
 export default class Doctor extends RfaCommand {
   static override summary = 'Tell which backends run here, and what to do about the others'
@@ -19,6 +20,6 @@ export default class Doctor extends RfaCommand {
     }
     const text = renderTerminal(doctorReport(diagnosis), this.layout())
     this.print(asFlags(text, ['backend']))
-    return diagnosis
+    return {schema: 'rfa.doctor/1', ...diagnosis} satisfies DoctorDocument
   }
 }

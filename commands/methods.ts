@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, PRESET_NAMES} from '../src/attention/names.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {oneName, oneNumber} from '../src/cli/flags.js'
+import type {MethodsDocument, ProjectionsDocument} from '../src/cli/json-documents.js'
 import {POSITIVE_INTEGER} from '../src/cli/ranges.js'
 
 export default class Methods extends RfaCommand {
@@ -54,7 +55,7 @@ export default class Methods extends RfaCommand {
     if (flags.projections) {
       const {blocks, projections} = describeProjections(args.name)
       this.print(renderTerminal(blocks, this.layout()))
-      return {projections}
+      return {schema: 'rfa.projections/1', projections} satisfies ProjectionsDocument
     }
     const {blocks, methods} = await describeMethods({
       name: args.name,
@@ -63,6 +64,6 @@ export default class Methods extends RfaCommand {
       headDim: flags['head-dim'] ?? 64,
     })
     this.print(renderTerminal(blocks, this.layout()))
-    return {methods}
+    return {schema: 'rfa.methods/1', methods} satisfies MethodsDocument
   }
 }

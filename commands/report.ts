@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {toggle} from '../src/cli/flags.js'
+import type {ReportDocument} from '../src/cli/json-documents.js'
 
 export default class Report extends RfaCommand {
   static override summary = 'Print saved runs as tables and write them as Markdown'
@@ -43,6 +44,6 @@ export default class Report extends RfaCommand {
       cells,
       counts: countRecords(records),
     }))
-    return {output, runs: counted}
+    return {schema: 'rfa.report/1', output, runs: counted} satisfies ReportDocument
   }
 }

@@ -40,9 +40,9 @@ function removeOrphans(folder) {
   }
 }
 
-/** Writes the JSON Schemas of all file formats. */
+/** Writes the JSON Schemas of all files and of what `--json` prints. */
 async function writeSchemas() {
-  const module = pathToFileURL(join(root, 'dist/src/experiments/json-schemas.js')).href
+  const module = pathToFileURL(join(root, 'dist/src/cli/json-schemas.js')).href
   const {jsonSchemas} = await import(module)
   const folder = join(root, 'schemas')
   rmSync(folder, {recursive: true, force: true})

@@ -1,8 +1,9 @@
 /** One estimator on the queries, keys and values of a file; the output goes to another file. */
-
+import {z} from 'zod'
 import {attend, recordOperations} from '../attention/index.js'
 import {hostData, noiseSpecs} from '../attention/internal.js'
 import {
+  ORTH_SIGNS,
   type OrthSign,
   type PresetName,
   type ProjectionName,
@@ -10,7 +11,7 @@ import {
 } from '../attention/names.js'
 import {type BackendChoice, useBackend} from '../backends/index.js'
 import {describe, expected, RfaError} from '../errors.js'
-import {computedBy} from '../experiments/computed-by.js'
+import {computedBy as backendFacts} from '../experiments/computed-by.js'
 import {type ResolvedMethod, resolveMethod} from '../experiments/method.js'
 import type {AttentionInput} from '../inputs/attention-input.js'
 import {writeArrays} from '../inputs/files/index.js'
@@ -18,7 +19,7 @@ import {checkOutput} from '../inputs/files/output.js'
 import {loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
-import type {ComputedBy} from '../results/record.js'
+import {computedBy, operationForms} from '../results/record.js'
 import {tf} from '../tf.js'
 
 /** What to run on what. */
@@ -44,23 +45,32 @@ export interface ApplyRequest {
   threads?: number | undefined
 }
 
+const APPLY_SCHEMA = 'rfa.apply/1'
+
 /** What was done; `--json` prints it. */
-export interface ApplyRecord extends ComputedBy {
-  schema: 'rfa.apply/1'
-  output: string
-  shape: number[]
-  method: string
-  preset: string
-  feature_dim: number
-  operations: Record<string, string>
-  /** Where the random vectors came from. */
-  projection: string | null
-  /** Signs of its orthogonal factors; `null` where it has none, or came from the file. */
-  orth_sign: OrthSign | null
-  /** Arrays of the file that the method used beside q, k and v. */
-  used_extras: string[]
-  not_finite: number
-}
+export const applyRecord = z.object({
+  schema: z.literal(APPLY_SCHEMA).describe('Name and version of this format.'),
+  output: z.string().describe('The file that was written.'),
+  shape: z.array(z.number().int()).describe('Of its array `out`: B, H, L, Dv.'),
+  method: z.string().describe('The estimator.'),
+  preset: z.string().describe('Which release it followed; `exact`: none.'),
+  feature_dim: z.number().int().describe('F, length of phi; 0: no features.'),
+  ...computedBy,
+  operations: operationForms,
+  projection: z
+    .string()
+    .nullable()
+    .describe('Where the random vectors came from; `null`: there are none.'),
+  orth_sign: z
+    .enum(ORTH_SIGNS)
+    .nullable()
+    .describe('Signs of its orthogonal factors; `null`: it has none, or came from the file.'),
+  used_extras: z
+    .array(z.string())
+    .describe('Arrays of the file that the method used beside q, k and v.'),
+  not_finite: z.number().int().describe('Entries of the output that are not finite.'),
+})
+export type ApplyRecord = z.infer<typeof applyRecord>
 
 /**
  * Runs the estimator and writes its output as array `out` `[B, H, L, Dv]`.
@@ -95,7 +105,7 @@ export async function applyEstimator(
   const {projection: given, gate, noise, parameters} = extras
   const own = method.projected ? (request.projection ?? method.estimator.projection!.default) : null
   return {
-    schema: 'rfa.apply/1',
+    schema: APPLY_SCHEMA,
     output: request.output,
     shape: result.shape,
     method: request.method,
@@ -105,7 +115,7 @@ export async function applyEstimator(
       input.query.shape[3],
       method.options,
     ),
-    ...computedBy(backend),
+    ...backendFacts(backend),
     operations,
     projection: given ? 'from the file' : own,
     orth_sign: given || !own || !projectionNamed(own).takesOrthSign ? null : request.orthSign,

@@ -3,7 +3,13 @@ import {ExitError} from '@oclif/core/errors'
 import * as Flags from '@oclif/core/flags'
 import type {Layout} from '../report/layout.js'
 import {printable, printableJson, printableStyled} from '../report/printable.js'
-import {asFlags, type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
+import {
+  asFlags,
+  type ErrorReport,
+  errorDocument,
+  errorReport,
+  formatErrorReport,
+} from './error-report.js'
 import {exitCodesHelp} from './exit-codes.js'
 import {type Services, services} from './services.js'
 
@@ -76,8 +82,8 @@ export abstract class RfaCommand extends Command {
   }
 
   /** The error as `--json` shows it: four fields, without the parser's own state. */
-  protected override toErrorJson(report: ErrorReport): {error: ErrorReport} {
-    return {error: report}
+  protected override toErrorJson(report: ErrorReport): ReturnType<typeof errorDocument> {
+    return errorDocument(report)
   }
 
   /** Flags that a mistyped one may have meant. */

@@ -3,13 +3,18 @@ import {closest, messageOf, RfaError} from '../errors.js'
 import {printable} from '../report/printable.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
 
-/** An error as `--json` prints it. */
+/** An error as `--json` tells it; json-documents.ts describes its fields. */
 export interface ErrorReport {
   /** A code of errors.ts, or `INTERNAL` for a fault of rfa itself. */
   code: string
   message: string
   exit: number
   suggestions: readonly string[]
+}
+
+/** The document that `--json` prints in place of a result. */
+export function errorDocument(error: ErrorReport) {
+  return {schema: 'rfa.error/1', error} as const
 }
 
 /** What the parser of command lines throws, as far as it is used here. */

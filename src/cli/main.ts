@@ -10,7 +10,7 @@ import {expected, type RfaError, unknownName} from '../errors.js'
 import {packageRoot} from '../package.js'
 import {printableJson} from '../report/printable.js'
 import {dropAhead} from '../runner/ahead.js'
-import {type ErrorReport, errorReport, formatErrorReport} from './error-report.js'
+import {type ErrorReport, errorDocument, errorReport, formatErrorReport} from './error-report.js'
 
 /**
  * Runs one command and sets the exit code.
@@ -68,7 +68,7 @@ function unknownCommand(name: string): RfaError {
 
 /** Tells of an error outside of all commands, as text or as JSON. */
 function report(error: ErrorReport, json: boolean): void {
-  if (json) process.stdout.write(`${printableJson({error})}\n`)
+  if (json) process.stdout.write(`${printableJson(errorDocument(error))}\n`)
   else process.stderr.write(`${formatErrorReport(error)}\n`)
   process.exitCode = error.exit
 }

@@ -1,16 +1,26 @@
 /** What runs on this machine, and what to do about what does not. */
+import {z} from 'zod'
 import type {BackendReport} from '../backends/types.js'
-import type {Machine} from '../results/manifest.js'
+import {type Machine, machine} from '../results/manifest.js'
 import {type Block, heading, list, table} from './document.js'
 import {bytes} from './numbers.js'
 
-/** What `rfa doctor` prints and `--json` returns. */
-export interface Diagnosis {
-  /** Every backend of the registry, in order of preference. */
-  backends: BackendReport[]
-  /** Where this was found out. */
-  machine: Machine
+/** One backend, and whether it runs here. */
+const backendReport: z.ZodType<BackendReport> = z.object({
+  name: z.string().describe('As `--backend` takes it.'),
+  available: z.boolean().describe('It computes here.'),
+  detail: z.string().describe('What it is, with versions.'),
+  reason: z.string().optional().describe('Why it is not available.'),
+  remedy: z.string().optional().describe('What to do about it.'),
+  absent: z.boolean().optional().describe('Switched off or never built.'),
+})
+
+/** What `rfa doctor` prints. */
+export const diagnosisFacts = {
+  backends: z.array(backendReport).describe('All backends, in the order of `--backend auto`.'),
+  machine: machine.describe('Where this was found out.'),
 }
+export type Diagnosis = z.infer<z.ZodObject<typeof diagnosisFacts>>
 
 /** Blocks of a diagnosis: backends, remedies, machine. */
 export function doctorReport({backends, machine}: Diagnosis): Block[] {

@@ -1,4 +1,5 @@
 /** The estimators as tables: all of them, one in detail, or all that honour a preset. */
+import {z} from 'zod'
 import type {Estimator} from '../attention/index.js'
 import {type PresetName, supportsOf} from '../attention/names.js'
 import {type Block, type ColumnSpec, heading, table, text} from './document.js'
@@ -11,52 +12,64 @@ export interface FeatureSize {
   headDim: number
 }
 
-/** An estimator as `--json` prints it: the declared facts, without functions. */
-export interface MethodFacts {
-  /** As `--methods` takes it. */
-  name: string
-  title: string
-  citation: string
-  formula: string
-  advice: string
-  /** The kernel that its features estimate, `null` where it has none. */
-  kernel: string | null
-  /** What it converges to under default options, `null` where nothing but itself. */
-  target: string | null
-  /** Kernel entries, whole outputs, `exact`, or `none`. */
-  unbiased_for: string
-  /** Whether no attention weight is ever below zero. */
-  non_negative: boolean
-  /** Whether the weights of a row sum to one in exact arithmetic. */
-  rows_sum_to_one: boolean
-  supports: Estimator['supports']
-  /** Whether it takes forget gates. */
-  takes_gate: boolean
-  /** Random matrix unless another is named; `null` without random vectors. */
-  default_projection: string | null
-  /** What `--num-features` counts; `null` where it means nothing. */
-  sized_by: string | null
-  /** Arrays that are drawn beside the random matrix, or given. */
-  noise: string[]
-  /** Learned arrays that it can take. */
-  parameters: string[]
-  /** Whether its features depend on statistics of queries and keys. */
-  calibrates: boolean
-  /** Length of phi at the size asked for; 0 without features. */
-  feature_dim: number
-  options: OptionFacts[]
-  /** What each preset changes, and what that costs. */
-  presets: {preset: string; quirk: string; options: Record<string, unknown>}[]
-}
-
 /** One option of an estimator. */
-export interface OptionFacts {
-  name: string
-  /** What it takes, e.g. `number`, `log | max | none`. */
-  values: string
-  default: unknown
-  description: string
-}
+const optionFactsSchema = z.object({
+  name: z.string().describe('As `--option NAME=VALUE` takes it.'),
+  values: z.string().describe('What it takes, e.g. `number`, `log | max | none`.'),
+  default: z.unknown().describe('Its value where nothing is said.'),
+  description: z.string().describe('What it does.'),
+})
+type OptionFacts = z.infer<typeof optionFactsSchema>
+
+/** Which forms an estimator has under default options. */
+const formsSchema = z.object({
+  bidirectional: z.boolean().describe('Every query sees every key.'),
+  causal: z.boolean().describe('Query i sees the keys up to i.'),
+  cross: z.boolean().describe('Numbers of queries and keys may differ, L and S.'),
+  decode: z.boolean().describe('Token by token, with a state.'),
+  key_mask: z.boolean().describe('Keys can be masked out.'),
+})
+
+/** What a preset does to an estimator. */
+const presetFactsSchema = z.object({
+  preset: z.string().describe('As `--preset` takes it.'),
+  quirk: z.string().describe('What that library does otherwise, and what it costs.'),
+  options: z.record(z.string(), z.unknown()).describe('Options that it sets, by their names.'),
+})
+
+/** An estimator as `--json` prints it: the declared facts, without functions. */
+export const methodFactsSchema = z.object({
+  name: z.string().describe('As `--methods` takes it.'),
+  title: z.string().describe('What it is, in a line.'),
+  citation: z.string().describe('Where it was published.'),
+  formula: z.string().describe('What it computes.'),
+  advice: z.string().describe('When to take it, and at what M.'),
+  kernel: z.string().nullable().describe('The kernel that its features estimate; `null`: none.'),
+  target: z
+    .string()
+    .nullable()
+    .describe('What it converges to under default options; `null`: nothing but itself.'),
+  unbiased_for: z.string().describe('Kernel entries, whole outputs, `exact`, or `none`.'),
+  non_negative: z.boolean().describe('No attention weight is ever below zero.'),
+  rows_sum_to_one: z.boolean().describe('Weights of a row sum to one in exact arithmetic.'),
+  supports: formsSchema.describe('Which forms it has under default options.'),
+  takes_gate: z.boolean().describe('It takes forget gates.'),
+  default_projection: z
+    .string()
+    .nullable()
+    .describe('Random matrix unless another is named; `null`: no random vectors.'),
+  sized_by: z
+    .string()
+    .nullable()
+    .describe('What `--num-features` counts; `null`: it means nothing.'),
+  noise: z.array(z.string()).describe('Arrays drawn beside the random matrix, or given.'),
+  parameters: z.array(z.string()).describe('Learned arrays that it can take.'),
+  calibrates: z.boolean().describe('Its features depend on statistics of queries and keys.'),
+  feature_dim: z.number().int().describe('F, length of phi at the size asked for; 0: no features.'),
+  options: z.array(optionFactsSchema).describe('Options of its own.'),
+  presets: z.array(presetFactsSchema).describe('What each preset changes.'),
+})
+export type MethodFacts = z.infer<typeof methodFactsSchema>
 
 /** A shape to ask for names of arrays, which do not depend on it. */
 const ONE_TOKEN = {batch: 1, heads: 1, queryLen: 1, keyLen: 1, causal: false}
@@ -79,7 +92,7 @@ export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFact
     unbiased_for: estimator.unbiasedFor,
     non_negative: estimator.nonNegative,
     rows_sum_to_one: estimator.rowsSumToOne,
-    supports: supportsOf(estimator, defaults),
+    supports: formsOf(estimator, defaults),
     takes_gate: estimator.takesGate ?? false,
     default_projection: estimator.projection?.default ?? null,
     sized_by: estimator.projection ? 'random vectors' : (estimator.sizedBy ?? null),
@@ -94,6 +107,12 @@ export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFact
       options: {...options},
     })),
   }
+}
+
+/** The forms under these options, named as files name things. */
+function formsOf(estimator: Estimator, options: Record<string, unknown>): MethodFacts['supports'] {
+  const {keyMask, ...forms} = supportsOf(estimator, options)
+  return {...forms, key_mask: keyMask}
 }
 
 /** The table of all estimators. */
@@ -179,7 +198,7 @@ const SUPPORT_NAMES: Readonly<Record<string, string>> = {
   causal: 'causal',
   cross: 'cross-attention',
   decode: 'decoding',
-  keyMask: 'key masks',
+  key_mask: 'key masks',
 }
 
 const EXACT = 'exact is the mathematically right form of every method.'

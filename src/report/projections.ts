@@ -1,23 +1,28 @@
 /** The projections as a table. */
+import {z} from 'zod'
 import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/names.js'
 import {type Block, type ColumnSpec, table, text} from './document.js'
 import {MISSING} from './numbers.js'
 
 /** A projection as `--json` prints it. */
-export interface ProjectionFacts {
-  /** As `--projections` takes it. */
-  name: string
-  title: string
-  /** Distribution of one row by itself. */
-  rows: RowLaw
-  /** The kernel that positive features estimate without bias with it, `null` for none. */
-  unbiased_for: 'softmax-kernel' | 'smreg-kernel' | null
-  /** Whether `--orth-sign` applies. */
-  takes_orth_sign: boolean
-  /** Whose released code draws it so, `null` where papers say so. */
-  released_by: string | null
-  citation: string
-}
+export const projectionFactsSchema = z.object({
+  name: z.string().describe('As `--projections` takes it.'),
+  title: z.string().describe('How its rows are drawn.'),
+  rows: z
+    .enum(['normal', 'near-normal', 'sphere', 'padded-sphere', 'other'])
+    .describe('Distribution of one row by itself.'),
+  unbiased_for: z
+    .enum(['softmax-kernel', 'smreg-kernel'])
+    .nullable()
+    .describe('The kernel that positive features estimate without bias with it; `null`: none.'),
+  takes_orth_sign: z.boolean().describe('`--orth-sign` applies.'),
+  released_by: z
+    .string()
+    .nullable()
+    .describe('Whose released code draws it so; `null`: papers say so.'),
+  citation: z.string().describe('Where it was published.'),
+})
+export type ProjectionFacts = z.infer<typeof projectionFactsSchema>
 
 const UNBIASED: Partial<Record<RowLaw, 'softmax-kernel' | 'smreg-kernel'>> = {
   normal: 'softmax-kernel',

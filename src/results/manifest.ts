@@ -43,13 +43,13 @@ export function runManifest(
     schema: z.literal(MANIFEST_SCHEMA),
     created_at: z.iso.datetime(),
     argv: z.array(z.string()),
-    plan: plansOf(experiments),
+    plan: anyPlan(experiments),
     machine,
   })
 }
 
 /** Plans told apart by their experiments, so that a fault is told of the one that is meant. */
-function plansOf(experiments: readonly Pick<StoredExperiment, 'plan'>[]): z.ZodType<Plan> {
+export function anyPlan(experiments: readonly Pick<StoredExperiment, 'plan'>[]): z.ZodType<Plan> {
   const plans = experiments.map(({plan}) => plan as unknown as z.ZodObject)
   return z.discriminatedUnion('experiment', plans as [z.ZodObject]) as unknown as z.ZodType<Plan>
 }

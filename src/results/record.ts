@@ -88,3 +88,10 @@ export interface StoredExperiment {
   /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
   earlier?(): Promise<(value: unknown) => unknown>
 }
+
+/** The schema of a record of any of these experiments. */
+export function anyRecord(
+  experiments: readonly Pick<StoredExperiment, 'record'>[],
+): z.ZodType<CellRecord> {
+  return z.union(experiments.map(({record}) => record))
+}

@@ -9,21 +9,20 @@ const SUMMARY_SCHEMA = 'rfa.summary/1'
 const SUMMARY_FILE = 'summary.json'
 
 /** How the cells of a run ended. */
-const runCounts = z.object({
-  total: z.number().int().nonnegative(),
-  completed: z.number().int().nonnegative(),
-  skipped: z.number().int().nonnegative(),
-  failed: z.number().int().nonnegative(),
+export const runCounts = z.object({
+  total: z.number().int().nonnegative().describe('Cells with a record.'),
+  completed: z.number().int().nonnegative().describe('Cells that were measured.'),
+  skipped: z.number().int().nonnegative().describe('Cells that mean nothing for their method.'),
+  failed: z.number().int().nonnegative().describe('Cells that ended in an error.'),
 })
 export type RunCounts = z.infer<typeof runCounts>
 
 /** `summary.json` of a run: written when every cell of the plan has a record. */
 export const runSummary = z.object({
-  schema: z.literal(SUMMARY_SCHEMA),
-  experiment: z.string(),
-  /** SHA-256 of the plan as canonical JSON. */
-  plan_hash: z.string(),
-  counts: runCounts,
+  schema: z.literal(SUMMARY_SCHEMA).describe('Name and version of this format.'),
+  experiment: z.string().describe('Name of the experiment.'),
+  plan_hash: z.string().describe('SHA-256 of the plan as canonical JSON.'),
+  counts: runCounts.describe('How the cells ended.'),
 })
 type RunSummary = z.infer<typeof runSummary>
 

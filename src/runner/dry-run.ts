@@ -1,4 +1,5 @@
 /** What a plan will take, before anything runs. */
+import {z} from 'zod'
 import {RfaError} from '../errors.js'
 import type {Job, PlannedRun} from '../experiments/planned-run.js'
 import {rateOf} from '../experiments/rates.js'
@@ -8,18 +9,24 @@ import {bytes, nanoseconds, plural} from '../report/numbers.js'
 import type {Plan} from '../results/record.js'
 import type {Schedule} from './schedule.js'
 
-/** A plan with what running it would mean; `--dry-run --json` prints it. */
-export interface DryRun {
-  plan: Plan
-  /** Number of cells. */
-  cells: number
-  /** A rough figure from the cost models. */
-  predictedSeconds: number
-  /** Predicted memory of the processes that run at once, should the largest cells meet. */
-  peakBytes: number
-  /** One line per cell, in the order of the plan. */
-  cellLabels: string[]
-}
+const DRY_RUN_SCHEMA = 'rfa.dry-run/1'
+
+/** A plan with what running it would mean, as `--dry-run --json` prints it. @param plan - schema of its plan */
+export const dryRunSchema = (plan: z.ZodType<Plan>) =>
+  z.object({
+    schema: z.literal(DRY_RUN_SCHEMA).describe('Name and version of this format.'),
+    plan: plan.describe('The plan as it would run.'),
+    cells: z.number().int().describe('Number of cells.'),
+    predicted_seconds: z
+      .number()
+      .meta({unit: 's', description: 'Time that the cost models predict, a rough figure.'}),
+    predicted_peak_bytes: z.number().meta({
+      unit: 'bytes',
+      description: 'Memory of the processes that run at once, should the largest cells meet.',
+    }),
+    cell_labels: z.array(z.string()).describe('One line per cell, in the order of the plan.'),
+  })
+export type DryRun = z.infer<ReturnType<typeof dryRunSchema>>
 
 /** Start of one process with its backend, seconds. */
 export const PROCESS_SECONDS = 0.7
@@ -34,11 +41,12 @@ export function describeRun(
   const flops = jobs.reduce((sum, job) => sum + job.predictedCost, 0)
   const starts = fresh ? jobs.length : 1
   return {
+    schema: DRY_RUN_SCHEMA,
     plan,
     cells: jobs.length,
-    predictedSeconds: flops / rate / threads + starts * PROCESS_SECONDS,
-    peakBytes: bytesAtOnce(jobs, processes),
-    cellLabels: jobs.map(({label}) => label),
+    predicted_seconds: flops / rate / threads + starts * PROCESS_SECONDS,
+    predicted_peak_bytes: bytesAtOnce(jobs, processes),
+    cell_labels: jobs.map(({label}) => label),
   }
 }
 
@@ -88,14 +96,14 @@ const LISTED = 40
 
 /** What `--dry-run` prints. */
 export function dryRunReport(run: DryRun): Block[] {
-  const {plan, cells, predictedSeconds, peakBytes, cellLabels} = run
-  const time = nanoseconds(predictedSeconds * 1e9)
-  const rest = cellLabels.length - LISTED
+  const {plan, cells, cell_labels: labels} = run
+  const time = nanoseconds(run.predicted_seconds * 1e9)
+  const rest = labels.length - LISTED
   return [
     text(
-      `${plan.experiment}: ${plural(cells, 'cell')}, predicted time ${time}, predicted peak memory ${bytes(peakBytes)}`,
+      `${plan.experiment}: ${plural(cells, 'cell')}, predicted time ${time}, predicted peak memory ${bytes(run.predicted_peak_bytes)}`,
     ),
-    ...list(cellLabels.slice(0, LISTED)),
+    ...list(labels.slice(0, LISTED)),
     ...(rest > 0 ? [text(`and ${rest} more; --json lists all`)] : []),
   ]
 }

@@ -1,4 +1,5 @@
 import {join} from 'node:path'
+import {z} from 'zod'
 import {allExperiments} from '../experiments/index.js'
 import type {Job, PlannedRun} from '../experiments/planned-run.js'
 import {writeAtomic} from '../files.js'
@@ -10,7 +11,7 @@ import type {RunManifest} from '../results/manifest.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
-import {countRecords, type RunCounts, writeSummary} from '../results/summary.js'
+import {countRecords, runCounts, writeSummary} from '../results/summary.js'
 import type {RunFormat} from './formats.js'
 import {unlessInterrupted} from './interruption.js'
 import {compareCode, watchMixture} from './mixture.js'
@@ -49,14 +50,23 @@ export interface RunExperimentOptions {
   workerPath?: string | undefined
 }
 
-/** A finished run. */
-export interface ExperimentRun {
-  directory: string | null
-  manifest: RunManifest
-  /** One per cell, in the order of the plan, however they came in. */
-  records: CellRecord[]
-  counts: RunCounts
-}
+const FINISHED_SCHEMA = 'rfa.finished-run/1'
+
+/** A finished run, as `--json` prints it. @param parts - schemas of its manifest and of a record */
+export const finishedRunSchema = (parts: {
+  manifest: z.ZodType<RunManifest>
+  record: z.ZodType<CellRecord>
+}) =>
+  z.object({
+    schema: z.literal(FINISHED_SCHEMA).describe('Name and version of this format.'),
+    directory: z.string().nullable().describe('Folder of the run; `null`: nothing was saved.'),
+    manifest: parts.manifest.describe('What manifest.json of the run holds.'),
+    records: z
+      .array(parts.record)
+      .describe('One per cell, in the order of the plan, however they came in.'),
+    counts: runCounts.describe('How the cells ended.'),
+  })
+export type ExperimentRun = z.infer<ReturnType<typeof finishedRunSchema>>
 
 /**
  * Runs every cell of a plan and saves what came out: `records.jsonl` cell by cell, and at the end
@@ -167,5 +177,5 @@ function runOf(
   manifest: RunManifest,
   records: CellRecord[],
 ): ExperimentRun {
-  return {directory, manifest, records, counts: countRecords(records)}
+  return {schema: FINISHED_SCHEMA, directory, manifest, records, counts: countRecords(records)}
 }

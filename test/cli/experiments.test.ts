@@ -33,7 +33,7 @@ describe('an experiment', () => {
     answerWith(sweep())
     const {stdout} = await errorSweep('--quick', '--json')
     const document = JSON.parse(stdout)
-    expect(Object.keys(document)).toEqual(['directory', 'manifest', 'records', 'counts'])
+    expect(Object.keys(document)).toEqual(['schema', 'directory', 'manifest', 'records', 'counts'])
     expect(document.records[0].result.rel_l2.median).toBe(0.25)
   })
 
@@ -85,6 +85,7 @@ describe('an experiment', () => {
       options.onNote?.('no run yet')
       options.onWarning?.('mixed')
       return {
+        schema: 'rfa.finished-run/1',
         directory: 'out',
         manifest: {...BENCH_MANIFEST, plan},
         records: [],
@@ -254,6 +255,10 @@ describe('--dry-run', () => {
   it('returns the plan under --json', async () => {
     const argv = ['--quick', '--dry-run', '--json', '--methods', 'elu']
     const {stdout} = await errorSweep(...argv)
-    expect(JSON.parse(stdout)).toMatchObject({cells: 1, plan: {experiment: 'error-sweep', seed: 0}})
+    expect(JSON.parse(stdout)).toMatchObject({
+      schema: 'rfa.dry-run/1',
+      cells: 1,
+      plan: {experiment: 'error-sweep', seed: 0},
+    })
   })
 })

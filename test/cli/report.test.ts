@@ -61,6 +61,7 @@ describe('rfa report', () => {
   it('returns what it read under --json', async () => {
     const {stdout} = await report(folder, '--json')
     expect(JSON.parse(stdout)).toEqual({
+      schema: 'rfa.report/1',
       output: join(folder, 'report.md'),
       runs: [
         {

@@ -37,7 +37,8 @@ export function answerWith(...records: CellRecord[]): void {
     onProgress?.({done: 1, total: 1, label: '', etaMs: 0, failed: 0})
     const failed = records.filter(({status}) => status === 'failed').length
     const counts = {total: records.length, completed: records.length - failed, skipped: 0, failed}
-    return {directory, manifest: {...BENCH_MANIFEST, plan}, records, counts}
+    const manifest = {...BENCH_MANIFEST, plan}
+    return {schema: 'rfa.finished-run/1', directory, manifest, records, counts}
   })
 }
 

@@ -57,6 +57,7 @@ describe('wrong usage', () => {
   it('is a small JSON document on stdout under --json, with the same exit code', async () => {
     const {stdout, stderr, exitCode} = await errorSweep('--json', '--causl')
     expect(JSON.parse(stdout)).toEqual({
+      schema: 'rfa.error/1',
       error: {
         code: 'USAGE',
         message: 'Nonexistent flag: --causl',

@@ -5,6 +5,7 @@ import {renderTerminal} from '../../../src/report/terminal.js'
 import type {Plan} from '../../../src/results/record.js'
 import {
   assertFits,
+  type DryRun,
   describeRun,
   dryRunReport,
   PROCESS_SECONDS,
@@ -35,16 +36,16 @@ describe('describeRun', () => {
     const run = await planRun(bench())
     const description = describeRun(run, schedule(run))
     expect(description.cells).toBe(6)
-    expect(description.cellLabels[0]).toBe('softmax L=32')
-    expect(description.predictedSeconds).toBeGreaterThan(0)
+    expect(description.cell_labels[0]).toBe('softmax L=32')
+    expect(description.predicted_seconds).toBeGreaterThan(0)
     // q, k, v and out of the longest cell, at least
-    expect(description.peakBytes).toBeGreaterThanOrEqual(4 * 128 * 8 * 4)
+    expect(description.predicted_peak_bytes).toBeGreaterThanOrEqual(4 * 128 * 8 * 4)
   })
 
   it('divides the work among the threads of all processes', async () => {
     const run = await planRun(sweep({methods: [method('elu')], scales: [1]}))
     const seconds = (threads: number) =>
-      describeRun(run, schedule(run, threads)).predictedSeconds - PROCESS_SECONDS
+      describeRun(run, schedule(run, threads)).predicted_seconds - PROCESS_SECONDS
     expect(run.jobs).toHaveLength(1)
     // sums of two numbers below one, rounded once each
     expect(Math.abs(seconds(4) - seconds(1) / 4)).toBeLessThanOrEqual(2 ** -52)
@@ -53,11 +54,11 @@ describe('describeRun', () => {
   it('predicts the memory of as many cells as there are, however many threads', async () => {
     const plan = sweep({methods: [method('softmax')], scales: [1]})
     const [one, many] = [await described(plan, 1), await described(plan, 64)]
-    expect(many.peakBytes).toBe(one.peakBytes)
+    expect(many.predicted_peak_bytes).toBe(one.predicted_peak_bytes)
   })
 
   const bytesOf = async (changes: Partial<ErrorSweepPlan>) =>
-    (await described(sweep({methods: [method('favor-pos')], ...changes}))).peakBytes
+    (await described(sweep({methods: [method('favor-pos')], ...changes}))).predicted_peak_bytes
 
   it('counts what row metrics, causal composites and every kept context take', async () => {
     const plain = await bytesOf({seq_lens: [512]})
@@ -123,7 +124,7 @@ describe('assertFits', () => {
 
   it('lets a plan in that fits into what is free, and no other, by the figure of a dry run', async () => {
     const plan = sweep({seq_lens: [64]})
-    const {peakBytes} = await described(plan, 2)
+    const {predicted_peak_bytes: peakBytes} = await described(plan, 2)
     expect(await refusal(plan, 2, machine(peakBytes))).toBeUndefined()
     expect(await refusal(plan, 2, machine(peakBytes - 1))).toMatchObject({code: 'TOO_LARGE'})
   })
@@ -145,17 +146,23 @@ describe('assertFits', () => {
 })
 
 describe('dryRunReport', () => {
-  const dryRun = {plan: BENCH_MANIFEST.plan, cells: 1, peakBytes: 2 ** 21, cellLabels: ['elu L=7']}
+  const dryRun: Omit<DryRun, 'predicted_seconds'> = {
+    schema: 'rfa.dry-run/1',
+    plan: BENCH_MANIFEST.plan,
+    cells: 1,
+    predicted_peak_bytes: 2 ** 21,
+    cell_labels: ['elu L=7'],
+  }
 
   it('tells cells, time and memory', () => {
-    expect(renderTerminal(dryRunReport({...dryRun, predictedSeconds: 90}), WIDE)).toBe(
+    expect(renderTerminal(dryRunReport({...dryRun, predicted_seconds: 90}), WIDE)).toBe(
       'bench: 1 cell, predicted time 90.0 s, predicted peak memory 2.00 MiB\n\n- elu L=7',
     )
   })
 
   it('lists forty cells and counts the others', () => {
-    const cellLabels = Array.from({length: 43}, (_, at) => `cell ${at}`)
-    const blocks = dryRunReport({...dryRun, cells: 43, cellLabels, predictedSeconds: 1})
+    const cell_labels = Array.from({length: 43}, (_, at) => `cell ${at}`)
+    const blocks = dryRunReport({...dryRun, cells: 43, cell_labels, predicted_seconds: 1})
     const text = renderTerminal(blocks, WIDE)
     expect(text.match(/^- cell/gm)).toHaveLength(40)
     expect(text).toContain('and 3 more; --json lists all')

@@ -1,0 +1,63 @@
+/** What commands print under `--json`: one document each, told apart by its `schema`. */
+import {z} from 'zod'
+import {diagnosisFacts} from '../report/doctor.js'
+import {methodFactsSchema} from '../report/methods.js'
+import {projectionFactsSchema} from '../report/projections.js'
+import {runCounts} from '../results/summary.js'
+
+/** The `schema` of a document: its name and version. */
+function tag<Name extends string>(name: Name) {
+  return z.literal(name).describe('Name and version of this format.')
+}
+
+/** `rfa doctor`. */
+export const doctorDocument = z.object({schema: tag('rfa.doctor/1'), ...diagnosisFacts})
+export type DoctorDocument = z.infer<typeof doctorDocument>
+
+/** `rfa methods`. */
+export const methodsDocument = z.object({
+  schema: tag('rfa.methods/1'),
+  methods: z.array(methodFactsSchema).describe('The estimators that were asked for.'),
+})
+export type MethodsDocument = z.infer<typeof methodsDocument>
+
+/** `rfa methods --projections`. */
+export const projectionsDocument = z.object({
+  schema: tag('rfa.projections/1'),
+  projections: z.array(projectionFactsSchema).describe('All random matrices.'),
+})
+export type ProjectionsDocument = z.infer<typeof projectionsDocument>
+
+/** `rfa report`. */
+export const reportDocument = z.object({
+  schema: tag('rfa.report/1'),
+  output: z.string().nullable().describe('The Markdown file; `null`: it was printed.'),
+  runs: z
+    .array(
+      z.object({
+        directory: z.string().describe('As it was named on the command line.'),
+        experiment: z.string().describe('Name of the experiment.'),
+        cells: z
+          .number()
+          .int()
+          .nullable()
+          .describe('Cells of its plan; `null`: this version cannot read the plan any more.'),
+        counts: runCounts.describe('How the cells with a record ended.'),
+      }),
+    )
+    .describe('The runs, in the order of the command line.'),
+})
+export type ReportDocument = z.infer<typeof reportDocument>
+
+/** Any command that fails, whole. */
+export const errorDocumentSchema = z.object({
+  schema: tag('rfa.error/1'),
+  error: z
+    .object({
+      code: z.string().describe('What kind of error; `INTERNAL`: a fault of rfa itself.'),
+      message: z.string().describe('What was expected, and what came.'),
+      exit: z.number().int().describe('Exit code of the command.'),
+      suggestions: z.array(z.string()).describe('What to try.'),
+    })
+    .describe('The error.'),
+})

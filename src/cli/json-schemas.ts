@@ -1,0 +1,85 @@
+import {z} from 'zod'
+import {applyRecord} from '../apply/apply.js'
+import {allExperiments} from '../experiments/index.js'
+import {anyPlan, runManifest} from '../results/manifest.js'
+import {anyRecord} from '../results/record.js'
+import {runSummary} from '../results/summary.js'
+import {dryRunSchema} from '../runner/dry-run.js'
+import {finishedRunSchema} from '../runner/run-experiment.js'
+import * as documents from './json-documents.js'
+
+/** A schema with the name of its file and what it is of. */
+type Named = [name: string, title: string, schema: z.ZodType]
+
+/**
+ * The files' formats and what `--json` prints as JSON Schema (draft 2020-12), for readers in other languages.
+ *
+ * `$id` is `rfa/` with the name and, where data carry it in `schema`, the version of the format: a relative reference,
+ * as there is no place in the web where they lie.
+ *
+ * @returns schemas by file name, e.g. `bench-record.schema.json`
+ */
+export async function jsonSchemas(): Promise<Record<string, object>> {
+  const all = [...(await fileSchemas()), ...(await documentSchemas())]
+  return Object.fromEntries(
+    all.map(([name, title, schema]) => {
+      const {$schema, ...rest} = z.toJSONSchema(schema, {target: 'draft-2020-12'})
+      return [`${name}.schema.json`, {$schema, $id: idOf(name, rest), title, ...rest}]
+    }),
+  )
+}
+
+/** What runs leave in their folders. */
+async function fileSchemas(): Promise<Named[]> {
+  const experiments = await allExperiments()
+  return [
+    ...experiments.flatMap(({name, title, plan, record}): Named[] => [
+      [`${name}-plan`, `Plan of ${title}`, plan],
+      [`${name}-record`, `One cell of ${title}`, record],
+    ]),
+    ['run-manifest', 'manifest.json of a run', runManifest(experiments)],
+    ['run-summary', 'summary.json of a run', runSummary],
+  ]
+}
+
+/** What commands print. */
+async function documentSchemas(): Promise<Named[]> {
+  const experiments = await allExperiments()
+  const manifest = runManifest(experiments)
+  const [plan, record] = [anyPlan(experiments), anyRecord(experiments)]
+  return [
+    ['dry-run', 'What an experiment prints under --dry-run --json', dryRunSchema(plan)],
+    [
+      'finished-run',
+      'What an experiment prints under --json',
+      finishedRunSchema({manifest, record}),
+    ],
+    ['apply', 'What rfa apply prints under --json', applyRecord],
+    ['report', 'What rfa report prints under --json', documents.reportDocument],
+    ['methods', 'What rfa methods prints under --json', documents.methodsDocument],
+    [
+      'projections',
+      'What rfa methods --projections prints under --json',
+      documents.projectionsDocument,
+    ],
+    ['doctor', 'What rfa doctor prints under --json', documents.doctorDocument],
+    ['error', 'What any command prints under --json when it fails', documents.errorDocumentSchema],
+  ]
+}
+
+/** A part of a JSON Schema in which the version of a format stands. */
+interface Tagged {
+  properties?: {schema?: {const?: string}}
+  anyOf?: Tagged[]
+  oneOf?: Tagged[]
+}
+
+function idOf(name: string, schema: object): string {
+  const version = tagOf(schema)?.split('/')[1]
+  return ['rfa', name, ...(version === undefined ? [] : [version])].join('/')
+}
+
+function tagOf({properties, anyOf, oneOf}: Tagged): string | undefined {
+  const [first] = anyOf ?? oneOf ?? []
+  return properties?.schema?.const ?? (first && tagOf(first))
+}
