@@ -57,7 +57,7 @@ export async function useBackend(
   quietTensorFlow()
   const [{loadEstimators}, name] = await Promise.all([
     import('../attention/names.js'),
-    choice === 'auto' ? firstAvailable(how, note) : activate(choice, how),
+    inTurn(() => (choice === 'auto' ? firstAvailable(how, note) : activate(choice, how))),
   ])
   await loadEstimators()
   const {default: backend} = await REGISTRY[name]()
@@ -87,16 +87,18 @@ export async function checkThreads(
 }
 
 /** Tries every backend and tells which work, and what to do about the others. */
-export async function probeBackends(): Promise<BackendReport[]> {
+export function probeBackends(): Promise<BackendReport[]> {
   quietTensorFlow()
-  const reports: BackendReport[] = []
-  for (const name of BACKEND_NAMES) {
-    const {default: backend} = await REGISTRY[name]()
-    const report = await backend.probe()
-    const detail = (report.available && backend.describe?.()) || report.detail
-    reports.push({name, ...report, detail})
-  }
-  return reports
+  return inTurn(async () => {
+    const reports: BackendReport[] = []
+    for (const name of BACKEND_NAMES) {
+      const {default: backend} = await REGISTRY[name]()
+      const report = await backend.probe()
+      const detail = (report.available && backend.describe?.()) || report.detail
+      reports.push({name, ...report, detail})
+    }
+    return reports
+  })
 }
 
 /**
@@ -106,24 +108,38 @@ export async function probeBackends(): Promise<BackendReport[]> {
 export async function meteredBackend(choice: BackendChoice): Promise<BackendName> {
   if (choice !== 'auto') return choice
   quietTensorFlow()
-  for (const name of BACKEND_NAMES) {
-    const {default: backend} = await REGISTRY[name]()
-    if ((await backend.probe()).available) return name
-  }
-  return 'cpu'
+  return inTurn(async () => {
+    for (const name of BACKEND_NAMES) {
+      const {default: backend} = await REGISTRY[name]()
+      if ((await backend.probe()).available) return name
+    }
+    return 'cpu'
+  })
 }
 
 /** Loads and tries the backend that `auto` prefers, ahead of the first call that needs one. Tells nothing. */
 export async function tryPreferred(): Promise<void> {
   quietTensorFlow()
   const {default: backend} = await REGISTRY[BACKEND_NAMES[0]!]()
-  await backend.probe()
+  await inTurn(() => backend.probe())
 }
 
 /** Whether a backend computes with the threads of its first use in a process, whatever is asked for later. */
 export async function keepsThreads(name: BackendName): Promise<boolean> {
   const {default: backend} = await REGISTRY[name]()
   return backend.keepsThreads ?? false
+}
+
+let lastTurn: Promise<unknown> = Promise.resolve()
+
+/**
+ * Does work that changes the current backend after all earlier such work: TensorFlow.js gives up a backend that
+ * is still starting when another is asked for.
+ */
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const turn = lastTurn.then(work)
+  lastTurn = turn.catch(() => {})
+  return turn
 }
 
 async function firstAvailable(how: ThreadOptions, note: UseOptions['note']): Promise<BackendName> {

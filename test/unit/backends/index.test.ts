@@ -1,14 +1,18 @@
 import * as tf from '@tensorflow/tfjs-core'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
+import cpu from '../../../src/backends/cpu.js'
 import {
   BACKEND_NAMES,
   type BackendChoice,
   type BackendName,
+  meteredBackend,
   probeBackends,
+  tryPreferred,
   useBackend,
 } from '../../../src/backends/index.js'
 import native from '../../../src/backends/native/index.js'
 import {loadFrom} from '../../../src/backends/native/loader.js'
+import wasm from '../../../src/backends/wasm.js'
 
 const reports = await probeBackends()
 const available = reports.filter(report => report.available).map(({name}) => name as BackendName)
@@ -46,6 +50,41 @@ describe('useBackend', () => {
       })
     },
   )
+})
+
+describe('changes of the backend', () => {
+  afterEach(() => void vi.restoreAllMocks())
+
+  it('wait for each other: one that is still starting would be given up for the next', async () => {
+    let running = 0
+    let together = 0
+    for (const backend of [native, cpu, wasm]) {
+      vi.spyOn(backend, 'probe').mockImplementation(async () => {
+        together = Math.max(together, ++running)
+        await new Promise(setImmediate)
+        running--
+        return {available: true, detail: backend === native ? 'C++ kernels' : 'TensorFlow.js'}
+      })
+    }
+    const taken = [tryPreferred(), useBackend('wasm'), meteredBackend('auto'), useBackend('cpu')]
+    await expect(Promise.all(taken)).resolves.toMatchObject([
+      undefined,
+      {name: 'wasm'},
+      'native',
+      {name: 'cpu'},
+    ])
+    expect(together).toBe(1)
+    expect(tf.getBackend()).toBe('cpu')
+  })
+
+  it('go on after one that failed', async () => {
+    vi.spyOn(wasm, 'probe').mockRejectedValueOnce(new Error('odd'))
+    const failing = useBackend('wasm').catch(({message}) => message)
+    await expect(Promise.all([failing, useBackend('cpu')])).resolves.toMatchObject([
+      'odd',
+      {name: 'cpu'},
+    ])
+  })
 })
 
 describe('auto without native', () => {
