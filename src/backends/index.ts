@@ -79,9 +79,7 @@ export async function checkThreads(
     const what = `an integer from 1 to ${MAX_THREADS}`
     throw expected('BAD_OPTION', 'threads', what, String(threads))
   }
-  if (choice === 'auto' || threads === 1) return
-  const {default: backend} = await REGISTRY[choice]()
-  if (backend.threading === 'any') return
+  if (threads === 1 || (await threadingOf(choice)) === 'any') return
   const what = `1, all that backend ${choice} has`
   throw expected('UNSUPPORTED', 'threads', what, String(threads), 'use `backend: native`')
 }
@@ -122,6 +120,13 @@ export async function tryPreferred(): Promise<void> {
   quietTensorFlow()
   const {default: backend} = await REGISTRY[BACKEND_NAMES[0]!]()
   await inTurn(() => backend.probe())
+}
+
+/** Threads that a process can compute with: any number, or one. Under `auto` nobody knows before it is tried. */
+export async function threadingOf(choice: BackendChoice): Promise<Backend['threading']> {
+  if (choice === 'auto') return 'any'
+  const {default: backend} = await REGISTRY[choice]()
+  return backend.threading
 }
 
 /** Whether a backend computes with the threads of its first use in a process, whatever is asked for later. */

@@ -49,12 +49,13 @@ export async function prepare(
   asked: Plan,
   flags: RunOptions,
   worker: WorkerProcess,
-  {services, note}: Invocation,
+  invocation: Invocation,
 ): Promise<PreparedRun> {
+  const {services, note} = invocation
   const prepared = await services.prepareRun(asked, worker)
   for (const text of prepared.notes) note(text)
   noteCrowding(flags.threads, note)
-  const {run, schedule} = await scheduled(prepared, flags)
+  const {run, schedule} = await scheduled(prepared, flags, invocation)
   if (!flags.force) await services.assertFits(run, schedule)
   if (run.plan.input?.kind === 'file') await services.checkInput(run.plan, worker)
   if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
@@ -66,14 +67,20 @@ export async function prepare(
 export async function prepareDry(
   asked: Plan,
   flags: RunOptions,
-  {services}: Invocation,
+  invocation: Invocation,
 ): Promise<PreparedRun> {
-  return scheduled(await services.prepareDryRun(asked), flags)
+  return scheduled(await invocation.services.prepareDryRun(asked), flags, invocation)
 }
 
-async function scheduled({plan, jobs}: Preparation, flags: RunOptions): Promise<PreparedRun> {
+async function scheduled(
+  {plan, jobs, threading}: Preparation,
+  {threads}: RunOptions,
+  {caution}: Invocation,
+): Promise<PreparedRun> {
   const run = {experiment: await experimentNamed(plan.experiment), plan, jobs}
-  return {run, schedule: schedule(run, flags.threads)}
+  const how = schedule(run, threads, threading)
+  cautionOfIdleThreads(threading, how, threads, caution)
+  return {run, schedule: how}
 }
 
 /**
@@ -130,6 +137,20 @@ function noteCrowding(threads: number | undefined, note: Invocation['note']): vo
   const processors = availableParallelism()
   if (threads === undefined || threads <= processors) return
   note(`threads: ${threads} on ${plural(processors, 'processor')}, which they will share`)
+}
+
+/** Threads that were asked for and cannot be used; benchmarks refuse them. */
+function cautionOfIdleThreads(
+  threading: Preparation['threading'],
+  {processes, fresh}: Schedule,
+  threads: number | undefined,
+  caution: Invocation['caution'],
+): void {
+  if (fresh || threading === 'any' || threads === undefined || processes >= threads) return
+  caution(
+    `threads: using ${processes} of ${threads}, as this backend has one thread for each cell and the plan ` +
+      `${plural(processes, 'cell')}; the native backend divides a cell among threads`,
+  )
 }
 
 /** An interrupt tells the command that goes on; other errors stay as they are. */

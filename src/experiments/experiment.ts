@@ -33,6 +33,8 @@ export interface PredictedCell<Cell = object> {
 export interface CellContext {
   /** Threads to compute with, where the cell asks for no number; `undefined`: the backend's own choice. */
   threadShare?: number | undefined
+  /** Processes that compute cells of the run at once, this one among them. Default: it is alone. */
+  processes?: number | undefined
 }
 
 /** An experiment as everybody but itself sees it: its plans, cells and results are plain data. */

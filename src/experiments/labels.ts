@@ -35,10 +35,17 @@ export function variantLabel(cell: MethodSpec & DrawPoint, marks: readonly strin
   return [methodLabel(cell), ...(drawn === null ? [] : [drawn]), ...marks, ...features].join(' ')
 }
 
-/** What computed: `backend native (avx2), 2 threads`, as far as the record knows. */
-export function backendLabel({backend, instruction_set, threads}: ComputedBy): string {
+/**
+ * What computed, as far as the record knows: `backend native (avx2), 2 threads`, or where cells ran side by side
+ * `backend native (avx2), 2 processes of 1 thread each`.
+ */
+export function backendLabel({backend, instruction_set, threads, processes}: ComputedBy): string {
   const set = instruction_set === null ? '' : ` (${instruction_set})`
-  return `backend ${backend}${set}${threads === null ? '' : `, ${plural(threads, 'thread')}`}`
+  const name = `backend ${backend}${set}`
+  if (threads === null) return name
+  const each = plural(threads, 'thread')
+  if (processes === null || processes === 1) return `${name}, ${each}`
+  return `${name}, ${processes} processes of ${each} each`
 }
 
 /** What computed these results: one item per backend, as far as there are any. */

@@ -9,12 +9,15 @@ export const nullableNumber = z.number().nullable()
 /** What `--backend` takes. */
 export const backendChoice = z.enum(BACKEND_CHOICES)
 
-/** What computed a result; records made before the last two were kept have `null` there. */
+/** What computed a result; records made before one of the last three was kept have `null` there. */
 export const computedBy = {
   backend: z.enum(BACKEND_NAMES),
   /** Vector instruction set; `null` where the backend does not know it. */
   instruction_set: z.string().nullable().default(null),
+  /** Of the process that computed it. */
   threads: z.number().int().nullable().default(null),
+  /** How many such processes the run had at once; a benchmark has one. */
+  processes: z.number().int().nullable().default(null),
 }
 export type ComputedBy = z.infer<z.ZodObject<typeof computedBy>>
 

@@ -121,8 +121,9 @@ class Pool {
   async #runOne(job: Job, worker: WorkerProcess): Promise<void> {
     this.#options.onStart?.(job)
     const {experiment, schedule, timeoutMs} = this.#options
-    const {threadShare} = schedule
-    const task = {experiment: experiment.name, cell: job.cell, context: {threadShare}}
+    const {threadShare, processes} = schedule
+    const context = {threadShare, processes}
+    const task = {experiment: experiment.name, cell: job.cell, context}
     const begin = performance.now()
     const end = await worker.run(task, timeoutMs)
     const elapsed = performance.now() - begin

@@ -1,5 +1,5 @@
 /** What is done before the first cell, where tensors are at hand: in a worker, or for a dry run in the program itself. */
-import {checkThreads, keepsThreads, useBackend} from '../backends/index.js'
+import {checkThreads, keepsThreads, threadingOf, useBackend} from '../backends/index.js'
 import {experimentNamed} from '../experiments/index.js'
 import {type Job, planRun} from '../experiments/planned-run.js'
 import {pinInput} from '../inputs/digest.js'
@@ -11,6 +11,8 @@ export interface Preparation {
   plan: Plan
   /** In the order in which they run; equal cells are one job. */
   jobs: readonly Job[]
+  /** Threads that each process can compute with. */
+  threading: 'any' | 'one'
   /** What is to be said of the backend. */
   notes: readonly string[]
   /** Whether this process may compute cells, too: one whose backend keeps its first threads has not theirs. */
@@ -31,7 +33,8 @@ export async function prepareRun(asked: Plan): Promise<Preparation> {
     note: text => notes.push(text),
   })
   const {jobs} = await planRun(plan)
-  return {plan, jobs, notes, serves: !(await keepsThreads(name))}
+  const threading = await threadingOf(name)
+  return {plan, jobs, threading, notes, serves: !(await keepsThreads(name))}
 }
 
 /** The same without trying anything: the plan may be made for another machine. */
@@ -39,7 +42,7 @@ export async function prepareDryRun(asked: Plan): Promise<Preparation> {
   const plan = await pinned(asked)
   await checkThreads(plan.backend, plan.threads ?? undefined)
   const {jobs} = await planRun(plan)
-  return {plan, jobs, notes: [], serves: false}
+  return {plan, jobs, threading: await threadingOf(plan.backend), notes: [], serves: false}
 }
 
 /** Reads once what all cells will read. @throws what {@link Experiment.check} throws */

@@ -1,5 +1,6 @@
 import {availableParallelism} from 'node:os'
 import type {PlannedRun} from '../experiments/planned-run.js'
+import type {Preparation} from './preparation.js'
 
 /** Which processes run the jobs of a plan, decided once. */
 export interface Schedule {
@@ -17,16 +18,18 @@ export interface Schedule {
  * always had.
  *
  * @param threads - of the whole run. Default: one per processor
+ * @param threading - how many of them a process can compute with. Default: any
  */
 export function schedule(
   {experiment, jobs}: Pick<PlannedRun, 'experiment' | 'jobs'>,
   threads: number = availableParallelism(),
+  threading: Preparation['threading'] = 'any',
 ): Schedule {
   if (experiment.isolation === 'fresh') return {processes: 1, fresh: true, threadShare: undefined}
   const cells = Math.max(1, jobs.length)
   return {
     processes: Math.min(threads, cells),
     fresh: false,
-    threadShare: Math.max(1, Math.floor(threads / cells)),
+    threadShare: threading === 'one' ? 1 : Math.max(1, Math.floor(threads / cells)),
   }
 }

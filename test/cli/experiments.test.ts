@@ -178,6 +178,22 @@ describe('an experiment', () => {
     expect(lastRun().plan).not.toHaveProperty('threads')
   })
 
+  it('says how many threads are used where the backend has one and there are fewer cells', async () => {
+    answerWith(sweep())
+    const alone = ['--quick', '--methods', 'elu', '--backend', 'wasm', '--quiet']
+    const {stderr} = await errorSweep(...alone, '--threads', '2')
+    expect(stderr).toBe(
+      'warning: threads: using 1 of 2, as this backend has one thread for each cell and the plan 1 cell; the native backend divides a cell among threads\n',
+    )
+    expect(lastRun().options.schedule).toMatchObject({processes: 1, threadShare: 1})
+    expect((await errorSweep(...alone, '--threads', '2', '--dry-run')).stderr).toBe(stderr)
+    expect((await errorSweep(...alone, '--threads', '1')).stderr).toBe('')
+    expect((await errorSweep(...alone)).stderr).toBe('') // nobody asked for more
+    expect((await errorSweep('--quick', '--backend', 'wasm', '--threads', '2')).stderr).toMatch(
+      /^saved in /,
+    )
+  })
+
   it('refuses --resume without a folder', async () => {
     expect(await bench('--quick', '--resume')).toMatchObject({
       exitCode: 2,

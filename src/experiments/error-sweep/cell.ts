@@ -15,9 +15,9 @@ import {targetOf} from './target.js'
 /** Runs one cell of an error sweep. */
 export async function runErrorSweepCell(
   cell: ErrorSweepCell,
-  {threadShare}: CellContext = {},
+  how: CellContext = {},
 ): Promise<CellOutcome<ErrorSweepResult>> {
-  const backend = await useBackend(cell.backend, {threadShare})
+  const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
   const method = await resolveMethod(cell)
   const target = targetOf(cell, method)
   const context = await contextOf(cell, target)
@@ -28,7 +28,7 @@ export async function runErrorSweepCell(
   const {result: runs, operations} = recordOperations(() =>
     replicateRuns({cell, method, context, target}),
   )
-  const facts = {...sizes(context.input), ...computedBy(backend), operations}
+  const facts = {...sizes(context.input), ...computedBy(backend, how), operations}
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
   const featureDim = method.estimator.featureDim(
     cell.num_features ?? 0,

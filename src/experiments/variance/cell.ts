@@ -15,9 +15,9 @@ import {hopelessRow, isHopeless, isWithoutSpread, rowOf, sampleOf, type Theory} 
 /** Runs one cell of a variance experiment. */
 export async function runVarianceCell(
   cell: VarianceCell,
-  {threadShare}: CellContext = {},
+  how: CellContext = {},
 ): Promise<CellOutcome<VarianceResult>> {
-  const backend = await useBackend(cell.backend, {threadShare})
+  const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
   const {estimator, options, projected, random} = await resolveMethod(cell)
   const {kernel} = estimator
   if (!kernel || !random) return {status: 'skipped', reason: 'has no random features'}
@@ -36,7 +36,7 @@ export async function runVarianceCell(
   return {
     status: 'completed',
     result: {
-      ...computedBy(backend),
+      ...computedBy(backend, how),
       feature_dim: theory.featureDim,
       kernel: kernel.formula(options),
       expectation: finiteOrNull(theory.moments.mean),

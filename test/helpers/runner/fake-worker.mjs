@@ -24,7 +24,9 @@ const BEHAVIOURS = {
   refuse: () => ({error: {code: 'BAD_FILE', message: 'q.npy: expected 4 axes, got 5'}}),
   nan: () => ({outcome: {status: 'completed', result: {...result(), feature_dim: Number.NaN}}}),
   environment: () => ({outcome: {status: 'skipped', reason: String(process.env.RFA_TEST)}}),
-  threads: (_, {threadShare}) => ({outcome: {status: 'skipped', reason: `${threadShare} threads`}}),
+  threads: (_, {threadShare, processes}) => ({
+    outcome: {status: 'skipped', reason: `${threadShare} threads, ${processes} processes`},
+  }),
   print: () => {
     process.stdout.write('a library says something\n')
     return completed()

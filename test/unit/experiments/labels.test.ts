@@ -1,6 +1,13 @@
 import {describe, expect, it} from 'vitest'
-import {inputLabel, methodLabel, troubleItems} from '../../../src/experiments/labels.js'
+import {
+  backendLabel,
+  inputLabel,
+  methodLabel,
+  troubleItems,
+} from '../../../src/experiments/labels.js'
+import type {ComputedBy} from '../../../src/results/record.js'
 import {failedSweep, skippedSweep, sweep} from '../../helpers/records/error-sweep.js'
+import {madeBy} from '../../helpers/records/made-by.js'
 
 describe('methodLabel', () => {
   it('names what differs from the exact form', () => {
@@ -8,6 +15,26 @@ describe('methodLabel', () => {
     expect(methodLabel({method: 'rfa', preset: 'noahs-ark', options: {tau: 0.5}})).toBe(
       'rfa (noahs-ark, tau=0.5)',
     )
+  })
+})
+
+describe('backendLabel', () => {
+  const label = (facts: Partial<ComputedBy>) =>
+    backendLabel(madeBy({backend: 'native', instruction_set: 'avx2', ...facts}))
+
+  it('names the threads, and the processes that had so many at once', () => {
+    expect(label({threads: 2, processes: 1})).toBe('backend native (avx2), 2 threads')
+    expect(label({threads: 1, processes: 2})).toBe(
+      'backend native (avx2), 2 processes of 1 thread each',
+    )
+    expect(label({threads: 2, processes: 3})).toBe(
+      'backend native (avx2), 3 processes of 2 threads each',
+    )
+  })
+
+  it('says no more than earlier records know', () => {
+    expect(label({threads: 1})).toBe('backend native (avx2), 1 thread')
+    expect(label({instruction_set: null})).toBe('backend native')
   })
 })
 

@@ -152,8 +152,10 @@ describe('runJobs', () => {
     environment('RFA_TEST', 'given')
     const [record] = await run(jobsFor('environment'))
     expect(record).toMatchObject({reason: 'given'})
-    const schedule = {...options.schedule, threadShare: 5}
-    expect(await run(jobsFor('threads'), {schedule})).toMatchObject([{reason: '5 threads'}])
+    const schedule = {...options.schedule, threadShare: 5, processes: 3}
+    expect(await run(jobsFor('threads'), {schedule})).toMatchObject([
+      {reason: '5 threads, 3 processes'},
+    ])
     expect(errorsOf(await run(jobsFor('print')))).toEqual(['completed'])
   })
 

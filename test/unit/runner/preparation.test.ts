@@ -9,7 +9,9 @@ describe('prepareRun', () => {
   it('makes the jobs of a plan whose backend runs', async () => {
     const plan = sweep()
     const {jobs} = await planRun(plan)
-    expect(await prepareRun(plan)).toEqual({plan, jobs, notes: [], serves: true})
+    expect(await prepareRun(plan)).toEqual({
+      ...{plan, jobs, threading: 'one', notes: [], serves: true},
+    })
   })
 
   it('refuses a backend that cannot run, and threads that it does not have', async () => {

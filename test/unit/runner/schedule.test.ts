@@ -18,6 +18,11 @@ describe('schedule', () => {
     expect(schedule(run, threads)).toEqual({fresh: false, ...expected})
   })
 
+  it('gives no process threads that its backend does not have', () => {
+    const run = {experiment: sweep, jobs: jobs(1)}
+    expect(schedule(run, 7, 'one')).toMatchObject({processes: 1, threadShare: 1})
+  })
+
   it('takes a thread per processor where nothing is said', () => {
     const processors = availableParallelism()
     const run = {experiment: sweep, jobs: jobs(2 * processors)}
