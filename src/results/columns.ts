@@ -5,6 +5,8 @@ export interface Column {
   /** The path's parts joined by `_`. */
   name: string
   path: readonly string[]
+  /** Where its value stands in rows that have none at `path`. */
+  otherwise?: readonly string[]
   /**
    * What a value looks like in the table: a number, text or truth as it is; `list`: items joined by
    * `;`; `pairs`: `name=value` joined by `;`.
@@ -58,13 +60,18 @@ function isNested(node: Node): boolean {
 }
 
 /** A value as its column shows it: numbers stay numbers, all else is text, empty where there is none. */
-export function cellValue({path, kind}: Column, record: unknown): string | number {
-  let value = record
-  for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name]
+export function cellValue({path, otherwise, kind}: Column, row: unknown): string | number {
+  const value = valueAt(path, row) ?? (otherwise && valueAt(otherwise, row))
   if (value === null || value === undefined) return ''
   if (kind === 'list') return (value as unknown[]).join(';')
   if (kind === 'plain') return typeof value === 'number' ? value : String(value)
   return Object.entries(value)
     .map(([name, item]) => `${name}=${item}`)
     .join(';')
+}
+
+function valueAt(path: readonly string[], row: unknown): unknown {
+  let value = row
+  for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name]
+  return value
 }

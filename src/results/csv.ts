@@ -1,12 +1,15 @@
 import {stringify} from 'csv-stringify/sync'
 import {RfaError} from '../errors.js'
 import {writeAtomic} from '../files.js'
-import {cellValue} from './columns.js'
+import {type Column, cellValue} from './columns.js'
 import type {CellRecord} from './record.js'
-import type {TableFormat} from './tables.js'
+import type {Row, TableFormat} from './tables.js'
 
 /**
  * Records as a table in CSV.
+ *
+ * Columns keep the order of the schema. One that is empty in every row is left out, so that columns say something: which
+ * are there depends on the records, and what is missing is empty throughout.
  *
  * A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return has an apostrophe before it, so
  * that no spreadsheet runs it; numbers never have one.
@@ -17,9 +20,9 @@ import type {TableFormat} from './tables.js'
  */
 export function toCsv(records: readonly CellRecord[], table: TableFormat): string {
   if (onlySchema(records) === undefined) return ''
-  const columns = table.columns()
-  const header = columns.map(({name}) => name)
   const rows = records.flatMap(record => table.rows(record))
+  const columns = told(table.columns(), rows)
+  const header = columns.map(({name}) => name)
   return textOf([header, ...rows.map(row => columns.map(column => cellValue(column, row)))])
 }
 
@@ -39,6 +42,12 @@ export async function writeCsv(
     text: toCsv(records, table),
   }))
   for (const {name, text} of files) await writeAtomic(name, text)
+}
+
+/** Columns in which some row has a value; all where there are no rows. */
+function told(columns: readonly Column[], rows: readonly Row[]): readonly Column[] {
+  if (rows.length === 0) return columns
+  return columns.filter(column => rows.some(row => cellValue(column, row) !== ''))
 }
 
 /**

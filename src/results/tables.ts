@@ -21,6 +21,11 @@ export interface TableSchemas {
   result: z.ZodObject
   /** Paths of the result, joined by `.`, that are left out: the journal has them. */
   omit?: readonly string[]
+  /**
+   * Names of the cell whose column shows a field of the result, where there is one: what was used, for cells that may
+   * leave it open. That field has no column of its own.
+   */
+  used?: Readonly<Record<string, string>>
 }
 
 /**
@@ -28,10 +33,10 @@ export interface TableSchemas {
  * joined by `_` (`mse_median`); what a cell asks for under a name that its result has too is called
  * `requested_<name>`. `null` is an empty field, lists of objects are left out.
  */
-export function recordTable({cell, result, omit}: TableSchemas): TableFormat {
+export function recordTable(schemas: TableSchemas): TableFormat {
   return {
     suffix: '',
-    columns: () => recordColumns(columnsOf(cell), columnsOf(result, omit)),
+    columns: () => recordColumns(schemas, resultColumns(schemas)),
     rows: record => [record as Row],
   }
 }
@@ -42,13 +47,13 @@ export function recordTable({cell, result, omit}: TableSchemas): TableFormat {
  *
  * @param list - name of the list
  */
-export function itemTable({cell, result, omit}: TableSchemas, list: string): TableFormat {
+export function itemTable(schemas: TableSchemas, list: string): TableFormat {
   return {
     suffix: '',
     columns: () =>
-      recordColumns(columnsOf(cell), [
-        ...columnsOf(result, omit),
-        ...columnsOf(itemSchema(result, list)),
+      recordColumns(schemas, [
+        ...resultColumns(schemas),
+        ...columnsOf(itemSchema(schemas.result, list)),
       ]),
     rows(record) {
       if (record.status !== 'completed') return [{...record}]
@@ -63,13 +68,13 @@ export function itemTable({cell, result, omit}: TableSchemas, list: string): Tab
  *
  * @param list - name of the list
  */
-export function listTable({cell, result, omit}: TableSchemas, list: string): TableFormat {
+export function listTable(schemas: TableSchemas, list: string): TableFormat {
   return {
     suffix: `_${list}`,
     columns: () => [
       plain('key'),
-      ...cellColumns(columnsOf(cell), columnsOf(result, omit)),
-      ...columnsOf(itemSchema(result, list)).map(column => below('item', column)),
+      ...cellColumns(schemas, resultColumns(schemas)),
+      ...columnsOf(itemSchema(schemas.result, list)).map(column => below('item', column)),
     ],
     rows(record) {
       if (record.status !== 'completed') return []
@@ -83,11 +88,16 @@ function itemSchema(result: z.ZodObject, list: string): z.ZodType {
   return (result.shape[list] as z.ZodArray<z.ZodObject>).element
 }
 
-/** Columns of a record, given those of its cell and of its result. */
-function recordColumns(cell: readonly Column[], result: readonly Column[]): Column[] {
+/** Columns of a result, without those that stand in columns of the cell. */
+function resultColumns({result, omit = [], used = {}}: TableSchemas): Column[] {
+  return columnsOf(result, [...omit, ...Object.values(used)])
+}
+
+/** Columns of a record. @param result - those of its result */
+function recordColumns(schemas: TableSchemas, result: readonly Column[]): Column[] {
   return [
     ...['schema', 'key', 'status'].map(plain),
-    ...cellColumns(cell, result),
+    ...cellColumns(schemas, result),
     ...result.map(column => below('result', column)),
     plain('reason'),
     {name: 'error_code', path: ['error', 'code'], kind: 'plain'},
@@ -96,11 +106,13 @@ function recordColumns(cell: readonly Column[], result: readonly Column[]): Colu
 }
 
 /** Columns of a cell beside those of a result: what is asked for is told from what was used. */
-function cellColumns(cell: readonly Column[], result: readonly Column[]): Column[] {
+function cellColumns({cell, used = {}}: TableSchemas, result: readonly Column[]): Column[] {
   const measured = new Set(result.map(({name}) => name))
-  return cell.map(column => {
-    const name = measured.has(column.name) ? `requested_${column.name}` : column.name
-    return {...below('cell', column), name}
+  return columnsOf(cell).map(column => {
+    const asked = below('cell', column)
+    const field = used[column.name]
+    if (field !== undefined) return {...asked, path: ['result', field], otherwise: asked.path}
+    return measured.has(column.name) ? {...asked, name: `requested_${column.name}`} : asked
   })
 }
 

@@ -154,6 +154,8 @@ export type ErrorSweepRecord = CellRecord<ErrorSweepCell, ErrorSweepResult>
 export type CompletedSweep = Completed<ErrorSweepCell, ErrorSweepResult>
 
 const schemas = {cell: errorSweepCell, result: errorSweepResult}
+/** Cells of files leave the length open; tables show the one that was used. */
+const tabled = {...schemas, used: {seq_len: 'query_len'}}
 
 /** Error of every estimator against exact attention, over many draws. */
 export default defineExperiment({
@@ -163,7 +165,7 @@ export default defineExperiment({
   plan: errorSweepPlan,
   ...schemas,
   isolation: 'shared',
-  tables: [recordTable(schemas), listTable(schemas, 'per_head')],
+  tables: [recordTable(tabled), listTable(tabled, 'per_head')],
   cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
   jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
   check: async plan => (await import('./grid.js')).checkErrorSweep(plan),

@@ -32,7 +32,7 @@ const errorSweep = sweep(
       ...sweep().result.per_head[0]!,
       head,
       rel_l2,
-      mse: null,
+      mse: head === 0 ? null : 3,
     })),
   },
 )
@@ -75,18 +75,57 @@ describe('toCsv', () => {
   })
 
   it('writes null as an empty field, also for all parts of an object that is null', () => {
-    const [row] = rowsOf(toCsv([errorSweep]))
-    expect(row).toMatchObject({seq_len: '', row_kl_nats_mean: '', row_kl_nats_high: ''})
+    const all = sweep({seed: 1}, {row_kl_nats: metric(7), row_kl_infinite_pct: 8})
+    const [row] = rowsOf(toCsv([errorSweep, all]))
+    expect(row).toMatchObject({row_kl_nats_mean: '', row_kl_nats_high: ''})
     expect(row).toMatchObject({row_total_variation_mean: '100', row_kl_infinite_pct: ''})
   })
 
+  it('leaves out what is empty in every row, and keeps the order of the others', () => {
+    const rare = sweep({seed: 1}, {row_kl_infinite_pct: 8})
+    const [without, with_] = [[errorSweep], [errorSweep, rare]].map(records =>
+      headerOf(toCsv(records)),
+    )
+    expect(without).not.toContain('input_batch')
+    expect(without).not.toContain('error_code')
+    expect(without).not.toContain('row_kl_infinite_pct')
+    expect(with_!.filter(name => name !== 'row_kl_infinite_pct')).toEqual(without)
+    for (const row of rowsOf(toCsv([errorSweep]))) expect(Object.values(row)).not.toContain('')
+    const [all] = sweepExperiment.tables
+    const order = all!.columns().map(({name}) => name)
+    expect(order.filter(name => with_!.includes(name))).toEqual(with_)
+  })
+
+  it('has the sizes that were used, wherever the input came from', () => {
+    const sizes = {query_len: 31, key_len: 37, batch: 2, heads: 3, head_dim: 17, value_dim: 13}
+    const file = sweep({seq_len: null}, sizes)
+    const generated = failed(sweep({seq_len: 64}))
+    const [used, asked] = rowsOf(toCsv([file, generated]))
+    expect(used).toMatchObject({
+      ...{seq_len: '31', key_len: '37', batch: '2', heads: '3', head_dim: '17', value_dim: '13'},
+    })
+    expect(asked).toMatchObject({status: 'failed', seq_len: '64'})
+    expect(used).not.toHaveProperty('query_len')
+    expect(used).not.toHaveProperty('requested_seq_len')
+    const [, heads] = sweepExperiment.tables
+    expect(rowsOf(csv.toCsv([file], heads!)).map(row => row.seq_len)).toEqual(['31', '31'])
+  })
+
+  it('tells rows against softmax from those against what a method converges to', () => {
+    const records = [sweep({target: 'raw'}), sweep({target: 'matched'})]
+    expect(rowsOf(toCsv(records)).map(({target}) => target)).toEqual(['raw', 'matched'])
+  })
+
   it('tells what was asked for from what was used', () => {
-    expect(rowsOf(toCsv([bench]))[0]).toMatchObject({
+    const asking = timed({threads: 3}, 1e6, {threads: 3})
+    const rows = rowsOf(toCsv([bench, asking]))
+    expect(rows[0]).toMatchObject({
       requested_backend: 'auto',
       backend: 'wasm',
       requested_threads: '',
       threads: '2',
     })
+    expect(rows[1]).toMatchObject({requested_threads: '3'})
   })
 
   it('leaves lists of measurements out and writes maps as pairs', () => {
@@ -113,24 +152,29 @@ describe('toCsv', () => {
     expect(rows[0]).toMatchObject({projections: 'iid;orth', norm: '0.5', expectation: '1.25'})
   })
 
-  it('has the same columns whatever happened to the cells', () => {
+  it('has names for all columns once, and says first what a row is', () => {
     for (const record of [bench, errorSweep, variance()]) {
-      const header = headerOf(toCsv([record]))
+      const header = headerOf(toCsv([record, failed(record), skipped(record)]))
       expect(new Set(header).size).toBe(header.length)
       expect(header.slice(0, 3)).toEqual(['schema', 'key', 'status'])
       expect(header.slice(-3)).toEqual(['reason', 'error_code', 'error_message'])
-      expect(headerOf(toCsv([failed(record)]))).toEqual(header)
-      expect(headerOf(toCsv([skipped(record)]))).toEqual(header)
     }
   })
 
   it('says why a cell was skipped or failed, quotes and line breaks included', () => {
     expect(rowsOf(toCsv([skipped(bench)]))[0]!.reason).toBe('supports no mask')
-    expect(rowsOf(toCsv([failed(bench)]))[0]).toMatchObject({
+    expect(rowsOf(toCsv([failed(bench), bench]))[0]).toMatchObject({
       error_code: 'CELL_CRASHED',
       error_message: 'expected an answer, got "none",\nbut a newline',
       median_ns: '',
     })
+  })
+
+  it('has all columns where a table has no rows', () => {
+    const [, heads] = sweepExperiment.tables
+    const text = csv.toCsv([failed(errorSweep)], heads!)
+    expect(headerOf(text)).toEqual(heads!.columns().map(({name}) => name))
+    expect(rowsOf(text)).toEqual([])
   })
 
   it('is empty for no records', () => {
@@ -182,7 +226,7 @@ describe('the table of heads', () => {
     const rows = rowsOf(text)
     expect(rows.map(row => [row.head, row.rel_l2, row.mse])).toEqual([
       ['0', '0.5', ''],
-      ['1', '1.5', ''],
+      ['1', '1.5', '3'],
     ])
     expect(rows[0]).toMatchObject({
       key: errorSweep.key,
