@@ -1,7 +1,7 @@
 import {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import * as Flags from '@oclif/core/flags'
-import type {Layout} from '../report/layout.js'
+import {type Layout, layoutOf} from '../report/layout.js'
 import {printable, printableJson, printableStyled} from '../report/printable.js'
 import {
   asFlags,
@@ -61,9 +61,7 @@ export abstract class RfaCommand extends Command {
 
   /** How wide and how colourful the output may be. */
   protected layout(): Layout {
-    const {stdout} = process
-    const colour = Boolean(stdout.isTTY) && !process.env.NO_COLOR
-    return {width: stdout.isTTY && stdout.columns ? stdout.columns : 120, colour}
+    return layoutOf(process.stdout, process.env)
   }
 
   /** Prints the error and leaves with its exit code, under `--json` too. */

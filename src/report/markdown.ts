@@ -1,5 +1,5 @@
 /** Blocks as GitHub-flavoured Markdown, every column included. */
-import {type Block, printableBlock, type TableBlock} from './document.js'
+import {type Block, NO_ROWS, printableBlock, type TableBlock} from './document.js'
 
 /** Renders a report; ends with one newline. */
 export function renderMarkdown(blocks: readonly Block[]): string {
@@ -20,8 +20,11 @@ function renderBlock(block: Block): string {
   }
 }
 
-/** A pipe table, numbers aligned right. */
-function renderTable({columns, rows}: TableBlock): string {
+/** A pipe table, numbers aligned right, turned where that makes fewer columns. */
+function renderTable(block: TableBlock): string {
+  const {turned} = block
+  const {columns, rows} = turned && turned.columns.length < block.columns.length ? turned : block
+  if (rows.length === 0) return NO_ROWS
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   const rules = columns.map(({align}) => (align === 'right' ? '---:' : '---'))
   return [

@@ -3,18 +3,33 @@
 /** What stands for a number that could not be computed. */
 export const MISSING = '-'
 
+/** From here on only the power of ten is of any use. */
+const HUGE = 1e9
+
 /**
  * Three significant digits, e.g. `0.0123`, `1.23e-7`, `12300`.
  *
- * Plain notation from 1e-4 up to 1e6, exponents beyond. `null` and what is not finite give `-`.
+ * Plain notation from 1e-4 up to 1e9, exponents beyond (`1.23e12`). `null` and what is not finite give `-`.
  */
 export function significant(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return MISSING
   if (value === 0) return '0'
   const rounded = Number(value.toPrecision(digits))
   const size = Math.abs(rounded)
-  if (size < 1e-4 || size >= 1e6) return rounded.toExponential(digits - 1)
+  if (size < 1e-4 || size >= HUGE) return rounded.toExponential(digits - 1).replace('e+', 'e')
   return size < 10 ** digits ? rounded.toPrecision(digits) : String(rounded)
+}
+
+/**
+ * A number within a sentence: two significant digits, thousands apart (`1,900,000`), from 1e9 on the power of ten
+ * nearest to it (`1e41`).
+ *
+ * @param log10 - its decimal logarithm: it may be more than a double can hold
+ */
+export function roundNumber(log10: number): string {
+  const rounded = Number((10 ** log10).toPrecision(2))
+  if (rounded >= HUGE) return `1e${Math.round(log10)}`
+  return rounded < 1000 ? significant(rounded, 2) : rounded.toLocaleString('en-US')
 }
 
 /** A value with its interval, `0.123 [0.110, 0.140]`; the value alone where the interval is a point. */

@@ -156,7 +156,7 @@ const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   },
   {
     title: 'F',
-    priority: 3,
+    priority: 1,
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
     tells: ({result}) => result.feature_dim > 0,
   },

@@ -6,6 +6,7 @@ import {
   percent,
   plural,
   ratio,
+  roundNumber,
   significant,
   withError,
   withInterval,
@@ -20,12 +21,14 @@ describe('significant', () => {
     [123.45, '123'],
     [12345, '12300'],
     [999.9, '1000'],
-    [999_999, '1.00e+6'],
+    [999_999, '1000000'],
+    [1_234_567, '1230000'],
+    [999_999_999, '1.00e9'],
     [0.00012345, '0.000123'],
     [0.000099999, '0.000100'],
     [0.000012345, '1.23e-5'],
     [-3.21987, '-3.22'],
-    [1.234e42, '1.23e+42'],
+    [1.234e42, '1.23e42'],
   ])('writes %d as %s', (value, text) => {
     expect(significant(value)).toBe(text)
   })
@@ -45,6 +48,21 @@ describe('significant', () => {
         expect(Math.abs(Number(significant(value)) - value)).toBeLessThanOrEqual(bound)
       }),
     )
+  })
+})
+
+describe('roundNumber', () => {
+  it.each([
+    [Math.log10(59.4), '59'],
+    [2, '100'],
+    [Math.log10(949), '950'],
+    [Math.log10(2345), '2,300'],
+    [Math.log10(420_000), '420,000'],
+    [Math.log10(1_900_000), '1,900,000'],
+    [Math.log10(999_999_999), '1e9'],
+    [4342.9, '1e4343'],
+  ])('writes 10^%d as %s', (log10, text) => {
+    expect(roundNumber(log10)).toBe(text)
   })
 })
 

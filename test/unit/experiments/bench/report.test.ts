@@ -27,7 +27,7 @@ describe('benchReport', () => {
       favor-pos       orth        64  64  128  3.00 ms  2.70 ms - 3.60 ms      0.333x             0.667x  3.00 MiB  1.00 MiB
       favor-pos       orth        64  64  256  6.00 ms  5.40 ms - 7.20 ms      0.667x              1.33x  3.00 MiB  1.00 MiB
       favor-pos       orth        64  64  512  12.0 ms  10.8 ms - 14.4 ms       1.33x              2.67x  3.00 MiB  1.00 MiB
-      (too wide to show: runs, GFLOP/s)
+      (too wide to show: runs, GFLOP/s; a wider terminal, or a pipe to less -S, shows all)
 
       Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live
       is counted: the most bytes of tensors that a call holds beside inputs and output.
