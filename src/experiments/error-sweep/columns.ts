@@ -61,7 +61,7 @@ function spreadLegend(records: readonly CompletedSweep[]): string {
 }
 
 /** How the spread of a median is shown: too few replicates have a range, but no interval. */
-function spreadOf({low, high, min, max}: MetricSummary): 'interval' | 'range' | 'none' {
+export function spreadOf({low, high, min, max}: MetricSummary): 'interval' | 'range' | 'none' {
   if (low !== null && high !== null) return low === high ? 'none' : 'interval'
   // one end alone: broken replicates have taken the other
   if (low !== null || high !== null || min === null || max === null) return 'none'
@@ -128,10 +128,11 @@ const ROUNDING = 2 ** -16
 
 /** Which estimator, with which random matrix and how many rows of it. */
 export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
-  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
+  {title: 'method', align: 'left', flexible: true, cell: ({cell}) => methodLabel(cell)},
   {
     title: 'projection',
     align: 'left',
+    short: {title: 'proj.'},
     cell: ({cell}) => projectionLabel(cell) ?? MISSING,
     tells: ({cell}) => cell.projection !== null,
   },
@@ -145,24 +146,29 @@ export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
 /**
  * Columns of the error tables. The yardstick stands beside the error on purpose: a relative error of
  * 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
- * split of the error, never the error itself.
+ * split of the error, then spreads, then F, without which methods cannot be compared, and never the error itself.
  */
 export const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   ...VARIANT_COLUMNS,
   {
     title: 'F',
-    priority: 3,
+    priority: 1,
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
     tells: ({result}) => result.feature_dim > 0,
   },
   {
     title: 'rel L2',
     cell: ({result}) => withSpread(result.rel_l2),
+    short: {cell: ({result}) => significant(result.rel_l2.median), lacks: 'spread of rel L2'},
   },
-  {title: 'vs mean(V)', cell: ({result}) => significant(result.mse_over_mean_value)},
+  {
+    title: 'vs mean(V)',
+    cell: ({result}) => significant(result.mse_over_mean_value),
+    short: {title: 'vs\nmean(V)'},
+  },
   // the mean, not the median: the split beside it adds up to it
-  estimate('mean MSE', 1, ({mse, mse_standard_error: error}) => ({value: mse.mean, error})),
-  estimate('bias^2', 2, ({bias_squared: value, bias_squared_standard_error: error}) => ({
+  estimate('mean MSE', 2, ({mse, mse_standard_error: error}) => ({value: mse.mean, error})),
+  estimate('bias^2', 3, ({bias_squared: value, bias_squared_standard_error: error}) => ({
     value,
     error,
   })),

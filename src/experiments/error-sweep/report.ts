@@ -5,7 +5,9 @@ import {type Block, type ColumnSpec, heading, list, table, text} from '../../rep
 import {groupBy, inOrder} from '../../report/groups.js'
 import {significant} from '../../report/numbers.js'
 import {backendItems, inputLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
+import {closing} from './closing.js'
 import {COLUMNS, legend, VARIANT_COLUMNS} from './columns.js'
+import {boundsOf, orderItems} from './order.js'
 import {
   type CompletedSweep,
   type ErrorSweepRecord,
@@ -26,6 +28,7 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
     ...(completed.length > 0 ? [text(legend(completed))] : []),
     ...list(backendItems(completed)),
     ...list(troubleItems(records)),
+    ...closing(sections.map(own => ({title: sectionTitle(own[0]!), records: own}))),
   ]
 }
 
@@ -108,10 +111,9 @@ function targetBlocks(records: readonly CompletedSweep[]): Block[] {
   )
   return [
     heading(3, TARGET_TITLES[target]),
-    table(COLUMNS, rows),
+    {...table(COLUMNS, rows), labels: labelCount(rows)},
     ...list(target === 'matched' ? targetItems(rows) : []),
-    ...list(worseItems(rows)),
-    ...list(unknownItems(rows)),
+    ...list([...worseItems(rows), ...orderItems(rows), ...unknownItems(rows)]),
     ...perHead(rows),
   ]
 }
@@ -122,13 +124,18 @@ function targetItems(rows: readonly CompletedSweep[]): string[] {
   return [...new Set(items)]
 }
 
-/** Variants that averaging V beats even with the most features they were given, each method once. */
+/** Variants that averaging V beats beyond doubt even with the most features they were given, each method once. */
 function worseItems(rows: readonly CompletedSweep[]): string[] {
-  const worse = atLargestFeatures(rows).filter(
-    ({result}) => (result.mse_over_mean_value ?? 0) > 1 + TIE,
-  )
+  const worse = atLargestFeatures(rows).filter(({result}) => leastOverYardstick(result) > 1 + TIE)
   const names = groupBy(worse, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
   return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
+}
+
+/** The least that the ratio to averaging V may as well be. */
+function leastOverYardstick({mse, mse_over_mean_value: ratio}: ErrorSweepResult): number {
+  const bounds = boundsOf(mse)
+  if (ratio === null || !bounds || !mse.median) return ratio ?? 0
+  return (ratio * bounds.low) / mse.median
 }
 
 /** Variants of one method at one M, by their projections: `favor-pos iid, orth M=256`. */
@@ -170,19 +177,44 @@ function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSweep[] {
   return variants.map(variant => variant.at(-1)!)
 }
 
-/** Most heads that a table of one column per head can hold. */
-const MAX_HEAD_COLUMNS = 16
-
 /** The yardstick per head at the largest M: one head can be served well and its neighbour not at all. */
 function perHead(rows: readonly CompletedSweep[]): Block[] {
   const heads = rows[0]?.result.per_head ?? []
-  if (heads.length < 2 || heads.length > MAX_HEAD_COLUMNS) return []
+  if (heads.length < 2) return []
+  const variants = atLargestFeatures(rows)
+  const share = ({result}: CompletedSweep, at: number) =>
+    significant(result.per_head[at]?.mse_over_mean_value)
   const headColumn = (_: unknown, at: number): ColumnSpec<CompletedSweep> => ({
     title: `head ${heads[at]?.head}`,
-    cell: ({result}) => significant(result.per_head[at]?.mse_over_mean_value),
+    cell: row => share(row, at),
   })
+  const variantColumn = (row: CompletedSweep): ColumnSpec<number> => ({
+    title: variantLines(row),
+    cell: at => share(row, at),
+  })
+  const head: ColumnSpec<number> = {title: 'head', cell: at => String(heads[at]?.head)}
   return [
     heading(3, 'MSE over that of averaging V, per head, at the largest M'),
-    table([...VARIANT_COLUMNS, ...heads.map(headColumn)], atLargestFeatures(rows)),
+    {
+      ...table([...VARIANT_COLUMNS, ...heads.map(headColumn)], variants),
+      labels: labelCount(variants),
+      everything: true,
+      turned: table([head, ...variants.map(variantColumn)], [...heads.keys()]),
+    },
   ]
+}
+
+/** How many columns tell variants apart. */
+function labelCount(rows: readonly CompletedSweep[]): number {
+  return table(VARIANT_COLUMNS, rows).columns.length
+}
+
+/** What a row is of, as a title of several lines: method, projection, M. */
+function variantLines({cell}: CompletedSweep): string {
+  const projection = projectionLabel(cell)
+  return [
+    methodLabel(cell),
+    ...(projection === null ? [] : [projection]),
+    ...(cell.num_features === null ? [] : [`M=${cell.num_features}`]),
+  ].join('\n')
 }

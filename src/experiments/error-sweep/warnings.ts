@@ -1,7 +1,7 @@
 /** What the input norms say about the features a method would need: one line per method. */
 
 import {groupBy} from '../../report/groups.js'
-import {significant} from '../../report/numbers.js'
+import {roundNumber} from '../../report/numbers.js'
 import {methodLabel} from '../labels.js'
 import type {CompletedSweep} from './schema.js'
 
@@ -56,12 +56,7 @@ function featuresOf({cell}: CompletedSweep): number {
   return cell.num_features ?? 0
 }
 
-/** Beyond this, only the power of ten is of any use. */
-const MOST_LOG10 = 9
-
-/** `about 25000`, `about 1e41`. */
+/** `about 25,000`, `about 1e41`. */
 function count({log10}: HeadNeed): string {
-  if (log10 === Number.POSITIVE_INFINITY) return 'more than 1e308'
-  if (log10 >= MOST_LOG10) return `about 1e${Math.round(log10)}`
-  return `about ${significant(10 ** log10, 2)}`
+  return log10 === Number.POSITIVE_INFINITY ? 'more than 1e308' : `about ${roundNumber(log10)}`
 }

@@ -48,9 +48,10 @@ describe('errorSweepReport', () => {
       favor-pos  orth         64  64  0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
       favor-pos  orth        256  64  0.250 [0.200, 0.300]        2.50  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
       softmax    -             -   -               1.20e-7    7.00e-13            0.00120            0.00120   0.970
-      (too wide to show: variance)
+      (too wide to show: variance; a wider terminal, or a pipe to less -S, shows all)
 
       - worse than averaging V: favor-pos orth M=256
+      - no trend with M to be read at 10 replicates (their 95 % intervals overlap): favor-pos orth M=64, 256
 
       MSE over that of averaging V, per head, at the largest M
 
@@ -64,7 +65,7 @@ describe('errorSweepReport', () => {
       method         projection   M    F                rel L2  vs mean(V)           mean MSE             bias^2  cosine
       -------------  ----------  --  ---  --------------------  ----------  -----------------  -----------------  ------
       rfa (tau=0.5)  orth        64  128  0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
-      (too wide to show: variance)
+      (too wide to show: variance; a wider terminal, or a pipe to less -S, shows all)
 
       - rfa (tau=0.5): softmax of unit q, k at temperature 0.25
 
@@ -74,10 +75,10 @@ describe('errorSweepReport', () => {
       -------------  ----------  --  ------  ------
       rfa (tau=0.5)  orth        64   0.400    1.60
 
-      - favor-pos needs about 25000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
+      - favor-pos needs about 25,000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
         largest M here is 256
-      - rfa (tau=0.5) needs about 25000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
-        largest M here is 64
+      - rfa (tau=0.5) needs about 25,000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1,
+        the largest M here is 64
 
       M: random vectors; F: length of a feature vector. Errors are medians over replicates, in [] their 95 % interval. mean
       MSE = bias^2 + variance: means over replicates, with their standard errors; bias^2 is corrected for the noise of few
@@ -204,20 +205,44 @@ describe('errorSweepReport', () => {
     expect(report([sweep(), odd])).toContain('den<0 %')
   })
 
-  it('keeps the errors in 60 columns', () => {
+  it('keeps the errors and what makes them comparable in 60 columns', () => {
     expect(report([sweep()], 60)).toContain(
       [
-        'method     projection   M                rel L2  vs mean(V)',
-        '---------  ----------  --  --------------------  ----------',
-        'favor-pos  orth        64  0.250 [0.200, 0.300]       0.500',
+        '                                                     vs',
+        'method     proj.   M   F                rel L2  mean(V)',
+        '---------  -----  --  --  --------------------  -------',
+        'favor-pos  orth   64  64  0.250 [0.200, 0.300]    0.500',
+        '(too wide to show: mean MSE, bias^2, variance, cosine; a',
+        'wider terminal, or a pipe to less -S, shows all)',
       ].join('\n'),
     )
   })
 
-  it('writes a metric that could not be computed as a dash', () => {
-    expect(report([sweep({}, {rel_l2: metric(null), mse: metric(null)})])).toMatch(
-      /favor-pos {2}orth {8}64 {2}64 {7}- {7}0\.500 {9}- /,
+  /** A row of so many heads, each with a ratio of its own. */
+  const manyHeads = (heads: number, method: string) => {
+    const [first] = sweep().result.per_head
+    const per_head = Array.from({length: heads}, (_, head) => {
+      return {...first!, head, mse_over_mean_value: 1 + head / 1000}
+    })
+    return sweep({method, projection: 'iid'}, {per_head, heads})
+  }
+
+  it.each([12, 32, 96])('shows %i heads as rows, with every ratio', heads => {
+    const records = ['favor-pos', 'favor-hyp', 'rfa'].map(method => manyHeads(heads, method))
+    const text = report(records, 80).split('\n')
+    const start = text.findIndex(line => line.startsWith('MSE over that of averaging V, per head'))
+    const shown = text.slice(start + 2, start + 2 + 3 + 1 + heads)
+    expect(shown[2]).toMatch(/^head +M=64 +M=64 +M=64$/)
+    expect(shown.slice(4).map(line => line.split(/\s+/).filter(Boolean)[0])).toEqual(
+      Array.from({length: heads}, (_, head) => String(head)),
     )
+  })
+
+  it('takes a row for worse than averaging V only where its whole interval is', () => {
+    const ratio = (low: number) =>
+      sweep({projection: 'iid'}, {mse: metric(0.02, low, 0.03), mse_over_mean_value: 1.25})
+    expect(report([ratio(0.015)])).not.toContain('- worse than averaging V')
+    expect(report([ratio(0.017)])).toContain('- worse than averaging V')
   })
 
   it('tells only the troubles when no cell completed', () => {

@@ -27,7 +27,7 @@ describe('sweepWarnings', () => {
       sweep({num_features: 256}, heads(400, 25_000, 3000)),
     ]
     expect(sweepWarnings(records)).toEqual([
-      'favor-pos needs about 25000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the largest M here is 256',
+      'favor-pos needs about 25,000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the largest M here is 256',
     ])
   })
 
@@ -45,7 +45,7 @@ describe('sweepWarnings', () => {
 
   it('names only the power of ten of what nobody can afford', () => {
     expect(sweepWarnings([sweep({}, heads(4.4e41, 1e9 - 1))])[0]).toContain(
-      'needs about 1e42 features (head 0; least in head 1: about 1.0e+9)',
+      'needs about 1e42 features (head 0; least in head 1: about 1e9)',
     )
   })
 
