@@ -8,30 +8,63 @@ import {ORTH_SIGNS, PRESET_NAMES, PROJECTION_NAMES, projectionNamed} from '../at
 
 /** One estimator with everything that changes its result, save the grid axes. */
 export const methodSpec = z.object({
-  method: z.string(),
-  preset: z.enum(PRESET_NAMES),
-  /** Options of this estimator that differ from its preset. */
-  options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  method: z.string().describe('Estimator, as `--methods` takes it.'),
+  preset: z.enum(PRESET_NAMES).describe('Whose release it follows; `exact`: none.'),
+  options: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .describe('Options of this estimator that differ from its preset, by name.'),
 })
 export type MethodSpec = z.infer<typeof methodSpec>
 
+/** Estimators of a plan. */
+export const methodSpecs = z.array(methodSpec).min(1).describe('Estimators with their options.')
+
+/** Whether queries see the past alone. */
+export const causalField = z.boolean().describe('Query i sees the keys up to i only.')
+
+/** Sizes of queries, keys and values, but for their lengths. */
+export const sizeFields = {
+  batch: z.number().int().positive().describe('B, sequences.'),
+  heads: z.number().int().positive().describe('H, heads.'),
+  head_dim: z.number().int().positive().describe('D, entries of a query or key.'),
+  value_dim: z.number().int().positive().describe('Dv, entries of a value.'),
+}
+
+/** Length of phi in a result. */
+export const featureDim = z
+  .number()
+  .int()
+  .describe('F, length of phi; 0: the method has no features.')
+
 /** Signs of orthogonal projections; records without it were made with uniform ones. */
-const orthSign = z.enum(ORTH_SIGNS).default('haar')
+const orthSign = z
+  .enum(ORTH_SIGNS)
+  .default('haar')
+  .describe('Signs of orthogonal random matrices: uniform (`haar`), or as LAPACK leaves them.')
 const projectionName = z.enum(PROJECTION_NAMES)
 
 /** What is drawn, as plans list it. */
 export const drawAxes = {
-  projections: z.array(projectionName).min(1),
+  projections: z.array(projectionName).min(1).describe('Random matrices [M, D] to draw.'),
   orth_sign: orthSign,
-  num_features: z.array(z.number().int().positive()).min(1),
+  num_features: z
+    .array(z.number().int().positive())
+    .min(1)
+    .describe('M, numbers of random vectors.'),
 }
 type DrawAxes = z.output<z.ZodObject<typeof drawAxes>>
 
 /** What is drawn, as a cell has it; `null` where it means nothing to the method. */
 export const drawPoint = {
-  projection: projectionName.nullable(),
+  projection: projectionName
+    .nullable()
+    .describe('Random matrix [M, D]; `null`: the method draws none.'),
   orth_sign: orthSign,
-  num_features: z.number().int().nullable(),
+  num_features: z
+    .number()
+    .int()
+    .nullable()
+    .describe('M, number of random vectors; `null`: the method has none.'),
 }
 export type DrawPoint = z.output<z.ZodObject<typeof drawPoint>>
 

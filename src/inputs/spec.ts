@@ -2,35 +2,57 @@ import {z} from 'zod'
 import {GENERATOR_NAMES} from './generators/index.js'
 import type {InputStatistics} from './statistics.js'
 
+const KIND = 'Where queries, keys and values come from: `file` or `generator`.'
+
 /** Where Q/K/V come from; part of plans and cells. */
 export const inputSpec = z.discriminatedUnion('kind', [
   z.object({
-    kind: z.literal('file'),
-    /** One file holding all arrays, or three `.npy` files in the order query, key, value. */
-    paths: z.array(z.string()).min(1).max(3),
-    names: z.object({query: z.string(), key: z.string(), value: z.string()}),
-    /** SHA-256 of the files' bytes: a run is not resumed on other data. Absent: not pinned. */
-    digest: z.string().optional(),
+    kind: z.literal('file').describe(KIND),
+    paths: z
+      .array(z.string())
+      .min(1)
+      .max(3)
+      .describe('One file with all arrays, or three `.npy` in the order query, key, value.'),
+    names: z
+      .object({
+        query: z.string().describe('Of the queries, [B, H, L, D].'),
+        key: z.string().describe('Of the keys, [B, H, S, D].'),
+        value: z.string().describe('Of the values, [B, H, S, Dv].'),
+      })
+      .describe('Name of an array in the file.'),
+    digest: z
+      .string()
+      .optional()
+      .describe("SHA-256 of the files' bytes: a run is not resumed on other data."),
   }),
   z.object({
-    kind: z.literal('generator'),
-    name: z.enum(GENERATOR_NAMES),
-    batch: z.number().int().positive(),
-    heads: z.number().int().positive(),
-    head_dim: z.number().int().positive(),
-    value_dim: z.number().int().positive(),
-    /** Length of keys and values; `null`: equal to the query length. */
-    key_len: z.number().int().positive().nullable(),
+    kind: z.literal('generator').describe(KIND),
+    name: z.enum(GENERATOR_NAMES).describe('Generator of queries, keys and values.'),
+    batch: z.number().int().positive().describe('B, sequences that it makes.'),
+    heads: z.number().int().positive().describe('H, heads that it makes.'),
+    head_dim: z.number().int().positive().describe('D, entries of a query or key.'),
+    value_dim: z.number().int().positive().describe('Dv, entries of a value.'),
+    key_len: z
+      .number()
+      .int()
+      .positive()
+      .nullable()
+      .describe('S, keys and values that it makes; `null`: as many as queries.'),
   }),
 ])
 export type InputSpec = z.infer<typeof inputSpec>
 
 /** Norms and entropy of one head, or averaged over heads, as records have them. */
 export const inputStatistics: z.ZodType<InputStatistics> = z.object({
-  query_norm2: z.number(),
-  key_norm2: z.number(),
-  sum_norm2: z.number(),
-  difference_norm2: z.number(),
-  entropy_nats: z.number(),
-  max_entropy_nats: z.number(),
+  query_norm2: z.number().describe('E|x|^2 of canonical queries x = q D^(-1/4).'),
+  key_norm2: z.number().describe('E|y|^2 of canonical keys y = k D^(-1/4).'),
+  sum_norm2: z.number().describe('E|x+y|^2 over all pairs in view.'),
+  difference_norm2: z.number().describe('E|x-y|^2 over all pairs in view.'),
+  entropy_nats: z
+    .number()
+    .meta({unit: 'nats', description: 'Mean entropy of the rows of exact attention.'}),
+  max_entropy_nats: z.number().meta({
+    unit: 'nats',
+    description: 'Largest entropy that these rows can have: mean of ln(keys in view).',
+  }),
 })

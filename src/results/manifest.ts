@@ -7,21 +7,31 @@ export const EARLIER_MANIFEST_SCHEMA = 'rfa.run/1'
 
 /** Where a run was made: what a reader needs to judge its numbers. */
 export const machine = z.object({
-  cpu: z.string(),
-  logical_cores: z.number().int(),
-  available_parallelism: z.number().int(),
-  memory_bytes: z.number(),
-  platform: z.string(),
-  arch: z.string(),
-  node: z.string(),
-  rfa: z.string(),
-  tfjs: z.string(),
-  /** Best vector instruction set that the native addon uses here; `null` without the addon. */
-  instruction_set: z.string().nullable().optional(),
-  /** Measured float32 multiply-add peak of one thread, of runs that time; `null` without the addon. */
-  fma_peak_gflops: nullableNumber.optional(),
-  /** Short commit hash of the tool, `+` appended when its tree has changes; `null` outside a checkout. */
-  commit: z.string().nullable(),
+  cpu: z.string().describe('Model of the processor.'),
+  logical_cores: z.number().int().describe('Processors of the machine.'),
+  available_parallelism: z.number().int().describe('Processors that this process may use.'),
+  memory_bytes: z.number().meta({unit: 'bytes', description: 'Memory of the machine.'}),
+  platform: z.string().describe('Operating system.'),
+  arch: z.string().describe('Architecture of the processor.'),
+  node: z.string().describe('Version of Node.'),
+  rfa: z.string().describe('Version of rfa.'),
+  tfjs: z.string().describe('Version of TensorFlow.js.'),
+  instruction_set: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Best vector instruction set that the native addon uses here; `null`: no addon.'),
+  fma_peak_gflops: nullableNumber.optional().meta({
+    unit: 'GFLOP/s',
+    description:
+      'Measured float32 multiply-add peak of one thread, of runs that time; `null`: no addon.',
+  }),
+  commit: z
+    .string()
+    .nullable()
+    .describe(
+      'Short commit hash of rfa, `+` appended when its tree has changes; `null`: no checkout.',
+    ),
 })
 export type Machine = z.infer<typeof machine>
 
@@ -40,11 +50,13 @@ export function runManifest(
   experiments: readonly Pick<StoredExperiment, 'plan'>[],
 ): z.ZodType<RunManifest> {
   return z.object({
-    schema: z.literal(MANIFEST_SCHEMA),
-    created_at: z.iso.datetime(),
-    argv: z.array(z.string()),
-    plan: anyPlan(experiments),
-    machine,
+    schema: z.literal(MANIFEST_SCHEMA).describe('Name and version of this format.'),
+    created_at: z.iso.datetime().describe('When the run began, UTC.'),
+    argv: z
+      .array(z.string())
+      .describe('The command, word by word: program, name and arguments as typed.'),
+    plan: anyPlan(experiments).describe('Everything that determines the run.'),
+    machine: machine.describe('Where the run was made.'),
   })
 }
 

@@ -7,22 +7,40 @@ import type {InputSpec} from '../inputs/spec.js'
 export const nullableNumber = z.number().nullable()
 
 /** What `--backend` takes. */
-export const backendChoice = z.enum(BACKEND_CHOICES)
+export const backendChoice = z
+  .enum(BACKEND_CHOICES)
+  .describe('Backend that was asked for; `auto`: the first that works.')
+
+/** The seed of a plan or a cell. */
+export const seed = z.number().int().nonnegative().describe('Seed of all that is drawn.')
 
 /** What computed a result; records made before one of the last three was kept have `null` there. */
 export const computedBy = {
-  backend: z.enum(BACKEND_NAMES),
-  /** Vector instruction set; `null` where the backend does not know it. */
-  instruction_set: z.string().nullable().default(null),
-  /** Of the process that computed it. */
-  threads: z.number().int().nullable().default(null),
-  /** How many such processes the run had at once; a benchmark has one. */
-  processes: z.number().int().nullable().default(null),
+  backend: z.enum(BACKEND_NAMES).describe('Backend that computed.'),
+  instruction_set: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('Vector instruction set; `null`: the backend does not know it.'),
+  threads: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .describe('Threads of the process that computed.'),
+  processes: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .describe('Such processes that the run had at once; a benchmark has one.'),
 }
 export type ComputedBy = z.infer<z.ZodObject<typeof computedBy>>
 
 /** Whether each operation ran as a fused kernel or as its composite definition. */
-export const operationForms = z.record(z.string(), z.enum(['fused', 'composite']))
+export const operationForms = z
+  .record(z.string(), z.enum(['fused', 'composite']))
+  .describe('Per operation, whether a fused kernel ran or the composite definition.')
 
 /** What storage, runner and commands know of a plan. */
 export interface Plan {
@@ -58,21 +76,45 @@ export interface CellError {
 /** A cell that was measured. */
 export type Completed<Cell, Result> = Extract<CellRecord<Cell, Result>, {status: 'completed'}>
 
+/** What all records say beside cell and result. */
+export const recordFields = z.object({
+  schema: z.string().describe('Name and version of the format of this record.'),
+  key: z
+    .string()
+    .describe('Hash of the cell and of its format: names the cell in all files of a run.'),
+  status: z
+    .enum(['completed', 'skipped', 'failed'])
+    .describe('How the cell ended; only a completed one has numbers.'),
+  reason: z.string().describe('Why the cell was skipped.'),
+  error: z
+    .object({
+      code: z.string().describe('What kind of error.'),
+      message: z.string().describe('What was expected, and what came.'),
+    })
+    .describe('Why the cell failed.'),
+}).shape
+
 /** The schema of {@link CellRecord} for one experiment. */
 export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
   schema: string,
   cell: Cell,
   result: Result,
 ) {
-  const common = {schema: z.literal(schema), key: z.string(), cell}
+  const {status, reason, error, key} = recordFields
+  const shared = {
+    schema: z.literal(schema).describe(recordFields.schema.description!),
+    key,
+    cell: cell.describe('What was asked for: one point of the grid.'),
+  }
+  const ended = <Status extends string>(how: Status) => z.literal(how).describe(status.description!)
   return z.discriminatedUnion('status', [
-    z.object({...common, status: z.literal('completed'), result}),
-    z.object({...common, status: z.literal('skipped'), reason: z.string()}),
     z.object({
-      ...common,
-      status: z.literal('failed'),
-      error: z.object({code: z.string(), message: z.string()}),
+      ...shared,
+      status: ended('completed'),
+      result: result.describe('What was measured, and with what.'),
     }),
+    z.object({...shared, status: ended('skipped'), reason}),
+    z.object({...shared, status: ended('failed'), error}),
   ])
 }
 

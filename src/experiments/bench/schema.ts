@@ -6,49 +6,71 @@ import {
   computedBy,
   nullableNumber,
   operationForms,
+  seed,
 } from '../../results/record.js'
 import {recordTable} from '../../results/tables.js'
-import {drawAxes, drawPoint, methodSpec} from '../axes.js'
+import {
+  causalField,
+  drawAxes,
+  drawPoint,
+  featureDim,
+  methodSpec,
+  methodSpecs,
+  sizeFields,
+} from '../axes.js'
 import {defineExperiment} from '../experiment.js'
 
 /** How long and how often a forward is timed. */
 export const timingProtocol = z.object({
-  warmup_runs: z.number().int().nonnegative(),
-  min_runs: z.number().int().positive(),
-  max_runs: z.number().int().positive(),
-  /** Timed runs go on until this much time was measured, within min_runs and max_runs. */
-  min_time_ns: z.number().nonnegative(),
+  warmup_runs: z.number().int().nonnegative().describe('Runs before the clock starts.'),
+  min_runs: z.number().int().positive().describe('Fewest timed runs.'),
+  max_runs: z.number().int().positive().describe('Most timed runs.'),
+  min_time_ns: z.number().nonnegative().meta({
+    unit: 'ns',
+    description: 'Timed runs go on until they took this long, within min_runs and max_runs.',
+  }),
 })
 export type TimingProtocol = z.infer<typeof timingProtocol>
 
-/**
- * When projections are drawn anew: `fixed`, `call`, `every:CALLS` or `pool:SIZE`. What is drawn once is
- * drawn before the clock starts, the rest inside the timed region.
- */
-const redraw = z.string().default('fixed')
+const redraw = z
+  .string()
+  .default('fixed')
+  .describe(
+    'When projections are drawn anew: `fixed`, `call`, `every:CALLS` or `pool:SIZE`. What is drawn once is drawn before the clock starts, the rest inside the timed region.',
+  )
+
+const timing = timingProtocol.describe('How long and how often a forward is timed.')
+const threads = z
+  .number()
+  .int()
+  .positive()
+  .nullable()
+  .describe('Threads that were asked for; `null`: as many as the backend takes.')
 
 /** Everything that determines a benchmark. */
 export const benchPlan = z.object({
-  experiment: z.literal('bench'),
-  methods: z.array(methodSpec).min(1),
+  experiment: z.literal('bench').describe('Name of the experiment.'),
+  methods: methodSpecs,
   ...drawAxes,
   redraw,
-  seq_lens: z.array(z.number().int().positive()).min(1),
-  batch: z.number().int().positive(),
-  heads: z.number().int().positive(),
-  head_dim: z.number().int().positive(),
-  value_dim: z.number().int().positive(),
-  causal: z.boolean(),
-  timing: timingProtocol,
-  /** Cells run in this order: as listed, or shuffled by the seed so that drift hits all alike. */
-  order: z.enum(['listed', 'random']),
-  seed: z.number().int().nonnegative(),
+  seq_lens: z
+    .array(z.number().int().positive())
+    .min(1)
+    .describe('L, tokens of queries and keys, of each length in turn.'),
+  ...sizeFields,
+  causal: causalField,
+  timing,
+  order: z
+    .enum(['listed', 'random'])
+    .describe('Cells run as listed, or shuffled by the seed so that drift hits all alike.'),
+  seed,
   backend: backendChoice,
-  threads: z.number().int().positive().nullable(),
+  threads,
 })
 export type BenchPlan = z.infer<typeof benchPlan>
 
 const {num_features, ...matrix} = drawPoint
+const ns = (description: string) => ({unit: 'ns', description})
 
 /** One method at one length, timed in a process of its own. */
 export const benchCell = z.object({
@@ -56,45 +78,62 @@ export const benchCell = z.object({
   ...matrix,
   redraw,
   num_features,
-  seq_len: z.number().int().positive(),
-  batch: z.number().int(),
-  heads: z.number().int(),
-  head_dim: z.number().int(),
-  value_dim: z.number().int(),
-  causal: z.boolean(),
-  timing: timingProtocol,
-  seed: z.number().int(),
+  seq_len: z.number().int().positive().describe('L, tokens of queries and keys.'),
+  ...sizeFields,
+  causal: causalField,
+  timing,
+  seed,
   backend: backendChoice,
-  threads: z.number().int().nullable(),
+  threads,
 })
 export type BenchCell = z.infer<typeof benchCell>
 
 export const benchResult = z.object({
-  feature_dim: z.number().int(),
+  feature_dim: featureDim,
   ...computedBy,
-  threads: z.number().int(),
+  threads: z.number().int().describe('Threads that the backend computed with.'),
   operations: operationForms,
-  /** Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite; no time is reported unless it passed. */
-  gate: z.object({max_abs_error: z.number(), bound: z.number(), rows: z.number().int()}),
-  runs: z.number().int(),
-  median_ns: z.number(),
-  q1_ns: z.number(),
-  q3_ns: z.number(),
-  min_ns: z.number(),
-  mean_ns: z.number(),
-  /** Runs beyond 1.5 interquartile ranges; kept in the statistics. */
-  outliers: z.number().int(),
-  /** Drawing the projections (with a pool, all of it) once, outside the timed region. */
-  projection_ns: nullableNumber,
-  /** Floating-point operations of a forward, counted (a multiply-add counts two). */
-  work_flops: z.number(),
-  /** Multiply-add peak of one thread, measured before and after the timed runs; `null` without the addon. */
-  fma_peak_gflops: nullableNumber.default(null),
-  /** The most bytes of tensors that a call holds on this backend beside inputs and output, counted. */
-  live_bytes: z.number(),
-  /** Peak resident memory over that of an idle process with the same backend; `null` where unknown. */
-  peak_rss_over_baseline_bytes: nullableNumber,
-  samples_ns: z.array(z.number()),
+  gate: z
+    .object({
+      max_abs_error: z.number().describe('Largest difference of an entry.'),
+      bound: z.number().describe('Largest difference that passes.'),
+      rows: z.number().int().describe('Queries that were compared.'),
+    })
+    .describe(
+      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite; no time is reported unless it passed.',
+    ),
+  runs: z.number().int().describe('Timed runs.'),
+  median_ns: z.number().meta(ns('Median of the timed runs.')),
+  q1_ns: z.number().meta(ns('First quartile of the timed runs.')),
+  q3_ns: z.number().meta(ns('Third quartile of the timed runs.')),
+  min_ns: z.number().meta(ns('Fastest timed run.')),
+  mean_ns: z.number().meta(ns('Mean of the timed runs.')),
+  outliers: z
+    .number()
+    .int()
+    .describe('Runs beyond 1.5 interquartile ranges; kept in the statistics.'),
+  projection_ns: nullableNumber.meta(
+    ns('Drawing the projections (with a pool, all of it) once, outside the timed region.'),
+  ),
+  work_flops: z.number().meta({
+    unit: 'FLOP',
+    description: 'Floating-point operations of a forward, counted (a multiply-add counts two).',
+  }),
+  fma_peak_gflops: nullableNumber.default(null).meta({
+    unit: 'GFLOP/s',
+    description:
+      'Multiply-add peak of one thread, measured before and after the timed runs; `null`: no addon.',
+  }),
+  live_bytes: z.number().meta({
+    unit: 'bytes',
+    description: 'Most bytes of tensors that a call holds beside inputs and output, counted.',
+  }),
+  peak_rss_over_baseline_bytes: nullableNumber.meta({
+    unit: 'bytes',
+    description:
+      'Peak resident memory over that of an idle process with the same backend; `null`: unknown.',
+  }),
+  samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
 })
 export type BenchResult = z.infer<typeof benchResult>
 

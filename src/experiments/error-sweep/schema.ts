@@ -7,29 +7,54 @@ import {
   computedBy,
   nullableNumber,
   operationForms,
+  seed,
 } from '../../results/record.js'
 import {listTable, recordTable} from '../../results/tables.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
-import {drawAxes, drawPoint, methodSpec} from '../axes.js'
+import {
+  causalField,
+  drawAxes,
+  drawPoint,
+  featureDim,
+  methodSpec,
+  methodSpecs,
+  sizeFields,
+} from '../axes.js'
 import {defineExperiment} from '../experiment.js'
+
+const TARGETS =
+  '`raw`: exact softmax attention of the given q and k; `matched`: what the method converges to, where that differs'
+
+const input = inputSpec.describe('Where queries, keys and values come from.')
+const replicates = z
+  .number()
+  .int()
+  .positive()
+  .describe('Independent draws; 1 where nothing is drawn.')
+const row_metrics = z
+  .boolean()
+  .describe('Row metrics (KL divergence, total variation) are computed, from the L x S matrix.')
 
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
-  experiment: z.literal('error-sweep'),
-  input: inputSpec,
-  methods: z.array(methodSpec).min(1),
+  experiment: z.literal('error-sweep').describe('Name of the experiment.'),
+  input,
+  methods: methodSpecs,
   ...drawAxes,
-  /** Query lengths; `null`: the length of the file. */
-  seq_lens: z.array(z.number().int().positive()).min(1).nullable(),
-  /** Factors on queries and keys. */
-  scales: z.array(z.number().positive()).min(1),
-  /** `raw`: softmax of the given q and k; `matched`: what the estimator converges to, where that differs. */
-  targets: z.array(z.enum(['raw', 'matched'])).min(1),
-  replicates: z.number().int().positive(),
-  causal: z.boolean(),
-  /** Row metrics (KL divergence, total variation) need the implied L x S matrix. */
-  row_metrics: z.boolean(),
-  seed: z.number().int().nonnegative(),
+  seq_lens: z
+    .array(z.number().int().positive())
+    .min(1)
+    .nullable()
+    .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.'),
+  scales: z.array(z.number().positive()).min(1).describe('Factors on queries and keys.'),
+  targets: z
+    .array(z.enum(['raw', 'matched']))
+    .min(1)
+    .describe(`What estimates are compared with, each in a cell of its own: ${TARGETS}.`),
+  replicates,
+  causal: causalField,
+  row_metrics,
+  seed,
   backend: backendChoice,
 })
 export type ErrorSweepPlan = z.infer<typeof errorSweepPlan>
@@ -37,28 +62,37 @@ export type ErrorSweepPlan = z.infer<typeof errorSweepPlan>
 /** One grid point; all its replicates. */
 export const errorSweepCell = z.object({
   ...methodSpec.shape,
-  input: inputSpec,
+  input,
   ...drawPoint,
-  seq_len: z.number().int().positive().nullable(),
-  scale: z.number(),
-  target: z.enum(['raw', 'matched']),
-  replicates: z.number().int().positive(),
-  causal: z.boolean(),
-  row_metrics: z.boolean(),
-  seed: z.number().int().nonnegative(),
+  seq_len: z
+    .number()
+    .int()
+    .positive()
+    .nullable()
+    .describe('L, tokens of queries; `null`: as many as the file has.'),
+  scale: z.number().describe('Factor on queries and keys.'),
+  target: z.enum(['raw', 'matched']).describe(`What the estimate is compared with. ${TARGETS}.`),
+  replicates,
+  causal: causalField,
+  row_metrics,
+  seed,
   backend: backendChoice,
 })
 export type ErrorSweepCell = z.infer<typeof errorSweepCell>
 
 /** A metric over replicates. */
 const metricSummary: z.ZodType<MetricSummary> = z.object({
-  mean: nullableNumber,
-  median: nullableNumber,
-  low: nullableNumber,
-  high: nullableNumber,
-  min: nullableNumber,
-  max: nullableNumber,
+  mean: nullableNumber.describe('Mean over replicates.'),
+  median: nullableNumber.describe('Median over replicates.'),
+  low: nullableNumber.describe(
+    'Lower end of an interval that covers the median with at least 95 %; `null` below six replicates.',
+  ),
+  high: nullableNumber.describe('Upper end of that interval.'),
+  min: nullableNumber.describe('Smallest value of a replicate.'),
+  max: nullableNumber.describe('Largest value of a replicate.'),
 })
+
+const pct = (description: string) => ({unit: '%', description})
 
 /** Fewest replicates whose means have standard errors; as many as an interval of the median takes. */
 export const LEAST_FOR_ERRORS = LEAST_FOR_INTERVAL
@@ -80,72 +114,94 @@ export const MEANS_UNKNOWN = [
 ] as const
 export type MeansUnknown = (typeof MEANS_UNKNOWN)[number]
 
+/** What theory says of the features of one head, or of all of them. */
+const needs = {
+  needed_num_features: nullableNumber.describe(
+    'Smallest M for which the predicted relative variance of a kernel entry falls to 1, in every head; `null` without theory and beyond doubles.',
+  ),
+  needed_num_features_log10: nullableNumber.describe(
+    'Decimal logarithm of needed_num_features, also beyond doubles; `null` without theory.',
+  ),
+}
+const mse_over_mean_value = nullableNumber.describe(
+  'Median mean squared error over that of averaging V: above 1 is worse than looking at nothing; `null` where averaging V is exact up to float32 rounding.',
+)
+const statistics = inputStatistics.describe('What the scaled inputs are like.')
+const {batch, heads, head_dim, value_dim} = sizeFields
+
+/** Errors of one head. */
+const headResult = z.object({
+  head: z.number().int().describe('Index of the head, from 0.'),
+  rel_l2: nullableNumber.describe('Median of |estimate - exact| / |exact|, Euclidean.'),
+  mse: nullableNumber.describe('Median of the mean squared error of an output entry.'),
+  mse_over_mean_value,
+  ...needs,
+  statistics,
+})
+
 export const errorSweepResult = z.object({
-  batch: z.number().int(),
-  heads: z.number().int(),
-  query_len: z.number().int(),
-  key_len: z.number().int(),
-  head_dim: z.number().int(),
-  value_dim: z.number().int(),
-  feature_dim: z.number().int(),
+  batch,
+  heads,
+  query_len: z.number().int().describe('L, tokens of queries that were used.'),
+  key_len: z.number().int().describe('S, tokens of keys and values that were used.'),
+  head_dim,
+  value_dim,
+  feature_dim: featureDim,
   ...computedBy,
   operations: operationForms,
-  /** What the estimate is compared with, and how that was computed. */
-  target_label: z.string(),
-  truth: z.enum(['float64', 'float32-tiled']),
-  mse: metricSummary,
-  rel_l2: metricSummary,
-  rel_l1: metricSummary,
-  max_abs: metricSummary,
-  cosine: metricSummary,
-  /** Mean over rows of |sum of weights - 1|. */
-  row_sum_deviation: metricSummary,
-  negative_denominators_pct: metricSummary,
-  guarded_pct: metricSummary,
-  not_finite_pct: metricSummary,
-  row_kl_nats: metricSummary.nullable(),
-  row_total_variation: metricSummary.nullable(),
-  /** Share of rows whose KL divergence is infinite (an estimated weight <= 0 where the exact one is not). */
-  row_kl_infinite_pct: nullableNumber,
-  /** Split of the mean squared error over replicates; `null` with one replicate of a random method. */
-  bias_squared: nullableNumber,
-  variance: nullableNumber,
-  /** Standard errors of `mse.mean` and its split: 0 where nothing is drawn, `null` where not known. */
-  mse_standard_error: nullableNumber,
-  bias_squared_standard_error: nullableNumber,
-  variance_standard_error: nullableNumber,
-  /** Why they are not known, and means over replicates no numbers to compare; `null` where they are. */
-  means_unknown: z.enum(MEANS_UNKNOWN).nullable(),
-  /** The yardstick: MSE of output = mean of V over the keys in view, against the same target. */
-  mean_value_mse: z.number(),
-  /**
-   * Median MSE over the yardstick's: above 1 means worse than averaging V; `null` where averaging V is
-   * exact up to float32 rounding.
-   */
-  mse_over_mean_value: nullableNumber,
-  /**
-   * Predicted relative variance of a kernel entry at the mean squared norms of the head where it is
-   * largest; `null` without theory and beyond doubles.
-   */
-  predicted_relative_variance: nullableNumber,
-  /** Smallest M for which that prediction falls to 1 in every head; `null` without theory and beyond doubles. */
-  needed_num_features: nullableNumber,
-  /** Its decimal logarithm, also beyond doubles; `null` without theory. */
-  needed_num_features_log10: nullableNumber,
-  /** Smallest M for which it falls to 1 in some head. */
-  least_needed_num_features: nullableNumber,
-  statistics: inputStatistics,
-  per_head: z.array(
-    z.object({
-      head: z.number().int(),
-      rel_l2: nullableNumber,
-      mse: nullableNumber,
-      mse_over_mean_value: nullableNumber,
-      needed_num_features: nullableNumber,
-      needed_num_features_log10: nullableNumber,
-      statistics: inputStatistics,
-    }),
+  target_label: z.string().describe('What the estimate is compared with, in words.'),
+  truth: z
+    .enum(['float64', 'float32-tiled'])
+    .describe('How that was computed; `float32-tiled` where float64 would take too long.'),
+  mse: metricSummary.describe('Mean squared error of an output entry.'),
+  rel_l2: metricSummary.describe('|estimate - exact| / |exact|, Euclidean, over all outputs.'),
+  rel_l1: metricSummary.describe('|estimate - exact| / |exact|, sums of absolute values.'),
+  max_abs: metricSummary.describe('Largest error of an output entry.'),
+  cosine: metricSummary.describe(
+    'Mean over rows of the cosine between estimated and exact output.',
   ),
+  row_sum_deviation: metricSummary.describe('Mean over rows of |sum of weights - 1|.'),
+  negative_denominators_pct: metricSummary.meta(pct('Rows whose denominator is below zero.')),
+  guarded_pct: metricSummary.meta(pct('Rows whose denominator was moved away from zero.')),
+  not_finite_pct: metricSummary.meta(pct('Entries of the output that are not finite.')),
+  row_kl_nats: metricSummary.nullable().meta({
+    unit: 'nats',
+    description: 'KL divergence of estimated from exact rows; with row_metrics.',
+  }),
+  row_total_variation: metricSummary
+    .nullable()
+    .describe('Total variation between estimated and exact rows; with row_metrics.'),
+  row_kl_infinite_pct: nullableNumber.meta(
+    pct('Rows of infinite KL divergence: a weight <= 0 where the exact one is not.'),
+  ),
+  bias_squared: nullableNumber.describe(
+    'Part of mse_mean that more draws do not average away, corrected for the noise of few draws; `null` with one replicate of a random method.',
+  ),
+  variance: nullableNumber.describe('The other part of mse_mean: variance over draws.'),
+  mse_standard_error: nullableNumber.describe(
+    'Standard error of mse_mean: 0 where nothing is drawn, `null` where not known.',
+  ),
+  bias_squared_standard_error: nullableNumber.describe('Standard error of bias_squared.'),
+  variance_standard_error: nullableNumber.describe('Standard error of variance.'),
+  means_unknown: z
+    .enum(MEANS_UNKNOWN)
+    .nullable()
+    .describe(
+      'Why standard errors are not known, and means over replicates no numbers to compare; `null` where they are.',
+    ),
+  mean_value_mse: z
+    .number()
+    .describe('Mean squared error of averaging V over the keys in view, against the same target.'),
+  mse_over_mean_value,
+  predicted_relative_variance: nullableNumber.describe(
+    'Relative variance of a kernel entry that theory predicts at the mean squared norms of the head where it is largest; `null` without theory and beyond doubles.',
+  ),
+  ...needs,
+  least_needed_num_features: nullableNumber.describe(
+    'Smallest M for which that prediction falls to 1 in some head.',
+  ),
+  statistics,
+  per_head: z.array(headResult).describe('The same of every head.'),
 })
 export type ErrorSweepResult = z.infer<typeof errorSweepResult>
 

@@ -5,23 +5,28 @@ import {
   type Completed,
   computedBy,
   nullableNumber,
+  seed,
 } from '../../results/record.js'
 import {itemTable} from '../../results/tables.js'
-import {drawAxes, drawPoint, methodSpec} from '../axes.js'
+import {drawAxes, drawPoint, featureDim, methodSpec, methodSpecs, sizeFields} from '../axes.js'
 import {defineExperiment} from '../experiment.js'
 
 /** Everything that determines a variance experiment. */
 export const variancePlan = z.object({
-  experiment: z.literal('variance'),
-  methods: z.array(methodSpec).min(1),
+  experiment: z.literal('variance').describe('Name of the experiment.'),
+  methods: methodSpecs,
   ...drawAxes,
-  head_dims: z.array(z.number().int().positive()).min(1),
-  /** Euclidean norms of both canonical vectors. */
-  norms: z.array(z.number().nonnegative()).min(1),
-  /** Angles between them, in degrees. */
-  angles_deg: z.array(z.number()).min(1),
-  replicates: z.number().int().min(2),
-  seed: z.number().int().nonnegative(),
+  head_dims: z.array(z.number().int().positive()).min(1).describe('D, entries of a vector.'),
+  norms: z
+    .array(z.number().nonnegative())
+    .min(1)
+    .describe('Euclidean norms of both canonical vectors.'),
+  angles_deg: z
+    .array(z.number())
+    .min(1)
+    .meta({unit: 'degrees', description: 'Angles between the vectors.'}),
+  replicates: z.number().int().min(2).describe('R, independent draws.'),
+  seed,
   backend: backendChoice,
 })
 export type VariancePlan = z.infer<typeof variancePlan>
@@ -31,53 +36,64 @@ export const varianceCell = z.object({
   ...methodSpec.shape,
   projections: drawAxes.projections,
   orth_sign: drawPoint.orth_sign,
-  num_features: z.number().int().positive(),
-  head_dim: z.number().int().positive(),
-  norm: z.number(),
-  angle_deg: z.number(),
-  replicates: z.number().int(),
-  seed: z.number().int(),
+  num_features: z.number().int().positive().describe('M, number of random vectors.'),
+  head_dim: sizeFields.head_dim,
+  norm: z.number().describe('Euclidean norm of both canonical vectors.'),
+  angle_deg: z.number().meta({unit: 'degrees', description: 'Angle between the vectors.'}),
+  replicates: z.number().int().describe('R, independent draws.'),
+  seed,
   backend: backendChoice,
 })
 export type VarianceCell = z.infer<typeof varianceCell>
 
+/** What one projection measured. */
+const projectionResult = z.object({
+  projection: z.string().describe('Random matrix [M, D]; `none`: the method takes no matrix.'),
+  withheld: z
+    .string()
+    .nullable()
+    .describe('Why numbers of this row are `null`; `null` where all were measured.'),
+  variance_relative_standard_error: nullableNumber.describe(
+    'Of a measured variance, from the kurtosis; for rows that are not i.i.d. an estimate, joint cumulants of theirs taken to vanish.',
+  ),
+  needed_replicates: nullableNumber.describe(
+    'Fewest draws with which the row is measured; `null` where it is, or where no number is enough.',
+  ),
+  mean: nullableNumber.describe('Mean of the estimates.'),
+  bias_z: nullableNumber.describe('(mean - expectation) / standard error.'),
+  variance: nullableNumber.describe('Variance of the estimates over draws.'),
+  variance_low: nullableNumber.describe('Lower end of a 95 % interval of the variance.'),
+  variance_high: nullableNumber.describe('Upper end of that interval.'),
+  relative_mse: nullableNumber.describe('Mean squared error over the square of the expectation.'),
+  ratio_to_iid: nullableNumber.describe(
+    'Variance over that of `iid` at the same M; `null` too where that is withheld.',
+  ),
+  ratio_low: nullableNumber.describe('Lower end of a 95 % interval of that ratio.'),
+  ratio_high: nullableNumber.describe('Upper end of that interval.'),
+})
+
 export const varianceResult = z.object({
   ...computedBy,
-  feature_dim: z.number().int(),
-  /** The kernel that these options estimate. */
-  kernel: z.string(),
-  /** Moments for i.i.d. rows, exact; `null` where they leave the range of doubles, or do not exist. */
-  expectation: nullableNumber,
-  closed_form_variance: nullableNumber,
-  /** Excess kurtosis of one estimate. */
-  closed_form_kurtosis: nullableNumber,
-  /** Pairs that data-dependent features were set by; `null` for features that depend on none. */
-  calibration_pairs: z.number().int().nullable(),
-  /** Options and values of the preset that have no part in a kernel estimate, with the reason. */
-  without_effect: z.record(z.string(), z.string()),
-  per_projection: z.array(
-    z.object({
-      projection: z.string(),
-      /** Why numbers of this row are `null`; `null` where all were measured. */
-      withheld: z.string().nullable(),
-      /** Of a measured variance; for rows that are not i.i.d. an estimate, joint cumulants of theirs taken to vanish. */
-      variance_relative_standard_error: nullableNumber,
-      /** Least replicates with which the row is measured; `null` where it is, or where no number is enough. */
-      needed_replicates: nullableNumber,
-      mean: nullableNumber,
-      /** (mean - expectation) / standard error. */
-      bias_z: nullableNumber,
-      /** With a 95 % interval from the kurtosis, or from the estimate of it for rows that are not i.i.d. */
-      variance: nullableNumber,
-      variance_low: nullableNumber,
-      variance_high: nullableNumber,
-      relative_mse: nullableNumber,
-      /** Variance over that of `iid` at the same M, with a 95 % interval; `null` too where that is withheld. */
-      ratio_to_iid: nullableNumber,
-      ratio_low: nullableNumber,
-      ratio_high: nullableNumber,
-    }),
+  feature_dim: featureDim,
+  kernel: z.string().describe('The kernel that these options estimate.'),
+  expectation: nullableNumber.describe(
+    'Expectation of the estimate with i.i.d. rows, exact; `null` where it leaves the range of doubles.',
   ),
+  closed_form_variance: nullableNumber.describe(
+    'Variance of the estimate with i.i.d. rows, exact; `null` as above, or where there is none.',
+  ),
+  closed_form_kurtosis: nullableNumber.describe(
+    'Excess kurtosis of the estimate with i.i.d. rows, exact; `null` as above.',
+  ),
+  calibration_pairs: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Pairs that features were set by; `null`: features depend on no data.'),
+  without_effect: z
+    .record(z.string(), z.string())
+    .describe('Options and values of the preset with no part in a kernel estimate, and why.'),
+  per_projection: z.array(projectionResult).describe('What each projection measured.'),
 })
 export type VarianceResult = z.infer<typeof varianceResult>
 

@@ -39,6 +39,34 @@ describe('jsonSchemas', () => {
     expect(ids).toContain('rfa/dry-run/1')
   })
 
+  it.each(Object.entries(schemas))('%s says what each field is', (_, schema) => {
+    const fields = fieldsOf(schema)
+    expect(fields.length).toBeGreaterThan(1)
+    for (const {path, schema: field} of fields) {
+      expect(field.description, path.join('.')).toMatch(/^[\S].*\S$/)
+    }
+  })
+
+  it('says units beside names, where they have one', () => {
+    const units = new Map([
+      ['_ns', 'ns'],
+      ['_bytes', 'bytes'],
+      ['_nats', 'nats'],
+      ['_pct', '%'],
+      ['_deg', 'degrees'],
+      ['_gflops', 'GFLOP/s'],
+      ['_seconds', 's'],
+    ])
+    const seen = new Set<string>()
+    for (const {path, schema: field} of Object.values(schemas).flatMap(all => fieldsOf(all))) {
+      const end = [...units.keys()].find(suffix => path.at(-1)!.endsWith(suffix))
+      if (end === undefined) continue
+      seen.add(end)
+      expect((field as {unit?: string}).unit, path.join('.')).toBe(units.get(end))
+    }
+    expect(seen.size).toBe(units.size)
+  })
+
   it.each(Object.entries(schemas))('%s names its fields in snake case', (_, schema) => {
     for (const {path} of fieldsOf(schema)) {
       expect(path.at(-1), path.join('.')).toMatch(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/)
