@@ -18,6 +18,8 @@ export default class Bench extends ExperimentCommand {
 
   async run() {
     const {flags} = await this.parse(Bench)
-    return this.conduct(toBenchPlan(flags, await this.estimators(asksEstimators(flags))), flags)
+    const saved = await this.savedPlan(flags)
+    const estimators = await this.estimators(!saved && asksEstimators(flags))
+    return this.conduct(saved ?? toBenchPlan(flags, estimators), flags)
   }
 }

@@ -19,9 +19,8 @@ export default class ErrorSweep extends ExperimentCommand {
 
   async run() {
     const {flags} = await this.parse(ErrorSweep)
-    return this.conduct(
-      toErrorSweepPlan(flags, await this.estimators(asksEstimators(flags))),
-      flags,
-    )
+    const saved = await this.savedPlan(flags)
+    const estimators = await this.estimators(!saved && asksEstimators(flags))
+    return this.conduct(saved ?? toErrorSweepPlan(flags, estimators), flags)
   }
 }

@@ -1,15 +1,15 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import {METHOD_NAMES, PRESET_NAMES} from '../src/attention/names.js'
+import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {oneName, oneNumber} from '../src/cli/flags.js'
 import type {MethodsDocument, ProjectionsDocument} from '../src/cli/json-documents.js'
 import {POSITIVE_INTEGER} from '../src/cli/ranges.js'
 
 export default class Methods extends RfaCommand {
-  static override summary = 'List the estimators or the projections, or show one estimator in full'
+  static override summary = 'List the estimators or the projections, or show one of them in full'
   static override description = helpText(
-    'Without a name: all estimators in a table. With one: formula, options with defaults, presets with their quirks, facts and advice.',
+    'Without a name: all estimators in a table. With one: formula, options with defaults, presets with their quirks, facts and advice. With --projections the same of random matrices.',
   )
   static override usage = [
     'methods [NAME] [--num-features N] [--head-dim N]',
@@ -21,10 +21,11 @@ export default class Methods extends RfaCommand {
     '<%= config.bin %> methods favor-pos',
     '<%= config.bin %> methods --preset performer-pytorch',
     '<%= config.bin %> methods --projections',
+    '<%= config.bin %> methods orth --projections',
   ]
   static override args = {
     name: Args.string({
-      description: `an estimator: ${METHOD_NAMES.join(', ')}; a random matrix with --projections`,
+      description: `an estimator: ${METHOD_NAMES.join(', ')}; with --projections a random matrix: ${PROJECTION_NAMES.join(', ')}`,
     }),
   }
   static override flags = {

@@ -1,7 +1,6 @@
 import * as Args from '@oclif/core/args'
-import * as Flags from '@oclif/core/flags'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {toggle} from '../src/cli/flags.js'
+import {markdownFile, toggle} from '../src/cli/flags.js'
 import type {ReportDocument} from '../src/cli/json-documents.js'
 
 export default class Report extends RfaCommand {
@@ -18,11 +17,10 @@ export default class Report extends RfaCommand {
     run: Args.string({required: true, multiple: true, description: 'folders of runs'}),
   }
   static override flags = {
-    output: Flags.string({
+    output: markdownFile({
       char: 'o',
-      helpValue: 'FILE',
       description:
-        'Markdown file, - for stdout (default: report.md in the run; in the working directory for several runs)',
+        'Markdown file (.md), - for stdout (default: report.md in the run; in the working directory for several runs)',
     }),
     force: toggle('replace a file that is no report of rfa'),
   }

@@ -18,7 +18,9 @@ export default class Variance extends ExperimentCommand {
 
   async run() {
     const {flags} = await this.parse(Variance)
+    const saved = await this.savedPlan(flags)
     const asked = asksEstimators(flags) || flags.methods !== undefined // not all estimate a kernel
-    return this.conduct(toVariancePlan(flags, await this.estimators(asked)), flags)
+    const estimators = await this.estimators(!saved && asked)
+    return this.conduct(saved ?? toVariancePlan(flags, estimators), flags)
   }
 }

@@ -110,8 +110,8 @@ export function messageOf(error: unknown): string {
 
 /**
  * What a mistyped `name` may have meant, for "did you mean": a name that contains it, else the one
- * closest to it as a whole or up to its first dash: one edit for every three letters begun, but
- * never all of its letters.
+ * closest to it as a whole or up to its first dash: one edit for every three letters, at least one,
+ * but of a word of four letters or less never its first. Nothing is better than something unrelated.
  */
 export function closest(name: string, names: readonly string[]): string | undefined {
   const typed = name.toLowerCase()
@@ -120,16 +120,24 @@ export function closest(name: string, names: readonly string[]): string | undefi
     if (longer !== undefined) return longer
   }
   const ranked = names
+    .filter(candidate => typed.length > 4 || candidate[0]?.toLowerCase() === typed[0])
     .map(candidate => ({candidate, edits: editsTo(typed, candidate.toLowerCase())}))
     .sort((a, b) => a.edits - b.edits)
   const best = ranked[0]
-  const limit = Math.min(Math.ceil(typed.length / 3), typed.length - 1)
+  const limit = Math.min(Math.max(1, Math.floor(typed.length / 3)), typed.length - 1)
   return best && best.edits <= limit ? best.candidate : undefined
 }
 
 function editsTo(typed: string, candidate: string): number {
   const [stem = ''] = candidate.split('-')
-  return Math.min(distance(typed, candidate), distance(typed, stem))
+  return Math.min(edits(typed, candidate), edits(typed, stem))
+}
+
+/** Letters inserted, left out or replaced; two neighbours that changed places are one slip. */
+function edits(typed: string, meant: string): number {
+  const at = [...typed].findIndex((letter, index) => letter !== meant[index])
+  const swapped = `${typed.slice(0, at)}${typed[at + 1] ?? ''}${typed[at] ?? ''}${typed.slice(at + 2)}`
+  return swapped === meant && typed !== meant ? 1 : distance(typed, meant)
 }
 
 /** Error for a name that is not in a registry. @param guess - what it may have meant */

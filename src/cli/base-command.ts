@@ -1,6 +1,7 @@
 import {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import * as Flags from '@oclif/core/flags'
+import {expected} from '../errors.js'
 import {type Layout, layoutOf} from '../report/layout.js'
 import {printable, printableJson, printableStyled} from '../report/printable.js'
 import {
@@ -12,6 +13,7 @@ import {
 } from './error-report.js'
 import {exitCodesHelp} from './exit-codes.js'
 import {type Services, services} from './services.js'
+import {singleDashed, type Typed} from './usage-advice.js'
 
 /** A command's help text: what it does, then the exit codes, which all commands share. */
 export function helpText(...paragraphs: string[]): string {
@@ -42,6 +44,14 @@ export abstract class RfaCommand extends Command {
   /** What it has done for it. */
   services: Services = services
 
+  /** @throws {USAGE} for a flag spelt out behind one dash, of which the parser would make something else */
+  protected override async init(): Promise<void> {
+    await super.init()
+    const slip = singleDashed(this.typed())
+    if (!slip) return
+    throw expected('USAGE', slip.word, 'two dashes before a name', 'one', `write ${slip.meant}`)
+  }
+
   /** Prints a result on stdout; nothing under `--json`. Of escape sequences only our own pass. */
   protected print(text: string): void {
     this.log('%s', printableStyled(text))
@@ -55,7 +65,7 @@ export abstract class RfaCommand extends Command {
   /** Prints a warning on stderr, under `--quiet` too; nothing without a text. */
   protected caution(text: string | undefined): void {
     if (text === undefined) return
-    const shown = printable(asFlags(text, this.flagNames()))
+    const shown = printable(asFlags(text, Object.keys(this.typed().flags)))
     process.stderr.write(`warning: ${shown}\n`)
   }
 
@@ -67,7 +77,7 @@ export abstract class RfaCommand extends Command {
   /** Prints the error and leaves with its exit code, under `--json` too. */
   protected override async catch(error: Error): Promise<never> {
     if (error instanceof ExitError) throw error
-    const report = errorReport(error, this.flagNames())
+    const report = errorReport(error, this.typed())
     if (this.jsonEnabled()) this.logJson(this.toErrorJson(report))
     else process.stderr.write(`${formatErrorReport(report)}\n`)
     if (report.code === 'INTERNAL') this.debug(printable(error.stack ?? report.message))
@@ -84,9 +94,9 @@ export abstract class RfaCommand extends Command {
     return errorDocument(report)
   }
 
-  /** Flags that a mistyped one may have meant. */
-  private flagNames(): string[] {
+  /** The command line, with all flags of the command. */
+  private typed(): Typed {
     const {flags, baseFlags} = this.ctor as typeof Command
-    return ['json', 'help', ...Object.keys({...baseFlags, ...flags})]
+    return {argv: this.argv, flags: {help: {type: 'boolean'}, ...baseFlags, ...flags}}
   }
 }

@@ -1,5 +1,10 @@
-import {loadEstimators, type PresetName, unknownMethod} from '../attention/names.js'
-import {expected} from '../errors.js'
+import {
+  loadEstimators,
+  PROJECTION_NAMES,
+  type PresetName,
+  unknownMethod,
+} from '../attention/names.js'
+import {expected, type RfaError, unknownName} from '../errors.js'
 import type {Block} from '../report/document.js'
 import {
   type FeatureSize,
@@ -9,7 +14,12 @@ import {
   methodsReport,
   presetReport,
 } from '../report/methods.js'
-import {type ProjectionFacts, projectionFacts, projectionsReport} from '../report/projections.js'
+import {
+  type ProjectionFacts,
+  projectionFacts,
+  projectionReport,
+  projectionsReport,
+} from '../report/projections.js'
 import type {EstimatorFacts} from './plans/method-specs.js'
 
 /** What `rfa methods` was asked for. */
@@ -37,21 +47,30 @@ export async function describeMethods(
     return {blocks: presetReport(all, preset), methods: able}
   }
   const method = all.find(own => own.name === name)
-  if (!method) throw unknownMethod('methods', name)
+  if (!method) throw noSuchMethod(name)
   return {blocks: methodReport(method, preset), methods: [method]}
 }
 
+/** Who names a projection has found the right command, but the wrong list. */
+function noSuchMethod(name: string): RfaError {
+  if (!(PROJECTION_NAMES as readonly string[]).includes(name)) return unknownMethod('methods', name)
+  const remedy = `rfa methods ${name} --projections`
+  return expected('UNKNOWN_NAME', 'methods', 'a method', `the projection ${name}`, remedy)
+}
+
 /**
- * The table of projections, with the facts it shows.
+ * One projection in full, or the table of all, with the facts shown.
  *
- * @param name - an estimator that was named too
- * @throws {USAGE} when one was
+ * @param name - a projection; all when not given
+ * @throws {UNKNOWN_NAME} for one that does not exist
  */
 export function describeProjections(name: string | undefined): {
   blocks: Block[]
   projections: ProjectionFacts[]
 } {
-  if (name !== undefined) throw expected('USAGE', '--projections', 'no estimator beside it', name)
-  const projections = projectionFacts()
-  return {blocks: projectionsReport(projections), projections}
+  const all = projectionFacts()
+  if (name === undefined) return {blocks: projectionsReport(all), projections: all}
+  const own = all.find(projection => projection.name === name)
+  if (!own) throw unknownName('--projections', 'projections', name, PROJECTION_NAMES)
+  return {blocks: projectionReport(own), projections: [own]}
 }

@@ -1,7 +1,8 @@
 /** Turns anything thrown into the one report that the terminal, `--json` and the exit code share. */
-import {closest, messageOf, RfaError} from '../errors.js'
+import {messageOf, RfaError} from '../errors.js'
 import {printable} from '../report/printable.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
+import {adviceOnStray, adviceOnUnknownFlag, type Typed} from './usage-advice.js'
 
 /** An error as `--json` tells it; json-documents.ts describes its fields. */
 export interface ErrorReport {
@@ -21,15 +22,20 @@ export function errorDocument(error: ErrorReport) {
 interface ParseError extends Error {
   /** Flags that do not exist. */
   flags?: readonly string[]
+  /** Arguments that are too many, as typed, or those that are missing. */
+  args?: readonly (string | {name: string; description?: string})[]
   oclif?: {exit?: number}
   parse?: unknown
 }
 
+const NOTHING_TYPED: Typed = {argv: [], flags: {}}
+
 /**
  * @param error - anything thrown
- * @param flagNames - flags of the command, without dashes, for "did you mean"
+ * @param typed - the command line, and the flags of its command by their names without dashes
  */
-export function errorReport(error: unknown, flagNames: readonly string[] = []): ErrorReport {
+export function errorReport(error: unknown, typed = NOTHING_TYPED): ErrorReport {
+  const flagNames = Object.keys(typed.flags)
   if (error instanceof RfaError) {
     const {code, suggestions} = error
     const told = (text: string) => asFlags(withoutParserFrame(text), flagNames)
@@ -40,7 +46,7 @@ export function errorReport(error: unknown, flagNames: readonly string[] = []): 
       suggestions: suggestions.map(told),
     }
   }
-  if (isParseError(error)) return usageReport(error, flagNames)
+  if (isParseError(error)) return usageReport(error, typed)
   return {
     code: 'INTERNAL',
     message: messageOf(error),
@@ -86,18 +92,41 @@ function isParseError(error: unknown): error is ParseError {
   return error instanceof Error && 'oclif' in error
 }
 
-/** A mistake in the command line, with the flag that may have been meant. */
-function usageReport(error: ParseError, flagNames: readonly string[]): ErrorReport {
-  const suggestions = (error.flags ?? []).flatMap(flag => {
-    const guess = closest(flag.replace(/^-+/, '').replace(/=.*/, ''), flagNames)
-    return guess ? [`did you mean --${guess}?`] : []
-  })
+/** A mistake in the command line, with what may have been meant. */
+function usageReport(error: ParseError, typed: Typed): ErrorReport {
+  const words = (error.args ?? []).filter(word => typeof word === 'string')
+  const advice = [
+    ...(error.flags ?? []).flatMap(flag => adviceOnUnknownFlag(flag, typed.flags)),
+    ...words.slice(0, 1).flatMap(word => adviceOnStray(word, typed)),
+  ]
   return {
     code: 'USAGE',
-    message: plainText(error.message),
+    message: missingArgument(error) ?? inOurWords(plainText(error.message)),
     exit: exitCodeOf('USAGE'),
-    suggestions: [...suggestions, 'see --help'],
+    suggestions: [...advice, 'see --help'],
   }
+}
+
+/** The sentence for arguments that were not given. */
+function missingArgument({args = []}: ParseError): string | undefined {
+  const missing = args.filter(arg => typeof arg === 'object')
+  if (missing.length === 0) return undefined
+  const named = missing.map(({name, description}) =>
+    [name.toUpperCase(), ...(description ? [description] : [])].join(', '),
+  )
+  return `Missing argument: ${named.join('; ')}`
+}
+
+/** What the parser says of several flags at once, without its heading. */
+function inOurWords(message: string): string {
+  return message
+    .replace(/^The following errors? occurred: /, '')
+    .replaceAll(/(\S) Missing required flag (?=\w)/g, '$1, --')
+    .replace(/^Missing required flag (?=\w)/, 'Missing required --')
+    .replaceAll(
+      /(--[\w-]+)=\S* cannot also be provided when using (--[\w-]+)/g,
+      '$1 and $2 cannot be given together',
+    )
 }
 
 /** On one line, without colours and without the parser's own pointer to help. */

@@ -6,12 +6,12 @@ export const EXIT_CODES = [
   {exit: 1, meaning: 'a check failed'},
   {exit: 2, meaning: 'wrong usage: a flag, a value or a combination of them'},
   {exit: 3, meaning: 'a backend or a file is missing or cannot be used'},
-  {exit: 4, meaning: 'some cells failed; the others are reported'},
+  {exit: 4, meaning: 'some cells failed, or all were skipped; the others are reported'},
   {exit: 70, meaning: 'a fault of rfa itself'},
   {exit: 130, meaning: 'interrupted by SIGINT, SIGTERM or SIGHUP; finished cells are kept'},
 ] as const
 
-/** Exit code when at least one cell of a run failed. */
+/** Exit code when at least one cell of a run failed, or all that were asked for were skipped. */
 export const EXIT_CELLS_FAILED = 4
 /** Exit code of an error that is no {@link RfaErrorCode}: a bug. */
 export const EXIT_INTERNAL = 70

@@ -1,11 +1,20 @@
+import {expected} from '../errors.js'
+import {commandText} from '../report/command-line.js'
 import type {Plan} from '../results/record.js'
 import type {DryRun} from '../runner/dry-run.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
 import {RfaCommand} from './base-command.js'
 import {EXIT_CELLS_FAILED} from './exit-codes.js'
 import type {RunOptions} from './flags.js'
+import {nothingMeasured} from './nothing-measured.js'
 import type {EstimatorFacts} from './plans/method-specs.js'
 import type {Invocation} from './run-plan.js'
+
+/** Flags that change nothing about what is run. */
+const HOW_TO_RUN: ReadonlySet<string> = new Set([
+  ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'dry-run'],
+  ...['json', 'quiet'],
+])
 
 /** A command that runs a plan. */
 export abstract class ExperimentCommand extends RfaCommand {
@@ -14,6 +23,33 @@ export abstract class ExperimentCommand extends RfaCommand {
     if (!asked) return {}
     const {loadEstimators} = await import('../attention/names.js')
     return loadEstimators()
+  }
+
+  /**
+   * The plan of the run to go on with, where `--output DIR --resume` is all that was typed of it.
+   *
+   * @returns `undefined` where flags say more, or no run is there
+   * @throws {PLAN_MISMATCH} when the run there is one of another command
+   */
+  protected async savedPlan(flags: RunOptions): Promise<Plan | undefined> {
+    if (!flags.resume || flags.output === undefined || this.asksForGrid(flags)) return undefined
+    const plan = await this.services.readPlan(flags.output)
+    if (plan === undefined) return undefined
+    if (plan.experiment !== this.id) throw otherCommand(plan, flags.output, this.id ?? '')
+    const {threads} = flags
+    return plan.threads === undefined || threads === undefined ? plan : {...plan, threads}
+  }
+
+  /** Whether a flag was typed that says what to run, and not only how. */
+  private asksForGrid(flags: RunOptions): boolean {
+    const known = (this.ctor as typeof ExperimentCommand).flags as Record<
+      string,
+      {default?: unknown}
+    >
+    return Object.entries(flags).some(
+      ([name, value]) =>
+        !HOW_TO_RUN.has(name) && value !== undefined && value !== (known[name]?.default ?? false),
+    )
   }
 
   /**
@@ -57,10 +93,22 @@ export abstract class ExperimentCommand extends RfaCommand {
       const {renderTerminal} = await import('../report/terminal.js')
       const report = await prepared.run.experiment.report(run.records)
       this.print(renderTerminal(report, this.layout()))
-      if (run.counts.failed > 0) process.exitCode = EXIT_CELLS_FAILED
+      const nothing = nothingMeasured(plan, run.records)
+      this.caution(nothing)
+      if (run.counts.failed > 0 || nothing) process.exitCode = EXIT_CELLS_FAILED
       return run
     } finally {
       await worker.kill()
     }
   }
+}
+
+function otherCommand(plan: Plan, directory: string, id: string) {
+  return expected(
+    'PLAN_MISMATCH',
+    directory,
+    `a run of ${id}`,
+    `one of ${plan.experiment}`,
+    commandText(['rfa', plan.experiment, '--output', directory, '--resume']),
+  )
 }

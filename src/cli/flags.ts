@@ -4,6 +4,7 @@
  * No flag has a built-in default: a plan must be able to tell what was typed from what `--quick`
  * or the standard grid (plans/defaults.ts) supplies.
  */
+import {extname} from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import type * as Interfaces from '@oclif/core/interfaces'
 import {
@@ -69,6 +70,49 @@ type OneOf<Name> = Interfaces.FlagDefinition<
   Interfaces.CustomOptions,
   {multiple: false; requiredOrDefaulted: false}
 >
+
+/** A file, a folder or a name: anything but nothing. */
+export const oneText = Flags.custom<string>({
+  parse: async (text, _context, {name}) => present(text, `--${name}`),
+})
+
+/** Endings of files that hold Markdown; a file without one may hold anything. */
+const MARKDOWN = /^(\.(md|markdown|mdown|txt)|\.\d.*|)$/i
+
+/** A file for Markdown, or `-`. */
+export const markdownFile = Flags.custom<string>({
+  helpValue: 'FILE',
+  parse: async (text, _context, {name}) => {
+    const path = present(text, `--${name}`)
+    const ending = extname(path)
+    if (MARKDOWN.test(ending)) return path
+    const what = 'a Markdown file, ending in .md, or - for stdout'
+    throw expected('USAGE', `--${name}`, what, path, ...insteadOfMarkdown(ending.toLowerCase()))
+  },
+})
+
+/** Where else to find what a file of this ending would hold. */
+function insteadOfMarkdown(ending: string): string[] {
+  const journal = `the folder of a run has it: records.csv, summary.json`
+  if (ending === '.csv' || ending === '.tsv') return [journal]
+  if (ending === '.json') return [`${journal}; --json prints JSON on stdout`]
+  return ['write .md, which other programs convert, pandoc among them']
+}
+
+/** A comma list of files; a comma within a name is written `\\,`. */
+export const fileList = Flags.custom<string>({
+  multiple: true,
+  multipleNonGreedy: true,
+  delimiter: ',',
+  helpValue: 'FILE',
+  parse: async (text, _context, {name}) => present(text, `--${name}`),
+})
+
+/** @throws {USAGE} for a text without anything in it: most often a variable of a script that was never set */
+function present(text: string, where: string): string {
+  if (text.trim() !== '') return text
+  throw expected('USAGE', where, 'a name', 'an empty one', 'look whether a variable was not set')
+}
 
 /** A list of numbers and ranges (ranges.ts); each item of the value is itself a list. */
 export function numberList(rule: NumberRule) {
@@ -208,14 +252,14 @@ export const runFlags = {
     description: 'give up on a cell after this long (default: never)',
   }),
   force: toggle('run even when the predicted memory exceeds what this machine has free', 'RUN'),
-  output: Flags.string({
+  output: oneText({
     char: 'o',
     helpGroup: 'RUN',
     helpValue: 'DIR',
     description: 'folder of the run (default: results/<command>-<date>-<time>)',
   }),
   resume: toggle(
-    'go on with the run in --output: finished cells are kept, failed ones run again; where there is none, start it',
+    'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again; where there is none, start it',
     'RUN',
   ),
   format: nameList(

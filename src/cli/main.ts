@@ -6,7 +6,7 @@ import {flush} from '@oclif/core/flush'
 import {handle} from '@oclif/core/handle'
 import {run} from '@oclif/core/run'
 import {settings} from '@oclif/core/settings'
-import {expected, type RfaError, unknownName} from '../errors.js'
+import {closest, describe, expected, type RfaError} from '../errors.js'
 import {packageRoot} from '../package.js'
 import {printableJson} from '../report/printable.js'
 import {dropAhead} from '../runner/ahead.js'
@@ -55,15 +55,26 @@ function withHelpFlag(argv: readonly string[]): string[] {
   return first === 'help' ? [...others, '--help'] : [...argv]
 }
 
-/** The name in "command NAME not found". */
+/** The words in "command NAME:NAME not found": all up to the first flag. */
 function missingCommand(error: unknown): string | undefined {
   const message = error instanceof Error ? error.message : ''
-  return /^command (.+) not found\.?$/is.exec(message)?.[1]
+  return /^command (.+) not found\.?$/is.exec(message)?.[1]?.replaceAll(':', ' ')
 }
 
 /** Error of a command that is not there, telling which may have been meant. */
-function unknownCommand(name: string): RfaError {
-  return unknownName('rfa', 'commands', name, commandNames())
+function unknownCommand(words: string): RfaError {
+  const names = commandNames()
+  const guess = closest(words.split(' ')[0] ?? '', names)
+  if (words.startsWith('-')) {
+    return expected('USAGE', 'rfa', 'a command first', words, 'see rfa --help')
+  }
+  return expected(
+    'UNKNOWN_NAME',
+    'rfa',
+    `one of the commands ${names.join(', ')}`,
+    describe(words),
+    ...(guess ? [`did you mean rfa ${guess}?`] : ['see rfa --help']),
+  )
 }
 
 /** Tells of an error outside of all commands, as text or as JSON. */

@@ -182,10 +182,18 @@ function numberOf(text: string): number {
 
 /** The value if the rule accepts it. @throws {BAD_RANGE} */
 function checked(value: number, item: string, where: string, rule: NumberRule): number {
-  const fits = Number.isFinite(value) && rule.accepts(value)
-  if (fits && (!rule.integer || Number.isSafeInteger(value))) return value
+  const fits = rule.accepts(value) && (!rule.integer || Number.isInteger(value))
+  const limit = rule.integer ? Number.MAX_SAFE_INTEGER : Number.MAX_VALUE
+  if (fits && value <= limit) return value
+  if (value > limit && rule.accepts(value)) throw tooLarge(item, where, rule)
   const shown = item === String(value) ? item : `${item} (${value})`
   throw expected('BAD_RANGE', where, rule.what, shown)
+}
+
+/** Numbers are doubles: beyond some size they are not exact, or none at all. */
+function tooLarge(item: string, where: string, {what, integer}: NumberRule) {
+  const limit = integer ? `${Number.MAX_SAFE_INTEGER} (2^53 - 1)` : `${Number.MAX_VALUE}`
+  return expected('BAD_RANGE', where, `${what}, at most ${limit}`, item)
 }
 
 function tooMany(where: string, got: string) {

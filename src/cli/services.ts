@@ -3,6 +3,7 @@ import type {applyEstimator} from '../apply/apply.js'
 import type {planKeys} from '../experiments/planned-run.js'
 import type {machineFacts} from '../results/machine.js'
 import type {defaultRunDirectory} from '../results/new-directory.js'
+import type {Plan} from '../results/record.js'
 import type {openRun} from '../results/run-directory.js'
 import type {takeWorker} from '../runner/ahead.js'
 import type {assertFits} from '../runner/dry-run.js'
@@ -25,6 +26,8 @@ export interface Services {
   runExperiment: Later<typeof runExperiment>
   planKeys: Later<typeof planKeys>
   openRun: Later<typeof openRun>
+  /** The plan of the run in a folder, `undefined` where there is none. */
+  readPlan(directory: string): Promise<Plan | undefined>
   applyEstimator: Later<typeof applyEstimator>
   machineFacts: Later<typeof machineFacts>
   /** A folder for a run of an experiment that nobody else has. */
@@ -43,6 +46,11 @@ export const services: Services = {
     (await import('../runner/run-experiment.js')).runExperiment(...args),
   planKeys: async (...args) => (await import('../experiments/planned-run.js')).planKeys(...args),
   openRun: async (...args) => (await import('../results/run-directory.js')).openRun(...args),
+  readPlan: async directory => {
+    const {readManifest} = await import('../results/run-directory.js')
+    const {allExperiments} = await import('../experiments/index.js')
+    return (await readManifest(directory, await allExperiments()))?.plan
+  },
   applyEstimator: async (...args) => (await import('../apply/apply.js')).applyEstimator(...args),
   machineFacts: async (...args) => (await import('../results/machine.js')).machineFacts(...args),
   newRunDirectory: async (experiment, date) => {

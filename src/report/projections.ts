@@ -1,7 +1,7 @@
 /** The projections as a table. */
 import {z} from 'zod'
 import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/names.js'
-import {type Block, type ColumnSpec, table, text} from './document.js'
+import {type Block, type ColumnSpec, heading, table, text} from './document.js'
 import {MISSING} from './numbers.js'
 
 /** A projection as `--json` prints it. */
@@ -71,12 +71,26 @@ const COLUMNS: readonly ColumnSpec<ProjectionFacts>[] = [
   {title: 'source', align: 'left', flexible: true, priority: 4, cell: ({citation}) => citation},
 ]
 
+const UNBIASED_NOTE =
+  'unbiased for: what positive features estimate without bias, uniform signs given; near-normal and padded-sphere rows have a bias, which grows with the norms.'
+
 /** The table of all projections. */
 export function projectionsReport(projections: readonly ProjectionFacts[]): Block[] {
+  return [table(COLUMNS, projections), text(UNBIASED_NOTE)]
+}
+
+/** One projection in full. */
+export function projectionReport(projection: ProjectionFacts): Block[] {
+  const facts = COLUMNS.slice(2).map(({title, cell}) => [title, cell(projection)] as const)
   return [
-    table(COLUMNS, projections),
-    text(
-      'unbiased for: what positive features estimate without bias, uniform signs given; near-normal and padded-sphere rows have a bias, which grows with the norms.',
+    heading(1, `${projection.name}: ${projection.title}`),
+    table(
+      [
+        {title: 'fact', align: 'left', cell: ([title]) => title},
+        {title: 'value', align: 'left', flexible: true, cell: ([, value]) => value},
+      ],
+      facts,
     ),
+    text(UNBIASED_NOTE),
   ]
 }

@@ -170,7 +170,12 @@ function isOfLock(name: string): boolean {
   return name === LOCK_FILE || (name.startsWith(LOCK_FILE) && name.endsWith(GUARD_ENDING))
 }
 
-async function readManifest(
+/**
+ * The manifest of the run in a directory, `undefined` where there is none.
+ *
+ * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when it cannot be read
+ */
+export async function readManifest(
   directory: string,
   experiments: readonly StoredExperiment[],
 ): Promise<RunManifest | undefined> {

@@ -54,7 +54,7 @@ describe('rfa apply', () => {
 
   it('refuses to start without method, input and output', async () => {
     const {stderr, exitCode} = await run(Apply, 'apply', [])
-    expect(stderr).toMatch(/Missing required flag method/)
+    expect(stderr).toMatch(/^Missing required --input, --method, --output\n/)
     expect(exitCode).toBe(2)
   })
 })

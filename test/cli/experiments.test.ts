@@ -9,6 +9,7 @@ import {prepareDryRun} from '../../src/runner/preparation.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
+import {skipped} from '../helpers/records/outcomes.js'
 import {variance} from '../helpers/records/variance.js'
 import {answerWith, lastRun, run, runner, worker} from './services.js'
 
@@ -78,6 +79,32 @@ describe('an experiment', () => {
     expect(stdout).toContain('0.250 [0.200, 0.300]')
     expect(stdout).toContain('favor-pos failed: killed by SIGKILL (CELL_CRASHED) [1 cell]')
     expect((await errorSweep('--quick', '--json')).exitCode).toBe(4)
+  })
+
+  it('leaves with 4 when all that was asked for was skipped, and says what to add', async () => {
+    const none = skipped(sweep({method: 'rfa-gate'}), 'causal only')
+    answerWith(none, none)
+    const {stderr, exitCode} = await errorSweep('--quick', '-m', 'rfa-gate')
+    expect(stderr).toBe(
+      'saved in results/error-sweep-now\nwarning: nothing was measured: rfa-gate skipped: causal only [2 cells]; add --causal\n',
+    )
+    expect(exitCode).toBe(4)
+    answerWith(none, sweep())
+    expect(await errorSweep('--quick')).toMatchObject({
+      exitCode: 0,
+      stderr: 'saved in results/error-sweep-now\n',
+    })
+  })
+
+  it('does not take the exact forms that a benchmark adds for something asked for', async () => {
+    const gate = skipped(timed({method: 'rfa-gate'}), 'causal only')
+    answerWith(timed({method: 'softmax'}), gate)
+    expect(await bench('-m', 'rfa-gate')).toMatchObject({
+      exitCode: 4,
+      stderr: expect.stringContaining('warning: nothing was measured: rfa-gate skipped'),
+    })
+    answerWith(timed({method: 'softmax'}))
+    expect(await bench('-m', 'softmax')).toMatchObject({exitCode: 0})
   })
 
   it('passes on what the runner has to say, warnings under --quiet too', async () => {
@@ -220,9 +247,7 @@ describe('--profile', () => {
   it('is refused where nothing runs', async () => {
     expect(await errorSweep('--quick', '--dry-run', '--profile')).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining(
-        '--dry-run=true cannot also be provided when using --profile',
-      ),
+      stderr: expect.stringContaining('--dry-run and --profile cannot be given together'),
     })
   })
 })

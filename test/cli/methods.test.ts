@@ -13,7 +13,7 @@ describe('rfa methods', () => {
     expect(JSON.parse(stdout).methods).toMatchObject([{name: 'favor-pos', feature_dim: 31}])
   })
 
-  it('gives the facts of projections under --json, and no estimator beside them', async () => {
+  it('gives the facts of projections under --json', async () => {
     const {stdout} = await run(Methods, 'methods', ['--projections', '--json'])
     const {projections} = JSON.parse(stdout)
     expect(projections).toContainEqual(
@@ -22,9 +22,22 @@ describe('rfa methods', () => {
     expect(projections).toContainEqual(
       expect.objectContaining({name: 'orth-tall', released_by: 'noahs-ark'}),
     )
-    const {stderr, exitCode} = await run(Methods, 'methods', ['--projections', 'rfa'])
-    expect(stderr).toMatch(/^--projections: expected no estimator beside it, got rfa\n/)
-    expect(exitCode).toBe(2)
+    const one = await run(Methods, 'methods', ['orth', '--projections', '--json'])
+    expect(JSON.parse(one.stdout).projections).toEqual([expect.objectContaining({name: 'orth'})])
+  })
+
+  it('shows one projection in full, and tells the two lists apart', async () => {
+    const methods = (...argv: string[]) => run(Methods, 'methods', argv)
+    const {stdout} = await methods('orth', '--projections')
+    expect(stdout).toMatch(/^orth: blocks of D orthogonal/)
+    expect(stdout).toMatch(/^--orth-sign +yes$/m)
+    expect(await methods('rfa', '--projections')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^--projections: expected one of the projections .*"rfa"\n/),
+    })
+    expect((await methods('orth')).stderr).toBe(
+      'methods: expected a method, got the projection orth\nCode: UNKNOWN_NAME   Try: rfa methods orth --projections\n',
+    )
   })
 
   it('knows who was meant by a mistyped name', async () => {

@@ -43,6 +43,18 @@ describe('rfa report', () => {
     expect(await report(folder, '--output', path, '--force')).toMatchObject({exitCode: 0})
   })
 
+  it.each([
+    ['x.html', /pandoc/],
+    ['x.csv', /the folder of a run has it: records\.csv/],
+    ['x.json', /--json prints JSON/],
+    ['', /expected a name, got an empty one/],
+  ])('refuses to write Markdown into %j', async (output, remedy) => {
+    const {stderr, exitCode} = await report(folder, '--output', output)
+    expect(stderr).toMatch(remedy)
+    expect(exitCode).toBe(2)
+    expect(runner.openRun).not.toHaveBeenCalled()
+  })
+
   it('puts the Markdown of several runs on stdout for -', async () => {
     const {stdout} = await report(folder, folder, '--output', '-')
     expect(stdout.match(/^# bench: /gm)).toHaveLength(2)
@@ -106,7 +118,7 @@ describe('rfa report', () => {
   it('wants at least one run', async () => {
     expect(await report()).toMatchObject({
       exitCode: 2,
-      stderr: 'Missing 1 required arg: run folders of runs\nCode: USAGE   Try: see --help\n',
+      stderr: 'Missing argument: RUN, folders of runs\nCode: USAGE   Try: see --help\n',
     })
   })
 })

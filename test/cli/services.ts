@@ -14,6 +14,7 @@ export const runner = {
   planKeys: vi.fn<Services['planKeys']>(),
   applyEstimator: vi.fn<Services['applyEstimator']>(),
   openRun: vi.fn<Services['openRun']>(),
+  readPlan: vi.fn<Services['readPlan']>(async () => undefined),
   prepareRun: vi.fn<Services['prepareRun']>(async plan => prepareDryRun(plan)),
   checkInput: vi.fn<Services['checkInput']>(async plan => checkInput(plan)),
 }

@@ -35,7 +35,7 @@ describe('wrong usage', () => {
     [
       'a stray argument',
       ['favor-pos'],
-      'Unexpected argument: favor-pos\nCode: USAGE   Try: see --help\n',
+      'Unexpected argument: favor-pos\nCode: USAGE   Try: did you mean --methods favor-pos?\n                   see --help\n',
     ],
     [
       'an option outside its range',

@@ -10,8 +10,16 @@ describe('closest', () => {
     ['relu', 'favor-relu'],
     ['online', 'softmax-online'],
     ['eulu', 'elu'],
+    ['sfotmax', 'softmax'],
+    ['rfa-gtae', 'rfa-gate'],
   ])('takes %s for %s', (typed, meant) => {
     expect(closest(typed, METHOD_NAMES)).toBe(meant)
+  })
+
+  it('knows nothing where a short word begins otherwise, or a longer one has only its ending', () => {
+    expect(closest('gpu', ['auto', 'native', 'tensorflow', 'wasm', 'cpu'])).toBeUndefined()
+    expect(closest('input', ['output', 'quick'])).toBeUndefined()
+    expect(closest('cppu', ['auto', 'cpu'])).toBe('cpu')
   })
 
   it.each(['xyzzy', 'attention', 'q', ''])('knows nothing like %j', typed => {

@@ -1,4 +1,3 @@
-import * as Flags from '@oclif/core/flags'
 import type {ApplyRequest} from '../../apply/apply.js'
 import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
@@ -6,8 +5,10 @@ import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
 import {
   computeFlags,
   type FlagValues,
+  fileList,
   oneName,
   oneNumber,
+  oneText,
   optionFlag,
   orthSignFlag,
   toggle,
@@ -26,20 +27,16 @@ export const applyFlags = {
     required: true,
     description: `the estimator: ${METHOD_NAMES.join(', ')}`,
   }),
-  input: Flags.string({
+  input: fileList({
     char: 'i',
     required: true,
-    multiple: true,
-    multipleNonGreedy: true,
-    delimiter: ',',
-    helpValue: 'FILE',
     description:
       '.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value',
   }),
-  'query-name': Flags.string({helpValue: 'NAME', description: 'array of queries (default: q)'}),
-  'key-name': Flags.string({helpValue: 'NAME', description: 'array of keys (default: k)'}),
-  'value-name': Flags.string({helpValue: 'NAME', description: 'array of values (default: v)'}),
-  output: Flags.string({
+  'query-name': oneText({helpValue: 'NAME', description: 'array of queries (default: q)'}),
+  'key-name': oneText({helpValue: 'NAME', description: 'array of keys (default: k)'}),
+  'value-name': oneText({helpValue: 'NAME', description: 'array of values (default: v)'}),
+  output: oneText({
     char: 'o',
     required: true,
     helpValue: 'FILE',

@@ -1,9 +1,8 @@
-import * as Flags from '@oclif/core/flags'
 import {RfaError} from '../../errors.js'
 import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {type FlagValues, oneName, oneNumber} from '../flags.js'
+import {type FlagValues, fileList, oneName, oneNumber, oneText} from '../flags.js'
 import {PACKAGED_INPUT, packagedInput} from '../packaged-input.js'
 import {POSITIVE_INTEGER} from '../ranges.js'
 
@@ -15,26 +14,22 @@ const size = (description: string) =>
 
 /** Files that queries, keys and values come from. */
 export const inputFlags = {
-  input: Flags.string({
+  input: fileList({
     char: 'i',
-    multiple: true,
-    multipleNonGreedy: true,
-    delimiter: ',',
     helpGroup: 'INPUT',
-    helpValue: 'FILE',
     description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value (default: ${PACKAGED_INPUT} of the package)`,
   }),
-  'query-name': Flags.string({
+  'query-name': oneText({
     helpValue: 'NAME',
     helpGroup: 'INPUT',
     description: 'array of queries (default: q)',
   }),
-  'key-name': Flags.string({
+  'key-name': oneText({
     helpValue: 'NAME',
     helpGroup: 'INPUT',
     description: 'array of keys (default: k)',
   }),
-  'value-name': Flags.string({
+  'value-name': oneText({
     helpValue: 'NAME',
     helpGroup: 'INPUT',
     description: 'array of values (default: v)',

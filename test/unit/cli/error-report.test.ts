@@ -19,7 +19,7 @@ describe('asFlags', () => {
 describe('errorReport', () => {
   it('tells sentence and remedies in the words of flags', () => {
     const error = new RfaError('BAD_OPTION', '`seqLen`: expected 1', {suggestions: ['`seqLen: 1`']})
-    expect(errorReport(error, ['seq-len'])).toMatchObject({
+    expect(errorReport(error, {argv: [], flags: {'seq-len': {}}})).toMatchObject({
       message: '--seq-len: expected 1',
       suggestions: ['--seq-len 1'],
     })
@@ -48,7 +48,7 @@ describe('errorReport', () => {
         flags: ['--causl'],
       },
     )
-    expect(errorReport(error, ['quick', 'causal'])).toEqual({
+    expect(errorReport(error, {argv: ['--causl'], flags: {quick: {}, causal: {}}})).toEqual({
       code: 'USAGE',
       message: 'Nonexistent flag: --causl',
       exit: 2,
@@ -58,7 +58,7 @@ describe('errorReport', () => {
 
   it('puts a parser message of several coloured lines on one plain line', () => {
     const error = new CLIError('The following error occurred:\n  \u001b[2m--a needs --b\u001b[22m')
-    expect(errorReport(error).message).toBe('The following error occurred: --a needs --b')
+    expect(errorReport(error).message).toBe('--a needs --b')
   })
 
   it.each([[new TypeError('x is not a function')], ['x is not a function']])(

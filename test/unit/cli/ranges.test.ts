@@ -74,7 +74,18 @@ describe('parseNumberList', () => {
       '--num-features: expected a positive integer, a list a,b or a range such as 64..512x2 or 64..512+64, got ""',
     ],
     ['1..20000+1', '--num-features: expected at most 10000 values, got more in "1..20000+1"'],
-    ['1e400', '--num-features: expected a positive integer, got 1e400 (Infinity)'],
+    [
+      '1e400',
+      '--num-features: expected a positive integer, at most 9007199254740991 (2^53 - 1), got 1e400',
+    ],
+    [
+      '9007199254740993',
+      '--num-features: expected a positive integer, at most 9007199254740991 (2^53 - 1), got 9007199254740993',
+    ],
+    [
+      '1e20',
+      '--num-features: expected a positive integer, at most 9007199254740991 (2^53 - 1), got 1e20',
+    ],
   ])('refuses %s in one sentence', (text, message) => {
     expect(refusal(() => integers(text))).toMatchObject({code: 'BAD_RANGE', message})
   })

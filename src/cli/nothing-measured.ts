@@ -1,0 +1,36 @@
+/** A run in which nothing ran is no success, though nothing failed. */
+import {BASELINES} from '../experiments/bench/baselines.js'
+import {troubleItems} from '../experiments/labels.js'
+import type {CellRecord, Plan} from '../results/record.js'
+
+/** What to do about a reason for which cells are skipped. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  'causal only': 'add `causal`',
+  'bidirectional only': 'leave `causal` out',
+}
+
+type SweepRecord = Parameters<typeof troubleItems>[0][number]
+
+/**
+ * Why nothing was measured of all that was asked for, with what to do about it; the exact forms that a benchmark adds
+ * were not asked for.
+ *
+ * @returns `undefined` where some cell completed, or failed and is told of elsewhere
+ */
+export function nothingMeasured(plan: Plan, records: readonly CellRecord[]): string | undefined {
+  const asked = askedFor(plan, records as readonly SweepRecord[])
+  if (asked.length === 0 || asked.some(({status}) => status !== 'skipped')) return undefined
+  const reasons = asked.flatMap(record => (record.status === 'skipped' ? [record.reason] : []))
+  const remedies = [...new Set(reasons)].flatMap(reason => REMEDIES[reason] ?? [])
+  return [`nothing was measured: ${troubleItems(asked).join('; ')}`, ...remedies].join('; ')
+}
+
+function askedFor(plan: Plan, records: readonly SweepRecord[]): readonly SweepRecord[] {
+  if (plan.experiment !== 'bench') return records
+  const others = records.filter(({cell}) => !isBaseline(cell.method))
+  return others.length > 0 ? others : records
+}
+
+function isBaseline(method: string): boolean {
+  return (BASELINES as readonly string[]).includes(method)
+}

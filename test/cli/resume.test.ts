@@ -1,0 +1,60 @@
+/** Going on with a run whose plan stands in its folder. */
+import {beforeEach, describe, expect, it, vi} from 'vitest'
+import Bench from '../../commands/bench.js'
+import ErrorSweep from '../../commands/error-sweep.js'
+import {BENCH_PLAN, timed} from '../helpers/records/bench.js'
+import {answerWith, lastRun, run, runner} from './services.js'
+
+const bench = (...argv: string[]) => run(Bench, 'bench', argv)
+const SAVED = {...BENCH_PLAN, seq_lens: [77]}
+
+beforeEach(() => {
+  vi.clearAllMocks()
+  answerWith(timed())
+  runner.readPlan.mockResolvedValue(SAVED)
+})
+
+describe('--output DIR --resume', () => {
+  it('takes the plan from the folder, however else the run is to go', async () => {
+    const {exitCode} = await bench('-o', 'dir', '--resume', '--timeout', '9', '--format', 'json')
+    expect(exitCode).toBe(0)
+    expect(runner.readPlan.mock.calls).toEqual([['dir']])
+    expect(lastRun().plan).toEqual(SAVED)
+    expect(lastRun().options).toMatchObject({directory: 'dir', resume: true, timeoutMs: 9000})
+  })
+
+  it.each([['--quick'], ['--seq-len', '64'], ['--causal'], ['--no-baseline'], ['--seed', '0']])(
+    'makes the plan of the flags where %j says something of it',
+    async (...flags) => {
+      await bench('-o', 'dir', '--resume', ...flags)
+      expect(runner.readPlan).not.toHaveBeenCalled()
+      expect(lastRun().plan).not.toHaveProperty('seq_lens', [77])
+    },
+  )
+
+  it('starts the standard grid where no run is there yet', async () => {
+    runner.readPlan.mockResolvedValue(undefined)
+    await bench('-o', 'dir', '--resume')
+    expect(lastRun().plan).toMatchObject({seq_lens: [256, 512, 1024, 2048, 4096]})
+  })
+
+  it('keeps to the threads that were typed, which the saved plan must have too', async () => {
+    await bench('-o', 'dir', '--resume', '--threads', '1')
+    expect(lastRun().plan).toEqual({...SAVED, threads: 1})
+  })
+
+  it('names the command of a run that is another one', async () => {
+    const outcome = await run(ErrorSweep, 'error-sweep', ['-o', 'my dir', '--resume'])
+    expect(outcome).toMatchObject({
+      exitCode: 2,
+      stderr:
+        "my dir: expected a run of error-sweep, got one of bench\nCode: PLAN_MISMATCH   Try: rfa bench --output 'my dir' --resume\n",
+    })
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+  })
+
+  it('reads no plan without --resume', async () => {
+    await bench('-o', 'dir')
+    expect(runner.readPlan).not.toHaveBeenCalled()
+  })
+})
