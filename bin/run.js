@@ -8,8 +8,10 @@ const root = new URL('../', import.meta.url)
 if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
   const {name, version} = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
   const {platform, arch, version: node} = process
-  process.stdout.on('error', () => {
-    process.exitCode = 3 // nobody can be told more: what is printed here is one line
+  process.stdout.on('error', ({code}) => {
+    if (code === 'EPIPE') return
+    process.stderr.write(`stdout: expected a place to print to, got ${code}\n`)
+    process.exitCode = 3
   })
   process.stdout.write(`${name}/${version} ${platform}-${arch} node-${node}\n`)
 } else if (existsSync(new URL('dist/program/src/runner/ahead.js', root))) {

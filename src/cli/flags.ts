@@ -121,7 +121,10 @@ export function numberList(rule: NumberRule) {
     multipleNonGreedy: true,
     delimiter: ',',
     helpValue: 'LIST',
-    parse: async (text, _context, {name}) => parseNumberItem(text, `--${name}`, rule),
+    parse: async (text, _context, {name}) => {
+      if (text.trim() === '') throw emptyItem(`--${name}`, rule.what)
+      return parseNumberItem(text, `--${name}`, rule)
+    },
   })
 }
 
@@ -160,11 +163,17 @@ function known<Name extends string>(
 ): Name {
   const found = names.find(name => name === text)
   if (found === undefined) {
+    if (text === '') throw emptyItem(where, `one of the ${kind} ${names.join(', ')}`)
     throw kind === 'methods'
       ? unknownMethod(where, text, names)
       : unknownName(where, kind, text, names)
   }
   return found
+}
+
+/** A comma at the end of a word: what follows the space after it is a word of its own. */
+function emptyItem(where: string, what: string) {
+  return expected('USAGE', where, what, 'nothing', 'write lists with commas and no spaces: a,b')
 }
 
 /** `--option`: no delimiter, because values may hold commas; repeat the flag instead. */

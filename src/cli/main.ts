@@ -1,6 +1,7 @@
 /** The program behind bin/run.js: finds the command, and answers for what no command could. */
 import {readdirSync} from 'node:fs'
 import {join} from 'node:path'
+import {Config} from '@oclif/core/config'
 import {ExitError} from '@oclif/core/errors'
 import {flush} from '@oclif/core/flush'
 import {handle} from '@oclif/core/handle'
@@ -23,7 +24,7 @@ export async function main(argv: readonly string[], entry: string): Promise<void
   process.stdout.once('error', endWithoutOutput)
   process.stderr.on('error', () => {}) // what cannot be said must not end what is computed
   try {
-    await run(withHelpFlag(argv), entry)
+    await runCommandOf(withHelpFlag(argv), entry)
     await flush()
   } catch (error) {
     if (error instanceof ExitError) return await handle(error)
@@ -32,6 +33,21 @@ export async function main(argv: readonly string[], entry: string): Promise<void
     report(errorReport(refused), argv.includes('--json'))
   } finally {
     await dropAhead()
+  }
+}
+
+/**
+ * Finds the command and runs it. To words behind a command that takes none, as in `bench favor-pos`, the finder says
+ * that there is no such command; the command itself knows better what they may have meant.
+ */
+async function runCommandOf(argv: string[], entry: string): Promise<void> {
+  const [name = '', ...others] = argv
+  try {
+    await run(argv, entry)
+  } catch (error) {
+    if (missingCommand(error) === undefined || !commandNames().includes(name)) throw error
+    if (others.some(word => word === '--help' || word === '-h')) await run([name, '--help'], entry)
+    else await (await Config.load(entry)).runCommand(name, others)
   }
 }
 

@@ -85,10 +85,28 @@ describe('rfa', () => {
       expect(code).toBe(2)
       expect(stdout).toBe('')
       expect(stderr).toMatch(
-        /^rfa: expected one of the commands apply, bench, .*, got "bech"\nCode: UNKNOWN_NAME {3}Try: did you mean bench\?\n$/,
+        /^rfa: expected one of the commands apply, bench, .*, got "bech"\nCode: UNKNOWN_NAME {3}Try: did you mean rfa bench\?\n$/,
       )
     },
   )
+
+  it('shows the words of an unknown command as they were typed, and what there is', async () => {
+    expect(await rfa('compare', 'a', 'b')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^rfa: expected one of the commands apply, bench, .*, got "compare a b"\nCode: UNKNOWN_NAME {3}Try: see rfa --help\n$/,
+      ),
+    })
+  })
+
+  it('leaves stray words to the command that they stand behind', async () => {
+    expect(await rfa('error-sweep', 'qkv.npz')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^Unexpected argument: qkv\.npz\n.*--input qkv\.npz\?/),
+    })
+    expect((await rfa('bench', 'favor-pos', '--help')).stdout).toMatch(/^Measure time and memory/)
+  })
 
   it('refuses an unknown command as JSON under --json', async () => {
     const {code, stdout} = await rfa('nothing', '--json')
@@ -96,18 +114,26 @@ describe('rfa', () => {
     expect(code).toBe(2)
   })
 
-  it.each([[['error-sweep', '--help']], [['help', 'error-sweep']]])(
-    'prints help for %j, with names from the registries, without escape sequences',
-    async argv => {
-      const {stdout, code} = await rfa(...argv)
-      for (const part of ['favor-pos', 'gaussian', 'orth', 'performer-pytorch', 'wasm']) {
-        expect(stdout).toContain(part)
-      }
-      expect(stdout).toMatch(/^ {2}130 +interrupted/m)
-      expect(stdout).not.toContain('\u001b')
-      expect(code).toBe(0)
-    },
-  )
+  it.each([['-h'], ['--help'], ['help'], []])('prints the commands for %j', async (...argv) => {
+    const {stdout, code} = await rfa(...argv)
+    expect(stdout).toMatch(/^ {2}error-sweep +Measure how far/m)
+    expect(code).toBe(0)
+  })
+
+  it.each([
+    [['error-sweep', '--help']],
+    [['error-sweep', '-h']],
+    [['error-sweep', '--quick', '-h']],
+    [['help', 'error-sweep']],
+  ])('prints help for %j, with names from the registries, without escape sequences', async argv => {
+    const {stdout, code} = await rfa(...argv)
+    for (const part of ['favor-pos', 'gaussian', 'orth', 'performer-pytorch', 'wasm']) {
+      expect(stdout).toContain(part)
+    }
+    expect(stdout).toMatch(/^ {2}130 +interrupted/m)
+    expect(stdout).not.toContain('\u001b')
+    expect(code).toBe(0)
+  })
 
   it('ends quietly when the reader of its output has gone', async () => {
     const {stdout, stderr, code} = await execute('bash', [
@@ -119,15 +145,31 @@ describe('rfa', () => {
     expect({stdout, stderr, code}).toEqual({stdout: '{\n', stderr: '', code: 0})
   })
 
-  it.runIf(existsSync('/dev/full'))('tells that its output cannot be written', async () => {
-    const {stderr, code} = await execute('bash', [
-      '-c',
-      `"${process.execPath}" "${program}" methods > /dev/full`,
-    ])
+  const toFullDevice = (command: string) =>
+    execute('bash', ['-c', `"${process.execPath}" "${program}" ${command} > /dev/full`])
+
+  it.runIf(existsSync('/dev/full')).each(['methods', '--help', 'methods --json'])(
+    'tells that its output cannot be written: %s',
+    async command => {
+      const {stderr, code} = await toFullDevice(command)
+      expect(code).toBe(3)
+      expect(stderr).toMatch(
+        /^stdout: expected a place to print to, got ENOSPC.*\nCode: NOT_WRITABLE {3}Try: print to somewhere else; .*\n$/,
+      )
+    },
+  )
+
+  it.runIf(existsSync('/dev/full'))('keeps a run whose tables cannot be printed', async () => {
+    const {stderr, code} = await toFullDevice(`${TINY.join(' ')} --output full`)
     expect(code).toBe(3)
-    expect(stderr).toMatch(
-      /^stdout: expected a place to print to, got ENOSPC.*\nCode: NOT_WRITABLE {3}Try: print to somewhere else; .*\n$/,
-    )
+    expect(stderr).toMatch(/^saved in full\nstdout: expected a place to print to, got ENOSPC/)
+    expect(readdirSync(join(folder, 'full'))).toContain('records.csv')
+  })
+
+  it.runIf(existsSync('/dev/full'))('says that its version cannot be printed', async () => {
+    const {stderr, code} = await toFullDevice('--version')
+    expect(code).toBe(3)
+    expect(stderr).toBe('stdout: expected a place to print to, got ENOSPC\n')
   })
 
   it('tells a missing file in one sentence', async () => {
