@@ -4,7 +4,7 @@ import {applyFlags, toApplyRequest} from '../src/cli/plans/apply.js'
 export default class Apply extends RfaCommand {
   static override summary = 'Run one estimator on the arrays of a file and save its output'
   static override description = helpText(
-    'Reads queries, keys and values, computes attention with one estimator, and writes the output [B, H, L, Dv] under the name out.',
+    'Reads queries, keys and values, computes attention with one estimator, and writes the output under the name out: [B, H, L, Dv], or [B, L, H, Dv] where --layout blhd says that the inputs are so. A gate follows the layout, too; projection, noise and learned arrays do not.',
   )
   static override examples = [
     '<%= config.bin %> apply --method favor-pos --input qkv.safetensors --output out.npz --num-features 256',
@@ -17,7 +17,10 @@ export default class Apply extends RfaCommand {
     const {notFiniteWarning} = await import('../src/apply/report.js')
     const {loadEstimators} = await import('../src/attention/names.js')
     const request = toApplyRequest(flags, await loadEstimators())
-    const record = await this.services.applyEstimator(request, text => this.note(text))
+    const record = await this.services.applyEstimator(request, {
+      note: text => this.note(text),
+      warn: text => this.caution(text),
+    })
     this.note(`written to ${flags.output}`)
     this.caution(notFiniteWarning(record))
     return record

@@ -13,10 +13,11 @@ import {type BackendChoice, useBackend} from '../backends/index.js'
 import {describe, expected, RfaError} from '../errors.js'
 import {computedBy as backendFacts} from '../experiments/computed-by.js'
 import {type ResolvedMethod, resolveMethod} from '../experiments/method.js'
-import type {AttentionInput} from '../inputs/attention-input.js'
+import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
 import {writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
-import {loadInput} from '../inputs/load.js'
+import {DEFAULT_LAYOUT, exchangeAxes, exchanged, LAYOUTS, type Layout} from '../inputs/layout.js'
+import {inputWarnings, loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {computedBy, operationForms} from '../results/record.js'
@@ -51,7 +52,10 @@ const APPLY_SCHEMA = 'rfa.apply/1'
 export const applyRecord = z.object({
   schema: z.literal(APPLY_SCHEMA).describe('Name and version of this format.'),
   output: z.string().describe('The file that was written.'),
-  shape: z.array(z.number().int()).describe('Of its array `out`: B, H, L, Dv.'),
+  shape: z.array(z.number().int()).describe('Of its array `out`, in the layout.'),
+  layout: z
+    .enum(LAYOUTS)
+    .describe('Order of its axes, as in the input. bhld: B, H, L, Dv; blhd: B, L, H, Dv.'),
   method: z.string().describe('The estimator.'),
   preset: z.string().describe('Which release it followed; `exact`: none.'),
   feature_dim: z.number().int().describe('F, length of phi; 0: no features.'),
@@ -72,14 +76,22 @@ export const applyRecord = z.object({
 })
 export type ApplyRecord = z.infer<typeof applyRecord>
 
+/** Who is told what while it is done. */
+export interface ApplyListeners {
+  /** Why `auto` passed over a backend. */
+  note?(text: string): void
+  /** What to be wary of in the input. */
+  warn?(text: string): void
+}
+
 /**
- * Runs the estimator and writes its output as array `out` `[B, H, L, Dv]`.
+ * Runs the estimator and writes its output as array `out` of four axes, in the layout of the input:
+ * `[B, H, L, Dv]` or `[B, L, H, Dv]`.
  *
- * The file may also hold `projection` (`[M, D]` or `[H, M, D]`), `gate` (`[B, H, S]`, or without
- * leading axes of length 1), the method's random arrays as `noise.NAME` (`noise` for one of that name)
- * and its learned arrays by their names.
+ * The file may also hold `projection` (`[M, D]` or `[H, M, D]`), `gate` (`[B, H, S]`, `[B, S, H]` where tokens come
+ * before heads, or without a batch of 1, or `[S]` of a single head), the method's random arrays as `noise.NAME`
+ * (`noise` for one of that name) and its learned arrays by their names, whose axes no layout changes.
  *
- * @param note - told why `auto` passed over a backend
  * @throws {WOULD_OVERWRITE} when the output is one of the inputs, or exists and is not forced
  * @throws {UNSUPPORTED} when the file has a projection, gate or noise that the method does not take
  * @throws {SHAPE_MISMATCH} when an array does not have the shape that the method wants
@@ -87,9 +99,11 @@ export type ApplyRecord = z.infer<typeof applyRecord>
  */
 export async function applyEstimator(
   request: ApplyRequest,
-  note?: (text: string) => void,
+  {note, warn}: ApplyListeners = {},
 ): Promise<ApplyRecord> {
   await checkOutput(request.output, {inputs: inputFiles(request.input), force: request.force})
+  for (const warning of await inputWarnings(request.input)) warn?.(warning)
+  const layout = layoutOf(request.input)
   const input = await loadInput(request.input, {seqLen: null, seed: request.seed})
   const {threads} = request
   const backend = await useBackend(request.backend, {threads, note})
@@ -97,17 +111,19 @@ export async function applyEstimator(
   const extras = extraTensors(input, request, method)
   const {result, operations} = recordOperations(() => forward(request, input, extras))
   tf.dispose(extras as unknown as tf.TensorContainer)
+  const out = inLayout(result, layout)
   await writeArrays(
     request.output,
-    {out: {shape: result.shape, dtype: 'float32', data: Float32Array.from(result.data)}},
-    {method: request.method, preset: request.preset, input: input.label},
+    {out: {shape: out.shape, dtype: 'float32', data: Float32Array.from(out.data)}},
+    {method: request.method, preset: request.preset, input: input.label, layout},
   )
   const {projection: given, gate, noise, parameters} = extras
   const own = method.projected ? (request.projection ?? method.estimator.projection!.default) : null
   return {
     schema: APPLY_SCHEMA,
     output: request.output,
-    shape: result.shape,
+    shape: out.shape,
+    layout,
     method: request.method,
     preset: request.preset,
     feature_dim: method.estimator.featureDim(
@@ -131,6 +147,18 @@ export async function applyEstimator(
 /** The files that an input is read from. */
 function inputFiles(input: InputSpec): readonly string[] {
   return input.kind === 'file' ? input.paths : []
+}
+
+/** The order of the axes of an input, in which its output is written. */
+function layoutOf(input: InputSpec): Layout {
+  return (input.kind === 'file' ? input.layout : undefined) ?? DEFAULT_LAYOUT
+}
+
+/** An output `[B, H, L, Dv]` with its axes in a layout. */
+function inLayout(result: AttentionArray, layout: Layout): AttentionArray {
+  if (layout === DEFAULT_LAYOUT) return result
+  const {shape, data} = result
+  return {shape: exchanged(shape), data: exchangeAxes(data, shape, 'out')}
 }
 
 interface Extras {
@@ -158,7 +186,7 @@ function extraTensors(
       extras.projection = tensor() as tf.Tensor2D
     } else if (name === 'gate') {
       if (!estimator.takesGate) throw refuse(name)
-      extras.gate = gateTensor(input, array)
+      extras.gate = gateTensor(input, array, layoutOf(request.input))
     } else if (takes.noise.includes(noiseName(name))) {
       extras.noise[noiseName(name)] = tensor() as tf.Tensor4D
     } else if (takes.parameters.includes(name)) {
@@ -192,14 +220,21 @@ function namesTaken(
   }
 }
 
-function gateTensor({query}: AttentionInput, gate: NdArray): tf.Tensor3D {
+/** The gate as `[B, H, S]`. */
+function gateTensor({query}: AttentionInput, gate: NdArray, layout: Layout): tf.Tensor3D {
   const [batch, heads] = query.shape
   checkRank('gate', gate, [1, 2, 3])
-  const length = gate.shape.at(-1)!
-  if (gate.data.length !== batch * heads * length) {
-    throw expected('SHAPE_MISMATCH', 'gate', `[${batch}, ${heads}, S]`, describe(gate.shape))
+  const tokensFirst = layout === 'blhd' && gate.shape.length > 1
+  const length = gate.shape.at(tokensFirst ? -2 : -1)!
+  const headsFit = !tokensFirst || gate.shape.at(-1) === heads
+  if (gate.data.length !== batch * heads * length || !headsFit) {
+    const what = tokensFirst ? `[${batch}, S, ${heads}]` : `[${batch}, ${heads}, S]`
+    throw expected('SHAPE_MISMATCH', 'gate', what, describe(gate.shape))
   }
-  return tf.tensor3d(toFloat32(gate), [batch, heads, length])
+  const data = tokensFirst
+    ? exchangeAxes(gate.data, [batch, length, heads, 1], 'gate')
+    : toFloat32(gate)
+  return tf.tensor3d(data, [batch, heads, length])
 }
 
 function checkRank(name: string, {shape}: NdArray, ranks: number[]): void {
@@ -219,7 +254,7 @@ function forward(
   request: ApplyRequest,
   {query, key, value}: AttentionInput,
   {projection, gate, noise, parameters}: Extras,
-): {shape: number[]; data: Float32Array} {
+): AttentionArray {
   const {method, preset, options, causal, numFeatures, orthSign, seed, scale} = request
   const {out} = hostData(() => {
     const {out} = attend(
@@ -243,6 +278,6 @@ function forward(
     )
     return {out}
   })
-  const shape = [...query.shape.slice(0, 3), value.shape[3]]
-  return {shape, data: out as Float32Array}
+  const [batch, heads, queryLen] = query.shape
+  return {shape: [batch, heads, queryLen, value.shape[3]], data: out as AttentionArray['data']}
 }

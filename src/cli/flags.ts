@@ -16,6 +16,7 @@ import {
 } from '../attention/names.js'
 import {BACKEND_CHOICES} from '../backends/index.js'
 import {describe, expected, unknownName} from '../errors.js'
+import {LAYOUTS} from '../inputs/layout.js'
 import {RUN_FORMATS} from '../runner/formats.js'
 import {defaultHelp, type Grid} from './plans/defaults.js'
 import {
@@ -196,6 +197,13 @@ export const orthSignFlag = Flags.option({options: ORTH_SIGNS})({
   helpGroup: 'GRID',
   description:
     'signs of orthogonal projections: uniform (haar, default), or as LAPACK leaves them (raw), as official codes do: biased',
+})
+
+/** `--layout` of every command that reads arrays. */
+export const layoutFlag = Flags.option({options: LAYOUTS})({
+  helpGroup: 'INPUT',
+  description:
+    'order of the axes of four- (and three-) axis arrays: [B, H, L, D] (bhld, default), or tokens before heads (blhd), [B, L, H, D] and [L, H, D], as models in PyTorch split a projection and flash-attention takes it',
 })
 
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */

@@ -1,8 +1,8 @@
 import {isAbsolute, join, relative} from 'node:path'
+import {PACKAGED_INPUT} from '../inputs/packaged.js'
 import {packageRoot} from '../package.js'
 
-/** The input used when none is named: real queries, keys and values of a small trained model. */
-export const PACKAGED_INPUT = 'fixtures/charlm-layer0.safetensors'
+export {PACKAGED_INPUT}
 
 /**
  * Path of {@link PACKAGED_INPUT}, relative to `from` where it lies below it, so that a plan made in

@@ -73,10 +73,11 @@ export async function prepareDry(
 }
 
 async function scheduled(
-  {plan, jobs, threading}: Preparation,
+  {plan, jobs, threading, warnings}: Preparation,
   {threads}: RunOptions,
   {caution}: Invocation,
 ): Promise<PreparedRun> {
+  for (const warning of warnings) caution(warning)
   const run = {experiment: await experimentNamed(plan.experiment), plan, jobs}
   const how = schedule(run, threads, threading)
   cautionOfIdleThreads(threading, how, threads, caution)

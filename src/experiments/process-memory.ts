@@ -68,6 +68,8 @@ function truthBytes(backend: MeteredBackend, shape: ForwardShape): number {
 export interface SweepCalls {
   /** Bytes of the contexts that its process keeps, its own among them. */
   contexts: number
+  /** Bytes that loading the input takes at its peak. */
+  loading: number
   replicates: number
   /** How many of them make one call. */
   together: number
@@ -77,7 +79,7 @@ export interface SweepCalls {
 /** Peak of the process of a sweep's cell. */
 export function sweepProcessBytes(
   {backend, method, shape}: ProcessOfCell,
-  {contexts, replicates, together, rowMetrics}: SweepCalls,
+  {contexts, loading, replicates, together, rowMetrics}: SweepCalls,
 ): number {
   const {queries, keys, values, outputs, pairs, square, squares} = counts(shape)
   const heads = together * shape.heads
@@ -97,7 +99,10 @@ export function sweepProcessBytes(
   const read = FLOAT * (backend === 'wasm' ? widened + (rowMetrics ? pairs : 0) : 0)
   const calls = Math.ceil(replicates / together)
   const judging = host + tensors + Math.max(run, rows) + left(backend, {made, read}, calls)
-  return RUNTIME[backend] + contexts + Math.max(judging, truthBytes(backend, shape))
+  // of what was read, only the input itself stays
+  const passing = Math.max(0, loading - FLOAT * (queries + keys + values))
+  const working = Math.max(judging, truthBytes(backend, shape)) + Math.min(passing, UNCOLLECTED)
+  return RUNTIME[backend] + contexts + Math.max(working, passing)
 }
 
 /** What earlier repetitions have left, where the collector has not come to it. */

@@ -1,9 +1,20 @@
 import {describe, expected} from '../errors.js'
+import {
+  axesOf,
+  DEFAULT_LAYOUT,
+  exchangeAxes,
+  exchanged,
+  type Four,
+  type Layout,
+  layoutAdvice,
+  otherLayout,
+  shapesOf,
+} from './layout.js'
 import {elementCount, type NdArray, toFloat32} from './nd-array.js'
 
 /** Queries, keys or values: `[B, H, L, D]` row-major float32. */
 export interface AttentionArray {
-  shape: [number, number, number, number]
+  shape: Four
   data: Float32Array<ArrayBuffer>
 }
 
@@ -31,32 +42,47 @@ export interface AttentionInput {
 }
 
 /**
- * Brings an array to four axes: `[L, D]` and `[H, L, D]` gain leading axes of length 1.
+ * Brings an array to `[B, H, L, D]`: `[L, D]` and `[H, L, D]` gain leading axes of length 1, another layout has its axes
+ * exchanged.
  *
  * @param array - 2 to 4 axes, no axis of length 0; any element type
  * @param where - its name in messages
+ * @param layout - the order of its axes. Default: heads before tokens
+ * @returns the array's own data where it is float32 and nothing has to move
  * @throws {SHAPE_MISMATCH} for other shapes
  * @throws {NOT_FINITE} when an element is NaN or infinite as float32; names the first and counts
  *   all
+ * @throws {TOO_LARGE} when its axes are exchanged and there is no memory for a copy
  */
-export function toAttentionArray(array: NdArray, where: string): AttentionArray {
-  const shape = fourAxes(array.shape, where)
-  const data = toFloat32(array)
-  checkFinite(data, array.shape, where)
+export function toAttentionArray(
+  array: NdArray,
+  where: string,
+  layout: Layout = DEFAULT_LAYOUT,
+): AttentionArray {
+  const shape = fourAxes(array.shape, where, layout)
+  const data =
+    layout === DEFAULT_LAYOUT ? toFloat32(array) : exchangeAxes(array.data, exchanged(shape), where)
+  checkFinite({shape, data}, where, {layout, rank: array.shape.length})
   return {shape, data}
 }
 
 /** The shape that {@link toAttentionArray} gives an array. @throws {SHAPE_MISMATCH} */
-export function fourAxes(shape: readonly number[], where: string): AttentionArray['shape'] {
+export function fourAxes(
+  shape: readonly number[],
+  where: string,
+  layout: Layout = DEFAULT_LAYOUT,
+): Four {
   if (shape.length < 2 || shape.length > 4) {
-    const what = 'axes [L, D], [H, L, D] or [B, H, L, D]'
-    throw expected('SHAPE_MISMATCH', where, what, describe(shape))
+    throw expected('SHAPE_MISMATCH', where, `axes ${shapesOf(layout)}`, describe(shape))
   }
   if (elementCount(shape) === 0) {
     throw expected('SHAPE_MISMATCH', where, 'at least one element', `an empty ${describe(shape)}`)
   }
-  const [dim = 1, length = 1, heads = 1, batch = 1] = shape.toReversed()
-  return [batch, heads, length, dim]
+  const [dim = 1, inner = 1, outer = 1, batch = 1] = shape.toReversed()
+  // two axes have no heads: there is nothing to exchange
+  return layout === 'blhd' && shape.length > 2
+    ? [batch, inner, outer, dim]
+    : [batch, outer, inner, dim]
 }
 
 /** Sizes of an input. */
@@ -83,32 +109,71 @@ export type AttentionShapes = Record<'query' | 'key' | 'value', Pick<AttentionAr
  * Checks that queries, keys and values belong together.
  *
  * @param label - file or generator, in messages
+ * @param layout - how files were read: where they would belong together in the other layout, that is suggested
  * @throws {SHAPE_MISMATCH} unless B and H agree among all three, D between query and key, and the
  *   length between key and value; the sentence shows all three shapes
  */
-export function checkAttentionShapes(label: string, {query, key, value}: AttentionShapes): void {
-  const [batch, heads, , headDim] = query.shape
-  const problem = [key, value].some(({shape}) => shape[0] !== batch)
-    ? 'query, key and value of one batch size'
-    : [key, value].some(({shape}) => shape[1] !== heads)
-      ? 'query, key and value with equally many heads'
-      : key.shape[3] !== headDim
-        ? 'query and key of the same head dimension'
-        : key.shape[2] !== value.shape[2]
-          ? 'key and value of the same length'
-          : undefined
+export function checkAttentionShapes(
+  label: string,
+  shapes: AttentionShapes,
+  layout?: Layout,
+): void {
+  const problem = problemOf(shapes)
   if (problem === undefined) return
-  const shapes = Object.entries({query, key, value}).map(
-    ([n, {shape}]) => `${n} ${describe(shape)}`,
-  )
+  const {query, key, value} = shapes
+  const shown = Object.entries({query, key, value}).map(([n, {shape}]) => `${n} ${describe(shape)}`)
+  const heads = query.shape[1]
   const grouped = key.shape[1] < heads && heads % key.shape[1] === 0
   throw expected(
     'SHAPE_MISMATCH',
     label,
     problem,
-    shapes.join(', '),
+    shown.join(', '),
+    ...(layout === undefined ? [] : otherReading(shapes, layout)),
     ...(grouped ? ['for grouped-query attention, repeat keys and values once per query head'] : []),
   )
+}
+
+/** What does not fit, as what was expected; `undefined` where all does. */
+function problemOf({query, key, value}: AttentionShapes): string | undefined {
+  const [batch, heads, , headDim] = query.shape
+  const both = [key, value]
+  if (both.some(({shape}) => shape[0] !== batch)) return 'query, key and value of one batch size'
+  if (both.some(({shape}) => shape[1] !== heads)) {
+    return 'query, key and value with equally many heads'
+  }
+  if (key.shape[3] !== headDim) return 'query and key of the same head dimension'
+  return key.shape[2] === value.shape[2] ? undefined : 'key and value of the same length'
+}
+
+/** The advice to read arrays in the other layout, where they would belong together and look like attention. */
+function otherReading({query, key, value}: AttentionShapes, layout: Layout): string[] {
+  const [q, k, v] = [query, key, value].map(({shape}) => ({shape: exchanged(shape)}))
+  const other = {query: q!, key: k!, value: v!}
+  if (problemOf(other) !== undefined || looksExchanged(sizesOf(other))) return []
+  return [`as ${axesOf(otherLayout(layout))} they fit together: ${layoutAdvice(layout)}`]
+}
+
+/** Hardly any attention has more heads than tokens: its axes were rather read in the wrong order. */
+function looksExchanged({heads, queryLen, keyLen}: FileSizes): boolean {
+  return heads > Math.max(queryLen, keyLen)
+}
+type FileSizes = Pick<AttentionSizes, 'heads' | 'queryLen' | 'keyLen'>
+
+/**
+ * What to be wary of in the sizes of a file, which may have been read in the wrong layout.
+ *
+ * @param sizes - of the whole file, not of the first tokens of it
+ * @returns a sentence with the advice, or `undefined`
+ */
+export function layoutWarning(
+  sizes: FileSizes,
+  layout: Layout = DEFAULT_LAYOUT,
+): string | undefined {
+  if (!looksExchanged(sizes)) return undefined
+  const {heads, queryLen, keyLen} = sizes
+  const read = `read as ${axesOf(layout)} it has ${heads} heads and ${Math.max(queryLen, keyLen)} tokens`
+  return `${read}; if its axes are ${axesOf(otherLayout(layout))}, ${layoutAdvice(layout)}`
 }
 
 /**
@@ -129,17 +194,23 @@ export function firstRows(array: AttentionArray, length: number): AttentionArray
   return {shape: [batch, heads, length, dim], data}
 }
 
-function checkFinite(data: Float32Array, shape: readonly number[], where: string): void {
+/** @param file - the order and the number of the axes that the array has in its file, in which an element is named */
+function checkFinite(
+  {shape, data}: AttentionArray,
+  where: string,
+  file: {layout: Layout; rank: number},
+): void {
   const first = data.findIndex(element => !Number.isFinite(element))
   if (first < 0) return
   let count = 0
   for (const element of data) if (!Number.isFinite(element)) count++
-  const index = describe(indexOf(first, shape))
+  const index = indexOf(first, shape) as Four
+  const stored = file.layout === 'blhd' && file.rank > 2 ? exchanged(index) : index
   throw expected(
     'NOT_FINITE',
     where,
     'finite float32 numbers',
-    `${data[first]} at ${index}, ${count} such of ${data.length}`,
+    `${data[first]} at ${describe(stored.slice(-file.rank))}, ${count} such of ${data.length}`,
     'find out where the model produced them, or cut off the padding',
   )
 }

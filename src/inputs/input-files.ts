@@ -2,6 +2,8 @@
 import {createHash} from 'node:crypto'
 import {describe, expected, shownName} from '../errors.js'
 import {type ArrayReader, arrayExtension, missingArray, openArrays} from './files/index.js'
+import {DEFAULT_LAYOUT, type Layout, shapesOf} from './layout.js'
+import type {Dtype} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
 /** An input that comes from files. */
@@ -13,7 +15,7 @@ export const ROLES = ['query', 'key', 'value'] as const
 /** Open files; close them. */
 export interface InputFiles {
   /** `named`: three arrays of one file. `stacked`: one array of all three. `three`: a file for each. */
-  layout: 'named' | 'stacked' | 'three'
+  arrangement: 'named' | 'stacked' | 'three'
   /** In the order of the paths. */
   readers: readonly ArrayReader[]
 }
@@ -21,17 +23,17 @@ export interface InputFiles {
 /**
  * Opens the files of an input and checks what their headers say.
  *
- * @throws {BAD_OPTION} when the number of paths fits no layout
+ * @throws {BAD_OPTION} when the number of paths fits no arrangement
  * @throws {FILE_MISSING | BAD_FILE} see {@link openArrays}
  * @throws {ARRAY_MISSING} when a name is not in the file; lists what is
  */
 export async function openInput({paths, names}: FileSpec): Promise<InputFiles> {
-  const layout = layoutOf(paths)
+  const arrangement = arrangementOf(paths)
   const readers: ArrayReader[] = []
   try {
     for (const path of paths) readers.push(await openArrays(path))
-    if (layout === 'named') checkNames(readers[0]!, names)
-    return {layout, readers}
+    if (arrangement === 'named') checkNames(readers[0]!, names)
+    return {arrangement, readers}
   } catch (error) {
     await closeInput({readers})
     throw error
@@ -39,11 +41,12 @@ export async function openInput({paths, names}: FileSpec): Promise<InputFiles> {
 }
 
 /** What an input says of one of its three arrays, without reading it. */
-interface Place {
+export interface Place {
   /** What messages call it. */
   where: string
   /** As stored; of a stack, without its leading axis. */
   shape: readonly number[]
+  dtype: Dtype
   /** The array of the file that it is, or is a part of. */
   reader: ArrayReader
   name: string
@@ -56,34 +59,39 @@ interface Place {
  * @throws {BAD_FILE} for elements of a type that cannot be read
  */
 export async function placesOf(
-  {layout, readers}: InputFiles,
-  {paths, names}: FileSpec,
+  {arrangement, readers}: InputFiles,
+  {paths, names, layout}: FileSpec,
 ): Promise<Place[]> {
   const places = ROLES.map((role, i) => {
     const reader = readers[i] ?? readers[0]!
-    const name = layout === 'named' ? names[role] : [...reader.entries.keys()][0]!
+    const name = arrangement === 'named' ? names[role] : [...reader.entries.keys()][0]!
     const where = {
       named: `${reader.path}[${shownName(name)}]`,
       three: `${paths[i]} (${role})`,
       stacked: `${reader.path}[${i}] (${role})`,
-    }[layout]
-    return {where, shape: reader.entries.get(name)!.shape, reader, name}
+    }[arrangement]
+    const {shape, dtype} = reader.entries.get(name)!
+    return {where, shape, dtype, reader, name}
   })
-  for (const {reader, name} of places) {
-    if (reader.entries.get(name)!.dtype === null) await reader.read(name) // which says what is wrong
+  for (const {reader, name, dtype} of places) {
+    if (dtype === null) await reader.read(name) // which says what is wrong
   }
-  if (layout !== 'stacked') return places
-  return places.map(place => ({...place, shape: stackedShape(place.shape, place.reader.path)}))
+  const readable = places as Place[]
+  if (arrangement !== 'stacked') return readable
+  return readable.map(place => ({
+    ...place,
+    shape: stackedShape(place.shape, place.reader.path, layout),
+  }))
 }
 
 /** Of one of the three arrays that a .npy file stacks. */
-function stackedShape(shape: readonly number[], path: string): readonly number[] {
+function stackedShape(shape: readonly number[], path: string, layout?: Layout): readonly number[] {
   const inner = shape.slice(1)
   if (shape[0] === 3 && inner.length >= 2 && inner.length <= 4) return inner
   throw expected(
     'SHAPE_MISMATCH',
     path,
-    'query, key and value stacked as [3, L, D], [3, H, L, D] or [3, B, H, L, D]',
+    `query, key and value stacked as ${shapesOf(layout ?? DEFAULT_LAYOUT).replaceAll('[', '[3, ')}`,
     describe(shape),
     'or give three .npy files: `input: q.npy,k.npy,v.npy`',
   )
@@ -105,7 +113,7 @@ export async function digestOf({readers}: Pick<InputFiles, 'readers'>): Promise<
   return hash.digest('hex')
 }
 
-function layoutOf(paths: readonly string[]): InputFiles['layout'] {
+function arrangementOf(paths: readonly string[]): InputFiles['arrangement'] {
   const npy = paths.map(path => arrayExtension(path) === '.npy')
   if (paths.length === 1) return npy[0] ? 'stacked' : 'named'
   if (paths.length === 3 && npy.every(Boolean)) return 'three'

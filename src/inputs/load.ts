@@ -7,6 +7,8 @@ import {
   checkAttentionShapes,
   firstRows,
   fourAxes,
+  layoutWarning,
+  sizesOf,
   toAttentionArray,
 } from './attention-input.js'
 import type {ArrayReader} from './files/index.js'
@@ -18,10 +20,12 @@ import {
   type FileSpec,
   type InputFiles,
   openInput,
+  type Place,
   placesOf,
   ROLES,
 } from './input-files.js'
-import {elementCount, type NdArray} from './nd-array.js'
+import {DEFAULT_LAYOUT, type Layout} from './layout.js'
+import {DTYPES, elementCount, type NdArray} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
 type GeneratorSpec = Extract<InputSpec, {kind: 'generator'}>
@@ -33,11 +37,14 @@ type Beside = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
  */
 export const MAX_EXTRA_BYTES = 2 ** 28
 
+const FLOAT = 4
+
 /**
  * Reads or makes the queries, keys and values that a plan asks for.
  *
  * From a file: the three arrays named in the plan; or a single .npy whose leading axis of 3 stacks
- * them (`[3, L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value.
+ * them (`[3, L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value. Whatever the layout of
+ * the file, arrays come as `[B, H, L, D]`; extras stay as they stand there.
  *
  * @param spec - where they come from; what is read from files with a digest is verified to be of it
  * @param options.seqLen - query length. File: the first that many queries, and keys and values too
@@ -50,7 +57,7 @@ export const MAX_EXTRA_BYTES = 2 ** 28
  * @throws {SHAPE_MISMATCH | NOT_FINITE} see {@link toAttentionArray} and
  *   {@link checkAttentionShapes}
  * @throws {BAD_OPTION} when `seqLen` is longer than the file, or missing for a generator, or the
- *   number of paths fits no layout
+ *   number of paths fits no arrangement
  * @throws {UNKNOWN_NAME} for an unknown generator
  */
 export async function loadInput(
@@ -65,33 +72,74 @@ export async function loadInput(
 /** Sizes of an input at one length. */
 export type InputSizes = Omit<GeneratorShape, 'seed'>
 
+/** What is known of an input before any of it is read or made. */
+export interface InputFacts {
+  /** What {@link loadInput} gives at each of the lengths asked for. */
+  sizes: InputSizes[]
+  /** Bytes that loading takes at its peak, whatever the length: files are read whole. */
+  loadingBytes: number
+}
+
 /**
- * The sizes that {@link loadInput} gives at these lengths, from the header of a file alone.
+ * The sizes of an input at these lengths and the memory that loading takes, from the header of a file alone.
  *
  * @throws what {@link loadInput} throws before it reads or makes arrays
  */
-export async function inputSizes(
+export async function inputFacts(
   spec: InputSpec,
   seqLens: readonly (number | null)[],
-): Promise<InputSizes[]> {
-  if (spec.kind === 'generator') return seqLens.map(seqLen => generatedSizes(spec, seqLen))
-  const label = labelOf(spec)
+): Promise<InputFacts> {
+  if (spec.kind === 'generator') {
+    return {sizes: seqLens.map(seqLen => generatedSizes(spec, seqLen)), loadingBytes: 0}
+  }
+  const {places, ...shapes} = await readHeaders(spec)
+  const {batch, heads, headDim, valueDim} = sizesOf(shapes)
+  const sizes = seqLens.map(seqLen => {
+    const [queryLen, keyLen] = cutLengths({label: labelOf(spec), ...shapes}, seqLen)
+    return {batch, heads, queryLen, keyLen, headDim, valueDim}
+  })
+  return {sizes, loadingBytes: loadingBytes(places, spec.layout)}
+}
+
+/**
+ * What to be wary of in an input, from the header of a file alone: axes that look as if they were in another order.
+ *
+ * @throws what {@link loadInput} throws before it reads arrays
+ */
+export async function inputWarnings(spec: InputSpec): Promise<string[]> {
+  if (spec.kind === 'generator') return []
+  const warning = layoutWarning(sizesOf(await readHeaders(spec)), spec.layout)
+  return warning === undefined ? [] : [`${labelOf(spec)}: ${warning}`]
+}
+
+/** The shapes of queries, keys and values, which belong together. */
+async function readHeaders(spec: FileSpec): Promise<AttentionShapes & {places: Place[]}> {
   const files = await openInput(spec)
   try {
-    const [query, key, value] = (await placesOf(files, spec)).map(({shape, where}) => ({
-      shape: fourAxes(shape, where),
+    const places = await placesOf(files, spec)
+    const [query, key, value] = places.map(({shape, where}) => ({
+      shape: fourAxes(shape, where, spec.layout),
     }))
     const shapes = {query: query!, key: key!, value: value!}
-    checkAttentionShapes(label, shapes)
-    const [batch, heads, , headDim] = shapes.query.shape
-    const [, , , valueDim] = shapes.value.shape
-    return seqLens.map(seqLen => {
-      const [queryLen, keyLen] = cutLengths({label, ...shapes}, seqLen)
-      return {batch, heads, queryLen, keyLen, headDim, valueDim}
-    })
+    checkAttentionShapes(labelOf(spec), shapes, spec.layout ?? DEFAULT_LAYOUT)
+    return {...shapes, places}
   } finally {
     await closeInput(files)
   }
+}
+
+/**
+ * Bytes of the arrays as they are read, and of those that are made of them: float32 that stays in its order is not
+ * copied, numbers of 16 bits are widened beside their bytes.
+ */
+function loadingBytes(places: readonly Place[], layout: Layout | undefined): number {
+  return places.reduce((sum, {shape, dtype}) => {
+    const count = elementCount(shape)
+    const held = DTYPES[dtype].storage === Float32Array
+    const widened = held && dtype !== 'float32' ? FLOAT : 0
+    const made = held && layout === undefined ? 0 : FLOAT
+    return sum + count * (DTYPES[dtype].bytes + widened + made)
+  }, 0)
 }
 
 /** @throws {BAD_OPTION} without a length */
@@ -119,9 +167,11 @@ async function loadFile(spec: FileSpec, extras: boolean): Promise<AttentionInput
     const places = await placesOf(files, spec)
     const {arrays, ...beside} = await readParts(files, spec, extras)
     await verify(spec, label, files, [...arrays, ...beside.extras.values()])
-    const [query, key, value] = arrays.map((array, i) => toAttentionArray(array, places[i]!.where))
+    const [query, key, value] = arrays.map((array, i) =>
+      toAttentionArray(array, places[i]!.where, spec.layout),
+    )
     const parts = {query: query!, key: key!, value: value!}
-    checkAttentionShapes(label, parts)
+    checkAttentionShapes(label, parts, spec.layout ?? DEFAULT_LAYOUT)
     return {label, ...parts, ...beside}
   } finally {
     await closeInput(files)
@@ -168,15 +218,15 @@ function arraysHash(arrays: readonly NdArray[]): string {
 
 /** Query, key and value in this order. Extras and metadata come from named arrays only: .npy files have neither. */
 async function readParts(
-  {layout, readers}: InputFiles,
+  {arrangement, readers}: InputFiles,
   {names}: FileSpec,
   extras: boolean,
 ): Promise<Beside & {arrays: NdArray[]}> {
-  if (layout === 'named') return readNamed(readers[0]!, names, extras)
+  if (arrangement === 'named') return readNamed(readers[0]!, names, extras)
   const none: Beside = {extras: new Map(), metadata: {}}
   const arrays: NdArray[] = []
   for (const reader of readers) arrays.push(await reader.read([...reader.entries.keys()][0]!))
-  return {...none, arrays: layout === 'three' ? arrays : unstack(arrays[0]!)}
+  return {...none, arrays: arrangement === 'three' ? arrays : unstack(arrays[0]!)}
 }
 
 /** Three arrays of one file by name, and what else it holds. */

@@ -20,6 +20,10 @@ export const inputSpec = z.discriminatedUnion('kind', [
         value: z.string().describe('Of the values, [B, H, S, Dv].'),
       })
       .describe('Name of an array in the file.'),
+    layout: z
+      .literal('blhd')
+      .optional()
+      .describe('`blhd`: the axes of arrays in the file are [B, L, H, D]; absent: [B, H, L, D].'),
     digest: z
       .string()
       .optional()

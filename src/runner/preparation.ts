@@ -3,6 +3,7 @@ import {checkThreads, keepsThreads, threadingOf, useBackend} from '../backends/i
 import {experimentNamed} from '../experiments/index.js'
 import {type Job, planRun} from '../experiments/planned-run.js'
 import {pinInput} from '../inputs/digest.js'
+import {inputWarnings} from '../inputs/load.js'
 import type {Plan} from '../results/record.js'
 
 /** A plan that can run, with its jobs. */
@@ -15,6 +16,8 @@ export interface Preparation {
   threading: 'any' | 'one'
   /** What is to be said of the backend. */
   notes: readonly string[]
+  /** What to be wary of in the input. */
+  warnings: readonly string[]
   /** Whether this process may compute cells, too: one whose backend keeps its first threads has not theirs. */
   serves: boolean
 }
@@ -34,7 +37,8 @@ export async function prepareRun(asked: Plan): Promise<Preparation> {
   })
   const {jobs} = await planRun(plan)
   const threading = await threadingOf(name)
-  return {plan, jobs, threading, notes, serves: !(await keepsThreads(name))}
+  const warnings = await warningsOf(plan)
+  return {plan, jobs, threading, notes, warnings, serves: !(await keepsThreads(name))}
 }
 
 /** The same without trying anything: the plan may be made for another machine. */
@@ -42,7 +46,8 @@ export async function prepareDryRun(asked: Plan): Promise<Preparation> {
   const plan = await pinned(asked)
   await checkThreads(plan.backend, plan.threads ?? undefined)
   const {jobs} = await planRun(plan)
-  return {plan, jobs, threading: await threadingOf(plan.backend), notes: [], serves: false}
+  const threading = await threadingOf(plan.backend)
+  return {plan, jobs, threading, notes: [], warnings: await warningsOf(plan), serves: false}
 }
 
 /** Reads once what all cells will read. @throws what {@link Experiment.check} throws */
@@ -53,4 +58,8 @@ export async function checkInput(plan: Plan): Promise<void> {
 /** The plan with its input pinned to what the files hold now. @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING} */
 async function pinned(plan: Plan): Promise<Plan> {
   return plan.input ? {...plan, input: await pinInput(plan.input)} : plan
+}
+
+async function warningsOf({input}: Plan): Promise<string[]> {
+  return input ? inputWarnings(input) : []
 }

@@ -13,6 +13,7 @@ describe('rfa apply', () => {
     schema: 'rfa.apply/1',
     output: 'b.npy',
     shape: [1, 3, 31, 13],
+    layout: 'bhld',
     method: 'rfa',
     preset: 'exact',
     feature_dim: 512,
@@ -50,6 +51,22 @@ describe('rfa apply', () => {
       exitCode: 0,
       stderr: expect.stringMatching(/^warning: 1209 of 1209 output elements are not finite: .*\n$/),
     })
+  })
+
+  it('passes on what is to be said of the input, warnings under --quiet too', async () => {
+    runner.applyEstimator.mockImplementation(async (request, listeners) => {
+      expect(request.input).toMatchObject({layout: 'blhd'})
+      listeners?.note?.('native: X; using cpu')
+      listeners?.warn?.('a.npz: more heads; leave out `layout`')
+      return applied(0)
+    })
+    const argv = ['-m', 'rfa', '-i', 'a.npz', '-o', 'b.npy', '--layout', 'blhd']
+    expect((await run(Apply, 'apply', argv)).stderr).toBe(
+      'native: X; using cpu\nwarning: a.npz: more heads; leave out --layout\nwritten to b.npy\n',
+    )
+    expect((await run(Apply, 'apply', [...argv, '--quiet'])).stderr).toBe(
+      'warning: a.npz: more heads; leave out --layout\n',
+    )
   })
 
   it('refuses to start without method, input and output', async () => {

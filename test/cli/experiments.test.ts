@@ -268,6 +268,22 @@ describe('an input file', () => {
     expect(await errorSweep(...argv, '--dry-run')).toMatchObject({exitCode: 0, stderr: ''})
   })
 
+  it('is warned of where its heads are more than its tokens, before it runs and for a dry run', async () => {
+    const path = join(folder, 'torch.npz')
+    const data = new Float32Array(31 * 3 * 5)
+    const array = {shape: [1, 31, 3, 5], dtype: 'float32' as const, data}
+    await writeArrays(path, {q: array, k: array, v: array})
+    const argv = ['--input', path, '--methods', 'elu']
+    const warning =
+      'warning: torch.npz: read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], add --layout blhd\n'
+    answerWith(sweep())
+    expect((await errorSweep(...argv, '--quiet')).stderr).toBe(warning)
+    expect((await errorSweep(...argv, '--dry-run')).stderr).toBe(warning)
+    const right = await errorSweep(...argv, '--dry-run', '--layout', 'blhd', '--json')
+    expect(right.stderr).toBe('')
+    expect(JSON.parse(right.stdout)).toMatchObject({plan: {input: {layout: 'blhd'}}})
+  })
+
   it('is pinned to what it holds', async () => {
     answerWith(sweep())
     await errorSweep('--quick', '--methods', 'elu')

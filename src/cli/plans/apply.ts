@@ -6,6 +6,7 @@ import {
   computeFlags,
   type FlagValues,
   fileList,
+  layoutFlag,
   oneName,
   oneNumber,
   oneText,
@@ -36,6 +37,7 @@ export const applyFlags = {
   'query-name': oneText({helpValue: 'NAME', description: 'array of queries (default: q)'}),
   'key-name': oneText({helpValue: 'NAME', description: 'array of keys (default: k)'}),
   'value-name': oneText({helpValue: 'NAME', description: 'array of values (default: v)'}),
+  layout: layoutFlag,
   output: oneText({
     char: 'o',
     required: true,

@@ -2,7 +2,7 @@ import {RfaError} from '../../errors.js'
 import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {type FlagValues, fileList, oneName, oneNumber, oneText} from '../flags.js'
+import {type FlagValues, fileList, layoutFlag, oneName, oneNumber, oneText} from '../flags.js'
 import {PACKAGED_INPUT, packagedInput} from '../packaged-input.js'
 import {POSITIVE_INTEGER} from '../ranges.js'
 
@@ -34,6 +34,7 @@ export const inputFlags = {
     helpGroup: 'INPUT',
     description: 'array of values (default: v)',
   }),
+  layout: layoutFlag,
 }
 
 /** What generates them instead. */
@@ -56,7 +57,7 @@ export const generatorFlags = {
 export type InputFlags = Partial<FlagValues<typeof inputFlags & typeof generatorFlags>>
 
 /** Flags that make sense only with a file. */
-const FILE_FLAGS = ['query-name', 'key-name', 'value-name'] as const
+const FILE_FLAGS = ['query-name', 'key-name', 'value-name', 'layout'] as const
 /** Flags that make sense only with a generator. */
 const GENERATOR_FLAGS = ['batch', 'heads', 'head-dim', 'value-dim', 'key-len'] as const
 
@@ -88,6 +89,7 @@ export function toInputSpec(flags: InputFlags): InputSpec {
       key: flags['key-name'] ?? 'k',
       value: flags['value-name'] ?? 'v',
     },
+    ...(flags.layout === 'blhd' && {layout: flags.layout}),
   }
 }
 
@@ -98,7 +100,12 @@ function generatorSpec(name: GeneratorName, flags: InputFlags): InputSpec {
       suggestions: ['leave one of them out'],
     })
   }
-  refuse(flags, FILE_FLAGS, '--input: a generated input has no names', 'leave it out')
+  refuse(
+    flags,
+    FILE_FLAGS,
+    '--input: a generated input has neither names nor another layout',
+    'leave it out',
+  )
   const headDim = flags['head-dim'] ?? GENERATOR_SHAPE.headDim
   return {
     kind: 'generator',

@@ -2,7 +2,7 @@
 
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
-import {inputSizes} from '../../inputs/load.js'
+import {inputFacts} from '../../inputs/load.js'
 import {type DrawPoint, drawPoints, type MethodSpec} from '../axes.js'
 import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
@@ -30,7 +30,7 @@ export async function errorSweepJobs(
   plan: ErrorSweepPlan,
 ): Promise<PredictedCell<ErrorSweepCell>[]> {
   const lengths = plan.seq_lens ?? [null]
-  const sizes = await inputSizes(plan.input, lengths)
+  const {sizes, loadingBytes} = await inputFacts(plan.input, lengths)
   const shapes = new Map(lengths.map((length, i) => [length, sizes[i]!]))
   const points = await gridPoints(plan)
   const backend = await meteredBackend(plan.backend)
@@ -41,7 +41,8 @@ export async function errorSweepJobs(
     const shape = shapes.get(cell.seq_len)!
     const key = contextKey(cell, targetOf(cell, method))
     const first = !begun.has(key) && begun.add(key) !== undefined
-    return predicted(point, shape, {backend, first, contexts: keptContexts(contexts, point, shape)})
+    const kept = keptContexts(contexts, point, shape)
+    return predicted(point, shape, {backend, first, contexts: kept, loading: loadingBytes})
   })
 }
 
@@ -113,7 +114,16 @@ function toCell(
 function predicted(
   {cell, method}: Point,
   shape: ForwardShape,
-  {backend, contexts, first}: {backend: MeteredBackend; contexts: number; first: boolean},
+  {
+    backend,
+    first,
+    ...memory
+  }: {
+    backend: MeteredBackend
+    first: boolean
+    contexts: number
+    loading: number
+  },
 ): PredictedCell<ErrorSweepCell> {
   const {replicates, row_metrics: rowMetrics} = cell
   const call = callShape(shape, cell)
@@ -132,7 +142,7 @@ function predicted(
     predictedCost: (forward + implied) * replicates + reference + rows,
     predictedBytes: sweepProcessBytes(
       {backend, method, shape: call},
-      {contexts, replicates, together: replicatesTogether(cell, method, shape), rowMetrics},
+      {...memory, replicates, together: replicatesTogether(cell, method, shape), rowMetrics},
     ),
   }
 }

@@ -7,6 +7,7 @@ import {significant} from '../../report/numbers.js'
 import {backendItems, inputLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
 import {closing} from './closing.js'
 import {COLUMNS, legend, VARIANT_COLUMNS} from './columns.js'
+import {inputNotes} from './input-notes.js'
 import {boundsOf, orderItems} from './order.js'
 import {
   type CompletedSweep,
@@ -39,6 +40,7 @@ function section(records: readonly CompletedSweep[]): Block[] {
   return [
     heading(2, sectionTitle(first)),
     ...statisticsBlocks(first.result),
+    ...list(inputNotes(first)),
     ...groupBy(records, ({cell}) => cell.target).flatMap(targetBlocks),
     ...list(sweepWarnings(records)),
   ]

@@ -7,6 +7,7 @@ import {type ApplyRequest, applyEstimator} from '../../../src/apply/apply.js'
 import {attention, type MethodName} from '../../../src/attention/index.js'
 import {useBackend} from '../../../src/backends/index.js'
 import {readArrays, writeArrays} from '../../../src/inputs/files/index.js'
+import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
 import {compute, hostInputs, hostNormals, SMALL, toTensors} from '../../helpers/arrays.js'
 
 const SIZES = {...SMALL, queryLen: 13, keyLen: 13}
@@ -121,4 +122,71 @@ describe('applyEstimator', () => {
       )
     },
   )
+
+  describe('on tokens before heads', () => {
+    const exchangedArray = ({shape, data}: {shape: readonly number[]; data: ArrayLike<number>}) => {
+      const four = shape as Four
+      return {shape: exchanged(four), data: exchangeAxes(Float32Array.from(data), four, 'a')}
+    }
+    /** The request for the same numbers with their axes exchanged. */
+    const turned = async (
+      method: MethodName,
+      extras: Parameters<typeof requestFor>[1] = {},
+      rest: Partial<ApplyRequest> = {},
+    ) => {
+      const {query, key, value} = INPUTS
+      const arrays = {q: exchangedArray(query), k: exchangedArray(key), v: exchangedArray(value)}
+      const request = await requestFor(method, {...arrays, ...extras}, rest)
+      return {...request, input: {...request.input, layout: 'blhd'} as ApplyRequest['input']}
+    }
+
+    it('writes the same numbers in their order, and says so', async () => {
+      const plain = await requestFor('favor-pos')
+      expect(await applyEstimator(plain)).toMatchObject({layout: 'bhld', shape: [2, 3, 13, 7]})
+      const left = await written(plain)
+      const other = await turned('favor-pos')
+      const output = join(folder, 'turned.safetensors')
+      const record = await applyEstimator({...other, output})
+      expect(record).toMatchObject({layout: 'blhd', shape: [2, 13, 3, 7]})
+      const {arrays, metadata} = await readArrays(output)
+      const out = arrays.get('out')!
+      expect(out.shape).toEqual([2, 13, 3, 7])
+      expect(metadata.layout).toBe('blhd')
+      const back = exchangeAxes(out.data, out.shape as Four, 'out')
+      expect(back).toEqual(left)
+    })
+
+    it('takes a gate in their order, and refuses one in the other', async () => {
+      const {data} = hostNormals('gate', [batch, heads, 13, 1])
+      const given = Float32Array.from(data, x => 1 / (1 + Math.exp(-x)))
+      const ordinary = {shape: [batch, heads, 13], data: given}
+      const options = {causal: true}
+      const plain = await requestFor('rfa-gate', {gate: ordinary}, options)
+      expect((await applyEstimator(plain)).used_extras).toEqual(['gate'])
+      const left = await written(plain)
+      const gate = exchangedArray({shape: [batch, heads, 13, 1], data: given})
+      const other = await turned('rfa-gate', {gate: {...gate, shape: [batch, 13, heads]}}, options)
+      await applyEstimator(other)
+      const right = (await readArrays(other.output)).arrays.get('out')!
+      expect(exchangeAxes(right.data, right.shape as Four, 'out')).toEqual(left)
+      const wrong = await turned('rfa-gate', {gate: ordinary}, options)
+      await expect(applyEstimator(wrong)).rejects.toMatchObject({
+        code: 'SHAPE_MISMATCH',
+        message: `gate: expected [2, S, 3], got [2, 3, 13]`,
+      })
+    })
+
+    it('warns of a file that looks as if it were one', async () => {
+      const request = await requestFor('elu', {
+        q: {shape: [1, 31, 3, 5], data: new Float32Array(465)},
+        k: {shape: [1, 31, 3, 5], data: new Float32Array(465)},
+        v: {shape: [1, 31, 3, 5], data: new Float32Array(465)},
+      })
+      const warnings: string[] = []
+      await applyEstimator(request, {warn: text => warnings.push(text)})
+      expect(warnings).toEqual([
+        expect.stringMatching(/^elu\.npz: .* 31 heads and 3 tokens; .* add `layout: blhd`$/),
+      ])
+    })
+  })
 })

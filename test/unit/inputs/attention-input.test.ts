@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import {describe, expect, test} from 'vitest'
 import {
   type AttentionArray,
@@ -5,7 +6,8 @@ import {
   firstRows,
   toAttentionArray,
 } from '../../../src/inputs/attention-input.js'
-import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
+import {exchangeAxes, exchanged} from '../../../src/inputs/layout.js'
+import {DTYPES, elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
 
 const counting = (shape: number[]): NdArray => ({
   shape,
@@ -16,6 +18,67 @@ const counting = (shape: number[]): NdArray => ({
 const ofShape = (...shape: AttentionArray['shape']): AttentionArray => ({
   shape,
   data: new Float32Array(elementCount(shape)),
+})
+
+describe('toAttentionArray of tokens before heads', () => {
+  const four = fc.tuple(...[1, 2, 3, 4].map(() => fc.integer({min: 1, max: 7})))
+  const dtypes = fc.constantFrom('float32', 'float64', 'int64', 'uint8' as const)
+
+  test('puts every element where its head and token say, of any type and shape', () => {
+    fc.assert(
+      fc.property(four, fc.integer({min: 2, max: 4}), dtypes, (axes, rank, dtype) => {
+        const shape = axes.slice(4 - rank)
+        const numbers = Array.from({length: elementCount(shape)}, (_, i) => i % 251)
+        const data =
+          dtype === 'int64'
+            ? BigInt64Array.from(numbers.map(BigInt))
+            : (DTYPES[dtype].storage as Float64ArrayConstructor).from(numbers)
+        const result = toAttentionArray({shape, dtype, data}, 'q', 'blhd')
+        const [batch = 1, length = 1, heads = 1, dim = 1] =
+          rank === 2 ? [1, shape[0], 1, shape[1]] : [1, ...shape].slice(-4)
+        expect(result.shape).toEqual([batch, heads, length, dim])
+        expect(result.data).toBeInstanceOf(Float32Array)
+        for (const [at, element] of result.data.entries()) {
+          const [row, d] = [Math.floor(at / dim), at % dim]
+          const [head, l] = [Math.floor(row / length), row % length]
+          const [b, h] = [Math.floor(head / heads), head % heads]
+          expect(element).toBe((((b * length + l) * heads + h) * dim + d) % 251)
+        }
+      }),
+      {numRuns: 60},
+    )
+  })
+
+  test('exchanged twice is what it was', () => {
+    fc.assert(
+      fc.property(four, axes => {
+        const shape = axes as AttentionArray['shape']
+        const {data} = counting(shape)
+        const once = exchangeAxes(data, shape, 'q')
+        expect(exchangeAxes(once, exchanged(shape), 'q')).toEqual(data)
+      }),
+    )
+  })
+
+  test.each([[[5, 1, 3, 7]], [[5, 3, 1, 7]], [[3, 7]]])('copies nothing of %j', shape => {
+    const array = counting(shape)
+    expect(toAttentionArray(array, 'q', 'blhd').data).toBe(array.data)
+  })
+
+  test('names an element that is not finite by its place in the file', () => {
+    const array = counting([2, 5, 3, 7])
+    array.data[((1 * 5 + 4) * 3 + 2) * 7 + 6] = NaN
+    const message = 'q: expected finite float32 numbers, got NaN at [1, 4, 2, 6], 1 such of 210'
+    expect(() => toAttentionArray(array, 'q', 'blhd')).toThrow(expect.objectContaining({message}))
+    const three = {...array, shape: [10, 3, 7]}
+    expect(() => toAttentionArray(three, 'q', 'blhd')).toThrow(/got NaN at \[9, 2, 6\],/)
+  })
+
+  test.each([[[7]], [[1, 2, 3, 5, 7]]])('refuses shape %j in its own words', shape => {
+    expect(() => toAttentionArray(counting(shape), 'q', 'blhd')).toThrow(
+      `q: expected axes [L, D], [L, H, D] or [B, L, H, D], got [${shape.join(', ')}]`,
+    )
+  })
 })
 
 describe('toAttentionArray', () => {

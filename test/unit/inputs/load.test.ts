@@ -4,7 +4,7 @@ import {describe, expect, test} from 'vitest'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
 import {generate} from '../../../src/inputs/generators/index.js'
-import {type InputSizes, inputSizes, loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
+import {type InputSizes, inputFacts, loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
 import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 
@@ -324,7 +324,7 @@ describe('pinned files', () => {
   })
 })
 
-describe('inputSizes', () => {
+describe('inputFacts', () => {
   const sizesOf = ({query, value}: Awaited<ReturnType<typeof loadInput>>): InputSizes => {
     const [batch, heads, queryLen, headDim] = query.shape
     const [, , keyLen, valueDim] = value.shape
@@ -347,7 +347,7 @@ describe('inputSizes', () => {
     const loaded = await Promise.all(
       [2, null].map(seqLen => loadInput(file(paths), {seqLen, seed: 0})),
     )
-    expect(await inputSizes(file(paths), [2, null])).toEqual(loaded.map(sizesOf))
+    expect((await inputFacts(file(paths), [2, null])).sizes).toEqual(loaded.map(sizesOf))
   })
 
   test('come from headers: elements that are not finite do not matter', async () => {
@@ -355,7 +355,7 @@ describe('inputSizes', () => {
     const path = await save('nan.npz', {q: broken, k: broken, v: broken})
     await expect(loadInput(file([path]), ALL)).rejects.toMatchObject({code: 'NOT_FINITE'})
     const whole = {batch: 1, heads: 1, queryLen: 5, keyLen: 5, headDim: 7, valueDim: 7}
-    expect(await inputSizes(file([path]), [null])).toEqual([whole])
+    expect((await inputFacts(file([path]), [null])).sizes).toEqual([whole])
   })
 
   test('are refused where loading refuses shapes or lengths, in the same words', async () => {
@@ -377,7 +377,7 @@ describe('inputSizes', () => {
     ] as const) {
       const refusal = await loadInput(file([path]), {seqLen, seed: 0}).catch(error => error)
       expect(refusal).toBeInstanceOf(Error)
-      await expect(inputSizes(file([path]), [seqLen])).rejects.toThrow(refusal.message)
+      await expect(inputFacts(file([path]), [seqLen])).rejects.toThrow(refusal.message)
     }
   })
 
@@ -387,7 +387,7 @@ describe('inputSizes', () => {
     const huge = 2 ** 40
     const length = {queryLen: huge, keyLen: huge}
     const whole = {batch: 1, heads: 2, ...length, headDim: 64, valueDim: 32}
-    expect(await inputSizes(spec, [huge])).toEqual([whole])
-    await expect(inputSizes(spec, [null])).rejects.toMatchObject({code: 'BAD_OPTION'})
+    expect(await inputFacts(spec, [huge])).toEqual({sizes: [whole], loadingBytes: 0})
+    await expect(inputFacts(spec, [null])).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 })

@@ -29,7 +29,7 @@ describe('a worker that is asked for a plan', () => {
     const asked = worker()
     const {jobs, ...others} = await askForPlan(plan, asked)
     expect(jobs).toEqual(JSON.parse(JSON.stringify((await planRun(plan)).jobs)))
-    expect(others).toEqual({plan, notes: [], serves: true})
+    expect(others).toEqual({plan, threading: 'one', notes: [], warnings: [], serves: true})
     await expect(askForCheck(plan, asked)).resolves.toBeUndefined()
   })
 

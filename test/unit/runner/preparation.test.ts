@@ -10,7 +10,7 @@ describe('prepareRun', () => {
     const plan = sweep()
     const {jobs} = await planRun(plan)
     expect(await prepareRun(plan)).toEqual({
-      ...{plan, jobs, threading: 'one', notes: [], serves: true},
+      ...{plan, jobs, threading: 'one', notes: [], warnings: [], serves: true},
     })
   })
 

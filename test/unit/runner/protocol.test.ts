@@ -42,7 +42,14 @@ describe('answer', () => {
   })
 
   it('gives the preparation of a plan, and that its input was read', async () => {
-    const prepared = {plan, jobs: [], threading: 'any' as const, notes: ['one'], serves: true}
+    const prepared = {
+      plan,
+      jobs: [],
+      threading: 'any' as const,
+      notes: ['one'],
+      warnings: ['two'],
+      serves: true,
+    }
     const prepare: Skills['prepare'] = async asked => {
       expect(asked).toBe(plan)
       return prepared

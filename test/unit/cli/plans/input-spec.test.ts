@@ -20,6 +20,13 @@ describe('toInputSpec', () => {
     })
   })
 
+  it('names the order of axes only where it is not the ordinary one, so that keys of cells stay', () => {
+    const plain = toInputSpec({input: ['qkv.npz']})
+    expect(toInputSpec({input: ['qkv.npz'], layout: 'bhld'})).toStrictEqual(plain)
+    expect(plain).not.toHaveProperty('layout')
+    expect(toInputSpec({input: ['qkv.npz'], layout: 'blhd'})).toEqual({...plain, layout: 'blhd'})
+  })
+
   it('describes a generated input, values as wide as keys unless told', () => {
     expect(toInputSpec({generator: 'ar1', heads: 3, 'head-dim': 17, 'key-len': 31})).toEqual({
       kind: 'generator',
@@ -56,7 +63,12 @@ describe('toInputSpec', () => {
     [
       'array names beside a generator',
       {generator: 'ar1', 'value-name': 'v'},
-      '--value-name: expected only with --input: a generated input has no names',
+      '--value-name: expected only with --input: a generated input has neither names nor another layout',
+    ],
+    [
+      'a layout beside a generator',
+      {generator: 'ar1', layout: 'blhd'},
+      '--layout: expected only with --input: a generated input has neither names nor another layout',
     ],
   ])('refuses %s', (_, flags, message) => {
     expect(() => toInputSpec(flags)).toThrow(expect.objectContaining({code: 'USAGE', message}))

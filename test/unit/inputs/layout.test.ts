@@ -1,0 +1,174 @@
+/** Files whose tokens come before their heads: the same input as others, or told to be read in the wrong order. */
+import {join} from 'node:path'
+import {describe, expect, test} from 'vitest'
+import {pinInput} from '../../../src/inputs/digest.js'
+import {writeArrays} from '../../../src/inputs/files/index.js'
+import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
+import {inputFacts, inputWarnings, loadInput} from '../../../src/inputs/load.js'
+import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
+import {temporaryFolder} from '../../helpers/folders.js'
+
+const folder = temporaryFolder()
+const ALL = {seqLen: null, seed: 0}
+const [B, H, L, S, D, DV] = [2, 3, 7, 11, 5, 13]
+
+const file = (...paths: string[]) => {
+  const names = {query: 'q', key: 'k', value: 'v'}
+  return {kind: 'file' as const, paths, names}
+}
+const tokensFirst = (...paths: string[]) => ({...file(...paths), layout: 'blhd' as const})
+
+async function save(name: string, arrays: Record<string, NdArray>): Promise<string> {
+  const path = join(folder, name)
+  await writeArrays(path, arrays)
+  return path
+}
+
+/** Float32 elements `start, start + 1, ...`. */
+const counting = (start: number, ...shape: number[]): NdArray => ({
+  shape,
+  dtype: 'float32',
+  data: Float32Array.from({length: elementCount(shape)}, (_, i) => start + i),
+})
+
+const all = (array: NdArray) => ({q: array, k: array, v: array})
+
+/** Heads before tokens, with or without a batch, and the same arrays the other way round. */
+function bothOrders(axes: 3 | 4) {
+  const batch = axes === 4 ? [B] : []
+  const given = {
+    q: counting(0, ...batch, H, L, D),
+    k: counting(1000, ...batch, H, S, D),
+    v: counting(2000, ...batch, H, S, DV),
+  }
+  const turn = (array: NdArray): NdArray => {
+    const shape = [1, ...array.shape].slice(-4) as Four
+    const turned = exchanged(shape).slice(4 - axes)
+    return {...array, shape: turned, data: exchangeAxes(array.data, shape, 'a')}
+  }
+  return {given, turned: {q: turn(given.q), k: turn(given.k), v: turn(given.v)}}
+}
+
+describe('tokens before heads', () => {
+  test.each([3, 4] as const)('are the same input at every length: %d axes', async axes => {
+    const {given, turned} = bothOrders(axes)
+    expect(turned.q.shape).toEqual([...(axes === 4 ? [B] : []), L, H, D])
+    const plain = file(await save('heads.npz', given))
+    const other = tokensFirst(await save('tokens.npz', turned))
+    for (const seqLen of [null, L, 2]) {
+      const left = await loadInput(plain, {seqLen, seed: 0})
+      const right = await loadInput(other, {seqLen, seed: 0})
+      expect({...right, label: left.label}).toEqual(left)
+    }
+    const lengths = [null, 2]
+    const {sizes} = await inputFacts(plain, lengths)
+    expect((await inputFacts(other, lengths)).sizes).toEqual(sizes)
+  })
+
+  test('are the same as three pinned files', async () => {
+    const {given, turned} = bothOrders(4)
+    const paths = (arrays: Record<string, NdArray>, mark: string) =>
+      Promise.all(Object.entries(arrays).map(([n, array]) => save(`${n}-${mark}.npy`, {array})))
+    const left = await loadInput(await pinInput(file(...(await paths(given, 'heads')))), ALL)
+    const other = tokensFirst(...(await paths(turned, 'tokens')))
+    const right = await loadInput(await pinInput(other), ALL)
+    expect({...right, label: left.label}).toEqual(left)
+  })
+
+  test('are the same as a stack, whose refusal names its own axes', async () => {
+    const path = await save('stack.npy', {a: counting(0, 3, B, L, H, D)})
+    const {key} = await loadInput(tokensFirst(path), ALL)
+    expect(key.shape).toEqual([B, H, L, D])
+    expect(key.data[D]).toBe(B * L * H * D + H * D) // the second token of the first head
+    const flat = await save('flat.npy', {a: counting(0, L, D)})
+    await expect(loadInput(tokensFirst(flat), ALL)).rejects.toThrow(
+      'query, key and value stacked as [3, L, D], [3, L, H, D] or [3, B, L, H, D], got [7, 5]',
+    )
+  })
+
+  test('of two axes are queries of one head, as ever', async () => {
+    const path = await save('two.npz', {
+      q: counting(0, L, D),
+      k: counting(9, S, D),
+      v: counting(5, S, DV),
+    })
+    const left = await loadInput(file(path), ALL)
+    expect(await loadInput(tokensFirst(path), ALL)).toEqual(left)
+    expect(left.query.shape).toEqual([1, 1, L, D])
+  })
+
+  test('leave the other arrays of the file as they stand', async () => {
+    const {turned} = bothOrders(4)
+    const path = await save('extras.npz', {...turned, gate: counting(0, B, S, H)})
+    const {extras} = await loadInput(tokensFirst(path), ALL)
+    expect(extras.get('gate')!.shape).toEqual([B, S, H])
+  })
+
+  test('take a copy while they are loaded, which is predicted', async () => {
+    const {given, turned} = bothOrders(4)
+    const bytes = 4 * B * H * (L * D + S * D + S * DV)
+    const loading = async (spec: ReturnType<typeof file>) =>
+      (await inputFacts(spec, [2])).loadingBytes
+    expect(await loading(file(await save('plain.safetensors', given)))).toBe(bytes)
+    const path = await save('turned.safetensors', turned)
+    expect(await loading(tokensFirst(path))).toBe(2 * bytes)
+  })
+
+  test.each([
+    ['float16', 2 + 4],
+    ['float64', 8 + 4],
+  ] as const)('are predicted with what %s takes beside them', async (dtype, each) => {
+    const {q} = bothOrders(4).given
+    const data = dtype === 'float64' ? Float64Array.from(q.data as Float32Array) : q.data
+    const path = await save(`${dtype}.safetensors`, all({...q, dtype, data}))
+    const {loadingBytes} = await inputFacts(file(path), [null])
+    expect(loadingBytes).toBe(3 * B * H * L * D * each)
+  })
+})
+
+describe('a file that was read in the wrong order', () => {
+  test('is warned of, with what to type, and the other way round', async () => {
+    const torch = await save('torch.npz', all(counting(0, 1, 31, 3, D)))
+    expect(await inputWarnings(file(torch))).toEqual([
+      'torch.npz: read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], add `layout: blhd`',
+    ])
+    expect(await inputWarnings(tokensFirst(torch))).toEqual([])
+    const ours = await save('ours.npz', all(counting(0, 1, 3, 31, D)))
+    expect(await inputWarnings(file(ours))).toEqual([])
+    expect(await inputWarnings(tokensFirst(ours))).toEqual([
+      'ours.npz: read as [B, L, H, D] it has 31 heads and 3 tokens; if its axes are [B, H, L, D], leave out `layout`',
+    ])
+  })
+
+  test('is not where one query meets many keys, nor where all is generated', async () => {
+    const keys = counting(0, 8, 9, D)
+    const path = await save('decode.npz', {q: counting(0, 8, 1, D), k: keys, v: keys})
+    expect(await inputWarnings(file(path))).toEqual([])
+    const sizes = {batch: 1, heads: 64, head_dim: 8, value_dim: 8, key_len: 4}
+    expect(await inputWarnings({kind: 'generator', name: 'gaussian', ...sizes})).toEqual([])
+  })
+
+  test('is refused with the other order where only that fits together', async () => {
+    const {given, turned} = bothOrders(4)
+    const path = await save('turned.npz', turned)
+    for (const read of [() => loadInput(file(path), ALL), () => inputFacts(file(path), [null])]) {
+      await expect(read()).rejects.toMatchObject({
+        code: 'SHAPE_MISMATCH',
+        suggestions: ['as [B, L, H, D] they fit together: add `layout: blhd`'],
+      })
+    }
+    const plain = await save('plain.npz', given)
+    await expect(loadInput(tokensFirst(plain), ALL)).rejects.toMatchObject({
+      code: 'SHAPE_MISMATCH',
+      suggestions: ['as [B, H, L, D] they fit together: leave out `layout`'],
+    })
+  })
+
+  test('is told from grouped queries', async () => {
+    const keys = counting(0, 1, 2, 31, D)
+    const path = await save('grouped.npz', {q: counting(0, 1, 8, 31, D), k: keys, v: keys})
+    await expect(loadInput(file(path), ALL)).rejects.toMatchObject({
+      suggestions: [expect.stringContaining('grouped-query')],
+    })
+  })
+})
