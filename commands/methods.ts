@@ -3,18 +3,25 @@ import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {oneName, oneNumber} from '../src/cli/flags.js'
-import type {MethodsDocument, ProjectionsDocument} from '../src/cli/json-documents.js'
+import type {
+  FieldsDocument,
+  MethodsDocument,
+  ProjectionsDocument,
+} from '../src/cli/json-documents.js'
 import {POSITIVE_INTEGER} from '../src/cli/ranges.js'
+import {EXPERIMENT_NAMES} from '../src/experiments/index.js'
+import type {Block} from '../src/report/document.js'
 
 export default class Methods extends RfaCommand {
   static override summary = 'List the estimators or the projections, or show one of them in full'
   static override description = helpText(
-    'Without a name: all estimators in a table. With one: formula, options with defaults, presets with their quirks, facts and advice. With --projections the same of random matrices.',
+    'Without a name: all estimators in a table. With one: formula, options with defaults, presets with their quirks, facts and advice. With --projections the same of random matrices. With --records what each column of saved tables says.',
   )
   static override usage = [
     'methods [NAME] [--num-features N] [--head-dim N]',
     'methods [NAME] --preset NAME',
     'methods [NAME] --projections',
+    'methods [EXPERIMENT] --records',
   ]
   static override examples = [
     '<%= config.bin %> methods',
@@ -22,10 +29,11 @@ export default class Methods extends RfaCommand {
     '<%= config.bin %> methods --preset performer-pytorch',
     '<%= config.bin %> methods --projections',
     '<%= config.bin %> methods orth --projections',
+    '<%= config.bin %> methods error-sweep --records',
   ]
   static override args = {
     name: Args.string({
-      description: `an estimator: ${METHOD_NAMES.join(', ')}; with --projections a random matrix: ${PROJECTION_NAMES.join(', ')}`,
+      description: `an estimator: ${METHOD_NAMES.join(', ')}; with --projections a random matrix: ${PROJECTION_NAMES.join(', ')}; with --records an experiment: ${EXPERIMENT_NAMES.join(', ')}`,
     }),
   }
   static override flags = {
@@ -41,6 +49,12 @@ export default class Methods extends RfaCommand {
       description: 'the random matrices instead of the estimators',
       exclusive: ['preset', 'num-features', 'head-dim'],
     }),
+    records: Flags.boolean({
+      default: false,
+      description: 'what each column of saved tables says, of all experiments or of the one named',
+      exclusive: ['preset', 'projections', 'num-features', 'head-dim'],
+    }),
+    markdown: Flags.boolean({default: false, description: 'print Markdown, every column included'}),
     'num-features': oneNumber(POSITIVE_INTEGER)({
       description: 'M at which the length of phi is shown (default: 256)',
     }),
@@ -52,10 +66,15 @@ export default class Methods extends RfaCommand {
   async run() {
     const {args, flags} = await this.parse(Methods)
     const {describeMethods, describeProjections} = await import('../src/cli/describe-methods.js')
-    const {renderTerminal} = await import('../src/report/terminal.js')
+    if (flags.records) {
+      const {describeFields} = await import('../src/cli/describe-fields.js')
+      const {blocks, tables} = await describeFields(args.name)
+      await this.show(blocks, flags)
+      return {schema: 'rfa.fields/1', tables} satisfies FieldsDocument
+    }
     if (flags.projections) {
       const {blocks, projections} = describeProjections(args.name)
-      this.print(renderTerminal(blocks, this.layout()))
+      await this.show(blocks, flags)
       return {schema: 'rfa.projections/1', projections} satisfies ProjectionsDocument
     }
     const {blocks, methods} = await describeMethods({
@@ -64,7 +83,16 @@ export default class Methods extends RfaCommand {
       numFeatures: flags['num-features'] ?? 256,
       headDim: flags['head-dim'] ?? 64,
     })
-    this.print(renderTerminal(blocks, this.layout()))
+    await this.show(blocks, flags)
     return {schema: 'rfa.methods/1', methods} satisfies MethodsDocument
+  }
+
+  private async show(blocks: readonly Block[], {markdown}: {markdown: boolean}): Promise<void> {
+    if (markdown) {
+      const {renderMarkdown} = await import('../src/report/markdown.js')
+      return this.print(renderMarkdown(blocks).trimEnd())
+    }
+    const {renderTerminal} = await import('../src/report/terminal.js')
+    this.print(renderTerminal(blocks, this.layout()))
   }
 }

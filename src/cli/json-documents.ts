@@ -1,6 +1,7 @@
 /** What commands print under `--json`: one document each, told apart by its `schema`. */
 import {z} from 'zod'
 import {diagnosisFacts} from '../report/doctor.js'
+import {tableFactsSchema} from '../report/fields.js'
 import {methodFactsSchema} from '../report/methods.js'
 import {projectionFactsSchema} from '../report/projections.js'
 import {runCounts} from '../results/summary.js'
@@ -27,6 +28,13 @@ export const projectionsDocument = z.object({
   projections: z.array(projectionFactsSchema).describe('All random matrices.'),
 })
 export type ProjectionsDocument = z.infer<typeof projectionsDocument>
+
+/** `rfa methods --records`. */
+export const fieldsDocument = z.object({
+  schema: tag('rfa.fields/1'),
+  tables: z.array(tableFactsSchema).describe('The tables that runs save.'),
+})
+export type FieldsDocument = z.infer<typeof fieldsDocument>
 
 /** `rfa report`. */
 export const reportDocument = z.object({

@@ -62,6 +62,7 @@ async function documentSchemas(): Promise<Named[]> {
       'What rfa methods --projections prints under --json',
       documents.projectionsDocument,
     ],
+    ['fields', 'What rfa methods --records prints under --json', documents.fieldsDocument],
     ['doctor', 'What rfa doctor prints under --json', documents.doctorDocument],
     ['error', 'What any command prints under --json when it fails', documents.errorDocumentSchema],
   ]

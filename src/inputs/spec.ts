@@ -15,11 +15,11 @@ export const inputSpec = z.discriminatedUnion('kind', [
       .describe('One file with all arrays, or three `.npy` in the order query, key, value.'),
     names: z
       .object({
-        query: z.string().describe('Of the queries, [B, H, L, D].'),
-        key: z.string().describe('Of the keys, [B, H, S, D].'),
-        value: z.string().describe('Of the values, [B, H, S, Dv].'),
+        query: z.string().describe('Name of the array of queries, [B, H, L, D].'),
+        key: z.string().describe('Name of the array of keys, [B, H, S, D].'),
+        value: z.string().describe('Name of the array of values, [B, H, S, Dv].'),
       })
-      .describe('Name of an array in the file.'),
+      .describe('Names of arrays in the file.'),
     layout: z
       .literal('blhd')
       .optional()

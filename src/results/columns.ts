@@ -12,6 +12,12 @@ export interface Column {
    * `;`; `pairs`: `name=value` joined by `;`.
    */
   kind: 'plain' | 'list' | 'pairs'
+  /** What its values are: `number`, `integer`, `text`, `true | false`, names that it takes, or a list of them. */
+  type: string
+  /** Of its numbers, where they have one. */
+  unit?: string
+  /** What it says: the description in the schema. */
+  meaning: string
 }
 
 /** As much of a JSON Schema as zod makes of plain data. */
@@ -21,7 +27,11 @@ interface Node {
   oneOf?: Node[]
   items?: Node
   additionalProperties?: Node | boolean
-  type?: string
+  type?: string | readonly string[]
+  enum?: readonly unknown[]
+  const?: unknown
+  description?: string
+  unit?: string
 }
 
 /**
@@ -33,14 +43,14 @@ interface Node {
  */
 export function columnsOf(schema: z.ZodType, omit: readonly string[] = []): Column[] {
   const columns = new Map<string, Column>()
-  for (const column of leavesOf(z.toJSONSchema(schema) as Node, [])) {
+  for (const column of leavesOf(z.toJSONSchema(schema) as Node)) {
     const omitted = omit.includes(column.path.join('.'))
     if (!omitted && !columns.has(column.name)) columns.set(column.name, column)
   }
   return [...columns.values()]
 }
 
-function leavesOf(node: Node, path: readonly string[]): Column[] {
+function leavesOf(node: Node, path: readonly string[] = []): Column[] {
   const alternatives = node.anyOf ?? node.oneOf
   if (alternatives?.some(isNested)) return alternatives.flatMap(part => leavesOf(part, path))
   if (node.properties) {
@@ -51,7 +61,27 @@ function leavesOf(node: Node, path: readonly string[]): Column[] {
   if (node.items && isNested(node.items)) return []
   if (node.type === 'null' && path.length > 0) return []
   const kind = node.items ? 'list' : node.additionalProperties ? 'pairs' : 'plain'
-  return [{name: path.join('_'), path, kind}]
+  const {unit, description: meaning = ''} = node
+  const type = typeOf(node)
+  return [{name: path.join('_'), path, kind, type, ...(unit !== undefined && {unit}), meaning}]
+}
+
+/** Longest list of names that stands for a type. */
+const MOST_NAMES = 60
+
+/** What tables call a type of JSON, where that is not its name. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {boolean: 'true | false', string: 'text'}
+
+/** What values of a leaf are, in a word or a few. */
+function typeOf(node: Node): string {
+  const {items, additionalProperties, enum: names, anyOf, type} = node
+  if (items) return `${typeOf(items)}, joined by ;`
+  if (typeof additionalProperties === 'object') return 'name=value, joined by ;'
+  if (anyOf) return [...new Set(anyOf.map(typeOf).filter(part => part !== 'null'))].join(' | ')
+  const all = names?.join(' | ')
+  if (all !== undefined && all.length <= MOST_NAMES) return all
+  const [name] = [type ?? 'any'].flat().filter(part => part !== 'null')
+  return TYPE_NAMES[name ?? 'null'] ?? name ?? 'null'
 }
 
 /** Whether a node has columns below its own. */

@@ -1,7 +1,7 @@
 /** Tables of records: their columns follow the schemas of cell and result, never the data. */
-import type {z} from 'zod'
+import {z} from 'zod'
 import {type Column, columnsOf} from './columns.js'
-import type {CellRecord} from './record.js'
+import {type CellRecord, recordFields} from './record.js'
 
 /** One line of a table before it is cut into columns. */
 export type Row = Record<string, unknown>
@@ -100,24 +100,34 @@ function recordColumns(schemas: TableSchemas, result: readonly Column[]): Column
     ...cellColumns(schemas, result),
     ...result.map(column => below('result', column)),
     plain('reason'),
-    {name: 'error_code', path: ['error', 'code'], kind: 'plain'},
-    {name: 'error_message', path: ['error', 'message'], kind: 'plain'},
+    plain('error_code'),
+    plain('error_message'),
   ]
 }
 
 /** Columns of a cell beside those of a result: what is asked for is told from what was used. */
-function cellColumns({cell, used = {}}: TableSchemas, result: readonly Column[]): Column[] {
+function cellColumns(schemas: TableSchemas, result: readonly Column[]): Column[] {
+  const {cell, used = {}} = schemas
   const measured = new Set(result.map(({name}) => name))
   return columnsOf(cell).map(column => {
     const asked = below('cell', column)
     const field = used[column.name]
-    if (field !== undefined) return {...asked, path: ['result', field], otherwise: asked.path}
+    if (field !== undefined) return {...usedColumn(schemas, asked, field), otherwise: asked.path}
     return measured.has(column.name) ? {...asked, name: `requested_${column.name}`} : asked
   })
 }
 
+/** A column of the cell that shows what was used. @param field - name in the result */
+function usedColumn({result}: TableSchemas, {name}: Column, field: string): Column {
+  const measured = columnsOf(result).find(column => column.name === field)!
+  return {...below('result', measured), name}
+}
+
+/** Columns of what all records say, by their names. */
+const COMMON = new Map(columnsOf(z.object(recordFields)).map(column => [column.name, column]))
+
 function plain(name: string): Column {
-  return {name, path: [name], kind: 'plain'}
+  return COMMON.get(name)!
 }
 
 /** A column of a part, seen from the whole; it keeps its name. */

@@ -66,6 +66,16 @@ describe('under --json every command prints what its schema says', () => {
     expect(document[name].length).toBeGreaterThan(0)
   })
 
+  it('methods as fields', async () => {
+    const {tables} = await printed('fields', Methods, 'methods', ['--records'])
+    expect(tables.map((own: {file: string}) => own.file)).toEqual([
+      'records.csv',
+      'records_per_head.csv',
+      'records.csv',
+      'records.csv',
+    ])
+  })
+
   it('doctor', async () => {
     const document = await printed('doctor', Doctor, 'doctor', [])
     expect(document).toMatchObject({schema: 'rfa.doctor/1'})

@@ -40,6 +40,24 @@ describe('rfa methods', () => {
     )
   })
 
+  it('says what the columns of saved tables are, for a terminal and as Markdown', async () => {
+    const {stdout} = await run(Methods, 'methods', ['bench', '--records'])
+    expect(stdout).toMatch(/^bench: records.csv\n/)
+    expect(stdout).toMatch(/^median_ns +ns, number +Median of the timed runs\.$/m)
+    const {stdout: markdown} = await run(Methods, 'methods', ['--records', '--markdown'])
+    expect(markdown.match(/^# .*/gm)).toEqual([
+      '# error-sweep: records.csv',
+      '# error-sweep: records\\_per\\_head.csv',
+      '# bench: records.csv',
+      '# variance: records.csv',
+    ])
+    expect(markdown).toContain('| seq\\_len | integer | L, tokens of queries that were used. |')
+    expect(await run(Methods, 'methods', ['benhc', '--records'])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/did you mean bench\?\n$/),
+    })
+  })
+
   it('knows who was meant by a mistyped name', async () => {
     const {stderr, exitCode} = await run(Methods, 'methods', ['favor-pso'])
     expect(stderr).toMatch(/did you mean favor-pos\?\n$/)

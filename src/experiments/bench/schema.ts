@@ -95,9 +95,11 @@ export const benchResult = z.object({
   operations: operationForms,
   gate: z
     .object({
-      max_abs_error: z.number().describe('Largest difference of an entry.'),
-      bound: z.number().describe('Largest difference that passes.'),
-      rows: z.number().int().describe('Queries that were compared.'),
+      max_abs_error: z
+        .number()
+        .describe('Largest difference of an output entry that the check of accuracy found.'),
+      bound: z.number().describe('Largest difference that passes that check.'),
+      rows: z.number().int().describe('Queries that were compared in it.'),
     })
     .describe(
       'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite; no time is reported unless it passed.',

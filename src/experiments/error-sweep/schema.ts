@@ -80,17 +80,26 @@ export const errorSweepCell = z.object({
 })
 export type ErrorSweepCell = z.infer<typeof errorSweepCell>
 
-/** A metric over replicates. */
-const metricSummary: z.ZodType<MetricSummary> = z.object({
-  mean: nullableNumber.describe('Mean over replicates.'),
-  median: nullableNumber.describe('Median over replicates.'),
-  low: nullableNumber.describe(
-    'Lower end of an interval that covers the median with at least 95 %; `null` below six replicates.',
-  ),
-  high: nullableNumber.describe('Upper end of that interval.'),
-  min: nullableNumber.describe('Smallest value of a replicate.'),
-  max: nullableNumber.describe('Largest value of a replicate.'),
-})
+/** A metric over replicates. @param what - a sentence */
+function metric(what: string, unit?: string): z.ZodType<MetricSummary> {
+  const over = (how: string) =>
+    nullableNumber.meta({description: `${what} ${how}`, ...(unit !== undefined && {unit})})
+  return z
+    .object({
+      mean: over('Mean over replicates.'),
+      median: over('Median over replicates.'),
+      low: over(
+        'Lower end of an interval that covers the median with at least 95 %; `null` below six replicates.',
+      ),
+      high: over('Upper end of that interval.'),
+      min: over('Smallest value of a replicate.'),
+      max: over('Largest value of a replicate.'),
+    })
+    .meta({description: what, ...(unit !== undefined && {unit})})
+}
+
+const KL = 'KL divergence of estimated from exact rows; with row_metrics.'
+const TOTAL_VARIATION = 'Total variation between estimated and exact rows; with row_metrics.'
 
 const pct = (description: string) => ({unit: '%', description})
 
@@ -153,24 +162,17 @@ export const errorSweepResult = z.object({
   truth: z
     .enum(['float64', 'float32-tiled'])
     .describe('How that was computed; `float32-tiled` where float64 would take too long.'),
-  mse: metricSummary.describe('Mean squared error of an output entry.'),
-  rel_l2: metricSummary.describe('|estimate - exact| / |exact|, Euclidean, over all outputs.'),
-  rel_l1: metricSummary.describe('|estimate - exact| / |exact|, sums of absolute values.'),
-  max_abs: metricSummary.describe('Largest error of an output entry.'),
-  cosine: metricSummary.describe(
-    'Mean over rows of the cosine between estimated and exact output.',
-  ),
-  row_sum_deviation: metricSummary.describe('Mean over rows of |sum of weights - 1|.'),
-  negative_denominators_pct: metricSummary.meta(pct('Rows whose denominator is below zero.')),
-  guarded_pct: metricSummary.meta(pct('Rows whose denominator was moved away from zero.')),
-  not_finite_pct: metricSummary.meta(pct('Entries of the output that are not finite.')),
-  row_kl_nats: metricSummary.nullable().meta({
-    unit: 'nats',
-    description: 'KL divergence of estimated from exact rows; with row_metrics.',
-  }),
-  row_total_variation: metricSummary
-    .nullable()
-    .describe('Total variation between estimated and exact rows; with row_metrics.'),
+  mse: metric('Mean squared error of an output entry.'),
+  rel_l2: metric('|estimate - exact| / |exact|, Euclidean, over all outputs.'),
+  rel_l1: metric('|estimate - exact| / |exact|, sums of absolute values.'),
+  max_abs: metric('Largest error of an output entry.'),
+  cosine: metric('Mean over rows of the cosine between estimated and exact output.'),
+  row_sum_deviation: metric('Mean over rows of |sum of weights - 1|.'),
+  negative_denominators_pct: metric('Rows whose denominator is below zero.', '%'),
+  guarded_pct: metric('Rows whose denominator was moved away from zero.', '%'),
+  not_finite_pct: metric('Entries of the output that are not finite.', '%'),
+  row_kl_nats: metric(KL, 'nats').nullable().meta({unit: 'nats', description: KL}),
+  row_total_variation: metric(TOTAL_VARIATION).nullable().describe(TOTAL_VARIATION),
   row_kl_infinite_pct: nullableNumber.meta(
     pct('Rows of infinite KL divergence: a weight <= 0 where the exact one is not.'),
   ),

@@ -15,6 +15,7 @@ const DOCUMENTS = [
   'doctor',
   'dry-run',
   'error',
+  'fields',
   'finished-run',
   'methods',
   'projections',
