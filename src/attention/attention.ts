@@ -51,11 +51,11 @@ export interface CommonOptions {
   /** Whose implementation to reproduce. Default `exact`. */
   preset?: PresetName
   /** Random arrays in place of drawn ones, by the names that the method declares. */
-  noise?: Noise
+  noise?: Readonly<Record<string, tf.Tensor>>
   /** Learned arrays, by the names that the method declares. Default none. */
   parameters?: Parameters
   /** Tokens whose statistics set data-dependent features. Default: those of the call. */
-  calibration?: Calibration
+  calibration?: {query: tf.Tensor; key: tf.Tensor}
 }
 
 /** Options of one call of {@link attention}. */
@@ -63,9 +63,9 @@ export interface CallOptions extends CommonOptions {
   /** Query i sees keys j <= i only. Default false. */
   causal?: boolean
   /** `[B, S]`, nonzero = present. Default: all present. */
-  keyMask?: KeyMask
+  keyMask?: tf.Tensor
   /** Forget gates in (0, 1), `[B, H, S]`, for methods that take them. */
-  gate?: tf.Tensor3D
+  gate?: tf.Tensor
 }
 
 /** The options that method `Name` adds to the common ones. */
@@ -92,9 +92,9 @@ export type AttentionOptions<Name extends MethodName = MethodName> = {method: Na
  * @throws {BACKEND_NOT_READY} before `await useBackend(...)`
  */
 export function attention<Name extends MethodName>(
-  query: tf.Tensor4D,
-  key: tf.Tensor4D,
-  value: tf.Tensor4D,
+  query: tf.Tensor,
+  key: tf.Tensor,
+  value: tf.Tensor,
   options: AttentionOptions<Name>,
 ): tf.Tensor4D {
   return tf.tidy(() => attend(query, key, value, options as AnyOptions).out)
@@ -105,9 +105,9 @@ type AnyOptions = {method: string} & CallOptions & Record<string, unknown>
 
 /** {@link attention} with the denominator and where a guard changed it, for diagnostics. */
 export function attend(
-  query: tf.Tensor4D,
-  key: tf.Tensor4D,
-  value: tf.Tensor4D,
+  query: tf.Tensor,
+  key: tf.Tensor,
+  value: tf.Tensor,
   options: AnyOptions,
 ): AttendResult {
   checkObject('options', options)
@@ -125,24 +125,24 @@ export function attend(
   checkMaskAndGate(shape, keyMask, gate)
   checkCalibration(estimator, shape, calibration)
   return estimator.attend({
-    query,
-    key,
-    value,
+    query: query as tf.Tensor4D,
+    key: key as tf.Tensor4D,
+    value: value as tf.Tensor4D,
     inputScale,
     causal,
-    keyMask,
-    gate,
+    keyMask: keyMask as KeyMask | undefined,
+    gate: gate as tf.Tensor3D | undefined,
     projection: prepared.projection,
     numFeatures,
     noise: callNoise(
       estimator,
       {...shape, numFeatures},
       methodOptions,
-      options.noise ?? {},
+      (options.noise ?? {}) as Noise,
       prepared.draw,
     ),
     parameters,
-    calibration,
+    calibration: calibration as Calibration | undefined,
     options: methodOptions,
   })
 }
@@ -193,7 +193,7 @@ export function decoder<Name extends MethodName>(options: DecoderOptions<Name>):
     numFeatures: prepared.numFeatures,
     noiseRows: (name, spec, firstRow) => noiseTensor(name, spec, {batch, heads}, draw, firstRow),
     parameters: prepared.parameters,
-    calibration: options.calibration,
+    calibration: options.calibration as Calibration | undefined,
     options: methodOptions,
   })
   const drawn = projection && projection !== options.projection ? [tf.keep(projection)] : []

@@ -3,17 +3,16 @@ import type * as tf from '@tensorflow/tfjs-core'
 import {describe, expected, RfaError} from '../errors.js'
 import {checkFlag, checkObject, checkTensor, hasShape, MASK_TYPES} from './check-tensor.js'
 import {type Estimator, supportsOf} from './forms/estimator.js'
-import type {Calibration, CallShape, KeyMask, Projection} from './types.js'
+import type {CallShape, Projection} from './types.js'
 
 /** Sizes of the tensors of a call. */
 export type Sizes = Omit<CallShape, 'numFeatures' | 'causal'>
 
 /** @throws {BAD_OPTION} for what is no live float32 tensor @throws {SHAPE_MISMATCH} for shapes that do not fit */
-export function checkShapes(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D): Sizes {
+export function checkShapes(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor): Sizes {
   for (const [name, tensor] of Object.entries({query, key, value})) checkTensor(name, tensor)
-  const [batch, heads, queryLen, headDim] = query.shape
-  const keyLen = key.shape[2]
-  const valueDim = value.shape[3]
+  const [batch, heads, queryLen, headDim] = query.shape as tf.Tensor4D['shape']
+  const [, , keyLen, valueDim] = value.shape as tf.Tensor4D['shape']
   const fits =
     [query, key, value].every(tensor => tensor.rank === 4 && tensor.size > 0) &&
     key.shape[0] === batch &&
@@ -21,7 +20,7 @@ export function checkShapes(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tens
     key.shape[1] === heads &&
     value.shape[1] === heads &&
     key.shape[3] === headDim &&
-    value.shape[2] === keyLen
+    key.shape[2] === keyLen
   if (fits) return {batch, heads, queryLen, keyLen, headDim, valueDim}
   throw expected(
     'SHAPE_MISMATCH',
@@ -35,8 +34,8 @@ export function checkShapes(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tens
 export interface Asked {
   causal: boolean
   cross: boolean
-  keyMask: KeyMask | undefined
-  gate: tf.Tensor3D | undefined
+  keyMask: tf.Tensor | undefined
+  gate: tf.Tensor | undefined
 }
 
 /** @throws {BAD_OPTION} unless `causal` is true or false @throws {UNSUPPORTED} for a form that a method lacks */
@@ -60,8 +59,8 @@ export function checkSupport(
 /** @throws {BAD_OPTION | SHAPE_MISMATCH} */
 export function checkMaskAndGate(
   {batch, heads, keyLen}: Sizes,
-  keyMask: KeyMask | undefined,
-  gate: tf.Tensor3D | undefined,
+  keyMask: tf.Tensor | undefined,
+  gate: tf.Tensor | undefined,
 ): void {
   const check = (
     where: string,
@@ -82,7 +81,7 @@ export function checkMaskAndGate(
 export function checkCalibration(
   {name, calibrates}: Estimator,
   {batch, heads, headDim}: Pick<CallShape, 'batch' | 'heads' | 'headDim'>,
-  calibration: Calibration | undefined,
+  calibration: {query: tf.Tensor; key: tf.Tensor} | undefined,
 ): void {
   if (calibration === undefined) return
   if (!calibrates) {
@@ -97,7 +96,7 @@ export function checkCalibration(
     const {shape} = calibration[side]
     const fits =
       shape.length === 4 && shape[0] === batch && shape[1] === heads && shape[3] === headDim
-    if (fits && shape[2] > 0) continue
+    if (fits && shape[2]! > 0) continue
     const wanted = `[${batch}, ${heads}, n, ${headDim}] with n of at least 1`
     throw expected('SHAPE_MISMATCH', `calibration.${side}`, wanted, describe(shape))
   }

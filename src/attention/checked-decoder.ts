@@ -27,7 +27,7 @@ export function checkedDecoder(
   const valueRow = [batch, heads, 1, valueDim]
   const gateRow = [batch, heads, 1]
   let live = true
-  const checkGate = (gate: tf.Tensor3D) => {
+  const checkGate = (gate: tf.Tensor) => {
     if (!takesGate) throw new RfaError('UNSUPPORTED', `${name}: has no gate`)
     checkToken('gate', gate, gateRow)
   }

@@ -1,4 +1,5 @@
 /** The attention kernel package: tensors in, tensors out; no files, no terminal, no clock. */
+export {tf} from '../tf.js'
 export {
   type AttentionOptions,
   attend,

@@ -4,12 +4,15 @@
  * Axes, used in every comment, name and error: B batch · H heads · L query length · S key length ·
  * D head dimension · Dv value dimension · M number of projection rows (`numFeatures`) · F length of
  * a feature vector (`featureDim`). Layout is `[B, H, L, D]`, row-major, float32.
+ *
+ * Callers hand over a plain `Tensor`, as tf.tensor or tf.randomNormal give it: shapes are checked when it comes. What is
+ * returned, and what goes on inside, has its rank in its type.
  */
 import type {Tensor, Tensor2D, Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
 import type {TargetKernelName} from '../theory/target-kernels.js'
 
 /** Projection rows: shared by all heads `[M, D]` or one matrix per head `[H, M, D]`. */
-export type Projection = Tensor2D | Tensor3D
+export type Projection = Tensor
 
 /** Which keys exist: `[B, S]`, nonzero = present. Masked keys take no part at all. */
 export type KeyMask = Tensor2D
@@ -68,7 +71,7 @@ export interface AttendResult {
  */
 export interface Decoder {
   /** @param query - `[B, H, 1, D]` raw @param key - `[B, H, 1, D]` raw @param value - `[B, H, 1, Dv]` @returns `[B, H, 1, Dv]` */
-  next(query: Tensor4D, key: Tensor4D, value: Tensor4D, gate?: Tensor3D): Tensor4D
+  next(query: Tensor, key: Tensor, value: Tensor, gate?: Tensor): Tensor4D
   /** Bytes held between two tokens. */
   readonly stateBytes: number
   /** The tensors carried between tokens, by name, e.g. `state` `[B, H, F, Dv]` and `normalizer` `[B, H, F]`. Owned by the decoder. */

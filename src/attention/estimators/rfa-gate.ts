@@ -177,7 +177,7 @@ function decoder(inputs: DecoderInputs<Options>): Decoder {
   const inner = map.decoder!(inputs)
   const {owned, gateOf} = tokenGates(inputs)
   return extendedDecoder(inner, [tf.keep(owned)], (query, key, value, gate) =>
-    tf.tidy(() => inner.next(query, key, value, gate ?? gateOf(key))),
+    tf.tidy(() => inner.next(query, key, value, gate ?? gateOf(key as tf.Tensor4D))),
   )
 }
 

@@ -31,8 +31,8 @@ import {withOnes} from './with-ones.js'
 export function causalFeatureAttention(
   query: Features,
   key: Features,
-  value: tf.Tensor4D,
-  keyMask?: KeyMask,
+  value: tf.Tensor,
+  keyMask?: tf.Tensor,
 ): tf.Tensor4D {
   const [querySpec, keySpec] = specsOf('CausalFeatureAttention', query, key, 'logarithms')
   const inputs = {
@@ -46,7 +46,12 @@ export function causalFeatureAttention(
   const attributes = {query: recipeAttributes(querySpec), key: recipeAttributes(keySpec)}
   causalFeatureAttentionSizes(inputs, attributes)
   const [out] = fusedOrComposite('CausalFeatureAttention', inputs, attributes, () => [
-    composite(formFeatures(querySpec), formFeatures(keySpec), value, keyMask),
+    composite(
+      formFeatures(querySpec),
+      formFeatures(keySpec),
+      value as tf.Tensor4D,
+      keyMask as KeyMask | undefined,
+    ),
   ])
   return out as tf.Tensor4D
 }

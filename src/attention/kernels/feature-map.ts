@@ -16,10 +16,10 @@ import {matMul} from './mat-mul.js'
  * @throws {SHAPE_MISMATCH | BAD_OPTION} when tokens and projection do not fit together
  * @throws {UNKNOWN_NAME | UNSUPPORTED} for another kind
  */
-export function featureMap(x: tf.Tensor4D, projection: Projection, kind: FeatureKind): tf.Tensor4D {
+export function featureMap(x: tf.Tensor, projection: Projection, kind: FeatureKind): tf.Tensor4D {
   featureMapSizes({x, projection}, {kind})
   const [features] = fusedOrComposite('FeatureMap', {x, projection}, {kind}, () => [
-    composite(x, projection, kind),
+    composite(x as tf.Tensor4D, projection, kind),
   ])
   return features as tf.Tensor4D
 }

@@ -12,16 +12,19 @@ import type {FeatureRecipe, RecipeAttributes} from './recipe.js'
 /** A recipe with the tokens to apply it to. */
 export interface FeatureSpec extends FeatureRecipe {
   /** `[B, H, n, D]` */
-  x: tf.Tensor4D
+  x: tf.Tensor
 }
 
 /** Features as operations take them: ready, or by recipe. */
-export type Features = tf.Tensor4D | FeatureSpec
+export type Features = tf.Tensor | FeatureSpec
+
+/** A recipe inside, where its tokens are known to have four axes, or are about to be refused. */
+type RankedSpec = FeatureSpec & {x: tf.Tensor4D}
 
 /** A recipe for what is given. @throws {BAD_OPTION} for what is neither tensor nor recipe with tokens */
-export function toSpec(features: Features): FeatureSpec {
-  if (features instanceof tf.Tensor) return {kind: 'explicit', x: features}
-  if (features?.x instanceof tf.Tensor) return features
+export function toSpec(features: Features): RankedSpec {
+  if (features instanceof tf.Tensor) return {kind: 'explicit', x: features as tf.Tensor4D}
+  if (features?.x instanceof tf.Tensor) return features as RankedSpec
   throw expected(
     'BAD_OPTION',
     'features',
@@ -41,14 +44,14 @@ export function specsOf(
   query: Features,
   key: Features,
   use: FeatureUse,
-): [FeatureSpec, FeatureSpec] {
-  const sides: [FeatureSpec, FeatureSpec] = [toSpec(query), toSpec(key)]
+): [RankedSpec, RankedSpec] {
+  const sides: [RankedSpec, RankedSpec] = [toSpec(query), toSpec(key)]
   const [first, second] = sides
   checkRecipe(`${where}.query`, first, use)
   checkRecipe(`${where}.key`, second, use)
   const mixed = (first.kind === 'explicit') !== (second.kind === 'explicit')
   if (!mixed || first.x.shape[3] === second.x.shape[3]) return sides
-  const ready = (spec: FeatureSpec): FeatureSpec =>
+  const ready = (spec: RankedSpec): RankedSpec =>
     spec.kind === 'explicit' ? spec : {kind: 'explicit', x: formFeatures(spec)}
   return [ready(first), ready(second)]
 }
@@ -92,7 +95,7 @@ export function formFeatures(features: Features): tf.Tensor4D {
 }
 
 /** x' of a recipe. */
-function mapInput({x, inputScale = 1, unitNorm = false, normEpsilon = 0}: FeatureSpec) {
+function mapInput({x, inputScale = 1, unitNorm = false, normEpsilon = 0}: RankedSpec) {
   if (!unitNorm) return scaled(x, inputScale)
   const length = tf.norm(x, 2, -1, true)
   const padded = normEpsilon === 0 ? length : tf.add(length, normEpsilon)

@@ -15,17 +15,17 @@ export interface LinearAttentionOptions {
   /** Query i sees keys j <= i only. Default false. */
   causal?: boolean
   /** `[B, S]`, nonzero = present; the features of masked keys count as zero. */
-  keyMask?: KeyMask | undefined
+  keyMask?: tf.Tensor | undefined
   /**
    * Each key's weight is multiplied by `exp(keyLogWeight)`, `[B, H, S]`. Numerator and denominator
    * then share an unknown positive factor per query (a running maximum, from the past only), so
    * only their ratio and signs mean something. Default none.
    */
-  keyLogWeight?: tf.Tensor3D | undefined
+  keyLogWeight?: tf.Tensor | undefined
   /** Log of the forget gate, `[B, H, S]`, <= 0: key j counts at i with `exp(sum of gates j+1..i)`. Causal only. */
-  logGate?: tf.Tensor3D | undefined
+  logGate?: tf.Tensor | undefined
   /** Sums carried in from earlier tokens: `[B, H, F, Dv]` and `[B, H, F]`. Causal only, without keyLogWeight. */
-  initialState?: LinearState | undefined
+  initialState?: {state: tf.Tensor; normalizer: tf.Tensor} | undefined
 }
 
 /** Running sums over keys. */
@@ -61,7 +61,7 @@ export interface LinearAttentionResult {
 export function linearAttention(
   query: Features,
   key: Features,
-  value: tf.Tensor4D,
+  value: tf.Tensor,
   options: LinearAttentionOptions = {},
 ): LinearAttentionResult {
   const [numerator, denominator] = dispatch(query, key, value, options, undefined)
@@ -85,7 +85,7 @@ export interface LinearAttentionRatio {
 export function linearAttentionRatio(
   query: Features,
   key: Features,
-  value: tf.Tensor4D,
+  value: tf.Tensor,
   guard: Guard | string,
   options: LinearAttentionOptions = {},
 ): LinearAttentionRatio {
@@ -101,7 +101,7 @@ function asGuard(guard: Guard | string): Guard {
 function dispatch(
   query: Features,
   key: Features,
-  value: tf.Tensor4D,
+  value: tf.Tensor,
   options: LinearAttentionOptions,
   guard: Guard | undefined,
 ): tf.Tensor[] {
@@ -128,7 +128,12 @@ function dispatch(
   }
   linearAttentionSizes(inputs, attributes)
   return fusedOrComposite('LinearAttention', inputs, attributes, () => {
-    const sums = composite(formFeatures(querySpec), formFeatures(keySpec), value, options)
+    const sums = composite(
+      formFeatures(querySpec),
+      formFeatures(keySpec),
+      value as tf.Tensor4D,
+      options,
+    )
     if (guard === undefined) return sums
     const [numerator, denominator] = sums as [tf.Tensor4D, tf.Tensor3D]
     return [normalize({numerator, denominator}, guard).out, denominator]
@@ -145,7 +150,7 @@ function composite(
   const keyLen = keyFeatures.shape[2]
   const valueDim = value.shape[3]
   const rows = batch * heads
-  const mask = keyMask && headMask(keyMask, heads) // [N, 1, S]
+  const mask = keyMask && headMask(keyMask as KeyMask, heads) // [N, 1, S]
   const queries: tf.Tensor3D = tf.reshape(queryFeatures, [rows, queryLen, featureDim])
   let keys: tf.Tensor3D = tf.reshape(keyFeatures, [rows, keyLen, featureDim])
   // after the map: features of a zeroed token would not be zero
@@ -158,7 +163,7 @@ function composite(
     ? causalSums(queries, keys, values, {
         logWeight,
         logGate: logGate && tf.reshape(logGate, [rows, 1, keyLen]),
-        carried: initialState && packState(initialState),
+        carried: initialState && packState(initialState as LinearState),
       })
     : bidirectionalSums(queries, keys, values, logWeight)
   return [

@@ -11,11 +11,11 @@ export interface SoftmaxAttentionOptions {
   /** Multiplies each q.k. Default 1 (canonical inputs). */
   scale?: number
   /** Added to the logits of each key, `[B, H, S]`. Default none. */
-  keyBias?: tf.Tensor3D | undefined
+  keyBias?: tf.Tensor | undefined
   /** Query i sees keys j <= i only. Default false. */
   causal?: boolean
   /** `[B, S]`, nonzero = present. Default: all present. */
-  keyMask?: KeyMask | undefined
+  keyMask?: tf.Tensor | undefined
 }
 
 /** Result of {@link softmaxAttention}. */
@@ -48,9 +48,9 @@ export const KEY_TILE = 1024
  * arXiv:2112.05682 (tiles in both directions).
  */
 export function softmaxAttention(
-  query: tf.Tensor4D,
-  key: tf.Tensor4D,
-  value: tf.Tensor4D,
+  query: tf.Tensor,
+  key: tf.Tensor,
+  value: tf.Tensor,
   options: SoftmaxAttentionOptions = {},
 ): SoftmaxAttentionResult {
   checkObject('SoftmaxAttention.options', options)
@@ -58,7 +58,7 @@ export function softmaxAttention(
   const inputs = {query, key, value, keyBias, keyMask}
   softmaxAttentionSizes(inputs, {scale, causal})
   const [out, lse] = fusedOrComposite('SoftmaxAttention', inputs, {scale, causal}, () => {
-    const [first, second, third] = unshared([query, key, value])
+    const [first, second, third] = unshared([query, key, value] as tf.Tensor4D[])
     return composite(first!, second!, third!, {scale, keyBias, causal, keyMask})
   })
   return {out: out as tf.Tensor4D, lse: lse as tf.Tensor3D}
@@ -94,7 +94,7 @@ function composite(
   const scaled: tf.Tensor4D = scale === 1 ? query : tf.mul(query, scale)
   const queries: tf.Tensor3D = tf.reshape(scaled, [rows, queryLen, headDim])
   const bias: tf.Tensor3D | undefined = keyBias && tf.reshape(keyBias, [rows, 1, keyLen])
-  const mask = keyMask && headMask(keyMask, heads)
+  const mask = keyMask && headMask(keyMask as KeyMask, heads)
   const tiles: Running[] = []
   for (let start = 0; start < queryLen; start += QUERY_TILE) {
     const length = Math.min(QUERY_TILE, queryLen - start)

@@ -7,7 +7,7 @@ import {requirePackage, tf} from '../../tf.js'
 import type {Addon} from './addon.js'
 import {SpareMemory} from './spare.js'
 
-const {MathBackendCPU}: typeof cpu = requirePackage('@tensorflow/tfjs-backend-cpu')
+const {MathBackendCPU} = requirePackage('@tensorflow/tfjs-backend-cpu') as typeof cpu
 
 /** Below this many floats V8's zeroed arrays are cheaper than memory taken as it is. */
 const SMALL = 1024

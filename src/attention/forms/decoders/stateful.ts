@@ -31,7 +31,7 @@ export function statefulDecoder<State extends Record<string, tf.Tensor>>(
   // beyond the tidy that a decoder may be made in
   for (const tensor of Object.values(state)) tf.keep(tensor)
   return {
-    next(query, key, value, gate) {
+    next(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D, gate?: tf.Tensor3D) {
       checkState(state)
       const old = state
       recordForm(operation, 'composite')

@@ -199,7 +199,7 @@ export function exponentialDecoder(
     {query: recipe, key: recipe},
   )
   return {
-    next: (query, key, value) =>
+    next: (query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor) =>
       tf.tidy(() => {
         const row: tf.Tensor4D = tf.reshape(value, [1, rows, 1, valueDim])
         const out = inner.next(withOne(query, maps?.query), withOne(key, maps?.key), row)

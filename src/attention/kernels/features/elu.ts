@@ -9,6 +9,6 @@ import {tf} from '../../../tf.js'
  *
  * Source: Katharopoulos et al. 2020, arXiv:2006.16236, eq. 7.
  */
-export function eluPlusOne(x: tf.Tensor4D): tf.Tensor4D {
+export function eluPlusOne<T extends tf.Tensor>(x: T): T {
   return tf.add(tf.relu(x), tf.exp(tf.minimum(x, 0)))
 }
