@@ -1,25 +1,12 @@
 #!/usr/bin/env node
-// Runs the built code. The version is answered before anything heavy loads, and a run's worker starts before it, too.
-import {existsSync, readFileSync} from 'node:fs'
+// Looks at the version of Node before anything that an older one could not read, in words that it can.
+const [major, minor] = process.versions.node.split('.').map(Number)
 
-const argv = process.argv.slice(2)
-const root = new URL('../', import.meta.url)
-
-if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
-  const {name, version} = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
-  const {platform, arch, version: node} = process
-  process.stdout.on('error', ({code}) => {
-    if (code === 'EPIPE') return
-    process.stderr.write(`stdout: expected a place to print to, got ${code}\n`)
-    process.exitCode = 3
-  })
-  process.stdout.write(`${name}/${version} ${platform}-${arch} node-${node}\n`)
-} else if (existsSync(new URL('dist/program/src/runner/ahead.js', root))) {
-  const {startAhead} = await import('../dist/program/src/runner/ahead.js')
-  startAhead(argv)
-  const {main} = await import('../dist/program/src/cli/main.js')
-  await main(argv, import.meta.url)
+if (major > 20 || (major === 20 && minor >= 19)) {
+  import('./start.js')
 } else {
-  process.stderr.write('rfa is not built yet: run npm run build\n')
+  process.stderr.write(
+    `rfa needs Node.js 20.19 or later, this is ${process.versions.node}: see https://nodejs.org\n`,
+  )
   process.exitCode = 3
 }
