@@ -1,16 +1,17 @@
 #!/usr/bin/env node
 // Builds the native addon at install time where nothing prebuilt fits. Never fails the install: without
-// the addon everything runs on WebAssembly. Prints one line; RFA_NO_NATIVE=1 skips it.
+// the addon everything runs on WebAssembly. Says that it starts to build, and how it went; RFA_NO_NATIVE=1 skips it.
 //
 // With --required it builds whatever there is, shows what the compiler says, and fails when that fails.
 import {spawnSync} from 'node:child_process'
-import {existsSync} from 'node:fs'
+import {closeSync, constants, existsSync, openSync, writeSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {dirname, join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
+const START = 'building the C++ addon, about a minute (RFA_NO_NATIVE=1 does without)'
 const LOST = 'everything runs on WebAssembly instead (see rfa doctor)'
 
 if (process.argv.includes('--required')) buildOrFail()
@@ -25,8 +26,10 @@ function buildOrFail() {
 function main() {
   if (isOn(process.env.RFA_NO_NATIVE)) return say(`addon skipped by RFA_NO_NATIVE; ${LOST}`)
   if (prebuiltWorks()) return say('prebuilt addon fits this machine')
+  if (!nodeGyp()) return say(`addon not built: node-gyp was not found beside npm; ${LOST}`)
+  say(START)
+  tellTerminal(START)
   const build = buildWhatChanged() ?? runNodeGyp('rebuild', 'pipe')
-  if (!build) return say(`addon not built: node-gyp was not found beside npm; ${LOST}`)
   if (build.status === 0) return say('addon built')
   say(`addon not built: ${reason(build)}; ${LOST}`)
 }
@@ -54,6 +57,27 @@ function runNodeGyp(command, stdio) {
 
 function say(line) {
   process.stdout.write(`rfa: ${line}\n`)
+}
+
+/**
+ * Tells a person who waits: npm keeps what install scripts print to itself, but they still run in its terminal. Without
+ * one, as in CI, nothing is written; nor does a terminal that takes nothing hold anything up.
+ */
+function tellTerminal(line) {
+  const {npm_config_user_agent: manager = '', npm_config_foreground_scripts: shown} = process.env
+  const hidden = manager.startsWith('npm/') && shown !== 'true' && !process.stdout.isTTY
+  const wanted = !isOn(process.env.CI) && process.env.npm_config_loglevel !== 'silent'
+  if (!hidden || !wanted || process.platform === 'win32') return
+  try {
+    const terminal = openSync(
+      '/dev/tty',
+      constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK,
+    )
+    writeSync(terminal, `\r\x1b[Krfa: ${line}\n`) // over what npm draws there
+    closeSync(terminal)
+  } catch {
+    // no terminal, or none that listens
+  }
 }
 
 function isOn(value) {

@@ -1,9 +1,11 @@
-import {execFileSync} from 'node:child_process'
+import {execFileSync, spawnSync} from 'node:child_process'
 import {cpSync, mkdirSync, mkdtempSync, symlinkSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
+
+const SCRIPT = '/usr/bin/script'
 
 /** A copy of what the install script needs, so that the addon of this checkout is left alone. */
 function copyOfPackage(): string {
@@ -28,14 +30,52 @@ describe('the install script', () => {
     expect(out).toMatch(/^rfa: addon skipped by RFA_NO_NATIVE; everything runs on WebAssembly.*\n$/)
   })
 
-  it('says one line and does not fail where there is no compiler', () => {
+  it('says that it starts, and does not fail where there is no compiler', () => {
     const folder = copyOfPackage()
-    const bin = join(folder, 'bin')
-    mkdirSync(bin)
-    const {RFA_NO_NATIVE: _off, CC: _cc, CXX: _cxx, ...env} = process.env
-    const out = install(folder, {...env, PATH: bin})
+    const out = install(folder, withoutCompiler(folder))
     expect(out).toMatch(
-      /^rfa: addon not built: no C\+\+ compiler.*everything runs on WebAssembly.*\n$/,
+      /^rfa: building .* about a minute.*\nrfa: addon not built: no C\+\+ compiler.*everything runs on WebAssembly.*\n$/,
     )
   })
+
+  const npm = {npm_config_user_agent: 'npm/11.0.0 node/v20.19.0', CI: ''}
+  it.runIf(hasScript()).each([
+    {who: 'npm, which hides what scripts print', env: npm, told: true},
+    {who: 'npm that shows it', env: {...npm, npm_config_foreground_scripts: 'true'}, told: false},
+    {who: 'npm told to be silent', env: {...npm, npm_config_loglevel: 'silent'}, told: false},
+    {who: 'npm in CI', env: {...npm, CI: 'true'}, told: false},
+    {
+      who: 'pnpm, which shows it itself',
+      env: {...npm, npm_config_user_agent: 'pnpm/10'},
+      told: false,
+    },
+  ])('tells the terminal of $who: $told', ({env, told}) => {
+    const folder = copyOfPackage()
+    const screen = inTerminal(folder, {...withoutCompiler(folder), ...env})
+    expect(screen.includes('rfa: building the C++ addon, about a minute')).toBe(told)
+    expect(screen).not.toContain('addon not built') // went where npm reads it
+  })
 })
+
+/** An environment in which nothing compiles. */
+function withoutCompiler(folder: string): NodeJS.ProcessEnv {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  const {RFA_NO_NATIVE: _off, CC: _cc, CXX: _cxx, ...env} = process.env
+  return {...env, PATH: bin}
+}
+
+/** Whether there is util-linux's `script`, which gives a process a terminal. */
+function hasScript(): boolean {
+  return (
+    spawnSync(SCRIPT, ['--version'], {encoding: 'utf8'}).stdout?.includes('util-linux') ?? false
+  )
+}
+
+/** What the install script writes to its terminal while its stdout goes elsewhere, as npm has it. */
+function inTerminal(folder: string, env: NodeJS.ProcessEnv): string {
+  const script = join(folder, 'scripts', 'install-native.js')
+  const command = `'${process.execPath}' '${script}' > '${join(folder, 'stdout')}'`
+  const argv = ['--quiet', '--return', '--command', command, join(folder, 'typescript')]
+  return execFileSync(SCRIPT, argv, {env: {...env, SHELL: '/bin/sh'}, encoding: 'utf8'})
+}
