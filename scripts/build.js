@@ -7,6 +7,7 @@ import {createRequire} from 'node:module'
 import {join} from 'node:path'
 import {fileURLToPath, pathToFileURL} from 'node:url'
 import {bundle} from './bundle.js'
+import {writeGradients} from './gradients.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -15,6 +16,7 @@ removeOrphans('src')
 removeOrphans('commands')
 removeOrphans('bench')
 await bundle(root)
+await writeGradients(root)
 await writeSchemas()
 await writeManifest()
 
@@ -28,7 +30,7 @@ function compile() {
   }
 }
 
-/** Deletes files under dist/ that no source file produces. */
+/** Deletes files under dist/ that no source file produces, source maps of earlier builds among them. */
 function removeOrphans(folder) {
   const output = join(root, 'dist', folder)
   if (!existsSync(output)) return
@@ -36,7 +38,7 @@ function removeOrphans(folder) {
     if (!entry.isFile()) continue
     const file = join(entry.parentPath, entry.name)
     const stem = file.slice(join(root, 'dist').length + 1).replace(/(\.d\.ts|\.js)(\.map)?$/, '')
-    if (!existsSync(join(root, `${stem}.ts`))) rmSync(file)
+    if (file.endsWith('.map') || !existsSync(join(root, `${stem}.ts`))) rmSync(file)
   }
 }
 

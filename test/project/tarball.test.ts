@@ -1,0 +1,112 @@
+/** What `npm pack` puts into the package: all that is needed, and nothing else. */
+import {readdirSync, readFileSync} from 'node:fs'
+import {dirname, join} from 'node:path'
+import {beforeAll, describe, expect, it} from 'vitest'
+import {packageRoot} from '../../src/package.js'
+import {type Packed, pack} from '../helpers/packed.js'
+
+const root = packageRoot()
+const {exports: doors, bin} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+let packed: Packed
+let paths: string[]
+beforeAll(() => {
+  packed = pack('--dry-run')
+  paths = packed.files.map(({path}) => path)
+})
+
+/** Files that are reached from some by their imports, these included. */
+function reached(entries: readonly string[], suffix: string): Set<string> {
+  const found = new Set(entries)
+  for (const file of found) {
+    const text = readFileSync(join(root, file), 'utf8')
+    for (const [, path] of text.matchAll(/(?:from|import)\s*\(?\s*['"](\.[^'"]*)['"]/g)) {
+      found.add(join(dirname(file), path!).replaceAll('\\', '/').replace(/\.js$/, suffix))
+    }
+  }
+  return found
+}
+
+/** The files that `exports` of package.json names. */
+function entries(kind: 'types' | 'default'): string[] {
+  const modules = Object.values(doors).filter(door => typeof door === 'object')
+  return (modules as Record<string, string>[]).map(door => door[kind]!.slice(2))
+}
+
+describe('the packed package', () => {
+  it('has every module that its doors lead to, with types', () => {
+    for (const file of reached(entries('default'), '.js')) expect(paths).toContain(file)
+    for (const file of reached(entries('types'), '.d.ts')) expect(paths).toContain(file)
+  })
+
+  it('has the program: what starts it, every command, schemas, an example to try', () => {
+    const started = [bin.rfa, 'bin/start.js', 'oclif.manifest.json', 'scripts/install-native.js']
+    const commands = readdirSync(join(root, 'dist', 'program', 'commands'))
+    const whole = [
+      ...started,
+      ...commands.map(name => `dist/program/commands/${name}`),
+      ...readdirSync(join(root, 'schemas')).map(name => `schemas/${name}`),
+      'fixtures/charlm-layer0.safetensors',
+    ]
+    for (const file of whole) expect(paths).toContain(file)
+    const program = readdirSync(join(root, 'dist/program'), {recursive: true, encoding: 'utf8'})
+    const parts = program.map(name => `dist/program/${name}`.replaceAll('\\', '/'))
+    for (const file of reached(
+      parts.filter(name => name.endsWith('.js')),
+      '.js',
+    )) {
+      expect(paths).toContain(file)
+    }
+  })
+
+  it('has what the addon is built from', () => {
+    const all = readdirSync(join(root, 'native'), {recursive: true, encoding: 'utf8'})
+    const sources = all.filter(
+      name => /\.(cc|h)$/.test(name) && !/^(bench|build|test)[\\/]/.test(name),
+    )
+    expect(sources.length).toBeGreaterThan(40)
+    for (const file of sources) expect(paths).toContain(`native/${file.replaceAll('\\', '/')}`)
+    expect(paths).toContain('binding.gyp')
+  })
+
+  it('has no source map, no trace of a build, no test, and no module that nothing leads to', () => {
+    const useless = /\.map$|\.tsbuildinfo$|(^|\/)(test|bench|build)\/|^src\/|^dist\/commands\//
+    expect(paths.filter(path => useless.test(path))).toEqual([])
+    const modules = paths.filter(path => path.startsWith('dist/src/'))
+    const known = reached(entries('default'), '.js')
+    const types = reached(entries('types'), '.d.ts')
+    const folders = new Set([...known, ...types].map(file => dirname(file)))
+    expect(modules.filter(file => !folders.has(dirname(file)))).toEqual([])
+    const loose = modules.filter(file => dirname(file) === 'dist/src')
+    const declared = (file: string) => known.has(file.replace(/\.d\.ts$/, '.js'))
+    expect(loose.filter(file => !declared(file))).toEqual([])
+  })
+
+  it('points to no source map', () => {
+    const code = paths.filter(path => path.startsWith('dist/') && path.endsWith('.js'))
+    const pointing = code.filter(path =>
+      /^\/\/# sourceMappingURL=(?!data:)/m.test(readFileSync(join(root, path), 'utf8')),
+    )
+    expect(pointing).toEqual([])
+  })
+
+  it('is small: 4 MB packed, 7 MB unpacked, of which the examples are 3', () => {
+    expect(packed.size).toBeLessThan(4e6)
+    expect(packed.unpackedSize).toBeLessThan(7e6)
+    expect(packed.files.length).toBeLessThan(800)
+  })
+
+  it('has what its README links to', () => {
+    const text = readFileSync(join(root, 'README.md'), 'utf8')
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to!)
+    const [inside, outside] = [/^#/, /^https?:/].map(kind => links.filter(to => kind.test(to)))
+    expect(links.length).toBeGreaterThan(0)
+    const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title!)
+    const anchors = headings.map(title => `#${title.toLowerCase().replace(/[^\w]+/g, '-')}`)
+    for (const link of inside!) expect(anchors).toContain(link)
+    for (const link of links) {
+      if (inside!.includes(link) || outside!.includes(link)) continue
+      expect(paths).toContain(link)
+    }
+  })
+})
