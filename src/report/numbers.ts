@@ -50,6 +50,16 @@ export function withError(value: number | null, standardError: number): string {
   return `${middle} ± ${significant(standardError, 2)}`
 }
 
+/**
+ * A number as text with the factor within which it is known, in percent: `2.31x ±8%`. Beyond a factor of 2 it is told
+ * that it is more; without one the text stands alone.
+ */
+export function withReach(text: string, factor: number): string {
+  if (Number.isNaN(factor)) return text
+  const reach = 100 * (factor - 1)
+  return reach > 100 ? `${text} ±>100%` : `${text} ±${reach < 0.5 ? '<1' : Math.round(reach)}%`
+}
+
 /** A duration given in ns, in the largest unit that leaves at least one whole digit: `12.3 us`. */
 export function nanoseconds(value: number | null): string {
   if (value === null || !Number.isFinite(value)) return MISSING

@@ -1,15 +1,6 @@
 import {expected} from '../errors.js'
-import {randomStream} from '../random/index.js'
-import {
-  type BootstrapOptions,
-  drawInto,
-  type Interval,
-  percentileInterval,
-  requireEqualLengths,
-  requireSamples,
-  type Statistic,
-} from './bootstrap.js'
-import {mean, median} from './descriptive.js'
+import {mean} from './descriptive.js'
+import {type Estimate, mapped, weightedSum} from './estimate.js'
 
 /** A power law `y = exp(intercept) * x^slope`. */
 export interface PowerLaw {
@@ -30,46 +21,35 @@ export interface PowerLaw {
  * @throws {BAD_OPTION} for values that have no logarithm, or fewer than two different x
  */
 export function logLogSlope(x: ArrayLike<number>, y: ArrayLike<number>): PowerLaw {
-  requireEqualLengths('log-log fit', 'x and y', x.length, y.length)
+  if (x.length !== y.length) {
+    const what = 'x and y of equal length'
+    throw expected('SHAPE_MISMATCH', 'log-log fit', what, `${x.length} and ${y.length}`)
+  }
   return fitLine(logarithms('x', x), logarithms('y', y))
 }
 
 /**
- * The exponent of a power law through points that were each measured several times, with its
- * percentile-bootstrap interval: the samples of every point are resampled on their own.
+ * The exponent of a power law through points that were measured independently, with the interval that follows from
+ * theirs: a least-squares slope is a weighted sum of the logarithms of y. It says how far noise may have turned the line,
+ * not whether the points lie on one: that is `r2` of {@link logLogSlope}.
  *
  * @param x - positive, at least two different values
- * @param samples - the measurements of each x; all positive
- * @param options - see {@link BootstrapOptions}; `statistic` makes one y of a point's samples.
- *   Default: the median
- * @throws {SHAPE_MISMATCH} when there is not one list of samples per x
- * @throws {BAD_OPTION} as {@link logLogSlope}, and for a point without samples
+ * @param y - positive, one per x
+ * @throws as {@link logLogSlope}
  */
-export function slopeInterval(
-  x: ArrayLike<number>,
-  samples: readonly ArrayLike<number>[],
-  options: BootstrapOptions & {statistic?: Statistic},
-): Interval & {slope: number} {
-  const {statistic = median, seed, name} = options
-  requireEqualLengths('log-log fit', 'x and lists of samples', x.length, samples.length)
-  for (const list of samples) requireSamples(list.length)
-  const points = samples.map((list, index) => ({
-    list: Float64Array.from(list),
-    resample: new Float64Array(list.length),
-    stream: randomStream(seed, `bootstrap.${name}`, index),
-  }))
+export function slopeEstimate(x: readonly number[], y: readonly Estimate[]): Estimate {
   const {slope} = logLogSlope(
     x,
-    points.map(({list}) => statistic(list)),
+    y.map(({value}) => value),
   )
-  const interval = percentileInterval(options, () => {
-    const y = points.map(({list, resample, stream}) => {
-      drawInto(resample, list, stream)
-      return statistic(resample)
-    })
-    return logLogSlope(x, y).slope
-  })
-  return {slope, ...interval}
+  const logs = x.map(Math.log)
+  const center = mean(logs)
+  const spread = logs.reduce((sum, log) => sum + (log - center) ** 2, 0)
+  const parts = y.map((estimate, at) => ({
+    weight: (logs[at]! - center) / spread,
+    estimate: mapped(estimate, Math.log),
+  }))
+  return {...weightedSum(parts), value: slope}
 }
 
 /** Natural logarithms, or a sentence about the first value that has none. */

@@ -1,7 +1,22 @@
-export type {BootstrapOptions, Interval} from './bootstrap.js'
-export {mean, median, quantile, quantileOfSorted, tukeyOutliers, variance} from './descriptive.js'
-export {logLogSlope, type PowerLaw, slopeInterval} from './fits.js'
-export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'
+export {
+  mean,
+  median,
+  type Outliers,
+  quantile,
+  quantileOfSorted,
+  tukeyOutliers,
+  variance,
+} from './descriptive.js'
+export {
+  type Estimate,
+  factorOf,
+  type Interval,
+  mapped,
+  ratioOf,
+  weightedSum,
+} from './estimate.js'
+export {logLogSlope, type PowerLaw, slopeEstimate} from './fits.js'
+export {LEAST_FOR_INTERVAL, medianInterval, seriesMedianInterval} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
 export {pairMeanError} from './pair-mean.js'
 export {

@@ -1,4 +1,5 @@
-import type {Interval} from './bootstrap.js'
+import {mean, median} from './descriptive.js'
+import type {Interval} from './estimate.js'
 
 /** Least coverage of {@link medianInterval}. */
 const CONFIDENCE = 0.95
@@ -23,6 +24,45 @@ export function medianInterval(values: ArrayLike<number>): Interval {
   const rank = rankOfEnds(sorted.length)
   if (rank === 0 || Number.isNaN(sorted.at(-1))) return {low: Number.NaN, high: Number.NaN}
   return {low: sorted[rank - 1]!, high: sorted[sorted.length - rank]!}
+}
+
+/**
+ * {@link medianInterval} of values that were measured one after the other, where a slow one often follows a slow
+ * one: n of them tell as much as n / tau independent ones, at least {@link LEAST_FOR_INTERVAL}, whose interval is the
+ * whole range. tau is the long-run variance of "above the median" over its variance, by Bartlett's weights up to a lag of
+ * sqrt(n), and never below 1. Coverage found by simulation, of 95 %: 96 for independent values, 93 to 95 where
+ * neighbours correlate by 0.3, 86 to 93 by 0.6, as long as there are ten or more.
+ *
+ * Source: Newey and West 1987, Econometrica 55, 703-708; of the median of a stationary series: Sen 1968, Annals of
+ * Mathematical Statistics 39, 1724-1730.
+ *
+ * @param series - in the order in which they were measured
+ * @returns both ends; `NaN` below six values and when a value is `NaN`
+ */
+export function seriesMedianInterval(series: ArrayLike<number>): Interval {
+  const sorted = Float64Array.from(series).sort()
+  const length = sorted.length
+  if (length < LEAST_FOR_INTERVAL || Number.isNaN(sorted.at(-1))) return medianInterval(sorted)
+  const independent = Math.max(LEAST_FOR_INTERVAL, Math.floor(length / dependence(series)))
+  // the place of that rank among all: ranks are taken to lie in the middle of their share
+  const rank = Math.floor(((rankOfEnds(independent) - 0.5) * length) / independent + 0.5)
+  return {low: sorted[rank - 1]!, high: sorted[length - rank]!}
+}
+
+/** Values of a series that tell as much as one independent value, at least 1: tau of {@link seriesMedianInterval}. */
+function dependence(series: ArrayLike<number>): number {
+  const middle = median(series)
+  const signs = Float64Array.from(series, value => Math.sign(value - middle))
+  const center = mean(signs)
+  const deviations = signs.map(sign => sign - center)
+  const covariance = (lag: number) =>
+    deviations.reduce((sum, x, at) => sum + x * (deviations[at + lag] ?? 0), 0)
+  const variance = covariance(0)
+  if (variance === 0) return 1
+  const lags = Math.floor(Math.sqrt(signs.length))
+  let sum = variance
+  for (let lag = 1; lag <= lags; lag++) sum += 2 * (1 - lag / (lags + 1)) * covariance(lag)
+  return Math.max(1, sum / variance)
 }
 
 /** The largest k with `2 P(Bin(length, 1/2) < k)` at most the risk allowed; 0 where there is none. */

@@ -1,6 +1,6 @@
 /** Intervals of variances and of their ratios from fourth moments: a sample's own spread says little of its tail. */
-import type {Interval} from './bootstrap.js'
 import {mean, variance} from './descriptive.js'
+import type {Interval} from './estimate.js'
 import {normalQuantile} from './normal.js'
 
 /** Coverage of the intervals. */

@@ -10,6 +10,7 @@ import {
   significant,
   withError,
   withInterval,
+  withReach,
 } from '../../../src/report/numbers.js'
 
 describe('significant', () => {
@@ -87,6 +88,23 @@ describe('withError', () => {
   it('leaves out an error of nothing or of no value', () => {
     expect(withError(0.25, 0)).toBe('0.250')
     expect(withError(null, 0.5)).toBe('-')
+  })
+})
+
+describe('withReach', () => {
+  it('puts the factor behind, in percent', () => {
+    expect(withReach('2.31x', 1.084)).toBe('2.31x ±8%')
+    expect(withReach('2.31x', 2)).toBe('2.31x ±100%')
+  })
+
+  it('says no more than that it is small or large', () => {
+    expect(withReach('1 ms', 1.004)).toBe('1 ms ±<1%')
+    expect(withReach('1 ms', 2.01)).toBe('1 ms ±>100%')
+    expect(withReach('1 ms', Number.POSITIVE_INFINITY)).toBe('1 ms ±>100%')
+  })
+
+  it('leaves out what is not known', () => {
+    expect(withReach('1 ms', Number.NaN)).toBe('1 ms')
   })
 })
 

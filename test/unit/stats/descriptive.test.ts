@@ -119,15 +119,17 @@ describe('median', () => {
 })
 
 describe('tukeyOutliers', () => {
-  it('counts values more than 1.5 interquartile ranges outside the quartiles', () => {
-    // quartiles 2 and 4: fences at -1 and 7
-    expect(tukeyOutliers([1, 2, 3, 4, 5])).toBe(0)
-    expect(tukeyOutliers([-2, 2, 3, 4, 8])).toBe(2)
-    expect(tukeyOutliers([-1, 2, 3, 4, 7])).toBe(0)
+  it('counts values outside the quartiles by more than 1.5 and by more than 3 interquartile ranges', () => {
+    // quartiles 2 and 4: fences at -1 and 7, -4 and 10
+    expect(tukeyOutliers([1, 2, 3, 4, 5])).toEqual({mild: 0, severe: 0})
+    expect(tukeyOutliers([-1, 2, 3, 4, 7])).toEqual({mild: 0, severe: 0})
+    expect(tukeyOutliers([-2, 2, 3, 4, 8])).toEqual({mild: 2, severe: 0})
+    expect(tukeyOutliers([-4, 2, 3, 4, 10])).toEqual({mild: 2, severe: 0})
+    expect(tukeyOutliers([-5, 2, 3, 4, 8])).toEqual({mild: 1, severe: 1})
   })
 
   it('finds none in an empty sample and in equal values', () => {
-    expect(tukeyOutliers([])).toBe(0)
-    expect(tukeyOutliers([3, 3, 3, 3])).toBe(0)
+    expect(tukeyOutliers([])).toEqual({mild: 0, severe: 0})
+    expect(tukeyOutliers([3, 3, 3, 3])).toEqual({mild: 0, severe: 0})
   })
 })

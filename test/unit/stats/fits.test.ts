@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {normals, randomStream} from '../../../src/random/index.js'
-import {logLogSlope, slopeInterval, variance} from '../../../src/stats/index.js'
+import {logLogSlope, slopeEstimate, variance} from '../../../src/stats/index.js'
 
 const lengths = [101, 211, 401, 809, 1601]
 /**
@@ -57,42 +57,48 @@ describe('logLogSlope', () => {
   })
 })
 
-describe('slopeInterval', () => {
-  const options = {seed: 5, name: 'time', resamples: 400}
-  const noisy = lengths.map((x, index) =>
-    normals(randomStream(13, 'test.times', index), 17).map(z => x ** 2 * Math.exp(z / 10)),
-  )
+describe('slopeEstimate', () => {
+  const within = (factor: number) =>
+    lengths.map(x => ({value: x ** 2, low: x ** 2 / factor, high: x ** 2 * factor}))
 
-  it('lies around the fitted slope and is as wide as normal theory says', () => {
-    const {slope, low, high} = slopeInterval(lengths, noisy, options)
-    // log of the median of 17: spread 1.2533 * 0.1 / sqrt(17); slope: that over sqrt(sum of (dx)^2)
+  it('is as wide as the least-squares slope of points that are off by so much', () => {
+    const {slope, low, high} = {...slopeEstimate(lengths, within(1.1)), slope: 2}
     const logs = lengths.map(Math.log)
-    const spread = (1.2533 * 0.1) / Math.sqrt(17) / Math.sqrt((logs.length - 1) * variance(logs))
-    expect(Math.abs(slope - 2)).toBeLessThan(5 * spread)
-    expect(low).toBeLessThan(slope)
-    expect(high).toBeGreaterThan(slope)
-    // a spread estimated from 17 values is off by 1 / sqrt(32) = 18 %, of a median by about twice that
-    const width = (high - low) / (2 * 1.96 * spread)
-    expect(width).toBeGreaterThan(1 / 2)
-    expect(width).toBeLessThan(2)
+    const reach = Math.log(1.1) / Math.sqrt((logs.length - 1) * variance(logs))
+    expect(Math.abs(slope - low - reach)).toBeLessThan(slopeBound)
+    expect(Math.abs(high - slope - reach)).toBeLessThan(slopeBound)
   })
 
-  it('gives the same bytes for the same seed and others for another', () => {
-    const first = slopeInterval(lengths, noisy, options)
-    expect(slopeInterval(lengths, noisy, options)).toEqual(first)
-    expect(slopeInterval(lengths, noisy, {...options, seed: 6})).not.toEqual(first)
-  })
-
-  it('is a point when every point was measured once', () => {
-    const once = lengths.map(x => [x ** 1.5])
-    const {slope, low, high} = slopeInterval(lengths, once, options)
-    expect([low, high]).toEqual([slope, slope])
-  })
-
-  it('refuses a list of samples too few, and a point without samples', () => {
-    expect(() => slopeInterval([1, 2], [[1]], options)).toThrow(
-      /x and lists of samples of equal length, got 2 and 1/,
+  it('is a point where every y is one', () => {
+    const {value, low, high} = slopeEstimate(lengths, within(1))
+    expect(value).toBe(
+      logLogSlope(
+        lengths,
+        within(1).map(y => y.value),
+      ).slope,
     )
-    expect(() => slopeInterval([1, 2], [[1], []], options)).toThrow(/at least one sample/)
+    expect(Math.abs(high - value)).toBeLessThan(slopeBound)
+    expect(Math.abs(value - low)).toBeLessThan(slopeBound)
+  })
+
+  it('covers the exponent as often as its points are covered', () => {
+    const trials = 1000
+    const sigma = 0.1
+    const covered = Array.from({length: trials}, (_, trial) => {
+      const noise = normals(randomStream(13, 'test.slope', trial), lengths.length)
+      const points = lengths.map((x, at) => {
+        const value = x ** 1.5 * Math.exp(sigma * noise[at]!)
+        return {value, low: value * Math.exp(-1.96 * sigma), high: value * Math.exp(1.96 * sigma)}
+      })
+      const {low, high} = slopeEstimate(lengths, points)
+      return low <= 1.5 && 1.5 <= high
+    }).filter(Boolean).length
+    // normal parts of known spread: 95 % exactly; four binomial standard deviations of 1000 trials: 0.0276
+    expect(Math.abs(covered / trials - 0.95)).toBeLessThan(0.0276)
+  })
+
+  it('has no interval where a y has none', () => {
+    const y = within(1.1).with(2, {value: 401 ** 2, low: Number.NaN, high: Number.NaN})
+    expect(slopeEstimate(lengths, y).low).toBeNaN()
   })
 })

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {normals, randomStream} from '../../../src/random/index.js'
-import {LEAST_FOR_INTERVAL, medianInterval} from '../../../src/stats/index.js'
+import {LEAST_FOR_INTERVAL, medianInterval, seriesMedianInterval} from '../../../src/stats/index.js'
 
 const countUpTo = (length: number) => Float64Array.from({length}, (_, i) => i + 1)
 
@@ -72,5 +72,31 @@ describe('medianInterval', () => {
     const values = Float64Array.of(6, 5, 4, 3, 2, 1)
     medianInterval(values)
     expect([...values]).toEqual([6, 5, 4, 3, 2, 1])
+  })
+})
+
+describe('seriesMedianInterval', () => {
+  it.each([6, 7, 12, 50, 201])(
+    'of %d values that take turns is that of independent ones',
+    length => {
+      const turns = countUpTo(length).map((x, i) => (i % 2 === 0 ? x : length + 1 - x))
+      expect(seriesMedianInterval(turns)).toEqual(medianInterval(turns))
+    },
+  )
+
+  it('of values that rise is as wide as that of few', () => {
+    // of 60 independent values the ranks are 22 and 39; twelve of them, or fewer, have 3 and 10 at most: middles of twelfths
+    expect(medianInterval(countUpTo(60))).toEqual({low: 22, high: 39})
+    const {low, high} = seriesMedianInterval(countUpTo(60))
+    expect(low).toBeLessThanOrEqual(13)
+    expect(low + high).toBe(61)
+    // six are the fewest, whose range begins in the middle of the first sixth
+    expect(low).toBeGreaterThanOrEqual(0)
+  })
+
+  it('has none where there is none for independent values', () => {
+    expect(seriesMedianInterval([1, 2, 3, 4, 5]).low).toBeNaN()
+    expect(seriesMedianInterval([1, 2, 3, 4, 5, 6, Number.NaN]).low).toBeNaN()
+    expect(seriesMedianInterval([3, 3, 3, 3, 3, 3])).toEqual({low: 3, high: 3})
   })
 })
