@@ -110,7 +110,7 @@ export const fileList = Flags.custom<string>({
 })
 
 /** @throws {USAGE} for a text without anything in it: most often a variable of a script that was never set */
-export function present(text: string, where: string): string {
+function present(text: string, where: string): string {
   if (text.trim() !== '') return text
   throw expected('USAGE', where, 'a name', 'an empty one', 'look whether a variable was not set')
 }

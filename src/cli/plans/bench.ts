@@ -45,9 +45,9 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
     batch: 1,
     heads: 2,
     headDim: 64,
-    warmupRuns: 1,
-    minRuns: 5,
-    maxRuns: 50,
+    warmupRuns: 5,
+    minRuns: 10,
+    maxRuns: 200,
     minTime: 0.1,
   },
 }

@@ -2,12 +2,26 @@
 
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
 import {groupBy, inOrder} from '../../report/groups.js'
-import {bytes, MISSING, nanoseconds, plural, ratio, significant} from '../../report/numbers.js'
+import {
+  bytes,
+  MISSING,
+  nanoseconds,
+  plural,
+  ratio,
+  significant,
+  withReach,
+} from '../../report/numbers.js'
+import {type Estimate, factorOf} from '../../stats/index.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
 import {backendLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
 import {BASELINES} from './baselines.js'
+import {isSettled, isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
+import {LEGEND, oddityItems, withheldItems} from './notes.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
-import {speedUp, trends} from './trends.js'
+import {speedUp, type Trend, trends} from './trends.js'
+
+/** Stands for a number whose interval is too wide to tell it. */
+const UNSETTLED = 'unsettled'
 
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
@@ -36,13 +50,13 @@ function section(records: readonly TimedRecord[]): Block[] {
   )
   const {batch, heads, head_dim, value_dim, causal} = records[0]!.cell
   const title = `Forward pass, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
+  const found = trends(rows)
   return [
     heading(2, title),
     table(timeColumns(records), rows),
-    text(
-      'Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live is counted: the most bytes of tensors that a call holds beside inputs and output.',
-    ),
-    ...trendBlocks(rows),
+    text(LEGEND),
+    ...trendBlocks(found),
+    ...list([...withheldItems(rows, found), ...oddityItems(rows)]),
   ]
 }
 
@@ -64,13 +78,13 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
   // the exact forms have columns of their own: the tiled one is the fair rival, the other the usual one
   const against = (baseline: string): ColumnSpec<TimedRecord> => ({
     title: `vs ${baseline}`,
-    cell: row => ratio(speedUp(row, all, baseline)),
+    cell: row => speedUpText(speedUp(row, all, baseline)),
     tells: row => speedUp(row, all, baseline) !== null,
   })
   return [
     ...VARIANT_COLUMNS,
     {title: 'L', cell: ({cell}) => String(cell.seq_len)},
-    {title: 'median', cell: ({result}) => nanoseconds(result.median_ns)},
+    {title: 'median', cell: medianText},
     {
       title: 'mean',
       priority: 1,
@@ -80,32 +94,67 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
     },
     {
       title: 'quartiles',
-      priority: 2,
-      cell: ({result}) => `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`,
+      priority: 4,
+      cell: ({result}) =>
+        hasQuartiles(result)
+          ? `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`
+          : MISSING,
+      tells: ({result}) => hasQuartiles(result),
     },
     {title: 'runs', priority: 5, cell: ({result}) => String(result.runs)},
+    {
+      title: 'outliers',
+      priority: 6,
+      cell: ({result}) => String(result.outliers),
+      tells: ({result}) => result.outliers > 0,
+    },
     against('softmax'),
     against('softmax-online'),
     {
-      title: 'peak RSS',
-      priority: 1,
-      cell: ({result}) => bytes(result.peak_rss_over_baseline_bytes),
-      tells: ({result}) => result.peak_rss_over_baseline_bytes !== null,
+      title: 'RSS growth',
+      priority: 2,
+      cell: row => bytes(residentGrowth(row)),
+      tells: row => residentGrowth(row) !== null,
     },
     {title: 'live', priority: 3, cell: ({result}) => bytes(result.live_bytes)},
     {
       title: 'GFLOP/s',
-      priority: 4,
+      priority: 5,
       cell: ({result}) => significant(result.work_flops / result.median_ns),
       tells: ({result}) => result.work_flops > 0,
     },
     {
       title: '% of peak',
-      priority: 5,
+      priority: 6,
       cell: row => peakShare(row) ?? MISSING,
       tells: row => peakShare(row) !== null,
     },
   ]
+}
+
+function medianText(row: TimedRecord): string {
+  const estimate = medianOf(row)
+  return withReach(nanoseconds(estimate.value), factorOf(estimate))
+}
+
+function speedUpText(estimate: Estimate | null): string {
+  if (estimate === null) return MISSING
+  return isSettled(estimate) ? withReach(ratio(estimate.value), factorOf(estimate)) : UNSETTLED
+}
+
+function hasQuartiles({runs, q1_ns, q3_ns}: TimedRecord['result']): boolean {
+  return runs >= LEAST_FOR_QUARTILES && q1_ns !== null && q3_ns !== null
+}
+
+/**
+ * Growth of resident memory, `null` where it was not measured or tells nothing: inputs, output and what a call holds
+ * are there at once, so that less growth is memory used again.
+ */
+function residentGrowth({cell, result}: TimedRecord): number | null {
+  const {batch, heads, seq_len, head_dim, value_dim} = cell
+  const arrays = 4 * batch * heads * seq_len * (2 * head_dim + 2 * value_dim)
+  const growth = result.peak_rss_over_baseline_bytes
+  return growth !== null && growth >= arrays + result.live_bytes ? growth : null
 }
 
 /** Share of the multiply-add peak of all threads, in percent, marked where it cannot be. */
@@ -139,7 +188,7 @@ const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   {
     title: 'projection',
     align: 'left',
-    priority: 4,
+    priority: 1,
     cell: ({cell}) => projectionLabel(cell) ?? MISSING,
     tells: ({cell}) => cell.projection !== null,
   },
@@ -156,15 +205,13 @@ const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   },
   {
     title: 'F',
-    priority: 1,
     cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
     tells: ({result}) => result.feature_dim > 0,
   },
 ]
 
 /** How time grows with length, and from where a method is faster than the exact forms. */
-function trendBlocks(rows: readonly TimedRecord[]): Block[] {
-  const found = trends(rows)
+function trendBlocks(found: readonly Trend[]): Block[] {
   if (found.length === 0) return []
   const crossings = found.flatMap(({label, crossovers}) =>
     crossovers.map(sentence => `${label} ${sentence}`),
@@ -175,13 +222,23 @@ function trendBlocks(rows: readonly TimedRecord[]): Block[] {
       [
         {title: 'method', align: 'left', cell: ({label}) => label},
         {title: 'lengths', cell: ({lengths}) => lengths},
-        {title: 'slope', cell: ({slope}) => significant(slope)},
-        {title: 'R^2', cell: ({r2}) => significant(r2, 4)},
+        {title: 'slope', cell: ({slope}) => slopeText(slope)},
+        {
+          title: 'R^2',
+          cell: ({slope, r2}) => (isSettledSlope(slope) ? significant(r2, 4) : MISSING),
+        },
       ],
       found,
     ),
     ...list(crossings),
   ]
+}
+
+function slopeText(slope: Estimate): string {
+  if (!isSettledSlope(slope)) return UNSETTLED
+  const {value, low, high} = slope
+  const reach = Math.max(0.01, high - value, value - low)
+  return `${value.toFixed(2)} ±${reach.toFixed(2)}`
 }
 
 /** Which machine parts ran: one line per backend, and what was checked before any timing. */

@@ -106,14 +106,41 @@ export const benchResult = z.object({
     ),
   runs: z.number().int().describe('Timed runs.'),
   median_ns: z.number().meta(ns('Median of the timed runs.')),
-  q1_ns: z.number().meta(ns('First quartile of the timed runs.')),
-  q3_ns: z.number().meta(ns('Third quartile of the timed runs.')),
+  median_low_ns: nullableNumber
+    .default(null)
+    .meta(
+      ns(
+        'Lower end of an interval that covers the median with 95 %, lowered by time that the process waited for a processor; `null`: fewer than six runs, or not recorded.',
+      ),
+    ),
+  median_high_ns: nullableNumber
+    .default(null)
+    .meta(ns('Upper end of that interval; `null`: fewer than six runs, or not recorded.')),
+  q1_ns: nullableNumber.meta(
+    ns('First quartile of the timed runs; `null`: fewer than four of them.'),
+  ),
+  q3_ns: nullableNumber.meta(
+    ns('Third quartile of the timed runs; `null`: fewer than four of them.'),
+  ),
   min_ns: z.number().meta(ns('Fastest timed run.')),
   mean_ns: z.number().meta(ns('Mean of the timed runs.')),
   outliers: z
     .number()
     .int()
     .describe('Runs beyond 1.5 interquartile ranges; kept in the statistics.'),
+  severe_outliers: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .describe('Those of them beyond 3 interquartile ranges; `null`: not recorded.'),
+  waited_ns: nullableNumber
+    .default(null)
+    .meta(
+      ns(
+        'Time in which the thread that makes the calls could have computed but waited for a processor, from the first timed run to the last; `null`: unknown, or not recorded.',
+      ),
+    ),
   projection_ns: nullableNumber.meta(
     ns('Drawing the projections (with a pool, all of it) once, outside the timed region.'),
   ),
@@ -128,12 +155,13 @@ export const benchResult = z.object({
   }),
   live_bytes: z.number().meta({
     unit: 'bytes',
-    description: 'Most bytes of tensors that a call holds beside inputs and output, counted.',
+    description:
+      'Most bytes of tensors that a call holds at once beside inputs and output, counted.',
   }),
   peak_rss_over_baseline_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Peak resident memory over that of an idle process with the same backend; `null`: unknown.',
+      'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
   }),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
 })

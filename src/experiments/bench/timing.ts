@@ -1,17 +1,23 @@
 /** The clock of the benchmarks: warm-up, then timed runs until there are enough of them. */
 
-import {mean, quantile, tukeyOutliers} from '../../stats/index.js'
+import {finiteOrNull, mean, quantile, tukeyOutliers} from '../../stats/index.js'
+import {LEAST_FOR_QUARTILES, medianOfRuns} from './noise.js'
 import type {TimingProtocol} from './schema.js'
+import {startWaiting} from './waiting.js'
 
 /** Times of single runs and what is quoted of them, in nanoseconds. */
 export interface Timing {
   runs: number
   median_ns: number
-  q1_ns: number
-  q3_ns: number
+  median_low_ns: number | null
+  median_high_ns: number | null
+  q1_ns: number | null
+  q3_ns: number | null
   min_ns: number
   mean_ns: number
   outliers: number
+  severe_outliers: number
+  waited_ns: number | null
   samples_ns: number[]
 }
 
@@ -20,6 +26,13 @@ export type Clock = () => number
 
 const monotonic: Clock = () => Number(process.hrtime.bigint())
 
+/** What tells the time; a test brings its own. */
+export interface Watches {
+  clock?: Clock
+  /** As {@link startWaiting}. */
+  waiting?: typeof startWaiting
+}
+
 /**
  * Times `run` by the protocol: `warmup_runs` untimed, then timed ones until both `min_runs` and
  * `min_time_ns` are reached, at most `max_runs`.
@@ -27,11 +40,12 @@ const monotonic: Clock = () => Number(process.hrtime.bigint())
 export function timeRuns(
   run: () => void,
   protocol: TimingProtocol,
-  clock: Clock = monotonic,
+  {clock = monotonic, waiting = startWaiting}: Watches = {},
 ): Timing {
   for (let i = 0; i < protocol.warmup_runs; i++) run()
   const samples: number[] = []
   let total = 0
+  const waited = waiting()
   while (samples.length < protocol.max_runs) {
     if (samples.length >= protocol.min_runs && total >= protocol.min_time_ns) break
     const start = clock()
@@ -40,15 +54,27 @@ export function timeRuns(
     samples.push(elapsed)
     total += elapsed
   }
-  const sorted = [...samples].sort((a, b) => a - b)
+  return quoted(samples, waited())
+}
+
+/** What is quoted of times in the order in which they were measured. */
+export function quoted(samples: number[], waited_ns: number | null): Timing {
+  const quartile = (p: number) =>
+    samples.length < LEAST_FOR_QUARTILES ? null : quantile(samples, p)
+  const {value, low, high} = medianOfRuns(samples, waited_ns)
+  const {mild, severe} = tukeyOutliers(samples)
   return {
     runs: samples.length,
-    median_ns: quantile(sorted, 0.5),
-    q1_ns: quantile(sorted, 0.25),
-    q3_ns: quantile(sorted, 0.75),
-    min_ns: sorted[0]!,
+    median_ns: value,
+    median_low_ns: finiteOrNull(low),
+    median_high_ns: finiteOrNull(high),
+    q1_ns: quartile(0.25),
+    q3_ns: quartile(0.75),
+    min_ns: samples.reduce((least, x) => Math.min(least, x), Number.POSITIVE_INFINITY),
     mean_ns: mean(samples),
-    outliers: tukeyOutliers(sorted),
+    outliers: mild + severe,
+    severe_outliers: severe,
+    waited_ns,
     samples_ns: samples,
   }
 }

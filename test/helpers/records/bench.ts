@@ -7,6 +7,7 @@ import type {
   TimedRecord,
 } from '../../../src/experiments/bench/schema.js'
 import benchExperiment from '../../../src/experiments/bench/schema.js'
+import {quoted} from '../../../src/experiments/bench/timing.js'
 import {cellKey} from '../../../src/results/keys.js'
 import type {RunManifest} from '../../../src/results/manifest.js'
 import {MACHINE} from './machine.js'
@@ -32,13 +33,18 @@ const BENCH_CELL: BenchCell = {
   threads: null,
 }
 
-/** A completed cell that took `median` ns. */
+/** Runs of a machine that has nothing else to do: within 2 % of their median, slow and fast ones mixed. */
+export const steady = (median: number, runs = 12): number[] =>
+  Array.from({length: runs}, (_, at) => median * (1 + 0.01 * [-2, 1, -1, 2][at % 4]!))
+
+/** A completed cell that took `median` ns, or the runs of `result`. */
 export function timed(
   changes: Partial<BenchCell> = {},
   median = 1e6,
   result: Partial<BenchResult> = {},
 ): TimedRecord {
   const cell = {...BENCH_CELL, ...changes}
+  const {samples_ns = steady(median), waited_ns = 0} = result
   return {
     schema: benchExperiment.schema,
     key: cellKey(benchExperiment.schema, cell),
@@ -50,19 +56,12 @@ export function timed(
       threads: 1,
       operations: {softmaxAttention: 'composite'},
       gate: {max_abs_error: 1e-7, bound: 1e-5, rows: 31},
-      runs: 11,
-      median_ns: median,
-      q1_ns: median * 0.9,
-      q3_ns: median * 1.2,
-      min_ns: median * 0.8,
-      mean_ns: median,
-      outliers: 0,
+      ...quoted(samples_ns, waited_ns),
       projection_ns: 2e5,
       work_flops: 3e6,
       fma_peak_gflops: null,
       live_bytes: 2 ** 20,
       peak_rss_over_baseline_bytes: 3 * 2 ** 20,
-      samples_ns: [median],
       ...result,
     },
   }

@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {benchReport} from '../../../../src/experiments/bench/report.js'
 import {speedUp, trends} from '../../../../src/experiments/bench/trends.js'
 import {renderTerminal} from '../../../../src/report/terminal.js'
-import {exactForm, timed} from '../../../helpers/records/bench.js'
+import {exactForm, steady, timed} from '../../../helpers/records/bench.js'
 import {WIDE} from '../../../helpers/terminal.js'
 
 const EXACT = [128, 256, 512].flatMap((length, at) => [
@@ -16,32 +16,35 @@ describe('benchReport', () => {
     expect(renderTerminal(benchReport([...own.reverse(), ...EXACT]), WIDE)).toMatchInlineSnapshot(`
       "Forward pass, B=1 H=2 D=17 Dv=13, bidirectional
 
-      method          projection   M   F    L   median          quartiles  vs softmax  vs softmax-online  peak RSS      live
-      --------------  ----------  --  --  ---  -------  -----------------  ----------  -----------------  --------  --------
-      softmax         -            -   -  128  1.00 ms   900 us - 1.20 ms           -              2.00x  3.00 MiB  1.00 MiB
-      softmax         -            -   -  256  4.00 ms  3.60 ms - 4.80 ms           -              2.00x  3.00 MiB  1.00 MiB
-      softmax         -            -   -  512  16.0 ms  14.4 ms - 19.2 ms           -              2.00x  3.00 MiB  1.00 MiB
-      softmax-online  -            -   -  128  2.00 ms  1.80 ms - 2.40 ms      0.500x                  -  3.00 MiB  1.00 MiB
-      softmax-online  -            -   -  256  8.00 ms  7.20 ms - 9.60 ms      0.500x                  -  3.00 MiB  1.00 MiB
-      softmax-online  -            -   -  512  32.0 ms  28.8 ms - 38.4 ms      0.500x                  -  3.00 MiB  1.00 MiB
-      favor-pos       orth        64  64  128  3.00 ms  2.70 ms - 3.60 ms      0.333x             0.667x  3.00 MiB  1.00 MiB
-      favor-pos       orth        64  64  256  6.00 ms  5.40 ms - 7.20 ms      0.667x              1.33x  3.00 MiB  1.00 MiB
-      favor-pos       orth        64  64  512  12.0 ms  10.8 ms - 14.4 ms       1.33x              2.67x  3.00 MiB  1.00 MiB
-      (too wide to show: runs, GFLOP/s; a wider terminal, or a pipe to less -S, shows all)
+      method          projection   M   F    L       median  runs  vs softmax  vs softmax-online  RSS growth      live  GFLOP/s
+      --------------  ----------  --  --  ---  -----------  ----  ----------  -----------------  ----------  --------  -------
+      softmax         -            -   -  128  1.00 ms ±2%    12           -          2.00x ±3%    3.00 MiB  1.00 MiB     3.00
+      softmax         -            -   -  256  4.00 ms ±2%    12           -          2.00x ±3%    3.00 MiB  1.00 MiB    0.750
+      softmax         -            -   -  512  16.0 ms ±2%    12           -          2.00x ±3%    3.00 MiB  1.00 MiB    0.188
+      softmax-online  -            -   -  128  2.00 ms ±2%    12  0.500x ±3%                  -    3.00 MiB  1.00 MiB     1.50
+      softmax-online  -            -   -  256  8.00 ms ±2%    12  0.500x ±3%                  -    3.00 MiB  1.00 MiB    0.375
+      softmax-online  -            -   -  512  32.0 ms ±2%    12  0.500x ±3%                  -    3.00 MiB  1.00 MiB   0.0938
+      favor-pos       orth        64  64  128  3.00 ms ±2%    12  0.333x ±3%         0.667x ±3%    3.00 MiB  1.00 MiB     1.00
+      favor-pos       orth        64  64  256  6.00 ms ±2%    12  0.667x ±3%          1.33x ±3%    3.00 MiB  1.00 MiB    0.500
+      favor-pos       orth        64  64  512  12.0 ms ±2%    12   1.33x ±3%          2.67x ±3%    3.00 MiB  1.00 MiB    0.250
+      (too wide to show: quartiles; a wider terminal, or a pipe to less -S, shows all)
 
-      Speed-ups are ratios of medians at the same length; peak RSS is over that of an idle process with the same backend; live
-      is counted: the most bytes of tensors that a call holds beside inputs and output.
+      ±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less and time spent waiting
+      for a processor is not the method's. Speed-ups: ratios of medians at the same length, unsettled where their interval
+      reaches beyond ±25 %. RSS growth: of resident memory over what the process held before it had inputs; - where less than
+      what is counted, as memory freed before is used again. live: counted, the most bytes of tensors that a call holds at
+      once beside inputs and output.
 
       Growth of the median with length: time ~ L^slope
 
-      method                lengths  slope    R^2
-      -------------------  --------  -----  -----
-      softmax              128..512   2.00  1.000
-      softmax-online       128..512   2.00  1.000
-      favor-pos orth M=64  128..512   1.00  1.000
+      method                lengths       slope    R^2
+      -------------------  --------  ----------  -----
+      softmax              128..512  2.00 ±0.02  1.000
+      softmax-online       128..512  2.00 ±0.02  1.000
+      favor-pos orth M=64  128..512  1.00 ±0.02  1.000
 
-      - favor-pos orth M=64 is faster than softmax from about L=380 on (between 256 and 512)
-      - favor-pos orth M=64 is faster than softmax-online from about L=190 on (between 128 and 256)
+      - favor-pos orth M=64 is faster than softmax from about L=384 on (373 - 395, measured at 256 and 512)
+      - favor-pos orth M=64 is faster than softmax-online from about L=192 on (187 - 198, measured at 128 and 256)
 
       - backend wasm (simd128), 1 thread; operations: softmaxAttention composite; accuracy gate passed by all: worst error
         1.00e-7 of at most 1.00e-5"
@@ -73,13 +76,77 @@ describe('benchReport', () => {
     expect(text(2.8e4, 2)).toMatch(/ 67\n/)
   })
 
+  describe('of a busy machine', () => {
+    /** Three runs of four take as long as they should, or a multiple: what a program beside them leaves. */
+    const busy = (median: number) =>
+      Array.from({length: 24}, (_, at) => median * [1, 1.1, 3, 1, 0.6, 2.2, 1, 12][at % 8]!)
+    const rows = [128, 256, 512].flatMap((seq_len, at) => [
+      ...EXACT.filter(({cell}) => cell.seq_len === seq_len),
+      timed({seq_len}, 1, {samples_ns: busy(3e6 * 2 ** at)}),
+    ])
+    const text = renderTerminal(benchReport(rows), {width: 300, colour: false})
+
+    it('withholds ratios and slopes, and says how many, why and what to try', () => {
+      expect(text.match(/ unsettled +unsettled /g)).toHaveLength(3)
+      expect(text).toMatch(/^favor-pos orth M=64 +128\.\.512 +unsettled +-$/m)
+      expect(text).toMatch(/^softmax +128\.\.512 +2\.00 ±0\.02 +1\.000$/m)
+      expect(text).toContain(
+        '- unsettled: 6 of 12 speed-ups and 1 of 3 slopes, whose 95 % intervals reach beyond ±25 % (slopes: ±0.25): free the machine, or measure more with --min-runs and --min-time',
+      )
+      expect(text).toContain(' ±>100%')
+    })
+
+    it('warns of outliers, of waiting and of drift, with the worst cell', () => {
+      expect(text).toContain(
+        '- warning: outliers are many in 3 of 9 cells: in favor-pos orth M=64 L=128 3 of 24 runs (3 severe), the slowest 11 times the median; medians withstand them, means do not',
+      )
+      expect(text).not.toContain('waited')
+      expect(text).not.toContain('drift')
+      const samples_ns = [...steady(3e6, 10), ...steady(1e6, 10)]
+      const drifting = timed({}, 1, {samples_ns, waited_ns: 10e6})
+      const warned = renderTerminal(benchReport([drifting, ...EXACT]), {...WIDE, width: 300})
+      expect(warned).toContain(
+        '- warning: the machine was busy: processes of 1 of 7 cells waited for a processor, most in favor-pos orth M=64 L=128, for 25 % of the time',
+      )
+      expect(warned).toContain(
+        '- warning: times drift in 1 of 7 cells: in favor-pos orth M=64 L=128 from 3.00 ms (first third of the runs) to 1.00 ms (last third); --warmup leaves out more of the first ones',
+      )
+    })
+  })
+
+  it('has nothing to warn of, and nothing withheld, where runs are steady', () => {
+    const text = renderTerminal(benchReport([...EXACT, timed()]), WIDE)
+    expect(text).not.toMatch(/^- (unsettled|warning)/m)
+    expect(text).not.toMatch(/unsettled {2}| unsettled$/m)
+  })
+
+  it('prints no quartiles, no interval and no speed-up of runs that are too few for them', () => {
+    const once = [...EXACT, timed({}, 1, {samples_ns: [5e5]}), timed({num_features: 7}, 2e6)]
+    const text = renderTerminal(benchReport(once), {width: 300, colour: false})
+    expect(text).toMatch(/^favor-pos +orth +64 +64 +128 +500 us +- +1 +unsettled +unsettled /m)
+    expect(text).toContain('or which rest on fewer than 6 runs')
+    const alone = renderTerminal(benchReport([timed({}, 1, {samples_ns: [5e5]})]), WIDE)
+    expect(alone).not.toContain('quartiles')
+    expect(alone).not.toMatch(/500 us ±/)
+  })
+
+  it('prints no growth of memory below what is counted', () => {
+    // inputs and output: 4 bytes x 2 heads x 128 tokens x (17 + 17 + 13 + 13)
+    const counted = 4 * 2 * 128 * 60 + 2 ** 20
+    const text = (growth: number) =>
+      renderTerminal(benchReport([timed({}, 1e6, {peak_rss_over_baseline_bytes: growth})]), WIDE)
+    expect(text(counted)).toMatch(/^method.* RSS growth +live/m)
+    expect(text(counted)).toMatch(/^favor-pos .* 1\.06 MiB +1\.00 MiB/m)
+    expect(text(counted - 1)).not.toMatch(/^method.*RSS growth/m)
+  })
+
   it('leaves out speed-ups and memory that were not measured', () => {
     const text = renderTerminal(
       benchReport([timed({}, 1e6, {peak_rss_over_baseline_bytes: null, operations: {}})]),
       WIDE,
     )
     expect(text).not.toContain('vs softmax')
-    expect(text).not.toMatch(/^method.*peak RSS/m)
+    expect(text).not.toMatch(/^method.*RSS growth/m)
     expect(text).not.toContain('slope')
     expect(text).toContain('no custom operations')
   })
@@ -96,7 +163,11 @@ describe('benchReport', () => {
 
 describe('speedUp', () => {
   it('is the ratio of medians at the same length', () => {
-    expect(speedUp(timed({seq_len: 256}, 1e6), EXACT, 'softmax')).toBe(4)
+    const {value, low, high} = speedUp(timed({seq_len: 256}, 1e6), EXACT, 'softmax')!
+    expect(value).toBe(4)
+    // both are within 2 % at most
+    expect(low).toBeGreaterThan(4 / 1.03)
+    expect(high).toBeLessThan(4 * 1.03)
   })
 
   it('is unknown for the baseline itself and where the baseline was not timed', () => {
@@ -115,23 +186,23 @@ describe('trends', () => {
     const [trend] = trends([128, 256, 512].map(length => exactForm('softmax', length, length ** 2)))
     expect(trend?.lengths).toBe('128..512')
     // three points on a line: least squares leaves rounding of a few units in the last place
-    expect(Math.abs((trend?.slope ?? 0) - 2)).toBeLessThan(2 ** -48)
+    expect(Math.abs((trend?.slope.value ?? 0) - 2)).toBeLessThan(2 ** -48)
   })
 
   it('interpolates the crossover on straight lines in log-log axes', () => {
     // gains 1/4, 1/2 ... 4 are symmetric about the middle of 256 and 512: 256 * sqrt(2) = 362
     expect(crossovers(4e6, 8e6, 8e6)).toBe(
-      'is faster than softmax from about L=360 on (between 256 and 512)',
+      'is faster than softmax from about L=362 on (357 - 367, measured at 256 and 512)',
     )
   })
 
   it('says so when a method is faster everywhere, or nowhere', () => {
     expect(crossovers(5e5, 1e6, 2e6)).toBe('is faster than softmax at every length from 128')
-    expect(crossovers(2e6, 8e6, 32e6)).toBe('is not faster than softmax up to L=512')
+    expect(crossovers(2e6, 8e6, 32e6)).toBe('is slower than softmax up to L=512')
   })
 
   it('counts from the last length at which the method is slower', () => {
-    expect(crossovers(5e5, 8e6, 8e6)).toContain('between 256 and 512')
+    expect(crossovers(5e5, 8e6, 8e6)).toContain('measured at 256 and 512')
   })
 
   it('has nothing to say about a single length', () => {

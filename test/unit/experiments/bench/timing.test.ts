@@ -1,14 +1,15 @@
 import {describe, expect, it} from 'vitest'
 import {timeRuns} from '../../../../src/experiments/bench/timing.js'
 
-/** A clock that advances by the given durations, one per run. */
-function fakeClock(durations: number[]) {
+/** A clock that advances by the given durations, one per run, and processors that are waited for so long. */
+function watches(durations: number[], waited: number | null = 0) {
   let now = 0
   let reading = 0
-  return () => {
+  const clock = () => {
     if (reading++ % 2 === 1) now += durations[Math.floor(reading / 2) - 1] ?? 10
     return now
   }
+  return {clock, waiting: () => () => waited}
 }
 
 const protocol = {warmup_runs: 2, min_runs: 3, max_runs: 10, min_time_ns: 0}
@@ -16,33 +17,46 @@ const protocol = {warmup_runs: 2, min_runs: 3, max_runs: 10, min_time_ns: 0}
 describe('timeRuns', () => {
   it('runs the warm-up before and besides the timed runs', () => {
     let runs = 0
-    const timing = timeRuns(() => runs++, protocol, fakeClock([]))
+    const timing = timeRuns(() => runs++, protocol, watches([]))
     expect(runs).toBe(5)
     expect(timing.runs).toBe(3)
   })
 
   it('goes on until the minimum time is measured', () => {
-    const timing = timeRuns(() => {}, {...protocol, min_time_ns: 65}, fakeClock([]))
+    const timing = timeRuns(() => {}, {...protocol, min_time_ns: 65}, watches([]))
     expect(timing.runs).toBe(7) // seven runs of 10
   })
 
   it('stops at the maximum number of runs', () => {
-    const timing = timeRuns(() => {}, {...protocol, min_time_ns: 1e9}, fakeClock([]))
+    const timing = timeRuns(() => {}, {...protocol, min_time_ns: 1e9}, watches([]))
     expect(timing.runs).toBe(10)
   })
 
-  it('quotes median, quartiles, minimum, mean and outliers, and keeps the samples in order', () => {
-    const durations = [10, 12, 11, 13, 100]
-    const timing = timeRuns(() => {}, {...protocol, min_runs: 5}, fakeClock(durations))
+  it('quotes median with interval, quartiles, minimum, mean and outliers, and keeps the samples in order', () => {
+    const durations = [10, 12, 11, 13, 100, 17, 12]
+    const timing = timeRuns(() => {}, {...protocol, min_runs: 7}, watches(durations, 5))
     expect(timing).toEqual({
-      runs: 5,
+      runs: 7,
       median_ns: 12,
-      q1_ns: 11,
-      q3_ns: 13,
+      median_low_ns: 10,
+      median_high_ns: 100,
+      q1_ns: 11.5,
+      q3_ns: 15,
       min_ns: 10,
-      mean_ns: 29.2,
+      mean_ns: 25,
       outliers: 1,
+      severe_outliers: 1,
+      waited_ns: 5,
       samples_ns: durations,
     })
+  })
+
+  it.each([
+    [1, {median_ns: 10, q1_ns: null, q3_ns: null, median_low_ns: null, median_high_ns: null}],
+    [3, {median_ns: 11, q1_ns: null, q3_ns: null, median_low_ns: null, median_high_ns: null}],
+    [4, {median_ns: 11.5, q1_ns: 10.75, q3_ns: 12.25, median_low_ns: null, median_high_ns: null}],
+  ])('quotes of %d runs no more than there is to quote', (min_runs, expected) => {
+    const timing = timeRuns(() => {}, {...protocol, min_runs}, watches([10, 12, 11, 13]))
+    expect(timing).toMatchObject({runs: min_runs, min_ns: 10, ...expected})
   })
 })

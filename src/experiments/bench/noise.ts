@@ -1,0 +1,114 @@
+/** How far times can be believed: intervals, what is withheld, and signs of a machine that had other things to do. */
+
+import {
+  type Estimate,
+  factorOf,
+  LEAST_FOR_INTERVAL,
+  median,
+  type Outliers,
+  quantile,
+  seriesMedianInterval,
+  tukeyOutliers,
+} from '../../stats/index.js'
+import type {TimedRecord} from './schema.js'
+
+/**
+ * A ratio is told where its 95 % interval lies within this factor of it, to either side: repeated, it then comes out
+ * the same but for its second digit. Of wider ones not even the order of methods would be sure to last.
+ */
+export const SETTLED_FACTOR = 1.25
+/** A slope is told where its 95 % interval ends within this distance: it then tells linear from quadratic growth. */
+export const SETTLED_SLOPE = 0.25
+
+/** Fewest runs that have quartiles: one in each quarter. */
+export const LEAST_FOR_QUARTILES = 4
+
+/** Whether a ratio, or a time, is known well enough to be told as a number. */
+export function isSettled(estimate: Estimate): boolean {
+  return factorOf(estimate) <= SETTLED_FACTOR
+}
+
+/** The same of a slope. */
+export function isSettledSlope({value, low, high}: Estimate): boolean {
+  return Math.max(high - value, value - low) <= SETTLED_SLOPE
+}
+
+/**
+ * Median of the times of runs, with an interval of 95 % for what a machine with nothing else to do would have shown. The
+ * upper end is that of {@link seriesMedianInterval}; the lower one is lower by the share of the time in which the process
+ * waited for a processor, less what outliers explain: waiting is no time of the method, and may hide in every run.
+ * Differences between processes (memory layout, clock rate) are not in it.
+ *
+ * @param samples - times in the order in which they were measured, in ns
+ * @param waited - time that the process waited meanwhile, in ns; `null` where unknown
+ * @returns ends are `NaN` below {@link LEAST_FOR_INTERVAL} runs
+ */
+export function medianOfRuns(samples: readonly number[], waited: number | null): Estimate {
+  const {low, high} = seriesMedianInterval(samples)
+  return {value: median(samples), low: low * (1 - hiddenShare(samples, waited)), high}
+}
+
+/** {@link medianOfRuns} of a record. */
+export function medianOf({result}: TimedRecord): Estimate {
+  return medianOfRuns(result.samples_ns, result.waited_ns)
+}
+
+/** Share of the time of ordinary runs in which the process may have waited for a processor, from 0 to 1. */
+function hiddenShare(samples: readonly number[], waited: number | null): number {
+  const middle = median(samples)
+  const fence = quantile(samples, 0.75) + 1.5 * (quantile(samples, 0.75) - quantile(samples, 0.25))
+  const total = samples.reduce((sum, x) => sum + x, 0)
+  const explained = samples.reduce((sum, x) => sum + (x > fence ? x - middle : 0), 0)
+  const hidden = Math.max(0, (waited ?? 0) - explained)
+  return total > explained ? Math.min(1, hidden / (total - explained)) : 0
+}
+
+/** Share of outliers among runs from which on they are many; of normal times less than 1 % lie so far out. */
+const MANY_OUTLIERS = 0.1
+/** Share of the timed time that a process may wait for a processor before the machine counts as busy. */
+const BUSY = 0.05
+/** Runs of which the first third and the last one have intervals. */
+const LEAST_FOR_DRIFT = 3 * LEAST_FOR_INTERVAL
+
+/** What is odd about the runs of a cell. */
+export interface Oddities {
+  /** Where they are many. */
+  outliers: (Outliers & {runs: number; slowest: number}) | null
+  /** Share of the timed time spent waiting for a processor, where that is much. */
+  waiting: number | null
+  /** Medians of the first and the last third of the runs in ns, where they differ for certain. */
+  drift: {first: number; last: number} | null
+}
+
+/** Looks for signs that the times of a cell depend on more than its method. */
+export function odditiesOf({result}: TimedRecord): Oddities {
+  const {samples_ns: samples, waited_ns} = result
+  const total = samples.reduce((sum, x) => sum + x, 0)
+  const waiting = waited_ns === null || total === 0 ? 0 : waited_ns / total
+  return {
+    outliers: manyOutliers(samples),
+    waiting: waiting > BUSY ? waiting : null,
+    drift: driftOf(samples),
+  }
+}
+
+function manyOutliers(samples: readonly number[]): Oddities['outliers'] {
+  const {mild, severe} = tukeyOutliers(samples)
+  const runs = samples.length
+  if (mild + severe <= MANY_OUTLIERS * runs) return null
+  const slowest = samples.reduce((top, x) => Math.max(top, x), 0) / median(samples)
+  return {mild, severe, runs, slowest}
+}
+
+/** Differences within {@link SETTLED_FACTOR} are no harm: medians with such intervals are told, too. */
+function driftOf(samples: readonly number[]): Oddities['drift'] {
+  if (samples.length < LEAST_FOR_DRIFT) return null
+  const third = Math.floor(samples.length / 3)
+  const [first, last] = [samples.slice(0, third), samples.slice(-third)].map(part => ({
+    value: median(part),
+    ...seriesMedianInterval(part),
+  })) as [Estimate, Estimate]
+  const apart = first.low > last.high || last.low > first.high
+  const factor = Math.max(first.value / last.value, last.value / first.value)
+  return apart && factor > SETTLED_FACTOR ? {first: first.value, last: last.value} : null
+}

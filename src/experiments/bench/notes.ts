@@ -1,0 +1,82 @@
+/** What stands under the times of a benchmark: what columns mean, what is withheld and why, what disturbed the runs. */
+
+import {nanoseconds, plural, significant} from '../../report/numbers.js'
+import {LEAST_FOR_INTERVAL} from '../../stats/index.js'
+import {variantLabel} from '../labels.js'
+import {BASELINES} from './baselines.js'
+import {isSettled, isSettledSlope, odditiesOf, SETTLED_FACTOR, SETTLED_SLOPE} from './noise.js'
+import type {TimedRecord} from './schema.js'
+import {speedUp, type Trend} from './trends.js'
+
+const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
+
+/** What the columns mean. */
+export const LEGEND = [
+  `±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less and time spent waiting for a processor is not the method's.`,
+  `Speed-ups: ratios of medians at the same length, unsettled where their interval reaches beyond ±${PERCENT} %.`,
+  'RSS growth: of resident memory over what the process held before it had inputs; - where less than what is counted, as memory freed before is used again.',
+  'live: counted, the most bytes of tensors that a call holds at once beside inputs and output.',
+].join(' ')
+
+/** What is withheld, and what would settle it; nothing where nothing is. */
+export function withheldItems(rows: readonly TimedRecord[], found: readonly Trend[]): string[] {
+  const ratios = rows.flatMap(row =>
+    BASELINES.flatMap(baseline => speedUp(row, rows, baseline) ?? []),
+  )
+  const slopes = found.map(({slope}) => slope)
+  const told = [
+    share(ratios.filter(ratio => !isSettled(ratio)).length, ratios.length, 'speed-up'),
+    share(slopes.filter(slope => !isSettledSlope(slope)).length, slopes.length, 'slope'),
+  ].filter(text => text !== null)
+  if (told.length === 0) return []
+  const few = rows.some(({result}) => result.runs < LEAST_FOR_INTERVAL)
+  return [
+    `unsettled: ${told.join(' and ')}, whose 95 % intervals reach beyond ±${PERCENT} % (slopes: ±${SETTLED_SLOPE})${few ? `, or which rest on fewer than ${LEAST_FOR_INTERVAL} runs` : ''}: free the machine, or measure more with --min-runs and --min-time`,
+  ]
+}
+
+function share(part: number, whole: number, noun: string): string | null {
+  return part === 0 ? null : `${part} of ${plural(whole, noun)}`
+}
+
+/** Signs that times depend on more than the methods: one sentence each, with the worst cell as example. */
+export function oddityItems(rows: readonly TimedRecord[]): string[] {
+  const odd = rows.map(row => ({name: nameOf(row), ...odditiesOf(row)}))
+  const cells = (count: number) => `${count} of ${plural(rows.length, 'cell')}`
+  const waiting = ranked(odd, ({waiting}) => waiting)
+  const outliers = ranked(odd, ({outliers}) => outliers?.slowest ?? null)
+  const drift = ranked(odd, ({drift}) => drift && Math.abs(Math.log(drift.first / drift.last)))
+  const items: string[] = []
+  if (waiting[0]) {
+    items.push(
+      `warning: the machine was busy: processes of ${cells(waiting.length)} waited for a processor, most in ${waiting[0].name}, for ${percentOf(waiting[0].waiting!)} of the time`,
+    )
+  }
+  if (outliers[0]) {
+    const {mild, severe, runs, slowest} = outliers[0].outliers!
+    items.push(
+      `warning: outliers are many in ${cells(outliers.length)}: in ${outliers[0].name} ${mild + severe} of ${plural(runs, 'run')} (${severe} severe), the slowest ${significant(slowest, 2)} times the median; medians withstand them, means do not`,
+    )
+  }
+  if (drift[0]) {
+    const {first, last} = drift[0].drift!
+    items.push(
+      `warning: times drift in ${cells(drift.length)}: in ${drift[0].name} from ${nanoseconds(first)} (first third of the runs) to ${nanoseconds(last)} (last third)${first > last ? '; --warmup leaves out more of the first ones' : ''}`,
+    )
+  }
+  return items
+}
+
+/** Those with a number, the largest first. */
+function ranked<T>(all: readonly T[], size: (one: T) => number | null): T[] {
+  return all.filter(one => size(one) !== null).toSorted((a, b) => (size(b) ?? 0) - (size(a) ?? 0))
+}
+
+/** In whole percent; some of the waiting falls between runs, which are not timed. */
+function percentOf(part: number): string {
+  return `${Math.min(100, Math.round(100 * part))} %`
+}
+
+function nameOf({cell}: TimedRecord): string {
+  return `${variantLabel(cell)} L=${cell.seq_len}`
+}

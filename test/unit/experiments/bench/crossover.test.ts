@@ -1,0 +1,58 @@
+import {describe, expect, it} from 'vitest'
+import {crossover} from '../../../../src/experiments/bench/crossover.js'
+
+/** Speed-ups with intervals at 128, 256, 512, ... */
+const sentence = (...gains: [low: number, value: number, high: number][]) =>
+  crossover(
+    gains.map(([low, value, high], at) => ({length: 128 * 2 ** at, gain: {low, value, high}})),
+    'softmax',
+  )
+
+const SLOWER: [number, number, number] = [0.45, 0.5, 0.55]
+const FASTER: [number, number, number] = [1.9, 2, 2.1]
+const OPEN: [number, number, number] = [0.6, 1.5, 3]
+/** Faster for certain, by nobody knows how much. */
+const FAR: [number, number, number] = [1.1, 3, 9]
+
+describe('crossover', () => {
+  it('is between a length that is slower and one that is faster for certain, with an interval', () => {
+    // symmetric about 1: 128 sqrt(2) = 181; 2 % of the speed-up are 1 % of the length where it grows with the square
+    expect(sentence([0.49, 0.5, 0.51], [1.96, 2, 2.04], FASTER)).toBe(
+      'is faster than softmax from about L=181 on (179 - 183, measured at 128 and 256)',
+    )
+    const sure = [0.5, 2].map(gain => [gain, gain, gain] as [number, number, number])
+    expect(sentence(...sure)).toBe(
+      'is faster than softmax from about L=181 on (between 128 and 256)',
+    )
+  })
+
+  it('is withheld where its interval is wide', () => {
+    expect(sentence([0.2, 0.6, 0.9], FAR)).toBe(
+      'is faster than softmax from a length between 128 and 256 on; which one is unsettled',
+    )
+  })
+
+  it('needs no narrow intervals to say which is faster, only such that 1 is outside', () => {
+    expect(sentence(FAR, FASTER)).toBe('is faster than softmax at every length from 128')
+    expect(sentence(SLOWER, [0.1, 0.4, 0.99])).toBe('is slower than softmax up to L=256')
+    expect(sentence(SLOWER)).toBe('is slower than softmax at L=128')
+  })
+
+  it('says at which lengths it is open which one is faster', () => {
+    expect(sentence(SLOWER, OPEN, FASTER)).toBe(
+      'is faster than softmax from L=512 on; unsettled at 256',
+    )
+    expect(sentence(OPEN, OPEN)).toBe(
+      'is neither faster nor slower than softmax for certain up to L=256: unsettled',
+    )
+    expect(sentence(FASTER, SLOWER, OPEN)).toBe(
+      'against softmax: faster at 128, slower at 256, unsettled at 512',
+    )
+  })
+
+  it('takes no interval for an open one', () => {
+    const none: [number, number, number] = [Number.NaN, 2, Number.NaN]
+    expect(sentence(none, none)).toContain('unsettled')
+    expect(sentence(none, FASTER)).toBe('is faster than softmax from L=256 on; unsettled at 128')
+  })
+})
