@@ -68,7 +68,9 @@ describe('rfa', () => {
   it('says how to build it when it is not built', async () => {
     mkdirSync(join(folder, 'bare', 'bin'), {recursive: true})
     writeFileSync(join(folder, 'bare', 'package.json'), '{"type": "module"}')
-    copyFileSync(program, join(folder, 'bare', 'bin', 'run.js'))
+    for (const name of ['run.js', 'start.js']) {
+      copyFileSync(join(root, 'bin', name), join(folder, 'bare', 'bin', name))
+    }
     expect(
       await execute(process.execPath, [join(folder, 'bare', 'bin', 'run.js'), 'bench']),
     ).toEqual({
