@@ -2,6 +2,7 @@ import {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import * as Flags from '@oclif/core/flags'
 import {expected} from '../errors.js'
+import {type Block, withTexts} from '../report/document.js'
 import {type Layout, layoutOf} from '../report/layout.js'
 import {printable, printableJson, printableStyled} from '../report/printable.js'
 import {
@@ -82,6 +83,21 @@ export abstract class RfaCommand extends Command {
     else process.stderr.write(`${formatErrorReport(report)}\n`)
     if (report.code === 'INTERNAL') this.debug(printable(error.stack ?? report.message))
     return this.exit(report.exit) as never
+  }
+
+  /** Prints an error beside a result that is there all the same, and has its exit code returned at the end. */
+  protected complain(error: Error): void {
+    const report = errorReport(error, this.typed())
+    process.stderr.write(`${formatErrorReport(report)}\n`)
+    process.exitCode = report.exit
+  }
+
+  /** Blocks in which settings stand as flags. @param flagNames - without dashes. Default: those of this command */
+  protected withFlags(
+    blocks: readonly Block[],
+    flagNames = Object.keys(this.typed().flags),
+  ): Block[] {
+    return blocks.map(block => withTexts(block, content => asFlags(content, flagNames)))
   }
 
   /** Prints what `--json` asks for. */

@@ -89,13 +89,15 @@ export abstract class ExperimentCommand extends RfaCommand {
     const worker = await this.services.takeWorker(plan.experiment)
     try {
       const prepared = await prepare(plan, flags, worker, invocation)
-      const run = await runPrepared(prepared, flags, invocation)
+      const {run, closing, fault} = await runPrepared(prepared, flags, invocation)
       const {renderTerminal} = await import('../report/terminal.js')
       const report = await prepared.run.experiment.report(run.records)
-      this.print(renderTerminal(report, this.layout()))
+      this.print(renderTerminal(this.withFlags(report), this.layout()))
       const nothing = nothingMeasured(plan, run.records)
       this.caution(nothing)
+      for (const line of closing) this.note(line)
       if (run.counts.failed > 0 || nothing) process.exitCode = EXIT_CELLS_FAILED
+      if (fault) this.complain(fault)
       return run
     } finally {
       await worker.kill()

@@ -4,13 +4,14 @@ import {join} from 'node:path'
 import {RfaError} from '../errors.js'
 import {experimentNamed} from '../experiments/index.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
-import {resumeLine} from '../report/command-line.js'
+import {commandText, resumeLine} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
 import type {Plan} from '../results/record.js'
 import type {Preparation} from '../runner/preparation.js'
 import {PROFILE_FOLDER} from '../runner/profile-files.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
 import {type Schedule, schedule} from '../runner/schedule.js'
+import {UnsavedTables} from '../runner/unsaved.js'
 import type {WorkerProcess} from '../runner/worker-process.js'
 import type {RunOptions} from './flags.js'
 import {listenForInterrupt} from './interrupt.js'
@@ -84,21 +85,33 @@ async function scheduled(
   return {run, schedule: how}
 }
 
+/** A run that has ended, and what there is to say below its tables. */
+export interface EndedRun {
+  run: ExperimentRun
+  /** Where it was saved, and what to do next. */
+  closing: readonly string[]
+  /** Why its tables could not be saved, telling how to go on; its cells are. */
+  fault?: RfaError | undefined
+}
+
 /**
  * Runs what was prepared, showing progress on stderr.
  *
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
+ * @throws {NOT_WRITABLE} when the folder cannot be written, telling how to go on once a cell had begun
  */
 export async function runPrepared(
   {run, schedule, worker}: PreparedRun,
   flags: RunOptions,
   {argv, services, note, caution}: Invocation,
-): Promise<ExperimentRun> {
+): Promise<EndedRun> {
   const directory =
     flags.output ?? (await services.newRunDirectory(run.plan.experiment, new Date()))
   if (flags.profile && schedule.fresh) note('times are taken under a profiler, which slows them')
   const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
   const interruption = listenForInterrupt()
+  const command = resumeLine(argv, directory)
+  let begun = false
   try {
     const finished = await services.runExperiment(run, {
       directory,
@@ -108,22 +121,49 @@ export async function runPrepared(
       worker,
       timeoutMs: flags.timeout === undefined ? null : flags.timeout * 1000,
       signal: interruption.signal,
-      onProgress: event => progress.update(event),
+      onProgress: event => {
+        begun = true
+        progress.update(event)
+      },
       onNote: text => progress.aside(() => note(text)),
       onWarning: text => progress.aside(() => caution(text)),
       profile: flags.profile,
       formats: [...(flags.format ?? (['csv'] as const))],
     })
-    progress.stop()
-    note(`saved in ${directory}`)
-    if (flags.profile) note(`profiles in ${join(directory, PROFILE_FOLDER)}`)
-    return finished
+    return {run: finished, closing: closing(finished, {directory, argv, profile: flags.profile})}
   } catch (error) {
-    progress.stop()
-    throw withResumeHint(error, resumeLine(argv, directory))
+    const told = withResumeHint(error, command, begun)
+    if (!(error instanceof UnsavedTables)) throw told
+    return {run: (error as UnsavedTables<ExperimentRun>).run, closing: [], fault: told as RfaError}
   } finally {
+    progress.stop()
     interruption.dispose()
   }
+}
+
+/** How a run ended, where it is, and what to do next. */
+function closing(
+  {counts}: ExperimentRun,
+  {directory, argv, profile}: {directory: string; argv: readonly string[]; profile: boolean},
+): string[] {
+  const {total, completed, skipped, failed} = counts
+  const [bin = ''] = argv
+  const others = [
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ]
+  const all =
+    others.length === 0 ? plural(total, 'cell') : `${completed} of ${plural(total, 'cell')}`
+  return [
+    ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
+    `${[`${all} completed`, ...others].join(', ')}; saved in ${directory}`,
+    ...(failed > 0 ? [`next: ${resumeLine(argv, directory)} runs what failed again`] : []),
+    ...(failed === 0 && completed > 0
+      ? [
+          `next: ${commandText([bin, 'report', directory])} prints these tables again and writes them as Markdown`,
+        ]
+      : []),
+  ]
 }
 
 /** @throws {USAGE} where `--resume` does not say what to go on with */
@@ -154,8 +194,19 @@ function cautionOfIdleThreads(
   )
 }
 
-/** An interrupt tells the command that goes on; other errors stay as they are. */
-function withResumeHint(error: unknown, command: string): unknown {
-  if (!(error instanceof RfaError) || error.code !== 'INTERRUPTED') return error
-  return new RfaError('INTERRUPTED', error.message, {suggestions: [command], cause: error})
+/**
+ * An interrupt tells the command that goes on, and so does a full disk; other errors stay as they are.
+ *
+ * @param begun - whether there is a run to go on with
+ */
+function withResumeHint(error: unknown, command: string, begun: boolean): unknown {
+  if (!(error instanceof RfaError)) return error
+  const {code, message, suggestions} = error
+  if (code === 'INTERRUPTED')
+    return new RfaError(code, message, {suggestions: [command], cause: error})
+  if (code !== 'NOT_WRITABLE' || !begun) return error
+  return new RfaError(code, message, {
+    suggestions: [...suggestions, `then go on with: ${command}`],
+    cause: error,
+  })
 }

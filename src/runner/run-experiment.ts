@@ -1,5 +1,6 @@
 import {join} from 'node:path'
 import {z} from 'zod'
+import {RfaError} from '../errors.js'
 import {allExperiments} from '../experiments/index.js'
 import type {Job, PlannedRun} from '../experiments/planned-run.js'
 import {writeAtomic} from '../files.js'
@@ -19,6 +20,7 @@ import {runJobs} from './pool.js'
 import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
 import type {Schedule} from './schedule.js'
+import {UnsavedTables} from './unsaved.js'
 import type {WorkerProcess} from './worker-process.js'
 
 export type {ProgressEvent} from './progress.js'
@@ -77,6 +79,7 @@ export type ExperimentRun = z.infer<ReturnType<typeof finishedRunSchema>>
  * @throws {WOULD_OVERWRITE} {PLAN_MISMATCH} {NOT_WRITABLE} for the directory, before anything is computed
  * @throws {NOT_WRITABLE} when the disk fills up, or the directory is moved, deleted or taken by another
  *   process; cells that had ended before are saved
+ * @throws {UnsavedTables} the same after the last cell, with the records
  */
 export async function runExperiment(
   run: PlannedRun,
@@ -96,10 +99,9 @@ export async function runExperiment(
   try {
     if (resume && !resumed) onNote?.(`no run in ${directory} yet: starting one`)
     if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
-    const records = await runMissing(run, options, journal)
-    await journal.check()
-    await writeTables(directory, run, records, options.formats)
-    return runOf(directory, manifest, records)
+    const finished = runOf(directory, manifest, await runMissing(run, options, journal))
+    await saveTables(run, finished, options.formats, journal)
+    return finished
   } finally {
     await journal.close()
   }
@@ -157,12 +159,27 @@ function eitherOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
   return AbortSignal.any(signals.filter(signal => signal !== undefined))
 }
 
+/** Writes what the journal holds as tables. @throws {UnsavedTables} when that fails */
+async function saveTables(
+  planned: PlannedRun,
+  finished: ExperimentRun,
+  formats: readonly RunFormat[],
+  journal: Journal,
+): Promise<void> {
+  try {
+    await journal.check()
+    await writeTables(planned, finished, formats)
+  } catch (error) {
+    throw error instanceof RfaError ? new UnsavedTables(finished, error) : error
+  }
+}
+
 async function writeTables(
-  directory: string,
   {experiment, plan}: PlannedRun,
-  records: readonly CellRecord[],
+  {directory, records}: ExperimentRun,
   formats: readonly RunFormat[],
 ): Promise<void> {
+  if (directory === null) return
   if (formats.includes('csv')) {
     await writeCsv(join(directory, 'records.csv'), records, experiment.tables)
   }

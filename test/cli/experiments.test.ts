@@ -6,6 +6,7 @@ import Variance from '../../commands/variance.js'
 import {RfaError} from '../../src/errors.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
 import {prepareDryRun} from '../../src/runner/preparation.js'
+import {UnsavedTables} from '../../src/runner/unsaved.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
@@ -20,13 +21,18 @@ beforeEach(() => {
   vi.clearAllMocks()
 })
 
+/** What stands below the tables of a run of one cell. */
+const saved = (directory: string) =>
+  `1 cell completed; saved in ${directory}\n` +
+  `next: rfa report ${directory} prints these tables again and writes them as Markdown\n`
+
 describe('an experiment', () => {
-  it('prints tables on stdout without escape sequences, and where it was saved on stderr', async () => {
+  it('prints tables on stdout without escape sequences, then on stderr where they are and what is next', async () => {
     answerWith(sweep())
     const {stdout, stderr, exitCode} = await errorSweep('--quick')
     expect(stdout).toContain('Error against softmax of the given q and k')
     expect(stdout).not.toContain('\u001b')
-    expect(stderr).toBe('saved in results/error-sweep-now\n')
+    expect(stderr).toBe(saved('results/error-sweep-now'))
     expect(exitCode).toBe(0)
   })
 
@@ -86,13 +92,16 @@ describe('an experiment', () => {
     answerWith(none, none)
     const {stderr, exitCode} = await errorSweep('--quick', '-m', 'rfa-gate')
     expect(stderr).toBe(
-      'saved in results/error-sweep-now\nwarning: nothing was measured: rfa-gate skipped: causal only [2 cells]; add --causal\n',
+      'warning: nothing was measured: rfa-gate skipped: causal only [2 cells]; add --causal\n' +
+        '0 of 2 cells completed, 2 skipped; saved in results/error-sweep-now\n',
     )
     expect(exitCode).toBe(4)
     answerWith(none, sweep())
     expect(await errorSweep('--quick')).toMatchObject({
       exitCode: 0,
-      stderr: 'saved in results/error-sweep-now\n',
+      stderr: expect.stringMatching(
+        /^1 of 2 cells completed, 1 skipped; saved in results\/error-sweep-now\nnext: /,
+      ),
     })
   })
 
@@ -107,6 +116,68 @@ describe('an experiment', () => {
     expect(await bench('-m', 'softmax')).toMatchObject({exitCode: 0})
   })
 
+  it('says how cells ended, and how to run again what failed', async () => {
+    answerWith(sweep(), failedSweep('CELL_CRASHED', 'killed', {num_features: 256}))
+    expect((await errorSweep('--quick', '-o', 'my runs')).stderr).toBe(
+      '1 of 2 cells completed, 1 failed; saved in my runs\n' +
+        "next: rfa error-sweep --quick --output 'my runs' --resume runs what failed again\n",
+    )
+  })
+
+  it('shows settings in messages of cells as flags', async () => {
+    const message =
+      'attention: expected less, got much; lower `numFeatures`, or use `preset: exact`'
+    answerWith(sweep(), failedSweep('BAD_OPTION', message, {num_features: 256}))
+    const {stdout} = await errorSweep('--quick')
+    expect(stdout.replaceAll('\n  ', ' ')).toContain('lower --num-features, or use --preset exact')
+  })
+
+  describe('on a disk that fills up', () => {
+    const full = new RfaError('NOT_WRITABLE', 'out/records.csv: expected a place, got ENOSPC', {
+      suggestions: ['free some space'],
+    })
+    const complaint = (...flags: string[]) =>
+      'out/records.csv: expected a place, got ENOSPC\n' +
+      'Code: NOT_WRITABLE   Try: free some space\n' +
+      `                          then go on with: ${['rfa error-sweep --quick', ...flags].join(' ')} --output out --resume\n`
+
+    /** Lets all cells end, and then fails to write their tables. */
+    const failing = () => {
+      answerWith(sweep())
+      const answer = runner.runExperiment.getMockImplementation()!
+      runner.runExperiment.mockImplementationOnce(async (...args) => {
+        throw new UnsavedTables(await answer(...args), full)
+      })
+    }
+
+    it('prints the tables that could not be written, then why and how to go on', async () => {
+      failing()
+      const {stdout, stderr, exitCode} = await errorSweep('--quick', '-o', 'out')
+      expect(stdout).toContain('0.250 [0.200, 0.300]')
+      expect({stderr, exitCode}).toEqual({stderr: complaint(), exitCode: 3})
+    })
+
+    it('prints the whole result under --json, the error on stderr', async () => {
+      failing()
+      const {stdout, stderr, exitCode} = await errorSweep('--quick', '-o', 'out', '--json')
+      expect(JSON.parse(stdout)).toMatchObject({schema: 'rfa.finished-run/1', records: [{}]})
+      expect({stderr, exitCode}).toEqual({stderr: complaint('--json'), exitCode: 3})
+    })
+
+    it('tells how to go on once a cell had begun, and not before', async () => {
+      runner.runExperiment.mockImplementationOnce(async (_, {onProgress}) => {
+        onProgress?.({done: 0, total: 2, label: '', etaMs: null, failed: 0})
+        throw full
+      })
+      expect(await errorSweep('--quick', '-o', 'out')).toMatchObject({
+        stdout: '',
+        stderr: complaint(),
+      })
+      runner.runExperiment.mockRejectedValueOnce(full)
+      expect((await errorSweep('--quick', '-o', 'out')).stderr).not.toContain('--resume')
+    })
+  })
+
   it('passes on what the runner has to say, warnings under --quiet too', async () => {
     runner.runExperiment.mockImplementation(async ({plan}, options) => {
       options.onNote?.('no run yet')
@@ -119,7 +190,9 @@ describe('an experiment', () => {
         counts: {total: 0, completed: 0, skipped: 0, failed: 0},
       }
     })
-    expect((await bench('-o', 'out')).stderr).toBe('no run yet\nwarning: mixed\nsaved in out\n')
+    expect((await bench('-o', 'out')).stderr).toBe(
+      'no run yet\nwarning: mixed\n0 cells completed; saved in out\n',
+    )
     expect((await bench('-o', 'out', '--quiet')).stderr).toBe('warning: mixed\n')
   })
 
@@ -151,7 +224,9 @@ describe('an experiment', () => {
     runner.prepareRun.mockImplementationOnce(async plan => {
       return {...(await prepareDryRun(plan)), notes: ['native: X; using wasm']}
     })
-    expect((await bench('--quick')).stderr).toMatch(/^native: X; using wasm\nsaved in /)
+    expect((await bench('--quick')).stderr).toMatch(
+      /^native: X; using wasm\n1 cell completed; saved in /,
+    )
     expect(runner.prepareRun.mock.lastCall?.[0]).toMatchObject({backend: 'auto'})
     runner.prepareRun.mockRejectedValueOnce(
       new RfaError('BACKEND_MISSING', 'backend wasm: is not available', {
@@ -193,8 +268,12 @@ describe('an experiment', () => {
     answerWith(timed())
     const {stderr} = await bench('--quick', '--threads', '1024')
     expect(lastRun().plan.threads).toBe(1024)
-    expect(stderr).toMatch(/^threads: 1024 on \d+ processors?, which they will share\nsaved in /)
-    expect((await bench('--quick', '--threads', '1')).stderr).toMatch(/^saved in /)
+    expect(stderr).toMatch(
+      /^threads: 1024 on \d+ processors?, which they will share\n1 cell completed; saved in /,
+    )
+    expect((await bench('--quick', '--threads', '1')).stderr).toMatch(
+      /^1 cell completed; saved in /,
+    )
   })
 
   it('computes as many cells of a sweep at once as it has threads', async () => {
@@ -217,7 +296,7 @@ describe('an experiment', () => {
     expect((await errorSweep(...alone, '--threads', '1')).stderr).toBe('')
     expect((await errorSweep(...alone)).stderr).toBe('') // nobody asked for more
     expect((await errorSweep('--quick', '--backend', 'wasm', '--threads', '2')).stderr).toMatch(
-      /^saved in /,
+      /^1 cell completed; saved in /,
     )
   })
 
@@ -235,11 +314,11 @@ describe('--profile', () => {
   it('is passed on, with the place of the files, and with a word where times are taken', async () => {
     answerWith(timed())
     expect((await bench('--quick', '--profile', '-o', 'out')).stderr).toBe(
-      `times are taken under a profiler, which slows them\nsaved in out\nprofiles in ${join('out', 'profile')}\n`,
+      `times are taken under a profiler, which slows them\nprofiles in ${join('out', 'profile')}\n${saved('out')}`,
     )
     expect(lastRun().options.profile).toBe(true)
     answerWith(sweep())
-    expect((await errorSweep('--quick', '--profile')).stderr).toMatch(/^saved in .*\nprofiles in /)
+    expect((await errorSweep('--quick', '--profile')).stderr).toMatch(/^profiles in .*\n1 cell/)
     await errorSweep('--quick')
     expect(lastRun().options.profile).toBe(false)
   })

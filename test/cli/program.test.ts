@@ -164,7 +164,9 @@ describe('rfa', () => {
   it.runIf(existsSync('/dev/full'))('keeps a run whose tables cannot be printed', async () => {
     const {stderr, code} = await toFullDevice(`${TINY.join(' ')} --output full`)
     expect(code).toBe(3)
-    expect(stderr).toMatch(/^saved in full\nstdout: expected a place to print to, got ENOSPC/)
+    expect(stderr).toMatch(
+      /saved in full\nnext: .*\nstdout: expected a place to print to, got ENOSPC/,
+    )
     expect(readdirSync(join(folder, 'full'))).toContain('records.csv')
   })
 
@@ -204,6 +206,11 @@ const TINY = [
   ...['--seq-len', '31', '--methods', 'elu,mean-value,softmax', '--backend', 'cpu'],
 ]
 
+/** What a run of those cells says below its tables. */
+const endedIn = (directory: string) =>
+  `3 cells completed; saved in ${directory}\n` +
+  `next: rfa report ${directory} prints these tables again and writes them as Markdown\n`
+
 describe('a run', () => {
   it.runIf(process.platform === 'linux')(
     'loads no tensors in the program itself, only in its worker',
@@ -217,7 +224,7 @@ describe('a run', () => {
       const argv = ['--require', listing, program, ...TINY, '--output', 'light']
       const {code, stderr} = await execute(process.execPath, argv)
       expect(code).toBe(0)
-      expect(stderr).toMatch(/^saved in light\n0 of [1-9]\d+\n$/)
+      expect(stderr).toMatch(/saved in light\nnext: .*\n0 of [1-9]\d+\n$/)
     },
   )
 
@@ -241,7 +248,7 @@ describe('a run', () => {
 
   it('is saved, not overwritten, resumed, and reported', async () => {
     const first = await rfa(...TINY, '--output', 'tiny')
-    expect(first).toMatchObject({code: 0, stderr: 'saved in tiny\n'})
+    expect(first).toMatchObject({code: 0, stderr: endedIn('tiny')})
     expect(first.stdout).toMatch(/^mean-value .* 1\.00 /m)
     expect(await rfa(...TINY, '--output', 'tiny')).toMatchObject({
       code: 2,
@@ -259,7 +266,9 @@ describe('a run', () => {
     const {stderr, code} = await rfa(...argv)
     expect(code).toBe(0)
     const there = join('profiled', 'profile')
-    expect(stderr.split('\n').slice(1)).toEqual(['saved in profiled', `profiles in ${there}`, ''])
+    expect(stderr.split('\n').slice(1).join('\n')).toBe(
+      `profiles in ${there}\n${endedIn('profiled')}`,
+    )
     const names = ['worker-1.cpuprofile', 'worker-2.cpuprofile']
     expect(readdirSync(join(folder, there)).sort()).toEqual(names)
     const text = readFileSync(join(folder, there, names[0]!), 'utf8')
@@ -281,7 +290,7 @@ describe('a run', () => {
     const argv = [...TINY.slice(0, -1), 'auto', '--threads', '2', '--output', 'again', '--resume']
     expect(await rfa(...argv)).toMatchObject({
       code: 0,
-      stderr: 'no run in again yet: starting one\nsaved in again\n',
+      stderr: `no run in again yet: starting one\n${endedIn('again')}`,
     })
     const at = (name: string) => join(folder, 'again', name)
     const [table, journal] = ['records.csv', 'records.jsonl'].map(name =>
@@ -290,7 +299,7 @@ describe('a run', () => {
     const lines = journal!.split('\n')
     writeFileSync(at('records.jsonl'), `${lines.slice(0, 2).join('\n')}\n`)
     rmSync(at('records.csv'))
-    expect(await rfa(...argv)).toMatchObject({code: 0, stderr: 'saved in again\n'})
+    expect(await rfa(...argv)).toMatchObject({code: 0, stderr: endedIn('again')})
     expect(readFileSync(at('records.csv'), 'utf8')).toBe(table)
     expect(readFileSync(at('records.jsonl'), 'utf8').split('\n').sort()).toEqual(lines.sort())
   })

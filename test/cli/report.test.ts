@@ -5,6 +5,7 @@ import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
 import Report from '../../commands/report.js'
 import {RfaError} from '../../src/errors.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
+import {failed} from '../helpers/records/outcomes.js'
 import {run, runner} from './services.js'
 
 beforeEach(() => {
@@ -106,6 +107,15 @@ describe('rfa report', () => {
     expect(stdout).toContain('- 2 cells: 2 completed, 0 skipped, 0 failed\n')
     expect(stdout).toContain('- left out: 2 records of no cell of this plan')
     expect(JSON.parse((await report(folder, '--json')).stdout).runs[0].counts.completed).toBe(2)
+  })
+
+  it('shows settings in messages of failed cells as flags, in Markdown, too', async () => {
+    const message = 'plan: too large; lower `seqLen`'
+    const broken = failed(timed(), {code: 'TOO_LARGE', message})
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [broken]})
+    runner.planKeys.mockResolvedValue([broken.key])
+    expect((await report(folder)).stdout).toContain('too large; lower --seq-len')
+    expect((await report(folder, '-o', '-')).stdout).toContain('too large; lower --seq-len')
   })
 
   it('reads a run whose plan names what this version does not have', async () => {

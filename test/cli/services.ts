@@ -2,6 +2,7 @@
 import {vi} from 'vitest'
 import type {Services} from '../../src/cli/services.js'
 import type {CellRecord} from '../../src/results/record.js'
+import {countRecords} from '../../src/results/summary.js'
 import {checkInput, prepareDryRun} from '../../src/runner/preparation.js'
 import type {WorkerProcess} from '../../src/runner/worker-process.js'
 import {BENCH_MANIFEST} from '../helpers/records/bench.js'
@@ -36,8 +37,7 @@ export const run = (command: unknown, id: string, argv: string[]) =>
 export function answerWith(...records: CellRecord[]): void {
   runner.runExperiment.mockImplementation(async ({plan}, {directory, onProgress}) => {
     onProgress?.({done: 1, total: 1, label: '', etaMs: 0, failed: 0})
-    const failed = records.filter(({status}) => status === 'failed').length
-    const counts = {total: records.length, completed: records.length - failed, skipped: 0, failed}
+    const counts = countRecords(records)
     const manifest = {...BENCH_MANIFEST, plan}
     return {schema: 'rfa.finished-run/1', directory, manifest, records, counts}
   })

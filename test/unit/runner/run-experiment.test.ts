@@ -1,6 +1,6 @@
 import {spawn} from 'node:child_process'
 import {once} from 'node:events'
-import {existsSync, renameSync, writeFileSync} from 'node:fs'
+import {existsSync, mkdirSync, renameSync, writeFileSync} from 'node:fs'
 import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
@@ -10,10 +10,12 @@ import type {Job} from '../../../src/experiments/planned-run.js'
 import varianceExperiment from '../../../src/experiments/variance/schema.js'
 import {readRecords} from '../../../src/results/journal.js'
 import {
+  type ExperimentRun,
   type ProgressEvent,
   type RunExperimentOptions,
   runExperiment,
 } from '../../../src/runner/run-experiment.js'
+import {UnsavedTables} from '../../../src/runner/unsaved.js'
 import {newFolder} from '../../helpers/folders.js'
 import {timed} from '../../helpers/records/bench.js'
 import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
@@ -74,6 +76,24 @@ describe('runExperiment', () => {
     expect(await read('records.json')).toEqual(records)
     expect((await read('summary.json')).counts).toEqual(counts)
     expect((await recordsIn(directory)).length).toBe(2)
+  })
+
+  it('has the records with it where tables cannot be written, and they stand in the journal', async () => {
+    const directory = await runFolder()
+    const inTheWay = () => mkdirSync(join(directory, 'records.csv', 'kept'), {recursive: true})
+    const unsaved = run(jobsFor('ok', 'skip'), {directory, onProgress: inTheWay})
+    const error: UnsavedTables<ExperimentRun> = await unsaved.then(
+      () => expect.unreachable(),
+      caught => caught,
+    )
+    expect(error).toBeInstanceOf(UnsavedTables)
+    expect(error).toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringContaining(join(directory, 'records.csv')),
+      run: {directory, counts: {total: 2, completed: 1, skipped: 1, failed: 0}},
+    })
+    expect(await recordsIn(directory)).toEqual(expect.arrayContaining(error.run.records))
+    expect(existsSync(join(directory, 'records.lock'))).toBe(false)
   })
 
   it('writes the summary alone when no table is asked for', async () => {
