@@ -4,7 +4,10 @@ import type {ProgressEvent} from '../runner/run-experiment.js'
 
 /** Shows events until it is stopped. */
 export interface Progress {
+  /** Takes note that a cell begins or has ended. */
   update(event: ProgressEvent): void
+  /** Takes note of how far cells are; for what is redrawn, no line of its own. */
+  tick(event: ProgressEvent): void
   /** Lets something else be written on the same stream, out of the way of what is redrawn. */
   aside(write: () => void): void
   stop(): void
@@ -22,10 +25,10 @@ export interface ProgressOptions {
 const PLAIN_INTERVAL_MS = 10_000
 
 /** One event as text, e.g. `37/96 cells, ETA 3m 10s, favor-pos L=4096`. */
-export function progressText({done, total, label, etaMs, failed}: ProgressEvent): string {
+export function progressText({done, total, label, etaMs, rough, failed}: ProgressEvent): string {
   const parts = [`${done}/${total} cells`]
   if (failed > 0) parts.push(`${failed} failed`)
-  if (etaMs !== null && done < total) parts.push(`ETA ${duration(etaMs)}`)
+  if (done < total) parts.push(`ETA ${rough ? 'about ' : ''}${duration(etaMs)}`)
   if (label && done < total) parts.push(label)
   return printable(parts.join(', '))
 }
@@ -47,14 +50,16 @@ export function duration(ms: number): string {
  */
 export async function startProgress(options: ProgressOptions): Promise<Progress> {
   const {stream, quiet, now = () => performance.now()} = options
-  if (quiet) return {update() {}, aside: write => write(), stop() {}}
+  if (quiet) return {update() {}, tick() {}, aside: write => write(), stop() {}}
   if (!stream.isTTY || !(stream.columns > 0)) return plainProgress(stream, now)
   const {default: ora} = await import('ora')
   const spinner = ora({stream, discardStdin: false, isEnabled: true, text: 'starting'}).start()
+  const show = (event: ProgressEvent) => {
+    spinner.text = fitted(progressText(event), stream.columns)
+  }
   return {
-    update: event => {
-      spinner.text = fitted(progressText(event), stream.columns)
-    },
+    update: show,
+    tick: show,
     aside: write => {
       spinner.clear()
       write()
@@ -75,6 +80,7 @@ function plainProgress(stream: NodeJS.WriteStream, now: () => number): Progress 
       last = now()
       stream.write(`${progressText(event)}\n`)
     },
+    tick() {},
     aside: write => write(),
     stop() {},
   }

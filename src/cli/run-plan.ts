@@ -2,6 +2,8 @@
 import {availableParallelism} from 'node:os'
 import {join} from 'node:path'
 import {RfaError} from '../errors.js'
+import type {Cells} from '../experiments/cells.js'
+import type {PredictedCell} from '../experiments/experiment.js'
 import {experimentNamed} from '../experiments/index.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {commandText, resumeLine} from '../report/command-line.js'
@@ -53,11 +55,12 @@ export async function prepare(
   invocation: Invocation,
 ): Promise<PreparedRun> {
   const {services, note} = invocation
-  const prepared = await services.prepareRun(asked, worker)
+  const prepared = await services.prepareRun(asked, worker, flags.force)
   for (const text of prepared.notes) note(text)
   noteCrowding(flags.threads, note)
   const {run, schedule} = await scheduled(prepared, flags, invocation)
-  if (!flags.force) await services.assertFits(run, schedule)
+  const {heldBytes} = prepared
+  if (!flags.force) await services.assertFits(run, schedule, {heldBytes})
   if (run.plan.input?.kind === 'file') await services.checkInput(run.plan, worker)
   if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
   await worker.kill()
@@ -69,15 +72,21 @@ export async function prepareDry(
   asked: Plan,
   flags: RunOptions,
   invocation: Invocation,
-): Promise<PreparedRun> {
-  return scheduled(await invocation.services.prepareDryRun(asked), flags, invocation)
+): Promise<{run: PlannedRun<PredictedCell>; schedule: Schedule}> {
+  const {services} = invocation
+  return scheduled(await services.prepareDryRun(asked, flags.force), flags, invocation)
 }
 
-async function scheduled(
-  {plan, jobs, threading, warnings}: Preparation,
+async function scheduled<Item extends PredictedCell>(
+  {
+    plan,
+    jobs,
+    threading,
+    warnings,
+  }: Pick<Preparation<Cells<Item>>, 'plan' | 'jobs' | 'threading' | 'warnings'>,
   {threads}: RunOptions,
   {caution}: Invocation,
-): Promise<PreparedRun> {
+): Promise<{run: PlannedRun<Item>; schedule: Schedule}> {
   for (const warning of warnings) caution(warning)
   const run = {experiment: await experimentNamed(plan.experiment), plan, jobs}
   const how = schedule(run, threads, threading)
@@ -125,6 +134,7 @@ export async function runPrepared(
         begun = true
         progress.update(event)
       },
+      onTick: event => progress.tick(event),
       onNote: text => progress.aside(() => note(text)),
       onWarning: text => progress.aside(() => caution(text)),
       profile: flags.profile,

@@ -5,6 +5,7 @@
 import {z} from 'zod'
 import type {CallOptions} from '../attention/index.js'
 import {ORTH_SIGNS, PRESET_NAMES, PROJECTION_NAMES, projectionNamed} from '../attention/names.js'
+import {distinct} from './cells.js'
 
 /** One estimator with everything that changes its result, save the grid axes. */
 export const methodSpec = z.object({
@@ -77,19 +78,35 @@ interface DrawingMethod {
 }
 
 /** Projections x numbers of features, without the axes that mean nothing to the method. */
-export function drawPoints(
+export interface DrawGrid {
+  projections: readonly DrawPoint['projection'][]
+  counts: readonly DrawPoint['num_features'][]
+  /** Number of its points. */
+  length: number
+  /** A point by its place, numbers of features running fastest. */
+  at(index: number): DrawPoint
+}
+
+/** The grid of draws of a method. */
+export function drawGrid(
   {projected, sized}: DrawingMethod,
   plan: DrawAxes & {causal: boolean},
-): DrawPoint[] {
-  const projections = projected ? plan.projections : [null]
-  const counts = sized(plan) ? plan.num_features : [null]
-  return projections.flatMap(projection =>
-    counts.map(num_features => ({
-      projection,
-      orth_sign: signOf(projection, plan.orth_sign),
-      num_features,
-    })),
-  )
+): DrawGrid {
+  const projections = projected ? distinct(plan.projections) : [null]
+  const counts = sized(plan) ? distinct(plan.num_features) : [null]
+  return {
+    projections,
+    counts,
+    length: projections.length * counts.length,
+    at(index) {
+      const projection = projections[Math.floor(index / counts.length)]!
+      return {
+        projection,
+        orth_sign: signOf(projection, plan.orth_sign),
+        num_features: counts[index % counts.length]!,
+      }
+    },
+  }
 }
 
 /** The sign that a projection is drawn with: what was asked for, where it has signs. */

@@ -12,21 +12,22 @@ import {
   type StoredExperiment,
 } from '../results/record.js'
 import type {TableFormat} from '../results/tables.js'
+import type {Cells} from './cells.js'
 
 /** How a cell ended, before it becomes a record. Errors are thrown instead. */
 export type CellOutcome<Result = ComputedBy> =
   | {status: 'completed'; result: Result}
   | {status: 'skipped'; reason: string}
 
-/** A cell with what the runner needs to know of it beforehand. */
+/** A cell with what the runner needs to know of it beforehand. The first two may be made when they are asked for. */
 export interface PredictedCell<Cell = object> {
-  cell: Cell
+  readonly cell: Cell
   /** What progress shows while it runs. */
-  label: string
+  readonly label: string
   /** Floating-point operations: the weight in the estimate of the time left. */
-  predictedCost: number
+  readonly predictedCost: number
   /** Peak resident bytes of its process. */
-  predictedBytes: number
+  readonly predictedBytes: number
 }
 
 /** How a cell is computed; a result says what came of it, and its numbers do not depend on it. */
@@ -35,7 +36,15 @@ export interface CellContext {
   threadShare?: number | undefined
   /** Processes that compute cells of the run at once, this one among them. Default: it is alone. */
   processes?: number | undefined
+  /** Told how far the cell is. Never called while something is timed. */
+  onStep?: OnStep | undefined
 }
+
+/**
+ * Told after a step of a cell, such as a replicate, that `done` of `total` are done. It costs a look at the clock, and
+ * a message now and then.
+ */
+export type OnStep = (done: number, total: number) => void
 
 /** An experiment as everybody but itself sees it: its plans, cells and results are plain data. */
 export interface Experiment<
@@ -51,10 +60,10 @@ export interface Experiment<
   record: z.ZodType<CellRecord<Cell, Result>>
   /** Columns and rows of its CSV files. */
   tables: readonly TableFormat[]
-  /** The grid in the order in which it runs; reads no input. @throws what resolving its methods throws */
-  cells(plan: P): Promise<Cell[]>
+  /** The grid in the order in which it runs, each cell once; reads no input. @throws what resolving its methods throws */
+  cells(plan: P): Promise<Cells<Cell>>
   /** The same cells with predictions. @throws what reading the header of the plan's input throws */
-  jobs(plan: P): Promise<PredictedCell<Cell>[]>
+  jobs(plan: P): Promise<Cells<PredictedCell<Cell>>>
   /** Reads once what all cells will read, so that a bad file is told before anything runs. Default: nothing is read. */
   check?(plan: P): Promise<void>
   /** Loads what planning and computing need. Default: that is loaded when it is needed. */

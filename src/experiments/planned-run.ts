@@ -1,54 +1,98 @@
 /** From a plan to its jobs: made once, then handed to the dry run, the memory check and the runner. */
-import {expected} from '../errors.js'
 import {cellKey} from '../results/keys.js'
 import type {Plan} from '../results/record.js'
+import {assertCount, type Cells, cellsFrom} from './cells.js'
 import type {Experiment, PredictedCell} from './experiment.js'
 import {experimentNamed} from './index.js'
 
 /** A cell of a plan under the name that its record will have. */
 export interface Job extends PredictedCell {
-  key: string
+  readonly key: string
 }
 
 /** A plan, whose it is, and its jobs. */
-export interface PlannedRun {
+export interface PlannedRun<Item extends PredictedCell = Job> {
   experiment: Experiment
   plan: Plan
   /** In the order in which they run; equal cells are one job. */
-  jobs: readonly Job[]
+  jobs: Cells<Item>
 }
 
 /**
- * Makes the jobs of a plan.
+ * Lays out the jobs of a plan, which are made when they are asked for.
  *
- * @throws what reading the plan's input or resolving its methods throws
+ * @throws what reading the header of the plan's input or resolving its methods throws
  */
-export async function planRun(plan: Plan): Promise<PlannedRun> {
-  const experiment = await experimentNamed(plan.experiment)
-  const jobs = new Map<string, Job>()
-  for (const job of await experiment.jobs(plan)) {
-    const key = cellKey(experiment.schema, job.cell)
-    if (!jobs.has(key)) jobs.set(key, {key, ...job})
+export async function layOut(plan: Plan): Promise<PlannedRun> {
+  const {experiment, jobs} = await predictRun(plan)
+  const named = function* () {
+    for (const job of jobs) yield new NamedJob(experiment.schema, job)
   }
-  return {experiment, plan, jobs: [...jobs.values()]}
+  return {experiment, plan, jobs: cellsFrom(jobs.length, named)}
 }
 
-/** Most cells that are counted one by one: a saved plan may be anybody's. */
-const MAX_COUNTED = 1e6
+/** The same without names: where nothing runs, nothing is saved. */
+export async function predictRun(plan: Plan): Promise<PlannedRun<PredictedCell>> {
+  const experiment = await experimentNamed(plan.experiment)
+  return {experiment, plan, jobs: await experiment.jobs(plan)}
+}
+
+/** The same with all jobs at hand. @throws what {@link layOut} throws */
+export async function planRun(plan: Plan): Promise<PlannedRun & {jobs: Job[]}> {
+  const {experiment, jobs} = await predictRun(plan)
+  return {experiment, plan, jobs: Array.from(jobs, job => jobOf(experiment.schema, job))}
+}
+
+function jobOf(schema: string, {cell, label, predictedCost, predictedBytes}: PredictedCell): Job {
+  return {key: cellKey(schema, cell), cell, label, predictedCost, predictedBytes}
+}
+
+/** A job whose cell and key are made when they are asked for, once. */
+class NamedJob implements Job {
+  private made: object | undefined
+  private named: string | undefined
+
+  constructor(
+    private readonly schema: string,
+    private readonly job: PredictedCell,
+  ) {}
+
+  get cell(): object {
+    this.made ??= this.job.cell
+    return this.made
+  }
+
+  get key(): string {
+    this.named ??= cellKey(this.schema, this.cell)
+    return this.named
+  }
+
+  get label(): string {
+    return this.job.label
+  }
+
+  get predictedCost(): number {
+    return this.job.predictedCost
+  }
+
+  get predictedBytes(): number {
+    return this.job.predictedBytes
+  }
+}
+
+/** Most cells of a saved plan that are counted one by one: it may be anybody's. */
+const MOST_COUNTED = 1e6
 
 /**
  * The keys of a plan's cells, in the order of its jobs, each once. Reads no input, which may be gone
  * when a saved run is looked at.
  *
- * @throws {TOO_LARGE} for a grid that may have more than a million
+ * @throws {TOO_LARGE} for a grid of more than a million
  * @throws what resolving the plan's methods throws
  */
 export async function planKeys(plan: Plan): Promise<string[]> {
-  const axes = Object.values(plan).filter(Array.isArray)
-  if (axes.reduce((product, axis) => product * axis.length, 1) > MAX_COUNTED) {
-    throw expected('TOO_LARGE', 'plan', `at most ${MAX_COUNTED} cells`, 'more')
-  }
   const experiment = await experimentNamed(plan.experiment)
   const cells = await experiment.cells(plan)
-  return [...new Set(cells.map(cell => cellKey(experiment.schema, cell)))]
+  assertCount(plan, cells.length, MOST_COUNTED)
+  return Array.from(cells, cell => cellKey(experiment.schema, cell))
 }

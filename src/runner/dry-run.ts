@@ -1,15 +1,19 @@
 /** What a plan will take, before anything runs. */
 import {z} from 'zod'
 import {RfaError} from '../errors.js'
-import type {Job, PlannedRun} from '../experiments/planned-run.js'
-import {rateOf} from '../experiments/rates.js'
+import {MOST_CELLS} from '../experiments/cells.js'
+import type {PredictedCell} from '../experiments/experiment.js'
+import type {PlannedRun} from '../experiments/planned-run.js'
 import {type Memory, readMemory} from '../free-memory.js'
 import {type Block, list, text} from '../report/document.js'
 import {bytes, nanoseconds, plural} from '../report/numbers.js'
 import type {Plan} from '../results/record.js'
-import type {Schedule} from './schedule.js'
+import {cellSeconds, PROCESS_SECONDS, type Schedule} from './schedule.js'
 
 const DRY_RUN_SCHEMA = 'rfa.dry-run/1'
+
+/** Most cells that are named one by one. */
+const LABELLED = 10_000
 
 /** A plan with what running it would mean, as `--dry-run --json` prints it. @param plan - schema of its plan */
 export const dryRunSchema = (plan: z.ZodType<Plan>) =>
@@ -24,53 +28,88 @@ export const dryRunSchema = (plan: z.ZodType<Plan>) =>
       unit: 'bytes',
       description: 'Memory of the processes that run at once, should the largest cells meet.',
     }),
-    cell_labels: z.array(z.string()).describe('One line per cell, in the order of the plan.'),
+    cell_labels: z
+      .array(z.string())
+      .describe(`One line per cell, in the order of the plan; the first ${LABELLED} of more.`),
   })
 export type DryRun = z.infer<ReturnType<typeof dryRunSchema>>
 
-/** Start of one process with its backend, seconds. */
-export const PROCESS_SECONDS = 0.7
+/** A plan whose cells are only looked at. */
+type Predicted = PlannedRun<PredictedCell>
 
-/** Cells, predicted time and memory of a plan. */
-export function describeRun(
-  {plan, jobs}: PlannedRun,
-  {processes, fresh, threadShare = 1}: Schedule,
-): DryRun {
-  const rate = rateOf(plan.backend)
-  const threads = processes * threadShare
-  const flops = jobs.reduce((sum, job) => sum + job.predictedCost, 0)
-  const starts = fresh ? jobs.length : 1
+/** Cells, predicted time and memory of a plan. Holds no more of a large plan than of a small one. */
+export function describeRun({plan, jobs}: Predicted, schedule: Schedule): DryRun {
+  const {processes, fresh} = schedule
+  const labels: string[] = []
+  const largest = new Largest(processes)
+  let seconds = 0
+  for (const job of jobs) {
+    seconds += cellSeconds(job, plan, schedule)
+    largest.add(job)
+    if (labels.length < LABELLED) labels.push(job.label)
+  }
   return {
     schema: DRY_RUN_SCHEMA,
     plan,
     cells: jobs.length,
-    predicted_seconds: flops / rate / threads + starts * PROCESS_SECONDS,
-    predicted_peak_bytes: bytesAtOnce(jobs, processes),
-    cell_labels: jobs.map(({label}) => label),
+    predicted_seconds: seconds / processes + (fresh ? 0 : PROCESS_SECONDS),
+    predicted_peak_bytes: largest.bytes,
+    cell_labels: labels,
   }
 }
 
-/** Memory of so many of the largest cells: a process that has run one may keep it while it runs others. */
-function bytesAtOnce(jobs: readonly Job[], processes: number): number {
-  const sizes = jobs.map(({predictedBytes}) => predictedBytes).sort((a, b) => b - a)
-  return sizes.slice(0, processes).reduce((sum, size) => sum + size, 0)
+/** The largest cells, as many as processes run at once: one that has run such a cell may keep it while it runs others. */
+class Largest {
+  /** The largest first. */
+  private readonly sizes: number[] = []
+  private first: PredictedCell | undefined
+
+  constructor(private readonly processes: number) {}
+
+  add(job: PredictedCell): void {
+    const {sizes, processes} = this
+    const {predictedBytes: size} = job
+    if (sizes.length === processes && size <= sizes.at(-1)!) return
+    if (size > (sizes[0] ?? Number.NEGATIVE_INFINITY)) this.first = job
+    const place = sizes.findIndex(other => other < size)
+    sizes.splice(place < 0 ? sizes.length : place, 0, size)
+    if (sizes.length > processes) sizes.pop()
+  }
+
+  get bytes(): number {
+    return this.sizes.reduce((sum, size) => sum + size, 0)
+  }
+
+  /** Of the largest cell. */
+  get label(): string {
+    return this.first?.label ?? ''
+  }
+}
+
+/** What is known of memory when a plan is let in. */
+export interface FreeMemory {
+  /** What there is. Default: read from the system, this process being counted as used. */
+  memory?: () => Memory
+  /** Held by a process that is gone, or computes cells, when they run: their prediction counts it. */
+  heldBytes?: number
 }
 
 /**
  * Refuses a plan that needs more memory than is free.
  *
- * @param memory - what there is, this process being counted as used. Default: read from the system
  * @throws {TOO_LARGE} with the figure that {@link describeRun} gives
  */
 export function assertFits(
-  {jobs}: Pick<PlannedRun, 'jobs'>,
+  {jobs}: Pick<Predicted, 'jobs'>,
   {processes}: Pick<Schedule, 'processes'>,
-  memory: () => Memory = readMemory,
+  {memory = readMemory, heldBytes = 0}: FreeMemory = {},
 ): void {
-  const needed = bytesAtOnce(jobs, processes)
-  const {free, total} = memory()
+  const largest = new Largest(processes)
+  for (const job of jobs) largest.add(job)
+  const needed = largest.bytes
+  const {free: left, total} = memory()
+  const free = Math.min(total, left + heldBytes)
   if (needed <= free) return
-  const largest = jobs.reduce((top, job) => (job.predictedBytes > top.predictedBytes ? job : top))
   const atOnce = Math.min(processes, jobs.length)
   const each = atOnce > 1 ? ` (${atOnce} processes at once)` : ''
   throw new RfaError(
@@ -91,19 +130,23 @@ function gibibytes(size: number): string {
   return `${(size / 2 ** 30).toPrecision(3)} GiB`
 }
 
-/** Cells that the terminal lists; `--json` has all of them. */
+/** Cells that the terminal lists. */
 const LISTED = 40
 
 /** What `--dry-run` prints. */
 export function dryRunReport(run: DryRun): Block[] {
   const {plan, cells, cell_labels: labels} = run
   const time = nanoseconds(run.predicted_seconds * 1e9)
-  const rest = labels.length - LISTED
+  const rest = cells - Math.min(labels.length, LISTED)
+  const all = labels.length === cells ? 'all' : `the first ${labels.length}`
   return [
     text(
       `${plan.experiment}: ${plural(cells, 'cell')}, predicted time ${time}, predicted peak memory ${bytes(run.predicted_peak_bytes)}`,
     ),
     ...list(labels.slice(0, LISTED)),
-    ...(rest > 0 ? [text(`and ${rest} more; --json lists all`)] : []),
+    ...(rest > 0 ? [text(`and ${rest} more; --json lists ${all}`)] : []),
+    ...(cells > MOST_CELLS
+      ? [text(`More than ${MOST_CELLS} cells are run with --force only.`)]
+      : []),
   ]
 }

@@ -1,19 +1,25 @@
 /** Asks a worker for what comes before the first cell. The program itself then loads no tensors. */
 import {RfaError} from '../errors.js'
+import {layOut} from '../experiments/planned-run.js'
 import type {Plan} from '../results/record.js'
 import type {Preparation} from './preparation.js'
 import {errorOf, type WorkerReply, type WorkerTask} from './protocol.js'
 import type {WorkerProcess} from './worker-process.js'
 
 /**
- * {@link prepareRun} in a worker.
+ * {@link prepareRun} in a worker; jobs that are too many to be told are made here, one by one as they begin.
  *
  * @throws what that throws, and {BACKEND_NOT_READY} when the worker dies of it or cannot be started
  */
-export async function askForPlan(plan: Plan, worker: WorkerProcess): Promise<Preparation> {
-  const reply = await ask(worker, {plan})
-  if ('prepared' in reply) return reply.prepared
-  throw unexpected(reply)
+export async function askForPlan(
+  asked: Plan,
+  worker: WorkerProcess,
+  force = false,
+): Promise<Preparation> {
+  const reply = await ask(worker, {plan: asked, force})
+  if (!('prepared' in reply)) throw unexpected(reply)
+  const {jobs, ...prepared} = reply.prepared
+  return {...prepared, jobs: jobs ?? (await layOut(prepared.plan)).jobs}
 }
 
 /** {@link checkInput} in a worker. @throws what that throws, and as {@link askForPlan} */

@@ -1,4 +1,5 @@
 import {RfaError} from '../errors.js'
+import type {Cells} from '../experiments/cells.js'
 import type {Experiment} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
 import {parseRecord} from '../results/parse-record.js'
@@ -21,6 +22,8 @@ export interface PoolOptions extends WorkerOptions {
   signal?: AbortSignal | undefined
   /** Told when a job begins. */
   onStart?: ((job: Job) => void) | undefined
+  /** Told by a cell that runs how long it still needs, in ms. */
+  onHeard?: ((job: Job, leftMs: number) => void) | undefined
   /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
   profileFile?: (() => string) | undefined
   /** Told what went wrong without harm to the records. */
@@ -40,7 +43,7 @@ export type OnRecord = (record: CellRecord, elapsedMs: number) => Promise<void> 
  * @throws {FILE_MISSING} when the worker's script is not there
  */
 export async function runJobs(
-  jobs: readonly Job[],
+  jobs: Cells<Job>,
   options: PoolOptions,
   onRecord: OnRecord,
 ): Promise<void> {
@@ -58,7 +61,9 @@ export async function runJobs(
 }
 
 class Pool {
-  readonly #jobs: readonly Job[]
+  readonly #count: number
+  /** Jobs that have not begun; they are made as they begin. */
+  readonly #jobs: Iterator<Job>
   readonly #options: PoolOptions
   readonly #onRecord: OnRecord
   readonly #workers = new Set<WorkerProcess>()
@@ -68,12 +73,12 @@ class Pool {
   readonly #ends = new Map<WorkerProcess, Promise<void>>()
   /** The worker that was there already, until a lane takes it. */
   #spare: WorkerProcess | undefined
-  #next = 0
   #ended = 0
   #stopped = false
 
-  constructor(jobs: readonly Job[], options: PoolOptions, onRecord: OnRecord) {
-    this.#jobs = jobs
+  constructor(jobs: Cells<Job>, options: PoolOptions, onRecord: OnRecord) {
+    this.#count = jobs.length
+    this.#jobs = jobs[Symbol.iterator]()
     this.#options = options
     this.#onRecord = onRecord
     this.#spare = options.worker
@@ -86,16 +91,13 @@ class Pool {
   }
 
   async run(): Promise<void> {
-    const lanes = Math.min(this.#options.schedule.processes, this.#jobs.length)
+    const lanes = Math.min(this.#options.schedule.processes, this.#count)
     const ends = await Promise.allSettled(Array.from({length: lanes}, () => this.#lane()))
     const failure = ends.find(end => end.status === 'rejected')
     if (failure) throw failure.reason
-    const left = this.#jobs.length - this.#ended
+    const left = this.#count - this.#ended
     if (left > 0) {
-      throw new RfaError(
-        'INTERRUPTED',
-        `interrupted: ${left} of ${this.#jobs.length} cells not run`,
-      )
+      throw new RfaError('INTERRUPTED', `interrupted: ${left} of ${this.#count} cells not run`)
     }
   }
 
@@ -104,8 +106,8 @@ class Pool {
     let worker: WorkerProcess | undefined
     try {
       while (!this.#stopped) {
-        const job = this.#jobs[this.#next++]
-        if (!job) break
+        const {value: job, done} = this.#jobs.next()
+        if (done) break
         worker = await this.#workerFor(worker)
         if (this.#stopped) break
         await this.#runOne(job, worker)
@@ -120,12 +122,12 @@ class Pool {
 
   async #runOne(job: Job, worker: WorkerProcess): Promise<void> {
     this.#options.onStart?.(job)
-    const {experiment, schedule, timeoutMs} = this.#options
+    const {experiment, schedule, timeoutMs, onHeard} = this.#options
     const {threadShare, processes} = schedule
     const context = {threadShare, processes}
     const task = {experiment: experiment.name, cell: job.cell, context}
     const begin = performance.now()
-    const end = await worker.run(task, timeoutMs)
+    const end = await worker.run(task, timeoutMs, leftMs => onHeard?.(job, leftMs))
     const elapsed = performance.now() - begin
     if (this.#stopped && end.kind !== 'reply') return // killed by us: no fault of the cell
     await this.#onRecord(recordOf(experiment, job, end), elapsed)

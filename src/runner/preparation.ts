@@ -1,17 +1,20 @@
 /** What is done before the first cell, where tensors are at hand: in a worker, or for a dry run in the program itself. */
 import {checkThreads, keepsThreads, threadingOf, useBackend} from '../backends/index.js'
+import {assertCount, type Cells, MOST_WALKED} from '../experiments/cells.js'
+import type {PredictedCell} from '../experiments/experiment.js'
 import {experimentNamed} from '../experiments/index.js'
-import {type Job, planRun} from '../experiments/planned-run.js'
+import {type Job, layOut, type PlannedRun, predictRun} from '../experiments/planned-run.js'
+import {heldBytes} from '../free-memory.js'
 import {pinInput} from '../inputs/digest.js'
 import {inputWarnings} from '../inputs/load.js'
 import type {Plan} from '../results/record.js'
 
 /** A plan that can run, with its jobs. */
-export interface Preparation {
+export interface Preparation<Jobs = Cells<Job>> {
   /** The plan as it runs: its input is pinned to what the files hold now. */
   plan: Plan
   /** In the order in which they run; equal cells are one job. */
-  jobs: readonly Job[]
+  jobs: Jobs
   /** Threads that each process can compute with. */
   threading: 'any' | 'one'
   /** What is to be said of the backend. */
@@ -20,34 +23,61 @@ export interface Preparation {
   warnings: readonly string[]
   /** Whether this process may compute cells, too: one whose backend keeps its first threads has not theirs. */
   serves: boolean
+  /** Memory that this process holds. */
+  heldBytes: number
 }
+
+/** Most jobs that are told to another process, which else makes them itself. */
+const MOST_TOLD = 2000
 
 /**
  * Takes the backend of a plan into use, so that one that cannot run is told here, and makes the plan's jobs.
  *
+ * @param force - let any number of cells in
+ * @returns `null` in place of jobs that are too many to be told
  * @throws {BACKEND_MISSING} {UNSUPPORTED} when the backend cannot run here, or has fewer threads than asked for
+ * @throws {TOO_LARGE} when it has more than {@link MOST_CELLS} cells
  * @throws what reading the header of the plan's input or resolving its methods throws
  */
-export async function prepareRun(asked: Plan): Promise<Preparation> {
+export async function prepareRun(asked: Plan, force = false): Promise<Preparation<Job[] | null>> {
   const plan = await pinned(asked)
   const notes: string[] = []
   const {name} = await useBackend(plan.backend, {
     threads: plan.threads ?? undefined,
     note: text => notes.push(text),
   })
-  const {jobs} = await planRun(plan)
-  const threading = await threadingOf(name)
-  const warnings = await warningsOf(plan)
-  return {plan, jobs, threading, notes, warnings, serves: !(await keepsThreads(name))}
+  const {jobs} = await layOut(plan)
+  if (!force) assertCount(plan, jobs.length)
+  return {
+    plan,
+    jobs: jobs.length > MOST_TOLD ? null : Array.from(jobs, told),
+    threading: await threadingOf(name),
+    notes,
+    warnings: await warningsOf(plan),
+    serves: !(await keepsThreads(name)),
+    heldBytes: heldBytes(),
+  }
 }
 
-/** The same without trying anything: the plan may be made for another machine. */
-export async function prepareDryRun(asked: Plan): Promise<Preparation> {
+/** A job as a message carries it. */
+function told({key, cell, label, predictedCost, predictedBytes}: Job): Job {
+  return {key, cell, label, predictedCost, predictedBytes}
+}
+
+/**
+ * The same without trying anything: the plan may be made for another machine.
+ *
+ * @throws {TOO_LARGE} when it has more than {@link MOST_WALKED} cells, unless forced
+ */
+export async function prepareDryRun(
+  asked: Plan,
+  force = false,
+): Promise<PlannedRun<PredictedCell> & Pick<Preparation, 'threading' | 'warnings'>> {
   const plan = await pinned(asked)
   await checkThreads(plan.backend, plan.threads ?? undefined)
-  const {jobs} = await planRun(plan)
-  const threading = await threadingOf(plan.backend)
-  return {plan, jobs, threading, notes: [], warnings: await warningsOf(plan), serves: false}
+  const run = await predictRun(plan)
+  if (!force) assertCount(plan, run.jobs.length, MOST_WALKED)
+  return {...run, threading: await threadingOf(plan.backend), warnings: await warningsOf(plan)}
 }
 
 /** Reads once what all cells will read. @throws what {@link Experiment.check} throws */

@@ -1,3 +1,4 @@
+import type {Cells} from '../experiments/cells.js'
 import type {Job} from '../experiments/planned-run.js'
 
 /** How far a run is. */
@@ -7,8 +8,10 @@ export interface ProgressEvent {
   total: number
   /** The cell that runs; of several, the one begun last. Empty when none does. */
   label: string
-  /** Time left, in ms; `null` before the first cell has ended. */
-  etaMs: number | null
+  /** Time left, in ms. */
+  etaMs: number
+  /** Whether that goes by nothing but predicted costs, as no cell has ended or told how far it is. */
+  rough: boolean
   /** Cells that failed, of those done. */
   failed: number
 }
@@ -16,57 +19,118 @@ export interface ProgressEvent {
 /** Counts cells and estimates the time left. */
 export interface ProgressMeter {
   start(job: Job): ProgressEvent
-  end(job: Job, failed: boolean): ProgressEvent
+  /** Takes what a running cell says of itself: the time that it still needs, in ms. */
+  hear(job: Job, leftMs: number): void
+  /** @param key - of a job that has ended */
+  end(key: string, failed: boolean): ProgressEvent
+  /** How far the run is now, in the midst of cells. */
+  look(): ProgressEvent
 }
 
+/** What a meter is made for. */
+export interface Metered {
+  /** The cells of this session. */
+  jobs: Cells<Job>
+  /** Cells that an earlier session has done. */
+  reused: number
+  /** Processes that run at once. */
+  processes: number
+  /** Predicted time of a cell in its process, in ms. */
+  predictedMs(job: Job): number
+  /** Clock in ms, any origin. */
+  now?: () => number
+}
+
+/** A cell on its way. */
+interface Running {
+  label: string
+  predictedMs: number
+  begin: number
+  /** What it last said, and when. */
+  heard?: {leftMs: number; at: number}
+}
+
+/** Trust in the predictions, as so much time that they were right about, in ms; or a share of a shorter run. */
+const TRUST = {ms: 1000, share: 0.05}
+/** A cell that takes longer than predicted is expected to take a tenth longer than it has. */
+const OVERTIME = 0.1
+
 /**
- * Makes the meter of a run. Time left = time used x predicted cost of the cells that have not ended /
- * cost of those that have: cells differ by orders of magnitude, so counting them would not do.
- *
- * @param jobs - the cells of this session
- * @param reused - cells that an earlier session has done
- * @param now - clock in ms, any origin
+ * Makes the meter of a run. Time left is predicted time, corrected by how long cells took that have ended, that told
+ * how far they are, or that run for longer than predicted.
  */
-export function progressMeter(
-  jobs: readonly Job[],
-  reused: number,
-  now: () => number = () => performance.now(),
-): ProgressMeter {
-  const begin = now()
-  const weights = weightsOf(jobs)
-  const running = new Set<Job>()
-  let rest = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
-  let spent = 0
-  let done = 0
-  let failed = 0
-  const event = (): ProgressEvent => ({
-    done: reused + done,
+export function progressMeter(metered: Metered): ProgressMeter {
+  const {jobs, reused, processes, predictedMs, now = () => performance.now()} = metered
+  let waitingMs = 0
+  for (const job of jobs) waitingMs += predictedMs(job)
+  const trustMs = Math.min(TRUST.ms, TRUST.share * waitingMs)
+  const running = new Map<string, Running>()
+  const ended = {count: 0, failed: 0, predictedMs: 0, tookMs: 0}
+  const eta = () => timeLeft([...running.values()], {ended, trustMs, waitingMs, processes}, now())
+  const look = (): ProgressEvent => ({
+    done: reused + ended.count,
     total: reused + jobs.length,
-    label: [...running].at(-1)?.label ?? '',
-    etaMs: done === 0 ? null : done === jobs.length ? 0 : ((now() - begin) * rest) / spent,
-    failed,
+    label: [...running.values()].at(-1)?.label ?? '',
+    etaMs: ended.count === jobs.length ? 0 : eta(),
+    rough: ended.count === 0 && ![...running.values()].some(({heard}) => heard),
+    failed: ended.failed,
   })
   return {
+    look,
     start(job) {
-      running.add(job)
-      return event()
+      const predicted = predictedMs(job)
+      waitingMs = Math.max(0, waitingMs - predicted)
+      running.set(job.key, {label: job.label, predictedMs: predicted, begin: now()})
+      return look()
     },
-    end(job, hasFailed) {
-      const weight = weights.get(job) ?? 0
-      running.delete(job)
-      rest -= weight
-      spent += weight
-      done++
-      if (hasFailed) failed++
-      return event()
+    hear(job, leftMs) {
+      const cell = running.get(job.key)
+      if (cell) cell.heard = {leftMs, at: now()}
+    },
+    end(key, hasFailed) {
+      const cell = running.get(key)
+      running.delete(key)
+      ended.predictedMs += cell?.predictedMs ?? 0
+      ended.tookMs += cell ? now() - cell.begin : 0
+      ended.count++
+      if (hasFailed) ended.failed++
+      return look()
     },
   }
 }
 
-/** Predicted costs; a cell without one counts as the cheapest that has one. */
-function weightsOf(jobs: readonly Job[]): Map<Job, number> {
-  const known = jobs.map(({predictedCost}) => predictedCost).filter(cost => cost > 0)
-  const least = known.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
-  const fallback = Number.isFinite(least) ? least : 1
-  return new Map(jobs.map(job => [job, job.predictedCost > 0 ? job.predictedCost : fallback]))
+/** What is known beside the cells that run. */
+interface Known {
+  ended: {predictedMs: number; tookMs: number}
+  trustMs: number
+  /** Predicted time of the cells that have not begun. */
+  waitingMs: number
+  processes: number
+}
+
+function timeLeft(running: readonly Running[], known: Known, now: number): number {
+  const slowness = slownessOf(running, known, now)
+  const rests = running.map(cell => restOf(cell, slowness, now))
+  const all = rests.reduce((sum, rest) => sum + rest, known.waitingMs * slowness)
+  return Math.max(all / known.processes, ...rests)
+}
+
+/** How many times longer cells take than predicted. */
+function slownessOf(running: readonly Running[], {ended, trustMs}: Known, now: number): number {
+  let predicted = trustMs + ended.predictedMs
+  let took = trustMs + ended.tookMs
+  for (const {predictedMs, begin, heard} of running) {
+    const used = (heard?.at ?? now) - begin
+    if (!heard && used <= predictedMs) continue
+    predicted += heard ? (predictedMs * used) / (used + heard.leftMs) : predictedMs
+    took += used
+  }
+  return predicted > 0 ? took / predicted : 1
+}
+
+/** What a cell that runs still needs. */
+function restOf({predictedMs, begin, heard}: Running, slowness: number, now: number): number {
+  if (heard) return Math.max(0, heard.leftMs - (now - heard.at))
+  const used = now - begin
+  return Math.max(predictedMs * slowness - used, OVERTIME * used)
 }

@@ -1,5 +1,6 @@
 import {messageOf, RfaError, type RfaErrorCode} from '../errors.js'
-import type {CellContext, CellOutcome} from '../experiments/experiment.js'
+import type {CellContext, CellOutcome, OnStep} from '../experiments/experiment.js'
+import type {Job} from '../experiments/planned-run.js'
 import type {CellError, Plan} from '../results/record.js'
 import type {Preparation} from './preparation.js'
 
@@ -14,6 +15,8 @@ export interface CellTask {
 /** Make the jobs of this plan, on the backend that it asks for. */
 export interface PlanTask {
   plan: Plan
+  /** Let any number of cells in. Default: false */
+  force?: boolean
 }
 
 /** Read once what the cells of this plan will read. */
@@ -45,28 +48,43 @@ export type CellReply = {id: number; outcome: CellOutcome} | {id: number; error:
 /** What it answers of all its tasks. */
 export type WorkerReply =
   | CellReply
-  | {id: number; prepared: Preparation}
+  | {id: number; prepared: Preparation<Job[] | null>}
   | {id: number; done: true}
   | {id: number; refusal: Refusal}
 
+/** What a worker says of a cell on its way: how long it still needs, in ms. */
+export type Sign = {id: number; leftMs: number}
+
+/** All that a worker sends. */
+export type WorkerMessage = WorkerReply | Sign
+
 /** How a worker does its tasks. */
 export interface Skills {
-  run(task: CellTask): Promise<CellOutcome>
-  prepare(plan: Plan): Promise<Preparation>
+  /** @param onStep - told how far the cell is; see {@link CellContext} */
+  run(task: CellTask, onStep: OnStep): Promise<CellOutcome>
+  prepare(plan: Plan, force?: boolean): Promise<Preparation<Job[] | null>>
   check(plan: Plan): Promise<void>
   profile(step: ProfileTask['profile']): Promise<void>
 }
 
+/** Least time between two signs of one cell, in ms. */
+const SIGN_MS = 200
+
 /**
  * Does what a request asks for; never throws.
  *
+ * @param send - given signs of a cell on its way, at most every {@link SIGN_MS}
  * @returns the reply to send; errors of cells that are not RfaErrors have the code `CELL_CRASHED`
  */
-export async function answer(request: WorkerRequest, skills: Skills): Promise<WorkerReply> {
+export async function answer(
+  request: WorkerRequest,
+  skills: Skills,
+  send: (sign: Sign) => void = () => {},
+): Promise<WorkerReply> {
   const {id} = request
-  if ('cell' in request) return answerCell(request, skills)
+  if ('cell' in request) return answerCell(request, skills, send)
   try {
-    if ('plan' in request) return {id, prepared: await skills.prepare(request.plan)}
+    if ('plan' in request) return {id, prepared: await skills.prepare(request.plan, request.force)}
     if ('check' in request) await skills.check(request.check)
     else await skills.profile(request.profile)
     return {id, done: true}
@@ -75,13 +93,38 @@ export async function answer(request: WorkerRequest, skills: Skills): Promise<Wo
   }
 }
 
-async function answerCell(request: {id: number} & CellTask, {run}: Skills): Promise<CellReply> {
+async function answerCell(
+  request: {id: number} & CellTask,
+  {run}: Skills,
+  send: (sign: Sign) => void,
+): Promise<CellReply> {
   const {id} = request
+  const onStep = pacer(leftMs => send({id, leftMs}))
   try {
-    return {id, outcome: await run(request)}
+    return {id, outcome: await run(request, onStep)}
   } catch (error) {
     const code = error instanceof RfaError ? error.code : 'CELL_CRASHED'
     return {id, error: {code, message: messageOf(error)}}
+  }
+}
+
+/**
+ * From steps done to the time that those not done will take, at the pace since the first one.
+ *
+ * @param now - clock in ms, any origin
+ */
+export function pacer(
+  tell: (leftMs: number) => void,
+  now: () => number = () => performance.now(),
+): OnStep {
+  let first: {at: number; done: number} | undefined
+  let told = now()
+  return (done, total) => {
+    const at = now()
+    first ??= {at, done}
+    if (at - told < SIGN_MS || done === first.done) return
+    told = at
+    tell(((total - done) * (at - first.at)) / (done - first.done))
   }
 }
 

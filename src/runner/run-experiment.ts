@@ -1,6 +1,7 @@
 import {join} from 'node:path'
 import {z} from 'zod'
 import {RfaError} from '../errors.js'
+import {type Cells, cellsFrom} from '../experiments/cells.js'
 import {allExperiments} from '../experiments/index.js'
 import type {Job, PlannedRun} from '../experiments/planned-run.js'
 import {writeAtomic} from '../files.js'
@@ -19,7 +20,7 @@ import {compareCode, watchMixture} from './mixture.js'
 import {runJobs} from './pool.js'
 import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
-import type {Schedule} from './schedule.js'
+import {cellSeconds, type Schedule} from './schedule.js'
 import {UnsavedTables} from './unsaved.js'
 import type {WorkerProcess} from './worker-process.js'
 
@@ -38,7 +39,10 @@ export interface RunExperimentOptions {
   timeoutMs: number | null
   /** Interrupts the run. */
   signal?: AbortSignal | undefined
+  /** Told when a cell begins or ends. */
   onProgress?: ((event: ProgressEvent) => void) | undefined
+  /** Told once a second how far the run is, in the midst of cells. */
+  onTick?: ((event: ProgressEvent) => void) | undefined
   /** Told what a resumed run begins with. */
   onNote?: ((text: string) => void) | undefined
   /** Told what a reader of the results should know of this session. */
@@ -107,24 +111,27 @@ export async function runExperiment(
   }
 }
 
+/** Between two looks at how far a run is, in ms. */
+const TICK_MS = 1000
+
 /** Runs the cells that the journal does not hold yet. @returns one record per job, in their order */
 async function runMissing(
-  {experiment, jobs}: PlannedRun,
+  run: PlannedRun,
   options: RunExperimentOptions,
   journal?: Journal,
 ): Promise<CellRecord[]> {
-  const {onProgress, onWarning = () => {}} = options
+  const {jobs, experiment} = run
+  const {onProgress, onTick, onWarning = () => {}} = options
   const earlier = savedRecords(jobs, journal, onWarning)
   const records = new Map(earlier.map(record => [record.key, record]))
-  const missing = jobs.filter(({key}) => !records.has(key))
-  const byKey = new Map(missing.map(job => [job.key, job]))
-  const meter = progressMeter(missing, jobs.length - missing.length)
+  const missing = withoutThose(jobs, new Set(records.keys()))
+  const meter = meterOf(run, missing, options.schedule)
   const compare = watchMixture(earlier, onWarning)
   const onRecord = async (record: CellRecord) => {
     await journal?.append(record)
     compare(record)
     records.set(record.key, record)
-    onProgress?.(meter.end(byKey.get(record.key)!, record.status === 'failed'))
+    onProgress?.(meter.end(record.key, record.status === 'failed'))
   }
   const {directory, profile} = options
   const pool = {
@@ -133,21 +140,45 @@ async function runMissing(
     experiment,
     signal: eitherOf(options.signal, journal?.lost),
     onStart: (job: Job) => onProgress?.(meter.start(job)),
+    onHeard: meter.hear,
   }
-  await runJobs(missing, pool, onRecord).catch(error => {
+  const ticks = onTick && setInterval(() => onTick(meter.look()), TICK_MS)
+  try {
+    await runJobs(missing, pool, onRecord)
+  } catch (error) {
     throw journal?.lost.aborted ? journal.lost.reason : error
+  } finally {
+    clearInterval(ticks)
+  }
+  return Array.from(jobs, ({key}) => records.get(key)!)
+}
+
+function meterOf({plan, jobs}: PlannedRun, missing: Cells<Job>, schedule: Schedule) {
+  return progressMeter({
+    jobs: missing,
+    reused: jobs.length - missing.length,
+    processes: schedule.processes,
+    predictedMs: job => 1000 * cellSeconds(job, plan, schedule),
   })
-  return jobs.map(({key}) => records.get(key)!)
+}
+
+/** Jobs without those of some keys, all of which are among theirs. */
+function withoutThose(jobs: Cells<Job>, keys: ReadonlySet<string>): Cells<Job> {
+  if (keys.size === 0) return jobs
+  return cellsFrom(jobs.length - keys.size, function* () {
+    for (const job of jobs) if (!keys.has(job.key)) yield job
+  })
 }
 
 /** What needs not run again: the newest record of each cell, unless it failed. */
 function savedRecords(
-  jobs: readonly Job[],
+  jobs: Cells<Job>,
   journal: Journal | undefined,
   warn: (text: string) => void,
 ): CellRecord[] {
-  const keys = jobs.map(({key}) => key)
-  const {records, foreign} = recordsOfPlan(journal?.records ?? [], keys, packageVersion())
+  if (!journal || journal.records.length === 0) return []
+  const keys = Array.from(jobs, ({key}) => key)
+  const {records, foreign} = recordsOfPlan(journal.records, keys, packageVersion())
   if (foreign > 0) {
     const what = foreign === 1 ? '1 record' : `${foreign} records`
     warn(`left out: ${what} of no cell of this plan, or under the key of another`)

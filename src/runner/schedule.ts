@@ -1,5 +1,8 @@
 import {availableParallelism} from 'node:os'
+import type {PredictedCell} from '../experiments/experiment.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
+import {rateOf} from '../experiments/rates.js'
+import type {Plan} from '../results/record.js'
 import type {Preparation} from './preparation.js'
 
 /** Which processes run the jobs of a plan, decided once. */
@@ -21,7 +24,7 @@ export interface Schedule {
  * @param threading - how many of them a process can compute with. Default: any
  */
 export function schedule(
-  {experiment, jobs}: Pick<PlannedRun, 'experiment' | 'jobs'>,
+  {experiment, jobs}: Pick<PlannedRun<PredictedCell>, 'experiment' | 'jobs'>,
   threads: number = availableParallelism(),
   threading: Preparation['threading'] = 'any',
 ): Schedule {
@@ -32,4 +35,17 @@ export function schedule(
     fresh: false,
     threadShare: threading === 'one' ? 1 : Math.max(1, Math.floor(threads / cells)),
   }
+}
+
+/** Start of one process with its backend, seconds. */
+export const PROCESS_SECONDS = 0.7
+
+/** Predicted seconds of a cell in its process, which is started for it where none is shared. */
+export function cellSeconds(
+  {predictedCost}: Pick<PredictedCell, 'predictedCost'>,
+  {backend}: Pick<Plan, 'backend'>,
+  {fresh, threadShare = 1}: Pick<Schedule, 'fresh' | 'threadShare'>,
+): number {
+  const flops = Number.isFinite(predictedCost) ? predictedCost : 0
+  return flops / rateOf(backend) / threadShare + (fresh ? PROCESS_SECONDS : 0)
 }

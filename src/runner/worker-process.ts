@@ -5,7 +5,7 @@ import {fileURLToPath} from 'node:url'
 import {expected} from '../errors.js'
 import {packageRoot} from '../package.js'
 import type {CellError} from '../results/record.js'
-import type {WorkerReply, WorkerRequest, WorkerTask} from './protocol.js'
+import type {WorkerMessage, WorkerReply, WorkerRequest, WorkerTask} from './protocol.js'
 
 /** How a job ended as the parent sees it: the worker's reply, or what became of the worker. */
 export type JobEnd =
@@ -47,6 +47,8 @@ export class WorkerProcess {
   #jobs = 0
   /** Ends the tasks on their way, by the numbers of their requests. */
   readonly #settle = new Map<number, (end: JobEnd) => void>()
+  /** Told how long a task still needs, by the same numbers. */
+  readonly #hear = new Map<number, (leftMs: number) => void>()
 
   /** Starts the child; it can be given a job at once. */
   constructor(options: WorkerOptions = {}) {
@@ -60,8 +62,9 @@ export class WorkerProcess {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#lastWords = (this.#lastWords + text).slice(-LAST_WORDS)
     })
-    this.#child.on('message', (reply: WorkerReply) => {
-      this.#end(reply.id, {kind: 'reply', reply})
+    this.#child.on('message', (message: WorkerMessage) => {
+      if ('leftMs' in message) this.#hear.get(message.id)?.(message.leftMs)
+      else this.#end(message.id, {kind: 'reply', reply: message})
     })
     this.#gone = new Promise(resolve => this.#watch(resolve))
   }
@@ -80,8 +83,13 @@ export class WorkerProcess {
    * Has one task done; never rejects. The time limit counts from now, a starting worker's start included.
    *
    * @param timeoutMs - the worker is killed after this time; `null`: no limit
+   * @param onHeard - told by a cell on its way how long it still needs, in ms
    */
-  run(task: WorkerTask, timeoutMs: number | null): Promise<JobEnd> {
+  run(
+    task: WorkerTask,
+    timeoutMs: number | null,
+    onHeard?: (leftMs: number) => void,
+  ): Promise<JobEnd> {
     return new Promise(resolve => {
       if (this.#death) return resolve({kind: 'died', error: this.#death})
       const id = ++this.#jobs
@@ -93,6 +101,7 @@ export class WorkerProcess {
         clearTimeout(timer)
         resolve(end)
       })
+      if (onHeard) this.#hear.set(id, onHeard)
       const request: WorkerRequest = {id, ...task}
       this.#child.send(request, () => {}) // a child that cannot be told dies, and that is noticed
     })
@@ -107,6 +116,7 @@ export class WorkerProcess {
   #end(id: number, end: JobEnd): void {
     this.#settle.get(id)?.(end)
     this.#settle.delete(id)
+    this.#hear.delete(id)
   }
 
   /** Notices the child's death, in whichever way it comes. */

@@ -20,11 +20,11 @@ process.on('disconnect', () => process.exit())
 // loaded here, so that what cannot be loaded fails the task with a sentence
 const preparation = () => import('./preparation.js')
 const skills: Skills = {
-  run: async ({experiment, cell, context}) => {
+  run: async ({experiment, cell, context}, onStep) => {
     const {experimentNamed} = await import('../experiments/index.js')
-    return (await experimentNamed(experiment)).run(cell, context)
+    return (await experimentNamed(experiment)).run(cell, {...context, onStep})
   },
-  prepare: async plan => (await preparation()).prepareRun(plan),
+  prepare: async (plan, force) => (await preparation()).prepareRun(plan, force),
   check: async plan => (await preparation()).checkInput(plan),
   profile: async step => {
     const {saveProfile, startProfile} = await import('./profiler.js')
@@ -32,7 +32,7 @@ const skills: Skills = {
   },
 }
 process.on('message', async (request: WorkerRequest) => {
-  process.send?.(await answer(request, skills))
+  process.send?.(await answer(request, skills, sign => process.send?.(sign)))
 })
 
 // what fails here fails again, and is told, when a task needs it

@@ -5,14 +5,13 @@ import ErrorSweep from '../../commands/error-sweep.js'
 import Variance from '../../commands/variance.js'
 import {RfaError} from '../../src/errors.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
-import {prepareDryRun} from '../../src/runner/preparation.js'
 import {UnsavedTables} from '../../src/runner/unsaved.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
 import {skipped} from '../helpers/records/outcomes.js'
 import {variance} from '../helpers/records/variance.js'
-import {answerWith, lastRun, run, runner, worker} from './services.js'
+import {answerWith, lastRun, prepared, run, runner, worker} from './services.js'
 
 const errorSweep = (...argv: string[]) => run(ErrorSweep, 'error-sweep', argv)
 const bench = (...argv: string[]) => run(Bench, 'bench', argv)
@@ -222,7 +221,7 @@ describe('an experiment', () => {
   it('has the backend tried before anything runs, and passes on what is to be said of it', async () => {
     answerWith(timed())
     runner.prepareRun.mockImplementationOnce(async plan => {
-      return {...(await prepareDryRun(plan)), notes: ['native: X; using wasm']}
+      return {...(await prepared(plan)), notes: ['native: X; using wasm']}
     })
     expect((await bench('--quick')).stderr).toMatch(
       /^native: X; using wasm\n1 cell completed; saved in /,
@@ -247,7 +246,7 @@ describe('an experiment', () => {
     answerWith(sweep())
     const serving = async (command: typeof bench, serves: boolean) => {
       runner.prepareRun.mockImplementationOnce(async plan => {
-        return {...(await prepareDryRun(plan)), serves}
+        return {...(await prepared(plan)), serves}
       })
       worker.kill.mockClear()
       runner.runExperiment.mockImplementationOnce(async (...args) => {

@@ -1,13 +1,21 @@
 /** What commands would have done, told by each test. */
 import {vi} from 'vitest'
 import type {Services} from '../../src/cli/services.js'
-import type {CellRecord} from '../../src/results/record.js'
+import {layOut} from '../../src/experiments/planned-run.js'
+import type {CellRecord, Plan} from '../../src/results/record.js'
 import {countRecords} from '../../src/results/summary.js'
-import {checkInput, prepareDryRun} from '../../src/runner/preparation.js'
+import {checkInput, type Preparation, prepareDryRun} from '../../src/runner/preparation.js'
 import type {WorkerProcess} from '../../src/runner/worker-process.js'
 import {BENCH_MANIFEST} from '../helpers/records/bench.js'
 import {MACHINE} from '../helpers/records/machine.js'
 import {runCommand} from './run-command.js'
+
+/** What a worker would answer of a plan. */
+export async function prepared(asked: Plan): Promise<Preparation> {
+  const {plan, threading, warnings} = await prepareDryRun(asked)
+  const {jobs} = await layOut(plan)
+  return {plan, jobs, threading, warnings, notes: [], serves: false, heldBytes: 0}
+}
 
 export const runner = {
   runExperiment: vi.fn<Services['runExperiment']>(),
@@ -16,7 +24,7 @@ export const runner = {
   applyEstimator: vi.fn<Services['applyEstimator']>(),
   openRun: vi.fn<Services['openRun']>(),
   readPlan: vi.fn<Services['readPlan']>(async () => undefined),
-  prepareRun: vi.fn<Services['prepareRun']>(async plan => prepareDryRun(plan)),
+  prepareRun: vi.fn<Services['prepareRun']>(prepared),
   checkInput: vi.fn<Services['checkInput']>(async plan => checkInput(plan)),
 }
 /** The worker that commands take: they have to end it. */
@@ -36,7 +44,7 @@ export const run = (command: unknown, id: string, argv: string[]) =>
 /** Makes the runner answer with these records. */
 export function answerWith(...records: CellRecord[]): void {
   runner.runExperiment.mockImplementation(async ({plan}, {directory, onProgress}) => {
-    onProgress?.({done: 1, total: 1, label: '', etaMs: 0, failed: 0})
+    onProgress?.({done: 1, total: 1, label: '', etaMs: 0, rough: false, failed: 0})
     const counts = countRecords(records)
     const manifest = {...BENCH_MANIFEST, plan}
     return {schema: 'rfa.finished-run/1', directory, manifest, records, counts}

@@ -26,7 +26,7 @@ export async function runErrorSweepCell(
   const reason = whyNot(method, {causal: cell.causal, cross}) ?? whyNotDrawn(cell, query.shape[3])
   if (reason) return {status: 'skipped', reason}
   const {result: runs, operations} = recordOperations(() =>
-    replicateRuns({cell, method, context, target}),
+    replicateRuns({cell, method, context, target, onStep: how.onStep}),
   )
   const facts = {...sizes(context.input), ...computedBy(backend, how), operations}
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)

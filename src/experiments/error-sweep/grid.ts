@@ -1,9 +1,11 @@
 /** An error sweep as cells and jobs: the grid, without the axes that do not apply to a method. */
 
+import type {CallShape, ExactTarget} from '../../attention/index.js'
 import type {MeteredBackend} from '../../attention/internal.js'
-import {meteredBackend} from '../../backends/index.js'
+import {type BackendChoice, meteredBackend} from '../../backends/index.js'
 import {inputFacts} from '../../inputs/load.js'
-import {type DrawPoint, drawPoints, type MethodSpec} from '../axes.js'
+import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
+import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {
@@ -13,37 +15,33 @@ import {
   type ResolvedMethod,
   resolveMethod,
 } from '../method.js'
-import {contextBytes, sweepProcessBytes} from '../process-memory.js'
-import {contextKey, inputKey, KEPT_CONTEXTS, unscaledInput} from './context.js'
+import {bytesByCount, contextBytes, sweepProcessBytes} from '../process-memory.js'
+import {KEPT_CONTEXTS, unscaledInput} from './context.js'
 import {contextCost, rowMetricsCost} from './host-cost.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
 import {targetOf} from './target.js'
 import {replicatesTogether} from './together.js'
 
 /** The whole grid, in plan order; reads no input. */
-export async function errorSweepCells(plan: ErrorSweepPlan): Promise<ErrorSweepCell[]> {
-  return (await gridPoints(plan)).map(({cell}) => cell)
+export async function errorSweepCells(plan: ErrorSweepPlan): Promise<Cells<ErrorSweepCell>> {
+  const blocks = await blocksOf(plan)
+  return cellsFrom(countOf(plan, blocks), function* () {
+    for (const block of walk(plan, blocks)) {
+      for (let index = 0; index < block.draws.length; index++) yield cellAt(plan, block, index)
+    }
+  })
 }
 
 /** The same with predictions, for which the input's sizes are read. */
 export async function errorSweepJobs(
   plan: ErrorSweepPlan,
-): Promise<PredictedCell<ErrorSweepCell>[]> {
-  const lengths = plan.seq_lens ?? [null]
-  const {sizes, loadingBytes} = await inputFacts(plan.input, lengths)
+): Promise<Cells<PredictedCell<ErrorSweepCell>>> {
+  const lengths = lengthsOf(plan)
+  const {sizes, loadingBytes: loading} = await inputFacts(plan.input, lengths)
   const shapes = new Map(lengths.map((length, i) => [length, sizes[i]!]))
-  const points = await gridPoints(plan)
+  const blocks = await blocksOf(plan)
   const backend = await meteredBackend(plan.backend)
-  const contexts = new Map<string, Kept>()
-  const begun = new Set<string>()
-  return points.map(point => {
-    const {cell, method} = point
-    const shape = shapes.get(cell.seq_len)!
-    const key = contextKey(cell, targetOf(cell, method))
-    const first = !begun.has(key) && begun.add(key) !== undefined
-    const kept = keptContexts(contexts, point, shape)
-    return predicted(point, shape, {backend, first, contexts: kept, loading: loadingBytes})
-  })
+  return cellsFrom(countOf(plan, blocks), () => jobs(plan, blocks, shapes, {backend, loading}))
 }
 
 /** Reads the file of a plan as its cells will. @throws what {@link unscaledInput} throws */
@@ -51,100 +49,224 @@ export async function checkErrorSweep({input, seed}: ErrorSweepPlan): Promise<vo
   if (input.kind === 'file') await unscaledInput({input, seq_len: null, seed})
 }
 
-/** A context that a process keeps. */
-interface Kept {
-  inputKey: string
-  /** Of its input, which contexts of other targets share, and of its exact output. */
-  bytes: {input: number; truth: number}
-}
-
-/** Bytes of the contexts that a process has in memory when it comes to a cell, its own among them. */
-function keptContexts(kept: Map<string, Kept>, {cell, method}: Point, shape: ForwardShape): number {
-  const key = contextKey(cell, targetOf(cell, method))
-  if (!kept.has(key) && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
-  kept.set(key, {inputKey: inputKey(cell), bytes: contextBytes(shape, cell.scale)})
-  const inputs = new Map([...kept.values()].map(({inputKey, bytes}) => [inputKey, bytes.input]))
-  const truths = [...kept.values()].map(({bytes}) => bytes.truth)
-  return [...inputs.values(), ...truths].reduce((sum, bytes) => sum + bytes, 0)
-}
-
-/** A cell of the grid with the method that it runs. */
-interface Point {
-  cell: ErrorSweepCell
+/** All draws of a method against one target. */
+interface Block {
+  spec: MethodSpec
   method: ResolvedMethod
+  target: ErrorSweepCell['target']
+  /** What it is held against, and the name of that. */
+  exact: ExactTarget
+  exactName: string
+  draws: DrawGrid
 }
 
-async function gridPoints(plan: ErrorSweepPlan): Promise<Point[]> {
-  const methods = await Promise.all(
-    plan.methods.map(async spec => ({spec, method: await resolveMethod(spec)})),
-  )
-  const points: Point[] = []
-  for (const seq_len of plan.seq_lens ?? [null]) {
-    for (const scale of plan.scales) {
-      for (const {spec, method} of methods) {
-        for (const target of targetsOf(plan, method)) {
-          for (const point of drawPoints(method, plan)) {
-            const replicates = method.random ? plan.replicates : 1
-            const cell = toCell(plan, spec, {seq_len, scale, target, ...point, replicates})
-            points.push({cell, method})
-          }
-        }
-      }
-    }
-  }
-  return points
+/** A block at one length and scale. */
+type PlacedBlock = Block & Pick<ErrorSweepCell, 'seq_len' | 'scale'>
+
+/** Blocks in the order in which they run at each length and scale. */
+async function blocksOf(plan: ErrorSweepPlan): Promise<Block[]> {
+  const blocks = distinctMethods(plan.methods).map(async (spec): Promise<Block[]> => {
+    const method = await resolveMethod(spec)
+    const draws = drawGrid(method, plan)
+    return targetsOf(plan, method).map(target => {
+      const exact = targetOf({target}, method)
+      return {spec, method, target, exact, exactName: JSON.stringify(exact), draws}
+    })
+  })
+  return (await Promise.all(blocks)).flat()
 }
 
 /** `matched` only where the method converges to something else than softmax of the given inputs. */
 function targetsOf(plan: ErrorSweepPlan, method: ResolvedMethod): ('raw' | 'matched')[] {
-  const hasOwn = matchedTarget(method) !== undefined
-  if (!hasOwn) return ['raw']
-  return plan.targets
+  return matchedTarget(method) === undefined ? ['raw'] : distinct(plan.targets)
 }
 
-function toCell(
-  plan: ErrorSweepPlan,
-  spec: MethodSpec,
-  axes: DrawPoint & Pick<ErrorSweepCell, 'seq_len' | 'scale' | 'target' | 'replicates'>,
-): ErrorSweepCell {
+function lengthsOf({seq_lens}: ErrorSweepPlan): (number | null)[] {
+  return seq_lens === null ? [null] : distinct(seq_lens)
+}
+
+function countOf(plan: ErrorSweepPlan, blocks: readonly Block[]): number {
+  const each = blocks.reduce((sum, {draws}) => sum + draws.length, 0)
+  return lengthsOf(plan).length * distinct(plan.scales).length * each
+}
+
+function* walk(plan: ErrorSweepPlan, blocks: readonly Block[]): Generator<PlacedBlock> {
+  for (const seq_len of lengthsOf(plan)) {
+    for (const scale of distinct(plan.scales)) {
+      for (const block of blocks) yield {...block, seq_len, scale}
+    }
+  }
+}
+
+function cellAt(plan: ErrorSweepPlan, block: PlacedBlock, index: number): ErrorSweepCell {
+  const {spec, method, draws, seq_len, scale, target} = block
   const {input, causal, row_metrics, seed, backend} = plan
+  const replicates = method.random ? plan.replicates : 1
+  const axes = {seq_len, scale, target, ...draws.at(index), replicates}
   return {...spec, input, ...axes, causal, row_metrics, seed, backend}
 }
 
-function predicted(
-  {cell, method}: Point,
-  shape: ForwardShape,
-  {
-    backend,
-    first,
-    ...memory
-  }: {
-    backend: MeteredBackend
-    first: boolean
-    contexts: number
-    loading: number
-  },
-): PredictedCell<ErrorSweepCell> {
-  const {replicates, row_metrics: rowMetrics} = cell
-  const call = callShape(shape, cell)
-  // a column of ones among the values measures row sums
-  const widened = {...call, valueDim: shape.valueDim + 1}
-  const forward = method.estimator.cost(widened, method.options).flops
-  const implied = rowMetrics
-    ? method.estimator.cost({...call, valueDim: shape.keyLen}, method.options).flops
-    : 0
-  const target = targetOf(cell, method)
-  const reference = first ? contextCost(call, target, {backend, choice: cell.backend}) : 0
-  const rows = rowMetrics ? rowMetricsCost(call, replicates, cell.backend) : 0
-  return {
-    cell,
-    label: label(cell, shape),
-    predictedCost: (forward + implied) * replicates + reference + rows,
-    predictedBytes: sweepProcessBytes(
-      {backend, method, shape: call},
-      {...memory, replicates, together: replicatesTogether(cell, method, shape), rowMetrics},
-    ),
+/** What cells run on. */
+interface Machine {
+  backend: MeteredBackend
+  /** Bytes that loading the input takes at its peak. */
+  loading: number
+}
+
+function* jobs(
+  plan: ErrorSweepPlan,
+  blocks: readonly Block[],
+  shapes: ReadonlyMap<number | null, ForwardShape>,
+  machine: Machine,
+): Generator<PredictedCell<ErrorSweepCell>> {
+  const contexts = new KeptContexts()
+  const costs = new Costs(plan, machine, shapes.size * plan.methods.length)
+  const {causal, backend: choice} = plan
+  for (const block of walk(plan, blocks)) {
+    const shape = shapes.get(block.seq_len)!
+    const {flops, bytes} = costs.of(block, shape)
+    const {isNew, bytes: kept} = contexts.visit(block, shape)
+    const sizes = {...shape, causal}
+    const reference = isNew ? contextCost(sizes, block.exact, {...machine, choice}) : 0
+    const cells: CellsOfBlock = {plan, block, shape}
+    const {counts, length} = block.draws
+    for (let index = 0; index < length; index++) {
+      const count = index % counts.length
+      // the first of the cells that share an exact output computes it
+      const cost = flops[count]! + (index === 0 ? reference : 0)
+      yield new SweepJob(cells, index, cost, bytes[count]! + kept)
+    }
   }
+}
+
+/** Where the cells of a block come from. */
+interface CellsOfBlock {
+  plan: ErrorSweepPlan
+  block: PlacedBlock
+  shape: ForwardShape
+}
+
+class SweepJob implements PredictedCell<ErrorSweepCell> {
+  constructor(
+    private readonly cells: CellsOfBlock,
+    private readonly index: number,
+    readonly predictedCost: number,
+    readonly predictedBytes: number,
+  ) {}
+
+  get cell(): ErrorSweepCell {
+    return cellAt(this.cells.plan, this.cells.block, this.index)
+  }
+
+  get label(): string {
+    return label(this.cell, this.cells.shape)
+  }
+}
+
+/** The contexts that a process has in memory on its way through the cells. */
+class KeptContexts {
+  private readonly kept = new Map<string, {input: string; bytes: ReturnType<typeof contextBytes>}>()
+
+  /** @returns whether the context of a block is computed anew, and the bytes of all that are kept with it */
+  visit({seq_len, scale, exactName}: PlacedBlock, shape: ForwardShape) {
+    const {kept} = this
+    const input = `${seq_len} ${scale}`
+    const name = `${input} ${exactName}`
+    const isNew = !kept.has(name)
+    if (isNew && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
+    if (isNew) kept.set(name, {input, bytes: contextBytes(shape, scale)})
+    const inputs = new Map([...kept.values()].map(({input, bytes}) => [input, bytes.input]))
+    const truths = [...kept.values()].map(({bytes}) => bytes.truth)
+    return {isNew, bytes: [...inputs.values(), ...truths].reduce((sum, size) => sum + size, 0)}
+  }
+}
+
+/** What cells take beside their context, by their numbers of features. */
+interface CallCosts {
+  flops: number[]
+  bytes: number[]
+}
+
+/** What cells take depends on length, method and number of features: it is counted once for all scales and targets. */
+class Costs {
+  private seqLen: number | null | undefined
+  private readonly known = new Map<ResolvedMethod, CallCosts>()
+
+  /** @param share - methods at all lengths */
+  constructor(
+    private readonly plan: ErrorSweepPlan,
+    private readonly machine: Machine,
+    private readonly share: number,
+  ) {}
+
+  /** Of each number of features of a block. */
+  of({seq_len, method, draws}: PlacedBlock, shape: ForwardShape): CallCosts {
+    if (this.seqLen !== seq_len) this.known.clear()
+    this.seqLen = seq_len
+    const known = this.known.get(method)
+    if (known) return known
+    const costs = this.count(method, shape, draws.counts)
+    this.known.set(method, costs)
+    return costs
+  }
+
+  private count(
+    method: ResolvedMethod,
+    shape: ForwardShape,
+    counts: DrawGrid['counts'],
+  ): CallCosts {
+    const {plan, machine, share} = this
+    const call = (num_features: number | null) => callOf(plan, {method, shape, num_features})
+    return {
+      flops: counts.map(count => flopsOf(call(count), plan.backend)),
+      bytes: bytesByCount(counts, share, count => processBytes(call(count), machine)),
+    }
+  }
+}
+
+/** The calls of a cell. */
+interface Call {
+  method: ResolvedMethod
+  shape: CallShape
+  replicates: number
+  together: number
+  rowMetrics: boolean
+}
+
+function callOf(
+  {causal, row_metrics, ...plan}: ErrorSweepPlan,
+  {
+    method,
+    shape,
+    num_features,
+  }: {
+    method: ResolvedMethod
+    shape: ForwardShape
+    num_features: number | null
+  },
+): Call {
+  const replicates = method.random ? plan.replicates : 1
+  const cell = {num_features, causal, row_metrics, replicates}
+  return {
+    method,
+    shape: callShape(shape, cell),
+    replicates,
+    together: replicatesTogether(cell, method, shape),
+    rowMetrics: row_metrics,
+  }
+}
+
+function flopsOf({method, shape, replicates, rowMetrics}: Call, choice: BackendChoice): number {
+  const {estimator, options} = method
+  const cost = (valueDim: number) => estimator.cost({...shape, valueDim}, options).flops
+  const implied = rowMetrics ? cost(shape.keyLen) : 0
+  const rows = rowMetrics ? rowMetricsCost(shape, replicates, choice) : 0
+  // a column of ones among the values measures row sums
+  return (cost(shape.valueDim + 1) + implied) * replicates + rows
+}
+
+function processBytes({method, shape, ...calls}: Call, {backend, loading}: Machine): number {
+  return sweepProcessBytes({backend, method, shape}, {contexts: 0, loading, ...calls})
 }
 
 function label(cell: ErrorSweepCell, {queryLen}: ForwardShape): string {

@@ -6,6 +6,7 @@ import {type ErrorSums, hostLoops} from '../../host-loops.js'
 import {sizesOf} from '../../inputs/attention-input.js'
 import {tf} from '../../tf.js'
 import {attendOptions, drawOf} from '../axes.js'
+import type {OnStep} from '../experiment.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
 import {
@@ -37,6 +38,7 @@ export interface ReplicateRequest {
   method: ResolvedMethod
   context: SweepContext
   target: ExactTarget
+  onStep?: OnStep | undefined
 }
 
 /** Runs all replicates of a cell. */
@@ -58,6 +60,7 @@ export function replicateRuns(request: ReplicateRequest) {
       for (const drawn of parts) {
         replicates.push(judged(drawn, moments.add(drawn.estimate), exactSums))
       }
+      request.onStep?.(first + count, cell.replicates)
       hostLoops().recycle?.(out) // a large sweep then holds one output, not all that wait to be collected
     }
   } finally {

@@ -4,7 +4,7 @@ import type {KernelFacts} from '../../attention/internal.js'
 import {useBackend} from '../../backends/index.js'
 import {finiteOrNull} from '../../stats/index.js'
 import {computedBy} from '../computed-by.js'
-import type {CellContext, CellOutcome} from '../experiment.js'
+import type {CellContext, CellOutcome, OnStep} from '../experiment.js'
 import {resolveMethod} from '../method.js'
 import {NO_PROJECTION} from './batch.js'
 import {type EstimateRequest, estimateRequest, kernelEstimates} from './estimates.js'
@@ -44,20 +44,26 @@ export async function runVarianceCell(
       closed_form_kurtosis: finiteOrNull(theory.moments.kurtosis),
       calibration_pairs: estimator.calibrates ? CALIBRATION_PAIRS : null,
       without_effect: withoutEffect,
-      per_projection: rowsOf(request, theory, names),
+      per_projection: rowsOf(request, theory, names, how.onStep),
     },
   }
 }
 
 /** One row per projection. */
-function rowsOf(request: EstimateRequest, theory: Theory, names: readonly string[]) {
+function rowsOf(
+  request: EstimateRequest,
+  theory: Theory,
+  names: readonly string[],
+  onStep?: OnStep,
+) {
   const {replicates} = request.cell
   if (!isWithoutSpread(theory) && isHopeless(theory, replicates)) {
     return names.map(name => hopelessRow(name, theory, replicates))
   }
-  const samples = names.map(name => {
+  const samples = names.map((name, place) => {
     const independent = name === 'iid' || name === NO_PROJECTION
-    return sampleOf(name, kernelEstimates(request, name), theory, independent)
+    const step = (draws: number) => onStep?.(place * replicates + draws, names.length * replicates)
+    return sampleOf(name, kernelEstimates(request, name, step), theory, independent)
   })
   const iid = samples.find(({projection}) => projection === 'iid')
   return samples.map(sample => rowOf(sample, theory, sample === iid ? undefined : iid))

@@ -44,8 +44,12 @@ export function estimateRequest(
   }
 }
 
-/** phi(x).phi(y) for every replicate. */
-export function kernelEstimates(request: EstimateRequest, projection: string): Float64Array {
+/** phi(x).phi(y) for every replicate. @param onDraws - told how many there are so far */
+export function kernelEstimates(
+  request: EstimateRequest,
+  projection: string,
+  onDraws?: (draws: number) => void,
+): Float64Array {
   const {replicates} = request.cell
   const batch = batchOf({...request, projection})
   const out = new Float64Array(replicates)
@@ -57,6 +61,7 @@ export function kernelEstimates(request: EstimateRequest, projection: string): F
       return {products: tf.sum(tf.mul(query, key), -1)}
     })
     out.set(products, first)
+    onDraws?.(first + count)
   }
   return out
 }

@@ -2,6 +2,7 @@
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import type {MethodSpec} from '../axes.js'
+import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {methodLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
@@ -14,50 +15,91 @@ import type {VarianceCell, VariancePlan} from './schema.js'
  *
  * @throws what resolving the plan's methods throws
  */
-export async function varianceJobs(plan: VariancePlan): Promise<PredictedCell<VarianceCell>[]> {
+export async function varianceJobs(
+  plan: VariancePlan,
+): Promise<Cells<PredictedCell<VarianceCell>>> {
   const backend = await meteredBackend(plan.backend)
-  const jobs = plan.methods.map(async spec => {
-    const method = await resolveMethod(spec)
-    return methodCells(plan, spec).map(cell => predicted(cell, method, backend))
+  const blocks = await Promise.all(
+    distinctMethods(plan.methods).map(async spec => ({spec, method: await resolveMethod(spec)})),
+  )
+  return cellsFrom(countOf(plan), function* () {
+    for (const {spec, method} of blocks) {
+      for (const budget of budgetsOf(plan)) {
+        const prediction = predictionOf({...plan, ...budget}, method, backend)
+        for (const pair of pairsOf(plan)) yield jobOf(toCell(plan, spec, budget, pair), prediction)
+      }
+    }
   })
-  return (await Promise.all(jobs)).flat()
 }
 
 /** The whole grid, in plan order. */
-export function varianceCells(plan: VariancePlan): VarianceCell[] {
-  return plan.methods.flatMap(spec => methodCells(plan, spec))
+export function varianceCells(plan: VariancePlan): Cells<VarianceCell> {
+  return cellsFrom(countOf(plan), function* () {
+    for (const spec of distinctMethods(plan.methods)) {
+      for (const budget of budgetsOf(plan)) {
+        for (const pair of pairsOf(plan)) yield toCell(plan, spec, budget, pair)()
+      }
+    }
+  })
 }
 
-function methodCells(plan: VariancePlan, spec: MethodSpec): VarianceCell[] {
-  const {projections, orth_sign, replicates, seed, backend} = plan
-  const shared = {projections, orth_sign, replicates, seed, backend}
-  return plan.head_dims.flatMap(head_dim =>
-    plan.num_features.flatMap(num_features =>
-      plan.norms.flatMap(norm =>
-        plan.angles_deg.map(angle_deg => ({
-          ...spec,
-          ...shared,
-          num_features,
-          head_dim,
-          norm,
-          angle_deg,
-        })),
-      ),
-    ),
+function countOf({methods, ...axes}: VariancePlan): number {
+  const {head_dims, num_features, norms, angles_deg} = axes
+  return [head_dims, num_features, norms, angles_deg].reduce(
+    (product, axis) => product * distinct(axis).length,
+    distinctMethods(methods).length,
   )
 }
 
-function predicted(
-  cell: VarianceCell,
+/** Sizes that decide what a cell takes. */
+type Budget = Pick<VarianceCell, 'head_dim' | 'num_features'>
+/** Vectors, on which that does not depend. */
+type Pair = Pick<VarianceCell, 'norm' | 'angle_deg'>
+
+function* budgetsOf(plan: VariancePlan): Generator<Budget> {
+  for (const head_dim of distinct(plan.head_dims)) {
+    for (const num_features of distinct(plan.num_features)) yield {head_dim, num_features}
+  }
+}
+
+function* pairsOf(plan: VariancePlan): Generator<Pair> {
+  for (const norm of distinct(plan.norms)) {
+    for (const angle_deg of distinct(plan.angles_deg)) yield {norm, angle_deg}
+  }
+}
+
+function toCell(plan: VariancePlan, spec: MethodSpec, budget: Budget, pair: Pair) {
+  const {projections, orth_sign, replicates, seed, backend} = plan
+  const {num_features, head_dim} = budget
+  const shared = {projections, orth_sign, replicates, seed, backend}
+  return (): VarianceCell => ({...spec, ...shared, num_features, head_dim, ...pair})
+}
+
+function jobOf(make: () => VarianceCell, prediction: Prediction): PredictedCell<VarianceCell> {
+  return {
+    get cell() {
+      return make()
+    },
+    get label() {
+      const cell = make()
+      const {num_features, head_dim, norm, angle_deg} = cell
+      return `${methodLabel(cell)} M=${num_features} D=${head_dim} norm ${norm} angle ${angle_deg}`
+    },
+    ...prediction,
+  }
+}
+
+type Prediction = Pick<PredictedCell, 'predictedCost' | 'predictedBytes'>
+
+function predictionOf(
+  cell: Budget & Pick<VarianceCell, 'projections' | 'orth_sign' | 'replicates'>,
   method: ResolvedMethod,
   backend: MeteredBackend,
-): PredictedCell<VarianceCell> {
-  const {num_features, head_dim, norm, angle_deg, replicates} = cell
+): Prediction {
+  const {replicates} = cell
   const names = method.projected ? cell.projections : [NO_PROJECTION]
   const batches = names.map(projection => batchOf({cell, projection, ...method}))
   return {
-    cell,
-    label: `${methodLabel(cell)} M=${num_features} D=${head_dim} norm ${norm} angle ${angle_deg}`,
     predictedCost: replicates * batches.reduce((sum, {operations}) => sum + operations, 0),
     predictedBytes: runtimeBytes(backend) + drawBytes(batches, replicates, backend),
   }

@@ -1,7 +1,14 @@
 import {describe, expect, it} from 'vitest'
 import {duration, progressText, startProgress} from '../../../src/cli/progress.js'
 
-const event = {done: 37, total: 96, label: 'favor-pos L=4096', etaMs: 190_000, failed: 0}
+const event = {
+  done: 37,
+  total: 96,
+  label: 'favor-pos L=4096',
+  etaMs: 190_000,
+  rough: false,
+  failed: 0,
+}
 
 /** A stream that keeps what is written to it. */
 function fakeStream(shape: {isTTY?: boolean; columns?: number} = {}) {
@@ -31,8 +38,12 @@ describe('progressText', () => {
     )
   })
 
-  it('leaves out what is unknown or over', () => {
-    expect(progressText({...event, etaMs: null})).toBe('37/96 cells, favor-pos L=4096')
+  it('says that a time left is a guess until there is something to go by', () => {
+    const rough = {...event, done: 0, rough: true}
+    expect(progressText(rough)).toBe('0/96 cells, ETA about 3m 10s, favor-pos L=4096')
+  })
+
+  it('leaves out what is over', () => {
     expect(progressText({...event, done: 96, etaMs: 0})).toBe('96/96 cells')
   })
 })
@@ -58,6 +69,8 @@ describe('startProgress', () => {
     let clock = 0
     const progress = await startProgress({stream, quiet: false, now: () => clock})
     for (clock of [3_000, 9_999, 10_000, 12_000, 20_000]) progress.update(event)
+    clock = 40_000
+    progress.tick(event) // no line of its own
     progress.stop()
     const line = `${progressText(event)}\n`
     expect(written).toEqual([line, line])
@@ -76,7 +89,10 @@ describe('startProgress', () => {
     const progress = await startProgress({stream, quiet: false})
     progress.update(event)
     await new Promise(resolve => setTimeout(resolve, 250))
-    progress.stop()
     expect(written.join('')).toContain('37/96 cells, ETA 3m…')
+    progress.tick({...event, etaMs: 60_000})
+    await new Promise(resolve => setTimeout(resolve, 250))
+    progress.stop()
+    expect(written.join('')).toContain('37/96 cells, ETA 1m…')
   })
 })

@@ -1,9 +1,10 @@
 import {describe, expect, it} from 'vitest'
 import type {MethodSpec} from '../../../src/experiments/axes.js'
 import errorSweep from '../../../src/experiments/error-sweep/schema.js'
-import {planKeys, planRun} from '../../../src/experiments/planned-run.js'
+import {layOut, planKeys, planRun} from '../../../src/experiments/planned-run.js'
 import type {Plan} from '../../../src/results/record.js'
 import {bench, method, sweep} from '../../helpers/plans.js'
+import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
 
 const jobsOf = async (plan: Plan) => (await planRun(plan)).jobs
 
@@ -57,6 +58,27 @@ describe('planRun of a benchmark', () => {
     expect(labels(shuffled)).toEqual(labels(again))
     expect(labels(shuffled)).not.toEqual(labels(listed))
     expect(labels(shuffled).sort()).toEqual(labels(listed).sort())
+  })
+})
+
+describe('the cells of a plan', () => {
+  const twice = {
+    methods: [method('favor-pos'), method('rfa'), method('favor-pos')],
+    num_features: [11, 13, 11],
+  }
+  it.each<Plan>([
+    sweep(),
+    sweep({seq_lens: [17, 19, 17], ...twice}),
+    bench(),
+    bench({order: 'random', seq_lens: [32, 64, 32], ...twice}),
+    {...VARIANCE_PLAN, ...twice} as Plan,
+  ])('are counted without being made: $experiment $#', async plan => {
+    const {jobs} = await layOut(plan)
+    const keys = [...jobs].map(({key}) => key)
+    expect(jobs).toHaveLength(keys.length)
+    expect(new Set(keys).size).toBe(keys.length)
+    expect([...jobs].map(({key}) => key)).toEqual(keys) // a second walk
+    expect((await planRun(plan)).jobs.map(({key}) => key)).toEqual(keys)
   })
 })
 

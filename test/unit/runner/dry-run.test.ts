@@ -1,16 +1,10 @@
 import {describe, expect, it} from 'vitest'
 import type {ErrorSweepPlan} from '../../../src/experiments/error-sweep/schema.js'
-import {planRun} from '../../../src/experiments/planned-run.js'
+import {planRun, predictRun} from '../../../src/experiments/planned-run.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import type {Plan} from '../../../src/results/record.js'
-import {
-  assertFits,
-  type DryRun,
-  describeRun,
-  dryRunReport,
-  PROCESS_SECONDS,
-} from '../../../src/runner/dry-run.js'
-import {schedule} from '../../../src/runner/schedule.js'
+import {assertFits, type DryRun, describeRun, dryRunReport} from '../../../src/runner/dry-run.js'
+import {PROCESS_SECONDS, schedule} from '../../../src/runner/schedule.js'
 import {bench, method, sweep} from '../../helpers/plans.js'
 import {BENCH_MANIFEST} from '../../helpers/records/bench.js'
 import {WIDE} from '../../helpers/terminal.js'
@@ -24,7 +18,7 @@ async function described(plan: Plan, processes = 1) {
 async function refusal(plan: Plan, processes = 1, memory?: {free: number; total: number}) {
   const run = await planRun(plan)
   try {
-    assertFits(run, {processes}, memory && (() => memory))
+    assertFits(run, {processes}, memory && {memory: () => memory})
     return undefined
   } catch (error) {
     return error
@@ -102,6 +96,46 @@ describe('describeRun', () => {
   })
 })
 
+describe('a dry run of a large plan', () => {
+  const axis = (length: number) => Array.from({length}, (_, at) => at + 1)
+  const large = sweep({
+    methods: [method('favor-pos')],
+    projections: ['iid'],
+    num_features: axis(300),
+    scales: axis(500),
+  })
+
+  it('adds up all cells, but names the first only', async () => {
+    const {experiment, plan, jobs} = await predictRun(large)
+    let walked = 0
+    const counted = {
+      length: jobs.length,
+      *[Symbol.iterator]() {
+        for (const job of jobs) {
+          walked++
+          yield job
+        }
+      },
+    }
+    const run = describeRun(
+      {experiment, plan, jobs: counted},
+      {processes: 1, fresh: false, threadShare: 1},
+    )
+    expect([run.cells, walked, run.cell_labels.length]).toEqual([150_000, 150_000, 10_000])
+    const text = renderTerminal(dryRunReport(run), WIDE)
+    expect(text).toContain('and 149960 more; --json lists the first 10000')
+    expect(text).toContain('More than 100000 cells are run with --force only.')
+  })
+
+  it('predicts what it would of each cell', async () => {
+    const one = sweep({...large, num_features: [299, 300], scales: [500]})
+    const [last] = [...(await predictRun(large)).jobs].slice(-1)
+    const [, alone] = (await predictRun(one)).jobs
+    expect(last!.label).toBe(alone!.label)
+    expect(last!.predictedCost).toBe(alone!.predictedCost)
+  })
+})
+
 describe('assertFits', () => {
   const huge = bench({seq_lens: [10_000_000], methods: [method('softmax')]})
   const machine = (free: number, total = 2 ** 34) => ({free, total})
@@ -127,6 +161,16 @@ describe('assertFits', () => {
     const {predicted_peak_bytes: peakBytes} = await described(plan, 2)
     expect(await refusal(plan, 2, machine(peakBytes))).toBeUndefined()
     expect(await refusal(plan, 2, machine(peakBytes - 1))).toMatchObject({code: 'TOO_LARGE'})
+  })
+
+  it('counts as free what the process holds that made the plan', async () => {
+    const plan = sweep({seq_lens: [64]})
+    const run = await planRun(plan)
+    const {predicted_peak_bytes: needed} = await described(plan)
+    const fits = (heldBytes: number) => () =>
+      assertFits(run, {processes: 1}, {memory: () => machine(needed - 1000), heldBytes})
+    expect(fits(999)).toThrow('expected to fit into memory')
+    expect(fits(1000)).not.toThrow()
   })
 
   it('says what is needed, what is free and what there is', async () => {

@@ -5,7 +5,7 @@ import {planRun} from '../../../src/experiments/planned-run.js'
 import {askForCheck, askForPlan} from '../../../src/runner/planner.js'
 import {WorkerProcess} from '../../../src/runner/worker-process.js'
 import {temporaryFolder} from '../../helpers/folders.js'
-import {bench, sweep} from '../../helpers/plans.js'
+import {bench, method, sweep} from '../../helpers/plans.js'
 
 const folder = temporaryFolder()
 
@@ -29,8 +29,21 @@ describe('a worker that is asked for a plan', () => {
     const asked = worker()
     const {jobs, ...others} = await askForPlan(plan, asked)
     expect(jobs).toEqual(JSON.parse(JSON.stringify((await planRun(plan)).jobs)))
-    expect(others).toEqual({plan, threading: 'one', notes: [], warnings: [], serves: true})
+    expect(others).toEqual({
+      ...{plan, threading: 'one', notes: [], warnings: [], serves: true},
+      heldBytes: expect.any(Number),
+    })
     await expect(askForCheck(plan, asked)).resolves.toBeUndefined()
+  })
+
+  it('leaves jobs that are too many to be told to this process', async () => {
+    const axis = Array.from({length: 1500}, (_, at) => at + 1)
+    const plan = sweep({scales: axis, methods: [method('elu'), method('mean-value')]})
+    const {jobs} = await askForPlan(plan, worker())
+    expect(Array.isArray(jobs)).toBe(false)
+    expect([jobs.length, [...jobs].length]).toEqual([3000, 3000])
+    const [first] = jobs
+    expect(first!.key).toBe((await planRun(sweep({...plan, scales: [1]}))).jobs[0]!.key)
   })
 
   it('refuses what cannot run with the error of the library, and lives on', async () => {

@@ -1,7 +1,7 @@
 import {afterEach, describe, expect, it, vi} from 'vitest'
 import {planRun} from '../../../src/experiments/planned-run.js'
 import {checkInput, prepareDryRun, prepareRun} from '../../../src/runner/preparation.js'
-import {bench, sweep} from '../../helpers/plans.js'
+import {bench, method, sweep} from '../../helpers/plans.js'
 
 afterEach(() => void vi.unstubAllEnvs())
 
@@ -11,6 +11,7 @@ describe('prepareRun', () => {
     const {jobs} = await planRun(plan)
     expect(await prepareRun(plan)).toEqual({
       ...{plan, jobs, threading: 'one', notes: [], warnings: [], serves: true},
+      heldBytes: expect.any(Number),
     })
   })
 
@@ -30,10 +31,45 @@ describe('prepareRun', () => {
   })
 })
 
+describe('a large plan', () => {
+  const axis = (length: number) => Array.from({length}, (_, at) => at + 1)
+  const large = sweep({scales: axis(500), num_features: axis(500), methods: [method('favor-pos')]})
+
+  it('is refused with the number of its cells and the lists that make it', async () => {
+    await expect(prepareRun(large)).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      message:
+        'plan: expected at most 100000 cells, got 500000 (longest lists: 500 num_features, 500 scales, 2 projections)',
+      suggestions: expect.arrayContaining([
+        'see what they would take with `dryRun`',
+        'go on all the same with `force`',
+      ]),
+    })
+  })
+
+  it('is let in when that is forced, its jobs to be made where they are run', async () => {
+    expect(await prepareRun(large, true)).toMatchObject({jobs: null})
+    expect((await prepareRun(sweep())).jobs).not.toBeNull()
+  })
+})
+
 describe('prepareDryRun', () => {
   it('makes the same jobs', async () => {
     const plan = sweep()
-    expect((await prepareDryRun(plan)).jobs).toEqual((await prepareRun(plan)).jobs)
+    const named = await prepareRun(plan)
+    const jobs = [...(await prepareDryRun(plan)).jobs]
+    expect(jobs.map(({cell, label}) => ({cell, label}))).toEqual(
+      named.jobs!.map(({cell, label}) => ({cell, label})),
+    )
+  })
+
+  it('walks a plan that would not be run, but not one of any size', async () => {
+    const axis = (length: number) => Array.from({length}, (_, at) => at + 1)
+    const large = sweep({scales: axis(500), num_features: axis(500), methods: [method('elu')]})
+    expect((await prepareDryRun(large)).jobs).toHaveLength(500)
+    const huge = sweep({scales: axis(10_000), num_features: axis(10_000)})
+    await expect(prepareDryRun(huge)).rejects.toMatchObject({code: 'TOO_LARGE'})
+    expect((await prepareDryRun(huge, true)).jobs.length).toBeGreaterThan(1e8)
   })
 })
 

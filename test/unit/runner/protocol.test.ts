@@ -5,6 +5,7 @@ import {
   type CheckTask,
   errorOf,
   type PlanTask,
+  pacer,
   type Skills,
 } from '../../../src/runner/protocol.js'
 import {sweep} from '../../helpers/plans.js'
@@ -43,20 +44,52 @@ describe('answer', () => {
 
   it('gives the preparation of a plan, and that its input was read', async () => {
     const prepared = {
-      plan,
-      jobs: [],
-      threading: 'any' as const,
-      notes: ['one'],
-      warnings: ['two'],
-      serves: true,
+      ...{plan, jobs: [], threading: 'any' as const, notes: ['one'], warnings: ['two']},
+      ...{serves: true, heldBytes: 7},
     }
-    const prepare: Skills['prepare'] = async asked => {
-      expect(asked).toBe(plan)
+    const prepare: Skills['prepare'] = async (asked, force) => {
+      expect([asked, force]).toEqual([plan, true])
       return prepared
     }
-    expect(await answer({id: 7, plan}, skilled({prepare}))).toEqual({id: 7, prepared})
+    expect(await answer({id: 7, plan, force: true}, skilled({prepare}))).toEqual({id: 7, prepared})
     const check: Skills['check'] = async asked => expect(asked).toBe(plan)
     expect(await answer({id: 8, check: plan}, skilled({check}))).toEqual({id: 8, done: true})
+  })
+})
+
+describe('a cell on its way', () => {
+  it('tells how long it still needs, at the pace since its first step', async () => {
+    const clock = {ms: 0}
+    const told: number[] = []
+    const onStep = pacer(
+      leftMs => void told.push(leftMs),
+      () => clock.ms,
+    )
+    const step = (ms: number, done: number) => {
+      clock.ms = ms
+      onStep(done, 10)
+    }
+    step(9000, 1) // what came before the first step is no pace of steps
+    expect(told).toEqual([])
+    step(9300, 2)
+    expect(told).toEqual([8 * 300])
+    step(9400, 3) // too soon after the last word
+    step(9499, 4)
+    expect(told).toHaveLength(1)
+    step(10_000, 6)
+    expect(told).toEqual([2400, (4 * 1000) / 5])
+  })
+
+  it('tells it under the number of its request', async () => {
+    const signs: unknown[] = []
+    const run: Skills['run'] = async (_, onStep) => {
+      onStep(1, 3)
+      await new Promise(resolve => setTimeout(resolve, 250))
+      onStep(2, 3)
+      return {status: 'skipped', reason: 'no'}
+    }
+    await answer(request, skilled({run}), sign => void signs.push(sign))
+    expect(signs).toEqual([{id: 5, leftMs: expect.any(Number)}])
   })
 })
 
