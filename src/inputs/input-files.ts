@@ -1,7 +1,8 @@
 /** The files of an input while they are open: which array is which, and what all bytes hash to. */
 import {createHash} from 'node:crypto'
 import {describe, expected, shownName} from '../errors.js'
-import {type ArrayReader, arrayExtension, missingArray, openArrays} from './files/index.js'
+import {formatOf} from './files/formats.js'
+import {type ArrayReader, missingArray, openArrays} from './files/index.js'
 import {DEFAULT_LAYOUT, type Layout, shapesOf} from './layout.js'
 import type {Dtype} from './nd-array.js'
 import type {InputSpec} from './spec.js'
@@ -114,7 +115,7 @@ export async function digestOf({readers}: Pick<InputFiles, 'readers'>): Promise<
 }
 
 function arrangementOf(paths: readonly string[]): InputFiles['arrangement'] {
-  const npy = paths.map(path => arrayExtension(path) === '.npy')
+  const npy = paths.map(path => formatOf(path) === '.npy')
   if (paths.length === 1) return npy[0] ? 'stacked' : 'named'
   if (paths.length === 3 && npy.every(Boolean)) return 'three'
   const what = 'one file, or three .npy files in the order query, key, value'

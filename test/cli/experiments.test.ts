@@ -362,6 +362,20 @@ describe('an input file', () => {
     expect(JSON.parse(right.stdout)).toMatchObject({plan: {input: {layout: 'blhd'}}})
   })
 
+  it('may have a comma in its name, written with a backslash, which is told where it lacks', async () => {
+    const path = join(folder, 'a,b.npz')
+    const array = {shape: [5, 7], dtype: 'float32' as const, data: new Float32Array(35)}
+    await writeArrays(path, {q: array, k: array, v: array})
+    const argv = ['--dry-run', '--json', '--methods', 'elu', '--input']
+    const {stdout} = await errorSweep(...argv, path.replace(',', '\\,'))
+    expect(JSON.parse(stdout).plan.input.paths).toEqual([path])
+    const {stderr, exitCode} = await errorSweep('--input', path)
+    expect(exitCode).toBe(2)
+    expect(stderr).toMatch(
+      /got .*a, b\.npz\nCode: USAGE {3}Try: write a backslash before a comma .*\n$/,
+    )
+  })
+
   it('is pinned to what it holds', async () => {
     answerWith(sweep())
     await errorSweep('--quick', '--methods', 'elu')

@@ -32,7 +32,7 @@ export const applyFlags = {
     char: 'i',
     required: true,
     description:
-      '.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value',
+      '.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it',
   }),
   'query-name': oneText({helpValue: 'NAME', description: 'array of queries (default: q)'}),
   'key-name': oneText({helpValue: 'NAME', description: 'array of keys (default: k)'}),

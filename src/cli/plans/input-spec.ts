@@ -1,4 +1,4 @@
-import {RfaError} from '../../errors.js'
+import {expected, RfaError} from '../../errors.js'
 import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import type {InputSpec} from '../../inputs/spec.js'
@@ -17,7 +17,7 @@ export const inputFlags = {
   input: fileList({
     char: 'i',
     helpGroup: 'INPUT',
-    description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value (default: ${PACKAGED_INPUT} of the package)`,
+    description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it (default: ${PACKAGED_INPUT} of the package)`,
   }),
   'query-name': oneText({
     helpValue: 'NAME',
@@ -76,10 +76,9 @@ export function toInputSpec(flags: InputFlags): InputSpec {
     paths.length > 3 ||
     (several && paths.some(path => formatOf(path) !== '.npy'))
   ) {
-    throw new RfaError(
-      'USAGE',
-      `--input: expected one file, or three .npy files in the order query, key, value, got ${paths.join(', ')}`,
-    )
+    const what = 'one file, or three .npy files in the order query, key, value'
+    const comma = 'write a backslash before a comma that belongs to the name of a file'
+    throw expected('USAGE', '--input', what, paths.join(', '), comma)
   }
   return {
     kind: 'file',

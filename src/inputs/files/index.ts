@@ -1,12 +1,15 @@
+import {extname} from 'node:path'
 import {describe, expected} from '../../errors.js'
 import {writeAtomic} from '../../files.js'
 import {assertMemory} from '../memory.js'
 import {checkNdArray, type NdArray} from '../nd-array.js'
-import {type ArrayExtension, arrayExtension} from './formats.js'
+import {unknownFormat} from './content.js'
+import {ARRAY_EXTENSIONS, type ArrayExtension, arrayExtension, formatOf} from './formats.js'
 import {npyParts, openNpy} from './npy.js'
 import {npzBytes, openNpz} from './npz.js'
 import type {ArrayReader} from './reader.js'
 import {openSafetensors, safetensorsParts} from './safetensors.js'
+import {openFile} from './source.js'
 
 export {ARRAY_EXTENSIONS, type ArrayExtension, arrayExtension} from './formats.js'
 export {type ArrayEntry, type ArrayReader, missingArray} from './reader.js'
@@ -32,10 +35,18 @@ const OPENERS: Record<ArrayExtension, (path: string) => Promise<ArrayReader>> = 
  *
  * @param path - .npy, .npz or .safetensors
  * @throws {FILE_MISSING} when there is no such file
- * @throws {BAD_FILE} when its extension is another or its content is not what the format asks
+ * @throws {BAD_FILE} when its extension is another or its content is not what the format asks; says what it is and what
+ *   to do about it, where that can be told
  */
 export async function openArrays(path: string): Promise<ArrayReader> {
-  return OPENERS[arrayExtension(path)](path)
+  const format = formatOf(path)
+  if (format !== undefined) return OPENERS[format](path)
+  const file = await openFile(path)
+  try {
+    throw await unknownFormat(file, extname(path).toLowerCase(), ARRAY_EXTENSIONS)
+  } finally {
+    await file.close()
+  }
 }
 
 /**

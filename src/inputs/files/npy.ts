@@ -86,7 +86,7 @@ export async function readNpyArray(source: ByteSource): Promise<NdArray> {
 
 /** Opens a .npy file; its one array is named after the file, without the extension. */
 export function openNpy(path: string): Promise<ArrayReader> {
-  return openReader(path, async source => {
+  return openReader(path, '.npy', async source => {
     const name = basename(path, extname(path))
     const header = await readNpyHeader(source)
     checkLength(source, header)

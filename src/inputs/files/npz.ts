@@ -24,7 +24,7 @@ const MAX_ELEMENT_BYTES = 15 * 2 ** 28
  *   readZipMembers}
  */
 export function openNpz(path: string): Promise<ArrayReader> {
-  return openReader(path, async source => {
+  return openReader(path, '.npz', async source => {
     const members = new Map<string, ZipMember>()
     const entries = new Map<string, ArrayEntry>()
     for (const member of await readZipMembers(source)) {

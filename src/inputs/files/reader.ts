@@ -1,6 +1,8 @@
 import type {Hash} from 'node:crypto'
 import {closest, describe, RfaError, shownName} from '../../errors.js'
 import type {Dtype, NdArray} from '../nd-array.js'
+import {refuseOther} from './content.js'
+import type {ArrayExtension} from './formats.js'
 import {recorded} from './recorded-source.js'
 import {type ByteSource, openFile} from './source.js'
 
@@ -54,15 +56,18 @@ export interface FormatReader {
  * Opens a file in one format, and closes it again when its header is refused.
  *
  * @param path - as the user wrote it
+ * @param extension - of the format
  * @param format - reads the header; called once
- * @throws {FILE_MISSING | BAD_FILE} see {@link openFile}, and what `format` throws
+ * @throws {FILE_MISSING | BAD_FILE} see {@link openFile} and {@link refuseOther}, and what `format` throws
  */
 export async function openReader(
   path: string,
+  extension: ArrayExtension,
   format: (source: ByteSource) => Promise<FormatReader>,
 ): Promise<ArrayReader> {
   const source = recorded(await openFile(path))
   try {
+    await refuseOther(source, extension)
     const {entries, metadata, read} = await format(source)
     return {
       path,

@@ -17,7 +17,7 @@ import type {ByteSource} from './source.js'
  * @throws {BAD_FILE} see {@link readSafetensorsHeader}
  */
 export function openSafetensors(path: string): Promise<ArrayReader> {
-  return openReader(path, async source => {
+  return openReader(path, '.safetensors', async source => {
     const {entries, metadata} = await readSafetensorsHeader(source)
     return {entries, metadata, read: name => readTensor(source, name, entries.get(name)!)}
   })

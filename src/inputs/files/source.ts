@@ -114,8 +114,10 @@ export function allocate(where: string, length: number): Bytes {
 
 function noFile(path: string, facts: Stats): RfaError {
   const got = facts.isDirectory() ? 'a directory' : facts.isFIFO() ? 'a pipe' : 'a device'
-  const remedy = 'write the arrays to a file first, and name that'
-  return expected('BAD_FILE', path, 'a file', got, ...(facts.isDirectory() ? [] : [remedy]))
+  const remedy = facts.isDirectory()
+    ? 'name a file in it'
+    : 'write the arrays to a file first, and name that'
+  return expected('BAD_FILE', path, 'a file', got, remedy)
 }
 
 /** Tells a missing file from one that exists but does not open. A pipe must not wait for its writer. */
@@ -123,15 +125,24 @@ async function openHandle(path: string): Promise<FileHandle> {
   try {
     return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   } catch (cause) {
-    // ENOTDIR: a part of the path is a file
-    const missing = ['ENOENT', 'ENOTDIR'].includes(errorCode(cause) ?? '')
-    if (missing) {
-      throw new RfaError('FILE_MISSING', `${path}: expected a file, got none`, {
-        suggestions: ['check the path'],
-        cause,
-      })
-    }
-    const message = `${path}: expected a readable file, got ${messageOf(cause)}`
-    throw new RfaError('BAD_FILE', message, {cause})
+    throw openError(path, cause)
   }
+}
+
+/**
+ * Error of a path that does not open.
+ *
+ * @param cause - what the system said
+ */
+export function openError(path: string, cause: unknown): RfaError {
+  const code = errorCode(cause) ?? ''
+  // ENOTDIR: a part of the path is a file
+  if (['ENOENT', 'ENOTDIR'].includes(code)) {
+    const message = `${path}: expected a file, got none`
+    return new RfaError('FILE_MISSING', message, {suggestions: ['check the path'], cause})
+  }
+  const message = `${path}: expected a readable file, got ${messageOf(cause)}`
+  const forbidden = ['EACCES', 'EPERM'].includes(code)
+  const suggestions = forbidden ? ['change its permissions, and those of its folders'] : []
+  return new RfaError('BAD_FILE', message, {suggestions, cause})
 }

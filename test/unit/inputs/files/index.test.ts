@@ -132,7 +132,9 @@ test.each([
   ['q.txt', 'got .txt'],
   ['q', 'got no extension'],
   ['q.npz.gz', 'got .gz'],
-])('%s is refused with the three formats', async (path, got) => {
+])('%s is refused with the three formats', async (name, got) => {
+  const path = join(folder, name)
+  await writeFile(path, Buffer.of(1))
   const error = {
     code: 'BAD_FILE',
     message: `${path}: expected one of the formats .npy, .npz, .safetensors, ${got}`,

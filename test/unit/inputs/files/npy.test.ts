@@ -103,8 +103,13 @@ describe('refused with BAD_FILE', () => {
   const whole = npy(`{'descr': '<f4', 'fortran_order': False, ${shape35}}\n`, 60)
 
   test.each<[string, Uint8Array, RegExp]>([
-    ['an empty file', new Uint8Array(0), /expected a \.npy array of version 1, 2 or 3, got other/],
-    ['another format', Buffer.from('PK\x03\x04 and more bytes'), /got other content/],
+    ['an empty file', new Uint8Array(0), /expected a \.npy file, got an empty file/],
+    ['another format', Buffer.from('PK\x03\x04 and more bytes'), /got a zip archive/],
+    [
+      'bytes of no known format',
+      Buffer.of(1, 2, 3),
+      /expected a \.npy array of version 1, 2 or 3, got other content/,
+    ],
     ['a future version', npy('{}', 60, 4), /version 1, 2 or 3, got version 4/],
     [
       'a header that ends beyond the file',
