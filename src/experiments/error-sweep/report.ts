@@ -39,8 +39,8 @@ function section(records: readonly CompletedSweep[]): Block[] {
   if (!first) return []
   return [
     heading(2, sectionTitle(first)),
-    ...statisticsBlocks(first.result),
     ...list(inputNotes(first)),
+    ...statisticsBlocks(first.result),
     ...groupBy(records, ({cell}) => cell.target).flatMap(targetBlocks),
     ...list(sweepWarnings(records)),
   ]
