@@ -11,6 +11,17 @@ const ALONE = [
   'test/unit/results/run-directory.test.ts',
 ]
 
+/**
+ * Suites that only compute. A timer cannot end what never waits: it would only fail, when they are done, those that a
+ * loaded machine made slow.
+ */
+const COMPUTED = ['statistical', 'property', 'conformance', 'golden', 'unit/attention'].map(
+  folder => `test/${folder}/**/*.test.ts`,
+)
+
+// one process for many files: loading tfjs and the backends anew would take a third of the time
+const SHARED = {isolate: false, setupFiles: 'test/setup.ts'}
+
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -25,14 +36,22 @@ export default defineConfig({
         test: {name: 'alone', include: ALONE},
       },
       {
-        // one process for many files: loading tfjs and the backends anew would take a third of the time
         extends: true,
         test: {
+          ...SHARED,
+          name: 'computed',
+          include: COMPUTED,
+          testTimeout: 0,
+          hookTimeout: 0,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...SHARED,
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: ALONE,
-          isolate: false,
-          setupFiles: 'test/setup.ts',
+          exclude: [...ALONE, ...COMPUTED],
         },
       },
     ],

@@ -7,7 +7,7 @@ import type {CellError, CellRecord} from '../results/record.js'
 import type {Schedule} from './schedule.js'
 import {type JobEnd, requireWorker, type WorkerOptions, WorkerProcess} from './worker-process.js'
 
-/** How long a worker may take to write its profile, in ms: after its last cell, and when it is stopped in one. */
+/** Default of {@link PoolOptions.profilePatienceMs}. */
 const PROFILE_PATIENCE_MS = {ended: 60_000, stopped: 2000}
 
 /** How jobs are run. */
@@ -26,6 +26,8 @@ export interface PoolOptions extends WorkerOptions {
   onHeard?: ((job: Job, leftMs: number) => void) | undefined
   /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
   profileFile?: (() => string) | undefined
+  /** How long a worker may take to write it, in ms: after its last cell, and when it is stopped in one. */
+  profilePatienceMs?: {ended: number; stopped: number}
   /** Told what went wrong without harm to the records. */
   onWarning?: ((text: string) => void) | undefined
 }
@@ -162,9 +164,9 @@ class Pool {
 
   /** Kills a worker at once; one that is profiled writes what it has, unless it is busy for too long. */
   async #end(worker: WorkerProcess): Promise<void> {
-    const {profileFile, onWarning} = this.#options
+    const {profileFile, profilePatienceMs = PROFILE_PATIENCE_MS, onWarning} = this.#options
     if (profileFile && this.#profiled.delete(worker)) {
-      const patience = PROFILE_PATIENCE_MS[this.#stopped ? 'stopped' : 'ended']
+      const patience = profilePatienceMs[this.#stopped ? 'stopped' : 'ended']
       const end = await worker.run({profile: {path: profileFile()}}, patience)
       const lost = lossOf(end)
       if (lost !== undefined) onWarning?.(`a profile was not written: ${lost}`)

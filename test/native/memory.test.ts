@@ -8,9 +8,9 @@ const LENGTH = 2 ** 20
 const PAGES = (4 * LENGTH) / 4096
 
 /**
- * Pages touched for the first time per output, when outputs as the backend makes them were freed
- * together before: the least of some rounds, since V8 frees them in a thread of its own, at its leisure.
- * In a process of its own.
+ * Pages touched for the first time per output, when outputs as the backend makes them were freed together before: the
+ * least of some rounds, as V8 touches new pages for itself, too. It frees outputs in a thread of its own, at its leisure:
+ * a round begins when they are counted out, however long that takes. In a process of its own.
  */
 function newPages(env: NodeJS.ProcessEnv): number {
   const script = `
@@ -26,8 +26,13 @@ function newPages(env: NodeJS.ProcessEnv): number {
       return (process.resourceUsage().minorPageFault - before) / COUNT
     }
     const collect = async () => {
-      gc()
-      await new Promise(resolve => setTimeout(resolve, 100))
+      // the input stays, and one may still be on its way
+      const freed = () => process.memoryUsage().arrayBuffers <= ${3 * 4 * LENGTH}
+      for (let turn = 0; turn < 10_000 && !freed(); turn++) {
+        gc()
+        await new Promise(resolve => setTimeout(resolve, 1))
+      }
+      if (!freed()) throw new Error('outputs are never freed')
     }
     ;(async () => {
       // twice: glibc adapts to the size of what is freed first

@@ -1,4 +1,4 @@
-import {appendFileSync} from 'node:fs'
+import {appendFileSync, existsSync} from 'node:fs'
 
 /** A worker that does what the cell's method says. */
 const result = () => ({
@@ -18,6 +18,11 @@ const BEHAVIOURS = {
   ok: completed,
   sleep: async ({norm}) => {
     await new Promise(resolve => setTimeout(resolve, norm))
+    return completed()
+  },
+  wait: async () => {
+    while (!existsSync(process.env.RFA_TEST_GATE))
+      await new Promise(resolve => setTimeout(resolve, 5))
     return completed()
   },
   skip: () => ({outcome: {status: 'skipped', reason: 'not for this shape'}}),
@@ -58,7 +63,7 @@ process.on('message', async ({id, cell, context, profile}) => {
     return process.send({id, refusal: {message: 'refused: no place', suggestions: []}})
   }
   if (profile?.path === 'slow') {
-    await new Promise(resolve => setTimeout(resolve, 800))
+    await new Promise(resolve => setTimeout(resolve, 300))
     note('written')
   }
   if (profile !== undefined) return process.send({id, done: true})

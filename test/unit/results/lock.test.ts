@@ -34,7 +34,7 @@ async function age(path: string, seconds: number) {
 }
 
 /** For what takes milliseconds on an idle machine. */
-const patient = {timeout: 30_000}
+const patient = {timeout: 120_000}
 const linux = it.runIf(process.platform === 'linux')
 
 const lockPath = async (owner?: object | string) => {

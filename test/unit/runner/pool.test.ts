@@ -1,4 +1,4 @@
-import {readFileSync} from 'node:fs'
+import {existsSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
@@ -91,9 +91,15 @@ describe('runJobs', () => {
   })
 
   it('starts jobs in order and gives records as they end', async () => {
-    const jobs = [jobFor('sleep', 0, 3000), jobFor('ok', 1), jobFor('ok', 2)]
+    const gate = join(temporary, 'both others have ended')
+    environment('RFA_TEST_GATE', gate)
+    const jobs = [jobFor('wait', 0), jobFor('ok', 1), jobFor('ok', 2)]
     const started: string[] = []
-    const records = await run(jobs, {...two, onStart: ({key}) => started.push(key)})
+    const records: CellRecord[] = []
+    const onStart = ({key}: {key: string}) => void started.push(key)
+    await runJobs(jobs, {...options, ...two, onStart}, record => {
+      if (records.push(record) === 2) writeFileSync(gate, '')
+    })
     expect(started).toEqual(jobs.map(({key}) => key))
     expect(records.map(({key}) => key)).toEqual([1, 2, 0].map(index => jobs[index]!.key))
   })
@@ -200,17 +206,24 @@ describe('runJobs, profiled', () => {
 
   it('waits for the profile of a worker whose cell ends while it is stopped', async () => {
     const said = join(temporary, 'slow')
+    const gate = join(temporary, 'stopped')
     environment('RFA_TEST_FILE', said)
+    environment('RFA_TEST_GATE', gate)
     const warnings: string[] = []
     const controller = new AbortController()
+    const stopInTheCell = async () => {
+      while (!(existsSync(said) && lines(said).includes('cell'))) await sleep(5)
+      controller.abort()
+      writeFileSync(gate, '')
+    }
     const more = {
       signal: controller.signal,
       profileFile: () => 'slow',
+      profilePatienceMs: {ended: 600_000, stopped: 600_000},
       onWarning: (text: string) => warnings.push(text),
-      onStart: () => void setTimeout(() => controller.abort(), 200),
+      onStart: () => void stopInTheCell(),
     }
-    // the cell ends at 400 ms, the profile is written at a second
-    await run([jobFor('sleep', 0, 400), jobFor('ok', 1)], more).catch(() => {})
+    await run([jobFor('wait', 0), jobFor('ok', 1)], more).catch(() => {})
     expect(warnings).toEqual([])
     expect(lines(said)).toContain('written')
   })

@@ -284,7 +284,7 @@ describe('runExperiment, interrupted', () => {
       message: 'interrupted before any cell was run',
     })
     const lock = join(directory, 'records.lock')
-    const patient = {timeout: 30_000}
+    const patient = {timeout: 120_000}
     const names = () => readdir(directory).catch(() => [])
     await expect.poll(names, patient).toContain('records.jsonl')
     await expect.poll(() => existsSync(lock), patient).toBe(false)
