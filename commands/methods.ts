@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {oneName, oneNumber} from '../src/cli/flags.js'
+import {completedWith, oneName, oneNumber} from '../src/cli/flags.js'
 import type {
   FieldsDocument,
   MethodsDocument,
@@ -33,6 +33,7 @@ export default class Methods extends RfaCommand {
   ]
   static override args = {
     name: Args.string({
+      ...completedWith([...METHOD_NAMES, ...PROJECTION_NAMES]),
       description: `an estimator: ${METHOD_NAMES.join(', ')}; with --projections a random matrix: ${PROJECTION_NAMES.join(', ')}; with --records an experiment: ${EXPERIMENT_NAMES.join(', ')}`,
     }),
   }

@@ -54,14 +54,21 @@ export function nameList<Name extends string>(kind: string, names: readonly Name
     multipleNonGreedy: true,
     delimiter: ',',
     helpValue: 'NAME',
+    ...completedWith(names),
     parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
   })
+}
+
+/** Names that a shell may complete; the parser does not look at them. */
+export function completedWith(choices: readonly string[]): {choices: readonly string[]} {
+  return {choices}
 }
 
 /** One name out of a registry. */
 export function oneName<Name extends string>(kind: string, names: readonly Name[]): OneOf<Name> {
   const flag = Flags.custom<string>({
     helpValue: 'NAME',
+    ...completedWith(names),
     parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
   })
   return flag as unknown as OneOf<Name> // whose overloads tell no name of a registry from a list
@@ -255,7 +262,8 @@ export const computeFlags = {
   }),
   threads: oneNumber(THREADS)({
     helpGroup: 'RUN',
-    description: 'threads to compute with (default: one per processor)',
+    description:
+      'threads in all (default: one per processor). error-sweep and variance compute as many cells at once, each in a process of its own; fewer cells share the threads out. bench gives all of them to one cell after the other',
   }),
 }
 

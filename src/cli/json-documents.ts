@@ -25,7 +25,7 @@ export type MethodsDocument = z.infer<typeof methodsDocument>
 /** `rfa methods --projections`. */
 export const projectionsDocument = z.object({
   schema: tag('rfa.projections/1'),
-  projections: z.array(projectionFactsSchema).describe('All random matrices.'),
+  projections: z.array(projectionFactsSchema).describe('The random matrices that were asked for.'),
 })
 export type ProjectionsDocument = z.infer<typeof projectionsDocument>
 
@@ -35,6 +35,14 @@ export const fieldsDocument = z.object({
   tables: z.array(tableFactsSchema).describe('The tables that runs save.'),
 })
 export type FieldsDocument = z.infer<typeof fieldsDocument>
+
+/** `rfa completion`. */
+export const completionDocument = z.object({
+  schema: tag('rfa.completion/1'),
+  shell: z.enum(['bash', 'zsh', 'fish']).describe('The shell that reads it.'),
+  script: z.string().describe('The script, as it stands on stdout without `--json`.'),
+})
+export type CompletionDocument = z.infer<typeof completionDocument>
 
 /** `rfa report`. */
 export const reportDocument = z.object({

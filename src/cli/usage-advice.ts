@@ -22,6 +22,17 @@ export interface Typed {
 /** What makes the opposite of a name. */
 const NEGATION = /^(?:no|non|not|without|disable|a(?=causal$))-?/
 
+/** What other programs call some flags. */
+const ALSO_CALLED = new Map([
+  ['jobs', 'threads'],
+  ['j', 'threads'],
+  ['workers', 'threads'],
+  ['processes', 'threads'],
+  ['length', 'seq-len'],
+  ['repeats', 'replicates'],
+  ['device', 'backend'],
+])
+
 /**
  * Advice on a flag that does not exist. Never its opposite: who writes `--no-causal` does not mean `--causal`.
  *
@@ -31,7 +42,9 @@ export function adviceOnUnknownFlag(word: string, flags: Typed['flags']): string
   const name = word.replace(/^-+/, '').replace(/=.*/s, '')
   const positive = name.replace(NEGATION, '')
   if (positive !== name && positive !== '') return adviceOnNegation(positive, flags)
-  const guess = closest(name, Object.keys(flags))
+  const other = ALSO_CALLED.get(name.toLowerCase())
+  const known = other !== undefined && Object.hasOwn(flags, other) ? other : undefined
+  const guess = known ?? closest(name, Object.keys(flags))
   return guess === undefined ? [] : [`did you mean --${guess}?`]
 }
 

@@ -4,6 +4,7 @@ import type {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import {vi} from 'vitest'
 import {type Services, services} from '../../src/cli/services.js'
+import {commandIds, loadCommand} from '../helpers/commands.js'
 
 /** What running a command left behind. */
 export interface Outcome {
@@ -16,6 +17,7 @@ export interface Outcome {
 /** As much of a configuration as commands touch: no plugins, no hooks, no files. */
 const CONFIG = {
   bin: 'rfa',
+  commands: commandIds.map(id => ({id, load: () => loadCommand(id)})),
   runHook: async () => ({successes: [], failures: []}),
   scopedEnvVar: () => undefined,
   scopedEnvVarKeys: () => [],

@@ -1,0 +1,156 @@
+/** Files and folders, and flags that do not go together. */
+import {mkdirSync, writeFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {writeArrays} from '../../../src/inputs/files/index.js'
+import type {NdArray} from '../../../src/inputs/nd-array.js'
+import type {Row} from './rows.js'
+
+/** Puts the files that rows name into a folder. */
+export async function writeFiles(folder: string): Promise<void> {
+  const at = (name: string) => join(folder, name)
+  const qkv = {q: filled(2, 9, 5), k: filled(2, 9, 5), v: filled(2, 9, 7)}
+  await writeArrays(at('qkv.npz'), qkv)
+  await writeArrays(at('qkv.safetensors'), qkv)
+  await writeArrays(at('no-v.npz'), {q: qkv.q, k: qkv.k})
+  await writeArrays(at('other-names.npz'), {query: qkv.q, key: qkv.k, value: qkv.v})
+  await writeArrays(at('lengths.npz'), {...qkv, v: filled(2, 8, 7)})
+  await writeArrays(at('dims.npz'), {...qkv, k: filled(2, 9, 6)})
+  await writeArrays(at('vectors.npz'), {q: filled(5), k: filled(5), v: filled(5)})
+  await writeArrays(at('q.npy'), {q: qkv.q})
+  for (const name of ['empty.npy', 'empty.npz', 'empty.safetensors']) writeFileSync(at(name), '')
+  for (const name of ['text.npy', 'text.npz', 'text.safetensors', 'text.csv', 'weights.pt']) {
+    writeFileSync(at(name), 'no arrays, only words\n'.repeat(9))
+  }
+  for (const name of ['folder', 'folder.npz', 'run']) mkdirSync(at(name))
+  writeFileSync(at(join('run', 'notes.txt')), 'mine')
+}
+
+function filled(...shape: number[]): NdArray {
+  const length = shape.reduce((product, size) => product * size, 1)
+  return {
+    shape,
+    dtype: 'float32',
+    data: Float32Array.from({length}, (_, i) => Math.sin(i * 13) / 2),
+  }
+}
+
+const APPLY = 'apply --backend cpu -m elu'
+
+export const INPUT_FILES: readonly Row[] = [
+  ['error-sweep -i nowhere.npz', 3, /nowhere\.npz: expected a file, got none/],
+  ['error-sweep -i DIR/folder.npz', 3, /folder\.npz: expected/],
+  ['error-sweep -i DIR/folder', 3, /expected one of the formats \.npy, \.npz, \.safetensors/],
+  ['error-sweep -i DIR/text.csv', 3, /expected one of the formats .*got \.csv/],
+  ['error-sweep -i DIR/weights.pt', 3, /weights\.pt: expected one of the formats/],
+  ['error-sweep -i DIR/empty.npy', 3, /empty\.npy/],
+  ['error-sweep -i DIR/empty.npz', 3, /empty\.npz/],
+  ['error-sweep -i DIR/empty.safetensors', 3, /empty\.safetensors/],
+  ['error-sweep -i DIR/text.npy', 3, /text\.npy/],
+  ['error-sweep -i DIR/text.npz', 3, /text\.npz/],
+  ['error-sweep -i DIR/text.safetensors', 3, /text\.safetensors/],
+  ['error-sweep -i DIR/no-v.npz', 3, /value/],
+  ['error-sweep -i DIR/other-names.npz --dry-run', 3, /query/],
+  [
+    'error-sweep -i DIR/other-names.npz --query-name query --key-name key --value-name value --dry-run',
+    0,
+    /^error-sweep: /,
+  ],
+  ['error-sweep -i DIR/qkv.npz --query-name Q', 3, /Q/],
+  ['error-sweep -i DIR/lengths.npz', 3, /same length|length/],
+  ['error-sweep -i DIR/dims.npz', 3, /expected/],
+  ['error-sweep -i DIR/vectors.npz', 3, /expected/],
+  ['error-sweep -i DIR/q.npy', 3, /q\.npy/],
+  ['error-sweep -i DIR/q.npy,DIR/q.npy', 2, /--input: expected one file, or three \.npy files/],
+  ['error-sweep -i DIR/qkv.npz,DIR/qkv.npz,DIR/qkv.npz', 2, /three \.npy files/],
+  ['error-sweep -i a.npy,b.npy,c.npy,d.npy', 2, /three \.npy files/],
+  ['error-sweep -i DIR/qkv.npz --seq-len 4096', 2, /--seq-len: expected 1 to 9, .*got 4096/],
+  ['error-sweep -i DIR/qkv.npz --dry-run', 0, /L=9/],
+  ['error-sweep -i DIR/qkv.npz/x.npz', 3, /expected/],
+  ['error-sweep -i http://example.org/qkv.npz', 3, /expected a file, got none/],
+  ['error-sweep -i ~/qkv.npz', 3, /expected a file, got none/],
+  ['error-sweep -i größe.npz', 3, /größe\.npz: expected a file, got none/],
+  [`${APPLY} -i DIR/no-v.npz -o DIR/a.npz`, 3, /value/],
+  [`${APPLY} -i nowhere.npz -o DIR/a.npz`, 3, /expected a file, got none/],
+  [`${APPLY} -i DIR/lengths.npz -o DIR/a.npz`, 3, /length/],
+  [
+    `${APPLY} -i DIR/qkv.npz -o DIR/a.html`,
+    2,
+    /--output: expected a file ending in \.npy, \.npz, \.safetensors/,
+  ],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/a`, 2, /--output: expected a file ending in/],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/qkv.npz`, 2, /qkv\.npz/],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/qkv.npz --force`, 2, /qkv\.npz/],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/nowhere/a.npz`, 3, /nowhere/],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/folder.npz`, 2, /folder\.npz/],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/out.npz`, 0, /written to /],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/text.npz`, 2, /text\.npz/],
+  [`${APPLY} -i DIR/qkv.npz -o DIR/q2.npy --scale 1e-300`, 0, /written to /],
+]
+
+export const RUN_FOLDERS: readonly Row[] = [
+  ['report nowhere', 3, /nowhere: expected the directory of a run, got nothing/],
+  ['report DIR/run', 3, /one without manifest\.json/],
+  ['report DIR/text.csv', 3, /expected the directory of a run, got a file/],
+  [
+    'report DIR/run -o DIR/report.html',
+    2,
+    /a Markdown file, ending in \.md, or - for stdout.*\n.*pandoc/,
+  ],
+  ['report DIR/run -o report.json', 2, /--json prints JSON/],
+  ['report DIR/run -o report.csv', 2, /records\.csv/],
+  ['report DIR/run -o report.pdf', 2, /a Markdown file/],
+  ['bench --resume', 2, /--resume: expected --output DIR beside it, got none/],
+  ['bench --quick --resume --json', 2, /"USAGE"/],
+]
+
+export const CONTRADICTIONS: readonly Row[] = [
+  [
+    'error-sweep --generator gaussian -i DIR/qkv.npz',
+    2,
+    /--generator: expected no --input beside it/,
+  ],
+  [
+    'error-sweep --generator gaussian --query-name q',
+    2,
+    /--query-name: expected only with --input/,
+  ],
+  [
+    'error-sweep --heads 4',
+    2,
+    /--heads: expected only with a generated input.*\n.*add --generator/,
+  ],
+  ['error-sweep --key-len 4', 2, /--key-len: expected only with a generated input/],
+  ['bench --dry-run --profile', 2, /--dry-run and --profile cannot be given together/],
+  [
+    'methods --preset hku --num-features 64',
+    2,
+    /--preset and --num-features cannot be given together|--num-features and --preset/,
+  ],
+  ['methods --projections --preset hku', 2, /cannot be given together/],
+  ['bench --backend wasm --threads 2 --dry-run', 2, /expected 1, all that backend wasm has, got 2/],
+  ['variance --projections orth-tall --num-features 64 --head-dim 3 --dry-run', 0, /./],
+  ['error-sweep --generator gaussian --key-len 7 --causal --dry-run', 0, /./],
+]
+
+export const HARMLESS: readonly Row[] = [
+  ['bench --quick --dry-run', 0, /^bench: \d+ cells, predicted time/],
+  ['bench --quick --dry-run --json', 0, /"schema": "rfa\./],
+  ['error-sweep --quick --dry-run', 0, /^error-sweep: \d+ cells/],
+  ['variance --quick --dry-run', 0, /^variance: \d+ cells/],
+  ['variance --norms 100 --dry-run', 0, /norm 100/],
+  ['variance --norms 1e200 --dry-run', 0, /norm 1e\+200/],
+  ['bench --quick --dry-run --quiet', 0, /^bench: /],
+  ['bench --quick --dry-run --force', 0, /^bench: /],
+  ['bench --quick --dry-run -m rfa-gate', 0, /rfa-gate/],
+  ['methods', 0, /^favor-pos /m],
+  ['methods rfa', 0, /^rfa: /],
+  ['methods --projections', 0, /^orth /m],
+  ['methods orth --projections', 0, /^orth: /],
+  ['methods --preset hku', 0, /^rfa|^favor/m],
+  ['methods --json', 0, /"methods": \[/],
+  ['completion', 2, /Missing argument: SHELL, which shell/],
+  ['completion powershell', 2, /Expected powershell to be one of: bash, zsh, fish/],
+  ['completion bash', 0, /^complete .* rfa$/m],
+  ['methods --num-features 1k --head-dim 1e3', 0, /1024/],
+  ['methods --num-features 9007199254740991', 0, /9007199254740991|9\.01e\+?15/],
+]
