@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {markdownFile, toggle} from '../src/cli/flags.js'
+import {markdownFile, present, toggle} from '../src/cli/flags.js'
 import type {ReportDocument} from '../src/cli/json-documents.js'
 
 export default class Report extends RfaCommand {
@@ -14,7 +14,12 @@ export default class Report extends RfaCommand {
     '<%= config.bin %> report results/wasm --output -',
   ]
   static override args = {
-    run: Args.string({required: true, multiple: true, description: 'folders of runs'}),
+    run: Args.string({
+      required: true,
+      multiple: true,
+      description: 'folders of runs',
+      parse: async text => present(text, 'report'),
+    }),
   }
   static override flags = {
     output: markdownFile({

@@ -109,15 +109,19 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * What a mistyped `name` may have meant, for "did you mean": a name that contains it, else the one
+ * What a mistyped `name` may have meant, for "did you mean": a name that contains it or that it begins with, else the one
  * closest to it as a whole or up to its first dash: one edit for every three letters, at least one,
  * but of a word of four letters or less never its first. Nothing is better than something unrelated.
  */
 export function closest(name: string, names: readonly string[]): string | undefined {
   const typed = name.toLowerCase()
   if (typed.length > 2) {
-    const longer = names.find(candidate => candidate.toLowerCase().includes(typed))
-    if (longer !== undefined) return longer
+    const lower = (candidate: string) => candidate.toLowerCase()
+    const related =
+      names.find(candidate => lower(candidate).startsWith(typed)) ??
+      names.find(candidate => lower(candidate).includes(typed)) ??
+      names.find(candidate => candidate.length > 3 && typed.startsWith(lower(candidate)))
+    if (related !== undefined) return related
   }
   const ranked = names
     .filter(candidate => typed.length > 4 || candidate[0]?.toLowerCase() === typed[0])
@@ -130,7 +134,8 @@ export function closest(name: string, names: readonly string[]): string | undefi
 
 function editsTo(typed: string, candidate: string): number {
   const [stem = ''] = candidate.split('-')
-  return Math.min(edits(typed, candidate), edits(typed, stem))
+  const singular = candidate.replace(/s$/, '')
+  return Math.min(...[candidate, stem, singular].map(meant => edits(typed, meant)))
 }
 
 /** Letters inserted, left out or replaced; two neighbours that changed places are one slip. */

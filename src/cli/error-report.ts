@@ -1,5 +1,5 @@
 /** Turns anything thrown into the one report that the terminal, `--json` and the exit code share. */
-import {messageOf, RfaError} from '../errors.js'
+import {describe, messageOf, RfaError} from '../errors.js'
 import {printable} from '../report/printable.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
 import {adviceOnStray, adviceOnUnknownFlag, type Typed} from './usage-advice.js'
@@ -101,7 +101,8 @@ function usageReport(error: ParseError, typed: Typed): ErrorReport {
   ]
   return {
     code: 'USAGE',
-    message: missingArgument(error) ?? inOurWords(plainText(error.message)),
+    message:
+      missingArgument(error) ?? strayArguments(words) ?? inOurWords(plainText(error.message)),
     exit: exitCodeOf('USAGE'),
     suggestions: [...advice, 'see --help'],
   }
@@ -115,6 +116,13 @@ function missingArgument({args = []}: ParseError): string | undefined {
     [name.toUpperCase(), ...(description ? [description] : [])].join(', '),
   )
   return `Missing argument: ${named.join('; ')}`
+}
+
+/** The sentence for words that are too many. */
+function strayArguments(words: readonly string[]): string | undefined {
+  if (words.length === 0) return undefined
+  const shown = words.map(word => (word.trim() === '' ? describe(word) : word)).join(', ')
+  return `Unexpected argument${words.length > 1 ? 's' : ''}: ${shown}`
 }
 
 /** What the parser says of several flags at once, without its heading. */

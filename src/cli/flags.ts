@@ -117,7 +117,7 @@ export const fileList = Flags.custom<string>({
 })
 
 /** @throws {USAGE} for a text without anything in it: most often a variable of a script that was never set */
-function present(text: string, where: string): string {
+export function present(text: string, where: string): string {
   if (text.trim() !== '') return text
   throw expected('USAGE', where, 'a name', 'an empty one', 'look whether a variable was not set')
 }
