@@ -39,7 +39,7 @@ const APPLY = 'apply --backend cpu -m elu'
 export const INPUT_FILES: readonly Row[] = [
   ['error-sweep -i nowhere.npz', 3, /nowhere\.npz: expected a file, got none/],
   ['error-sweep -i DIR/folder.npz', 3, /folder\.npz: expected/],
-  ['error-sweep -i DIR/folder', 3, /expected one of the formats \.npy, \.npz, \.safetensors/],
+  ['error-sweep -i DIR/folder', 3, /folder: expected a file, got a directory/],
   ['error-sweep -i DIR/text.csv', 3, /expected one of the formats .*got \.csv/],
   ['error-sweep -i DIR/weights.pt', 3, /weights\.pt: expected one of the formats/],
   ['error-sweep -i DIR/empty.npy', 3, /empty\.npy/],
