@@ -13,14 +13,19 @@ export interface OutputRules {
  * Refuses to write over something, before anything is computed.
  *
  * @param path - what is to be written
- * @throws {WOULD_OVERWRITE} when it is one of the inputs, by whatever name, or exists and is not forced
+ * @throws {WOULD_OVERWRITE} when it is one of the inputs, by whatever name, or exists and is not forced, or is a
+ *   directory
  */
 export async function checkOutput(path: string, {inputs, force}: OutputRules): Promise<void> {
   const present = await identityOf(path)
   if (present === undefined) return
+  if (present.isFolder) {
+    const hint = 'name a file in it'
+    throw expected('WOULD_OVERWRITE', '`output`', 'a file', `${path}, a directory`, hint)
+  }
   const another = 'name another file with `output`'
   for (const input of inputs) {
-    if ((await identityOf(input)) !== present) continue
+    if ((await identityOf(input))?.id !== present.id) continue
     const what = 'another file than the input'
     throw expected('WOULD_OVERWRITE', '`output`', what, path, another)
   }
@@ -30,8 +35,8 @@ export async function checkOutput(path: string, {inputs, force}: OutputRules): P
   throw expected('WOULD_OVERWRITE', '`output`', 'a new file', got, another, replace)
 }
 
-/** The same for all names of a file, links included; `undefined` where there is none. */
-async function identityOf(path: string): Promise<string | undefined> {
+/** What stands at a path, the same for all its names, links included; `undefined` where there is nothing. */
+async function identityOf(path: string): Promise<{id: string; isFolder: boolean} | undefined> {
   const found = await stat(path, {bigint: true}).catch(() => undefined)
-  return found && `${found.dev}:${found.ino}`
+  return found && {id: `${found.dev}:${found.ino}`, isFolder: found.isDirectory()}
 }

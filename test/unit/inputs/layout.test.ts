@@ -97,6 +97,18 @@ describe('tokens before heads', () => {
     expect(left.query.shape).toEqual([1, 1, L, D])
   })
 
+  test('are refused empty, and where there is no memory for them in the other order', async () => {
+    const path = await save('empty.npz', all(counting(0, 2, 0, 3, 5)))
+    await expect(loadInput(tokensFirst(path), ALL)).rejects.toMatchObject({
+      code: 'SHAPE_MISMATCH',
+      message: `${path}[q]: expected at least one element, got an empty [2, 0, 3, 5]`,
+    })
+    const vast: Four = [1, 2 ** 20, 2 ** 20, 2]
+    expect(() => exchangeAxes(new Float32Array(0), vast, 'q')).toThrow(
+      expect.objectContaining({code: 'TOO_LARGE'}),
+    )
+  })
+
   test('leave the other arrays of the file as they stand', async () => {
     const {turned} = bothOrders(4)
     const path = await save('extras.npz', {...turned, gate: counting(0, B, S, H)})

@@ -1,4 +1,4 @@
-import {link, symlink, writeFile} from 'node:fs/promises'
+import {link, mkdir, symlink, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {checkOutput} from '../../../../src/inputs/files/output.js'
@@ -27,6 +27,16 @@ describe('checkOutput', () => {
       suggestions: ['name another file with `output`', 'add `force` to replace it'],
     })
     await checkOutput(path, {inputs: [], force: true})
+  })
+
+  it.each([false, true])('refuses a directory, which nothing replaces (force %s)', async force => {
+    const path = join(folder, `directory-${force}.npz`)
+    await mkdir(path)
+    await expect(checkOutput(path, {inputs: [], force})).rejects.toMatchObject({
+      code: 'WOULD_OVERWRITE',
+      message: `\`output\`: expected a file, got ${path}, a directory`,
+      suggestions: ['name a file in it'],
+    })
   })
 
   it.each([false, true])('refuses an input under any of its names (force %s)', async force => {
