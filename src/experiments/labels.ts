@@ -1,5 +1,6 @@
 /** How plans, cells and records are called in tables and lists. */
 import {basename} from 'node:path'
+import {axesOf} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {plural} from '../report/numbers.js'
 import type {CellRecord, ComputedBy} from '../results/record.js'
@@ -53,10 +54,11 @@ export function backendItems(records: readonly {result: ComputedBy}[]): string[]
   return [...new Set(records.map(({result}) => backendLabel(result)))]
 }
 
-/** Where an input comes from: file names, or the generator; sizes are told elsewhere. */
+/** Where an input comes from: file names and, if it is another, their layout; or the generator. Sizes are told elsewhere. */
 export function inputLabel(input: InputSpec): string {
   if (input.kind === 'generator') return `generated ${input.name}`
-  return input.paths.map(path => basename(path)).join(', ')
+  const files = input.paths.map(path => basename(path)).join(', ')
+  return input.layout === undefined ? files : `${files} as ${axesOf(input.layout)}`
 }
 
 /** One line per reason why cells were skipped or failed, with the methods and how many cells. */

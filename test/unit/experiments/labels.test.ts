@@ -43,6 +43,12 @@ describe('inputLabel', () => {
     expect(inputLabel(sweep().cell.input)).toBe('tiny.safetensors')
   })
 
+  it('says in which order the axes of files were read, where it is not the ordinary one', () => {
+    const {input} = sweep().cell
+    const turned = {...input, layout: 'blhd'} as typeof input
+    expect(inputLabel(turned)).toBe('tiny.safetensors as [B, L, H, D]')
+  })
+
   it('names the generator of a generated input', () => {
     const shape = {batch: 1, heads: 3, head_dim: 17, value_dim: 13, key_len: 31}
     expect(inputLabel({kind: 'generator', name: 'ar1', ...shape})).toBe('generated ar1')

@@ -62,7 +62,9 @@ describe('notes on the input of a sweep', () => {
     const text = renderMarkdown(
       errorSweepReport([swept({}, {heads: 31, query_len: 3, key_len: 3})]),
     )
-    const [note, tables] = ['add --layout blhd', 'Inputs, canonical'].map(part => text.indexOf(part))
+    const [note, tables] = ['add --layout blhd', 'Inputs, canonical'].map(part =>
+      text.indexOf(part),
+    )
     expect(note).toBeGreaterThan(0)
     expect(note).toBeLessThan(tables!)
   })
