@@ -284,7 +284,7 @@ export const runFlags = {
     description: 'folder of the run (default: results/<command>-<date>-<time>)',
   }),
   resume: toggle(
-    'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again; where there is none, start it',
+    'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again, a typed plan with more cells adds them; where there is none, start it',
     'RUN',
   ),
   format: nameList(

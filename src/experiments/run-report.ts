@@ -49,10 +49,27 @@ function origin(run: ReportedRun): string[] {
     `made: ${created_at}, seed ${plan.seed}, backend ${plan.backend}`,
     ...progress(run),
     ...strangers(run),
+    ...sessions(run.manifest),
     `machine: ${machineRows(machine)
       .map(([name, value]) => `${name} ${value}`)
       .join(', ')}`,
   ]
+}
+
+/** Later sessions that may make a difference. */
+function sessions({sessions: later = [], machine}: RunManifest): string[] {
+  const set = (name: string | null | undefined) => name ?? 'no instruction set of its own'
+  return later.map((session, at) => {
+    const before = later[at - 1] ?? machine
+    const facts = [
+      ...(session.extended ? ['with more cells'] : []),
+      ...(session.commit === before.commit ? [] : [`at commit ${session.commit ?? 'unknown'}`]),
+      ...(session.instruction_set === (before.instruction_set ?? null)
+        ? []
+        : [`on ${set(session.instruction_set)}, before it on ${set(before.instruction_set)}`]),
+    ]
+    return `resumed: ${[session.started_at, ...facts].join(', ')}`
+  })
 }
 
 /** What stands in the journal without belonging to the run. */

@@ -35,14 +35,29 @@ export const machine = z.object({
 })
 export type Machine = z.infer<typeof machine>
 
+/** A later session of a run. */
+const session = z.object({
+  started_at: z.iso.datetime().describe('When it began, UTC.'),
+  argv: z.array(z.string()).describe('Its command, word by word.'),
+  commit: machine.shape.commit,
+  instruction_set: z
+    .string()
+    .nullable()
+    .describe('Best vector instruction set of the native addon in it; `null`: no addon.'),
+  extended: z.boolean().describe('Whether its plan had more cells than the run before it.'),
+})
+
 /** `manifest.json` of a run. */
 export interface RunManifest {
   schema: typeof MANIFEST_SCHEMA
   created_at: string
-  /** The command, word by word: program, name and arguments as they were typed. */
+  /** The command of the plan, word by word: program, name and arguments as they were typed. */
   argv: string[]
   plan: Plan
+  /** Where it began. */
   machine: Machine
+  /** Those that went on with it in another way than before. */
+  sessions?: z.infer<typeof session>[] | undefined
 }
 
 /** The schema of a manifest whose plan is one of these experiments'. */
@@ -57,6 +72,12 @@ export function runManifest(
       .describe('The command, word by word: program, name and arguments as typed.'),
     plan: anyPlan(experiments).describe('Everything that determines the run.'),
     machine: machine.describe('Where the run was made.'),
+    sessions: z
+      .array(session)
+      .optional()
+      .describe(
+        'Sessions that went on with a larger plan, at another commit or on another instruction set.',
+      ),
   })
 }
 

@@ -1,3 +1,6 @@
+import {canonicalJson} from './keys.js'
+import type {Plan} from './record.js'
+
 /** The first place where two plans differ. */
 export interface Difference {
   /** As one writes it in code, e.g. `num_features[1]` or `timing.min_runs`. */
@@ -43,4 +46,31 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function shown(value: unknown): string {
   return value === undefined ? 'nothing' : JSON.stringify(value)
+}
+
+/** What one plan is to another: the same, one with more values in its lists, or a different one. */
+export type PlanChange =
+  | {kind: 'same'}
+  | {kind: 'extended'}
+  /** A value of a list is gone. */
+  | {kind: 'shortened'; list: string; gone: string; left: string}
+  | {kind: 'changed'; difference: Difference}
+
+/** Compares the plan of a run with the one that it is to go on with. */
+export function planChange(saved: Plan, asked: Plan): PlanChange {
+  if (!firstDifference(saved, asked)) return {kind: 'same'}
+  for (const name of Object.keys({...saved, ...asked})) {
+    const [left, right] = [childOf(saved, name), childOf(asked, name)]
+    if (Array.isArray(left) && Array.isArray(right)) {
+      const there = new Set(right.map(canonicalJson))
+      const gone = left.find(value => !there.has(canonicalJson(value)))
+      if (gone !== undefined) {
+        return {kind: 'shortened', list: name, gone: shown(gone), left: shown(right)}
+      }
+    } else {
+      const difference = firstDifference(left, right, name)
+      if (difference) return {kind: 'changed', difference}
+    }
+  }
+  return {kind: 'extended'}
 }

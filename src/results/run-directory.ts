@@ -13,16 +13,17 @@ import {
   readRecords,
 } from './journal.js'
 import {removeLeftovers} from './leftovers.js'
-import {GUARD_ENDING} from './lock.js'
+import {GUARD_ENDING, type Lock} from './lock.js'
 import {machineFacts} from './machine.js'
 import {
   EARLIER_MANIFEST_SCHEMA,
   MANIFEST_SCHEMA,
+  type Machine,
   type RunManifest,
   runManifest,
 } from './manifest.js'
 import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
-import {firstDifference} from './plan-difference.js'
+import {firstDifference, planChange} from './plan-difference.js'
 import type {CellRecord, Plan, StoredExperiment} from './record.js'
 
 /** The manifest's file name inside a run directory. */
@@ -38,6 +39,8 @@ export interface RunRequest {
   argv: readonly string[]
   /** Go on with the run that is there, if there is one; else one that is there is refused. */
   resume: boolean
+  /** Keys of the cells of a plan, to tell whether a larger one keeps them. */
+  keysOf(plan: Plan): Promise<string[]>
 }
 
 /** A run directory open for writing: close the journal when done. */
@@ -46,6 +49,8 @@ export interface OpenRun {
   journal: Journal
   /** Whether it was there already. */
   resumed: boolean
+  /** Number of the cells that it had, where it is extended by this plan. */
+  extended: number | undefined
 }
 
 /** A run directory as reports read it. */
@@ -58,11 +63,12 @@ export interface SavedRun {
 /**
  * Makes a run directory, or opens the one there to go on with it. All that can be refused is refused
  * before anything is written or computed. What a process killed at its very start left is no run yet.
+ * A plan that has all cells of the run there, and others, takes the place of its plan.
  *
  * @throws {WOULD_OVERWRITE} when the directory holds something else than a run to go on with; nothing
  *   in it is touched
- * @throws {PLAN_MISMATCH} when the run there was started with another plan, by another version of
- *   rfa or, for times to be compared, on another processor
+ * @throws {PLAN_MISMATCH} when the run there was started with a plan of which this one changes or drops
+ *   cells, by another version of rfa or, for times to be compared, on another processor
  * @throws {NOT_WRITABLE} when the directory cannot be made or written, or another rfa writes into it
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when the run there cannot be read
  */
@@ -74,18 +80,63 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
   try {
     // once more: another process may have come first
     const saved = await examine(request)
-    const manifest = saved ?? (await newManifest(plan, argv, ownerOf(plan, experiments)))
-    if (saved) await requireSameOrigin(request, saved)
+    if (saved) return await goOn(request, saved, lock)
+    const manifest = await newManifest(plan, argv, ownerOf(plan, experiments))
     await lock.check()
-    if (!saved) await writeManifest(directory, manifest)
-    await lock.check()
-    await removeLeftovers(directory, LOCK_FILE)
-    const journal = await openJournal(directory, experiments, lock)
-    return {manifest, journal, resumed: saved !== undefined}
+    await writeManifest(directory, manifest)
+    const journal = await openLocked(request, lock)
+    return {manifest, journal, resumed: false, extended: undefined}
   } catch (error) {
     await lock.release()
     throw error
   }
+}
+
+/** Opens what is there; its manifest is replaced last, so that nothing is left half done. */
+async function goOn(request: RunRequest, saved: Found, lock: Lock): Promise<OpenRun> {
+  const here = await machineFacts({timed: false})
+  requireSameOrigin(request, saved.manifest, here)
+  const manifest = continued(request, saved, here)
+  const journal = await openLocked(request, lock)
+  try {
+    if (manifest !== saved.manifest) {
+      await journal.check()
+      await writeManifest(request.directory, manifest)
+    }
+    return {manifest, journal, resumed: true, extended: saved.extended}
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
+}
+
+async function openLocked({directory, experiments}: RunRequest, lock: Lock): Promise<Journal> {
+  await lock.check()
+  await removeLeftovers(directory, LOCK_FILE)
+  return openJournal(directory, experiments, lock)
+}
+
+/** The manifest of a run with this session, where that is worth telling. */
+function continued(
+  {plan, argv}: RunRequest,
+  {manifest, extended}: Found,
+  here: Machine,
+): RunManifest {
+  const {sessions = [], machine} = manifest
+  const {commit, instruction_set = null} = here
+  const before = sessions.at(-1) ?? machine
+  const {instruction_set: earlier = instruction_set} = before
+  const isExtended = extended !== undefined
+  if (!isExtended && before.commit === commit && earlier === instruction_set) return manifest
+  const session = {
+    started_at: new Date().toISOString(),
+    argv: [...argv],
+    commit,
+    instruction_set,
+    extended: isExtended,
+  }
+  const larger = isExtended && {plan, argv: [...argv]}
+  return {...manifest, ...larger, sessions: [...sessions, session]}
 }
 
 /**
@@ -128,21 +179,21 @@ export async function newManifest(
   }
 }
 
-/** The manifest of the run to go on with, `undefined` where a new run may start; refuses the rest. */
-async function examine({
-  directory,
-  experiments,
-  plan,
-  resume,
-}: RunRequest): Promise<RunManifest | undefined> {
+/** The run to go on with. */
+interface Found {
+  manifest: RunManifest
+  /** Number of its cells, where the plan asked for has more. */
+  extended: number | undefined
+}
+
+/** The run to go on with, `undefined` where a new one may start; refuses the rest. */
+async function examine(request: RunRequest): Promise<Found | undefined> {
+  const {directory, experiments, resume} = request
   const entries = await entriesOf(directory)
   const manifest = entries.includes(MANIFEST_FILE)
     ? await readManifest(directory, experiments)
     : undefined
-  if (manifest && resume) {
-    requireSamePlan(directory, manifest.plan, plan)
-    return manifest
-  }
+  if (manifest && resume) return {manifest, extended: await extensionOf(request, manifest.plan)}
   if (entries.length === 0) return undefined
   throw expected(
     'WOULD_OVERWRITE',
@@ -201,22 +252,52 @@ function asPresentManifest(value: unknown): unknown {
   return {...rest, schema: MANIFEST_SCHEMA, argv}
 }
 
-function requireSamePlan(directory: string, saved: Plan, asked: Plan): void {
-  const difference = firstDifference(saved, asked)
-  if (difference)
-    throw mismatch(directory, 'plan', difference.path, difference.left, difference.right)
+/** Number of cells of the plan there, where the one asked for adds some. @throws {PLAN_MISMATCH} where it loses any */
+async function extensionOf(
+  {directory, plan, keysOf}: RunRequest,
+  saved: Plan,
+): Promise<number | undefined> {
+  const change = planChange(saved, plan)
+  if (change.kind === 'same') return undefined
+  if (change.kind === 'changed') {
+    const {path, left, right} = change.difference
+    throw mismatch(directory, 'plan', path, left, right)
+  }
+  if (change.kind === 'shortened') {
+    const {list, gone, left} = change
+    throw expected(
+      'PLAN_MISMATCH',
+      directory,
+      `a plan with all cells of this run, ${list} ${gone} among them`,
+      `${list} ${left}`,
+      `name ${gone} beside the others: a run can be extended, but not cut`,
+      'choose another `output` to start a new run',
+    )
+  }
+  const keys = await keysOf(saved)
+  const asked = new Set(await keysOf(plan))
+  const lost = keys.filter(key => !asked.has(key)).length
+  if (lost === 0) return keys.length
+  const {path, left, right} = firstDifference(saved, plan)!
+  throw expected(
+    'PLAN_MISMATCH',
+    directory,
+    `a plan with all cells of this run, in which ${path} is ${left}`,
+    `${path} ${right}, with which ${lost} of its ${keys.length} cells are other ones`,
+    'choose another `output` to start a new run',
+  )
 }
 
 /**
  * One manifest speaks for all records of a run, so all must come from the code that it names, and times
  * from its processor, used in the same way.
  */
-async function requireSameOrigin(
+function requireSameOrigin(
   {directory, experiments}: RunRequest,
   {machine, plan}: RunManifest,
-): Promise<void> {
+  here: Machine,
+): void {
   const experiment = ownerOf(plan, experiments)
-  const here = await machineFacts({timed: false})
   for (const field of originFields(experiment, plan)) {
     const [saved, now] = [machine[field], here[field]]
     if (saved === undefined || saved === now) continue

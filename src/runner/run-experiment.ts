@@ -3,9 +3,10 @@ import {z} from 'zod'
 import {RfaError} from '../errors.js'
 import {type Cells, cellsFrom} from '../experiments/cells.js'
 import {allExperiments} from '../experiments/index.js'
-import type {Job, PlannedRun} from '../experiments/planned-run.js'
+import {type Job, type PlannedRun, planKeys} from '../experiments/planned-run.js'
 import {writeAtomic} from '../files.js'
 import {packageRoot, packageVersion} from '../package.js'
+import {plural} from '../report/numbers.js'
 import {writeCsv} from '../results/csv.js'
 import type {Journal} from '../results/journal.js'
 import {commitOf} from '../results/machine.js'
@@ -96,12 +97,17 @@ export async function runExperiment(
     return runOf(null, manifest, await runMissing(run, options))
   }
   const experiments = await allExperiments()
-  const opened = createRun({directory, experiments, plan, argv, resume})
-  const {manifest, journal, resumed} = await unlessInterrupted(signal, opened, late =>
+  const opened = createRun({directory, experiments, plan, argv, resume, keysOf: planKeys})
+  const {manifest, journal, resumed, extended} = await unlessInterrupted(signal, opened, late =>
     late.journal.close(),
   )
   try {
     if (resume && !resumed) onNote?.(`no run in ${directory} yet: starting one`)
+    if (extended !== undefined) {
+      onNote?.(
+        `the run in ${directory} had ${plural(extended, 'cell')}, now it has ${run.jobs.length}`,
+      )
+    }
     if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
     const finished = runOf(directory, manifest, await runMissing(run, options, journal))
     await saveTables(run, finished, options.formats, journal)

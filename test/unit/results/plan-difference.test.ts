@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
-import {firstDifference} from '../../../src/results/plan-difference.js'
+import {firstDifference, planChange} from '../../../src/results/plan-difference.js'
+import type {Plan} from '../../../src/results/record.js'
+import {bench, method} from '../../helpers/plans.js'
 
 describe('firstDifference', () => {
   it.each([
@@ -40,3 +42,39 @@ function sorted(value: unknown): unknown {
   const entries = Object.entries(value).map(([name, child]) => [name, sorted(child)] as const)
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
+
+describe('planChange', () => {
+  const plan = bench({seq_lens: [32, 64]})
+  it.each([
+    ['itself', plan, {kind: 'same'}],
+    ['a longer list', bench({seq_lens: [32, 48, 64]}), {kind: 'extended'}],
+    ['another order', bench({seq_lens: [64, 32]}), {kind: 'extended'}],
+    [
+      'a method more',
+      bench({seq_lens: [32, 64], methods: [...plan.methods, method('rfa')]}),
+      {kind: 'extended'},
+    ],
+    [
+      'a value less',
+      bench({seq_lens: [64]}),
+      {kind: 'shortened', list: 'seq_lens', gone: '32', left: '[64]'},
+    ],
+    [
+      'an option changed',
+      bench({seq_lens: [32, 64], methods: [method('softmax'), method('elu', {x: 1})]}),
+      {kind: 'shortened', list: 'methods', gone: JSON.stringify(method('elu'))},
+    ],
+    [
+      'another seed',
+      {...plan, seed: 9},
+      {kind: 'changed', difference: {path: 'seed', left: '0', right: '9'}},
+    ],
+    [
+      'a list in place of none',
+      {...plan, threads: [1]},
+      {kind: 'changed', difference: {path: 'threads'}},
+    ],
+  ])('compares a plan with %s', (_, asked, change) => {
+    expect(planChange(plan, asked as Plan)).toMatchObject(change)
+  })
+})

@@ -4,11 +4,13 @@ import {mkdir, readdir, readFile, symlink, utimes, writeFile} from 'node:fs/prom
 import {join} from 'node:path'
 import {describe, expect, it, vi} from 'vitest'
 import {allExperiments} from '../../../src/experiments/index.js'
+import {planKeys} from '../../../src/experiments/planned-run.js'
 import {lockDirectory} from '../../../src/results/journal.js'
 import {machineFacts} from '../../../src/results/machine.js'
 import type {Plan} from '../../../src/results/record.js'
 import {createRun, openRun} from '../../../src/results/run-directory.js'
 import {newFolder} from '../../helpers/folders.js'
+import {sweep} from '../../helpers/plans.js'
 import {BENCH_PLAN, timed} from '../../helpers/records/bench.js'
 import {failed} from '../../helpers/records/outcomes.js'
 import {VARIANCE_PLAN, variance} from '../../helpers/records/variance.js'
@@ -26,6 +28,7 @@ const request = (directory: string, changes: {plan?: Plan; resume?: boolean} = {
   plan: VARIANCE_PLAN,
   argv: ['rfa', 'variance'],
   resume: false,
+  keysOf: planKeys,
   ...changes,
 })
 
@@ -150,13 +153,96 @@ describe('createRun', () => {
     expect(await readdir(folder)).toEqual(['thesis.tex'])
   })
 
-  it('refuses to go on with another plan, naming the first difference', async () => {
+  it.each([
+    [
+      'another value of a list',
+      {num_features: [13, 31]},
+      'expected a plan with all cells of this run, num_features 29 among them, got num_features [13,31]',
+    ],
+    [
+      'one value less',
+      {num_features: [29]},
+      'expected a plan with all cells of this run, num_features 13 among them, got num_features [29]',
+    ],
+    [
+      'another seed, whatever else it has',
+      {num_features: [13, 29, 31], seed: 4},
+      'expected the plan that this run was started with, seed 3, got seed 4',
+    ],
+    [
+      'a value more that every cell would have',
+      {projections: ['iid', 'orth', 'givens']},
+      'expected a plan with all cells of this run, in which projections[2] is nothing, got projections[2] "givens", with which 2 of its 2 cells are other ones',
+    ],
+  ])('refuses to go on with %s, touching nothing', async (_, changes, sentence) => {
     const folder = await folderWithRun()
-    const plan = {...VARIANCE_PLAN, num_features: [13, 31]} as Plan
+    const before = await textsOf(folder)
+    const plan = {...VARIANCE_PLAN, ...changes} as Plan
     await expect(createRun(request(folder, {plan, resume: true}))).rejects.toMatchObject({
       code: 'PLAN_MISMATCH',
-      message: `${folder}: expected the plan that this run was started with, num_features[1] 29, got num_features[1] 31`,
+      message: `${folder}: ${sentence}`,
+      suggestions: expect.arrayContaining(['choose another `output` to start a new run']),
     })
+    expect(await textsOf(folder)).toEqual(before)
+  })
+
+  it('refuses to go on with an input of other content', async () => {
+    const names = {query: 'q', key: 'k', value: 'v'}
+    const planOf = (digest: string) =>
+      sweep({input: {kind: 'file', paths: ['q.npz'], names, digest}, seq_lens: null})
+    const folder = await folderWithRun(planOf('aa'))
+    const plan = {...planOf('bb'), scales: [1, 2, 3]}
+    await expect(createRun(request(folder, {plan, resume: true}))).rejects.toMatchObject({
+      code: 'PLAN_MISMATCH',
+      message: expect.stringContaining('input.digest "aa", got input.digest "bb"'),
+    })
+  })
+
+  it('goes on with a plan of more cells, which takes the place of that of the run', async () => {
+    const folder = await folderWithRun()
+    const plan = {...VARIANCE_PLAN, num_features: [31, 29, 13], norms: [1, 2]} as Plan
+    const argv = ['rfa', 'variance', '--more']
+    const {manifest, journal, extended} = await createRun({
+      ...request(folder, {plan, resume: true}),
+      argv,
+    })
+    await journal.close() // as a process that is killed before its first cell
+    expect(extended).toBe(2)
+    expect(manifest).toMatchObject({plan, argv, sessions: [{argv, extended: true}]})
+    expect((await openRun(folder, EXPERIMENTS)).manifest).toEqual(manifest)
+    const again = await createRun(request(folder, {plan, resume: true}))
+    await again.journal.close()
+    expect(again).toMatchObject({manifest, extended: undefined, resumed: true})
+    await expect(createRun(request(folder, {resume: true}))).rejects.toMatchObject({
+      code: 'PLAN_MISMATCH',
+    })
+  })
+
+  it('replaces no manifest where the journal cannot be read', async () => {
+    const folder = await folderWithRun()
+    await writeFile(join(folder, 'records.jsonl'), 'no record\nno record\n')
+    const before = await textsOf(folder)
+    const plan = {...VARIANCE_PLAN, norms: [1, 2]} as Plan
+    await expect(createRun(request(folder, {plan, resume: true}))).rejects.toMatchObject({
+      code: 'BAD_FILE',
+    })
+    expect(await textsOf(folder)).toEqual(before)
+  })
+
+  it('writes down that it goes on by other code or on other vector instructions, once', async () => {
+    const folder = await folderWithRun()
+    await pretend(folder, {instruction_set: 'abacus', commit: 'abc'})
+    const session = async () => {
+      const {manifest, journal} = await createRun(request(folder, {resume: true}))
+      await journal.close()
+      return manifest
+    }
+    const {commit, instruction_set} = await machineFacts({timed: false})
+    const manifest = await session()
+    expect(manifest.sessions).toMatchObject([{commit, instruction_set, extended: false}])
+    expect(manifest.machine).toMatchObject({commit: 'abc', instruction_set: 'abacus'})
+    expect(await session()).toEqual(manifest)
+    expect((await openRun(folder, EXPERIMENTS)).manifest).toEqual(manifest)
   })
 
   it('refuses to go on with a run of another version', async () => {

@@ -5,9 +5,13 @@ import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
+import {services} from '../../../src/cli/services.js'
+import {readRuns} from '../../../src/cli/write-report.js'
 import {allExperiments} from '../../../src/experiments/index.js'
-import type {Job} from '../../../src/experiments/planned-run.js'
-import varianceExperiment from '../../../src/experiments/variance/schema.js'
+import {type Job, layOut, planRun} from '../../../src/experiments/planned-run.js'
+import {runReport} from '../../../src/experiments/run-report.js'
+import varianceExperiment, {type VariancePlan} from '../../../src/experiments/variance/schema.js'
+import {renderTerminal} from '../../../src/report/terminal.js'
 import {readRecords} from '../../../src/results/journal.js'
 import {
   type ExperimentRun,
@@ -16,11 +20,14 @@ import {
   runExperiment,
 } from '../../../src/runner/run-experiment.js'
 import {UnsavedTables} from '../../../src/runner/unsaved.js'
+import {workerPath} from '../../../src/runner/worker-process.js'
 import {newFolder} from '../../helpers/folders.js'
+import {method} from '../../helpers/plans.js'
 import {timed} from '../../helpers/records/bench.js'
 import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
 import {buildRunner, removeBuilt} from '../../helpers/runner/built.js'
 import {fakeWorker, jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
+import {WIDE} from '../../helpers/terminal.js'
 
 const EXPERIMENTS = await allExperiments()
 const recordsIn = (directory: string) => readRecords(directory, EXPERIMENTS)
@@ -253,6 +260,54 @@ describe('runExperiment, resumed', () => {
     const onWarning = (text: string) => void warnings.push(text)
     await run(jobs, {directory, resume: true, onWarning})
     expect(warnings).toEqual([expect.stringMatching(/by wasm, this session computes by cpu/)])
+  })
+})
+
+describe('runExperiment, extended', () => {
+  const small: VariancePlan = {
+    ...VARIANCE_PLAN,
+    ...{projections: ['iid'], num_features: [3], head_dims: [4], replicates: 2, backend: 'cpu'},
+  }
+  const larger = {...small, num_features: [2, 3], methods: [...small.methods, method('favor-trig')]}
+  const real = {...OPTIONS, workerPath: workerPath(), schedule: SERIAL}
+
+  it('keeps the cells that are there, however it is cut short, and can be reported', async () => {
+    const directory = await runFolder()
+    const options = {...real, directory, resume: true}
+    const [first] = (await runExperiment(await planRun(small), options)).records
+    // interrupted between the new manifest and the first of the new cells
+    const controller = new AbortController()
+    const notes: string[] = []
+    const cut = runExperiment(await planRun(larger), {
+      ...options,
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+      onNote: text => void notes.push(text),
+    })
+    await expect(cut).rejects.toMatchObject({code: 'INTERRUPTED'})
+    expect(notes).toEqual([`the run in ${directory} had 1 cell, now it has 4`])
+    const [half] = await readRuns([directory], 'rfa', services)
+    expect(half).toMatchObject({cells: 4, records: [first]})
+    // and finished
+    const started: string[] = []
+    const {records, counts, manifest} = await runExperiment(await layOut(larger), {
+      ...options,
+      onProgress: ({label}) => void (label && started.push(label)),
+    })
+    expect(counts).toEqual({total: 4, completed: 4, skipped: 0, failed: 0})
+    expect(records).toContainEqual(first)
+    expect(started).toHaveLength(3)
+    expect(manifest.plan).toEqual(larger)
+    const [run] = await readRuns([directory], 'rfa', services)
+    expect(run).toMatchObject({cells: 4, foreign: 0, records})
+    const text = renderTerminal(await runReport([run!]), WIDE)
+    expect(text).toContain('4 cells: 4 completed')
+    expect(text).toMatch(/resumed: .*, with more cells/)
+    const rows = (await readFile(join(directory, 'records.csv'), 'utf8')).trim().split('\n')
+    expect(rows).toHaveLength(1 + 4)
+    // what it was before is now less than it is
+    const cutBack = runExperiment(await planRun(small), options)
+    await expect(cutBack).rejects.toMatchObject({code: 'PLAN_MISMATCH'})
   })
 })
 
