@@ -88,7 +88,7 @@ export const benchFlags = {
   }),
   'min-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
-    description: `at least this many runs ${defaultHelp(BENCH, grid => grid.minRuns)}`,
+    description: `at least this many runs; intervals take 6 ${defaultHelp(BENCH, grid => grid.minRuns)}`,
   }),
   'max-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
