@@ -13,11 +13,11 @@ import {
 import type {TimedRecord} from './schema.js'
 
 /**
- * A ratio is told where its 95 % interval lies within this factor of it, to either side: repeated, it then comes out
- * the same but for its second digit. Of wider ones not even the order of methods would be sure to last.
+ * A ratio is told where its 95 % interval lies within this factor of it, to either side. Two benchmarks then tell ratios
+ * that differ, but for one case in twenty, by less than 1.25^sqrt(2) = 1.37.
  */
 export const SETTLED_FACTOR = 1.25
-/** A slope is told where its 95 % interval ends within this distance: it then tells linear from quadratic growth. */
+/** A slope is told where its 95 % interval ends within this distance: 1 and 2, linear and quadratic, stay apart. */
 export const SETTLED_SLOPE = 0.25
 
 /** Fewest runs that have quartiles: one in each quarter. */
@@ -56,7 +56,8 @@ export function medianOf({result}: TimedRecord): Estimate {
 /** Share of the time of ordinary runs in which the process may have waited for a processor, from 0 to 1. */
 function hiddenShare(samples: readonly number[], waited: number | null): number {
   const middle = median(samples)
-  const fence = quantile(samples, 0.75) + 1.5 * (quantile(samples, 0.75) - quantile(samples, 0.25))
+  const [q1, q3] = [quantile(samples, 0.25), quantile(samples, 0.75)]
+  const fence = q3 + 1.5 * (q3 - q1)
   const total = samples.reduce((sum, x) => sum + x, 0)
   const explained = samples.reduce((sum, x) => sum + (x > fence ? x - middle : 0), 0)
   const hidden = Math.max(0, (waited ?? 0) - explained)
