@@ -2,7 +2,7 @@ import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
 import {hyperbolicRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
-import {GUARDS_IDLE, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
+import {GUARDS_IDLE, GUARDS_UNUSED, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
 import {hyperbolicFeatures, releasedPhi} from '../forms/released/favor-hyperbolic.js'
 import {softmaxTarget} from '../forms/targets.js'
 
@@ -31,6 +31,7 @@ export default defineFeatureMap({
     'Prefer it to favor-pos at the same featureDim: never worse, far better where x is near -y. Same limit on norms.',
   unbiasedFor: 'softmax-kernel',
   nonNegative: true,
+  unused: ({stabilizer}) => (stabilizer === 'log' ? GUARDS_UNUSED : {}),
   refuses: ({stabilizer}) =>
     stabilizer === 'log'
       ? {}

@@ -3,7 +3,12 @@ import {averaged} from '../../theory/moments.js'
 import {positiveRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {guardOptions} from '../forms/options.js'
-import {releasedKernel, releasedOptions, releasedPhi} from '../forms/released/favor-positive.js'
+import {
+  LOG_UNUSED,
+  releasedKernel,
+  releasedOptions,
+  releasedPhi,
+} from '../forms/released/favor-positive.js'
 import {softmaxTarget} from '../forms/targets.js'
 
 /**
@@ -27,6 +32,7 @@ export default defineFeatureMap({
   unbiasedFor: 'softmax-kernel',
   nonNegative: true,
   refuses: options => (isExact(options) ? {} : {decode: noDecoder(options)}),
+  unused: options => (isExact(options) ? LOG_UNUSED : {}),
   projection: {default: 'orth'},
   featureDim: numFeatures => numFeatures,
   options,

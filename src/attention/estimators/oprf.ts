@@ -9,7 +9,12 @@ import {
 } from '../forms/exponential/forms.js'
 import {meanSum2, scalarExponent} from '../forms/exponential/parameters.js'
 import {guardOptions} from '../forms/options.js'
-import {releasedAttention, releasedKernel, releasedOptions} from '../forms/released/exponential.js'
+import {
+  LOG_UNUSED,
+  releasedAttention,
+  releasedKernel,
+  releasedOptions,
+} from '../forms/released/exponential.js'
 
 /**
  * Optimal positive random features (FAVOR++ with orthogonal rows).
@@ -63,6 +68,7 @@ export default defineEstimator({
   varianceLaw: 'optimal-positive',
   cost: shape => exponentialCost(shape, 2),
   refuses: ({stabilizer}) => (stabilizer === 'log' ? {} : {decode: NO_DECODER}),
+  unused: ({stabilizer}) => (stabilizer === 'log' ? LOG_UNUSED : {}),
   couplesHeads: ({stabilizer}) => stabilizer === 'max',
   attend: inputs =>
     inputs.options.stabilizer === 'log'

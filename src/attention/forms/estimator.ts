@@ -151,6 +151,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   /** Length of phi for M projection rows; 0 for methods without features. */
   featureDim(numFeatures: number, headDim: number, options: z.output<Schema>): number
   options: Schema
+  /** Options that change no output with these, each with the reason; to set one is a slip. Default: none is known. */
+  unused?(options: z.output<Schema>): Partial<Record<string, string>>
   inputs(options: z.output<Schema>): InputSpace
   /** What it converges to with its options and learned arrays, `undefined` when that is nothing but itself. */
   target(options: z.output<Schema>, parameters?: HostParameters): ExactTarget | undefined

@@ -40,6 +40,16 @@ export const SHIFT_CANCELS = 'its shift cancels in the ratio of attention'
 /** Why what is done to features has none where only their logarithms are formed. */
 export const LOG_HAS_NO_FEATURES = 'stabilizer "log" forms no features to scale or to add to'
 
+/** Why guards do nothing there either. */
+export const LOG_HAS_NO_DENOMINATOR =
+  'stabilizer "log" divides by no sum that could vanish, so there is nothing to guard'
+
+/** Guards where only logarithms of features are formed. */
+export const GUARDS_UNUSED = {
+  denGuard: LOG_HAS_NO_DENOMINATOR,
+  causalDenGuard: LOG_HAS_NO_DENOMINATOR,
+} as const
+
 /** Epsilon added to every feature after the nonlinearity. */
 export const featureEpsilon = z
   .number()

@@ -30,7 +30,7 @@ type OptionValue = MethodSpec['options'][string]
  *
  * @param fallback - methods when the flag was not given
  * @param estimators - the registry; may be empty unless {@link asksEstimators}
- * @throws {BAD_OPTION} for a value outside its range, or an option given twice
+ * @throws {BAD_OPTION} for a value outside its range, an option given twice, or one that changes nothing
  * @throws {UNKNOWN_NAME} for an option or preset that no selected method has
  */
 export function toMethodSpecs(
@@ -45,13 +45,30 @@ export function toMethodSpecs(
   const assignments = flags.option ?? []
   checkPresets(presets, selected)
   checkAssignments(assignments, selected)
-  return selected.flatMap(estimator =>
+  const specs = selected.flatMap(estimator =>
     presetsOf(estimator, presets).map(preset => ({
       method: estimator.name,
       preset,
       options: optionsOf(estimator, preset, assignments),
     })),
   )
+  checkEffects(specs, estimators)
+  return specs
+}
+
+/** An option that changes nothing wherever it was set is a slip. @throws {BAD_OPTION} */
+function checkEffects(specs: readonly MethodSpec[], estimators: EstimatorFacts): void {
+  const set = specs.flatMap(({method, preset, options}) => {
+    const estimator = estimators[method]!
+    const unused = estimator.unused?.(resolveOptions(estimator, preset, options)) ?? {}
+    return Object.keys(options).map(name => ({method, name, reason: unused[name]}))
+  })
+  for (const {method, name, reason} of set) {
+    if (reason === undefined || set.some(one => one.name === name && !one.reason)) continue
+    const remedy = `leave ${name} out, or set another stabilizer, or a preset that has one`
+    const got = `${name} for ${method}: ${reason}`
+    throw expected('BAD_OPTION', '--option', 'one that changes something', got, remedy)
+  }
 }
 
 /** Names in the order typed, each once; `all` stands for the whole registry. */

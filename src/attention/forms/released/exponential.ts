@@ -13,6 +13,7 @@ import {featureAttention, scaledInputs} from '../feature-attention.js'
 import {
   featureEpsilon,
   GUARDS_IDLE,
+  GUARDS_UNUSED,
   guardOf,
   guardOptions,
   LOG_HAS_NO_FEATURES,
@@ -25,7 +26,9 @@ export const releasedOptions = {
   stabilizer: z
     .enum(['log', 'max'])
     .default('log')
-    .describe('log: exact, in the log domain; max: shifts by maxima of W x'),
+    .describe(
+      'log: exact, in the log domain, where epsilons and guards do nothing; max: shifts by maxima of W x',
+    ),
   sums: z
     .enum(['pairs', 'own-length'])
     .default('pairs')
@@ -38,6 +41,14 @@ export const releasedOptions = {
     .describe('with max only: x and y times D^(-1/4) once more'),
   featureEpsilon,
 }
+/** What does nothing while features are never formed. */
+export const LOG_UNUSED = {
+  featureEpsilon: LOG_HAS_NO_FEATURES,
+  sums: LOG_HAS_NO_FEATURES,
+  scaledTwice: LOG_HAS_NO_FEATURES,
+  ...GUARDS_UNUSED,
+}
+
 const schema = z.object({...releasedOptions, ...guardOptions})
 
 /** Options of this form. */
@@ -163,11 +174,7 @@ function releasedIdle({stabilizer, scaledTwice, a}: ReleasedOptions) {
   return {
     ...GUARDS_IDLE,
     ...(!(stabilizer === 'max' && scaledTwice) && {stabilizer: SHIFT_CANCELS}),
-    ...(stabilizer === 'log' && {
-      featureEpsilon: LOG_HAS_NO_FEATURES,
-      sums: LOG_HAS_NO_FEATURES,
-      scaledTwice: LOG_HAS_NO_FEATURES,
-    }),
+    ...(stabilizer === 'log' && LOG_UNUSED),
     ...(stabilizer === 'max' && {
       sums: 'it changes nothing where there are as many keys as queries',
     }),

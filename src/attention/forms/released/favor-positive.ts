@@ -12,6 +12,7 @@ import type {PhiInputs} from '../feature-map.js'
 import {
   featureEpsilon,
   GUARDS_IDLE,
+  GUARDS_UNUSED,
   LOG_HAS_NO_FEATURES,
   NORMALIZER_IDLE,
   normalizerEpsilon,
@@ -24,7 +25,9 @@ export const releasedOptions = {
   stabilizer: z
     .enum(['log', 'max', 'none'])
     .default('log')
-    .describe('log: exact, in the log domain; max: shifts by maxima of W x; none: no shift'),
+    .describe(
+      'log: exact, in the log domain, where epsilons and guards do nothing; max: shifts by maxima of W x; none: no shift',
+    ),
   featureEpsilon,
   epsilonPlace: z
     .enum(['inside', 'outside'])
@@ -36,6 +39,15 @@ export const releasedOptions = {
     .describe('factor M^-1/2 on features; matters only beside a guard or an epsilon'),
   normalizerEpsilon,
 }
+/** What does nothing while features are never formed. */
+export const LOG_UNUSED = {
+  featureEpsilon: LOG_HAS_NO_FEATURES,
+  epsilonPlace: LOG_HAS_NO_FEATURES,
+  featureScale: LOG_HAS_NO_FEATURES,
+  normalizerEpsilon: LOG_HAS_NO_FEATURES,
+  ...GUARDS_UNUSED,
+}
+
 const schema = z.object(releasedOptions)
 type Options = z.output<typeof schema>
 

@@ -60,6 +60,20 @@ describe('toMethodSpecs', () => {
     expect(options).toEqual([{}, {denGuard: 'add:1e-6'}])
   })
 
+  it('takes an option that changes something for one of the methods, or beside another', () => {
+    const some = {methods: ['favor-pos', 'favor-relu'], option: assigned('featureEpsilon=0.1')}
+    expect(specs(some).map(spec => spec.options)).toEqual([
+      {featureEpsilon: 0.1},
+      {featureEpsilon: 0.1},
+    ])
+    const option = assigned('stabilizer=none', 'featureEpsilon=0.1')
+    expect(specs({methods: ['favor-pos'], option})).toHaveLength(1)
+    const preset = ['performer-pytorch'] as const
+    expect(
+      specs({methods: ['favor-pos'], preset, option: assigned('denGuard=add:1')}),
+    ).toHaveLength(1)
+  })
+
   it('leaves out an option that repeats what the preset says', () => {
     const [spec] = specs({methods: ['rfa'], preset: ['noahs-ark'], option: assigned('tau=1')})
     expect(spec).toEqual({method: 'rfa', preset: 'noahs-ark', options: {}})
@@ -101,6 +115,18 @@ describe('toMethodSpecs', () => {
       {methods: ['rfa'], option: assigned('tau=1', 'tau=2')},
       'BAD_OPTION',
       '--option: expected tau once, got it twice',
+    ],
+    [
+      'an option that changes nothing',
+      {methods: ['favor-pos', 'elu'], option: assigned('featureEpsilon=0.1')},
+      'BAD_OPTION',
+      '--option: expected one that changes something, got featureEpsilon for favor-pos: stabilizer "log" forms no features',
+    ],
+    [
+      'a guard where there is nothing to guard',
+      {methods: ['oprf'], option: assigned('denGuard=clamp:1e-2')},
+      'BAD_OPTION',
+      'got denGuard for oprf: stabilizer "log" divides by no sum that could vanish',
     ],
     [
       'a preset that no selected method has',
