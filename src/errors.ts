@@ -151,7 +151,7 @@ export function unknownName(
   kind: string,
   name: string,
   names: readonly string[],
-  guess: string | undefined = closest(name, names),
+  guess: string | undefined = typeof name === 'string' ? closest(name, names) : undefined,
 ) {
   return expected(
     'UNKNOWN_NAME',

@@ -8,7 +8,7 @@ import {
   checkShapes,
   checkSupport,
 } from './call-checks.js'
-import {checkObject, checkSizes} from './check-tensor.js'
+import {checkFeatures, checkObject, checkSizes} from './check-tensor.js'
 import {checkedDecoder} from './checked-decoder.js'
 import type {Estimators, MethodName} from './estimators/index.js'
 import {extendedDecoder} from './forms/decoders/stateful.js'
@@ -240,7 +240,7 @@ function prepare(
   const methodOptions = resolveOptions(estimator, preset, explicit)
   if (!(typeof scale === 'number' && scale > 0 && scale < Infinity))
     throw expected('BAD_OPTION', 'scale', 'a positive number', String(scale))
-  checkSizes({numFeatures})
+  checkFeatures(numFeatures)
   const shapes = estimator.parameters?.({...shape, numFeatures}, methodOptions) ?? {}
   checkArrays(estimator.name, 'parameters', parameters, shapes)
   const prepared = {

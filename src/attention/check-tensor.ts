@@ -83,6 +83,28 @@ export function checkSizes(sizes: Record<string, unknown>, prefix = ''): void {
   }
 }
 
+/** Random vectors of a head, at most: no estimate needs as many, and a matrix of 64 columns has 4 GiB. */
+export const MAX_FEATURES = 2 ** 24
+
+/** Numbers in an array that is drawn, at most: JavaScript has no arrays much longer. */
+const MAX_NUMBERS = 2 ** 31
+
+/** @throws {BAD_OPTION} unless it is a whole number from 1 to {@link MAX_FEATURES} */
+export function checkFeatures(numFeatures: unknown): void {
+  checkSizes({numFeatures})
+  if (Number(numFeatures) <= MAX_FEATURES) return
+  throw expected('BAD_OPTION', 'numFeatures', `at most ${MAX_FEATURES}`, String(numFeatures))
+}
+
+/** @param sizes - factors of the number of numbers @throws {BAD_OPTION} for more than an array can hold */
+export function checkNumbers(where: string, sizes: Record<string, number>): void {
+  const count = Object.values(sizes).reduce((product, size) => product * size, 1)
+  if (count <= MAX_NUMBERS) return
+  const names = Object.keys(sizes).join(' x ')
+  const got = Object.values(sizes).join(' x ')
+  throw expected('BAD_OPTION', where, `${names} of at most ${MAX_NUMBERS} numbers`, got)
+}
+
 /** Error of an array that comes with a step of a decoder, or belongs to its state, in another shape. */
 export function stepMismatch(
   name: string,

@@ -2,6 +2,7 @@
  * The judge: exact attention in plain double-precision loops, one row at a time, for every kernel
  * that an estimator converges to. No backend, no tensors.
  */
+import {describe, expected} from '../errors.js'
 import type {TargetKernel} from '../theory/target-kernel.js'
 import {TARGET_KERNELS} from '../theory/target-kernels.js'
 import type {ExactTarget} from './types.js'
@@ -49,6 +50,7 @@ export function forEachExactRow(
  * @param key - `[B, H, S, D]`, raw
  * @param value - `[B, H, S, Dv]`
  * @returns `[B, H, L, Dv]`, double precision
+ * @throws {BAD_OPTION} for what is no array with a shape of four axes, or no target
  */
 export function exactAttention(
   query: HostArray,
@@ -56,6 +58,15 @@ export function exactAttention(
   value: HostArray,
   options: ExactOptions,
 ): Float64Array {
+  checkArrays({query, key, value})
+  if (typeof options?.target !== 'object' || options.target === null) {
+    throw expected(
+      'BAD_OPTION',
+      'exactAttention.options.target',
+      'a target',
+      describe(options?.target),
+    )
+  }
   const [batch, heads, queryLen] = query.shape
   const [, , keyLen, valueDim] = value.shape
   const out = new Float64Array(batch * heads * queryLen * valueDim)
@@ -68,6 +79,14 @@ export function exactAttention(
     }
   })
   return out
+}
+
+function checkArrays(arrays: Record<string, HostArray>): void {
+  for (const [name, array] of Object.entries(arrays)) {
+    if (ArrayBuffer.isView(array?.data) && array.shape?.length === 4) continue
+    const wanted = 'data in a typed array, and a shape of four axes'
+    throw expected('BAD_OPTION', `exactAttention.${name}`, wanted, describe(array))
+  }
 }
 
 /** Multiply-adds of {@link exactAttention}. */

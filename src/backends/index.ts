@@ -48,8 +48,9 @@ export interface UseOptions extends ThreadOptions {
  */
 export async function useBackend(
   choice: BackendChoice = 'auto',
-  {note, ...how}: UseOptions = {},
+  options: UseOptions = {},
 ): Promise<ActiveBackend> {
+  const {note, ...how} = options ?? {} // null says no more than nothing
   if (choice !== 'auto' && !BACKEND_NAMES.includes(choice)) {
     throw unknownName('backend', 'backends', choice, BACKEND_CHOICES)
   }

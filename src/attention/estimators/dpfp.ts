@@ -17,6 +17,7 @@ const options = z.object({
     .number()
     .int()
     .positive()
+    .max(1024) // rolls by 2 D and more repeat earlier ones
     .default(2)
     .describe('number of rolled products: the feature vector has 2 D nu entries'),
   ...guardOptions,

@@ -21,6 +21,7 @@ const options = z.object({
     .number()
     .int()
     .positive()
+    .max(1024)
     .default(2)
     .describe('n, sign vectors that estimate the angle; features and cost grow by 1 + n'),
   lambdaOn: z

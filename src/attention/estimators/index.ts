@@ -68,7 +68,7 @@ export function unknownMethod(
   name: string,
   choices: readonly string[] = METHOD_NAMES,
 ): RfaError {
-  return unknownName(where, 'methods', name, choices, ALSO_CALLED.get(name.toLowerCase()))
+  return unknownName(where, 'methods', name, choices, ALSO_CALLED.get(String(name).toLowerCase()))
 }
 
 let loaded: Promise<Estimators> | undefined

@@ -5,7 +5,7 @@ import {importanceCost} from '../forms/costs.js'
 import {type AttendInputs, defineEstimator} from '../forms/estimator.js'
 import {landmarkParameters, mapLandmarks, mixLandmarks} from '../forms/landmarks.js'
 import type {Noise, NoiseSpec} from '../forms/noise.js'
-import {noiseDeviation, noiseScale} from '../forms/options.js'
+import {noiseDeviation, noiseScale, tokenCount} from '../forms/options.js'
 import {type Grid, gridPools, type Pools, segmentPools} from '../forms/pools.js'
 import {softmaxTarget} from '../forms/targets.js'
 import {halfSquaredNorm, maskLogits, matMul, softmaxAttention} from '../kernels/index.js'
@@ -46,17 +46,11 @@ const options = z.object({
     .enum(['chunk', 'grid', 'zero'])
     .default('chunk')
     .describe('centres: means of segments, means of cells of a grid of tokens, or zero'),
-  gridHeight: z
-    .number()
-    .int()
-    .positive()
+  gridHeight: tokenCount
     .nullable()
     .default(null)
     .describe('proposals=grid: rows of tokens; null: from gridWidth, or a square'),
-  gridWidth: z
-    .number()
-    .int()
-    .positive()
+  gridWidth: tokenCount
     .nullable()
     .default(null)
     .describe('proposals=grid: tokens per row; null: from gridHeight, or a square'),

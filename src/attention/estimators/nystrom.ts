@@ -25,6 +25,7 @@ const options = z.object({
     .number()
     .int()
     .nonnegative()
+    .max(1000)
     .default(6)
     .describe('steps of the pseudo-inverse; singular values below about 0.05 need more than 6'),
   pinvScale: z

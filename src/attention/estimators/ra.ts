@@ -28,6 +28,7 @@ const options = z.object({
     .number()
     .int()
     .positive()
+    .max(4096)
     .default(1)
     .describe('random vectors per query; variance falls as 1/samples'),
   proposal: z

@@ -4,7 +4,7 @@ import {describe, expected, unknownName} from '../../errors.js'
 import {hostLoops} from '../../host-loops.js'
 import {type RandomStream, randomStream, streamKey} from '../../random/index.js'
 import {tf} from '../../tf.js'
-import {checkObject, checkTensor, hasShape} from '../check-tensor.js'
+import {checkNumbers, checkObject, checkTensor, hasShape} from '../check-tensor.js'
 import type {CallShape} from '../types.js'
 
 /** One random array of an estimator: `[B, H, rows, columns]`. */
@@ -49,15 +49,21 @@ const FILL: Record<NoiseSpec['distribution'], (stream: RandomStream, row: Float3
  *
  * @param firstRow - row that the array begins with. Default 0.
  * @returns `[B or 1, H, rows, columns]`, row-major
+ * @throws {UNKNOWN_NAME | BAD_OPTION} for another distribution, or more numbers than an array can hold
  */
 export function drawNoise(
   name: string,
-  {distribution, rows, columns, shared = false}: NoiseSpec,
+  spec: NoiseSpec,
   {batch, heads}: Pick<CallShape, 'batch' | 'heads'>,
   {seed, replicate}: NoiseSeed,
   firstRow = 0,
 ): Float32Array {
+  checkObject(`noise.${name}`, spec)
+  const {distribution, rows, columns, shared = false} = spec
   const count = (shared ? 1 : batch) * heads
+  if (!Object.hasOwn(FILL, distribution))
+    throw unknownName(`noise.${name}`, 'distributions', distribution, Object.keys(FILL))
+  checkNumbers(`noise.${name}`, {heads: count, rows, columns})
   const out = new Float32Array(count * rows * columns)
   const own = distribution === 'normal' && out.length > 0 ? hostLoops().normalBlocks : undefined
   if (own) {

@@ -64,6 +64,13 @@ export const normalizerEpsilon = z
   .default(0)
   .describe('causal only: added to each running sum of key features')
 
+/** A number of tokens, or of rows or columns of them: at most a million. */
+export const tokenCount = z
+  .number()
+  .int()
+  .positive()
+  .max(2 ** 20)
+
 /** Spread of noise around a centre. */
 export const noiseScale = z
   .enum(['canonical', 'official'])

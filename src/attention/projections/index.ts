@@ -2,8 +2,9 @@
  * Projections: seed to matrix, the only place of the kernel package where projections become random.
  * Rows are the random vectors of the feature maps, drawn in double precision without any backend.
  */
-import {expected, unknownName} from '../../errors.js'
+import {describe, expected, unknownName} from '../../errors.js'
 import {randomStream, streamKey} from '../../random/index.js'
+import {checkFeatures, checkNumbers, checkObject} from '../check-tensor.js'
 import {antithetic} from './antithetic.js'
 import {givens} from './givens.js'
 import {sorf, sorfChi} from './hadamard.js'
@@ -98,6 +99,7 @@ function drawInto<Reals extends Float32Array | Float64Array>(
   request: ProjectionRequest,
   Reals: new (length: number) => Reals,
 ): Reals {
+  checkObject('projection', request)
   const {name, heads, numFeatures, headDim, seed} = request
   const {replicate = 0, replicates = 1, redraw = 0, orthSign = 'haar'} = request
   const definition = projectionNamed(name)
@@ -105,7 +107,9 @@ function drawInto<Reals extends Float32Array | Float64Array>(
   checkWhole({heads, numFeatures, headDim, replicates}, 1)
   checkWhole({seed, replicate, redraw}, 0)
   const shape = {numFeatures, headDim}
+  checkFeatures(numFeatures)
   checkShape(definition, shape)
+  checkNumbers('projection', {replicates, heads, numFeatures, headDim})
   const size = numFeatures * headDim
   const out = new Reals(replicates * heads * size)
   const again = redraw === 0 ? '' : `.${redraw}`
@@ -125,7 +129,7 @@ function drawInto<Reals extends Float32Array | Float64Array>(
 function checkWhole(numbers: Record<string, number>, least: number): void {
   for (const [what, value] of Object.entries(numbers)) {
     if (Number.isSafeInteger(value) && value >= least) continue
-    throw expected('BAD_OPTION', what, `a whole number of at least ${least}`, String(value))
+    throw expected('BAD_OPTION', what, `a whole number of at least ${least}`, describe(value))
   }
 }
 

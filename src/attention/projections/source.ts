@@ -1,5 +1,6 @@
 /** Projections call by call, as a redraw policy says. */
 import {tf} from '../../tf.js'
+import {checkObject} from '../check-tensor.js'
 import type {ProjectionRequest} from './index.js'
 import {parseRedraw, type RedrawChoice, redrawChoice} from './redraw.js'
 import {drawRows, rowsTensor} from './tensor.js'
@@ -23,7 +24,9 @@ export class ProjectionSource {
   private drawn: {redraw: number; values: Float32Array}
   private held: {key: string; tensor: tf.Tensor3D} | undefined
 
-  constructor({redraw = 'fixed', ...request}: ProjectionSourceOptions) {
+  constructor(options: ProjectionSourceOptions) {
+    checkObject('ProjectionSource.options', options)
+    const {redraw = 'fixed', ...request} = options
     this.request = request
     this.policy = parseRedraw(redraw)
     const {count} = this.choice(true)

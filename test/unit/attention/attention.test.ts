@@ -106,6 +106,32 @@ describe('attention', () => {
     })
   })
 
+  it.each([
+    [{method: 'rfa', numFeatures: 2 ** 24 + 1}, 'numFeatures', 'at most 16777216'],
+    [{method: 'eva', window: 1e7}, 'eva.window', 'a number of at most 1048576'],
+    [{method: 'eva', chunkSize: 1e8}, 'eva.chunkSize', 'a number of at most 1048576'],
+    [{method: 'dpfp', nu: 1e9}, 'dpfp.nu', 'a number of at most 1024'],
+    [{method: 'reformer', rounds: 1e6}, 'reformer.rounds', 'a number of at most 64'],
+    [{method: 'reformer', buckets: 1e8}, 'reformer.buckets', 'a number of at most 65536'],
+    [{method: 'nystrom', iterations: 1e9}, 'nystrom.iterations', 'a number of at most 1000'],
+    [{method: 'linformer', numFeatures: 1e8}, 'numFeatures', 'at most 16777216'],
+    [{method: 'hrf', signFeatures: 1e6}, 'hrf.signFeatures', 'a number of at most 1024'],
+    [{method: 'ra', samples: 1e6}, 'ra.samples', 'a number of at most 4096'],
+    [{method: 'lara', gridWidth: 1e9}, 'lara.gridWidth', 'a number of at most 1048576'],
+  ] as const)('refuses %o, which would never end', (options, where, what) => {
+    const got = Object.values(options).at(-1)
+    expect(errorOf(options)).toMatchObject({
+      code: 'BAD_OPTION',
+      message: `${where}: expected ${what}, got ${got}`,
+    })
+  })
+
+  it.each(['method', 'preset', 'projection', 'orthSign'])('refuses null for %s', name => {
+    const {code, message} = errorOf({method: 'rfa', [name]: null})
+    expect(['UNKNOWN_NAME', 'BAD_OPTION']).toContain(code)
+    expect(message).toMatch(/: expected .*, got null$/)
+  })
+
   it.each(['seed', 'replicate'])('refuses a %s that is no whole number of at least 0', name => {
     for (const value of [-1, 0.5, 2 ** 60, Number.NaN]) {
       expect(errorOf({method: 'rfa', [name]: value})).toMatchObject({

@@ -19,6 +19,27 @@ function single(...rows: number[][]): HostArray {
   return {shape: [1, 1, rows.length, width], data: Float64Array.from(rows.flat())}
 }
 
+it('says what it takes', () => {
+  const array = {shape: [1, 1, 2, 2], data: new Float32Array(4)} as const
+  const options = {
+    target: {kernel: 'softmax', inputs: 'canonical', inputScale: 1, label: ''},
+  } as const
+  const call = exactAttention as (...given: unknown[]) => unknown
+  for (const wrong of [null, {}, [1], {shape: [4], data: new Float32Array(4)}]) {
+    expect(() => call(array, wrong, array, options)).toThrow(
+      expect.objectContaining({
+        code: 'BAD_OPTION',
+        message: expect.stringMatching(/^exactAttention.key: expected data in a typed array/),
+      }),
+    )
+  }
+  for (const none of [null, {}, undefined]) {
+    expect(() => call(array, array, array, none)).toThrow(
+      'exactAttention.options.target: expected a target, got undefined',
+    )
+  }
+})
+
 describe('exactAttention', () => {
   it.each([false, true])('agrees with an independent double-precision form, causal %s', causal => {
     const {query, key, value} = hostInputs(SMALL)

@@ -1,13 +1,11 @@
 /** Options of EVA, and what follows from them for a call of given length. */
 import {z} from 'zod'
 import {RfaError} from '../../../errors.js'
-import {noiseScale} from '../options.js'
+import {noiseScale, tokenCount as size} from '../options.js'
 import {type Partition, type PartitionOptions, partition} from './partition.js'
 
 /** Tokens per chunk of the causal form, where no size is asked for. */
 const CAUSAL_CHUNK_SIZE = 16
-
-const size = z.number().int().positive()
 
 export const evaOptions = z.object({
   window: size

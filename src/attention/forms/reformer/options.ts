@@ -1,15 +1,24 @@
 /** Options of Reformer, and the sizes that follow from them. */
 import {z} from 'zod'
-
-const size = z.number().int().positive()
+import {tokenCount} from '../options.js'
 
 export const reformerOptions = z.object({
-  rounds: size.default(4).describe('hash rounds, each with rotations of its own'),
-  chunkSize: size
+  rounds: z
+    .number()
+    .int()
+    .positive()
+    .max(64)
+    .default(4)
+    .describe('hash rounds, each with rotations of its own'),
+  chunkSize: tokenCount
     .nullable()
     .default(null)
     .describe('tokens per chunk; null: numFeatures. A query sees two chunks a round'),
-  buckets: size
+  buckets: z
+    .number()
+    .int()
+    .positive()
+    .max(2 ** 16)
     .multipleOf(2)
     .nullable()
     .default(null)

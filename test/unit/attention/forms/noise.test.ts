@@ -20,6 +20,17 @@ const SHAPE: CallShape = {
 const NORMAL: NoiseSpec = {distribution: 'normal', rows: 5, columns: 7}
 
 describe('drawNoise', () => {
+  it('refuses what it cannot draw', () => {
+    const call = (spec: unknown) => () => drawNoise('n', spec as NoiseSpec, SHAPE, SEED)
+    expect(call(null)).toThrow('noise.n: expected an object, got null')
+    expect(call({...NORMAL, distribution: 'cauchy'})).toThrow(
+      'noise.n: expected one of the distributions normal, uniform, sign, got "cauchy"',
+    )
+    expect(call({...NORMAL, rows: 1e9})).toThrow(
+      'noise.n: expected heads x rows x columns of at most 2147483648 numbers, got 6 x 1000000000 x 7',
+    )
+  })
+
   it('draws normals by the loop of the backend in use, told which rows', () => {
     const calls: NormalBlocksCall[] = []
     bringHostLoops({normalBlocks: call => calls.push(call)})

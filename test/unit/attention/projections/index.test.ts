@@ -19,6 +19,19 @@ const draw = (name: ProjectionName, more: object = {}) =>
   drawProjection({name, heads: 1, numFeatures: 10, headDim: 5, seed: 2, ...more})
 
 describe('projections', () => {
+  it('refuses more numbers than an array can hold, and requests that are none', () => {
+    expect(() => draw('iid', {numFeatures: 1e9})).toThrow(
+      'numFeatures: expected at most 16777216, got',
+    )
+    expect(() => draw('iid', {numFeatures: 2 ** 24, headDim: 64, heads: 4})).toThrow(
+      'projection: expected replicates x heads x numFeatures x headDim of at most 2147483648 numbers, ' +
+        'got 1 x 4 x 16777216 x 64',
+    )
+    const call = drawProjection as (request: unknown) => unknown
+    expect(() => call(null)).toThrow('projection: expected an object, got null')
+    expect(() => call({})).toThrow('projection: expected one of the projections iid')
+  })
+
   it.each(PROJECTION_NAMES)('%s: states what it is in one line, and a source', name => {
     const {title, citation} = projectionNamed(name)
     expect(title).toMatch(/^[^\n.]{10,100}$/)
