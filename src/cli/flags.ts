@@ -207,11 +207,14 @@ export const orthSignFlag = Flags.option({options: ORTH_SIGNS})({
 })
 
 /** `--layout` of every command that reads arrays. */
-export const layoutFlag = Flags.option({options: LAYOUTS})({
-  helpGroup: 'INPUT',
-  description:
-    'order of the axes of four- (and three-) axis arrays: [B, H, L, D] (bhld, default), or tokens before heads (blhd), [B, L, H, D] and [L, H, D], as models in PyTorch split a projection and flash-attention takes it',
-})
+export function layoutFlag(helpGroup?: string) {
+  return Flags.option({options: LAYOUTS})({
+    ...(helpGroup && {helpGroup}),
+    helpValue: 'AXES',
+    description:
+      'order of the axes of four- (and three-) axis arrays: bhld is [B, H, L, D] and [H, L, D] (default), blhd is [B, L, H, D] and [L, H, D], as PyTorch models split a projection and flash-attention takes it',
+  })
+}
 
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */
 export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {

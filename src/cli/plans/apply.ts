@@ -37,7 +37,7 @@ export const applyFlags = {
   'query-name': oneText({helpValue: 'NAME', description: 'array of queries (default: q)'}),
   'key-name': oneText({helpValue: 'NAME', description: 'array of keys (default: k)'}),
   'value-name': oneText({helpValue: 'NAME', description: 'array of values (default: v)'}),
-  layout: layoutFlag,
+  layout: layoutFlag(),
   output: oneText({
     char: 'o',
     required: true,

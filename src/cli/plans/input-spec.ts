@@ -34,7 +34,7 @@ export const inputFlags = {
     helpGroup: 'INPUT',
     description: 'array of values (default: v)',
   }),
-  layout: layoutFlag,
+  layout: layoutFlag('INPUT'),
 }
 
 /** What generates them instead. */
