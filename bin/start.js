@@ -14,6 +14,8 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
   })
   process.stdout.write(`${name}/${version} ${platform}-${arch} node-${node}\n`)
 } else if (existsSync(new URL('dist/program/src/runner/ahead.js', root))) {
+  // help indents some of its text by two columns more than it counts
+  process.env.OCLIF_COLUMNS ??= String(Math.max(40, process.stdout.columns || 80) - 2)
   const {startAhead} = await import('../dist/program/src/runner/ahead.js')
   startAhead(argv)
   const {main} = await import('../dist/program/src/cli/main.js')

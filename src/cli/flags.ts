@@ -53,7 +53,7 @@ export function nameList<Name extends string>(kind: string, names: readonly Name
     multiple: true,
     multipleNonGreedy: true,
     delimiter: ',',
-    helpValue: 'NAME',
+    helpValue: 'NAME,NAME',
     ...completedWith(names),
     parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
   })
@@ -112,7 +112,7 @@ export const fileList = Flags.custom<string>({
   multiple: true,
   multipleNonGreedy: true,
   delimiter: ',',
-  helpValue: 'FILE',
+  helpValue: 'FILE,FILE',
   parse: async (text, _context, {name}) => present(text, `--${name}`),
 })
 
@@ -128,7 +128,7 @@ export function numberList(rule: NumberRule) {
     multiple: true,
     multipleNonGreedy: true,
     delimiter: ',',
-    helpValue: 'LIST',
+    helpValue: 'N,N',
     parse: async (text, _context, {name}) => {
       if (text.trim() === '') throw emptyItem(`--${name}`, rule.what)
       return parseNumberItem(text, `--${name}`, rule)
@@ -250,6 +250,15 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   }
 }
 
+/** The same flag among those of no group. @param description - in place of its own */
+export function ungrouped<F extends {helpGroup?: string; description?: string}>(
+  flag: F,
+  description = flag.description,
+): F {
+  const {helpGroup: _group, ...rest} = flag
+  return {...rest, description} as F
+}
+
 /** Seed, backend and threads: everything that computes has them. */
 export const computeFlags = {
   seed: oneNumber(COUNT)({
@@ -272,14 +281,6 @@ export const computeFlags = {
 
 /** What a command that runs a grid of cells takes beside its grid. */
 export const runFlags = {
-  quick: toggle('a grid of seconds; flags given beside it win', 'RUN'),
-  'dry-run': toggle('print the cells, the predicted time and memory, and stop', 'RUN'),
-  timeout: oneNumber(POSITIVE_NUMBER)({
-    helpGroup: 'RUN',
-    helpValue: 'SECONDS',
-    description: 'give up on a cell after this long (default: never)',
-  }),
-  force: toggle('run even when the predicted memory exceeds what this machine has free', 'RUN'),
   output: oneText({
     char: 'o',
     helpGroup: 'RUN',
@@ -290,6 +291,14 @@ export const runFlags = {
     'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again, a typed plan with more cells adds them; where there is none, start it',
     'RUN',
   ),
+  quick: toggle('a grid of seconds; flags given beside it win', 'RUN'),
+  'dry-run': toggle('print the cells, the predicted time and memory, and stop', 'RUN'),
+  timeout: oneNumber(POSITIVE_NUMBER)({
+    helpGroup: 'RUN',
+    helpValue: 'SECONDS',
+    description: 'give up on a cell after this long (default: never)',
+  }),
+  force: toggle('run even when the predicted memory exceeds what this machine has free', 'RUN'),
   format: nameList(
     'formats',
     RUN_FORMATS,

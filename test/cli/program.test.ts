@@ -16,6 +16,7 @@ import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {fileURLToPath} from 'node:url'
 import {afterAll, beforeAll, describe, expect, it} from 'vitest'
+import {commandIds} from '../helpers/commands.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const program = join(root, 'bin', 'run.js')
@@ -134,6 +135,14 @@ describe('rfa', () => {
     }
     expect(stdout).toMatch(/^ {2}130 +interrupted/m)
     expect(stdout).not.toContain('\u001b')
+    expect(code).toBe(0)
+  })
+
+  it.each(commandIds)('prints help of %s within 80 columns, examples apart', async id => {
+    const {stdout, code} = await rfa(id, '--help')
+    const lines = stdout.split('\n').filter(line => !line.startsWith('  $ '))
+    expect(lines.filter(line => line.length > 80)).toEqual([])
+    expect(lines.length).toBeGreaterThan(20)
     expect(code).toBe(0)
   })
 

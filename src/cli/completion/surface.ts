@@ -81,7 +81,7 @@ function valuesOf({choices, options, helpValue, delimiter}: Definition): Values 
   const names = choices ?? options
   const list = delimiter !== undefined
   if (names) return {names, list}
-  if (helpValue === 'FILE') return {list, paths: 'files'}
+  if (String(helpValue).startsWith('FILE')) return {list, paths: 'files'}
   return helpValue === 'DIR' ? {list, paths: 'folders'} : {list}
 }
 

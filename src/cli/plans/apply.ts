@@ -13,6 +13,7 @@ import {
   optionFlag,
   orthSignFlag,
   toggle,
+  ungrouped,
 } from '../flags.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../ranges.js'
 import {toInputSpec} from './input-spec.js'
@@ -52,7 +53,7 @@ export const applyFlags = {
   )({
     description: `whose implementation to reproduce (default: exact): ${PRESET_NAMES.join(', ')}`,
   }),
-  option: optionFlag,
+  option: ungrouped(optionFlag, 'option of the estimator, e.g. tau=0.5; see rfa methods NAME'),
   'num-features': oneNumber(POSITIVE_INTEGER)({
     description: 'number of random vectors M (default: 256)',
   }),
@@ -62,12 +63,14 @@ export const applyFlags = {
   )({
     description: `random matrix (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
   }),
-  'orth-sign': orthSignFlag,
+  'orth-sign': ungrouped(orthSignFlag),
   scale: oneNumber(POSITIVE_NUMBER)({
     helpValue: 'BETA',
     description: 'factor on q.k, the logit scale (default: 1/sqrt(D))',
   }),
-  ...computeFlags,
+  seed: ungrouped(computeFlags.seed),
+  backend: ungrouped(computeFlags.backend),
+  threads: ungrouped(computeFlags.threads, 'threads to compute with (default: one per processor)'),
 }
 /** What `rfa apply` was asked for; a missing value was not typed. */
 export type ApplyFlags = FlagValues<typeof applyFlags>
