@@ -28,6 +28,8 @@ export interface PredictedCell<Cell = object> {
   readonly predictedCost: number
   /** Peak resident bytes of its process. */
   readonly predictedBytes: number
+  /** What of its cost every process has that runs some of the cells which share it. Default: nothing. */
+  readonly shared?: {cost: number; cells: number} | undefined
 }
 
 /** How a cell is computed; a result says what came of it, and its numbers do not depend on it. */

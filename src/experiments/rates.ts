@@ -1,10 +1,14 @@
 /** Speeds that predicted times assume. */
+import type {MeteredBackend} from '../attention/internal.js'
 import type {BackendChoice} from '../backends/index.js'
 
-/** Sustained floating-point rates, operations per second: orders of magnitude, the lowest for auto. */
+/**
+ * Sustained floating-point rates, operations per second and thread: orders of magnitude. For auto that of the plainest
+ * fast backend, in which costs of others are expressed.
+ */
 const RATES: Record<BackendChoice, number> = {
   auto: 4e9,
-  native: 3e10,
+  native: 6e10, // AVX-512 does 1e11, AVX2 half of that
   wasm: 4e9,
   tensorflow: 3e10,
   cpu: 4e8,
@@ -14,11 +18,23 @@ const RATES: Record<BackendChoice, number> = {
 const HOST_RATE = 1.6e9
 
 /** The same for exact outputs by the loop of the backend `native`. */
-const LOOP_RATE = 3e10
+const LOOP_RATE = 5e10
 
 /** Operations per second of a backend. */
 export function rateOf(backend: BackendChoice): number {
   return RATES[backend]
+}
+
+/**
+ * Operations at the rate of a choice that take as long as so many on the backend that runs.
+ *
+ * @param choice - what the plan says, whose rate predicted times go by
+ */
+export function backendCost(
+  operations: number,
+  {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
+): number {
+  return (operations * RATES[choice]) / RATES[backend]
 }
 
 /** Operations of the backend that take as long as so many on the host. */

@@ -38,7 +38,7 @@ export function schedule(
 }
 
 /** Start of one process with its backend, seconds. */
-export const PROCESS_SECONDS = 0.7
+export const PROCESS_SECONDS = 0.5
 
 /** Predicted seconds of a cell in its process, which is started for it where none is shared. */
 export function cellSeconds(

@@ -35,7 +35,7 @@ export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
     projections: ['iid', 'orth'],
     numFeatures: [64, 256],
     scales: [1],
-    replicates: 3,
+    replicates: 6, // the fewest that have an interval
   },
 }
 

@@ -16,6 +16,7 @@ import {
   resolveMethod,
 } from '../method.js'
 import {bytesByCount, contextBytes, sweepProcessBytes} from '../process-memory.js'
+import {backendCost} from '../rates.js'
 import {KEPT_CONTEXTS, unscaledInput} from './context.js'
 import {contextCost, rowMetricsCost} from './host-cost.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
@@ -122,6 +123,7 @@ function* jobs(
   const contexts = new KeptContexts()
   const costs = new Costs(plan, machine, shapes.size * plan.methods.length)
   const {causal, backend: choice} = plan
+  const sharing = cellsByExact(blocks)
   for (const block of walk(plan, blocks)) {
     const shape = shapes.get(block.seq_len)!
     const {flops, bytes} = costs.of(block, shape)
@@ -132,11 +134,22 @@ function* jobs(
     const {counts, length} = block.draws
     for (let index = 0; index < length; index++) {
       const count = index % counts.length
-      // the first of the cells that share an exact output computes it
-      const cost = flops[count]! + (index === 0 ? reference : 0)
-      yield new SweepJob(cells, index, cost, bytes[count]! + kept)
+      // the first of the cells that share an exact output computes it, and so does every other process
+      const shared =
+        index === 0 && isNew ? {cost: reference, cells: sharing.get(block.exactName)!} : undefined
+      const cost = flops[count]! + (shared?.cost ?? 0)
+      yield new SweepJob(cells, index, cost, bytes[count]! + kept, shared)
     }
   }
+}
+
+/** How many cells of one length and scale are held against the same exact output, by its name. */
+function cellsByExact(blocks: readonly Block[]): Map<string, number> {
+  const cells = new Map<string, number>()
+  for (const {exactName, draws} of blocks) {
+    cells.set(exactName, (cells.get(exactName) ?? 0) + draws.length)
+  }
+  return cells
 }
 
 /** Where the cells of a block come from. */
@@ -152,6 +165,7 @@ class SweepJob implements PredictedCell<ErrorSweepCell> {
     private readonly index: number,
     readonly predictedCost: number,
     readonly predictedBytes: number,
+    readonly shared: PredictedCell['shared'],
   ) {}
 
   get cell(): ErrorSweepCell {
@@ -218,7 +232,7 @@ class Costs {
     const {plan, machine, share} = this
     const call = (num_features: number | null) => callOf(plan, {method, shape, num_features})
     return {
-      flops: counts.map(count => flopsOf(call(count), plan.backend)),
+      flops: counts.map(count => flopsOf(call(count), {...machine, choice: plan.backend})),
       bytes: bytesByCount(counts, share, count => processBytes(call(count), machine)),
     }
   }
@@ -256,13 +270,18 @@ function callOf(
   }
 }
 
-function flopsOf({method, shape, replicates, rowMetrics}: Call, choice: BackendChoice): number {
+/** Operations at the rate of a choice that take as long as all replicates of a cell. */
+function flopsOf(
+  {method, shape, replicates, rowMetrics}: Call,
+  {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
+): number {
   const {estimator, options} = method
   const cost = (valueDim: number) => estimator.cost({...shape, valueDim}, options).flops
   const implied = rowMetrics ? cost(shape.keyLen) : 0
   const rows = rowMetrics ? rowMetricsCost(shape, replicates, choice) : 0
   // a column of ones among the values measures row sums
-  return (cost(shape.valueDim + 1) + implied) * replicates + rows
+  const calls = (cost(shape.valueDim + 1) + implied) * replicates
+  return backendCost(calls, {backend, choice}) + rows
 }
 
 function processBytes({method, shape, ...calls}: Call, {backend, loading}: Machine): number {

@@ -4,7 +4,7 @@ import {hasLoopForm, isCanonicalSoftmax, type MeteredBackend} from '../../attent
 import type {BackendChoice} from '../../backends/index.js'
 import {ENTROPY_BUDGET} from '../../inputs/statistics.js'
 import type {ForwardShape} from '../method.js'
-import {hostCost, loopCost} from '../rates.js'
+import {backendCost, hostCost, loopCost} from '../rates.js'
 import {FLOAT64_BUDGET} from './truth.js'
 
 /** Sizes of a call and which of its pairs are in view. */
@@ -12,6 +12,8 @@ type PairShape = ForwardShape & {causal: boolean}
 
 /** What an exponential or a logarithm counts in host loops. */
 const TRANSCENDENTAL = 20
+/** What the distance of one weight from the exact one counts: a logarithm, and reading both. */
+const DISTANCE = 50
 
 function pairsOf({batch, heads, queryLen, keyLen, causal}: PairShape): number {
   return batch * heads * queryLen * keyLen * (causal ? 0.5 : 1)
@@ -40,7 +42,7 @@ export function contextCost(
   // beyond the budgets: float32 tiles of the backend itself, and some of the rows
   const square = shape.causal ? 2 * work : work // the budget does not count what a mask hides
   const tiled = canonical && square > FLOAT64_BUDGET
-  const output = tiled ? exact : hostCost(exact, choice)
+  const output = tiled ? backendCost(exact, {backend, choice}) : hostCost(exact, choice)
   const share = Math.min(1, ENTROPY_BUDGET / (pairs * shape.headDim))
   return output + hostCost(share * entropy, choice)
 }
@@ -53,5 +55,5 @@ export function rowMetricsCost(
 ): number {
   const pairs = pairsOf(shape)
   const weights = pairs * (2 * shape.headDim + TRANSCENDENTAL)
-  return hostCost(weights + replicates * pairs * TRANSCENDENTAL, choice)
+  return hostCost(weights + replicates * pairs * DISTANCE, choice)
 }

@@ -1,4 +1,5 @@
 import {describe, expect, it} from 'vitest'
+import {meteredBackend} from '../../../src/backends/index.js'
 import type {ErrorSweepPlan} from '../../../src/experiments/error-sweep/schema.js'
 import {planRun, predictRun} from '../../../src/experiments/planned-run.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
@@ -93,6 +94,30 @@ describe('describeRun', () => {
     const [first, second] = both.jobs
     expect(first!.predictedCost).toBe(jobs[0]!.predictedCost)
     expect(second!.predictedCost).toBeLessThan(first!.predictedCost / 2)
+  })
+
+  it('counts the exact output once for each process that needs it', async () => {
+    const names = ['elu', 'mean-value', 'squared-relu', 'dpfp']
+    const plan = sweep({methods: names.map(name => method(name)), seq_lens: [4096], scales: [1]})
+    const run = await predictRun({...plan, backend: 'native'} as Plan)
+    const seconds = (processes: number) =>
+      describeRun(run, {processes, fresh: false, threadShare: 1}).predicted_seconds -
+      PROCESS_SECONDS
+    const {cost, cells} = [...run.jobs][0]!.shared!
+    expect(cells).toBe(4)
+    const exact = cost / 6e10
+    expect(seconds(1)).toBeGreaterThan(exact)
+    // more processes share the rest, but each computes what it compares with
+    expect(seconds(4)).toBeGreaterThan(exact)
+    expect(seconds(4)).toBeCloseTo(exact + (seconds(1) - exact) / 4, 9)
+  })
+
+  it('predicts no other time for auto than for the backend that it takes', async () => {
+    const seconds = async (backend: string) => {
+      const run = await predictRun({...sweep({scales: [1]}), backend} as Plan)
+      return describeRun(run, {processes: 1, fresh: false, threadShare: 1}).predicted_seconds
+    }
+    expect(await seconds('auto')).toBeCloseTo(await seconds(await meteredBackend('auto')), 9)
   })
 })
 
