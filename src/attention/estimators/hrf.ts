@@ -12,7 +12,8 @@ import {softmaxTarget} from '../forms/targets.js'
  * W; exact for equal directions of equal length and for opposite ones.
  *
  * `K = lambda K_hyp + (1 - lambda) K_trig`, `lambda = 1/2 - sum_t sgn(tau_t.x) sgn(tau_t.y) / (2n)`, whose
- * mean is angle/pi; rows of W and tau are N(0, I), canonical x. Weights can be negative.
+ * mean is angle/pi; rows of W and tau are N(0, I), canonical x. Weights can be negative, and at large norms sums of
+ * terms of about exp(|x|^2) leave less than float32 resolves: backends then differ by whole outputs.
  *
  * Source: Choromanski et al. 2022, arXiv:2110.04367, section 2.
  */
@@ -40,7 +41,7 @@ export default defineFeatureMap({
   formula:
     'K = lambda K_hyp + (1 - lambda) K_trig, lambda = 1/2 - sum_t sgn(tau_t.x) sgn(tau_t.y) / (2n)',
   advice:
-    'Use it where both very small and very large weights must be accurate, at small norms. It costs 1 + n times as much as its parts, and weights can be negative.',
+    'Use it where both very small and very large weights must be accurate, at small norms. It costs 1 + n times as much as its parts, and weights can be negative. From E|x|^2 of about 16 on its signed sums cancel in float32: some rows are then rounding noise, other noise on every backend.',
   unbiasedFor: 'softmax-kernel',
   nonNegative: false,
   projection: {default: 'orth'},
