@@ -32,22 +32,15 @@ export default class Report extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Report)
-    const {readRuns, writeReport} = await import('../src/cli/write-report.js')
+    const {readRuns, runFacts, writeReport} = await import('../src/cli/write-report.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const {runReport} = await import('../src/experiments/run-report.js')
-    const {countRecords} = await import('../src/results/summary.js')
     const runs = await readRuns(args.run, this.config.bin, this.services)
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
     const blocks = this.withFlags(await runReport(runs), experimentFlagNames())
     if (flags.output !== '-') this.print(renderTerminal(blocks, this.layout()))
     const output = await writeReport(blocks, args.run, flags, text => this.print(text))
     if (output !== null) this.note(`written to ${output}`)
-    const counted = runs.map(({directory, manifest, cells, records}) => ({
-      directory,
-      experiment: manifest.plan.experiment,
-      cells,
-      counts: countRecords(records),
-    }))
-    return {schema: 'rfa.report/1', output, runs: counted} satisfies ReportDocument
+    return {schema: 'rfa.report/1', output, runs: await runFacts(runs)} satisfies ReportDocument
   }
 }

@@ -5,6 +5,7 @@ import {tableFactsSchema} from '../report/fields.js'
 import {methodFactsSchema} from '../report/methods.js'
 import {projectionFactsSchema} from '../report/projections.js'
 import {runCounts} from '../results/summary.js'
+import {verdictSchema} from '../results/verdict.js'
 
 /** The `schema` of a document: its name and version. */
 function tag<Name extends string>(name: Name) {
@@ -59,6 +60,9 @@ export const reportDocument = z.object({
           .nullable()
           .describe('Cells of its plan; `null`: this version cannot read the plan any more.'),
         counts: runCounts.describe('How the cells with a record ended.'),
+        verdicts: z
+          .array(verdictSchema)
+          .describe('Answers to what the experiment asks, if it asks.'),
       }),
     )
     .describe('The runs, in the order of the command line.'),

@@ -1,7 +1,7 @@
 import {readFile, stat, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected, messageOf, RfaError} from '../errors.js'
-import {allExperiments} from '../experiments/index.js'
+import {allExperiments, experimentNamed} from '../experiments/index.js'
 import type {ReportedRun} from '../experiments/run-report.js'
 import {resumeLineOf} from '../report/command-line.js'
 import type {Block} from '../report/document.js'
@@ -10,6 +10,8 @@ import {newest} from '../results/journal.js'
 import type {RunManifest} from '../results/manifest.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord} from '../results/record.js'
+import {countRecords} from '../results/summary.js'
+import type {ReportDocument} from './json-documents.js'
 import type {Services} from './services.js'
 
 /** First line of every written report: what may be replaced without asking. */
@@ -66,6 +68,18 @@ async function matched(
     return {records: newest(records), foreign: 0, cells: null}
   }
   return {...own, cells: keys.length}
+}
+
+/** What `--json` tells of the runs. */
+export function runFacts(runs: readonly ReportedRun[]): Promise<ReportDocument['runs']> {
+  return Promise.all(
+    runs.map(async ({directory, manifest, cells, records}) => {
+      const {experiment: name} = manifest.plan
+      const experiment = await experimentNamed(name)
+      const verdicts = (await experiment.verdicts?.(records)) ?? []
+      return {directory, experiment: name, cells, counts: countRecords(records), verdicts}
+    }),
+  )
 }
 
 /** A plan may name methods that this version does not have: its records can be read all the same. */

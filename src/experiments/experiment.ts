@@ -12,6 +12,7 @@ import {
   type StoredExperiment,
 } from '../results/record.js'
 import type {TableFormat} from '../results/tables.js'
+import type {Verdict} from '../results/verdict.js'
 import type {Cells} from './cells.js'
 
 /** How a cell ended, before it becomes a record. Errors are thrown instead. */
@@ -72,6 +73,8 @@ export interface Experiment<
   load?(): Promise<unknown>
   /** Computes one cell in this process. */
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
+  /** Answers to what it asks. Default: it asks no question that has one. */
+  verdicts?(records: readonly CellRecord<Cell, Result>[]): Promise<Verdict[]>
   /** The tables and lists that are printed. */
   report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
 }

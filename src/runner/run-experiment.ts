@@ -15,6 +15,7 @@ import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
 import {countRecords, runCounts, writeSummary} from '../results/summary.js'
+import {verdictSchema} from '../results/verdict.js'
 import type {RunFormat} from './formats.js'
 import {unlessInterrupted} from './interruption.js'
 import {compareCode, watchMixture} from './mixture.js'
@@ -72,6 +73,7 @@ export const finishedRunSchema = (parts: {
       .array(parts.record)
       .describe('One per cell, in the order of the plan, however they came in.'),
     counts: runCounts.describe('How the cells ended.'),
+    verdicts: z.array(verdictSchema).describe('Answers to what the experiment asks, if it asks.'),
   })
 export type ExperimentRun = z.infer<ReturnType<typeof finishedRunSchema>>
 
@@ -94,7 +96,7 @@ export async function runExperiment(
   const {directory, resume, argv, signal, onNote, onWarning} = options
   if (directory === null) {
     const manifest = await newManifest(plan, argv, run.experiment)
-    return runOf(null, manifest, await runMissing(run, options))
+    return runOf(run, {directory, manifest, records: await runMissing(run, options)})
   }
   const experiments = await allExperiments()
   const opened = createRun({directory, experiments, plan, argv, resume, keysOf: planKeys})
@@ -109,7 +111,8 @@ export async function runExperiment(
       )
     }
     if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
-    const finished = runOf(directory, manifest, await runMissing(run, options, journal))
+    const records = await runMissing(run, options, journal)
+    const finished = await runOf(run, {directory, manifest, records})
     await saveTables(run, finished, options.formats, journal)
     return finished
   } finally {
@@ -226,10 +229,11 @@ async function writeTables(
   await writeSummary(directory, plan, records)
 }
 
-function runOf(
-  directory: string | null,
-  manifest: RunManifest,
-  records: CellRecord[],
-): ExperimentRun {
-  return {schema: FINISHED_SCHEMA, directory, manifest, records, counts: countRecords(records)}
+async function runOf(
+  {experiment}: PlannedRun,
+  run: Pick<ExperimentRun, 'directory' | 'manifest' | 'records'>,
+): Promise<ExperimentRun> {
+  const {records} = run
+  const verdicts = (await experiment.verdicts?.(records)) ?? []
+  return {schema: FINISHED_SCHEMA, ...run, counts: countRecords(records), verdicts}
 }

@@ -11,12 +11,17 @@ export function dot(x: Float64Array, y: Float64Array): number {
   return sum
 }
 
-/** |x|^2, |y|^2, |x+y|^2 and |x-y|^2. */
+/**
+ * |x|^2, |y|^2, |x+y|^2 and |x-y|^2. The last two are sums of squares: from inner products they would lose all digits
+ * where vectors are opposite or equal, and come out below zero.
+ */
 export function squaredNorms(x: Float64Array, y: Float64Array) {
-  const xNorm = dot(x, x)
-  const yNorm = dot(y, y)
-  const cross = 2 * dot(x, y)
-  return {x: xNorm, y: yNorm, sum: xNorm + yNorm + cross, difference: xNorm + yNorm - cross}
+  let [sum, difference] = [0, 0]
+  for (let d = 0; d < x.length; d++) {
+    sum += (x[d]! + y[d]!) ** 2
+    difference += (x[d]! - y[d]!) ** 2
+  }
+  return {x: dot(x, x), y: dot(y, y), sum, difference}
 }
 
 /** The softmax kernel SM(x, y) = exp(x.y). */

@@ -39,7 +39,14 @@ describe('an experiment', () => {
     answerWith(sweep())
     const {stdout} = await errorSweep('--quick', '--json')
     const document = JSON.parse(stdout)
-    expect(Object.keys(document)).toEqual(['schema', 'directory', 'manifest', 'records', 'counts'])
+    expect(Object.keys(document)).toEqual([
+      'schema',
+      'directory',
+      'manifest',
+      'records',
+      'counts',
+      'verdicts',
+    ])
     expect(document.records[0].result.rel_l2.median).toBe(0.25)
   })
 
@@ -187,6 +194,7 @@ describe('an experiment', () => {
         manifest: {...BENCH_MANIFEST, plan},
         records: [],
         counts: {total: 0, completed: 0, skipped: 0, failed: 0},
+        verdicts: [],
       }
     })
     expect((await bench('-o', 'out')).stderr).toBe(

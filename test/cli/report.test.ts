@@ -82,6 +82,7 @@ describe('rfa report', () => {
           experiment: 'bench',
           cells: 1,
           counts: {total: 1, completed: 1, skipped: 0, failed: 0},
+          verdicts: [],
         },
       ],
     })

@@ -47,7 +47,7 @@ export function answerWith(...records: CellRecord[]): void {
     onProgress?.({done: 1, total: 1, label: '', etaMs: 0, rough: false, failed: 0})
     const counts = countRecords(records)
     const manifest = {...BENCH_MANIFEST, plan}
-    return {schema: 'rfa.finished-run/1', directory, manifest, records, counts}
+    return {schema: 'rfa.finished-run/1', directory, manifest, records, counts, verdicts: []}
   })
 }
 

@@ -2,10 +2,11 @@
 
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
 import {groupBy, inOrder} from '../../report/groups.js'
-import {plural, significant, withInterval} from '../../report/numbers.js'
-import {bonferroniZ} from '../../stats/index.js'
+import {significant, withInterval} from '../../report/numbers.js'
 import {backendItems, methodLabel, troubleItems} from '../labels.js'
+import {closedFormVariance, isRounding} from './rounding.js'
 import type {CompletedVariance, VarianceRecord, VarianceResult} from './schema.js'
+import {biasBound, varianceVerdicts} from './verdicts.js'
 
 /** One projection of one cell. */
 interface Row {
@@ -24,38 +25,33 @@ const LEGEND =
   'closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval; ' +
   'needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds ' +
   '0.1, because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; intervals of other rows ' +
-  'than iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors. Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws, but for ' +
+  'than iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors; 0: nothing but rounding. ' +
+  'Verdicts judge all rows of a question together, so that chance makes a row speak against what is true in about 5 % of ' +
+  'runs (Bonferroni). no: a row does, or varies more than with iid rows; yes: none does and, of projections, some pair varies ' +
+  'less; cannot be told: nothing was measured, or no ratio is far enough from 1.' +
+  ' Pairs of other norms, angles or sizes are drawn independently; methods and projections share draws, but for ' +
   'rows that are drawn whole: others are drawn by their coordinates in the plane of the pair, which is exact.'
-
-/** Probability that any of all rows is marked as biased where none is. */
-const FALSE_ALARMS = 0.05
 
 /** Blocks of a whole experiment, one section per head dimension. */
 export function varianceReport(records: readonly VarianceRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
-  const scores = completed.flatMap(({result}) =>
-    result.per_projection.flatMap(({bias_z}) => (bias_z === null ? [] : [Math.abs(bias_z)])),
-  )
-  const bound = scores.length > 0 ? bonferroniZ(scores.length, FALSE_ALARMS) : Infinity
+  const bound = biasBound(records)
   const dimensions = groupBy(completed, ({cell}) => `${cell.head_dim} ${cell.orth_sign}`)
   return [
     ...dimensions.flatMap(group => section(group, bound)),
-    ...(completed.length > 0 ? [text(verdict(scores, bound)), text(LEGEND)] : []),
+    ...verdictBlocks(records),
+    ...(completed.length > 0 ? [text(LEGEND)] : []),
     ...list(backendItems(completed)),
     ...list([...kernelItems(completed), ...effectItems(completed), ...calibrationItems(completed)]),
     ...list(troubleItems(records)),
   ]
 }
 
-/** Whether means are the expectations, in one sentence. */
-function verdict(scores: readonly number[], bound: number): string {
-  if (scores.length === 0) return 'Unbiased: not judged, no row was measured.'
-  const largest = significant(Math.max(...scores))
-  const beyond = scores.filter(score => score > bound).length
-  const rule = `bound ${significant(bound)}, 5 % for all of them together`
-  const of = `${plural(scores.length, 'measured row')} (${rule})`
-  if (beyond === 0) return `Unbiased: yes, largest |z| ${largest} of ${of}.`
-  return `Unbiased: no, ${beyond} of ${of} ${beyond === 1 ? 'is' : 'are'} beyond, marked *; largest |z| ${largest}.`
+/** One line per question that the run answers. */
+function verdictBlocks(records: readonly VarianceRecord[]): Block[] {
+  const verdicts = varianceVerdicts(records)
+  if (verdicts.length === 0) return []
+  return [heading(2, 'Verdicts'), ...list(verdicts.map(({statement}) => statement))]
 }
 
 /** One head dimension: pairs of vectors by norm and angle, one line per projection. */
@@ -92,8 +88,8 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'norm', cell: ({cell}) => String(cell.norm)},
   {title: 'angle', cell: ({cell}) => String(cell.angle_deg)},
   {title: 'kernel', priority: 3, cell: ({result}) => significant(result.expectation)},
-  {title: 'closed form', cell: ({result}) => significant(result.closed_form_variance)},
-  {title: 'variance', cell: ({own}) => varianceText(own)},
+  {title: 'closed form', cell: ({cell, result}) => significant(closedFormVariance(cell, result))},
+  {title: 'variance', cell: varianceText},
   {
     title: 'vs iid',
     priority: 1,
@@ -115,7 +111,8 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
 ]
 
 /** What was measured, or what it would take. */
-function varianceText(own: Row['own']): string {
+function varianceText({own, result}: Row): string {
+  if (isRounding(own, result)) return '0'
   if (own.needed_replicates !== null) return `needs R >= ${significant(own.needed_replicates)}`
   if (own.variance === null) return 'no R is enough'
   return withInterval(own.variance, own.variance_low, own.variance_high)

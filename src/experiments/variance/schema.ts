@@ -115,5 +115,6 @@ export default defineExperiment({
   jobs: async plan => (await import('./grid.js')).varianceJobs(plan),
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runVarianceCell(cell, context),
+  verdicts: async records => (await import('./verdicts.js')).varianceVerdicts(records),
   report: async records => (await import('./report.js')).varianceReport(records),
 })

@@ -10,7 +10,7 @@ import {
   variance,
 } from '../../stats/index.js'
 import {type Moments, varianceStandardError} from '../../theory/moments.js'
-import {FLOAT32_ROUNDOFF} from '../../theory/rounding.js'
+import {roundingVariance} from './rounding.js'
 import type {VarianceResult} from './schema.js'
 
 /** A row of the result. */
@@ -195,9 +195,4 @@ function ratioTo(iid: Sample | undefined, sample: Sample) {
   const ratio = sample.variance / iid.variance
   const {low, high} = logInterval(ratio, error)
   return {ratio_to_iid: ratio, ratio_low: low, ratio_high: high}
-}
-
-/** Square of the float32 rounding error of a sum of F terms that comes to `size`; 0 where that is not finite. */
-function roundingVariance(size: number, featureDim: number): number {
-  return Number.isFinite(size) ? (featureDim * FLOAT32_ROUNDOFF * size) ** 2 : 0
 }

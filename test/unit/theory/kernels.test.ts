@@ -173,6 +173,17 @@ describe('closed forms', () => {
   it('squared norms of a pair', () => {
     expect(squaredNorms(vec(1, 2), vec(3, -1))).toEqual({x: 5, y: 10, sum: 17, difference: 13})
   })
+
+  it('has no spread left of opposite vectors, and never less than none', () => {
+    const x = vec(0.1, 0.7, -0.3, 1 / 3)
+    const opposite = x.map(entry => -entry)
+    expect(squaredNorms(x, opposite).sum).toBe(0)
+    expect(squaredNorms(x, x).difference).toBe(0)
+    expect(positiveVariance(x, opposite, 7)).toBe(0)
+    const nearly = opposite.map(entry => entry * (1 + 2 ** -52))
+    expect(positiveVariance(x, nearly, 7)).toBeGreaterThan(0)
+    expect(positiveVariance(x, nearly, 7)).toBeLessThan(2 ** -103)
+  })
 })
 
 describe('the angle of two vectors', () => {

@@ -20,14 +20,23 @@ describe('varianceReport', () => {
       favor-pos  orth         0.5    180    1.25       0.0800  0.0720 [0.0540, 0.0900]   0.900 [0.675, 1.13]  -0.250   0.0300
       (too wide to show: F; a wider terminal, or a pipe to less -S, shows all)
 
-      Unbiased: yes, largest |z| 0.500 of 4 measured rows (bound 2.50, 5 % for all of them together).
+      Verdicts
+
+      - Unbiased: yes, largest |z| 0.500 of 4 measured rows (bound 2.50, 5 % for all of them together).
+      - favor-pos, variance as theory says: yes, measured over closed form 1.00, 95 % intervals cover it in 2 of 2 measured
+        rows.
+      - favor-pos, orth rows vary less than iid ones: yes, 0.500 to 0.900 of the variance of iid ones (95 % intervals exclude
+        1 in 1 of 2 measured pairs).
 
       closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval;
       needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds 0.1,
       because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; intervals of other rows than
-      iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors. Pairs of other norms, angles
-      or sizes are drawn independently; methods and projections share draws, but for rows that are drawn whole: others are
-      drawn by their coordinates in the plane of the pair, which is exact.
+      iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors; 0: nothing but rounding.
+      Verdicts judge all rows of a question together, so that chance makes a row speak against what is true in about 5 % of
+      runs (Bonferroni). no: a row does, or varies more than with iid rows; yes: none does and, of projections, some pair
+      varies less; cannot be told: nothing was measured, or no ratio is far enough from 1. Pairs of other norms, angles or
+      sizes are drawn independently; methods and projections share draws, but for rows that are drawn whole: others are drawn
+      by their coordinates in the plane of the pair, which is exact.
 
       - backend wasm"
     `)
@@ -37,7 +46,7 @@ describe('varianceReport', () => {
     const record = changed({bias_z: null})
     const shown = renderTerminal(varianceReport([record]), WIDE)
     expect(shown).not.toMatch(/^method.*bias z/m)
-    expect(shown).toContain('Unbiased: not judged, no row was measured.')
+    expect(shown).toContain('Unbiased: cannot be told at 500 draws, no row was measured')
   })
 
   it('shows what is needed where nothing was measured, and no number of a sample', () => {

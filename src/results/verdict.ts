@@ -1,0 +1,34 @@
+/** Answers to the questions that an experiment asks, as reports print them and `--json` has them. */
+import {z} from 'zod'
+import {nullableNumber} from './record.js'
+
+/** What can be said of a question. */
+export const ANSWERS = ['yes', 'no', 'cannot_be_told'] as const
+
+/** One question, answered from intervals of all rows that ask it. */
+export const verdictSchema = z.object({
+  question: z
+    .enum(['unbiased', 'variance_as_theory', 'varies_less_than_iid'])
+    .describe('What is asked: of means, of variances, of projections beside i.i.d. rows.'),
+  method: z.string().nullable().describe('Of which method, with its options; `null`: of all.'),
+  projection: z.string().nullable().describe('Of which random matrix; `null`: of all.'),
+  answer: z
+    .enum(ANSWERS)
+    .describe('`cannot_be_told`: rows were not measured, or intervals leave both open.'),
+  statement: z.string().describe('The answer as the report prints it.'),
+  bound: nullableNumber.describe(
+    'Standard errors from which a row speaks against the answer, 5 % for all rows of the question together.',
+  ),
+  measured: z.number().int().describe('Rows that were measured.'),
+  beyond: z.number().int().describe('Measured rows that are beyond the bound, on any side.'),
+  low: nullableNumber.describe(
+    'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows.',
+  ),
+  high: nullableNumber.describe('Largest of the rows.'),
+  not_measured: z.number().int().describe('Rows whose tail is too heavy for so many draws.'),
+  needed_replicates: nullableNumber.describe(
+    'Draws with which the first of those is measured; `null`: there is none, or no number is enough.',
+  ),
+  without_variance: z.number().int().describe('Rows that do not vary but for rounding.'),
+})
+export type Verdict = z.infer<typeof verdictSchema>
