@@ -61,7 +61,8 @@ export async function prepare(
   const {run, schedule} = await scheduled(prepared, flags, invocation)
   const {heldBytes} = prepared
   if (!flags.force) await services.assertFits(run, schedule, {heldBytes})
-  if (run.plan.input?.kind === 'file') await services.checkInput(run.plan, worker)
+  // a generated input that alone is too large fails every cell, forced or not
+  if (run.plan.input?.kind === 'file' || flags.force) await services.checkInput(run.plan, worker)
   if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
   await worker.kill()
   return {run, schedule}

@@ -188,7 +188,10 @@ function recordOf(experiment: Experiment, job: Job, end: JobEnd): CellRecord {
   const parsed = (outcome: object, where: string) =>
     parseRecord({schema: experiment.schema, key, cell, ...outcome}, where, [experiment])
   const failed = (error: CellError) => parsed({status: 'failed', error}, label)
-  if (end.kind !== 'reply') return failed(end.error)
+  if (end.kind !== 'reply') {
+    const {code, message} = end.error
+    return failed({code, message})
+  }
   if ('error' in end.reply) return failed(end.reply.error)
   try {
     return parsed('outcome' in end.reply ? end.reply.outcome : {}, 'result of the cell')

@@ -3,6 +3,7 @@ import type {CellContext, CellOutcome, OnStep} from '../experiments/experiment.j
 import type {Job} from '../experiments/planned-run.js'
 import type {CellError, Plan} from '../results/record.js'
 import type {Preparation} from './preparation.js'
+import {isOfMemory, MORE_MEMORY, withCause} from './want-of-memory.js'
 
 /** Run this cell. */
 export interface CellTask {
@@ -103,8 +104,8 @@ async function answerCell(
   try {
     return {id, outcome: await run(request, onStep)}
   } catch (error) {
-    const code = error instanceof RfaError ? error.code : 'CELL_CRASHED'
-    return {id, error: {code, message: messageOf(error)}}
+    if (error instanceof RfaError) return {id, error: {code: error.code, message: error.message}}
+    return {id, error: {code: 'CELL_CRASHED', message: withCause(messageOf(error))}}
   }
 }
 
@@ -131,6 +132,9 @@ export function pacer(
 function refusalOf(error: unknown): Refusal {
   const message = messageOf(error)
   if (!(error instanceof RfaError)) {
+    if (isOfMemory(message)) {
+      return {code: 'TOO_LARGE', message: withCause(message), suggestions: [MORE_MEMORY]}
+    }
     return {message, suggestions: [], stack: error instanceof Error ? error.stack : undefined}
   }
   const {code, suggestions} = error

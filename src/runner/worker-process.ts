@@ -6,12 +6,19 @@ import {expected} from '../errors.js'
 import {packageRoot} from '../package.js'
 import type {CellError} from '../results/record.js'
 import type {WorkerMessage, WorkerReply, WorkerRequest, WorkerTask} from './protocol.js'
+import {isOfMemory, withCause} from './want-of-memory.js'
 
 /** How a job ended as the parent sees it: the worker's reply, or what became of the worker. */
 export type JobEnd =
   | {kind: 'reply'; reply: WorkerReply}
-  | {kind: 'died'; error: CellError}
+  | {kind: 'died'; error: Death}
   | {kind: 'timeout'; error: CellError}
+
+/** How a worker died. */
+export interface Death extends CellError {
+  /** Whether memory, of the machine or within a limit, has most likely run out. */
+  ofMemory: boolean
+}
 
 /** How a worker is started. */
 export interface WorkerOptions {
@@ -42,7 +49,7 @@ export function workerPath(): string {
 export class WorkerProcess {
   readonly #child: ChildProcess
   readonly #gone: Promise<void>
-  #death: CellError | undefined
+  #death: Death | undefined
   #lastWords = ''
   #jobs = 0
   /** Ends the tasks on their way, by the numbers of their requests. */
@@ -122,7 +129,7 @@ export class WorkerProcess {
   /** Notices the child's death, in whichever way it comes. */
   #watch(resolve: () => void): void {
     const child = this.#child
-    const die = (error: CellError) => {
+    const die = (error: Death) => {
       this.#death = error
       for (const id of this.#settle.keys()) this.#end(id, {kind: 'died', error})
       resolve()
@@ -136,7 +143,7 @@ export class WorkerProcess {
       })
     })
     child.on('error', error => {
-      if (child.pid === undefined) die({code: 'CELL_CRASHED', message: error.message})
+      if (child.pid === undefined) die(deathBy(error.message))
     })
     // a child that closed its channel can neither answer nor be asked again, but may be exiting
     child.once('disconnect', () => {
@@ -170,17 +177,27 @@ function timeoutError(timeoutMs: number | null): CellError {
 }
 
 /** What a dead worker's cell is recorded with. */
-function deathOf(code: number | null, signal: string | null, stderr: string): CellError {
+function deathOf(code: number | null, signal: string | null, stderr: string): Death {
   const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
   const hint = signal === 'SIGKILL' ? ' (the system does that when memory runs out)' : ''
   const words = tellingLine(stderr)
   const message = `expected an answer of the worker process, but it ${how}${hint}`
-  return {code: 'CELL_CRASHED', message: words ? `${message}: ${words}` : message}
+  const told = words ? `${message}: ${words}` : message
+  if (signal === 'SIGKILL') return {code: 'CELL_CRASHED', message: told, ofMemory: true}
+  return deathBy(told, stderr)
+}
+
+/** @param words - all that is known of it */
+function deathBy(message: string, words = message): Death {
+  const ofMemory = isOfMemory(words)
+  return {code: 'CELL_CRASHED', message: withCause(message, ofMemory), ofMemory}
 }
 
 /** The line of a crash report that names the fault: not its stack, not its version footer. */
 function tellingLine(stderr: string): string | undefined {
   const lines = stderr.split('\n').map(line => line.trim())
-  const fault = lines.find(line => /^(FATAL ERROR|\w*Error\b|terminate called)/.test(line))
+  const fault = lines.find(line =>
+    /^(FATAL ERROR|# Fatal \w|\w*Error\b|terminate called)/.test(line),
+  )
   return (fault ?? lines.findLast(line => line !== ''))?.slice(0, SHOWN_WORDS)
 }

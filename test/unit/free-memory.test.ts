@@ -1,6 +1,6 @@
 import {totalmem} from 'node:os'
 import {describe, expect, it, vi} from 'vitest'
-import {readMemory} from '../../src/free-memory.js'
+import {heldBytes, readMemory} from '../../src/free-memory.js'
 import {assertMemory} from '../../src/inputs/memory.js'
 
 const MIB = 2 ** 20
@@ -91,5 +91,14 @@ describe('assertMemory', () => {
     const {free} = readMemory()
     expect(() => assertMemory('x', free + 64 * GIB)).toThrow('bytes of available memory')
     expect(() => assertMemory('x', 1)).not.toThrow()
+  })
+})
+
+describe('heldBytes', () => {
+  it('is what a process holds for itself alone', () => {
+    const status = 'VmRSS:\t   90000 kB\nRssAnon:\t   50000 kB\nRssFile:\t   40000 kB\n'
+    expect(heldBytes(path => (path === '/proc/self/status' ? status : undefined))).toBe(51_200_000)
+    const rss = process.memoryUsage.rss()
+    expect(heldBytes(() => undefined)).toBeGreaterThan(rss / 2)
   })
 })

@@ -3,6 +3,7 @@
 import type {CallShape, ExactTarget} from '../../attention/index.js'
 import type {MeteredBackend} from '../../attention/internal.js'
 import {type BackendChoice, meteredBackend} from '../../backends/index.js'
+import {assertRoom} from '../../inputs/generators/index.js'
 import {inputFacts} from '../../inputs/load.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
 import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
@@ -45,9 +46,16 @@ export async function errorSweepJobs(
   return cellsFrom(countOf(plan, blocks), () => jobs(plan, blocks, shapes, {backend, loading}))
 }
 
-/** Reads the file of a plan as its cells will. @throws what {@link unscaledInput} throws */
-export async function checkErrorSweep({input, seed}: ErrorSweepPlan): Promise<void> {
-  if (input.kind === 'file') await unscaledInput({input, seq_len: null, seed})
+/**
+ * Reads the file of a plan as its cells will; what they would generate is only held against the memory that is free.
+ *
+ * @throws what {@link unscaledInput} throws
+ */
+export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
+  const {input, seed} = plan
+  if (input.kind === 'file') return void (await unscaledInput({input, seq_len: null, seed}))
+  const {sizes} = await inputFacts(input, lengthsOf(plan))
+  for (const shape of sizes) assertRoom(input.name, shape)
 }
 
 /** All draws of a method against one target. */

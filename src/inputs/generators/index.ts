@@ -35,6 +35,14 @@ export const GENERATORS: Readonly<Record<GeneratorName, Generator>> = {
   anisotropic,
 }
 
+/** Refuses arrays before they are made. @throws {TOO_LARGE} when they do not fit in memory */
+export function assertRoom(name: string, shape: Omit<GeneratorShape, 'seed'>): void {
+  const {batch, heads, queryLen, keyLen, headDim, valueDim} = shape
+  const elements = batch * heads * (queryLen * headDim + keyLen * (headDim + valueDim))
+  const remedy = 'lower `seqLen`, `batch`, `heads` or `headDim`'
+  assertMemory(`generator ${name}`, Float32Array.BYTES_PER_ELEMENT * elements, remedy)
+}
+
 /**
  * Makes a synthetic input. The same name, shape and seed give the same bytes on one backend, on any number of threads,
  * and the same numbers to the rounding of float32 on another; batches and heads are independent draws.
@@ -56,10 +64,7 @@ export function generate(name: string, shape: GeneratorShape): AttentionInput {
       throw expected('BAD_OPTION', where, `an integer of at least ${least}`, describe(value))
     }
   }
-  const {batch, heads, queryLen, keyLen, headDim, valueDim} = shape
-  const elements = batch * heads * (queryLen * headDim + keyLen * (headDim + valueDim))
-  const remedy = 'lower `seqLen`, `batch`, `heads` or `headDim`'
-  assertMemory(`generator ${name}`, Float32Array.BYTES_PER_ELEMENT * elements, remedy)
+  assertRoom(name, shape)
   const parameters = {seed: shape.seed, ...generator.parameters}
   const metadata = Object.entries(parameters).map(([key, value]) => [key, String(value)])
   return {

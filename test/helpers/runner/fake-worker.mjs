@@ -16,6 +16,7 @@ const completed = () => ({outcome: {status: 'completed', result: result()}})
 
 const BEHAVIOURS = {
   ok: completed,
+  sign: completed,
   sleep: async ({norm}) => {
     await new Promise(resolve => setTimeout(resolve, norm))
     return completed()
@@ -67,6 +68,7 @@ process.on('message', async ({id, cell, context, profile}) => {
     note('written')
   }
   if (profile !== undefined) return process.send({id, done: true})
+  if (cell.method === 'sign') process.send({id, leftMs: cell.norm})
   const reply = await BEHAVIOURS[cell.method](cell, context)
   if (reply?.outcome || reply?.error) process.send({id, ...reply})
 })

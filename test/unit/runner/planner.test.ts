@@ -64,6 +64,29 @@ describe('a worker that is asked for a plan', () => {
     })
   })
 
+  it('may run out of memory, which is told as that', async () => {
+    const reading = (script: string) => askForCheck(sweep(), scripted(script))
+    await expect(
+      reading("process.on('message', () => process.kill(process.pid, 'SIGKILL'))"),
+    ).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      message: expect.stringMatching(/^memory ran out while reading the input: .*ended by SIGKILL/),
+      suggestions: expect.arrayContaining(['write a shorter excerpt of the input']),
+    })
+    const words = (text: string) =>
+      `process.on('message', () => { console.error(${JSON.stringify(text)}); process.exit(134) })`
+    const planning = askForPlan(
+      sweep(),
+      scripted(words('#\n# Fatal process out of memory: SegmentedTable')),
+    )
+    await expect(planning).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      message:
+        'memory ran out while making the plan: expected an answer of the worker process, but it exited with code 134: # Fatal process out of memory: SegmentedTable; the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v',
+      suggestions: [expect.stringContaining('ulimit -v')],
+    })
+  })
+
   it('is told from one that answers something else', async () => {
     const odd = "process.on('message', ({id}) => process.send({id, outcome: {}}))"
     await expect(askForPlan(sweep(), scripted(odd))).rejects.toThrow('answered with id and outcome')

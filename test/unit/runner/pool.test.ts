@@ -116,7 +116,11 @@ describe('runJobs', () => {
     ['exits', 'exit', /expected an answer of the worker process, but it exited with code 7$/],
     ['is killed', 'kill', /it was ended by SIGKILL \(the system does that when memory runs out\)$/],
     ['throws', 'uncaught', /it exited with code 1: URIError: URI malformed$/],
-    ['runs out of heap', 'heap', /it was ended by SIG\w+: FATAL ERROR: .*heap out of memory/],
+    [
+      'runs out of heap',
+      'heap',
+      /it was ended by SIG\w+: FATAL ERROR: .*heap out of memory; the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v$/,
+    ],
     ['closes its channel', 'leave', /it was ended by SIGKILL/],
   ])('records a failure when the process %s, and goes on', async (_, method, message) => {
     environment('NODE_OPTIONS', '--max-old-space-size=32')
@@ -240,6 +244,19 @@ describe('runJobs, profiled', () => {
     }
     await expect(run(jobsFor('hang'), more)).rejects.toMatchObject({code: 'INTERRUPTED'})
     expect(warnings).toEqual(['a profile was not written: its worker was in the midst of a cell'])
+  })
+})
+
+describe('a cell on its way', () => {
+  it('is heard, under its job', async () => {
+    const heard: [string, number][] = []
+    const onHeard = ({key}: {key: string}, leftMs: number) => void heard.push([key, leftMs])
+    const jobs = [jobFor('sign', 0, 70), jobFor('ok', 1), jobFor('sign', 2, 30)]
+    await runJobs(jobs, {...options, onHeard}, () => {})
+    expect(heard.sort(([, a], [, b]) => b - a)).toEqual([
+      [jobs[0]!.key, 70],
+      [jobs[2]!.key, 30],
+    ])
   })
 })
 

@@ -74,6 +74,13 @@ describe('prepareDryRun', () => {
 })
 
 describe('checkInput', () => {
+  it('refuses what would be generated beyond all memory, once for all cells', async () => {
+    await expect(checkInput(sweep({seq_lens: [17, 1e12]}))).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      message: expect.stringMatching(/^generator gaussian: expected arrays that fit into /),
+    })
+  })
+
   it('has nothing to read where nothing is', async () => {
     await expect(checkInput(sweep())).resolves.toBeUndefined()
     await expect(checkInput(bench())).resolves.toBeUndefined()

@@ -37,6 +37,12 @@ describe('answer', () => {
     ['the code of an RfaError', new RfaError('BAD_FILE', 'text'), 'BAD_FILE', 'text'],
     ['CELL_CRASHED for other errors', new TypeError('text'), 'CELL_CRASHED', 'text'],
     ['CELL_CRASHED for anything thrown', 'text', 'CELL_CRASHED', 'text'],
+    [
+      'the likely cause where memory could not be had',
+      new Error('Resource temporarily unavailable'),
+      'CELL_CRASHED',
+      'Resource temporarily unavailable; the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v',
+    ],
   ])('gives %s', async (_, thrown, code, message) => {
     const reply = await answer(request, skilled({run: () => Promise.reject(thrown)}))
     expect(reply).toEqual({id: 5, error: {code, message}})
@@ -123,6 +129,14 @@ describe('an error that stands in the way of a plan', () => {
         suggestions: ['a', 'b'],
       })
     }
+  })
+
+  it('is no fault where memory could not be had', async () => {
+    expect(await arrived(new Error('std::bad_alloc'))).toMatchObject({
+      code: 'TOO_LARGE',
+      message: expect.stringMatching(/^std::bad_alloc; the likely cause is too little memory/),
+      suggestions: [expect.stringContaining('ulimit -v')],
+    })
   })
 
   it('keeps its stack where it is a fault, and may be anything', async () => {

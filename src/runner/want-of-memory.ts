@@ -1,0 +1,21 @@
+/** Tells faults for want of memory from others: what runs into a limit of its process dies or throws in many words. */
+
+const WORDS =
+  /out of memory|\bOOM\b|cannot allocate|allocation failed|bad_alloc|ENOMEM|EAGAIN|temporarily unavailable/i
+
+/** Whether somebody who could get no memory, or no thread for want of it, said these words. */
+export function isOfMemory(words: string): boolean {
+  return WORDS.test(words)
+}
+
+/** The sentence of such a fault with its likely cause, where the words do not say it; others as they are. */
+export function withCause(message: string, ofMemory: boolean = isOfMemory(message)): string {
+  return ofMemory ? `${message}; ${CAUSE}` : message
+}
+
+const CAUSE =
+  'the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v'
+
+/** What to try. */
+export const MORE_MEMORY =
+  'give it more memory: end other programs, or raise the limit (ulimit -v, that of a container or a job)'
