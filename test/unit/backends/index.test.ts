@@ -31,6 +31,10 @@ describe('useBackend', () => {
     expect((await useBackend()).name).toBe(available[0])
   })
 
+  it('takes null for no options', async () => {
+    expect(await useBackend('cpu', null as never)).toMatchObject({name: 'cpu'})
+  })
+
   it('guesses the backend that was meant', async () => {
     await expect(useBackend('wasn' as BackendChoice)).rejects.toMatchObject({
       code: 'UNKNOWN_NAME',
