@@ -45,6 +45,18 @@ export const POSITIVE_NUMBER: NumberRule = {
   integer: false,
   accepts: value => value > 0,
 }
+/** What queries and keys are multiplied by: much more, and float32 could hold no product. */
+export const SCALE: NumberRule = {
+  what: 'a positive number of at most 1e36',
+  integer: false,
+  accepts: value => value > 0 && value <= 1e36,
+}
+/** A time to measure for. */
+export const SECONDS: NumberRule = {
+  what: 'seconds from 0 to 1e9',
+  integer: false,
+  accepts: value => value >= 0 && value <= 1e9,
+}
 export const NON_NEGATIVE_NUMBER: NumberRule = {
   what: 'a number of at least 0',
   integer: false,

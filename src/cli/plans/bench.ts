@@ -4,7 +4,7 @@ import {expected} from '../../errors.js'
 import {BASELINES} from '../../experiments/bench/baselines.js'
 import {type BenchPlan, benchPlan, type TimingProtocol} from '../../experiments/bench/schema.js'
 import {type FlagValues, methodFlags, numberList, oneNumber, runFlags, toggle} from '../flags.js'
-import {COUNT, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../ranges.js'
+import {COUNT, POSITIVE_INTEGER, SECONDS} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
@@ -81,7 +81,7 @@ export const benchFlags = {
     helpGroup: 'TIMING',
     description: `runs before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}`,
   }),
-  'min-time': oneNumber(NON_NEGATIVE_NUMBER)({
+  'min-time': oneNumber(SECONDS)({
     helpGroup: 'TIMING',
     helpValue: 'SECONDS',
     description: `go on until this much was timed ${defaultHelp(BENCH, grid => grid.minTime)}`,

@@ -8,7 +8,7 @@ import {
   runFlags,
   toggle,
 } from '../flags.js'
-import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../ranges.js'
+import {POSITIVE_INTEGER, SCALE} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {GENERATOR_SHAPE, generatorFlags, inputFlags, toInputSpec} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
@@ -48,7 +48,7 @@ export const errorSweepFlags = {
     helpGroup: 'GRID',
     description: `lengths L (default: that of the file; ${GENERATOR_SHAPE.seqLen} when generated)`,
   }),
-  scales: numberList(POSITIVE_NUMBER)({
+  scales: numberList(SCALE)({
     helpGroup: 'GRID',
     description: `factors on queries and keys, e.g. 0.25..4x2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}`,
   }),

@@ -1,6 +1,6 @@
 import type {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
-import {RfaError} from '../../errors.js'
+import {describe, expected} from '../../errors.js'
 import type {FlagValues, methodFlags} from '../flags.js'
 import {mergeValues} from '../ranges.js'
 import type {Grid} from './defaults.js'
@@ -35,10 +35,21 @@ export function drawAxesOf(
   }
 }
 
+/** Flags whose fields in plans are called otherwise. */
+const FLAG_OF: Readonly<Record<string, string>> = {
+  seq_lens: 'seq-len',
+  head_dims: 'head-dim',
+  angles_deg: 'angles',
+  min_time_ns: 'min-time',
+  warmup_runs: 'warmup',
+  options: 'option',
+}
+
 /**
- * Checks a plan against its schema: the last door before anything runs.
+ * Checks a plan against its schema: the last door before anything runs. Flags have refused most already, in words of
+ * their own.
  *
- * @throws {USAGE} naming the first field that does not fit
+ * @throws {USAGE} naming the flag of the first field that does not fit
  */
 export function checkedPlan<Schema extends z.ZodType>(
   schema: Schema,
@@ -46,9 +57,10 @@ export function checkedPlan<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(plan)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const field = issue?.path.join('.') || 'plan'
-  throw new RfaError('USAGE', `plan.${field}: ${issue?.message ?? 'not a valid plan'}`, {
-    suggestions: ['see --help for what each flag takes'],
-  })
+  const path = parsed.error.issues[0]?.path ?? []
+  const field = path.findLast(part => typeof part === 'string') ?? 'plan'
+  const value = path.reduce<unknown>((node, part) => Object(node)[part], plan)
+  const flag = `--${FLAG_OF[field] ?? field.replaceAll('_', '-')}`
+  const remedy = 'see --help for what each flag takes'
+  throw expected('USAGE', flag, 'a value that a plan can hold', describe(value), remedy)
 }

@@ -215,10 +215,16 @@ describe('toApplyRequest', () => {
 })
 
 describe('checkedPlan', () => {
-  it('names the first field that does not fit the schema', () => {
-    const plan = {...toBenchPlan(BENCH_FLAGS, estimators), heads: 0}
-    expect(() => checkedPlan(benchPlan, plan)).toThrow(
-      expect.objectContaining({code: 'USAGE', message: expect.stringMatching(/^plan\.heads: /)}),
+  const plan = toBenchPlan(BENCH_FLAGS, estimators)
+  const timing = {...plan.timing, min_time_ns: Infinity}
+
+  it.each([
+    [{heads: 0}, '--heads: expected a value that a plan can hold, got 0'],
+    [{seq_lens: [64, -1]}, '--seq-len: expected a value that a plan can hold, got -1'],
+    [{timing}, '--min-time: expected a value that a plan can hold, got Infinity'],
+  ])('names the flag of the first field that does not fit the schema: %j', (change, message) => {
+    expect(() => checkedPlan(benchPlan, {...plan, ...change})).toThrow(
+      expect.objectContaining({code: 'USAGE', message}),
     )
   })
 })
