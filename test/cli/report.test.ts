@@ -4,7 +4,9 @@ import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
 import Report from '../../commands/report.js'
 import {RfaError} from '../../src/errors.js'
+import {sweep as sweepPlan} from '../helpers/plans.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
+import {deterministic, sweep} from '../helpers/records/error-sweep.js'
 import {failed} from '../helpers/records/outcomes.js'
 import {run, runner} from './services.js'
 
@@ -117,6 +119,38 @@ describe('rfa report', () => {
     runner.planKeys.mockResolvedValue([broken.key])
     expect((await report(folder)).stdout).toContain('too large; lower --seq-len')
     expect((await report(folder, '-o', '-')).stdout).toContain('too large; lower --seq-len')
+  })
+
+  it('prints a journal in the order of the plan, whatever order its cells ended in', async () => {
+    const cells = (['orth', 'iid'] as const).flatMap(projection =>
+      [256, 64].map(num_features => ({projection, num_features})),
+    )
+    const planned = [
+      ...cells.map(cell => sweep(cell)),
+      deterministic('softmax'),
+      deterministic('elu'),
+    ]
+    runner.planKeys.mockResolvedValue(planned.map(({key}) => key))
+    const printed = async (records: typeof planned) => {
+      runner.openRun.mockResolvedValue({manifest: {...BENCH_MANIFEST, plan: sweepPlan()}, records})
+      return (await report(folder)).stdout
+    }
+    const text = await printed(planned)
+    const shuffled = [3, 0, 5, 2, 4, 1].map(at => planned[at]!)
+    expect(await printed(shuffled)).toBe(text)
+    const [, table = ''] = text.split('Error against softmax')
+    const rows = table
+      .split('\n')
+      .filter(line => /^(favor-pos|softmax|elu) /.test(line))
+      .slice(0, 6)
+    expect(rows.map(row => row.split(/\s+/).slice(0, 3).join(' '))).toEqual([
+      'favor-pos orth 64',
+      'favor-pos orth 256',
+      'favor-pos iid 64',
+      'favor-pos iid 256',
+      'softmax - -',
+      'elu - -',
+    ])
   })
 
   it('reads a run whose plan names what this version does not have', async () => {
