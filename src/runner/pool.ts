@@ -145,7 +145,7 @@ class Pool {
     this.#workers.add(next)
     if (this.#options.profileFile) {
       this.#profiled.add(next)
-      void next.run({profile: 'start'}, null)
+      await next.run({profile: 'start'}, null) // a cell that is asked for before it has begun could go unseen
     }
     return next
   }

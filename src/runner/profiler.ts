@@ -25,14 +25,25 @@ export async function saveProfile(path: string): Promise<void> {
   const {profile} = await session.post('Profiler.stop')
   session.disconnect()
   session = undefined
-  const result = loadAddon()
-  const addon = new Set('addon' in result ? Object.keys(result.addon) : [])
+  const names = addonNames()
   for (const {callFrame} of profile.nodes) {
     // all functions of an addon have one address, and V8 calls it by the name of any of them
-    if (callFrame.url === '' && addon.has(callFrame.functionName)) callFrame.functionName = ADDON
+    if (callFrame.url === '' && names.has(callFrame.functionName)) callFrame.functionName = ADDON
   }
   await writeAtomic(path, JSON.stringify(profile))
 }
 
 /** What calls of the addon are called; the frame above says which call it is. */
 const ADDON = '(native addon)'
+
+/** Functions of the addon, and methods of its classes. */
+function addonNames(): Set<string> {
+  const result = loadAddon()
+  if (!('addon' in result)) return new Set()
+  const methods = Object.values(result.addon).flatMap(member =>
+    typeof member === 'function' && member.prototype
+      ? Object.getOwnPropertyNames(member.prototype)
+      : [],
+  )
+  return new Set([...Object.keys(result.addon), ...methods])
+}

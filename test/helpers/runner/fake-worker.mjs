@@ -67,6 +67,10 @@ process.on('message', async ({id, cell, context, profile}) => {
     await new Promise(resolve => setTimeout(resolve, 300))
     note('written')
   }
+  if (profile === 'start') {
+    await new Promise(resolve => setTimeout(resolve, 20)) // a cell sent meanwhile would be noted first
+    note('begun')
+  }
   if (profile !== undefined) return process.send({id, done: true})
   if (cell.method === 'sign') process.send({id, leftMs: cell.norm})
   const reply = await BEHAVIOURS[cell.method](cell, context)

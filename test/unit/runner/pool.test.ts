@@ -191,7 +191,7 @@ describe('runJobs, profiled', () => {
     const profileFile = () => `file ${++files}`
     const schedule = {...options.schedule, fresh: true}
     await run(jobsFor('ok', 'ok'), {schedule, profileFile})
-    const each = (file: string) => ['"start"', 'cell', JSON.stringify({path: file})]
+    const each = (file: string) => ['"start"', 'begun', 'cell', JSON.stringify({path: file})]
     expect(lines(said)).toEqual([...each('file 1'), ...each('file 2')])
   })
 
