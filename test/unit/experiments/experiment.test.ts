@@ -1,4 +1,4 @@
-/** Cells say how far they are. */
+/** What experiments are to those who run them: cells say how far they are. */
 import {describe, expect, it} from 'vitest'
 import {planRun} from '../../../src/experiments/planned-run.js'
 import type {Plan} from '../../../src/results/record.js'
