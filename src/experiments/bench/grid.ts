@@ -1,5 +1,6 @@
 /** A benchmark as cells and jobs: methods x projections x numbers of features x lengths. */
 
+import {availableParallelism} from 'node:os'
 import type {CallShape} from '../../attention/index.js'
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
@@ -10,6 +11,7 @@ import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {callShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {benchProcessBytes, bytesByCount} from '../process-memory.js'
+import {backendCost, rateOf} from '../rates.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
 /** The whole grid, in the order in which it runs. */
@@ -28,7 +30,7 @@ export async function benchJobs(plan: BenchPlan): Promise<Cells<PredictedCell<Be
   return cellsFrom(length, function* () {
     for (const place of orderOf(plan, length)) {
       const point = at(place)
-      yield predicted(point, bytesOf(point))
+      yield predicted(point, backend, bytesOf(point))
     }
   })
 }
@@ -125,15 +127,28 @@ export function benchShape(
   return callShape({...sizes, headDim: head_dim, valueDim: value_dim}, cell)
 }
 
-function predicted({cell: make, block}: Point, predictedBytes: number): PredictedCell<BenchCell> {
+function predicted(
+  {cell: make, block}: Point,
+  backend: MeteredBackend,
+  predictedBytes: number,
+): PredictedCell<BenchCell> {
   const {estimator, options} = block.method
   const cell = make()
   return {
     cell,
     label: `${variantLabel(cell)} L=${cell.seq_len}`,
-    predictedCost: estimator.cost(benchShape(cell), options).flops * runsOf(cell),
+    predictedCost: timedCost(estimator.cost(benchShape(cell), options).flops, cell, backend),
     predictedBytes,
   }
+}
+
+/** Operations that take as long as all runs of a cell: as many runs as its protocol makes of calls so long. */
+function timedCost(flops: number, cell: BenchCell, backend: MeteredBackend): number {
+  const {warmup_runs, min_runs, max_runs, min_time_ns} = cell.timing
+  const threads = backend === 'native' ? (cell.threads ?? availableParallelism()) : 1
+  const call = backendCost(flops, {backend, choice: cell.backend}) / threads
+  const enough = Math.ceil(((min_time_ns / 1e9) * rateOf(cell.backend)) / call)
+  return call * (warmup_runs + Math.min(max_runs, Math.max(min_runs, enough)))
 }
 
 /** Places in the order in which they run: as listed, or Fisher-Yates by the plan's seed, so that slow drift of the machine hits all methods alike. */

@@ -1,0 +1,42 @@
+import {describe, expect, it} from 'vitest'
+import {benchJobs} from '../../../../src/experiments/bench/grid.js'
+import type {BenchPlan, TimingProtocol} from '../../../../src/experiments/bench/schema.js'
+import {rateOf} from '../../../../src/experiments/rates.js'
+import {bench, method} from '../../../helpers/plans.js'
+
+/** Predicted seconds of the first cell. */
+async function predicted(changes: Partial<BenchPlan>, timing: Partial<TimingProtocol>) {
+  const plan = bench({methods: [method('elu')], ...changes}) as BenchPlan
+  const jobs = await benchJobs({...plan, timing: {...plan.timing, ...timing}})
+  const [first] = jobs
+  return first!.predictedCost / rateOf(plan.backend)
+}
+
+describe('the predicted time of a cell', () => {
+  const fixed = {warmup_runs: 0, min_runs: 10, max_runs: 10, min_time_ns: 0}
+
+  it('is that of its runs, warm-up included', async () => {
+    const once = await predicted({}, {...fixed, min_runs: 1, max_runs: 1})
+    expect(await predicted({}, fixed)).toBeCloseTo(10 * once, 12)
+    expect(await predicted({}, {...fixed, warmup_runs: 5})).toBeCloseTo(15 * once, 12)
+  })
+
+  it('is the least time where calls are short, but for the most runs', async () => {
+    const once = await predicted({}, {...fixed, min_runs: 1, max_runs: 1})
+    const long = await predicted({}, {...fixed, max_runs: 1e9, min_time_ns: 2e9})
+    expect(long).toBeGreaterThanOrEqual(2)
+    expect(long).toBeLessThan(2 + 2 * once)
+    expect(await predicted({}, {...fixed, max_runs: 20, min_time_ns: 2e9})).toBeCloseTo(
+      20 * once,
+      12,
+    )
+  })
+
+  it('goes by the threads that compute', async () => {
+    const native = {backend: 'native' as const}
+    const one = await predicted({...native, threads: 1}, fixed)
+    expect(await predicted({...native, threads: 4}, fixed)).toBeCloseTo(one / 4, 12)
+    const wasm = await predicted({backend: 'wasm'}, fixed)
+    expect(await predicted({backend: 'wasm', threads: 1}, fixed)).toBe(wasm)
+  })
+})
