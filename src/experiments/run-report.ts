@@ -2,7 +2,7 @@
 
 import {commandText} from '../report/command-line.js'
 import {machineRows} from '../report/doctor.js'
-import {type Block, heading, list, text} from '../report/document.js'
+import {type Block, heading, type Item, list, text} from '../report/document.js'
 import {plural} from '../report/numbers.js'
 import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
@@ -42,10 +42,10 @@ async function reportOf(run: ReportedRun): Promise<Block[]> {
 }
 
 /** Where, when and how the numbers came about. */
-function origin(run: ReportedRun): string[] {
+function origin(run: ReportedRun): Item[] {
   const {plan, machine, argv, created_at} = run.manifest
   return [
-    `command: ${commandText(argv)}`,
+    {label: 'command', command: commandText(argv)},
     `made: ${created_at}, seed ${plan.seed}, backend ${plan.backend}`,
     ...progress(run),
     ...strangers(run),
@@ -81,7 +81,7 @@ function strangers({foreign}: ReportedRun): string[] {
 }
 
 /** How many cells there are and how they ended; a run that stopped early says so. */
-function progress({records, cells, resumeCommand}: ReportedRun): string[] {
+function progress({records, cells, resumeCommand}: ReportedRun): Item[] {
   const {completed, skipped, failed} = countRecords(records)
   const outcomes = `${completed} completed, ${skipped} skipped, ${failed} failed`
   if (cells === null || records.length >= cells) {
@@ -89,6 +89,6 @@ function progress({records, cells, resumeCommand}: ReportedRun): string[] {
   }
   return [
     `${records.length} of ${plural(cells, 'cell')}, incomplete: ${outcomes}`,
-    ...(resumeCommand === null ? [] : [`resume with: ${resumeCommand}`]),
+    ...(resumeCommand === null ? [] : [{label: 'resume with', command: resumeCommand}]),
   ]
 }

@@ -8,8 +8,11 @@ import {printable} from './printable.js'
 export type Block =
   | {kind: 'heading'; level: 1 | 2 | 3; text: string}
   | {kind: 'text'; text: string}
-  | {kind: 'list'; items: readonly string[]}
+  | {kind: 'list'; items: readonly Item[]}
   | TableBlock
+
+/** A line of a list; a command is never broken, so that it can be copied. */
+export type Item = string | {label: string; command: string}
 
 /** A table whose cells are already text. */
 export interface TableBlock {
@@ -70,6 +73,11 @@ export interface ColumnSpec<Row> {
   tells?(row: Row): boolean
 }
 
+/** An item in words. */
+export function itemText(item: Item): string {
+  return typeof item === 'string' ? item : `${item.label}: ${item.command}`
+}
+
 /** A heading. @param level - 1 is the title of the report */
 export function heading(level: 1 | 2 | 3, text: string): Block {
   return {kind: 'heading', level, text}
@@ -81,7 +89,7 @@ export function text(content: string): Block {
 }
 
 /** A bulleted list, or nothing when there is nothing to list. */
-export function list(items: readonly string[]): Block[] {
+export function list(items: readonly Item[]): Block[] {
   return items.length > 0 ? [{kind: 'list', items}] : []
 }
 
@@ -115,10 +123,15 @@ export function withTexts(block: Block, change: (content: string) => string): Bl
     case 'text':
       return {...block, text: change(block.text)}
     case 'list':
-      return {...block, items: block.items.map(change)}
+      return {...block, items: block.items.map(item => itemWithTexts(item, change))}
     case 'table':
       return tableWithTexts(block, change)
   }
+}
+
+function itemWithTexts(item: Item, change: (content: string) => string): Item {
+  if (typeof item === 'string') return change(item)
+  return {label: change(item.label), command: change(item.command)}
 }
 
 function tableWithTexts(block: TableBlock, change: (content: string) => string): TableBlock {

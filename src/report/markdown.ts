@@ -1,5 +1,5 @@
 /** Blocks as GitHub-flavoured Markdown, every column included. */
-import {type Block, NO_ROWS, printableBlock, type TableBlock} from './document.js'
+import {type Block, itemText, NO_ROWS, printableBlock, type TableBlock} from './document.js'
 
 /** Renders a report; ends with one newline. */
 export function renderMarkdown(blocks: readonly Block[]): string {
@@ -14,7 +14,7 @@ function renderBlock(block: Block): string {
     case 'text':
       return escaped(block.text)
     case 'list':
-      return block.items.map(item => `- ${escaped(item)}`).join('\n')
+      return block.items.map(item => `- ${escaped(itemText(item))}`).join('\n')
     case 'table':
       return renderTable(block)
   }

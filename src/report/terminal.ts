@@ -1,5 +1,5 @@
 /** Blocks as terminal text: tables that fit the width, no escape sequences unless asked for. */
-import {type Block, printableBlock} from './document.js'
+import {type Block, type Item, itemText, printableBlock} from './document.js'
 import type {Layout} from './layout.js'
 import {renderTable} from './terminal-table.js'
 import {wrap} from './wrap.js'
@@ -30,8 +30,9 @@ function emphasised(line: string, {colour}: Layout): string {
   return colour ? `\u001b[1m${line}\u001b[22m` : line
 }
 
-/** An item whose further lines are indented like its first. */
-function renderItem(item: string, width: number): string {
+/** An item whose further lines are indented like its first; a command has one line, however long. */
+function renderItem(item: Item, width: number): string {
+  if (typeof item !== 'string') return `- ${itemText(item)}`
   const [first = '', ...others] = wrap(item, width - 2)
   return [`- ${first}`, ...others.map(line => `  ${line}`)].join('\n')
 }

@@ -1,10 +1,13 @@
 /** Breaking texts into lines. */
 
+/** Where a line may end: not between a number and its percent sign. */
+const GAP = /\s+(?!%)/
+
 /** Lines of at most `width` columns; a longer word keeps a line of its own. */
 export function wrap(paragraph: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of paragraph.split(/\s+/)) {
+  for (const word of paragraph.split(GAP)) {
     if (line && line.length + 1 + word.length > width) {
       lines.push(line)
       line = word

@@ -26,6 +26,13 @@ const TABLE = table<Row>(
 const at = (width: number) => renderTerminal([TABLE], {width, colour: false})
 
 describe('renderTerminal', () => {
+  it('breaks items, but never a command, which could not be copied', () => {
+    const items = ['words of an item', {label: 'resume with', command: 'rfa bench --resume'}]
+    expect(renderTerminal(list(items), {width: 12, colour: false})).toBe(
+      ['- words of', '  an item', '- resume with: rfa bench --resume'].join('\n'),
+    )
+  })
+
   it('aligns text left and numbers right, under a rule', () => {
     expect(at(80)).toBe(
       [

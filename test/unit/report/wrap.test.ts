@@ -13,6 +13,10 @@ describe('wrap', () => {
       }),
     )
   })
+
+  it('keeps a percent sign with its number', () => {
+    expect(wrap('the 95 % interval', 7)).toEqual(['the', '95 %', 'interval'])
+  })
 })
 
 describe('wrapHard', () => {
