@@ -5,6 +5,7 @@ import {
   factorOf,
   LEAST_FOR_INTERVAL,
   median,
+  normalQuantile,
   type Outliers,
   quantile,
   seriesMedianInterval,
@@ -37,7 +38,7 @@ export function isSettledSlope({value, low, high}: Estimate): boolean {
  * Median of the times of runs, with an interval of 95 % for what a machine with nothing else to do would have shown. The
  * upper end is that of {@link seriesMedianInterval}; the lower one is lower by the share of the time in which the process
  * waited for a processor, less what outliers explain: waiting is no time of the method, and may hide in every run.
- * Differences between processes (memory layout, clock rate) are not in it.
+ * Differences between processes are not in it: see {@link medianOf}.
  *
  * @param samples - times in the order in which they were measured, in ns
  * @param waited - time that the process waited meanwhile, in ns; `null` where unknown
@@ -48,9 +49,19 @@ export function medianOfRuns(samples: readonly number[], waited: number | null):
   return {value: median(samples), low: low * (1 - hiddenShare(samples, waited)), high}
 }
 
-/** {@link medianOfRuns} of a record. */
+/**
+ * Standard deviation of medians of one cell between fresh processes: places in memory, compiled code, how fast threads
+ * wake. Of calls of 0.2 to 1 ms on two threads 30 to 70 us, of longer ones 2 to 4 % (AMD EPYC, Zen 5, two processors).
+ */
+const BETWEEN_PROCESSES = {ns: 45e3, share: 0.03}
+
+/** {@link medianOfRuns} of a record, with an interval for what another process would have measured, too. */
 export function medianOf({result}: TimedRecord): Estimate {
-  return medianOfRuns(result.samples_ns, result.waited_ns)
+  const {value, low, high} = medianOfRuns(result.samples_ns, result.waited_ns)
+  const spread = Math.hypot(BETWEEN_PROCESSES.ns / value, BETWEEN_PROCESSES.share)
+  const between = Math.log(1 + normalQuantile(0.975) * spread)
+  const factor = (within: number) => Math.exp(Math.hypot(Math.log(within), between))
+  return {value, low: value / factor(value / low), high: value * factor(high / value)}
 }
 
 /** Share of the time of ordinary runs in which the process may have waited for a processor, from 0 to 1. */

@@ -12,7 +12,7 @@ const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
 
 /** What the columns mean. */
 export const LEGEND = [
-  `±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less and time spent waiting for a processor is not the method's.`,
+  `±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less, time spent waiting for a processor is not the method's, and other processes would differ by some 45 us and 3 % (one standard deviation).`,
   `Speed-ups: ratios of medians at the same length, unsettled where their interval reaches beyond ±${PERCENT} %.`,
   'RSS growth: of resident memory over what the process held before it had inputs; - where less than what is counted, as memory freed before is used again.',
   'live: counted, the most bytes of tensors that a call holds at once beside inputs and output.',
@@ -28,11 +28,20 @@ export function withheldItems(rows: readonly TimedRecord[], found: readonly Tren
     share(ratios.filter(ratio => !isSettled(ratio)).length, ratios.length, 'speed-up'),
     share(slopes.filter(slope => !isSettledSlope(slope)).length, slopes.length, 'slope'),
   ].filter(text => text !== null)
-  if (told.length === 0) return []
+  return [...bentItems(found), ...(told.length === 0 ? [] : [unsettledItem(told, rows)])]
+}
+
+/** Methods whose times no line describes. */
+function bentItems(found: readonly Trend[]): string[] {
+  const bent = found.filter(({bent}) => bent).map(({label}) => label)
+  if (bent.length === 0) return []
+  return [`bent: times of ${bent.join(', ')} leave the line by more than their intervals`]
+}
+
+/** @param told - how many of what */
+function unsettledItem(told: readonly string[], rows: readonly TimedRecord[]): string {
   const few = rows.some(({result}) => result.runs < LEAST_FOR_INTERVAL)
-  return [
-    `unsettled: ${told.join(' and ')}, whose 95 % intervals reach beyond ±${PERCENT} % (slopes: ±${SETTLED_SLOPE})${few ? `, or which rest on fewer than ${LEAST_FOR_INTERVAL} runs` : ''}: free the machine, or measure more with --min-runs and --min-time`,
-  ]
+  return `unsettled: ${told.join(' and ')}, whose 95 % intervals reach beyond ±${PERCENT} % (slopes: ±${SETTLED_SLOPE})${few ? `, or which rest on fewer than ${LEAST_FOR_INTERVAL} runs` : ''}: free the machine, take longer lengths, or measure more with --min-runs and --min-time`
 }
 
 function share(part: number, whole: number, noun: string): string | null {

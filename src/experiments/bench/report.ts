@@ -222,7 +222,7 @@ function trendBlocks(found: readonly Trend[]): Block[] {
       [
         {title: 'method', align: 'left', cell: ({label}) => label},
         {title: 'lengths', cell: ({lengths}) => lengths},
-        {title: 'slope', cell: ({slope}) => slopeText(slope)},
+        {title: 'slope', cell: trend => slopeText(trend)},
         {
           title: 'R^2',
           cell: ({slope, r2}) => (isSettledSlope(slope) ? significant(r2, 4) : MISSING),
@@ -234,8 +234,9 @@ function trendBlocks(found: readonly Trend[]): Block[] {
   ]
 }
 
-function slopeText(slope: Estimate): string {
+function slopeText({slope, bent}: Trend): string {
   if (!isSettledSlope(slope)) return UNSETTLED
+  if (bent) return 'bent'
   const {value, low, high} = slope
   const reach = Math.max(0.01, high - value, value - low)
   return `${value.toFixed(2)} ±${reach.toFixed(2)}`

@@ -1,7 +1,13 @@
 /** What the lengths of a benchmark say together: speed-ups, growth and crossover. */
 
 import {groupBy} from '../../report/groups.js'
-import {type Estimate, logLogSlope, ratioOf, slopeEstimate} from '../../stats/index.js'
+import {
+  type Estimate,
+  logLogSlope,
+  type PowerLaw,
+  ratioOf,
+  slopeEstimate,
+} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {BASELINES} from './baselines.js'
 import {crossover} from './crossover.js'
@@ -18,6 +24,8 @@ export interface Trend {
   slope: Estimate
   /** Share of the variance of log time that the line explains. */
   r2: number
+  /** A median whose interval the line misses: no one slope describes these times. */
+  bent: boolean
   /** Sentences that continue the label, one per exact form. */
   crossovers: string[]
 }
@@ -49,7 +57,7 @@ export function trends(rows: readonly TimedRecord[]): Trend[] {
     const lengths = variant.map(({cell}) => cell.seq_len)
     if (lengths.length < 2) return []
     const medians = variant.map(medianOf)
-    const {r2} = logLogSlope(
+    const line = logLogSlope(
       lengths,
       medians.map(({value}) => value),
     )
@@ -58,11 +66,17 @@ export function trends(rows: readonly TimedRecord[]): Trend[] {
         label: labelOf(variant[0]!),
         lengths: `${lengths[0]}..${lengths.at(-1)}`,
         slope: slopeEstimate(lengths, medians),
-        r2,
+        r2: line.r2,
+        bent: medians.some((median, at) => misses(line, lengths[at]!, median)),
         crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline)),
       },
     ]
   })
+}
+
+function misses({slope, intercept}: PowerLaw, x: number, {low, high}: Estimate): boolean {
+  const y = Math.exp(intercept) * x ** slope
+  return y < low || y > high
 }
 
 /** A variant in one line: everything that tells it from the others in a chart. */

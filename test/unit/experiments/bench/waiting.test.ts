@@ -1,28 +1,46 @@
 import {existsSync} from 'node:fs'
-import {writeFile} from 'node:fs/promises'
+import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {startWaiting} from '../../../../src/experiments/bench/waiting.js'
 import {newFolder} from '../../../helpers/folders.js'
 
+/** Writes what the scheduler would say: ns computed, ns waited, by thread. */
+async function say(folder: string, accounts: Record<string, [number, number]>): Promise<void> {
+  for (const [thread, [computed, waited]] of Object.entries(accounts)) {
+    await mkdir(join(folder, thread), {recursive: true})
+    await writeFile(join(folder, thread, 'schedstat'), `${computed} ${waited} 7\n`)
+  }
+}
+
 describe('startWaiting', () => {
-  it('tells how long the thread has waited since', async () => {
-    const account = join(await newFolder(), 'schedstat')
-    await writeFile(account, '5000000 9000 7\n')
-    const waited = startWaiting(account)
+  it('tells how long a thread has waited since', async () => {
+    const threads = await newFolder()
+    await say(threads, {1: [5000000, 9000]})
+    const waited = startWaiting(threads)
     expect(waited()).toBe(0)
-    await writeFile(account, '6000000 9750 8\n')
+    await say(threads, {1: [6000000, 9750]})
     expect(waited()).toBe(750)
   })
 
-  it('knows nothing where the system keeps no account', async () => {
-    const account = join(await newFolder(), 'schedstat')
-    expect(startWaiting(account)()).toBeNull()
-    await writeFile(account, '0 0 0\n')
-    expect(startWaiting(account)()).toBeNull()
+  it('goes by the thread that waited longest of those that compute, one that is new among them', async () => {
+    const threads = await newFolder()
+    await say(threads, {1: [1000, 10], 2: [1000, 10], 3: [1000, 10]})
+    const waited = startWaiting(threads)
+    await say(threads, {1: [9000, 20], 2: [8000, 510], 3: [1500, 99_999]})
+    expect(waited()).toBe(500)
+    await say(threads, {4: [7000, 700]})
+    expect(waited()).toBe(700)
   })
 
-  it.runIf(existsSync('/proc/thread-self/schedstat'))('reads the account of this thread', () => {
+  it('knows nothing where the system keeps no account', async () => {
+    const threads = await newFolder()
+    expect(startWaiting(join(threads, 'none'))()).toBeNull()
+    await say(threads, {1: [0, 0]})
+    expect(startWaiting(threads)()).toBeNull()
+  })
+
+  it.runIf(existsSync('/proc/self/task'))('reads the accounts of this process', () => {
     expect(startWaiting()()).toBeGreaterThanOrEqual(0)
   })
 })
