@@ -64,7 +64,7 @@ function named(group: readonly CompletedSweep[]): string {
 }
 
 function tied(a: CompletedSweep, b: CompletedSweep): boolean {
-  const [own, other] = [a, b].map(({result}) => boundsOf(result.rel_l2))
+  const [own, other] = [a, b].map(row => boundsOf(row, row.result.rel_l2))
   return own !== undefined && other !== undefined && overlap(own, other)
 }
 

@@ -1,27 +1,29 @@
 /** Which rows of a table must not be read as better or worse than others: those whose spreads overlap. */
 
 import {groupBy} from '../../report/groups.js'
-import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
+import {plural} from '../../report/numbers.js'
+import {type Interval, LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
 import {spreadOf} from './columns.js'
 import type {CompletedSweep} from './schema.js'
 
-/** What a median could as well have been. */
-interface Bounds {
-  low: number
-  high: number
-}
-
-interface Spread extends Bounds {
+interface Spread extends Interval {
   row: CompletedSweep
 }
+
+/**
+ * Fewest draws whose range says what a median could as well have been: ranges of n draws each of one law are apart in two of
+ * (2n choose n) cases, in 10 % for three draws and in 0.8 % for five.
+ */
+const LEAST_FOR_RANGE = 5
 
 /** Groups that one sentence names. */
 const MOST_NAMED = 6
 
 /**
  * Says what is not distinguishable: methods and projections of the same M, and neighbouring M of the same variant,
- * where the 95 % intervals of the median relative errors overlap, or the ranges of too few replicates for those.
+ * where the 95 % intervals of the median relative errors overlap, or the ranges of too few replicates for those; all of
+ * them, where there are too few for ranges.
  * Intervals that overlap do not prove two errors the same; that they do not overlap is the proof asked for here.
  *
  * @param rows - of one table, sorted by M within a variant
@@ -32,12 +34,20 @@ export function orderItems(rows: readonly CompletedSweep[]): string[] {
   const random = spreads.filter(({low, high}) => low < high)
   if (random.length === 0) return []
   const counts = [...new Set(random.map(({row}) => row.cell.replicates))].sort((a, b) => a - b)
-  const kind = counts.some(count => count < LEAST_FOR_INTERVAL) ? 'ranges' : '95 % intervals'
-  const why = `${counts.join(' or ')} replicates (their ${kind} overlap)`
+  const why = `${counts
+    .slice(0, -1)
+    .map(count => `${count} or `)
+    .join('')}${plural(counts.at(-1)!, 'replicate')} (${reason(counts[0]!)})`
   return [
-    sentence(`not distinguishable at ${why}`, sameSize(spreads)),
-    sentence(`no trend with M to be read at ${why}`, sameVariant(spreads)),
+    sentence(`rel L2 is not distinguishable at ${why}`, sameSize(spreads)),
+    sentence(`rel L2 shows no trend with M at ${why}`, sameVariant(spreads)),
   ].flat()
+}
+
+/** @param count - the fewest replicates of a row */
+function reason(count: number): string {
+  if (count < LEAST_FOR_RANGE) return `fewer than ${LEAST_FOR_RANGE} tell nothing`
+  return `their ${count < LEAST_FOR_INTERVAL ? 'ranges' : '95 % intervals'} overlap`
 }
 
 function sentence(head: string, groups: readonly string[]): string[] {
@@ -50,16 +60,20 @@ function sentence(head: string, groups: readonly string[]): string[] {
 /** Rows without features to choose have no neighbours; broken replicates have no spread. */
 function toSpread(row: CompletedSweep): Spread[] {
   if (row.cell.num_features === null) return []
-  const bounds = boundsOf(row.result.rel_l2)
+  const bounds = boundsOf(row, row.result.rel_l2)
   return bounds ? [{row, ...bounds}] : []
 }
 
 /**
- * Ends of the interval of a median, or of the range where there is none; a single value is both. `undefined` where
- * broken replicates leave neither.
+ * What the median of a metric could as well have been: its interval, or the range where there is none, or anything after too
+ * few draws; the value itself where nothing is drawn. `undefined` where broken replicates leave neither.
  */
-export function boundsOf(summary: MetricSummary): Bounds | undefined {
+export function boundsOf({cell}: CompletedSweep, summary: MetricSummary): Interval | undefined {
   const {median, low, high, min, max} = summary
+  const drawn = cell.projection !== null || (min !== null && max !== null && min < max)
+  if (drawn && cell.replicates < LEAST_FOR_RANGE) {
+    return {low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY}
+  }
   switch (spreadOf(summary)) {
     case 'interval':
       return {low: low!, high: high!}
@@ -71,7 +85,7 @@ export function boundsOf(summary: MetricSummary): Bounds | undefined {
 }
 
 /** Whether two spreads have a point in common. */
-export function overlap(a: Bounds, b: Bounds): boolean {
+export function overlap(a: Interval, b: Interval): boolean {
   return a.low <= b.high && b.low <= a.high
 }
 

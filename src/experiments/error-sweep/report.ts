@@ -128,14 +128,15 @@ function targetItems(rows: readonly CompletedSweep[]): string[] {
 
 /** Variants that averaging V beats beyond doubt even with the most features they were given, each method once. */
 function worseItems(rows: readonly CompletedSweep[]): string[] {
-  const worse = atLargestFeatures(rows).filter(({result}) => leastOverYardstick(result) > 1 + TIE)
+  const worse = atLargestFeatures(rows).filter(row => leastOverYardstick(row) > 1 + TIE)
   const names = groupBy(worse, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
   return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
 }
 
 /** The least that the ratio to averaging V may as well be. */
-function leastOverYardstick({mse, mse_over_mean_value: ratio}: ErrorSweepResult): number {
-  const bounds = boundsOf(mse)
+function leastOverYardstick(row: CompletedSweep): number {
+  const {mse, mse_over_mean_value: ratio} = row.result
+  const bounds = boundsOf(row, mse)
   if (ratio === null || !bounds || !mse.median) return ratio ?? 0
   return (ratio * bounds.low) / mse.median
 }

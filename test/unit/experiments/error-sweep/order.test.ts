@@ -12,8 +12,12 @@ const iid = (num_features: number, low: number, high: number, method = 'favor-po
 const orth = (num_features: number, low: number, high: number, method = 'favor-pos') =>
   row({projection: 'orth', method, num_features}, low, high)
 
-const HEAD = 'not distinguishable at 10 replicates (their 95 % intervals overlap): '
-const TREND = 'no trend with M to be read at 10 replicates (their 95 % intervals overlap): '
+/** A row with the range of so many draws. */
+const drawn = (replicates: number, projection: 'iid' | 'orth', min: number, max: number) =>
+  sweep({projection, replicates}, {rel_l2: ranged((min + max) / 2, min, max)})
+
+const HEAD = 'rel L2 is not distinguishable at 10 replicates (their 95 % intervals overlap): '
+const TREND = 'rel L2 shows no trend with M at 10 replicates (their 95 % intervals overlap): '
 
 describe('orderItems', () => {
   it('names projections of one M whose intervals overlap, the same ones of several M once', () => {
@@ -46,10 +50,16 @@ describe('orderItems', () => {
   })
 
   it('goes by the range of fewer replicates than an interval takes', () => {
-    const drawn = (projection: 'iid' | 'orth', min: number, max: number) =>
-      sweep({projection, replicates: 3}, {rel_l2: ranged((min + max) / 2, min, max)})
-    expect(orderItems([drawn('iid', 0.5, 0.6), drawn('orth', 0.55, 0.7)])).toEqual([
-      'not distinguishable at 3 replicates (their ranges overlap): favor-pos iid, orth at M=64',
+    expect(orderItems([drawn(5, 'iid', 0.5, 0.6), drawn(5, 'orth', 0.55, 0.7)])).toEqual([
+      'rel L2 is not distinguishable at 5 replicates (their ranges overlap): favor-pos iid, orth at M=64',
+    ])
+    expect(orderItems([drawn(5, 'iid', 0.5, 0.6), drawn(5, 'orth', 0.65, 0.7)])).toEqual([])
+  })
+
+  it.each([1, 4])('tells nothing from %i draws, whose ranges chance alone puts apart', count => {
+    const high = count === 1 ? 0.5 : 0.6
+    expect(orderItems([drawn(count, 'iid', 0.5, high), drawn(count, 'orth', 0.8, 0.8)])).toEqual([
+      `rel L2 is not distinguishable at ${count} replicate${count === 1 ? '' : 's'} (fewer than 5 tell nothing): favor-pos iid, orth at M=64`,
     ])
   })
 
@@ -67,7 +77,7 @@ describe('orderItems', () => {
     const [item, ...others] = orderItems(rows)
     expect(others).toEqual([])
     expect(item).toMatch(
-      /^not distinguishable .*m0 iid, orth at M=1; .*m5 iid, orth at M=6; and 34 more$/,
+      /^rel L2 is not distinguishable .*m0 iid, orth at M=1; .*m5 iid, orth at M=6; and 34 more$/,
     )
   })
 })

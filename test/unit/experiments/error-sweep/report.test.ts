@@ -51,7 +51,7 @@ describe('errorSweepReport', () => {
       (too wide to show: variance; a wider terminal, or a pipe to less -S, shows all)
 
       - worse than averaging V: favor-pos orth M=256
-      - no trend with M to be read at 10 replicates (their 95 % intervals overlap): favor-pos orth M=64, 256
+      - rel L2 shows no trend with M at 10 replicates (their 95 % intervals overlap): favor-pos orth M=64, 256
 
       MSE over that of averaging V, per head, at the largest M
 
