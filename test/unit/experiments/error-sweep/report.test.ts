@@ -243,6 +243,9 @@ describe('errorSweepReport', () => {
       sweep({projection: 'iid'}, {mse: metric(0.02, low, 0.03), mse_over_mean_value: 1.25})
     expect(report([ratio(0.015)])).not.toContain('- worse than averaging V')
     expect(report([ratio(0.017)])).toContain('- worse than averaging V')
+    const once = {mse: ranged(0.02, 0.02, 0.02), mse_over_mean_value: 1.25}
+    const draw = sweep({projection: 'iid', replicates: 1}, once)
+    expect(report([draw])).not.toContain('- worse than averaging V')
   })
 
   it('tells only the troubles when no cell completed', () => {
