@@ -7,7 +7,7 @@ import {resumeLineOf} from '../report/command-line.js'
 import type {Block} from '../report/document.js'
 import {renderMarkdown} from '../report/markdown.js'
 import {newest} from '../results/journal.js'
-import type {RunManifest} from '../results/manifest.js'
+import {latestCommand, type RunManifest} from '../results/manifest.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord} from '../results/record.js'
 import {countRecords} from '../results/summary.js'
@@ -49,7 +49,7 @@ async function readRun(
     directory,
     manifest,
     ...(await matched(manifest, records, services)),
-    resumeCommand: resumeLineOf(manifest.argv, directory, {bin, id}),
+    resumeCommand: resumeLineOf(latestCommand(manifest), directory, {bin, id}),
   }
 }
 

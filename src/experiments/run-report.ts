@@ -57,9 +57,9 @@ function origin(run: ReportedRun): Item[] {
 }
 
 /** Later sessions that may make a difference. */
-function sessions({sessions: later = [], machine}: RunManifest): string[] {
+function sessions({sessions: later = [], machine}: RunManifest): Item[] {
   const set = (name: string | null | undefined) => name ?? 'no instruction set of its own'
-  return later.map((session, at) => {
+  return later.flatMap((session, at) => {
     const before = later[at - 1] ?? machine
     const facts = [
       ...(session.extended ? ['with more cells'] : []),
@@ -68,7 +68,10 @@ function sessions({sessions: later = [], machine}: RunManifest): string[] {
         ? []
         : [`on ${set(session.instruction_set)}, before it on ${set(before.instruction_set)}`]),
     ]
-    return `resumed: ${[session.started_at, ...facts].join(', ')}`
+    return [
+      `resumed: ${[session.started_at, ...facts].join(', ')}`,
+      {label: 'resumed by', command: commandText(session.argv)},
+    ]
   })
 }
 

@@ -51,13 +51,18 @@ const session = z.object({
 export interface RunManifest {
   schema: typeof MANIFEST_SCHEMA
   created_at: string
-  /** The command of the plan, word by word: program, name and arguments as they were typed. */
+  /** The command that began it, word by word: program, name and arguments as they were typed. */
   argv: string[]
   plan: Plan
   /** Where it began. */
   machine: Machine
   /** Those that went on with it in another way than before. */
   sessions?: z.infer<typeof session>[] | undefined
+}
+
+/** The command of the plan as it is now: that of the last session that extended it, or the first. */
+export function latestCommand({argv, sessions = []}: RunManifest): readonly string[] {
+  return sessions.findLast(({extended}) => extended)?.argv ?? argv
 }
 
 /** The schema of a manifest whose plan is one of these experiments'. */
@@ -69,7 +74,9 @@ export function runManifest(
     created_at: z.iso.datetime().describe('When the run began, UTC.'),
     argv: z
       .array(z.string())
-      .describe('The command, word by word: program, name and arguments as typed.'),
+      .describe(
+        'The command that began the run, word by word: program, name and arguments as typed.',
+      ),
     plan: anyPlan(experiments).describe('Everything that determines the run.'),
     machine: machine.describe('Where the run was made.'),
     sessions: z

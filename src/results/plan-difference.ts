@@ -1,29 +1,35 @@
 import {canonicalJson} from './keys.js'
 import type {Plan} from './record.js'
 
+/** Names that lead to a part of a plan, from the outside in, e.g. `['timing', 'min_runs']`. */
+export type Place = readonly string[]
+
 /** The first place where two plans differ. */
 export interface Difference {
-  /** As one writes it in code, e.g. `num_features[1]` or `timing.min_runs`. */
-  path: string
-  /** Values there, as JSON; `nothing` where one has no such place. */
-  left: string
-  right: string
+  place: Place
+  /** What stands there; `undefined` where one has no such place. */
+  left: unknown
+  right: unknown
 }
 
 /**
  * Finds the first place where two pieces of JSON data differ, in the order of the left one's
- * properties.
+ * properties. Lists are compared item by item, but named as a whole.
  *
  * @returns `undefined` when they are equal
  */
-export function firstDifference(left: unknown, right: unknown, path = ''): Difference | undefined {
+export function firstDifference(
+  left: unknown,
+  right: unknown,
+  place: Place = [],
+): Difference | undefined {
   if (Object.is(left, right)) return undefined
   const names = sharedNames(left, right)
-  if (!names) return {path, left: shown(left), right: shown(right)}
+  if (!names) return {place, left, right}
   for (const name of names) {
-    const place = Array.isArray(left) ? `${path}[${name}]` : path ? `${path}.${name}` : name
-    const difference = firstDifference(childOf(left, name), childOf(right, name), place)
-    if (difference) return difference
+    const inner = [...place, name]
+    const difference = firstDifference(childOf(left, name), childOf(right, name), inner)
+    if (difference) return Array.isArray(left) ? {place, left, right} : difference
   }
   return undefined
 }
@@ -44,33 +50,34 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-function shown(value: unknown): string {
-  return value === undefined ? 'nothing' : JSON.stringify(value)
-}
-
-/** What one plan is to another: the same, one with more values in its lists, or a different one. */
+/** What one plan is to another. */
 export type PlanChange =
   | {kind: 'same'}
-  | {kind: 'extended'}
+  /** Its lists have all values of the other's, in whatever order, perhaps with more. */
+  | {kind: 'kept'}
   /** A value of a list is gone. */
-  | {kind: 'shortened'; list: string; gone: string; left: string}
+  | {kind: 'shortened'; list: string; gone: unknown; right: readonly unknown[]}
   | {kind: 'changed'; difference: Difference}
 
-/** Compares the plan of a run with the one that it is to go on with. */
+/** Told before all others: who changed one of them did not mean this run. */
+const FIRST = ['experiment', 'seed', 'input']
+
+/** Compares the plan of a run with the one that it is to go on with. What is no list is told first. */
 export function planChange(saved: Plan, asked: Plan): PlanChange {
   if (!firstDifference(saved, asked)) return {kind: 'same'}
-  for (const name of Object.keys({...saved, ...asked})) {
+  const lists: [string, readonly unknown[], readonly unknown[]][] = []
+  for (const name of new Set([...FIRST, ...Object.keys({...saved, ...asked})])) {
     const [left, right] = [childOf(saved, name), childOf(asked, name)]
-    if (Array.isArray(left) && Array.isArray(right)) {
-      const there = new Set(right.map(canonicalJson))
-      const gone = left.find(value => !there.has(canonicalJson(value)))
-      if (gone !== undefined) {
-        return {kind: 'shortened', list: name, gone: shown(gone), left: shown(right)}
-      }
-    } else {
-      const difference = firstDifference(left, right, name)
+    if (Array.isArray(left) && Array.isArray(right)) lists.push([name, left, right])
+    else {
+      const difference = firstDifference(left, right, [name])
       if (difference) return {kind: 'changed', difference}
     }
   }
-  return {kind: 'extended'}
+  for (const [list, left, right] of lists) {
+    const there = new Set(right.map(canonicalJson))
+    const gone = left.find(value => !there.has(canonicalJson(value)))
+    if (gone !== undefined) return {kind: 'shortened', list, gone, right}
+  }
+  return {kind: 'kept'}
 }

@@ -23,7 +23,7 @@ import {
   runManifest,
 } from './manifest.js'
 import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
-import {firstDifference, planChange} from './plan-difference.js'
+import {extensionOf, mismatch} from './plan-extension.js'
 import type {CellRecord, Plan, StoredExperiment} from './record.js'
 
 /** The manifest's file name inside a run directory. */
@@ -63,7 +63,8 @@ export interface SavedRun {
 /**
  * Makes a run directory, or opens the one there to go on with it. All that can be refused is refused
  * before anything is written or computed. What a process killed at its very start left is no run yet.
- * A plan that has all cells of the run there, and others, takes the place of its plan.
+ * A plan that has all cells of the run there, and others, takes the place of its plan; the command that
+ * began the run stays, and that of the larger plan stands with its session.
  *
  * @throws {WOULD_OVERWRITE} when the directory holds something else than a run to go on with; nothing
  *   in it is touched
@@ -90,6 +91,21 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
     await lock.release()
     throw error
   }
+}
+
+/**
+ * Looks at a run directory as {@link createRun} does, and writes nothing.
+ *
+ * @returns the run that a request would go on with, `undefined` where it would start one
+ * @throws what {@link createRun} throws of a directory that it has read
+ */
+export async function examineRun(request: RunRequest): Promise<SavedRun | undefined> {
+  const {directory, experiments} = request
+  const saved = await examine(request)
+  if (!saved) return undefined
+  const {manifest} = saved
+  requireSameOrigin(request, manifest, await machineFacts({timed: false}))
+  return {manifest, records: newest(await readRecords(directory, experiments))}
 }
 
 /** Opens what is there; its manifest is replaced last, so that nothing is left half done. */
@@ -135,8 +151,7 @@ function continued(
     instruction_set,
     extended: isExtended,
   }
-  const larger = isExtended && {plan, argv: [...argv]}
-  return {...manifest, ...larger, sessions: [...sessions, session]}
+  return {...manifest, ...(isExtended && {plan}), sessions: [...sessions, session]}
 }
 
 /**
@@ -252,42 +267,6 @@ function asPresentManifest(value: unknown): unknown {
   return {...rest, schema: MANIFEST_SCHEMA, argv}
 }
 
-/** Number of cells of the plan there, where the one asked for adds some. @throws {PLAN_MISMATCH} where it loses any */
-async function extensionOf(
-  {directory, plan, keysOf}: RunRequest,
-  saved: Plan,
-): Promise<number | undefined> {
-  const change = planChange(saved, plan)
-  if (change.kind === 'same') return undefined
-  if (change.kind === 'changed') {
-    const {path, left, right} = change.difference
-    throw mismatch(directory, 'plan', path, left, right)
-  }
-  if (change.kind === 'shortened') {
-    const {list, gone, left} = change
-    throw expected(
-      'PLAN_MISMATCH',
-      directory,
-      `a plan with all cells of this run, ${list} ${gone} among them`,
-      `${list} ${left}`,
-      `name ${gone} beside the others: a run can be extended, but not cut`,
-      'choose another `output` to start a new run',
-    )
-  }
-  const keys = await keysOf(saved)
-  const asked = new Set(await keysOf(plan))
-  const lost = keys.filter(key => !asked.has(key)).length
-  if (lost === 0) return keys.length
-  const {path, left, right} = firstDifference(saved, plan)!
-  throw expected(
-    'PLAN_MISMATCH',
-    directory,
-    `a plan with all cells of this run, in which ${path} is ${left}`,
-    `${path} ${right}, with which ${lost} of its ${keys.length} cells are other ones`,
-    'choose another `output` to start a new run',
-  )
-}
-
 /**
  * One manifest speaks for all records of a run, so all must come from the code that it names, and times
  * from its processor, used in the same way.
@@ -301,7 +280,7 @@ function requireSameOrigin(
   for (const field of originFields(experiment, plan)) {
     const [saved, now] = [machine[field], here[field]]
     if (saved === undefined || saved === now) continue
-    throw mismatch(directory, 'machine', field, saved ?? 'none', now ?? 'none')
+    throw mismatch(directory, 'machine', `${field} ${saved ?? 'none'}`, `${field} ${now ?? 'none'}`)
   }
 }
 
@@ -315,14 +294,4 @@ function originFields(
 ): ('rfa' | 'cpu' | 'instruction_set')[] {
   if (isolation === 'shared') return ['rfa']
   return ['auto', 'native'].includes(backend) ? ['rfa', 'cpu', 'instruction_set'] : ['rfa', 'cpu']
-}
-
-function mismatch(directory: string, what: string, field: string, saved: string, asked: string) {
-  return expected(
-    'PLAN_MISMATCH',
-    directory,
-    `the ${what} that this run was started with, ${field} ${saved}`,
-    `${field} ${asked}`,
-    'choose another `output` to start a new run',
-  )
 }

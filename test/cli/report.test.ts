@@ -97,6 +97,24 @@ describe('rfa report', () => {
     expect(stdout).toContain(`- resume with: rfa bench --quick --output ${folder} --resume\n`)
   })
 
+  it('goes on with the command of the larger plan where a session extended the run', async () => {
+    const session = {
+      started_at: BENCH_MANIFEST.created_at,
+      argv: ['rfa', 'bench', '--seq-len', '64,128'],
+      commit: null,
+      instruction_set: null,
+      extended: true,
+    }
+    const manifest = {...BENCH_MANIFEST, sessions: [session]}
+    runner.openRun.mockResolvedValueOnce({manifest, records: [record]})
+    runner.planKeys.mockResolvedValue([record.key, 'other'])
+    const {stdout} = await report(folder)
+    expect(stdout).toContain(`- command: rfa bench --quick\n`)
+    expect(stdout).toContain(
+      `- resume with: rfa bench --seq-len 64,128 --output ${folder} --resume\n`,
+    )
+  })
+
   it('shows the cells of the plan, in its order, and says what else is in the journal', async () => {
     const [short, long, foreign] = [
       timed({seq_len: 64}),

@@ -48,6 +48,23 @@ describe('runReport', () => {
     )
   })
 
+  it('names the command that began a run, and those of sessions that changed it', async () => {
+    const {commit, instruction_set = null} = BENCH_MANIFEST.machine
+    const session = {
+      started_at: '2026-01-03T00:00:00.000Z',
+      argv: ['rfa', 'bench', '--more'],
+      commit,
+      instruction_set,
+      extended: true,
+    }
+    const manifest = {...BENCH_MANIFEST, sessions: [session]}
+    const text = renderTerminal(await runReport([{...savedRun, manifest}]), WIDE)
+    expect(text).toContain('- command: rfa bench --quick\n')
+    expect(text).toContain(
+      '- resumed: 2026-01-03T00:00:00.000Z, with more cells\n- resumed by: rfa bench --more\n',
+    )
+  })
+
   it('says that a run stopped early, and how to go on', async () => {
     expect(renderTerminal(await runReport([{...savedRun, cells: 19}]), WIDE)).toContain(
       [

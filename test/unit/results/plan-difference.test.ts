@@ -6,13 +6,19 @@ import {bench, method} from '../../helpers/plans.js'
 
 describe('firstDifference', () => {
   it.each([
-    ['a value', {seed: 1}, {seed: 2}, {path: 'seed', left: '1', right: '2'}],
-    ['an item', {m: [1, 2]}, {m: [1, 3]}, {path: 'm[1]', left: '2', right: '3'}],
-    ['a missing item', {m: [1, 2]}, {m: [1]}, {path: 'm[1]', left: '2', right: 'nothing'}],
-    ['a new property', {}, {a: null}, {path: 'a', left: 'nothing', right: 'null'}],
-    ['depth', {t: {a: [{b: 1}]}}, {t: {a: [{b: 2}]}}, {path: 't.a[0].b', left: '1', right: '2'}],
-    ['kind', {s: [1]}, {s: {0: 1}}, {path: 's', left: '[1]', right: '{"0":1}'}],
-    ['null', {s: null}, {s: [1]}, {path: 's', left: 'null', right: '[1]'}],
+    ['a value', {seed: 1}, {seed: 2}, {place: ['seed'], left: 1, right: 2}],
+    ['an item', {m: [1, 2]}, {m: [1, 3]}, {place: ['m'], left: [1, 2], right: [1, 3]}],
+    ['a missing item', {m: [1, 2]}, {m: [1]}, {place: ['m'], left: [1, 2], right: [1]}],
+    ['a new property', {}, {a: null}, {place: ['a'], left: undefined, right: null}],
+    ['depth', {t: {a: {b: 1}}}, {t: {a: {b: 2}}}, {place: ['t', 'a', 'b'], left: 1, right: 2}],
+    [
+      'depth within a list',
+      {t: {a: [{b: 1}]}},
+      {t: {a: [{b: 2}]}},
+      {place: ['t', 'a'], left: [{b: 1}], right: [{b: 2}]},
+    ],
+    ['kind', {s: [1]}, {s: {0: 1}}, {place: ['s'], left: [1], right: {0: 1}}],
+    ['null', {s: null}, {s: [1]}, {place: ['s'], left: null, right: [1]}],
   ])('names the place of a difference in %s', (_, left, right, difference) => {
     expect(firstDifference(left, right)).toEqual(difference)
   })
@@ -47,32 +53,42 @@ describe('planChange', () => {
   const plan = bench({seq_lens: [32, 64]})
   it.each([
     ['itself', plan, {kind: 'same'}],
-    ['a longer list', bench({seq_lens: [32, 48, 64]}), {kind: 'extended'}],
-    ['another order', bench({seq_lens: [64, 32]}), {kind: 'extended'}],
+    ['a longer list', bench({seq_lens: [32, 48, 64]}), {kind: 'kept'}],
+    ['another order', bench({seq_lens: [64, 32]}), {kind: 'kept'}],
     [
       'a method more',
       bench({seq_lens: [32, 64], methods: [...plan.methods, method('rfa')]}),
-      {kind: 'extended'},
+      {kind: 'kept'},
     ],
     [
       'a value less',
       bench({seq_lens: [64]}),
-      {kind: 'shortened', list: 'seq_lens', gone: '32', left: '[64]'},
+      {kind: 'shortened', list: 'seq_lens', gone: 32, right: [64]},
     ],
     [
       'an option changed',
       bench({seq_lens: [32, 64], methods: [method('softmax'), method('elu', {x: 1})]}),
-      {kind: 'shortened', list: 'methods', gone: JSON.stringify(method('elu'))},
+      {kind: 'shortened', list: 'methods', gone: method('elu')},
     ],
     [
       'another seed',
       {...plan, seed: 9},
-      {kind: 'changed', difference: {path: 'seed', left: '0', right: '9'}},
+      {kind: 'changed', difference: {place: ['seed'], left: 0, right: 9}},
     ],
     [
       'a list in place of none',
       {...plan, threads: [1]},
-      {kind: 'changed', difference: {path: 'threads'}},
+      {kind: 'changed', difference: {place: ['threads']}},
+    ],
+    [
+      'another size and seed, and a value less, of which the seed is told',
+      bench({seq_lens: [64], heads: 7, seed: 9}),
+      {kind: 'changed', difference: {place: ['seed']}},
+    ],
+    [
+      'another size, and a value less, of which the size is told',
+      bench({seq_lens: [64], heads: 7}),
+      {kind: 'changed', difference: {place: ['heads'], right: 7}},
     ],
   ])('compares a plan with %s', (_, asked, change) => {
     expect(planChange(plan, asked as Plan)).toMatchObject(change)

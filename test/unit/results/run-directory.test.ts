@@ -7,8 +7,9 @@ import {allExperiments} from '../../../src/experiments/index.js'
 import {planKeys} from '../../../src/experiments/planned-run.js'
 import {lockDirectory} from '../../../src/results/journal.js'
 import {machineFacts} from '../../../src/results/machine.js'
+import {latestCommand} from '../../../src/results/manifest.js'
 import type {Plan} from '../../../src/results/record.js'
-import {createRun, openRun} from '../../../src/results/run-directory.js'
+import {createRun, examineRun, openRun} from '../../../src/results/run-directory.js'
 import {newFolder} from '../../helpers/folders.js'
 import {sweep} from '../../helpers/plans.js'
 import {BENCH_PLAN, timed} from '../../helpers/records/bench.js'
@@ -157,22 +158,22 @@ describe('createRun', () => {
     [
       'another value of a list',
       {num_features: [13, 31]},
-      'expected a plan with all cells of this run, num_features 29 among them, got num_features [13,31]',
+      'expected a plan with all cells of this run, `numFeatures: 29` among them, got `numFeatures: 13,31`',
     ],
     [
       'one value less',
       {num_features: [29]},
-      'expected a plan with all cells of this run, num_features 13 among them, got num_features [29]',
+      'expected a plan with all cells of this run, `numFeatures: 13` among them, got `numFeatures: 29`',
     ],
     [
       'another seed, whatever else it has',
       {num_features: [13, 29, 31], seed: 4},
-      'expected the plan that this run was started with, seed 3, got seed 4',
+      'expected the plan that this run was started with, `seed: 3`, got `seed: 4`',
     ],
     [
       'a value more that every cell would have',
       {projections: ['iid', 'orth', 'givens']},
-      'expected a plan with all cells of this run, in which projections[2] is nothing, got projections[2] "givens", with which 2 of its 2 cells are other ones',
+      'expected a plan with all cells of this run, made with `projections: iid,orth`, got `projections: iid,orth,givens`, with which 2 of its 2 cells are other ones',
     ],
   ])('refuses to go on with %s, touching nothing', async (_, changes, sentence) => {
     const folder = await folderWithRun()
@@ -194,7 +195,7 @@ describe('createRun', () => {
     const plan = {...planOf('bb'), scales: [1, 2, 3]}
     await expect(createRun(request(folder, {plan, resume: true}))).rejects.toMatchObject({
       code: 'PLAN_MISMATCH',
-      message: expect.stringContaining('input.digest "aa", got input.digest "bb"'),
+      message: expect.stringContaining('input of SHA-256 aa, got input of SHA-256 bb'),
     })
   })
 
@@ -208,7 +209,12 @@ describe('createRun', () => {
     })
     await journal.close() // as a process that is killed before its first cell
     expect(extended).toBe(2)
-    expect(manifest).toMatchObject({plan, argv, sessions: [{argv, extended: true}]})
+    expect(manifest).toMatchObject({
+      plan,
+      argv: ['rfa', 'variance'], // which made the first cells
+      sessions: [{argv, extended: true}],
+    })
+    expect(latestCommand(manifest)).toEqual(argv)
     expect((await openRun(folder, EXPERIMENTS)).manifest).toEqual(manifest)
     const again = await createRun(request(folder, {plan, resume: true}))
     await again.journal.close()
@@ -216,6 +222,16 @@ describe('createRun', () => {
     await expect(createRun(request(folder, {resume: true}))).rejects.toMatchObject({
       code: 'PLAN_MISMATCH',
     })
+  })
+
+  it('takes the same cells in another order for no larger plan', async () => {
+    const folder = await folderWithRun()
+    const before = await textsOf(folder)
+    const plan = {...VARIANCE_PLAN, num_features: [29, 13]} as Plan
+    const {journal, extended} = await createRun(request(folder, {plan, resume: true}))
+    await journal.close()
+    expect(extended).toBeUndefined()
+    expect(await textsOf(folder)).toEqual(before)
   })
 
   it('replaces no manifest where the journal cannot be read', async () => {
@@ -315,6 +331,32 @@ describe('createRun', () => {
     const link = join(await newFolder(), 'link')
     await symlink(join(link, 'missing', 'loop'), link)
     await expect(createRun(request(link))).rejects.toMatchObject({code: 'NOT_WRITABLE'})
+  })
+})
+
+describe('examineRun', () => {
+  it('gives the run that a request would go on with, and nothing where it would start one', async () => {
+    const folder = await folderWithRun()
+    const first = await createRun(request(folder, {resume: true}))
+    await first.journal.append(variance())
+    await first.journal.close()
+    const before = await textsOf(folder)
+    const plan = {...VARIANCE_PLAN, norms: [1, 2]} as Plan
+    const found = await examineRun(request(folder, {plan, resume: true}))
+    expect(found).toEqual({manifest: first.manifest, records: [variance()]})
+    expect(await textsOf(folder)).toEqual(before)
+    const missing = join(folder, 'missing')
+    expect(await examineRun(request(missing, {resume: true}))).toBeUndefined()
+    expect(existsSync(missing)).toBe(false)
+  })
+
+  it('refuses what createRun refuses', async () => {
+    const folder = await folderWithRun()
+    const changed = request(folder, {plan: {...VARIANCE_PLAN, seed: 4}, resume: true})
+    await expect(examineRun(changed)).rejects.toMatchObject({code: 'PLAN_MISMATCH'})
+    await pretend(folder, {rfa: '0.0.1'})
+    const asked = request(folder, {resume: true})
+    await expect(examineRun(asked)).rejects.toMatchObject({code: 'PLAN_MISMATCH'})
   })
 })
 
