@@ -64,6 +64,8 @@ export abstract class ExperimentCommand extends RfaCommand {
       note: (text: string) => this.note(text),
       caution: (text: string) => this.caution(text),
     }
+    const {refuseResumeOfNothing} = await import('./run-plan.js')
+    refuseResumeOfNothing(flags)
     return flags['dry-run']
       ? this.describe(plan, flags, invocation)
       : this.compute(plan, flags, invocation)
@@ -73,8 +75,8 @@ export abstract class ExperimentCommand extends RfaCommand {
     const {prepareDry} = await import('./run-plan.js')
     const {describeRun, dryRunReport} = await import('../runner/dry-run.js')
     const {renderTerminal} = await import('../report/terminal.js')
-    const {run, schedule} = await prepareDry(plan, flags, invocation)
-    const described = describeRun(run, schedule)
+    const {run, schedule, kept} = await prepareDry(plan, flags, invocation)
+    const described = describeRun(run, schedule, kept)
     this.print(renderTerminal(dryRunReport(described), this.layout()))
     return described
   }
@@ -84,8 +86,7 @@ export abstract class ExperimentCommand extends RfaCommand {
     flags: RunOptions,
     invocation: Invocation,
   ): Promise<ExperimentRun> {
-    const {prepare, refuseResumeOfNothing, runPrepared} = await import('./run-plan.js')
-    refuseResumeOfNothing(flags)
+    const {prepare, runPrepared} = await import('./run-plan.js')
     const worker = await this.services.takeWorker(plan.experiment)
     try {
       const prepared = await prepare(plan, flags, worker, invocation)

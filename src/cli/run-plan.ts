@@ -8,10 +8,11 @@ import {experimentNamed} from '../experiments/index.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {commandText, resumeLine} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
-import type {Plan} from '../results/record.js'
+import type {CellRecord, Plan} from '../results/record.js'
 import type {Preparation} from '../runner/preparation.js'
 import {PROFILE_FOLDER} from '../runner/profile-files.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
+import {withoutSaved} from '../runner/saved-cells.js'
 import {type Schedule, schedule} from '../runner/schedule.js'
 import {UnsavedTables} from '../runner/unsaved.js'
 import type {WorkerProcess} from '../runner/worker-process.js'
@@ -68,14 +69,37 @@ export async function prepare(
   return {run, schedule}
 }
 
-/** The same for a dry run, which tries nothing: it may be made for another machine. */
+/** What a dry run describes. */
+export interface PreparedDryRun {
+  /** Only cells that would run. */
+  run: PlannedRun<PredictedCell>
+  schedule: Schedule
+  /** Cells that the run to go on with has already. */
+  kept: number
+}
+
+/**
+ * The same for a dry run, which tries nothing: it may be made for another machine. With `--resume` the run that is there
+ * is looked at.
+ *
+ * @throws {PLAN_MISMATCH} {WOULD_OVERWRITE} {BAD_FILE} where the plan cannot go on with that run
+ */
 export async function prepareDry(
   asked: Plan,
   flags: RunOptions,
   invocation: Invocation,
-): Promise<{run: PlannedRun<PredictedCell>; schedule: Schedule}> {
+): Promise<PreparedDryRun> {
   const {services} = invocation
-  return scheduled(await services.prepareDryRun(asked, flags.force), flags, invocation)
+  const prepared = await services.prepareDryRun(asked, flags.force)
+  const {run, schedule} = await scheduled(prepared, flags, invocation)
+  const {output, resume} = flags
+  const saved =
+    resume && output !== undefined ? await services.examineRun(output, run.plan) : undefined
+  if (!saved) return {run, schedule, kept: 0}
+  const jobs = await withoutSaved(run, saved.records)
+  const processes = Math.min(schedule.processes, Math.max(1, jobs.length))
+  const kept = run.jobs.length - jobs.length
+  return {run: {...run, jobs}, schedule: {...schedule, processes}, kept}
 }
 
 async function scheduled<Item extends PredictedCell>(
@@ -154,7 +178,7 @@ export async function runPrepared(
 
 /** How a run ended, where it is, and what to do next. */
 function closing(
-  {counts}: ExperimentRun,
+  {counts, records}: ExperimentRun,
   {directory, argv, profile}: {directory: string; argv: readonly string[]; profile: boolean},
 ): string[] {
   const {total, completed, skipped, failed} = counts
@@ -168,13 +192,29 @@ function closing(
   return [
     ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
     `${[`${all} completed`, ...others].join(', ')}; saved in ${directory}`,
-    ...(failed > 0 ? [`next: ${resumeLine(argv, directory)} runs what failed again`] : []),
+    ...(failed > 0 ? [runAgain(records, argv, directory)] : []),
     ...(failed === 0 && completed > 0
       ? [
           `next: ${commandText([bin, 'report', directory])} prints these tables again and writes them as Markdown`,
         ]
       : []),
   ]
+}
+
+function isLate(record: CellRecord): boolean {
+  return record.status === 'failed' && record.error.code === 'CELL_TIMEOUT'
+}
+
+/** How to run what failed again. A limit of time that stopped cells would only stop them once more. */
+function runAgain(
+  records: readonly CellRecord[],
+  argv: readonly string[],
+  directory: string,
+): string {
+  const late = records.filter(isLate).length
+  if (late === 0) return `next: ${resumeLine(argv, directory)} runs what failed again`
+  const command = resumeLine(argv, directory, ['--timeout'])
+  return `next: ${command} runs what failed again, without the --timeout that stopped ${plural(late, 'cell')}; or give a longer one`
 }
 
 /** @throws {USAGE} where `--resume` does not say what to go on with */

@@ -4,7 +4,7 @@ import type {planKeys} from '../experiments/planned-run.js'
 import type {machineFacts} from '../results/machine.js'
 import type {defaultRunDirectory} from '../results/new-directory.js'
 import type {Plan} from '../results/record.js'
-import type {openRun} from '../results/run-directory.js'
+import type {openRun, SavedRun} from '../results/run-directory.js'
 import type {takeWorker} from '../runner/ahead.js'
 import type {assertFits} from '../runner/dry-run.js'
 import type {askForCheck, askForPlan} from '../runner/planner.js'
@@ -26,6 +26,8 @@ export interface Services {
   runExperiment: Later<typeof runExperiment>
   planKeys: Later<typeof planKeys>
   openRun: Later<typeof openRun>
+  /** The run that a plan would go on with, `undefined` where it would start one. Refuses what running it would. */
+  examineRun(directory: string, plan: Plan): Promise<SavedRun | undefined>
   /** The plan of the run in a folder, `undefined` where there is none. */
   readPlan(directory: string): Promise<Plan | undefined>
   applyEstimator: Later<typeof applyEstimator>
@@ -46,6 +48,13 @@ export const services: Services = {
     (await import('../runner/run-experiment.js')).runExperiment(...args),
   planKeys: async (...args) => (await import('../experiments/planned-run.js')).planKeys(...args),
   openRun: async (...args) => (await import('../results/run-directory.js')).openRun(...args),
+  examineRun: async (directory, plan) => {
+    const {examineRun} = await import('../results/run-directory.js')
+    const {allExperiments} = await import('../experiments/index.js')
+    const {planKeys} = await import('../experiments/planned-run.js')
+    const experiments = await allExperiments()
+    return examineRun({directory, experiments, plan, argv: [], resume: true, keysOf: planKeys})
+  },
   readPlan: async directory => {
     const {readManifest} = await import('../results/run-directory.js')
     const {allExperiments} = await import('../experiments/index.js')

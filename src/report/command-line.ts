@@ -35,13 +35,20 @@ export function commandText(argv: readonly string[]): string {
  *
  * @param argv - of the interrupted command
  * @param directory - folder of the run
+ * @param dropped - flags with a value that are left out, with dashes
  */
-export function resumeLine(argv: readonly string[], directory: string): string {
+export function resumeLine(
+  argv: readonly string[],
+  directory: string,
+  dropped: readonly string[] = [],
+): string {
+  const replaced = ['--output', '-o', ...dropped]
   const kept: string[] = []
   for (let index = 0; index < argv.length; index++) {
     const word = argv[index]!
-    if (word === '--output' || word === '-o') index++
-    else if (!/^--(output=|resume$)/.test(word) && !/^-o./.test(word)) kept.push(word)
+    if (replaced.includes(word)) index++
+    else if (replaced.includes(word.replace(/=.*/s, ''))) continue
+    else if (word !== '--resume' && !/^-o./.test(word)) kept.push(word)
   }
   return commandText([...kept, '--output', directory, '--resume'])
 }

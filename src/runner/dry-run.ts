@@ -20,7 +20,11 @@ export const dryRunSchema = (plan: z.ZodType<Plan>) =>
   z.object({
     schema: z.literal(DRY_RUN_SCHEMA).describe('Name and version of this format.'),
     plan: plan.describe('The plan as it would run.'),
-    cells: z.number().int().describe('Number of cells.'),
+    cells: z.number().int().describe('Number of cells that would run.'),
+    kept_cells: z
+      .number()
+      .int()
+      .describe('Cells that the run to go on with has already; they are not computed again.'),
     predicted_seconds: z
       .number()
       .meta({unit: 's', description: 'Time that the cost models predict, a rough figure.'}),
@@ -45,8 +49,12 @@ function repeatedSeconds({shared}: PredictedCell, plan: Plan, schedule: Schedule
   return others * cellSeconds({predictedCost: shared.cost}, plan, {fresh: false, threadShare})
 }
 
-/** Cells, predicted time and memory of a plan. Holds no more of a large plan than of a small one. */
-export function describeRun({plan, jobs}: Predicted, schedule: Schedule): DryRun {
+/**
+ * Cells, predicted time and memory of a plan. Holds no more of a large plan than of a small one.
+ *
+ * @param kept - cells that a run to go on with has already, and that are not among the jobs
+ */
+export function describeRun({plan, jobs}: Predicted, schedule: Schedule, kept = 0): DryRun {
   const {processes, fresh} = schedule
   const labels: string[] = []
   const largest = new Largest(processes)
@@ -60,6 +68,7 @@ export function describeRun({plan, jobs}: Predicted, schedule: Schedule): DryRun
     schema: DRY_RUN_SCHEMA,
     plan,
     cells: jobs.length,
+    kept_cells: kept,
     predicted_seconds: seconds / processes + (fresh ? 0 : PROCESS_SECONDS),
     predicted_peak_bytes: largest.bytes,
     cell_labels: labels,
@@ -147,9 +156,13 @@ export function dryRunReport(run: DryRun): Block[] {
   const time = nanoseconds(run.predicted_seconds * 1e9)
   const rest = cells - Math.min(labels.length, LISTED)
   const all = labels.length === cells ? 'all' : `the first ${labels.length}`
+  const missing =
+    run.kept_cells === 0
+      ? plural(cells, 'cell')
+      : `${cells} of ${plural(cells + run.kept_cells, 'cell')} missing`
   return [
     text(
-      `${plan.experiment}: ${plural(cells, 'cell')}, predicted time ${time}, predicted peak memory ${bytes(run.predicted_peak_bytes)}`,
+      `${plan.experiment}: ${missing}, predicted time ${time}, predicted peak memory ${bytes(run.predicted_peak_bytes)}`,
     ),
     ...list(labels.slice(0, LISTED)),
     ...(rest > 0 ? [text(`and ${rest} more; --json lists ${all}`)] : []),

@@ -1,17 +1,16 @@
 import {join} from 'node:path'
 import {z} from 'zod'
 import {RfaError} from '../errors.js'
-import {type Cells, cellsFrom} from '../experiments/cells.js'
+import type {Cells} from '../experiments/cells.js'
 import {allExperiments} from '../experiments/index.js'
 import {type Job, type PlannedRun, planKeys} from '../experiments/planned-run.js'
 import {writeAtomic} from '../files.js'
-import {packageRoot, packageVersion} from '../package.js'
+import {packageRoot} from '../package.js'
 import {plural} from '../report/numbers.js'
 import {writeCsv} from '../results/csv.js'
 import type {Journal} from '../results/journal.js'
 import {commitOf} from '../results/machine.js'
 import type {RunManifest} from '../results/manifest.js'
-import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
 import {countRecords, runCounts, writeSummary} from '../results/summary.js'
@@ -22,6 +21,7 @@ import {compareCode, watchMixture} from './mixture.js'
 import {runJobs} from './pool.js'
 import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
+import {usableRecords, withoutThose} from './saved-cells.js'
 import {cellSeconds, type Schedule} from './schedule.js'
 import {UnsavedTables} from './unsaved.js'
 import type {WorkerProcess} from './worker-process.js'
@@ -133,7 +133,7 @@ async function runMissing(
   const {onProgress, onTick, onWarning = () => {}} = options
   const earlier = savedRecords(jobs, journal, onWarning)
   const records = new Map(earlier.map(record => [record.key, record]))
-  const missing = withoutThose(jobs, new Set(records.keys()))
+  const missing = withoutThose(jobs, new Set(records.keys()), ({key}) => key)
   const meter = meterOf(run, missing, options.schedule)
   const compare = watchMixture(earlier, onWarning)
   const onRecord = async (record: CellRecord) => {
@@ -171,14 +171,6 @@ function meterOf({plan, jobs}: PlannedRun, missing: Cells<Job>, schedule: Schedu
   })
 }
 
-/** Jobs without those of some keys, all of which are among theirs. */
-function withoutThose(jobs: Cells<Job>, keys: ReadonlySet<string>): Cells<Job> {
-  if (keys.size === 0) return jobs
-  return cellsFrom(jobs.length - keys.size, function* () {
-    for (const job of jobs) if (!keys.has(job.key)) yield job
-  })
-}
-
 /** What needs not run again: the newest record of each cell, unless it failed. */
 function savedRecords(
   jobs: Cells<Job>,
@@ -187,12 +179,12 @@ function savedRecords(
 ): CellRecord[] {
   if (!journal || journal.records.length === 0) return []
   const keys = Array.from(jobs, ({key}) => key)
-  const {records, foreign} = recordsOfPlan(journal.records, keys, packageVersion())
+  const {records, foreign} = usableRecords(journal.records, keys)
   if (foreign > 0) {
     const what = foreign === 1 ? '1 record' : `${foreign} records`
     warn(`left out: ${what} of no cell of this plan, or under the key of another`)
   }
-  return records.filter(({status}) => status !== 'failed')
+  return records
 }
 
 function eitherOf(...signals: (AbortSignal | undefined)[]): AbortSignal {

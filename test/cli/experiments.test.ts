@@ -130,6 +130,14 @@ describe('an experiment', () => {
     )
   })
 
+  it('repeats no --timeout that stopped cells: it would stop them again', async () => {
+    answerWith(sweep(), failedSweep('CELL_TIMEOUT', 'no end', {num_features: 256}))
+    expect((await errorSweep('--quick', '--timeout', '2', '-o', 'out')).stderr).toBe(
+      '1 of 2 cells completed, 1 failed; saved in out\n' +
+        'next: rfa error-sweep --quick --output out --resume runs what failed again, without the --timeout that stopped 1 cell; or give a longer one\n',
+    )
+  })
+
   it('shows settings in messages of cells as flags', async () => {
     const message =
       'attention: expected less, got much; lower `numFeatures`, or use `preset: exact`'

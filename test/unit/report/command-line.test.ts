@@ -30,6 +30,12 @@ describe('resumeLine', () => {
       'rfa error-sweep --quick --output results/new --resume',
     )
   })
+
+  it.each([[['--timeout', '5']], [['--timeout=5']]])('leaves out %j where told so', flags => {
+    const argv = ['rfa', 'bench', ...flags, '--quick']
+    expect(resumeLine(argv, 'run', ['--timeout'])).toBe('rfa bench --quick --output run --resume')
+    expect(resumeLine(argv, 'run')).toContain('--timeout')
+  })
 })
 
 describe('resumeLineOf', () => {

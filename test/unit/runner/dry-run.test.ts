@@ -219,6 +219,7 @@ describe('dryRunReport', () => {
     schema: 'rfa.dry-run/1',
     plan: BENCH_MANIFEST.plan,
     cells: 1,
+    kept_cells: 0,
     predicted_peak_bytes: 2 ** 21,
     cell_labels: ['elu L=7'],
   }
@@ -226,6 +227,13 @@ describe('dryRunReport', () => {
   it('tells cells, time and memory', () => {
     expect(renderTerminal(dryRunReport({...dryRun, predicted_seconds: 90}), WIDE)).toBe(
       'bench: 1 cell, predicted time 90.0 s, predicted peak memory 2.00 MiB\n\n- elu L=7',
+    )
+  })
+
+  it('tells how many cells of a run to go on with are missing', () => {
+    const resumed = {...dryRun, kept_cells: 4, predicted_seconds: 90}
+    expect(renderTerminal(dryRunReport(resumed), WIDE)).toMatch(
+      /^bench: 1 of 5 cells missing, predicted time/,
     )
   })
 

@@ -1,0 +1,44 @@
+/** What a resumed run needs not compute again. */
+import {type Cells, cellsFrom} from '../experiments/cells.js'
+import type {PredictedCell} from '../experiments/experiment.js'
+import type {PlannedRun} from '../experiments/planned-run.js'
+import {packageVersion} from '../package.js'
+import {cellKey} from '../results/keys.js'
+import {recordsOfPlan} from '../results/plan-records.js'
+import type {CellRecord} from '../results/record.js'
+
+/**
+ * The records that stand for cells of a plan: the newest of each, unless it failed.
+ *
+ * @param keys - of the plan's cells, in its order
+ */
+export function usableRecords(
+  saved: readonly CellRecord[],
+  keys: readonly string[],
+): {records: CellRecord[]; foreign: number} {
+  const {records, foreign} = recordsOfPlan(saved, keys, packageVersion())
+  return {records: records.filter(({status}) => status !== 'failed'), foreign}
+}
+
+/** The cells of a plan that would run beside what was saved. */
+export async function withoutSaved<Item extends PredictedCell>(
+  {experiment, jobs}: PlannedRun<Item>,
+  saved: readonly CellRecord[],
+): Promise<Cells<Item>> {
+  if (saved.length === 0) return jobs
+  const keyOf = (job: Item) => cellKey(experiment.schema, job.cell)
+  const {records} = usableRecords(saved, Array.from(jobs, keyOf))
+  return withoutThose(jobs, new Set(records.map(({key}) => key)), keyOf)
+}
+
+/** Jobs without those of some keys, all of which are among theirs. */
+export function withoutThose<Item>(
+  jobs: Cells<Item>,
+  keys: ReadonlySet<string>,
+  keyOf: (job: Item) => string,
+): Cells<Item> {
+  if (keys.size === 0) return jobs
+  return cellsFrom(jobs.length - keys.size, function* () {
+    for (const job of jobs) if (!keys.has(keyOf(job))) yield job
+  })
+}
