@@ -71,10 +71,35 @@ export function nanoseconds(value: number | null): string {
   ])
 }
 
+/** A year in ns: a plan that takes longer will not be waited for, and the digits of a rough figure say no more. */
+const YEAR = 365 * 86_400e9
+
+/** A predicted time given in ns, in the units in which people wait: `12.3 s`, `45.0 min`, `3.10 h`, `12.0 days`. */
+export function waitingTime(value: number | null): string {
+  if (value === null || Number.isNaN(value)) return MISSING
+  if (value > YEAR) return 'longer than a year'
+  if (value < 99.95e9) return nanoseconds(value)
+  return scaled(value, [
+    [86_400e9, 'days'],
+    [3600e9, 'h'],
+    [60e9, 'min'],
+  ])
+}
+
+/** From here on no machine has so much memory, in bytes. */
+const BEYOND_MEMORY = 2 ** 60
+
+/** Predicted memory in bytes: as {@link bytes}, as long as some machine might have it. */
+export function neededMemory(value: number | null): string {
+  if (value === null || Number.isNaN(value)) return MISSING
+  return value >= BEYOND_MEMORY ? 'more than any machine has' : bytes(value)
+}
+
 /** A size in bytes with binary units: `12.3 MiB`. */
 export function bytes(value: number | null): string {
   if (value === null || !Number.isFinite(value)) return MISSING
   return scaled(value, [
+    [2 ** 50, 'PiB'],
     [2 ** 40, 'TiB'],
     [2 ** 30, 'GiB'],
     [2 ** 20, 'MiB'],

@@ -6,7 +6,7 @@ import type {PredictedCell} from '../experiments/experiment.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {type Memory, readMemory} from '../free-memory.js'
 import {type Block, list, text} from '../report/document.js'
-import {bytes, nanoseconds, plural} from '../report/numbers.js'
+import {neededMemory, plural, waitingTime} from '../report/numbers.js'
 import type {Plan} from '../results/record.js'
 import {cellSeconds, PROCESS_SECONDS, type Schedule} from './schedule.js'
 
@@ -153,7 +153,7 @@ const LISTED = 40
 /** What `--dry-run` prints. */
 export function dryRunReport(run: DryRun): Block[] {
   const {plan, cells, cell_labels: labels} = run
-  const time = nanoseconds(run.predicted_seconds * 1e9)
+  const time = waitingTime(run.predicted_seconds * 1e9)
   const rest = cells - Math.min(labels.length, LISTED)
   const all = labels.length === cells ? 'all' : `the first ${labels.length}`
   const missing =
@@ -162,7 +162,7 @@ export function dryRunReport(run: DryRun): Block[] {
       : `${cells} of ${plural(cells + run.kept_cells, 'cell')} missing`
   return [
     text(
-      `${plan.experiment}: ${missing}, predicted time ${time}, predicted peak memory ${bytes(run.predicted_peak_bytes)}`,
+      `${plan.experiment}: ${missing}, predicted time ${time}, predicted peak memory ${neededMemory(run.predicted_peak_bytes)}`,
     ),
     ...list(labels.slice(0, LISTED)),
     ...(rest > 0 ? [text(`and ${rest} more; --json lists ${all}`)] : []),

@@ -3,11 +3,13 @@ import {describe, expect, it} from 'vitest'
 import {
   bytes,
   nanoseconds,
+  neededMemory,
   percent,
   plural,
   ratio,
   roundNumber,
   significant,
+  waitingTime,
   withError,
   withInterval,
   withReach,
@@ -128,9 +130,42 @@ describe('units', () => {
     [3 * 2 ** 20, '3.00 MiB'],
     [24 * 2 ** 30, '24.0 GiB'],
     [5 * 2 ** 40, '5.00 TiB'],
+    [3 * 2 ** 50, '3.00 PiB'],
     [null, '-'],
   ])('writes %s bytes as %s', (value, text) => {
     expect(bytes(value)).toBe(text)
+  })
+
+  it.each([
+    [0, '0 ns'],
+    [1_234_567, '1.23 ms'],
+    [99.9e9, '99.9 s'],
+    [99.96e9, '1.67 min'],
+    [45 * 60e9, '45.0 min'],
+    [59.99 * 60e9, '1.00 h'],
+    [3.1 * 3600e9, '3.10 h'],
+    [12 * 86_400e9, '12.0 days'],
+    [9_040_000e9, '105 days'],
+    [365 * 86_400e9, '365 days'],
+    [366 * 86_400e9, 'longer than a year'],
+    [3.45e34, 'longer than a year'],
+    [Number.POSITIVE_INFINITY, 'longer than a year'],
+    [Number.NaN, '-'],
+    [null, '-'],
+  ])('writes a wait of %s ns as %s', (value, text) => {
+    expect(waitingTime(value)).toBe(text)
+  })
+
+  it.each([
+    [24 * 2 ** 30, '24.0 GiB'],
+    [900 * 2 ** 50, '900 PiB'],
+    [2 ** 60, 'more than any machine has'],
+    [4.72e21 * 2 ** 40, 'more than any machine has'],
+    [Number.POSITIVE_INFINITY, 'more than any machine has'],
+    [Number.NaN, '-'],
+    [null, '-'],
+  ])('writes a need of %s bytes as %s', (value, text) => {
+    expect(neededMemory(value)).toBe(text)
   })
 
   it('writes ratios, shares and counts', () => {
