@@ -3,7 +3,7 @@
  * to others.
  */
 export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exact.js'
-export {footprint, type MeteredBackend} from './footprint/index.js'
+export {footprint, type MeteredBackend, plainSeconds} from './footprint/index.js'
 export type {KernelFacts} from './forms/estimator.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'

@@ -27,6 +27,8 @@ export interface PredictedCell<Cell = object> {
   readonly label: string
   /** Floating-point operations: the weight in the estimate of the time left. */
   readonly predictedCost: number
+  /** What of its cost one thread does, however many there are. Default: nothing. */
+  readonly serialCost?: number | undefined
   /** Peak resident bytes of its process. */
   readonly predictedBytes: number
   /** What of its cost every process has that runs some of the cells which share it. Default: nothing. */

@@ -43,8 +43,11 @@ export async function planRun(plan: Plan): Promise<PlannedRun & {jobs: Job[]}> {
   return {experiment, plan, jobs: Array.from(jobs, job => jobOf(experiment.schema, job))}
 }
 
-function jobOf(schema: string, {cell, label, predictedCost, predictedBytes}: PredictedCell): Job {
-  return {key: cellKey(schema, cell), cell, label, predictedCost, predictedBytes}
+function jobOf(
+  schema: string,
+  {cell, label, predictedCost, serialCost, predictedBytes}: PredictedCell,
+): Job {
+  return {key: cellKey(schema, cell), cell, label, predictedCost, serialCost, predictedBytes}
 }
 
 /** A job whose cell and key are made when they are asked for, once. */
@@ -73,6 +76,10 @@ class NamedJob implements Job {
 
   get predictedCost(): number {
     return this.job.predictedCost
+  }
+
+  get serialCost(): number | undefined {
+    return this.job.serialCost
   }
 
   get predictedBytes(): number {

@@ -42,6 +42,11 @@ export function hostCost(operations: number, backend: BackendChoice): number {
   return (operations * RATES[backend]) / HOST_RATE
 }
 
+/** Operations of the backend that take so many seconds of one thread. */
+export function timeCost(seconds: number, backend: BackendChoice): number {
+  return seconds * RATES[backend]
+}
+
 /** Operations of the backend that take as long as so many in the exact loop of `native`. */
 export function loopCost(operations: number, backend: BackendChoice): number {
   return (operations * RATES[backend]) / LOOP_RATE

@@ -60,8 +60,8 @@ export async function prepareRun(asked: Plan, force = false): Promise<Preparatio
 }
 
 /** A job as a message carries it. */
-function told({key, cell, label, predictedCost, predictedBytes}: Job): Job {
-  return {key, cell, label, predictedCost, predictedBytes}
+function told({key, cell, label, predictedCost, serialCost, predictedBytes}: Job): Job {
+  return {key, cell, label, predictedCost, serialCost, predictedBytes}
 }
 
 /**

@@ -42,10 +42,11 @@ export const PROCESS_SECONDS = 0.5
 
 /** Predicted seconds of a cell in its process, which is started for it where none is shared. */
 export function cellSeconds(
-  {predictedCost}: Pick<PredictedCell, 'predictedCost'>,
+  {predictedCost, serialCost = 0}: Pick<PredictedCell, 'predictedCost' | 'serialCost'>,
   {backend}: Pick<Plan, 'backend'>,
   {fresh, threadShare = 1}: Pick<Schedule, 'fresh' | 'threadShare'>,
 ): number {
   const flops = Number.isFinite(predictedCost) ? predictedCost : 0
-  return flops / rateOf(backend) / threadShare + (fresh ? PROCESS_SECONDS : 0)
+  const alone = Math.min(serialCost, flops)
+  return ((flops - alone) / threadShare + alone) / rateOf(backend) + (fresh ? PROCESS_SECONDS : 0)
 }

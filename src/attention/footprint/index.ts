@@ -1,5 +1,5 @@
 /**
- * Memory of one call, found by making it without computing: the estimator runs on tensors that have
+ * Memory of one call, and its time in plain JavaScript, found by making it without computing: the estimator runs on tensors that have
  * sizes only, on the kernels of the backend that is meant. What it holds until `tf.tidy` ends is what a
  * real call holds, whatever the method, and no formula has to be kept in step with the code.
  */
@@ -12,6 +12,7 @@ import {usesProjection} from '../resolve.js'
 import type {CallShape} from '../types.js'
 import {FUSED_RULES} from './fused.js'
 import {Meter, type MeteredBackend, meterName} from './meter.js'
+import {plainNanoseconds} from './plain.js'
 import {SIZE_RULES, type SizeRule} from './shapes.js'
 
 export type {MeteredBackend} from './meter.js'
@@ -22,6 +23,22 @@ const LENGTHS = [1024, 2048, 4096] as const
 const DOUBLINGS = 2
 /** Numbers of elements that larger batches follow from: elements are all alike. */
 const BATCHES = [2, 3] as const
+
+/** What is counted of a call. */
+interface Counts {
+  /** The most that it holds at a time. */
+  bytes: number
+  /** Time of the operations that the backend `native` leaves to plain JavaScript. */
+  plainNanoseconds: number
+}
+
+/** A call as it is counted. */
+type Counted = [
+  estimator: Estimator,
+  options: Record<string, unknown>,
+  shape: CallShape,
+  backend: MeteredBackend,
+]
 
 /**
  * The most bytes of tensors that one forward call holds at a time: its random arrays, all that it makes on the
@@ -37,22 +54,33 @@ const BATCHES = [2, 3] as const
  *
  * @param options - in force, as `resolveOptions` gives them
  */
-export function footprint(
-  estimator: Estimator,
-  options: Record<string, unknown>,
-  shape: CallShape,
-  backend: MeteredBackend,
-): number {
+export function footprint(...call: Counted): number {
+  return countOf('bytes', ...call)
+}
+
+/**
+ * Seconds that one forward call on the backend `native` spends in operations that it leaves to plain JavaScript on one
+ * thread, and in calling any: by measured times per entry, whatever the machine. Nothing on other backends, whose
+ * operations are all alike. Lengths as in {@link footprint}.
+ *
+ * @param options - in force, as `resolveOptions` gives them
+ */
+export function plainSeconds(...call: Counted): number {
+  const [, , , backend] = call
+  return backend === 'native' ? countOf('plainNanoseconds', ...call) / 1e9 : 0
+}
+
+function countOf(figure: keyof Counts, ...[estimator, options, shape, backend]: Counted): number {
   const supports = supportsOf(estimator, options)
   if (!(shape.causal ? supports.causal : supports.bidirectional)) return 0
   if (!supports.cross && shape.queryLen !== shape.keyLen) return 0
-  const at = (sizes: CallShape) => ofBatch(estimator, options, sizes, backend)
+  const at = (sizes: CallShape) => ofBatch(figure, estimator, options, sizes, backend)
   const longest = Math.max(shape.queryLen, shape.keyLen)
   const lengths = lengthsFor(shape.numFeatures)
   if (longest <= lengths.at(-1)!) return at(shape) ?? 0
   const points = lengths.flatMap(length => {
-    const bytes = at(shortened(shape, length / longest))
-    return bytes === undefined ? [] : [{x: length, y: bytes}]
+    const count = at(shortened(shape, length / longest))
+    return count === undefined ? [] : [{x: length, y: count}]
   })
   return points.length === 0 ? 0 : extrapolated(points, longest)
 }
@@ -70,7 +98,7 @@ interface Point {
   y: number
 }
 
-/** Bytes beyond the last of up to three points. */
+/** What is counted beyond the last of up to three points. */
 function extrapolated(points: readonly Point[], x: number): number {
   const line = through(points.slice(-2), x)
   return points.length < 3 ? line : Math.max(line, through(points, x))
@@ -90,16 +118,14 @@ function shortened(shape: CallShape, factor: number): CallShape {
 }
 
 function ofBatch(
-  estimator: Estimator,
-  options: Record<string, unknown>,
-  shape: CallShape,
-  backend: MeteredBackend,
+  figure: keyof Counts,
+  ...[estimator, options, shape, backend]: Counted
 ): number | undefined {
-  const at = (batch: number) => counted(estimator, options, {...shape, batch}, backend)
+  const at = (batch: number) => counted(estimator, options, {...shape, batch}, backend)?.[figure]
   if (shape.batch <= BATCHES[1]) return at(shape.batch)
   const points = BATCHES.flatMap(batch => {
-    const bytes = at(batch)
-    return bytes === undefined ? [] : [{x: batch, y: bytes}]
+    const count = at(batch)
+    return count === undefined ? [] : [{x: batch, y: count}]
   })
   return points.length === 0 ? undefined : through(points, shape.batch)
 }
@@ -115,26 +141,16 @@ function through(points: readonly Point[], x: number): number {
   return points.reduce((sum, point) => sum + point.y * weight(point), 0)
 }
 
-const counts = new Map<string, number | undefined>()
+const counts = new Map<string, Counts | undefined>()
 
-function counted(
-  estimator: Estimator,
-  options: Record<string, unknown>,
-  shape: CallShape,
-  backend: MeteredBackend,
-): number | undefined {
+function counted(...[estimator, options, shape, backend]: Counted): Counts | undefined {
   const key = JSON.stringify([estimator.name, options, shape, backend])
   if (!counts.has(key)) counts.set(key, measured(estimator, options, shape, backend))
   return counts.get(key)
 }
 
-/** Bytes of one call; none where they cannot be found. */
-function measured(
-  estimator: Estimator,
-  options: Record<string, unknown>,
-  shape: CallShape,
-  backend: MeteredBackend,
-): number | undefined {
+/** Counts of one call; none where they cannot be found. */
+function measured(...[estimator, options, shape, backend]: Counted): Counts | undefined {
   try {
     return onMeter(backend, meter => forward(estimator, options, shape, meter))
   } catch (error) {
@@ -155,7 +171,7 @@ function forward(
   options: Record<string, unknown>,
   shape: CallShape,
   meter: Meter,
-): number {
+): Counts {
   const {batch, heads, queryLen, keyLen, headDim, valueDim, numFeatures, causal} = shape
   const inputScale = estimator.inputs(options) === 'raw' ? 1 : headDim ** -0.25
   const tensor = <T extends tf.Tensor>(sizes: number[]): T =>
@@ -179,7 +195,7 @@ function forward(
         projection: tensor<tf.Tensor3D>([heads, numFeatures, headDim]),
       }),
     })
-    return meter.peak - before
+    return {bytes: meter.peak - before, plainNanoseconds: meter.plainNanoseconds}
   })
 }
 
@@ -215,15 +231,21 @@ function registerRules(backend: MeteredBackend): void {
   registered.add(backend)
   const rules = {...SIZE_RULES, ...(backend === 'native' && FUSED_RULES)}
   for (const [kernelName, rule] of Object.entries(rules)) {
-    tf.registerKernel({kernelName, backendName: meterName(backend), kernelFunc: asKernel(rule)})
+    tf.registerKernel({
+      kernelName,
+      backendName: meterName(backend),
+      kernelFunc: asKernel(kernelName, rule),
+    })
   }
 }
 
-function asKernel(rule: SizeRule): tf.KernelFunc {
-  return ({inputs, attrs, backend}) =>
-    rule({
-      inputs: inputs as Record<string, tf.TensorInfo>,
-      attrs: attrs ?? {},
-      meter: backend as Meter,
-    })
+function asKernel(kernelName: string, rule: SizeRule): tf.KernelFunc {
+  const fused = kernelName in FUSED_RULES
+  return ({inputs, attrs, backend}) => {
+    const meter = backend as Meter
+    const call = {inputs: inputs as Record<string, tf.TensorInfo>, attrs: attrs ?? {}, meter}
+    const made = rule(call)
+    if (!fused) meter.plainNanoseconds += plainNanoseconds(kernelName, call, made)
+    return made
+  }
 }

@@ -28,6 +28,8 @@ export class Meter extends tf.KernelBackend {
   held = 0
   /** The most there were. */
   peak = 0
+  /** Time of what the backend leaves to plain JavaScript. */
+  plainNanoseconds = 0
   readonly #tensors = new Map<DataId, Held>()
 
   constructor(stands: MeteredBackend) {

@@ -2,7 +2,7 @@
 
 import {availableParallelism} from 'node:os'
 import type {CallShape} from '../../attention/index.js'
-import type {MeteredBackend} from '../../attention/internal.js'
+import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {randomStream} from '../../random/index.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
@@ -10,8 +10,8 @@ import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {callShape, type ResolvedMethod, resolveMethod} from '../method.js'
-import {benchProcessBytes, bytesByCount} from '../process-memory.js'
-import {backendCost, rateOf} from '../rates.js'
+import {benchProcessBytes, byCount} from '../process-memory.js'
+import {backendCost, rateOf, timeCost} from '../rates.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
 /** The whole grid, in the order in which it runs. */
@@ -26,11 +26,11 @@ export async function benchCells(plan: BenchPlan): Promise<Cells<BenchCell>> {
 export async function benchJobs(plan: BenchPlan): Promise<Cells<PredictedCell<BenchCell>>> {
   const backend = await meteredBackend(plan.backend)
   const {length, at} = await gridOf(plan)
-  const bytesOf = byteCounts(plan, backend)
+  const countsOf = callCounts(plan, backend)
   return cellsFrom(length, function* () {
     for (const place of orderOf(plan, length)) {
       const point = at(place)
-      yield predicted(point, backend, bytesOf(point))
+      yield predicted(point, backend, countsOf(point))
     }
   })
 }
@@ -89,24 +89,37 @@ function cellAt(plan: BenchPlan, {spec, draws}: Block, index: number, seq_len: n
   return {...spec, ...point, redraw, seq_len, ...shared}
 }
 
-/** Memory of the processes of points, counted once for all projections. */
-function byteCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) => number {
-  const known = new Map<Block, Map<number, number[]>>()
+/** What is counted of the calls of a point. */
+interface CallCounts {
+  /** Peak of its process. */
+  bytes: number
+  /** Seconds of one call in plain JavaScript. */
+  plain: number
+}
+
+/** Counts of points, made once for all projections. */
+function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) => CallCounts {
+  const known = new Map<Block, Map<number, {bytes: number[]; plain: number[]}>>()
   const runs = runsOf(plan)
   return ({block, seqLen, count}) => {
-    const lengths = known.get(block) ?? new Map<number, number[]>()
+    const lengths = known.get(block) ?? new Map<number, {bytes: number[]; plain: number[]}>()
     known.set(block, lengths)
-    let bytes = lengths.get(seqLen)
-    if (!bytes) {
+    let counts = lengths.get(seqLen)
+    if (!counts) {
       const {method, draws} = block
+      const {estimator, options} = method
       const share = plan.methods.length * plan.seq_lens.length
-      bytes = bytesByCount(draws.counts, share, num_features => {
-        const shape = benchShape({...plan, seq_len: seqLen, num_features})
-        return benchProcessBytes({backend, method, shape}, runs)
-      })
-      lengths.set(seqLen, bytes)
+      const shapeOf = (num_features: number | null) =>
+        benchShape({...plan, seq_len: seqLen, num_features})
+      const of = (countOf: (shape: CallShape) => number) =>
+        byCount(draws.counts, share, features => countOf(shapeOf(features)))
+      counts = {
+        bytes: of(shape => benchProcessBytes({backend, method, shape}, runs)),
+        plain: of(shape => plainSeconds(estimator, options, shape, backend)),
+      }
+      lengths.set(seqLen, counts)
     }
-    return bytes[count]!
+    return {bytes: counts.bytes[count]!, plain: counts.plain[count]!}
   }
 }
 
@@ -130,23 +143,29 @@ export function benchShape(
 function predicted(
   {cell: make, block}: Point,
   backend: MeteredBackend,
-  predictedBytes: number,
+  {bytes, plain}: CallCounts,
 ): PredictedCell<BenchCell> {
   const {estimator, options} = block.method
   const cell = make()
+  const {flops} = estimator.cost(benchShape(cell), options)
   return {
     cell,
     label: `${variantLabel(cell)} L=${cell.seq_len}`,
-    predictedCost: timedCost(estimator.cost(benchShape(cell), options).flops, cell, backend),
-    predictedBytes,
+    predictedCost: timedCost({flops, plain}, cell, backend),
+    predictedBytes: bytes,
   }
 }
 
 /** Operations that take as long as all runs of a cell: as many runs as its protocol makes of calls so long. */
-function timedCost(flops: number, cell: BenchCell, backend: MeteredBackend): number {
+function timedCost(
+  {flops, plain}: {flops: number; plain: number},
+  cell: BenchCell,
+  backend: MeteredBackend,
+): number {
   const {warmup_runs, min_runs, max_runs, min_time_ns} = cell.timing
   const threads = backend === 'native' ? (cell.threads ?? availableParallelism()) : 1
-  const call = backendCost(flops, {backend, choice: cell.backend}) / threads
+  const call =
+    backendCost(flops, {backend, choice: cell.backend}) / threads + timeCost(plain, cell.backend)
   const enough = Math.ceil(((min_time_ns / 1e9) * rateOf(cell.backend)) / call)
   return call * (warmup_runs + Math.min(max_runs, Math.max(min_runs, enough)))
 }

@@ -1,7 +1,7 @@
 /** An error sweep as cells and jobs: the grid, without the axes that do not apply to a method. */
 
 import type {CallShape, ExactTarget} from '../../attention/index.js'
-import type {MeteredBackend} from '../../attention/internal.js'
+import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {type BackendChoice, meteredBackend} from '../../backends/index.js'
 import {assertRoom} from '../../inputs/generators/index.js'
 import {inputFacts} from '../../inputs/load.js'
@@ -16,8 +16,8 @@ import {
   type ResolvedMethod,
   resolveMethod,
 } from '../method.js'
-import {bytesByCount, contextBytes, sweepProcessBytes} from '../process-memory.js'
-import {backendCost} from '../rates.js'
+import {byCount, contextBytes, sweepProcessBytes} from '../process-memory.js'
+import {backendCost, timeCost} from '../rates.js'
 import {KEPT_CONTEXTS, unscaledInput} from './context.js'
 import {contextCost, rowMetricsCost} from './host-cost.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
@@ -134,7 +134,7 @@ function* jobs(
   const sharing = cellsByExact(blocks)
   for (const block of walk(plan, blocks)) {
     const shape = shapes.get(block.seq_len)!
-    const {flops, bytes} = costs.of(block, shape)
+    const {flops, plain, bytes} = costs.of(block, shape)
     const {isNew, bytes: kept} = contexts.visit(block, shape)
     const sizes = {...shape, causal}
     const reference = isNew ? contextCost(sizes, block.exact, {...machine, choice}) : 0
@@ -145,8 +145,10 @@ function* jobs(
       // the first of the cells that share an exact output computes it, and so does every other process
       const shared =
         index === 0 && isNew ? {cost: reference, cells: sharing.get(block.exactName)!} : undefined
-      const cost = flops[count]! + (shared?.cost ?? 0)
-      yield new SweepJob(cells, index, cost, bytes[count]! + kept, shared)
+      const serialCost = timeCost(plain[count]!, choice)
+      const predictedCost = flops[count]! + serialCost + (shared?.cost ?? 0)
+      const predictedBytes = bytes[count]! + kept
+      yield new SweepJob(cells, index, {predictedCost, serialCost, predictedBytes, shared})
     }
   }
 }
@@ -168,13 +170,23 @@ interface CellsOfBlock {
 }
 
 class SweepJob implements PredictedCell<ErrorSweepCell> {
+  readonly predictedCost: number
+  readonly serialCost: number
+  readonly predictedBytes: number
+  readonly shared: PredictedCell['shared']
+
   constructor(
     private readonly cells: CellsOfBlock,
     private readonly index: number,
-    readonly predictedCost: number,
-    readonly predictedBytes: number,
-    readonly shared: PredictedCell['shared'],
-  ) {}
+    predicted: Pick<PredictedCell, 'predictedCost' | 'predictedBytes' | 'shared'> & {
+      serialCost: number
+    },
+  ) {
+    this.predictedCost = predicted.predictedCost
+    this.serialCost = predicted.serialCost
+    this.predictedBytes = predicted.predictedBytes
+    this.shared = predicted.shared
+  }
 
   get cell(): ErrorSweepCell {
     return cellAt(this.cells.plan, this.cells.block, this.index)
@@ -206,6 +218,8 @@ class KeptContexts {
 /** What cells take beside their context, by their numbers of features. */
 interface CallCosts {
   flops: number[]
+  /** Seconds in plain JavaScript. */
+  plain: number[]
   bytes: number[]
 }
 
@@ -241,7 +255,8 @@ class Costs {
     const call = (num_features: number | null) => callOf(plan, {method, shape, num_features})
     return {
       flops: counts.map(count => flopsOf(call(count), {...machine, choice: plan.backend})),
-      bytes: bytesByCount(counts, share, count => processBytes(call(count), machine)),
+      plain: byCount(counts, share, count => plainOf(call(count), machine)),
+      bytes: byCount(counts, share, count => processBytes(call(count), machine)),
     }
   }
 }
@@ -290,6 +305,19 @@ function flopsOf(
   // a column of ones among the values measures row sums
   const calls = (cost(shape.valueDim + 1) + implied) * replicates
   return backendCost(calls, {backend, choice}) + rows
+}
+
+/** Seconds that all calls of a cell spend in plain JavaScript. */
+function plainOf(
+  {method, shape, replicates, together, rowMetrics}: Call,
+  {backend}: Machine,
+): number {
+  const {estimator, options} = method
+  const heads = together * shape.heads
+  const seconds = (valueDim: number) =>
+    plainSeconds(estimator, options, {...shape, heads, valueDim}, backend)
+  const run = Math.ceil(replicates / together) * seconds(shape.valueDim + 1)
+  return run + (rowMetrics ? replicates * seconds(shape.keyLen) : 0)
 }
 
 function processBytes({method, shape, ...calls}: Call, {backend, loading}: Machine): number {

@@ -1,18 +1,18 @@
 import {describe, expect, it} from 'vitest'
-import {bytesByCount} from '../../../src/experiments/process-memory.js'
+import {byCount} from '../../../src/experiments/process-memory.js'
 
-describe('bytesByCount', () => {
+describe('byCount', () => {
   const bytesOf = (count: number | null) => 10 * (count ?? 0)
 
   it('counts every number of features where there are few', () => {
-    expect(bytesByCount([5, 3, 4], 1, bytesOf)).toEqual([50, 30, 40])
-    expect(bytesByCount([null], 1e6, bytesOf)).toEqual([0])
+    expect(byCount([5, 3, 4], 1, bytesOf)).toEqual([50, 30, 40])
+    expect(byCount([null], 1e6, bytesOf)).toEqual([0])
   })
 
   it('takes the larger of the neighbours for those that it does not count', () => {
     const counts = [9, 1, 2, 3, 4, 5, 6, 7, 8]
     let asked = 0
-    const bytes = bytesByCount(counts, 800, count => {
+    const bytes = byCount(counts, 800, count => {
       asked++
       return bytesOf(count)
     })
@@ -22,7 +22,7 @@ describe('bytesByCount', () => {
 
   it('never asks for less than the ends', () => {
     const counts = Array.from({length: 1000}, (_, at) => at + 1)
-    const bytes = bytesByCount(counts, 1e9, bytesOf)
+    const bytes = byCount(counts, 1e9, bytesOf)
     expect([bytes[0], bytes[1], bytes[998], bytes[999]]).toEqual([10, 10_000, 10_000, 10_000])
   })
 })

@@ -96,6 +96,17 @@ describe('describeRun', () => {
     expect(second!.predictedCost).toBeLessThan(first!.predictedCost / 2)
   })
 
+  it('has in it what native leaves to plain JavaScript, for every replicate', async () => {
+    const plan = (name: 'reformer' | 'elu', replicates: number) =>
+      sweep({methods: [method(name)], seq_lens: [512], replicates, backend: 'native'})
+    const serial = async (...of: Parameters<typeof plan>) =>
+      (await planRun(plan(...of))).jobs[0]!.serialCost! / 6e10
+    const once = await serial('reformer', 1)
+    expect(once).toBeGreaterThan(0.02)
+    expect(await serial('reformer', 6)).toBeCloseTo(6 * once, 9)
+    expect(await serial('elu', 1)).toBeLessThan(once / 20)
+  })
+
   it('counts the exact output once for each process that needs it', async () => {
     const names = ['elu', 'mean-value', 'squared-relu', 'dpfp']
     const plan = sweep({methods: names.map(name => method(name)), seq_lens: [4096], scales: [1]})

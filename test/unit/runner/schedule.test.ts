@@ -2,7 +2,7 @@ import {availableParallelism} from 'node:os'
 import {describe, expect, it} from 'vitest'
 import bench from '../../../src/experiments/bench/schema.js'
 import sweep from '../../../src/experiments/error-sweep/schema.js'
-import {schedule} from '../../../src/runner/schedule.js'
+import {cellSeconds, PROCESS_SECONDS, schedule} from '../../../src/runner/schedule.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
 const jobs = (count: number) => Array.from({length: count}, (_, seed) => jobFor('ok', seed))
@@ -32,5 +32,23 @@ describe('schedule', () => {
   it('runs what is timed alone, in a process of its own, on the threads of its plan', () => {
     const run = {experiment: bench, jobs: jobs(5)}
     expect(schedule(run, 4)).toEqual({processes: 1, fresh: true, threadShare: undefined})
+  })
+})
+
+describe('cellSeconds', () => {
+  const native = {backend: 'native'} as const
+
+  it('divides among the threads what they share, and no more', () => {
+    const shared = cellSeconds({predictedCost: 6e10}, native, {fresh: false, threadShare: 4})
+    expect(shared).toBeCloseTo(1 / 4, 12)
+    const cell = {predictedCost: 6e10, serialCost: 4.5e10}
+    expect(cellSeconds(cell, native, {fresh: false, threadShare: 4})).toBeCloseTo(
+      0.75 + 0.25 / 4,
+      12,
+    )
+    expect(cellSeconds(cell, native, {fresh: true, threadShare: undefined})).toBeCloseTo(
+      1 + PROCESS_SECONDS,
+      12,
+    )
   })
 })

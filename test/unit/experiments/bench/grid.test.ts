@@ -32,6 +32,14 @@ describe('the predicted time of a cell', () => {
     )
   })
 
+  it('has in it what native leaves to plain JavaScript, on one thread', async () => {
+    const native = {backend: 'native' as const, methods: [method('reformer')], seq_lens: [512]}
+    const four = await predicted({...native, threads: 4}, fixed)
+    // ten calls, each of hundredths of a second however many threads there are
+    expect(four).toBeGreaterThan(0.1)
+    expect(await predicted({...native, threads: 8}, fixed)).toBeGreaterThan(0.9 * four)
+  })
+
   it('goes by the threads that compute', async () => {
     const native = {backend: 'native' as const}
     const one = await predicted({...native, threads: 1}, fixed)
