@@ -43,6 +43,9 @@ const PER_INPUT: ReadonlyMap<string, number> = new Map([
 /** Functions entry by entry. */
 const ENTRY = 20
 
+/** The same where an axis of an input repeats: each entry is found by its coordinates. */
+const REPEATED_ENTRY = 140
+
 /** What TensorFlow.js takes to call any kernel. */
 const CALL = 5e3
 
@@ -59,7 +62,8 @@ export function plainNanoseconds(
   if (made.every(({dataId}) => given.some(input => input.dataId === dataId))) return CALL
   const perInput = PER_INPUT.get(kernelName)
   if (perInput !== undefined) return CALL + perInput * entries(given)
-  return CALL + (PER_OUTPUT.get(kernelName) ?? ENTRY) * entries(made)
+  const perOutput = PER_OUTPUT.get(kernelName) ?? (repeats(given, made) ? REPEATED_ENTRY : ENTRY)
+  return CALL + perOutput * entries(made)
 }
 
 /** Whether the addon takes the case: its kernels read float32. */
@@ -73,6 +77,15 @@ function isNative(
   const [{shape}] = inputs as [TensorInfo]
   const axes = tf.util.parseAxisParam(attrs.axis ?? attrs.reductionIndices, shape)
   return axes.length > 0 && axes.every(axis => axis >= shape.length - axes.length)
+}
+
+/** Whether an input has an axis of one where the result is longer; axes it lacks cost nothing. */
+function repeats(inputs: readonly TensorInfo[], [out]: readonly TensorInfo[]): boolean {
+  return inputs.some(({shape}) =>
+    shape.some(
+      (size, axis) => size === 1 && out!.shape[axis - shape.length + out!.shape.length]! > 1,
+    ),
+  )
 }
 
 function entries(tensors: readonly TensorInfo[]): number {

@@ -50,6 +50,18 @@ describe('plainNanoseconds', () => {
     expect(of('Greater', info([10, 100]), info([10, 100], 'bool'))).toBe(1000 * 20)
   })
 
+  it('counts more where an axis repeats, but not where there is none', () => {
+    const of2 = (shape: number[]) => {
+      const inputs = {a: info([8, 10, 100]), b: info(shape)}
+      const call = {inputs, attrs: {}} as unknown as SizeCall
+      return plainNanoseconds('Equal', call, info([8, 10, 100], 'bool')) - CALL
+    }
+    expect(of2([8, 1, 100])).toBe(8000 * 140)
+    expect(of2([1, 100])).toBe(8000 * 140)
+    expect(of2([10, 100])).toBe(8000 * 20)
+    expect(of2([])).toBe(8000 * 20)
+  })
+
   it('counts nothing but the call for the same data under another shape', () => {
     const x = info([10, 100])
     expect(of('Slice', x, {...x, shape: [1, 100]})).toBe(0)
