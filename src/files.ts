@@ -20,15 +20,36 @@ const REMEDIES: Record<string, string> = {
   EEXIST: 'a file stands where a folder is needed: choose another folder',
 }
 
+/** What the system said, in words. */
+const WORDS: Record<string, string> = {
+  EACCES: 'a place that must not be written',
+  EPERM: 'a place that must not be written',
+  EROFS: 'a file system that cannot be written',
+  ENOSPC: 'a full disk',
+  EFBIG: 'a limit of the sizes of files',
+  EDQUOT: 'a quota that is used up',
+  ENOENT: 'a folder that is not there',
+  ENOTDIR: 'a file in place of a folder',
+  EEXIST: 'a file in place of a folder',
+}
+
 /**
  * Error of a path that cannot be written.
  *
  * @param path - what was to be written
  * @param cause - what the system said
+ * @param what - what was expected, as a noun phrase
  */
-export function notWritable(path: string, cause: unknown): RfaError {
-  const remedy = REMEDIES[errorCode(cause) ?? '']
-  const message = `${path}: expected a place to write a file, got ${messageOf(cause)}`
+export function notWritable(
+  path: string,
+  cause: unknown,
+  what = 'a place to write a file',
+): RfaError {
+  const code = errorCode(cause) ?? ''
+  const remedy = REMEDIES[code]
+  const words = WORDS[code]
+  const got = words === undefined ? messageOf(cause) : `${words} (${code})`
+  const message = `${path}: expected ${what}, got ${got}`
   return new RfaError('NOT_WRITABLE', message, {cause, suggestions: remedy ? [remedy] : []})
 }
 

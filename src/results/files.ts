@@ -4,6 +4,9 @@ import {dirname} from 'node:path'
 import {describe, expected, messageOf, type RfaError} from '../errors.js'
 import {errorCode, notWritable, temporaryOf} from '../files.js'
 
+/** What a run needs, as an error shows it. */
+export const A_FOLDER = 'a folder to write into'
+
 /** Error of a file that is there but cannot be read. */
 export function unreadable(path: string, cause: unknown): RfaError {
   return expected('BAD_FILE', path, 'a file that can be read', messageOf(cause))
@@ -72,7 +75,7 @@ export async function timeOfFiles(path: string): Promise<number> {
  */
 export async function makeFolder(path: string): Promise<void> {
   await makeWithParents(path).catch(error => {
-    throw notWritable(path, error)
+    throw notWritable(path, error, A_FOLDER)
   })
 }
 

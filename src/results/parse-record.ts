@@ -1,5 +1,6 @@
-import {z} from 'zod'
+import type {z} from 'zod'
 import {describe, expected, type RfaError} from '../errors.js'
+import {faultsOf} from './faults.js'
 import type {CellRecord, StoredExperiment} from './record.js'
 
 /**
@@ -33,7 +34,7 @@ export function parseRecord(
 export function parseWith<T>(schema: z.ZodType<T>, value: unknown, where: string, what: string): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw expected('BAD_FILE', where, what, faultsOf(parsed.error))
+  throw expected('BAD_FILE', where, what, faultsOf(parsed.error, value))
 }
 
 /** Error for data written in a format that this version does not know. */
@@ -52,11 +53,4 @@ export function unknownSchema(where: string, name: unknown, known: readonly stri
 /** The `schema` of parsed JSON, if it is an object that has one. */
 export function schemaOf(value: unknown): unknown {
   return typeof value === 'object' && value !== null && 'schema' in value ? value.schema : undefined
-}
-
-/** The faults of a value on one line, e.g. `result.median_ns: Invalid input: expected number, received null`. */
-function faultsOf(error: z.ZodError): string {
-  return error.issues
-    .map(({path, message}) => (path.length > 0 ? `${z.core.toDotPath(path)}: ${message}` : message))
-    .join('; ')
 }

@@ -2,7 +2,7 @@ import {readdir, readFile, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {expected} from '../errors.js'
 import {errorCode, notWritable, writeAtomic} from '../files.js'
-import {makeFolder, parseJson, requireRegularFile, unreadable} from './files.js'
+import {A_FOLDER, makeFolder, parseJson, requireRegularFile, unreadable} from './files.js'
 import {
   JOURNAL_FILE,
   type Journal,
@@ -227,7 +227,7 @@ async function entriesOf(directory: string): Promise<string[]> {
     return names.filter(name => !isOfLock(name) && !name.endsWith('.tmp')).sort()
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return []
-    throw notWritable(directory, error)
+    throw notWritable(directory, error, A_FOLDER)
   }
 }
 

@@ -37,7 +37,9 @@ describe('writeAtomic', () => {
     const path = join(await newFolder(), 'missing', 'file')
     await expect(writeAtomic(path, '')).rejects.toMatchObject({
       code: 'NOT_WRITABLE',
-      message: expect.stringContaining(`${path}: expected a place to write a file, got ENOENT`),
+      message: expect.stringContaining(
+        `${path}: expected a place to write a file, got a folder that is not there (ENOENT)`,
+      ),
     })
   })
 
@@ -67,10 +69,14 @@ describe('notWritable', () => {
     ['EROFS', /file system that can be written/],
     ['EACCES', /permissions/],
     ['ENOTDIR', /a file stands where a folder is needed/],
-  ])('has a remedy for %s', (code, remedy) => {
+  ])('has plain words and a remedy for %s', (code, remedy) => {
     const cause = Object.assign(new Error(`${code}: text`), {code})
     const error = notWritable('here', cause)
     expect(error).toMatchObject({code: 'NOT_WRITABLE', cause})
+    expect(error.message).toMatch(
+      new RegExp(`^here: expected a place to write a file, got an? .*\\(${code}\\)$`),
+    )
+    expect(error.message).not.toContain('text')
     expect(error.suggestions).toEqual([expect.stringMatching(remedy)])
   })
 

@@ -1,4 +1,4 @@
-import {describe, expect, it} from 'vitest'
+import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import {duration, progressText, startProgress} from '../../../src/cli/progress.js'
 
 const event = {
@@ -85,13 +85,16 @@ describe('startProgress', () => {
   })
 
   it('keeps the spinner on one line of a narrow terminal', async () => {
+    await import('ora') // which real timers load
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
     const {stream, written} = fakeStream({isTTY: true, columns: 23})
     const progress = await startProgress({stream, quiet: false})
     progress.update(event)
-    await new Promise(resolve => setTimeout(resolve, 250))
+    vi.advanceTimersByTime(250)
     expect(written.join('')).toContain('37/96 cells, ETA 3m…')
     progress.tick({...event, etaMs: 60_000})
-    await new Promise(resolve => setTimeout(resolve, 250))
+    vi.advanceTimersByTime(250)
     progress.stop()
     expect(written.join('')).toContain('37/96 cells, ETA 1m…')
   })

@@ -321,7 +321,9 @@ describe('createRun', () => {
     for (const directory of [file, join(file, 'run')]) {
       await expect(createRun(request(directory))).rejects.toMatchObject({
         code: 'NOT_WRITABLE',
-        message: expect.stringMatching(/^.*: expected a place to write a file, got ENOTDIR/),
+        message: expect.stringMatching(
+          /^.*: expected a folder to write into, got a file in place of a folder \(ENOTDIR\)$/,
+        ),
         suggestions: [expect.stringContaining('a file stands where a folder is needed')],
       })
     }
@@ -399,8 +401,12 @@ describe('openRun', () => {
   })
 
   it.each([
-    [{...BENCH_PLAN, heads: 0}, /plan\.heads: /],
-    [{...BENCH_PLAN, experiment: 'benchmark'}, /plan\.experiment: /],
+    [{...BENCH_PLAN, heads: 0}, /, got one in which plan\.heads is 0, not more than 0$/],
+    [{...BENCH_PLAN, methods: undefined}, /, got one in which plan\.methods is missing$/],
+    [{...BENCH_PLAN, methods: []}, /plan\.methods is \[\], not at least 1 long$/],
+    [{...BENCH_PLAN, causal: 'no'}, /plan\.causal is "no", not true or false$/],
+    [{...BENCH_PLAN, order: 'any'}, /plan\.order is "any", not "listed" or "random"$/],
+    [{...BENCH_PLAN, experiment: 'benchmark'}, /plan\.experiment is "benchmark", which does not/],
   ])('says what is wrong with a plan: %#', async (plan, message) => {
     const folder = await folderWithRun()
     const path = join(folder, 'manifest.json')

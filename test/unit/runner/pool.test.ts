@@ -33,6 +33,12 @@ async function run(jobs = jobsFor('ok'), changes: Partial<PoolOptions> = {}) {
 const temporary = temporaryFolder()
 const lines = (file: string) => readFileSync(file, 'utf8').trim().split('\n')
 
+/** Waits until workers that note in a file what they are asked have taken so many cells. */
+async function cellBegun(file: string, cells = 1): Promise<void> {
+  const taken = () => (existsSync(file) ? lines(file).filter(line => line === 'cell').length : 0)
+  while (taken() < cells) await sleep(5)
+}
+
 const two = {schedule: {...options.schedule, processes: 2}}
 
 const errorsOf = (records: CellRecord[]) =>
@@ -151,7 +157,7 @@ describe('runJobs', () => {
       {
         code: 'CELL_CRASHED',
         message: expect.stringMatching(
-          /result of the cell: expected a record of rfa\.variance\/2, got result\.feature_dim: .*number/,
+          /result of the cell: expected a record of rfa\.variance\/2, got one in which result\.feature_dim is null, not a number/,
         ),
       },
       'completed',
@@ -216,7 +222,7 @@ describe('runJobs, profiled', () => {
     const warnings: string[] = []
     const controller = new AbortController()
     const stopInTheCell = async () => {
-      while (!(existsSync(said) && lines(said).includes('cell'))) await sleep(5)
+      await cellBegun(said)
       controller.abort()
       writeFileSync(gate, '')
     }
@@ -233,6 +239,8 @@ describe('runJobs, profiled', () => {
   })
 
   it('waits for no profile of a worker that is busy when it is stopped', async () => {
+    const said = join(temporary, 'busy')
+    environment('RFA_TEST_FILE', said)
     const warnings: string[] = []
     const controller = new AbortController()
     const {signal} = controller
@@ -240,7 +248,7 @@ describe('runJobs, profiled', () => {
       signal,
       profileFile: () => 'file',
       onWarning: (text: string) => warnings.push(text),
-      onStart: () => void setTimeout(() => controller.abort(), 300),
+      onStart: () => void cellBegun(said).then(() => controller.abort()),
     }
     await expect(run(jobsFor('hang'), more)).rejects.toMatchObject({code: 'INTERRUPTED'})
     expect(warnings).toEqual(['a profile was not written: its worker was in the midst of a cell'])
@@ -262,11 +270,13 @@ describe('a cell on its way', () => {
 
 describe('runJobs, interrupted', () => {
   it('kills the workers, records nothing more and says how many cells are left', async () => {
+    const said = join(temporary, 'interrupted')
+    environment('RFA_TEST_FILE', said)
     const controller = new AbortController()
     const records: CellRecord[] = []
     const jobs = [jobFor('ok', 0), jobFor('hang', 1), jobFor('ok', 2)]
     const onStart = ({key}: {key: string}) => {
-      if (key === jobs[1]!.key) setTimeout(() => controller.abort(), 300)
+      if (key === jobs[1]!.key) void cellBegun(said, 2).then(() => controller.abort())
     }
     const {signal} = controller
     const running = runJobs(
