@@ -15,7 +15,8 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
   process.stdout.write(`${name}/${version} ${platform}-${arch} node-${node}\n`)
 } else if (existsSync(new URL('dist/program/src/runner/ahead.js', root))) {
   // help indents some of its text by two columns more than it counts
-  process.env.OCLIF_COLUMNS ??= String(Math.max(40, process.stdout.columns || 80) - 2)
+  const columns = process.stdout.columns || columnsAskedFor(process.env.COLUMNS) || 80
+  process.env.OCLIF_COLUMNS ??= String(Math.max(40, columns) - 2)
   const {startAhead} = await import('../dist/program/src/runner/ahead.js')
   startAhead(argv)
   const {main} = await import('../dist/program/src/cli/main.js')
@@ -23,4 +24,9 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
 } else {
   process.stderr.write('rfa is not built yet: run npm run build\n')
   process.exitCode = 3
+}
+
+/** Off a terminal `COLUMNS` says how wide help is, as it does of tables. */
+function columnsAskedFor(text) {
+  return /^[1-9]\d{0,5}$/.test(text ?? '') ? Number(text) : 0
 }

@@ -1,5 +1,6 @@
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {applyFlags, toApplyRequest} from '../src/cli/plans/apply.js'
+import {idleSettings} from '../src/cli/without-effect.js'
 
 export default class Apply extends RfaCommand {
   static override summary = 'Run one estimator on the arrays of a file and save its output'
@@ -17,6 +18,7 @@ export default class Apply extends RfaCommand {
     const {notFiniteWarning} = await import('../src/apply/report.js')
     const {loadEstimators} = await import('../src/attention/names.js')
     const request = toApplyRequest(flags, await loadEstimators())
+    for (const warning of await idleSettings(flags, request)) this.caution(warning)
     const record = await this.services.applyEstimator(request, {
       note: text => this.note(text),
       warn: text => this.caution(text),

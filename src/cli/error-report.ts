@@ -1,5 +1,5 @@
 /** Turns anything thrown into the one report that the terminal, `--json` and the exit code share. */
-import {describe, messageOf, RfaError} from '../errors.js'
+import {closest, describe, messageOf, RfaError} from '../errors.js'
 import {printable} from '../report/printable.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
 import {adviceOnStray, adviceOnUnknownFlag, type Typed} from './usage-advice.js'
@@ -23,9 +23,16 @@ interface ParseError extends Error {
   /** Flags that do not exist. */
   flags?: readonly string[]
   /** Arguments that are too many, as typed, or those that are missing. */
-  args?: readonly (string | {name: string; description?: string})[]
+  args?: readonly (string | MissingArgument)[]
   oclif?: {exit?: number}
   parse?: unknown
+}
+
+interface MissingArgument {
+  name: string
+  description?: string
+  /** The only words that it may be. */
+  options?: readonly string[]
 }
 
 const NOTHING_TYPED: Typed = {argv: [], flags: {}}
@@ -99,12 +106,14 @@ function usageReport(error: ParseError, typed: Typed): ErrorReport {
     ...(error.flags ?? []).flatMap(flag => adviceOnUnknownFlag(flag, typed.flags)),
     ...words.slice(0, 1).flatMap(word => adviceOnStray(word, typed)),
   ]
+  const message = plainText(error.message)
+  const choice = choiceReport(message)
   return {
     code: 'USAGE',
     message:
-      missingArgument(error) ?? strayArguments(words) ?? inOurWords(plainText(error.message)),
+      missingArgument(error) ?? strayArguments(words) ?? choice?.message ?? inOurWords(message),
     exit: exitCodeOf('USAGE'),
-    suggestions: [...advice, 'see --help'],
+    suggestions: [...advice, ...(choice?.advice ?? []), 'see --help'],
   }
 }
 
@@ -112,10 +121,24 @@ function usageReport(error: ParseError, typed: Typed): ErrorReport {
 function missingArgument({args = []}: ParseError): string | undefined {
   const missing = args.filter(arg => typeof arg === 'object')
   if (missing.length === 0) return undefined
-  const named = missing.map(({name, description}) =>
-    [name.toUpperCase(), ...(description ? [description] : [])].join(', '),
-  )
-  return `Missing argument: ${named.join('; ')}`
+  return missing
+    .map(({name, description, options = []}) => {
+      const choices = options.length > 0 ? `one of ${options.join(', ')}` : undefined
+      return `${name.toUpperCase()}: expected ${choices ?? description ?? 'a word'}, got nothing`
+    })
+    .join('; ')
+}
+
+/** What to say of a word that is none of those that a flag or an argument may be. */
+function choiceReport(message: string): {message: string; advice: string[]} | undefined {
+  const match = /^Expected (?:(--[\w-]+)=)?(.*) to be one of: (.+)$/.exec(message)
+  if (!match) return undefined
+  const [, flag, typed = '', choices = ''] = match
+  const guess = closest(typed, choices.split(', '))
+  return {
+    message: `${flag ?? 'argument'}: expected one of ${choices}, got ${describe(typed)}`,
+    advice: guess === undefined ? [] : [`did you mean ${guess}?`],
+  }
 }
 
 /** The sentence for words that are too many. */

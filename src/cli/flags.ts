@@ -316,5 +316,7 @@ export const runFlags = {
   ...computeFlags,
 }
 
-/** The values of {@link runFlags}, with what every command has. */
-export type RunOptions = FlagValues<typeof runFlags> & {quiet: boolean}
+/** The values of {@link runFlags}, with what every command has, and what was typed of the axes of draws. */
+export type RunOptions = FlagValues<typeof runFlags> & {quiet: boolean} & Partial<
+    Pick<FlagValues<ReturnType<typeof methodFlags>>, 'num-features' | 'projections'>
+  >

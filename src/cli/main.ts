@@ -74,7 +74,7 @@ function withHelpFlag(argv: readonly string[]): string[] {
 /** The words in "command NAME:NAME not found": all up to the first flag. */
 function missingCommand(error: unknown): string | undefined {
   const message = error instanceof Error ? error.message : ''
-  return /^command (.+) not found\.?$/is.exec(message)?.[1]?.replaceAll(':', ' ')
+  return /^command (.*) not found\.?$/is.exec(message)?.[1]?.replaceAll(':', ' ')
 }
 
 /** Error of a command that is not there, telling which may have been meant. */

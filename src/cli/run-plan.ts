@@ -20,6 +20,7 @@ import type {RunOptions} from './flags.js'
 import {listenForInterrupt} from './interrupt.js'
 import {startProgress} from './progress.js'
 import type {Services} from './services.js'
+import {idleAxes} from './without-effect.js'
 
 /** What a run needs to know about the command that called it. */
 export interface Invocation {
@@ -109,10 +110,11 @@ async function scheduled<Item extends PredictedCell>(
     threading,
     warnings,
   }: Pick<Preparation<Cells<Item>>, 'plan' | 'jobs' | 'threading' | 'warnings'>,
-  {threads}: RunOptions,
+  flags: RunOptions,
   {caution}: Invocation,
 ): Promise<{run: PlannedRun<Item>; schedule: Schedule}> {
-  for (const warning of warnings) caution(warning)
+  const {threads} = flags
+  for (const warning of [...warnings, ...idleAxes(flags, jobs)]) caution(warning)
   const run = {experiment: await experimentNamed(plan.experiment), plan, jobs}
   const how = schedule(run, threads, threading)
   cautionOfIdleThreads(threading, how, threads, caution)

@@ -53,6 +53,33 @@ describe('rfa apply', () => {
     })
   })
 
+  it.each([
+    [
+      'elu',
+      ['--num-features', '8'],
+      'warning: --num-features changes nothing: elu as asked for does not use it\n',
+    ],
+    [
+      'softmax',
+      ['--projection', 'orth'],
+      'warning: --projection changes nothing: softmax as asked for does not use it\n',
+    ],
+    [
+      'eva',
+      ['--num-features', '8', '--causal'],
+      /^warning: --num-features changes nothing: eva as/,
+    ],
+    ['eva', ['--num-features', '8'], ''],
+    ['rfa', ['--num-features', '8', '--projection', 'orth'], ''],
+    ['elu', [], ''],
+  ])('tells of settings that %s does not use: %j', async (method, typed, warning) => {
+    runner.applyEstimator.mockResolvedValue(applied(0))
+    const argv = ['-m', method, '-i', 'a.npz', '-o', 'b.npy', '--quiet', ...typed]
+    const {stderr, exitCode} = await run(Apply, 'apply', argv)
+    expect(exitCode).toBe(0)
+    expect(stderr).toEqual(typeof warning === 'string' ? warning : expect.stringMatching(warning))
+  })
+
   it('passes on what is to be said of the input, warnings under --quiet too', async () => {
     runner.applyEstimator.mockImplementation(async (request, listeners) => {
       expect(request.input).toMatchObject({layout: 'blhd'})

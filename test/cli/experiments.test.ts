@@ -399,6 +399,23 @@ describe('an input file', () => {
   })
 })
 
+describe('an axis that no method has', () => {
+  it.each([
+    [['--num-features', '8'], '--num-features'],
+    [['--projections', 'orth'], '--projections'],
+  ])('%j is told of, and runs all the same', async (typed, flag) => {
+    const warning = `warning: ${flag} changes nothing: no method asked for has random features\n`
+    const argv = ['--quick', '--dry-run', '--methods', 'elu,softmax', ...typed]
+    expect(await errorSweep(...argv)).toMatchObject({exitCode: 0, stderr: warning})
+    expect((await bench(...argv)).stderr).toBe(warning)
+    expect((await errorSweep(...argv, '--methods', 'rfa')).stderr).toBe('')
+  })
+
+  it('is no matter where it was not typed', async () => {
+    expect((await errorSweep('--quick', '--dry-run', '--methods', 'elu')).stderr).toBe('')
+  })
+})
+
 describe('--dry-run', () => {
   it('prints the cells and runs none', async () => {
     const {stdout} = await errorSweep('--quick', '--dry-run', '--methods', 'elu,mean-value')

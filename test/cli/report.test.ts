@@ -181,7 +181,7 @@ describe('rfa report', () => {
   it('wants at least one run', async () => {
     expect(await report()).toMatchObject({
       exitCode: 2,
-      stderr: 'Missing argument: RUN, folders of runs\nCode: USAGE   Try: see --help\n',
+      stderr: 'RUN: expected folders of runs, got nothing\nCode: USAGE   Try: see --help\n',
     })
   })
 })

@@ -99,7 +99,7 @@ export const MISSING_VALUES: readonly Row[] = [
   ['bench --order', 2, /expects one of these values: listed, random/],
   ['apply', 2, /Missing required --input, --method, --output/],
   ['apply -m elu -i a.npz', 2, /Missing required --output/],
-  ['report', 2, /Missing argument: RUN/],
+  ['report', 2, /^RUN: expected folders of runs, got nothing/],
   ["bench --output ''", 2, /--output: expected a name, got an empty one\n.*variable/],
   ['bench --output=', 2, /--output: expected a name, got an empty one/],
   [['bench', '--output', '  '], 2, /--output: expected a name, got an empty one/],

@@ -56,6 +56,25 @@ describe('errorReport', () => {
     })
   })
 
+  it.each([
+    ['--layout=bhwd', 'bhld, blhd', '--layout: expected one of bhld, blhd, got "bhwd"', ['bhld']],
+    ['ksh', 'bash, zsh, fish', 'argument: expected one of bash, zsh, fish, got "ksh"', []],
+  ])('says in its own words what %s may be', (typed, choices, message, meant) => {
+    const error = new CLIError(
+      `Expected ${typed} to be one of: ${choices}\nSee more help with --help`,
+    )
+    const guesses = meant.map(name => `did you mean ${name}?`)
+    expect(errorReport(error)).toMatchObject({message, suggestions: [...guesses, 'see --help']})
+  })
+
+  it.each([
+    [{name: 'shell', options: ['bash', 'zsh']}, 'SHELL: expected one of bash, zsh, got nothing'],
+    [{name: 'run', description: 'folders of runs'}, 'RUN: expected folders of runs, got nothing'],
+  ])('says in its own words what an argument should be: %#', (arg, message) => {
+    const error = Object.assign(new CLIError('Missing 1 required arg'), {args: [arg]})
+    expect(errorReport(error).message).toBe(message)
+  })
+
   it('puts a parser message of several coloured lines on one plain line', () => {
     const error = new CLIError('The following error occurred:\n  \u001b[2m--a needs --b\u001b[22m')
     expect(errorReport(error).message).toBe('--a needs --b')
