@@ -33,7 +33,9 @@ export function withheldItems(rows: readonly TimedRecord[], found: readonly Tren
 
 /** Methods whose times no line describes. */
 function bentItems(found: readonly Trend[]): string[] {
-  const bent = found.filter(({bent, slope}) => bent && isSettledSlope(slope)).map(({label}) => label)
+  const bent = found
+    .filter(({bent, slope}) => bent && isSettledSlope(slope))
+    .map(({label}) => label)
   if (bent.length === 0) return []
   return [`bent: times of ${bent.join(', ')} leave the line by more than their intervals`]
 }
