@@ -15,7 +15,7 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {fileURLToPath} from 'node:url'
-import {afterAll, beforeAll, describe, expect, it} from 'vitest'
+import {afterAll, beforeAll, describe, expect, it, onTestFinished, vi} from 'vitest'
 import {commandIds} from '../helpers/commands.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -120,6 +120,7 @@ describe('rfa', () => {
   it.each([['-h'], ['--help'], ['help'], []])('prints the commands for %j', async (...argv) => {
     const {stdout, code} = await rfa(...argv)
     expect(stdout).toMatch(/^ {2}error-sweep +Measure how far/m)
+    expect(stdout.split('\n').filter(line => line.length > 80)).toEqual([])
     expect(code).toBe(0)
   })
 
@@ -136,6 +137,29 @@ describe('rfa', () => {
     expect(stdout).toMatch(/^ {2}130 +interrupted/m)
     expect(stdout).not.toContain('\u001b')
     expect(code).toBe(0)
+  })
+
+  it('prints help as wide as COLUMNS says where there is no terminal', async () => {
+    const widest = async (columns: string) => {
+      vi.stubEnv('COLUMNS', columns)
+      onTestFinished(() => void vi.unstubAllEnvs())
+      const {stdout} = await rfa('bench', '--help')
+      const lines = stdout.split('\n').filter(line => !line.startsWith('  $ '))
+      return Math.max(...lines.map(({length}) => length))
+    }
+    expect(await widest('70')).toBeLessThanOrEqual(70)
+    const wide = await widest('120')
+    expect(wide).toBeGreaterThan(100)
+    expect(wide).toBeLessThanOrEqual(120)
+  })
+
+  it('shows an empty word in place of a command as one', async () => {
+    expect(await rfa('')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^rfa: expected one of the commands apply, bench, .*, got ""\nCode: UNKNOWN_NAME/,
+      ),
+    })
   })
 
   it.each(commandIds)('prints help of %s within 80 columns, examples apart', async id => {
