@@ -13,9 +13,9 @@ export async function runnableBackends(): Promise<BackendName[]> {
 /** Which one a quick run tries every case on. */
 const THOROUGH = runnable.includes('native') ? 'native' : 'wasm'
 
-/** Cases of a long matrix: a quick run takes all of them on one backend, every fourth on each of the others. */
+/** Cases of a long matrix: a quick run takes all of them on one backend, every eighth on each of the others. */
 export function casesOn<T>(backend: BackendName, all: readonly T[]): readonly T[] {
-  return backend === THOROUGH ? all : sample(all, 4, runnable.indexOf(backend))
+  return backend === THOROUGH ? all : sample(all, 8, runnable.indexOf(backend))
 }
 
 /** Tokens of a long sequence: half as many in plain JavaScript, unless the run is a full one. */
