@@ -50,8 +50,9 @@ export function medianOfRuns(samples: readonly number[], waited: number | null):
 }
 
 /**
- * Standard deviation of medians of one cell between fresh processes: places in memory, compiled code, how fast threads
- * wake. Of calls of 0.2 to 1 ms on two threads 30 to 70 us, of longer ones 2 to 4 % (AMD EPYC, Zen 5, two processors).
+ * What medians of one cell are taken to differ by between fresh processes (places in memory, compiled code, how fast threads
+ * wake), as a standard deviation. A rough figure for every machine: in three quick benchmarks on one, calls of 0.2 to 1 ms on two
+ * threads differed by 30 to 70 us, longer ones by 2 to 4 % (AMD EPYC, Zen 5, two processors).
  */
 const BETWEEN_PROCESSES = {ns: 45e3, share: 0.03}
 
