@@ -27,12 +27,12 @@ export const KEPT_CONTEXTS = 3
 const contexts = new Map<string, {inputKey: string; made: Promise<SweepContext>}>()
 
 /** What cells of one context have in common. */
-export function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
+function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
   return JSON.stringify([inputKey(cell), target])
 }
 
 /** What contexts that differ only in their target have in common. */
-export function inputKey({input, seq_len, scale, causal, seed}: ErrorSweepCell): string {
+function inputKey({input, seq_len, scale, causal, seed}: ErrorSweepCell): string {
   return JSON.stringify([input, seq_len, scale, causal, seed])
 }
 
