@@ -1,15 +1,21 @@
-/** What fixtures/manifest.json says of the packaged layers is what the program measures. */
-import {readFileSync} from 'node:fs'
+/** What fixtures/manifest.json says of the packaged layers is what they hold and what the program measures. */
+import {createHash} from 'node:crypto'
+import {readFileSync, statSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
 import type {ErrorSweepResult} from '../../src/experiments/error-sweep/schema.js'
+import {openArrays} from '../../src/inputs/files/index.js'
 import {loadInput} from '../../src/inputs/load.js'
-import {inputStatistics, rowEntropies} from '../../src/inputs/statistics.js'
+import {rowEntropies} from '../../src/inputs/statistics.js'
 import {cellsOf} from '../helpers/cells.js'
 import {method, sweep} from '../helpers/plans.js'
 
 interface Claims {
-  arrays: Record<'q' | 'k' | 'v', number[]>
+  sha256: string
+  arrays: Record<string, number[]>
+  causal: string
   character: string
+}
+interface FeatureClaims extends Claims {
   positive_features: Record<
     'heads_worse_than_averaging_v' | 'log10_of_vectors_for_relative_kernel_variance_1',
     Record<'bidirectional' | 'causal', number[]>
@@ -17,9 +23,10 @@ interface Claims {
 }
 const manifest = JSON.parse(readFileSync('fixtures/manifest.json', 'utf8')) as Record<
   string,
-  Claims
+  FeatureClaims
 >
-const LAYERS = ['charlm-layer0.safetensors', 'charlm-layer3.safetensors'] as const
+const CAUSAL = ['charlm-layer0.safetensors', 'charlm-layer3.safetensors']
+const PADDED = ['minilm-layer1.safetensors', 'minilm-layer5.safetensors']
 
 const inputOf = (layer: string) => ({
   kind: 'file' as const,
@@ -46,22 +53,65 @@ async function measured(layer: string, causal: boolean): Promise<ErrorSweepResul
   return results
 }
 
-describe.each(LAYERS)('%s', layer => {
+/** Mean entropy of rows of each head of the first text, the least and the most, as the manifest words it. */
+async function entropies(layer: string, rows: readonly number[], causal: boolean): Promise<string> {
+  const input = await loadInput(inputOf(layer), {seqLen: null, seed: 0})
+  const [, heads, , headDim] = input.query.shape
+  const options = {scale: 1, logitScale: headDim ** -0.5, causal}
+  const means = Array.from({length: heads}, (_, head) => {
+    const own = [...rowEntropies(input, head, options, rows)]
+    return own.reduce((sum, row) => sum + row, 0) / rows.length
+  })
+  const [least, most] = [Math.min(...means), Math.max(...means)].map(nats => nats.toFixed(1))
+  return `${least} to ${most} nats`
+}
+
+describe.each([...CAUSAL, ...PADDED])('%s', layer => {
   const claims = manifest[layer]!
 
-  it('has the arrays and the entropies that are told', async () => {
-    const input = await loadInput(inputOf(layer), {seqLen: null, seed: 0})
-    const {query, key, value} = input
-    expect({q: query.shape, k: key.shape, v: value.shape}).toEqual(claims.arrays)
-    const rows = Array.from({length: 256}, (_, i) => 256 + i)
-    const options = {scale: 1, logitScale: 1 / 8, causal: true}
-    const heads = inputStatistics(input, options).perHead.map((_, head) => {
-      const own = [...rowEntropies(input, head, options, rows)]
-      return own.reduce((sum, row) => sum + row, 0) / rows.length
-    })
-    const range = [Math.min(...heads), Math.max(...heads)].map(nats => nats.toFixed(1)).join(' to ')
-    expect(claims.character).toContain(`${range} nats`)
+  it('is the file of the manifest, at most 2 MiB', () => {
+    const bytes = readFileSync(`fixtures/${layer}`)
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(claims.sha256)
+    expect(statSync(`fixtures/${layer}`).size).toBeLessThanOrEqual(2 ** 21)
   })
+
+  it('has the arrays that are told', async () => {
+    const file = await openArrays(`fixtures/${layer}`)
+    const shapes = [...file.entries].map(([name, {shape}]) => [name, shape])
+    await file.close()
+    expect(Object.fromEntries(shapes)).toEqual(claims.arrays)
+  })
+
+  it('has the entropies that are told', async () => {
+    const causal = CAUSAL.includes(layer)
+    const rows = Array.from({length: 256}, (_, i) => (causal ? 256 + i : i))
+    expect(claims.character).toContain(await entropies(layer, rows, causal))
+  })
+
+  it('is told to be causal or not, and of no use that nobody measured', () => {
+    const {positive_features: _, ...prose} = claims
+    expect(claims.causal).toMatch(CAUSAL.includes(layer) ? /is causal|as above$/ : /not causal/)
+    expect(JSON.stringify(prose)).not.toMatch(/can work|works? (here|well)|good for|absurd/)
+  })
+})
+
+describe.each(PADDED)('%s', layer => {
+  it('says in its metadata what a reader needs', async () => {
+    const file = await openArrays(`fixtures/${layer}`)
+    const {metadata, entries} = file
+    await file.close()
+    expect(metadata).toMatchObject({causal: 'false', layout: 'bhld', license: 'Apache-2.0'})
+    expect(metadata.layers).toBe(/\d/.exec(layer)![0])
+    expect(metadata.origin).toContain('256 tokens and 180 padded to 256')
+    expect([...entries.values()].map(({storedType}) => storedType)).toEqual([
+      ...['F16', 'F16', 'F16'],
+      'BOOL',
+    ])
+  })
+})
+
+describe.each(CAUSAL)('%s', layer => {
+  const claims = manifest[layer]!
 
   it.each([false, true])(
     'serves positive features as badly as is told: causal %s',
@@ -83,10 +133,4 @@ describe.each(LAYERS)('%s', layer => {
       }
     },
   )
-
-  it('is told to be causal, and of no use that nobody measured', () => {
-    const {positive_features: _, ...prose} = claims
-    expect(JSON.stringify(prose)).toContain('causal')
-    expect(JSON.stringify(prose)).not.toMatch(/can work|works? (here|well)|good for|absurd/)
-  })
 })
