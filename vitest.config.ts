@@ -4,9 +4,10 @@ import {defineConfig} from 'vitest/config'
 // draw 16 times as much
 const PATIENCE = 5 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
 
-/** Files that replace modules, or that look at a library whose backend nobody has chosen yet. */
+/** Files that replace modules, add estimators, or look at a library whose backend nobody has chosen yet. */
 const ALONE = [
   'test/unit/index.test.ts',
+  'test/unit/attention/registering/register.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/run-directory.test.ts',
 ]
@@ -41,6 +42,7 @@ export default defineConfig({
           ...SHARED,
           name: 'computed',
           include: COMPUTED,
+          exclude: ALONE,
           testTimeout: 0,
           hookTimeout: 0,
         },

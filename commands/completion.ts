@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
+import {pluginFlag} from '../src/cli/flags.js'
 import type {CompletionDocument} from '../src/cli/json-documents.js'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -22,6 +23,10 @@ export default class Completion extends RfaCommand {
   ]
   static override args = {
     shell: Args.string({required: true, options: SHELLS, description: 'which shell'}),
+  }
+
+  static override flags = {
+    plugin: pluginFlag(undefined, 'the script completes the names of its estimators, too'),
   }
 
   async run() {

@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
+import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {completedWith, oneName, oneNumber} from '../src/cli/flags.js'
+import {completedWith, oneName, oneNumber, pluginFlag} from '../src/cli/flags.js'
 import type {
   FieldsDocument,
   MethodsDocument,
@@ -30,10 +30,11 @@ export default class Methods extends RfaCommand {
     '<%= config.bin %> methods --projections',
     '<%= config.bin %> methods orth --projections',
     '<%= config.bin %> methods error-sweep --records',
+    '<%= config.bin %> methods --plugin ./my-estimator.js',
   ]
   static override args = {
     name: Args.string({
-      ...completedWith([...METHOD_NAMES, ...PROJECTION_NAMES]),
+      ...completedWith(() => [...methodNames(), ...PROJECTION_NAMES]),
       description: `an estimator: ${METHOD_NAMES.join(', ')}; with --projections a random matrix: ${PROJECTION_NAMES.join(', ')}; with --records an experiment: ${EXPERIMENT_NAMES.join(', ')}`,
     }),
   }
@@ -55,6 +56,7 @@ export default class Methods extends RfaCommand {
       description: 'what each column of saved tables says, of all experiments or of the one named',
       exclusive: ['preset', 'projections', 'num-features', 'head-dim'],
     }),
+    plugin: pluginFlag(undefined, 'its estimators are listed with the others'),
     markdown: Flags.boolean({default: false, description: 'print Markdown, every column included'}),
     'num-features': oneNumber(POSITIVE_INTEGER)({
       description: 'M at which the length of phi is shown (default: 256)',
@@ -83,6 +85,7 @@ export default class Methods extends RfaCommand {
       preset: flags.preset,
       numFeatures: flags['num-features'] ?? 256,
       headDim: flags['head-dim'] ?? 64,
+      plugins: this.plugins,
     })
     await this.show(blocks, flags)
     return {schema: 'rfa.methods/1', methods} satisfies MethodsDocument

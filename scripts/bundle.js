@@ -5,9 +5,12 @@ import {createRequire} from 'node:module'
 import {dirname, isAbsolute, join} from 'node:path'
 import {rolldown} from 'rolldown'
 
-/** What starts a process or is looked up by its name. */
+/** What starts a process or is looked up by its name, and the doors that plug-ins enter by. */
 const ENTRIES = [
+  'src/attention/index.js',
   'src/cli/main.js',
+  'src/index.js',
+  'src/plugins/hooks.js',
   'src/runner/ahead.js',
   'src/runner/parent-watch.js',
   'src/runner/worker.js',

@@ -20,6 +20,8 @@ export type RfaErrorCode =
   | 'TOO_LARGE'
   | 'BACKEND_MISSING'
   | 'BACKEND_NOT_READY'
+  | 'BAD_PLUGIN'
+  | 'PLUGIN_FAILED'
   | 'GATE_FAILED'
   | 'CELL_CRASHED'
   | 'CELL_TIMEOUT'

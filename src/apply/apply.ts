@@ -20,6 +20,7 @@ import {DEFAULT_LAYOUT, exchangeAxes, exchanged, LAYOUTS, type Layout} from '../
 import {inputWarnings, loadInput} from '../inputs/load.js'
 import {type NdArray, toFloat32} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
+import {type PluginRecord, pluginRecord} from '../plugins/record.js'
 import {computedBy, operationForms} from '../results/record.js'
 import {tf} from '../tf.js'
 
@@ -44,6 +45,8 @@ export interface ApplyRequest {
   backend: BackendChoice
   /** Of the backend; its own choice where not given. */
   threads?: number | undefined
+  /** The plug-in that the method comes from, if it is not built in. */
+  origin?: PluginRecord | undefined
 }
 
 const APPLY_SCHEMA = 'rfa.apply/1'
@@ -58,6 +61,7 @@ export const applyRecord = z.object({
     .describe('Order of its axes, as in the input. bhld: B, H, L, Dv; blhd: B, L, H, Dv.'),
   method: z.string().describe('The estimator.'),
   preset: z.string().describe('Which release it followed; `exact`: none.'),
+  plugin: pluginRecord.nullable().describe('Where it comes from; `null`: it is built in.'),
   feature_dim: z.number().int().describe('F, length of phi; 0: no features.'),
   ...computedBy,
   operations: operationForms,
@@ -126,6 +130,7 @@ export async function applyEstimator(
     layout,
     method: request.method,
     preset: request.preset,
+    plugin: request.origin ?? null,
     feature_dim: method.estimator.featureDim(
       given?.shape.at(-2) ?? request.numFeatures,
       input.query.shape[3],

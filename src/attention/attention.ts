@@ -16,6 +16,7 @@ import {type Estimator, supportsOf} from './forms/estimator.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './forms/noise.js'
 import type {OrthSign, ProjectionName} from './projections/index.js'
 import {projectionTensor} from './projections/tensor.js'
+import type {RegisteredName} from './registered.js'
 import {estimatorNamed, resolveOptions, usesProjection} from './resolve.js'
 import type {
   AttendResult,
@@ -68,17 +69,28 @@ export interface CallOptions extends CommonOptions {
   gate?: tf.Tensor
 }
 
+/** The name of an estimator of this package, or of one that was registered. */
+export type AnyMethod = MethodName | RegisteredName
+
 /** The options that method `Name` adds to the common ones. */
-export type MethodOptions<Name extends MethodName> = OptionsOf<z.input<Estimators[Name]['options']>>
+export type MethodOptions<Name extends AnyMethod> = OptionsOf<z.input<SchemaOf<Name>>>
+type SchemaOf<Name extends AnyMethod> =
+  Name extends RegisteredName<infer Schema>
+    ? Schema
+    : Name extends MethodName
+      ? Estimators[Name] extends {options: infer Schema}
+        ? Schema
+        : never
+      : never
 /** zod types an empty object as `Record<string, never>`, which would forbid the common options too. */
 type OptionsOf<Input> = string extends keyof Input ? unknown : Partial<Input>
 
 /** All options of {@link attention} for one method. */
-export type AttentionOptions<Name extends MethodName = MethodName> = {method: Name} & CallOptions &
+export type AttentionOptions<Name extends AnyMethod = MethodName> = {method: Name} & CallOptions &
   MethodOptions<Name>
 
 /**
- * Attention with any method of the registry.
+ * Attention with any method of the registry, those of {@link registerEstimator} among them.
  *
  * @param query - `[B, H, L, D]`, raw (the scale is applied inside)
  * @param key - `[B, H, S, D]`
@@ -91,7 +103,7 @@ export type AttentionOptions<Name extends MethodName = MethodName> = {method: Na
  * @throws {UNSUPPORTED} when the method has no causal, cross or masked form
  * @throws {BACKEND_NOT_READY} before `await useBackend(...)`
  */
-export function attention<Name extends MethodName>(
+export function attention<Name extends AnyMethod>(
   query: tf.Tensor,
   key: tf.Tensor,
   value: tf.Tensor,
@@ -148,7 +160,7 @@ export function attend(
 }
 
 /** Options of {@link decoder}: sizes instead of tensors. */
-export type DecoderOptions<Name extends MethodName = MethodName> = {
+export type DecoderOptions<Name extends AnyMethod = MethodName> = {
   method: Name
   /** Default 1. */
   batch?: number
@@ -164,7 +176,7 @@ export type DecoderOptions<Name extends MethodName = MethodName> = {
  * @throws {BAD_OPTION} for a size that is no whole number of at least 1
  * @throws {UNSUPPORTED} when the method has no recurrent form
  */
-export function decoder<Name extends MethodName>(options: DecoderOptions<Name>): Decoder {
+export function decoder<Name extends AnyMethod>(options: DecoderOptions<Name>): Decoder {
   checkObject('options', options)
   const {
     batch = 1,

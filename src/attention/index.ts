@@ -1,6 +1,8 @@
 /** The attention kernel package: tensors in, tensors out; no files, no terminal, no clock. */
+export {z} from 'zod'
 export {tf} from '../tf.js'
 export {
+  type AnyMethod,
   type AttentionOptions,
   attend,
   attention,
@@ -15,9 +17,29 @@ export {
   loadEstimators,
   METHOD_NAMES,
   type MethodName,
+  methodNames,
 } from './estimators/index.js'
-export {defineEstimator, type Estimator, type FeatureDraw} from './forms/estimator.js'
+export {
+  type AttendInputs,
+  type DecoderInputs,
+  defineEstimator,
+  type Estimator,
+  EVERY_FORM,
+  type FeatureDraw,
+  type KernelFacts,
+  type MomentDraw,
+  type Preset,
+  type Supports,
+} from './forms/estimator.js'
+export type {
+  FeatureMap,
+  MakeInputs,
+  Phi,
+  PhiFacts,
+  PhiInputs,
+} from './forms/feature-map.js'
 export {drawNoise, type Noise, type NoiseSpec} from './forms/noise.js'
+export {GUARDS_IDLE, guardOptions} from './forms/options.js'
 export {eluPlusOne} from './kernels/features/elu.js'
 export {
   causalFeatureAttention,
@@ -34,6 +56,7 @@ export {
   linearAttention,
   linearAttentionRatio,
   type OperationForm,
+  project,
   recordOperations,
   type SoftmaxAttentionOptions,
   type SoftmaxAttentionResult,
@@ -59,14 +82,19 @@ export {
 } from './projections/redraw.js'
 export {ProjectionSource, type ProjectionSourceOptions} from './projections/source.js'
 export {exactAttention, forEachExactRow, type HostArray} from './reference.js'
+export * from './registered.js'
+export {defineFeatureMap} from './registering/define.js'
+export {registerEstimator} from './registering/register.js'
 export {
   type AttendResult,
   type Calibration,
+  type CalibrationPairs,
   type CallShape,
   type Cost,
   type Decoder,
   type ExactTarget,
   type HostParameters,
+  type InputSpace,
   type KeyMask,
   type Parameters,
   PRESET_NAMES,

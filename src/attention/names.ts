@@ -7,6 +7,7 @@ export {
   loadEstimators,
   METHOD_NAMES,
   type MethodName,
+  methodNames,
   unknownMethod,
 } from './estimators/index.js'
 export {supportsOf} from './forms/estimator.js'

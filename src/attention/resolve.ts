@@ -1,7 +1,7 @@
 /** From the names and options that a caller gives to an estimator and the options in force; no tensors. */
 import type {z} from 'zod'
 import {describe, expected, RfaError, unknownName} from '../errors.js'
-import {loadedEstimators, type MethodName, unknownMethod} from './estimators/index.js'
+import {loadedEstimators, unknownMethod} from './estimators/index.js'
 import type {Estimator} from './forms/estimator.js'
 import {PRESET_NAMES, type PresetName} from './types.js'
 
@@ -19,7 +19,7 @@ export function estimatorNamed(name: string): Estimator {
     })
   }
   if (!Object.hasOwn(estimators, name)) throw unknownMethod('method', name)
-  return estimators[name as MethodName] as unknown as Estimator
+  return (estimators as Readonly<Record<string, Estimator>>)[name]!
 }
 
 /**

@@ -2,6 +2,7 @@ import {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import * as Flags from '@oclif/core/flags'
 import {expected} from '../errors.js'
+import type {LoadedPlugin} from '../plugins/load.js'
 import {type Block, withTexts} from '../report/document.js'
 import {type Layout, layoutOf} from '../report/layout.js'
 import {printable, printableJson, printableStyled} from '../report/printable.js'
@@ -15,6 +16,12 @@ import {
 import {exitCodesHelp} from './exit-codes.js'
 import {type Services, services} from './services.js'
 import {singleDashed, type Typed} from './usage-advice.js'
+
+/** Whether a command line, or the environment, names plug-ins that the command takes. */
+function asksPlugins({argv, flags}: Typed, env: NodeJS.ProcessEnv): boolean {
+  if (!Object.hasOwn(flags, 'plugin')) return false
+  return Boolean(env.RFA_PLUGINS) || argv.some(word => /^--plugin(=|$)/.test(word))
+}
 
 /** A command's help text: what it does, then the exit codes, which all commands share. */
 export function helpText(...paragraphs: string[]): string {
@@ -45,12 +52,24 @@ export abstract class RfaCommand extends Command {
   /** What it has done for it. */
   services: Services = services
 
+  /** Those that the command line and `RFA_PLUGINS` name, for commands with `--plugin`. */
+  protected plugins: readonly LoadedPlugin[] = []
+
   /** @throws {USAGE} for a flag spelt out behind one dash, of which the parser would make something else */
   protected override async init(): Promise<void> {
     await super.init()
     const slip = singleDashed(this.typed())
-    if (!slip) return
-    throw expected('USAGE', slip.word, 'two dashes before a name', 'one', `write ${slip.meant}`)
+    if (slip) {
+      throw expected('USAGE', slip.word, 'two dashes before a name', 'one', `write ${slip.meant}`)
+    }
+    // flags that take names of estimators are read after that
+    if (asksPlugins(this.typed(), process.env)) this.plugins = await this.loadPlugins()
+  }
+
+  /** @throws what loading a plug-in throws */
+  protected async loadPlugins(): Promise<LoadedPlugin[]> {
+    const {pluginsAsked} = await import('./plugins.js')
+    return pluginsAsked(this.argv, process.env)
   }
 
   /** Prints a result on stdout; nothing under `--json`. Of escape sequences only our own pass. */

@@ -5,6 +5,7 @@ import {
   unknownMethod,
 } from '../attention/names.js'
 import {expected, type RfaError, unknownName} from '../errors.js'
+import type {LoadedPlugin} from '../plugins/load.js'
 import type {Block} from '../report/document.js'
 import {
   type FeatureSize,
@@ -28,6 +29,8 @@ export interface MethodsRequest extends FeatureSize {
   name: string | undefined
   /** Only what this preset does. */
   preset: PresetName | undefined
+  /** Those that were loaded for it. */
+  plugins?: readonly LoadedPlugin[]
 }
 
 /**
@@ -38,9 +41,13 @@ export interface MethodsRequest extends FeatureSize {
 export async function describeMethods(
   request: MethodsRequest,
 ): Promise<{blocks: Block[]; methods: MethodFacts[]}> {
-  const {name, preset} = request
+  const {name, preset, plugins = []} = request
   const estimators: EstimatorFacts = await loadEstimators()
-  const all = Object.values(estimators).map(estimator => methodFacts(estimator, request))
+  const ownerOf = (method: string) =>
+    plugins.find(({record}) => record.methods.includes(method))?.record.path
+  const all = Object.values(estimators).map(estimator =>
+    methodFacts(estimator, request, ownerOf(estimator.name)),
+  )
   if (name === undefined) {
     if (preset === undefined) return {blocks: methodsReport(all, request), methods: all}
     const able = all.filter(({presets}) => presets.some(own => own.preset === preset))

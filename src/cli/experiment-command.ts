@@ -13,7 +13,7 @@ import type {Invocation} from './run-plan.js'
 /** Flags that change nothing about what is run. */
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'dry-run'],
-  ...['json', 'quiet'],
+  ...['plugin', 'json', 'quiet'],
 ])
 
 /** A command that runs a plan. */
@@ -37,7 +37,19 @@ export abstract class ExperimentCommand extends RfaCommand {
     if (plan === undefined) return undefined
     if (plan.experiment !== this.id) throw otherCommand(plan, flags.output, this.id ?? '')
     const {threads} = flags
-    return plan.threads === undefined || threads === undefined ? plan : {...plan, threads}
+    const own = plan.threads === undefined || threads === undefined ? plan : {...plan, threads}
+    return this.withSavedPlugins(own, flags.output)
+  }
+
+  /** The plan of a run with its plug-ins loaded. @throws {PLAN_MISMATCH} where they are not what they were */
+  private async withSavedPlugins(plan: Plan, directory: string): Promise<Plan> {
+    const {pathsTyped, pluginsOfRun} = await import('./plugins.js')
+    const typed = this.plugins.slice(0, new Set(pathsTyped(this.argv)).size)
+    return pluginsOfRun(
+      plan,
+      directory,
+      typed.map(({record}) => record),
+    )
   }
 
   /** Whether a flag was typed that says what to run, and not only how. */
@@ -57,7 +69,8 @@ export abstract class ExperimentCommand extends RfaCommand {
    *
    * @returns what `--json` prints
    */
-  protected async conduct(plan: Plan, flags: RunOptions): Promise<ExperimentRun | DryRun> {
+  protected async conduct(asked: Plan, flags: RunOptions): Promise<ExperimentRun | DryRun> {
+    const plan = await this.withOwnPlugins(asked)
     const invocation = {
       argv: [this.config.bin, this.id ?? '', ...this.argv],
       services: this.services,
@@ -69,6 +82,13 @@ export abstract class ExperimentCommand extends RfaCommand {
     return flags['dry-run']
       ? this.describe(plan, flags, invocation)
       : this.compute(plan, flags, invocation)
+  }
+
+  /** The plan with what it takes of the plug-ins that were named. */
+  private async withOwnPlugins(plan: Plan): Promise<Plan> {
+    if (this.plugins.length === 0 || plan.plugins) return plan
+    const {withPlugins} = await import('./plugins.js')
+    return withPlugins(plan, this.plugins)
   }
 
   private async describe(plan: Plan, flags: RunOptions, invocation: Invocation): Promise<DryRun> {

@@ -9,6 +9,7 @@ import * as Flags from '@oclif/core/flags'
 import type * as Interfaces from '@oclif/core/interfaces'
 import {
   METHOD_NAMES,
+  methodNames,
   ORTH_SIGNS,
   PRESET_NAMES,
   PROJECTION_NAMES,
@@ -29,8 +30,8 @@ import {
   THREADS,
 } from './ranges.js'
 
-/** What `--methods` takes: the names of the registry, or all of them. */
-const METHOD_CHOICES = [...METHOD_NAMES, 'all'] as const
+/** What `--methods` takes: the names of the registry, those of plug-ins among them once they are loaded, or all. */
+const methodChoices = () => [...methodNames(), 'all']
 
 /** What `--projections` takes: the names of the registry, or all of them. */
 const PROJECTION_CHOICES = [...PROJECTION_NAMES, 'all'] as const
@@ -47,8 +48,11 @@ export function toggle(description: string, helpGroup?: string) {
   return Flags.boolean({default: false, description, ...(helpGroup && {helpGroup})})
 }
 
+/** Names of a registry, or how to ask for them where it grows. */
+type Names<Name> = readonly Name[] | (() => readonly Name[])
+
 /** A comma list of names; an unknown one is refused with the nearest known one. */
-export function nameList<Name extends string>(kind: string, names: readonly Name[]) {
+export function nameList<Name extends string>(kind: string, names: Names<Name>) {
   return Flags.custom<Name>({
     multiple: true,
     multipleNonGreedy: true,
@@ -60,12 +64,12 @@ export function nameList<Name extends string>(kind: string, names: readonly Name
 }
 
 /** Names that a shell may complete; the parser does not look at them. */
-export function completedWith(choices: readonly string[]): {choices: readonly string[]} {
+export function completedWith(choices: Names<string>): {choices: Names<string>} {
   return {choices}
 }
 
 /** One name out of a registry. */
-export function oneName<Name extends string>(kind: string, names: readonly Name[]): OneOf<Name> {
+export function oneName<Name extends string>(kind: string, names: Names<Name>): OneOf<Name> {
   const flag = Flags.custom<string>({
     helpValue: 'NAME',
     ...completedWith(names),
@@ -158,7 +162,7 @@ export function parseOptionAssignment(text: string, where: string): OptionAssign
     throw expected('BAD_OPTION', where, 'name=value or method.name=value', describe(text))
   }
   const [, method, name = '', value = ''] = match
-  if (method !== undefined) known(method, where, 'methods', METHOD_NAMES as readonly string[])
+  if (method !== undefined) known(method, where, 'methods', methodNames)
   return {method: method ?? null, name, value}
 }
 
@@ -167,8 +171,9 @@ function known<Name extends string>(
   text: string,
   where: string,
   kind: string,
-  names: readonly Name[],
+  choices: Names<Name>,
 ): Name {
+  const names = typeof choices === 'function' ? choices() : choices
   const found = names.find(name => name === text)
   if (found === undefined) {
     if (text === '') throw emptyItem(where, `one of the ${kind} ${names.join(', ')}`)
@@ -216,17 +221,34 @@ export function layoutFlag(helpGroup?: string) {
   })
 }
 
+/** `--plugin` of every command that takes names of estimators. @param effect - what comes of it there */
+export function pluginFlag(helpGroup: string | undefined, effect: string) {
+  return Flags.custom<string>({
+    multiple: true,
+    multipleNonGreedy: true,
+    parse: async (text, _context, {name}) => present(text, `--${name}`),
+  })({
+    ...(helpGroup && {helpGroup}),
+    helpValue: 'FILE',
+    description: `module with an estimator of your own, may be repeated: ${effect}; RFA_PLUGINS in the environment names more, separated as in PATH`,
+  })
+}
+
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */
 export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   return {
     methods: nameList(
       'methods',
-      METHOD_CHOICES,
+      methodChoices,
     )({
       char: 'm',
       helpGroup: 'GRID',
-      description: `estimators: ${METHOD_CHOICES.join(', ')} ${defaultHelp(grids, grid => grid.methods)}`,
+      description: `estimators: ${[...METHOD_NAMES, 'all'].join(', ')} ${defaultHelp(grids, grid => grid.methods)}`,
     }),
+    plugin: pluginFlag(
+      'GRID',
+      'its estimators join those of --methods, and without --methods the default ones',
+    ),
     projections: nameList(
       'projections',
       PROJECTION_CHOICES,

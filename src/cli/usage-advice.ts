@@ -1,5 +1,5 @@
 /** What somebody may have meant by a command line that the parser refuses. */
-import {METHOD_NAMES} from '../attention/names.js'
+import {methodNames} from '../attention/names.js'
 import {closest} from '../errors.js'
 import {formatOf} from '../inputs/files/formats.js'
 
@@ -125,7 +125,7 @@ function adviceOnSwitch(name: string, value: string, flags: Typed['flags']): str
 /** Something that stands alone: the name of a method, of a flag, or of a file. */
 function adviceOnBare(stray: string, flags: Typed['flags']): string[] {
   const methods = ['methods', 'method'].find(name => Object.hasOwn(flags, name))
-  const isMethod = (METHOD_NAMES as readonly string[]).includes(stray)
+  const isMethod = methodNames().includes(stray)
   if (isMethod && methods) return [`did you mean --${methods} ${stray}?`]
   if (Object.hasOwn(flags, stray)) return [`did you mean --${stray}?`]
   if (formatOf(stray) !== undefined && Object.hasOwn(flags, 'input')) {

@@ -5,6 +5,7 @@
 import {z} from 'zod'
 import type {CallOptions} from '../attention/index.js'
 import {ORTH_SIGNS, PRESET_NAMES, PROJECTION_NAMES, projectionNamed} from '../attention/names.js'
+import {pluginRecords} from '../plugins/record.js'
 import {distinct} from './cells.js'
 
 /** One estimator with everything that changes its result, save the grid axes. */
@@ -14,11 +15,18 @@ export const methodSpec = z.object({
   options: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .describe('Options of this estimator that differ from its preset, by name.'),
+  plugin: z
+    .string()
+    .optional()
+    .describe('Digest of the plug-in that it comes from; absent: it is built in.'),
 })
 export type MethodSpec = z.infer<typeof methodSpec>
 
 /** Estimators of a plan. */
 export const methodSpecs = z.array(methodSpec).min(1).describe('Estimators with their options.')
+
+/** What plans say of their estimators. */
+export const methodAxes = {methods: methodSpecs, plugins: pluginRecords}
 
 /** Whether queries see the past alone. */
 export const causalField = z.boolean().describe('Query i sees the keys up to i only.')

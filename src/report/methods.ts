@@ -2,7 +2,7 @@
 import {z} from 'zod'
 import type {Estimator} from '../attention/index.js'
 import {type PresetName, supportsOf} from '../attention/names.js'
-import {type Block, type ColumnSpec, heading, table, text} from './document.js'
+import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
 
 /** A size at which the length of phi is shown. */
 export interface FeatureSize {
@@ -68,14 +68,24 @@ export const methodFactsSchema = z.object({
   feature_dim: z.number().int().describe('F, length of phi at the size asked for; 0: no features.'),
   options: z.array(optionFactsSchema).describe('Options of its own.'),
   presets: z.array(presetFactsSchema).describe('What each preset changes.'),
+  plugin: z.string().nullable().describe('Module that it comes from; `null`: it is built in.'),
 })
 export type MethodFacts = z.infer<typeof methodFactsSchema>
 
 /** A shape to ask for names of arrays, which do not depend on it. */
 const ONE_TOKEN = {batch: 1, heads: 1, queryLen: 1, keyLen: 1, causal: false}
 
-/** The declared facts of one estimator. @param size - where `feature_dim` is read */
-export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFacts {
+/**
+ * The declared facts of one estimator.
+ *
+ * @param size - where `feature_dim` is read
+ * @param plugin - the module that it comes from. Default: it is built in
+ */
+export function methodFacts(
+  estimator: Estimator,
+  size: FeatureSize,
+  plugin: string | null = null,
+): MethodFacts {
   const {presets} = estimator
   const defaults = estimator.options.parse({})
   const target = estimator.target(defaults)
@@ -106,6 +116,7 @@ export function methodFacts(estimator: Estimator, size: FeatureSize): MethodFact
       quirk,
       options: {...options},
     })),
+    plugin,
   }
 }
 
@@ -119,6 +130,11 @@ function formsOf(estimator: Estimator, options: Record<string, unknown>): Method
 export function methodsReport(methods: readonly MethodFacts[], size: FeatureSize): Block[] {
   return [
     table(overviewColumns(size), methods),
+    ...list(
+      methods
+        .filter(({plugin}) => plugin !== null)
+        .map(({name, plugin}) => `${name} comes from ${plugin}`),
+    ),
     text('rfa methods NAME shows formula, options and presets of one of them.'),
   ]
 }
@@ -173,6 +189,7 @@ export function methodReport(method: MethodFacts, preset?: string): Block[] {
       method.calibrates ? 'statistics of queries and keys set its features' : 'no',
     ],
     ['source', method.citation],
+    ...(method.plugin === null ? [] : [['plug-in', method.plugin] satisfies [string, string]]),
   ]
   return [
     heading(1, `${method.name}: ${method.title}`),

@@ -33,6 +33,7 @@ export function settingText(place: Place, value: unknown): string {
   const field = place.join('.')
   if (field === 'input.digest') return `input of SHA-256 ${String(value ?? 'unknown')}`
   if (place[0] === 'methods') return methodsText([value].flat() as Method[])
+  if (place[0] === 'plugins') return pluginsText(value as Plan['plugins'])
   const name = NAMES[field] ?? camelCase(place.at(-1) ?? '')
   if (value === undefined || value === null || value === false) return `no \`${name}\``
   if (value === true) return `\`${name}\``
@@ -44,6 +45,15 @@ export function settingText(place: Place, value: unknown): string {
 export function inputText(input: Plan['input']): string {
   if (input?.kind === 'file') return settingText(['input', 'paths'], input.paths)
   return settingText(['input', 'name'], input?.name)
+}
+
+/** Modules that estimators come from. */
+function pluginsText(plugins: Plan['plugins']): string {
+  if (!plugins) return 'no `plugin`'
+  return [plugins]
+    .flat()
+    .map(({path}) => `\`plugin: ${path}\``)
+    .join(' ')
 }
 
 /** Estimators with the presets and options that make them others. */

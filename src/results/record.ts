@@ -2,6 +2,7 @@
 import {z} from 'zod'
 import {BACKEND_CHOICES, BACKEND_NAMES, type BackendChoice} from '../backends/index.js'
 import type {InputSpec} from '../inputs/spec.js'
+import type {PluginRecord} from '../plugins/record.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()
@@ -52,6 +53,8 @@ export interface Plan {
   threads?: number | null
   /** Where its queries, keys and values come from, if it has any. */
   input?: InputSpec
+  /** Modules that estimators of it come from, if they are not built in. */
+  plugins?: PluginRecord[] | undefined
 }
 
 /** One finished cell: exactly one of the three ways in which it can end. */

@@ -24,6 +24,7 @@ import {
 } from './manifest.js'
 import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
 import {extensionOf, mismatch} from './plan-extension.js'
+import {comparePlugins} from './plugins.js'
 import type {CellRecord, Plan, StoredExperiment} from './record.js'
 
 /** The manifest's file name inside a run directory. */
@@ -203,12 +204,18 @@ interface Found {
 
 /** The run to go on with, `undefined` where a new one may start; refuses the rest. */
 async function examine(request: RunRequest): Promise<Found | undefined> {
-  const {directory, experiments, resume} = request
+  const {directory, experiments, resume, plan} = request
   const entries = await entriesOf(directory)
   const manifest = entries.includes(MANIFEST_FILE)
     ? await readManifest(directory, experiments)
     : undefined
-  if (manifest && resume) return {manifest, extended: await extensionOf(request, manifest.plan)}
+  if (manifest && resume) {
+    const {plugins} = manifest.plan
+    comparePlugins(directory, plugins, plan.plugins)
+    // the same may stand at another path now
+    const asked = plugins ? {...request, plan: {...plan, plugins}} : request
+    return {manifest, extended: await extensionOf(asked, manifest.plan)}
+  }
   if (entries.length === 0) return undefined
   throw expected(
     'WOULD_OVERWRITE',

@@ -2,6 +2,7 @@ import {RfaError} from '../errors.js'
 import type {Cells} from '../experiments/cells.js'
 import type {Experiment} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
+import {type PluginRecord, pluginDigest} from '../plugins/record.js'
 import {parseRecord} from '../results/parse-record.js'
 import type {CellError, CellRecord} from '../results/record.js'
 import type {Schedule} from './schedule.js'
@@ -14,6 +15,8 @@ const PROFILE_PATIENCE_MS = {ended: 60_000, stopped: 2000}
 export interface PoolOptions extends WorkerOptions {
   experiment: Experiment
   schedule: Schedule
+  /** Those of the plan. */
+  plugins?: readonly PluginRecord[] | undefined
   /** Longest time for one job; `null`: no limit. */
   timeoutMs: number | null
   /** A worker that is there already, for the first job. */
@@ -127,7 +130,8 @@ class Pool {
     const {experiment, schedule, timeoutMs, onHeard} = this.#options
     const {threadShare, processes} = schedule
     const context = {threadShare, processes}
-    const task = {experiment: experiment.name, cell: job.cell, context}
+    const plugins = pluginsOf(job.cell, this.#options.plugins)
+    const task = {experiment: experiment.name, cell: job.cell, context, ...(plugins && {plugins})}
     const begin = performance.now()
     const end = await worker.run(task, timeoutMs, leftMs => onHeard?.(job, leftMs))
     const elapsed = performance.now() - begin
@@ -173,6 +177,14 @@ class Pool {
     }
     await worker.kill()
   }
+}
+
+/** The plug-in that a cell's estimator comes from: others need not be there for it. */
+function pluginsOf(cell: object, plugins: readonly PluginRecord[] = []) {
+  const {plugin} = cell as {plugin?: string}
+  return plugin === undefined
+    ? undefined
+    : plugins.filter(record => pluginDigest(record) === plugin)
 }
 
 /** Why a worker has not written its profile, if it has not. */

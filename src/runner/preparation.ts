@@ -85,8 +85,14 @@ export async function checkInput(plan: Plan): Promise<void> {
   await (await experimentNamed(plan.experiment)).check?.(plan)
 }
 
-/** The plan with its input pinned to what the files hold now. @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING} */
+/**
+ * The plan with its input pinned to what the files hold now, its plug-ins loaded.
+ *
+ * @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING}
+ * @throws {FILE_CHANGED} where a plug-in is another one than when the plan was made
+ */
 async function pinned(plan: Plan): Promise<Plan> {
+  if (plan.plugins) await (await import('../plugins/load.js')).requirePlugins(plan.plugins)
   return plan.input ? {...plan, input: await pinInput(plan.input)} : plan
 }
 

@@ -1,6 +1,7 @@
 import {messageOf, RfaError, type RfaErrorCode} from '../errors.js'
 import type {CellContext, CellOutcome, OnStep} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
+import type {PluginRecord} from '../plugins/record.js'
 import type {CellError, Plan} from '../results/record.js'
 import type {Preparation} from './preparation.js'
 import {isOfMemory, MORE_MEMORY, withCause} from './want-of-memory.js'
@@ -11,6 +12,8 @@ export interface CellTask {
   experiment: string
   cell: object
   context: CellContext
+  /** Where its estimator comes from, if it is not built in. */
+  plugins?: readonly PluginRecord[] | undefined
 }
 
 /** Make the jobs of this plan, on the backend that it asks for. */

@@ -129,7 +129,7 @@ async function runMissing(
   options: RunExperimentOptions,
   journal?: Journal,
 ): Promise<CellRecord[]> {
-  const {jobs, experiment} = run
+  const {jobs, experiment, plan} = run
   const {onProgress, onTick, onWarning = () => {}} = options
   const earlier = savedRecords(jobs, journal, onWarning)
   const records = new Map(earlier.map(record => [record.key, record]))
@@ -147,6 +147,7 @@ async function runMissing(
     ...options,
     profileFile: profile && directory !== null ? await profileFiles(directory) : undefined,
     experiment,
+    plugins: plan.plugins,
     signal: eitherOf(options.signal, journal?.lost),
     onStart: (job: Job) => onProgress?.(meter.start(job)),
     onHeard: meter.hear,

@@ -20,7 +20,8 @@ process.on('disconnect', () => process.exit())
 // loaded here, so that what cannot be loaded fails the task with a sentence
 const preparation = () => import('./preparation.js')
 const skills: Skills = {
-  run: async ({experiment, cell, context}, onStep) => {
+  run: async ({experiment, cell, context, plugins}, onStep) => {
+    if (plugins) await (await import('../plugins/load.js')).requirePlugins(plugins)
     const {experimentNamed} = await import('../experiments/index.js')
     return (await experimentNamed(experiment)).run(cell, {...context, onStep})
   },

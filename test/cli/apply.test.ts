@@ -16,6 +16,7 @@ describe('rfa apply', () => {
     layout: 'bhld',
     method: 'rfa',
     preset: 'exact',
+    plugin: null,
     feature_dim: 512,
     ...madeBy({backend: 'cpu', threads: 1}),
     operations: {},

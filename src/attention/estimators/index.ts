@@ -1,4 +1,6 @@
-import {type RfaError, unknownName} from '../../errors.js'
+import {expected, type RfaError, unknownName} from '../../errors.js'
+import type {Estimator} from '../forms/estimator.js'
+import type {RegisteredMethods} from '../registered.js'
 
 /**
  * The registry: one line per estimator, its name and its file. Everything else (options, help,
@@ -40,17 +42,22 @@ const REGISTRY = {
   identity: () => import('./identity.js'),
 } as const
 
-/** An estimator's name. */
-export type MethodName = keyof typeof REGISTRY
-export const METHOD_NAMES = Object.keys(REGISTRY) as readonly MethodName[]
+/** The name of an estimator of this package. */
+type OwnName = keyof typeof REGISTRY
+/** An estimator's name: of this package, or declared in {@link RegisteredMethods}. */
+export type MethodName = OwnName | keyof RegisteredMethods
+/** The estimators of this package; {@link methodNames} has those of others, too. */
+export const METHOD_NAMES = Object.keys(REGISTRY) as readonly OwnName[]
 
 /** Every estimator by name, each with its own option types. */
 export type Estimators = {
-  readonly [Name in MethodName]: Awaited<ReturnType<(typeof REGISTRY)[Name]>>['default']
+  readonly [Name in MethodName]: Name extends OwnName
+    ? Awaited<ReturnType<(typeof REGISTRY)[Name]>>['default']
+    : RegisteredMethods[Name & keyof RegisteredMethods]
 }
 
 /** What papers and libraries call some of them: no names here, but what is meant by them. */
-const ALSO_CALLED: ReadonlyMap<string, MethodName> = new Map([
+const ALSO_CALLED: ReadonlyMap<string, OwnName> = new Map([
   ['exact', 'softmax'],
   ['flash', 'softmax-online'],
   ['performer', 'favor-pos'],
@@ -62,11 +69,41 @@ const ALSO_CALLED: ReadonlyMap<string, MethodName> = new Map([
   ['nystromformer', 'nystrom'],
 ])
 
+/** Estimators of others, in the order in which they came. */
+const registered: Record<string, Estimator> = {}
+
+/** The names of all estimators there are now: those of this package, then registered ones. */
+export function methodNames(): string[] {
+  return [...METHOD_NAMES, ...Object.keys(registered)]
+}
+
+/**
+ * Adds an estimator of somebody else.
+ *
+ * @throws {BAD_PLUGIN} where another one has its name
+ */
+export function addEstimator(estimator: Estimator): void {
+  const {name} = estimator
+  const taken = methodNames().find(other => other.toLowerCase() === name.toLowerCase())
+  if (taken !== undefined) {
+    const whose = Object.hasOwn(REGISTRY, taken) ? 'that of a built-in one' : 'registered before'
+    throw expected(
+      'BAD_PLUGIN',
+      name,
+      'a name that no other estimator has',
+      `${taken}, ${whose}`,
+      `call it otherwise, e.g. my-${name}`,
+    )
+  }
+  registered[name] = estimator
+  if (estimators) Object.assign(estimators, {[name]: estimator})
+}
+
 /** Error for a method that does not exist. @param choices - what is accepted in its place */
 export function unknownMethod(
   where: string,
   name: string,
-  choices: readonly string[] = METHOD_NAMES,
+  choices: readonly string[] = methodNames(),
 ): RfaError {
   return unknownName(where, 'methods', name, choices, ALSO_CALLED.get(String(name).toLowerCase()))
 }
@@ -74,12 +111,12 @@ export function unknownMethod(
 let loaded: Promise<Estimators> | undefined
 let estimators: Estimators | undefined
 
-/** Loads all estimators (once). */
+/** Loads all estimators (once); those that are registered later join them. */
 export function loadEstimators(): Promise<Estimators> {
   loaded ??= Promise.all(
     METHOD_NAMES.map(async name => [name, (await REGISTRY[name]()).default] as const),
   ).then(entries => {
-    estimators = Object.fromEntries(entries) as Estimators
+    estimators = {...Object.fromEntries(entries), ...registered} as unknown as Estimators
     return estimators
   })
   return loaded

@@ -41,7 +41,7 @@ interface Definition {
   allowNo?: boolean
   hidden?: boolean
   /** Set by flags that take names of a registry (flags.ts). */
-  choices?: readonly string[]
+  choices?: readonly string[] | (() => readonly string[])
   options?: readonly string[]
 }
 
@@ -78,16 +78,20 @@ function flagsOf(name: string, flag: Definition): CompletedFlag[] {
 }
 
 function valuesOf({choices, options, helpValue, delimiter}: Definition): Values {
-  const names = choices ?? options
+  const names = namesOf(choices) ?? options
   const list = delimiter !== undefined
   if (names) return {names, list}
   if (String(helpValue).startsWith('FILE')) return {list, paths: 'files'}
   return helpValue === 'DIR' ? {list, paths: 'folders'} : {list}
 }
 
+function namesOf(choices: Definition['choices']): readonly string[] | undefined {
+  return typeof choices === 'function' ? choices() : choices
+}
+
 /** Arguments are names of a registry, or folders of runs. */
 function argumentValues(name: string, {choices, options}: Definition): Values {
-  const names = choices ?? options
+  const names = namesOf(choices) ?? options
   if (names) return {names, list: false}
   return name === 'run' ? {list: false, paths: 'folders'} : {list: false}
 }

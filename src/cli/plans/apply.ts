@@ -1,5 +1,5 @@
 import type {ApplyRequest} from '../../apply/apply.js'
-import {METHOD_NAMES, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
+import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
 import {
@@ -12,6 +12,7 @@ import {
   oneText,
   optionFlag,
   orthSignFlag,
+  pluginFlag,
   toggle,
   ungrouped,
 } from '../flags.js'
@@ -23,12 +24,13 @@ import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 export const applyFlags = {
   method: oneName(
     'methods',
-    METHOD_NAMES,
+    methodNames,
   )({
     char: 'm',
     required: true,
     description: `the estimator: ${METHOD_NAMES.join(', ')}`,
   }),
+  plugin: pluginFlag(undefined, '--method takes their names'),
   input: fileList({
     char: 'i',
     required: true,

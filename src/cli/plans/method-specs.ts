@@ -1,5 +1,5 @@
 import type {Estimator} from '../../attention/index.js'
-import {METHOD_NAMES, type PresetName, resolveOptions} from '../../attention/names.js'
+import {METHOD_NAMES, methodNames, type PresetName, resolveOptions} from '../../attention/names.js'
 import {describe, expected, unknownName} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import type {OptionAssignment} from '../flags.js'
@@ -28,7 +28,7 @@ type OptionValue = MethodSpec['options'][string]
  * A method that declares none of the presets runs as `exact`; an option goes to every selected
  * method that declares it, and a preset or option that no selected method declares is refused.
  *
- * @param fallback - methods when the flag was not given
+ * @param fallback - methods when the flag was not given, which those of plug-ins join
  * @param estimators - the registry; may be empty unless {@link asksEstimators}
  * @throws {BAD_OPTION} for a value outside its range, an option given twice, or one that changes nothing
  * @throws {UNKNOWN_NAME} for an option or preset that no selected method has
@@ -38,7 +38,7 @@ export function toMethodSpecs(
   fallback: readonly string[],
   estimators: EstimatorFacts,
 ): MethodSpec[] {
-  const names = selectedNames(flags.methods ?? fallback)
+  const names = selectedNames(flags.methods ?? [...fallback, ...namesAdded()])
   if (!asksEstimators(flags)) return names.map(plainSpec)
   const selected = names.map(name => estimators[name]!)
   const presets = [...new Set(flags.preset ?? ['exact' as const])]
@@ -71,9 +71,14 @@ function checkEffects(specs: readonly MethodSpec[], estimators: EstimatorFacts):
   }
 }
 
+/** Names of estimators that are not built in. */
+function namesAdded(): string[] {
+  return methodNames().slice(METHOD_NAMES.length)
+}
+
 /** Names in the order typed, each once; `all` stands for the whole registry. */
 function selectedNames(methods: readonly string[]): string[] {
-  return [...new Set(methods.flatMap<string>(name => (name === 'all' ? METHOD_NAMES : name)))]
+  return [...new Set(methods.flatMap<string>(name => (name === 'all' ? methodNames() : name)))]
 }
 
 function plainSpec(method: string): MethodSpec {

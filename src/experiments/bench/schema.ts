@@ -14,8 +14,8 @@ import {
   drawAxes,
   drawPoint,
   featureDim,
+  methodAxes,
   methodSpec,
-  methodSpecs,
   sizeFields,
 } from '../axes.js'
 import {defineExperiment} from '../experiment.js'
@@ -50,7 +50,7 @@ const threads = z
 /** Everything that determines a benchmark. */
 export const benchPlan = z.object({
   experiment: z.literal('bench').describe('Name of the experiment.'),
-  methods: methodSpecs,
+  ...methodAxes,
   ...drawAxes,
   redraw,
   seq_lens: z

@@ -16,8 +16,8 @@ import {
   drawAxes,
   drawPoint,
   featureDim,
+  methodAxes,
   methodSpec,
-  methodSpecs,
   sizeFields,
 } from '../axes.js'
 import {defineExperiment} from '../experiment.js'
@@ -39,7 +39,7 @@ const row_metrics = z
 export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep').describe('Name of the experiment.'),
   input,
-  methods: methodSpecs,
+  ...methodAxes,
   ...drawAxes,
   seq_lens: z
     .array(z.number().int().positive())

@@ -8,13 +8,13 @@ import {
   seed,
 } from '../../results/record.js'
 import {itemTable} from '../../results/tables.js'
-import {drawAxes, drawPoint, featureDim, methodSpec, methodSpecs, sizeFields} from '../axes.js'
+import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
 import {defineExperiment} from '../experiment.js'
 
 /** Everything that determines a variance experiment. */
 export const variancePlan = z.object({
   experiment: z.literal('variance').describe('Name of the experiment.'),
-  methods: methodSpecs,
+  ...methodAxes,
   ...drawAxes,
   head_dims: z.array(z.number().int().positive()).min(1).describe('D, entries of a vector.'),
   norms: z

@@ -1,0 +1,65 @@
+/** Errors that an estimator of somebody else throws, told as its author would want: whose, where, in which line. */
+import {clipped, messageOf, RfaError} from '../../errors.js'
+import {packageRoot} from '../../package.js'
+
+/** Frames of a stack that are kept while an estimator runs: an operation of TensorFlow.js alone has a dozen. */
+const FRAMES = 60
+
+/** Errors that have been told of already: a part of an estimator may call another one. */
+const told = new WeakSet<object>()
+
+/**
+ * Runs a part of an estimator.
+ *
+ * @param where - whose part it is, e.g. `my-map: phi`
+ * @throws {PLUGIN_FAILED} for anything thrown that is no {@link RfaError}; one of these keeps its code and remedies.
+ *   Both name the part and the author's line, but for errors that begin with the name of the estimator.
+ */
+export function inPart<Result>(where: string, run: () => Result): Result {
+  const {stackTraceLimit} = Error
+  Error.stackTraceLimit = Math.max(stackTraceLimit ?? 0, FRAMES)
+  try {
+    return run()
+  } catch (error) {
+    throw faultOf(where, error)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** The error of a part, told once, by the innermost. */
+function faultOf(where: string, error: unknown): unknown {
+  if (typeof error === 'object' && error !== null && told.has(error)) return error
+  if (error instanceof RfaError && error.message.startsWith(`${where.split(':')[0]}: `))
+    return error
+  const line = authorLine(error)
+  const at = line === undefined ? '' : ` (${line})`
+  const ours = error instanceof RfaError
+  const said = clipped(messageOf(error))
+  const kind = error instanceof Error && error.name !== 'Error' ? `${error.name}: ` : ''
+  const fault = ours
+    ? new RfaError(error.code, `${where}: ${error.message}${at}`, {
+        suggestions: error.suggestions,
+        cause: error,
+      })
+    : new RfaError('PLUGIN_FAILED', `${where} threw ${kind}${said}${at}`, {cause: error})
+  told.add(fault)
+  return fault
+}
+
+/**
+ * The line of an author's file that led to an error, `path:line:column`: the innermost that is of no package and not of
+ * this one.
+ */
+export function authorLine(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const root = packageRoot().replaceAll('\\', '/')
+  for (const line of stack.split('\n')) {
+    const place = /(?:\(|at (?:async )?)(?:file:\/\/)?(\/[^()]*:\d+:\d+)\)?$/.exec(line)?.[1]
+    if (place === undefined) continue
+    const path = decodeURI(place).replace(/^\/([A-Za-z]:)/, '$1')
+    const ours = ['src', 'dist', 'bin'].some(folder => path.startsWith(`${root}/${folder}/`))
+    if (!ours && !path.includes('/node_modules/')) return path
+  }
+  return undefined
+}

@@ -1,0 +1,34 @@
+/** A plug-in as plans and manifests keep it. */
+import {createHash} from 'node:crypto'
+import {z} from 'zod'
+
+const sha256 = z.string().describe('SHA-256 of its bytes, in hex.')
+
+export const pluginRecord = z.object({
+  path: z.string().describe('Absolute path of the module.'),
+  sha256,
+  imports: z
+    .array(z.object({path: z.string().describe('Path from the folder of the module.'), sha256}))
+    .describe(
+      'Files that it imports by relative paths, and those that they import, by path; packages and files that it reads otherwise are not among them.',
+    ),
+  methods: z.array(z.string()).describe('Names of its estimators.'),
+})
+export type PluginRecord = z.infer<typeof pluginRecord>
+
+/** Plug-ins of a plan; absent where all its estimators are built in. */
+export const pluginRecords = z
+  .array(pluginRecord)
+  .min(1)
+  .optional()
+  .describe('Modules that estimators of the plan come from; absent: all are built in.')
+
+/**
+ * What tells one version of a plug-in from another, 64 hexadecimal digits: the SHA-256 of its module or, where it imports
+ * other files, that of the lines `<sha256>  <path>` of all of them, its own first and with the path `.`.
+ */
+export function pluginDigest({sha256, imports}: Pick<PluginRecord, 'sha256' | 'imports'>): string {
+  if (imports.length === 0) return sha256
+  const lines = [{path: '.', sha256}, ...imports].map(file => `${file.sha256}  ${file.path}\n`)
+  return createHash('sha256').update(lines.join('')).digest('hex')
+}

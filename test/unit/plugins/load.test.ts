@@ -1,0 +1,228 @@
+/** The built loader in processes of its own: what it loads stays loaded. */
+import {createHash} from 'node:crypto'
+import {realpathSync, symlinkSync} from 'node:fs'
+import {join} from 'node:path'
+import {beforeAll, describe, expect, it} from 'vitest'
+import {pluginDigest} from '../../../src/plugins/record.js'
+import {temporaryFolder} from '../../helpers/folders.js'
+import {type Loaded, loadAll, reluMap, writeFiles} from '../../helpers/plugins.js'
+
+const folder = realpathSync(temporaryFolder())
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+const IMPORTED = "import {half} from './parts/half.js'\nexport const third = half / 1.5\n"
+
+/** Plug-ins with what is expected of them: nothing, or how they are refused. */
+const CASES: Record<string, {text: string; code?: string; message?: RegExp; remedy?: RegExp}> = {
+  'plain.js': {text: reluMap('plain')},
+  'module.mjs': {text: reluMap('module')},
+  'several.js': {
+    text: `${reluMap('one').replace('export default', 'const one =')}
+      export const estimators = [one, {...one, name: 'two'}]`,
+  },
+  'importing.js': {
+    text: reluMap('importing', '', "import {third} from './third.js'\nexport const used = third"),
+  },
+  'facts.js': {
+    text: reluMap('facts').replace('export default defineFeatureMap(', 'export default ('),
+  },
+  'own-packages.js': {
+    text: reluMap('own-packages').replace(
+      "import {defineFeatureMap, guardOptions, tf, z} from 'rfa/attention'",
+      "import * as tf from '@tensorflow/tfjs-core'\nimport {z} from 'zod'\nimport {defineFeatureMap, guardOptions} from 'rfa'",
+    ),
+  },
+  'syntax.js': {
+    text: 'import {z} from "rfa/attention"\n\nexport default = z\n',
+    code: 'BAD_PLUGIN',
+    message:
+      /^\.\/syntax\.js: expected JavaScript that Node can read, got SyntaxError: .* \(.*syntax\.js:3\)$/,
+  },
+  'imports-syntax.js': {
+    text: "import './broken.js'\n",
+    code: 'BAD_PLUGIN',
+    message: /got SyntaxError: .* \(.*broken\.js:2\)$/,
+  },
+  'no-such-name.js': {
+    text: "import {defineFeature} from 'rfa/attention'\nexport default defineFeature\n",
+    code: 'BAD_PLUGIN',
+    message: /does not provide an export named 'defineFeature'.*no-such-name\.js:1\)$/s,
+  },
+  'no-such-package.js': {
+    text: "import 'no-such-package'\n",
+    code: 'BAD_PLUGIN',
+    message: /expected imports that can be found, got Cannot find package 'no-such-package'/,
+    remedy: /npm install/,
+  },
+  'no-such-file.js': {
+    text: "import './helpers'\n",
+    code: 'BAD_PLUGIN',
+    message: /expected imports that can be found, got Cannot find module/,
+    remedy: /with their endings/,
+  },
+  'nothing.js': {
+    text: 'const nothing = 1\n',
+    code: 'BAD_PLUGIN',
+  },
+  'named-only.mjs': {
+    text: 'export const myMap = 1\n',
+    code: 'BAD_PLUGIN',
+    message: /exports: expected a default export, an estimator, got exports myMap/,
+    remedy: /export default defineFeatureMap/,
+  },
+  'empty-list.mjs': {
+    text: 'export const estimators = []\n',
+    code: 'BAD_PLUGIN',
+    message: /estimators: expected a list of estimators, got an empty one/,
+  },
+  'throws.mjs': {
+    text: '\nconst x = undefined\nexport default x.y\n',
+    code: 'PLUGIN_FAILED',
+    message: /throws\.mjs: threw TypeError: .* while it was loaded \(.*throws\.mjs:3:\d+\)$/,
+  },
+  'promise.mjs': {
+    text: 'export default Promise.resolve(1)\n',
+    code: 'BAD_PLUGIN',
+    message: /expected an estimator, got a promise of one/,
+    remedy: /export default await/,
+  },
+  'number.mjs': {text: 'export default 7\n', code: 'BAD_PLUGIN', message: /got 7/},
+  'no-phi.mjs': {
+    text: reluMap('no-phi', 'phi: undefined,'),
+    code: 'BAD_PLUGIN',
+    message: /no-phi: phi: expected a function.*\(.*no-phi\.mjs:\d+:\d+\)$/,
+  },
+  'taken.mjs': {text: reluMap('elu'), code: 'BAD_PLUGIN', message: /that of a built-in one/},
+  'again.mjs': {
+    text: reluMap('plain'),
+    code: 'BAD_PLUGIN',
+    message: /plain: expected a name that no other estimator has, got that of one of \.\/plain\.js/,
+  },
+  'common.cjs': {
+    text: 'module.exports = {}\n',
+    code: 'BAD_PLUGIN',
+    message: /expected an ES module, with import and export, got a CommonJS file/,
+    remedy: /rename it to common\.mjs/,
+  },
+  'common/exports.js': {
+    text: 'module.exports = {name: "x"}\n',
+    code: 'BAD_PLUGIN',
+    message: /got a CommonJS file/,
+  },
+  'common/module.js': {
+    text: 'export default 1\n',
+    code: 'BAD_PLUGIN',
+    message: /got a CommonJS file/,
+    remedy: /"type": "module"/,
+  },
+  'data.json': {
+    text: '{}',
+    code: 'BAD_PLUGIN',
+    message: /a module ending in .* got one ending in \.json/,
+  },
+  parts: {text: '', code: 'BAD_PLUGIN', message: /expected the file of a plug-in, got a folder/},
+  'missing.js': {
+    text: '',
+    code: 'FILE_MISSING',
+    message: /^\.\/missing\.js: expected a plug-in, an ES module, got nothing/,
+    remedy: /working folder: \//,
+  },
+}
+
+const found = new Map<string, Loaded>()
+beforeAll(() => {
+  const texts = Object.entries(CASES).map(([path, {text}]) => [path, text])
+  writeFiles(folder, {
+    ...Object.fromEntries(texts.filter(([path]) => path !== 'parts' && path !== 'missing.js')),
+    'package.json': '{"type": "module"}',
+    'third.js': IMPORTED,
+    'parts/half.js': 'export const half = 0.5\n',
+    'broken.js': '\nexport const = 1\n',
+    'common/package.json': '{"type": "commonjs"}',
+  })
+  const paths = Object.keys(CASES)
+  const results = loadAll(
+    folder,
+    paths.map(path => `./${path}`),
+  )
+  for (const [index, path] of paths.entries()) found.set(path, results[index]!)
+})
+
+describe('a plug-in', () => {
+  const [good, bad] = [true, false].map(fine =>
+    Object.keys(CASES).filter(path => (CASES[path]!.code === undefined) === fine),
+  ) as [string[], string[]]
+
+  it.each(good)('%s is loaded', path => {
+    const text = CASES[path]!.text
+    expect(found.get(path)).toMatchObject({
+      record: {path: join(folder, path), sha256: sha256(text)},
+    })
+  })
+
+  it.each(bad)('%s is refused', path => {
+    const {code, message = /./, remedy = /(?:)/} = CASES[path]!
+    const {suggestions = [], ...told} = found.get(path)!
+    expect(told).toMatchObject({code, message: expect.stringMatching(message)})
+    expect(suggestions.join('\n')).toMatch(remedy)
+  })
+
+  it('is known by its bytes and those of the files that it imports', () => {
+    const {record} = found.get('importing.js')!
+    const half = sha256('export const half = 0.5\n')
+    expect(record!.imports).toEqual([
+      {path: 'parts/half.js', sha256: half},
+      {path: 'third.js', sha256: sha256(IMPORTED)},
+    ])
+    const lines = [
+      record!.sha256,
+      '  .\n',
+      half,
+      '  parts/half.js\n',
+      sha256(IMPORTED),
+      '  third.js\n',
+    ]
+    expect(pluginDigest(record!)).toBe(sha256(lines.join('')))
+    const plain = found.get('plain.js')!.record!
+    expect(plain.imports).toEqual([])
+    expect(pluginDigest(plain)).toBe(plain.sha256)
+  })
+
+  it('is one module however it is named', () => {
+    writeFiles(folder, {'same.js': reluMap('same')})
+    symlinkSync(join(folder, 'same.js'), join(folder, 'link.js'))
+    const [first, second] = loadAll(folder, [
+      'same.js',
+      `${folder}/../${folder.split('/').at(-1)}/link.js`,
+    ])
+    expect(second).toEqual(first)
+  })
+})
+
+describe('the modules that a plug-in imports', () => {
+  it.each(['rfa', 'rfa/attention'])('as %s are those that run, though it has others', name => {
+    const other = `throw new Error('the other one')`
+    const project = `project-${name.length}`
+    writeFiles(folder, {
+      [`${project}/node_modules/rfa/package.json`]: JSON.stringify({
+        name: 'rfa',
+        exports: {'.': './other.js', './attention': './other.js'},
+      }),
+      [`${project}/node_modules/rfa/other.js`]: other,
+      [`${project}/mine.mjs`]: reluMap('mine').replace("'rfa/attention'", `'${name}'`),
+    })
+    expect(loadAll(folder, [`${project}/mine.mjs`])[0]).toHaveProperty('record')
+  })
+
+  it.each(['zod', '@tensorflow/tfjs-core'])('as %s are its own where it has some', name => {
+    const project = `own-${name.length}`
+    writeFiles(folder, {
+      [`${project}/node_modules/${name}/package.json`]: JSON.stringify({name, main: 'own.cjs'}),
+      [`${project}/node_modules/${name}/own.cjs`]: "module.exports = {which: 'its own'}",
+      [`${project}/mine.mjs`]: `import own from '${name}'\nthrow new Error(own.which)\n`,
+    })
+    expect(loadAll(folder, [`${project}/mine.mjs`])[0]).toMatchObject({
+      message: expect.stringContaining('threw its own'),
+    })
+  })
+})
