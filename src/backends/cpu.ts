@@ -10,6 +10,7 @@ const DETAIL = `TensorFlow.js ${tf.version_core} in plain JavaScript, one thread
 /** TensorFlow.js in plain JavaScript: slow everywhere, available everywhere, the judge in tests. */
 const cpu: Backend = {
   threading: 'one',
+  sameBits: true,
   async probe() {
     try {
       await runsTinyOperation('cpu')

@@ -136,6 +136,12 @@ export async function keepsThreads(name: BackendName): Promise<boolean> {
   return backend.keepsThreads ?? false
 }
 
+/** Whether an entry has the same bits on a backend wherever it stands, and for any number of threads. */
+export async function hasSameBits(name: BackendName): Promise<boolean> {
+  const {default: backend} = await REGISTRY[name]()
+  return backend.sameBits
+}
+
 let lastTurn: Promise<unknown> = Promise.resolve()
 
 /**

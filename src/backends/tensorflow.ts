@@ -1,39 +1,51 @@
 import {availableParallelism} from 'node:os'
 import util from 'node:util'
-import {messageOf} from '../errors.js'
 import {tf} from '../tf.js'
 import {runsTinyOperation} from './check.js'
+import {PACKAGE, whyNotLoaded, whyNotRegistered, whyNotRunning} from './tensorflow-absent.js'
 import {isThreadCount} from './threads.js'
-import type {Availability, Backend, ThreadOptions} from './types.js'
+import type {Backend, ThreadOptions} from './types.js'
 
-/** The package, named at run time: it is optional, so the compiler must not need its types. */
-const PACKAGE = '@tensorflow/tfjs-node'
-const DETAIL = `libtensorflow through ${PACKAGE}`
+const NAME = 'tensorflow'
+const DETAIL = `TensorFlow through ${PACKAGE}`
 
-/** TensorFlow's C library through @tensorflow/tfjs-node, an optional dependency. */
+/**
+ * TensorFlow's C library through @tensorflow/tfjs-node, an optional dependency. Its functions have a vector form and,
+ * for what is left at the end of a tensor, a plain one, and it divides long sums among threads: last bits depend on where
+ * an entry stands and on the number of threads.
+ */
 const tensorflow: Backend = {
   threading: 'any',
   keepsThreads: true,
+  sameBits: false,
   async probe(how = {}) {
     loadedThreads ??= threadsFor(how)
     process.env.TF_NUM_INTRAOP_THREADS = String(loadedThreads)
+    process.env.TF_CPP_MIN_LOG_LEVEL ??= '1' // warnings, not how it was built
     addRemovedUtilities()
     try {
       await import(PACKAGE)
     } catch (error) {
       return {available: false, detail: DETAIL, ...whyNotLoaded(error)}
     }
+    if (!tf.findBackendFactory(NAME)) {
+      return {available: false, detail: DETAIL, ...whyNotRegistered()}
+    }
     try {
-      await runsTinyOperation('tensorflow')
-      return {available: true, detail: DETAIL}
+      await runsTinyOperation(NAME)
+      return {available: true, detail: `TensorFlow ${libraryVersion()} through ${PACKAGE}`}
     } catch (error) {
       return {available: false, detail: DETAIL, ...whyNotRunning(error)}
     }
   },
   async activate() {
-    await tf.setBackend('tensorflow')
+    await tf.setBackend(NAME)
   },
   facts: () => ({threads: loadedThreads!, instructionSet: null}),
+  describe() {
+    const threads = loadedThreads === 1 ? '1 thread' : `${loadedThreads} threads`
+    return `TensorFlow ${libraryVersion()} through ${PACKAGE}, ${threads}`
+  },
 }
 export default tensorflow
 
@@ -47,45 +59,10 @@ function threadsFor({threads, threadShare}: ThreadOptions): number {
   return threads ?? threadShare ?? own
 }
 
-/**
- * Tells two ways of being absent apart: the package was removed because its install script failed,
- * or the package is there but its script was never run.
- *
- * @param error - what importing the package threw
- */
-export function whyNotLoaded(error: unknown): Pick<Availability, 'reason' | 'remedy'> {
-  const message = messageOf(error)
-  const missing = (error as NodeJS.ErrnoException | null)?.code === 'ERR_MODULE_NOT_FOUND'
-  if (missing && message.includes(PACKAGE)) {
-    return {
-      reason: `${PACKAGE} is not installed: npm removed it because libtensorflow could not be downloaded`,
-      remedy: `set TFJS_NODE_CDN_STORAGE to a mirror that this machine reaches and run npm ci again; everything else works without it`,
-    }
-  }
-  if (/tfjs_binding|native addon/i.test(message)) {
-    return {
-      reason: `${PACKAGE} is installed but its native addon is not: its install script did not run`,
-      remedy: `npm rebuild ${PACKAGE} (with npm 12, approve its script first: npm approve-scripts)`,
-    }
-  }
-  return {reason: `${PACKAGE} does not load: ${message}`, remedy: 'run npm ci again'}
-}
-
-/**
- * The third way: the addon loads, then kernels fail, as on Node versions that removed utilities
- * which it calls.
- *
- * @param error - what running an operation threw
- */
-export function whyNotRunning(error: unknown): Pick<Availability, 'reason' | 'remedy'> {
-  const message = messageOf(error)
-  if (/isNullOrUndefined|is not a function/.test(message)) {
-    return {
-      reason: `${PACKAGE} loads but does not run on Node ${process.versions.node}: ${message}`,
-      remedy: 'use Node 20 or 22 for this backend',
-    }
-  }
-  return {reason: `${PACKAGE} loads but does not run: ${message}`, remedy: 'use `backend: wasm`'}
+/** The version of the C library, as its addon tells it. */
+function libraryVersion(): string {
+  const {binding} = tf.findBackend(NAME) as {binding?: {TF_Version?: string}}
+  return binding?.TF_Version ?? 'of unknown version'
 }
 
 /** tfjs-node 4.22 calls util.isNullOrUndefined and util.isArray, which Node 23 removed. */

@@ -31,6 +31,8 @@ export interface Backend {
   threading: 'any' | 'one'
   /** The threads of its first use in a process are those of all others. */
   keepsThreads?: boolean
+  /** An entry has the same bits wherever it stands in a tensor, beside whatever others, and for any number of threads. */
+  sameBits: boolean
   /** Loads what is needed and runs one tiny operation; never throws. */
   probe(options?: ThreadOptions): Promise<Availability>
   /** Makes it the current backend; called after a successful probe. */

@@ -10,6 +10,7 @@ const DETAIL = `TensorFlow.js ${tf.version_core} WebAssembly, one thread`
 /** TensorFlow.js on WebAssembly with SIMD: the portable floor. In Node it has one thread. */
 const wasm: Backend = {
   threading: 'one',
+  sameBits: true,
   async probe() {
     try {
       await runsTinyOperation('wasm')

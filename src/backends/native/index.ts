@@ -15,6 +15,7 @@ const PEAK_SECONDS = 0.05
 /** The kernels of this package in C++ with vector instructions and threads. */
 const native: Backend = {
   threading: 'any',
+  sameBits: true,
   async probe() {
     const result = loadAddon()
     if (!('addon' in result)) return {available: false, detail: 'C++ kernels', ...result}

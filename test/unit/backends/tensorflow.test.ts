@@ -1,28 +1,50 @@
-import {describe, expect, it} from 'vitest'
-import {whyNotLoaded, whyNotRunning} from '../../../src/backends/tensorflow.js'
+import {afterEach, describe, expect, it, vi} from 'vitest'
+import tensorflow from '../../../src/backends/tensorflow.js'
+import {whyNotLoaded, whyNotRunning} from '../../../src/backends/tensorflow-absent.js'
+import {tf} from '../../../src/tf.js'
 
-function withCode(message: string, code: string): Error {
-  return Object.assign(new Error(message), {code})
-}
+const CHECKOUT = {platform: 'linux', arch: 'x64', root: '/home/me/rfa', cwd: '/home/me/rfa'}
+const PROJECT = {...CHECKOUT, root: '/home/me/project/node_modules/rfa', cwd: '/home/me/project'}
+const ELSEWHERE = {...CHECKOUT, platform: 'darwin', arch: 'arm64'}
 
-describe('the three ways in which @tensorflow/tfjs-node is not there', () => {
+const PRUNED = Object.assign(
+  new Error("Cannot find package '@tensorflow/tfjs-node' imported from /somewhere/tensorflow.js"),
+  {code: 'ERR_MODULE_NOT_FOUND'},
+)
+const UNBUILT = new Error(
+  'The Node.js native addon module (tfjs_binding.node) can not be found at path: /x/tfjs_binding.node',
+)
+const NO_LIBRARY = new Error(
+  'libtensorflow_cc.so.2: cannot open shared object file: No such file or directory',
+)
+
+describe('the ways in which @tensorflow/tfjs-node is not there', () => {
   it('removed because its install script failed', () => {
-    const error = withCode(
-      "Cannot find package '@tensorflow/tfjs-node' imported from /somewhere/tensorflow.js",
-      'ERR_MODULE_NOT_FOUND',
-    )
-    const {reason, remedy} = whyNotLoaded(error)
-    expect(reason).toMatch(/is not installed: npm removed it/)
-    expect(remedy).toMatch(/TFJS_NODE_CDN_STORAGE/)
+    const {reason, remedy} = whyNotLoaded(PRUNED, CHECKOUT)
+    expect(reason).toMatch(/is not installed: npm leaves it out/)
+    expect(remedy).toBe('npm run setup:tensorflow, which takes it from a package of PyPI')
+    expect(whyNotLoaded(PRUNED, ELSEWHERE).remedy).toMatch(/TFJS_NODE_CDN_STORAGE/)
   })
 
   it('present, but its install script never ran', () => {
-    const error = new Error(
-      'The Node.js native addon module (tfjs_binding.node) can not be found at path: /x/tfjs_binding.node',
-    )
-    const {reason, remedy} = whyNotLoaded(error)
+    const {reason, remedy} = whyNotLoaded(UNBUILT, CHECKOUT)
     expect(reason).toMatch(/is installed but its native addon is not/)
-    expect(remedy).toMatch(/^npm rebuild @tensorflow\/tfjs-node/)
+    expect(remedy).toMatch(/^npm run setup:tensorflow; or, .* npm rebuild @tensorflow\/tfjs-node/)
+    expect(whyNotLoaded(UNBUILT, ELSEWHERE).remedy).toMatch(/^npm rebuild @tensorflow/)
+  })
+
+  it('present, but without the library that its addon wants', () => {
+    const {reason, remedy} = whyNotLoaded(NO_LIBRARY, CHECKOUT)
+    expect(reason).toMatch(/its library is not: libtensorflow_cc\.so\.2/)
+    expect(remedy).toBe('npm run setup:tensorflow')
+  })
+
+  it('in another project: the script is named by its path', () => {
+    const script = 'node_modules/rfa/scripts/setup-tensorflow.js'
+    expect(whyNotLoaded(PRUNED, PROJECT).remedy).toMatch(`node ${script}, which`)
+    expect(whyNotLoaded(NO_LIBRARY, PROJECT).remedy).toBe(`node ${script}`)
+    const outside = {...PROJECT, cwd: '/home/me/other'}
+    expect(whyNotLoaded(PRUNED, outside).remedy).toMatch(`node /home/me/project/${script}, which`)
   })
 
   it('loaded, but its kernels fail', () => {
@@ -46,7 +68,29 @@ describe('the three ways in which @tensorflow/tfjs-node is not there', () => {
   })
 
   it('a missing dependency of the package is not taken for the package', () => {
-    const error = withCode("Cannot find package 'tar' imported from x", 'ERR_MODULE_NOT_FOUND')
+    const error = Object.assign(new Error("Cannot find package 'tar' imported from x"), {
+      code: 'ERR_MODULE_NOT_FOUND',
+    })
     expect(whyNotLoaded(error).reason).toMatch(/does not load: Cannot find package 'tar'/)
+  })
+})
+
+const {available} = await tensorflow.probe()
+
+describe.runIf(available)('backend tensorflow, where it is set up', () => {
+  afterEach(() => void vi.restoreAllMocks())
+
+  it('names the version of its library', async () => {
+    expect((await tensorflow.probe()).detail).toMatch(/^TensorFlow 2\.\d+\.\d+ through @tensorflow/)
+    expect(tensorflow.describe?.()).toMatch(/, \d+ threads?$/)
+  })
+
+  it('is absent where its package registered with another TensorFlow.js', async () => {
+    vi.spyOn(tf, 'findBackendFactory').mockReturnValue(undefined as never)
+    expect(await tensorflow.probe()).toMatchObject({
+      available: false,
+      reason: expect.stringContaining('another copy of @tensorflow/tfjs-core'),
+      remedy: expect.stringContaining('npm ls @tensorflow/tfjs-core'),
+    })
   })
 })
