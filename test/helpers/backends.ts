@@ -1,17 +1,28 @@
 /** Backends that run here. */
-import {type BackendName, probeBackends} from '../../src/backends/index.js'
+import {expect} from 'vitest'
+import {type BackendName, hasSameBits, probeBackends} from '../../src/backends/index.js'
 import {FULL, sample} from './effort.js'
+import {addBounds, assertWithin} from './rounding.js'
 
 const reports = await probeBackends()
-const runnable = reports.filter(({available}) => available).map(({name}) => name as BackendName)
+const runnable = reports
+  .filter(({name, available, reason, remedy}) => {
+    const asked = process.env.RFA_TEST_BACKENDS?.split(',')
+    if (!available && asked?.includes(name)) throw new Error(`${name}: ${reason}; ${remedy}`)
+    return available && (asked?.includes(name) ?? true)
+  })
+  .map(({name}) => name as BackendName)
 
-/** Names of the backends that can be tested on this machine; the others are told by `rfa doctor`. */
+/**
+ * Names of the backends that can be tested on this machine; the others are told by `rfa doctor`. RFA_TEST_BACKENDS names
+ * some of them, which then must be there.
+ */
 export async function runnableBackends(): Promise<BackendName[]> {
   return runnable
 }
 
 /** Which one a quick run tries every case on. */
-const THOROUGH = runnable.includes('native') ? 'native' : 'wasm'
+const THOROUGH = (['native', 'wasm'] as const).find(name => runnable.includes(name)) ?? runnable[0]
 
 /** Cases of a long matrix: a quick run takes all of them on one backend, every eighth on each of the others. */
 export function casesOn<T>(backend: BackendName, all: readonly T[]): readonly T[] {
@@ -21,4 +32,19 @@ export function casesOn<T>(backend: BackendName, all: readonly T[]): readonly T[
 /** Tokens of a long sequence: half as many in plain JavaScript, unless the run is a full one. */
 export function tokensOn(backend: BackendName, long: number, short: number): number {
   return backend === 'cpu' && !FULL ? short : long
+}
+
+/** Compares two results of a backend for the same rows, of which twins know how far rounding takes each. */
+export type Alike = (
+  label: string,
+  actual: Float32Array,
+  expected: Float32Array,
+  bound: () => Float64Array,
+) => void
+
+/** To the bit where the backend gives an entry the same bits anywhere; elsewhere both within their bounds. */
+export async function alikeOn(backend: BackendName): Promise<Alike> {
+  if (await hasSameBits(backend)) return (_, actual, expected) => expect(actual).toEqual(expected)
+  return (label, actual, expected, bound) =>
+    void assertWithin(label, actual, expected, addBounds(bound(), bound()))
 }
