@@ -1,5 +1,6 @@
 /** The engines of this package: one case on one backend, ready to be timed. */
 import * as tf from '@tensorflow/tfjs-core'
+import {estimatorNamed, resolveOptions, usesProjection} from '../src/attention/names.js'
 import {
   attention,
   type BackendName,
@@ -65,8 +66,9 @@ function attentionCall({method, heads, length, headDim, numFeatures, causal}: At
     tf.tensor4d(draw(name, heads * length * headDim), [1, heads, length, headDim])
   const [query, key, value] = [tokens('query'), tokens('key'), tokens('value')]
   const tensors = [query, key, value]
-  if (method === 'elu' || method === 'softmax-online') {
-    return {tensors, run: () => attention(query, key, value, {method, causal})}
+  const estimator = estimatorNamed(method)
+  if (!usesProjection(estimator, resolveOptions(estimator, 'exact', {}))) {
+    return {tensors, run: () => attention(query, key, value, {method, causal, numFeatures})}
   }
   const rows = drawProjection({name: 'orth', heads, numFeatures, headDim, seed: 0})
   const projection = tf.tensor3d(Float32Array.from(rows), [heads, numFeatures, headDim])
@@ -82,7 +84,7 @@ export async function prepare(
   backend: BackendName,
   threads?: number,
 ): Promise<PreparedCase> {
-  const use = () => useBackend(backend, backend === 'native' ? {threads} : {})
+  const use = () => useBackend(backend, backend === 'wasm' ? {} : {threads})
   await use()
   const {tensors, run} = given.kind === 'attention' ? attentionCall(given) : OPERATIONS[given.op]()
   const once = () => tf.dispose(run())

@@ -148,3 +148,35 @@ export const experimentsReport = z.object({
   starts: z.array(startRow),
 })
 export type ExperimentsReport = z.infer<typeof experimentsReport>
+
+const backendRow = z.object({
+  method: z.string(),
+  causal: z.boolean(),
+  heads: z.number().int(),
+  head_dim: z.number().int(),
+  num_features: z.number().int(),
+  seq_len: z.number().int(),
+  /** Those of native and tensorflow: wasm has one. */
+  threads: z.number().int(),
+  /** `null` where the backend does not run, or would take seconds. */
+  native: spread.nullable(),
+  tensorflow: spread.nullable(),
+  wasm: spread.nullable(),
+})
+export type BackendRow = z.infer<typeof backendRow>
+
+/** What taking a backend into use costs a process that has loaded nothing. */
+const backendStart = z.object({name: z.string(), ns: z.number(), resident_bytes: z.number()})
+export type BackendStart = z.infer<typeof backendStart>
+
+/** What `npm run bench:backends` writes. */
+export const backendsReport = z.object({
+  schema: z.literal('rfa.backends/1'),
+  created_at: z.iso.datetime(),
+  machine,
+  backends: z.array(z.object({name: z.string(), detail: z.string()})),
+  starts: z.array(backendStart),
+  rows: z.array(backendRow),
+  load_average: z.object({before: z.number(), after: z.number()}),
+})
+export type BackendsReport = z.infer<typeof backendsReport>

@@ -3,6 +3,9 @@ import {type Block, type ColumnSpec, table, text} from '../src/report/document.j
 import {bytes, nanoseconds, percent, ratio, significant} from '../src/report/numbers.js'
 import {renderTerminal} from '../src/report/terminal.js'
 import type {
+  BackendRow,
+  BackendStart,
+  BackendsReport,
   ExperimentRow,
   ExperimentsReport,
   KernelRow,
@@ -105,6 +108,44 @@ export function experimentsText(report: ExperimentsReport): string {
     ...tableOf(STARTS, starts),
   ]
   return renderTerminal(blocks, {...LAYOUT, width: 180})
+}
+
+const BACKENDS: readonly ColumnSpec<BackendRow>[] = [
+  {title: 'method', align: 'left', cell: row => `${row.method}${row.causal ? ' causal' : ''}`},
+  {title: 'heads', cell: row => `${row.heads}`},
+  {title: 'D', cell: row => `${row.head_dim}`},
+  {title: 'M', cell: row => `${row.num_features}`},
+  {title: 'L', cell: row => `${row.seq_len}`},
+  {title: 'threads', cell: row => `${row.threads}`},
+  {title: 'tensorflow', cell: row => nanoseconds(row.tensorflow?.min_ns ?? null)},
+  {title: 'native', cell: row => overTensorflow(row, 'native')},
+  {title: 'wasm', cell: row => overTensorflow(row, 'wasm')},
+]
+
+const BACKEND_STARTS: readonly ColumnSpec<BackendStart>[] = [
+  {title: 'loading', align: 'left', cell: row => row.name},
+  {title: 'time', cell: row => nanoseconds(row.ns)},
+  {title: 'resident', cell: row => bytes(row.resident_bytes)},
+]
+
+/** How many times as long as tensorflow a backend takes. */
+function overTensorflow(row: BackendRow, name: 'native' | 'wasm'): string {
+  const [own, other] = [row.tensorflow, row[name]]
+  return timesOrNothing(own && other && other.min_ns / own.min_ns)
+}
+
+/** The tables of the benchmark of backends. */
+export function backendsText({machine, rows, starts, load_average: load}: BackendsReport): string {
+  const sentences = [
+    `${machine.cpu}. Times are the fastest of the rounds; native and wasm as multiples of tensorflow's.`,
+    ...busy(load.before),
+  ]
+  const blocks = [
+    ...sentences.map(text),
+    ...tableOf(BACKENDS, rows),
+    ...tableOf(BACKEND_STARTS, starts),
+  ]
+  return renderTerminal(blocks, LAYOUT)
 }
 
 /** The tables of the kernel benchmark. */
