@@ -234,6 +234,61 @@ export function pluginFlag(helpGroup: string | undefined, effect: string) {
   })
 }
 
+/** `--layer`: numbers and ranges, or `all`; each item of the value is one or the other. */
+const layerList = Flags.custom<'all' | readonly number[]>({
+  multiple: true,
+  multipleNonGreedy: true,
+  delimiter: ',',
+  helpValue: 'N,N',
+  ...completedWith(['all']),
+  parse: async (text, _context, {name}) => {
+    const where = `--${name}`
+    if (text.trim() === '') throw emptyItem(where, `all, or ${COUNT.what}`)
+    // layers are counted one by one, where other ranges multiply
+    const item = /^\s*\w+\.\.\w+\s*$/.test(text) ? `${text.trim()}+1` : text
+    return item.trim() === 'all' ? 'all' : parseNumberItem(item, where, COUNT)
+  },
+})
+
+/** Where the arrays of files are, for every command that reads them; without {@link layoutFlag} and the files. */
+export function arrayFlags(helpGroup?: string) {
+  const group = helpGroup && {helpGroup}
+  return {
+    layer: layerList({
+      ...group,
+      description:
+        'of a file with several layers (arrays layers.0.q, layers.0.k, layers.0.v and so on) those of these numbers (lists a,b and ranges 0..11), or all (default: all, where the file has no arrays q, k, v besides)',
+    }),
+    'query-name': oneText({
+      ...group,
+      helpValue: 'NAME',
+      description: 'array of queries (default: q)',
+    }),
+    'key-name': oneText({...group, helpValue: 'NAME', description: 'array of keys (default: k)'}),
+    'value-name': oneText({
+      ...group,
+      helpValue: 'NAME',
+      description: 'array of values (default: v)',
+    }),
+    'key-mask-name': oneText({
+      ...group,
+      helpValue: 'NAME',
+      description:
+        'array [B, S] of the keys that take part, nonzero: yes (default: key_mask, if the file has one)',
+    }),
+  }
+}
+
+/** `--scale` of every command that computes logits. */
+export function scaleFlag(helpGroup?: string) {
+  return oneNumber(POSITIVE_NUMBER)({
+    ...(helpGroup && {helpGroup}),
+    helpValue: 'BETA',
+    description:
+      'factor on q.k, the scale of logits (default: what the metadata of the file say as scale, else 1/sqrt(D))',
+  })
+}
+
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */
 export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   return {

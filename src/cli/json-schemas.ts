@@ -1,5 +1,5 @@
 import {z} from 'zod'
-import {applyRecord} from '../apply/apply.js'
+import {applyRecord} from '../apply/record.js'
 import {allExperiments} from '../experiments/index.js'
 import {anyPlan, runManifest} from '../results/manifest.js'
 import {anyRecord} from '../results/record.js'

@@ -1,5 +1,5 @@
 /** Settings that were typed and that no method asked for uses. */
-import type {ApplyRequest} from '../apply/apply.js'
+import type {ApplyRequest} from '../apply/record.js'
 import type {Cells} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import type {RunOptions} from './flags.js'

@@ -67,12 +67,13 @@ export function callShape(
 /** The stated reason why a method has no such form, if it has none. */
 export function whyNot(
   {estimator, options}: Pick<ResolvedMethod, 'estimator' | 'options'>,
-  {causal, cross}: {causal: boolean; cross: boolean},
+  {causal, cross, masked = false}: {causal: boolean; cross: boolean; masked?: boolean},
 ): string | undefined {
   const supports = supportsOf(estimator, options)
   if (causal && !supports.causal) return 'bidirectional only'
   if (!causal && !supports.bidirectional) return 'causal only'
   if (cross && !supports.cross) return 'needs as many queries as keys'
+  if (masked && !supports.keyMask) return 'takes no key mask'
   return undefined
 }
 

@@ -70,6 +70,8 @@ export interface SweepCalls {
   contexts: number
   /** Bytes that loading the input takes at its peak. */
   loading: number
+  /** There is a key mask: what it leaves is copied out of the input for the exact output, and out of each output. */
+  masked: boolean
   replicates: number
   /** How many of them make one call. */
   together: number
@@ -79,7 +81,7 @@ export interface SweepCalls {
 /** Peak of the process of a sweep's cell. */
 export function sweepProcessBytes(
   {backend, method, shape}: ProcessOfCell,
-  {contexts, loading, replicates, together, rowMetrics}: SweepCalls,
+  {contexts, loading, masked, replicates, together, rowMetrics}: SweepCalls,
 ): number {
   const {queries, keys, values, outputs, pairs, square, squares} = counts(shape)
   const heads = together * shape.heads
@@ -98,15 +100,19 @@ export function sweepProcessBytes(
   const made = run + rows + FLOAT * widened
   const read = FLOAT * (backend === 'wasm' ? widened + (rowMetrics ? pairs : 0) : 0)
   const calls = Math.ceil(replicates / together)
-  const judging = host + tensors + Math.max(run, rows) + left(backend, {made, read}, calls)
+  const takenOut = masked ? FLOAT * (widened + (rowMetrics ? pairs : 0)) : 0
+  const judging =
+    host + tensors + Math.max(run, rows) + takenOut + uncollected(backend, {made, read}, calls)
   // of what was read, only the input itself stays
   const passing = Math.max(0, loading - FLOAT * (queries + keys + values))
-  const working = Math.max(judging, truthBytes(backend, shape)) + Math.min(passing, UNCOLLECTED)
+  const inView = masked ? FLOAT * (queries + keys + values) : 0
+  const truth = truthBytes(backend, shape) + inView
+  const working = Math.max(judging, truth) + Math.min(passing, UNCOLLECTED)
   return RUNTIME[backend] + contexts + Math.max(working, passing)
 }
 
 /** What earlier repetitions have left, where the collector has not come to it. */
-function left(
+function uncollected(
   backend: MeteredBackend,
   {made, read}: {made: number; read: number},
   repetitions: number,
@@ -128,7 +134,9 @@ export function benchProcessBytes(
   const inputs = FLOAT * (queries + keys + values)
   const run = footprint(method.estimator, method.options, shape, backend)
   const heap = backend === 'wasm' ? inputs : 0
-  return RUNTIME[backend] + inputs + heap + run + left(backend, {made: run, read: 0}, repetitions)
+  return (
+    RUNTIME[backend] + inputs + heap + run + uncollected(backend, {made: run, read: 0}, repetitions)
+  )
 }
 
 /** Most calls that are counted for one plan; each takes a good part of a millisecond. */

@@ -1,4 +1,5 @@
 import {describe, expected} from '../errors.js'
+import type {KeyMask} from './key-mask.js'
 import {
   axesOf,
   DEFAULT_LAYOUT,
@@ -31,6 +32,17 @@ export interface AttentionInput {
   key: AttentionArray
   /** `[B, H, S, Dv]` */
   value: AttentionArray
+  /**
+   * Keys that take part, `[B, S]`; absent: all. Where there are as many queries as keys, they stand for the same tokens:
+   * a query whose key is hidden is no part of the model's result.
+   */
+  keyMask?: KeyMask
+  /** beta that the file states: logits are `beta q.k`. Absent: `1/sqrt(D)`. */
+  logitScale?: number
+  /** Whether the model ran with a causal mask, where the file states it. */
+  ranCausal?: boolean
+  /** Heads of keys and values in the file, each of which serves several heads of queries. Absent: as many as these. */
+  keyHeads?: number
   /** Other arrays of the file, as they stand there. */
   extras: Map<string, NdArray>
   /**
@@ -110,8 +122,8 @@ export type AttentionShapes = Record<'query' | 'key' | 'value', Pick<AttentionAr
  *
  * @param label - file or generator, in messages
  * @param layout - how files were read: where they would belong together in the other layout, that is suggested
- * @throws {SHAPE_MISMATCH} unless B and H agree among all three, D between query and key, and the
- *   length between key and value; the sentence shows all three shapes
+ * @throws {SHAPE_MISMATCH} unless B agrees among all three, D between query and key, length and heads between key and
+ *   value, and these heads divide those of the queries; the sentence shows all three shapes
  */
 export function checkAttentionShapes(
   label: string,
@@ -122,15 +134,12 @@ export function checkAttentionShapes(
   if (problem === undefined) return
   const {query, key, value} = shapes
   const shown = Object.entries({query, key, value}).map(([n, {shape}]) => `${n} ${describe(shape)}`)
-  const heads = query.shape[1]
-  const grouped = key.shape[1] < heads && heads % key.shape[1] === 0
   throw expected(
     'SHAPE_MISMATCH',
     label,
     problem,
     shown.join(', '),
     ...(layout === undefined ? [] : otherReading(shapes, layout)),
-    ...(grouped ? ['for grouped-query attention, repeat keys and values once per query head'] : []),
   )
 }
 
@@ -139,8 +148,9 @@ function problemOf({query, key, value}: AttentionShapes): string | undefined {
   const [batch, heads, , headDim] = query.shape
   const both = [key, value]
   if (both.some(({shape}) => shape[0] !== batch)) return 'query, key and value of one batch size'
-  if (both.some(({shape}) => shape[1] !== heads)) {
-    return 'query, key and value with equally many heads'
+  if (key.shape[1] !== value.shape[1]) return 'key and value with equally many heads'
+  if (heads % key.shape[1] !== 0) {
+    return 'as many heads of key and value as of query, or a number that divides it'
   }
   if (key.shape[3] !== headDim) return 'query and key of the same head dimension'
   return key.shape[2] === value.shape[2] ? undefined : 'key and value of the same length'

@@ -1,19 +1,34 @@
-import {closeInput, digestOf, openInput} from './input-files.js'
+import {
+  digestOf,
+  type FileSpec,
+  type InputFiles,
+  layoutIn,
+  textsOf,
+  withInput,
+} from './input-files.js'
+import {DEFAULT_LAYOUT, type Layout} from './layout.js'
 import type {InputSpec} from './spec.js'
 
 /**
  * Pins the files of an input to their present content, so that a run is never resumed, nor a record
  * mistaken for current, after the data changed. A generator needs no pin: its seed is in the plan.
  *
- * @returns the same input with `digest`, the SHA-256 of all files' bytes in order, in hex
- * @throws what {@link openInput} throws, before any file is read as a whole
+ * @param layer - any that will be read; `undefined`: the arrays of no layer
+ * @returns the same input with `digest`, the SHA-256 of all files' bytes in order, in hex; and with the layout that it is
+ *   read in, unless that is the ordinary one and the file says nothing else
+ * @throws what {@link withInput} throws, before any file is read as a whole
  */
-export async function pinInput(spec: InputSpec): Promise<InputSpec> {
+export async function pinInput(spec: InputSpec, layer?: number): Promise<InputSpec> {
   if (spec.kind !== 'file') return spec
-  const files = await openInput(spec)
-  try {
-    return {...spec, digest: await digestOf(files)}
-  } finally {
-    await closeInput(files)
-  }
+  return withInput(spec, layer, async files => {
+    const {layout: _, ...rest} = spec
+    const layout = pinnedLayout(files, spec)
+    return {...rest, ...(layout && {layout}), digest: await digestOf(files)}
+  })
+}
+
+function pinnedLayout(files: InputFiles, spec: FileSpec): Layout | undefined {
+  const {layout: said = DEFAULT_LAYOUT} = textsOf(files, undefined)
+  const layout = layoutIn(files, spec, undefined)
+  return layout === DEFAULT_LAYOUT && said === DEFAULT_LAYOUT ? undefined : layout
 }

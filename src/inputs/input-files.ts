@@ -3,7 +3,16 @@ import {createHash} from 'node:crypto'
 import {describe, expected, shownName} from '../errors.js'
 import {formatOf} from './files/formats.js'
 import {type ArrayReader, missingArray, openArrays} from './files/index.js'
+import {KEY_MASK} from './key-mask.js'
+import {chosenLayers, type LayerChoice, layerName, layersWith} from './layers.js'
 import {DEFAULT_LAYOUT, type Layout, shapesOf} from './layout.js'
+import {
+  type StatedFacts,
+  type StatedOverrides,
+  type StatedTexts,
+  statedFacts,
+  statedTexts,
+} from './metadata.js'
 import type {Dtype} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
@@ -22,23 +31,89 @@ export interface InputFiles {
 }
 
 /**
- * Opens the files of an input and checks what their headers say.
+ * Opens the files of an input and checks what their headers say; `read` is done with them before they are closed again.
  *
+ * @param layer - whose arrays are wanted; `undefined`: those of no layer
  * @throws {BAD_OPTION} when the number of paths fits no arrangement
  * @throws {FILE_MISSING | BAD_FILE} see {@link openArrays}
  * @throws {ARRAY_MISSING} when a name is not in the file; lists what is
  */
-export async function openInput({paths, names}: FileSpec): Promise<InputFiles> {
+export function withInput<Result>(
+  spec: FileSpec,
+  layer: number | undefined,
+  read: (files: InputFiles) => Promise<Result>,
+): Promise<Result> {
+  return withFiles(spec, files => {
+    if (files.arrangement === 'named') checkNames(files.readers[0]!, spec, layer)
+    return read(files)
+  })
+}
+
+/** The same whatever arrays they hold. @throws {BAD_OPTION | FILE_MISSING | BAD_FILE} */
+async function withFiles<Result>(
+  {paths}: FileSpec,
+  read: (files: InputFiles) => Promise<Result>,
+): Promise<Result> {
   const arrangement = arrangementOf(paths)
   const readers: ArrayReader[] = []
   try {
     for (const path of paths) readers.push(await openArrays(path))
-    if (arrangement === 'named') checkNames(readers[0]!, names)
-    return {arrangement, readers}
-  } catch (error) {
-    await closeInput({readers})
-    throw error
+    return await read({arrangement, readers})
+  } finally {
+    for (const reader of readers) await reader.close()
   }
+}
+
+/**
+ * The layers that are read of an input, see {@link chosenLayers}.
+ *
+ * @throws {BAD_OPTION} when layers are asked for of files that can hold none
+ * @throws what {@link withInput} and {@link chosenLayers} throw
+ */
+export function layersOf(spec: InputSpec, asked?: LayerChoice): Promise<number[] | undefined> {
+  if (spec.kind !== 'file') return Promise.resolve(undefined)
+  return withFiles(spec, async ({arrangement, readers}) => {
+    if (arrangement === 'named') {
+      const {path, entries} = readers[0]!
+      return chosenLayers(asked, {path, entries, query: spec.names.query})
+    }
+    if (asked === undefined) return undefined
+    const what = 'a .safetensors or .npz file, whose arrays have names'
+    throw expected('BAD_OPTION', '`layer`', what, describe(spec.paths))
+  })
+}
+
+/** The layout that an input is read in. @throws as {@link layersOf} and {@link layoutIn} */
+export function layoutOf(spec: InputSpec): Promise<Layout> {
+  if (spec.kind !== 'file') return Promise.resolve(DEFAULT_LAYOUT)
+  return withFiles(spec, async files => layoutIn(files, spec, undefined))
+}
+
+/**
+ * What the texts of a file say, as far as the input does not say otherwise.
+ *
+ * @param overrides - settings that go before them, beside a layout of the input
+ * @throws {BAD_FILE} see {@link statedFacts}
+ */
+export function factsOf(
+  files: InputFiles,
+  {layout}: FileSpec,
+  layer: number | undefined,
+  overrides: StatedOverrides = {},
+): StatedFacts {
+  return statedFacts(textsOf(files, layer), files.readers[0]!.path, {layout, ...overrides})
+}
+
+/** The layout that arrays are read in. @throws {BAD_FILE} for a text of the file that is none */
+export function layoutIn(files: InputFiles, spec: FileSpec, layer: number | undefined): Layout {
+  // a scale that is no number does not matter here
+  const {layout} = factsOf(files, spec, layer, {logitScale: 0})
+  return spec.layout ?? layout ?? DEFAULT_LAYOUT
+}
+
+/** The same as it stands there; several files say nothing. */
+export function textsOf({readers}: InputFiles, layer: number | undefined): StatedTexts {
+  return statedTexts(readers[0]!.metadata, layer)
 }
 
 /** What an input says of one of its three arrays, without reading it. */
@@ -56,16 +131,20 @@ export interface Place {
 /**
  * Queries, keys and values in this order.
  *
+ * @param how.layer - whose arrays; `undefined`: those of no layer
+ * @param how.layout - in messages
  * @throws {SHAPE_MISMATCH} for a stack of anything but three
  * @throws {BAD_FILE} for elements of a type that cannot be read
  */
 export async function placesOf(
   {arrangement, readers}: InputFiles,
-  {paths, names, layout}: FileSpec,
+  {paths, names}: FileSpec,
+  {layer, layout}: {layer: number | undefined; layout: Layout},
 ): Promise<Place[]> {
   const places = ROLES.map((role, i) => {
     const reader = readers[i] ?? readers[0]!
-    const name = arrangement === 'named' ? names[role] : [...reader.entries.keys()][0]!
+    const only = [...reader.entries.keys()][0]!
+    const name = arrangement === 'named' ? nameIn(layer, names[role]) : only
     const where = {
       named: `${reader.path}[${shownName(name)}]`,
       three: `${paths[i]} (${role})`,
@@ -86,21 +165,50 @@ export async function placesOf(
 }
 
 /** Of one of the three arrays that a .npy file stacks. */
-function stackedShape(shape: readonly number[], path: string, layout?: Layout): readonly number[] {
+function stackedShape(shape: readonly number[], path: string, layout: Layout): readonly number[] {
   const inner = shape.slice(1)
   if (shape[0] === 3 && inner.length >= 2 && inner.length <= 4) return inner
   throw expected(
     'SHAPE_MISMATCH',
     path,
-    `query, key and value stacked as ${shapesOf(layout ?? DEFAULT_LAYOUT).replaceAll('[', '[3, ')}`,
+    `query, key and value stacked as ${shapesOf(layout).replaceAll('[', '[3, ')}`,
     describe(shape),
     'or give three .npy files: `input: q.npy,k.npy,v.npy`',
   )
 }
 
-/** Closes all files. */
-export async function closeInput({readers}: Pick<InputFiles, 'readers'>): Promise<void> {
-  for (const reader of readers) await reader.close()
+/** The key mask of an input, without reading it; `undefined` where there is none. */
+export interface MaskPlace {
+  where: string
+  shape: readonly number[]
+  dtype: Dtype | null
+  reader: ArrayReader
+  name: string
+}
+
+/**
+ * The mask of the layer, or the one for all layers.
+ *
+ * @throws {ARRAY_MISSING} when one is named that is not there
+ */
+export function maskPlaceOf(
+  {arrangement, readers}: InputFiles,
+  {names}: FileSpec,
+  layer: number | undefined,
+): MaskPlace | undefined {
+  const [reader] = readers as [ArrayReader]
+  const wanted = names.key_mask ?? KEY_MASK
+  const name = [nameIn(layer, wanted), wanted].find(known => reader.entries.has(known))
+  if (arrangement !== 'named' || name === undefined) {
+    if (names.key_mask === undefined) return undefined
+    throw missingArray(reader.path, names.key_mask, reader.entries, ['leave out `keyMaskName`'])
+  }
+  const {shape, dtype} = reader.entries.get(name)!
+  return {where: `${reader.path}[${shownName(name)}]`, shape, dtype, reader, name}
+}
+
+function nameIn(layer: number | undefined, name: string): string {
+  return layer === undefined ? name : layerName(layer, name)
 }
 
 /**
@@ -122,9 +230,17 @@ function arrangementOf(paths: readonly string[]): InputFiles['arrangement'] {
   throw expected('BAD_OPTION', '`input`', what, describe(paths))
 }
 
-function checkNames({path, entries}: ArrayReader, names: FileSpec['names']): void {
-  const missing = ROLES.find(role => !entries.has(names[role]))
+function checkNames(
+  {path, entries}: ArrayReader,
+  {names}: FileSpec,
+  layer: number | undefined,
+): void {
+  const missing = ROLES.find(role => !entries.has(nameIn(layer, names[role])))
   if (missing === undefined) return
-  const hint = 'name the arrays with `queryName`, `keyName` and `valueName`'
-  throw missingArray(path, names[missing], entries, [hint])
+  const layers = layer === undefined ? layersWith(entries, names.query) : []
+  const hint =
+    layers.length > 0
+      ? `say which layers with \`layer\`: there are ${layers.join(', ')}`
+      : 'name the arrays with `queryName`, `keyName` and `valueName`'
+  throw missingArray(path, nameIn(layer, names[missing]), entries, [hint])
 }

@@ -29,7 +29,7 @@ export function shapesOf(layout: Layout): string {
 
 /** What to do about arrays that were read in the wrong one of two layouts. */
 export function layoutAdvice(read: Layout): string {
-  return read === 'bhld' ? 'add `layout: blhd`' : 'leave out `layout`'
+  return `say \`layout: ${otherLayout(read)}\``
 }
 
 /** Four axes with the second and the third exchanged. */

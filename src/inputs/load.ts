@@ -1,34 +1,34 @@
 import {createHash} from 'node:crypto'
-import {basename} from 'node:path'
-import {describe, expected} from '../errors.js'
 import {
   type AttentionInput,
-  type AttentionShapes,
   checkAttentionShapes,
   firstRows,
-  fourAxes,
-  layoutWarning,
   sizesOf,
   toAttentionArray,
 } from './attention-input.js'
 import type {ArrayReader} from './files/index.js'
 import {fileChanged} from './files/recorded-source.js'
-import {type GeneratorShape, generate} from './generators/index.js'
+import {generate} from './generators/index.js'
+import {repeatHeads} from './grouped-heads.js'
+import {generatedSizes, labelOf, type PartOfInput} from './input-facts.js'
 import {
-  closeInput,
   digestOf,
   type FileSpec,
+  factsOf,
   type InputFiles,
-  openInput,
+  layoutIn,
+  maskPlaceOf,
   type Place,
   placesOf,
   ROLES,
+  withInput,
 } from './input-files.js'
-import {DEFAULT_LAYOUT, type Layout} from './layout.js'
-import {DTYPES, elementCount, type NdArray} from './nd-array.js'
+import {cutKeyMask, toKeyMask} from './key-mask.js'
+import {layerName, layerOf} from './layers.js'
+import {cutLengths} from './lengths.js'
+import {elementCount, type NdArray} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
-type GeneratorSpec = Extract<InputSpec, {kind: 'generator'}>
 type Beside = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
 
 /**
@@ -37,145 +37,63 @@ type Beside = Pick<AttentionInput, 'extras' | 'unreadExtras' | 'metadata'>
  */
 export const MAX_EXTRA_BYTES = 2 ** 28
 
-const FLOAT = 4
-
 /**
  * Reads or makes the queries, keys and values that a plan asks for.
  *
  * From a file: the three arrays named in the plan; or a single .npy whose leading axis of 3 stacks
  * them (`[3, L, D]` to `[3, B, H, L, D]`); or three .npy files in the order query, key, value. Whatever the layout of
- * the file, arrays come as `[B, H, L, D]`; extras stay as they stand there.
+ * the file, arrays come as `[B, H, L, D]`, with a copy of keys and values for each head of queries that they serve;
+ * extras stay as they stand there.
  *
  * @param spec - where they come from; what is read from files with a digest is verified to be of it
  * @param options.seqLen - query length. File: the first that many queries, and keys and values too
  *   when they are as many as the queries; `null` takes all. Generator: required
  * @param options.seed - for generators; files do not use it
  * @param options.extras - whether the other arrays of a file are read too. Default: true
- * @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING} see {@link openInput}
+ * @param options.layer - which of several layers in a file (`layers.N.q` ...). Default: the arrays of no layer
+ * @param options.logitScale - goes before the scale that a file states, which is not read then. Default: it is
+ * @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING} see {@link withInput}
  * @throws {TOO_LARGE} when the arrays do not fit in memory
  * @throws {FILE_CHANGED} when the files are others than those of the digest
  * @throws {SHAPE_MISMATCH | NOT_FINITE} see {@link toAttentionArray} and
  *   {@link checkAttentionShapes}
- * @throws {BAD_OPTION} when `seqLen` is longer than the file, or missing for a generator, or the
+ * @throws {BAD_OPTION} when the key mask leaves a sequence no key, or `seqLen` is longer than the file, or missing for a generator, or the
  *   number of paths fits no arrangement
  * @throws {UNKNOWN_NAME} for an unknown generator
  */
 export async function loadInput(
   spec: InputSpec,
-  options: {seqLen: number | null; seed: number; extras?: boolean},
+  options: {seqLen: number | null; seed: number; extras?: boolean} & PartOfInput,
 ): Promise<AttentionInput> {
-  const {seqLen, seed, extras = true} = options
-  if (spec.kind === 'file') return cut(await loadFile(spec, extras), seqLen)
+  const {seqLen, seed, extras = true, ...part} = options
+  if (spec.kind === 'file') return cut(await loadFile(spec, part, extras), seqLen)
   return generate(spec.name, {...generatedSizes(spec, seqLen), seed})
 }
 
-/** Sizes of an input at one length. */
-export type InputSizes = Omit<GeneratorShape, 'seed'>
-
-/** What is known of an input before any of it is read or made. */
-export interface InputFacts {
-  /** What {@link loadInput} gives at each of the lengths asked for. */
-  sizes: InputSizes[]
-  /** Bytes that loading takes at its peak, whatever the length: files are read whole. */
-  loadingBytes: number
-}
-
-/**
- * The sizes of an input at these lengths and the memory that loading takes, from the header of a file alone.
- *
- * @throws what {@link loadInput} throws before it reads or makes arrays
- */
-export async function inputFacts(
-  spec: InputSpec,
-  seqLens: readonly (number | null)[],
-): Promise<InputFacts> {
-  if (spec.kind === 'generator') {
-    return {sizes: seqLens.map(seqLen => generatedSizes(spec, seqLen)), loadingBytes: 0}
-  }
-  const {places, ...shapes} = await readHeaders(spec)
-  const {batch, heads, headDim, valueDim} = sizesOf(shapes)
-  const sizes = seqLens.map(seqLen => {
-    const [queryLen, keyLen] = cutLengths({label: labelOf(spec), ...shapes}, seqLen)
-    return {batch, heads, queryLen, keyLen, headDim, valueDim}
-  })
-  return {sizes, loadingBytes: loadingBytes(places, spec.layout)}
-}
-
-/**
- * What to be wary of in an input, from the header of a file alone: axes that look as if they were in another order.
- *
- * @throws what {@link loadInput} throws before it reads arrays
- */
-export async function inputWarnings(spec: InputSpec): Promise<string[]> {
-  if (spec.kind === 'generator') return []
-  const warning = layoutWarning(sizesOf(await readHeaders(spec)), spec.layout)
-  return warning === undefined ? [] : [`${labelOf(spec)}: ${warning}`]
-}
-
-/** The shapes of queries, keys and values, which belong together. */
-async function readHeaders(spec: FileSpec): Promise<AttentionShapes & {places: Place[]}> {
-  const files = await openInput(spec)
-  try {
-    const places = await placesOf(files, spec)
-    const [query, key, value] = places.map(({shape, where}) => ({
-      shape: fourAxes(shape, where, spec.layout),
-    }))
-    const shapes = {query: query!, key: key!, value: value!}
-    checkAttentionShapes(labelOf(spec), shapes, spec.layout ?? DEFAULT_LAYOUT)
-    return {...shapes, places}
-  } finally {
-    await closeInput(files)
-  }
-}
-
-/**
- * Bytes of the arrays as they are read, and of those that are made of them: float32 that stays in its order is not
- * copied, numbers of 16 bits are widened beside their bytes.
- */
-function loadingBytes(places: readonly Place[], layout: Layout | undefined): number {
-  return places.reduce((sum, {shape, dtype}) => {
-    const count = elementCount(shape)
-    const held = DTYPES[dtype].storage === Float32Array
-    const widened = held && dtype !== 'float32' ? FLOAT : 0
-    const made = held && layout === undefined ? 0 : FLOAT
-    return sum + count * (DTYPES[dtype].bytes + widened + made)
-  }, 0)
-}
-
-/** @throws {BAD_OPTION} without a length */
-function generatedSizes(
-  {name, batch, heads, head_dim, value_dim, key_len}: GeneratorSpec,
-  seqLen: number | null,
-): InputSizes {
-  if (seqLen === null) {
-    throw expected('BAD_OPTION', '`seqLen`', `a length for the generator ${name}`, 'none')
-  }
-  const lengths = {queryLen: seqLen, keyLen: key_len ?? seqLen}
-  return {batch, heads, ...lengths, headDim: head_dim, valueDim: value_dim}
-}
-
-/** File names without folders. */
-function labelOf({paths}: FileSpec): string {
-  return paths.map(path => basename(path)).join(', ')
-}
-
-/** Reads, brings to four axes and checks; the label is the file name without folders. */
-async function loadFile(spec: FileSpec, extras: boolean): Promise<AttentionInput> {
-  const label = labelOf(spec)
-  const files = await openInput(spec)
-  try {
-    const places = await placesOf(files, spec)
-    const {arrays, ...beside} = await readParts(files, spec, extras)
-    await verify(spec, label, files, [...arrays, ...beside.extras.values()])
+/** Reads, brings to four axes and checks. */
+function loadFile(spec: FileSpec, part: PartOfInput, extras: boolean): Promise<AttentionInput> {
+  const {layer, logitScale} = part
+  const label = labelOf(spec, part)
+  return withInput(spec, layer, async files => {
+    const layout = layoutIn(files, spec, layer)
+    const {layout: _, ...stated} = factsOf(files, spec, layer, {logitScale})
+    const places = await placesOf(files, spec, {layer, layout})
+    const arrays = await readPlaces(files, places)
+    const mask = maskPlaceOf(files, spec, layer)
+    const maskArray = await mask?.reader.read(mask.name)
+    const taken = new Set([...places, ...(mask ? [mask] : [])].map(({name}) => name))
+    const beside = await readBeside(files, {taken, layer, extras})
+    const read = [...arrays, ...(maskArray ? [maskArray] : []), ...beside.extras.values()]
+    await verify({...spec, layer}, label, files, read)
     const [query, key, value] = arrays.map((array, i) =>
-      toAttentionArray(array, places[i]!.where, spec.layout),
+      toAttentionArray(array, places[i]!.where, layout),
     )
     const parts = {query: query!, key: key!, value: value!}
-    checkAttentionShapes(label, parts, spec.layout ?? DEFAULT_LAYOUT)
-    return {label, ...parts, ...beside}
-  } finally {
-    await closeInput(files)
-  }
+    checkAttentionShapes(label, parts, layout)
+    const {batch, keyLen} = sizesOf(parts)
+    const keyMask = maskArray && toKeyMask(maskArray, mask!.where, batch, keyLen)
+    return {label, ...parts, ...stated, ...(keyMask && {keyMask}), ...beside}
+  })
 }
 
 /** Most bytes of one hash update: Node takes less than 2^31. */
@@ -191,7 +109,7 @@ const verified = new Map<string, string>()
  * @throws {FILE_CHANGED} when they do not
  */
 async function verify(
-  spec: FileSpec,
+  spec: FileSpec & Pick<PartOfInput, 'layer'>,
   label: string,
   files: InputFiles,
   arrays: readonly NdArray[],
@@ -216,39 +134,49 @@ function arraysHash(arrays: readonly NdArray[]): string {
   return hash.digest('hex')
 }
 
-/** Query, key and value in this order. Extras and metadata come from named arrays only: .npy files have neither. */
-async function readParts(
-  {arrangement, readers}: InputFiles,
-  {names}: FileSpec,
-  extras: boolean,
-): Promise<Beside & {arrays: NdArray[]}> {
-  if (arrangement === 'named') return readNamed(readers[0]!, names, extras)
-  const none: Beside = {extras: new Map(), metadata: {}}
+/** Query, key and value in this order. */
+async function readPlaces({arrangement}: InputFiles, places: readonly Place[]): Promise<NdArray[]> {
   const arrays: NdArray[] = []
-  for (const reader of readers) arrays.push(await reader.read([...reader.entries.keys()][0]!))
-  return {...none, arrays: arrangement === 'three' ? arrays : unstack(arrays[0]!)}
+  if (arrangement === 'stacked') return unstack(await places[0]!.reader.read(places[0]!.name))
+  for (const {reader, name} of places) arrays.push(await reader.read(name))
+  return arrays
 }
 
-/** Three arrays of one file by name, and what else it holds. */
-async function readNamed(reader: ArrayReader, names: FileSpec['names'], extras: boolean) {
-  const arrays: NdArray[] = []
-  for (const role of ROLES) arrays.push(await reader.read(names[role]))
-  const others = extras
-    ? await readExtras(reader, new Set(Object.values(names)))
-    : {extras: new Map<string, NdArray>()}
-  return {arrays, ...others, metadata: reader.metadata}
+/** What a file holds beside what was read of it. */
+interface Rest {
+  /** Names of arrays that were read. */
+  taken: ReadonlySet<string>
+  layer: number | undefined
+  /** Whether arrays are wanted, too. */
+  extras: boolean
 }
 
-/** Reads the other arrays, smallest first, up to {@link MAX_EXTRA_BYTES} in all. */
-async function readExtras(reader: ArrayReader, taken: ReadonlySet<string>) {
-  const others = [...reader.entries].filter(([name]) => !taken.has(name))
+/** Extras and metadata come from named arrays only: .npy files have neither. */
+async function readBeside({arrangement, readers}: InputFiles, rest: Rest): Promise<Beside> {
+  const reader = readers[0]!
+  if (arrangement !== 'named') return {extras: new Map(), metadata: {}}
+  const {metadata} = reader
+  return {...(rest.extras ? await readExtras(reader, rest) : {extras: new Map()}), metadata}
+}
+
+/**
+ * Reads the other arrays, smallest first, up to {@link MAX_EXTRA_BYTES} in all: those of the layer by their names there,
+ * and those of no layer that it has none of its own for.
+ */
+async function readExtras(reader: ArrayReader, {taken, layer}: Rest) {
+  const others = [...reader.entries].flatMap(([full, entry]) => {
+    const own = layer === undefined ? undefined : layerOf(full)
+    const replaced = layer !== undefined && !own && reader.entries.has(layerName(layer, full))
+    if (taken.has(full) || replaced || (own && own.layer !== layer)) return []
+    return [{full, name: own?.name ?? full, ...entry}]
+  })
   const extras = new Map<string, NdArray>()
   const unreadExtras: string[] = []
   let total = 0
-  for (const [name, {dtype, bytes}] of others.sort(([, a], [, b]) => a.bytes - b.bytes)) {
+  for (const {full, name, dtype, bytes} of others.sort((a, b) => a.bytes - b.bytes)) {
     if (dtype !== null) total += bytes
     if (dtype === null || total > MAX_EXTRA_BYTES) unreadExtras.push(name)
-    else extras.set(name, await reader.read(name))
+    else extras.set(name, await reader.read(full))
   }
   return {extras, unreadExtras}
 }
@@ -264,29 +192,23 @@ function unstack({shape, dtype, data}: NdArray): NdArray[] {
   }))
 }
 
-/** The first `seqLen` queries; keys and values follow only where they stand for the same tokens. */
+/**
+ * The first `seqLen` queries; keys and values follow only where they stand for the same tokens. Heads of keys and values
+ * that serve several heads of queries are repeated.
+ */
 function cut(input: AttentionInput, seqLen: number | null): AttentionInput {
-  const {query, key, value} = input
+  const {query, key, value, keyMask, label, ...rest} = input
   const [queryLen, keyLen] = cutLengths(input, seqLen)
+  const [, heads] = query.shape
+  const own = key.shape[1]
+  const left = keyMask && cutKeyMask(keyMask, key.shape[2], keyLen, label)
   return {
-    ...input,
+    label,
+    ...rest,
     query: firstRows(query, queryLen),
-    key: firstRows(key, keyLen),
-    value: firstRows(value, keyLen),
+    key: repeatHeads(firstRows(key, keyLen), heads, label),
+    value: repeatHeads(firstRows(value, keyLen), heads, label),
+    ...(left && {keyMask: left}),
+    ...(own !== heads && {keyHeads: own}),
   }
-}
-
-/** Lengths of queries and keys once cut. @throws {BAD_OPTION} for more queries than there are */
-function cutLengths(
-  {label, query, key}: AttentionShapes & {label: string},
-  seqLen: number | null,
-): [queryLen: number, keyLen: number] {
-  const [, , length] = query.shape
-  const [, , keyLen] = key.shape
-  if (seqLen === null) return [length, keyLen]
-  if (!Number.isInteger(seqLen) || seqLen < 1 || seqLen > length) {
-    const what = `1 to ${length}, the number of queries in ${label}`
-    throw expected('BAD_OPTION', '`seqLen`', what, describe(seqLen))
-  }
-  return [seqLen, keyLen === length ? seqLen : keyLen]
 }

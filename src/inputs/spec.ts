@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {GENERATOR_NAMES} from './generators/index.js'
+import {LAYOUTS} from './layout.js'
 import type {InputStatistics} from './statistics.js'
 
 const KIND = 'Where queries, keys and values come from: `file` or `generator`.'
@@ -18,12 +19,20 @@ export const inputSpec = z.discriminatedUnion('kind', [
         query: z.string().describe('Name of the array of queries, [B, H, L, D].'),
         key: z.string().describe('Name of the array of keys, [B, H, S, D].'),
         value: z.string().describe('Name of the array of values, [B, H, S, Dv].'),
+        key_mask: z
+          .string()
+          .optional()
+          .describe(
+            'Name of the array of keys that take part, [B, S]; absent: `key_mask`, if any.',
+          ),
       })
       .describe('Names of arrays in the file.'),
     layout: z
-      .literal('blhd')
+      .enum(LAYOUTS)
       .optional()
-      .describe('`blhd`: the axes of arrays in the file are [B, L, H, D]; absent: [B, H, L, D].'),
+      .describe(
+        '`blhd`: the axes of arrays in the file are [B, L, H, D]; absent: as the file says, else [B, H, L, D].',
+      ),
     digest: z
       .string()
       .optional()

@@ -18,6 +18,12 @@ export interface InputStatistics {
   max_entropy_nats: number
 }
 
+/** Of all heads, and their mean. */
+export interface HeadStatistics {
+  overall: InputStatistics
+  perHead: InputStatistics[]
+}
+
 /** How raw queries and keys become the canonical x and y, and which keys are in view. */
 export interface StatisticsOptions {
   /** Factor on q and k, from the plan. */
@@ -70,7 +76,7 @@ export function inputStatistics(
   input: QueryKey,
   options: StatisticsOptions,
   {entropies, budget = ENTROPY_BUDGET}: EntropySource = {},
-): {overall: InputStatistics; perHead: InputStatistics[]} {
+): HeadStatistics {
   checkOptions(options)
   const [batch, heads, queryLen, headDim] = input.query.shape
   const rowWork = input.key.shape[2] * (headDim + EXPONENTIAL_COST)
@@ -88,6 +94,14 @@ export function inputStatistics(
     }
     perHead.push(meanRecord(ofBatches))
   }
+  return {overall: meanRecord(perHead), perHead}
+}
+
+/** The mean over inputs of equally many heads, each counting once whatever its length. */
+export function meanStatistics(inputs: readonly HeadStatistics[]): HeadStatistics {
+  const [first, ...others] = inputs as [HeadStatistics, ...HeadStatistics[]]
+  if (others.length === 0) return first
+  const perHead = first.perHead.map((_, head) => meanRecord(inputs.map(own => own.perHead[head]!)))
   return {overall: meanRecord(perHead), perHead}
 }
 

@@ -14,6 +14,9 @@ const NAMES: Readonly<Record<string, string>> = {
   'input.names.query': 'queryName',
   'input.names.key': 'keyName',
   'input.names.value': 'valueName',
+  'input.names.key_mask': 'keyMaskName',
+  layers: 'layer',
+  logit_scale: 'scale',
 }
 
 /** An estimator of a plan; the manifest has been checked. */

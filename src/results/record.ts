@@ -1,6 +1,7 @@
 /** What every plan and every record says, whichever experiment it is of. */
 import {z} from 'zod'
 import {BACKEND_CHOICES, BACKEND_NAMES, type BackendChoice} from '../backends/index.js'
+import type {LayerChoice} from '../inputs/layers.js'
 import type {InputSpec} from '../inputs/spec.js'
 import type {PluginRecord} from '../plugins/record.js'
 
@@ -53,6 +54,10 @@ export interface Plan {
   threads?: number | null
   /** Where its queries, keys and values come from, if it has any. */
   input?: InputSpec
+  /** Which layers of a file of several; `all` until the file is looked into. */
+  layers?: LayerChoice | undefined
+  /** beta of all logits, where it is not left to the file. */
+  logit_scale?: number | undefined
   /** Modules that estimators of it come from, if they are not built in. */
   plugins?: PluginRecord[] | undefined
 }

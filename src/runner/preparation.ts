@@ -6,7 +6,8 @@ import {experimentNamed} from '../experiments/index.js'
 import {type Job, layOut, type PlannedRun, predictRun} from '../experiments/planned-run.js'
 import {heldBytes} from '../free-memory.js'
 import {pinInput} from '../inputs/digest.js'
-import {inputWarnings} from '../inputs/load.js'
+import {inputWarnings} from '../inputs/input-facts.js'
+import {layersOf} from '../inputs/input-files.js'
 import type {Plan} from '../results/record.js'
 
 /** A plan that can run, with its jobs. */
@@ -86,16 +87,25 @@ export async function checkInput(plan: Plan): Promise<void> {
 }
 
 /**
- * The plan with its input pinned to what the files hold now, its plug-ins loaded.
+ * The plan with its input pinned to what the files hold now, the numbers of the layers that are meant, and its plug-ins
+ * loaded.
  *
  * @throws {FILE_MISSING | BAD_FILE | ARRAY_MISSING}
  * @throws {FILE_CHANGED} where a plug-in is another one than when the plan was made
  */
 async function pinned(plan: Plan): Promise<Plan> {
   if (plan.plugins) await (await import('../plugins/load.js')).requirePlugins(plan.plugins)
-  return plan.input ? {...plan, input: await pinInput(plan.input)} : plan
+  if (!plan.input) return plan
+  const {layers: asked, ...rest} = plan
+  const layers = await layersOf(plan.input, asked)
+  const input = await pinInput(plan.input, layers?.[0])
+  return {...rest, input, ...(layers && {layers})}
 }
 
-async function warningsOf({input}: Plan): Promise<string[]> {
-  return input ? inputWarnings(input) : []
+/** What to be wary of in the input, each thing once for all layers of which it is true. */
+async function warningsOf({input, layers, logit_scale: logitScale}: Plan): Promise<string[]> {
+  if (!input) return []
+  const of = (layer?: number) => inputWarnings(input, {layer, logitScale})
+  const all = await Promise.all(Array.isArray(layers) ? layers.map(of) : [of()])
+  return [...new Set(all.flat())]
 }

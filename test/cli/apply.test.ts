@@ -1,6 +1,7 @@
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Apply from '../../commands/apply.js'
-import type {ApplyRecord} from '../../src/apply/apply.js'
+import type {ApplyRecord} from '../../src/apply/record.js'
+import {APPLIED_ARRAY} from '../helpers/records/apply.js'
 import {madeBy} from '../helpers/records/made-by.js'
 import {run, runner} from './services.js'
 
@@ -10,20 +11,15 @@ beforeEach(() => {
 
 describe('rfa apply', () => {
   const applied = (not_finite: number): ApplyRecord => ({
-    schema: 'rfa.apply/1',
+    schema: 'rfa.apply/2',
     output: 'b.npy',
-    shape: [1, 3, 31, 13],
     layout: 'bhld',
     method: 'rfa',
     preset: 'exact',
     plugin: null,
-    feature_dim: 512,
     ...madeBy({backend: 'cpu', threads: 1}),
     operations: {},
-    projection: 'orth',
-    orth_sign: 'haar',
-    used_extras: [],
-    not_finite,
+    arrays: [{...APPLIED_ARRAY, not_finite}],
   })
 
   it('runs the method on the arrays and says where the output is', async () => {
@@ -42,7 +38,7 @@ describe('rfa apply', () => {
     expect(stdout).toBe('')
     expect(stderr).toBe('written to b.npy\n')
     const json = await run(Apply, 'apply', [...argv, '--json'])
-    expect(JSON.parse(json.stdout)).toMatchObject({schema: 'rfa.apply/1'})
+    expect(JSON.parse(json.stdout)).toMatchObject({schema: 'rfa.apply/2'})
   })
 
   it('warns of an output that is not finite, under --quiet too', async () => {

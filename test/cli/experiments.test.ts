@@ -369,7 +369,7 @@ describe('an input file', () => {
     await writeArrays(path, {q: array, k: array, v: array})
     const argv = ['--input', path, '--methods', 'elu']
     const warning =
-      'warning: torch.npz: read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], add --layout blhd\n'
+      'warning: torch.npz: read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], say --layout blhd\n'
     answerWith(sweep())
     expect((await errorSweep(...argv, '--quiet')).stderr).toBe(warning)
     expect((await errorSweep(...argv, '--dry-run')).stderr).toBe(warning)

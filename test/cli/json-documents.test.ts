@@ -99,7 +99,7 @@ describe('under --json every command prints what its schema says', () => {
     const argv = ['--method', 'favor-pos', '--backend', 'cpu', '--input', input]
     const output = join(folder, 'out.npz')
     const document = await printed('apply', Apply, 'apply', [...argv, '--output', output])
-    expect(document).toMatchObject({schema: 'rfa.apply/1', shape: [1, 1, 5, 7]})
+    expect(document).toMatchObject({schema: 'rfa.apply/2', arrays: [{shape: [1, 1, 5, 7]}]})
   })
 
   it('an error', async () => {

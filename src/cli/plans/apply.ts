@@ -1,8 +1,9 @@
-import type {ApplyRequest} from '../../apply/apply.js'
+import type {ApplyRequest} from '../../apply/record.js'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
 import {
+  arrayFlags,
   computeFlags,
   type FlagValues,
   fileList,
@@ -13,11 +14,12 @@ import {
   optionFlag,
   orthSignFlag,
   pluginFlag,
+  scaleFlag,
   toggle,
   ungrouped,
 } from '../flags.js'
-import {POSITIVE_INTEGER, POSITIVE_NUMBER} from '../ranges.js'
-import {toInputSpec} from './input-spec.js'
+import {POSITIVE_INTEGER} from '../ranges.js'
+import {toInputSpec, toLayers} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 
 /** The flags of `rfa apply`. */
@@ -37,9 +39,7 @@ export const applyFlags = {
     description:
       '.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it',
   }),
-  'query-name': oneText({helpValue: 'NAME', description: 'array of queries (default: q)'}),
-  'key-name': oneText({helpValue: 'NAME', description: 'array of keys (default: k)'}),
-  'value-name': oneText({helpValue: 'NAME', description: 'array of values (default: v)'}),
+  ...arrayFlags(),
   layout: layoutFlag(),
   output: oneText({
     char: 'o',
@@ -66,10 +66,7 @@ export const applyFlags = {
     description: `random matrix (default: the method's own): ${PROJECTION_NAMES.join(', ')}`,
   }),
   'orth-sign': ungrouped(orthSignFlag),
-  scale: oneNumber(POSITIVE_NUMBER)({
-    helpValue: 'BETA',
-    description: 'factor on q.k, the logit scale (default: 1/sqrt(D))',
-  }),
+  scale: scaleFlag(),
   seed: ungrouped(computeFlags.seed),
   backend: ungrouped(computeFlags.backend),
   threads: ungrouped(computeFlags.threads, 'threads to compute with (default: one per processor)'),
@@ -101,6 +98,7 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
   return {
     ...spec!,
     input: toInputSpec(flags),
+    layers: toLayers(flags),
     output: flags.output,
     force: flags.force,
     causal: flags.causal,

@@ -6,11 +6,12 @@ import {
   numberList,
   oneNumber,
   runFlags,
+  scaleFlag,
   toggle,
 } from '../flags.js'
 import {POSITIVE_INTEGER, SCALE} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
-import {GENERATOR_SHAPE, generatorFlags, inputFlags, toInputSpec} from './input-spec.js'
+import {GENERATOR_SHAPE, generatorFlags, inputFlags, toInputSpec, toLayers} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
 
@@ -61,6 +62,7 @@ export const errorSweepFlags = {
     helpGroup: 'GRID',
     description: `independent draws per cell ${defaultHelp(ERROR_SWEEP, grid => grid.replicates)}`,
   }),
+  scale: scaleFlag('GRID'),
   causal: toggle('query i sees keys 0..i only', 'GRID'),
   'row-metrics': toggle(
     'KL divergence and total variation of attention rows; needs L x S memory',
@@ -83,13 +85,16 @@ export function toErrorSweepPlan(
 ): ErrorSweepPlan {
   const grid = gridOf(ERROR_SWEEP, flags)
   const input = toInputSpec(flags)
+  const layers = toLayers(flags)
   return checkedPlan(errorSweepPlan, {
     experiment: 'error-sweep',
     input,
+    ...(layers && {layers}),
     methods: toMethodSpecs(flags, grid.methods, estimators),
     ...drawAxesOf(flags, grid),
     seq_lens: seqLens(flags, input.kind),
     scales: listOr(flags.scales, '--scales', grid.scales),
+    ...(flags.scale !== undefined && {logit_scale: flags.scale}),
     targets: [...new Set(flags.targets ?? (['raw', 'matched'] as const))],
     replicates: flags.replicates ?? grid.replicates,
     causal: flags.causal,

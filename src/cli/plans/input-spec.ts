@@ -2,9 +2,9 @@ import {expected, RfaError} from '../../errors.js'
 import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {type FlagValues, fileList, layoutFlag, oneName, oneNumber, oneText} from '../flags.js'
+import {arrayFlags, type FlagValues, fileList, layoutFlag, oneName, oneNumber} from '../flags.js'
 import {PACKAGED_INPUT, packagedInput} from '../packaged-input.js'
-import {POSITIVE_INTEGER} from '../ranges.js'
+import {mergeValues, POSITIVE_INTEGER} from '../ranges.js'
 
 /** `--input` wins over these sizes; they matter only to `--generator`. */
 export const GENERATOR_SHAPE = {batch: 1, heads: 4, headDim: 64, seqLen: 512}
@@ -19,21 +19,7 @@ export const inputFlags = {
     helpGroup: 'INPUT',
     description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it (default: ${PACKAGED_INPUT} of the package)`,
   }),
-  'query-name': oneText({
-    helpValue: 'NAME',
-    helpGroup: 'INPUT',
-    description: 'array of queries (default: q)',
-  }),
-  'key-name': oneText({
-    helpValue: 'NAME',
-    helpGroup: 'INPUT',
-    description: 'array of keys (default: k)',
-  }),
-  'value-name': oneText({
-    helpValue: 'NAME',
-    helpGroup: 'INPUT',
-    description: 'array of values (default: v)',
-  }),
+  ...arrayFlags('INPUT'),
   layout: layoutFlag('INPUT'),
 }
 
@@ -57,7 +43,10 @@ export const generatorFlags = {
 export type InputFlags = Partial<FlagValues<typeof inputFlags & typeof generatorFlags>>
 
 /** Flags that make sense only with a file. */
-const FILE_FLAGS = ['query-name', 'key-name', 'value-name', 'layout'] as const
+const FILE_FLAGS = [
+  ...['layer', 'query-name', 'key-name', 'value-name', 'key-mask-name'],
+  ...['layout'],
+] as readonly (keyof InputFlags)[]
 /** Flags that make sense only with a generator. */
 const GENERATOR_FLAGS = ['batch', 'heads', 'head-dim', 'value-dim', 'key-len'] as const
 
@@ -80,6 +69,7 @@ export function toInputSpec(flags: InputFlags): InputSpec {
     const comma = 'write a backslash before a comma that belongs to the name of a file'
     throw expected('USAGE', '--input', what, paths.join(', '), comma)
   }
+  const keyMask = flags['key-mask-name']
   return {
     kind: 'file',
     paths,
@@ -87,9 +77,17 @@ export function toInputSpec(flags: InputFlags): InputSpec {
       query: flags['query-name'] ?? 'q',
       key: flags['key-name'] ?? 'k',
       value: flags['value-name'] ?? 'v',
+      ...(keyMask !== undefined && {key_mask: keyMask}),
     },
-    ...(flags.layout === 'blhd' && {layout: flags.layout}),
+    ...(flags.layout !== undefined && {layout: flags.layout}),
   }
+}
+
+/** The layers of `--layer`, each once; `undefined` where none were named. */
+export function toLayers({layer}: Pick<InputFlags, 'layer'>): 'all' | number[] | undefined {
+  if (!layer?.length) return undefined
+  if (layer.includes('all')) return 'all'
+  return mergeValues(layer as readonly (readonly number[])[], '--layer')
 }
 
 /** A generated input; what is not given comes from {@link GENERATOR_SHAPE}. */
@@ -102,7 +100,7 @@ function generatorSpec(name: GeneratorName, flags: InputFlags): InputSpec {
   refuse(
     flags,
     FILE_FLAGS,
-    '--input: a generated input has neither names nor another layout',
+    '--input: a generated input has neither names, layers nor another layout',
     'leave it out',
   )
   const headDim = flags['head-dim'] ?? GENERATOR_SHAPE.headDim

@@ -38,6 +38,8 @@ export function drawAxesOf(
 /** Flags whose fields in plans are called otherwise. */
 const FLAG_OF: Readonly<Record<string, string>> = {
   seq_lens: 'seq-len',
+  layers: 'layer',
+  logit_scale: 'scale',
   head_dims: 'head-dim',
   angles_deg: 'angles',
   min_time_ns: 'min-time',

@@ -1,11 +1,13 @@
 /** One grid point: all replicates of one estimator against the exact output. */
 import {recordOperations} from '../../attention/index.js'
 import {useBackend} from '../../backends/index.js'
-import {type AttentionInput, sizesOf} from '../../inputs/attention-input.js'
+import {sizesOf} from '../../inputs/attention-input.js'
+import {hiddenKeys} from '../../inputs/key-mask.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {matchedTarget, RAW_TARGET, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
-import {contextOf, featureStatistics} from './context.js'
+import {contextOf, featureStatistics, type SweepContext} from './context.js'
+import {judgedQueries} from './in-view.js'
 import {means} from './means.js'
 import {replicateRuns} from './replicates.js'
 import type {ErrorSweepCell, ErrorSweepResult} from './schema.js'
@@ -21,14 +23,18 @@ export async function runErrorSweepCell(
   const method = await resolveMethod(cell)
   const target = targetOf(cell, method)
   const context = await contextOf(cell, target)
-  const {query, key} = context.input
-  const cross = query.shape[2] !== key.shape[2]
-  const reason = whyNot(method, {causal: cell.causal, cross}) ?? whyNotDrawn(cell, query.shape[3])
+  const {query, key, keyMask} = context.input
+  const form = {
+    causal: cell.causal,
+    cross: query.shape[2] !== key.shape[2],
+    masked: keyMask !== undefined,
+  }
+  const reason = whyNot(method, form) ?? whyNotDrawn(cell, query.shape[3])
   if (reason) return {status: 'skipped', reason}
   const {result: runs, operations} = recordOperations(() =>
     replicateRuns({cell, method, context, target, onStep: how.onStep}),
   )
-  const facts = {...sizes(context.input), ...computedBy(backend, how), operations}
+  const facts = {...inputFactsOf(context), ...computedBy(backend, how), operations}
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
   const featureDim = method.estimator.featureDim(
     cell.num_features ?? 0,
@@ -53,11 +59,16 @@ export async function runErrorSweepCell(
   }
 }
 
-/** The sizes of the input, as records name them. */
-function sizes(input: AttentionInput) {
+/** The input, as records tell of it. */
+function inputFactsOf({input, logitScale}: Pick<SweepContext, 'input' | 'logitScale'>) {
   const {batch, heads, queryLen, keyLen, headDim, valueDim} = sizesOf(input)
   return {
     ...{batch, heads, query_len: queryLen, key_len: keyLen},
     ...{head_dim: headDim, value_dim: valueDim},
+    key_heads: input.keyHeads ?? null,
+    logit_scale: logitScale,
+    hidden_keys: hiddenKeys(input.keyMask),
+    judged_queries: input.keyMask ? judgedQueries(input) : null,
+    ran_causal: input.ranCausal ?? null,
   }
 }

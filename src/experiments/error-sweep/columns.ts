@@ -126,8 +126,21 @@ function estimate(
 /** Row sums this close to 1 differ from it by float32 rounding. */
 const ROUNDING = 2 ** -16
 
-/** Which estimator, with which random matrix and how many rows of it. */
-export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+/** Which of several layers. */
+const LAYER_COLUMN: ColumnSpec<CompletedSweep> = {
+  title: 'layer',
+  cell: ({cell}) => String(cell.layer ?? MISSING),
+}
+
+/** Which estimator, with which random matrix and how many rows of it, and on which layer where there are several. */
+export function variantColumns(
+  rows: readonly CompletedSweep[],
+): readonly ColumnSpec<CompletedSweep>[] {
+  const layers = new Set(rows.map(({cell}) => cell.layer))
+  return layers.size > 1 ? [...VARIANT_COLUMNS, LAYER_COLUMN] : VARIANT_COLUMNS
+}
+
+const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   {title: 'method', align: 'left', flexible: true, cell: ({cell}) => methodLabel(cell)},
   {
     title: 'projection',
@@ -143,13 +156,17 @@ export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   },
 ]
 
+/** All columns of an error table. */
+export function columnsOf(rows: readonly CompletedSweep[]): readonly ColumnSpec<CompletedSweep>[] {
+  return [...variantColumns(rows), ...COLUMNS]
+}
+
 /**
- * Columns of the error tables. The yardstick stands beside the error on purpose: a relative error of
+ * Columns of the error tables beside those that tell rows apart. The yardstick stands beside the error on purpose: a relative error of
  * 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
  * split of the error, then spreads, then F, without which methods cannot be compared, and never the error itself.
  */
-export const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
-  ...VARIANT_COLUMNS,
+const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   {
     title: 'F',
     priority: 1,

@@ -3,7 +3,13 @@ import type {ExactTarget} from '../../attention/index.js'
 import {hostLoops} from '../../host-loops.js'
 import {type AttentionArray, type AttentionInput, sizesOf} from '../../inputs/attention-input.js'
 import {loadInput} from '../../inputs/load.js'
-import {type InputStatistics, inputStatistics} from '../../inputs/statistics.js'
+import {
+  type HeadStatistics,
+  inputStatistics,
+  meanStatistics,
+  type StatisticsOptions,
+} from '../../inputs/statistics.js'
+import {partsInView} from './in-view.js'
 import {type ExactSums, exactSums} from './metrics.js'
 import type {ErrorSweepCell} from './schema.js'
 import {computeTruth, type Truth} from './truth.js'
@@ -13,13 +19,15 @@ import {type Yardstick, yardsticks} from './yardstick.js'
 export interface SweepContext {
   /** Queries and keys times the cell's scale. */
   input: AttentionInput
+  /** beta: that of the cell, else of the file, else `1/sqrt(D)`. */
   logitScale: number
+  /** Of the rows that are judged, see `in-view.ts`. */
   truth: Truth
   /** The exact output's side of the metrics, and the error of averaging V: for every head of every batch element. */
   exactSums: readonly ExactSums[]
   yardsticks: readonly Yardstick[]
   /** Of canonical inputs: what the report shows. */
-  statistics: {overall: InputStatistics; perHead: InputStatistics[]}
+  statistics: HeadStatistics
 }
 
 /** Contexts are large; a sweep visits them one after the other. */
@@ -32,8 +40,9 @@ function contextKey(cell: ErrorSweepCell, target: ExactTarget): string {
 }
 
 /** What contexts that differ only in their target have in common. */
-function inputKey({input, seq_len, scale, causal, seed}: ErrorSweepCell): string {
-  return JSON.stringify([input, seq_len, scale, causal, seed])
+function inputKey(cell: ErrorSweepCell): string {
+  const {input, layer, seq_len, scale, logit_scale, causal, seed} = cell
+  return JSON.stringify([input, layer, seq_len, scale, logit_scale, causal, seed])
 }
 
 /** The context of a cell under a target, from the cache where it is there. */
@@ -52,19 +61,41 @@ async function makeContext(cell: ErrorSweepCell, target: ExactTarget): Promise<S
   const sibling = await siblingOf(cell)
   const input = sibling?.input ?? (await scaledInput(cell))
   const {causal} = cell
-  const logitScale = input.query.shape[3] ** -0.5
-  const {truth, entropies} = computeTruth(input, {target, logitScale, causal})
+  const logitScale = cell.logit_scale ?? input.logitScale ?? input.query.shape[3] ** -0.5
+  const options = {scale: 1, logitScale, causal}
+  const parts = Array.from(partsInView(input, causal), part => {
+    const {truth, entropies} = computeTruth(part, {target, logitScale, causal})
+    const {batch, heads, valueDim} = sizesOf(part)
+    return {
+      truth,
+      exactSums: exactSums(truth.output, batch * heads, valueDim),
+      yardsticks: yardsticks(part, truth.output, causal),
+      statistics: sibling ? undefined : inputStatistics(part, options, {entropies}),
+    }
+  })
   hostLoops().release?.() // what the exact output took has no use for replicates
-  const {batch, heads, valueDim} = sizesOf(input)
   return {
     input,
     logitScale,
-    truth,
-    exactSums: exactSums(truth.output, batch * heads, valueDim),
-    yardsticks: yardsticks(input, truth.output, causal),
-    statistics:
-      sibling?.statistics ?? inputStatistics(input, {scale: 1, logitScale, causal}, {entropies}),
+    truth: joinedTruth(parts.map(({truth}) => truth)),
+    exactSums: parts.flatMap(part => part.exactSums),
+    yardsticks: parts.flatMap(part => part.yardsticks),
+    statistics: sibling?.statistics ?? meanStatistics(parts.flatMap(p => p.statistics ?? [])),
   }
+}
+
+/** One after the other; the worst of precisions. */
+function joinedTruth(truths: readonly Truth[]): Truth {
+  const [first, ...others] = truths as [Truth, ...Truth[]]
+  if (others.length === 0) return first
+  const output = new Float64Array(truths.reduce((sum, {output}) => sum + output.length, 0))
+  let end = 0
+  for (const truth of truths) {
+    output.set(truth.output, end)
+    end += truth.output.length
+  }
+  const tiled = truths.find(({precision}) => precision !== 'float64')
+  return {output, precision: tiled?.precision ?? 'float64'}
 }
 
 /** The context of another target of the same input, where one is kept. */
@@ -85,13 +116,18 @@ let last: {key: string; input: Promise<AttentionInput>} | undefined
 /** Queries, keys and values of a cell before they are scaled. @throws what {@link loadInput} throws */
 export function unscaledInput({
   input: spec,
+  layer,
   seq_len: seqLen,
+  logit_scale: logitScale,
   seed,
-}: Pick<ErrorSweepCell, 'input' | 'seq_len' | 'seed'>): Promise<AttentionInput> {
-  const key = JSON.stringify([spec, seqLen, seed])
+}: Pick<
+  ErrorSweepCell,
+  'input' | 'layer' | 'seq_len' | 'logit_scale' | 'seed'
+>): Promise<AttentionInput> {
+  const key = JSON.stringify([spec, layer, seqLen, logitScale, seed])
   if (last?.key === key) return last.input
   last = undefined // before the next one takes its room
-  const input = loadInput(spec, {seqLen, seed, extras: false})
+  const input = loadInput(spec, {seqLen, seed, extras: false, layer, logitScale})
   last = {key, input}
   input.catch(() => {
     if (last?.input === input) last = undefined
@@ -119,11 +155,22 @@ export function featureStatistics(
   const name = `${inputScale} ${normEpsilon} ${causal}`
   let found = known.get(name)
   if (!found) {
-    const [query, key] = [normalized(input.query, normEpsilon), normalized(input.key, normEpsilon)]
-    found = inputStatistics({...input, query, key}, {scale: inputScale, logitScale: 1, causal})
+    found = unitStatisticsOf(input, normEpsilon, {scale: inputScale, logitScale: 1, causal})
     known.set(name, found)
   }
   return found
+}
+
+function unitStatisticsOf(
+  input: AttentionInput,
+  epsilon: number,
+  options: StatisticsOptions,
+): HeadStatistics {
+  const parts = Array.from(partsInView(input, options.causal), part => {
+    const [query, key] = [normalized(part.query, epsilon), normalized(part.key, epsilon)]
+    return inputStatistics({query, key}, options)
+  })
+  return meanStatistics(parts)
 }
 
 function scaled(array: AttentionArray, scale: number): AttentionArray {

@@ -3,8 +3,9 @@
 import type {CallShape, ExactTarget} from '../../attention/index.js'
 import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {type BackendChoice, meteredBackend} from '../../backends/index.js'
+import {expected} from '../../errors.js'
 import {assertRoom} from '../../inputs/generators/index.js'
-import {inputFacts} from '../../inputs/load.js'
+import {type InputFacts, inputFacts} from '../../inputs/input-facts.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
 import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
@@ -38,12 +39,29 @@ export async function errorSweepCells(plan: ErrorSweepPlan): Promise<Cells<Error
 export async function errorSweepJobs(
   plan: ErrorSweepPlan,
 ): Promise<Cells<PredictedCell<ErrorSweepCell>>> {
-  const lengths = lengthsOf(plan)
-  const {sizes, loadingBytes: loading} = await inputFacts(plan.input, lengths)
-  const shapes = new Map(lengths.map((length, i) => [length, sizes[i]!]))
+  const facts = await factsByLayer(plan)
   const blocks = await blocksOf(plan)
   const backend = await meteredBackend(plan.backend)
-  return cellsFrom(countOf(plan, blocks), () => jobs(plan, blocks, shapes, {backend, loading}))
+  return cellsFrom(countOf(plan, blocks), () => jobs(plan, blocks, facts, {backend}))
+}
+
+/** What is known of the input at a length: of each layer. */
+type FactsByLayer = ReadonlyMap<number | undefined, ReadonlyMap<number | null, LengthFacts>>
+
+/** What is known of one layer at one length. */
+interface LengthFacts extends Omit<InputFacts, 'sizes'> {
+  shape: ForwardShape
+}
+
+async function factsByLayer(plan: ErrorSweepPlan): Promise<FactsByLayer> {
+  const lengths = lengthsOf(plan)
+  const logitScale = plan.logit_scale
+  const layers = layersOf(plan).map(async layer => {
+    const {sizes, ...facts} = await inputFacts(plan.input, lengths, {layer, logitScale})
+    const ofLengths = lengths.map((length, i) => [length, {...facts, shape: sizes[i]!}] as const)
+    return [layer, new Map(ofLengths)] as const
+  })
+  return new Map(await Promise.all(layers))
 }
 
 /**
@@ -52,8 +70,14 @@ export async function errorSweepJobs(
  * @throws what {@link unscaledInput} throws
  */
 export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
-  const {input, seed} = plan
-  if (input.kind === 'file') return void (await unscaledInput({input, seq_len: null, seed}))
+  const {input, logit_scale, seed} = plan
+  if (input.kind === 'file') {
+    // the layer that cells begin with is read last: it is kept for them
+    for (const layer of layersOf(plan).toReversed()) {
+      await unscaledInput({input, layer, seq_len: null, logit_scale, seed})
+    }
+    return
+  }
   const {sizes} = await inputFacts(input, lengthsOf(plan))
   for (const shape of sizes) assertRoom(input.name, shape)
 }
@@ -69,8 +93,8 @@ interface Block {
   draws: DrawGrid
 }
 
-/** A block at one length and scale. */
-type PlacedBlock = Block & Pick<ErrorSweepCell, 'seq_len' | 'scale'>
+/** A block of one layer at one length and scale. */
+type PlacedBlock = Block & {layer: number | undefined} & Pick<ErrorSweepCell, 'seq_len' | 'scale'>
 
 /** Blocks in the order in which they run at each length and scale. */
 async function blocksOf(plan: ErrorSweepPlan): Promise<Block[]> {
@@ -94,47 +118,60 @@ function lengthsOf({seq_lens}: ErrorSweepPlan): (number | null)[] {
   return seq_lens === null ? [null] : distinct(seq_lens)
 }
 
+/** Layers of a file of several; otherwise one that has no number. @throws {BAD_OPTION} where a plan leaves them open */
+function layersOf({layers}: ErrorSweepPlan): (number | undefined)[] {
+  if (layers === undefined) return [undefined]
+  if (layers !== 'all') return distinct(layers)
+  throw expected('BAD_OPTION', '`layers` of a plan', 'numbers, once its file is known', layers)
+}
+
 function countOf(plan: ErrorSweepPlan, blocks: readonly Block[]): number {
   const each = blocks.reduce((sum, {draws}) => sum + draws.length, 0)
-  return lengthsOf(plan).length * distinct(plan.scales).length * each
+  return lengthsOf(plan).length * layersOf(plan).length * distinct(plan.scales).length * each
 }
 
 function* walk(plan: ErrorSweepPlan, blocks: readonly Block[]): Generator<PlacedBlock> {
   for (const seq_len of lengthsOf(plan)) {
-    for (const scale of distinct(plan.scales)) {
-      for (const block of blocks) yield {...block, seq_len, scale}
+    for (const layer of layersOf(plan)) {
+      for (const scale of distinct(plan.scales)) {
+        for (const block of blocks) yield {...block, layer, seq_len, scale}
+      }
     }
   }
 }
 
 function cellAt(plan: ErrorSweepPlan, block: PlacedBlock, index: number): ErrorSweepCell {
-  const {spec, method, draws, seq_len, scale, target} = block
-  const {input, causal, row_metrics, seed, backend} = plan
+  const {spec, method, draws, layer, seq_len, scale, target} = block
+  const {input, logit_scale, causal, row_metrics, seed, backend} = plan
   const replicates = method.random ? plan.replicates : 1
   const axes = {seq_len, scale, target, ...draws.at(index), replicates}
-  return {...spec, input, ...axes, causal, row_metrics, seed, backend}
+  return {
+    ...{...spec, input, ...axes, causal, row_metrics, seed, backend},
+    ...(layer !== undefined && {layer}),
+    ...(logit_scale !== undefined && {logit_scale}),
+  }
 }
 
 /** What cells run on. */
 interface Machine {
   backend: MeteredBackend
-  /** Bytes that loading the input takes at its peak. */
-  loading: number
 }
 
 function* jobs(
   plan: ErrorSweepPlan,
   blocks: readonly Block[],
-  shapes: ReadonlyMap<number | null, ForwardShape>,
+  facts: FactsByLayer,
   machine: Machine,
 ): Generator<PredictedCell<ErrorSweepCell>> {
   const contexts = new KeptContexts()
-  const costs = new Costs(plan, machine, shapes.size * plan.methods.length)
+  const share = facts.size * lengthsOf(plan).length * plan.methods.length
+  const costs = new Costs(plan, machine, share)
   const {causal, backend: choice} = plan
   const sharing = cellsByExact(blocks)
   for (const block of walk(plan, blocks)) {
-    const shape = shapes.get(block.seq_len)!
-    const {flops, plain, bytes} = costs.of(block, shape)
+    const own = facts.get(block.layer)!.get(block.seq_len)!
+    const {shape} = own
+    const {flops, plain, bytes} = costs.of(block, own)
     const {isNew, bytes: kept} = contexts.visit(block, shape)
     const sizes = {...shape, causal}
     const reference = isNew ? contextCost(sizes, block.exact, {...machine, choice}) : 0
@@ -202,9 +239,9 @@ class KeptContexts {
   private readonly kept = new Map<string, {input: string; bytes: ReturnType<typeof contextBytes>}>()
 
   /** @returns whether the context of a block is computed anew, and the bytes of all that are kept with it */
-  visit({seq_len, scale, exactName}: PlacedBlock, shape: ForwardShape) {
+  visit({layer, seq_len, scale, exactName}: PlacedBlock, shape: ForwardShape) {
     const {kept} = this
-    const input = `${seq_len} ${scale}`
+    const input = `${layer} ${seq_len} ${scale}`
     const name = `${input} ${exactName}`
     const isNew = !kept.has(name)
     if (isNew && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
@@ -223,9 +260,12 @@ interface CallCosts {
   bytes: number[]
 }
 
-/** What cells take depends on length, method and number of features: it is counted once for all scales and targets. */
+/**
+ * What cells take depends on sizes, method and number of features: it is counted once for all scales and targets, and
+ * for layers of the same sizes that follow each other.
+ */
 class Costs {
-  private seqLen: number | null | undefined
+  private sizes: string | undefined
   private readonly known = new Map<ResolvedMethod, CallCosts>()
 
   /** @param share - methods at all lengths */
@@ -236,19 +276,20 @@ class Costs {
   ) {}
 
   /** Of each number of features of a block. */
-  of({seq_len, method, draws}: PlacedBlock, shape: ForwardShape): CallCosts {
-    if (this.seqLen !== seq_len) this.known.clear()
-    this.seqLen = seq_len
+  of({method, draws}: PlacedBlock, facts: LengthFacts): CallCosts {
+    const sizes = JSON.stringify(facts)
+    if (this.sizes !== sizes) this.known.clear()
+    this.sizes = sizes
     const known = this.known.get(method)
     if (known) return known
-    const costs = this.count(method, shape, draws.counts)
+    const costs = this.count(method, facts, draws.counts)
     this.known.set(method, costs)
     return costs
   }
 
   private count(
     method: ResolvedMethod,
-    shape: ForwardShape,
+    {shape, ...loading}: LengthFacts,
     counts: DrawGrid['counts'],
   ): CallCosts {
     const {plan, machine, share} = this
@@ -256,7 +297,7 @@ class Costs {
     return {
       flops: counts.map(count => flopsOf(call(count), {...machine, choice: plan.backend})),
       plain: byCount(counts, share, count => plainOf(call(count), machine)),
-      bytes: byCount(counts, share, count => processBytes(call(count), machine)),
+      bytes: byCount(counts, share, count => processBytes(call(count), {...machine, ...loading})),
     }
   }
 }
@@ -320,11 +361,15 @@ function plainOf(
   return run + (rowMetrics ? replicates * seconds(shape.keyLen) : 0)
 }
 
-function processBytes({method, shape, ...calls}: Call, {backend, loading}: Machine): number {
-  return sweepProcessBytes({backend, method, shape}, {contexts: 0, loading, ...calls})
+function processBytes(
+  {method, shape, ...calls}: Call,
+  {backend, loadingBytes: loading, masked}: Machine & Omit<LengthFacts, 'shape'>,
+): number {
+  return sweepProcessBytes({backend, method, shape}, {contexts: 0, loading, masked, ...calls})
 }
 
 function label(cell: ErrorSweepCell, {queryLen}: ForwardShape): string {
+  const layer = cell.layer === undefined ? [] : [`layer ${cell.layer}`]
   const scale = cell.scale === 1 ? [] : [`scale ${cell.scale}`]
-  return [variantLabel(cell), `L=${queryLen}`, ...scale, cell.target].join(' ')
+  return [variantLabel(cell), ...layer, `L=${queryLen}`, ...scale, cell.target].join(' ')
 }

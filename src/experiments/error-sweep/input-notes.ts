@@ -1,6 +1,6 @@
 /** What to know of an input before its errors are believed. */
 import {layoutWarning} from '../../inputs/attention-input.js'
-import {isPackagedLayer} from '../../inputs/packaged.js'
+import {MASK_LEFT_OUT} from '../../inputs/input-facts.js'
 import type {CompletedSweep} from './schema.js'
 
 /**
@@ -9,11 +9,11 @@ import type {CompletedSweep} from './schema.js'
  * @param record - any of the section
  */
 export function inputNotes({cell, result}: CompletedSweep): string[] {
-  return [...exchangedAxes({cell, result}), ...leftOutMask(cell)]
+  return [...exchangedAxes({cell, result}), ...leftOutMask({cell, result}), ...hidden(result)]
 }
 
 /** Only of whole files: how many tokens there are beyond those that were asked for is not recorded. */
-function exchangedAxes({cell, result}: Pick<CompletedSweep, 'cell' | 'result'>): string[] {
+function exchangedAxes({cell, result}: CellAndResult): string[] {
   const {input, seq_len} = cell
   if (input.kind !== 'file' || seq_len !== null) return []
   const {heads, query_len: queryLen, key_len: keyLen} = result
@@ -26,9 +26,24 @@ function asTyped(_: string, value?: string): string {
   return value === undefined ? '--layout' : `--layout ${value}`
 }
 
-function leftOutMask({input, causal}: CompletedSweep['cell']): string[] {
-  if (causal || !isPackagedLayer(input)) return []
+type CellAndResult = Pick<CompletedSweep, 'cell' | 'result'>
+
+function leftOutMask({cell, result}: CellAndResult): string[] {
+  return result.ran_causal && !cell.causal ? [MASK_LEFT_OUT] : []
+}
+
+/** What a key mask leaves out of errors. */
+function hidden({
+  batch,
+  query_len,
+  key_len,
+  hidden_keys,
+  judged_queries,
+}: CompletedSweep['result']) {
+  if (hidden_keys === 0) return []
+  const keys = `the key mask hides ${hidden_keys} of ${batch * key_len} keys, which take no part`
+  if (judged_queries === null || judged_queries === batch * query_len) return [keys]
   return [
-    'the arrays are those of a causal model, here without its mask; --causal is attention as it ran',
+    `${keys}; as many queries stand for the same tokens: they are no part of the model's result and count in no number here`,
   ]
 }

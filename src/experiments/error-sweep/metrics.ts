@@ -1,5 +1,6 @@
 /** Distances between an estimate and the exact output, per head and over heads. */
 import type {ErrorSums} from '../../host-loops.js'
+import type {OutputSizes} from './moments.js'
 
 /** Metrics of one replicate over one head or all. Entries that are not finite make distances NaN. */
 export interface ErrorMetrics {
@@ -31,6 +32,17 @@ export function exactSums(exact: Float64Array, heads: number, valueDim: number):
     }
     return {rows: size / valueDim, valueDim, squares, absolutes}
   })
+}
+
+/** Heads one after the other that have equally many rows, together. */
+export function runsOfHeads(exact: readonly ExactSums[]): OutputSizes[] {
+  const runs: OutputSizes[] = []
+  for (const {rows: queryLen, valueDim} of exact) {
+    const run = runs.at(-1)
+    if (run?.queryLen === queryLen) run.heads++
+    else runs.push({heads: 1, queryLen, valueDim})
+  }
+  return runs
 }
 
 /**

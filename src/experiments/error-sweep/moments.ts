@@ -38,11 +38,17 @@ export function momentBytes(entries: number, replicates: number): number {
   return 4 * entries + (4 * groupCount(replicates) * entries) / groupStep(entries)
 }
 
-/** Sizes of an output, batch and heads together. */
+/** Sizes of an output, or of a part of it whose heads have equally many rows; batch and heads together. */
 export interface OutputSizes {
   heads: number
   queryLen: number
   valueDim: number
+}
+
+/** A part of an output: where its entries begin, and its rows in the sums of groups. */
+interface Part extends OutputSizes {
+  first: number
+  groupFirst: number
 }
 
 const UNKNOWN: Estimate = {value: null, standardError: null}
@@ -73,21 +79,29 @@ export class OutputMoments {
   /** Sums of |d|^2 over all entries. */
   private readonly groupSquares: Float64Array
   private readonly step: number
+  private readonly parts: readonly Part[]
 
   /**
-   * @param exact - the exact output, `[heads, L, Dv]`; not changed
+   * @param exact - the exact output, `[heads, L, Dv]`, of each part after the other; not changed
+   * @param sizes - of the parts
    * @param replicates - how many there will be; below {@link LEAST_FOR_ERRORS} no group is kept
    */
   constructor(
     private readonly exact: Float64Array,
-    private readonly sizes: OutputSizes,
+    sizes: readonly OutputSizes[],
     replicates: number,
   ) {
     const groups = groupCount(replicates)
     this.step = groupStep(exact.length)
-    const rows = Math.ceil((sizes.heads * sizes.queryLen) / this.step)
+    let [first, groupFirst] = [0, 0]
+    this.parts = sizes.map(part => {
+      const own = {...part, first, groupFirst}
+      first += part.heads * part.queryLen * part.valueDim
+      groupFirst += this.groupLength(part)
+      return own
+    })
     this.mean = new Float32Array(exact.length)
-    this.groups = Array.from({length: groups}, () => new Float32Array(rows * sizes.valueDim))
+    this.groups = Array.from({length: groups}, () => new Float32Array(groupFirst))
     this.groupSizes = new Float64Array(groups)
     this.groupSquares = new Float64Array(groups)
   }
@@ -95,23 +109,42 @@ export class OutputMoments {
   /**
    * Takes in the output of one replicate.
    *
-   * @param estimate - `[heads, L, Dv + 1]`, the last column the sum of a row's weights
+   * @param estimate - `[heads, L, Dv + 1]` of each part, the last column the sum of a row's weights
    * @returns its error sums, per head
    */
   add(estimate: Float32Array): ErrorSums[] {
     const at = this.count % this.groups.length
     this.count++
-    const {heads, valueDim} = this.sizes
-    const sums = errorSums({
-      ...{estimate, exact: this.exact, heads, valueDim, mean: this.mean, count: this.count},
-      ...{group: this.groups[at], groupStep: this.step},
-    })
+    const sums = this.parts.flatMap(part => this.partSums(part, estimate, this.groups[at]))
     for (const {spread} of sums) this.squares += spread
     if (this.groups.length > 0) {
       this.groupSizes[at]!++
       for (const {squares} of sums) this.groupSquares[at]! += squares
     }
     return sums
+  }
+
+  private partSums(
+    part: Part,
+    estimate: Float32Array,
+    group: Float32Array | undefined,
+  ): ErrorSums[] {
+    const {heads, queryLen, valueDim, first, groupFirst} = part
+    const rows = heads * queryLen
+    const start = (first / valueDim) * (valueDim + 1)
+    const end = first + rows * valueDim
+    return errorSums({
+      estimate: estimate.subarray(start, start + rows * (valueDim + 1)),
+      exact: this.exact.subarray(first, end),
+      mean: this.mean.subarray(first, end),
+      group: group?.subarray(groupFirst, groupFirst + this.groupLength(part)),
+      ...{heads, valueDim, count: this.count, groupStep: this.step},
+    })
+  }
+
+  /** Entries of a part in the sums of a group. */
+  private groupLength({heads, queryLen, valueDim}: OutputSizes): number {
+    return Math.ceil((heads * queryLen) / this.step) * valueDim
   }
 
   /** The split so far; all `null` with fewer than two replicates or entries that are not finite. */

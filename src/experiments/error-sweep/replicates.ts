@@ -9,6 +9,7 @@ import {attendOptions, drawOf} from '../axes.js'
 import type {OnStep} from '../experiment.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
+import {type Judged, judgedRows, overAllKeys, partsInView} from './in-view.js'
 import {
   type ErrorMetrics,
   type ExactSums,
@@ -16,6 +17,7 @@ import {
   type RowMetrics,
   rowMetrics,
   rowSumDeviation,
+  runsOfHeads,
 } from './metrics.js'
 import {OutputMoments} from './moments.js'
 import type {ErrorSweepCell} from './schema.js'
@@ -46,19 +48,18 @@ export function replicateRuns(request: ReplicateRequest) {
   const {cell, method, context} = request
   const {truth, exactSums, input} = context
   const shape = sizesOf(input)
-  const {batch, heads, queryLen, valueDim} = shape
-  const sizes = {heads: batch * heads, queryLen, valueDim}
-  const moments = new OutputMoments(truth.output, sizes, cell.replicates)
+  const moments = new OutputMoments(truth.output, runsOfHeads(exactSums), cell.replicates)
   const weights = cell.row_metrics ? exactWeightsOf(request) : undefined
   const together = replicatesTogether(cell, method, shape)
   const calls = new Calls(input)
+  const judged = judgedRows(input)
   const replicates: Replicate[] = []
   try {
     for (let first = 0; first < cell.replicates; first += together) {
       const count = Math.min(together, cell.replicates - first)
-      const {out, parts} = oneCall(request, calls.tensors(count), {first, count}, weights)
+      const {out, parts} = oneCall(request, calls.tensors(count), {first, count}, {judged, weights})
       for (const drawn of parts) {
-        replicates.push(judged(drawn, moments.add(drawn.estimate), exactSums))
+        replicates.push(replicateOf(drawn, moments.add(drawn.estimate), exactSums))
       }
       request.onStep?.(first + count, cell.replicates)
       hostLoops().recycle?.(out) // a large sweep then holds one output, not all that wait to be collected
@@ -69,36 +70,47 @@ export function replicateRuns(request: ReplicateRequest) {
   return {replicates, split: moments.split()}
 }
 
+/** What an output is held against, row by row. */
+interface Judgement {
+  judged: Judged
+  /** Exact weights `[judged rows, S]`, where rows are measured. */
+  weights: Float64Array | undefined
+}
+
 /** What one replicate gave. */
 interface Drawn {
-  /** `[B H, L, Dv + 1]` */
+  /** Rows of Dv + 1, those that are judged. */
   estimate: Float32Array
   negativePct: number
   guardedPct: number
   rows: RowMetrics | undefined
 }
 
-/** Replicates `first` to `first + count - 1`. @param weights - exact ones, where rows are measured */
+/** Replicates `first` to `first + count - 1`. */
 function oneCall(
   {cell, context}: ReplicateRequest,
-  {query, key, value}: SweepTensors,
+  tensors: SweepTensors,
   {first, count}: {first: number; count: number},
-  weights: Float64Array | undefined,
+  {judged, weights}: Judgement,
 ): {out: Float32Array; parts: Drawn[]} {
+  const {query, key, value, keyMask} = tensors
+  const shared = {scale: context.logitScale, ...(keyMask && {keyMask})}
   const {out, denominator, guarded} = hostData(() => {
-    const options = callOptions(cell, context.input, {first, count})
+    const options = {...callOptions(cell, context.input, {first, count}), ...shared}
     const {out, denominator, guarded} = attend(query, key, value, options)
     return {out, denominator, guarded}
   })
-  const part = <Data extends tf.TypedArray>(data: Data, index: number) => {
+  const part = (data: tf.TypedArray, index: number, width: number) => {
     const size = data.length / count
-    return data.subarray(index * size, (index + 1) * size) as Data
+    return judged(data.subarray(index * size, (index + 1) * size) as Float32Array, width)
   }
   const parts = Array.from({length: count}, (_, index) => ({
-    estimate: part(out as Float32Array, index),
-    negativePct: denominator ? percent(part(denominator, index), x => x <= 0) : 0,
-    guardedPct: guarded ? percent(part(guarded, index), x => x !== 0) : 0,
-    rows: weights && impliedRows(query, key, attendOptions(cell, first), weights),
+    estimate: part(out, index, value.shape[3]),
+    negativePct: denominator ? percent(part(denominator, index, 1), x => x <= 0) : 0,
+    guardedPct: guarded ? percent(part(guarded, index, 1), x => x !== 0) : 0,
+    rows:
+      weights &&
+      impliedRows(tensors, {...attendOptions(cell, first), ...shared}, {judged, weights}),
   }))
   return {out: out as Float32Array, parts}
 }
@@ -123,7 +135,7 @@ function callOptions(
   return {...options, projection}
 }
 
-function judged(drawn: Drawn, sums: ErrorSums[], exact: readonly ExactSums[]): Replicate {
+function replicateOf(drawn: Drawn, sums: ErrorSums[], exact: readonly ExactSums[]): Replicate {
   const {negativePct, guardedPct, rows} = drawn
   return {
     all: errorMetrics(sums, exact),
@@ -141,18 +153,21 @@ function percent(data: ArrayLike<number>, test: (x: number) => boolean): number 
   return (100 * count) / data.length
 }
 
-/** Exact weights `[B H, L, S]`. */
+/** Exact weights `[judged rows, S]`. */
 function exactWeightsOf({cell, context, target}: ReplicateRequest): Float64Array {
   const {input, logitScale} = context
-  return exactWeights(input, {target, logitScale, causal: cell.causal})
+  const {causal} = cell
+  const parts = Array.from(partsInView(input, causal), part =>
+    exactWeights(part, {target, logitScale, causal}),
+  )
+  return overAllKeys(input, parts)
 }
 
 /** The implied attention matrix, by running the estimator on V = I, against the exact weights. */
 function impliedRows(
-  query: tf.Tensor4D,
-  key: tf.Tensor4D,
+  {query, key}: SweepTensors,
   options: Parameters<typeof attend>[3],
-  weights: Float64Array,
+  {judged, weights}: {judged: Judged; weights: Float64Array},
 ): RowMetrics {
   const [batch, heads, keyLen] = key.shape
   const {out} = hostData(() => {
@@ -160,5 +175,5 @@ function impliedRows(
     const values = tf.tile(identity, [batch, heads, 1, 1]) as tf.Tensor4D
     return {out: attend(query, key, values, options).out}
   })
-  return rowMetrics(out, weights, keyLen)
+  return rowMetrics(judged(out as Float32Array, keyLen), weights, keyLen)
 }

@@ -6,8 +6,9 @@ import {groupBy, inOrder} from '../../report/groups.js'
 import {significant} from '../../report/numbers.js'
 import {backendItems, inputLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
 import {closing} from './closing.js'
-import {COLUMNS, legend, VARIANT_COLUMNS} from './columns.js'
+import {columnsOf, legend, variantColumns} from './columns.js'
 import {inputNotes} from './input-notes.js'
+import {byLayer, itemsByLayer, layersLabel} from './layers.js'
 import {boundsOf, orderItems} from './order.js'
 import {
   type CompletedSweep,
@@ -18,60 +19,91 @@ import {
 } from './schema.js'
 import {sweepWarnings} from './warnings.js'
 
-/** Blocks of a whole sweep, one section per input, length, scale and causality. */
+/** Blocks of a whole sweep, one section per input, length, scale and causality; its layers are rows. */
 export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
-  const sections = groupBy(completed, ({cell: {input, seq_len, scale, causal}}) =>
-    JSON.stringify([input, seq_len, scale, causal]),
+  const sections = groupBy(completed, ({cell: {input, seq_len, scale, logit_scale, causal}}) =>
+    JSON.stringify([input, seq_len, scale, logit_scale, causal]),
   )
   return [
     ...sections.flatMap(section),
     ...(completed.length > 0 ? [text(legend(completed))] : []),
     ...list(backendItems(completed)),
     ...list(troubleItems(records)),
-    ...closing(sections.map(own => ({title: sectionTitle(own[0]!), records: own}))),
+    ...closing(
+      sections.flatMap(section =>
+        byLayer(section).map(own => ({title: sectionTitle(own), records: own})),
+      ),
+    ),
   ]
 }
 
 /** One input at one length, scale and causality: what the input is like, then how the methods did. */
 function section(records: readonly CompletedSweep[]): Block[] {
-  const [first] = records
-  if (!first) return []
+  if (records.length === 0) return []
   return [
-    heading(2, sectionTitle(first)),
-    ...list(inputNotes(first)),
-    ...statisticsBlocks(first.result),
+    heading(2, sectionTitle(records)),
+    ...list(itemsByLayer(records, ([first]) => inputNotes(first!))),
+    ...statisticsBlocks(byLayer(records).map(([first]) => first!)),
     ...groupBy(records, ({cell}) => cell.target).flatMap(targetBlocks),
-    ...list(sweepWarnings(records)),
+    ...list(itemsByLayer(records, sweepWarnings)),
   ]
 }
 
 /** The facts that all cells of a section share, with the sizes that the run really had. */
-function sectionTitle({cell, result}: CompletedSweep): string {
-  const {batch, heads, query_len, key_len, head_dim, value_dim} = result
+function sectionTitle(records: readonly CompletedSweep[]): string {
+  const {cell} = records[0]!
+  const sizes = [...new Set(records.map(({result}) => sizesText(result)))]
   const parts = [
     inputLabel(cell.input),
-    `B=${batch} H=${heads} L=${query_len} S=${key_len} D=${head_dim} Dv=${value_dim}`,
+    ...[layersLabel(records)].flatMap(label => label ?? []),
+    sizes.length === 1 ? sizes[0]! : 'of different sizes',
     cell.causal ? 'causal' : 'bidirectional',
   ]
+  const scales = [...new Set(records.flatMap(({result}) => unusualScale(result) ?? []))]
+  if (scales.length > 0)
+    parts.push(`logits ${scales.map(scale => significant(scale)).join(', ')} q.k`)
   if (cell.scale !== 1) parts.push(`q and k times ${significant(cell.scale)}`)
   return parts.join(', ')
 }
 
+function sizesText(result: ErrorSweepResult): string {
+  const {batch, heads, key_heads, query_len, key_len, head_dim, value_dim} = result
+  const shared = key_heads === null ? '' : ` (${key_heads} of keys)`
+  return `B=${batch} H=${heads}${shared} L=${query_len} S=${key_len} D=${head_dim} Dv=${value_dim}`
+}
+
+/** The scale of logits, where it is another than usual. */
+function unusualScale({logit_scale: scale, head_dim}: ErrorSweepResult): number | undefined {
+  const usual = head_dim ** -0.5
+  const same = scale === null || Math.abs(scale - usual) < ROUNDED * usual
+  return same ? undefined : scale
+}
+
+/** A scale that was written with so many digits is the usual one: relative. */
+const ROUNDED = 1e-6
+
 /** A line of the statistics table: one head, or all of them. */
 interface HeadRow {
+  layer: number | undefined
   /** Index of the head, or `all` for the mean over heads. */
   head: string
   statistics: InputStatistics
 }
 
+/** Heads of one layer. With one head the line for all would only repeat it. */
+function headRows({cell: {layer}, result: {per_head, statistics}}: CompletedSweep): HeadRow[] {
+  const heads = per_head.map(({head, statistics}) => ({layer, head: String(head), statistics}))
+  return heads.length > 1 ? [...heads, {layer, head: 'all', statistics}] : heads
+}
+
 /**
- * Norms and entropy per head. They come from the first record: every method of a section saw the
- * same arrays. With one head the line for all would only repeat it.
+ * Norms and entropy per head.
+ *
+ * @param firsts - the first record of each layer: every method of a section saw the same arrays
  */
-function statisticsBlocks({per_head, statistics}: ErrorSweepResult): Block[] {
-  const heads = per_head.map(({head, statistics: own}) => ({head: String(head), statistics: own}))
-  const rows: HeadRow[] = heads.length > 1 ? [...heads, {head: 'all', statistics}] : heads
+function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
+  const rows = firsts.flatMap(headRows)
   const number = (title: string, read: (own: InputStatistics) => number) => ({
     title,
     cell: (row: HeadRow) => significant(read(row.statistics)),
@@ -80,6 +112,11 @@ function statisticsBlocks({per_head, statistics}: ErrorSweepResult): Block[] {
     heading(3, 'Inputs, canonical x and y (entropy of the exact rows in nats)'),
     table<HeadRow>(
       [
+        {
+          title: 'layer',
+          cell: ({layer}) => String(layer),
+          tells: () => firsts.length > 1,
+        },
         {title: 'head', cell: ({head}) => head},
         number('E|x|^2', own => own.query_norm2),
         number('E|y|^2', own => own.key_norm2),
@@ -109,13 +146,15 @@ function targetBlocks(records: readonly CompletedSweep[]): Block[] {
   const rows = inOrder(
     records,
     [({cell}) => methodLabel(cell), ({cell}) => projectionLabel(cell) ?? ''],
-    [({cell}) => cell.num_features ?? 0],
+    [({cell}) => cell.num_features ?? 0, ({cell}) => cell.layer ?? 0],
   )
   return [
     heading(3, TARGET_TITLES[target]),
-    {...table(COLUMNS, rows), labels: labelCount(rows)},
+    {...table(columnsOf(rows), rows), labels: labelCount(rows)},
     ...list(target === 'matched' ? targetItems(rows) : []),
-    ...list([...worseItems(rows), ...orderItems(rows), ...unknownItems(rows)]),
+    ...list(
+      itemsByLayer(rows, own => [...worseItems(own), ...orderItems(own), ...unknownItems(own)]),
+    ),
     ...perHead(rows),
   ]
 }
@@ -172,19 +211,22 @@ function unknownItems(rows: readonly CompletedSweep[]): string[] {
 /** The yardstick itself differs from 1 by float32 rounding only. */
 const TIE = 2 ** -10
 
-/** The last row of each variant: rows are sorted by M. */
+/** The last row of each variant of each layer: rows are sorted by M. */
 function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSweep[] {
   const variants = groupBy(rows, ({cell}) =>
-    JSON.stringify([methodLabel(cell), projectionLabel(cell)]),
+    JSON.stringify([methodLabel(cell), projectionLabel(cell), cell.layer]),
   )
   return variants.map(variant => variant.at(-1)!)
 }
 
 /** The yardstick per head at the largest M: one head can be served well and its neighbour not at all. */
 function perHead(rows: readonly CompletedSweep[]): Block[] {
-  const heads = rows[0]?.result.per_head ?? []
+  const heads = rows
+    .map(({result}) => result.per_head)
+    .reduce((longest, own) => (own.length > longest.length ? own : longest), [])
   if (heads.length < 2) return []
   const variants = atLargestFeatures(rows)
+  const layered = byLayer(rows).length > 1
   const share = ({result}: CompletedSweep, at: number) =>
     significant(result.per_head[at]?.mse_over_mean_value)
   const headColumn = (_: unknown, at: number): ColumnSpec<CompletedSweep> => ({
@@ -192,14 +234,14 @@ function perHead(rows: readonly CompletedSweep[]): Block[] {
     cell: row => share(row, at),
   })
   const variantColumn = (row: CompletedSweep): ColumnSpec<number> => ({
-    title: variantLines(row),
+    title: variantLines(row, layered),
     cell: at => share(row, at),
   })
   const head: ColumnSpec<number> = {title: 'head', cell: at => String(heads[at]?.head)}
   return [
     heading(3, 'MSE over that of averaging V, per head, at the largest M'),
     {
-      ...table([...VARIANT_COLUMNS, ...heads.map(headColumn)], variants),
+      ...table([...variantColumns(variants), ...heads.map(headColumn)], variants),
       labels: labelCount(variants),
       everything: true,
       turned: table([head, ...variants.map(variantColumn)], [...heads.keys()]),
@@ -209,15 +251,16 @@ function perHead(rows: readonly CompletedSweep[]): Block[] {
 
 /** How many columns tell variants apart. */
 function labelCount(rows: readonly CompletedSweep[]): number {
-  return table(VARIANT_COLUMNS, rows).columns.length
+  return table(variantColumns(rows), rows).columns.length
 }
 
 /** What a row is of, as a title of several lines: method, projection, M. */
-function variantLines({cell}: CompletedSweep): string {
+function variantLines({cell}: CompletedSweep, layered: boolean): string {
   const projection = projectionLabel(cell)
   return [
     methodLabel(cell),
     ...(projection === null ? [] : [projection]),
     ...(cell.num_features === null ? [] : [`M=${cell.num_features}`]),
+    ...(cell.layer === undefined || !layered ? [] : [`layer ${cell.layer}`]),
   ].join('\n')
 }

@@ -35,10 +35,23 @@ const row_metrics = z
   .boolean()
   .describe('Row metrics (KL divergence, total variation) are computed, from the L x S matrix.')
 
+/** beta of plans and cells, absent at its ordinary value. */
+const logit_scale = z
+  .number()
+  .positive()
+  .optional()
+  .describe('Factor on q.k, the scale of logits; absent: what the file says, else 1/sqrt(D).')
+
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep').describe('Name of the experiment.'),
   input,
+  layers: z
+    .union([z.literal('all'), z.array(z.number().int().nonnegative()).min(1)])
+    .optional()
+    .describe(
+      'Layers of a file of several, by their numbers in it; `all` as long as the file was not looked into; absent: the file is no such one.',
+    ),
   ...methodAxes,
   ...drawAxes,
   seq_lens: z
@@ -47,6 +60,7 @@ export const errorSweepPlan = z.object({
     .nullable()
     .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.'),
   scales: z.array(z.number().positive()).min(1).describe('Factors on queries and keys.'),
+  logit_scale,
   targets: z
     .array(z.enum(['raw', 'matched']))
     .min(1)
@@ -63,6 +77,12 @@ export type ErrorSweepPlan = z.infer<typeof errorSweepPlan>
 export const errorSweepCell = z.object({
   ...methodSpec.shape,
   input,
+  layer: z
+    .number()
+    .int()
+    .nonnegative()
+    .optional()
+    .describe('Layer of a file of several, by its number there; absent: the file is no such one.'),
   ...drawPoint,
   seq_len: z
     .number()
@@ -71,6 +91,7 @@ export const errorSweepCell = z.object({
     .nullable()
     .describe('L, tokens of queries; `null`: as many as the file has.'),
   scale: z.number().describe('Factor on queries and keys.'),
+  logit_scale,
   target: z.enum(['raw', 'matched']).describe(`What the estimate is compared with. ${TARGETS}.`),
   replicates,
   causal: causalField,
@@ -155,6 +176,37 @@ export const errorSweepResult = z.object({
   key_len: z.number().int().describe('S, tokens of keys and values that were used.'),
   head_dim,
   value_dim,
+  key_heads: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .describe(
+      'Heads of keys and values in the file, each of which serves heads / key_heads heads of queries; `null`: each serves one.',
+    ),
+  logit_scale: nullableNumber
+    .default(null)
+    .describe(
+      'beta: logits are beta q.k; `null`: recorded by a version that always took 1/sqrt(D).',
+    ),
+  hidden_keys: z
+    .number()
+    .int()
+    .default(0)
+    .describe('Keys of all sequences that the key mask hides; they take no part.'),
+  judged_queries: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .describe(
+      'Queries of all sequences whose outputs are compared: where L = S, those whose keys are not hidden; `null`: all.',
+    ),
+  ran_causal: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .describe('Whether the model ran with a causal mask, as the file says; `null`: it does not.'),
   feature_dim: featureDim,
   ...computedBy,
   operations: operationForms,

@@ -7,7 +7,7 @@ import type {SweepContext} from './context.js'
 import type {RowMetrics} from './metrics.js'
 import type {Replicate} from './replicates.js'
 import type {ErrorSweepResult} from './schema.js'
-import {overall, overYardstick} from './yardstick.js'
+import {meanByRows, overall, overYardstick} from './yardstick.js'
 
 const METRICS = ['mse', 'rel_l2', 'rel_l1', 'max_abs', 'cosine', 'not_finite_pct'] as const
 
@@ -98,19 +98,26 @@ export function perHead(
   own: SweepContext['statistics'],
   replicates: Replicate[],
 ): ErrorSweepResult['per_head'] {
-  const [batch, heads, , headDim] = context.input.query.shape
-  const meanOver = (head: number, of: (index: number) => number) =>
-    Array.from({length: batch}, (_, b) => of(b * heads + head)).reduce((sum, x) => sum + x, 0) /
-    batch
+  const [, heads, , headDim] = context.input.query.shape
   return Array.from({length: heads}, (_, head) => {
     const statistics = context.statistics.perHead[head]!
     const ownOfHead = own.perHead[head]!
-    const mse = summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.mse))).median
-    const ownYardsticks = context.yardsticks.filter((_, i) => i % heads === head)
+    const ofHead = <Item>(items: readonly Item[]) => items.filter((_, i) => i % heads === head)
+    const ownYardsticks = ofHead(context.yardsticks)
+    const median = (name: 'mse' | 'rel_l2') =>
+      summarise(
+        replicates.map(r =>
+          meanByRows(
+            ownYardsticks,
+            ofHead(r.perHead).map(metrics => metrics[name]),
+          ),
+        ),
+      ).median
+    const mse = median('mse')
     return {
       head,
       mse,
-      rel_l2: summarise(replicates.map(r => meanOver(head, i => r.perHead[i]!.rel_l2))).median,
+      rel_l2: median('rel_l2'),
       mse_over_mean_value: overYardstick(mse, overall(ownYardsticks)),
       ...needOf(predictionOf(method, ownOfHead, headDim, cell.num_features)),
       statistics,

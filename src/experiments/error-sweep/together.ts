@@ -39,6 +39,8 @@ export interface SweepTensors {
   key: tf.Tensor4D
   /** Values with a column of ones, `[B, n H, S, Dv + 1]`: its output is the sum of the row's weights. */
   value: tf.Tensor4D
+  /** `[B, S]`, where the input has a mask. */
+  keyMask: tf.Tensor2D | undefined
 }
 
 /** The inputs of calls, made once for all calls of as many replicates. */
@@ -56,13 +58,18 @@ export class Calls {
   }
 
   dispose(): void {
-    if (this.made) tf.dispose([this.made.query, this.made.key, this.made.value])
+    if (this.made) {
+      const {query, key, value, keyMask} = this.made
+      tf.dispose([query, key, value, ...(keyMask ? [keyMask] : [])])
+    }
     this.made = undefined
   }
 }
 
-function callTensors({query, key, value}: AttentionInput, count: number): SweepTensors {
+function callTensors({query, key, value, keyMask}: AttentionInput, count: number): SweepTensors {
+  const mask = [key.shape[0], key.shape[2]] as [number, number]
   return {
+    keyMask: keyMask && tf.tensor2d(Float32Array.from(keyMask), mask),
     query: repeated(query, count),
     key: repeated(key, count),
     value: repeated(withOnes(value), count),

@@ -4,6 +4,8 @@ import {averageRoundingMse} from '../../theory/rounding.js'
 
 /** What averaging V gets wrong in one head of one batch element. */
 export interface Yardstick {
+  /** L, queries that are judged. */
+  rows: number
   mse: number
   /** What rounding can make of a mean that is exact. */
   rounding: number
@@ -29,21 +31,38 @@ export function yardsticks(
   return Array.from({length: batch * heads}, (_, head) => {
     const values = part(input.value.data, head, keyLen)
     return {
+      rows: queryLen,
       mse: meanValueMse(values, part(exact, head, queryLen), valueDim, causal),
       rounding: averageRoundingMse(values, keyLen),
     }
   })
 }
 
-/** Over all heads together, which are of one size. */
-export function overall(heads: readonly Yardstick[]): Yardstick {
-  const mean = (of: (head: Yardstick) => number) =>
-    heads.reduce((sum, head) => sum + of(head), 0) / heads.length
-  return {mse: mean(head => head.mse), rounding: mean(head => head.rounding)}
+/** Over all heads together, each counting by its rows. */
+export function overall(heads: readonly Yardstick[]): Omit<Yardstick, 'rows'> {
+  const of = (name: 'mse' | 'rounding') =>
+    meanByRows(
+      heads,
+      heads.map(head => head[name]),
+    )
+  return {mse: of('mse'), rounding: of('rounding')}
+}
+
+/** The mean of numbers of heads, each counting by its rows. */
+export function meanByRows(
+  heads: readonly Pick<Yardstick, 'rows'>[],
+  numbers: readonly number[],
+): number {
+  const mean = heads.reduce((sum, {rows}) => sum + rows, 0) / heads.length
+  const weighted = numbers.reduce((sum, x, i) => sum + x * (heads[i]!.rows / mean), 0)
+  return weighted / heads.length
 }
 
 /** Median error over the yardstick's; null where averaging V is exact up to rounding: that would only compare roundings. */
-export function overYardstick(value: number | null, {mse, rounding}: Yardstick): number | null {
+export function overYardstick(
+  value: number | null,
+  {mse, rounding}: Omit<Yardstick, 'rows'>,
+): number | null {
   return value === null || mse <= rounding ? null : value / mse
 }
 

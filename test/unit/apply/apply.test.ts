@@ -3,7 +3,8 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import * as tf from '@tensorflow/tfjs-core'
 import {afterAll, beforeAll, describe, expect, it} from 'vitest'
-import {type ApplyRequest, applyEstimator} from '../../../src/apply/apply.js'
+import {applyEstimator} from '../../../src/apply/apply.js'
+import type {ApplyRequest} from '../../../src/apply/record.js'
 import {attention, type MethodName} from '../../../src/attention/index.js'
 import {useBackend} from '../../../src/backends/index.js'
 import {readArrays, writeArrays} from '../../../src/inputs/files/index.js'
@@ -70,7 +71,7 @@ describe('applyEstimator', () => {
       attention(...toTensors(INPUTS), {method: 'favor-pos', numFeatures: 17, seed: 3}),
     )
     expect(await written(request)).toEqual(expected)
-    expect(record).toMatchObject({projection: 'orth', used_extras: [], feature_dim: 17})
+    expect(record.arrays).toMatchObject([{projection: 'orth', used_extras: [], feature_dim: 17}])
     expect(record).toMatchObject({backend: 'cpu', instruction_set: null, threads: 1})
   })
 
@@ -84,11 +85,9 @@ describe('applyEstimator', () => {
       return attention(...toTensors(INPUTS), {method: 'favor-pos', projection: rows})
     })
     expect(await written(request)).toEqual(expected)
-    expect(record).toMatchObject({
-      projection: 'from the file',
-      used_extras: ['projection'],
-      feature_dim: 5,
-    })
+    expect(record.arrays).toMatchObject([
+      {projection: 'from the file', used_extras: ['projection'], feature_dim: 5},
+    ])
   })
 
   it('refuses to write over its input before reading it, forced or not', async () => {
@@ -142,12 +141,15 @@ describe('applyEstimator', () => {
 
     it('writes the same numbers in their order, and says so', async () => {
       const plain = await requestFor('favor-pos')
-      expect(await applyEstimator(plain)).toMatchObject({layout: 'bhld', shape: [2, 3, 13, 7]})
+      expect(await applyEstimator(plain)).toMatchObject({
+        layout: 'bhld',
+        arrays: [{name: 'out', shape: [2, 3, 13, 7]}],
+      })
       const left = await written(plain)
       const other = await turned('favor-pos')
       const output = join(folder, 'turned.safetensors')
       const record = await applyEstimator({...other, output})
-      expect(record).toMatchObject({layout: 'blhd', shape: [2, 13, 3, 7]})
+      expect(record).toMatchObject({layout: 'blhd', arrays: [{shape: [2, 13, 3, 7]}]})
       const {arrays, metadata} = await readArrays(output)
       const out = arrays.get('out')!
       expect(out.shape).toEqual([2, 13, 3, 7])
@@ -162,7 +164,7 @@ describe('applyEstimator', () => {
       const ordinary = {shape: [batch, heads, 13], data: given}
       const options = {causal: true}
       const plain = await requestFor('rfa-gate', {gate: ordinary}, options)
-      expect((await applyEstimator(plain)).used_extras).toEqual(['gate'])
+      expect((await applyEstimator(plain)).arrays[0]!.used_extras).toEqual(['gate'])
       const left = await written(plain)
       const gate = exchangedArray({shape: [batch, heads, 13, 1], data: given})
       const other = await turned('rfa-gate', {gate: {...gate, shape: [batch, 13, heads]}}, options)
@@ -185,8 +187,115 @@ describe('applyEstimator', () => {
       const warnings: string[] = []
       await applyEstimator(request, {warn: text => warnings.push(text)})
       expect(warnings).toEqual([
-        expect.stringMatching(/^elu\.npz: .* 31 heads and 3 tokens; .* add `layout: blhd`$/),
+        expect.stringMatching(/^elu\.npz: .* 31 heads and 3 tokens; .* say `layout: blhd`$/),
       ])
     })
+  })
+})
+
+describe('applyEstimator on a file of several layers', () => {
+  const {query: q, key, value} = INPUTS
+  const own = {q, k: key, v: value}
+  /** Sequence 0 whole, of sequence 1 the first seven keys. */
+  const mask = Uint8Array.from({length: 2 * 13}, (_, i) => Number(i < 20))
+  const float32 = ({shape, data}: {shape: readonly number[]; data: ArrayLike<number>}) => ({
+    shape: [...shape],
+    dtype: 'float32' as const,
+    data: Float32Array.from(data),
+  })
+  /** Layer 2 as given, layer 11 with doubled queries. */
+  async function layered(rest: Partial<ApplyRequest> = {}): Promise<ApplyRequest> {
+    const request = await requestFor('softmax', {}, rest)
+    const path = join(folder, 'layered.safetensors')
+    const doubled = {...q, data: Float32Array.from(q.data, x => 2 * x)}
+    const arrays = Object.entries({2: own, 11: {...own, q: doubled}}).flatMap(([layer, parts]) =>
+      Object.entries(parts).map(([name, array]) => [`layers.${layer}.${name}`, float32(array)]),
+    )
+    await writeArrays(
+      path,
+      {
+        ...Object.fromEntries(arrays),
+        key_mask: {shape: [2, 13], dtype: 'bool', data: mask},
+      },
+      {scale: '0.5', 'layers.11.scale': '0.25', origin: 'made here', causal: 'true'},
+    )
+    const output = join(folder, 'layered-out.safetensors')
+    return {...request, output, ...rest, input: {...request.input, paths: [path]} as never}
+  }
+  const softmax = (scale: number, causal = false) =>
+    compute(() => {
+      const keyMask = tf.tensor2d(Float32Array.from(mask), [2, 13])
+      return attention(...toTensors(INPUTS), {method: 'softmax', scale, causal, keyMask})
+    })
+
+  it('writes an output for each, with the mask and what the file says', async () => {
+    const request = await layered()
+    const notes: string[] = []
+    const record = await applyEstimator(request, {note: text => notes.push(text)})
+    expect(notes).toEqual([
+      expect.stringMatching(/layer 2: the arrays are those of a causal model/),
+    ])
+    expect(record.arrays).toMatchObject([
+      {name: 'layers.2.out', layer: 2, logit_scale: 0.5, hidden_keys: 6},
+      {name: 'layers.11.out', layer: 11, logit_scale: 0.25, hidden_keys: 6},
+    ])
+    const {arrays, metadata} = await readArrays(request.output)
+    expect([...arrays.keys()].sort()).toEqual([
+      'layers.11.key_mask',
+      'layers.11.out',
+      'layers.2.key_mask',
+      'layers.2.out',
+    ])
+    expect(arrays.get('layers.2.key_mask')!.data).toEqual(mask)
+    // doubled queries at half the scale are the same logits, to the bit
+    for (const name of ['layers.2.out', 'layers.11.out']) {
+      expect(arrays.get(name)!.data, name).toEqual(softmax(0.5))
+    }
+    expect(metadata).toEqual({
+      'layers.2.scale': '0.5',
+      'layers.11.scale': '0.25',
+      origin: 'made here',
+      causal: 'false',
+      method: 'softmax',
+      preset: 'exact',
+      layout: 'bhld',
+      input: 'layered.safetensors',
+    })
+  })
+
+  it('writes that of one under the ordinary name, at the scale that is asked for', async () => {
+    const request = await layered({layers: [2], scale: 0.125, causal: true})
+    const [notes, warnings]: [string[], string[]] = [[], []]
+    const heard = {
+      note: (text: string) => notes.push(text),
+      warn: (text: string) => warnings.push(text),
+    }
+    const record = await applyEstimator(request, heard)
+    expect(notes).toEqual([])
+    expect(warnings).toEqual([expect.stringContaining('`scale: 0.125` goes before')])
+    expect(record.arrays).toMatchObject([{name: 'out', layer: 2, logit_scale: 0.125}])
+    const {arrays, metadata} = await readArrays(request.output)
+    expect([...arrays.keys()].sort()).toEqual(['key_mask', 'out'])
+    expect(arrays.get('out')!.data).toEqual(softmax(0.125, true))
+    expect(metadata).toMatchObject({scale: '0.125', causal: 'true'})
+  })
+
+  it('writes one alone to .npy, where there is no place for the mask', async () => {
+    const output = join(folder, 'layered.npy')
+    await expect(applyEstimator(await layered({output}))).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      suggestions: ['or one of them: `layer: 2`'],
+    })
+    await applyEstimator(await layered({output, layers: [2]}))
+    expect([...(await readArrays(output)).arrays.values()][0]!.data).toEqual(softmax(0.5))
+  })
+
+  it('refuses a method that takes no mask, and a layer that is not there', async () => {
+    await expect(applyEstimator(await layered({method: 'identity'}))).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+    })
+    await expect(applyEstimator(await layered({layers: [1]}))).rejects.toThrow(
+      'layered.safetensors: expected layer 1, got layers 2, 11',
+    )
   })
 })

@@ -1,18 +1,29 @@
 import {describe, expect, it} from 'vitest'
 import {notFiniteWarning} from '../../../src/apply/report.js'
+import {APPLIED_ARRAY} from '../../helpers/records/apply.js'
+
+/** Outputs with so many elements that are not finite. */
+const of = (...arrays: [not_finite: number, shape: number[]][]) => ({
+  arrays: arrays.map(([not_finite, shape]) => ({...APPLIED_ARRAY, not_finite, shape})),
+})
 
 describe('notFiniteWarning', () => {
   it('counts the elements that are not finite and says what to try', () => {
-    expect(notFiniteWarning({not_finite: 17, shape: [1, 3, 31, 13]})).toBe(
+    expect(notFiniteWarning(of([17, [1, 3, 31, 13]]))).toBe(
       '17 of 1209 output elements are not finite: float32 ends at 3.4e38; ' +
         'try a smaller `scale`, or smaller queries and keys',
     )
-    expect(notFiniteWarning({not_finite: 1, shape: [1, 1, 1, 1]})).toMatch(
+    expect(notFiniteWarning(of([1, [1, 1, 1, 1]]))).toMatch(
       /^1 of 1 output element is not finite: /,
     )
   })
 
+  it('counts those of all layers together', () => {
+    const warning = notFiniteWarning(of([2, [1, 3, 5, 7]], [0, [1, 3, 5, 7]], [9, [1, 1, 5, 7]]))
+    expect(warning).toMatch(/^11 of 245 output elements are not finite: /)
+  })
+
   it('has nothing to say of a finite output', () => {
-    expect(notFiniteWarning({not_finite: 0, shape: [1, 3, 31, 13]})).toBeUndefined()
+    expect(notFiniteWarning(of([0, [1, 3, 31, 13]], [0, [1, 1, 1, 1]]))).toBeUndefined()
   })
 })

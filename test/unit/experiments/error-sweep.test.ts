@@ -45,7 +45,7 @@ function roundedReplicate({truth, exactSums: exact}: SweepContext): Replicate {
     estimate.set(own, row * (VALUE_DIM + 1))
   }
   const sizes = {heads: HEADS, queryLen: LENGTH, valueDim: VALUE_DIM}
-  const sums = new OutputMoments(truth.output, sizes, 1).add(estimate)
+  const sums = new OutputMoments(truth.output, [sizes], 1).add(estimate)
   return {
     all: errorMetrics(sums, exact),
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),

@@ -3,8 +3,9 @@ import {join} from 'node:path'
 import {describe, expect, test} from 'vitest'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
+import {inputFacts, inputWarnings} from '../../../src/inputs/input-facts.js'
 import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
-import {inputFacts, inputWarnings, loadInput} from '../../../src/inputs/load.js'
+import {loadInput} from '../../../src/inputs/load.js'
 import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 
@@ -142,13 +143,13 @@ describe('a file that was read in the wrong order', () => {
   test('is warned of, with what to type, and the other way round', async () => {
     const torch = await save('torch.npz', all(counting(0, 1, 31, 3, D)))
     expect(await inputWarnings(file(torch))).toEqual([
-      'torch.npz: read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], add `layout: blhd`',
+      'torch.npz: read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], say `layout: blhd`',
     ])
     expect(await inputWarnings(tokensFirst(torch))).toEqual([])
     const ours = await save('ours.npz', all(counting(0, 1, 3, 31, D)))
     expect(await inputWarnings(file(ours))).toEqual([])
     expect(await inputWarnings(tokensFirst(ours))).toEqual([
-      'ours.npz: read as [B, L, H, D] it has 31 heads and 3 tokens; if its axes are [B, H, L, D], leave out `layout`',
+      'ours.npz: read as [B, L, H, D] it has 31 heads and 3 tokens; if its axes are [B, H, L, D], say `layout: bhld`',
     ])
   })
 
@@ -166,21 +167,13 @@ describe('a file that was read in the wrong order', () => {
     for (const read of [() => loadInput(file(path), ALL), () => inputFacts(file(path), [null])]) {
       await expect(read()).rejects.toMatchObject({
         code: 'SHAPE_MISMATCH',
-        suggestions: ['as [B, L, H, D] they fit together: add `layout: blhd`'],
+        suggestions: ['as [B, L, H, D] they fit together: say `layout: blhd`'],
       })
     }
     const plain = await save('plain.npz', given)
     await expect(loadInput(tokensFirst(plain), ALL)).rejects.toMatchObject({
       code: 'SHAPE_MISMATCH',
-      suggestions: ['as [B, H, L, D] they fit together: leave out `layout`'],
-    })
-  })
-
-  test('is told from grouped queries', async () => {
-    const keys = counting(0, 1, 2, 31, D)
-    const path = await save('grouped.npz', {q: counting(0, 1, 8, 31, D), k: keys, v: keys})
-    await expect(loadInput(file(path), ALL)).rejects.toMatchObject({
-      suggestions: [expect.stringContaining('grouped-query')],
+      suggestions: ['as [B, H, L, D] they fit together: say `layout: bhld`'],
     })
   })
 })

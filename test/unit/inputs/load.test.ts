@@ -4,7 +4,8 @@ import {describe, expect, test} from 'vitest'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
 import {generate} from '../../../src/inputs/generators/index.js'
-import {type InputSizes, inputFacts, loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
+import {type InputSizes, inputFacts} from '../../../src/inputs/input-facts.js'
+import {loadInput, MAX_EXTRA_BYTES} from '../../../src/inputs/load.js'
 import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 
@@ -35,7 +36,8 @@ describe('one file of named arrays', () => {
       expect(part.shape).toEqual([1, 4, 512, 64])
       expect(part.data.length).toBe(4 * 512 * 64)
     }
-    expect(input.metadata.scale).toBe('1/sqrt(head_dim), not applied')
+    expect(input.metadata.layer).toBe('0')
+    expect(input).toMatchObject({logitScale: 0.125, ranCausal: true})
     expect(input.extras.size).toBe(0)
   })
 
@@ -387,7 +389,7 @@ describe('inputFacts', () => {
     const huge = 2 ** 40
     const length = {queryLen: huge, keyLen: huge}
     const whole = {batch: 1, heads: 2, ...length, headDim: 64, valueDim: 32}
-    expect(await inputFacts(spec, [huge])).toEqual({sizes: [whole], loadingBytes: 0})
+    expect(await inputFacts(spec, [huge])).toEqual({sizes: [whole], loadingBytes: 0, masked: false})
     await expect(inputFacts(spec, [null])).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 })

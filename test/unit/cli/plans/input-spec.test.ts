@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {PACKAGED_INPUT} from '../../../../src/cli/packaged-input.js'
-import {type InputFlags, toInputSpec} from '../../../../src/cli/plans/input-spec.js'
+import {type InputFlags, toInputSpec, toLayers} from '../../../../src/cli/plans/input-spec.js'
 
 const NAMES = {query: 'q', key: 'k', value: 'v'}
 
@@ -20,11 +20,21 @@ describe('toInputSpec', () => {
     })
   })
 
-  it('names the order of axes only where it is not the ordinary one, so that keys of cells stay', () => {
+  it('names the order of axes and the mask only where they were typed', () => {
     const plain = toInputSpec({input: ['qkv.npz']})
-    expect(toInputSpec({input: ['qkv.npz'], layout: 'bhld'})).toStrictEqual(plain)
     expect(plain).not.toHaveProperty('layout')
+    expect(toInputSpec({input: ['qkv.npz'], layout: 'bhld'})).toEqual({...plain, layout: 'bhld'})
+    expect(toInputSpec({input: ['qkv.npz'], 'key-mask-name': 'pad'})).toStrictEqual({
+      ...plain,
+      names: {...NAMES, key_mask: 'pad'},
+    })
     expect(toInputSpec({input: ['qkv.npz'], layout: 'blhd'})).toEqual({...plain, layout: 'blhd'})
+  })
+
+  it('lists each layer once, or all of them', () => {
+    expect(toLayers({})).toBeUndefined()
+    expect(toLayers({layer: [[3], [0, 1], [3]]})).toEqual([3, 0, 1])
+    expect(toLayers({layer: [[3], 'all']})).toBe('all')
   })
 
   it('describes a generated input, values as wide as keys unless told', () => {
@@ -63,12 +73,12 @@ describe('toInputSpec', () => {
     [
       'array names beside a generator',
       {generator: 'ar1', 'value-name': 'v'},
-      '--value-name: expected only with --input: a generated input has neither names nor another layout',
+      '--value-name: expected only with --input: a generated input has neither names, layers nor another layout',
     ],
     [
       'a layout beside a generator',
       {generator: 'ar1', layout: 'blhd'},
-      '--layout: expected only with --input: a generated input has neither names nor another layout',
+      '--layout: expected only with --input: a generated input has neither names, layers nor another layout',
     ],
   ])('refuses %s', (_, flags, message) => {
     expect(() => toInputSpec(flags)).toThrow(expect.objectContaining({code: 'USAGE', message}))

@@ -24,34 +24,34 @@ const swept = (cell: Partial<ErrorSweepCell>, sizes: object = {}) => {
 }
 
 describe('notes on the input of a sweep', () => {
-  it('say of the packaged layers, wherever they are, that their mask is left out', () => {
-    const [note] = inputNotes(
-      swept({input: file('fixtures/charlm-layer0.safetensors'), causal: false}),
-    )
+  it('say of a model that ran with a causal mask that it is left out', () => {
+    const [note] = inputNotes(swept({causal: false}, {ran_causal: true}))
     expect(note).toMatch(/^the arrays are those of a causal model, .*--causal/)
-    const installed = '/x/node_modules/rfa/fixtures/charlm-layer3.safetensors'
-    expect(inputNotes(swept({input: file(installed), causal: false}))).toEqual([note])
+    expect(inputNotes(swept({causal: true}, {ran_causal: true}))).toEqual([])
+    for (const ran_causal of [false, null]) {
+      expect(inputNotes(swept({causal: false}, {ran_causal}))).toEqual([])
+    }
   })
 
-  it.each<[string, Partial<ErrorSweepCell>]>([
-    ['with the mask', {input: file('fixtures/charlm-layer0.safetensors'), causal: true}],
-    [
-      'of a file of that name elsewhere',
-      {input: file('my/charlm-layer0.safetensors'), causal: false},
-    ],
-    ['of any other file', {input: file('fixtures/other.safetensors'), causal: false}],
-  ])('say nothing %s', (_, cell) => {
-    expect(inputNotes(swept(cell))).toEqual([])
+  it('say what a key mask leaves out', () => {
+    const sizes = {batch: 2, query_len: 31, key_len: 31, hidden_keys: 7}
+    expect(inputNotes(swept({}, {...sizes, judged_queries: 55}))).toEqual([
+      expect.stringMatching(/^the key mask hides 7 of 62 keys, .*; as many queries .* no number/),
+    ])
+    expect(inputNotes(swept({}, {...sizes, query_len: 29, judged_queries: 58}))).toEqual([
+      'the key mask hides 7 of 62 keys, which take no part',
+    ])
+    expect(inputNotes(swept({}, {...sizes, hidden_keys: 0}))).toEqual([])
   })
 
   it('say that heads are more than tokens, as one types the remedy', () => {
     const sizes = {heads: 31, query_len: 3, key_len: 3}
     const note =
-      'read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], add --layout blhd'
+      'read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], say --layout blhd'
     expect(inputNotes(swept({}, sizes))).toEqual([note])
     const told = {...file('a.npz'), layout: 'blhd'} as InputSpec
     expect(inputNotes(swept({input: told}, sizes))).toEqual([
-      expect.stringMatching(/leave out --layout$/),
+      expect.stringMatching(/say --layout bhld$/),
     ])
     expect(inputNotes(swept({seq_len: 3}, sizes))).toEqual([]) // the file may have more
     const generated = plans.sweep().input
@@ -62,7 +62,7 @@ describe('notes on the input of a sweep', () => {
     const text = renderMarkdown(
       errorSweepReport([swept({}, {heads: 31, query_len: 3, key_len: 3})]),
     )
-    const [note, tables] = ['add --layout blhd', 'Inputs, canonical'].map(part =>
+    const [note, tables] = ['say --layout blhd', 'Inputs, canonical'].map(part =>
       text.indexOf(part),
     )
     expect(note).toBeGreaterThan(0)

@@ -15,7 +15,7 @@ function sumsOf(estimate: number[], exact: Float64Array, dim: number, heads = 1)
     1,
   ])
   const sizes = {heads, queryLen: rows / heads, valueDim: dim}
-  return new OutputMoments(exact, sizes, 1).add(Float32Array.from(widened.flat()))
+  return new OutputMoments(exact, [sizes], 1).add(Float32Array.from(widened.flat()))
 }
 
 const metricsOf = (estimate: number[], exact: Float64Array, dim: number, heads = 1) =>
@@ -76,7 +76,7 @@ describe('errorMetrics of several heads', () => {
 it('rowSumDeviation is the mean distance of the weights of a row from one', () => {
   const exact = Float64Array.of(0, 0)
   const estimate = Float32Array.of(0, 1.5, 0, 0.75) // values of 0, sums of 1.5 and 0.75
-  const sums = new OutputMoments(exact, {heads: 1, queryLen: 2, valueDim: 1}, 1).add(estimate)
+  const sums = new OutputMoments(exact, [{heads: 1, queryLen: 2, valueDim: 1}], 1).add(estimate)
   expect(rowSumDeviation(sums, exactSums(exact, 1, 1))).toBe((0.5 + 0.25) / 2)
 })
 

@@ -8,7 +8,7 @@ import {assertNear, moments, Z} from '../../../helpers/statistics.js'
 const momentsOf = (exact: number[], replicates: number) =>
   new OutputMoments(
     Float64Array.from(exact),
-    {heads: 1, queryLen: 1, valueDim: exact.length},
+    [{heads: 1, queryLen: 1, valueDim: exact.length}],
     replicates,
   )
 
@@ -179,12 +179,12 @@ describe('an output of many entries', () => {
   it('has standard errors from some of its rows that are those of all rows', () => {
     const large = new OutputMoments(
       new Float64Array(queryLen * valueDim),
-      {heads: 1, queryLen, valueDim},
+      [{heads: 1, queryLen, valueDim}],
       replicates,
     )
     const small = new OutputMoments(
       new Float64Array(valueDim),
-      {heads: 1, queryLen: 1, valueDim},
+      [{heads: 1, queryLen: 1, valueDim}],
       replicates,
     )
     for (const output of outputs()) {

@@ -37,12 +37,17 @@ describe('the error of averaging V', () => {
     expect(second!.rounding).toBe(2 * FLOAT32_ROUNDOFF ** 2 * 25)
   })
 
-  it('is averaged over heads of one size', () => {
+  it('is averaged over heads, each counting by its rows', () => {
     const all = overall([
-      {mse: 1, rounding: 3},
-      {mse: 2, rounding: 5},
+      {rows: 7, mse: 1, rounding: 3},
+      {rows: 7, mse: 2, rounding: 5},
     ])
     expect(all).toEqual({mse: 1.5, rounding: 4})
+    const ragged = overall([
+      {rows: 6, mse: 1, rounding: 3},
+      {rows: 2, mse: 2, rounding: 5},
+    ])
+    expect(ragged).toEqual({mse: 1.25, rounding: 3.5})
   })
 })
 

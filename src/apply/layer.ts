@@ -1,0 +1,112 @@
+/** One estimator on one layer of an input. */
+import {attend, recordOperations} from '../attention/index.js'
+import {hostData} from '../attention/internal.js'
+import {projectionNamed} from '../attention/names.js'
+import type {ResolvedMethod} from '../experiments/method.js'
+import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
+import {hiddenKeys, type KeyMask} from '../inputs/key-mask.js'
+import type {Layout} from '../inputs/layout.js'
+import {tf} from '../tf.js'
+import {type Extras, extraTensors, usedNames} from './extras.js'
+import type {AppliedArray, ApplyRequest} from './record.js'
+
+/** What an estimator made of one layer. */
+export interface AppliedLayer {
+  /** `[B, H, L, Dv]` */
+  out: AttentionArray
+  operations: ReturnType<typeof recordOperations>['operations']
+  /** What records tell of it, but for its name and axes in the output. */
+  facts: Omit<AppliedArray, 'name' | 'layer' | 'shape'>
+}
+
+/**
+ * Runs the estimator of a request.
+ *
+ * @param layout - of the file, which a gate follows
+ * @throws {UNSUPPORTED | SHAPE_MISMATCH} for arrays of the file that do not fit the method, see {@link extraTensors}
+ */
+export function applyLayer(
+  request: ApplyRequest,
+  method: ResolvedMethod,
+  input: AttentionInput,
+  layout: Layout,
+): AppliedLayer {
+  const {numFeatures, causal} = request
+  const scale = request.scale ?? input.logitScale ?? input.query.shape[3] ** -0.5
+  const extras = extraTensors(input, {numFeatures, causal, layout}, method)
+  try {
+    const {result: out, operations} = recordOperations(() => forward(request, input, extras, scale))
+    return {out, operations, facts: factsOf(request, method, {input, extras, scale, out})}
+  } finally {
+    tf.dispose(extras as unknown as tf.TensorContainer)
+  }
+}
+
+/** What one layer was computed from, and what came of it. */
+interface LayerRun {
+  input: AttentionInput
+  extras: Extras
+  scale: number
+  out: AttentionArray
+}
+
+function factsOf(
+  request: ApplyRequest,
+  {estimator, projected, options}: ResolvedMethod,
+  {input, extras, scale, out}: LayerRun,
+): AppliedLayer['facts'] {
+  const {projection: given} = extras
+  const own = projected ? (request.projection ?? estimator.projection!.default) : null
+  return {
+    feature_dim: estimator.featureDim(
+      given?.shape.at(-2) ?? request.numFeatures,
+      input.query.shape[3],
+      options,
+    ),
+    logit_scale: scale,
+    hidden_keys: hiddenKeys(input.keyMask),
+    projection: given ? 'from the file' : own,
+    orth_sign: given || !own || !projectionNamed(own).takesOrthSign ? null : request.orthSign,
+    used_extras: usedNames(extras),
+    not_finite: out.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
+  }
+}
+
+/** @param keys - `[B, H, S, D]` */
+function maskTensor(mask: KeyMask, [batch, , keyLen]: AttentionArray['shape']): tf.Tensor2D {
+  return tf.tensor2d(Float32Array.from(mask), [batch, keyLen])
+}
+
+function forward(
+  request: ApplyRequest,
+  {query, key, value, keyMask}: AttentionInput,
+  {projection, gate, noise, parameters}: Extras,
+  scale: number,
+): AttentionArray {
+  const {method, preset, options, causal, numFeatures, orthSign, seed} = request
+  const {out} = hostData(() => {
+    const {out} = attend(
+      tf.tensor4d(query.data, query.shape),
+      tf.tensor4d(key.data, key.shape),
+      tf.tensor4d(value.data, value.shape),
+      {
+        ...options,
+        method,
+        preset,
+        causal,
+        numFeatures,
+        seed,
+        orthSign,
+        noise,
+        parameters,
+        scale,
+        ...(gate && {gate}),
+        ...(keyMask && {keyMask: maskTensor(keyMask, key.shape)}),
+        ...(projection ? {projection} : request.projection && {projection: request.projection}),
+      },
+    )
+    return {out}
+  })
+  const [batch, heads, queryLen] = query.shape
+  return {shape: [batch, heads, queryLen, value.shape[3]], data: out as AttentionArray['data']}
+}

@@ -1,0 +1,88 @@
+/** What `rfa apply` is asked for, and what it tells of what it did. */
+import {z} from 'zod'
+import {
+  ORTH_SIGNS,
+  type OrthSign,
+  type PresetName,
+  type ProjectionName,
+} from '../attention/names.js'
+import type {BackendChoice} from '../backends/index.js'
+import type {LayerChoice} from '../inputs/layers.js'
+import {LAYOUTS} from '../inputs/layout.js'
+import type {InputSpec} from '../inputs/spec.js'
+import {type PluginRecord, pluginRecord} from '../plugins/record.js'
+import {computedBy, operationForms} from '../results/record.js'
+
+/** What to run on what. */
+export interface ApplyRequest {
+  input: InputSpec
+  /** Which layers of a file of several. Default: the arrays of no layer, or all layers where there are none. */
+  layers?: LayerChoice | undefined
+  /** `.npz`, `.npy` or `.safetensors`. */
+  output: string
+  /** Replace an output that is there, if it is no input. */
+  force: boolean
+  method: string
+  preset: PresetName
+  options: Record<string, string | number | boolean>
+  causal: boolean
+  numFeatures: number
+  /** `null`: the method's own. A `projection` array in the file goes before it. */
+  projection: ProjectionName | null
+  orthSign: OrthSign
+  seed: number
+  /** beta; `null`: what the file says, else 1 / sqrt(D). */
+  scale: number | null
+  backend: BackendChoice
+  /** Of the backend; its own choice where not given. */
+  threads?: number | undefined
+  /** The plug-in that the method comes from, if it is not built in. */
+  origin?: PluginRecord | undefined
+}
+
+/** Name and version of {@link applyRecord}. */
+export const APPLY_SCHEMA = 'rfa.apply/2'
+
+/** One array of the output. */
+const appliedArray = z.object({
+  name: z.string().describe('Its name in the output.'),
+  layer: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Which of several layers of the file; `null`: the file is no such one.'),
+  shape: z.array(z.number().int()).describe('Its axes, in the layout.'),
+  feature_dim: z.number().int().describe('F, length of phi; 0: no features.'),
+  logit_scale: z.number().describe('beta: logits are beta q.k.'),
+  hidden_keys: z.number().int().describe('Keys of all sequences that the key mask hides.'),
+  projection: z
+    .string()
+    .nullable()
+    .describe('Where the random vectors came from; `null`: there are none.'),
+  orth_sign: z
+    .enum(ORTH_SIGNS)
+    .nullable()
+    .describe('Signs of its orthogonal factors; `null`: it has none, or came from the file.'),
+  used_extras: z
+    .array(z.string())
+    .describe('Arrays of the file that the method used beside q, k, v and the key mask.'),
+  not_finite: z.number().int().describe('Entries that are not finite.'),
+})
+
+export type AppliedArray = z.infer<typeof appliedArray>
+
+/** What was done; `--json` prints it. */
+export const applyRecord = z.object({
+  schema: z.literal(APPLY_SCHEMA).describe('Name and version of this format.'),
+  output: z.string().describe('The file that was written.'),
+  layout: z
+    .enum(LAYOUTS)
+    .describe('Order of axes, as in the input. bhld: B, H, L, Dv; blhd: B, L, H, Dv.'),
+  method: z.string().describe('The estimator.'),
+  preset: z.string().describe('Which release it followed; `exact`: none.'),
+  plugin: pluginRecord.nullable().describe('Where it comes from; `null`: it is built in.'),
+  ...computedBy,
+  operations: operationForms,
+  arrays: z.array(appliedArray).min(1).describe('Outputs, one for each layer.'),
+})
+export type ApplyRecord = z.infer<typeof applyRecord>

@@ -1,0 +1,170 @@
+/** What is known of an input before any of it is read or made. */
+import {basename} from 'node:path'
+import {describe, expected} from '../errors.js'
+import {
+  type AttentionShapes,
+  checkAttentionShapes,
+  fourAxes,
+  layoutWarning,
+  sizesOf,
+} from './attention-input.js'
+import type {GeneratorShape} from './generators/index.js'
+import {
+  type FileSpec,
+  factsOf,
+  layoutIn,
+  type MaskPlace,
+  maskPlaceOf,
+  type Place,
+  placesOf,
+  textsOf,
+  withInput,
+} from './input-files.js'
+import {checkMaskShape} from './key-mask.js'
+import {DEFAULT_LAYOUT, type Layout} from './layout.js'
+import {cutLengths} from './lengths.js'
+import type {StatedTexts} from './metadata.js'
+import {DTYPES, elementCount} from './nd-array.js'
+import type {InputSpec} from './spec.js'
+
+const FLOAT = 4
+
+/** Sizes of an input at one length. */
+export type InputSizes = Omit<GeneratorShape, 'seed'>
+
+/** What to say where a model's own mask is not applied. */
+export const MASK_LEFT_OUT =
+  'the arrays are those of a causal model, here without its mask; --causal is attention as it ran'
+
+/** What is known of an input before any of it is read or made. */
+export interface InputFacts {
+  /** What `loadInput` gives at each of the lengths asked for. */
+  sizes: InputSizes[]
+  /** Bytes that loading takes at its peak, whatever the length: files are read whole. */
+  loadingBytes: number
+  /** There is a key mask, which may hide keys. */
+  masked: boolean
+}
+
+/** Which part of an input is meant, and what goes before what the file says of it. */
+export interface PartOfInput {
+  /** Layer of a file of several; absent: the arrays of no layer. */
+  layer?: number | undefined
+  /** beta; absent or `null`: as the file says, else `1/sqrt(D)`. */
+  logitScale?: number | null | undefined
+}
+
+/**
+ * The sizes of an input at these lengths and the memory that loading takes, from the header of a file alone.
+ *
+ * @throws what `loadInput` throws before it reads or makes arrays
+ */
+export async function inputFacts(
+  spec: InputSpec,
+  seqLens: readonly (number | null)[],
+  part: PartOfInput = {},
+): Promise<InputFacts> {
+  if (spec.kind === 'generator') {
+    const sizes = seqLens.map(seqLen => generatedSizes(spec, seqLen))
+    return {sizes, loadingBytes: 0, masked: false}
+  }
+  const headers = await readHeaders(spec, part)
+  const {batch, heads, headDim, valueDim} = sizesOf(headers)
+  const sizes = seqLens.map(seqLen => {
+    const [queryLen, keyLen] = cutLengths({label: labelOf(spec, part), ...headers}, seqLen)
+    return {batch, heads, queryLen, keyLen, headDim, valueDim}
+  })
+  return {sizes, loadingBytes: loadingBytes(headers), masked: headers.mask !== undefined}
+}
+
+/**
+ * What to be wary of in an input, from the header of a file alone: axes that look as if they were in another order, and
+ * what a file says that settings go before.
+ *
+ * @throws what `loadInput` throws before it reads arrays
+ */
+export async function inputWarnings(spec: InputSpec, part: PartOfInput = {}): Promise<string[]> {
+  if (spec.kind === 'generator') return []
+  const headers = await readHeaders(spec, part)
+  const {layout, texts} = headers
+  return [
+    ...[layoutWarning(sizesOf(headers), layout)].flatMap(text => text ?? []),
+    ...overridden('layout', texts.layout, spec.layout),
+    ...overridden('scale', texts.scale, part.logitScale),
+  ].map(text => `${labelOf(spec, {})}: ${text}`)
+}
+
+/** A setting that is another than what the file says. */
+function overridden(
+  name: 'layout' | 'scale',
+  said: string | undefined,
+  given: string | number | null | undefined,
+): string[] {
+  const same = given === said || (typeof given === 'number' && given === Number(said))
+  if (said === undefined || given === undefined || given === null || same) return []
+  return [
+    `\`${name}: ${given}\` goes before the metadata of the file, which says ${describe(said)}`,
+  ]
+}
+
+interface Headers extends AttentionShapes {
+  places: Place[]
+  mask: MaskPlace | undefined
+  layout: Layout
+  texts: StatedTexts
+}
+
+/** The shapes of queries, keys and values, which belong together, and what the file says of them. */
+function readHeaders(spec: FileSpec, part: PartOfInput): Promise<Headers> {
+  const {layer, logitScale} = part
+  return withInput(spec, layer, async files => {
+    const layout = layoutIn(files, spec, layer)
+    factsOf(files, spec, layer, {logitScale}) // which says what is wrong with a scale
+    const places = await placesOf(files, spec, {layer, layout})
+    const [query, key, value] = places.map(({shape, where}) => ({
+      shape: fourAxes(shape, where, layout),
+    }))
+    const shapes = {query: query!, key: key!, value: value!}
+    checkAttentionShapes(labelOf(spec, part), shapes, layout)
+    const mask = maskPlaceOf(files, spec, layer)
+    const {batch, keyLen} = sizesOf(shapes)
+    if (mask) checkMaskShape(mask.shape, mask.where, batch, keyLen)
+    return {...shapes, places, mask, layout, texts: textsOf(files, layer)}
+  })
+}
+
+/**
+ * Bytes of the arrays as they are read, and of those that are made of them: float32 that stays in its order is not
+ * copied, numbers of 16 bits are widened beside their bytes, keys and values of shared heads are repeated.
+ */
+function loadingBytes({places, mask, layout, query, key, value}: Headers): number {
+  const read = places.reduce((sum, {shape, dtype}) => {
+    const count = elementCount(shape)
+    const held = DTYPES[dtype].storage === Float32Array
+    const widened = held && dtype !== 'float32' ? FLOAT : 0
+    const made = held && layout === DEFAULT_LAYOUT ? 0 : FLOAT
+    return sum + count * (DTYPES[dtype].bytes + widened + made)
+  }, 0)
+  const group = query.shape[1] / key.shape[1]
+  const repeated = group === 1 ? 0 : group * (elementCount(key.shape) + elementCount(value.shape))
+  const masked = mask ? elementCount(mask.shape) * (DTYPES[mask.dtype ?? 'uint8'].bytes + 1) : 0
+  return read + FLOAT * repeated + masked
+}
+
+/** @throws {BAD_OPTION} without a length */
+export function generatedSizes(
+  {name, batch, heads, head_dim, value_dim, key_len}: Extract<InputSpec, {kind: 'generator'}>,
+  seqLen: number | null,
+): InputSizes {
+  if (seqLen === null) {
+    throw expected('BAD_OPTION', '`seqLen`', `a length for the generator ${name}`, 'none')
+  }
+  const lengths = {queryLen: seqLen, keyLen: key_len ?? seqLen}
+  return {batch, heads, ...lengths, headDim: head_dim, valueDim: value_dim}
+}
+
+/** File names without folders, and the layer. */
+export function labelOf({paths}: FileSpec, {layer}: PartOfInput): string {
+  const files = paths.map(path => basename(path)).join(', ')
+  return layer === undefined ? files : `${files}, layer ${layer}`
+}

@@ -1,0 +1,316 @@
+/** Files of several layers, with grouped heads, a key mask and texts that say how the model ran. */
+import {join} from 'node:path'
+import fc from 'fast-check'
+import {describe, expect, it} from 'vitest'
+import type {AttentionInput} from '../../../src/inputs/attention-input.js'
+import {pinInput} from '../../../src/inputs/digest.js'
+import {writeArrays} from '../../../src/inputs/files/index.js'
+import {inputFacts, inputWarnings} from '../../../src/inputs/input-facts.js'
+import {type FileSpec, layersOf} from '../../../src/inputs/input-files.js'
+import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
+import {loadInput} from '../../../src/inputs/load.js'
+import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
+import {temporaryFolder} from '../../helpers/folders.js'
+
+const folder = temporaryFolder()
+const ALL = {seqLen: null, seed: 0}
+const NAMES = {query: 'q', key: 'k', value: 'v'}
+const [B, H, KV, L, S, D, DV] = [2, 6, 3, 7, 11, 5, 13]
+
+const file = (path: string, rest: Partial<FileSpec> = {}): FileSpec => ({
+  kind: 'file',
+  paths: [path],
+  names: NAMES,
+  ...rest,
+})
+
+/** Float32 elements `start, start + 1, ...`. */
+const counting = (start: number, ...shape: number[]): NdArray => ({
+  shape,
+  dtype: 'float32',
+  data: Float32Array.from({length: elementCount(shape)}, (_, i) => start + i),
+})
+const maskOf = (shape: number[], ...bits: number[]): NdArray => ({
+  shape,
+  dtype: 'bool',
+  data: Uint8Array.from(bits),
+})
+
+let files = 0
+async function save(
+  arrays: Record<string, NdArray>,
+  metadata: Record<string, string> = {},
+  extension = '.safetensors',
+): Promise<string> {
+  const path = join(folder, `${files++}${extension}`)
+  await writeArrays(path, arrays, metadata)
+  return path
+}
+
+/** Queries, keys and values, told from others by where they start. */
+const qkv = (start: number, prefix = '', keyLen = L) => ({
+  [`${prefix}q`]: counting(start, B, H, L, D),
+  [`${prefix}k`]: counting(start + 1e4, B, KV, keyLen, D),
+  [`${prefix}v`]: counting(start + 2e4, B, KV, keyLen, DV),
+})
+const first = ({query, key, value}: AttentionInput) => [query, key, value].map(({data}) => data[0])
+
+describe('several layers in one file', () => {
+  const arrays = {...qkv(1e5, 'layers.10.'), ...qkv(0, 'layers.0.'), ...qkv(9e4, 'layers.9.')}
+
+  it.each(['.safetensors', '.npz'])('are told apart by their numbers in %s', async extension => {
+    const spec = file(await save(arrays, {}, extension))
+    expect(await layersOf(spec)).toEqual([0, 9, 10])
+    for (const [layer, start] of [
+      [0, 0],
+      [9, 9e4],
+      [10, 1e5],
+    ] as const) {
+      const input = await loadInput(spec, {...ALL, layer})
+      expect(first(input)).toEqual([start, start + 1e4, start + 2e4])
+      expect(input.label).toMatch(new RegExp(`, layer ${layer}$`))
+      expect(input.extras.size).toBe(0)
+    }
+  })
+
+  it('need a choice, which is told', async () => {
+    const spec = file(await save(arrays))
+    const refusal = {
+      code: 'ARRAY_MISSING',
+      suggestions: expect.arrayContaining([
+        'say which layers with `layer`: there are 0, 9, 10',
+      ]) as unknown,
+    }
+    await expect(loadInput(spec, ALL)).rejects.toMatchObject(refusal)
+    await expect(pinInput(spec)).rejects.toMatchObject(refusal)
+    expect(await pinInput(spec, 9)).toMatchObject({digest: expect.any(String) as unknown})
+  })
+
+  it('may have other names, with dots in them', async () => {
+    const {q, k, v} = qkv(0)
+    const path = await save({'layers.4.attn.q': q!, 'layers.4.attn.k': k!, 'layers.4.v': v!})
+    const spec = file(path, {names: {query: 'attn.q', key: 'attn.k', value: 'v'}})
+    expect(await layersOf(spec)).toEqual([4])
+    expect(first(await loadInput(spec, {...ALL, layer: 4}))).toEqual([0, 1e4, 2e4])
+    await expect(layersOf(file(path), 'all')).rejects.toMatchObject({code: 'ARRAY_MISSING'})
+  })
+
+  it('that lack an array are refused by its name', async () => {
+    const {'layers.9.k': _, ...rest} = arrays
+    const spec = file(await save(rest))
+    await expect(loadInput(spec, {...ALL, layer: 9})).rejects.toThrow(
+      /expected an array "layers.9.k", got/,
+    )
+  })
+
+  it('have extras of their own, which go before those of the file', async () => {
+    const path = await save({
+      ...arrays,
+      'layers.0.gate': counting(1, 3),
+      'layers.9.gate': counting(2, 5),
+      gate: counting(3, 7),
+      projection: counting(4, 2, D),
+    })
+    const names = async (layer: number) => {
+      const {extras} = await loadInput(file(path), {...ALL, layer})
+      return Object.fromEntries([...extras].map(([name, {data}]) => [name, data[0]]))
+    }
+    expect(await names(0)).toEqual({gate: 1, projection: 4})
+    expect(await names(9)).toEqual({gate: 2, projection: 4})
+    expect(await names(10)).toEqual({gate: 3, projection: 4})
+  })
+
+  it('are none of .npy files', async () => {
+    const path = await save({q: counting(0, 3, B, H, L, D)}, {}, '.npy')
+    expect(await layersOf(file(path))).toBeUndefined()
+    await expect(layersOf(file(path), [0])).rejects.toMatchObject({code: 'BAD_OPTION'})
+  })
+
+  it('are read by property of their numbers', async () => {
+    const numbers = fc.uniqueArray(fc.nat({max: 1e6}), {minLength: 1, maxLength: 12})
+    await fc.assert(
+      fc.asyncProperty(numbers, fc.constantFrom('.npz', '.safetensors'), async (layers, ending) => {
+        const small = layers.map(layer => {
+          const one = counting(layer, 1, 1, 1)
+          const prefix = `layers.${layer}.`
+          return {[`${prefix}q`]: one, [`${prefix}k`]: one, [`${prefix}v`]: one}
+        })
+        const spec = file(await save(Object.assign({}, ...small), {}, ending))
+        expect(await layersOf(spec)).toEqual(layers.toSorted((a, b) => a - b))
+        for (const layer of layers) {
+          expect(first(await loadInput(spec, {...ALL, layer}))).toEqual([layer, layer, layer])
+        }
+      }),
+      {numRuns: 20, seed: 7},
+    )
+  })
+})
+
+describe('heads of keys that serve several heads of queries', () => {
+  it('are repeated, and the memory of that is foretold', async () => {
+    const spec = file(await save(qkv(0, '', S)))
+    const input = await loadInput(spec, ALL)
+    expect(input).toMatchObject({
+      keyHeads: KV,
+      key: {shape: [B, H, S, D]},
+      value: {shape: [B, H, S, DV]},
+    })
+    for (let head = 0; head < B * H; head++) {
+      expect(input.key.data[head * S * D]).toBe(1e4 + Math.floor(head / 2) * S * D)
+    }
+    const {sizes, loadingBytes} = await inputFacts(spec, [null])
+    expect(sizes).toEqual([{batch: B, heads: H, queryLen: L, keyLen: S, headDim: D, valueDim: DV}])
+    const stored = B * H * L * D + B * KV * S * (D + DV)
+    expect(loadingBytes).toBe(4 * (stored + B * H * S * (D + DV)))
+  })
+
+  it('may have their tokens first', async () => {
+    const {q, k, v} = qkv(0)
+    const turn = (array: NdArray): NdArray => {
+      const shape = array.shape as Four
+      return {...array, shape: exchanged(shape), data: exchangeAxes(array.data, shape, 'a')}
+    }
+    const turned = {'layers.2.q': turn(q!), 'layers.2.k': turn(k!), 'layers.2.v': turn(v!)}
+    const plain = await loadInput(file(await save({q: q!, k: k!, v: v!})), ALL)
+    const spec = file(await save(turned), {layout: 'blhd'})
+    const {query, key, value, keyHeads} = await loadInput(spec, {...ALL, layer: 2})
+    expect({query, key, value}).toEqual({query: plain.query, key: plain.key, value: plain.value})
+    expect(keyHeads).toBe(KV)
+    const stated = file(await save(turned, {layout: 'blhd'}))
+    expect((await loadInput(stated, {...ALL, layer: 2})).key).toEqual(plain.key)
+  })
+
+  it.each([
+    [
+      'that do not divide',
+      [B, 4, L, D],
+      [B, 4, L, DV],
+      'as many heads of key and value as of query',
+    ],
+    ['of another number than of values', [B, 3, L, D], [B, 2, L, DV], 'key and value with equally'],
+    ['that are more', [B, 12, L, D], [B, 12, L, DV], 'as many heads of key and value as of query'],
+  ])('are refused %s', async (_, k, v, message) => {
+    const path = await save({
+      q: counting(0, B, H, L, D),
+      k: counting(0, ...k),
+      v: counting(0, ...v),
+    })
+    await expect(loadInput(file(path), ALL)).rejects.toThrow(message)
+    await expect(inputFacts(file(path), [null])).rejects.toThrow(message)
+  })
+})
+
+describe('a key mask', () => {
+  const [ones, holes] = [Array.from({length: L}, () => 1), [1, 1, 1, 0, 1, 0, 0]]
+  const mask = maskOf([B, L], ...ones, ...holes)
+
+  it('comes with the arrays and is no extra', async () => {
+    const input = await loadInput(file(await save({...qkv(0), key_mask: mask})), ALL)
+    expect(input.keyMask).toEqual(mask.data)
+    expect(input.extras.size).toBe(0)
+    expect((await inputFacts(file(await save({...qkv(0), key_mask: mask})), [null])).masked).toBe(
+      true,
+    )
+  })
+
+  it('is cut with the keys, and is none where it then hides nothing', async () => {
+    const spec = file(await save({...qkv(0), key_mask: mask}))
+    const cut = await loadInput(spec, {...ALL, seqLen: 5})
+    expect(cut.keyMask).toEqual(Uint8Array.of(1, 1, 1, 1, 1, 1, 1, 1, 0, 1))
+    expect(await loadInput(spec, {...ALL, seqLen: 3})).not.toHaveProperty('keyMask')
+    const cross = maskOf([B, S], ...Array.from({length: B * S}, (_, i) => i % 2))
+    const across = file(await save({...qkv(0, '', S), key_mask: cross}))
+    expect((await loadInput(across, {...ALL, seqLen: 3})).keyMask).toEqual(cross.data)
+  })
+
+  it('of a layer goes before that of the file', async () => {
+    const own = maskOf([B, L], ...holes, ...ones)
+    const arrays = {...qkv(0, 'layers.0.'), ...qkv(1, 'layers.1.')}
+    const path = await save({...arrays, key_mask: mask, 'layers.1.key_mask': own})
+    const masks = [0, 1].map(async layer => (await loadInput(file(path), {...ALL, layer})).keyMask)
+    expect(await Promise.all(masks)).toEqual([mask.data, own.data])
+  })
+
+  it('may have another name, which must be there', async () => {
+    const path = await save({...qkv(0), pad: mask})
+    const named = (key_mask: string) => file(path, {names: {...NAMES, key_mask}})
+    expect((await loadInput(named('pad'), ALL)).keyMask).toEqual(mask.data)
+    expect(await loadInput(file(path), ALL)).not.toHaveProperty('keyMask')
+    await expect(loadInput(named('padd'), ALL)).rejects.toMatchObject({
+      code: 'ARRAY_MISSING',
+      suggestions: expect.arrayContaining(['did you mean pad?']) as unknown,
+    })
+  })
+
+  it('of other axes is refused by the header', async () => {
+    const path = await save({
+      ...qkv(0),
+      key_mask: maskOf([B, L + 1], ...Array(B * (L + 1)).fill(1)),
+    })
+    for (const read of [() => loadInput(file(path), ALL), () => inputFacts(file(path), [null])]) {
+      await expect(read()).rejects.toThrow('[key_mask]: expected [2, 7], got [2, 8]')
+    }
+  })
+
+  it('that changed since the run began fails what reads it', async () => {
+    const path = await save({...qkv(0), key_mask: mask})
+    const spec = await pinInput(file(path))
+    await loadInput(spec, ALL)
+    await writeArrays(path, {...qkv(0), key_mask: maskOf([B, L], ...holes, ...holes)})
+    await expect(loadInput(spec, ALL)).rejects.toMatchObject({code: 'FILE_CHANGED'})
+  })
+})
+
+describe('texts of a file', () => {
+  it('give scale and mask of the model, a layer its own scale', async () => {
+    const texts = {scale: '0.5', 'layers.1.scale': '0.25', causal: 'true'}
+    const spec = file(await save({...qkv(0, 'layers.0.'), ...qkv(0, 'layers.1.')}, texts))
+    expect(await loadInput(spec, {...ALL, layer: 0})).toMatchObject({
+      logitScale: 0.5,
+      ranCausal: true,
+    })
+    expect(await loadInput(spec, {...ALL, layer: 1})).toMatchObject({logitScale: 0.25})
+    const given = await loadInput(spec, {...ALL, layer: 1, logitScale: 3})
+    expect(given).not.toHaveProperty('logitScale')
+  })
+
+  it('that are wrong fail before anything is read, unless settings go before them', async () => {
+    const spec = file(await save(qkv(0), {scale: '1/sqrt(5)', layout: 'bshd'}))
+    const layout = 'bhld' as const
+    await expect(inputFacts(spec, [null])).rejects.toThrow('metadata layout: expected one of bhld')
+    await expect(inputFacts({...spec, layout}, [null])).rejects.toThrow(
+      'metadata scale: expected a',
+    )
+    await inputFacts({...spec, layout}, [null], {logitScale: 0.5})
+    await loadInput({...spec, layout}, {...ALL, logitScale: 0.5})
+  })
+
+  it('that settings go before are told', async () => {
+    const spec = file(await save(qkv(0), {scale: '0.50', layout: 'blhd'}))
+    const name = spec.paths[0]!.split('/').at(-1)
+    expect(await inputWarnings(file(await save(qkv(0))), {logitScale: 0.3})).toEqual([])
+    expect(await inputWarnings({...spec, layout: 'bhld'}, {logitScale: 0.5})).toEqual([
+      `${name}: \`layout: bhld\` goes before the metadata of the file, which says "blhd"`,
+    ])
+    expect(await inputWarnings({...spec, layout: 'bhld'}, {logitScale: 0.3})).toContain(
+      `${name}: \`scale: 0.3\` goes before the metadata of the file, which says "0.50"`,
+    )
+  })
+
+  it('pin the layout that a file is read in', async () => {
+    const layoutOf = async (text: string | undefined, layout?: 'bhld' | 'blhd') => {
+      const {q} = qkv(0)
+      const path = await save({q: q!, k: q!, v: q!}, text === undefined ? {} : {layout: text})
+      const pinned = await pinInput(file(path, layout && {layout}))
+      return 'layout' in pinned ? pinned.layout : 'absent'
+    }
+    expect(await layoutOf(undefined)).toBe('absent')
+    expect(await layoutOf(undefined, 'bhld')).toBe('absent')
+    expect(await layoutOf('bhld')).toBe('absent')
+    expect(await layoutOf(undefined, 'blhd')).toBe('blhd')
+    expect(await layoutOf('blhd')).toBe('blhd')
+    expect(await layoutOf('blhd', 'bhld')).toBe('bhld')
+    expect(await layoutOf('bhld', 'blhd')).toBe('blhd')
+    expect(await layoutOf('anything', 'bhld')).toBe('bhld')
+  })
+})
