@@ -1,6 +1,7 @@
 /** The attention kernel package: tensors in, tensors out; no files, no terminal, no clock. */
 export {z} from 'zod'
 export {tf} from '../tf.js'
+export {averaged, type Moments} from '../theory/moments.js'
 export {
   type AnyMethod,
   type AttentionOptions,
