@@ -1,5 +1,6 @@
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {asFlags} from '../src/cli/error-report.js'
+import {pluginFlag} from '../src/cli/flags.js'
 import type {DoctorDocument} from '../src/cli/json-documents.js'
 
 export default class Doctor extends RfaCommand {
@@ -7,16 +8,30 @@ export default class Doctor extends RfaCommand {
   static override description = helpText(
     'Loads every backend, runs one small operation on it, and prints what it found together with the facts of this machine. Missing backends are no error: the exit code is 0.',
   )
-  static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --json']
+  static override examples = [
+    '<%= config.bin %> doctor',
+    '<%= config.bin %> doctor --json',
+    '<%= config.bin %> doctor --plugin ./my-estimator.js',
+  ]
+  static override flags = {
+    plugin: pluginFlag(undefined, 'tells whether it loads, and what is wrong where it does not'),
+  }
+
+  /** What does not load is told with the rest. */
+  protected override async loadPlugins() {
+    return []
+  }
 
   async run() {
     await this.parse(Doctor)
+    const {pluginReports} = await import('../src/cli/plugins.js')
     const {probeBackends} = await import('../src/backends/index.js')
     const {doctorReport} = await import('../src/report/doctor.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const diagnosis = {
       backends: await probeBackends(),
       machine: await this.services.machineFacts({timed: true}),
+      plugins: await pluginReports(this.argv, process.env),
     }
     const text = renderTerminal(doctorReport(diagnosis), this.layout())
     this.print(asFlags(text, ['backend']))

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {markdownFile, present, toggle} from '../src/cli/flags.js'
+import {markdownFile, pluginFlag, present, toggle} from '../src/cli/flags.js'
 import type {ReportDocument} from '../src/cli/json-documents.js'
 
 export default class Report extends RfaCommand {
@@ -28,6 +28,10 @@ export default class Report extends RfaCommand {
         'Markdown file (.md), - for stdout (default: report.md in the run; in the working directory for several runs)',
     }),
     force: toggle('replace a file that is no report of rfa'),
+    plugin: pluginFlag(
+      undefined,
+      'tells whether runs with its estimators are complete; their records are read without',
+    ),
   }
 
   async run() {

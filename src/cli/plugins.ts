@@ -3,6 +3,7 @@ import {delimiter} from 'node:path'
 import {RfaError} from '../errors.js'
 import {type LoadedPlugin, loadPlugin} from '../plugins/load.js'
 import {type PluginRecord, pluginDigest} from '../plugins/record.js'
+import type {PluginReport} from '../report/doctor.js'
 import {comparePlugins} from '../results/plugins.js'
 import type {Plan} from '../results/record.js'
 
@@ -17,10 +18,34 @@ export async function pluginsAsked(
 ): Promise<LoadedPlugin[]> {
   const plugins = new Set<LoadedPlugin>()
   for (const path of pathsTyped(argv)) plugins.add(await loadPlugin(path))
-  for (const path of RFA_PLUGINS.split(delimiter).filter(Boolean)) {
+  for (const path of pathsOf(RFA_PLUGINS)) {
     plugins.add(await loadPlugin(path).catch(tellOfVariable))
   }
   return [...plugins]
+}
+
+/** Whether they load, one after the other. */
+export async function pluginReports(
+  argv: readonly string[],
+  {RFA_PLUGINS = ''}: NodeJS.ProcessEnv,
+): Promise<PluginReport[]> {
+  const reports: PluginReport[] = []
+  for (const path of new Set([...pathsTyped(argv), ...pathsOf(RFA_PLUGINS)])) {
+    try {
+      const {methods, sha256} = (await loadPlugin(path)).record
+      reports.push({path, methods, sha256})
+    } catch (error) {
+      if (!(error instanceof RfaError)) throw error
+      const {message: reason, suggestions} = error
+      const [remedy] = suggestions
+      reports.push({path, methods: [], sha256: null, reason, ...(remedy !== undefined && {remedy})})
+    }
+  }
+  return reports
+}
+
+function pathsOf(variable: string): string[] {
+  return variable.split(delimiter).filter(Boolean)
 }
 
 /** Values of `--plugin` on a command line; what is wrong with it otherwise is told by its parser. */

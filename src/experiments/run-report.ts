@@ -48,11 +48,25 @@ function origin(run: ReportedRun): Item[] {
     {label: 'command', command: commandText(argv)},
     `made: ${created_at}, seed ${plan.seed}, backend ${plan.backend}`,
     ...progress(run),
+    ...plugins(run),
     ...strangers(run),
     ...sessions(run.manifest),
     `machine: ${machineRows(machine)
       .map(([name, value]) => `${name} ${value}`)
       .join(', ')}`,
+  ]
+}
+
+/** Where its own estimators came from. */
+function plugins({manifest, cells}: ReportedRun): string[] {
+  const {plugins = []} = manifest.plan
+  const files = plugins.map(
+    ({path, sha256, methods}) => `plug-in: ${path}, SHA-256 ${sha256}: ${methods.join(', ')}`,
+  )
+  if (files.length === 0 || cells !== null) return files
+  return [
+    ...files,
+    'whether cells are missing is not known without its plug-ins: name them by `plugin`',
   ]
 }
 

@@ -15,15 +15,26 @@ const backendReport: z.ZodType<BackendReport> = z.object({
   absent: z.boolean().optional().describe('Switched off or never built.'),
 })
 
+/** One plug-in, and whether it loads. */
+const pluginReport = z.object({
+  path: z.string().describe('As it was named.'),
+  methods: z.array(z.string()).describe('Names of its estimators.'),
+  sha256: z.string().nullable().describe('SHA-256 of the module; `null`: it does not load.'),
+  reason: z.string().optional().describe('Why it does not load.'),
+  remedy: z.string().optional().describe('What to do about it.'),
+})
+export type PluginReport = z.infer<typeof pluginReport>
+
 /** What `rfa doctor` prints. */
 export const diagnosisFacts = {
   backends: z.array(backendReport).describe('All backends, in the order of `--backend auto`.'),
   machine: machine.describe('Where this was found out.'),
+  plugins: z.array(pluginReport).describe('Plug-ins that were named, or that RFA_PLUGINS names.'),
 }
 export type Diagnosis = z.infer<z.ZodObject<typeof diagnosisFacts>>
 
 /** Blocks of a diagnosis: backends, remedies, machine. */
-export function doctorReport({backends, machine}: Diagnosis): Block[] {
+export function doctorReport({backends, machine, plugins}: Diagnosis): Block[] {
   const remedies = backends
     .filter(({available}) => !available)
     .map(({name, reason, remedy}) =>
@@ -40,6 +51,7 @@ export function doctorReport({backends, machine}: Diagnosis): Block[] {
       backends,
     ),
     ...list(remedies),
+    ...pluginBlocks(plugins),
     heading(1, 'Machine'),
     table(
       [
@@ -48,6 +60,31 @@ export function doctorReport({backends, machine}: Diagnosis): Block[] {
       ],
       machineRows(machine),
     ),
+  ]
+}
+
+/** Plug-ins with their estimators, and what is wrong with the others; nothing where none was named. */
+function pluginBlocks(plugins: readonly PluginReport[]): Block[] {
+  if (plugins.length === 0) return []
+  const faults = plugins.flatMap(({reason, remedy}) =>
+    reason === undefined ? [] : [reason + (remedy === undefined ? '' : `; ${remedy}`)],
+  )
+  return [
+    heading(1, 'Plug-ins'),
+    table(
+      [
+        {title: 'plug-in', align: 'left', cell: ({path}) => path},
+        {title: 'loads', align: 'left', cell: ({sha256}) => (sha256 === null ? 'no' : 'yes')},
+        {
+          title: 'estimators',
+          align: 'left',
+          flexible: true,
+          cell: ({methods}) => methods.join(', ') || '-',
+        },
+      ],
+      plugins,
+    ),
+    ...list(faults),
   ]
 }
 

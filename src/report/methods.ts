@@ -193,7 +193,7 @@ export function methodReport(method: MethodFacts, preset?: string): Block[] {
   ]
   return [
     heading(1, `${method.name}: ${method.title}`),
-    text(method.advice),
+    ...(method.advice === '' ? [] : [text(method.advice)]),
     table(
       [
         {title: 'fact', align: 'left', cell: ([name]) => name},

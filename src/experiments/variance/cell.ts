@@ -20,7 +20,8 @@ export async function runVarianceCell(
   const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
   const {estimator, options, projected, random} = await resolveMethod(cell)
   const {kernel} = estimator
-  if (!kernel || !random) return {status: 'skipped', reason: 'has no random features'}
+  if (!random) return {status: 'skipped', reason: 'has no random features'}
+  if (!kernel) return {status: 'skipped', reason: 'states no kernel that its features estimate'}
   const withoutEffect = idleOptions(estimator, kernel, options)
   const reason = whyNoEstimate(cell, estimator, options, withoutEffect)
   if (reason !== undefined) return {status: 'skipped', reason}

@@ -96,10 +96,17 @@ describe('doctorReport', () => {
       {name: 'gpu', available: false, detail: 'none', reason: 'no device', remedy: 'add one'},
       {name: 'cpu', available: true, detail: 'plain JavaScript'},
     ]
-    const text = renderTerminal(doctorReport({backends, machine: MACHINE}), WIDE)
+    const plugins = [
+      {path: './good.js', methods: ['good', 'better'], sha256: 'ab'},
+      {path: './bad.js', methods: [], sha256: null, reason: './bad.js: broken', remedy: 'mend it'},
+    ]
+    const text = renderTerminal(doctorReport({backends, machine: MACHINE, plugins}), WIDE)
     expect(text).toMatch(/^tensorflow {2}no +libtensorflow$/m)
     expect(text).toMatch(/^cpu {9}yes +plain JavaScript$/m)
     expect(text).toContain('- tensorflow: not installed\n- gpu: no device; add one')
     expect(text).toMatch(/^cores +4, usable 2$/m)
+    expect(text).toMatch(/^\.\/good\.js {2}yes {4}good, better$/m)
+    expect(text).toMatch(/^\.\/bad\.js {3}no {5}-$/m)
+    expect(text).toContain('- ./bad.js: broken; mend it')
   })
 })
