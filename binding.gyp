@@ -66,7 +66,7 @@
       "include_dirs": ["<!(node -p \"require('node-addon-api').include_dir\")"],
       "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS", "NODE_ADDON_API_CPP_EXCEPTIONS_ALL"],
       "sources": [
-        "<!@(node -p \"['native', 'native/bindings'].flatMap(d => require('fs').readdirSync(d).filter(f => f.endsWith('.cc')).map(f => d + '/' + f)).join(' ')\")"
+        "<!@(node -p \"['native', 'native/bindings'].flatMap(d => require('fs').readdirSync(d).filter(f => f.endsWith('.cc')).sort().map(f => d + '/' + f)).join(' ')\")"
       ]
     }
   ]

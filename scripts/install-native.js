@@ -88,10 +88,9 @@ function isOn(value) {
 /** Whether `prebuilds/` holds an addon that loads here; one left in `build/` may be of older source. */
 function prebuiltWorks() {
   if (!existsSync(join(root, 'prebuilds'))) return false
+  process.env.PREBUILDS_ONLY = '1' // read when node-gyp-build loads
   try {
-    const {path} = require('node-gyp-build')
-    process.env.PREBUILDS_ONLY = '1'
-    require(path(root))
+    require('node-gyp-build')(root)
     return true
   } catch {
     return false

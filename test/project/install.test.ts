@@ -1,11 +1,12 @@
 import {execFileSync, spawnSync} from 'node:child_process'
-import {cpSync, mkdirSync, mkdtempSync, symlinkSync} from 'node:fs'
+import {cpSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
 
 const SCRIPT = '/usr/bin/script'
+const BUILT = join(packageRoot(), 'build', 'Release', 'rfa.node')
 
 /** A copy of what the install script needs, so that the addon of this checkout is left alone. */
 function copyOfPackage(): string {
@@ -38,6 +39,25 @@ describe('the install script', () => {
     )
   })
 
+  it.runIf(existsSync(BUILT))('builds nothing where a prebuilt addon loads', () => {
+    const folder = copyOfPackage()
+    cpSync(BUILT, prebuiltOf(folder))
+    const out = install(folder, withoutCompiler(folder))
+    expect(out).toBe('rfa: prebuilt addon fits this machine\n')
+    expect(existsSync(join(folder, 'build'))).toBe(false)
+  })
+
+  it.runIf(existsSync(BUILT))(
+    'builds where a prebuilt addon does not load, whatever was built before',
+    () => {
+      const folder = copyOfPackage()
+      writeFileSync(prebuiltOf(folder), 'of another system')
+      mkdirSync(join(folder, 'build', 'Release'), {recursive: true})
+      cpSync(BUILT, join(folder, 'build', 'Release', 'rfa.node'))
+      expect(install(folder, withoutCompiler(folder))).toContain('rfa: building the C++ addon')
+    },
+  )
+
   const npm = {npm_config_user_agent: 'npm/11.0.0 node/v20.19.0', CI: ''}
   it.runIf(hasScript()).each([
     {who: 'npm, which hides what scripts print', env: npm, told: true},
@@ -56,6 +76,13 @@ describe('the install script', () => {
     expect(screen).not.toContain('addon not built') // went where npm reads it
   })
 })
+
+/** Where node-gyp-build looks for an addon prebuilt for this machine; its folder is made. */
+function prebuiltOf(folder: string): string {
+  const place = join(folder, 'prebuilds', `${process.platform}-${process.arch}`)
+  mkdirSync(place, {recursive: true})
+  return join(place, 'rfa.node')
+}
 
 /** An environment in which nothing compiles. */
 function withoutCompiler(folder: string): NodeJS.ProcessEnv {

@@ -1,0 +1,17 @@
+// Included before every source of a prebuilt addon (scripts/prebuilds.js): takes, of functions whose version a newer
+// libc or libstdc++ raised without changing what they do here, the first one. Node 20 runs from glibc 2.28 on.
+#pragma once
+
+#if defined(__x86_64__)
+#define RFA_FIRST_GLIBC "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define RFA_FIRST_GLIBC "GLIBC_2.17"
+#endif
+
+// 2.29: no longer set errno
+__asm__(".symver log,log@" RFA_FIRST_GLIBC);
+__asm__(".symver log2,log2@" RFA_FIRST_GLIBC);
+
+// gcc 12: std::condition_variable::wait lets a thread be cancelled, which none here is
+#define RFA_WAIT "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
+__asm__(".symver " RFA_WAIT "," RFA_WAIT "@GLIBCXX_3.4.11");
