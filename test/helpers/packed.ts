@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import {tmpdir} from 'node:os'
-import {dirname, join} from 'node:path'
+import {basename, dirname, join} from 'node:path'
 import {packageRoot} from '../../src/package.js'
 
 const root = packageRoot()
@@ -61,7 +61,7 @@ export function projectWith(from: string, layout: Layout, native: boolean): stri
   const modules = join(folder, 'node_modules')
   const beside = layout === 'npm' ? modules : join(modules, '.pnpm', 'rfa@0.1.0', 'node_modules')
   const place = join(beside, 'rfa')
-  cpSync(from, place, {recursive: true})
+  cpSync(from, place, {recursive: true, filter: path => basename(path) !== 'prebuilds'})
   const built = join(root, 'build', 'Release', 'rfa.node')
   if (native && existsSync(built)) cpSync(built, join(place, 'build', 'Release', 'rfa.node'))
   for (const name of dependenciesOf(place))

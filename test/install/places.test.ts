@@ -1,0 +1,64 @@
+/** The packed package in places other than a plain project; npm that comes with this Node. `npm run test:install`. */
+import {chmodSync, mkdirSync, readdirSync} from 'node:fs'
+import {dirname, join} from 'node:path'
+import {beforeAll, describe, expect, it} from 'vitest'
+import {newFolder, temporaryFolder} from '../helpers/folders.js'
+import {newProject, run} from './projects.js'
+import {INSTALL, releasePackage} from './release.js'
+import {environment, machineIsRoot, NOBODY} from './tools.js'
+
+const folder = temporaryFolder()
+let tarball: string
+let env: NodeJS.ProcessEnv
+beforeAll(() => {
+  if (!INSTALL) return
+  tarball = releasePackage(folder)
+  env = {...environment(process.execPath, true), npm_config_prefer_offline: 'true'}
+})
+
+/** Runs a command that must succeed, and returns what it said. */
+async function succeed(words: string[], cwd: string, as?: number): Promise<string> {
+  const {status, said} = await run(words, cwd, env, as)
+  expect(status, `${words.join(' ')}\n${said}`).toBe(0)
+  return said
+}
+
+/** A guard against hanging, in ms: registries may be slow. */
+const PATIENCE = 30 * 60_000
+
+describe.runIf(INSTALL)('the packed package', {timeout: PATIENCE}, () => {
+  it('works below a path with spaces and letters of other scripts, from folders that may not be written', async () => {
+    const project = newProject('mein Projekt – 注意 (1)')
+    await succeed(['npm', 'install', tarball], project)
+    chmodSync(dirname(project), 0o755)
+    if (!machineIsRoot) await succeed(['chmod', '-R', 'a-w', 'node_modules'], project)
+    const elsewhere = await newFolder()
+    chmodSync(elsewhere, 0o777)
+    const program = ['node', join(project, 'node_modules', 'rfa', 'bin', 'run.js')]
+    const as = machineIsRoot ? NOBODY : undefined
+    expect(await succeed([...program, 'doctor'], elsewhere, as)).toMatch(/native +yes/)
+    const swept = await succeed([...program, 'error-sweep', '--quick'], elsewhere, as)
+    expect(swept).toMatch(/\d+ cells completed/)
+    expect(readdirSync(join(elsewhere, 'results'))).toHaveLength(1)
+    if (!machineIsRoot) await succeed(['chmod', '-R', 'u+w', 'node_modules'], project)
+  })
+
+  it('works installed for all projects', async () => {
+    const prefix = await newFolder()
+    await succeed(['npm', 'install', '--global', '--prefix', prefix, tarball], prefix)
+    const program = join(prefix, 'bin', 'rfa')
+    expect(await succeed([program, '--version'], prefix)).toMatch(/^rfa\//)
+    expect(await succeed([program, 'doctor'], prefix)).toMatch(/native +yes/)
+  })
+
+  it('works without being installed, and without a network once npm has seen its dependencies', async () => {
+    const away = await newFolder()
+    mkdirSync(join(away, 'empty'))
+    const once = ['npm', 'exec', '--yes', '--offline', `--package=${tarball}`, '--', 'rfa']
+    const empty = join(away, 'empty')
+    expect(await succeed([...once, 'methods', 'rfa'], empty)).toContain('Peng')
+    const project = newProject()
+    await succeed(['npm', 'install', '--offline', tarball], project)
+    expect(await succeed(['npx', '--no', 'rfa', 'doctor'], project)).toMatch(/native +yes/)
+  })
+})

@@ -1,0 +1,68 @@
+/** What packages are installed with: versions of Node and of package managers, from the npm registry. */
+import {execFileSync} from 'node:child_process'
+import {existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync} from 'node:fs'
+import {tmpdir} from 'node:os'
+import {delimiter, join} from 'node:path'
+import {messageOf} from '../../src/errors.js'
+import {packageRoot} from '../../src/package.js'
+
+/** Whether this process may write everywhere, whatever permissions say. */
+export const machineIsRoot = process.getuid?.() === 0
+/** A user that may write only where all may. */
+export const NOBODY = 65534
+
+/** What programs without a compiler may still need, those of package managers' start scripts among them. */
+const SMALL_TOOLS = ['basename', 'cat', 'cp', 'dirname', 'env', 'ls', 'mkdir', 'rm', 'sed', 'sh']
+const MORE_TOOLS = ['tar', 'gzip', 'uname', 'readlink', 'realpath']
+
+/** `node_modules` with one package, kept between runs; a string that says why not where the registry is not reached. */
+export function fetched(name: string, spec: string): {modules: string} | string {
+  const folder = join(packageRoot(), 'node_modules', '.cache', 'rfa', name)
+  const modules = join(folder, 'node_modules')
+  if (existsSync(modules)) return {modules}
+  mkdirSync(folder, {recursive: true})
+  writeFileSync(join(folder, 'package.json'), '{"private": true}')
+  try {
+    execFileSync(
+      'npm',
+      ['install', '--no-save', '--ignore-scripts', '--engine-strict=false', spec],
+      {
+        cwd: folder,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    )
+    return {modules}
+  } catch (error) {
+    return `${spec} did not come from the npm registry: ${messageOf(error).split('\n')[0]}`
+  }
+}
+
+/** The command of a version of Node: this process's own where it is that version. */
+export function nodeCommand(major: number): {command: string} | string {
+  if (process.versions.node.startsWith(`${major}.`)) return {command: process.execPath}
+  const name = `node-linux-${process.arch}`
+  const found = fetched(`node-${process.arch}-${major}`, `${name}@${major}`)
+  return typeof found === 'string' ? found : {command: join(found.modules, name, 'bin', 'node')}
+}
+
+/**
+ * An environment with one version of Node, first on the PATH.
+ *
+ * @param command - of Node
+ * @param compiler - false: with nothing on the PATH that could compile
+ */
+export function environment(command: string, compiler: boolean): NodeJS.ProcessEnv {
+  const folder = mkdtempSync(join(tmpdir(), 'rfa-path-'))
+  symlinkSync(command, join(folder, 'node'))
+  if (!compiler) {
+    for (const name of [...SMALL_TOOLS, ...MORE_TOOLS]) {
+      const place = ['/bin', '/usr/bin'].map(bin => join(bin, name)).find(existsSync)
+      if (place) symlinkSync(place, join(folder, name))
+    }
+  }
+  const outside = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|RFA_|CC$|CXX$)/.test(name),
+  )
+  const path = compiler ? [folder, process.env.PATH].join(delimiter) : folder
+  return {...Object.fromEntries(outside), PATH: path, CI: '1', NO_COLOR: '1', NODE_OPTIONS: ''}
+}
