@@ -1,0 +1,191 @@
+"""PyTorch: its fused attention, and textbook linear attention in plain operations, eager and compiled."""
+
+import torch
+import torch.nn.functional as F
+
+from form import Form
+
+PACKAGES = ["torch"]
+CHUNK = 128  # tokens per chunk of causal forms: the fastest of 64, 128, 256
+
+
+def started(threads):
+    """What everything runs in."""
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)
+    return torch.inference_mode()
+
+
+def to_numpy(out):
+    return out.numpy()
+
+
+def tensors(inputs):
+    return {name: torch.from_numpy(array) for name, array in inputs.items()}
+
+
+# features of one kind for queries and keys, factors per row of the queries and one of all keys left out
+
+
+def positive_queries(x, projection):
+    logits = (x * x.shape[-1] ** -0.25) @ projection.mT
+    return torch.exp(logits - logits.amax(-1, keepdim=True))
+
+
+def positive_keys(x, projection):
+    x = x * x.shape[-1] ** -0.25
+    logits = x @ projection.mT - x.square().sum(-1, keepdim=True) / 2
+    return torch.exp(logits - logits.amax((-1, -2), keepdim=True))
+
+
+def positive_key(x, projection):
+    """Of a token among unknown ones: no maximum is known."""
+    x = x * x.shape[-1] ** -0.25
+    return torch.exp(x @ projection.mT - x.square().sum(-1, keepdim=True) / 2)
+
+
+def trigonometric(x, projection):
+    angles = F.normalize(x, dim=-1) @ projection[: projection.shape[0] // 2].mT
+    return torch.cat([angles.sin(), angles.cos()], -1)
+
+
+def elu(x, _projection):
+    return F.elu(x) + 1
+
+
+FEATURES = {
+    "favor-pos": (positive_queries, positive_keys, positive_key),
+    "rfa": (trigonometric, trigonometric, trigonometric),
+    "elu": (elu, elu, elu),
+}
+
+
+def linear(q, k, v):
+    return (q @ (k.mT @ v)) / (q @ k.sum(-2).unsqueeze(-1))
+
+
+def linear_causal(q, k, v):
+    """Chunks one after another, the sums of the past updated in place."""
+    state = q.new_zeros(*q.shape[:2], k.shape[-1], v.shape[-1])
+    normalizer = q.new_zeros(*q.shape[:2], k.shape[-1], 1)
+    past = torch.ones(CHUNK, CHUNK).tril()
+    out = torch.empty_like(v)
+    for start in range(0, q.shape[-2], CHUNK):
+        rows = slice(start, start + CHUNK)
+        qs, ks, vs = q[:, :, rows], k[:, :, rows], v[:, :, rows]
+        n = qs.shape[-2]
+        weights = (qs @ ks.mT).mul_(past[:n, :n])
+        denominator = (qs @ normalizer).add_(weights.sum(-1, keepdim=True))
+        out[:, :, rows] = (qs @ state).add_(weights @ vs).div_(denominator)
+        state += ks.mT @ vs
+        normalizer += ks.sum(-2).unsqueeze(-1)
+    return out
+
+
+def linear_causal_at_once(q, k, v):
+    """All chunks at once, for a compiler: sums of the past by a cumulative sum over chunks."""
+
+    def chunks(x):
+        return x.reshape(*x.shape[:2], -1, CHUNK, x.shape[-1])
+
+    qs, ks, vs = chunks(q), chunks(k), chunks(v)
+    states, sums = ks.mT @ vs, ks.sum(-2).unsqueeze(-1)
+    before, before_sums = states.cumsum(2) - states, sums.cumsum(2) - sums
+    weights = (qs @ ks.mT).tril()
+    numerator = weights @ vs + qs @ before
+    return (numerator / (weights.sum(-1, keepdim=True) + qs @ before_sums)).reshape(v.shape)
+
+
+def sdpa(case, inputs):
+    q, k, v, _ = tensors(inputs).values()
+    return Form(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=case["causal"]))
+
+
+def attention_form(compiled):
+    def make(case, inputs):
+        q, k, v, projection = tensors(inputs).values()
+        query_features, key_features, _ = FEATURES[case["method"]]
+        if case["causal"]:
+            combine = linear_causal_at_once if compiled else linear_causal
+        else:
+            combine = linear
+
+        def attend(q, k, v, projection):
+            return combine(query_features(q, projection), key_features(k, projection), v)
+
+        if compiled:
+            torch._dynamo.reset()
+            attend = torch.compile(attend, dynamic=False)
+        return Form(lambda: attend(q, k, v, projection))
+
+    return make
+
+
+def tokens_of(case, inputs):
+    """Each token in tensors of its own, as a model makes them, and those before them."""
+    q, k, v, projection = tensors(inputs).values()
+    position = case["position"]
+    steps = [
+        tuple(x[:, :, t : t + 1].contiguous() for x in (q, k, v))
+        for t in range(position, position + case["tokens"])
+    ]
+    return steps, k[:, :, :position], v[:, :, :position], projection
+
+
+def decode_sdpa(case, inputs):
+    steps, past_keys, past_values, _ = tokens_of(case, inputs)
+    position = case["position"]
+    shape = (1, case["heads"], position + case["tokens"], case["headDim"])
+    keys, values = torch.empty(shape), torch.empty(shape)
+    keys[:, :, :position], values[:, :, :position] = past_keys, past_values
+
+    def run():
+        outs = []
+        for t, (q, k, v) in enumerate(steps, position):
+            keys[:, :, t : t + 1], values[:, :, t : t + 1] = k, v
+            outs.append(F.scaled_dot_product_attention(q, keys[:, :, : t + 1], values[:, :, : t + 1]))
+        return torch.cat(outs, 2)
+
+    return Form(run)
+
+
+def decode_form(compiled):
+    def make(case, inputs):
+        steps, past_keys, past_values, projection = tokens_of(case, inputs)
+        query_features, _, key_features = FEATURES[case["method"]]
+        k = key_features(past_keys, projection)
+        first = (k.mT @ past_values, k.sum(-2).unsqueeze(-1))
+        state, normalizer = (x.clone() for x in first)
+
+        def step(q, k, v, projection, state, normalizer):
+            q, k = query_features(q, projection), key_features(k, projection).mT
+            state += k @ v
+            normalizer += k
+            return (q @ state) / (q @ normalizer)
+
+        if compiled:
+            torch._dynamo.reset()
+            step = torch.compile(step, dynamic=False)
+
+        def reset():
+            state.copy_(first[0])
+            normalizer.copy_(first[1])
+
+        def run():
+            return torch.cat([step(*token, projection, state, normalizer) for token in steps], 2)
+
+        return Form(run, reset)
+
+    return make
+
+
+def forms(case):
+    if case["kind"] == "decode":
+        if case["method"] == "softmax":
+            return {"sdpa": decode_sdpa}
+        found = {"eager": decode_form(False), "compile": decode_form(True)}
+    else:
+        if case["method"] == "softmax":
+            return {"sdpa": sdpa}
+        found = {"eager": attention_form(False), "compile": attention_form(True)}
+    return found if case["method"] in FEATURES else {}
