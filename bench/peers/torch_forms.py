@@ -24,33 +24,42 @@ def tensors(inputs):
     return {name: torch.from_numpy(array) for name, array in inputs.items()}
 
 
-# features of one kind for queries and keys, factors per row of the queries and one of all keys left out
+# Features of queries and keys [1, H, L, D] by rows [M, D] that have the scale D^-1/4 in them. Left out is what cancels: a
+# factor per query, one of all keys, M^-1/2.
 
 
-def positive_queries(x, projection):
-    logits = (x * x.shape[-1] ** -0.25) @ projection.mT
-    return torch.exp(logits - logits.amax(-1, keepdim=True))
+def scaled_rows(case, projection):
+    if case["method"] == "rfa":
+        return projection[: len(projection) // 2].clone()
+    return projection * case["headDim"] ** -0.25
 
 
-def positive_keys(x, projection):
-    x = x * x.shape[-1] ** -0.25
-    logits = x @ projection.mT - x.square().sum(-1, keepdim=True) / 2
-    return torch.exp(logits - logits.amax((-1, -2), keepdim=True))
+def half_norms(x):
+    return x.square().sum(-1, keepdim=True).mul_(0.5 * x.shape[-1] ** -0.5)
 
 
-def positive_key(x, projection):
+def positive_queries(x, rows):
+    logits = x @ rows.mT
+    return logits.sub_(logits.amax(-1, keepdim=True)).exp_()
+
+
+def positive_keys(x, rows):
+    logits = x @ rows.mT
+    return logits.sub_(half_norms(x).add_(logits.amax((-1, -2), keepdim=True))).exp_()
+
+
+def positive_key(x, rows):
     """Of a token among unknown ones: no maximum is known."""
-    x = x * x.shape[-1] ** -0.25
-    return torch.exp(x @ projection.mT - x.square().sum(-1, keepdim=True) / 2)
+    return (x @ rows.mT).sub_(half_norms(x)).exp_()
 
 
-def trigonometric(x, projection):
-    angles = F.normalize(x, dim=-1) @ projection[: projection.shape[0] // 2].mT
+def trigonometric(x, rows):
+    angles = F.normalize(x, dim=-1) @ rows.mT
     return torch.cat([angles.sin(), angles.cos()], -1)
 
 
-def elu(x, _projection):
-    return F.elu(x) + 1
+def elu(x, _rows):
+    return F.elu(x).add_(1)
 
 
 FEATURES = {
@@ -61,7 +70,7 @@ FEATURES = {
 
 
 def linear(q, k, v):
-    return (q @ (k.mT @ v)) / (q @ k.sum(-2).unsqueeze(-1))
+    return (q @ (k.mT @ v)).div_(q @ k.sum(-2).unsqueeze(-1))
 
 
 def linear_causal(q, k, v):
@@ -104,19 +113,20 @@ def sdpa(case, inputs):
 def attention_form(compiled):
     def make(case, inputs):
         q, k, v, projection = tensors(inputs).values()
+        rows = scaled_rows(case, projection)
         query_features, key_features, _ = FEATURES[case["method"]]
         if case["causal"]:
             combine = linear_causal_at_once if compiled else linear_causal
         else:
             combine = linear
 
-        def attend(q, k, v, projection):
-            return combine(query_features(q, projection), key_features(k, projection), v)
+        def attend(q, k, v, rows):
+            return combine(query_features(q, rows), key_features(k, rows), v)
 
         if compiled:
             torch._dynamo.reset()
             attend = torch.compile(attend, dynamic=False)
-        return Form(lambda: attend(q, k, v, projection))
+        return Form(lambda: attend(q, k, v, rows))
 
     return make
 
@@ -153,15 +163,16 @@ def decode_form(compiled):
     def make(case, inputs):
         steps, past_keys, past_values, projection = tokens_of(case, inputs)
         query_features, _, key_features = FEATURES[case["method"]]
-        k = key_features(past_keys, projection)
+        rows = scaled_rows(case, projection)
+        k = key_features(past_keys, rows)
         first = (k.mT @ past_values, k.sum(-2).unsqueeze(-1))
         state, normalizer = (x.clone() for x in first)
 
-        def step(q, k, v, projection, state, normalizer):
-            q, k = query_features(q, projection), key_features(k, projection).mT
+        def step(q, k, v, rows, state, normalizer):
+            q, k = query_features(q, rows), key_features(k, rows).mT
             state += k @ v
             normalizer += k
-            return (q @ state) / (q @ normalizer)
+            return (q @ state).div_(q @ normalizer)
 
         if compiled:
             torch._dynamo.reset()
@@ -172,20 +183,18 @@ def decode_form(compiled):
             normalizer.copy_(first[1])
 
         def run():
-            return torch.cat([step(*token, projection, state, normalizer) for token in steps], 2)
+            return torch.cat([step(*token, rows, state, normalizer) for token in steps], 2)
 
-        return Form(run, reset)
+        return Form(run, reset=reset)
 
     return make
 
 
 def forms(case):
-    if case["kind"] == "decode":
-        if case["method"] == "softmax":
-            return {"sdpa": decode_sdpa}
-        found = {"eager": decode_form(False), "compile": decode_form(True)}
-    else:
-        if case["method"] == "softmax":
-            return {"sdpa": sdpa}
-        found = {"eager": attention_form(False), "compile": attention_form(True)}
-    return found if case["method"] in FEATURES else {}
+    decoding = case["kind"] == "decode"
+    if case["method"] == "softmax":
+        return {"sdpa": decode_sdpa if decoding else sdpa}
+    if case["method"] not in FEATURES:
+        return {}
+    make = decode_form if decoding else attention_form
+    return {"eager": make(compiled=False), "compile": make(compiled=True)}

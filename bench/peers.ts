@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+// Times the native backend against what people use now (PyTorch, JAX, ONNX Runtime and packages of linear attention), in
+// interleaved rounds of processes that stay alive. What is timed has been held against double precision before.
+// npm run bench:peers -- [--quick] [--peers NAME,NAME] [--threads N,N] [--seconds N] [--output FILE] [--markdown]
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
+import {dirname} from 'node:path'
+import {loadAddon} from '../src/backends/native/loader.js'
+import {NoPython, peersPython} from './peers/environment.js'
+import {type Request, readFlags} from './peers/flags.js'
+import {measureAll} from './peers/measure.js'
+import {type PeersReport, peersReport} from './peers/report.js'
+import {peersMarkdown, peersText} from './peers/table.js'
+
+const EXIT = {leftOut: 1, usage: 2, unavailable: 3}
+
+const request = flags()
+if (request?.markdown) process.stdout.write(peersMarkdown(saved(request.output)))
+else if (request) await main(request)
+
+async function main(request: Request): Promise<void> {
+  const loaded = loadAddon()
+  if (!('addon' in loaded)) return end(EXIT.unavailable, `${loaded.reason}; ${loaded.remedy}`)
+  let python: string
+  try {
+    python = peersPython()
+  } catch (error) {
+    if (!(error instanceof NoPython)) throw error
+    return end(EXIT.unavailable, error.message)
+  }
+  const report = await measureAll(request, python, loaded.addon)
+  process.stdout.write(`${peersText(report)}\n`)
+  mkdirSync(dirname(request.output), {recursive: true})
+  writeFileSync(request.output, `${JSON.stringify(report, null, 2)}\n`)
+  if (report.peers.length === 0) return end(EXIT.unavailable, 'expected a peer, got none')
+  const left = report.rows.flatMap(row => row.left_out).length
+  if (left > 0) end(EXIT.leftOut, `expected every form to be timed, ${left} were not: see above`)
+}
+
+function flags(): Request | undefined {
+  try {
+    return readFlags(process.argv.slice(2))
+  } catch (error) {
+    end(EXIT.usage, (error as Error).message)
+    return undefined
+  }
+}
+
+function saved(path: string): PeersReport {
+  return peersReport.parse(JSON.parse(readFileSync(path, 'utf8')))
+}
+
+function end(code: number, sentence: string): void {
+  process.stderr.write(`bench:peers: ${sentence}\n`)
+  process.exitCode = code
+}

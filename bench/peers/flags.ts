@@ -1,0 +1,47 @@
+/** The flags of bench:peers. */
+import {availableParallelism} from 'node:os'
+import {parseArgs} from 'node:util'
+import {PEERS, type PeerName} from './environment.js'
+
+/** What is to be done. */
+export interface Request {
+  quick: boolean
+  /** Print the short table of a report that is there, and measure nothing. */
+  markdown: boolean
+  peers: readonly PeerName[]
+  threads: readonly number[]
+  /** Of one case, after its first rounds. */
+  seconds: number
+  output: string
+}
+
+/** @throws {Error} with a sentence on what was expected */
+export function readFlags(args: readonly string[]): Request {
+  const {values} = parseArgs({
+    args: [...args],
+    options: {
+      quick: {type: 'boolean', default: false},
+      markdown: {type: 'boolean', default: false},
+      peers: {type: 'string', default: PEERS.join(',')},
+      threads: {type: 'string', default: availableParallelism() > 1 ? '1,2' : '1'},
+      seconds: {type: 'string'},
+      output: {type: 'string', default: 'results/reference/peers.json'},
+    },
+  })
+  const {quick, markdown, output} = values
+  const seconds = Number(values.seconds ?? (quick ? 0.3 : 3))
+  if (!(seconds > 0))
+    throw new Error(`--seconds: expected a positive number, got ${values.seconds}`)
+  const threads = values.threads.split(',').map(Number)
+  const most = availableParallelism()
+  if (!threads.every(count => Number.isInteger(count) && count >= 1 && count <= most)) {
+    throw new Error(`--threads: expected whole numbers from 1 to ${most}, got ${values.threads}`)
+  }
+  return {quick, markdown, output, seconds, threads, peers: values.peers.split(',').map(peerNamed)}
+}
+
+function peerNamed(text: string): PeerName {
+  const name = PEERS.find(peer => peer === text)
+  if (name) return name
+  throw new Error(`--peers: expected some of ${PEERS.join(', ')}, got ${text}`)
+}

@@ -1,0 +1,92 @@
+/** The comparison with peers as text. */
+import {type Block, type ColumnSpec, table, text} from '../../src/report/document.js'
+import {renderMarkdown} from '../../src/report/markdown.js'
+import {nanoseconds, percent, plural, ratio} from '../../src/report/numbers.js'
+import {renderTerminal} from '../../src/report/terminal.js'
+import type {EngineTimes, PeerRow, PeersReport} from './report.js'
+
+/** Load average from which figures are to be doubted. */
+const BUSY = 1
+const LAYOUT = {width: 160, colour: false}
+/** L of the short table. */
+const SHORT_LENGTH = 2048
+
+/** Everything that was measured. */
+export function peersText(report: PeersReport): string {
+  return renderTerminal(
+    [...header(report), ...tables(report, report.rows), ...notes(report)],
+    LAYOUT,
+  )
+}
+
+/** A table for one length and the decoders, and every case that a peer wins. */
+export function peersMarkdown(report: PeersReport): string {
+  const short = report.rows.filter(({kind, tokens}) => kind === 'decode' || tokens === SHORT_LENGTH)
+  return renderMarkdown([...tables(report, short), ...header(report), ...notes(report)])
+}
+
+/** Where, with what, and what speaks against it. */
+function header({machine, peers, load_average: load}: PeersReport): Block[] {
+  const versions = Object.entries(Object.assign({}, ...peers.map(peer => peer.versions)))
+  const python = peers[0] ? `, Python ${peers[0].python}` : ''
+  const sentences = [
+    `${machine.cpu}${machine.instruction_set ? ` (${machine.instruction_set})` : ''}, rfa ${machine.rfa} at ${machine.commit ?? 'no commit'}, Node ${machine.node}${python}.`,
+    `Peers: ${versions.map(([name, version]) => `${name} ${version}`).join(', ') || 'none'}.`,
+    'Times are the fastest of interleaved rounds, of one token for decoders; of a peer that of its fastest form, over that of rfa: below 1x it is faster than rfa.',
+    ...(load.before > BUSY ? [`Other programs were running: load ${load.before.toFixed(1)}.`] : []),
+  ]
+  return sentences.map(text)
+}
+
+function tables({peers}: PeersReport, rows: readonly PeerRow[]): Block[] {
+  const columns: ColumnSpec<PeerRow>[] = [
+    {title: 'method', align: 'left', cell: row => nameOf(row)},
+    {title: 'tokens', cell: row => `${row.tokens}`},
+    {title: 'threads', cell: row => `${row.threads}`},
+    {title: 'rfa', cell: row => nanoseconds(of(row, 'rfa')?.min_ns ?? null)},
+    {title: '% of peak', cell: row => percent(of(row, 'rfa')?.peak_pct ?? null)},
+    ...peers.map(({peer}) => ({title: peer, cell: (row: PeerRow) => timesOver(of(row, peer))})),
+  ]
+  return rows.length === 0 ? [] : [table(columns, rows)]
+}
+
+/** The cases that a peer wins, what was left out, and who is missing. */
+function notes({rows, missing}: PeersReport): Block[] {
+  const losses = rows.flatMap(row =>
+    row.engines
+      .filter(({engine, over_rfa}) => engine !== 'rfa' && over_rfa < 1)
+      .map(({engine, form, over_rfa}) => `${labelOf(row)}: ${engine} ${form} ${ratio(over_rfa)}`),
+  )
+  const left = rows.flatMap(row =>
+    row.left_out.map(({engine, form, reason}) => `${labelOf(row)}: ${engine} ${form}: ${reason}`),
+  )
+  return [
+    text(losses.length === 0 ? 'No peer is faster in any case.' : 'Cases where a peer is faster:'),
+    ...list(losses),
+    ...(left.length > 0 ? [text('Not timed:'), ...list(left)] : []),
+    ...(missing.length > 0 ? [text('Peers that could not be had:')] : []),
+    ...list(missing.map(({peer, reason}) => `${peer}: ${reason}`)),
+  ]
+}
+
+function list(items: readonly string[]): Block[] {
+  return items.length > 0 ? [{kind: 'list', items}] : []
+}
+
+/** The fastest form of an engine. */
+function of(row: PeerRow, engine: string): EngineTimes | undefined {
+  return row.engines.find(times => times.engine === engine)
+}
+
+function timesOver(times: EngineTimes | undefined): string {
+  return times ? `${ratio(times.over_rfa)} ${times.form}` : ''
+}
+
+function nameOf({kind, method, causal}: PeerRow): string {
+  if (kind === 'decode') return `${method} decode`
+  return causal ? `${method} causal` : method
+}
+
+function labelOf(row: PeerRow): string {
+  return `${nameOf(row)}, ${row.tokens} tokens, ${plural(row.threads, 'thread')}`
+}
