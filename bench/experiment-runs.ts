@@ -8,7 +8,6 @@ import type {ActiveBackend} from '../src/backends/index.js'
 import type {CellOutcome} from '../src/experiments/experiment.js'
 import {packageRoot} from '../src/package.js'
 import type {ExperimentCase} from './experiment-cases.js'
-import {PYTHONS, threadsOf} from './torch.js'
 
 /** What the cells of a plan came to. */
 export interface CellsRun {
@@ -20,6 +19,9 @@ export interface CellsRun {
 const CELLS = fileURLToPath(new URL('experiment-cells.js', import.meta.url))
 const PROGRAM = join(packageRoot(), 'bin', 'run.js')
 const PEER = join(packageRoot(), 'bench', 'peers', 'torch_experiments.py')
+
+/** Pythons that may have torch: the one asked for, the one in use, that of the system's packages. */
+const PYTHONS = [process.env.RFA_PYTHON, 'python3', '/usr/bin/python3']
 
 /** Cells alone, the start left out. */
 export function runCells(plan: ExperimentCase['plan'], threads: number): CellsRun {
@@ -83,4 +85,12 @@ function output(command: string, argv: readonly string[], env = process.env): st
     stdio: ['ignore', 'pipe', 'ignore'],
     maxBuffer: 2 ** 28,
   })
+}
+
+/** A BLAS has threads of its own, which torch.set_num_threads does not reach. */
+const BLAS_THREADS = ['OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS']
+
+/** The environment of a Python of so many threads. */
+function threadsOf(threads: number): NodeJS.ProcessEnv {
+  return {...process.env, ...Object.fromEntries(BLAS_THREADS.map(name => [name, `${threads}`]))}
 }

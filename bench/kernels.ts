@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-// Times the native kernels against TensorFlow.js on WebAssembly and plain PyTorch, in interleaved rounds,
-// and prints ratios.
+// Times the native kernels against TensorFlow.js on WebAssembly, in interleaved rounds, and prints ratios.
 // npm run bench:kernels -- [--quick] [--seconds N] [--lengths L,L] [--output FILE]
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, writeFileSync} from 'node:fs'
@@ -17,9 +16,8 @@ import {decodeTokens} from './decode.js'
 import {prepare} from './engine.js'
 import {impossibleRows} from './peak.js'
 import type {KernelRow, KernelsReport, PeakMemory} from './report-schema.js'
-import {causalRatios, kernelRow, knownSpread, type Samples, spread} from './statistics.js'
+import {causalRatios, kernelRow, knownSpread, type Samples} from './statistics.js'
 import {kernelsText} from './table.js'
-import {startTorch, type Torch} from './torch.js'
 
 const {values: flags} = parseArgs({
   options: {
@@ -44,9 +42,7 @@ else {
 
 async function main(addon: Addon): Promise<void> {
   await useBackend('native', {threads: 1})
-  const torch = await startTorch(1)
-  const report = await measureAll(addon, torch)
-  torch?.stop()
+  const report = await measureAll(addon)
   process.stdout.write(`${kernelsText(report)}\n`)
   mkdirSync(dirname(flags.output), {recursive: true})
   writeFileSync(flags.output, `${JSON.stringify(report, null, 2)}\n`)
@@ -55,47 +51,41 @@ async function main(addon: Addon): Promise<void> {
   if (impossible.length > 0) process.exitCode = 1
 }
 
-async function measureAll(addon: Addon, torch: Torch | undefined): Promise<KernelsReport> {
+async function measureAll(addon: Addon): Promise<KernelsReport> {
   const before = loadavg()[0]!
   const kernels: KernelRow[] = []
   for (const given of [...(await attentionCases(LENGTHS)), ...OPERATION_CASES]) {
-    kernels.push(await measure(given, addon, torch))
+    kernels.push(await measure(given, addon))
   }
   return {
-    schema: 'rfa.kernels/2',
+    schema: 'rfa.kernels/3',
     created_at: new Date().toISOString(),
     machine: await machineFacts({timed: true}),
     runtime: addon.runtime(),
-    torch: torch?.facts ?? null,
     load_average: {before, after: loadavg()[0]!},
     seconds_per_case: SECONDS,
     shape: SHAPE,
     kernels,
     causal_over_bidirectional: causalRatios(kernels),
     threads: await threadScaling(),
-    decode: await decodeComparison(torch),
+    decode: await decodeComparison(),
     memory: flags.quick ? [] : peakMemory(),
   }
 }
 
 /** One case: every engine in turn, round by round, the multiply-add peak measured in between. */
-async function measure(
-  given: KernelCase,
-  addon: Addon,
-  torch: Torch | undefined,
-): Promise<KernelRow> {
+async function measure(given: KernelCase, addon: Addon): Promise<KernelRow> {
   const length = given.kind === 'attention' ? given.length : 0
   process.stderr.write(`${given.name}${length ? ` L=${length}` : ''}\n`)
   const native = await prepare(given, 'native', 1)
   // a softmax beyond 2048 takes wasm a minute: its rate is known from the shorter ones
   const wasm = length > 2048 ? undefined : await prepare(given, 'wasm')
-  const samples: Samples = {native: [], wasm: [], torch: []}
+  const samples: Samples = {native: [], wasm: []}
   let peak = 0
   await inRounds(async round => {
     peak = Math.max(peak, addon.fmaPeak(0.02))
     if (wasm && round < ROUNDS.least) await twice(samples.wasm, () => wasm.time())
     await twice(samples.native, () => native.time())
-    if (torch) await twice(samples.torch, () => torch.time(given))
   })
   await native.dispose()
   await wasm?.dispose()
@@ -139,29 +129,26 @@ async function threadScaling(): Promise<KernelsReport['threads']> {
 }
 
 /** All methods in turn, round by round, as they are compared with each other. */
-async function decodeComparison(torch: Torch | undefined): Promise<KernelsReport['decode']> {
+async function decodeComparison(): Promise<KernelsReport['decode']> {
   const runs = decodeCases(flags.quick ? 256 : 2048).map(given => ({
     given,
     native: [] as number[],
-    torch: [] as number[],
     stateBytes: 0,
   }))
-  await inRounds(async round => {
+  await inRounds(async () => {
     for (const run of runs) {
       const {ns, stateBytes} = await decodeTokens(run.given, 'native')
       run.native.push(ns)
       run.stateBytes = stateBytes
-      if (torch && round < ROUNDS.least) run.torch.push(await torch.time(run.given))
     }
   })
   const exact = runs[0]!
-  return runs.map(({given, native, torch, stateBytes}) => ({
+  return runs.map(({given, native, stateBytes}) => ({
     method: given.method,
     num_features: given.numFeatures,
     tokens: given.tokens,
     state_bytes: stateBytes,
     native: knownSpread(native),
-    torch: spread(torch),
     faster_than_exact: Math.min(...exact.native) / Math.min(...native),
     state_over_exact: stateBytes / exact.stateBytes,
   }))

@@ -22,13 +22,11 @@ const kernelRow = z.object({
   native: spread,
   /** `null` where it was not timed. */
   wasm: spread.nullable(),
-  torch: spread.nullable(),
   /** Of the fastest native run. */
   gflops: z.number().nullable(),
   fma_peak_gflops: z.number(),
   peak_pct: z.number().nullable(),
   wasm_over_native: z.number().nullable(),
-  torch_over_native: z.number().nullable(),
 })
 export type KernelRow = z.infer<typeof kernelRow>
 
@@ -43,17 +41,9 @@ const peakMemory = z.object({
 })
 export type PeakMemory = z.infer<typeof peakMemory>
 
-const torchFacts = z.object({
-  torch: z.string(),
-  threads: z.number().int(),
-  /** Measured: a BLAS may use more than it was told. */
-  processors_used: z.number(),
-})
-export type TorchFacts = z.infer<typeof torchFacts>
-
-/** What `npm run bench:kernels` writes. Version 2 counts work as the estimators do. */
+/** What `npm run bench:kernels` writes. Version 2 counted work as the estimators do; 3 leaves PyTorch to `bench:peers`. */
 export const kernelsReport = z.object({
-  schema: z.literal('rfa.kernels/2'),
+  schema: z.literal('rfa.kernels/3'),
   created_at: z.iso.datetime(),
   machine,
   runtime: z.object({
@@ -65,7 +55,6 @@ export const kernelsReport = z.object({
     compiler: z.string(),
     build: z.string(),
   }),
-  torch: torchFacts.nullable(),
   /** Runnable processes over the last minute: this one counts 1, more is other load. */
   load_average: z.object({before: z.number(), after: z.number()}),
   seconds_per_case: z.number(),
@@ -84,7 +73,6 @@ export const kernelsReport = z.object({
       tokens: z.number().int(),
       state_bytes: z.number().int(),
       native: spread,
-      torch: spread.nullable(),
       faster_than_exact: z.number(),
       state_over_exact: z.number(),
     }),

@@ -9,7 +9,6 @@ import type {KernelRow, KernelsReport, Spread} from './report-schema.js'
 export interface Samples {
   native: number[]
   wasm: number[]
-  torch: number[]
 }
 
 /** Median and fastest; the ratios use the fastest, which other load on the machine disturbs least. */
@@ -39,19 +38,18 @@ export function kernelRow(
   operations: PreparedCase['operations'],
 ): KernelRow {
   const native = knownSpread(samples.native)
-  const [wasm, torch] = [spread(samples.wasm), spread(samples.torch)]
+  const wasm = spread(samples.wasm)
   const {kind: _kind, ...facts} = given
   const {flops} = given
   const share = flops === null ? null : shareOfPeak({flops, ns: native.min_ns, threads: 1}, peak)
   return {
     ...facts,
     operations,
-    ...{native, wasm, torch},
+    ...{native, wasm},
     gflops: flops === null ? null : flops / native.min_ns,
     fma_peak_gflops: peak,
     peak_pct: share === null ? null : 100 * share,
     wasm_over_native: wasm && wasm.min_ns / native.min_ns,
-    torch_over_native: torch && torch.min_ns / native.min_ns,
   }
 }
 

@@ -30,7 +30,6 @@ const KERNELS: readonly ColumnSpec<KernelRow>[] = [
   {title: 'GFLOP/s', cell: row => (row.gflops === null ? '' : significant(row.gflops))},
   {title: '% of peak', cell: row => (row.peak_pct === null ? '' : percent(row.peak_pct))},
   {title: 'wasm', cell: row => timesOrNothing(row.wasm_over_native)},
-  {title: 'torch', cell: row => timesOrNothing(row.torch_over_native)},
 ]
 
 const CAUSAL: readonly ColumnSpec<Row<'causal_over_bidirectional'>>[] = [
@@ -50,7 +49,6 @@ const DECODE: readonly ColumnSpec<Row<'decode'>>[] = [
   {title: 'decode', align: 'left', cell: row => `${row.method} M=${row.num_features}`},
   {title: 'tokens', cell: row => `${row.tokens}`},
   {title: 'native', cell: row => nanoseconds(row.native.min_ns)},
-  {title: 'torch', cell: row => (row.torch ? nanoseconds(row.torch.min_ns) : '')},
   {title: 'than exact', cell: row => ratio(row.faster_than_exact)},
   {title: 'state', cell: row => bytes(row.state_bytes)},
   {title: '% of exact', cell: row => percent(100 * row.state_over_exact)},
@@ -167,18 +165,12 @@ export function predictionsText(rows: readonly Prediction[]): string {
 }
 
 /** Where and how it was measured, and what speaks against it. */
-function header({machine, runtime, torch, load_average: load}: KernelsReport): Block[] {
+function header({machine, runtime, load_average: load}: KernelsReport): Block[] {
   const build = `${runtime.build} build by ${runtime.compiler}`
-  const peer = torch ? `PyTorch ${torch.torch}, ${torch.threads} thread` : 'PyTorch: not installed'
   const sentences = [
-    `${machine.cpu}, ${runtime.isa}, ${build}, one thread. ${peer}.`,
+    `${machine.cpu}, ${runtime.isa}, ${build}, one thread.`,
     'Times are the fastest of the rounds; ratios are over native.',
   ]
-  if (torch && torch.processors_used > torch.threads + 0.1) {
-    sentences.push(
-      `PyTorch's products used ${torch.processors_used} processors: its times are not those of one.`,
-    )
-  }
   return [...sentences, ...busy(load.before)].map(text)
 }
 

@@ -41,12 +41,12 @@ export interface Axes {
   lengths: readonly number[]
   /** Further L of linear methods. */
   longer: readonly number[]
-  /** Tokens before the ones that are timed. */
-  positions: readonly number[]
+  /** Tokens that a decoder has seen at the end. */
+  seen: readonly number[]
 }
 
-export const FULL: Axes = {lengths: [512, 2048, 8192], longer: [16384], positions: [512, 4096]}
-export const QUICK: Axes = {lengths: [512], longer: [], positions: [512]}
+export const FULL: Axes = {lengths: [512, 2048, 8192], longer: [16384], seen: [512, 4096]}
+export const QUICK: Axes = {lengths: [512], longer: [], seen: [512]}
 
 const METHODS: readonly PeerMethod[] = ['softmax', 'favor-pos', 'rfa', 'elu', 'efficient']
 const DECODED: readonly PeerMethod[] = ['softmax', 'favor-pos', 'rfa', 'elu']
@@ -76,7 +76,8 @@ export async function peerCases(axes: Axes): Promise<PeerCase[]> {
     ),
   )
   const decoders = DECODED.flatMap(method =>
-    axes.positions.map((position): DecodeCase => {
+    axes.seen.map((seen): DecodeCase => {
+      const position = seen - TOKENS
       // a token of a linear method meets its state alone
       const keyLen = method === 'softmax' ? position + TOKENS / 2 : 1
       const count = flops(method, {method, queryLen: 1, keyLen, causal: false})

@@ -75,4 +75,4 @@ def decode(case, inputs):
 def forms(case):
     if case["method"] not in ("elu", "favor-pos"):
         return {}
-    return {"recurrent": decode} if case["kind"] == "decode" else {"linear": attention}
+    return {"RecurrentLinearAttention": decode} if case["kind"] == "decode" else {"LinearAttention": attention}

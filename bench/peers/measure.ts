@@ -97,6 +97,6 @@ function shortFacts({peer, python, versions}: Peer['facts']): PeersReport['peers
 }
 
 function progressOf(given: PeerCase): string {
-  if (given.kind === 'decode') return `${given.method} decode behind ${given.position}`
+  if (given.kind === 'decode') return `${given.method} decode of ${tokensOf(given)}`
   return `${given.method}${given.causal ? ' causal' : ''} L=${given.length}`
 }

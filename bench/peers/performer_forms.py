@@ -21,7 +21,7 @@ def attention(case, inputs, causal_form=None):
 
 
 def extension(case, inputs):
-    """With the C++ loop of fast-transformers, which the package itself uses on GPUs alone."""
+    """With the C++ loop of pytorch-fast-transformers, which the package itself chooses on GPUs alone."""
     import fast_transformers.causal_product  # noqa: F401
 
     return attention(case, inputs, causal_linear_attention)
@@ -31,4 +31,4 @@ def forms(case):
     if case["kind"] == "decode" or case["method"] != "favor-pos":
         return {}
     found = {"FastAttention": attention}
-    return {**found, "with fast-transformers": extension} if case["causal"] else found
+    return {**found, "FastAttention, C++ loop": extension} if case["causal"] else found

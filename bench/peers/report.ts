@@ -3,7 +3,7 @@ import {z} from 'zod'
 import {machine} from '../../src/results/manifest.js'
 import {median, quantile} from '../../src/stats/index.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../src/theory/peak.js'
-import type {PeerCase} from './cases.js'
+import {type PeerCase, tokensOf} from './cases.js'
 import type {Engine} from './engine.js'
 
 const engineTimes = z.object({
@@ -35,7 +35,7 @@ const peerRow = z.object({
   causal: z.boolean(),
   heads: z.number().int(),
   head_dim: z.number().int(),
-  /** L of a pass, tokens before those of a decoder. */
+  /** L of a pass, tokens that a decoder has seen at the end. */
   tokens: z.number().int(),
   threads: z.number().int(),
   flops: z.number(),
@@ -100,7 +100,7 @@ export function peerRowOf(
   const possible = rows.filter(row => !isImpossible(row))
   return {
     ...{kind, method, causal, heads, head_dim: headDim, threads, flops, fma_peak_gflops: peak},
-    tokens: kind === 'decode' ? given.position : given.length,
+    tokens: tokensOf(given),
     engines: possible.sort((a, b) => rank(a) - rank(b)),
     left_out: [...leftOut, ...rows.filter(isImpossible).map(impossible)],
   }

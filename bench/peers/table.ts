@@ -8,7 +8,9 @@ import type {EngineTimes, PeerRow, PeersReport} from './report.js'
 /** Load average from which figures are to be doubted. */
 const BUSY = 1
 const LAYOUT = {width: 160, colour: false}
-/** L of the short table. */
+/** Peers with a column of their own; packages share one. */
+const FRAMEWORKS = ['torch', 'jax', 'onnxruntime']
+/** L of the short table, which has one thread only. */
 const SHORT_LENGTH = 2048
 
 /** Everything that was measured. */
@@ -19,9 +21,11 @@ export function peersText(report: PeersReport): string {
   )
 }
 
-/** A table for one length and the decoders, and every case that a peer wins. */
+/** A table of one thread, one length and the decoders, and every case of the report that a peer wins. */
 export function peersMarkdown(report: PeersReport): string {
-  const short = report.rows.filter(({kind, tokens}) => kind === 'decode' || tokens === SHORT_LENGTH)
+  const short = report.rows.filter(
+    ({kind, tokens, threads}) => threads === 1 && (kind === 'decode' || tokens === SHORT_LENGTH),
+  )
   return renderMarkdown([...tables(report, short), ...header(report), ...notes(report)])
 }
 
@@ -39,13 +43,20 @@ function header({machine, peers, load_average: load}: PeersReport): Block[] {
 }
 
 function tables({peers}: PeersReport, rows: readonly PeerRow[]): Block[] {
+  const names = peers.map(({peer}) => peer)
+  const packages = names.filter(name => !FRAMEWORKS.includes(name))
   const columns: ColumnSpec<PeerRow>[] = [
     {title: 'method', align: 'left', cell: row => nameOf(row)},
     {title: 'tokens', cell: row => `${row.tokens}`},
     {title: 'threads', cell: row => `${row.threads}`},
-    {title: 'rfa', cell: row => nanoseconds(of(row, 'rfa')?.min_ns ?? null)},
-    {title: '% of peak', cell: row => percent(of(row, 'rfa')?.peak_pct ?? null)},
-    ...peers.map(({peer}) => ({title: peer, cell: (row: PeerRow) => timesOver(of(row, peer))})),
+    {title: 'rfa', cell: row => nanoseconds(fastestOf(row, ['rfa'])?.min_ns ?? null)},
+    {title: '% of peak', cell: row => percent(fastestOf(row, ['rfa'])?.peak_pct ?? null)},
+    ...names
+      .filter(name => FRAMEWORKS.includes(name))
+      .map(name => ({title: name, cell: (row: PeerRow) => timesOver(fastestOf(row, [name]))})),
+    ...(packages.length > 0
+      ? [{title: 'packages', cell: (row: PeerRow) => timesOver(fastestOf(row, packages))}]
+      : []),
   ]
   return rows.length === 0 ? [] : [table(columns, rows)]
 }
@@ -73,9 +84,9 @@ function list(items: readonly string[]): Block[] {
   return items.length > 0 ? [{kind: 'list', items}] : []
 }
 
-/** The fastest form of an engine. */
-function of(row: PeerRow, engine: string): EngineTimes | undefined {
-  return row.engines.find(times => times.engine === engine)
+/** The fastest form of some engines. */
+function fastestOf(row: PeerRow, engines: readonly string[]): EngineTimes | undefined {
+  return row.engines.find(({engine}) => engines.includes(engine))
 }
 
 function timesOver(times: EngineTimes | undefined): string {

@@ -15,7 +15,7 @@ const [rfa, torch, jax] = [engine('rfa', 'native'), engine('torch', 'eager'), en
 
 /** A report on short cases, as a machine of 100 GFLOP/s would give it. */
 async function report(): Promise<PeersReport> {
-  const cases = await peerCases({lengths: [2048], longer: [], positions: [512]})
+  const cases = await peerCases({lengths: [2048], longer: [], seen: [512]})
   const rows = cases.map(given => {
     const ns = given.flops / 50 // half of the peak
     const perRun = given.kind === 'decode' ? given.tokens : 1
