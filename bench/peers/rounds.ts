@@ -12,7 +12,7 @@ export interface Effort {
 /** Runs of one engine in one round, and the seconds from which on it begins no other. */
 const SAMPLES = 5
 const ROUND_SECONDS = 0.2
-/** A form that takes so many times the fastest is timed in the first round only: its place is settled. */
+/** A form that takes longer than its part of a round, and so many times the fastest, has one round: its place is settled. */
 const FAR_BEHIND = 10
 /** Threads that wait in a loop for their next work give up meanwhile, in ms. */
 const QUIET_MS = 5
@@ -47,10 +47,11 @@ export async function inRounds(
   return {times, failed}
 }
 
-/** Those that are not far behind. */
+/** Those that are worth more rounds. */
 function contenders(times: ReadonlyMap<Engine, readonly number[]>): Engine[] {
   const best = Math.min(...[...times.values()].flat())
-  return [...times.keys()].filter(engine => Math.min(...times.get(engine)!) < FAR_BEHIND * best)
+  const enough = Math.max(1e9 * ROUND_SECONDS, FAR_BEHIND * best)
+  return [...times.keys()].filter(engine => Math.min(...times.get(engine)!) < enough)
 }
 
 function shuffled<T>(items: readonly T[], random: () => number): T[] {

@@ -114,7 +114,8 @@ describe('rounds', () => {
         calls.push(name)
         return [ns]
       })
-    const engines = [named('a', 1), named('b', 9.5), named('slow', 10)]
+    // ten times the fastest is far only where a run takes long
+    const engines = [named('a', 1e8), named('b', 9.5e8), named('slow', 1e9)]
     const draws = [0, 0, 0, 0.9, 0, 0, 0, 0.9, 0]
     const random = () => draws.shift() ?? 0
     let rounds = 0
@@ -122,6 +123,9 @@ describe('rounds', () => {
     expect(calls.join(' ')).toBe('a b slow b a a b b a')
     expect([...times.values()].map(({length}) => length)).toEqual([4, 4, 1])
     expect([rounds, failed]).toEqual([4, []])
+    const short = [named('c', 1e5), named('d', 1e8)]
+    const more = await inRounds(short, effort, {random, between() {}})
+    expect([...more.times.values()].map(({length}) => length)).toEqual([4, 4])
   })
 
   it('goes on without an engine that fails', async () => {
