@@ -1,6 +1,8 @@
 /** What runs on this machine, and what to do about what does not. */
+import {join} from 'node:path'
 import {z} from 'zod'
 import type {BackendReport} from '../backends/types.js'
+import {packageRoot} from '../package.js'
 import {type Machine, machine} from '../results/manifest.js'
 import {type Block, heading, list, table} from './document.js'
 import {bytes} from './numbers.js'
@@ -33,7 +35,7 @@ export const diagnosisFacts = {
 }
 export type Diagnosis = z.infer<z.ZodObject<typeof diagnosisFacts>>
 
-/** Blocks of a diagnosis: backends, remedies, machine. */
+/** Blocks of a diagnosis: backends, remedies, plug-ins, machine, and where the package's script for models is. */
 export function doctorReport({backends, machine, plugins}: Diagnosis): Block[] {
   const remedies = backends
     .filter(({available}) => !available)
@@ -60,6 +62,9 @@ export function doctorReport({backends, machine, plugins}: Diagnosis): Block[] {
       ],
       machineRows(machine),
     ),
+    ...list([
+      `q, k, v of your own PyTorch model: ${inPackage('python', 'rfa_export.py')} writes them, ${inPackage('docs', 'your-model.md')} tells how`,
+    ]),
   ]
 }
 
@@ -86,6 +91,10 @@ function pluginBlocks(plugins: readonly PluginReport[]): Block[] {
     ),
     ...list(faults),
   ]
+}
+
+function inPackage(folder: string, file: string): string {
+  return join(packageRoot(), folder, file)
 }
 
 /** The facts of a machine as name and value. */

@@ -1,3 +1,4 @@
+import {existsSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
 import Doctor from '../../commands/doctor.js'
 import {run} from './services.js'
@@ -9,5 +10,12 @@ describe('rfa doctor', () => {
       expect(stdout).toMatch(line)
     }
     expect(exitCode).toBe(0)
+  })
+
+  it('says where the script that exports a model and its document are', async () => {
+    const {stdout} = await run(Doctor, 'doctor', [])
+    const paths = stdout.replaceAll(/\s+/g, ' ').match(/\S+(rfa_export\.py|your-model\.md)/g)
+    expect(paths).toHaveLength(2)
+    for (const path of paths!) expect(existsSync(path)).toBe(true)
   })
 })

@@ -1,0 +1,714 @@
+"""Writes the queries, keys and values of a PyTorch model's attention into files that rfa reads.
+
+    import rfa_export
+
+    with rfa_export.capture(model, "out/", layers=[0, 3]):
+        model(**inputs)                        # out/layer0.safetensors, out/layer3.safetensors
+
+    rfa_export.save("mine.safetensors", q, k, v)   # arrays of your own: torch, NumPy, or what np.asarray takes
+
+    $ npx rfa error-sweep --input out/layer0.safetensors
+
+`capture` sees attention that is computed by
+
+- `torch.nn.functional.scaled_dot_product_attention`, however it was imported;
+- `torch.nn.MultiheadAttention`, and so `nn.TransformerEncoder` and its kin, which leave their fused fast path for it;
+- the attention functions of Hugging Face Transformers 5 (`sdpa`, `eager`, `flash_attention_*`), where it takes queries
+  and keys after the rotary embedding and keeps grouped keys and values as the H_kv heads that they are.
+
+A file holds q [B, H, L, D], k [B, H_kv, S, D], v [B, H_kv, S, Dv] in the dtype in which the model attends, and where
+some keys are padding key_mask [B, S], true for a key that takes part. Its metadata say `causal`, `scale` where it is
+not 1/sqrt(D), `origin`, `model`, `module`, `layers`, `heads`, `tokens`. Attention that such a file cannot hold (a bias
+that is added to the logits, a window, dropout) is refused with an `ExportError`, never written as something else.
+
+Needs torch >= 2.0 and NumPy; loads neither Transformers nor safetensors.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Union
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+
+__all__ = ["Capture", "ExportError", "Layer", "RECIPES", "capture", "save"]
+__version__ = "0.1.0"
+
+Array = Union[torch.Tensor, np.ndarray]
+
+#: What an additive mask holds at least where a key is masked: a weight of exp(-1e4) is 0 in every dtype.
+MASKED = -1e4
+
+_DTYPES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.bool: "BOOL",
+}
+
+
+class ExportError(ValueError):
+    """What was expected, what came, and what to try."""
+
+    def __init__(self, where: str, expected: str, got: str, hint: str = "") -> None:
+        super().__init__(f"{where}: expected {expected}, got {got}" + (f"; try: {hint}" if hint else ""))
+
+
+@dataclass
+class Layer:
+    """One attention call of the model, as it is written."""
+
+    q: torch.Tensor  # [B, H, L, D]
+    k: torch.Tensor  # [B, H_kv, S, D]
+    v: torch.Tensor  # [B, H_kv, S, Dv]
+    key_mask: torch.Tensor | None = None  # [B, S], true for keys that take part; None: all do
+    causal: bool = False  # query i sees keys j <= i
+    scale: float | None = None  # logits are scale * q.k; None: 1/sqrt(D)
+    module: str = ""  # where in the model, e.g. encoder.layer.0.attention.self
+    heads: list[int] | None = None  # of the model, where some were chosen
+
+    def metadata(self) -> dict[str, str]:
+        """What does not follow from the arrays, as text."""
+        texts = {"causal": str(self.causal).lower(), "layout": "bhld", "tokens": str(self.q.shape[2])}
+        if self.scale is not None and not math.isclose(self.scale, self.q.shape[-1] ** -0.5, rel_tol=1e-12):
+            texts["scale"] = repr(float(self.scale))
+        if self.module:
+            texts["module"] = self.module
+        if self.heads is not None:
+            texts["heads"] = ",".join(map(str, self.heads))
+        return texts
+
+
+@dataclass
+class Capture:
+    """What a block of `capture` has found so far."""
+
+    layers: dict[int, Layer] = field(default_factory=dict)
+    """The chosen layers, by their number."""
+    modules: list[str] = field(default_factory=list)
+    """Where in the model each layer is, also of those that were not chosen."""
+    files: list[Path] = field(default_factory=list)
+    """What was written; empty until the block has ended."""
+    forwards: int = 0
+    """How often the model was called."""
+
+
+def _bert(module: torch.nn.Module) -> bool:
+    return type(module).__name__.endswith("SelfAttention")
+
+
+def _gpt2(module: torch.nn.Module) -> bool:
+    return type(module).__name__ == "GPT2Attention" and not getattr(module, "is_cross_attention", False)
+
+
+def _llama(module: torch.nn.Module) -> bool:
+    return hasattr(module, "num_key_value_groups") and hasattr(module, "q_proj")
+
+
+#: Which modules of a Hugging Face model are its layers: `any` takes all attention in the order of the calls.
+RECIPES: Mapping[str, Callable[[torch.nn.Module], bool]] = {
+    "any": lambda module: True,
+    "bert": _bert,  # BERT, RoBERTa, DistilBERT, ELECTRA, ...: without cross-attention
+    "gpt2": _gpt2,  # without cross-attention
+    "llama": _llama,  # Llama, Mistral, Qwen, ...: rotary embedding, grouped keys and values
+}
+
+
+@contextmanager
+def capture(
+    model: torch.nn.Module,
+    folder: str | os.PathLike[str] | None,
+    *,
+    layers: Iterable[int] | None = None,
+    heads: Iterable[int] | None = None,
+    tokens: int | None = None,
+    recipe: str = "any",
+    forward: int = 0,
+    one_file: bool = False,
+    origin: str = "",
+    license: str = "",
+) -> Iterator[Capture]:
+    """Takes q, k, v of the attention that `model` computes in the block, and writes them when the block ends.
+
+    Layers are numbered from 0 in the order in which one call of the model attends, which for the models of the
+    recipes is their own numbering. Tensors are copied to the CPU as they pass; the model computes what it computes.
+
+    Args:
+        model: the module that the block calls, in eval mode.
+        folder: where `layerN.safetensors` are written, made where missing; None writes nothing.
+        layers: numbers of the layers; default all.
+        heads: numbers of query heads; default all. Groups that are chosen as a whole keep their shared keys.
+        tokens: how many tokens to keep, queries and keys alike, from the first; default all. Attention that is
+            not causal is then attention among these alone: for what the model computes, cut its text instead.
+        recipe: one of `RECIPES`, which modules count as layers.
+        forward: which call of the model, from 0: with `generate` 0 is the prompt, later ones are steps.
+        one_file: write `layers.safetensors` with `layers.N.q`, ... instead of a file per layer.
+        origin: a sentence for the metadata, e.g. the text that the model reads.
+        license: of the model, for the metadata.
+
+    Yields:
+        a `Capture`.
+
+    Raises:
+        ExportError: nothing to capture, a layer or head that is not there, attention that a file cannot hold,
+            active dropout. Nothing is written then, nor when the block raises.
+    """
+    chosen = None if layers is None else sorted({*layers})
+    _check(model, chosen, tokens, recipe)
+    found = Capture()
+    recorder = _Recorder(model, found, RECIPES[recipe], chosen, _Choice(heads, tokens), forward)
+    with recorder.attached():
+        yield found
+    recorder.finish()
+    if folder is not None:
+        common = {"origin": origin, "license": license, "model": _model_name(model)}
+        found.files = list(_write(Path(folder), found.layers, common, one_file))
+
+
+def save(
+    path: str | os.PathLike[str],
+    q: Array,
+    k: Array,
+    v: Array,
+    *,
+    key_mask: Array | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+    layout: str = "bhld",
+    **metadata: str,
+) -> None:
+    """Writes one layer of arrays that you have.
+
+    Args:
+        path: ends in `.safetensors`.
+        q: queries [B, H, L, D], as they enter q @ k^T but for the scale: after a rotary embedding.
+        k: keys [B, H_kv, S, D]; H is a multiple of H_kv, key head j serves query heads j G .. j G + G - 1.
+        v: values [B, H_kv, S, Dv].
+        key_mask: [B, S], nonzero for keys that take part; default all.
+        causal: whether query i sees only the keys j <= i.
+        scale: logits are scale * q.k; default 1/sqrt(D).
+        layout: `bhld`, or `blhd` for q [B, L, H, D], k and v [B, S, H_kv, D].
+        metadata: further texts: `origin`, `model`, `license`, ...
+
+    Raises:
+        ExportError: shapes that do not belong together, a dtype that cannot be written.
+    """
+    if Path(path).suffix != ".safetensors":
+        raise ExportError("save", "a path that ends in .safetensors", str(path))
+    if layout not in ("bhld", "blhd"):
+        raise ExportError("save", "layout bhld or blhd", repr(layout))
+    arrays = {name: _tensor(array, name) for name, array in (("q", q), ("k", k), ("v", v))}
+    if layout == "blhd":
+        arrays = {name: array.transpose(1, 2) for name, array in arrays.items()}
+    mask = None if key_mask is None else _tensor(key_mask, "key_mask", rank=2) != 0
+    layer = Layer(**arrays, key_mask=mask, causal=causal, scale=scale)
+    _check_shapes("save", layer)
+    texts = {**layer.metadata(), "exported_by": f"rfa_export {__version__}", **metadata}
+    Path(path).write_bytes(_safetensors(_arrays(layer), texts))
+
+
+# ---- what passes while the model runs
+
+
+class _Recorder(TorchFunctionMode):
+    """Sees every call of a torch function: `multi_head_attention_forward` and `scaled_dot_product_attention` are taken.
+
+    While a mode is active torch leaves the fused fast paths of its modules. Inside an attention that was taken,
+    calls are its own business.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        found: Capture,
+        accepts: Callable[[torch.nn.Module], bool],
+        chosen: list[int] | None,
+        choice: _Choice,
+        forward: int,
+    ) -> None:
+        super().__init__()
+        self.model, self.found, self.accepts, self.chosen, self.choice = model, found, accepts, chosen, choice
+        self.forward = forward
+        self.names = {module: name for name, module in model.named_modules()}
+        self.running: list[torch.nn.Module] = []  # modules whose forward has begun, the innermost last
+        self.inside = False  # an attention that was taken
+        self.strangers = 0  # attention outside a call of the model
+        self.passed_over: list[str] = []  # attention that the recipe does not take
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        taken = None
+        if func is F.scaled_dot_product_attention:
+            taken = _of_sdpa
+        elif func is F.multi_head_attention_forward:
+            taken = _of_multihead
+        if taken is None or self.inside:
+            return func(*args, **(kwargs or {}))
+        module = self.running[-1] if self.running else None
+        self.take(module, lambda: taken(*args, **(kwargs or {})))
+        return func(*args, **(kwargs or {}))
+
+    @contextmanager
+    def attached(self) -> Iterator[None]:
+        """Follows the model for as long as the block lasts."""
+        hooks = []
+        for module in self.names:
+            hooks.append(module.register_forward_pre_hook(self.begin))
+            hooks.append(module.register_forward_hook(self.end))
+        try:
+            with self, _transformers_attention(self):
+                yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def begin(self, module: torch.nn.Module, _inputs: Any) -> None:
+        if module is self.model:
+            self.running.clear()
+            self.found.forwards += 1
+            if self.current:
+                self.found.modules.clear()
+        self.running.append(module)
+
+    def end(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
+        if self.running:
+            self.running.pop()
+
+    @property
+    def current(self) -> bool:
+        """Whether the call of the model that is wanted has begun, and no later one."""
+        return self.found.forwards == self.forward + 1
+
+    def take(self, module: torch.nn.Module | None, layer_of: Callable[[], Layer]) -> None:
+        """Counts a layer and keeps what `layer_of` makes of its attention, where it is wanted."""
+        if not self.running or module is None:
+            self.strangers += 1
+            return
+        if not self.current:
+            return
+        number, name = len(self.found.modules), self.names.get(module) or type(module).__name__
+        if not self.accepts(module):
+            self.passed_over.append(f"{name} ({type(module).__name__})")
+            return
+        self.found.modules.append(name)
+        if self.chosen is not None and number not in self.chosen:
+            return
+        where = f"layer {number} ({name})"
+        try:
+            with torch.no_grad():
+                layer = layer_of()
+                layer.module = name
+                _check_shapes(where, layer)
+                self.found.layers[number] = self.choice.of(where, layer)
+        except _Refused as refused:
+            raise ExportError(where, *refused.args) from None
+
+    def finish(self) -> None:
+        """Complains about what was not found."""
+        found = self.found
+        if found.forwards <= self.forward:
+            stray = f", attention outside of it {self.strangers} times" if self.strangers else ""
+            raise ExportError(
+                "capture",
+                f"model(...) to be called {'in the block' if self.forward == 0 else f'{self.forward + 1} times'}",
+                f"{found.forwards} calls{stray}",
+                "pass to capture the module that the block calls, e.g. model[0].auto_model of a SentenceTransformer",
+            )
+        if not found.modules and self.passed_over:
+            others = ", ".join(self.passed_over)
+            raise ExportError("capture", "a layer of the recipe's kind", f"attention in {others}", 'recipe="any"')
+        if not found.modules:
+            raise ExportError(
+                "capture",
+                "attention by scaled_dot_product_attention, nn.MultiheadAttention or Transformers",
+                "a forward without any",
+                'attn_implementation="sdpa" where the model comes from Transformers, a model of which nothing is '
+                "compiled, or rfa_export.save with q, k, v of your own",
+            )
+        missing = [number for number in self.chosen or [] if number >= len(found.modules)]
+        if missing:
+            raise ExportError(
+                "capture",
+                f"layers 0 to {len(found.modules) - 1}",
+                ", ".join(map(str, missing)),
+                f"those that attend are {', '.join(found.modules)}",
+            )
+        if found.forwards > self.forward + 1:
+            warnings.warn(
+                f"rfa_export: the model was called {found.forwards} times; call {self.forward} is exported "
+                "(forward=N chooses another)",
+                stacklevel=4,
+            )
+        masks = [layer.key_mask for layer in found.layers.values() if layer.causal and layer.key_mask is not None]
+        if not all(bool(mask[:, 0].all()) for mask in masks):
+            warnings.warn(
+                "rfa_export: a text begins with padding, whose queries see no key in causal attention; "
+                'try: tokenizer.padding_side = "right"',
+                stacklevel=4,
+            )
+
+
+class _Refused(Exception):
+    """Attention that a file cannot hold: expected, got, hint."""
+
+
+@contextmanager
+def _transformers_attention(recorder: _Recorder) -> Iterator[None]:
+    """Lets `recorder` see what Transformers hands to its attention functions, where it is loaded (5.0 or later)."""
+    modeling = sys.modules.get("transformers.modeling_utils")
+    interface = getattr(modeling, "AttentionInterface", None)
+    original = getattr(interface, "get_interface", None)
+    if original is None:
+        yield
+        return
+
+    def get_interface(self: Any, implementation: str, default: Callable[..., Any]) -> Callable[..., Any]:
+        attend = original(self, implementation, default)
+
+        def recorded(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+            if recorder.inside:
+                return attend(module, *args, **kwargs)
+            recorder.take(module, lambda: _of_transformers(implementation, module, *args, **kwargs))
+            recorder.inside = True
+            try:
+                return attend(module, *args, **kwargs)
+            finally:
+                recorder.inside = False
+
+        return recorded
+
+    interface.get_interface = get_interface
+    try:
+        yield
+    finally:
+        interface.get_interface = original
+
+
+def _of_sdpa(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Layer:
+    """Arguments of `scaled_dot_product_attention`; heads without a batch [H, L, D] are a batch of one."""
+    _refuse_dropout(dropout_p)
+    q, k, v = (tensor[None] if tensor.dim() == 3 else tensor for tensor in (query, key, value))
+    if q.dim() != 4:
+        raise _Refused("queries [B, H, L, D] or [H, L, D]", str(list(query.shape)))
+    if attn_mask is not None and query.dim() == 3 and attn_mask.dim() == 3:
+        attn_mask = attn_mask[None]
+    causal, key_mask = _mask_of(attn_mask, q, k)
+    return Layer(q, k, v, key_mask, causal or is_causal, scale)
+
+
+_MULTIHEAD = inspect.signature(F.multi_head_attention_forward)
+
+
+def _of_multihead(*args: Any, **kwargs: Any) -> Layer:
+    """Arguments of `multi_head_attention_forward`: query [L, B, E], key and value [S, B, E], or without a batch."""
+    call = _MULTIHEAD.bind(*args, **kwargs)
+    call.apply_defaults()
+    of = call.arguments
+    _refuse_dropout(of["dropout_p"] if of["training"] else 0.0)
+    if of["bias_k"] is not None or of["add_zero_attn"]:
+        raise _Refused("keys that are tokens", "add_bias_kv or add_zero_attn", "rfa_export.save with your own q, k, v")
+    weights = _projections(of)
+    heads, arrays = of["num_heads"], []
+    for name, weight, bias in weights:
+        tokens = F.linear(of[name], weight, bias)  # [L, B, E]
+        tokens = tokens[:, None] if tokens.dim() == 2 else tokens
+        arrays.append(tokens.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3))
+    q, k, v = arrays
+    seen = _seen_by_multihead(of["attn_mask"], of["key_padding_mask"], q, k)
+    causal, key_mask = _mask_of(seen, q, k)
+    return Layer(q, k, v, key_mask, causal)
+
+
+def _projections(of: Mapping[str, Any]) -> list[tuple[str, torch.Tensor, torch.Tensor | None]]:
+    names = ("query", "key", "value")
+    packed = of["in_proj_weight"]
+    separate = of["use_separate_proj_weight"]
+    weights = [of[f"{name[0]}_proj_weight"] for name in names] if separate else packed.chunk(3)
+    bias = of["in_proj_bias"]
+    biases = [None] * 3 if bias is None else bias.chunk(3)
+    return list(zip(names, weights, biases))
+
+
+def _seen_by_multihead(
+    attn_mask: torch.Tensor | None, padding: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor
+) -> torch.Tensor | None:
+    """What is in view, from masks of `nn.MultiheadAttention`, in which true is hidden."""
+    seen = None
+    if attn_mask is not None:
+        seen = _visible(attn_mask, hidden=True)
+        if seen.dim() == 3:  # [B * H, L, S]
+            seen = seen.unflatten(0, (q.shape[0], q.shape[1]))
+    if padding is not None:
+        keys = _visible(padding, hidden=True).reshape(-1, 1, 1, k.shape[2])
+        seen = keys if seen is None else seen & keys
+    return seen
+
+
+def _of_transformers(
+    implementation: str | None,
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: Any = None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    is_causal: bool | None = None,
+    **extras: Any,
+) -> Layer:
+    """Arguments of an attention function of Transformers: [B, H, L, D], keys after the cache, H_kv heads."""
+    _refuse_dropout(dropout)
+    for name, what in (("position_bias", "a bias"), ("softcap", "softcap"), ("s_aux", "attention sinks")):
+        if extras.get(name) is not None:
+            hint = "a model with absolute or rotary positions: rfa measures softmax of q.k alone"
+            raise _Refused("attention that is the softmax of scaled logits", f"{what} ({name}) beside them", hint)
+    name = implementation or "eager"
+    fused = name.startswith("flash")
+    if not fused and name not in ("eager", "sdpa"):
+        raise _Refused("an attention function that shows its mask", repr(name), 'attn_implementation="sdpa"')
+    if attention_mask is not None and not isinstance(attention_mask, torch.Tensor):
+        raise _Refused("a mask that is a tensor", type(attention_mask).__name__, 'attn_implementation="sdpa"')
+    window = extras.get("sliding_window")
+    if fused and window is not None and window < key.shape[2]:
+        raise _Refused("attention to every key", f"a sliding window of {window}", f"texts of at most {window} tokens")
+    if attention_mask is not None and attention_mask.dim() == 2:  # flash attention: padding alone
+        attention_mask = attention_mask[:, None, None, -key.shape[2] :] != 0
+    causal, key_mask = _mask_of(attention_mask, query, key)
+    implied = getattr(module, "is_causal", False) if is_causal is None else is_causal
+    implied = implied and query.shape[2] > 1 and (fused or (name == "sdpa" and attention_mask is None))
+    if implied and fused and query.shape[2] != key.shape[2]:
+        raise _Refused(*_CACHED)
+    return Layer(query, key, value, key_mask, causal or bool(implied), scaling)
+
+
+# ---- masks
+
+
+_CACHED = (
+    "a causal mask that starts at the first key",
+    "queries that continue the keys of an earlier call",
+    "run the whole text in one call of the model, without past_key_values",
+)
+
+
+def _refuse_dropout(probability: float) -> None:
+    if probability > 0:
+        raise _Refused("attention without dropout", f"dropout {probability} of its weights", "model.eval() first")
+
+
+def _visible(mask: torch.Tensor, hidden: bool = False) -> torch.Tensor:
+    """True where a key is in view; boolean masks are true there, or with `hidden` where it is not."""
+    if mask.dtype == torch.bool:
+        return ~mask if hidden else mask
+    if not mask.is_floating_point():
+        raise _Refused("a mask of booleans or of floats to be added", str(mask.dtype))
+    masked = mask <= MASKED
+    if not bool((masked | (mask == 0)).all()):
+        raise _Refused(
+            "a mask of 0 and -inf",
+            "a bias that is added to the logits (ALiBi, relative positions)",
+            "a model with absolute or rotary positions: rfa measures softmax of q.k alone",
+        )
+    return ~masked
+
+
+def _mask_of(
+    mask: torch.Tensor | None, q: torch.Tensor, k: torch.Tensor
+) -> tuple[bool, torch.Tensor | None]:
+    """Whether a mask that broadcasts to [B, H, L, S] is causal, and which keys of each text it lets take part.
+
+    Queries that see no key at all, as padding before a text, are nobody's business.
+    """
+    batch, heads, queries = q.shape[:3]
+    keys = k.shape[2]
+    if mask is None:
+        return False, None
+    seen = _visible(mask)
+    shape = (1,) * (4 - seen.dim()) + tuple(seen.shape)
+    seen = seen.reshape(shape).expand(batch, heads, queries, keys)
+    if not bool((seen == seen[:, :1]).all()):
+        raise _Refused("one mask for all heads", "masks that differ from head to head")
+    rows = seen[:, 0]  # [B, L, S]
+    padding = rows.any(1)  # keys that any query sees
+    if not bool(padding.any(1).all()):
+        raise _Refused("a key in view of every text", "a text that is padding alone", "a batch without it")
+    ordered = torch.ones(queries, keys, dtype=torch.bool, device=rows.device).tril()
+    for causal in (False, True):
+        whole = padding[:, None, :].expand_as(rows)
+        wanted = whole & ordered if causal else whole
+        described = (rows == wanted).all(-1) | ~wanted.any(-1)
+        if bool(described.all()):
+            return causal, None if bool(padding.all()) else padding
+    continued = torch.ones_like(ordered).tril(keys - queries)
+    if queries < keys and bool((rows == (padding[:, None] & continued)).all()):
+        raise _Refused(*_CACHED)
+    raise _Refused(
+        "padding, a causal mask, or both",
+        "a mask of another pattern (a window, a prefix, packed texts)",
+        "texts one by one and no longer than a window; rfa_export.save measures q, k, v without that mask",
+    )
+
+
+# ---- what is chosen, and written
+
+
+class _Choice:
+    """Heads and tokens."""
+
+    def __init__(self, heads: Iterable[int] | None, tokens: int | None) -> None:
+        self.heads = None if heads is None else list(dict.fromkeys(heads))
+        self.tokens = tokens
+
+    def of(self, where: str, layer: Layer) -> Layer:
+        """A copy on the CPU of what is wanted of a layer."""
+        q, k, v, mask = layer.q, layer.k, layer.v, layer.key_mask
+        if self.heads is not None:
+            count = q.shape[1]
+            if not self.heads or not all(0 <= head < count for head in self.heads):
+                raise ExportError(where, f"heads of 0 to {count - 1}", str(self.heads))
+            shared = _key_heads(self.heads, count // k.shape[1])
+            q, k, v = q[:, self.heads], k[:, shared], v[:, shared]
+        if self.tokens is not None:
+            q, k, v = (tensor[:, :, : self.tokens] for tensor in (q, k, v))
+            mask = None if mask is None else mask[:, : self.tokens]
+        if mask is not None and not bool(mask.any(1).all()):
+            raise ExportError(where, "a key of every text among the tokens", "padding alone", "more tokens")
+        q, k, v = (tensor.detach().to("cpu", copy=True).contiguous() for tensor in (q, k, v))
+        mask = None if mask is None else mask.to("cpu", copy=True).contiguous()
+        return Layer(q, k, v, mask, layer.causal, layer.scale, layer.module, self.heads)
+
+
+def _key_heads(heads: Sequence[int], group: int) -> list[int]:
+    """The key heads of query heads: each once where its whole group was chosen in order, else one per query head."""
+    owners = [head // group for head in heads]
+    distinct = list(dict.fromkeys(owners))
+    whole = [head * group + member for head in distinct for member in range(group)]
+    return distinct if whole == list(heads) else owners
+
+
+def _check(model: torch.nn.Module, chosen: list[int] | None, tokens: int | None, recipe: str) -> None:
+    if recipe not in RECIPES:
+        raise ExportError("capture", f"a recipe of {', '.join(RECIPES)}", repr(recipe))
+    if any(hasattr(module, "_orig_mod") for module in model.modules()):
+        raise ExportError("capture", "a model that is not compiled", "one of torch.compile", "the model before it")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise ExportError("capture", "a model in Python", "a ScriptModule", "the module that it was made from")
+    if chosen is not None and (not chosen or chosen[0] < 0):
+        raise ExportError("capture", "layers from 0", str(chosen))
+    if tokens is not None and tokens < 1:
+        raise ExportError("capture", "at least 1 token", str(tokens))
+
+
+def _check_shapes(where: str, layer: Layer) -> None:
+    """That the arrays of a layer belong together and have a dtype that a file holds."""
+    q, k, v, mask = layer.q, layer.k, layer.v, layer.key_mask
+    got = f"q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}"
+    agree = (
+        q.shape[0] == k.shape[0] == v.shape[0]
+        and k.shape[1:3] == v.shape[1:3]
+        and q.shape[3] == k.shape[3]
+        and k.shape[1] > 0
+        and q.shape[1] % k.shape[1] == 0
+    )
+    if not agree:
+        raise ExportError(where, "q [B, H, L, D], k [B, H_kv, S, D], v [B, H_kv, S, Dv], H a multiple of H_kv", got)
+    if mask is not None and tuple(mask.shape) != (k.shape[0], k.shape[2]):
+        raise ExportError(where, f"key_mask [{k.shape[0]}, {k.shape[2]}], as k has them", str(list(mask.shape)))
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor.dtype not in _DTYPES or tensor.dtype == torch.bool:
+            floats = "float32, float16, bfloat16 or float64"
+            raise ExportError(f"{where}, {name}", floats, str(tensor.dtype), "convert it, e.g. with .float()")
+
+
+def _tensor(array: Array, name: str, rank: int = 4) -> torch.Tensor:
+    if isinstance(array, torch.Tensor):
+        tensor = array.detach().cpu()
+    else:
+        values = np.asarray(array)
+        if values.dtype.name == "bfloat16":  # of ml_dtypes, as JAX has it
+            tensor = torch.from_numpy(values.view(np.int16).copy()).view(torch.bfloat16)
+        else:
+            tensor = torch.from_numpy(np.array(values, order="C"))
+    if tensor.dim() != rank:
+        raise ExportError(f"save, {name}", f"{rank} axes", str(list(tensor.shape)))
+    return tensor
+
+
+def _model_name(model: torch.nn.Module) -> str:
+    name = getattr(getattr(model, "config", None), "_name_or_path", "")
+    return (os.path.basename(name) if os.path.isdir(name) else name) or type(model).__name__
+
+
+def _write(folder: Path, layers: Mapping[int, Layer], common: Mapping[str, str], one_file: bool) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {name: text for name, text in common.items() if text}
+    texts["exported_by"] = f"rfa_export {__version__}"
+    if one_file:
+        path = folder / "layers.safetensors"
+        arrays, metadata = _several(layers)
+        path.write_bytes(_safetensors(arrays, {**texts, **metadata, "layers": ",".join(map(str, layers))}))
+        yield path
+        return
+    for number, layer in layers.items():
+        path = folder / f"layer{number}.safetensors"
+        about = {"origin": f"layer {number} of {texts['model']}", **texts}
+        path.write_bytes(_safetensors(_arrays(layer), {**about, **layer.metadata(), "layers": str(number)}))
+        yield path
+
+
+def _several(layers: Mapping[int, Layer]) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """Arrays and metadata of many layers; what is the same for all is said once."""
+    arrays, texts = {}, {}
+    each = {number: (_arrays(layer), layer.metadata()) for number, layer in layers.items()}
+    if len({layer.causal for layer in layers.values()}) > 1:
+        both = ", ".join(f"{number} {'causal' if layer.causal else 'not'}" for number, layer in layers.items())
+        raise ExportError("capture", "layers that are all causal or all not, in one file", both, "a file per layer")
+    for number, (own, about) in each.items():
+        arrays.update({f"layers.{number}.{name}": tensor for name, tensor in own.items()})
+        for name, text in about.items():
+            shared = all(other.get(name) == text for _, other in each.values())
+            texts[name if shared else f"layers.{number}.{name}"] = text
+    return arrays, texts
+
+
+def _arrays(layer: Layer) -> dict[str, torch.Tensor]:
+    arrays = {"q": layer.q, "k": layer.k, "v": layer.v}
+    return arrays if layer.key_mask is None else {**arrays, "key_mask": layer.key_mask}
+
+
+def _safetensors(arrays: Mapping[str, torch.Tensor], metadata: Mapping[str, str]) -> bytes:
+    """A .safetensors file: length of the header, header, tensors, the widest dtype first so that each is aligned."""
+    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
+    parts: list[bytes] = []
+    end = 0
+    for name, tensor in sorted(arrays.items(), key=lambda entry: -entry[1].element_size()):
+        part = tensor.contiguous().view(torch.uint8).numpy().tobytes()
+        begin, end = end, end + len(part)
+        header[name] = {"dtype": _DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]}
+        parts.append(part)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([len(text).to_bytes(8, "little"), text, *parts])
