@@ -167,7 +167,7 @@ def capture(
             active dropout. Nothing is written then, nor when the block raises.
     """
     chosen = None if layers is None else sorted({*layers})
-    _check(model, chosen, tokens, recipe)
+    _check(model, chosen, tokens, recipe, forward)
     found = Capture()
     recorder = _Recorder(model, found, RECIPES[recipe], chosen, _Choice(heads, tokens), forward)
     with recorder.attached():
@@ -210,12 +210,15 @@ def save(
         raise ExportError("save", "a path that ends in .safetensors", str(path))
     if layout not in ("bhld", "blhd"):
         raise ExportError("save", "layout bhld or blhd", repr(layout))
+    for name, text in metadata.items():
+        if not isinstance(text, str):
+            raise ExportError(f"save, {name}", "a text", repr(text))
     arrays = {name: _tensor(array, name) for name, array in (("q", q), ("k", k), ("v", v))}
     if layout == "blhd":
         arrays = {name: array.transpose(1, 2) for name, array in arrays.items()}
     mask = None if key_mask is None else _tensor(key_mask, "key_mask", rank=2) != 0
     layer = Layer(**arrays, key_mask=mask, causal=causal, scale=scale)
-    _check_shapes("save", layer)
+    _check_layer("save", layer)
     texts = {**layer.metadata(), "exported_by": f"rfa_export {__version__}", **metadata}
     Path(path).write_bytes(_safetensors(_arrays(layer), texts))
 
@@ -312,7 +315,7 @@ class _Recorder(TorchFunctionMode):
             with torch.no_grad():
                 layer = layer_of()
                 layer.module = name
-                _check_shapes(where, layer)
+                _check_layer(where, layer)
                 self.found.layers[number] = self.choice.of(where, layer)
         except _Refused as refused:
             raise ExportError(where, *refused.args) from None
@@ -540,18 +543,16 @@ def _mask_of(
 ) -> tuple[bool, torch.Tensor | None]:
     """Whether a mask that broadcasts to [B, H, L, S] is causal, and which keys of each text it lets take part.
 
-    Queries that see no key at all, as padding before a text, are nobody's business.
+    Queries that see no key at all, as padding may, are nobody's business.
     """
-    batch, heads, queries = q.shape[:3]
-    keys = k.shape[2]
+    batch, queries, keys = q.shape[0], q.shape[2], k.shape[2]
     if mask is None:
         return False, None
     seen = _visible(mask)
-    shape = (1,) * (4 - seen.dim()) + tuple(seen.shape)
-    seen = seen.reshape(shape).expand(batch, heads, queries, keys)
+    seen = seen.reshape((1,) * (4 - seen.dim()) + tuple(seen.shape))
     if not bool((seen == seen[:, :1]).all()):
         raise _Refused("one mask for all heads", "masks that differ from head to head")
-    rows = seen[:, 0]  # [B, L, S]
+    rows = seen[:, 0].expand(batch, queries, keys)
     padding = rows.any(1)  # keys that any query sees
     if not bool(padding.any(1).all()):
         raise _Refused("a key in view of every text", "a text that is padding alone", "a batch without it")
@@ -559,7 +560,7 @@ def _mask_of(
     for causal in (False, True):
         whole = padding[:, None, :].expand_as(rows)
         wanted = whole & ordered if causal else whole
-        described = (rows == wanted).all(-1) | ~wanted.any(-1)
+        described = (rows == wanted).all(-1) | ~wanted.any(-1) | ~rows.any(-1)
         if bool(described.all()):
             return causal, None if bool(padding.all()) else padding
     continued = torch.ones_like(ordered).tril(keys - queries)
@@ -609,7 +610,7 @@ def _key_heads(heads: Sequence[int], group: int) -> list[int]:
     return distinct if whole == list(heads) else owners
 
 
-def _check(model: torch.nn.Module, chosen: list[int] | None, tokens: int | None, recipe: str) -> None:
+def _check(model: torch.nn.Module, chosen: list[int] | None, tokens: int | None, recipe: str, forward: int) -> None:
     if recipe not in RECIPES:
         raise ExportError("capture", f"a recipe of {', '.join(RECIPES)}", repr(recipe))
     if any(hasattr(module, "_orig_mod") for module in model.modules()):
@@ -620,10 +621,12 @@ def _check(model: torch.nn.Module, chosen: list[int] | None, tokens: int | None,
         raise ExportError("capture", "layers from 0", str(chosen))
     if tokens is not None and tokens < 1:
         raise ExportError("capture", "at least 1 token", str(tokens))
+    if forward < 0:
+        raise ExportError("capture", "calls of the model counted from 0", f"forward={forward}")
 
 
-def _check_shapes(where: str, layer: Layer) -> None:
-    """That the arrays of a layer belong together and have a dtype that a file holds."""
+def _check_layer(where: str, layer: Layer) -> None:
+    """That the arrays of a layer belong together and have a dtype that a file holds, and that its scale is one."""
     q, k, v, mask = layer.q, layer.k, layer.v, layer.key_mask
     got = f"q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}"
     agree = (
@@ -637,6 +640,8 @@ def _check_shapes(where: str, layer: Layer) -> None:
         raise ExportError(where, "q [B, H, L, D], k [B, H_kv, S, D], v [B, H_kv, S, Dv], H a multiple of H_kv", got)
     if mask is not None and tuple(mask.shape) != (k.shape[0], k.shape[2]):
         raise ExportError(where, f"key_mask [{k.shape[0]}, {k.shape[2]}], as k has them", str(list(mask.shape)))
+    if layer.scale is not None and not 0 < layer.scale < math.inf:
+        raise ExportError(where, "a positive scale", str(layer.scale))
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dtype not in _DTYPES or tensor.dtype == torch.bool:
             floats = "float32, float16, bfloat16 or float64"

@@ -92,6 +92,7 @@ def plain_attention() -> None:
     refused_capture(r"a layer of the recipe's kind, got attention in Attention \(Attention\)", model, with_(), recipe="gpt2")
     refused_capture(r"to be called in the block, got 0 calls; try: pass", model, lambda: None)
     refused_capture(r"got 0 calls, attention outside of it 1 times", model, lambda: model.forward(x))
+    refused_capture(r"counted from 0, got forward=-1", model, with_(), forward=-1)
     refused_capture(r"to be called 3 times, got 1 calls", model, with_(), forward=2)
     compiled = nn.Sequential(torch.compile(model))
     refused(r"not compiled, got one of torch\.compile", lambda: capture(compiled, lambda: compiled(x)))
@@ -108,6 +109,10 @@ def plain_attention() -> None:
     additive = torch.zeros(TOKENS, TOKENS).masked_fill(~triangle, -1e9)
     for mask in (triangle, additive):
         assert capture(model, with_(attn_mask=mask)).layers[0].causal
+    present = torch.arange(TOKENS) < torch.tensor([[TOKENS], [9]])
+    both = present[:, None, :, None] & present[:, None, None, :]  # padding neither sees nor is seen
+    found = capture(model, with_(attn_mask=both)).layers[0]
+    assert not found.causal and torch.equal(found.key_mask, present)
 
 
 def raises() -> None:
@@ -181,6 +186,8 @@ def files() -> None:
     refused(r"key_mask \[2, 9\], as k has them, got \[2, 8\]", lambda: rfa_export.save(path, q, k, v, key_mask=torch.ones(2, 8)))
     refused(r"save, q: expected 4 axes, got \[6, 13, 8\]", lambda: rfa_export.save(path, q[0], k, v))
     refused(r"save, q: expected float32.*got torch.int64", lambda: rfa_export.save(path, q.long(), k, v))
+    refused(r"a positive scale, got -1", lambda: rfa_export.save(path, q, k, v, scale=-1))
+    refused(r"save, origin: expected a text, got 7", lambda: rfa_export.save(path, q, k, v, origin=7))
     refused(r"layout bhld or blhd, got 'lbhd'", lambda: rfa_export.save(path, q, k, v, layout="lbhd"))
     refused(r"ends in \.safetensors, got .*own\.npz", lambda: rfa_export.save(path.with_suffix(".npz"), q, k, v))
 
