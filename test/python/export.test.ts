@@ -104,8 +104,8 @@ function softmaxOf({query, key, value, keyMask, causal, logitScale}: Layer) {
 const made = temporaryFolder()
 
 describe.runIf(PYTHON)('files of rfa_export', () => {
-  beforeAll(() => {
-    python(['test/python/export_models.py', made])
+  beforeAll(async () => {
+    await python(['test/python/export_models.py', made])
   })
 
   describe.each(CASES)('$name', ({name, files, causal, padded, grouped, scaled: other, half}) => {
@@ -180,14 +180,14 @@ function apply(input: string, causal: boolean): string {
 }
 
 describe.runIf(PYTHON)('refusals of rfa_export', () => {
-  it('say what was expected, what came, what to try', () => {
-    python(['test/python/refusals.py'])
+  it('say what was expected, what came, what to try', async () => {
+    await python(['test/python/refusals.py'])
   })
 })
 
 describe.runIf(PYTHON)('fixtures/make-minilm.py', () => {
-  it('makes the files that are there, as near to the model as the manifest says', () => {
-    const said = python(['fixtures/make-minilm.py', '--check'])
+  it('makes the files that are there, as near to the model as the manifest says', async () => {
+    const said = await python(['fixtures/make-minilm.py', '--check'])
     const manifest = JSON.parse(readFileSync('fixtures/manifest.json', 'utf8'))
     const reports = said
       .split(/(?=minilm-layer\d\.safetensors: )/)

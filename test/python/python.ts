@@ -1,5 +1,7 @@
 /** The Python of the tests. */
-import {spawnSync} from 'node:child_process'
+import {spawn} from 'node:child_process'
+import {once} from 'node:events'
+import {text} from 'node:stream/consumers'
 
 /** Has `python/requirements.txt`; without it the tests that need it are skipped. */
 export const PYTHON = process.env.RFA_PYTHON
@@ -9,9 +11,14 @@ export const PYTHON = process.env.RFA_PYTHON
  *
  * @throws Error with what it complained of
  */
-export function python(argv: readonly string[], cwd = process.cwd()): string {
+export async function python(argv: readonly string[], cwd = process.cwd()): Promise<string> {
   const env = {...process.env, TOKENIZERS_PARALLELISM: 'false', HF_HUB_OFFLINE: '1'}
-  const run = spawnSync(PYTHON!, argv, {cwd, encoding: 'utf8', env, maxBuffer: 2 ** 26})
-  if (run.status !== 0) throw new Error(`${argv.join(' ')}\n${run.stdout}${run.stderr}`)
-  return run.stdout
+  const child = spawn(PYTHON!, argv, {cwd, env, stdio: ['ignore', 'pipe', 'pipe']})
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ])
+  if (code !== 0) throw new Error(`${argv.join(' ')}\n${stdout}${stderr}`)
+  return stdout
 }

@@ -12,8 +12,8 @@ const folder = temporaryFolder()
 
 describe.runIf(PYTHON)(DOCUMENT, () => {
   let said: string
-  beforeAll(() => {
-    said = python([resolve('test/python/documented.py'), resolve(DOCUMENT)], folder)
+  beforeAll(async () => {
+    said = await python([resolve('test/python/documented.py'), resolve(DOCUMENT)], folder)
   })
 
   it('has Python that runs and writes what it says', () => {
