@@ -5,7 +5,7 @@ import {idleSettings} from '../src/cli/without-effect.js'
 export default class Apply extends RfaCommand {
   static override summary = 'Run one estimator on the arrays of a file and save its output'
   static override description = helpText(
-    'Reads queries, keys and values, computes attention with one estimator, and writes the output under the name out: [B, H, L, Dv], or [B, L, H, Dv] where --layout blhd says that the inputs are so. A gate follows the layout, too; projection, noise and learned arrays do not.',
+    'Reads queries, keys and values, computes attention with one estimator, and writes the output under the name out: [B, H, L, Dv], or [B, L, H, Dv] where --layout blhd says that the inputs are so. A gate follows the layout, too; projection, noise and learned arrays do not. Of several layers each has an output of its own, layers.0.out and so on.',
   )
   static override examples = [
     '<%= config.bin %> apply --method favor-pos --input qkv.safetensors --output out.npz --num-features 256',

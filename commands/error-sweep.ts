@@ -1,17 +1,18 @@
 import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
-import {PACKAGED_INPUT} from '../src/cli/packaged-input.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../src/cli/packaged-input.js'
 import {errorSweepFlags, toErrorSweepPlan} from '../src/cli/plans/error-sweep.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
 
 export default class ErrorSweep extends ExperimentCommand {
   static override summary = 'Measure how far random-feature attention is from exact attention'
   static override description = helpText(
-    `Compares each estimator with exact softmax attention on queries, keys and values of your own, or by default on those of a small trained model (${PACKAGED_INPUT}), or on generated ones, and splits the error into bias and variance, with six replicates or more.`,
+    `Compares each estimator with exact softmax attention on queries, keys and values of your own, or by default on those of a pretrained sentence encoder (${PACKAGED_INPUT}; with --causal of a character model, ${PACKAGED_CAUSAL_INPUT}), or on generated ones, and splits the error into bias and variance, with six replicates or more.`,
   )
   static override examples = [
     '<%= config.bin %> error-sweep --quick',
     '<%= config.bin %> error-sweep --input qkv.safetensors --methods favor-pos,rfa --num-features 64..1kx2 --causal',
+    '<%= config.bin %> error-sweep --input model.safetensors --layer 0,3 --methods favor-pos,rfa',
     '<%= config.bin %> error-sweep --input q.npy,k.npy,v.npy --scales 0.25..4x2 --output results/scales',
     '<%= config.bin %> error-sweep --generator gaussian --seq-len 256,1024 --preset exact,performer-pytorch --dry-run',
   ]

@@ -3,7 +3,7 @@ import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import type {InputSpec} from '../../inputs/spec.js'
 import {arrayFlags, type FlagValues, fileList, layoutFlag, oneName, oneNumber} from '../flags.js'
-import {PACKAGED_INPUT, packagedInput} from '../packaged-input.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT, packagedInput} from '../packaged-input.js'
 import {mergeValues, POSITIVE_INTEGER} from '../ranges.js'
 
 /** `--input` wins over these sizes; they matter only to `--generator`. */
@@ -17,7 +17,7 @@ export const inputFlags = {
   input: fileList({
     char: 'i',
     helpGroup: 'INPUT',
-    description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it (default: ${PACKAGED_INPUT} of the package)`,
+    description: `.npz or .safetensors file, .npy file of all three stacked, or three .npy files: query, key, value; a comma within a name takes a backslash before it (default: ${PACKAGED_INPUT} of the package, with --causal ${PACKAGED_CAUSAL_INPUT})`,
   }),
   ...arrayFlags('INPUT'),
   layout: layoutFlag('INPUT'),
@@ -40,7 +40,9 @@ export const generatorFlags = {
 }
 
 /** The flags that say where queries, keys and values come from. */
-export type InputFlags = Partial<FlagValues<typeof inputFlags & typeof generatorFlags>>
+export type InputFlags = Partial<
+  FlagValues<typeof inputFlags & typeof generatorFlags> & {causal: boolean}
+>
 
 /** Flags that make sense only with a file. */
 const FILE_FLAGS = [
@@ -51,14 +53,14 @@ const FILE_FLAGS = [
 const GENERATOR_FLAGS = ['batch', 'heads', 'head-dim', 'value-dim', 'key-len'] as const
 
 /**
- * Files, a generator, or by default the packaged arrays of a trained model.
+ * Files, a generator, or by default packaged arrays of a trained model; of a causal one where that is asked for.
  *
  * @throws {USAGE} when the flags contradict each other or more than three files are named
  */
 export function toInputSpec(flags: InputFlags): InputSpec {
   if (flags.generator !== undefined) return generatorSpec(flags.generator, flags)
   refuse(flags, GENERATOR_FLAGS, 'a generated input: a file has its own shape', 'add --generator')
-  const paths = flags.input?.length ? [...flags.input] : [packagedInput()]
+  const paths = flags.input?.length ? [...flags.input] : [packagedInput(flags.causal ?? false)]
   const several = paths.length > 1
   if (
     paths.length === 2 ||

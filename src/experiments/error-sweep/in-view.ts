@@ -57,26 +57,43 @@ function brokenOrder({label}: AttentionInput, at: number) {
   )
 }
 
-/** Some rows of every head of one sequence, `[1, H, n, D]`. */
+/** Some rows of every head of one sequence, `[1, H, n, D]`; no copy where it is all of them. */
 function gathered({shape, data}: AttentionArray, at: number, rows: Int32Array): AttentionArray {
   const [, heads, length, dim] = shape
+  const size = heads * length * dim
+  const own = data.subarray(at * size, (at + 1) * size)
+  if (rows.length === length) return {shape: [1, heads, length, dim], data: own}
   const out = new Float32Array(heads * rows.length * dim)
-  const first = at * heads * length * dim
-  copyRows(data.subarray(first, first + heads * length * dim), out, {heads, length, dim, rows})
+  copyRows(own, out, {heads, length, dim, rows})
   return {shape: [1, heads, rows.length, dim], data: out}
 }
 
+/** Copies rows of every head, neighbours together. */
 function copyRows(
   from: Float32Array,
   to: Float32Array,
   {heads, length, dim, rows}: {heads: number; length: number; dim: number; rows: Int32Array},
 ): void {
+  const runs = neighbours(rows)
   for (let head = 0; head < heads; head++) {
-    rows.forEach((row, i) => {
-      const start = (head * length + row) * dim
-      to.set(from.subarray(start, start + dim), (head * rows.length + i) * dim)
-    })
+    let at = head * rows.length * dim
+    for (const {first, count} of runs) {
+      const start = (head * length + first) * dim
+      to.set(from.subarray(start, start + count * dim), at)
+      at += count * dim
+    }
   }
+}
+
+/** Ascending places as runs of neighbours. */
+function neighbours(places: Int32Array): {first: number; count: number}[] {
+  const runs: {first: number; count: number}[] = []
+  for (const place of places) {
+    const run = runs.at(-1)
+    if (run && run.first + run.count === place) run.count++
+    else runs.push({first: place, count: 1})
+  }
+  return runs
 }
 
 /** How many queries are judged, over all sequences. */

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {PACKAGED_INPUT} from '../../../../src/cli/packaged-input.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../../../../src/cli/packaged-input.js'
 import {type InputFlags, toInputSpec, toLayers} from '../../../../src/cli/plans/input-spec.js'
 
 const NAMES = {query: 'q', key: 'k', value: 'v'}
@@ -7,6 +7,8 @@ const NAMES = {query: 'q', key: 'k', value: 'v'}
 describe('toInputSpec', () => {
   it('takes the packaged arrays when nothing is named', () => {
     expect(toInputSpec({})).toEqual({kind: 'file', paths: [PACKAGED_INPUT], names: NAMES})
+    expect(toInputSpec({causal: true})).toMatchObject({paths: [PACKAGED_CAUSAL_INPUT]})
+    expect(toInputSpec({causal: true, input: ['a.npz']})).toMatchObject({paths: ['a.npz']})
   })
 
   it('takes one file, or three .npy files in the order given', () => {
