@@ -1,3 +1,4 @@
+import {createRequire} from 'node:module'
 import {defineConfig} from 'vitest/config'
 
 // a guard against hanging, no judge of speed: a loaded machine takes ten times as long as a free one, and slow runs
@@ -22,6 +23,17 @@ const COMPUTED = ['statistical', 'property', 'conformance', 'golden', 'unit/atte
 
 // one process for many files: loading tfjs and the backends anew would take a third of the time
 const SHARED = {isolate: false, setupFiles: 'test/setup.ts'}
+
+/** Suites take the backends that run: a run says once which cases are not there. */
+function tellAbsent(): void {
+  try {
+    createRequire(import.meta.url).resolve('@tensorflow/tfjs-node')
+  } catch {
+    const remedy = 'npm run setup:tensorflow'
+    process.stderr.write(`tensorflow is not set up, its cases are skipped: ${remedy}\n`)
+  }
+}
+tellAbsent()
 
 export default defineConfig({
   test: {

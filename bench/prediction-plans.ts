@@ -74,7 +74,7 @@ function variance(name: string, changes: Partial<VariancePlan> = {}): VariancePl
 
 const causal = true
 const rows = {row_metrics: true}
-const BACKENDS = ['native', 'wasm', 'cpu'] as const
+const BACKENDS = ['native', 'tensorflow', 'wasm', 'cpu'] as const
 const everywhere = (name: string, make: (backend: BackendName) => Plan) =>
   BACKENDS.map((backend): NamedPlan => [`${name} ${backend}`, make(backend)])
 

@@ -22,7 +22,7 @@ const tensorflow: Backend = {
     loadedThreads ??= threadsFor(how)
     process.env.TF_NUM_INTRAOP_THREADS = String(loadedThreads)
     process.env.TF_CPP_MIN_LOG_LEVEL ??= '1' // warnings, not how it was built
-    addRemovedUtilities()
+    replaceDeprecatedUtilities()
     try {
       await import(PACKAGE)
     } catch (error) {
@@ -65,9 +65,9 @@ function libraryVersion(): string {
   return binding?.TF_Version ?? 'of unknown version'
 }
 
-/** tfjs-node 4.22 calls util.isNullOrUndefined and util.isArray, which Node 23 removed. */
-function addRemovedUtilities(): void {
+/** tfjs-node 4.22 calls util.isNullOrUndefined and util.isArray, which Node 22 warns of and later ones lack. */
+function replaceDeprecatedUtilities(): void {
   const target = util as unknown as Record<string, unknown>
-  target.isNullOrUndefined ??= (value: unknown) => value === null || value === undefined
-  target.isArray ??= Array.isArray
+  target.isNullOrUndefined = (value: unknown) => value === null || value === undefined
+  target.isArray = Array.isArray
 }

@@ -347,7 +347,7 @@ export const computeFlags = {
     BACKEND_CHOICES,
   )({
     helpGroup: 'RUN',
-    description: `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto)`,
+    description: `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto, the first of the others that runs; rfa doctor tells which do)`,
   }),
   threads: oneNumber(THREADS)({
     helpGroup: 'RUN',

@@ -21,6 +21,12 @@ export async function runnableBackends(): Promise<BackendName[]> {
   return runnable
 }
 
+/** Those of them that give an entry the same bits wherever it stands, beside whatever others. */
+export async function exactBackends(): Promise<BackendName[]> {
+  const exact = await Promise.all(runnable.map(hasSameBits))
+  return runnable.filter((_, index) => exact[index])
+}
+
 /** Which one a quick run tries every case on. */
 const THOROUGH = (['native', 'wasm'] as const).find(name => runnable.includes(name)) ?? runnable[0]
 

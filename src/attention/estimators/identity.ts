@@ -37,7 +37,10 @@ export default defineEstimator({
   presets: {},
 })
 
-/** The values in memory of their own: tf.clone would share it. Times one, which changes no bit of a number. */
+/**
+ * The values in memory of their own: tf.clone would share it. Times one, which changes no bit of a number; TensorFlow's
+ * library makes zeros of what is smaller than the smallest normal one.
+ */
 function copyOf(value: tf.Tensor4D): tf.Tensor4D {
   return tf.mul(value, 1)
 }
