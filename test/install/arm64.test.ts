@@ -1,7 +1,7 @@
 /** The packed package on 64-bit Arm, emulated (scripts/arm64.js). `npm run test:install`. */
 import {spawnSync} from 'node:child_process'
 import {join} from 'node:path'
-import {beforeAll, describe, expect, it} from 'vitest'
+import {beforeAll, describe, expect, it, onTestFinished} from 'vitest'
 import {packageRoot} from '../../src/package.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {newProject, run} from './projects.js'
@@ -32,7 +32,7 @@ describe('on 64-bit Arm', {timeout: PATIENCE}, () => {
 
   it('example and program run, and compute with NEON', async () => {
     const env = environment(process.execPath, true)
-    const project = newProject()
+    const project = newProject(onTestFinished)
     const added = await run(
       ['npm', 'install', '--cpu=arm64', tarball, 'typescript@6'],
       project,

@@ -9,7 +9,7 @@ import {afterAll, beforeAll, describe, expect, it} from 'vitest'
 import {FULL} from '../helpers/effort.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {MANAGERS, type Manager} from './managers.js'
-import {type Installation, install, prepared, withoutPrebuilds} from './projects.js'
+import {type AtEnd, type Installation, install, prepared, withoutPrebuilds} from './projects.js'
 import {INSTALL, type Row, releasePackage, tellTable} from './release.js'
 
 const {npm11, npm12, pnpm10, pnpm12, yarn1, yarn4, yarn4pnp} = MANAGERS
@@ -71,17 +71,17 @@ describe('installed', {timeout: PATIENCE}, () => {
       it.skip(`${title}: ${ready}`, () => {})
       table.push([title, 'skipped', '', ready])
     } else {
-      it.concurrent(title, () => tried(row, title))
+      it.concurrent(title, ({onTestFinished}) => tried(row, title, onTestFinished))
     }
   }
 })
 
 /** Installs, compiles and runs the example, and runs the program. */
-async function tried(row: Installation, title: string) {
+async function tried(row: Installation, title: string, atEnd: AtEnd) {
   const line: Row = [title, 'failed', '', '']
   table.push(line)
   const begin = Date.now()
-  const project = await install(row, row.prebuilt ? tarballs.with : tarballs.without)
+  const project = await install(row, row.prebuilt ? tarballs.with : tarballs.without, atEnd)
   line[2] = `${((Date.now() - begin) / 1000).toFixed(0)} s`
   expect(project.added.status, project.added.said).toBe(0)
 

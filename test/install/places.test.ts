@@ -1,7 +1,7 @@
 /** The packed package in places other than a plain project; npm that comes with this Node. `npm run test:install`. */
 import {chmodSync, mkdirSync, readdirSync} from 'node:fs'
 import {dirname, join} from 'node:path'
-import {beforeAll, describe, expect, it} from 'vitest'
+import {beforeAll, describe, expect, it, onTestFinished} from 'vitest'
 import {newFolder, temporaryFolder} from '../helpers/folders.js'
 import {newProject, run} from './projects.js'
 import {INSTALL, releasePackage} from './release.js'
@@ -28,7 +28,7 @@ const PATIENCE = 30 * 60_000
 
 describe.runIf(INSTALL)('the packed package', {timeout: PATIENCE}, () => {
   it('works below a path with spaces and letters of other scripts, from folders that may not be written', async () => {
-    const project = newProject('mein Projekt – 注意 (1)')
+    const project = newProject(onTestFinished, 'mein Projekt – 注意 (1)')
     await succeed(['npm', 'install', tarball], project)
     chmodSync(dirname(project), 0o755)
     if (!machineIsRoot) await succeed(['chmod', '-R', 'a-w', 'node_modules'], project)
@@ -57,7 +57,7 @@ describe.runIf(INSTALL)('the packed package', {timeout: PATIENCE}, () => {
     const once = ['npm', 'exec', '--yes', '--offline', `--package=${tarball}`, '--', 'rfa']
     const empty = join(away, 'empty')
     expect(await succeed([...once, 'methods', 'rfa'], empty)).toContain('Peng')
-    const project = newProject()
+    const project = newProject(onTestFinished)
     await succeed(['npm', 'install', '--offline', tarball], project)
     expect(await succeed(['npx', '--no', 'rfa', 'doctor'], project)).toMatch(/native +yes/)
   })

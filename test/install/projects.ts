@@ -3,7 +3,6 @@ import {execFile, execFileSync} from 'node:child_process'
 import {mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
-import {onTestFinished} from 'vitest'
 import {packageRoot} from '../../src/package.js'
 import {type Manager, started, writeFiles} from './managers.js'
 import {environment, nodeCommand} from './tools.js'
@@ -74,10 +73,13 @@ export function prepared({manager, node, compiler}: Installation) {
   return {words: programs.words, env: environment(command.command, compiler)}
 }
 
+/** Has something done when a test ends: that of the test's own context, as tests run beside each other. */
+export type AtEnd = (cleanUp: () => void) => void
+
 /** A new project with the README's example in it; removed after the test. */
-export function newProject(name = 'project'): string {
+export function newProject(atEnd: AtEnd, name = 'project'): string {
   const above = mkdtempSync(join(tmpdir(), 'rfa-installed-'))
-  onTestFinished(() => rmSync(above, {recursive: true, force: true}))
+  atEnd(() => rmSync(above, {recursive: true, force: true}))
   const folder = join(above, name)
   mkdirSync(folder)
   writeFileSync(
@@ -90,12 +92,12 @@ export function newProject(name = 'project'): string {
 }
 
 /** Installs the package into a new project. @returns what its user runs there, and what the manager came to */
-export async function install(installation: Installation, tarball: string) {
+export async function install(installation: Installation, tarball: string, atEnd: AtEnd) {
   const ready = prepared(installation)
   if (typeof ready === 'string') throw new Error(ready)
   const {words, env} = ready
   const {manager} = installation
-  const folder = newProject()
+  const folder = newProject(atEnd)
   writeFiles(manager, folder, tarball, !installation.prebuilt)
   const added = await run([...words, ...manager.add(tarball)], folder, env)
   return {
