@@ -110,23 +110,26 @@ function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
   })
   return [
     heading(3, 'Inputs, canonical x and y (entropy of the exact rows in nats)'),
-    table<HeadRow>(
-      [
-        {
-          title: 'layer',
-          cell: ({layer}) => String(layer),
-          tells: () => firsts.length > 1,
-        },
-        {title: 'head', cell: ({head}) => head},
-        number('E|x|^2', own => own.query_norm2),
-        number('E|y|^2', own => own.key_norm2),
-        number('E|x+y|^2', own => own.sum_norm2),
-        number('E|x-y|^2', own => own.difference_norm2),
-        number('entropy', own => own.entropy_nats),
-        number('maximum', own => own.max_entropy_nats),
-      ],
-      rows,
-    ),
+    {
+      ...table<HeadRow>(
+        [
+          {
+            title: 'layer',
+            cell: ({layer}) => String(layer),
+            tells: () => firsts.length > 1,
+          },
+          {title: 'head', cell: ({head}) => head},
+          number('E|x|^2', own => own.query_norm2),
+          number('E|y|^2', own => own.key_norm2),
+          number('E|x+y|^2', own => own.sum_norm2),
+          number('E|x-y|^2', own => own.difference_norm2),
+          number('entropy', own => own.entropy_nats),
+          number('maximum', own => own.max_entropy_nats),
+        ],
+        rows,
+      ),
+      labels: firsts.length > 1 ? 2 : 1,
+    },
     text('Positive features want M above exp(E|x+y|^2), sin/cos features above exp(E|x-y|^2) / 2.'),
   ]
 }
