@@ -4,6 +4,8 @@ import {join} from 'node:path'
 import {expect, test} from 'vitest'
 import {RfaError} from '../../src/errors.js'
 import {ARRAY_EXTENSIONS, readArrays, writeArrays} from '../../src/inputs/files/index.js'
+import {layersOf} from '../../src/inputs/input-files.js'
+import {loadInput} from '../../src/inputs/load.js'
 import {elementCount, type NdArray} from '../../src/inputs/nd-array.js'
 import {SLOW} from '../helpers/effort.js'
 import {temporaryFolder} from '../helpers/folders.js'
@@ -71,6 +73,46 @@ test(
       flipped[bit >> 3]! ^= 1 << (bit & 7)
       const arrays = await arraysOf(path, flipped)
       if (arrays) expect(arrays, `bit ${bit}`).toEqual(whole)
+    }
+  },
+  PATIENCE,
+)
+
+test.each(['.npz', '.safetensors'])(
+  'damaged copies of a %s file of layers, shared heads, a mask and texts are read whole or refused',
+  async extension => {
+    const path = join(folder, `layers${extension}`)
+    const layers = [0, 10].flatMap(layer => [
+      [`layers.${layer}.q`, counting('float32', 2, 4, 3, 2)],
+      [`layers.${layer}.k`, counting('float32', 2, 2, 3, 2)],
+      [`layers.${layer}.v`, counting('float32', 2, 2, 3, 5)],
+    ])
+    const mask = {...counting('uint8', 2, 3), data: Uint8Array.of(1, 1, 0, 1, 1, 1)}
+    const texts = {scale: '0.5', 'layers.10.scale': '0.25', layout: 'bhld', causal: 'true'}
+    await writeArrays(path, {...Object.fromEntries(layers), key_mask: mask}, texts)
+    const bytes = readFileSync(path)
+    const names = {query: 'q', key: 'k', value: 'v'}
+    const spec = {kind: 'file' as const, paths: [path], names}
+    /** Inputs of all layers; `undefined` where a typed error refuses them. */
+    const inputsOf = async (copy: Uint8Array) => {
+      writeFileSync(path, copy)
+      try {
+        const all = (await layersOf(spec)) ?? [undefined]
+        return await Promise.all(all.map(layer => loadInput(spec, {seqLen: null, seed: 0, layer})))
+      } catch (error) {
+        if (error instanceof RfaError) return undefined
+        throw error
+      }
+    }
+    expect(await inputsOf(bytes)).toHaveLength(2)
+    for (let n = 0; n < DAMAGES; n++) {
+      for (const {query, key, keyMask, logitScale = 1} of (await inputsOf(damaged(bytes, n))) ??
+        []) {
+        expect(key.shape.slice(0, 2), `copy ${n}`).toEqual(query.shape.slice(0, 2))
+        expect(key.data.length, `copy ${n}`).toBe(elementCount(key.shape))
+        expect(logitScale, `copy ${n}`).toBeGreaterThan(0)
+        if (keyMask) expect(keyMask.length, `copy ${n}`).toBe(key.shape[0] * key.shape[2])
+      }
     }
   },
   PATIENCE,
