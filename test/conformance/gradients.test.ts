@@ -15,6 +15,7 @@ import {
   toTensor,
   toTensors,
 } from '../helpers/arrays.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {
   caseName,
   type EstimatorCase,
@@ -234,35 +235,42 @@ function rootFactor({calibration, options = {}, sizes}: EstimatorCase): number {
 /** A gradient that is off by more of its largest element is wrong, whatever cancellation a bound allows for. */
 const LARGEST_ERROR = 2 ** -10
 
-describe('gradients of the composite forms on cpu are those of the definition', () => {
-  beforeAll(() => useBackend('cpu'))
+// backends whose forms are all composite, and fast enough for differences
+const backends = (await runnableBackends()).filter(name => name === 'cpu' || name === 'tensorflow')
 
-  for (const given of [...FORMS, ...MORE]) {
-    const {ignores = {}} = estimatorNamed(given.method)
-    it(`${caseName(given)} ${JSON.stringify(given.options ?? {})}`, () => {
-      const {inputs} = hostCase(given)
-      const {batch, heads, queryLen, valueDim} = given.sizes
-      const cotangent = hostNormals('cotangent', [batch, heads, queryLen, valueDim])
-      const bounds = gradientBounds(given, inputs, cotangent)
-      for (const side of SIDES) {
-        const numeric = numericGradient(given, inputs, side, cotangent)
-        if (side in ignores) {
-          expect(maxAbs(numeric)).toBe(0)
-          expect(() => automaticGradient(given, inputs, side, cotangent)).toThrow(
-            /Cannot compute gradient/,
+describe.each(backends)(
+  'gradients of the composite forms on %s are those of the definition',
+  backend => {
+    beforeAll(() => useBackend(backend))
+
+    const cases = [...FORMS, ...MORE]
+    for (const given of backend === 'cpu' ? cases : casesOn(backend, cases)) {
+      const {ignores = {}} = estimatorNamed(given.method)
+      it(`${caseName(given)} ${JSON.stringify(given.options ?? {})}`, () => {
+        const {inputs} = hostCase(given)
+        const {batch, heads, queryLen, valueDim} = given.sizes
+        const cotangent = hostNormals('cotangent', [batch, heads, queryLen, valueDim])
+        const bounds = gradientBounds(given, inputs, cotangent)
+        for (const side of SIDES) {
+          const numeric = numericGradient(given, inputs, side, cotangent)
+          if (side in ignores) {
+            expect(maxAbs(numeric)).toBe(0)
+            expect(() => automaticGradient(given, inputs, side, cotangent)).toThrow(
+              /Cannot compute gradient/,
+            )
+            continue
+          }
+          const automatic = automaticGradient(given, inputs, side, cotangent)
+          const bound = Math.min(bounds[side], LARGEST_ERROR * maxAbs(numeric))
+          expect(bound).toBeGreaterThan(0)
+          assertWithin(
+            `gradient by ${side}`,
+            automatic,
+            numeric,
+            constantBound(numeric.length, bound),
           )
-          continue
         }
-        const automatic = automaticGradient(given, inputs, side, cotangent)
-        const bound = Math.min(bounds[side], LARGEST_ERROR * maxAbs(numeric))
-        expect(bound).toBeGreaterThan(0)
-        assertWithin(
-          `gradient by ${side}`,
-          automatic,
-          numeric,
-          constantBound(numeric.length, bound),
-        )
-      }
-    })
-  }
-})
+      })
+    }
+  },
+)
