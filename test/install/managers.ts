@@ -25,6 +25,8 @@ export interface Manager {
   add(tarball: string): string[]
   /** Runs a command of `node_modules/.bin`. */
   exec(...command: string[]): string[]
+  /** Its stand-in for the file system lacks what a run's lock takes (`FileHandle.datasync`): no run is saved. */
+  refusesRuns?: boolean
   /** How Node is run where it takes the manager to find packages. */
   node?: string[]
 }
@@ -96,6 +98,7 @@ export const MANAGERS = {
     name: 'yarn 4, PnP',
     files: (_, scripts) => yarn4Files('pnp', scripts),
     node: ['node'],
+    refusesRuns: true,
   },
 } as const satisfies Record<string, Manager>
 
