@@ -8,13 +8,13 @@ import {loadAddon} from '../src/backends/native/loader.js'
 import {NoPython, peersPython} from './peers/environment.js'
 import {type Request, readFlags} from './peers/flags.js'
 import {measureAll} from './peers/measure.js'
-import {type PeersReport, peersReport} from './peers/report.js'
+import {peersReport} from './peers/report.js'
 import {peersMarkdown, peersText} from './peers/table.js'
 
 const EXIT = {leftOut: 1, usage: 2, unavailable: 3}
 
 const request = flags()
-if (request?.markdown) process.stdout.write(peersMarkdown(saved(request.output)))
+if (request?.markdown) printSaved(request.output)
 else if (request) await main(request)
 
 async function main(request: Request): Promise<void> {
@@ -45,8 +45,14 @@ function flags(): Request | undefined {
   }
 }
 
-function saved(path: string): PeersReport {
-  return peersReport.parse(JSON.parse(readFileSync(path, 'utf8')))
+/** The short table of a report that is there. */
+function printSaved(path: string): void {
+  try {
+    const report = peersReport.parse(JSON.parse(readFileSync(path, 'utf8')))
+    process.stdout.write(peersMarkdown(report))
+  } catch (error) {
+    end(EXIT.usage, `--markdown: expected a report at ${path}: ${(error as Error).message}`)
+  }
 }
 
 function end(code: number, sentence: string): void {
