@@ -30,5 +30,8 @@ def extension(case, inputs):
 def forms(case):
     if case["kind"] == "decode" or case["method"] != "favor-pos":
         return {}
-    found = {"FastAttention": attention}
-    return {**found, "FastAttention, C++ loop": extension} if case["causal"] else found
+    if not case["causal"]:
+        return {"FastAttention": attention}
+    # its own causal form holds an M x D matrix per token of a chunk: several times slower, and known from short inputs
+    own = {"FastAttention": attention} if case["length"] <= 2048 else {}
+    return {**own, "FastAttention, C++ loop": extension}
