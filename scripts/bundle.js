@@ -22,11 +22,20 @@ const GROUPS = [
   {name: 'estimators', test: /attention[\\/](estimators[\\/](?!index)|forms[\\/](?!estimator))/},
   {name: 'kernels', test: /attention[\\/]kernels[\\/]/},
   {name: 'native', test: /backends[\\/](native[\\/](?!loader)|check)/},
+  // what every command loads, and plug-ins too
+  {
+    name: 'tf',
+    test: /src[\\/]((tf|host-loops)\.js|random[\\/]|stats[\\/]normal\.js|attention[\\/](check-tensor|projections[\\/]redraw|forms[\\/]estimator)\.js|backends[\\/]threads\.js)/,
+  },
+  {name: 'run-directory', test: /results[\\/](run-directory|plan-|plugins)/},
 ]
+
+/** Exports all of zod, of which the program has no use but for plug-ins. */
+const DOOR = /[\\/]attention[\\/]index\.js$/
 
 /**
  * Writes dist/program from dist/src and dist/commands. Of other packages only zod, a hundred files, comes along, with
- * its licence.
+ * its licence: what the program takes of it. Plug-ins that ask for it get the package.
  *
  * @param root - folder of the package
  */
@@ -42,7 +51,10 @@ export async function bundle(root) {
     input: Object.fromEntries(entries.map(file => [file.replace(/\.js$/, ''), join(dist, file)])),
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
-    external: id => !id.startsWith('.') && !isAbsolute(id) && !/^zod($|\/)/.test(id),
+    external: (id, importer) =>
+      !id.startsWith('.') &&
+      !isAbsolute(id) &&
+      (!/^zod($|\/)/.test(id) || DOOR.test(importer ?? '')),
   })
   await program.write({
     dir: output,

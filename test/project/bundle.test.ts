@@ -1,6 +1,7 @@
 /** The files that `rfa` itself runs, made by scripts/bundle.js. */
 import {existsSync, readdirSync, readFileSync} from 'node:fs'
 import {join} from 'node:path'
+import {pathToFileURL} from 'node:url'
 import {expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
 
@@ -13,10 +14,15 @@ it('has every command', () => {
   )
 })
 
-it('holds zod with its licence, and imports the other packages that it needs', () => {
+/** By which plug-ins enter. */
+const door = join('src', 'attention', 'index.js')
+
+it('holds what it uses of zod with its licence, and imports the other packages that it needs', () => {
   const texts = readdirSync(program, {recursive: true, encoding: 'utf8'})
-    .filter(name => name.endsWith('.js'))
+    .filter(name => name.endsWith('.js') && name !== door)
     .map(name => readFileSync(join(program, name), 'utf8'))
+  // a locale is nothing that it uses: a door that gave plug-ins this copy would keep all of them
+  expect(texts.some(text => text.includes('Ungültige Eingabe'))).toBe(false)
   const imports = texts.flatMap(text =>
     [...text.matchAll(/^(?:import|export) .*from "([^."][^"]*)";$/gm)].map(([, name]) => name!),
   )
@@ -33,5 +39,17 @@ it('holds zod with its licence, and imports the other packages that it needs', (
 it('has what is looked up by its name', () => {
   for (const name of ['worker.js', 'parent-watch.js', 'ahead.js']) {
     expect(existsSync(join(program, 'src', 'runner', name))).toBe(true)
+  }
+  expect(existsSync(join(program, 'src', 'plugins', 'hooks.js'))).toBe(true)
+})
+
+it('exports to plug-ins what the library exports', async () => {
+  for (const path of ['index.js', join('attention', 'index.js')]) {
+    const [ours, library] = await Promise.all(
+      [program, join(packageRoot(), 'dist')].map(
+        folder => import(pathToFileURL(join(folder, 'src', path)).href),
+      ),
+    )
+    expect(Object.keys(ours).sort()).toEqual(Object.keys(library).sort())
   }
 })
