@@ -87,8 +87,11 @@ export abstract class ExperimentCommand extends RfaCommand {
   /** The plan with what it takes of the plug-ins that were named. */
   private async withOwnPlugins(plan: Plan): Promise<Plan> {
     if (this.plugins.length === 0 || plan.plugins) return plan
-    const {withPlugins} = await import('./plugins.js')
-    return withPlugins(plan, this.plugins)
+    const {pathsTyped, pluginWithoutEffect, withPlugins} = await import('./plugins.js')
+    const marked = withPlugins(plan, this.plugins)
+    const typed = this.plugins.slice(0, new Set(pathsTyped(this.argv)).size)
+    for (const {record} of typed) this.caution(pluginWithoutEffect(record, marked))
+    return marked
   }
 
   private async describe(plan: Plan, flags: RunOptions, invocation: Invocation): Promise<DryRun> {

@@ -84,6 +84,12 @@ export function withPlugins<P extends Plan>(plan: P, plugins: readonly LoadedPlu
   return {...plan, methods: marked, plugins: used}
 }
 
+/** What to say of a plug-in that was named and adds nothing, if it does not. */
+export function pluginWithoutEffect({path, methods}: PluginRecord, plan: Plan): string | undefined {
+  if (plan.plugins?.some(used => used.path === path)) return undefined
+  return `\`plugin\` ${path}: none of its estimators (${methods.join(', ')}) is among \`methods\``
+}
+
 /**
  * Loads the plug-ins of a run to go on with: one that is named now, if it has the same content, or the one at the path
  * that the run has recorded.

@@ -132,8 +132,7 @@ describe('--plugin', () => {
     expect(JSON.parse(apply.stdout)).toMatchObject({
       method: 'drawn',
       plugin: {methods: ['drawn']},
-      feature_dim: 256,
-      not_finite: 0,
+      arrays: [{feature_dim: 256, not_finite: 0}],
     })
     const timed = JSON.parse(bench.stdout)
     expect(timed.counts).toMatchObject({completed: 1, failed: 0})
@@ -161,6 +160,10 @@ describe('--plugin', () => {
     expect(names).toContain('favor-pos')
     const chosen = await rfa(folder, `${SWEEP} --methods map-b,elu --dry-run --json`, env)
     expect(JSON.parse(chosen.stdout).plan.plugins).toMatchObject([{methods: ['map-b']}])
+    const idle = await rfa(folder, `${SWEEP} --plugin a.mjs --methods map-b --dry-run`, env)
+    expect(idle.stderr).toMatch(
+      /^warning: --plugin .*a\.mjs: none of its estimators \(map-a\) is among --methods\n$/,
+    )
     const slip = await rfa(folder, `${SWEEP} --methods map-d`, env)
     expect(slip.stderr).toMatch(/did you mean map-[abc]\?/)
     const broken = await rfa(folder, `${SWEEP} --methods elu`, {RFA_PLUGINS: 'none.mjs'})
