@@ -30,7 +30,7 @@ const FLOORS = [
     'src/inputs/',
   ],
   ['src/backends/', 'src/plugins/'],
-  ['src/results/'],
+  ['src/check/', 'src/results/'],
   ['src/report/', 'src/index.ts'],
   ['src/experiments/'],
   ['src/apply/', 'src/runner/'],
@@ -47,7 +47,7 @@ const DOORS = [
       {file: 'src/attention/names.ts'},
       {
         file: 'src/attention/internal.ts',
-        users: /^src\/(apply|backends|experiments|plugins|runner)\//,
+        users: /^src\/(apply|backends|check|experiments|plugins|runner)\//,
       },
       {file: 'src/attention/fused-kernels.ts', users: /^src\/backends\//},
     ],

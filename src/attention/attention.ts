@@ -12,7 +12,7 @@ import {checkFeatures, checkObject, checkSizes} from './check-tensor.js'
 import {checkedDecoder} from './checked-decoder.js'
 import type {Estimators, MethodName} from './estimators/index.js'
 import {extendedDecoder} from './forms/decoders/stateful.js'
-import {type Estimator, supportsOf} from './forms/estimator.js'
+import {type AttendInputs, type Estimator, supportsOf} from './forms/estimator.js'
 import {callNoise, checkArrays, type Noise, noiseTensor} from './forms/noise.js'
 import type {OrthSign, ProjectionName} from './projections/index.js'
 import {projectionTensor} from './projections/tensor.js'
@@ -122,6 +122,17 @@ export function attend(
   value: tf.Tensor,
   options: AnyOptions,
 ): AttendResult {
+  const {estimator, inputs} = attendInputs(query, key, value, options)
+  return estimator.attend(inputs)
+}
+
+/** What the estimator of a call is given, all of it checked. */
+export function attendInputs(
+  query: tf.Tensor,
+  key: tf.Tensor,
+  value: tf.Tensor,
+  options: AnyOptions,
+): {estimator: Estimator; inputs: AttendInputs<Record<string, unknown>>} {
   checkObject('options', options)
   estimatorNamed(options.method) // what is wrong first, where there is no backend yet
   const {causal = false, keyMask, gate, calibration} = options
@@ -136,7 +147,7 @@ export function attend(
   })
   checkMaskAndGate(shape, keyMask, gate)
   checkCalibration(estimator, shape, calibration)
-  return estimator.attend({
+  const inputs = {
     query: query as tf.Tensor4D,
     key: key as tf.Tensor4D,
     value: value as tf.Tensor4D,
@@ -156,7 +167,8 @@ export function attend(
     parameters,
     calibration: calibration as Calibration | undefined,
     options: methodOptions,
-  })
+  }
+  return {estimator, inputs}
 }
 
 /** Options of {@link decoder}: sizes instead of tensors. */

@@ -2,15 +2,17 @@
  * What experiments of this package use beside the public door, index.js: `rfa/attention` does not promise it
  * to others.
  */
+export {attendInputs} from './attention.js'
 export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exact.js'
 export {footprint, type MeteredBackend, plainSeconds} from './footprint/index.js'
+export {extendedDecoder} from './forms/decoders/stateful.js'
 export type {KernelFacts} from './forms/estimator.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'
-export {type ExactOptions, exactWork} from './reference.js'
+export {type ExactOptions, exactWork, targetHead} from './reference.js'
 export {authorLine} from './registering/faults.js'
 export {lookAgain} from './registering/features.js'
 export {registerEstimator, wholeEstimator} from './registering/register.js'

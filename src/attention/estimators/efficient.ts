@@ -48,7 +48,8 @@ const options = z.object({
 })
 type Options = z.output<typeof options>
 
-const map = defineFeatureMap({
+// its attention is none with its features
+const {features: _, ...map} = defineFeatureMap({
   name: 'efficient',
   title: 'Efficient attention (softmax features)',
   citation: 'Shen et al. 2021, arXiv:1812.01243',

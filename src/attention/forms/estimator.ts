@@ -96,6 +96,18 @@ export interface FeatureDraw {
   headDim?: number | undefined
 }
 
+/** phi of both sides of a call as whole tensors: weights are `phi(x_i).phi(y_j)`, those of keys times their own. */
+export interface ExplicitFeatures {
+  /** `[B, H, L, F]` */
+  query: Tensor4D
+  /** `[B, H, S, F]` */
+  key: Tensor4D
+  /** Both are logarithms of positive features. */
+  logarithmic: boolean
+  /** Log of each key's weight, `[B, H, S]`. Default 0. */
+  keyLogWeight?: Tensor3D | undefined
+}
+
 /** One estimator: facts first, from which options, help, tests, tables and costs derive. */
 export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   name: string
@@ -166,6 +178,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
     options: z.output<Schema>,
   ): number
   attend(inputs: AttendInputs<z.output<Schema>>): AttendResult
+  /** The features of a call, where `attend` is nothing but attention with them. Default: it is not. */
+  features?(inputs: AttendInputs<z.output<Schema>>): ExplicitFeatures
   decoder?(inputs: DecoderInputs<z.output<Schema>>): Decoder
   /** Options that reproduce a public implementation, with the quirk and its price in one line each. */
   presets: Partial<Record<PresetName, Preset<Schema>>>

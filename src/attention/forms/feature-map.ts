@@ -9,12 +9,19 @@ import type {CallShape, Cost, Decoder, Parameters, Projection} from '../types.js
 import {featureCost, featureStateBytes} from './costs.js'
 import {featureDecoder} from './decoders/features.js'
 import {extendedDecoder} from './decoders/stateful.js'
-import {mapTokens, type ScaledMap, type TokenFeatures, type TokenMap} from './decoders/tokens.js'
+import {
+  mapKeys,
+  mapTokens,
+  type ScaledMap,
+  type TokenFeatures,
+  type TokenMap,
+} from './decoders/tokens.js'
 import {
   type AttendInputs,
   type DecoderInputs,
   type Estimator,
   EVERY_FORM,
+  type ExplicitFeatures,
   type FeatureDraw,
   type KernelFacts,
 } from './estimator.js'
@@ -25,6 +32,7 @@ import {
   isLogarithmic,
   type LogPhi,
   logAttention,
+  logarithms,
   logDecoder,
   logFeatures,
 } from './positive-attention.js'
@@ -58,7 +66,7 @@ export type Phi = TokenMap | TokenFeatures | LogPhi
 
 /** Facts of {@link Estimator} that most feature maps share, and what stands in for those that follow from phi. */
 type Shared = 'unbiasedFor' | 'rowsSumToOne' | 'supports' | 'keyOrderMatters' | 'target' | 'presets'
-type Derived = 'featureDim' | 'cost' | 'stateBytes' | 'attend' | 'decoder' | 'kernel'
+type Derived = 'featureDim' | 'cost' | 'stateBytes' | 'attend' | 'features' | 'decoder' | 'kernel'
 
 /**
  * A method that is a feature map. Its guard is read from the options `denGuard` and `causalDenGuard`, the
@@ -104,6 +112,8 @@ export function defineFeatureMap<Schema extends z.ZodObject, Made = undefined>({
 }: FeatureMap<Schema, Made>): Estimator<Schema> {
   type Options = z.output<Schema>
   const phiOf = (inputs: MakeInputs<Options>) => phi(inputs, make?.(inputs) as Made)
+  const phiOfCall = (inputs: AttendInputs<Options>) =>
+    phiOf({...inputs, headDim: inputs.query.shape[3], call: inputs})
   return {
     unbiasedFor: 'none',
     rowsSumToOne: true,
@@ -118,11 +128,12 @@ export function defineFeatureMap<Schema extends z.ZodObject, Made = undefined>({
     }),
     ...(kernel && {kernel: {...kernel, features: kernel.features ?? featuresOf(phiOf, kernel)}}),
     attend: inputs => {
-      const found = phiOf({...inputs, headDim: inputs.query.shape[3], call: inputs})
+      const found = phiOfCall(inputs)
       return isLogarithmic(found)
         ? {out: logAttention(inputs, found)}
         : mappedAttention(inputs, bothSides(found), readOptions(inputs.options, inputs.causal))
     },
+    features: inputs => explicitFeatures(inputs, phiOfCall(inputs)),
     decoder: inputs =>
       decoderOf(inputs, {noise: facts.noise, featureDim: facts.featureDim, make, phi}),
   }
@@ -153,6 +164,18 @@ export function featureSizes<Options>(
 
 function bothSides(phi: TokenMap | TokenFeatures): TokenFeatures {
   return 'query' in phi ? phi : {query: phi, key: phi}
+}
+
+/** The features of a call as whole tensors. */
+function explicitFeatures({query, key}: AttendInputs, found: Phi): ExplicitFeatures {
+  if (isLogarithmic(found)) {
+    const [queryLogs, keyLogs] = [query, key].map(tokens => logarithms(found, tokens))
+    return {query: queryLogs!, key: keyLogs!, logarithmic: true}
+  }
+  const maps = bothSides(found)
+  const {features, logWeight} = mapKeys(maps, key)
+  const queries = mapTokens(maps.query, query)
+  return {query: queries, key: features, keyLogWeight: logWeight, logarithmic: false}
 }
 
 /** How sums are read under these options. */

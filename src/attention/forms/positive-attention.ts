@@ -33,9 +33,14 @@ function logarithmsOf(phi: LogPhi): TokenMap {
   return isRecipe(phi) ? phi : phi.logarithms
 }
 
+/** Logarithms of the features of tokens, `[B, H, n, F]`. */
+export function logarithms(phi: LogPhi, x: tf.Tensor4D): tf.Tensor4D {
+  return mapTokens(logarithmsOf(phi), x)
+}
+
 /** The features themselves, `[B, H, n, F]`; they overflow where logarithms pass 88. */
 export function logFeatures(phi: LogPhi, x: tf.Tensor4D): tf.Tensor4D {
-  return tf.exp(mapTokens(logarithmsOf(phi), x))
+  return tf.exp(logarithms(phi, x))
 }
 
 /** Attention with these features, `[B, H, L, Dv]`: O((L + S) F (D + Dv)), whatever the norms. */

@@ -1,16 +1,12 @@
 /** What a twin, the plain double-precision form of an estimator, takes and gives. */
 import type {HostArray} from '../../../src/attention/index.js'
+import type {HostProjection} from '../../../src/check/call.js'
 import type {HostArrays} from '../arrays.js'
 import {type BoundedMatrix, exactly} from '../bounded.js'
 import {type Bounded, bounded} from '../rounding.js'
 import type {FeatureBuilder} from './weighted.js'
 
-/** Projection rows on the host: `[M, D]`, or `[H, M, D]` with `perHead`. */
-export interface HostProjection {
-  data: ArrayLike<number>
-  numFeatures: number
-  perHead: boolean
-}
+export type {HostProjection}
 
 export interface TwinInputs {
   query: HostArray

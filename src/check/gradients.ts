@@ -1,0 +1,211 @@
+/** Gradients of attention against central differences. */
+import type {HostArray} from '../attention/index.js'
+import {attendInputs, noiseSpecs} from '../attention/internal.js'
+import {estimatorNamed} from '../attention/names.js'
+import {tf} from '../tf.js'
+import {
+  compute,
+  type HostArrays,
+  type HostInputs,
+  namedTensors,
+  type Sizes,
+  toTensor,
+  toTensors,
+} from './arrays.js'
+import {type Call, hostCall, optionsOf, runCall, toCalibration, toProjection} from './call.js'
+import {calibrated} from './causality.js'
+import {arrayOf, callOf, formsOf, placeOf} from './forms.js'
+import {boundedOutput} from './output-bound.js'
+import {Tally} from './tally.js'
+import type {Check, Finding, Subject} from './types.js'
+
+const SIZES: Sizes = {
+  batch: 1,
+  heads: 1,
+  queryLen: 3,
+  keyLen: 4,
+  headDim: 3,
+  valueDim: 2,
+  numFeatures: 5,
+}
+
+/** Signed weights need so many features that sums do not vanish. */
+const SIGNED_FEATURES = 31
+
+/** Numbers that a failure is tried on. */
+const ATTEMPTS = 3
+
+/** Half-widths of differences, the largest first. */
+const WIDTHS = Array.from({length: 10}, (_, i) => 2 ** -(3 + i))
+
+/** A difference that may be off by more of the largest one is left out: it decides nothing. */
+const DECIDES = 1 / 4
+
+const SIDES = ['query', 'key', 'value'] as const
+type Side = (typeof SIDES)[number]
+
+const ADVICE =
+  'operations without a gradient (argmax, floor, comparisons), values read by dataSync, and tf.customGrad'
+
+/**
+ * The gradient of `sum out * c` by each number of queries, keys and values.
+ *
+ * Central differences D(h) of widths h and 2h make `D4 = (4 D(h) - D(2h)) / 3`. Its error is what it leaves out, at most
+ * its distance from the differences of widths up to h, of which the narrowest leave out least; and what float32 makes of
+ * the two sums, `1.5 delta / h`, delta the bound on a sum (output-bound.ts). The width with the smallest total counts.
+ * Where a function has a kink closer than the narrowest width, that says too little: for five rectified features one
+ * call in 30 has one. So who fails is tried on other numbers, and has failed when it fails there, too, and a third time.
+ */
+async function gradients(subject: Subject): Promise<Finding> {
+  await registerGradients()
+  for (let attempt = 1; ; attempt++) {
+    const found = compareGradients({...subject, seed: subject.seed + attempt})
+    if (found.status !== 'failed' || attempt === ATTEMPTS) return found
+  }
+}
+
+/** What only `rfa/gradients` has: gradients of the operations of TensorFlow.js. */
+async function registerGradients(): Promise<void> {
+  const module = 'rfa/gradients' // this package by its name, built after this file is compiled
+  await import(module)
+}
+
+function compareGradients(subject: Subject): Finding {
+  const {nonNegative, ignores = {}} = subject.estimator
+  const tally = new Tally(ADVICE)
+  const sizes = nonNegative ? SIZES : {...SIZES, numFeatures: SIGNED_FEATURES}
+  for (const {causal, name} of formsOf(subject)) {
+    const inputScale = nonNegative ? 0.7 : 0.4
+    const given = calibrated(subject, callOf(subject, sizes, {causal, inputScale}))
+    for (const side of SIDES) {
+      if (side in ignores) continue
+      const {heads, queryLen, valueDim} = given.sizes
+      const cotangent = arrayOf(subject, 'cotangent', [1, heads, queryLen, valueDim])
+      const numeric = differences(given, side, cotangent)
+      const label = `${name}, gradient by ${side}`
+      const automatic = automaticGradient(given, side, cotangent)
+      tally.compare({
+        label,
+        actual: automatic,
+        expected: numeric.value,
+        bound: numeric.error,
+        says: at =>
+          `tf.grad gives ${automatic[at]!.toPrecision(3)} for ${elementOf(at, side, given)}, differences give ${numeric.value[at]!.toPrecision(3)}`,
+      })
+    }
+  }
+  return tally.finding()
+}
+
+/** `query of token 3 (batch 0, head 1, column 2)`. */
+function elementOf(at: number, side: Side, {sizes}: Call): string {
+  const {queryLen, keyLen, headDim, valueDim} = sizes
+  const tokens = side === 'query' ? queryLen : keyLen
+  const columns = side === 'value' ? valueDim : headDim
+  const place = placeOf(at, {...sizes, queryLen: tokens, valueDim: columns})
+  return `${side} ${place.replace('row', 'of token')}`
+}
+
+/** Derivatives by each number of one side, with how far each may be off; all differences are one call's batch. */
+function differences(given: Call, side: Side, cotangent: HostArray) {
+  const {data} = hostCall(given).inputs[side]
+  const steps = Array.from({length: data.length}, (_, at) =>
+    WIDTHS.flatMap(width => [
+      {at, by: width},
+      {at, by: -width},
+    ]),
+  ).flat()
+  const sums = lossesAt(given, side, cotangent, steps)
+  const delta = lossBound(given, cotangent)
+  const value = new Float64Array(data.length)
+  const error = new Float64Array(data.length).fill(Infinity)
+  for (let at = 0; at < data.length; at++) {
+    const slopes = WIDTHS.map((width, i) => {
+      const from = 2 * (at * WIDTHS.length + i)
+      return (sums[from]! - sums[from + 1]!) / (2 * width)
+    })
+    WIDTHS.slice(1).forEach((width, i) => {
+      const [wide, ...narrower] = slopes.slice(i)
+      const fourth = (4 * narrower[0]! - wide!) / 3
+      const leftOut = Math.max(...narrower.map(slope => Math.abs(fourth - slope)))
+      const off = leftOut + (1.5 * delta) / width
+      if (off < error[at]!) {
+        value[at] = fourth
+        error[at] = off
+      }
+    })
+  }
+  const largest = value.reduce((most, x) => Math.max(most, Math.abs(x)), 0)
+  return {value, error: error.map(each => (each <= DECIDES * largest ? each : Infinity))}
+}
+
+/** How far the sum may be off, by the bounds on its terms. */
+function lossBound(given: Call, {data}: HostArray): number {
+  const {bound} = boundedOutput(given)
+  return bound.reduce((sum, each, at) => sum + each * Math.abs(data[at]!), 0)
+}
+
+/** The sum for inputs of which one number is moved: each is an element of one batch. */
+function lossesAt(
+  given: Call,
+  side: Side,
+  cotangent: HostArray,
+  steps: readonly {at: number; by: number}[],
+): Float64Array {
+  const {inputs, noise} = hostCall(given)
+  const batch = steps.length
+  const tiled = <A extends HostArrays[string]>({shape, data}: A): A => {
+    const out = new Float32Array(batch * data.length)
+    for (let i = 0; i < batch; i++) out.set(data, i * data.length)
+    return {shape: shape.with(0, batch), data: out} as unknown as A
+  }
+  const all = {query: tiled(inputs.query), key: tiled(inputs.key), value: tiled(inputs.value)}
+  const moved = all[side].data
+  steps.forEach(({at, by}, i) => {
+    moved[i * inputs[side].data.length + at]! += by
+  })
+  const {calibration, causal = false} = given
+  const specs = noiseSpecs(estimatorNamed(given.method), {...given.sizes, causal}, optionsOf(given))
+  const {out} = runCall({
+    ...given,
+    sizes: {...given.sizes, batch},
+    inputs: all as HostInputs,
+    noise: Object.fromEntries(
+      Object.entries(noise).map(([name, one]) => [name, specs[name]?.shared ? one : tiled(one)]),
+    ),
+    ...(calibration && {
+      calibration: {query: tiled(calibration.query), key: tiled(calibration.key)},
+    }),
+  })
+  const size = out.length / batch
+  return Float64Array.from(steps, (_, i) => {
+    let sum = 0
+    for (let at = 0; at < size; at++) sum += out[i * size + at]! * cotangent.data[at]!
+    return sum
+  })
+}
+
+/** The gradient of the sum by one side, as TensorFlow.js forms it. */
+function automaticGradient(given: Call, side: Side, cotangent: HostArray): Float32Array {
+  const {inputs, projection, noise} = hostCall(given)
+  const {method, causal = false, sizes, calibration} = given
+  return compute(() => {
+    const rows = projection && {projection: toProjection(projection, sizes.headDim)}
+    const statistics = calibration && {calibration: toCalibration(calibration)}
+    const options = {
+      ...{method, causal, numFeatures: sizes.numFeatures},
+      ...{noise: namedTensors<tf.Tensor4D>(noise), ...rows, ...statistics},
+    }
+    const weights = toTensor(cotangent)
+    const [query, key, value] = toTensors(inputs)
+    const sides = {query, key, value}
+    const loss = (x: tf.Tensor) => {
+      const own = {...sides, [side]: x}
+      const call = attendInputs(own.query, own.key, own.value, options)
+      return tf.sum(tf.mul(call.estimator.attend(call.inputs).out, weights)) as tf.Scalar
+    }
+    return tf.grad(loss)(sides[side])
+  })
+}
+
+export const GRADIENTS: readonly Check[] = [{name: 'gradients', group: 'gradients', run: gradients}]

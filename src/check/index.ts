@@ -1,0 +1,79 @@
+/** Checks of one estimator: what the suites hold those of the registry to, for an author's own. */
+
+import {estimatorNamed} from '../attention/names.js'
+import {messageOf} from '../errors.js'
+import {BACKEND_CHECKS} from './backends.js'
+import {VIEW_CHECKS} from './causality.js'
+import {DRAW_CHECKS} from './draws.js'
+import {EXPLICIT} from './explicit.js'
+import {FACTS} from './facts.js'
+import {GRADIENTS} from './gradients.js'
+import {LAWS} from './laws.js'
+import {NUMERICS} from './numerics.js'
+import {OPTION_CHECKS} from './options.js'
+import {RECURRENCE} from './recurrence.js'
+import {SHAPE_CHECKS} from './shapes.js'
+import type {Check, CheckGroup, CheckOutcome, Subject} from './types.js'
+import {UNBIASEDNESS} from './unbiasedness.js'
+
+export {
+  CHECK_GROUPS,
+  CHECK_STATUSES,
+  type CheckGroup,
+  type CheckOutcome,
+  type CheckStatus,
+} from './types.js'
+
+const CHECKS: readonly Check[] = [
+  ...FACTS,
+  ...SHAPE_CHECKS,
+  ...LAWS,
+  ...EXPLICIT,
+  ...VIEW_CHECKS,
+  ...RECURRENCE,
+  ...DRAW_CHECKS,
+  ...NUMERICS,
+  ...GRADIENTS,
+  ...OPTION_CHECKS,
+  ...BACKEND_CHECKS,
+  ...UNBIASEDNESS,
+]
+
+/** What is asked of {@link checkEstimator}. */
+export interface CheckRequest {
+  /** A name of the registry. */
+  method: string
+  groups: readonly CheckGroup[]
+  seed: number
+  draws: number
+  /** Told before each check. */
+  onCheck?(name: string, done: number, total: number): void
+}
+
+/** All checks of the groups, one after the other, on the backend cpu. */
+export async function checkEstimator(request: CheckRequest): Promise<CheckOutcome[]> {
+  const {method, groups, seed, draws, onCheck} = request
+  const subject: Subject = {method, estimator: estimatorNamed(method), seed, draws}
+  const asked = CHECKS.filter(({group}) => groups.includes(group))
+  const outcomes: CheckOutcome[] = []
+  for (const [done, check] of asked.entries()) {
+    onCheck?.(check.name, done, asked.length)
+    await new Promise(resolve => setImmediate(resolve)) // signals and what is drawn have their turn
+    outcomes.push(await outcomeOf(check, subject))
+  }
+  return outcomes
+}
+
+/** What a check finds; one that throws has failed. */
+async function outcomeOf(
+  {name: check, group, run}: Check,
+  subject: Subject,
+): Promise<CheckOutcome> {
+  try {
+    return {check, group, ...(await run(subject))}
+  } catch (error) {
+    const finding = `threw: ${messageOf(error)}`
+    const advice = 'the message; what the estimator itself throws comes here as it is'
+    return {check, group, status: 'failed', tried: '', finding, advice}
+  }
+}

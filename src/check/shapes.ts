@@ -1,0 +1,124 @@
+/** Outputs have the right shape and finite numbers, for sizes that no axis can be taken for another in. */
+import {messageOf} from '../errors.js'
+import {type Sizes, SMALL} from './arrays.js'
+import {type Call, runCall} from './call.js'
+import {callName, callOf, formsOf} from './forms.js'
+import {partOfBatch, partOfHead} from './parts.js'
+import {Tally} from './tally.js'
+import {type Check, type Finding, notApplicable, type Subject} from './types.js'
+
+/** One shape: B, H, L, S, D, Dv, M. */
+function sizes(...axes: [number, number, number, number, number, number, number]): Sizes {
+  const [batch, heads, queryLen, keyLen, headDim, valueDim, numFeatures] = axes
+  return {batch, heads, queryLen, keyLen, headDim, valueDim, numFeatures}
+}
+
+/** One token, one feature, one column of values; L and S on both sides of each other; lengths around a chunk of 64. */
+const SHAPES: readonly Sizes[] = [
+  sizes(1, 1, 1, 1, 3, 5, 7),
+  sizes(2, 3, 13, 11, 5, 7, 17),
+  sizes(1, 2, 7, 9, 6, 1, 1),
+  sizes(3, 1, 5, 19, 17, 3, 13),
+  sizes(1, 2, 65, 63, 7, 2, 3),
+  sizes(1, 1, 67, 129, 3, 5, 64),
+]
+
+/** Every form on every shape, masked where it can be, with one projection for all heads on every second. */
+function shapes(subject: Subject): Finding {
+  const tally = new Tally('attend, and phi: sizes must come from the tensors, axis by axis')
+  for (const [index, shape] of SHAPES.entries()) {
+    for (const {causal} of formsOf(subject)) {
+      for (const masked of subject.estimator.supports.keyMask ? [false, true] : [false]) {
+        const sharedProjection = index % 2 === 1
+        tryShape(tally, callOf(subject, shape, {causal, masked, sharedProjection}))
+      }
+    }
+  }
+  return tally.finding()
+}
+
+function tryShape(tally: Tally, given: Call): void {
+  const {batch, heads, queryLen, valueDim} = given.sizes
+  const label = callName(given)
+  try {
+    const {out, denominator, shape} = runCall(given)
+    const wanted = [batch, heads, queryLen, valueDim]
+    tally.expect(
+      label,
+      `${shape}` === `${wanted}`,
+      () => `the output is [${shape}], expected [${wanted}]`,
+    )
+    const rows = batch * heads * queryLen
+    const counted = denominator?.length ?? rows
+    tally.expect(
+      label,
+      counted === rows,
+      () => `${counted} denominators, expected ${rows}: [B, H, L]`,
+    )
+    const at = out.findIndex(x => !Number.isFinite(x))
+    tally.expect(label, at < 0, () => `element ${at} of the output is ${out[at]}`)
+  } catch (error) {
+    tally.expect(label, false, () => `threw: ${messageOf(error)}`)
+  }
+}
+
+/** A batch element by itself gives the bits that it gives among others. */
+function batchElements(subject: Subject): Finding {
+  const tally = new Tally('sums, maxima or statistics over the axis of the batch')
+  for (const {causal} of formsOf(subject)) {
+    const given = callOf(subject, SMALL, {causal})
+    const {batch} = given.sizes
+    const whole = runCall(given).out
+    const size = whole.length / batch
+    for (let element = 0; element < batch; element++) {
+      const alone = runCall(partOfBatch(given, element)).out
+      tally.compare({
+        label: callName(given),
+        actual: alone,
+        expected: whole.subarray(element * size, (element + 1) * size),
+        bound: 0,
+        says: at =>
+          `batch element ${element} by itself differs at element ${at} of its output by ${differs(alone, whole.subarray(element * size), at)}`,
+      })
+    }
+  }
+  return tally.finding('to the bit')
+}
+
+/** A head by itself gives the bits that it gives among others. */
+function heads(subject: Subject): Finding {
+  const {estimator} = subject
+  if (estimator.couplesHeads?.(estimator.options.parse({}))) {
+    return notApplicable('declares that heads look at each other (couplesHeads)')
+  }
+  const tally = new Tally(
+    'sums, maxima or statistics over the axis of the heads (couplesHeads says so, where it is meant)',
+  )
+  for (const {causal} of formsOf(subject)) {
+    const given = callOf(subject, {...SMALL, batch: 1}, {causal})
+    const whole = runCall(given).out
+    const size = whole.length / given.sizes.heads
+    for (let head = 0; head < given.sizes.heads; head++) {
+      const alone = runCall(partOfHead(given, head)).out
+      tally.compare({
+        label: callName(given),
+        actual: alone,
+        expected: whole.subarray(head * size, (head + 1) * size),
+        bound: 0,
+        says: at =>
+          `head ${head} by itself differs at element ${at} of its output by ${differs(alone, whole.subarray(head * size), at)}`,
+      })
+    }
+  }
+  return tally.finding('to the bit')
+}
+
+function differs(a: ArrayLike<number>, b: ArrayLike<number>, at: number): string {
+  return Math.abs(a[at]! - b[at]!).toPrecision(2)
+}
+
+export const SHAPE_CHECKS: readonly Check[] = [
+  {name: 'shapes', group: 'shapes', run: shapes},
+  {name: 'batch elements alone', group: 'shapes', run: batchElements},
+  {name: 'heads alone', group: 'shapes', run: heads},
+]

@@ -1,0 +1,71 @@
+/** What a check of an estimator is, and what comes of it. */
+import type {Estimator} from '../attention/index.js'
+
+/** Kinds of checks, in the order in which they run; `--only` takes them. */
+export const CHECK_GROUPS = [
+  'facts',
+  'shapes',
+  'laws',
+  'numerics',
+  'gradients',
+  'options',
+  'backends',
+  'unbiasedness',
+] as const
+export type CheckGroup = (typeof CHECK_GROUPS)[number]
+
+/**
+ * How a check ended: `not applicable` for a declared fact that rules it out, `not measurable` where float32 or the draws
+ * decide too little, `information` for a figure without a verdict.
+ */
+export const CHECK_STATUSES = [
+  'passed',
+  'failed',
+  'not applicable',
+  'not measurable',
+  'information',
+] as const
+export type CheckStatus = (typeof CHECK_STATUSES)[number]
+
+/** What one check found. */
+export interface Finding {
+  status: CheckStatus
+  /** Shapes, forms and options that were tried. */
+  tried: string
+  /** The figure that came nearest to its bound. */
+  measured?: number
+  /** What it may be. */
+  bound?: number
+  /** Of a failure the smallest example; else why there is no verdict, or what there is to know beside it. */
+  finding?: string
+  /** Of a failure: where to look. */
+  advice?: string
+}
+
+/** One check. */
+export interface Check {
+  name: string
+  group: CheckGroup
+  run(subject: Subject): Finding | Promise<Finding>
+}
+
+/** The estimator that is checked, in the registry under its name. */
+export interface Subject {
+  method: string
+  estimator: Estimator
+  /** Seed of inputs, projections and noise. */
+  seed: number
+  /** Draws of statistical checks. */
+  draws: number
+}
+
+/** A check that is over. */
+export interface CheckOutcome extends Finding {
+  check: string
+  group: CheckGroup
+}
+
+/** A fact that rules a check out. */
+export function notApplicable(reason: string): Finding {
+  return {status: 'not applicable', tried: '', finding: reason}
+}
