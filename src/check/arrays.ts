@@ -1,5 +1,6 @@
 /** Arrays of checks and suites: seeded, prime-shaped, on the host and as tensors. */
 import type {HostArray} from '../attention/index.js'
+import {hostData} from '../attention/internal.js'
 import {normals, randomStream} from '../random/index.js'
 import {tf} from '../tf.js'
 
@@ -108,11 +109,14 @@ export function namedTensors<T extends tf.Tensor = tf.Tensor>(
 export function compute(body: () => tf.Tensor): Float32Array
 export function compute(body: () => tf.Tensor[]): Float32Array[]
 export function compute(body: () => tf.Tensor | tf.Tensor[]): Float32Array | Float32Array[] {
-  const result = tf.tidy(body)
-  const copy = (tensor: tf.Tensor) => Float32Array.from(tensor.dataSync())
-  const values = Array.isArray(result) ? result.map(copy) : copy(result)
-  tf.dispose(result)
-  return values
+  let single = false
+  const data = hostData(() => {
+    const result = body()
+    single = !Array.isArray(result)
+    return Object.fromEntries([result].flat().map((tensor, at) => [at, tensor]))
+  })
+  const copies = Object.values(data).map(values => Float32Array.from(values))
+  return single ? copies[0]! : copies
 }
 
 /** Rows `first..last` (end excluded) of the third axis. */

@@ -1,6 +1,6 @@
 /** The recurrent form run over whole sequences. */
 import {type Decoder, type DecoderOptions, decoder} from '../attention/index.js'
-import {extendedDecoder} from '../attention/internal.js'
+import {extendedDecoder, hostData} from '../attention/internal.js'
 import {estimatorNamed} from '../attention/names.js'
 import {tf} from '../tf.js'
 import {
@@ -122,7 +122,6 @@ export function token(tensor: tf.Tensor4D, t: number): tf.Tensor4D {
 }
 
 function copyState({state}: Decoder): Record<string, Float32Array> {
-  return Object.fromEntries(
-    Object.entries(state).map(([name, tensor]) => [name, Float32Array.from(tensor.dataSync())]),
-  )
+  const data = Object.entries(hostData(() => ({...state})))
+  return Object.fromEntries(data.map(([name, values]) => [name, Float32Array.from(values)]))
 }

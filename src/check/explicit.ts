@@ -1,7 +1,7 @@
 /** Attention against sums over all pairs in double precision, made of the features themselves. */
 
-import {attendInputs} from '../attention/internal.js'
-import {tf} from '../tf.js'
+import {attendInputs, hostData} from '../attention/internal.js'
+import type {tf} from '../tf.js'
 import {namedTensors, SMALL, toTensors} from './arrays.js'
 import {type Call, hostCall, toProjection} from './call.js'
 import {callName, callOf, formsOf, placeOf} from './forms.js'
@@ -56,9 +56,10 @@ interface HostFeatures {
 
 /** phi of the tokens of a call, as the estimator forms it. */
 function featuresOf(given: Call): HostFeatures {
-  return tf.tidy(() => {
-    const {method, sizes, causal = false, options} = given
-    const {inputs: host, projection, noise} = hostCall(given)
+  const {method, sizes, causal = false, options} = given
+  const {inputs: host, projection, noise} = hostCall(given)
+  const facts = {logarithmic: false, featureDim: 0}
+  const {query, key, keyLogWeight} = hostData(() => {
     const {estimator, inputs} = attendInputs(...toTensors(host), {
       method,
       causal,
@@ -67,13 +68,17 @@ function featuresOf(given: Call): HostFeatures {
       ...(projection && {projection: toProjection(projection, sizes.headDim)}),
       ...options,
     })
-    const {query, key, keyLogWeight, logarithmic} = estimator.features!(inputs)
-    const [queries, keys, logs] = [query, key, keyLogWeight].map(
-      tensor => tensor && Float32Array.from(tensor.dataSync()),
-    )
-    const featureDim = query.shape[3]
-    return {query: queries!, key: keys!, keyLogWeight: logs, logarithmic, featureDim}
+    const {logarithmic, ...features} = estimator.features!(inputs)
+    Object.assign(facts, {logarithmic, featureDim: features.query.shape[3]})
+    return {keyLogWeight: undefined, ...features}
   })
+  const floats = (data: tf.TypedArray) => Float32Array.from(data)
+  return {
+    ...facts,
+    query: floats(query),
+    key: floats(key),
+    keyLogWeight: keyLogWeight && floats(keyLogWeight),
+  }
 }
 
 /** Output in double precision, and the size of what it is summed from, relative to the denominator. */
@@ -87,7 +92,7 @@ function pairSums(given: Call): {out: Float64Array; size: Float64Array} {
     const head = Math.floor(row / queryLen)
     const seen = (j: number) =>
       (!given.causal || j <= row % queryLen) &&
-      (!keyMask || keyMask[Math.floor(head / heads) * keyLen + j] !== 0)
+      keyMask?.[Math.floor(head / heads) * keyLen + j] !== 0
     const keys = Array.from({length: keyLen}, (_, j) => j).filter(seen)
     const pairs = rowWeights(
       features,

@@ -1,8 +1,9 @@
 /** Checks of one estimator: what the suites hold those of the registry to, for an author's own. */
 
 import {estimatorNamed} from '../attention/names.js'
+import {useBackend} from '../backends/index.js'
 import {messageOf} from '../errors.js'
-import {BACKEND_CHECKS} from './backends.js'
+import {BACKEND_CHECKS, JUDGE} from './backends.js'
 import {VIEW_CHECKS} from './causality.js'
 import {DRAW_CHECKS} from './draws.js'
 import {EXPLICIT} from './explicit.js'
@@ -53,15 +54,23 @@ export interface CheckRequest {
 /** All checks of the groups, one after the other, on the backend cpu. */
 export async function checkEstimator(request: CheckRequest): Promise<CheckOutcome[]> {
   const {method, groups, seed, draws, onCheck} = request
+  await useBackend(JUDGE)
   const subject: Subject = {method, estimator: estimatorNamed(method), seed, draws}
   const asked = CHECKS.filter(({group}) => groups.includes(group))
   const outcomes: CheckOutcome[] = []
   for (const [done, check] of asked.entries()) {
     onCheck?.(check.name, done, asked.length)
     await new Promise(resolve => setImmediate(resolve)) // signals and what is drawn have their turn
-    outcomes.push(await outcomeOf(check, subject))
+    outcomes.push(shortened(await outcomeOf(check, subject), outcomes))
   }
   return outcomes
+}
+
+/** The outcome, whose message is not repeated where an earlier check ended with the same. */
+function shortened(outcome: CheckOutcome, earlier: readonly CheckOutcome[]): CheckOutcome {
+  const {status, finding} = outcome
+  const same = earlier.find(other => status === 'failed' && other.finding === finding)
+  return same ? {...outcome, finding: `as in ${same.check}`, advice: ''} : outcome
 }
 
 /** What a check finds; one that throws has failed. */

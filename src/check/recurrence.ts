@@ -1,6 +1,6 @@
 /** The recurrent form gives what the causal form gives, and its state is its own. */
 import {tf} from '../tf.js'
-import {SMALL, toTensors} from './arrays.js'
+import {compute, SMALL, toTensors} from './arrays.js'
 import {type Call, hostCall} from './call.js'
 import {decodeAll, decodeCall, decoderOfCall, recurrentOptions, token} from './decode.js'
 import {callName, callOf, placeOf, square} from './forms.js'
@@ -71,7 +71,7 @@ function separateStates(subject: Subject): Finding {
   const label = callName(given)
   const {keyLen, valueDim} = given.sizes
   const [first, second] = [decoderOfCall(given), decoderOfCall(given)]
-  const both = tf.tidy(() => {
+  const both = compute(() => {
     const [query, key, value] = toTensors(hostCall(given).inputs)
     const rows = Array.from({length: keyLen}, (_, t) => {
       const step = [token(query, t), token(key, t), token(value, t)] as const
@@ -80,7 +80,7 @@ function separateStates(subject: Subject): Finding {
       second.next(token(query, other), token(key, other), token(value, other))
       return out
     })
-    return Float32Array.from(tf.concat(rows, 2).dataSync())
+    return tf.concat(rows, 2)
   })
   first.dispose()
   second.dispose()

@@ -11,6 +11,8 @@ export const EXIT_CODES = [
   {exit: 130, meaning: 'interrupted by SIGINT, SIGTERM or SIGHUP; finished cells are kept'},
 ] as const
 
+/** Exit code when a check of an estimator failed. */
+export const EXIT_CHECK_FAILED = 1
 /** Exit code when at least one cell of a run failed, or all that were asked for were skipped. */
 export const EXIT_CELLS_FAILED = 4
 /** Exit code of an error that is no {@link RfaErrorCode}: a bug. */

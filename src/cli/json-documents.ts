@@ -1,5 +1,7 @@
 /** What commands print under `--json`: one document each, told apart by its `schema`. */
 import {z} from 'zod'
+import {CHECK_GROUPS} from '../check/types.js'
+import {checkedSchema} from '../report/check.js'
 import {diagnosisFacts} from '../report/doctor.js'
 import {tableFactsSchema} from '../report/fields.js'
 import {methodFactsSchema} from '../report/methods.js'
@@ -15,6 +17,17 @@ function tag<Name extends string>(name: Name) {
 /** `rfa doctor`. */
 export const doctorDocument = z.object({schema: tag('rfa.doctor/1'), ...diagnosisFacts})
 export type DoctorDocument = z.infer<typeof doctorDocument>
+
+/** `rfa check`. */
+export const checkDocument = z.object({
+  schema: tag('rfa.check/1'),
+  groups: z.array(z.enum(CHECK_GROUPS)).describe('Kinds of checks that were asked for.'),
+  seed: z.number().int().describe('Seed of inputs, projections and noise.'),
+  draws: z.number().int().describe('Draws of statistical checks.'),
+  passed: z.boolean().describe('No check of any estimator failed.'),
+  estimators: z.array(checkedSchema).describe('The estimators, in the order of the command line.'),
+})
+export type CheckDocument = z.infer<typeof checkDocument>
 
 /** `rfa methods`. */
 export const methodsDocument = z.object({

@@ -56,6 +56,7 @@ async function documentSchemas(): Promise<Named[]> {
     ],
     ['apply', 'What rfa apply prints under --json', applyRecord],
     ['report', 'What rfa report prints under --json', documents.reportDocument],
+    ['check', 'What rfa check prints under --json', documents.checkDocument],
     ['completion', 'What rfa completion prints under --json', documents.completionDocument],
     ['methods', 'What rfa methods prints under --json', documents.methodsDocument],
     [

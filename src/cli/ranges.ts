@@ -35,6 +35,12 @@ export const COUNT: NumberRule = {
   integer: true,
   accepts: value => value >= 0,
 }
+/** Draws of a statistical check: of more, the random numbers of one call fill the memory. */
+export const CHECK_DRAWS: NumberRule = {
+  what: 'an integer from 100 to 100000',
+  integer: true,
+  accepts: value => value >= 100 && value <= 100_000,
+}
 export const THREADS: NumberRule = {
   what: `an integer from 1 to ${MAX_THREADS}`,
   integer: true,

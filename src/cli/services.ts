@@ -1,5 +1,6 @@
 /** What commands have done for them, loaded when it is needed; whoever runs a command may hand it others. */
 import type {applyEstimator} from '../apply/apply.js'
+import type {checkEstimator} from '../check/index.js'
 import type {planKeys} from '../experiments/planned-run.js'
 import type {machineFacts} from '../results/machine.js'
 import type {defaultRunDirectory} from '../results/new-directory.js'
@@ -31,6 +32,7 @@ export interface Services {
   /** The plan of the run in a folder, `undefined` where there is none. */
   readPlan(directory: string): Promise<Plan | undefined>
   applyEstimator: Later<typeof applyEstimator>
+  checkEstimator: Later<typeof checkEstimator>
   machineFacts: Later<typeof machineFacts>
   /** A folder for a run of an experiment that nobody else has. */
   newRunDirectory(...args: Parameters<typeof defaultRunDirectory>): Promise<string>
@@ -61,6 +63,7 @@ export const services: Services = {
     return (await readManifest(directory, await allExperiments()))?.plan
   },
   applyEstimator: async (...args) => (await import('../apply/apply.js')).applyEstimator(...args),
+  checkEstimator: async (...args) => (await import('../check/index.js')).checkEstimator(...args),
   machineFacts: async (...args) => (await import('../results/machine.js')).machineFacts(...args),
   newRunDirectory: async (experiment, date) => {
     const {defaultRunDirectory, makeNewDirectory} = await import('../results/new-directory.js')

@@ -1,0 +1,120 @@
+/** What checks of estimators found, as tables. */
+import {z} from 'zod'
+import {CHECK_GROUPS, CHECK_STATUSES, type CheckOutcome} from '../check/index.js'
+import {type Block, heading, list, table, text} from './document.js'
+import {MISSING, significant} from './numbers.js'
+
+/** One check, as `--json` shows it. */
+const checkFacts = z.object({
+  check: z.string().describe('Its name.'),
+  group: z.enum(CHECK_GROUPS).describe('Its kind, as `--only` takes it.'),
+  status: z
+    .enum(CHECK_STATUSES)
+    .describe(
+      'How it ended; `not applicable`: a declared fact rules it out; `not measurable`: float32, or so few draws, decide too little; `information`: a figure without a verdict.',
+    ),
+  tried: z.string().describe('Forms, shapes and options that were tried.'),
+  measured: z
+    .number()
+    .nullable()
+    .describe(
+      'The difference that came nearest to its bound; `null`: none was taken, or it is not finite.',
+    ),
+  bound: z.number().nullable().describe('What it may be; `null`: none was taken.'),
+  finding: z
+    .string()
+    .nullable()
+    .describe(
+      'The smallest example of a failure; else why there is no verdict, or what there is to know.',
+    ),
+  advice: z.string().nullable().describe('Of a failure: where to look.'),
+})
+
+/** One estimator with its checks. */
+export const checkedSchema = z.object({
+  name: z.string().describe('The estimator.'),
+  plugin: z.string().nullable().describe('Absolute path of its plug-in; `null`: it is built in.'),
+  passed: z.boolean().describe('No check failed.'),
+  checks: z
+    .array(checkFacts)
+    .describe('All checks that were asked for, in the order in which they ran.'),
+})
+export type Checked = z.infer<typeof checkedSchema>
+
+/** The checks of an estimator as plain data. */
+export function checkedFacts(
+  name: string,
+  plugin: string | null,
+  outcomes: readonly CheckOutcome[],
+): Checked {
+  const finite = (value: number | undefined) => (Number.isFinite(value) ? value! : null)
+  return {
+    ...{name, plugin},
+    passed: outcomes.every(({status}) => status !== 'failed'),
+    checks: outcomes.map(({check, group, status, tried, measured, bound, finding, advice}) => ({
+      ...{check, group, status, tried},
+      measured: finite(measured),
+      bound: finite(bound),
+      finding: finding ?? null,
+      advice: advice || null,
+    })),
+  }
+}
+
+/** Blocks of one estimator: a table, the failures in full, and how many of each kind there are. */
+export function checkReport({name, checks}: Checked): Block[] {
+  const failed = checks.filter(({status}) => status === 'failed')
+  return [
+    heading(1, `Checks of ${name}`),
+    table(
+      [
+        {title: 'check', align: 'left', cell: ({check}) => check},
+        {title: 'result', align: 'left', cell: ({status}) => status},
+        {
+          title: 'measured',
+          priority: 2,
+          cell: ({measured}) => significant(measured),
+          tells: ({measured}) => measured !== null,
+        },
+        {
+          title: 'bound',
+          priority: 2,
+          cell: ({bound}) => significant(bound),
+          tells: ({bound}) => bound !== null,
+        },
+        {title: 'finding', align: 'left', flexible: true, priority: 1, cell: findingCell},
+        {
+          title: 'tried',
+          align: 'left',
+          flexible: true,
+          priority: 3,
+          cell: ({tried}) => tried || MISSING,
+        },
+      ],
+      checks,
+    ),
+    ...list(failed.map(failureLine)),
+    text(`${name}: ${countsText(checks)}.`),
+  ]
+}
+
+function findingCell({status, finding}: Checked['checks'][number]): string {
+  if (status === 'failed') return 'see below'
+  return finding ?? MISSING
+}
+
+function failureLine({check, finding, advice}: Checked['checks'][number]): string {
+  return `${check}: ${finding ?? ''}${advice ? `. Look at ${advice}` : ''}`
+}
+
+/** `28 passed, 1 failed, 4 not applicable`. */
+export function countsText(checks: Checked['checks']): string {
+  const counts = CHECK_STATUSES.map(status => ({
+    status,
+    count: checks.filter(check => check.status === status).length,
+  }))
+  return counts
+    .filter(({count}) => count > 0)
+    .map(({status, count}) => `${count} ${status}`)
+    .join(', ')
+}
