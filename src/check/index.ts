@@ -83,6 +83,6 @@ async function outcomeOf(
   } catch (error) {
     const finding = `threw: ${messageOf(error)}`
     const advice = 'the message; what the estimator itself throws comes here as it is'
-    return {check, group, status: 'failed', tried: '', finding, advice}
+    return {check, group, status: 'failed', tried: [], finding, advice}
   }
 }

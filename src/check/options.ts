@@ -1,7 +1,7 @@
 /** Every option off its default: it runs, or is refused in words, and what holds for the default holds for it. */
 import {type Estimator, PRESET_NAMES, type PresetName} from '../attention/index.js'
 import {resolveOptions, supportsOf} from '../attention/names.js'
-import {messageOf} from '../errors.js'
+import {messageOf, RfaError} from '../errors.js'
 import {randomStream} from '../random/index.js'
 import {SMALL} from './arrays.js'
 import {type Call, optionsOf, runCall} from './call.js'
@@ -56,9 +56,11 @@ function attempt(given: Call): {out: Float32Array} | {refused: string} | {threw:
   }
 }
 
-/** An error that says what was expected: also that of another copy of this package. */
+/** Codes of errors that refuse a value or a form; what an estimator throws itself has another one. */
+const REFUSALS: readonly string[] = ['BAD_OPTION', 'UNSUPPORTED', 'BAD_RANGE', 'TOO_LARGE']
+
 function isRefusal(error: unknown): boolean {
-  return error instanceof Error && error.name === 'RfaError'
+  return error instanceof RfaError && REFUSALS.includes(error.code)
 }
 
 /** Each variant runs in every form that it has, and gives finite numbers; some form of it moves something. */

@@ -58,7 +58,7 @@ export function verdict(
   const allowed = ({standardError, slack}: Judged) => z * standardError + slack
   const off = (one: Judged) => Math.abs(one.mean - one.truth)
   const worst = judged.reduce((a, b) => (off(b) / allowed(b) > off(a) / allowed(a) ? b : a))
-  const tried = `${samples.length} x ${draws} draws: ${samples[0]!.label}${samples.length > 1 ? ', ...' : ''}`
+  const tried = samples.map(({label}) => `${label}, ${draws} draws`)
   const figures = {measured: off(worst), bound: allowed(worst)}
   const needs = Math.max(...judged.map(one => one.needs))
   if (!(needs <= draws)) {

@@ -61,7 +61,7 @@ export class Tally {
 
   /** What there is to tell of all comparisons. @param note - stands beside a pass */
   finding(note?: string): Finding {
-    const tried = shortened(this.labels)
+    const tried = this.labels
     const figures =
       this.worst.ratio < 0 ? {} : {measured: this.worst.measured, bound: this.worst.bound}
     if (this.failure !== undefined) {
@@ -81,12 +81,4 @@ function ratioOf(measured: number, bound: number): number {
   if (measured === 0) return 0
   const ratio = measured / bound
   return Number.isNaN(ratio) ? Infinity : ratio
-}
-
-/** Cases a table shows; the others are counted. */
-const SHOWN = 3
-
-function shortened(labels: readonly string[]): string {
-  if (labels.length <= SHOWN + 1) return labels.join('; ')
-  return `${labels.slice(0, SHOWN).join('; ')}; and ${labels.length - SHOWN} more`
 }

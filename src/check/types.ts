@@ -30,8 +30,8 @@ export type CheckStatus = (typeof CHECK_STATUSES)[number]
 /** What one check found. */
 export interface Finding {
   status: CheckStatus
-  /** Shapes, forms and options that were tried. */
-  tried: string
+  /** Forms, shapes and options that were tried, the smallest first. */
+  tried: readonly string[]
   /** The figure that came nearest to its bound. */
   measured?: number
   /** What it may be. */
@@ -67,5 +67,5 @@ export interface CheckOutcome extends Finding {
 
 /** A fact that rules a check out. */
 export function notApplicable(reason: string): Finding {
-  return {status: 'not applicable', tried: '', finding: reason}
+  return {status: 'not applicable', tried: [], finding: reason}
 }

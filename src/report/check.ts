@@ -13,7 +13,7 @@ const checkFacts = z.object({
     .describe(
       'How it ended; `not applicable`: a declared fact rules it out; `not measurable`: float32, or so few draws, decide too little; `information`: a figure without a verdict.',
     ),
-  tried: z.string().describe('Forms, shapes and options that were tried.'),
+  tried: z.array(z.string()).describe('Forms, shapes and options that were tried.'),
   measured: z
     .number()
     .nullable()
@@ -52,7 +52,7 @@ export function checkedFacts(
     ...{name, plugin},
     passed: outcomes.every(({status}) => status !== 'failed'),
     checks: outcomes.map(({check, group, status, tried, measured, bound, finding, advice}) => ({
-      ...{check, group, status, tried},
+      ...{check, group, status, tried: [...tried]},
       measured: finite(measured),
       bound: finite(bound),
       finding: finding ?? null,
@@ -88,7 +88,7 @@ export function checkReport({name, checks}: Checked): Block[] {
           align: 'left',
           flexible: true,
           priority: 3,
-          cell: ({tried}) => tried || MISSING,
+          cell: triedCell,
         },
       ],
       checks,
@@ -96,6 +96,12 @@ export function checkReport({name, checks}: Checked): Block[] {
     ...list(failed.map(failureLine)),
     text(`${name}: ${countsText(checks)}.`),
   ]
+}
+
+/** The first case; how many others there are. */
+function triedCell({tried}: Checked['checks'][number]): string {
+  const [first = MISSING, ...others] = tried
+  return others.length > 0 ? `${first}; ${others.length} more` : first
 }
 
 function findingCell({status, finding}: Checked['checks'][number]): string {

@@ -3,6 +3,7 @@ import {beforeEach, describe, expect, it, vi} from 'vitest'
 import {z} from 'zod'
 import Apply from '../../commands/apply.js'
 import Bench from '../../commands/bench.js'
+import Check from '../../commands/check.js'
 import Doctor from '../../commands/doctor.js'
 import ErrorSweep from '../../commands/error-sweep.js'
 import Methods from '../../commands/methods.js'
@@ -74,6 +75,16 @@ describe('under --json every command prints what its schema says', () => {
       'records.csv',
       'records.csv',
     ])
+  })
+
+  it('check', async () => {
+    const base = {check: 'shapes', group: 'shapes', tried: ['causal']} as const
+    runner.checkEstimator.mockResolvedValue([
+      {...base, status: 'passed', measured: 1e-7, bound: 1e-5, finding: 'to the bit'},
+      {...base, status: 'failed', finding: 'element 3 is NaN', advice: 'phi'},
+    ])
+    const document = await printed('check', Check, 'check', ['elu', 'rfa'])
+    expect(document).toMatchObject({schema: 'rfa.check/1', passed: false})
   })
 
   it('doctor', async () => {

@@ -22,6 +22,7 @@ export const runner = {
   assertFits: vi.fn<Services['assertFits']>(),
   planKeys: vi.fn<Services['planKeys']>(),
   applyEstimator: vi.fn<Services['applyEstimator']>(),
+  checkEstimator: vi.fn<Services['checkEstimator']>(),
   openRun: vi.fn<Services['openRun']>(),
   readPlan: vi.fn<Services['readPlan']>(async () => undefined),
   prepareRun: vi.fn<Services['prepareRun']>(prepared),

@@ -1,0 +1,128 @@
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {afterAll, beforeEach, describe, expect, it, vi} from 'vitest'
+import Check from '../../commands/check.js'
+import type {CheckOutcome} from '../../src/check/index.js'
+import {checkedFacts, checkReport, countsText} from '../../src/report/check.js'
+import {run, runner} from './services.js'
+
+const PASSED: CheckOutcome = {
+  check: 'shapes',
+  group: 'shapes',
+  status: 'passed',
+  tried: ['bidirectional', 'causal', 'causal masked'],
+  measured: 1e-7,
+  bound: 2e-5,
+}
+const FAILED: CheckOutcome = {
+  check: 'causality',
+  group: 'laws',
+  status: 'failed',
+  tried: ['causal'],
+  measured: Number.NaN,
+  bound: 0,
+  finding: 'changing token 9 and later ones changed row 3 by 0.02',
+  advice: 'phi of a causal call',
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'check-'))
+afterAll(() => rmSync(folder, {recursive: true}))
+beforeEach(() => {
+  vi.clearAllMocks()
+  runner.checkEstimator.mockResolvedValue([PASSED])
+})
+
+const check = (...argv: string[]) => run(Check, 'check', argv)
+
+describe('rfa check', () => {
+  it('prints a table with the nearest difference beside its bound, and succeeds', async () => {
+    const {stdout, exitCode} = await check('elu')
+    expect(stdout).toMatch(/^shapes +passed +1\.00e-7 +2\.00e-5 /m)
+    expect(stdout).toContain('bidirectional; 2 more')
+    expect(stdout).toContain('elu: 1 passed.')
+    expect(exitCode).toBe(0)
+  })
+
+  it('tells of a failure in full and exits with 1', async () => {
+    runner.checkEstimator.mockResolvedValue([PASSED, FAILED])
+    const {stdout, exitCode} = await check('elu')
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'causality: changing token 9 and later ones changed row 3 by 0.02. Look at phi of a causal call',
+    )
+    expect(stdout).toContain('elu: 1 passed, 1 failed.')
+    expect(exitCode).toBe(1)
+  })
+
+  it('asks for the groups, the seed and the draws that were typed, and for all groups else', async () => {
+    await check('elu', '--only', 'laws,gradients', '--seed', '7', '--draws', '500')
+    expect(runner.checkEstimator.mock.lastCall![0]).toMatchObject({
+      method: 'elu',
+      groups: ['laws', 'gradients'],
+      seed: 7,
+      draws: 500,
+    })
+    await check('elu', 'rfa', 'elu')
+    expect(runner.checkEstimator.mock.calls.map(([{method}]) => method)).toEqual([
+      'elu',
+      'elu',
+      'rfa',
+    ])
+    expect(runner.checkEstimator.mock.lastCall![0].groups).toHaveLength(8)
+  })
+
+  it('prints one document under --json, in which what is not finite is null', async () => {
+    runner.checkEstimator.mockResolvedValue([FAILED])
+    const {stdout, exitCode} = await check('elu', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      schema: 'rfa.check/1',
+      passed: false,
+      estimators: [{name: 'elu', plugin: null, checks: [{measured: null, bound: 0}]}],
+    })
+    expect(exitCode).toBe(1)
+  })
+
+  it.each([
+    [
+      ['rfaa'],
+      2,
+      /check: expected one of the methods.*got "rfaa"[\s\S]*did you mean rfa\?[\s\S]*\.\/rfaa\.js/,
+    ],
+    [['./nowhere.js'], 3, /nowhere\.js: expected a plug-in, an ES module, got nothing/],
+    [[], 2, /ESTIMATOR: expected files of plug-ins, and names of estimators, got nothing/],
+    [
+      ['elu', '--only', 'law'],
+      2,
+      /--only: expected one of the groups facts.*\n.*did you mean laws\?/,
+    ],
+    [['elu', '--draws', '5'], 2, /--draws: expected an integer from 100 to 100000, got 5/],
+    [['elu', '--seed', '-1'], 2, /--seed/],
+  ] as const)('%j is refused', async (argv, code, message) => {
+    const {stderr, exitCode} = await check(...argv)
+    expect(stderr).toMatch(message)
+    expect(exitCode).toBe(code)
+  })
+
+  it('refuses a file without an estimator before anything is checked', async () => {
+    const file = join(folder, 'empty.mjs')
+    writeFileSync(file, 'export const nothing = 1\n')
+    const {stderr, exitCode} = await check('elu', file)
+    expect(stderr).toMatch(/empty\.mjs: exports: expected a default export, an estimator/)
+    expect(exitCode).toBe(3)
+    expect(runner.checkEstimator).not.toHaveBeenCalled()
+  })
+})
+
+describe('a report of checks', () => {
+  it('counts them by how they ended', () => {
+    const {checks} = checkedFacts('mine', '/mine.js', [PASSED, FAILED, PASSED])
+    expect(countsText(checks)).toBe('2 passed, 1 failed')
+  })
+
+  it('lists failures alone', () => {
+    const blocks = checkReport(checkedFacts('mine', null, [PASSED, FAILED]))
+    const lists = blocks.filter(({kind}) => kind === 'list')
+    expect(lists).toHaveLength(1)
+    expect(lists[0]).toMatchObject({items: [expect.stringMatching(/^causality: /)]})
+  })
+})
