@@ -25,7 +25,8 @@ export {
   type CheckStatus,
 } from './types.js'
 
-const CHECKS: readonly Check[] = [
+/** All of them, in the order in which they run. */
+export const CHECKS: readonly Check[] = [
   ...FACTS,
   ...SHAPE_CHECKS,
   ...LAWS,

@@ -52,6 +52,7 @@ const STEPS: Readonly<Record<string, (text: string) => void>> = {
     }
   },
   ts: () => {},
+  text: () => {},
 }
 
 beforeAll(() => {
@@ -81,6 +82,13 @@ describe('docs/your-estimator.md', () => {
     expect(text).toContain('- Unbiased: yes')
     expect(text).toContain('variance as theory says: yes')
     expect(text).toContain('orth rows vary less than iid ones: yes')
+  })
+
+  it('checks it', () => {
+    const text = said('check')
+    expect(text).toMatch(/^causality +passed/m)
+    expect(text).toMatch(/^relu-power: \d+ passed, .*not applicable/m)
+    expect(text).not.toContain('failed')
   })
 
   it('times it', () => {

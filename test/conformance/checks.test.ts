@@ -1,8 +1,8 @@
 import {beforeAll, describe, expect, it} from 'vitest'
-import {loadEstimators, METHOD_NAMES} from '../../../src/attention/index.js'
-import {useBackend} from '../../../src/backends/index.js'
-import {CHECK_GROUPS, checkEstimator} from '../../../src/check/index.js'
-import {FULL} from '../../helpers/effort.js'
+import {loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
+import {useBackend} from '../../src/backends/index.js'
+import {CHECK_GROUPS, checkEstimator} from '../../src/check/index.js'
+import {FULL} from '../helpers/effort.js'
 
 await loadEstimators()
 beforeAll(() => useBackend('cpu'))
