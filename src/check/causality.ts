@@ -87,13 +87,18 @@ export function causalRows(
     const after = runCall({...given, inputs: changed}).out
     tally.compare({
       label: `${callName(given)}, tokens from ${first} on changed`,
-      actual: after,
-      expected: before.map((x, at) => (rowOf(at, given.sizes) < first ? x : after[at]!)),
+      actual: earlierRows(after, given.sizes, first),
+      expected: earlierRows(before, given.sizes, first),
       bound: 0,
       says: at =>
         `changing token ${first} and later ones changed ${placeOf(at, given.sizes)} by ${changeOf(before, after, at)}`,
     })
   }
+}
+
+/** The same output with zeros in rows from `first` on, whatever stands there. */
+function earlierRows(out: Float32Array, sizes: Sizes, first: number): Float32Array {
+  return out.map((x, at) => (rowOf(at, sizes) < first ? x : 0))
 }
 
 function rowOf(at: number, {valueDim, queryLen}: Sizes): number {

@@ -18,6 +18,6 @@ describe('an estimator of the registry', () => {
     const outcomes = await checkEstimator({method, groups, seed: 0, draws: 4000})
     expect(outcomes.filter(({status}) => status === 'failed')).toEqual([])
     const passed = outcomes.filter(({status}) => status === 'passed').length
-    expect(passed).toBeGreaterThan(outcomes.length / 2)
+    expect(passed).toBeGreaterThanOrEqual(outcomes.length / 2)
   })
 })
