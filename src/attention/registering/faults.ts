@@ -1,4 +1,6 @@
 /** Errors that an estimator of somebody else throws, told as its author would want: whose, where, in which line. */
+import {sep} from 'node:path'
+import {fileURLToPath} from 'node:url'
 import {clipped, messageOf, RfaError} from '../../errors.js'
 import {packageRoot} from '../../package.js'
 
@@ -55,11 +57,21 @@ export function authorLine(error: unknown): string | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   const root = packageRoot().replaceAll('\\', '/')
   for (const line of stack.split('\n')) {
-    const place = /(?:\(|at (?:async )?)(?:file:\/\/)?(\/[^()]*:\d+:\d+)\)?$/.exec(line)?.[1]
-    if (place === undefined) continue
-    const path = decodeURI(place).replace(/^\/([A-Za-z]:)/, '$1')
+    const frame = /(?:\(|at (?:async )?)((?:file:\/\/)?\/[^()]*)(:\d+:\d+)\)?$/.exec(line)
+    if (!frame) continue
+    const path = framePath(frame[1]!)
     const ours = ['src', 'dist', 'bin'].some(folder => path.startsWith(`${root}/${folder}/`))
-    if (!ours && !path.includes('/node_modules/')) return path
+    if (!ours && !path.includes('/node_modules/')) return `${path}${frame[2]}`
   }
   return undefined
+}
+
+/** The path of a file in a stack: of modules there are URLs, of which some that are typed are no paths. */
+function framePath(file: string): string {
+  if (!file.startsWith('file://')) return file
+  try {
+    return fileURLToPath(file).split(sep).join('/')
+  } catch {
+    return file
+  }
 }
