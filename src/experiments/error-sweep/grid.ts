@@ -4,8 +4,11 @@ import type {CallShape, ExactTarget} from '../../attention/index.js'
 import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
 import {type BackendChoice, meteredBackend} from '../../backends/index.js'
 import {expected} from '../../errors.js'
+import type {AttentionInput} from '../../inputs/attention-input.js'
 import {assertRoom} from '../../inputs/generators/index.js'
 import {type InputFacts, inputFacts} from '../../inputs/input-facts.js'
+import {cutKeyMask} from '../../inputs/key-mask.js'
+import {cutLengths} from '../../inputs/lengths.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
 import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
@@ -67,19 +70,27 @@ async function factsByLayer(plan: ErrorSweepPlan): Promise<FactsByLayer> {
 /**
  * Reads the file of a plan as its cells will; what they would generate is only held against the memory that is free.
  *
- * @throws what {@link unscaledInput} throws
+ * @throws what {@link unscaledInput} throws, at any of the lengths
  */
 export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
   const {input, logit_scale, seed} = plan
   if (input.kind === 'file') {
     // the layer that cells begin with is read last: it is kept for them
     for (const layer of layersOf(plan).toReversed()) {
-      await unscaledInput({input, layer, seq_len: null, logit_scale, seed})
+      const whole = await unscaledInput({input, layer, seq_len: null, logit_scale, seed})
+      for (const length of lengthsOf(plan)) assertKeysInView(whole, length)
     }
     return
   }
   const {sizes} = await inputFacts(input, lengthsOf(plan))
   for (const shape of sizes) assertRoom(input.name, shape)
+}
+
+/** @throws {BAD_OPTION} where a cut leaves a sequence no key */
+function assertKeysInView(whole: AttentionInput, length: number | null): void {
+  const {keyMask, key, label} = whole
+  const [, keyLen] = cutLengths(whole, length)
+  if (keyMask) cutKeyMask(keyMask, key.shape[2], keyLen, label)
 }
 
 /** All draws of a method against one target. */

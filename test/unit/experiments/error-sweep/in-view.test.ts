@@ -2,6 +2,7 @@
 import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {useBackend} from '../../../../src/backends/index.js'
+import {checkErrorSweep} from '../../../../src/experiments/error-sweep/grid.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
@@ -192,6 +193,18 @@ describe('keys of another text than queries', () => {
   })
 })
 
+it('a mask that leaves a sequence no key at a length of the plan is told before the run', async () => {
+  const {batch: input} = await bothWays(MASKS['padding at the beginning, and holes'])
+  const plan = sweep({input, methods: [method('elu')]})
+  await expect(checkErrorSweep({...plan, seq_lens: [L, 3]})).resolves.toBeUndefined()
+  await expect(checkErrorSweep({...plan, seq_lens: [L, 2]})).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringMatching(
+      /key mask of sequence 0: expected a key that takes part, got none among the first 2 of 13$/,
+    ),
+  })
+})
+
 it('a method that takes no mask is skipped for that reason', async () => {
   const {batch: input} = await bothWays(MASKS['padding at the end'])
   const [run] = await cellsOf(sweep({input, seq_lens: null, methods: [method('identity')]}))
@@ -230,6 +243,16 @@ describe('layers of one file', () => {
       ...(await resultsOf({...plan, input: await save(b), seq_lens: [L]})),
     ]
     expect(together).toEqual(apart)
+  })
+
+  it('are all held against their masks at each length, before the run', async () => {
+    const late = {...layer('late'), key_mask: maskOf([rows[0]!.map((_, i) => Number(i > 4))])}
+    const input = await save({...prefixed(0, layer('whole')), ...prefixed(1, late)})
+    const plan = sweep({input, layers: [0, 1]})
+    await expect(checkErrorSweep({...plan, seq_lens: [6, L]})).resolves.toBeUndefined()
+    await expect(checkErrorSweep({...plan, seq_lens: [L, 5]})).rejects.toMatchObject({
+      message: expect.stringMatching(/layer 1, key mask of sequence 0: .*the first 5 of 13$/),
+    })
   })
 
   it('leave cells of other files as they were', async () => {
