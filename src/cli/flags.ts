@@ -279,13 +279,12 @@ export function arrayFlags(helpGroup?: string) {
   }
 }
 
-/** `--scale` of every command that computes logits. */
-export function scaleFlag(helpGroup?: string) {
+/** `--scale` of every command that computes logits. @param besides - what is said after its default */
+export function scaleFlag(helpGroup?: string, besides = '') {
   return oneNumber(POSITIVE_NUMBER)({
     ...(helpGroup && {helpGroup}),
     helpValue: 'BETA',
-    description:
-      'factor on q.k, the scale of logits (default: what the metadata of the file say as scale, else 1/sqrt(D))',
+    description: `factor on q.k, the scale of logits (default: what the metadata of the file say as scale, else 1/sqrt(D))${besides}`,
   })
 }
 

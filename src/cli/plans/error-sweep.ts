@@ -51,7 +51,7 @@ export const errorSweepFlags = {
   }),
   scales: numberList(SCALE)({
     helpGroup: 'GRID',
-    description: `factors on queries and keys, e.g. 0.25..4x2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}`,
+    description: `factors on queries and keys, an axis of the grid, e.g. 0.25..4x2 ${defaultHelp(ERROR_SWEEP, grid => grid.scales)}; --scale is the factor on q.k`,
   }),
   targets: nameList('targets', ['raw', 'matched'] as const)({
     helpGroup: 'GRID',
@@ -62,7 +62,7 @@ export const errorSweepFlags = {
     helpGroup: 'GRID',
     description: `independent draws per cell ${defaultHelp(ERROR_SWEEP, grid => grid.replicates)}`,
   }),
-  scale: scaleFlag('GRID'),
+  scale: scaleFlag('GRID', '; --scales multiplies q and k before that'),
   causal: toggle('query i sees keys 0..i only', 'GRID'),
   'row-metrics': toggle(
     'KL divergence and total variation of attention rows; needs L x S memory',
