@@ -22,7 +22,7 @@ export interface LoadedPlugin {
 const loaded = new Map<string, Promise<LoadedPlugin>>()
 /** Digests and paths of those that have been asked for. */
 const required = new Set<string>()
-/** Whose estimators have these names. */
+/** Whose estimators have these names, in small letters. */
 const owners = new Map<string, string>()
 
 const ENDINGS = ['.js', '.mjs', '.ts', '.mts']
@@ -105,17 +105,19 @@ async function pluginFile(path: string): Promise<string> {
 
 async function importPlugin(path: string, file: string): Promise<LoadedPlugin> {
   openDoors()
-  const {registerEstimator, wholeEstimator} = await import('../attention/internal.js')
+  const {registerEstimators, wholeEstimator} = await import('../attention/internal.js')
   try {
     const exported: Record<string, unknown> = await import(pathToFileURL(file).href)
     if (file in createRequire(import.meta.url).cache) {
       throw commonJs(path, 'it exports by module.exports, or nothing')
     }
     const estimators = exportedEstimators(exported).map(wholeEstimator)
-    for (const {name} of estimators) claim(name, path)
-    for (const estimator of estimators) registerEstimator(estimator)
     const methods = estimators.map(({name}) => name)
-    return {record: await recordOf(resolve(path), file, methods), estimators}
+    const record = await recordOf(resolve(path), file, methods)
+    checkNames(methods, path)
+    registerEstimators(estimators)
+    for (const name of methods) owners.set(name.toLowerCase(), path)
+    return {record, estimators}
   } catch (error) {
     throw loadFault(path, error, [file, ...filesImported(file)])
   }
@@ -135,23 +137,27 @@ function exportedEstimators({default: one, estimators, ...others}: Record<string
   throw expected('BAD_PLUGIN', 'exports', 'a default export, an estimator', got, remedy)
 }
 
-/** @throws {BAD_PLUGIN} where another plug-in has that name */
-function claim(name: string, path: string): void {
-  const owner = owners.get(name)
-  if (owner !== undefined) {
+/** @throws {BAD_PLUGIN} where another plug-in has one of the names, or two of its own have the same */
+function checkNames(names: readonly string[], path: string): void {
+  const plain = names.map(name => name.toLowerCase())
+  for (const [index, name] of names.entries()) {
+    const owner = plain.indexOf(plain[index]!) < index ? path : owners.get(plain[index]!)
+    if (owner === undefined) continue
     const got = owner === path ? 'two of them' : `that of one of ${owner}`
     const what = 'a name that no other estimator has'
     throw expected('BAD_PLUGIN', name, what, got, 'call one of them otherwise')
   }
-  owners.set(name, path)
 }
 
 async function recordOf(path: string, file: string, methods: string[]): Promise<PluginRecord> {
   const folder = dirname(file)
-  const imports = filesImported(file).map(async other => ({
+  const others = filesImported(file).map(other => ({
+    other,
     path: relative(folder, other).split(sep).join('/'),
-    sha256: await sha256Of(other),
   }))
+  // in an order that does not depend on where the folder stands
+  others.sort((a, b) => (a.path < b.path ? -1 : 1))
+  const imports = others.map(async ({other, path}) => ({path, sha256: await sha256Of(other)}))
   return {path, sha256: await sha256Of(file), imports: await Promise.all(imports), methods}
 }
 

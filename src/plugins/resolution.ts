@@ -44,7 +44,7 @@ function keep({from, to}: Edge): void {
  * Files that a module imports, itself or through others, as far as they have been imported: not those of packages.
  *
  * @param path - of the module, without symbolic links
- * @returns absolute paths, in the order of their text
+ * @returns absolute paths, in the order in which they were found
  */
 export function filesImported(path: string): string[] {
   receive?.()
@@ -53,7 +53,7 @@ export function filesImported(path: string): string[] {
   for (const url of found)
     for (const next of imports.get(url) ?? []) if (isLocal(next)) found.add(next)
   found.delete(first)
-  return [...found].map(url => fileURLToPath(url)).sort()
+  return [...found].map(url => fileURLToPath(url))
 }
 
 function isLocal(url: string): boolean {

@@ -84,19 +84,23 @@ export function methodNames(): string[] {
  */
 export function addEstimator(estimator: Estimator): void {
   const {name} = estimator
-  const taken = methodNames().find(other => other.toLowerCase() === name.toLowerCase())
-  if (taken !== undefined) {
-    const whose = Object.hasOwn(REGISTRY, taken) ? 'that of a built-in one' : 'registered before'
-    throw expected(
-      'BAD_PLUGIN',
-      name,
-      'a name that no other estimator has',
-      `${taken}, ${whose}`,
-      `call it otherwise, e.g. my-${name}`,
-    )
-  }
+  assertNameFree(name)
   registered[name] = estimator
   if (estimators) Object.assign(estimators, {[name]: estimator})
+}
+
+/** @throws {BAD_PLUGIN} where an estimator has this name */
+export function assertNameFree(name: string): void {
+  const taken = methodNames().find(other => other.toLowerCase() === name.toLowerCase())
+  if (taken === undefined) return
+  const whose = Object.hasOwn(REGISTRY, taken) ? 'that of a built-in one' : 'registered before'
+  throw expected(
+    'BAD_PLUGIN',
+    name,
+    'a name that no other estimator has',
+    `${taken}, ${whose}`,
+    `call it otherwise, e.g. my-${name}`,
+  )
 }
 
 /** Error for a method that does not exist. @param choices - what is accepted in its place */

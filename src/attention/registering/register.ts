@@ -3,7 +3,7 @@ import type {z} from 'zod'
 import {describe, expected} from '../../errors.js'
 import {tf} from '../../tf.js'
 import {checkTensor, hasShape} from '../check-tensor.js'
-import {addEstimator} from '../estimators/index.js'
+import {addEstimator, assertNameFree} from '../estimators/index.js'
 import type {AttendInputs, Estimator} from '../forms/estimator.js'
 import type {RegisteredName} from '../registered.js'
 import type {AttendResult, Decoder} from '../types.js'
@@ -38,6 +38,16 @@ export function registerEstimator<Schema extends z.ZodObject>(
   const name = whole.name as RegisteredName<Schema>
   known.set(estimator, name as RegisteredName)
   return name
+}
+
+/**
+ * Adds several estimators, or none of them where the name of one is taken.
+ *
+ * @throws what {@link registerEstimator} throws
+ */
+export function registerEstimators(estimators: readonly Estimator[]): void {
+  for (const estimator of estimators) if (!known.has(estimator)) assertNameFree(estimator.name)
+  for (const estimator of estimators) registerEstimator(estimator)
 }
 
 /** An estimator from anything that claims to be one. @throws {BAD_PLUGIN} */
@@ -87,12 +97,17 @@ function watchedFunctions<Facts extends object>(where: string, facts: Facts): Fa
 }
 
 function watchedDecoder(name: string, inner: Decoder): Decoder {
-  return Object.create(inner, {
-    next: {
-      value: (...args: Parameters<Decoder['next']>) =>
-        inPart(`${name}: decoder.next`, () => inner.next(...args)),
+  // each part is called as one of its own object: classes may keep private fields
+  return {
+    next: (...args) => inPart(`${name}: decoder.next`, () => inner.next(...args)),
+    get stateBytes() {
+      return inner.stateBytes
     },
-  })
+    get state() {
+      return inner.state
+    },
+    dispose: () => inner.dispose(),
+  }
 }
 
 /** @throws {BAD_PLUGIN | SHAPE_MISMATCH} unless there is an output `[B, H, L, Dv]` */

@@ -188,6 +188,36 @@ describe('a plug-in', () => {
     expect(pluginDigest(plain)).toBe(plain.sha256)
   })
 
+  it('is known by the same digest in a folder of another name', () => {
+    const files = (name: string) => ({
+      [`at-${name}/${name}/own.mjs`]: reluMap('own', '', "import './x.mjs'\nimport '../m.mjs'"),
+      [`at-${name}/${name}/x.mjs`]: 'export {}\n',
+      [`at-${name}/m.mjs`]: 'export {}\n\n',
+    })
+    const digests = ['aa', 'zz'].map(name => {
+      writeFiles(folder, files(name))
+      const [{record}] = loadAll(folder, [`at-${name}/${name}/own.mjs`]) as [Loaded]
+      expect(record!.imports.map(({path}) => path)).toEqual(['../m.mjs', 'x.mjs'])
+      return pluginDigest(record!)
+    })
+    expect(digests[1]).toBe(digests[0])
+  })
+
+  it.each([
+    ['built in', 'elu', /elu: expected a name .* got elu, that of a built-in one/],
+    ['its own', 'free', /free: expected a name .* got two of them/],
+    ['its own but for capitals', 'Free', /Free: expected a name .* got two of them/],
+  ])('brings none of its estimators where the name of one is %s', (_, second, message) => {
+    const both = reluMap('free').replace('export default', 'const first =')
+    writeFiles(folder, {
+      'both.mjs': `${both}\nexport const estimators = [first, {...first, name: '${second}'}]\n`,
+      'free.mjs': reluMap('free'),
+    })
+    const [refused, fine] = loadAll(folder, ['both.mjs', 'free.mjs'])
+    expect(refused).toMatchObject({code: 'BAD_PLUGIN', message: expect.stringMatching(message)})
+    expect(fine).toHaveProperty('record.methods', ['free'])
+  })
+
   it('is one module however it is named', () => {
     writeFiles(folder, {'same.js': reluMap('same')})
     symlinkSync(join(folder, 'same.js'), join(folder, 'link.js'))

@@ -11,6 +11,7 @@ import {
 import {defineFeatureMap} from '../../../../src/attention/registering/define.js'
 import {lookAgain} from '../../../../src/attention/registering/features.js'
 import {registerEstimator} from '../../../../src/attention/registering/register.js'
+import type {Decoder} from '../../../../src/attention/types.js'
 import {useBackend} from '../../../../src/backends/index.js'
 import type {RfaError} from '../../../../src/errors.js'
 import {exact} from '../../../helpers/estimators-of-ones-own.js'
@@ -46,6 +47,31 @@ const random = (last: number, seed: number) =>
 function attend(method: string, rest: object = {}) {
   const [query, key, value] = [random(headDim, 1), random(headDim, 2), random(valueDim, 3)]
   return attention(query, key, value, {method, ...rest} as never)
+}
+
+/** A decoder of an author who keeps to classes. */
+class PrivateDecoder implements Decoder {
+  readonly #inner: Decoder
+
+  constructor(inner: Decoder) {
+    this.#inner = inner
+  }
+
+  get stateBytes() {
+    return this.#inner.stateBytes
+  }
+
+  get state() {
+    return this.#inner.state
+  }
+
+  next(...args: Parameters<Decoder['next']>) {
+    return this.#inner.next(...args)
+  }
+
+  dispose() {
+    this.#inner.dispose()
+  }
 }
 
 function thrown(body: () => unknown): RfaError {
@@ -84,6 +110,28 @@ describe('a registered estimator', () => {
     const after = registerEstimator(map())
     for (const name of [before, after]) expect(await loadEstimators()).toHaveProperty(name)
     expect(all).toHaveProperty('favor-pos')
+  })
+
+  it('may have a decoder with private fields', () => {
+    const own = map()
+    const kept = registerEstimator({
+      ...own,
+      name: `${own.name}-private`,
+      decoder: inputs => new PrivateDecoder(own.decoder!(inputs)),
+    })
+    const sizes = {batch, heads, headDim, valueDim}
+    const [plain, step] = [registerEstimator(own), kept].map(method =>
+      decoder({method, ...sizes} as never),
+    ) as [Decoder, Decoder]
+    const row = (last: number) => tf.ones([batch, heads, 1, last])
+    const token = [row(headDim), row(headDim), row(valueDim)] as const
+    expect(step.next(...token).dataSync()).toEqual(plain.next(...token).dataSync())
+    expect(step.stateBytes).toBe(plain.stateBytes)
+    expect(Object.keys(step.state)).toEqual(Object.keys(plain.state))
+    const [state] = Object.values(step.state)
+    step.dispose()
+    expect(state!.isDisposed).toBe(true)
+    plain.dispose()
   })
 
   it('is registered once, however often it is given', () => {
