@@ -17,7 +17,8 @@ export default class Apply extends RfaCommand {
     const {flags} = await this.parse(Apply)
     const {notFiniteWarning} = await import('../src/apply/report.js')
     const {loadEstimators} = await import('../src/attention/names.js')
-    const owner = this.plugins.find(({record}) => record.methods.includes(flags.method))
+    const {typed, others} = this.plugins
+    const owner = [...typed, ...others].find(({record}) => record.methods.includes(flags.method))
     const request = {...toApplyRequest(flags, await loadEstimators()), origin: owner?.record}
     for (const warning of await idleSettings(flags, request)) this.caution(warning)
     const record = await this.services.applyEstimator(request, {

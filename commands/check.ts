@@ -45,7 +45,7 @@ export default class Check extends RfaCommand {
     const {checkReport} = await import('../src/report/check.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const {only: groups = [...CHECK_GROUPS], seed = 0, draws = 4000} = flags
-    const named = await estimatorsNamed(args.estimator)
+    const named = await estimatorsNamed(args.estimator, process.env)
     const progress = await showChecks(process.stderr, flags.quiet)
     const asked = {groups, seed, draws}
     const estimators = await checkAll(named, asked, this.services, progress.show).finally(() =>

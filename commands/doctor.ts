@@ -19,7 +19,7 @@ export default class Doctor extends RfaCommand {
 
   /** What does not load is told with the rest. */
   protected override async loadPlugins() {
-    return []
+    return this.plugins
   }
 
   async run() {

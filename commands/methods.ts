@@ -85,7 +85,7 @@ export default class Methods extends RfaCommand {
       preset: flags.preset,
       numFeatures: flags['num-features'] ?? 256,
       headDim: flags['head-dim'] ?? 64,
-      plugins: this.plugins,
+      plugins: [...this.plugins.typed, ...this.plugins.others],
     })
     await this.show(blocks, flags)
     return {schema: 'rfa.methods/1', methods} satisfies MethodsDocument

@@ -2,7 +2,6 @@ import {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import * as Flags from '@oclif/core/flags'
 import {expected} from '../errors.js'
-import type {LoadedPlugin} from '../plugins/load.js'
 import {type Block, withTexts} from '../report/document.js'
 import {type Layout, layoutOf} from '../report/layout.js'
 import {printable, printableJson, printableStyled} from '../report/printable.js'
@@ -14,6 +13,7 @@ import {
   formatErrorReport,
 } from './error-report.js'
 import {exitCodesHelp} from './exit-codes.js'
+import type {PluginsAsked} from './plugins.js'
 import {type Services, services} from './services.js'
 import {singleDashed, type Typed} from './usage-advice.js'
 
@@ -53,7 +53,7 @@ export abstract class RfaCommand extends Command {
   services: Services = services
 
   /** Those that the command line and `RFA_PLUGINS` name, for commands with `--plugin`. */
-  protected plugins: readonly LoadedPlugin[] = []
+  protected plugins: PluginsAsked = {typed: [], others: []}
 
   /** @throws {USAGE} for a flag spelt out behind one dash, of which the parser would make something else */
   protected override async init(): Promise<void> {
@@ -67,7 +67,7 @@ export abstract class RfaCommand extends Command {
   }
 
   /** @throws what loading a plug-in throws */
-  protected async loadPlugins(): Promise<LoadedPlugin[]> {
+  protected async loadPlugins(): Promise<PluginsAsked> {
     const {pluginsAsked} = await import('./plugins.js')
     return pluginsAsked(this.argv, process.env)
   }

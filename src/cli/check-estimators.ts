@@ -2,9 +2,10 @@
 import {loadEstimators, unknownMethod} from '../attention/names.js'
 import type {CheckGroup} from '../check/index.js'
 import {RfaError} from '../errors.js'
-import {loadPlugin} from '../plugins/load.js'
+import {type LoadedPlugin, loadPlugin} from '../plugins/load.js'
 import {type Checked, checkedFacts} from '../report/check.js'
 import {printable} from '../report/printable.js'
+import {pluginsOfVariable} from './plugins.js'
 import type {Services} from './services.js'
 
 /** An estimator and where it comes from. */
@@ -22,23 +23,29 @@ export interface ChecksAsked {
 }
 
 /**
- * The estimators that words of a command line name: those of a plug-in's file, or one by its name.
+ * The estimators that words of a command line name: those of a plug-in's file, or one by its name, which may be that of one
+ * of these files or of `RFA_PLUGINS`.
  *
  * @throws {UNKNOWN_NAME} for a word that is neither @throws what loading a plug-in throws
  */
-export async function estimatorsNamed(words: readonly string[]): Promise<Named[]> {
+export async function estimatorsNamed(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Named[]> {
+  const files = new Map<string, LoadedPlugin>()
+  for (const word of words) if (isFile(word)) files.set(word, await loadPlugin(word))
+  const plugins = [...files.values(), ...(await pluginsOfVariable(env))]
+  const origins = new Map(
+    plugins.flatMap(({record}) => record.methods.map(name => [name, record.path])),
+  )
   const estimators = await loadEstimators()
-  const found = new Map<string, Named>()
-  for (const word of words) {
-    if (!isFile(word)) {
-      if (!Object.hasOwn(estimators, word)) throw neither(word)
-      if (!found.has(word)) found.set(word, {name: word, plugin: null})
-      continue
-    }
-    const {record} = await loadPlugin(word)
-    for (const name of record.methods) found.set(name, {name, plugin: record.path})
-  }
-  return [...found.values()]
+  const names = words.flatMap(word => {
+    const file = files.get(word)
+    if (file) return file.record.methods
+    if (!Object.hasOwn(estimators, word)) throw neither(word)
+    return [word]
+  })
+  return [...new Set(names)].map(name => ({name, plugin: origins.get(name) ?? null}))
 }
 
 /** Names of estimators have neither slashes nor dots. */

@@ -43,13 +43,8 @@ export abstract class ExperimentCommand extends RfaCommand {
 
   /** The plan of a run with its plug-ins loaded. @throws {PLAN_MISMATCH} where they are not what they were */
   private async withSavedPlugins(plan: Plan, directory: string): Promise<Plan> {
-    const {pathsTyped, pluginsOfRun} = await import('./plugins.js')
-    const typed = this.plugins.slice(0, new Set(pathsTyped(this.argv)).size)
-    return pluginsOfRun(
-      plan,
-      directory,
-      typed.map(({record}) => record),
-    )
+    const {pluginsOfRun} = await import('./plugins.js')
+    return pluginsOfRun(plan, directory, this.plugins)
   }
 
   /** Whether a flag was typed that says what to run, and not only how. */
@@ -86,10 +81,11 @@ export abstract class ExperimentCommand extends RfaCommand {
 
   /** The plan with what it takes of the plug-ins that were named. */
   private async withOwnPlugins(plan: Plan): Promise<Plan> {
-    if (this.plugins.length === 0 || plan.plugins) return plan
-    const {pathsTyped, pluginWithoutEffect, withPlugins} = await import('./plugins.js')
-    const marked = withPlugins(plan, this.plugins)
-    const typed = this.plugins.slice(0, new Set(pathsTyped(this.argv)).size)
+    const {typed, others} = this.plugins
+    const plugins = [...typed, ...others]
+    if (plugins.length === 0 || plan.plugins) return plan
+    const {pluginWithoutEffect, withPlugins} = await import('./plugins.js')
+    const marked = withPlugins(plan, plugins)
     for (const {record} of typed) this.caution(pluginWithoutEffect(record, marked))
     return marked
   }

@@ -7,17 +7,34 @@ import type {PluginReport} from '../report/doctor.js'
 import {comparePlugins} from '../results/plugins.js'
 import type {Plan} from '../results/record.js'
 
+/** The plug-ins that were named, each once. */
+export interface PluginsAsked {
+  /** By `--plugin`. */
+  typed: readonly LoadedPlugin[]
+  /** By `RFA_PLUGINS` alone. */
+  others: readonly LoadedPlugin[]
+}
+
 /**
- * Loads the plug-ins of `--plugin`, then those of `RFA_PLUGINS`, each once.
+ * Loads the plug-ins of `--plugin`, then those of `RFA_PLUGINS`.
  *
  * @throws what {@link loadPlugin} throws
  */
 export async function pluginsAsked(
   argv: readonly string[],
-  {RFA_PLUGINS = ''}: NodeJS.ProcessEnv,
-): Promise<LoadedPlugin[]> {
+  env: NodeJS.ProcessEnv,
+): Promise<PluginsAsked> {
+  const typed = new Set<LoadedPlugin>()
+  for (const path of pathsTyped(argv)) typed.add(await loadPlugin(path))
+  const named = await pluginsOfVariable(env)
+  return {typed: [...typed], others: named.filter(plugin => !typed.has(plugin))}
+}
+
+/** Loads the plug-ins of `RFA_PLUGINS`, each once. @throws what {@link loadPlugin} throws */
+export async function pluginsOfVariable({
+  RFA_PLUGINS = '',
+}: NodeJS.ProcessEnv): Promise<LoadedPlugin[]> {
   const plugins = new Set<LoadedPlugin>()
-  for (const path of pathsTyped(argv)) plugins.add(await loadPlugin(path))
   for (const path of pathsOf(RFA_PLUGINS)) {
     plugins.add(await loadPlugin(path).catch(tellOfVariable))
   }
@@ -49,7 +66,7 @@ function pathsOf(variable: string): string[] {
 }
 
 /** Values of `--plugin` on a command line; what is wrong with it otherwise is told by its parser. */
-export function pathsTyped(argv: readonly string[]): string[] {
+function pathsTyped(argv: readonly string[]): string[] {
   const end = argv.indexOf('--')
   const words = end < 0 ? argv : argv.slice(0, end)
   return words.flatMap((word, at) => {
@@ -91,26 +108,39 @@ export function pluginWithoutEffect({path, methods}: PluginRecord, plan: Plan): 
 }
 
 /**
- * Loads the plug-ins of a run to go on with: one that is named now, if it has the same content, or the one at the path
- * that the run has recorded.
+ * Loads the plug-ins of a run to go on with: one that is named now, if it has the same content or estimators of the same
+ * names, or the one at the path that the run has recorded.
  *
- * @param typed - those named on this command line
  * @returns the plan with the plug-ins as they were found
  * @throws {PLAN_MISMATCH} for one that is gone, is another one now, or is named besides
  */
 export async function pluginsOfRun(
   plan: Plan,
   directory: string,
-  typed: readonly PluginRecord[],
+  asked: PluginsAsked,
 ): Promise<Plan> {
+  const [typed, others] = [asked.typed, asked.others].map(plugins =>
+    plugins.map(({record}) => record),
+  ) as [PluginRecord[], PluginRecord[]]
   const saved = plan.plugins ?? []
   const found: PluginRecord[] = []
   for (const wanted of saved) {
-    const same = typed.find(record => pluginDigest(record) === pluginDigest(wanted))
-    found.push(same ?? (await reloaded(wanted, directory)))
+    const here = namedNow(wanted, [...typed, ...others])
+    found.push(here ?? (await reloaded(wanted, directory)))
   }
   comparePlugins(directory, saved, [...new Set([...found, ...typed])])
   return saved.length === 0 ? plan : {...plan, plugins: found}
+}
+
+/** The same plug-in; or one that has taken a name of its estimators, so that it cannot be loaded besides. */
+function namedNow(
+  wanted: PluginRecord,
+  records: readonly PluginRecord[],
+): PluginRecord | undefined {
+  return (
+    records.find(record => pluginDigest(record) === pluginDigest(wanted)) ??
+    records.find(({methods}) => methods.some(name => wanted.methods.includes(name)))
+  )
 }
 
 async function reloaded(wanted: PluginRecord, directory: string): Promise<PluginRecord> {

@@ -174,6 +174,24 @@ describe('--plugin', () => {
   })
 })
 
+it('rfa check takes names from files wherever these stand among its words, and from RFA_PLUGINS', async () => {
+  const folder = await folderWith({'my.mjs': reluMap('my-map'), 'other.mjs': reluMap('other')})
+  const line = 'check my-map elu ./my.mjs --only facts --json'
+  const [before, named, unknown] = await Promise.all([
+    rfa(folder, line),
+    rfa(folder, 'check other --only facts --json', {RFA_PLUGINS: 'other.mjs'}),
+    rfa(folder, 'check other ./my.mjs --only facts'),
+  ])
+  const origins = ({stdout}: Ending) =>
+    JSON.parse(stdout).estimators.map(({name, plugin}: Record<string, unknown>) => [name, plugin])
+  expect(origins(before)).toEqual([
+    ['my-map', join(folder, 'my.mjs')],
+    ['elu', null],
+  ])
+  expect(origins(named)).toEqual([['other', join(folder, 'other.mjs')]])
+  expect(unknown.code).toBe(2)
+})
+
 describe('a run with a plug-in', () => {
   const line = `${SWEEP} --methods mine,elu --output run`
 
@@ -226,6 +244,34 @@ describe('a run with a plug-in', () => {
       )
       expect(stderr).toContain('PLAN_MISMATCH')
     }
+  })
+
+  it('does not go on with a changed copy that is named now, be it by the environment', async () => {
+    const folder = await begun()
+    writeFiles(folder, {'copy.mjs': reluMap('mine', '', '// changed')})
+    const resume = 'error-sweep --output run --quiet --resume'
+    for (const {code, stderr} of await Promise.all([
+      rfa(folder, `${resume} --plugin copy.mjs`),
+      rfa(folder, resume, {RFA_PLUGINS: 'copy.mjs'}),
+    ])) {
+      expect(code).toBe(2)
+      expect(stderr).toMatch(
+        /^run: expected the plug-in that this run was started with, .*mine\.mjs \(SHA-256 [0-9a-f]{12}…\), got one of SHA-256 [0-9a-f]{12}…/,
+      )
+      expect(stderr).toContain('PLAN_MISMATCH')
+    }
+  })
+
+  it('is not one of the environment for having been typed in two ways', async () => {
+    const folder = await begun()
+    const env = {RFA_PLUGINS: 'other.mjs'}
+    const twice = '--plugin mine.mjs --plugin ./mine.mjs'
+    const [fresh, resumed] = await Promise.all([
+      rfa(folder, `${SWEEP} --methods mine ${twice} --dry-run`, env),
+      rfa(folder, `error-sweep --output run --quiet --resume ${twice}`, env),
+    ])
+    expect(fresh).toMatchObject({code: 0, stderr: ''})
+    expect(resumed, resumed.stderr).toMatchObject({code: 0})
   })
 
   it('does not go on with another one besides, or without it', async () => {
