@@ -8,7 +8,7 @@ import {loadAddon} from '../src/backends/native/loader.js'
 import {NoPython, peersPython} from './peers/environment.js'
 import {type Request, readFlags} from './peers/flags.js'
 import {measureAll} from './peers/measure.js'
-import {peersReport} from './peers/report.js'
+import {type PeersReport, peersReport} from './peers/report.js'
 import {peersMarkdown, peersText} from './peers/table.js'
 
 const EXIT = {leftOut: 1, usage: 2, unavailable: 3}
@@ -27,10 +27,12 @@ async function main(request: Request): Promise<void> {
     if (!(error instanceof NoPython)) throw error
     return end(EXIT.unavailable, error.message)
   }
-  const report = await measureAll(request, python, loaded.addon)
-  process.stdout.write(`${peersText(report)}\n`)
   mkdirSync(dirname(request.output), {recursive: true})
-  writeFileSync(request.output, `${JSON.stringify(report, null, 2)}\n`)
+  const save = (report: PeersReport) =>
+    writeFileSync(request.output, `${JSON.stringify(report, null, 2)}\n`)
+  const report = await measureAll(request, {python, addon: loaded.addon, save})
+  save(report)
+  process.stdout.write(`${peersText(report)}\n`)
   if (report.peers.length === 0) return end(EXIT.unavailable, 'expected a peer, got none')
   const left = report.rows.flatMap(row => row.left_out).length
   if (left > 0) end(EXIT.leftOut, `expected every form to be timed, ${left} were not: see above`)

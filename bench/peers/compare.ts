@@ -11,6 +11,7 @@ import {type Effort, inRounds} from './rounds.js'
 /** What all cases share. */
 export interface Bench {
   threads: number
+  processors: readonly number[] | null
   effort: Effort
   peers: readonly Peer[]
   /** This package's engine, judged like the others. */
@@ -45,7 +46,7 @@ export function rememberingJudge(): Judge {
  * @throws {Error} where this package computes something else
  */
 export async function compare(given: PeerCase, inputs: Inputs, bench: Bench): Promise<PeerRow> {
-  const {threads, peers, effort, random, judge} = bench
+  const {threads, processors, peers, effort, random, judge} = bench
   const leftOut: PeerRow['left_out'] = []
   const prepared = peers.map(async peer => {
     const {engines, failed} = await peer.prepare(given, inputs.folder).catch(gone(peer))
@@ -67,7 +68,7 @@ export async function compare(given: PeerCase, inputs: Inputs, bench: Bench): Pr
       if (now !== null) peak = Math.max(now, peak ?? 0)
     }
     const {times, failed} = await inRounds(engines, effort, {random, between})
-    return peerRowOf(given, times, [...leftOut, ...failed], {threads, peak})
+    return peerRowOf(given, times, [...leftOut, ...failed], {threads, processors, peak})
   } finally {
     own.dispose()
   }

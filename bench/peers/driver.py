@@ -32,11 +32,9 @@ MODULES = {
 
 
 def keep_to(threads):
-    """Processors and threads of every library, which read them when they are loaded."""
+    """Threads of every library, which reads them when it is loaded; processors are those of the program that starts this."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
 def read_inputs(case, folder):

@@ -1,5 +1,6 @@
 /** Python with the peers, and the commands of their processes. */
 import {execFileSync, spawnSync} from 'node:child_process'
+import {readFileSync} from 'node:fs'
 import {dirname, join} from 'node:path'
 import {packageRoot} from '../../src/package.js'
 import type {PeerCommand} from './peer-process.js'
@@ -20,6 +21,7 @@ const BUILT: PeerName = 'pytorch-fast-transformers'
 /** Compiling the longest form, on a busy machine. */
 const PATIENCE_MS = 600_000
 const FOLDER = join(packageRoot(), 'bench', 'peers')
+const SOURCE_REQUIREMENTS = join(FOLDER, 'requirements-source.txt')
 
 /** What is in the way of all peers, in a sentence. */
 export class NoPython extends Error {}
@@ -35,22 +37,24 @@ export function peersPython(): string {
   return stdout.trim()
 }
 
-/** Builds the peer that PyPI has as source only, once. @throws {Error} with the last lines of the compiler */
+/** Builds the peer that PyPI has as source only, once a version. @throws {Error} with the last lines of the compiler */
 export function buildFromSource(python: string): void {
-  const ask = `import importlib.metadata as m; m.version("${BUILT}")`
-  if (spawnSync(python, ['-c', ask], {stdio: 'ignore'}).status === 0) return
+  const ask = `import importlib.metadata as m; print(m.version("${BUILT}"))`
+  const {stdout} = spawnSync(python, ['-c', ask], {encoding: 'utf8'})
+  if (stdout?.trim() === pinnedVersion(readFileSync(SOURCE_REQUIREMENTS, 'utf8'), BUILT)) return
   process.stderr.write(`bench:peers: building ${BUILT}, which takes minutes\n`)
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input']
-  const source = [
-    '--no-deps',
-    '--no-build-isolation',
-    '-r',
-    join(FOLDER, 'requirements-source.txt'),
-  ]
+  const source = ['--no-deps', '--no-build-isolation', '-r', SOURCE_REQUIREMENTS]
   execFileSync(python, [...pip, ...source], {
     env: environmentOf(python),
     stdio: ['ignore', 2, 'pipe'],
   })
+}
+
+/** The version that requirements pin a package to; `undefined`: none. */
+export function pinnedVersion(requirements: string, name: string): string | undefined {
+  const lines = requirements.split('\n').map(line => line.trim().split('=='))
+  return lines.find(([pinned]) => pinned === name)?.[1]
 }
 
 /** Whether a peer takes a compiler first. */

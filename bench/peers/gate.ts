@@ -2,7 +2,7 @@
 import type {PeerCase} from './cases.js'
 import type {JudgedRow} from './reference.js'
 
-/** What is wrong with the output of an engine, `[H, L, D]`; `undefined`: nothing. */
+/** What is wrong with the output of an engine, `[H, L, D]`: no finite numbers anywhere, or other ones in the judged rows; `undefined`: nothing. */
 export function faultOf(
   output: Float32Array,
   given: PeerCase,

@@ -11,36 +11,55 @@ import type {Request} from './flags.js'
 import {type Inputs, writeInputs} from './inputs.js'
 import {ownEngine} from './own.js'
 import {type Peer, startPeer} from './peer-process.js'
+import {keepTo, processorsByCore} from './processors.js'
 import type {PeerRow, PeersReport} from './report.js'
 
 /** Seconds in which the multiply-add peak is measured, once a round. */
 const PEAK_SECONDS = 0.02
 
-/** Times everything and makes the report. */
+/** Times everything and makes the report. @param save - called with what there is after every case */
 export async function measureAll(
   request: Request,
-  python: string,
-  addon: Addon,
+  {python, addon, save}: {python: string; addon: Addon; save(report: PeersReport): void},
 ): Promise<PeersReport> {
-  const before = loadavg()[0]!
+  const [created_at, before] = [new Date().toISOString(), loadavg()[0]!]
+  const machine = await machineFacts({timed: true})
   const folder = mkdtempSync(join(tmpdir(), 'rfa-peers-'))
   const found = new Map<string, PeersReport['peers'][number]>()
   const missing = new Map<string, string>()
   const rows: PeerRow[] = []
   const cases = await peerCases(request.quick ? QUICK : FULL)
+  const processors = processorsByCore()
+  const report = (complete: boolean): PeersReport => ({
+    schema: 'rfa.peers/1',
+    created_at: created_at,
+    command: ['npm run bench:peers --', ...process.argv.slice(2)].join(' '),
+    machine,
+    load_average: {before: before, after: loadavg()[0]!},
+    num_features: NUM_FEATURES,
+    seconds_per_case: request.seconds,
+    complete,
+    peers: [...found.values()],
+    missing: [...missing].map(([peer, reason]) => ({peer, reason})),
+    rows,
+  })
   const inputsOf = rememberedInputs(folder)
   const judge = rememberingJudge()
   const effort = {seconds: request.seconds, least: request.quick ? 2 : 3, most: 12}
   try {
     for (const threads of request.threads) {
+      // before the addon makes threads and peers are started: both take over what this process is kept to
+      const kept = processors?.slice(0, threads) ?? null
+      const shared = {threads, processors: kept && keepTo(kept) ? kept : null}
       const peers = await startAll(request, {python, threads, missing})
       for (const {facts} of peers) found.set(facts.peer, shortFacts(facts))
-      const shared = {threads, effort, peers, judge, own: ownEngine, random: Math.random}
-      const bench: Bench = {...shared, peak: () => addon.fmaPeak(PEAK_SECONDS)}
+      const hooks = {own: ownEngine, random: Math.random, peak: () => addon.fmaPeak(PEAK_SECONDS)}
+      const bench: Bench = {...shared, ...hooks, effort, peers, judge}
       try {
         for (const given of cases) {
           process.stderr.write(`${progressOf(given)}, threads ${threads}\n`)
           rows.push(await compare(given, inputsOf(tokensOf(given)), bench))
+          save(report(false))
         }
       } finally {
         for (const peer of peers) peer.stop()
@@ -49,18 +68,7 @@ export async function measureAll(
   } finally {
     rmSync(folder, {recursive: true})
   }
-  return {
-    schema: 'rfa.peers/1',
-    created_at: new Date().toISOString(),
-    command: ['npm run bench:peers --', ...process.argv.slice(2)].join(' '),
-    machine: await machineFacts({timed: true}),
-    load_average: {before, after: loadavg()[0]!},
-    num_features: NUM_FEATURES,
-    seconds_per_case: request.seconds,
-    peers: [...found.values()],
-    missing: [...missing].map(([peer, reason]) => ({peer, reason})),
-    rows,
-  }
+  return report(true)
 }
 
 /** The peers that start; the reasons of others go into `missing`. */

@@ -24,9 +24,9 @@ export async function ownEngine(given: PeerCase, inputs: Inputs, threads: number
   return {
     ...{engine: 'rfa', form: 'native', departs: {}, output: output as Float32Array},
     time(samples, seconds) {
-      const begin = performance.now()
       const times: number[] = []
       tf.dispose(once().outs)
+      const begin = performance.now()
       while (
         times.length < samples &&
         (times.length === 0 || performance.now() - begin < 1e3 * seconds)

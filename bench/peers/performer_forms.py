@@ -1,6 +1,7 @@
 """The package performer-pytorch: its FastAttention, with the projection of the case."""
 
-import torch
+from importlib.util import find_spec
+
 from performer_pytorch.performer_pytorch import FastAttention, causal_linear_attention
 
 from form import Form
@@ -34,4 +35,4 @@ def forms(case):
         return {"FastAttention": attention}
     # its own causal form holds an M x D matrix per token of a chunk: several times slower, and known from short inputs
     own = {"FastAttention": attention} if case["length"] <= 2048 else {}
-    return {**own, "FastAttention, C++ loop": extension}
+    return {**own, "FastAttention, C++ loop": extension} if find_spec("fast_transformers") else own

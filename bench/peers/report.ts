@@ -38,6 +38,8 @@ const peerRow = z.object({
   /** L of a pass, tokens that a decoder has seen at the end. */
   tokens: z.number().int(),
   threads: z.number().int(),
+  /** Processors that all engines were kept to; `null`: the system chose. */
+  processors: z.array(z.number().int()).nullable(),
   flops: z.number(),
   fma_peak_gflops: z.number().nullable(),
   /** rfa first, then by time. */
@@ -57,6 +59,8 @@ export const peersReport = z.object({
   load_average: z.object({before: z.number(), after: z.number()}),
   num_features: z.number().int(),
   seconds_per_case: z.number(),
+  /** Whether every case was timed: the report is written after each, and a run may be interrupted. */
+  complete: z.boolean(),
   peers: z.array(
     z.object({peer: z.string(), python: z.string(), versions: z.record(z.string(), z.string())}),
   ),
@@ -69,6 +73,7 @@ export type PeersReport = z.infer<typeof peersReport>
 /** Where a case was timed. */
 export interface Setting {
   threads: number
+  processors: readonly number[] | null
   /** Multiply-adds of one thread in GFLOP/s; `null`: unknown. */
   peak: number | null
 }
@@ -78,7 +83,7 @@ export function peerRowOf(
   given: PeerCase,
   times: ReadonlyMap<Engine, readonly number[]>,
   leftOut: PeerRow['left_out'],
-  {threads, peak}: Setting,
+  {threads, processors, peak}: Setting,
 ): PeerRow {
   const {kind, method, causal, heads, headDim, flops} = given
   const perRun = kind === 'decode' ? given.tokens : 1
@@ -100,6 +105,7 @@ export function peerRowOf(
   const possible = rows.filter(row => !isImpossible(row))
   return {
     ...{kind, method, causal, heads, head_dim: headDim, threads, flops, fma_peak_gflops: peak},
+    processors: processors && [...processors],
     tokens: tokensOf(given),
     engines: possible.sort((a, b) => rank(a) - rank(b)),
     left_out: [...leftOut, ...rows.filter(isImpossible).map(impossible)],

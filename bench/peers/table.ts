@@ -30,16 +30,27 @@ export function peersMarkdown(report: PeersReport): string {
 }
 
 /** Where, with what, and what speaks against it. */
-function header({machine, peers, load_average: load}: PeersReport): Block[] {
+function header({machine, peers, rows, complete, load_average: load}: PeersReport): Block[] {
   const versions = Object.entries(Object.assign({}, ...peers.map(peer => peer.versions)))
   const python = peers[0] ? `, Python ${peers[0].python}` : ''
   const sentences = [
     `${machine.cpu}${machine.instruction_set ? ` (${machine.instruction_set})` : ''}, rfa ${machine.rfa} at ${machine.commit ?? 'no commit'}, Node ${machine.node}${python}.`,
     `Peers: ${versions.map(([name, version]) => `${name} ${version}`).join(', ') || 'none'}.`,
     'Times are the fastest of interleaved rounds, of one token for decoders; of a peer that of its fastest form, over that of rfa: below 1x it is faster than rfa.',
+    ...processorsOf(rows),
+    ...(complete ? [] : ['Interrupted: not all cases were timed.']),
     ...(load.before > BUSY ? [`Other programs were running: load ${load.before.toFixed(1)}.`] : []),
   ]
   return sentences.map(text)
+}
+
+/** A sentence on the processors that engines were kept to, most threads last. */
+function processorsOf(rows: readonly PeerRow[]): string[] {
+  const kept = new Map(rows.map(({threads, processors}) => [threads, processors]))
+  const lists = [...kept].map(
+    ([threads, list]) => `${plural(threads, 'thread')} on ${list?.join(', ') ?? 'any'}`,
+  )
+  return lists.length === 0 ? [] : [`Processors of every engine: ${lists.join('; ')}.`]
 }
 
 function tables({peers}: PeersReport, rows: readonly PeerRow[]): Block[] {

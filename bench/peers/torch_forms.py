@@ -1,5 +1,6 @@
-"""PyTorch: its fused attention, and textbook linear attention in plain operations, eager and compiled."""
+"""PyTorch: its fused attention, and textbook linear attention in plain operations, eager and compiled in the default mode."""
 
+import numpy
 import torch
 import torch.nn.functional as F
 
@@ -17,7 +18,8 @@ def started(threads):
 
 
 def to_numpy(out):
-    return out.numpy()
+    """An array, or those of tokens one after another."""
+    return [x.numpy() for x in out] if isinstance(out, list) else out.numpy()
 
 
 def tensors(inputs):
@@ -142,6 +144,11 @@ def tokens_of(case, inputs):
     return steps, k[:, :, :position], v[:, :, :position], projection
 
 
+def one_after_another(outs):
+    """Of tokens [1, H, 1, D] to [1, H, L, D]."""
+    return numpy.concatenate(outs, 2)
+
+
 def decode_sdpa(case, inputs):
     steps, past_keys, past_values, _ = tokens_of(case, inputs)
     position = case["position"]
@@ -154,9 +161,9 @@ def decode_sdpa(case, inputs):
         for t, (q, k, v) in enumerate(steps, position):
             keys[:, :, t : t + 1], values[:, :, t : t + 1] = k, v
             outs.append(F.scaled_dot_product_attention(q, keys[:, :, : t + 1], values[:, :, : t + 1]))
-        return torch.cat(outs, 2)
+        return outs
 
-    return Form(run)
+    return Form(run, arranged=one_after_another)
 
 
 def decode_form(compiled):
@@ -183,9 +190,9 @@ def decode_form(compiled):
             normalizer.copy_(first[1])
 
         def run():
-            return torch.cat([step(*token, rows, state, normalizer) for token in steps], 2)
+            return [step(*token, rows, state, normalizer) for token in steps]
 
-        return Form(run, reset=reset)
+        return Form(run, arranged=one_after_another, reset=reset)
 
     return make
 

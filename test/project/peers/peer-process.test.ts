@@ -90,7 +90,14 @@ describe('a peer', () => {
 
 describe('a case', () => {
   const bench = (peers: Peer[]) => ({
-    ...{threads: 1, peers, peak: () => null, random: () => 0, judge: rememberingJudge()},
+    ...{
+      threads: 1,
+      processors: [0],
+      peers,
+      peak: () => null,
+      random: () => 0,
+      judge: rememberingJudge(),
+    },
     effort: {seconds: 0.01, least: 2, most: 2},
     own: async () => ({
       ...{engine: 'rfa', form: 'native', departs: {}, output: right(), dispose() {}},

@@ -26,7 +26,7 @@ async function report(): Promise<PeersReport> {
       [rfa, of(3, 1, 2, 5)],
       [torch, of(faster ? 0.75 : 1.5)],
     ])
-    return peerRowOf(given, times, [], {threads: 1, peak: 100})
+    return peerRowOf(given, times, [], {threads: 1, processors: [0], peak: 100})
   })
   return {
     schema: 'rfa.peers/1',
@@ -40,6 +40,7 @@ async function report(): Promise<PeersReport> {
     load_average: {before: 3, after: 1},
     num_features: 256,
     seconds_per_case: 3,
+    complete: true,
     peers: ['torch', 'jax'].map(peer => ({peer, python: '3.11.7', versions: {[peer]: '2.15.0'}})),
     missing: [{peer: 'onnxruntime', reason: 'no wheel'}],
     rows,
@@ -81,6 +82,10 @@ describe('the comparison with peers', () => {
     const shown = peersText(await report())
     expect(shown).toContain('torch 2.15.0')
     expect(shown).toContain('Other programs were running: load 3.0.')
+    expect(shown).toContain('Processors of every engine: 1 thread on 0.')
+    expect(shown).not.toContain('Interrupted')
+    const cut = {...(await report()), complete: false}
+    expect(peersText(cut)).toContain('Interrupted: not all cases were timed.')
     expect(shown).toMatch(/^favor-pos causal +2048 +1 .* 1\.50x eager/m)
     expect(shown).toContain('elu causal, 2048 tokens, 1 thread: torch eager 0.750x')
     expect(shown).toContain('onnxruntime: no wheel')
