@@ -16,12 +16,14 @@
 - the attention functions of Hugging Face Transformers 5 (`sdpa`, `eager`, `flash_attention_*`), where it takes queries
   and keys after the rotary embedding and keeps grouped keys and values as the H_kv heads that they are.
 
-A file holds q [B, H, L, D], k [B, H_kv, S, D], v [B, H_kv, S, Dv] in the dtype in which the model attends, and where
-some keys are padding key_mask [B, S], true for a key that takes part. Its metadata say `causal`, `scale` where it is
-not 1/sqrt(D), `origin`, `model`, `module`, `layers`, `heads`, `tokens`. Attention that such a file cannot hold (a bias
-that is added to the logits, a window, dropout) is refused with an `ExportError`, never written as something else.
+A file holds q [B, H, L, D], k [B, H_kv, S, D], v [B, H_kv, S, Dv] in the dtype in which attention is given them (under
+`torch.autocast` it may cast them further), and where some keys are padding key_mask [B, S], true for a key that takes
+part. Keys after the last query of causal attention, which none sees, are left out. Its metadata say `causal`, `scale`
+where it is not 1/sqrt(D), `origin`, `model`, `module`, `layers`, `heads`, `tokens`. Attention that such a file cannot
+hold (a bias that is added to the logits, a window, packed texts, dropout) is refused with an `ExportError`, never
+written as something else.
 
-Needs torch >= 2.0 and NumPy; loads neither Transformers nor safetensors.
+Needs torch >= 2.1 and NumPy; loads neither Transformers nor safetensors.
 """
 
 from __future__ import annotations
@@ -115,7 +117,8 @@ def _gpt2(module: torch.nn.Module) -> bool:
 
 
 def _llama(module: torch.nn.Module) -> bool:
-    return hasattr(module, "num_key_value_groups") and hasattr(module, "q_proj")
+    grouped = hasattr(module, "num_key_value_groups") and hasattr(module, "q_proj")
+    return grouped and "Cross" not in type(module).__name__
 
 
 #: Which modules of a Hugging Face model are its layers: `any` takes all attention in the order of the calls.
@@ -123,7 +126,7 @@ RECIPES: Mapping[str, Callable[[torch.nn.Module], bool]] = {
     "any": lambda module: True,
     "bert": _bert,  # BERT, RoBERTa, DistilBERT, ELECTRA, ...: without cross-attention
     "gpt2": _gpt2,  # without cross-attention
-    "llama": _llama,  # Llama, Mistral, Qwen, ...: rotary embedding, grouped keys and values
+    "llama": _llama,  # Llama, Mistral, Qwen, ...: with q_proj, not the fused qkv_proj of Phi-3; no cross-attention
 }
 
 
@@ -176,6 +179,7 @@ def capture(
     if folder is not None:
         common = {"origin": origin, "license": license, "model": _model_name(model)}
         found.files = list(_write(Path(folder), found.layers, common, one_file))
+        _warn_of_others(Path(folder), found.files)
 
 
 def save(
@@ -220,7 +224,7 @@ def save(
     layer = Layer(**arrays, key_mask=mask, causal=causal, scale=scale)
     _check_layer("save", layer)
     texts = {**layer.metadata(), "exported_by": f"rfa_export {__version__}", **metadata}
-    Path(path).write_bytes(_safetensors(_arrays(layer), texts))
+    _write_whole(Path(path), _safetensors(_arrays(layer), texts))
 
 
 # ---- what passes while the model runs
@@ -246,7 +250,7 @@ class _Recorder(TorchFunctionMode):
         self.model, self.found, self.accepts, self.chosen, self.choice = model, found, accepts, chosen, choice
         self.forward = forward
         self.names = {module: name for name, module in model.named_modules()}
-        self.running: list[torch.nn.Module] = []  # modules whose forward has begun, the innermost last
+        self.running: list[torch.nn.Module] = []  # what runs in a call of the model, from the model to the innermost
         self.inside = False  # an attention that was taken
         self.strangers = 0  # attention outside a call of the model
         self.passed_over: list[str] = []  # attention that the recipe does not take
@@ -271,7 +275,7 @@ class _Recorder(TorchFunctionMode):
         hooks = []
         for module in self.names:
             hooks.append(module.register_forward_pre_hook(self.begin))
-            hooks.append(module.register_forward_hook(self.end))
+            hooks.append(module.register_forward_hook(self.end, always_call=True))
         try:
             with self, _transformers_attention(self):
                 yield
@@ -280,16 +284,16 @@ class _Recorder(TorchFunctionMode):
                 hook.remove()
 
     def begin(self, module: torch.nn.Module, _inputs: Any) -> None:
-        if module is self.model:
-            self.running.clear()
+        if not self.running:
+            if module is not self.model:  # a part that the block calls by itself
+                return
             self.found.forwards += 1
-            if self.current:
-                self.found.modules.clear()
         self.running.append(module)
 
-    def end(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
-        if self.running:
-            self.running.pop()
+    def end(self, module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
+        if module in self.running:
+            while self.running.pop() is not module:  # those whose forward raised before they could end
+                pass
 
     @property
     def current(self) -> bool:
@@ -298,7 +302,7 @@ class _Recorder(TorchFunctionMode):
 
     def take(self, module: torch.nn.Module | None, layer_of: Callable[[], Layer]) -> None:
         """Counts a layer and keeps what `layer_of` makes of its attention, where it is wanted."""
-        if not self.running or module is None:
+        if not self.running or module is None:  # outside a call of the model
             self.strangers += 1
             return
         if not self.current:
@@ -419,7 +423,25 @@ def _of_sdpa(
     if attn_mask is not None and query.dim() == 3 and attn_mask.dim() == 3:
         attn_mask = attn_mask[None]
     causal, key_mask = _mask_of(attn_mask, q, k)
-    return Layer(q, k, v, key_mask, causal or is_causal, scale)
+    return _layer(q, k, v, key_mask, causal or is_causal, scale)
+
+
+def _layer(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    key_mask: torch.Tensor | None,
+    causal: bool,
+    scale: float | None = None,
+) -> Layer:
+    """A layer without the keys after the last query of causal attention: slots of a static cache, not yet written."""
+    queries = q.shape[2]
+    if causal and k.shape[2] > queries:
+        k, v = k[:, :, :queries], v[:, :, :queries]
+        key_mask = None if key_mask is None else key_mask[:, :queries]
+        if key_mask is not None and bool(key_mask.all()):
+            key_mask = None
+    return Layer(q, k, v, key_mask, causal, scale)
 
 
 _MULTIHEAD = inspect.signature(F.multi_head_attention_forward)
@@ -433,6 +455,8 @@ def _of_multihead(*args: Any, **kwargs: Any) -> Layer:
     _refuse_dropout(of["dropout_p"] if of["training"] else 0.0)
     if of["bias_k"] is not None or of["add_zero_attn"]:
         raise _Refused("keys that are tokens", "add_bias_kv or add_zero_attn", "rfa_export.save with your own q, k, v")
+    if of["static_k"] is not None or of["static_v"] is not None:
+        raise _Refused("keys that are tokens", "static_k or static_v", "rfa_export.save with your own q, k, v")
     weights = _projections(of)
     heads, arrays = of["num_heads"], []
     for name, weight, bias in weights:
@@ -440,9 +464,11 @@ def _of_multihead(*args: Any, **kwargs: Any) -> Layer:
         tokens = tokens[:, None] if tokens.dim() == 2 else tokens
         arrays.append(tokens.unflatten(-1, (heads, -1)).permute(1, 2, 0, 3))
     q, k, v = arrays
+    if of["is_causal"] and of["key_padding_mask"] is None and not of["need_weights"]:
+        return _layer(q, k, v, None, True)  # torch trusts is_causal then, and does not look at attn_mask
     seen = _seen_by_multihead(of["attn_mask"], of["key_padding_mask"], q, k)
     causal, key_mask = _mask_of(seen, q, k)
-    return Layer(q, k, v, key_mask, causal)
+    return _layer(q, k, v, key_mask, causal)
 
 
 def _projections(of: Mapping[str, Any]) -> list[tuple[str, torch.Tensor, torch.Tensor | None]]:
@@ -484,10 +510,7 @@ def _of_transformers(
 ) -> Layer:
     """Arguments of an attention function of Transformers: [B, H, L, D], keys after the cache, H_kv heads."""
     _refuse_dropout(dropout)
-    for name, what in (("position_bias", "a bias"), ("softcap", "softcap"), ("s_aux", "attention sinks")):
-        if extras.get(name) is not None:
-            hint = "a model with absolute or rotary positions: rfa measures softmax of q.k alone"
-            raise _Refused("attention that is the softmax of scaled logits", f"{what} ({name}) beside them", hint)
+    _refuse_extras(extras)
     name = implementation or "eager"
     fused = name.startswith("flash")
     if not fused and name not in ("eager", "sdpa"):
@@ -499,12 +522,46 @@ def _of_transformers(
         raise _Refused("attention to every key", f"a sliding window of {window}", f"texts of at most {window} tokens")
     if attention_mask is not None and attention_mask.dim() == 2:  # flash attention: padding alone
         attention_mask = attention_mask[:, None, None, -key.shape[2] :] != 0
+    if fused and attention_mask is None:
+        _refuse_packed(extras.get("position_ids"), query)
     causal, key_mask = _mask_of(attention_mask, query, key)
-    implied = getattr(module, "is_causal", False) if is_causal is None else is_causal
+    implied = getattr(module, "is_causal", True) if is_causal is None else is_causal
     implied = implied and query.shape[2] > 1 and (fused or (name == "sdpa" and attention_mask is None))
     if implied and fused and query.shape[2] != key.shape[2]:
         raise _Refused(*_CACHED)
-    return Layer(query, key, value, key_mask, causal or bool(implied), scaling)
+    return _layer(query, key, value, key_mask, causal or bool(implied), scaling)
+
+
+_POSITIONS = "a model with absolute or rotary positions: rfa measures softmax of q.k alone"
+_PACKED = "the texts one by one, or padded, with attention_mask"
+_WHOLE = "a model whose softmax is over all keys"
+#: Arguments of attention functions of Transformers that change what is computed: what each is, and what to try.
+_EXTRAS = {
+    "position_bias": ("a bias", _POSITIONS),
+    "softcap": ("softcap", _POSITIONS),
+    "s_aux": ("attention sinks", _WHOLE),
+    "sinks": ("attention sinks", _WHOLE),
+    "indices": ("keys that the model chooses", _WHOLE),
+    "topk_indices": ("keys that the model chooses", _WHOLE),
+    "block_indices": ("blocks of keys that the model chooses", _WHOLE),
+    "cu_seq_lens_q": ("packed texts", _PACKED),
+    "cu_seq_lens_k": ("packed texts", _PACKED),
+    "cache": ("a paged cache", "model(**inputs) without continuous batching"),
+}
+
+
+def _refuse_extras(extras: Mapping[str, Any]) -> None:
+    for name, (what, hint) in _EXTRAS.items():
+        if extras.get(name) is not None:
+            raise _Refused("attention that is the softmax of scaled logits", f"{what} ({name}) beside them", hint)
+
+
+def _refuse_packed(positions: torch.Tensor | None, query: torch.Tensor) -> None:
+    """Flash attention takes one row without a mask for several texts where its positions do not rise by 1."""
+    if positions is None or query.shape[0] != 1 or query.shape[2] == 1:
+        return
+    if not bool((positions.diff(dim=-1) == 1).all()):
+        raise _Refused("position_ids that rise by 1", "packed texts, whose positions restart", _PACKED)
 
 
 # ---- masks
@@ -533,7 +590,7 @@ def _visible(mask: torch.Tensor, hidden: bool = False) -> torch.Tensor:
         raise _Refused(
             "a mask of 0 and -inf",
             "a bias that is added to the logits (ALiBi, relative positions)",
-            "a model with absolute or rotary positions: rfa measures softmax of q.k alone",
+            _POSITIONS,
         )
     return ~masked
 
@@ -613,8 +670,10 @@ def _key_heads(heads: Sequence[int], group: int) -> list[int]:
 def _check(model: torch.nn.Module, chosen: list[int] | None, tokens: int | None, recipe: str, forward: int) -> None:
     if recipe not in RECIPES:
         raise ExportError("capture", f"a recipe of {', '.join(RECIPES)}", repr(recipe))
-    if any(hasattr(module, "_orig_mod") for module in model.modules()):
-        raise ExportError("capture", "a model that is not compiled", "one of torch.compile", "the model before it")
+    compiled = [name or type(model).__name__ for name, module in model.named_modules() if _is_compiled(module)]
+    if compiled:
+        which = f"one of torch.compile ({compiled[0]})"
+        raise ExportError("capture", "a model that is not compiled", which, "the model before it")
     if isinstance(model, torch.jit.ScriptModule):
         raise ExportError("capture", "a model in Python", "a ScriptModule", "the module that it was made from")
     if chosen is not None and (not chosen or chosen[0] < 0):
@@ -623,6 +682,16 @@ def _check(model: torch.nn.Module, chosen: list[int] | None, tokens: int | None,
         raise ExportError("capture", "at least 1 token", str(tokens))
     if forward < 0:
         raise ExportError("capture", "calls of the model counted from 0", f"forward={forward}")
+
+
+def _is_compiled(module: torch.nn.Module) -> bool:
+    """By `torch.compile(module)`, by `module.compile()`, or its forward alone (which `compiler.disable` marks too)."""
+    forward = module.forward
+    return (
+        hasattr(module, "_orig_mod")
+        or getattr(module, "_compiled_call_impl", None) is not None
+        or (hasattr(forward, "_torchdynamo_orig_callable") and not getattr(forward, "_torchdynamo_disable", False))
+    )
 
 
 def _check_layer(where: str, layer: Layer) -> None:
@@ -674,14 +743,33 @@ def _write(folder: Path, layers: Mapping[int, Layer], common: Mapping[str, str],
     if one_file:
         path = folder / "layers.safetensors"
         arrays, metadata = _several(layers)
-        path.write_bytes(_safetensors(arrays, {**texts, **metadata, "layers": ",".join(map(str, layers))}))
+        _write_whole(path, _safetensors(arrays, {**texts, **metadata, "layers": ",".join(map(str, layers))}))
         yield path
         return
     for number, layer in layers.items():
         path = folder / f"layer{number}.safetensors"
         about = {"origin": f"layer {number} of {texts['model']}", **texts}
-        path.write_bytes(_safetensors(_arrays(layer), {**about, **layer.metadata(), "layers": str(number)}))
+        _write_whole(path, _safetensors(_arrays(layer), {**about, **layer.metadata(), "layers": str(number)}))
         yield path
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Under a temporary name first, so that a write that is cut off leaves what was there."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _warn_of_others(folder: Path, written: Sequence[Path]) -> None:
+    others = sorted({path.name for path in folder.glob("layer*.safetensors")} - {path.name for path in written})
+    if others:
+        warnings.warn(
+            f"rfa_export: {folder} also has {', '.join(others)} of an earlier capture; try: a folder of its own",
+            stacklevel=4,
+        )
 
 
 def _several(layers: Mapping[int, Layer]) -> tuple[dict[str, torch.Tensor], dict[str, str]]:

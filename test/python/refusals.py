@@ -4,6 +4,7 @@ import pathlib
 import re
 import sys
 import tempfile
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers.modeling_utils import AttentionInterface
+from transformers.models.mllama import configuration_mllama, modeling_mllama
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import rfa_export  # noqa: E402
@@ -124,6 +126,162 @@ def multihead_attention() -> None:
     refused_capture(r"layer 0 \(self_attn\): .*dropout 0.1", model, lambda: model(x))
     extra = nn.MultiheadAttention(WIDTH, HEADS, add_bias_kv=True).eval()
     refused_capture(r"keys that are tokens, got add_bias_kv", extra, lambda: extra(x, x, x))
+    static = torch.randn(2 * HEADS, 4, WIDTH // HEADS)
+    plain = nn.MultiheadAttention(WIDTH, HEADS).eval()
+    weights = plain.in_proj_weight, plain.in_proj_bias, None, None, False, 0.0, plain.out_proj.weight, plain.out_proj.bias
+
+    class Static(nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            options = dict(training=False, static_k=static, static_v=static)
+            return nn.functional.multi_head_attention_forward(x, x, x, WIDTH, HEADS, *weights, **options)
+
+    fixed = Static()
+    refused_capture(r"keys that are tokens, got static_k or static_v", fixed, lambda: fixed(x.transpose(0, 1)))
+
+
+def multihead_causal() -> None:
+    """Torch trusts is_causal where neither padding nor weights are asked for, and then does not look at the mask."""
+    model = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).eval()
+    nothing = torch.zeros(TOKENS, TOKENS)
+    for weights in (False, True):
+        outputs = []
+        run = lambda: outputs.append(model(x, x, x, attn_mask=nothing, is_causal=True, need_weights=weights)[0])  # noqa: E731, B023
+        layer = capture(model, run).layers[0]
+        mixed = scaled_dot_product_attention(layer.q, layer.k, layer.v, is_causal=layer.causal)
+        torch.testing.assert_close(model.out_proj(mixed.transpose(1, 2).flatten(2)), outputs[0])
+        assert layer.causal is not weights
+
+
+class Two(nn.Module):
+    """Attends twice; `late` raises after the attention of `enc`, and is caught where `careful`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.enc, self.dec = Attention(), Attention()
+        self.late, self.careful = False, False
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        try:
+            self.failing(tokens)
+        except KeyError:
+            if not self.careful:
+                raise
+        parts = self.dec(tokens)
+        return parts, scaled_dot_product_attention(*[parts] * 3)
+
+    def failing(self, tokens: torch.Tensor) -> None:
+        handle = self.enc.projection.register_forward_hook(lambda *_: raises()) if self.careful else None
+        try:
+            self.enc(tokens)
+            if self.late:
+                raises()
+        finally:
+            if handle:
+                handle.remove()
+
+
+def outside_of_a_call() -> None:
+    model = Two().eval()
+    found = capture(model, lambda: (model(x), model.enc(x), scaled_dot_product_attention(*[x[:, None]] * 3)))
+    assert found.modules == ["enc", "dec", "Two"], found.modules
+    assert list(found.layers) == [0, 1, 2]
+
+
+def after_a_call_that_raises() -> None:
+    model = Two().eval()
+    model.late = True
+
+    def run() -> None:
+        try:
+            model(x)
+        except KeyError:
+            scaled_dot_product_attention(*[x[:, None]] * 3)
+
+    assert capture(model, run).modules == ["enc"]
+
+
+def after_a_part_that_raises() -> None:
+    model = Two().eval()
+    model.careful = True
+    assert capture(model, lambda: model(x)).modules == ["dec", "Two"]
+
+
+def compiled_models() -> None:
+    whole = Attention().eval()
+    whole.compile()
+    refused(r"one of torch\.compile \(Attention\)", lambda: capture(whole, lambda: whole(x)))
+    part = nn.Sequential(Attention().eval())
+    part[0].forward = torch.compile(part[0].forward)
+    refused(r"one of torch\.compile \(0\)", lambda: capture(part, lambda: part(x)))
+    exempt = nn.Sequential(Attention().eval())
+    exempt[0].forward = torch.compiler.disable(exempt[0].forward)
+    assert capture(exempt, lambda: exempt(x)).modules == ["0"]
+
+
+class Delegated(nn.Module):
+    """Hands its queries to an attention function, as models of Transformers do."""
+
+    is_causal = True
+
+    def forward(self, name: str, **options: Any) -> Any:
+        attend = transformers.AttentionInterface().get_interface(name, None)
+        return attend(self, *(options.pop(part, x[:, None]) for part in ("query", "key", "value")), None, **options)
+
+
+class Undecided(Delegated):
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "is_causal":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+def attention_functions() -> None:
+    model = Delegated()
+    lengths = torch.tensor([0, 5, TOKENS])
+    for name in ("sinks", "indices", "topk_indices", "block_indices", "cu_seq_lens_q", "cu_seq_lens_k", "cache"):
+        refused_capture(rf"scaled logits, got .* \({name}\)", model, lambda: model("sdpa", **{name: lengths}))  # noqa: B023
+    AttentionInterface.register("flash_attention_own", lambda *_, **__: (torch.zeros(1), None))
+    positions = torch.arange(TOKENS)[None]
+    one = dict.fromkeys(("query", "key", "value"), x[:1, None])
+    flash = lambda at: model("flash_attention_own", position_ids=at, **one)  # noqa: E731
+    refused_capture(r"rise by 1, got packed texts", model, lambda: flash(positions % 5))
+    assert capture(model, lambda: flash(positions + 2)).layers[0].causal
+
+
+def causal_by_default() -> None:
+    """Transformers takes a module that does not say otherwise for a causal one, in sdpa and for more than one query."""
+    model = Undecided()
+    outputs = []
+    layer = capture(model, lambda: outputs.append(model("sdpa")[0])).layers[0]
+    own = scaled_dot_product_attention(layer.q, layer.k, layer.v, is_causal=layer.causal)
+    torch.testing.assert_close(own.transpose(1, 2), outputs[0])
+    assert layer.causal
+    assert not capture(model, lambda: model("sdpa", query=x[:, None, -1:])).layers[0].causal
+
+
+def static_cache() -> None:
+    """The slots that a prompt leaves empty are no keys."""
+    sizes = dict(vocab_size=97, hidden_size=60, num_hidden_layers=1, num_attention_heads=6, num_key_value_heads=2)
+    for implementation in ("sdpa", "eager"):
+        config = transformers.LlamaConfig(**sizes, intermediate_size=31, attn_implementation=implementation)
+        llama = transformers.LlamaModel(config).eval()
+        cache = transformers.StaticCache(config=config, max_cache_len=TOKENS + 3)
+        layer = capture(llama, lambda: llama(ids, past_key_values=cache, use_cache=True)).layers[0]  # noqa: B023
+        whole = capture(llama, lambda: llama(ids)).layers[0]  # noqa: B023
+        assert layer.causal and layer.key_mask is None and torch.equal(layer.k, whole.k), layer.k.shape
+
+
+def recipes() -> None:
+    text = dict(
+        vocab_size=97, hidden_size=60, num_hidden_layers=2, num_attention_heads=6, num_key_value_heads=2, intermediate_size=31
+    )
+    config = configuration_mllama.MllamaTextConfig(**text, cross_attention_layers=[1])
+    takes = rfa_export.RECIPES["llama"]
+    assert takes(modeling_mllama.MllamaTextSelfAttention(config, 0))
+    assert not takes(modeling_mllama.MllamaTextCrossAttention(config, 1))
 
 
 def transformers_models() -> None:
@@ -192,8 +350,49 @@ def files() -> None:
     refused(r"ends in \.safetensors, got .*own\.npz", lambda: rfa_export.save(path.with_suffix(".npz"), q, k, v))
 
 
-plain_attention()
-multihead_attention()
-transformers_models()
-files()
+def whole_files() -> None:
+    """A write that fails leaves the file that was there, and nothing beside it; a capture tells of another's files."""
+    folder = FOLDER / "whole"
+    folder.mkdir()
+    path, arrays = folder / "own.safetensors", [torch.randn(1, 2, 3, 4) for _ in range(3)]
+    rfa_export.save(path, *arrays)
+    before = path.read_bytes()
+    write = pathlib.Path.write_bytes
+
+    def cut_off(self: pathlib.Path, content: bytes) -> None:
+        write(self, content[:100])
+        raise OSError("no space left")
+
+    pathlib.Path.write_bytes = cut_off
+    try:
+        refused("no space left", lambda: rfa_export.save(path, *arrays, causal=True), OSError)
+    finally:
+        pathlib.Path.write_bytes = write
+    assert path.read_bytes() == before and list(folder.iterdir()) == [path]
+
+    model = Two().eval()
+    with rfa_export.capture(model, folder):
+        model(x)
+    for options, others in (({"layers": [1]}, "layer0.safetensors, layer2"), ({"one_file": True}, "layer0.+layer1.+layer2")):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", UserWarning)
+            with rfa_export.capture(model, folder, **options):
+                model(x)
+        assert len(told) == 1 and re.search(f"also has {others}.safetensors of an earlier", str(told[0].message)), told
+        assert told[0].filename == __file__
+
+
+TESTS = [
+    plain_attention, multihead_attention, multihead_causal, outside_of_a_call, after_a_call_that_raises,
+    after_a_part_that_raises, compiled_models, attention_functions, causal_by_default, static_cache, recipes,
+    transformers_models, files, whole_files,
+]  # fmt: skip
+failures = []
+for test in TESTS:
+    try:
+        test()
+    except Exception:
+        failures.append(f"{test.__name__}: {traceback.format_exc()}")
+if failures:
+    sys.exit("\n".join(failures))
 print("refusals and files are as they should be")
