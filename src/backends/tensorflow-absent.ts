@@ -2,6 +2,7 @@
 import {isAbsolute, join, relative, sep} from 'node:path'
 import {messageOf} from '../errors.js'
 import {packageRoot} from '../package.js'
+import {quoted} from '../shell-words.js'
 import type {Availability} from './types.js'
 
 /** The package, named at run time: it is optional, so the compiler must not need its types. */
@@ -32,7 +33,7 @@ function setUpCommand({platform, arch, root, cwd}: Place): string | undefined {
   if (!root.includes(`${sep}node_modules${sep}`)) return 'npm run setup:tensorflow'
   const script = join(root, 'scripts', 'setup-tensorflow.js')
   const near = relative(cwd, script)
-  return `node ${near.startsWith('..') || isAbsolute(near) ? script : near}`
+  return `node ${quoted(near.startsWith('..') || isAbsolute(near) ? script : near)}`
 }
 
 /**

@@ -65,8 +65,13 @@ function libraryVersion(): string {
   return binding?.TF_Version ?? 'of unknown version'
 }
 
-/** tfjs-node 4.22 calls util.isNullOrUndefined and util.isArray, which Node 22 warns of and later ones lack. */
+/**
+ * tfjs-node 4.22 calls util.isNullOrUndefined and util.isArray, at any time. Where Node lacks them they are added; where it
+ * warns of them, from 22 on, they give way to the same functions without the warning, for this whole process. Earlier
+ * versions of Node are left alone.
+ */
 function replaceDeprecatedUtilities(): void {
+  if (Number.parseInt(process.versions.node, 10) < 22) return
   const target = util as unknown as Record<string, unknown>
   target.isNullOrUndefined = (value: unknown) => value === null || value === undefined
   target.isArray = Array.isArray

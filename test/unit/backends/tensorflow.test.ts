@@ -1,3 +1,4 @@
+import util from 'node:util'
 import {afterEach, describe, expect, it, vi} from 'vitest'
 import tensorflow from '../../../src/backends/tensorflow.js'
 import {whyNotLoaded, whyNotRunning} from '../../../src/backends/tensorflow-absent.js'
@@ -47,6 +48,13 @@ describe('the ways in which @tensorflow/tfjs-node is not there', () => {
     expect(whyNotLoaded(PRUNED, outside).remedy).toMatch(`node /home/me/project/${script}, which`)
   })
 
+  it('names the script so that a shell reads it as one word', () => {
+    const root = "/home/me/it's my project/node_modules/rfa"
+    expect(whyNotLoaded(NO_LIBRARY, {...PROJECT, root, cwd: '/'}).remedy).toMatch(
+      /^node 'home\/me\/it'"'"'s my project\/node_modules\/rfa\/scripts\/setup-tensorflow\.js'$/,
+    )
+  })
+
   it('loaded, but its kernels fail', () => {
     const {reason, remedy} = whyNotRunning(
       new TypeError('util_1.isNullOrUndefined is not a function'),
@@ -75,7 +83,14 @@ describe('the ways in which @tensorflow/tfjs-node is not there', () => {
   })
 })
 
+const {isArray, isNullOrUndefined} = util as unknown as Record<string, unknown>
+const UTILITIES = {isArray, isNullOrUndefined}
 const {available} = await tensorflow.probe()
+
+it.runIf(Number.parseInt(process.versions.node, 10) < 22)(
+  'leaves the functions of Node alone where Node does not warn of them',
+  () => expect(util).toMatchObject(UTILITIES),
+)
 
 describe.runIf(available)('backend tensorflow, where it is set up', () => {
   afterEach(() => void vi.restoreAllMocks())
