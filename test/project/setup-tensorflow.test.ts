@@ -15,7 +15,10 @@ const {wheelFor, placeOf} = await part('wheels')
 const {indexUrl, linkTo, projectPage} = await part('index-page')
 const {proxyFor, plain} = await part('download')
 const {wheelOnDisk} = await part('wheel-file')
-const {Failure, diskFull} = await part('failure')
+const {Failure, Unavailable, diskFull} = await part('failure')
+
+/** The id of a process that has ended. */
+const ENDED = spawnSync('true').pid
 
 /** What stands for a wheel here. */
 const CONTENT = Buffer.from('a wheel, '.repeat(10_000))
@@ -109,6 +112,8 @@ describe('the download', () => {
   let server: Server
   let asked: {url: string; range: string | undefined}[]
   let answer: Buffer
+  /** Whether the server sends all of it as if that were the part that was asked for. */
+  let wrongStart: boolean
   beforeAll(async () => {
     server = createServer((request, response) => {
       const {url = '', headers} = request
@@ -119,7 +124,9 @@ describe('the download', () => {
         response.writeHead(302, {location: `/files/${WHEEL.file}`}).end()
       } else if (url === `/files/${WHEEL.file}`) {
         const from = Number(/bytes=(\d+)-/.exec(headers.range ?? '')?.[1] ?? 0)
-        response.writeHead(from > 0 ? 206 : 200).end(answer.subarray(from))
+        const start = wrongStart ? 0 : from
+        const range = {'content-range': `bytes ${start}-${answer.length - 1}/${answer.length}`}
+        response.writeHead(from > 0 ? 206 : 200, from > 0 ? range : {}).end(answer.subarray(start))
       } else response.writeHead(404).end()
     })
     await new Promise<void>(listening => void server.listen(0, '127.0.0.1', listening))
@@ -130,6 +137,7 @@ describe('the download', () => {
   beforeEach(async () => {
     asked = []
     answer = CONTENT
+    wrongStart = false
     const folder = await newFolder()
     cache = join(folder, 'rfa')
     vi.stubEnv('XDG_CACHE_HOME', folder)
@@ -148,7 +156,7 @@ describe('the download', () => {
   it('goes on where it was cut short', async () => {
     await get()
     const kept = join(cache, WHEEL.file)
-    writeFileSync(`${kept}.part`, CONTENT.subarray(0, 1234))
+    writeFileSync(`${kept}.${ENDED}.part`, CONTENT.subarray(0, 1234))
     writeFileSync(kept, 'damaged')
     asked = []
     expect(readFileSync(await get())).toEqual(CONTENT)
@@ -156,11 +164,34 @@ describe('the download', () => {
     expect(readdirSync(cache)).toEqual([WHEEL.file])
   })
 
+  it('starts again where the server sends another part than it was asked for', async () => {
+    await get()
+    const kept = join(cache, WHEEL.file)
+    writeFileSync(kept, 'damaged')
+    writeFileSync(`${kept}.${ENDED}.part`, CONTENT.subarray(0, 1234))
+    wrongStart = true
+    expect(readFileSync(await get())).toEqual(CONTENT)
+    expect(asked.at(-1)).toEqual({url: `/files/${WHEEL.file}`, range: undefined})
+  })
+
+  it('leaves alone what another process is writing', async () => {
+    await get()
+    const kept = join(cache, WHEEL.file)
+    const other = `${kept}.${process.ppid}.part`
+    writeFileSync(kept, 'damaged')
+    writeFileSync(other, CONTENT.subarray(0, 1234))
+    expect(readFileSync(await get())).toEqual(CONTENT)
+    expect(asked.at(-1)).toEqual({url: `/files/${WHEEL.file}`, range: undefined})
+    expect(existsSync(other)).toBe(true)
+  })
+
   it('is refused and removed when it is another file', async () => {
     answer = Buffer.from('something else')
-    await expect(get()).rejects.toThrow(
+    const failure = await get().catch((error: unknown) => error)
+    expect(failure.message).toMatch(
       new RegExp(`^expected ${WHEEL.file} with SHA-256 ${WHEEL.sha256}, got `),
     )
+    expect(failure).not.toBeInstanceOf(Unavailable)
     expect(readdirSync(cache)).toEqual([])
   })
 
@@ -171,7 +202,9 @@ describe('the download', () => {
     expect(failure.message).toMatch(/was not downloaded: .*none\/tensorflow-cpu\/ answered 404/)
     expect(failure.remedies.join()).toMatch(/PIP_INDEX_URL.*HTTPS_PROXY.*--wheel FILE/)
     vi.stubEnv('PIP_INDEX_URL', 'http://127.0.0.1:9/simple')
-    await expect(get()).rejects.toThrow(/was not downloaded: .*ECONNREFUSED/)
+    const unreached = await get().catch((error: unknown) => error)
+    expect(unreached.message).toMatch(/was not downloaded: .*ECONNREFUSED/)
+    expect(unreached).toBeInstanceOf(Unavailable)
   })
 
   it('is not needed where a file is given, which is checked too', async () => {
