@@ -14,6 +14,7 @@ import {createHash} from 'node:crypto'
 import {existsSync, mkdirSync, readFileSync, renameSync, rmSync} from 'node:fs'
 import {homedir} from 'node:os'
 import {basename, dirname, join, resolve} from 'node:path'
+import {saysNoNetwork} from './pip-failure.js'
 
 const OLDEST = [3, 10]
 const UNAVAILABLE = 3
@@ -58,8 +59,16 @@ function environment(requirements) {
   const key = createHash('sha256').update(content).update(base.identity).digest('hex')
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rfa', 'python')
   const folder = join(process.env.RFA_PYTHON_ENVIRONMENTS || cache, key.slice(0, 16))
+  if (existsSync(folder) && !runs(pythonOf(folder))) {
+    say(`${folder} is broken and made again`)
+    rmSync(folder, {recursive: true})
+  }
   if (!existsSync(folder)) make(folder, base.path, requirements)
   return pythonOf(folder)
+}
+
+function runs(python) {
+  return spawnSync(python, ['-c', '']).status === 0
 }
 
 /** Beside its place and then moved there: what stands at its place is whole, whoever else makes the same. */
@@ -88,7 +97,7 @@ function install(python, requirements) {
   })
   if (result.status === 0) return
   const text = result.stderr
-  if (/Failed to establish|ConnectTimeout|Name or service|name resolution|ProxyError/i.test(text)) {
+  if (saysNoNetwork(text)) {
     throw new Unavailable('no network: pip could not reach its package index')
   }
   throw new Error(`pip could not install ${requirements}:\n${text.trim()}`)

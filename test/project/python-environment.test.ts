@@ -1,9 +1,12 @@
 /** scripts/python-environment.js, with requirements that need no network. */
 import {spawnSync} from 'node:child_process'
-import {existsSync, readdirSync, symlinkSync, writeFileSync} from 'node:fs'
+import {existsSync, readdirSync, rmSync, symlinkSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
+import {packageRoot} from '../../src/package.js'
 import {newFolder} from '../helpers/folders.js'
+
+const {saysNoNetwork} = await import(join(packageRoot(), 'scripts', 'pip-failure.js'))
 
 const hasPython = spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0
 
@@ -51,6 +54,30 @@ describe('the script of Python environments', () => {
     expect(status).toBe(1)
     expect(stderr).toContain('numpy==99')
     expect(readdirSync(made)).toEqual([])
+  })
+
+  it.runIf(hasPython)('makes an environment again whose Python does not run', async () => {
+    const {stdout, again} = await make('# nothing\n')
+    rmSync(stdout.trim())
+    const second = again()
+    expect(second).toMatchObject({status: 0, stdout})
+    expect(second.stderr).toContain('is broken and made again')
+    expect(spawnSync(stdout.trim(), ['-c', '']).status).toBe(0)
+  })
+
+  it('tells no network from requirements that cannot be met, by what pip says last', () => {
+    const retry = (left: number) =>
+      `WARNING: Retrying (Retry(total=${left}, connect=None)) after connection broken by 'NewConnectionError(Failed to establish a new connection)': /simple/a/`
+    const none =
+      'ERROR: Could not find a version that satisfies the requirement a (from versions: none)'
+    const other =
+      'ERROR: Could not find a version that satisfies the requirement a==9 (from versions: 1.0, 2.0)'
+    const broken = 'ERROR: HTTPSConnectionPool(host=files): Max retries exceeded'
+    expect(saysNoNetwork([retry(4), retry(0), none].join('\n'))).toBe(true)
+    expect(saysNoNetwork(broken)).toBe(true)
+    expect(saysNoNetwork([retry(4), other].join('\n'))).toBe(false)
+    expect(saysNoNetwork([retry(4), none].join('\n'))).toBe(false)
+    expect(saysNoNetwork([retry(0), other].join('\n'))).toBe(false)
   })
 
   it('takes the Python of RFA_PYTHON as it is', async () => {
