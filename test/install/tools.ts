@@ -1,15 +1,31 @@
 /** What packages are installed with: versions of Node and of package managers, from the npm registry. */
 import {execFileSync} from 'node:child_process'
-import {existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync} from 'node:fs'
-import {tmpdir} from 'node:os'
-import {delimiter, join} from 'node:path'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import {delimiter, dirname, join} from 'node:path'
 import {messageOf} from '../../src/errors.js'
 import {packageRoot} from '../../src/package.js'
+import {temporaryFolder} from '../helpers/folders.js'
+
+/** The version of Node that is taken for a major one. */
+const {nodeVersion} = (await import(join(packageRoot(), 'scripts', 'node-versions.js'))) as {
+  nodeVersion(major: number): string
+}
 
 /** Whether this process may write everywhere, whatever permissions say. */
 export const machineIsRoot = process.getuid?.() === 0
 /** A user that may write only where all may. */
 export const NOBODY = 65534
+
+/** Folders of PATHs; they go when the tests of the file are done. */
+const paths = temporaryFolder()
 
 /** What programs without a compiler may still need, those of package managers' start scripts among them. */
 const SMALL_TOOLS = ['basename', 'cat', 'cp', 'dirname', 'env', 'ls', 'mkdir', 'rm', 'sed', 'sh']
@@ -20,20 +36,33 @@ export function fetched(name: string, spec: string): {modules: string} | string 
   const folder = join(packageRoot(), 'node_modules', '.cache', 'rfa', name)
   const modules = join(folder, 'node_modules')
   if (existsSync(modules)) return {modules}
-  mkdirSync(folder, {recursive: true})
-  writeFileSync(join(folder, 'package.json'), '{"private": true}')
+  mkdirSync(dirname(folder), {recursive: true})
+  const half = mkdtempSync(`${folder}.`)
+  writeFileSync(join(half, 'package.json'), '{"private": true}')
   try {
     execFileSync(
       'npm',
       ['install', '--no-save', '--ignore-scripts', '--engine-strict=false', spec],
       {
-        cwd: folder,
+        cwd: half,
         stdio: ['ignore', 'ignore', 'pipe'],
       },
     )
+    putWhole(half, folder)
     return {modules}
   } catch (error) {
     return `${spec} did not come from the npm registry: ${messageOf(error).split('\n')[0]}`
+  } finally {
+    rmSync(half, {recursive: true, force: true})
+  }
+}
+
+/** Renames a finished folder, unless another process was first. */
+function putWhole(half: string, folder: string) {
+  try {
+    renameSync(half, folder)
+  } catch (error) {
+    if (!existsSync(join(folder, 'node_modules'))) throw error
   }
 }
 
@@ -41,7 +70,8 @@ export function fetched(name: string, spec: string): {modules: string} | string 
 export function nodeCommand(major: number): {command: string} | string {
   if (process.versions.node.startsWith(`${major}.`)) return {command: process.execPath}
   const name = `node-linux-${process.arch}`
-  const found = fetched(`node-${process.arch}-${major}`, `${name}@${major}`)
+  const spec = `${name}@${nodeVersion(major)}`
+  const found = fetched(spec, spec)
   return typeof found === 'string' ? found : {command: join(found.modules, name, 'bin', 'node')}
 }
 
@@ -52,7 +82,7 @@ export function nodeCommand(major: number): {command: string} | string {
  * @param compiler - false: with nothing on the PATH that could compile
  */
 export function environment(command: string, compiler: boolean): NodeJS.ProcessEnv {
-  const folder = mkdtempSync(join(tmpdir(), 'rfa-path-'))
+  const folder = mkdtempSync(join(paths, 'path-'))
   symlinkSync(command, join(folder, 'node'))
   if (!compiler) {
     for (const name of [...SMALL_TOOLS, ...MORE_TOOLS]) {
