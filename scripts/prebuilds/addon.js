@@ -73,7 +73,8 @@ function noteOf(place) {
 /** The newest version of each library that an addon needs, in words; throws where one is newer than it may be. */
 function checkedNeeds(file) {
   const {error, status, stdout, stderr} = spawnSync('objdump', ['-p', file], {encoding: 'utf8'})
-  if (error) throw new Error(`objdump does not run: ${error.message}; on Debian: apt install binutils`)
+  if (error)
+    throw new Error(`objdump does not run: ${error.message}; on Debian: apt install binutils`)
   if (status !== 0) throw new Error(`objdump -p ${file}: ${stderr.trim()}`)
   const newest = newestOf(stdout.slice(stdout.indexOf('Version References:')))
   if (!newest.GLIBC) throw new Error(`${file}: objdump -p names no version of glibc`)
