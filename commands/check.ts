@@ -10,7 +10,7 @@ import {CHECK_DRAWS, COUNT} from '../src/cli/ranges.js'
 export default class Check extends RfaCommand {
   static override summary = 'Check an estimator of your own, or a built-in one'
   static override description = helpText(
-    'Tries what the estimators of rfa are held to: that declared facts are true, shapes, laws of attention (causality, masks, order, the recurrent form), finite numbers at large norms, gradients, options, other backends, and the mean over draws. A check that a declared fact rules out is named with the fact. Differences stand beside bounds that follow from float32 and from the number of draws; a statistical check raises a false alarm with a probability of at most 1e-4.',
+    'Tries what the estimators of rfa are held to: that declared facts are true, shapes, laws of attention (causality, masks, order, the recurrent form), finite numbers at large norms, gradients, options, other backends, and the mean over draws. A check that a declared fact rules out is named with the fact. Differences stand beside bounds that follow from float32 and from the number of draws; a statistical check raises a false alarm with a probability of about 1e-4 at most.',
     'Takes about 10 to 60 seconds for each estimator, on small shapes and the backend cpu.',
   )
   static override usage = ['check ESTIMATOR... [--only GROUP,GROUP] [--seed N] [--draws N]']

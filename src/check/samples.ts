@@ -1,10 +1,10 @@
 /**
  * Verdicts on means over draws.
  *
- * A check raises a false alarm with a probability of at most {@link FALSE_ALARMS}: z is that of Bonferroni for as many
- * comparisons as it makes. A mean is normal enough for that where the number of draws is at least 25 times the squared
- * skewness (Cochran 1977, Sampling Techniques, section 2.15), and worth a verdict where z standard errors are at most a
- * tenth of the truth (a variance: a quarter); else the check says how many draws it needs.
+ * A check raises a false alarm with a probability of about {@link FALSE_ALARMS} at most: z is that of Bonferroni for as many
+ * comparisons as it makes, and for what skewness may add. A verdict takes as many draws as keep that addition within its
+ * limit by the skewness of the estimates ({@link perSkewness}; tails that no draw has reached are not known of), and as bring
+ * z standard errors to a tenth of the truth (a variance: a quarter); else the check says how many draws it needs.
  */
 import {bonferroniZ} from '../stats/index.js'
 import type {Finding} from './types.js'
@@ -13,8 +13,10 @@ import type {Finding} from './types.js'
 const FALSE_ALARMS = 1e-4
 /** z standard errors may be this part of the truth, unless said otherwise. */
 const RESOLUTION = 0.1
-/** Draws for each unit of squared skewness. */
-const PER_SKEWNESS = 25
+/** What skewness may add to the logarithm of the probability of one tail, and takes from that of the other. */
+const TAIL_EXCESS = 1
+/** Times as many alarms as without skewness, of both tails together. */
+const SKEWED_ALARMS = Math.cosh(TAIL_EXCESS)
 /** Standard errors beyond z at which 999 of 1000 biases are found. */
 const POWER = 3.09
 
@@ -24,7 +26,7 @@ export interface Sample {
   values: Float64Array
   /** What their mean should be. */
   truth: number
-  /** The size in units of which a bias counts. */
+  /** The size in units of which a bias counts; 0: estimates may be off by the slack alone. */
   scale: number
   /** What rounding may add. */
   slack: number
@@ -53,7 +55,7 @@ export function verdict(
   samples: readonly Sample[],
   {what, advice, draws, resolution = RESOLUTION}: Question,
 ): Finding {
-  const z = bonferroniZ(samples.length, FALSE_ALARMS)
+  const z = bonferroniZ(samples.length, FALSE_ALARMS / SKEWED_ALARMS)
   const judged = samples.map(sample => judge(sample, z, resolution))
   const allowed = ({standardError, slack}: Judged) => z * standardError + slack
   const off = (one: Judged) => Math.abs(one.mean - one.truth)
@@ -71,30 +73,43 @@ export function verdict(
   }
   if (off(worst) > allowed(worst)) {
     const distance = (off(worst) / worst.standardError).toFixed(1)
-    const finding = `${worst.label}: ${what} is ${worst.mean.toPrecision(4)}, expected ${worst.truth.toPrecision(4)} (${distance} standard errors, ${z.toFixed(1)} allowed)`
+    const beyond =
+      worst.standardError > 0 ? `${distance} standard errors, ${z.toFixed(1)} allowed` : 'exactly'
+    const finding = `${worst.label}: ${what} is ${worst.mean.toPrecision(4)}, expected ${worst.truth.toPrecision(4)} (${beyond})`
     return {status: 'failed', tried, ...figures, finding, advice}
   }
   const found = Math.max(
-    ...judged.map(one => ((z + POWER) * one.standardError) / Math.abs(one.scale)),
+    ...judged.map(({standardError, scale}) =>
+      standardError === 0 ? 0 : ((z + POWER) * standardError) / Math.abs(scale),
+    ),
   )
   return {
     status: 'passed',
     tried,
     ...figures,
-    finding: `finds a bias of ${(100 * found).toPrecision(2)}%`,
+    finding: found > 0 ? `finds a bias of ${(100 * found).toPrecision(2)}%` : 'to rounding',
   }
+}
+
+/**
+ * Draws for each unit of squared skewness g: from `P(T < -z) = Phi(-z) + g (2 z^2 + 1) phi(z) / (6 sqrt(n)) + O(1/n)` for a
+ * studentised mean (Hall 1992, The Bootstrap and Edgeworth Expansion, section 2.6), with `phi(z) <= z (1 + z^-2) Phi(-z)`.
+ */
+function perSkewness(z: number): number {
+  return (((2 * z ** 2 + 1) * (z + 1 / z)) / (6 * TAIL_EXCESS)) ** 2
 }
 
 function judge(sample: Sample, z: number, resolution: number): Judged {
   const {values, scale, slack} = sample
   const n = values.length
   const mean = values.reduce((sum, x) => sum + x, 0) / n
+  if (scale === 0 && Number.isFinite(mean)) return {...sample, mean, standardError: 0, needs: 0}
   const moment = (power: number) => values.reduce((sum, x) => sum + (x - mean) ** power, 0) / n
   const variance = moment(2)
   const standardError = Math.sqrt(variance / (n - 1))
   // what does not vary has no skewness
   const skewness = standardError * n <= slack ? 0 : moment(3) / variance ** 1.5
   const ratio = (z * standardError) / (resolution * Math.abs(scale))
-  const needs = Math.ceil(Math.max(n * ratio ** 2, PER_SKEWNESS * skewness ** 2))
+  const needs = Math.ceil(Math.max(n * ratio ** 2, perSkewness(z) * skewness ** 2))
   return {...sample, mean, standardError, needs: ratio === 0 ? 0 : needs}
 }

@@ -16,7 +16,7 @@ function sample(draws: number, {bias = 0, spread = 0.2, name = 'a'} = {}): Sampl
 describe('a verdict on means', () => {
   it('passes what is unbiased, and says which bias it would find', () => {
     const found = verdict([sample(4000), sample(4000, {name: 'b'})], {...QUESTION, draws: 4000})
-    // (z + 3.09) * 0.2 / sqrt(4000), z = 4.06 for two comparisons at 1e-4
+    // (z + 3.09) * 0.2 / sqrt(4000), z = 4.16 for two comparisons at 1e-4 / cosh(1)
     expect(found).toMatchObject({status: 'passed', finding: 'finds a bias of 2.3%'})
     expect(found.measured!).toBeLessThan(found.bound!)
   })
@@ -50,6 +50,50 @@ describe('a verdict on means', () => {
     expect(verdict([still], {...QUESTION, draws: 50}).status).toBe('passed')
     const off = {...still, values: values.map(x => x + 1e-5)}
     expect(verdict([off], {...QUESTION, draws: 50}).status).toBe('failed')
+  })
+
+  it('asks for more draws of skewed estimates than of straight ones', () => {
+    const skewed = (draws: number) => {
+      const values = normals(randomStream(7, 'skewed'), draws)
+      return verdict(
+        [
+          {
+            label: 'squares',
+            values: Float64Array.from(values, x => x * x),
+            truth: 1,
+            scale: 1,
+            slack: 0,
+          },
+        ],
+        {...QUESTION, draws},
+      )
+    }
+    const {status, finding} = skewed(4000)
+    expect(status).toBe('not measurable')
+    // z = 4.0: squared skewness 8 times ((2 z^2 + 1) (z + 1 / z) / 6)^2, as far as 4000 draws tell it
+    const needs = Number(/needs about (\d+)/.exec(finding!)![1])
+    expect(needs).toBeGreaterThan(4000)
+    expect(needs).toBeLessThan(8000)
+    expect(skewed(12_000).status).toBe('passed')
+  })
+
+  it('judges by the slack alone where the truth has no size', () => {
+    const none = (value: number): Sample => ({
+      ...{
+        label: 'variance',
+        values: new Float64Array(50).fill(value),
+        truth: 0,
+        scale: 0,
+        slack: 1e-6,
+      },
+    })
+    const passed = verdict([none(5e-7)], {...QUESTION, draws: 50})
+    expect(passed).toMatchObject({status: 'passed', finding: 'to rounding', bound: 1e-6})
+    expect(verdict([none(2e-6)], {...QUESTION, draws: 50}).status).toBe('failed')
+    expect(verdict([none(Number.NaN)], {...QUESTION, draws: 50})).toMatchObject({
+      status: 'not measurable',
+      finding: expect.stringContaining('not finite'),
+    })
   })
 
   it('raises false alarms no more often than it should: 1 in 10000', () => {
