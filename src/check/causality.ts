@@ -4,9 +4,8 @@ import {hostNormals, SMALL, sliceRows} from './arrays.js'
 import {type Call, hostCall, runCall} from './call.js'
 import {callName, callOf, formsOf, inputsOf, placeOf, square} from './forms.js'
 import {changeOf, compareCalls} from './laws.js'
-import {boundedOutput} from './output-bound.js'
+import {boundedOutput, jointBound} from './output-bound.js'
 import {mapInputs, padded, replacedTokens} from './parts.js'
-import {addBounds} from './rounding.js'
 import {Tally} from './tally.js'
 import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
@@ -143,7 +142,7 @@ function comparePadded(tally: Tally, trimmed: Call, extra: number, cross: boolea
     label: `${callName(trimmed)}, ${extra} masked keys behind`,
     actual: out,
     expected: short.out,
-    bound: addBounds(short.bound, rows(whole.bound)),
+    bound: jointBound(short, {out, bound: rows(whole.bound)}),
     says: at =>
       `${extra} masked keys behind the others changed ${placeOf(at, own)} by ${changeOf(short.out, out, at)}`,
   })

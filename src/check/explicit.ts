@@ -68,7 +68,8 @@ function featuresOf(given: Call): HostFeatures {
       ...(projection && {projection: toProjection(projection, sizes.headDim)}),
       ...options,
     })
-    const {logarithmic, ...features} = estimator.features!(inputs)
+    // a query's own weight cancels in the ratio
+    const {logarithmic, queryLogWeight: _, ...features} = estimator.features!(inputs)
     Object.assign(facts, {logarithmic, featureDim: features.query.shape[3]})
     return {keyLogWeight: undefined, ...features}
   })

@@ -134,7 +134,7 @@ function stateSize(subject: Subject): Finding {
   return tally.finding()
 }
 
-/** Work is a positive number, the same for every head, and no less for longer sequences. */
+/** Work is a positive number, twice as much for twice the batch, and no less for longer sequences. */
 function cost({estimator}: Subject): Finding {
   const tally = new Tally(
     'cost: floating-point operations of one forward call, a multiply-add counting two',

@@ -2,7 +2,7 @@
 
 import {estimatorNamed} from '../attention/names.js'
 import {useBackend} from '../backends/index.js'
-import {messageOf} from '../errors.js'
+import {messageOf, RfaError} from '../errors.js'
 import {BACKEND_CHECKS, JUDGE} from './backends.js'
 import {VIEW_CHECKS} from './causality.js'
 import {DRAW_CHECKS} from './draws.js'
@@ -74,6 +74,9 @@ function shortened(outcome: CheckOutcome, earlier: readonly CheckOutcome[]): Che
   return same ? {...outcome, finding: `as in ${same.check}`, advice: ''} : outcome
 }
 
+/** Codes of errors about what an estimator itself throws or returns. */
+const OF_ESTIMATORS: readonly string[] = ['PLUGIN_FAILED', 'BAD_PLUGIN', 'NOT_FINITE']
+
 /** What a check finds; one that throws has failed. */
 async function outcomeOf(
   {name: check, group, run}: Check,
@@ -83,7 +86,8 @@ async function outcomeOf(
     return {check, group, ...(await run(subject))}
   } catch (error) {
     const finding = `threw: ${messageOf(error)}`
-    const advice = 'the message; what the estimator itself throws comes here as it is'
+    const own = error instanceof RfaError && OF_ESTIMATORS.includes(error.code)
+    const advice = own ? 'the part that the message names: the estimator threw or gave this' : ''
     return {check, group, status: 'failed', tried: [], finding, advice}
   }
 }

@@ -2,20 +2,19 @@
 import {SMALL} from './arrays.js'
 import {type Call, hostCall, optionsOf, runCall} from './call.js'
 import {arrayOf, callName, callOf, formsOf, placeOf} from './forms.js'
-import {boundedOutput, weightsOf} from './output-bound.js'
+import {boundedOutput, jointBound, weightsOf} from './output-bound.js'
 import {mapInputs, reordered} from './parts.js'
-import {addBounds} from './rounding.js'
 import {Tally} from './tally.js'
 import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
-/** Both calls have the same exact output: they may differ by the sum of their bounds. */
+/** Both calls have the same exact output: they may differ by their {@link jointBound}. */
 export function compareCalls(tally: Tally, label: string, a: Call, b: Call, change: string): void {
   const [first, second] = [boundedOutput(a), boundedOutput(b)]
   tally.compare({
     label,
     actual: second.out,
     expected: first.out,
-    bound: addBounds(first.bound, second.bound),
+    bound: jointBound(first, second),
     says: at =>
       `${change} changed ${placeOf(at, a.sizes)} by ${changeOf(first.out, second.out, at)}`,
   })

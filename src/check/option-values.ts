@@ -22,7 +22,7 @@ export interface OptionFacts {
   default: unknown
   /**
    * Values off the default: all of an enum, a boolean's other one, and as many random numbers and guards as
-   * asked for.
+   * asked for. None where the schema is of another kind (text, lists), or leaves no other value.
    *
    * @param size - the magnitude at which guards act
    */
@@ -32,35 +32,51 @@ export interface OptionFacts {
 /** All options of an estimator. */
 export function optionFacts({options}: Pick<Estimator, 'options'>): OptionFacts[] {
   return Object.entries(options.shape).map(([name, schema]) => {
-    const json = (schema as {toJSONSchema(): Json}).toJSONSchema()
+    const json = jsonOf(schema as OptionSchema)
+    const allows = (value: unknown) =>
+      value !== json.default && (schema as OptionSchema).safeParse(value).success
     return {
       name,
       default: json.default,
       draw: (stream, count, size) =>
-        valuesOf(name, json, json.default, {stream, count, size}).filter(
-          value => value !== json.default,
-        ),
+        valuesOf(json, json.default, {stream, count, size, allows}).filter(allows),
     }
   })
+}
+
+/** What is asked of the schema of one option. */
+interface OptionSchema {
+  toJSONSchema(): Json
+  safeParse(value: unknown): {success: boolean}
+}
+
+/** What JSON Schema says of an option; nothing where it has no words for it, as for transforms and dates. */
+function jsonOf(schema: OptionSchema): Json {
+  try {
+    return schema.toJSONSchema()
+  } catch {
+    return {}
+  }
 }
 
 interface Draw {
   stream: RandomStream
   count: number
   size: number
+  /** Whether a value is off the default, and one that the schema takes. */
+  allows(value: unknown): boolean
 }
 
-function valuesOf(name: string, json: Json, byDefault: unknown, draw: Draw): unknown[] {
-  if (json.anyOf) return json.anyOf.flatMap(part => valuesOf(name, part, byDefault, draw))
+function valuesOf(json: Json, byDefault: unknown, draw: Draw): unknown[] {
+  if (json.anyOf) return json.anyOf.flatMap(part => valuesOf(part, byDefault, draw))
   if (json.enum) return [...json.enum]
   if (json.type === 'null') return [null]
   if (json.type === 'boolean') return [true, false]
   if (json.type === 'string' && json.pattern?.includes('clamp')) return guards(draw)
   if (json.type === 'number' || json.type === 'integer') {
-    const next = () => numberOf(json, Number(byDefault), draw.stream)
-    return Array.from({length: draw.count}, next)
+    return numbersOf(json, Number(byDefault ?? 0), draw)
   }
-  throw new Error(`${name}: expected a number, boolean, enum or guard, got ${JSON.stringify(json)}`)
+  return []
 }
 
 const POLICIES = ['add', 'clamp', 'abs-clamp', 'nudge']
@@ -74,22 +90,58 @@ function guards({stream, count, size}: Draw): string[] {
   })
 }
 
+/** Draws before a range is taken to hold none of what they suggest. */
+const TRIES = 100
+
+/** As many numbers as asked for, drawn; where the range leaves hardly any to draw, those that are nearest to the default. */
+function numbersOf(json: Json, byDefault: number, draw: Draw): number[] {
+  const drawn: number[] = []
+  for (let tries = 0; tries < TRIES && drawn.length < draw.count; tries++) {
+    const x = numberOf(json, byDefault, draw.stream)
+    if (insideOf(json, x) && draw.allows(x)) drawn.push(x)
+  }
+  if (drawn.length === draw.count) return drawn
+  return landmarks(json)
+    .filter(draw.allows)
+    .sort((a, b) => Math.abs(a - byDefault) - Math.abs(b - byDefault))
+    .slice(0, draw.count)
+}
+
 /**
- * Off the default by a factor between 1/3 and 2/3 or 3/2 and 5/2 (from 0: between 0.1 and 0.5), inside the range; integers
- * between 2 and 5, in steps.
+ * Off the default by a factor between 1/3 and 2/3 or 3/2 and 5/2 (from 0: between 0.1 and 0.5); integers between 2 and 5,
+ * in steps.
  */
-function numberOf(json: Json, byDefault: number, stream: RandomStream): number {
+function numberOf({type, multipleOf: step = 1}: Json, byDefault: number, stream: RandomStream) {
+  const u = stream.uniform()
+  if (type === 'integer') return step * (2 + Math.floor(4 * u))
+  const x = byDefault === 0 ? 0.1 + 0.4 * u : byDefault * (u < 0.5 ? (1 + 2 * u) / 3 : 0.5 + 2 * u)
+  return Number(x.toPrecision(3))
+}
+
+/** The ends of a range; those that only say that a number is an integer are none. */
+function rangeOf(json: Json): [number, number] {
   const {minimum = json.exclusiveMinimum ?? -Infinity} = json
   const {maximum = json.exclusiveMaximum ?? Infinity} = json
-  for (;;) {
-    const u = stream.uniform()
-    const step = json.multipleOf ?? 1
-    const x =
-      json.type === 'integer'
-        ? step * (2 + Math.floor(4 * u))
-        : byDefault === 0
-          ? 0.1 + 0.4 * u
-          : byDefault * (u < 0.5 ? (1 + 2 * u) / 3 : 0.5 + 2 * u)
-    if (x > minimum && x < maximum && x !== byDefault) return Number(x.toPrecision(3))
-  }
+  return [
+    minimum <= Number.MIN_SAFE_INTEGER ? -Infinity : minimum,
+    maximum >= Number.MAX_SAFE_INTEGER ? Infinity : maximum,
+  ]
+}
+
+function insideOf(json: Json, x: number): boolean {
+  const [minimum, maximum] = rangeOf(json)
+  return x > minimum && x < maximum
+}
+
+/** Ends of a range, their neighbours and its middle, each once, in steps where there are steps. */
+function landmarks(json: Json): number[] {
+  const [minimum, maximum] = rangeOf(json)
+  const step = json.multipleOf ?? (json.type === 'integer' ? 1 : undefined)
+  const next = step ?? 1
+  const middle = (minimum + maximum) / 2
+  const points = [minimum, minimum + next, middle, maximum - next, maximum]
+  const inSteps = points
+    .filter(Number.isFinite)
+    .flatMap(x => (step ? [step * Math.ceil(x / step), step * Math.floor(x / step)] : [x]))
+  return [...new Set(inSteps)]
 }

@@ -66,7 +66,10 @@ function isRefusal(error: unknown): boolean {
 /** Each variant runs in every form that it has, and gives finite numbers; some form of it moves something. */
 function options(subject: Subject): Finding {
   const variants = variantsOf(subject)
-  if (variants.length === 0) return notApplicable('has no options and no presets')
+  if (variants.length === 0) {
+    const note = notesOf(subject.estimator, [], new Set(), new Set())
+    return notApplicable(`has no options to try and no presets${note ? `; ${note}` : ''}`)
+  }
   const tally = new Tally(
     'the option: a value that its schema allows must run, or be refused by an RfaError (refuses, for a whole form)',
   )
@@ -97,7 +100,10 @@ function options(subject: Subject): Finding {
   return tally.finding(notesOf(subject.estimator, variants, moved, refused))
 }
 
-/** What there is to know beside a pass: options that changed nothing by themselves, values that were refused. */
+/**
+ * What there is to know beside a pass: options of which no other value is known, that changed nothing by themselves, values
+ * that were refused.
+ */
 function notesOf(
   {options, unused}: Estimator,
   variants: readonly Variant[],
@@ -108,7 +114,11 @@ function notesOf(
   const still = [...new Set(variants.flatMap(({option}) => option ?? []))].filter(
     option => !moved.has(option) && !(option in declared),
   )
+  const untried = Object.keys(options.shape).filter(
+    name => !variants.some(({option}) => option === name),
+  )
   const notes = [
+    ...(untried.length > 0 ? [`not tried: ${untried.join(', ')}`] : []),
     ...(still.length > 0 ? [`no effect by itself: ${still.join(', ')}`] : []),
     ...(refused.size > 0 ? [`refused: ${[...refused].join('; ')}`] : []),
   ]

@@ -15,8 +15,8 @@
  * - the size of what is summed over keys, `sum_j |w_ij| |v_j|`; weights w are the outputs for values that are unit
  *   vectors, one for each key.
  *
- * Signed weights that cancel, and hashes that jump, show in both. An output that is not finite, or of a call whose
- * neighbours are not, has no bound: Infinity.
+ * Signed weights that cancel, and hashes that jump, show in both. An output of a call whose neighbours are not finite has
+ * no bound: Infinity. One that is not finite where its neighbours are is nothing that rounding makes: 0.
  */
 import {estimatorNamed} from '../attention/names.js'
 import {randomStream} from '../random/index.js'
@@ -32,7 +32,7 @@ const PATTERNS = 4
 /** Output of a call with how far float32 may be from what it should be. */
 export interface BoundedOutput {
   out: Float32Array
-  /** Absolute, by element; Infinity where nothing is decided. */
+  /** Absolute, by element; Infinity where nothing is decided, 0 where no rounding gives what came. */
   bound: Float64Array
 }
 
@@ -40,20 +40,42 @@ export interface BoundedOutput {
 export function boundedOutput(given: Call): BoundedOutput {
   const {out} = runCall(given)
   const moved = new Float64Array(out.length)
+  const overflows = new Uint8Array(out.length)
   for (let pattern = 0; pattern < PATTERNS; pattern++) {
     const other = runCall(perturbed(given, pattern)).out
     moved.forEach((most, at) => {
       const change = Math.abs(other[at]! - out[at]!) / EPSILON
       moved[at] = change <= most ? most : change // a NaN stays
+      if (!Number.isFinite(other[at]!)) overflows[at] = 1
     })
   }
   const sizes = summedSizes(given)
   const relative = gamma(roundings(given))
   const bound = moved.map((most, at) => {
+    if (overflows[at]) return Infinity
+    if (!Number.isFinite(out[at]!)) return 0
     const total = relative * (2 * most + sizes[at]!)
-    return Number.isNaN(total) || !Number.isFinite(out[at]!) ? Infinity : total
+    return Number.isNaN(total) ? Infinity : total
   })
   return {out, bound}
+}
+
+/** {@link BoundedOutput}, or rows of one. */
+interface Bounded {
+  out: ArrayLike<number>
+  bound: ArrayLike<number>
+}
+
+/**
+ * How far two outputs of one exact value may be apart: the sum of their bounds, by element. What came may overflow as its
+ * neighbours do: where what is expected does not, that is no matter of rounding, and the bound of this one alone stands.
+ * Where neither is finite there is nothing to compare: Infinity.
+ */
+export function jointBound(expected: Bounded, actual: Bounded): Float64Array {
+  return Float64Array.from(expected.bound, (bound, at) => {
+    if (Number.isFinite(actual.out[at]!)) return bound + actual.bound[at]!
+    return Number.isFinite(expected.out[at]!) ? bound : Infinity
+  })
 }
 
 /** Roundings that an output has passed through. */

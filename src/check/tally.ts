@@ -32,6 +32,9 @@ export class Tally {
   /** Takes a comparison in. */
   compare({label, actual, expected, bound, says}: Compared): void {
     this.tried(label)
+    if (actual.length !== expected.length) {
+      this.failure ??= `${label}: expected ${expected.length} numbers, got ${actual.length}`
+    }
     const first = {ratio: -1, at: 0}
     for (let at = 0; at < expected.length; at++) {
       const allowed = typeof bound === 'number' ? bound : bound[at]!

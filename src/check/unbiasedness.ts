@@ -85,45 +85,88 @@ function truth({target, options}: Estimator, name: TargetKernelName, pair: Pick<
   return TARGET_KERNELS[name].weight(x, keys.vectors)
 }
 
-/** Mean of phi(x).phi(y) against the kernel; of features without kernel facts the ratio of two keys. */
+const MEAN_ADVICE =
+  'phi and its factors: the expectation of phi(x).phi(y) over the rows must be the kernel of unbiasedFor, and the mean of kernel.moments'
+
+/**
+ * Mean of phi(x).phi(y) against the kernel that is declared and the mean that is stated; of features without kernel facts
+ * the ratio of two keys. What draws nothing is compared as it is.
+ */
 function kernelMeans(subject: Subject): Finding {
   const {estimator} = subject
   const name = kernelName(estimator)
-  if (!name)
+  if (!name && !estimator.kernel) {
     return notApplicable(
-      `declares to estimate no kernel without bias (unbiasedFor: ${estimator.unbiasedFor})`,
+      `declares to estimate no kernel without bias (unbiasedFor: ${estimator.unbiasedFor}), and states no moments (kernel)`,
     )
-  if (!isRandom(subject)) return notApplicable('draws nothing, so there is no mean over draws')
+  }
   if (!estimator.kernel && !estimator.features) {
     return notApplicable('has neither kernel facts nor a feature map to take estimates from')
   }
-  const samples = pairsOf(subject).map((pair): Sample => {
-    const {label, x} = pair
-    const value = truth(estimator, name, pair)
-    if (estimator.kernel) {
-      const values = kernelEstimates(subject, pair, estimator.projection?.default)
-      return {label, values, truth: value, scale: value, slack: rounding(value, x.length)}
-    }
-    const second = truth(estimator, name, {x, y: pair.other})
-    const values = contrasts(subject, pair, value, second)
-    return {
-      label: `${label}, ratio of two keys`,
-      values,
-      truth: 0,
-      scale: 1,
-      slack: rounding(1, x.length),
-    }
+  const random = isRandom(subject)
+  const asked = random ? subject : {...subject, draws: 1}
+  const samples = pairsOf(subject).flatMap(pair => meanSamples(asked, pair, name))
+  if (!random) return exactSamples(samples)
+  const what = 'the mean of phi(x).phi(y)'
+  return verdict(samples, {what, advice: MEAN_ADVICE, draws: subject.draws})
+}
+
+/** Estimates of one pair beside what their mean should be. */
+function meanSamples(subject: Subject, pair: Pair, name: TargetKernelName | undefined): Sample[] {
+  const {estimator} = subject
+  const {kernel, projection} = estimator
+  const target = name && truth(estimator, name, pair)
+  if (!kernel) {
+    const second = truth(estimator, name!, {x: pair.x, y: pair.other})
+    const {values, size} = contrasts(subject, pair, target!, second)
+    const label = `${pair.label}, ratio of two keys`
+    return [{label, values, truth: 0, scale: 1, slack: rounding(size, pair.x.length)}]
+  }
+  const sampleOf = (label: string, value: number, {values, size}: Estimates): Sample => ({
+    label: `${pair.label}, ${label}`,
+    values,
+    truth: value,
+    scale: value || size,
+    slack: rounding(Math.max(size, Math.abs(value)), pair.x.length),
   })
-  return verdict(samples, {
-    what: `the mean of phi(x).phi(y) over the ${name} kernel`,
-    advice:
-      'phi and its factors: the expectation of phi(x).phi(y) over the rows must be the kernel of unbiasedFor',
-    draws: subject.draws,
-  })
+  const {mean} = kernel.moments(pair.x, pair.y, momentDraw(estimator, pair))
+  return [
+    sampleOf('mean of kernel.moments', mean, kernelEstimates(subject, pair)),
+    ...(target === undefined
+      ? []
+      : [sampleOf(`${name} kernel`, target, kernelEstimates(subject, pair, projection?.default))]),
+  ]
+}
+
+/** What moments of a pair depend on beside it. */
+function momentDraw({options}: Estimator, {x, y}: Pair) {
+  return {
+    numFeatures: NUM_FEATURES,
+    options: options.parse({}),
+    calibration: {query: [x], key: [y]},
+  }
+}
+
+/** Of what draws nothing one estimate is all there is: it is its mean. */
+function exactSamples(samples: readonly Sample[]): Finding {
+  const tally = new Tally(MEAN_ADVICE)
+  for (const {label, values, truth: expected, slack: bound} of samples) {
+    const says = () =>
+      `phi(x).phi(y) is ${values[0]!.toPrecision(7)}, expected ${expected.toPrecision(7)}`
+    tally.compare({label, actual: values, expected: [expected], bound, says})
+  }
+  return tally.finding()
+}
+
+/** One estimate for each draw. */
+interface Estimates {
+  values: Float64Array
+  /** Mean of the sums of the magnitudes of their terms. */
+  size: number
 }
 
 /** phi(x).phi(y) of as many draws as asked for. */
-function kernelEstimates(subject: Subject, {x, y}: Pair, name = 'iid'): Float64Array {
+function kernelEstimates(subject: Subject, {x, y}: Pair, name = 'iid'): Estimates {
   const {estimator, seed, draws} = subject
   const headDim = x.length
   const options = estimator.options.parse({})
@@ -144,7 +187,12 @@ function kernelEstimates(subject: Subject, {x, y}: Pair, name = 'iid'): Float64A
     }
     return [features('query', x), features('key', y)]
   })
-  return products(queries!, keys!, draws)
+  const size = meanOf(products(queries!.map(Math.abs), keys!.map(Math.abs), draws))
+  return {values: products(queries!, keys!, draws), size}
+}
+
+function meanOf(values: Float64Array): number {
+  return values.reduce((sum, each) => sum + each, 0) / values.length
 }
 
 /** Inner products of as many rows. */
@@ -159,32 +207,42 @@ function products(a: Float32Array, b: Float32Array, rows: number): Float64Array 
 
 /**
  * `phi(x).phi(y) / k(x, y) - phi(x).phi(z) / k(x, z)` in units of the mean of both: zero on average, whatever factor
- * of x the features lack.
+ * of x the features lack in every draw.
  */
-function contrasts(subject: Subject, pair: Pair, first: number, second: number): Float64Array {
-  const {method, estimator, seed, draws} = subject
-  const headDim = pair.x.length
-  const [queries, ones, others] = compute(() => {
-    const tiled = (...vectors: Float64Array[]): tf.Tensor4D => {
-      const data = Float32Array.from(vectors.flatMap(each => [...each]))
-      return tf.tile(tf.tensor4d(data, [1, 1, vectors.length, headDim]), [1, draws, 1, 1])
-    }
-    const keys = tiled(pair.y, pair.other)
-    const value = tf.ones<tf.Rank.R4>([1, draws, 2, 1])
-    const call = {method, seed, numFeatures: NUM_FEATURES, scale: 1, causal: false}
-    const {inputs} = attendInputs(tiled(pair.x, pair.x), keys, value, call)
-    const {query, key, keyLogWeight, logarithmic} = estimator.features!(inputs)
-    const plain = (features: tf.Tensor4D) => (logarithmic ? tf.exp(features) : features)
-    const weight = keyLogWeight ? tf.expandDims(tf.exp(keyLogWeight), -1) : tf.scalar(1)
-    const weighted = tf.mul(plain(key), weight)
-    const at = (features: tf.Tensor, token: number) =>
-      tf.slice(features, [0, 0, token, 0], [-1, -1, 1, -1])
-    return [at(plain(query), 0), at(weighted, 0), at(weighted, 1)]
-  })
+function contrasts(subject: Subject, pair: Pair, first: number, second: number): Estimates {
+  const {draws} = subject
+  const [queries, ones, others] = contrastFeatures(subject, pair)
   const a = products(queries!, ones!, draws).map(each => each / first)
   const b = products(queries!, others!, draws).map(each => each / second)
-  const unit = a.reduce((sum, each, at) => sum + each + b[at]!, 0) / (2 * draws)
-  return a.map((each, at) => (each - b[at]!) / unit)
+  const unit = (meanOf(a) + meanOf(b)) / 2
+  const sizeOf = (keys: Float32Array) =>
+    meanOf(products(queries!.map(Math.abs), keys.map(Math.abs), draws))
+  return {
+    values: a.map((each, at) => (each - b[at]!) / unit),
+    size: Math.abs((sizeOf(ones!) / first + sizeOf(others!) / second) / unit),
+  }
+}
+
+/** Features of a query and two keys, with their weights, of as many draws as asked for. */
+function contrastFeatures({method, estimator, seed, draws}: Subject, {x, y, other}: Pair) {
+  return compute(() => {
+    const tiled = (...vectors: Float64Array[]): tf.Tensor4D => {
+      const data = Float32Array.from(vectors.flatMap(each => [...each]))
+      return tf.tile(tf.tensor4d(data, [1, 1, vectors.length, x.length]), [1, draws, 1, 1])
+    }
+    const value = tf.ones<tf.Rank.R4>([1, draws, 2, 1])
+    const call = {method, seed, numFeatures: NUM_FEATURES, scale: 1, causal: false}
+    const {inputs} = attendInputs(tiled(x, x), tiled(y, other), value, call)
+    const {query, queryLogWeight, key, keyLogWeight, logarithmic} = estimator.features!(inputs)
+    const whole = (features: tf.Tensor4D, logWeight: tf.Tensor3D | undefined) => {
+      const plain = logarithmic ? tf.exp(features) : features
+      return logWeight ? tf.mul(plain, tf.expandDims(tf.exp(logWeight), -1)) : plain
+    }
+    const at = (features: tf.Tensor, token: number) =>
+      tf.slice(features, [0, 0, token, 0], [-1, -1, 1, -1])
+    const [queries, keys] = [whole(query, queryLogWeight), whole(key, keyLogWeight)]
+    return [at(queries, 0), at(keys, 0), at(keys, 1)]
+  })
 }
 
 /** Squares vary more than what is squared. */
@@ -192,17 +250,14 @@ const VARIANCE_DRAWS = 4
 
 /** Variance of phi(x).phi(y) with independent rows against the declared moments. */
 function kernelVariance(subject: Subject): Finding {
-  const {kernel, options} = subject.estimator
+  const {estimator} = subject
+  const {kernel} = estimator
   if (!kernel) return notApplicable('declares no moments (kernel)')
-  const draws = VARIANCE_DRAWS * subject.draws
+  const draws = isRandom(subject) ? VARIANCE_DRAWS * subject.draws : 2
   const samples = pairsOf(subject, SHORT_PAIRS).map((pair): Sample => {
-    const draw = {
-      numFeatures: NUM_FEATURES,
-      options: options.parse({}),
-      calibration: {query: [pair.x], key: [pair.y]},
-    }
-    const {mean, variance} = kernel.moments(pair.x, pair.y, draw)
-    const squares = kernelEstimates({...subject, draws}, pair).map(each => (each - mean) ** 2)
+    const {mean, variance} = kernel.moments(pair.x, pair.y, momentDraw(estimator, pair))
+    const {values} = kernelEstimates({...subject, draws}, pair)
+    const squares = values.map(each => (each - mean) ** 2)
     const slack =
       rounding(mean, pair.x.length) * (2 * Math.sqrt(variance) + rounding(mean, pair.x.length))
     return {label: pair.label, values: squares, truth: variance, scale: variance, slack}

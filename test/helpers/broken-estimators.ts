@@ -64,6 +64,89 @@ let calls = 0
 const stateful = featureMap('stateful')
 const carried: {state?: tf.Tensor} = {}
 
+/** Positive features with the largest of a token apart, as a scale of it: their products are unbiased with it. */
+export const SCALED = featureMap('scaled', {
+  unbiasedFor: 'softmax-kernel',
+  target: softmax,
+  phi: (inputs: PhiInputs) => ({
+    scaled: (tokens: tf.Tensor4D) => {
+      const x = tf.mul(tokens, inputs.inputScale)
+      const halfNorm = tf.mul(tf.sum(tf.square(x), -1, true), 0.5)
+      const logs = tf.sub(projected(inputs, tokens), halfNorm)
+      const top = tf.max(logs, -1, true)
+      return {features: tf.exp(tf.sub(logs, top)), logScale: tf.squeeze(top, [3])}
+    },
+  }),
+})
+
+/** Moments of `exp(x.y)` from positive features, with a factor on mean and variance. */
+const moments =
+  (onMean: number, onVariance: number) =>
+  (x: Float64Array, y: Float64Array, {numFeatures}: {numFeatures: number}) => {
+    const dot = x.reduce((sum, each, at) => sum + each * y[at]!, 0)
+    const both = x.reduce((sum, each, at) => sum + (each + y[at]!) ** 2, 0)
+    const variance = (Math.exp(2 * dot) * Math.expm1(both)) / numFeatures
+    return {mean: onMean * Math.exp(dot), variance: onVariance * variance, kurtosis: 3}
+  }
+
+const positiveFacts = {
+  target: softmax,
+  phi: ({inputScale, projection}: PhiInputs) => ({kind: 'log-positive', projection, inputScale}),
+}
+
+const positiveKernel = {
+  formula: () => 'exp(x.y)',
+  idle: () => ({}),
+  factor: (numFeatures: number) => numFeatures ** -0.5,
+}
+
+/** phi(x) = (x, 1), drawing nothing: phi(x).phi(y) = 1 + x.y. */
+const affine = {
+  projection: undefined,
+  nonNegative: false,
+  featureDim: (_numFeatures: number, headDim: number) => headDim + 1,
+  phi:
+    ({inputScale}: PhiInputs) =>
+    (tokens: tf.Tensor4D): tf.Tensor4D =>
+      tf.concat(
+        [tf.mul(tokens, inputScale), tf.onesLike(tf.slice(tokens, [0, 0, 0, 0], [-1, -1, -1, 1]))],
+        -1,
+      ),
+}
+
+/** Draws nothing, and states so: every estimate is 1 + x.y. */
+export const DETERMINISTIC = featureMap('deterministic', {
+  ...affine,
+  kernel: {
+    formula: () => '1 + x.y',
+    idle: () => ({}),
+    moments: (x: Float64Array, y: Float64Array) => ({
+      mean: 1 + x.reduce((sum, each, at) => sum + each * y[at]!, 0),
+      variance: 0,
+      kurtosis: 0,
+    }),
+  },
+})
+
+/** Options whose ranges and kinds leave little to draw. */
+export const NARROW = featureMap('narrow', {
+  options: z.object({
+    ...guardOptions,
+    window: z.number().int().min(8).max(64).default(16),
+    decay: z.number().min(0.9).max(1).default(0.99),
+    shift: z.number().optional(),
+    blocks: z.number().int().multipleOf(8).min(24).max(40).default(32),
+    even: z
+      .number()
+      .refine(x => x % 2 === 0)
+      .default(4),
+    only: z.number().min(1).max(1).default(1),
+    mode: z.string().default('a'),
+    kind: z.literal('b').default('b'),
+    list: z.array(z.number()).default([1]),
+  }),
+})
+
 export const BROKEN: Readonly<Record<string, Broken>> = {
   'features relative to the mean of the sequence': {
     check: 'causality',
@@ -215,24 +298,44 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
   'variance of half the size': {
     check: 'kernel variance',
     estimator: featureMap('sure', {
+      ...positiveFacts,
       unbiasedFor: 'softmax-kernel',
-      target: softmax,
-      kernel: {
-        formula: () => 'exp(x.y)',
-        idle: () => ({}),
-        factor: (numFeatures: number) => numFeatures ** -0.5,
-        moments: (x: Float64Array, y: Float64Array, {numFeatures}: {numFeatures: number}) => {
-          const dot = x.reduce((sum, each, at) => sum + each * y[at]!, 0)
-          const both = x.reduce((sum, each, at) => sum + (each + y[at]!) ** 2, 0)
-          const variance = (Math.exp(2 * dot) * Math.expm1(both)) / numFeatures
-          return {mean: Math.exp(dot), variance: variance / 2, kurtosis: 3}
-        },
-      },
-      phi: ({inputScale, projection}: PhiInputs) => ({
-        kind: 'log-positive',
-        projection,
-        inputScale,
-      }),
+      kernel: {...positiveKernel, moments: moments(1, 0.5)},
     }),
+  },
+  'a mean that is a tenth too large': {
+    check: 'kernel mean',
+    estimator: featureMap('off-mean', {
+      ...positiveFacts,
+      kernel: {...positiveKernel, moments: moments(1.1, 1)},
+    }),
+  },
+  'a kernel that features without a draw do not have': {
+    check: 'kernel mean',
+    estimator: featureMap('affine', {...affine, unbiasedFor: 'softmax-kernel', target: softmax}),
+  },
+  'a variance of what draws nothing': {
+    check: 'kernel variance',
+    estimator: featureMap('unsure', {
+      ...affine,
+      kernel: {...positiveKernel, factor: undefined, moments: moments(1, 1)},
+    }),
+  },
+  'masked keys times infinity': {
+    check: 'content of masked keys',
+    estimator: (() => {
+      const map = featureMap('overflowing-mask', {keyOrderMatters: false})
+      const {features: _, ...rest} = map
+      const attend: Estimator['attend'] = inputs => {
+        const {out} = map.attend(inputs)
+        if (!inputs.keyMask) return {out}
+        // of ordinary keys no exponential overflows, of masked ones with other content some do
+        const sums = tf.sum(tf.exp(tf.mul(tf.square(inputs.key), 4)), -1)
+        const hidden = tf.expandDims(tf.sub(1, inputs.keyMask), 1)
+        const wasted = tf.mul(tf.sum(tf.mul(sums, hidden), -1), 0)
+        return {out: tf.add(out, tf.reshape(wasted, [...wasted.shape, 1, 1]))}
+      }
+      return {...rest, attend} as Estimator
+    })(),
   },
 }

@@ -96,7 +96,7 @@ export interface FeatureDraw {
   headDim?: number | undefined
 }
 
-/** phi of both sides of a call as whole tensors: weights are `phi(x_i).phi(y_j)`, those of keys times their own. */
+/** phi of both sides of a call as whole tensors: weights are `phi(x_i).phi(y_j)`, times those of the query and the key. */
 export interface ExplicitFeatures {
   /** `[B, H, L, F]` */
   query: Tensor4D
@@ -104,6 +104,8 @@ export interface ExplicitFeatures {
   key: Tensor4D
   /** Both are logarithms of positive features. */
   logarithmic: boolean
+  /** Log of each query's weight, `[B, H, L]`: it cancels in outputs, not in kernel estimates. Default 0. */
+  queryLogWeight?: Tensor3D | undefined
   /** Log of each key's weight, `[B, H, S]`. Default 0. */
   keyLogWeight?: Tensor3D | undefined
 }

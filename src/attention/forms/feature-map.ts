@@ -174,8 +174,14 @@ function explicitFeatures({query, key}: AttendInputs, found: Phi): ExplicitFeatu
   }
   const maps = bothSides(found)
   const {features, logWeight} = mapKeys(maps, key)
-  const queries = mapTokens(maps.query, query)
-  return {query: queries, key: features, keyLogWeight: logWeight, logarithmic: false}
+  const queries = mapKeys({key: maps.query}, query)
+  return {
+    query: queries.features,
+    queryLogWeight: queries.logWeight,
+    key: features,
+    keyLogWeight: logWeight,
+    logarithmic: false,
+  }
 }
 
 /** How sums are read under these options. */

@@ -1,19 +1,23 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, registerEstimator} from '../../../src/attention/index.js'
 import {useBackend} from '../../../src/backends/index.js'
-import {CHECK_GROUPS, CHECKS, checkEstimator} from '../../../src/check/index.js'
-import {BROKEN, SOUND} from '../../helpers/broken-estimators.js'
+import {CHECK_GROUPS, CHECKS, type CheckGroup, checkEstimator} from '../../../src/check/index.js'
+import {BROKEN, DETERMINISTIC, NARROW, SCALED, SOUND} from '../../helpers/broken-estimators.js'
 
 await loadEstimators()
 beforeAll(() => useBackend('cpu'))
 
 const DRAW = {seed: 0, draws: 1000}
+/** As many as skewed estimates take. */
+const STATISTICS = {seed: 0, draws: 4000}
+
+const drawOf = (group: CheckGroup) => (group === 'unbiasedness' ? STATISTICS : DRAW)
 
 describe('an estimator with one defect', () => {
   it.each(Object.entries(BROKEN))('%s: is caught by the check of that', async (_defect, broken) => {
     const method = registerEstimator(broken.estimator)
     const {group} = CHECKS.find(({name}) => name === broken.check)!
-    const outcomes = await checkEstimator({method, groups: [group], ...DRAW})
+    const outcomes = await checkEstimator({method, groups: [group], ...drawOf(group)})
     const found = outcomes.find(({check}) => check === broken.check)
     expect(found).toMatchObject({status: 'failed', finding: expect.stringMatching(/\w/)})
   })
@@ -28,5 +32,34 @@ describe('a sound estimator', () => {
     expect(outcomes.filter(({status}) => status === 'failed')).toEqual([])
     expect(asked).toEqual(CHECKS.map(({name}) => name))
     expect(outcomes.map(({check}) => check)).toEqual(asked)
+  })
+})
+
+const found = async (method: string, check: string) => {
+  const {group} = CHECKS.find(({name}) => name === check)!
+  const outcomes = await checkEstimator({method, groups: [group], ...drawOf(group)})
+  return outcomes.find(one => one.check === check)
+}
+
+describe('what is sound in a way of its own passes', () => {
+  it('features with a scale of each token that varies with the draw', async () => {
+    expect(await found(registerEstimator(SCALED), 'kernel mean')).toMatchObject({status: 'passed'})
+  })
+
+  it('features that draw nothing, whose estimates are their mean, without variance', async () => {
+    const method = registerEstimator(DETERMINISTIC)
+    expect(await found(method, 'kernel mean')).toMatchObject({status: 'passed'})
+    expect(await found(method, 'kernel variance')).toMatchObject({status: 'passed'})
+  })
+
+  it('options of which little or nothing can be tried', async () => {
+    const run = await found(registerEstimator(NARROW), 'options run')
+    expect(run).toMatchObject({status: 'passed'})
+    expect(run!.finding).toContain('not tried: even, only, mode, kind, list;')
+    expect(run!.tried).toEqual(
+      expect.arrayContaining(['window=8', 'window=9', 'blocks=24', 'blocks=40']),
+    )
+    const inside = run!.tried.filter(label => /^decay=0\.9\d*$|^decay=1$/.test(label))
+    expect(inside.length).toBeGreaterThan(0)
   })
 })

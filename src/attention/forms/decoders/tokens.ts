@@ -32,7 +32,7 @@ export interface ScaledMap {
 
 /** Features of both sides of a ratio. */
 export interface TokenFeatures {
-  /** The scale of a query is shared by numerator and denominator: it cancels and is not looked at. */
+  /** The scale of a query is shared by numerator and denominator: it cancels, and attention does not look at it. */
   query: TokenMap | ScaledMap
   /** The scale of a key is its log weight. */
   key: TokenMap | ScaledMap
@@ -68,7 +68,10 @@ export interface KeyFeatures {
 }
 
 /** The features of keys with their log weights. */
-export function mapKeys({key, keyLogWeight}: TokenFeatures, tokens: tf.Tensor4D): KeyFeatures {
+export function mapKeys(
+  {key, keyLogWeight}: Pick<TokenFeatures, 'key' | 'keyLogWeight'>,
+  tokens: tf.Tensor4D,
+): KeyFeatures {
   if ('scaled' in key) {
     const {features, logScale} = key.scaled(tokens)
     return {features, logWeight: logScale}
