@@ -9,6 +9,7 @@ const PATIENCE = 5 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
 const ALONE = [
   'test/unit/index.test.ts',
   'test/unit/attention/registering/register.test.ts',
+  'test/unit/check/index.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/run-directory.test.ts',
 ]
