@@ -9,10 +9,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import {tmpdir} from 'node:os'
 import {delimiter, dirname, join} from 'node:path'
 import {messageOf} from '../../src/errors.js'
 import {packageRoot} from '../../src/package.js'
-import {temporaryFolder} from '../helpers/folders.js'
 
 /** The version of Node that is taken for a major one. */
 const {nodeVersion} = (await import(join(packageRoot(), 'scripts', 'node-versions.js'))) as {
@@ -24,8 +24,16 @@ export const machineIsRoot = process.getuid?.() === 0
 /** A user that may write only where all may. */
 export const NOBODY = 65534
 
-/** Folders of PATHs; they go when the tests of the file are done. */
-const paths = temporaryFolder()
+let paths: string | undefined
+
+/** A folder for PATHs of all files of this process; it goes with the process. */
+function folderOfPaths(): string {
+  if (paths !== undefined) return paths
+  const made = mkdtempSync(join(tmpdir(), 'rfa-paths-'))
+  process.once('exit', () => rmSync(made, {recursive: true, force: true}))
+  paths = made
+  return made
+}
 
 /** What programs without a compiler may still need, those of package managers' start scripts among them. */
 const SMALL_TOOLS = ['basename', 'cat', 'cp', 'dirname', 'env', 'ls', 'mkdir', 'rm', 'sed', 'sh']
@@ -82,7 +90,7 @@ export function nodeCommand(major: number): {command: string} | string {
  * @param compiler - false: with nothing on the PATH that could compile
  */
 export function environment(command: string, compiler: boolean): NodeJS.ProcessEnv {
-  const folder = mkdtempSync(join(paths, 'path-'))
+  const folder = mkdtempSync(join(folderOfPaths(), 'path-'))
   symlinkSync(command, join(folder, 'node'))
   if (!compiler) {
     for (const name of [...SMALL_TOOLS, ...MORE_TOOLS]) {
