@@ -2,7 +2,7 @@
 import {type Estimator, loadEstimators, type MethodName} from '../src/index.js'
 import type {AttentionCase} from './cases.js'
 
-const METHODS: readonly MethodName[] = [
+export const METHODS: readonly MethodName[] = [
   'softmax',
   'softmax-online',
   'favor-pos',

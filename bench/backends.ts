@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Times methods on every backend that runs here, in interleaved rounds, one thread and two, and what loading a backend
-// takes: the order of `--backend auto` follows from it.
+// takes: the order of `--backend auto` follows from it. Only what gives the results of plain JavaScript is timed.
 // npm run bench:backends -- [--quick] [--threads N,N] [--output FILE]
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
@@ -8,9 +8,10 @@ import {loadavg} from 'node:os'
 import {dirname} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {parseArgs} from 'node:util'
+import {checkEstimator} from '../src/check/index.js'
 import {type BackendName, probeBackends, useBackend} from '../src/index.js'
 import {machineFacts} from '../src/results/machine.js'
-import {backendCases} from './backend-cases.js'
+import {backendCases, METHODS} from './backend-cases.js'
 import type {AttentionCase} from './cases.js'
 import {type PreparedCase, prepare} from './engine.js'
 import type {BackendRow, BackendStart, BackendsReport} from './report-schema.js'
@@ -33,6 +34,7 @@ const MILLISECONDS = 1500
 /** Work that plain WebAssembly would take seconds for is not given to it. */
 const MOST_WASM_FLOPS = 1e10
 const STARTS = 3
+const TIMED = ['native', 'tensorflow', 'wasm'] as const
 
 if (flags.started) await start(flags.started as BackendName)
 else if (flags.timed) await timeAll(Number(flags.timed))
@@ -42,6 +44,7 @@ async function main(): Promise<void> {
   const before = loadavg()[0]!
   const available = (await probeBackends()).filter(({available}) => available)
   const names = available.map(({name}) => name as BackendName).filter(name => name !== 'cpu')
+  await assertAgreement()
   const report: BackendsReport = {
     schema: 'rfa.backends/1',
     created_at: new Date().toISOString(),
@@ -54,6 +57,19 @@ async function main(): Promise<void> {
   process.stdout.write(`${backendsText(report)}\n`)
   mkdirSync(dirname(flags.output), {recursive: true})
   writeFileSync(flags.output, `${JSON.stringify(report, null, 2)}\n`)
+}
+
+/** @throws {Error} where a backend is off the composite by more than rounding allows */
+async function assertAgreement(): Promise<void> {
+  for (const method of METHODS) {
+    const outcomes = await checkEstimator({method, groups: ['backends'], seed: 0, draws: 1})
+    for (const {status, finding} of outcomes) {
+      if (status !== 'passed')
+        throw new Error(
+          `${method}: expected equal results of all backends, got ${status}: ${finding}`,
+        )
+    }
+  }
 }
 
 /** What this program prints in a process of its own. */
@@ -81,19 +97,25 @@ async function start(name: BackendName): Promise<void> {
 
 async function timeAll(threads: number): Promise<void> {
   const rows: BackendRow[] = []
+  const probed = await probeBackends()
+  const names = TIMED.filter(name => probed.some(one => one.name === name && one.available))
   for (const given of await backendCases(flags.quick)) {
     process.stderr.write(`${given.name} L=${given.length} ${threads} threads\n`)
-    rows.push(await measure(given, threads))
+    rows.push(await measure(given, threads, names))
   }
   process.stdout.write(JSON.stringify(rows))
 }
 
 /** One case: every backend in turn, round by round. */
-async function measure(given: AttentionCase, threads: number): Promise<BackendRow> {
+async function measure(
+  given: AttentionCase,
+  threads: number,
+  names: readonly BackendName[],
+): Promise<BackendRow> {
   const runs: Partial<Record<BackendName, PreparedCase>> = {}
-  for (const name of ['native', 'tensorflow', 'wasm'] as const) {
+  for (const name of names) {
     if (name === 'wasm' && given.flops > MOST_WASM_FLOPS) continue
-    runs[name] = await prepare(given, name, threads).catch(() => undefined)
+    runs[name] = await prepare(given, name, threads)
   }
   const times: Record<string, number[]> = {}
   const end = performance.now() + MILLISECONDS

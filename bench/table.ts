@@ -11,6 +11,7 @@ import type {
   KernelRow,
   KernelsReport,
   Prediction,
+  Spread,
   StartRow,
 } from './report-schema.js'
 
@@ -115,9 +116,11 @@ const BACKENDS: readonly ColumnSpec<BackendRow>[] = [
   {title: 'M', cell: row => `${row.num_features}`},
   {title: 'L', cell: row => `${row.seq_len}`},
   {title: 'threads', cell: row => `${row.threads}`},
+  {title: 'native', cell: row => nanoseconds(row.native?.min_ns ?? null)},
   {title: 'tensorflow', cell: row => nanoseconds(row.tensorflow?.min_ns ?? null)},
-  {title: 'native', cell: row => overTensorflow(row, 'native')},
-  {title: 'wasm', cell: row => overTensorflow(row, 'wasm')},
+  {title: 'over native', cell: row => times(row.tensorflow, row.native)},
+  {title: 'wasm', cell: row => nanoseconds(row.wasm?.min_ns ?? null)},
+  {title: 'over tensorflow', cell: row => times(row.wasm, row.tensorflow)},
 ]
 
 const BACKEND_STARTS: readonly ColumnSpec<BackendStart>[] = [
@@ -126,18 +129,14 @@ const BACKEND_STARTS: readonly ColumnSpec<BackendStart>[] = [
   {title: 'resident', cell: row => bytes(row.resident_bytes)},
 ]
 
-/** How many times as long as tensorflow a backend takes. */
-function overTensorflow(row: BackendRow, name: 'native' | 'wasm'): string {
-  const [own, other] = [row.tensorflow, row[name]]
-  return timesOrNothing(own && other && other.min_ns / own.min_ns)
+/** How many times as long as the other a backend takes, where both ran. */
+function times(own: Spread | null, other: Spread | null): string {
+  return timesOrNothing(own && other && own.min_ns / other.min_ns)
 }
 
 /** The tables of the benchmark of backends. */
 export function backendsText({machine, rows, starts, load_average: load}: BackendsReport): string {
-  const sentences = [
-    `${machine.cpu}. Times are the fastest of the rounds; native and wasm as multiples of tensorflow's.`,
-    ...busy(load.before),
-  ]
+  const sentences = [`${machine.cpu}. Times are the fastest of the rounds.`, ...busy(load.before)]
   const blocks = [
     ...sentences.map(text),
     ...tableOf(BACKENDS, rows),
