@@ -5,24 +5,15 @@
 
 import {dot} from './kernels.js'
 import type {Moments} from './moments.js'
+import {panels} from './quadrature.js'
 
 /** A function of u = w.x and v = w.y. */
 export type PlaneFunction = (u: number, v: number) => number
 
-/** Nodes and weights on [-1, 1]. */
-interface Rule {
-  nodes: readonly number[]
-  weights: readonly number[]
-}
-
-/** Nodes in one panel. */
-const NODES = 16
 /** Radial panels; `exp(40 r)` over one errs by 1e-13. */
 const PANEL = 0.5
 /** `exp(-r^2/2)` beyond it is 3e-18; fourth powers of exponentials of w.x and w.y peak at 4 (|x| + |y|). */
 const REACH = 9
-
-const RULE = gaussLegendre(NODES)
 
 /**
  * Mean, variance and kurtosis of g(w.x, w.y), smooth but for kinks where w.x or w.y is 0.
@@ -93,43 +84,4 @@ function arcs(angle: number): [number, number][] {
     .flatMap(part => [part * Math.PI, (part * Math.PI + angle) % turn])
     .sort((a, b) => a - b)
   return cuts.map((from, at) => [from, cuts[at + 1] ?? cuts[0]! + turn])
-}
-
-/** Nodes with their weights on an interval, in panels of at most that width. */
-function panels(from: number, to: number, widest: number): [number, number][] {
-  const count = Math.ceil((to - from) / widest)
-  const half = (to - from) / count / 2
-  return Array.from({length: count}, (_, panel) =>
-    RULE.nodes.map((node, i): [number, number] => [
-      from + half * (2 * panel + 1 + node),
-      half * RULE.weights[i]!,
-    ]),
-  ).flat()
-}
-
-/**
- * Gauss-Legendre nodes by Newton's iteration from `cos(pi (i + 3/4) / (n + 1/2))`.
- *
- * Source: Press et al. 2007, Numerical Recipes, section 4.6.
- */
-function gaussLegendre(count: number): Rule {
-  const nodes = Array.from({length: count}, (_, i) => {
-    let node = Math.cos((Math.PI * (i + 0.75)) / (count + 0.5))
-    for (let step = 0; step < 8; step++) {
-      const {value, slope} = legendre(count, node)
-      node -= value / slope
-    }
-    return node
-  })
-  const weights = nodes.map(node => 2 / ((1 - node * node) * legendre(count, node).slope ** 2))
-  return {nodes, weights}
-}
-
-/** The Legendre polynomial of that degree and its derivative. */
-function legendre(degree: number, at: number): {value: number; slope: number} {
-  let [before, value] = [1, at]
-  for (let n = 2; n <= degree; n++) {
-    ;[before, value] = [value, ((2 * n - 1) * at * value - (n - 1) * before) / n]
-  }
-  return {value, slope: (degree * (at * value - before)) / (at * at - 1)}
 }

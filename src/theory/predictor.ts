@@ -4,14 +4,10 @@
  */
 
 import {logSecondMoment, optimalExponent} from './exponential.js'
+import {pairedGrowth} from './row-product.js'
 
 /** Which law the relative variance of an estimator follows. */
 export type VarianceLaw = 'positive' | 'optimal-positive' | 'hyperbolic' | 'trigonometric'
-
-/** h(u) = e^u - 2 + e^-u, the shared factor of the hyperbolic and trigonometric laws. */
-function h(u: number): number {
-  return 4 * Math.sinh(u / 2) ** 2
-}
 
 /**
  * What the relative variance grows with exponentially: `s = |x+y|^2` (positive, hyperbolic),
@@ -30,8 +26,8 @@ function exponentOf(law: VarianceLaw, {sumNorm2, differenceNorm2, headDim}: Typi
 }
 
 /**
- * Relative variance times M: `e^t - 1` (positive, optimal positive) or `h(t)/2` (hyperbolic,
- * trigonometric), t the exponent of the law.
+ * Relative variance times M: `e^t - 1` (positive, optimal positive) or `(e^t - 2 + e^-t) / 2`
+ * (hyperbolic, trigonometric), t the exponent of the law.
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, Lemma 2, divided by the squared kernel; Likhosherstov et
  * al. 2022, arXiv:2205.15317.
@@ -41,7 +37,7 @@ function exponentOf(law: VarianceLaw, {sumNorm2, differenceNorm2, headDim}: Typi
 function unitRelativeVariance(law: VarianceLaw, norms: TypicalNorms): {unit: number; log: number} {
   const exponent = exponentOf(law, norms)
   const paired = law === 'hyperbolic' || law === 'trigonometric'
-  const unit = paired ? h(exponent) / 2 : Math.expm1(exponent)
+  const unit = paired ? pairedGrowth(exponent) / 2 : Math.expm1(exponent)
   // beyond doubles, what is left out of the logarithm is far below its last bit
   const log = Number.isFinite(unit) ? Math.log(unit) : exponent - (paired ? Math.LN2 : 0)
   return {unit, log}

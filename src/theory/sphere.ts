@@ -80,3 +80,23 @@ export function smregRow(x: Float64Array, y: Float64Array): Moments {
     kurtosis: relativeKurtosis(log2, log3, log4),
   }
 }
+
+/**
+ * SMREG over SM, `E exp(w.z) e^{-|z|^2/2}` with w uniform of length sqrt(D) and z = x + y: at most 1, and a function of
+ * |x + y| and D alone.
+ *
+ * @param squaredNorm - |x + y|^2
+ */
+export function smregRatio(dim: number, squaredNorm: number): number {
+  return Math.exp(logSphereMean(dim, squaredNorm) - squaredNorm / 2)
+}
+
+/**
+ * The least of that ratio over an attention matrix whose logits are bounded, but for what vanishes against D^(-1/3):
+ * `1 - 2 D^(-1/3)`. A statement on large D: it is negative up to D = 8.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794, Theorem 1.
+ */
+export function smregRatioBound(dim: number): number {
+  return 1 - 2 * dim ** (-1 / 3)
+}

@@ -1,0 +1,41 @@
+/** What theorems say of the mean squared error of positive features with orthogonal rows. */
+import {dot, positiveVariance, softmaxKernel, squaredNorms} from './kernels.js'
+
+/**
+ * Upper bound on the mean squared error of positive features with M <= D orthogonal rows:
+ * `MSE_iid - 2 (M - 1) / (M (D + 2)) (SM - e^{-(|x|^2 + |y|^2)/2})^2`. It holds, and is tight for small |x + y|: the exact gap is
+ * `SM^2 s^2 / (2 (D + 2))` times `(M - 1) / M` in the limit there, s = |x + y|^2.
+ *
+ * The gap is that of each pair of rows in a block; with more blocks it is that of {@link sharedPairs} of them over M^2.
+ *
+ * Source: Choromanski et al. 2021, arXiv:2009.14794v3 and later, Theorem 2.
+ *
+ * @param pairs - ordered pairs of rows that share a block; default `M (M - 1)`
+ */
+export function orthogonalBound(
+  x: Float64Array,
+  y: Float64Array,
+  numFeatures: number,
+  pairs = numFeatures * (numFeatures - 1),
+): number {
+  const norms = squaredNorms(x, y)
+  // SM - e^{-(|x|^2+|y|^2)/2}, of which nothing cancels
+  const apart = softmaxKernel(x, y) * -Math.expm1(-norms.sum / 2)
+  const gap = ((pairs / numFeatures ** 2) * 2 * apart ** 2) / (x.length + 2)
+  return positiveVariance(x, y, numFeatures) - gap
+}
+
+/**
+ * The bound that the theorem first had, `MSE_iid - (1 - 1/M) 2 / (D + 2) SM^2`. It is refuted: at y = -x the error with
+ * i.i.d. rows is 0, and the bound below it. Kept to show that.
+ *
+ * Source: Choromanski et al. 2021, ICLR, Theorem 2.
+ */
+export function refutedOrthogonalBound(
+  x: Float64Array,
+  y: Float64Array,
+  numFeatures: number,
+): number {
+  const gap = ((1 - 1 / numFeatures) * 2 * Math.exp(2 * dot(x, y))) / (x.length + 2)
+  return positiveVariance(x, y, numFeatures) - gap
+}
