@@ -1,0 +1,35 @@
+/**
+ * Special functions of Moshier's Cephes library, compiled to WebAssembly by the package `cephes`: loaded by the first
+ * tail that is asked for, since most of what imports statistics asks for none.
+ *
+ * Source: Moshier 1989, "Methods and Programs for Mathematical Functions"; netlib.org/cephes.
+ */
+import {requirePackage} from '../tf.js'
+
+interface Cephes {
+  /** Regularised incomplete beta function I_x(a, b). */
+  incbet(a: number, b: number, x: number): number
+  /** Regularised incomplete gamma function P(a, x). */
+  igam(a: number, x: number): number
+  /** Its complement Q(a, x); wanted where x is at least a. */
+  igamc(a: number, x: number): number
+  /** Logarithm of the gamma function. */
+  lgam(x: number): number
+  /** P(Z <= z) of a standard normal Z. */
+  ndtr(z: number): number
+}
+
+let loaded: Cephes | undefined
+
+/** Of its functions those that are used here; arguments are finite and in their domain. */
+export function cephes<Name extends keyof Cephes>(name: Name, ...args: Parameters<Cephes[Name]>) {
+  loaded ??= requirePackage('cephes') as Cephes
+  const call = loaded[name] as (...args: number[]) => number
+  try {
+    return call(...args)
+  } catch (error) {
+    // the value is below the smallest double: the package throws where the C library returns 0
+    if (/underflow/.test(String(error))) return 0
+    throw error
+  }
+}

@@ -1,0 +1,66 @@
+/** What other programs compute of what `src/stats` computes: `fixtures/stats/make.py` writes it. */
+import {readFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {packageRoot} from '../../src/package.js'
+
+type Sides = Record<'greater' | 'less' | 'two-sided', number>
+
+/** Rows hold arguments, then the value. */
+interface Reference {
+  tails: Record<
+    'normal' | 'student' | 'student_quantile' | 'f' | 'chi_square' | 'binomial',
+    number[][]
+  >
+  signed_rank: {
+    exact: {values: number[]; p: Sides; estimate: [number, number | null, number | null]}[]
+    tied: {
+      values: number[]
+      zeros: 'pratt' | 'wilcox'
+      statistic: number
+      greater: number
+      less: number
+    }[]
+    normal: {values: number[]; zeros: 'pratt' | 'wilcox'; p: Sides}[]
+  }
+  student_test: {
+    values: number[]
+    mean: number
+    t: number
+    p: Sides
+    interval: [number, number]
+  }[]
+  holm: {p: number[]; adjusted: number[]}
+  tost: {
+    values: number[]
+    low: number
+    high: number
+    p: number
+    above_low: number
+    below_high: number
+  }[]
+  weighted_line: {
+    x: number[]
+    y: number[]
+    errors: number[]
+    intercept: number
+    slope: number
+    intercept_error: number
+    slope_error: number
+    chi_square: number
+    p: number
+  }
+  /** n, effect, power at 0.05 one-sided. */
+  power_of_t: [number, number, number][]
+}
+
+export const REFERENCE: Reference = JSON.parse(
+  readFileSync(join(packageRoot(), 'fixtures', 'stats', 'reference.json'), 'utf8'),
+)
+
+export const SIDES = ['greater', 'less', 'two-sided'] as const
+
+/**
+ * Relative error that a tail may have: Cephes states 1e-11 or less for these arguments, incbet.c and igam.c, and the
+ * argument's own rounding, `eps df` of a share close to 1, adds no more than that up to 10,000 degrees of freedom.
+ */
+export const TAIL_BOUND = 2e-11
