@@ -8,8 +8,10 @@ export const ANSWERS = ['yes', 'no', 'cannot_be_told'] as const
 /** One question, answered from intervals of all rows that ask it. */
 export const verdictSchema = z.object({
   question: z
-    .enum(['unbiased', 'variance_as_theory', 'varies_less_than_iid'])
-    .describe('What is asked: of means, of variances, of projections beside i.i.d. rows.'),
+    .enum(['unbiased', 'variance_as_theory', 'varies_less_than_iid', 'keeps_theorem_bound'])
+    .describe(
+      'What is asked: of means, of variances, of projections beside i.i.d. rows, of errors below the bound of a theorem.',
+    ),
   method: z.string().nullable().describe('Of which method, with its options; `null`: of all.'),
   projection: z.string().nullable().describe('Of which random matrix; `null`: of all.'),
   answer: z
@@ -22,7 +24,7 @@ export const verdictSchema = z.object({
   measured: z.number().int().describe('Rows that were measured.'),
   beyond: z.number().int().describe('Measured rows that are beyond the bound, on any side.'),
   low: nullableNumber.describe(
-    'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows.',
+    'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows; variance over the bound.',
   ),
   high: nullableNumber.describe('Largest of the rows.'),
   not_measured: z.number().int().describe('Rows whose tail is too heavy for so many draws.'),

@@ -1,5 +1,6 @@
 /** What theorems say of the mean squared error of positive features with orthogonal rows. */
-import {dot, positiveVariance, softmaxKernel, squaredNorms} from './kernels.js'
+import {type BlockShape, sharedPairs} from './dependent-rows.js'
+import {dot, positiveVariance, squaredNorms} from './kernels.js'
 
 /**
  * Upper bound on the mean squared error of positive features with M <= D orthogonal rows:
@@ -18,11 +19,25 @@ export function orthogonalBound(
   numFeatures: number,
   pairs = numFeatures * (numFeatures - 1),
 ): number {
-  const norms = squaredNorms(x, y)
-  // SM - e^{-(|x|^2+|y|^2)/2}, of which nothing cancels
-  const apart = softmaxKernel(x, y) * -Math.expm1(-norms.sum / 2)
-  const gap = ((pairs / numFeatures ** 2) * 2 * apart ** 2) / (x.length + 2)
-  return positiveVariance(x, y, numFeatures) - gap
+  const {sum} = squaredNorms(x, y)
+  const size = {headDim: x.length, numFeatures}
+  const ratio = sum > 0 ? orthogonalBoundRatio(sum, size, pairs) : 1
+  return positiveVariance(x, y, numFeatures) * ratio
+}
+
+/**
+ * {@link orthogonalBound} over the error with i.i.d. rows,
+ * `1 - (pairs / M) 2 / (D + 2) (1 - e^{-s/2})^2 / (e^s - 1)`, s = |x + y|^2: a constant factor of estimates cancels.
+ *
+ * @param squaredNorm - s, above 0
+ */
+export function orthogonalBoundRatio(
+  squaredNorm: number,
+  {headDim, numFeatures}: BlockShape,
+  pairs = sharedPairs('orth', {headDim, numFeatures}),
+): number {
+  const apart = Math.expm1(-squaredNorm / 2) ** 2 / Math.expm1(squaredNorm)
+  return 1 - ((pairs / numFeatures) * 2 * apart) / (headDim + 2)
 }
 
 /**

@@ -1,4 +1,5 @@
 /** What one random row adds to a kernel estimate, as far as its variance over that of others is concerned. */
+import {squaredNorms} from './kernels.js'
 import {logSphereMean} from './sphere.js'
 
 /**
@@ -11,6 +12,16 @@ export interface RowProduct {
   squaredNorm: number
   /** Rows are cut or stretched to the length sqrt(D); for `exp` alone. Default: as long as |N(0, I)|. */
   sphere?: boolean
+}
+
+/** Of features at z = x + y. */
+export function sumProduct(shape: 'exp' | 'cosh', x: Float64Array, y: Float64Array): RowProduct {
+  return {shape, squaredNorm: squaredNorms(x, y).sum}
+}
+
+/** Of sines and cosines, whose products are cosines at z = x - y. */
+export function differenceProduct(x: Float64Array, y: Float64Array): RowProduct {
+  return {shape: 'cos', squaredNorm: squaredNorms(x, y).difference}
 }
 
 /** `e^u - 2 + e^-u`, of which half is the relative variance of cosh(t) and of cos(t), t ~ N(0, u). */

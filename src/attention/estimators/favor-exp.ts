@@ -1,5 +1,6 @@
 import {tf} from '../../tf.js'
 import {averaged} from '../../theory/moments.js'
+import {sumProduct} from '../../theory/row-product.js'
 import {exponentialRow, shiftedExponentialRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {
@@ -47,6 +48,8 @@ export default defineFeatureMap({
         featureEpsilon === 0 ? exponentialRow(x, y) : shiftedExponentialRow(x, y, featureEpsilon, 0)
       return averaged(row, numFeatures)
     },
+    product: (x, y, {featureEpsilon}) =>
+      featureEpsilon === 0 ? sumProduct('exp', x, y) : undefined,
     factor: numFeatures => numFeatures ** -0.5,
     rowsBy: 'products',
     idle: () => GENERALIZED_IDLE,

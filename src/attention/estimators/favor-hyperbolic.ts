@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
+import {sumProduct} from '../../theory/row-product.js'
 import {hyperbolicRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {GUARDS_IDLE, GUARDS_UNUSED, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
@@ -44,6 +45,7 @@ export default defineFeatureMap({
   kernel: {
     formula: () => 'exp(x.y)',
     moments: (x, y, {numFeatures}) => averaged(hyperbolicRow(x, y), numFeatures),
+    product: (x, y) => sumProduct('cosh', x, y),
     // a shift cancels: features are those of the exact form
     features: (x, projection) => hyperbolicFeatures(x, projection),
     rowsBy: 'products',

@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
+import {sumProduct} from '../../theory/row-product.js'
 import {positiveRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {guardOptions} from '../forms/options.js'
@@ -46,6 +47,8 @@ export default defineFeatureMap({
       isExact(draw.options)
         ? averaged(positiveRow(x, y), draw.numFeatures)
         : releasedKernel.moments(x, y, draw),
+    product: (x, y, options) =>
+      isExact(options) ? sumProduct('exp', x, y) : releasedKernel.product!(x, y, options),
   },
   varianceLaw: 'positive',
   phi: inputs => {

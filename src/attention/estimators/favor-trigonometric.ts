@@ -1,6 +1,7 @@
 import {z} from 'zod'
 import {tf} from '../../tf.js'
 import {averaged} from '../../theory/moments.js'
+import {differenceProduct} from '../../theory/row-product.js'
 import {fourierRow, trigonometricRow} from '../../theory/rows.js'
 import {defineFeatureMap, type PhiFacts} from '../forms/feature-map.js'
 import {GUARDS_IDLE, guardOptions, SHIFT_CANCELS} from '../forms/options.js'
@@ -46,6 +47,7 @@ const kernel: PhiFacts<Options> = {
     // a constant shifts the mean and adds no variance
     return averaged({...row, mean: row.mean + constantFeature ** 2}, numFeatures)
   },
+  product: differenceProduct,
   features(x, projection, {norms, constantFeature}) {
     const plain = featureMap(x, projection, 'trigonometric')
     // of both sides, unlike in attention, where that of a query cancels; overflows where |x|^2/2 passes 88

@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {averaged} from '../../theory/moments.js'
+import {differenceProduct} from '../../theory/row-product.js'
 import {fourierRow} from '../../theory/rows.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import {GUARDS_IDLE, guardOptions} from '../forms/options.js'
@@ -59,6 +60,7 @@ export default defineFeatureMap({
         numFeatures,
         scaleFactor(options, numFeatures),
       ),
+    product: (x, y, options) => differenceProduct(unitVector(x, options), unitVector(y, options)),
     bounded: true,
     rowsBy: 'products',
     idle: () => GUARDS_IDLE,

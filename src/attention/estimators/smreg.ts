@@ -1,6 +1,7 @@
 import {z} from 'zod'
 import {tf} from '../../tf.js'
 import {averaged} from '../../theory/moments.js'
+import {sumProduct} from '../../theory/row-product.js'
 import {smregRow} from '../../theory/sphere.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 import type {Projection} from '../types.js'
@@ -36,6 +37,7 @@ export default defineFeatureMap({
   kernel: {
     formula: () => 'exp(-(|x|^2+|y|^2)/2) E exp(w.(x+y)), w uniform of length sqrt(D)',
     moments: (x, y, {numFeatures}) => averaged(smregRow(x, y), numFeatures),
+    product: (x, y) => ({...sumProduct('exp', x, y), sphere: true}),
     factor: numFeatures => numFeatures ** -0.5,
     rowsBy: 'lengths',
     idle: () => ({}),

@@ -3,6 +3,7 @@ import type {Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import type {Moments} from '../../theory/moments.js'
 import type {VarianceLaw} from '../../theory/predictor.js'
+import type {RowProduct} from '../../theory/row-product.js'
 import type {TargetKernelName} from '../../theory/target-kernels.js'
 import type {ProjectionName} from '../projections/index.js'
 import type {
@@ -65,6 +66,11 @@ export interface KernelFacts<Options = unknown> {
   moments(x: Float64Array, y: Float64Array, draw: MomentDraw<Options>): Moments
   /** phi(x) `[.., F]`, so that inner products of a query's with a key's features have these moments. */
   features(x: Tensor4D, projection: Projection, options: Options, draw: FeatureDraw): Tensor4D
+  /**
+   * What one row adds as a function of one of its products, where it is one: variances of rows that depend on each other then
+   * have a closed form. Default: it is none, or not known.
+   */
+  product?(x: Float64Array, y: Float64Array, options: Options): RowProduct | undefined
   /** The product of one row is bounded by a few standard deviations, so that a sample's kurtosis may be believed. Default false. */
   bounded?: boolean
   /**

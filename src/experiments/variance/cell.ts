@@ -8,6 +8,7 @@ import type {CellContext, CellOutcome, OnStep} from '../experiment.js'
 import {resolveMethod} from '../method.js'
 import {NO_PROJECTION} from './batch.js'
 import {type EstimateRequest, estimateRequest, kernelEstimates} from './estimates.js'
+import {exactFields, exactOf, NOTHING_KNOWN} from './exact.js'
 import {CALIBRATION_PAIRS} from './pairs.js'
 import type {VarianceCell, VarianceResult} from './schema.js'
 import {hopelessRow, isHopeless, isWithoutSpread, rowOf, sampleOf, type Theory} from './spread.js'
@@ -45,7 +46,10 @@ export async function runVarianceCell(
       closed_form_kurtosis: finiteOrNull(theory.moments.kurtosis),
       calibration_pairs: estimator.calibrates ? CALIBRATION_PAIRS : null,
       without_effect: withoutEffect,
-      per_projection: rowsOf(request, theory, names, how.onStep),
+      per_projection: rowsOf(request, theory, names, how.onStep).map(row => {
+        const exact = isWithoutSpread(theory) ? NOTHING_KNOWN : exactOf(request, row.projection)
+        return {...row, ...exactFields(exact, theory.moments.variance, row)}
+      }),
     },
   }
 }

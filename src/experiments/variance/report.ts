@@ -4,6 +4,8 @@ import {type Block, type ColumnSpec, heading, list, table, text} from '../../rep
 import {groupBy, inOrder} from '../../report/groups.js'
 import {significant, withInterval} from '../../report/numbers.js'
 import {backendItems, methodLabel, troubleItems} from '../labels.js'
+import {isIndependent} from './exact.js'
+import {methodBlocks} from './report-methods.js'
 import {closedFormVariance, isRounding} from './rounding.js'
 import type {CompletedVariance, VarianceRecord, VarianceResult} from './schema.js'
 import {biasBound, varianceVerdicts} from './verdicts.js'
@@ -22,9 +24,11 @@ interface Row {
 
 /** Said once below all sections: what the columns are. */
 const LEGEND =
-  'closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval; ' +
+  'closed form: exact variance of one kernel estimate with these rows; in brackets that of iid rows, where none is known; ' +
+  'variance: measured over replicates, with a 95 % interval; z: ln(variance / closed form) in standard errors; ' +
   'needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds ' +
-  '0.1, because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; intervals of other rows ' +
+  '0.1, because draws miss the tail; vs iid: variance over that of iid rows at equal M, with a 95 % interval, and exactly; bound: what Theorem 2 of ' +
+  'arXiv:2009.14794v3 leaves orthogonal rows at most; intervals of other rows ' +
   'than iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors; 0: nothing but rounding. ' +
   'Verdicts judge all rows of a question together, so that chance makes a row speak against what is true in about 5 % of ' +
   'runs (Bonferroni). no: a row does, or varies more than with iid rows; yes: none does and, of projections, some pair varies ' +
@@ -39,6 +43,7 @@ export function varianceReport(records: readonly VarianceRecord[]): Block[] {
   const dimensions = groupBy(completed, ({cell}) => `${cell.head_dim} ${cell.orth_sign}`)
   return [
     ...dimensions.flatMap(group => section(group, bound)),
+    ...methodBlocks(completed),
     ...verdictBlocks(records),
     ...(completed.length > 0 ? [text(LEGEND)] : []),
     ...list(backendItems(completed)),
@@ -88,13 +93,31 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'norm', cell: ({cell}) => String(cell.norm)},
   {title: 'angle', cell: ({cell}) => String(cell.angle_deg)},
   {title: 'kernel', priority: 3, cell: ({result}) => significant(result.expectation)},
-  {title: 'closed form', cell: ({cell, result}) => significant(closedFormVariance(cell, result))},
+  {title: 'closed form', cell: closedFormText},
   {title: 'variance', cell: varianceText},
+  {
+    title: 'z',
+    priority: 2,
+    cell: ({own}) => significant(own.exact_z),
+    tells: ({own}) => own.exact_z !== null,
+  },
   {
     title: 'vs iid',
     priority: 1,
     cell: ({own}) => withInterval(own.ratio_to_iid, own.ratio_low, own.ratio_high),
     tells: ({own}) => own.ratio_to_iid !== null,
+  },
+  {
+    title: 'exactly',
+    priority: 1,
+    cell: ({own}) => significant(own.exact_ratio),
+    tells: ({own}) => own.exact_ratio !== null,
+  },
+  {
+    title: 'bound',
+    priority: 4,
+    cell: ({own}) => significant(own.theorem_bound),
+    tells: ({own}) => own.theorem_bound !== null,
   },
   {
     title: 'bias z',
@@ -109,6 +132,14 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
     tells: ({own}) => own.relative_mse !== null,
   },
 ]
+
+/** Of these rows; of i.i.d. ones, in brackets, where that is all that is known. */
+function closedFormText({cell, result, own}: Row): string {
+  const independent = closedFormVariance(cell, result)
+  if (independent === 0 || isIndependent(own.projection)) return significant(independent)
+  if (own.exact_variance !== null) return significant(own.exact_variance)
+  return independent === null ? significant(null) : `(${significant(independent)})`
+}
 
 /** What was measured, or what it would take. */
 function varianceText({own, result}: Row): string {

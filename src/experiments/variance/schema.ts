@@ -70,6 +70,22 @@ const projectionResult = z.object({
   ),
   ratio_low: nullableNumber.describe('Lower end of a 95 % interval of that ratio.'),
   ratio_high: nullableNumber.describe('Upper end of that interval.'),
+  exact_variance: nullableNumber
+    .default(null)
+    .describe(
+      'Variance of the estimate with these rows, exact; `null` where no closed form is known.',
+    ),
+  exact_z: nullableNumber
+    .default(null)
+    .describe('ln(variance / exact_variance) over the relative standard error of the variance.'),
+  exact_ratio: nullableNumber
+    .default(null)
+    .describe('That over `closed_form_variance`; `null` as above, and for i.i.d. rows.'),
+  theorem_bound: nullableNumber
+    .default(null)
+    .describe(
+      'Upper bound on the mean squared error of positive features with orthogonal rows (arXiv:2009.14794v3 and later, Theorem 2); `null` elsewhere.',
+    ),
 })
 
 export const varianceResult = z.object({

@@ -10,11 +10,12 @@ import {
   variance,
 } from '../../stats/index.js'
 import {type Moments, varianceStandardError} from '../../theory/moments.js'
+import type {ExactFields} from './exact.js'
 import {roundingVariance} from './rounding.js'
 import type {VarianceResult} from './schema.js'
 
-/** A row of the result. */
-export type ProjectionRow = VarianceResult['per_projection'][number]
+/** A row of the result, without what theory says of its rows. */
+export type ProjectionRow = Omit<VarianceResult['per_projection'][number], keyof ExactFields>
 
 /** Largest relative standard error of a variance that is reported as measured. */
 const LARGEST_ERROR = 0.1

@@ -1,10 +1,10 @@
-/** Answers to the three questions of a variance experiment, decided from intervals of all rows that ask one. */
+/** Answers to the questions of a variance experiment, decided from intervals of all rows that ask one. */
 import {groupBy} from '../../report/groups.js'
 import {plural, significant} from '../../report/numbers.js'
 import type {Verdict} from '../../results/verdict.js'
 import {bonferroniZ, normalQuantile} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
-import {NO_PROJECTION} from './batch.js'
+import {isIndependent} from './exact.js'
 import type {CompletedVariance, VarianceRecord, VarianceResult} from './schema.js'
 
 /** Probability that any row of a question speaks against what is true. */
@@ -33,7 +33,8 @@ type Question = Verdict['question']
 export function varianceVerdicts(records: readonly VarianceRecord[]): Verdict[] {
   const rows = rowsOf(records)
   if (rows.length === 0) return []
-  const theory = rows.filter(({own}) => isIndependent(own.projection))
+  const theory = rows.filter(row => exactVariance(row) !== null)
+  const bounded = rows.filter(({own}) => own.theorem_bound !== null)
   const compared = rows.filter(({cell, own}) => {
     return !isIndependent(own.projection) && cell.projections.includes('iid')
   })
@@ -44,6 +45,9 @@ export function varianceVerdicts(records: readonly VarianceRecord[]): Verdict[] 
     ),
     ...groupBy(compared, ({cell, own}) => `${methodLabel(cell)} ${drawLabel(cell, own)}`).map(
       group => verdict('varies_less_than_iid', group, boundOf(compared, overIid)),
+    ),
+    ...groupBy(bounded, ({cell}) => methodLabel(cell)).map(group =>
+      verdict('keeps_theorem_bound', group, boundOf(bounded, overBound)),
     ),
   ]
 }
@@ -60,9 +64,9 @@ function rowsOf(records: readonly VarianceRecord[]): Row[] {
   )
 }
 
-/** Rows whose variance has a closed form. */
-function isIndependent(projection: string): boolean {
-  return projection === 'iid' || projection === NO_PROJECTION
+/** The closed form; of i.i.d. rows earlier records have it in one place alone. */
+function exactVariance({own, result}: Row): number | null {
+  return own.exact_variance ?? (isIndependent(own.projection) ? result.closed_form_variance : null)
 }
 
 function drawLabel({orth_sign}: Row['cell'], {projection}: Row['own']): string {
@@ -77,8 +81,12 @@ const bias: Reading = row => {
   return bias_z === null ? [] : [{...row, value: Math.abs(bias_z), z: bias_z}]
 }
 
-const overTheory: Reading = row => {
-  const {closed_form_variance: expected} = row.result
+const overTheory: Reading = row => over(row, exactVariance(row))
+
+const overBound: Reading = row => over(row, row.own.theorem_bound)
+
+/** The measured variance over what it should be, or stay below. */
+function over(row: Row, expected: number | null): Seen[] {
   const {variance, variance_relative_standard_error: error, variance_low} = row.own
   if (!expected || variance === null || error === null || variance_low === null) return []
   const value = variance / expected
@@ -96,6 +104,7 @@ const READINGS: Readonly<Record<Question, Reading>> = {
   unbiased: bias,
   variance_as_theory: overTheory,
   varies_less_than_iid: overIid,
+  keeps_theorem_bound: overBound,
 }
 
 /** Bonferroni's, over all rows that were measured on a question. */
@@ -132,6 +141,7 @@ function verdict(question: Question, rows: readonly Row[], bound: number): Verdi
 function answerTo(question: Question, seen: readonly Seen[], bound: number): Verdict['answer'] {
   if (seen.length === 0) return 'cannot_be_told'
   const [below, above] = [seen.some(({z}) => z < -bound), seen.some(({z}) => z > bound)]
+  if (question === 'keeps_theorem_bound') return above ? 'no' : 'yes'
   if (question !== 'varies_less_than_iid') return below || above ? 'no' : 'yes'
   return above ? 'no' : below ? 'yes' : 'cannot_be_told'
 }
@@ -156,6 +166,7 @@ interface Evidence {
 }
 
 const WORDS = {yes: 'yes', no: 'no', cannot_be_told: 'cannot be told'} as const
+const BOUND_WORDS = {...WORDS, yes: 'holds', no: 'violated'} as const
 
 /** The verdict as a sentence: question, answer, what it rests on, and what was left out. */
 function statementOf(facts: Facts, rows: Evidence): string {
@@ -164,11 +175,13 @@ function statementOf(facts: Facts, rows: Evidence): string {
     unbiased: 'Unbiased',
     variance_as_theory: `${method}, variance as theory says`,
     varies_less_than_iid: `${method}, ${projection} rows vary less than iid ones`,
+    keeps_theorem_bound: `${method}, bound of Theorem 2 on orth rows`,
   }[facts.question]
   const draws = answer === 'cannot_be_told' ? ` at ${rows.replicates} draws` : ''
   const none = rows.left.length === 0 ? 'no row varies' : 'no row was measured'
+  const word = (facts.question === 'keeps_theorem_bound' ? BOUND_WORDS : WORDS)[answer]
   const told = measured === 0 ? none : evidence(facts, rows.seen)
-  return `${[`${asked}: ${WORDS[answer]}${draws}, ${told}`, ...leftOut(facts, rows)].join('; ')}.`
+  return `${[`${asked}: ${word}${draws}, ${told}`, ...leftOut(facts, rows)].join('; ')}.`
 }
 
 /** What measured rows say. */
@@ -185,6 +198,10 @@ function evidence(facts: Facts, seen: readonly Seen[]): string {
   const outside = seen.filter(({z}) => Math.abs(z) > INTERVAL_Z).length
   if (question === 'variance_as_theory') {
     return `measured over closed form ${range}, 95 % intervals cover it in ${measured - outside} of ${plural(measured, 'measured row')}`
+  }
+  if (question === 'keeps_theorem_bound') {
+    const below = seen.filter(({z}) => z < -INTERVAL_Z).length
+    return `measured over bound ${range}, 95 % intervals are below it in ${below} of ${plural(measured, 'measured row')}`
   }
   return `${range} of the variance of iid ones (95 % intervals exclude 1 in ${outside} of ${plural(measured, 'measured pair')})`
 }

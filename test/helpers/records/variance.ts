@@ -41,7 +41,15 @@ export function varianceCell(changes: Partial<VarianceCell> = {}): VarianceCell 
   }
 }
 
-const MEASURED = {withheld: null, variance_relative_standard_error: 0.1, needed_replicates: null}
+const MEASURED = {
+  withheld: null,
+  variance_relative_standard_error: 0.1,
+  needed_replicates: null,
+  exact_variance: null,
+  exact_z: null,
+  exact_ratio: null,
+  theorem_bound: null,
+}
 
 export type CompletedVariance = Extract<VarianceRecord, {status: 'completed'}>
 

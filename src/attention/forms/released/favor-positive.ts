@@ -3,6 +3,7 @@
 import {z} from 'zod'
 import {tf} from '../../../tf.js'
 import {averaged} from '../../../theory/moments.js'
+import {sumProduct} from '../../../theory/row-product.js'
 import {positiveRow, shiftedExponentialRow} from '../../../theory/rows.js'
 import {featureMap} from '../../kernels/index.js'
 import type {Projection} from '../../types.js'
@@ -107,6 +108,7 @@ export const releasedKernel: KernelFacts<Options> = {
     const row = epsilon === 0 ? positiveRow(x, y) : shiftedExponentialRow(x, y, epsilon, 1)
     return averaged(row, numFeatures, factor)
   },
+  product: (x, y, {featureEpsilon}) => (featureEpsilon === 0 ? sumProduct('exp', x, y) : undefined),
   features: (x, projection, options) =>
     shiftedFeatures(
       x,

@@ -15,7 +15,7 @@ async function run(method: string, changes: Partial<VarianceCell> = {}): Promise
     experiment: 'variance',
     methods: [{method, preset: 'exact', options: changes.options ?? {}}],
     projections: changes.projections ?? ['iid'],
-    orth_sign: 'haar',
+    orth_sign: changes.orth_sign ?? 'haar',
     num_features: [changes.num_features ?? 64],
     head_dims: [changes.head_dim ?? 8],
     norms: [changes.norm ?? 0.5],
@@ -196,5 +196,42 @@ describe('a cell that is measured', () => {
       expect(Math.abs(found.closed_form_variance! / wanted - 1)).toBeLessThan(0.03)
     }
     expect((await run('favor-pos', size)).calibration_pairs).toBeNull()
+  })
+})
+
+describe('closed forms of dependent rows', () => {
+  const size = {angle_deg: 90, num_features: 10, head_dim: 6, replicates: 600}
+  const projections = ['iid', 'orth', 'simplex', 'antithetic', 'sobol'] as const
+
+  it.each(['favor-pos', 'favor-hyp', 'favor-trig', 'rfa', 'smreg', 'favor-exp'])(
+    '%s: measured variances agree with them',
+    async method => {
+      const found = await run(method, {...size, projections: [...projections]})
+      const [iid, ...others] = found.per_projection
+      expect(iid).toMatchObject({exact_variance: found.closed_form_variance, exact_ratio: null})
+      // five rows of six methods
+      const z = bonferroniZ(30, 1e-4)
+      for (const row of [iid!, ...others.slice(0, 3)]) {
+        expect(row.exact_variance, row.projection).not.toBeNull()
+        expect(row.theorem_bound === null, row.projection).toBe(
+          row.projection !== 'orth' || !['favor-pos', 'favor-exp'].includes(method),
+        )
+        if (row.exact_z !== null) expect(Math.abs(row.exact_z), row.projection).toBeLessThan(z)
+      }
+      const ratio = others[0]!.exact_variance! / found.closed_form_variance!
+      expect(others[0]!.exact_ratio! / ratio).toBeCloseTo(1, 14)
+      expect(others[3]).toMatchObject({exact_variance: null, exact_ratio: null, exact_z: null})
+    },
+  )
+
+  it('are not stated of raw signs, epsilons or rows that leave no spread', async () => {
+    const nothing = {exact_variance: null, exact_ratio: null, theorem_bound: null}
+    const raw = await run('favor-pos', {...size, projections: ['orth'], orth_sign: 'raw'})
+    expect(raw.per_projection[0]).toMatchObject(nothing)
+    const options = {stabilizer: 'none', featureEpsilon: 0.1}
+    const shifted = await run('favor-pos', {...size, projections: ['orth'], options})
+    expect(shifted.per_projection[0]).toMatchObject(nothing)
+    const flat = await run('favor-pos', {...size, angle_deg: 180, projections: ['orth']})
+    expect(flat.per_projection[0]).toMatchObject(nothing)
   })
 })

@@ -15,9 +15,9 @@ describe('varianceReport', () => {
       method     projection  norm  angle  kernel  closed form                 variance                vs iid  bias z  rel MSE
       ---------  ----------  ----  -----  ------  -----------  -----------------------  --------------------  ------  -------
       favor-pos  iid          0.5      0    1.25       0.0800  0.0800 [0.0700, 0.0900]                     -   0.500   0.0500
-      favor-pos  orth         0.5      0    1.25       0.0800  0.0400 [0.0300, 0.0500]  0.500 [0.375, 0.625]  -0.250   0.0300
+      favor-pos  orth         0.5      0    1.25     (0.0800)  0.0400 [0.0300, 0.0500]  0.500 [0.375, 0.625]  -0.250   0.0300
       favor-pos  iid          0.5    180    1.25       0.0800  0.0800 [0.0700, 0.0900]                     -   0.500   0.0500
-      favor-pos  orth         0.5    180    1.25       0.0800  0.0720 [0.0540, 0.0900]   0.900 [0.675, 1.13]  -0.250   0.0300
+      favor-pos  orth         0.5    180    1.25     (0.0800)  0.0720 [0.0540, 0.0900]   0.900 [0.675, 1.13]  -0.250   0.0300
       (too wide to show: F; a wider terminal, or a pipe to less -S, shows all)
 
       Verdicts
@@ -28,15 +28,17 @@ describe('varianceReport', () => {
       - favor-pos, orth rows vary less than iid ones: yes, 0.500 to 0.900 of the variance of iid ones (95 % intervals exclude
         1 in 1 of 2 measured pairs).
 
-      closed form: variance of one kernel estimate with iid rows; variance: measured over replicates, with a 95 % interval;
-      needs R: with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds 0.1,
-      because draws miss the tail; vs iid: variance over that of iid rows, with a 95 % interval; intervals of other rows than
-      iid go by an estimate of their kurtosis; bias z: (mean - expectation) in standard errors; 0: nothing but rounding.
-      Verdicts judge all rows of a question together, so that chance makes a row speak against what is true in about 5 % of
-      runs (Bonferroni). no: a row does, or varies more than with iid rows; yes: none does and, of projections, some pair
-      varies less; cannot be told: nothing was measured, or no ratio is far enough from 1. Pairs of other norms, angles or
-      sizes are drawn independently; methods and projections share draws, but for rows that are drawn whole: others are drawn
-      by their coordinates in the plane of the pair, which is exact.
+      closed form: exact variance of one kernel estimate with these rows; in brackets that of iid rows, where none is known;
+      variance: measured over replicates, with a 95 % interval; z: ln(variance / closed form) in standard errors; needs R:
+      with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds 0.1, because
+      draws miss the tail; vs iid: variance over that of iid rows at equal M, with a 95 % interval, and exactly; bound: what
+      Theorem 2 of arXiv:2009.14794v3 leaves orthogonal rows at most; intervals of other rows than iid go by an estimate of
+      their kurtosis; bias z: (mean - expectation) in standard errors; 0: nothing but rounding. Verdicts judge all rows of a
+      question together, so that chance makes a row speak against what is true in about 5 % of runs (Bonferroni). no: a row
+      does, or varies more than with iid rows; yes: none does and, of projections, some pair varies less; cannot be told:
+      nothing was measured, or no ratio is far enough from 1. Pairs of other norms, angles or sizes are drawn independently;
+      methods and projections share draws, but for rows that are drawn whole: others are drawn by their coordinates in the
+      plane of the pair, which is exact.
 
       - backend wasm"
     `)
@@ -119,3 +121,42 @@ function changed(row: Partial<VarianceResult['per_projection'][number]>): Varian
   const per_projection = record.result.per_projection.map(own => ({...own, ...row}))
   return {...record, result: {...record.result, per_projection}}
 }
+
+describe('methods beside each other', () => {
+  /** Records of two methods for one pair; the second has twice the features. */
+  function both(change: Partial<VarianceResult> = {}) {
+    const first = variance()
+    const second = variance({method: 'favor-hyp'})
+    const per_projection = second.result.per_projection.map((own, at) => ({
+      ...own,
+      variance: 0.02 / (at + 1),
+      exact_variance: 0.024 / (at + 1),
+    }))
+    return [
+      first,
+      {...second, result: {...second.result, feature_dim: 64, per_projection, ...change}},
+    ]
+  }
+  const table = (records: VarianceRecord[]) =>
+    renderTerminal(varianceReport(records), WIDE).match(
+      /Variance beside[\s\S]*?\n\n[\s\S]*?\n\n/,
+    )?.[0]
+
+  it('have ratios at equal M and at equal F, measured and exact, both labelled', () => {
+    expect(table(both())).toMatchInlineSnapshot(`
+      "Variance beside favor-pos with iid rows
+
+      method     projection   D   M   F  norm  angle                equal M  exact, M               equal F  exact, F
+      ---------  ----------  --  --  --  ----  -----  ---------------------  --------  --------------------  --------
+      favor-hyp  iid         17  32  64   0.5      0   0.250 [0.169, 0.370]     0.300  0.500 [0.338, 0.740]     0.600
+      favor-hyp  orth        17  32  64   0.5      0  0.125 [0.0845, 0.185]     0.150  0.250 [0.169, 0.370]     0.300
+
+      "
+    `)
+  })
+
+  it('have none where features of both are as many, or kernels differ', () => {
+    expect(table(both({feature_dim: 32}))).toBeUndefined()
+    expect(table(both({kernel: 'exp(-|x-y|^2/2)'}))).toBeUndefined()
+  })
+})

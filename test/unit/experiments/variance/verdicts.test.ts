@@ -193,3 +193,39 @@ describe('varianceVerdicts', () => {
     expect(varianceVerdicts([skipped(variance())])).toEqual([])
   })
 })
+
+describe('the verdict on the bound of Theorem 2', () => {
+  const over = (value: number, error = 0.05): Partial<Row> => ({
+    theorem_bound: 0.08,
+    variance: 0.08 * value,
+    variance_relative_standard_error: error,
+  })
+  const boundVerdict = (...records: VarianceRecord[]) =>
+    varianceVerdicts(records).find(({question}) => question === 'keeps_theorem_bound')
+
+  it('holds where no error is above it beyond chance', () => {
+    expect(boundVerdict(rows({}, over(0.7)), rows({}, over(1.05)))?.statement).toBe(
+      'favor-pos, bound of Theorem 2 on orth rows: holds, measured over bound 0.700 to 1.05, 95 % intervals are below it in 1 of 2 measured rows.',
+    )
+  })
+
+  it('is violated where one is', () => {
+    const verdict = boundVerdict(rows({}, over(0.7)), rows({}, over(1.2)))
+    expect(verdict).toMatchObject({answer: 'no', measured: 2, bound: bonferroniZ(2, 0.05)})
+    expect(verdict?.statement).toContain('rows: violated, measured over bound 0.700 to 1.20')
+  })
+
+  it('is not asked where there is none', () => {
+    expect(boundVerdict(rows())).toBeUndefined()
+  })
+})
+
+describe('the verdict on theory', () => {
+  it('judges other rows by their own closed form', () => {
+    const own = (exact_variance: number): Partial<Row> => ({
+      ...{variance: 0.04, variance_relative_standard_error: 0.05, exact_variance},
+    })
+    expect(verdictsOf(rows({}, own(0.041))).theory).toMatchObject({answer: 'yes', measured: 2})
+    expect(verdictsOf(rows({}, own(0.08))).theory).toMatchObject({answer: 'no', beyond: 1})
+  })
+})
