@@ -12,6 +12,7 @@ export default class Variance extends ExperimentCommand {
   static override examples = [
     '<%= config.bin %> variance --quick',
     '<%= config.bin %> variance --methods favor-pos,favor-hyp --projections iid,orth --num-features 16..256x2',
+    '<%= config.bin %> variance --sum-norms 0.5..2+0.5 --difference-norms 0,1',
     '<%= config.bin %> variance --head-dim 64 --norms 0.5..2+0.5 --angles 0,90,180 --replicates 5000',
   ]
   static override flags = varianceFlags

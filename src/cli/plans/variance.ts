@@ -49,9 +49,22 @@ export const varianceFlags = {
     helpGroup: 'GRID',
     description: `norms of both vectors, canonical ${defaultHelp(VARIANCE, grid => grid.norms)}`,
   }),
+  'key-norms': numberList(NON_NEGATIVE_NUMBER)({
+    helpGroup: 'GRID',
+    description: 'norms of y, each with each of --norms, then those of x (default: that of x)',
+  }),
   angles: numberList(ANGLE)({
     helpGroup: 'GRID',
     description: `angles between them in degrees ${defaultHelp(VARIANCE, grid => grid.anglesDeg)}`,
+  }),
+  'sum-norms': numberList(NON_NEGATIVE_NUMBER)({
+    helpGroup: 'GRID',
+    description:
+      'norms |x+y| of pairs of equal norms, each with each of --difference-norms, in place of norms and angles',
+  }),
+  'difference-norms': numberList(NON_NEGATIVE_NUMBER)({
+    helpGroup: 'GRID',
+    description: 'norms |x-y| of such pairs',
   }),
   replicates: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
@@ -78,14 +91,36 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
     methods: toMethodSpecs({...flags, methods}, grid.methods, estimators),
     ...drawAxesOf(flags, grid),
     head_dims: listOr(flags['head-dim'], '--head-dim', grid.headDims),
-    norms: listOr(flags.norms, '--norms', grid.norms),
-    angles_deg: listOr(flags.angles, '--angles', grid.anglesDeg),
+    ...pairAxes(flags, grid),
     replicates: flags.replicates ?? grid.replicates,
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
   const every = flags.projections?.includes('all') ?? false
   return {...plan, projections: plan.projections.filter(name => exists(name, plan, every))}
+}
+
+/**
+ * Pairs by norms and angles, or by sums and differences; by both where both are typed.
+ *
+ * @throws {USAGE} for one of two that belong together
+ */
+function pairAxes(flags: VarianceFlags, grid: VarianceGrid) {
+  const [sums, differences] = [flags['sum-norms'], flags['difference-norms']]
+  if ((sums === undefined) !== (differences === undefined)) {
+    const [given, missing] = sums ? ['sum', 'difference'] : ['difference', 'sum']
+    throw expected('USAGE', `--${given}-norms`, `--${missing}-norms beside it`, 'none')
+  }
+  const keyNorms = flags['key-norms']
+  const typed = [flags.norms, flags.angles, keyNorms].some(list => list !== undefined)
+  const byNorm = sums === undefined || typed
+  return {
+    norms: byNorm ? listOr(flags.norms, '--norms', grid.norms) : [],
+    ...(keyNorms && {key_norms: listOr(keyNorms, '--key-norms', [])}),
+    angles_deg: byNorm ? listOr(flags.angles, '--angles', grid.anglesDeg) : [],
+    ...(sums && {sum_norms: listOr(sums, '--sum-norms', [])}),
+    ...(differences && {difference_norms: listOr(differences, '--difference-norms', [])}),
+  }
 }
 
 /**

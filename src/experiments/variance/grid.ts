@@ -8,6 +8,8 @@ import {methodLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {runtimeBytes} from '../process-memory.js'
 import {type Batch, batchOf, NO_PROJECTION} from './batch.js'
+import {type PairFields, pairText} from './pair-text.js'
+import {sumPair} from './pairs.js'
 import type {VarianceCell, VariancePlan} from './schema.js'
 
 /**
@@ -44,17 +46,15 @@ export function varianceCells(plan: VariancePlan): Cells<VarianceCell> {
 }
 
 function countOf({methods, ...axes}: VariancePlan): number {
-  const {head_dims, num_features, norms, angles_deg} = axes
-  return [head_dims, num_features, norms, angles_deg].reduce(
+  const {head_dims, num_features} = axes
+  return [head_dims, num_features].reduce(
     (product, axis) => product * distinct(axis).length,
-    distinctMethods(methods).length,
+    distinctMethods(methods).length * pairCount(axes),
   )
 }
 
 /** Sizes that decide what a cell takes. */
 type Budget = Pick<VarianceCell, 'head_dim' | 'num_features'>
-/** Vectors, on which that does not depend. */
-type Pair = Pick<VarianceCell, 'norm' | 'angle_deg'>
 
 function* budgetsOf(plan: VariancePlan): Generator<Budget> {
   for (const head_dim of distinct(plan.head_dims)) {
@@ -62,13 +62,33 @@ function* budgetsOf(plan: VariancePlan): Generator<Budget> {
   }
 }
 
-function* pairsOf(plan: VariancePlan): Generator<Pair> {
+/** Vectors, on which that does not depend: by norms and angles, then by sums and differences. */
+function* pairsOf(plan: PairAxes): Generator<PairFields> {
   for (const norm of distinct(plan.norms)) {
-    for (const angle_deg of distinct(plan.angles_deg)) yield {norm, angle_deg}
+    for (const angle_deg of distinct(plan.angles_deg)) {
+      for (const key_norm of distinct(plan.key_norms ?? [norm])) {
+        yield key_norm === norm ? {norm, angle_deg} : {norm, key_norm, angle_deg}
+      }
+    }
+  }
+  for (const sum of distinct(plan.sum_norms ?? [])) {
+    for (const difference of distinct(plan.difference_norms ?? [])) yield sumPair(sum, difference)
   }
 }
 
-function toCell(plan: VariancePlan, spec: MethodSpec, budget: Budget, pair: Pair) {
+type PairAxes = Pick<
+  VariancePlan,
+  'norms' | 'key_norms' | 'angles_deg' | 'sum_norms' | 'difference_norms'
+>
+
+function pairCount(plan: PairAxes): number {
+  const {norms, key_norms = [0], angles_deg, sum_norms = [], difference_norms = []} = plan
+  const size = (...axes: (readonly number[])[]) =>
+    axes.reduce((product, axis) => product * distinct(axis).length, 1)
+  return size(norms, key_norms, angles_deg) + size(sum_norms, difference_norms)
+}
+
+function toCell(plan: VariancePlan, spec: MethodSpec, budget: Budget, pair: PairFields) {
   const {projections, orth_sign, replicates, seed, backend} = plan
   const {num_features, head_dim} = budget
   const shared = {projections, orth_sign, replicates, seed, backend}
@@ -82,8 +102,7 @@ function jobOf(make: () => VarianceCell, prediction: Prediction): PredictedCell<
     },
     get label() {
       const cell = make()
-      const {num_features, head_dim, norm, angle_deg} = cell
-      return `${methodLabel(cell)} M=${num_features} D=${head_dim} norm ${norm} angle ${angle_deg}`
+      return `${methodLabel(cell)} M=${cell.num_features} D=${cell.head_dim} ${pairText(cell)}`
     },
     ...prediction,
   }

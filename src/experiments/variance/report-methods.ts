@@ -4,6 +4,7 @@ import {significant, withInterval} from '../../report/numbers.js'
 import {logInterval} from '../../stats/index.js'
 import {methodLabel} from '../labels.js'
 import {isIndependent} from './exact.js'
+import {pairColumns} from './report-pairs.js'
 import {closedFormVariance} from './rounding.js'
 import type {CompletedVariance} from './schema.js'
 
@@ -12,6 +13,7 @@ type OwnRow = CompletedVariance['result']['per_projection'][number]
 /** A row of a method beside the i.i.d. rows of the run's first one. */
 interface Beside {
   record: CompletedVariance
+  cell: CompletedVariance['cell']
   own: OwnRow
   /** F over that of the first method. */
   features: number
@@ -67,7 +69,7 @@ function rowsBeside(record: CompletedVariance, reference: CompletedVariance | un
   return record.result.per_projection.map(own => {
     const exact = closedFormVariance(record.cell, record.result) === 0 ? 0 : own.exact_variance
     return {
-      ...{record, own, features},
+      ...{record, cell: record.cell, own, features},
       ...measuredRatio(own, iid),
       exact: exact === null || !base ? null : exact / base,
     }
@@ -101,8 +103,7 @@ const COLUMNS: readonly ColumnSpec<Beside>[] = [
   {title: 'D', priority: 4, cell: ({record}) => String(record.cell.head_dim)},
   {title: 'M', priority: 3, cell: ({record}) => String(record.cell.num_features)},
   {title: 'F', priority: 3, cell: ({record}) => String(record.result.feature_dim)},
-  {title: 'norm', cell: ({record}) => String(record.cell.norm)},
-  {title: 'angle', cell: ({record}) => String(record.cell.angle_deg)},
+  ...pairColumns<Beside>(),
   {
     title: 'equal M',
     priority: 2,

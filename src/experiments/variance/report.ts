@@ -6,6 +6,7 @@ import {significant, withInterval} from '../../report/numbers.js'
 import {backendItems, methodLabel, troubleItems} from '../labels.js'
 import {isIndependent} from './exact.js'
 import {methodBlocks} from './report-methods.js'
+import {pairColumns} from './report-pairs.js'
 import {closedFormVariance, isRounding} from './rounding.js'
 import type {CompletedVariance, VarianceRecord, VarianceResult} from './schema.js'
 import {biasBound, varianceVerdicts} from './verdicts.js'
@@ -90,8 +91,7 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'projection', align: 'left', cell: ({own}) => own.projection},
   SIZE,
   {title: 'F', priority: 5, cell: ({result}) => String(result.feature_dim)},
-  {title: 'norm', cell: ({cell}) => String(cell.norm)},
-  {title: 'angle', cell: ({cell}) => String(cell.angle_deg)},
+  ...pairColumns<Row>(),
   {title: 'kernel', priority: 3, cell: ({result}) => significant(result.expectation)},
   {title: 'closed form', cell: closedFormText},
   {title: 'variance', cell: varianceText},

@@ -29,9 +29,11 @@ const PAIR_ERROR = 2 ** -49
  * to {@link PAIR_ERROR} times their norm, which leaves an s of at most the square of that.
  */
 export function closedFormVariance(
-  {norm}: VarianceCell,
+  {norm, key_norm: keyNorm = norm}: VarianceCell,
   {closed_form_variance: variance, expectation}: VarianceResult,
 ): number | null {
   if (variance === null || expectation === null) return variance
-  return Math.abs(variance) <= (expectation * PAIR_ERROR * norm) ** 2 ? 0 : variance
+  return Math.abs(variance) <= (expectation * PAIR_ERROR * Math.max(norm, keyNorm)) ** 2
+    ? 0
+    : variance
 }

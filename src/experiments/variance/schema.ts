@@ -11,24 +11,55 @@ import {itemTable} from '../../results/tables.js'
 import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
 import {defineExperiment} from '../experiment.js'
 
+/** Pairs by norms and angles, or by sums and differences, each of them whole. */
+function hasPairs(plan: {
+  norms: readonly number[]
+  angles_deg: readonly number[]
+  sum_norms?: readonly number[] | undefined
+  difference_norms?: readonly number[] | undefined
+}): boolean {
+  const byNorm = [plan.norms, plan.angles_deg].filter(axis => axis.length > 0).length
+  const bySum = [plan.sum_norms, plan.difference_norms].filter(axis => axis !== undefined).length
+  return byNorm !== 1 && bySum !== 1 && byNorm + bySum > 0
+}
+
+const norms = z.array(z.number().nonnegative())
+
 /** Everything that determines a variance experiment. */
-export const variancePlan = z.object({
-  experiment: z.literal('variance').describe('Name of the experiment.'),
-  ...methodAxes,
-  ...drawAxes,
-  head_dims: z.array(z.number().int().positive()).min(1).describe('D, entries of a vector.'),
-  norms: z
-    .array(z.number().nonnegative())
-    .min(1)
-    .describe('Euclidean norms of both canonical vectors.'),
-  angles_deg: z
-    .array(z.number())
-    .min(1)
-    .meta({unit: 'degrees', description: 'Angles between the vectors.'}),
-  replicates: z.number().int().min(2).describe('R, independent draws.'),
-  seed,
-  backend: backendChoice,
-})
+export const variancePlan = z
+  .object({
+    experiment: z.literal('variance').describe('Name of the experiment.'),
+    ...methodAxes,
+    ...drawAxes,
+    head_dims: z.array(z.number().int().positive()).min(1).describe('D, entries of a vector.'),
+    norms: norms.describe(
+      'Euclidean norms of both canonical vectors; empty where pairs are given by sum and difference.',
+    ),
+    key_norms: norms
+      .min(1)
+      .optional()
+      .describe(
+        'Euclidean norms of y, with each of which each of `norms` is that of x; absent: both have one.',
+      ),
+    angles_deg: z
+      .array(z.number())
+      .meta({unit: 'degrees', description: 'Angles between the vectors; empty as `norms`.'}),
+    sum_norms: norms
+      .min(1)
+      .optional()
+      .describe('|x + y| of pairs of equal norms that are given by that and |x - y|.'),
+    difference_norms: norms
+      .min(1)
+      .optional()
+      .describe('|x - y|, with each of which each of `sum_norms` is |x + y|.'),
+    replicates: z.number().int().min(2).describe('R, independent draws.'),
+    seed,
+    backend: backendChoice,
+  })
+  .refine(hasPairs, {
+    path: ['norms'],
+    error: 'expected norms and angles_deg, or sum_norms and difference_norms',
+  })
 export type VariancePlan = z.infer<typeof variancePlan>
 
 /** One method at one budget: all pairs (norm, angle), all projections, so that ratios are paired. */
@@ -38,8 +69,14 @@ export const varianceCell = z.object({
   orth_sign: drawPoint.orth_sign,
   num_features: z.number().int().positive().describe('M, number of random vectors.'),
   head_dim: sizeFields.head_dim,
-  norm: z.number().describe('Euclidean norm of both canonical vectors.'),
+  norm: z.number().describe('Euclidean norm of both canonical vectors, or of x.'),
+  key_norm: z.number().optional().describe('Euclidean norm of y, where it is another one.'),
   angle_deg: z.number().meta({unit: 'degrees', description: 'Angle between the vectors.'}),
+  sum_norm: z
+    .number()
+    .optional()
+    .describe('|x + y| of a pair that is given by it; norm and angle follow, to rounding.'),
+  difference_norm: z.number().optional().describe('|x - y| of such a pair.'),
   replicates: z.number().int().describe('R, independent draws.'),
   seed,
   backend: backendChoice,

@@ -42,6 +42,8 @@ export const NUMBERS: readonly Row[] = [
   ['error-sweep --scales 1e300', 2, /at most 1e36, got 1e300/],
   ['variance --replicates 1', 2, /--replicates: expected at least 2, got 1/],
   ['variance --norms -1', 2, /--norms: expected a number of at least 0, got -1/],
+  ['variance --sum-norms 1', 2, /--sum-norms: expected --difference-norms beside it, got none/],
+  ['variance --key-norms 2 --norms 1 --angles 0 --dry-run', 0, /norm 1, 2 angle 0/],
   ['variance --angles 181', 2, /--angles: expected an angle from 0 to 180 degrees, got 181/],
   ['variance --angles 1e400', 2, /--angles: expected an angle from 0 to 180 degrees, got 1e400/],
   ['variance --norms 1e400', 2, /at most 1\.79\d+e\+308/],

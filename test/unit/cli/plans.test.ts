@@ -136,6 +136,23 @@ describe('what projections are drawn with', () => {
     expect(toVariancePlan({...flags, 'head-dim': [[8]]}, estimators).head_dims).toEqual([8])
   })
 
+  it('gives pairs of a variance experiment by norms, by two norms, or by sum and difference', () => {
+    const plan = (flags: Partial<VarianceFlags>) =>
+      toVariancePlan({...VARIANCE_FLAGS, ...flags}, estimators)
+    const sums = {'sum-norms': [[1]], 'difference-norms': [[0, 2]]}
+    expect(plan(sums)).toMatchObject({norms: [], angles_deg: [], sum_norms: [1]})
+    expect(plan({...sums, norms: [[3]]})).toMatchObject({norms: [3], difference_norms: [0, 2]})
+    expect(plan({'key-norms': [[0.5]]})).toMatchObject({
+      norms: VARIANCE.standard.norms,
+      key_norms: [0.5],
+    })
+    expect(Object.keys(plan({}))).not.toContain('key_norms')
+    expect(() => plan({'sum-norms': [[1]]})).toThrow(
+      '--sum-norms: expected --difference-norms beside it, got none',
+    )
+    expect(() => plan({'difference-norms': [[1]]})).toThrow('--difference-norms: expected --sum')
+  })
+
   it('takes all projections as those that every size of a variance experiment has', () => {
     const sweepPlan = toErrorSweepPlan({...ERROR_SWEEP_FLAGS, projections: ['all']}, estimators)
     expect(sweepPlan.projections).toEqual(PROJECTION_NAMES)

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {planKeys, planRun} from '../../../../src/experiments/planned-run.js'
-import type {VariancePlan} from '../../../../src/experiments/variance/schema.js'
+import {type VariancePlan, variancePlan} from '../../../../src/experiments/variance/schema.js'
 
 const planOf = (
   methods: VariancePlan['methods'],
@@ -130,5 +130,50 @@ describe('the jobs of a variance plan', () => {
     await expect(planRun(planOf([exact('favour')]))).rejects.toMatchObject({code: 'UNKNOWN_NAME'})
     const wrong = planOf([exact('hrf', {signFeatures: 0})])
     await expect(planRun(wrong)).rejects.toMatchObject({code: 'BAD_OPTION'})
+  })
+})
+
+describe('pairs of a plan', () => {
+  const cellsOf = async (changes: Partial<VariancePlan>) => {
+    const {jobs} = await planRun(planOf([exact('favor-pos')], changes))
+    return jobs.map(({cell}) => cell)
+  }
+
+  it('have two norms where those differ, and the cells of old plans where they do not', async () => {
+    const cells = await cellsOf({norms: [0.5, 1], key_norms: [1, 2]})
+    expect(cells).toMatchObject([
+      {norm: 0.5, key_norm: 1},
+      {norm: 0.5, key_norm: 2},
+      {norm: 1},
+      {norm: 1, key_norm: 2},
+    ])
+    expect(cells[2]).toEqual((await cellsOf({norms: [1]}))[0])
+  })
+
+  it('may be given by sums and differences alone, or beside others', async () => {
+    const sums = {sum_norms: [1, 2], difference_norms: [0, 1, 3]}
+    const alone = await cellsOf({...sums, norms: [], angles_deg: []})
+    expect(alone).toHaveLength(6)
+    expect(alone[1]).toMatchObject({sum_norm: 1, difference_norm: 1, norm: Math.SQRT1_2})
+    expect(await cellsOf({...sums, norms: [1], angles_deg: [0, 90]})).toHaveLength(8)
+  })
+
+  it('are refused by halves, and where there are none', () => {
+    const empty = {norms: [], angles_deg: []}
+    for (const changes of [empty, {...empty, norms: [1]}, {sum_norms: [1]}]) {
+      expect(variancePlan.safeParse(planOf([exact('favor-pos')], changes)).success).toBe(false)
+    }
+  })
+
+  it('have labels that tell them apart', async () => {
+    const {jobs} = await planRun(
+      planOf([exact('favor-pos')], {
+        ...{norms: [0.5], key_norms: [2], sum_norms: [1], difference_norms: [3]},
+      }),
+    )
+    expect(jobs.map(({label}) => label)).toEqual([
+      'favor-pos M=256 D=64 norm 0.5, 2 angle 0',
+      'favor-pos M=256 D=64 |x+y| 1 |x-y| 3',
+    ])
   })
 })

@@ -5,6 +5,7 @@ import {
   drawSeed,
   pairOf,
   planePair,
+  sumPair,
 } from '../../../../src/experiments/variance/pairs.js'
 import {dot} from '../../../../src/theory/kernels.js'
 
@@ -66,5 +67,39 @@ describe('the seed of draws', () => {
   it('is the same for every method and projection of a pair', () => {
     const more = {...cell, method: 'oprf', projections: ['orth']}
     expect(drawSeed(more)).toBe(drawSeed(cell))
+  })
+})
+
+describe('pairs of two norms', () => {
+  it('have them, at the angle asked for, in full and in the plane, with draws of their own', () => {
+    const unequal = {...cell, key_norm: 0.5}
+    for (const {x, y} of [pairOf(unequal), planePair(unequal)]) {
+      expect(Math.abs(Math.hypot(...x) - 1.5)).toBeLessThanOrEqual(CLOSE)
+      expect(Math.abs(Math.hypot(...y) - 0.5)).toBeLessThanOrEqual(CLOSE)
+      expect(Math.abs(dot(x, y) - (1.5 * 0.5) / 2)).toBeLessThanOrEqual(CLOSE)
+    }
+    expect(drawSeed(unequal)).not.toBe(drawSeed(cell))
+  })
+})
+
+describe('pairs by sum and difference', () => {
+  it('have both, and equal norms', () => {
+    const given = {...cell, ...sumPair(1.2, 0.5)}
+    for (const {x, y} of [pairOf(given), planePair(given)]) {
+      const sum = Math.hypot(...x.map((entry, d) => entry + y[d]!))
+      const difference = Math.hypot(...x.map((entry, d) => entry - y[d]!))
+      expect(Math.abs(sum - 1.2)).toBeLessThanOrEqual(CLOSE)
+      expect(Math.abs(difference - 0.5)).toBeLessThanOrEqual(CLOSE)
+      expect(Math.abs(Math.hypot(...x) - given.norm)).toBeLessThanOrEqual(CLOSE)
+      expect(Math.abs(Math.hypot(...y) - given.norm)).toBeLessThanOrEqual(CLOSE)
+    }
+    expect(sumPair(2, 0)).toMatchObject({norm: 1, angle_deg: 0})
+    expect(sumPair(0, 2)).toMatchObject({norm: 1, angle_deg: 180})
+    expect(sumPair(1, 1).angle_deg).toBeCloseTo(90, 12)
+  })
+
+  it('are equal or opposite to the last bit where one of them is 0', () => {
+    const {x, y} = pairOf({...cell, ...sumPair(0, 1)})
+    expect(x.map((entry, d) => entry + y[d]!).every(entry => entry === 0)).toBe(true)
   })
 })

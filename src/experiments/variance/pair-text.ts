@@ -1,0 +1,27 @@
+/** How tables and labels tell pairs of vectors apart. */
+import {significant} from '../../report/numbers.js'
+import type {VarianceCell} from './schema.js'
+
+/** What says where the vectors of a cell are. */
+export type PairFields = Pick<
+  VarianceCell,
+  'norm' | 'key_norm' | 'angle_deg' | 'sum_norm' | 'difference_norm'
+>
+
+/** The norm of both vectors, or those of x and y. */
+export function normText({norm, key_norm: keyNorm, sum_norm: sum}: PairFields): string {
+  if (sum !== undefined) return significant(norm)
+  return keyNorm === undefined ? String(norm) : `${norm}, ${keyNorm}`
+}
+
+/** In degrees. */
+export function angleText({angle_deg: angle, sum_norm: sum}: PairFields): string {
+  return sum === undefined ? String(angle) : significant(angle)
+}
+
+/** As progress has it. */
+export function pairText(pair: PairFields): string {
+  const {sum_norm: sum, difference_norm: difference} = pair
+  if (sum !== undefined) return `|x+y| ${sum} |x-y| ${difference}`
+  return `norm ${normText(pair)} angle ${angleText(pair)}`
+}

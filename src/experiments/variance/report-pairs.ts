@@ -1,0 +1,15 @@
+/** The columns that say which pair of vectors a row is of. */
+import type {ColumnSpec} from '../../report/document.js'
+import {angleText, normText, type PairFields} from './pair-text.js'
+
+/** Norms and angle; sum and difference, where pairs are given by those. */
+export function pairColumns<Row extends {cell: PairFields}>(): ColumnSpec<Row>[] {
+  const given = ({cell}: Row) => cell.sum_norm !== undefined
+  const text = (value: number | undefined) => (value === undefined ? '-' : String(value))
+  return [
+    {title: '|x+y|', cell: ({cell}) => text(cell.sum_norm), tells: given},
+    {title: '|x-y|', cell: ({cell}) => text(cell.difference_norm), tells: given},
+    {title: 'norm', cell: ({cell}) => normText(cell)},
+    {title: 'angle', cell: ({cell}) => angleText(cell)},
+  ]
+}
