@@ -6,10 +6,14 @@
 import {expected} from '../errors.js'
 import {cephes} from './cephes.js'
 
+/** Exponents below are those of numbers that Cephes takes for 0, and complains about. */
+const LEAST_EXPONENT = -700
+
 /** P(Z <= z) of a standard normal Z. The upper tail is `normalCdf(-z)`. */
 export function normalCdf(z: number): number {
-  if (!Number.isFinite(z)) return z < 0 ? 0 : z > 0 ? 1 : Number.NaN
-  return cephes('ndtr', z)
+  // below the smallest double; see cephes
+  if (z < -37) return 0
+  return z > 37 ? 1 : cephes('erfc', -z / Math.SQRT2) / 2
 }
 
 /**
@@ -93,9 +97,12 @@ export function chiSquareTail(x: number, degrees: number): number {
   checkDegrees('chi-square', degrees)
   if (Number.isNaN(x)) return x
   if (x <= 0) return 1
-  if (x === Number.POSITIVE_INFINITY) return 0
-  if (x < degrees) return 1 - cephes('igam', degrees / 2, x / 2)
-  return cephes('igamc', degrees / 2, x / 2)
+  const half = degrees / 2
+  // the factor of both parts, below the smallest double: one of them is nothing
+  const factor = half * Math.log(x / 2) - x / 2 - cephes('lgam', half)
+  if (x < degrees) return factor < LEAST_EXPONENT ? 1 : 1 - cephes('igam', half, x / 2)
+  // infinity less infinity is the tail of an infinite x
+  return factor >= LEAST_EXPONENT ? cephes('igamc', half, x / 2) : 0
 }
 
 /**

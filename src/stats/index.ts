@@ -1,4 +1,12 @@
 export {
+  type BootstrapOptions,
+  bootstrap,
+  bootstrapCells,
+  bootstrapPairs,
+  bootstrapSlope,
+  type SlopeOptions,
+} from './bootstrap.js'
+export {
   mean,
   median,
   type Outliers,
@@ -40,7 +48,25 @@ export {
   pairedDifference,
   pairedRatio,
 } from './paired.js'
+export {
+  type Chances,
+  LEAST_EFFICIENCY,
+  type PairsPower,
+  pairsForEquivalence,
+  pairsNeeded,
+  studentNoncentrality,
+  studentPower,
+} from './power.js'
 export {type SignedRankOptions, type SignedRankTest, signedRank} from './signed-rank.js'
+export {
+  BIAS_BLOCKS,
+  BiasBlocks,
+  type BiasPower,
+  replicatesForBias,
+  type SquaredBias,
+  spreadOfProducts,
+  squaredBias,
+} from './squared-bias.js'
 export {type StudentOptions, type StudentTest, studentTest} from './student-test.js'
 export {
   finiteOrNull,
@@ -55,3 +81,4 @@ export {
   sampleKurtosis,
   squaresCorrelation,
 } from './variance-interval.js'
+export {slopeTest, type WeightedLine, weightedLine} from './weighted-line.js'

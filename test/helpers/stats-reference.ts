@@ -51,7 +51,15 @@ interface Reference {
   }
   /** n, effect, power at 0.05 one-sided. */
   power_of_t: [number, number, number][]
+  /** BCa, by confidence. */
+  bootstrap: {
+    one: {values: number[]; interval: Intervals}
+    pairs: {a: number[]; b: number[]; interval: Intervals}
+    cells: {x: number[]; cells: number[][]; interval: Intervals}
+  }
 }
+
+type Intervals = Record<'0.94' | '0.95' | '0.96', [number, number]>
 
 export const REFERENCE: Reference = JSON.parse(
   readFileSync(join(packageRoot(), 'fixtures', 'stats', 'reference.json'), 'utf8'),
