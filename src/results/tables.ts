@@ -69,17 +69,31 @@ export function itemTable(schemas: TableSchemas, list: string): TableFormat {
  * @param list - name of the list
  */
 export function listTable(schemas: TableSchemas, list: string): TableFormat {
+  return rowTable(schemas, list, itemSchema(schemas.result, list), result => result[list] as Row[])
+}
+
+/**
+ * A table beside the first one, of rows that are made of a result: their columns after the key and the cell.
+ *
+ * @param name - of the table
+ * @param row - what a row is like
+ */
+export function rowTable(
+  schemas: TableSchemas,
+  name: string,
+  row: z.ZodType,
+  rowsOf: (result: Row) => readonly Row[],
+): TableFormat {
   return {
-    suffix: `_${list}`,
+    suffix: `_${name}`,
     columns: () => [
       plain('key'),
       ...cellColumns(schemas, resultColumns(schemas)),
-      ...columnsOf(itemSchema(schemas.result, list)).map(column => below('item', column)),
+      ...columnsOf(row).map(column => below('item', column)),
     ],
     rows(record) {
       if (record.status !== 'completed') return []
-      const items = (record.result as unknown as Record<string, Row[]>)[list]!
-      return items.map(item => ({...record, item}))
+      return rowsOf(record.result as unknown as Row).map(item => ({...record, item}))
     },
   }
 }

@@ -72,6 +72,7 @@ describe('under --json every command prints what its schema says', () => {
     expect(tables.map((own: {file: string}) => own.file)).toEqual([
       'records.csv',
       'records_per_head.csv',
+      'records_replicates.csv',
       'records.csv',
       'records.csv',
     ])

@@ -11,7 +11,7 @@ import {judgedQueries} from './in-view.js'
 import {means} from './means.js'
 import {replicateRuns} from './replicates.js'
 import type {ErrorSweepCell, ErrorSweepResult} from './schema.js'
-import {perHead, prediction, rowSummaries, summaries, yardstick} from './summary.js'
+import {perHead, prediction, replicateLists, rowSummaries, summaries, yardstick} from './summary.js'
 import {targetOf} from './target.js'
 
 /** Runs one cell of an error sweep. */
@@ -55,6 +55,7 @@ export async function runErrorSweepCell(
       ...prediction(method, own.perHead, query.shape[3], cell.num_features),
       statistics: context.statistics.overall,
       per_head: perHead(method, cell, context, own, runs.replicates),
+      replicate_metrics: replicateLists(context, runs.replicates),
     },
   }
 }

@@ -9,7 +9,7 @@ import {
   operationForms,
   seed,
 } from '../../results/record.js'
-import {listTable, recordTable} from '../../results/tables.js'
+import {listTable, recordTable, rowTable} from '../../results/tables.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {
   causalField,
@@ -21,6 +21,13 @@ import {
   sizeFields,
 } from '../axes.js'
 import {defineExperiment} from '../experiment.js'
+import {
+  REPLICATE_PATHS,
+  type ReplicateMetrics,
+  replicateColumns,
+  replicateMetrics,
+  replicateRows,
+} from './replicate-metrics.js'
 
 const TARGETS =
   '`raw`: exact softmax attention of the given q and k; `matched`: what the method converges to, where that differs'
@@ -256,6 +263,7 @@ export const errorSweepResult = z.object({
   ),
   statistics,
   per_head: z.array(headResult).describe('The same of every head.'),
+  replicate_metrics: replicateMetrics,
 })
 export type ErrorSweepResult = z.infer<typeof errorSweepResult>
 
@@ -265,7 +273,12 @@ export type CompletedSweep = Completed<ErrorSweepCell, ErrorSweepResult>
 
 const schemas = {cell: errorSweepCell, result: errorSweepResult}
 /** Cells of files leave the length open; tables show the one that was used. */
-const tabled = {...schemas, used: {seq_len: 'query_len'}}
+const tabled = {...schemas, used: {seq_len: 'query_len'}, omit: REPLICATE_PATHS}
+
+/** Replicates over all heads: those of each head are in the journal. */
+const replicateTable = rowTable(tabled, 'replicates', replicateColumns, result =>
+  replicateRows(result.replicate_metrics as ReplicateMetrics),
+)
 
 /** Error of every estimator against exact attention, over many draws. */
 export default defineExperiment({
@@ -275,7 +288,7 @@ export default defineExperiment({
   plan: errorSweepPlan,
   ...schemas,
   isolation: 'shared',
-  tables: [recordTable(tabled), listTable(tabled, 'per_head')],
+  tables: [recordTable(tabled), listTable(tabled, 'per_head'), replicateTable],
   cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
   jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
   check: async plan => (await import('./grid.js')).checkErrorSweep(plan),

@@ -5,6 +5,7 @@ import {type Prediction, predictRelativeVariance} from '../../theory/predictor.j
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
 import type {RowMetrics} from './metrics.js'
+import {keptMetrics} from './replicate-metrics.js'
 import type {Replicate} from './replicates.js'
 import type {ErrorSweepResult} from './schema.js'
 import {meanByRows, overall, overYardstick} from './yardstick.js'
@@ -40,6 +41,56 @@ export function rowSummaries(replicates: Replicate[]) {
     row_total_variation: of('row_total_variation'),
     row_kl_infinite_pct: of('row_kl_infinite_pct').mean,
   }
+}
+
+/** The metrics of every replicate, for the record. */
+export function replicateLists(
+  context: Pick<SweepContext, 'input' | 'yardsticks'>,
+  replicates: readonly Replicate[],
+): ErrorSweepResult['replicate_metrics'] {
+  const [, heads] = context.input.query.shape
+  const each = (pick: (replicate: Replicate) => number) => replicates.map(pick)
+  const rows = (name: keyof RowMetrics) =>
+    replicates[0]?.rows ? each(replicate => replicate.rows![name]) : null
+  const {mse, rel_l2, rel_l1, max_abs, cosine} = Object.fromEntries(
+    METRICS.map(name => [name, each(({all}) => all[name])]),
+  ) as Record<(typeof METRICS)[number], number[]>
+  return keptMetrics(
+    {
+      ...{mse, rel_l2, rel_l1, max_abs, cosine},
+      row_sum_deviation: each(r => r.rowSumDeviation),
+      negative_denominators_pct: each(r => r.negativePct),
+      row_kl_nats: rows('row_kl_nats'),
+      row_total_variation: rows('row_total_variation'),
+    },
+    Array.from({length: heads}, (_, head) => headErrors(context, head, replicates, 'mse')),
+  )
+}
+
+/** A metric of one head of each replicate: batch elements of the head together, each counting by its rows. */
+function headErrors(
+  {input, yardsticks}: Pick<SweepContext, 'input' | 'yardsticks'>,
+  head: number,
+  replicates: readonly Replicate[],
+  name: 'mse' | 'rel_l2',
+): number[] {
+  const ofHead = <Item>(items: readonly Item[]) => itemsOfHead(items, head, input)
+  const own = ofHead(yardsticks)
+  return replicates.map(r =>
+    meanByRows(
+      own,
+      ofHead(r.perHead).map(metrics => metrics[name]),
+    ),
+  )
+}
+
+/** Of a list of all heads of each batch element those of one head. */
+function itemsOfHead<Item>(
+  items: readonly Item[],
+  head: number,
+  {query}: SweepContext['input'],
+): Item[] {
+  return items.filter((_, i) => i % query.shape[1] === head)
 }
 
 /** The error of averaging V, and how the median compares. */
@@ -102,17 +153,9 @@ export function perHead(
   return Array.from({length: heads}, (_, head) => {
     const statistics = context.statistics.perHead[head]!
     const ownOfHead = own.perHead[head]!
-    const ofHead = <Item>(items: readonly Item[]) => items.filter((_, i) => i % heads === head)
-    const ownYardsticks = ofHead(context.yardsticks)
+    const ownYardsticks = itemsOfHead(context.yardsticks, head, context.input)
     const median = (name: 'mse' | 'rel_l2') =>
-      summarise(
-        replicates.map(r =>
-          meanByRows(
-            ownYardsticks,
-            ofHead(r.perHead).map(metrics => metrics[name]),
-          ),
-        ),
-      ).median
+      summarise(headErrors(context, head, replicates, name)).median
     const mse = median('mse')
     return {
       head,

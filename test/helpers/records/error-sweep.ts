@@ -122,6 +122,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
       statistics: {...STATISTICS, sum_norm2: 10.1},
     },
   ],
+  replicate_metrics: null,
 }
 
 /** A completed cell that differs from the usual one in `changes`. */
