@@ -12,7 +12,14 @@ export {hostData} from './host-data.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'
-export {type ExactOptions, exactWork, targetHead} from './reference.js'
+export {
+  type ExactOptions,
+  exactTile,
+  exactWork,
+  type RowTotals,
+  rowTotals,
+  targetHead,
+} from './reference.js'
 export {authorLine} from './registering/faults.js'
 export {lookAgain} from './registering/features.js'
 export {registerEstimators, wholeEstimator} from './registering/register.js'

@@ -25,22 +25,16 @@ export interface ExactOptions {
 export function forEachExactRow(
   query: HostArray,
   key: HostArray,
-  {target, logitScale, causal}: ExactOptions,
+  options: ExactOptions,
   visit: (row: number, head: number, weights: Float64Array) => void,
 ): void {
-  const [batch, heads, queryLen, dim] = query.shape
-  const keyLen = key.shape[2]
-  const buffer = new Float64Array(keyLen)
-  for (let head = 0; head < batch * heads; head++) {
-    const {x, keys} = targetHead(query, key, head, {target, logitScale})
-    for (let row = 0; row < queryLen; row++) {
-      const count = causal ? Math.min(row + 1, keyLen) : keyLen
-      const weights = buffer.subarray(0, count)
-      const hidden = target.excludesSelf && count > 1 ? row : -1
-      kernelRow(weights, x.subarray(row * dim, (row + 1) * dim), keys, target, hidden)
-      visit(row, head, weights)
-    }
-  }
+  const queryLen = query.shape[2]
+  const buffer = new Float64Array(key.shape[2])
+  forEachRow(query, key, options, (place, row, seen) => {
+    const weights = buffer.subarray(0, seen)
+    kernelRow(weights, row)
+    visit(place % queryLen, Math.floor(place / queryLen), weights)
+  })
 }
 
 /**
@@ -169,14 +163,34 @@ export function lengthsOf(vectors: Float64Array, dim: number): Float64Array {
   )
 }
 
+/** One query, and the keys that it may be compared with. */
+interface Row {
+  x: Float64Array
+  keys: Keys
+  target: ExactTarget
+  /** Its place among the keys, where it does not see itself; else negative. */
+  hidden: number
+}
+
+/** Largest term of a row, relative to which no exponential overflows, and the sum of its weights relative to that. */
+interface RowTotal {
+  top: number
+  total: number
+}
+
 /** Normalised weights of one query over `weights.length` keys but the hidden one. */
-function kernelRow(
+function kernelRow(weights: Float64Array, row: Row): void {
+  const {total} = unscaledRow(weights, row)
+  if (total === 0) return
+  for (let j = 0; j < weights.length; j++) weights[j]! /= total
+}
+
+/** Weights of one query relative to the largest term, or to one that is given. */
+function unscaledRow(
   weights: Float64Array,
-  x: Float64Array,
-  keys: Keys,
-  target: ExactTarget,
-  hidden: number,
-): void {
+  {x, keys, target, hidden}: Row,
+  given?: number,
+): RowTotal {
   const kernel: TargetKernel = TARGET_KERNELS[target.kernel]
   const {logarithmic} = kernel
   const xLength = norm(x)
@@ -184,7 +198,7 @@ function kernelRow(
   if (hidden >= 0) weights[hidden] = logarithmic ? -Infinity : 0
   const logConstant = rowConstant(target, xLength)
   // relative to the largest term no exponential overflows, and that term does not underflow
-  const top = logarithmic ? largest(weights, logConstant) : 0
+  const top = given ?? (logarithmic ? largest(weights, logConstant) : 0)
   const added = Math.exp(logConstant - top)
   let total = 0
   for (let j = 0; j < weights.length; j++) {
@@ -193,8 +207,80 @@ function kernelRow(
     weights[j] = weight
     total += weight
   }
-  if (total === 0) return
-  for (let j = 0; j < weights.length; j++) weights[j]! /= total
+  return {top, total}
+}
+
+/** What the weights of every row are relative to, `[B, H, L]` each: with it, rows can be made some keys at a time. */
+export interface RowTotals {
+  tops: Float64Array
+  totals: Float64Array
+}
+
+/** The sums of all rows of exact weights. */
+export function rowTotals(query: HostArray, key: HostArray, options: ExactOptions): RowTotals {
+  const [batch, heads, queryLen] = query.shape
+  const keyLen = key.shape[2]
+  const tops = new Float64Array(batch * heads * queryLen)
+  const totals = new Float64Array(batch * heads * queryLen)
+  const buffer = new Float64Array(keyLen)
+  forEachRow(query, key, options, (place, row, seen) => {
+    const {top, total} = unscaledRow(buffer.subarray(0, seen), row)
+    tops[place] = top
+    totals[place] = total
+  })
+  return {tops, totals}
+}
+
+/**
+ * Exact weights of some keys: columns of what {@link forEachExactRow} gives row by row.
+ *
+ * @param totals - of the same rows, by {@link rowTotals}
+ * @param range - the first of the keys, and how many
+ * @returns `[B, H, L, count]`, zero where a query does not see a key
+ */
+export function exactTile(
+  query: HostArray,
+  key: HostArray,
+  options: ExactOptions,
+  {tops, totals}: RowTotals,
+  {first, count}: {first: number; count: number},
+): Float64Array {
+  const dim = query.shape[3]
+  const out = new Float64Array(totals.length * count)
+  forEachRow(query, key, options, (place, {keys, hidden, ...row}, seen) => {
+    const weights = out
+      .subarray(place * count)
+      .subarray(0, Math.max(0, Math.min(count, seen - first)))
+    const own = hidden - first
+    const part = {
+      vectors: keys.vectors.subarray(first * dim),
+      lengths: keys.lengths.subarray(first),
+    }
+    unscaledRow(weights, {...row, keys: part, hidden: own < weights.length ? own : -1}, tops[place])
+    const total = totals[place]!
+    if (total !== 0) for (let j = 0; j < weights.length; j++) weights[j]! /= total
+  })
+  return out
+}
+
+/** Visits every query. @param visit - told its place among all, and how many keys it has in view, the hidden one counted */
+function forEachRow(
+  query: HostArray,
+  key: HostArray,
+  {target, logitScale, causal}: ExactOptions,
+  visit: (place: number, row: Row, seen: number) => void,
+): void {
+  const [batch, heads, queryLen, dim] = query.shape
+  const keyLen = key.shape[2]
+  for (let head = 0; head < batch * heads; head++) {
+    const {x, keys} = targetHead(query, key, head, {target, logitScale})
+    for (let row = 0; row < queryLen; row++) {
+      const seen = causal ? Math.min(row + 1, keyLen) : keyLen
+      const hidden = target.excludesSelf && seen > 1 ? row : -1
+      const vector = x.subarray(row * dim, (row + 1) * dim)
+      visit(head * queryLen + row, {x: vector, keys, target, hidden}, seen)
+    }
+  }
 }
 
 /**

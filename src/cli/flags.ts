@@ -189,7 +189,7 @@ function emptyItem(where: string, what: string) {
   return expected('USAGE', where, what, 'nothing', 'write lists with commas and no spaces: a,b')
 }
 
-/** `--option`: no delimiter, because values may hold commas; repeat the flag instead. */
+/** `--option`: no delimiter, as values may hold commas: what is a list, its option says. The flag is repeated instead. */
 const optionAssignment = Flags.custom<OptionAssignment>({
   multiple: true,
   multipleNonGreedy: true,
@@ -201,7 +201,7 @@ const optionAssignment = Flags.custom<OptionAssignment>({
 export const optionFlag = optionAssignment({
   helpGroup: 'GRID',
   description:
-    'option of the estimators: tau=0.5 for every selected method that has it, rfa.tau=0.5 for one; see rfa methods NAME',
+    'option of the estimators: tau=0.5 for every selected method that has it, rfa.tau=0.5 for one; several values (ra.samples=1,4,16) are an axis of the grid; see rfa methods NAME',
 })
 
 /** `--orth-sign` of every command that draws projections. */

@@ -6,6 +6,7 @@
 import type {CallShape} from '../attention/index.js'
 import {footprint, type MeteredBackend} from '../attention/internal.js'
 import {momentBytes} from './error-sweep/moments.js'
+import {rowMetricBytes, tileKeys} from './error-sweep/row-sizes.js'
 import type {ForwardShape, ResolvedMethod} from './method.js'
 
 const FLOAT = 4
@@ -42,9 +43,6 @@ function counts({batch, heads, queryLen, keyLen, headDim, valueDim}: ForwardShap
     keys: count * keyLen * headDim,
     values: count * keyLen * valueDim,
     outputs: count * queryLen * valueDim,
-    pairs: count * queryLen * keyLen,
-    square: keyLen * keyLen,
-    squares: count * keyLen * keyLen,
   }
 }
 
@@ -83,7 +81,7 @@ export function sweepProcessBytes(
   {backend, method, shape}: ProcessOfCell,
   {contexts, loading, masked, replicates, together, rowMetrics}: SweepCalls,
 ): number {
-  const {queries, keys, values, outputs, pairs, square, squares} = counts(shape)
+  const {queries, keys, values, outputs} = counts(shape)
   const heads = together * shape.heads
   const {estimator, options} = method
   const call = (valueDim: number) =>
@@ -91,16 +89,19 @@ export function sweepProcessBytes(
   const perValue = (shape.valueDim + 1) / shape.valueDim
   const widened = together * outputs * perValue
   const run = call(shape.valueDim + 1)
-  const identity = FLOAT * (square + squares)
-  const rows = rowMetrics ? identity + call(shape.keyLen) : 0
-  const host = momentBytes(outputs, replicates) + (rowMetrics ? DOUBLE * pairs : 0)
+  const tile = rowMetrics ? tileKeys(shape) : 0
+  const identity = FLOAT * shape.batch * shape.heads * shape.keyLen * tile
+  const rows = rowMetrics ? identity + call(tile) : 0
+  const estimated = shape.batch * shape.heads * shape.queryLen * tile
+  const host =
+    momentBytes(outputs, replicates) + (rowMetrics ? rowMetricBytes(shape, replicates) : 0)
   // queries and keys of a single replicate are the context's own where the backend computes on the host
   const copied = together > 1 || backend === 'wasm' ? queries + keys : 0
   const tensors = FLOAT * together * (values * perValue + copied)
   const made = run + rows + FLOAT * widened
-  const read = FLOAT * (backend === 'wasm' ? widened + (rowMetrics ? pairs : 0) : 0)
+  const read = FLOAT * (backend === 'wasm' ? widened + estimated : 0)
   const calls = Math.ceil(replicates / together)
-  const takenOut = masked ? FLOAT * (widened + (rowMetrics ? pairs : 0)) : 0
+  const takenOut = masked ? FLOAT * (widened + estimated) : 0
   const judging =
     host + tensors + Math.max(run, rows) + takenOut + uncollected(backend, {made, read}, calls)
   // of what was read, only the input itself stays

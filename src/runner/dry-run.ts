@@ -135,7 +135,7 @@ export function assertFits(
     {
       suggestions: [
         'lower `seqLen`, `batch` or `heads`',
-        'leave out the materialised softmax (`methods`) or `rowMetrics`',
+        'leave out the materialised softmax (`methods`)',
         ...(atOnce > 1 ? ['lower `threads`: each has a cell in memory'] : []),
         'run it all the same with `force`',
       ],

@@ -86,7 +86,7 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
     const endings = ARRAY_EXTENSIONS.join(', ')
     throw expected('USAGE', '--output', `a file ending in ${endings}`, flags.output)
   }
-  const [spec] = toMethodSpecs(
+  const [spec, another] = toMethodSpecs(
     {
       methods: [flags.method],
       preset: flags.preset && [flags.preset],
@@ -95,6 +95,7 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
     [],
     estimators,
   )
+  if (another) throw expected('BAD_OPTION', '--option', 'one value of each option', 'a list')
   return {
     ...spec!,
     input: toInputSpec(flags),

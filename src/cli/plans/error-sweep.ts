@@ -1,4 +1,10 @@
-import {type ErrorSweepPlan, errorSweepPlan} from '../../experiments/error-sweep/schema.js'
+import * as Flags from '@oclif/core/flags'
+import {expected} from '../../errors.js'
+import {
+  type ErrorSweepPlan,
+  errorSweepPlan,
+  PRECISION_METRICS,
+} from '../../experiments/error-sweep/schema.js'
 import {
   type FlagValues,
   methodFlags,
@@ -9,9 +15,16 @@ import {
   scaleFlag,
   toggle,
 } from '../flags.js'
-import {POSITIVE_INTEGER, SCALE} from '../ranges.js'
+import {POSITIVE_INTEGER, POSITIVE_NUMBER, SCALE} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
-import {GENERATOR_SHAPE, generatorFlags, inputFlags, toInputSpec, toLayers} from './input-spec.js'
+import {
+  GENERATOR_SHAPE,
+  generatorFlags,
+  inputFlags,
+  toHeadDims,
+  toInputSpec,
+  toLayers,
+} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
 
@@ -40,6 +53,9 @@ export const ERROR_SWEEP: Record<'standard' | 'quick', ErrorSweepGrid> = {
   },
 }
 
+/** Replicates of a cell whose median does not become known. */
+const MAX_REPLICATES = 400
+
 /** The flags of `rfa error-sweep`. */
 export const errorSweepFlags = {
   ...inputFlags,
@@ -62,10 +78,24 @@ export const errorSweepFlags = {
     helpGroup: 'GRID',
     description: `independent draws per cell ${defaultHelp(ERROR_SWEEP, grid => grid.replicates)}`,
   }),
+  'until-ci': oneNumber(POSITIVE_NUMBER)({
+    helpGroup: 'GRID',
+    helpValue: 'SHARE',
+    description:
+      'go on with replicates, half as many again each time, until half the 95 % interval of the median rel L2 is at most this share of it, e.g. 0.05; --replicates are then the fewest',
+  }),
+  'ci-metric': Flags.option({options: PRECISION_METRICS})({
+    helpGroup: 'GRID',
+    description: 'with --until-ci: metric whose median is to be known (default: rel_l2)',
+  }),
+  'max-replicates': oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'GRID',
+    description: `with --until-ci: replicates at which a cell ends all the same (default: ${MAX_REPLICATES})`,
+  }),
   scale: scaleFlag('GRID', '; --scales multiplies q and k before that'),
   causal: toggle('query i sees keys 0..i only', 'GRID'),
   'row-metrics': toggle(
-    'KL divergence and total variation of attention rows; needs L x S memory',
+    'KL divergence, total variation and agreement of the largest weights of attention rows; takes time like L x S',
     'GRID',
   ),
   ...runFlags,
@@ -86,22 +116,44 @@ export function toErrorSweepPlan(
   const grid = gridOf(ERROR_SWEEP, flags)
   const input = toInputSpec(flags)
   const layers = toLayers(flags)
+  const headDims = toHeadDims(flags)
   return checkedPlan(errorSweepPlan, {
     experiment: 'error-sweep',
     input,
     ...(layers && {layers}),
+    ...(headDims && {head_dims: headDims}),
     methods: toMethodSpecs(flags, grid.methods, estimators),
     ...drawAxesOf(flags, grid),
     seq_lens: seqLens(flags, input.kind),
     scales: listOr(flags.scales, '--scales', grid.scales),
     ...(flags.scale !== undefined && {logit_scale: flags.scale}),
     targets: [...new Set(flags.targets ?? (['raw', 'matched'] as const))],
-    replicates: flags.replicates ?? grid.replicates,
+    ...replicatesOf(flags, grid),
     causal: flags.causal,
     row_metrics: flags['row-metrics'],
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
+}
+
+/** Replicates, and until what: most that were typed move the default of the fewest out of their way. */
+function replicatesOf(
+  {'until-ci': width, 'ci-metric': metric, 'max-replicates': most, replicates}: ErrorSweepFlags,
+  grid: ErrorSweepGrid,
+): Pick<ErrorSweepPlan, 'replicates' | 'until_ci'> {
+  if (width === undefined) {
+    const idle = metric === undefined ? most && '--max-replicates' : '--ci-metric'
+    if (idle) throw expected('USAGE', idle, 'with --until-ci', 'without', 'add --until-ci 0.05')
+    return {replicates: replicates ?? grid.replicates}
+  }
+  const least = replicates ?? Math.min(grid.replicates, most ?? grid.replicates)
+  const max_replicates = most ?? Math.max(MAX_REPLICATES, least)
+  if (max_replicates < least) {
+    const what = `at least --replicates ${least}`
+    throw expected('USAGE', '--max-replicates', what, String(max_replicates))
+  }
+  const until_ci = {metric: metric ?? 'rel_l2', relative_half_width: width, max_replicates}
+  return {replicates: least, until_ci}
 }
 
 /** A file has a length of its own; a generator needs one. */

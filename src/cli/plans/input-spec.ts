@@ -1,8 +1,16 @@
-import {expected, RfaError} from '../../errors.js'
+import {describe, expected, RfaError} from '../../errors.js'
 import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {arrayFlags, type FlagValues, fileList, layoutFlag, oneName, oneNumber} from '../flags.js'
+import {
+  arrayFlags,
+  type FlagValues,
+  fileList,
+  layoutFlag,
+  numberList,
+  oneName,
+  oneNumber,
+} from '../flags.js'
 import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT, packagedInput} from '../packaged-input.js'
 import {mergeValues, POSITIVE_INTEGER} from '../ranges.js'
 
@@ -34,7 +42,10 @@ export const generatorFlags = {
   }),
   batch: size(`batch B (default: ${GENERATOR_SHAPE.batch})`),
   heads: size(`heads H (default: ${GENERATOR_SHAPE.heads})`),
-  'head-dim': size(`head dimension D (default: ${GENERATOR_SHAPE.headDim})`),
+  'head-dim': numberList(POSITIVE_INTEGER)({
+    helpGroup: 'INPUT',
+    description: `head dimensions D (default: ${GENERATOR_SHAPE.headDim}); --generator only`,
+  }),
   'value-dim': size('value dimension Dv (default: D)'),
   'key-len': size('keys S (default: as many as queries)'),
 }
@@ -105,7 +116,11 @@ function generatorSpec(name: GeneratorName, flags: InputFlags): InputSpec {
     '--input: a generated input has neither names, layers nor another layout',
     'leave it out',
   )
-  const headDim = flags['head-dim'] ?? GENERATOR_SHAPE.headDim
+  const [headDim = GENERATOR_SHAPE.headDim, ...others] = headDimsOf(flags)
+  if (others.length > 0 && flags['value-dim'] !== undefined) {
+    const one = 'one head dimension beside --value-dim'
+    throw expected('USAGE', '--head-dim', one, describe([headDim, ...others]), VALUES_FOLLOW)
+  }
   return {
     kind: 'generator',
     name,
@@ -115,6 +130,18 @@ function generatorSpec(name: GeneratorName, flags: InputFlags): InputSpec {
     value_dim: flags['value-dim'] ?? headDim,
     key_len: flags['key-len'] ?? null,
   }
+}
+
+const VALUES_FOLLOW = 'leave --value-dim out: values then have the dimension of queries and keys'
+
+function headDimsOf({'head-dim': dims}: InputFlags): number[] {
+  return dims === undefined ? [] : mergeValues(dims, '--head-dim')
+}
+
+/** The head dimensions of `--head-dim`, where there are several. */
+export function toHeadDims(flags: InputFlags): number[] | undefined {
+  const dims = headDimsOf(flags)
+  return dims.length > 1 ? dims : undefined
 }
 
 /** Refuses flags that belong to the other kind of input: ignoring them would mislead. */

@@ -3,6 +3,7 @@ import {METHOD_NAMES, methodNames, type PresetName, resolveOptions} from '../../
 import {describe, expected, unknownName} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
 import type {OptionAssignment} from '../flags.js'
+import {type NumberRule, parseNumberItem} from '../ranges.js'
 
 /** The registry as a plan needs it: facts by name, in registry order. */
 export type EstimatorFacts = Readonly<Record<string, Estimator>>
@@ -26,7 +27,8 @@ type OptionValue = MethodSpec['options'][string]
  * Methods x presets, with the options that each of them understands.
  *
  * A method that declares none of the presets runs as `exact`; an option goes to every selected
- * method that declares it, and a preset or option that no selected method declares is refused.
+ * method that declares it, and a preset or option that no selected method declares is refused. An option with
+ * a list of values makes a method of each of them, and several such options one of each combination.
  *
  * @param fallback - methods when the flag was not given, which those of plug-ins join
  * @param estimators - the registry; may be empty unless {@link asksEstimators}
@@ -46,11 +48,13 @@ export function toMethodSpecs(
   checkPresets(presets, selected)
   checkAssignments(assignments, selected)
   const specs = selected.flatMap(estimator =>
-    presetsOf(estimator, presets).map(preset => ({
-      method: estimator.name,
-      preset,
-      options: optionsOf(estimator, preset, assignments),
-    })),
+    presetsOf(estimator, presets).flatMap(preset =>
+      combinations(assignmentsOf(estimator, assignments)).map(given => ({
+        method: estimator.name,
+        preset,
+        options: optionsOf(estimator, preset, given),
+      })),
+    ),
   )
   checkEffects(specs, estimators)
   return specs
@@ -137,31 +141,65 @@ function hasOption(estimator: Estimator, name: string): boolean {
   return Object.hasOwn(estimator.options.shape, name)
 }
 
-/** The explicit options that differ from the preset, as typed values. */
+/** The values of an option that one method is to have, in turn. */
+type OptionAxis = readonly [name: string, values: readonly OptionValue[]]
+
+/** Options that a method was given, each with its values: by name, or to all. The more specific form wins. */
+function assignmentsOf(
+  estimator: Estimator,
+  assignments: readonly OptionAssignment[],
+): OptionAxis[] {
+  const own = (owner: string | null) =>
+    assignments
+      .filter(({method, name}) => method === owner && hasOption(estimator, name))
+      .map(({name, value}): OptionAxis => [name, typedValues(estimator, name, value)])
+  return [...new Map([...own(null), ...own(estimator.name)])]
+}
+
+/** One of each combination of values, those of the last option running fastest. */
+function combinations(axes: readonly OptionAxis[]): Record<string, OptionValue>[] {
+  return axes.reduce<Record<string, OptionValue>[]>(
+    (all, [name, values]) => all.flatMap(one => values.map(value => ({...one, [name]: value}))),
+    [{}],
+  )
+}
+
+/** The options that differ from the preset. */
 function optionsOf(
   estimator: Estimator,
   preset: PresetName,
-  assignments: readonly OptionAssignment[],
+  given: Record<string, OptionValue>,
 ): Record<string, OptionValue> {
-  const given = Object.fromEntries([
-    ...values(estimator, assignments, null),
-    ...values(estimator, assignments, estimator.name), // the more specific form wins
-  ])
   const base = resolveOptions(estimator, preset)
   const full = resolveOptions(estimator, preset, given)
   const differing = Object.keys(given).filter(name => full[name] !== base[name])
   return Object.fromEntries(differing.map(name => [name, full[name] as OptionValue]))
 }
 
-/** Options given to this method by name, or to all (`method` null), as typed values. */
-function values(
-  estimator: Estimator,
-  assignments: readonly OptionAssignment[],
-  method: string | null,
-): [string, OptionValue][] {
-  return assignments
-    .filter(({method: owner, name}) => owner === method && hasOption(estimator, name))
-    .map(({name, value}) => [name, typedValue(estimator, name, value)])
+/**
+ * The values of a text: itself where the option takes it, commas and all; else each of a list `1,4,16` or of a range
+ * `1..16x4`, whether the option takes it or not.
+ */
+function typedValues(estimator: Estimator, name: string, text: string): OptionValue[] {
+  const whole = typedValue(estimator, name, text)
+  const parts = text.split(',').map(part => part.trim())
+  if (accepts(estimator, name, whole) || parts.includes('')) return [whole]
+  const each = parts.flatMap(part => rangeValues(part) ?? [part])
+  return [...new Set(each)].map(part => typedValue(estimator, name, part))
+}
+
+/** Values of a range of numbers as text. */
+function rangeValues(text: string): string[] | undefined {
+  return text.includes('..')
+    ? parseNumberItem(text, '--option', ANY_NUMBER).map(value => String(value))
+    : undefined
+}
+
+/** What an option accepts is said by its own schema. */
+const ANY_NUMBER: NumberRule = {what: 'a number', integer: false, accepts: () => true}
+
+function accepts(estimator: Estimator, name: string, value: OptionValue): boolean {
+  return estimator.options.shape[name]?.safeParse(value).success ?? false
 }
 
 /** The reading of the text (number, truth value, text) that the option accepts. */
@@ -170,7 +208,6 @@ function typedValue(estimator: Estimator, name: string, text: string): OptionVal
   if (Number.isFinite(Number(text))) readings.push(Number(text))
   if (text === 'true' || text === 'false') readings.push(text === 'true')
   readings.push(text)
-  const schema = estimator.options.shape[name]
-  const accepted = readings.find(reading => schema?.safeParse(reading).success)
+  const accepted = readings.find(reading => accepts(estimator, name, reading))
   return accepted ?? readings[0] ?? text
 }

@@ -6,6 +6,7 @@ import {hiddenKeys} from '../../inputs/key-mask.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {matchedTarget, RAW_TARGET, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
+import {endOf} from './batches.js'
 import {contextOf, featureStatistics, type SweepContext} from './context.js'
 import {judgedQueries} from './in-view.js'
 import {means} from './means.js'
@@ -55,6 +56,7 @@ export async function runErrorSweepCell(
       ...prediction(method, own.perHead, query.shape[3], cell.num_features),
       statistics: context.statistics.overall,
       per_head: perHead(method, cell, context, own, runs.replicates),
+      ...endOf(cell, runs.replicates),
       replicate_metrics: replicateLists(context, runs.replicates),
     },
   }

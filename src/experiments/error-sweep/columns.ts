@@ -4,7 +4,12 @@ import type {ColumnSpec} from '../../report/document.js'
 import {MISSING, percent, significant, withError, withInterval} from '../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
-import {type CompletedSweep, type ErrorSweepResult, LEAST_FOR_ERRORS} from './schema.js'
+import {
+  type CompletedSweep,
+  type ErrorSweepResult,
+  LEAST_FOR_ERRORS,
+  replicatesOf,
+} from './schema.js'
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[]): string {
@@ -34,7 +39,7 @@ const FEW_LEGEND = `Mean MSE, bias^2 and variance need ${LEAST_FOR_ERRORS} repli
 
 /** Whether a cell has means over replicates that are worth comparing. */
 function hasMeans({cell, result}: CompletedSweep): boolean {
-  return cell.replicates > 1 && result.mse_standard_error !== null
+  return replicatesOf({cell, result}) > 1 && result.mse_standard_error !== null
 }
 
 /** Why there is no ratio, but an error. */
@@ -49,8 +54,10 @@ function averagingIsExact({result}: CompletedSweep): boolean {
 
 /** What stands in brackets behind a median, as far as the tables have any. */
 function spreadLegend(records: readonly CompletedSweep[]): string {
-  const spreads = records.map(({cell, result}) => ({cell, spread: spreadOf(result.rel_l2)}))
-  const few = spreads.filter(({spread}) => spread === 'range').map(({cell}) => cell.replicates)
+  const spreads = records.map(record => ({record, spread: spreadOf(record.result.rel_l2)}))
+  const few = spreads
+    .filter(({spread}) => spread === 'range')
+    .map(({record}) => replicatesOf(record))
   const counts = [...new Set(few)].sort((a, b) => a - b).join(' or ')
   return [
     spreads.some(({spread}) => spread === 'interval') ? ', in [] their 95 % interval' : '',
@@ -197,5 +204,7 @@ const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   metric('NaN %', 1, result => result.not_finite_pct),
   metric('KL nats', 3, result => result.row_kl_nats),
   metric('TV', 3, result => result.row_total_variation),
+  value('top-1', 4, result => result.row_top1_agreement?.median ?? null),
+  value('top-8', 5, result => result.row_top8_agreement?.median ?? null),
   value('KL inf %', 4, result => result.row_kl_infinite_pct),
 ]

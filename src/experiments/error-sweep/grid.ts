@@ -22,8 +22,10 @@ import {
 } from '../method.js'
 import {byCount, contextBytes, sweepProcessBytes} from '../process-memory.js'
 import {backendCost, timeCost} from '../rates.js'
+import {mostReplicates} from './batches.js'
 import {KEPT_CONTEXTS, unscaledInput} from './context.js'
 import {contextCost, rowMetricsCost} from './host-cost.js'
+import {exactPasses, tileKeys} from './row-sizes.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
 import {targetOf} from './target.js'
 import {replicatesTogether} from './together.js'
@@ -42,29 +44,33 @@ export async function errorSweepCells(plan: ErrorSweepPlan): Promise<Cells<Error
 export async function errorSweepJobs(
   plan: ErrorSweepPlan,
 ): Promise<Cells<PredictedCell<ErrorSweepCell>>> {
-  const facts = await factsByLayer(plan)
+  const facts = await factsByPart(plan)
   const blocks = await blocksOf(plan)
   const backend = await meteredBackend(plan.backend)
   return cellsFrom(countOf(plan, blocks), () => jobs(plan, blocks, facts, {backend}))
 }
 
-/** What is known of the input at a length: of each layer. */
-type FactsByLayer = ReadonlyMap<number | undefined, ReadonlyMap<number | null, LengthFacts>>
+/** One of the inputs of a plan: a layer of a file, or a generated one of some head dimension. */
+type InputPart = Pick<ErrorSweepCell, 'input' | 'layer'>
 
-/** What is known of one layer at one length. */
+/** What is known of each part of the input at each length, in the order in which they run. */
+type FactsByPart = ReadonlyMap<InputPart, ReadonlyMap<number | null, LengthFacts>>
+
+/** What is known of one part at one length. */
 interface LengthFacts extends Omit<InputFacts, 'sizes'> {
   shape: ForwardShape
 }
 
-async function factsByLayer(plan: ErrorSweepPlan): Promise<FactsByLayer> {
+async function factsByPart(plan: ErrorSweepPlan): Promise<FactsByPart> {
   const lengths = lengthsOf(plan)
   const logitScale = plan.logit_scale
-  const layers = layersOf(plan).map(async layer => {
-    const {sizes, ...facts} = await inputFacts(plan.input, lengths, {layer, logitScale})
+  const parts = partsOf(plan).map(async part => {
+    const {input, layer} = part
+    const {sizes, ...facts} = await inputFacts(input, lengths, {layer, logitScale})
     const ofLengths = lengths.map((length, i) => [length, {...facts, shape: sizes[i]!}] as const)
-    return [layer, new Map(ofLengths)] as const
+    return [part, new Map(ofLengths)] as const
   })
-  return new Map(await Promise.all(layers))
+  return new Map(await Promise.all(parts))
 }
 
 /**
@@ -76,14 +82,16 @@ export async function checkErrorSweep(plan: ErrorSweepPlan): Promise<void> {
   const {input, logit_scale, seed} = plan
   if (input.kind === 'file') {
     // the layer that cells begin with is read last: it is kept for them
-    for (const layer of layersOf(plan).toReversed()) {
-      const whole = await unscaledInput({input, layer, seq_len: null, logit_scale, seed})
+    for (const part of partsOf(plan).toReversed()) {
+      const whole = await unscaledInput({...part, seq_len: null, logit_scale, seed})
       for (const length of lengthsOf(plan)) assertKeysInView(whole, length)
     }
     return
   }
-  const {sizes} = await inputFacts(input, lengthsOf(plan))
-  for (const shape of sizes) assertRoom(input.name, shape)
+  for (const part of partsOf(plan)) {
+    const {sizes} = await inputFacts(part.input, lengthsOf(plan))
+    for (const shape of sizes) assertRoom(input.name, shape)
+  }
 }
 
 /** @throws {BAD_OPTION} where a cut leaves a sequence no key */
@@ -104,8 +112,8 @@ interface Block {
   draws: DrawGrid
 }
 
-/** A block of one layer at one length and scale. */
-type PlacedBlock = Block & {layer: number | undefined} & Pick<ErrorSweepCell, 'seq_len' | 'scale'>
+/** A block of one part of the input at one length and scale. */
+type PlacedBlock = Block & {part: InputPart} & Pick<ErrorSweepCell, 'seq_len' | 'scale'>
 
 /** Blocks in the order in which they run at each length and scale. */
 async function blocksOf(plan: ErrorSweepPlan): Promise<Block[]> {
@@ -129,6 +137,19 @@ function lengthsOf({seq_lens}: ErrorSweepPlan): (number | null)[] {
   return seq_lens === null ? [null] : distinct(seq_lens)
 }
 
+/** The inputs of a plan in turn. @throws {BAD_OPTION} where a plan leaves them open, or asks a file for other sizes */
+function partsOf(plan: ErrorSweepPlan): InputPart[] {
+  const {input, head_dims} = plan
+  if (head_dims === undefined) return layersOf(plan).map(layer => ({input, layer}))
+  if (input.kind === 'file') {
+    throw expected('BAD_OPTION', '`head_dims` of a plan', 'a generated input', 'a file')
+  }
+  return distinct(head_dims).map(dim => ({
+    input: {...input, head_dim: dim, value_dim: dim},
+    layer: undefined,
+  }))
+}
+
 /** Layers of a file of several; otherwise one that has no number. @throws {BAD_OPTION} where a plan leaves them open */
 function layersOf({layers}: ErrorSweepPlan): (number | undefined)[] {
   if (layers === undefined) return [undefined]
@@ -138,27 +159,33 @@ function layersOf({layers}: ErrorSweepPlan): (number | undefined)[] {
 
 function countOf(plan: ErrorSweepPlan, blocks: readonly Block[]): number {
   const each = blocks.reduce((sum, {draws}) => sum + draws.length, 0)
-  return lengthsOf(plan).length * layersOf(plan).length * distinct(plan.scales).length * each
+  return lengthsOf(plan).length * partsOf(plan).length * distinct(plan.scales).length * each
 }
 
-function* walk(plan: ErrorSweepPlan, blocks: readonly Block[]): Generator<PlacedBlock> {
+function* walk(
+  plan: ErrorSweepPlan,
+  blocks: readonly Block[],
+  parts: Iterable<InputPart> = partsOf(plan),
+): Generator<PlacedBlock> {
   for (const seq_len of lengthsOf(plan)) {
-    for (const layer of layersOf(plan)) {
+    for (const part of parts) {
       for (const scale of distinct(plan.scales)) {
-        for (const block of blocks) yield {...block, layer, seq_len, scale}
+        for (const block of blocks) yield {...block, part, seq_len, scale}
       }
     }
   }
 }
 
 function cellAt(plan: ErrorSweepPlan, block: PlacedBlock, index: number): ErrorSweepCell {
-  const {spec, method, draws, layer, seq_len, scale, target} = block
-  const {input, logit_scale, causal, row_metrics, seed, backend} = plan
+  const {spec, method, draws, part, seq_len, scale, target} = block
+  const {input, layer} = part
+  const {logit_scale, causal, row_metrics, seed, backend} = plan
   const replicates = method.random ? plan.replicates : 1
   const axes = {seq_len, scale, target, ...draws.at(index), replicates}
   return {
     ...{...spec, input, ...axes, causal, row_metrics, seed, backend},
     ...(layer !== undefined && {layer}),
+    ...(plan.until_ci && method.random && {until_ci: plan.until_ci}),
     ...(logit_scale !== undefined && {logit_scale}),
   }
 }
@@ -171,7 +198,7 @@ interface Machine {
 function* jobs(
   plan: ErrorSweepPlan,
   blocks: readonly Block[],
-  facts: FactsByLayer,
+  facts: FactsByPart,
   machine: Machine,
 ): Generator<PredictedCell<ErrorSweepCell>> {
   const contexts = new KeptContexts()
@@ -179,8 +206,8 @@ function* jobs(
   const costs = new Costs(plan, machine, share)
   const {causal, backend: choice} = plan
   const sharing = cellsByExact(blocks)
-  for (const block of walk(plan, blocks)) {
-    const own = facts.get(block.layer)!.get(block.seq_len)!
+  for (const block of walk(plan, blocks, [...facts.keys()])) {
+    const own = facts.get(block.part)!.get(block.seq_len)!
     const {shape} = own
     const {flops, plain, bytes} = costs.of(block, own)
     const {isNew, bytes: kept} = contexts.visit(block, shape)
@@ -241,7 +268,8 @@ class SweepJob implements PredictedCell<ErrorSweepCell> {
   }
 
   get label(): string {
-    return label(this.cell, this.cells.shape)
+    const {plan, shape} = this.cells
+    return label(this.cell, shape, plan.head_dims !== undefined)
   }
 }
 
@@ -250,9 +278,9 @@ class KeptContexts {
   private readonly kept = new Map<string, {input: string; bytes: ReturnType<typeof contextBytes>}>()
 
   /** @returns whether the context of a block is computed anew, and the bytes of all that are kept with it */
-  visit({layer, seq_len, scale, exactName}: PlacedBlock, shape: ForwardShape) {
+  visit({part, seq_len, scale, exactName}: PlacedBlock, shape: ForwardShape) {
     const {kept} = this
-    const input = `${layer} ${seq_len} ${scale}`
+    const input = `${part.layer} ${shape.headDim} ${seq_len} ${scale}`
     const name = `${input} ${exactName}`
     const isNew = !kept.has(name)
     if (isNew && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
@@ -273,7 +301,7 @@ interface CallCosts {
 
 /**
  * What cells take depends on sizes, method and number of features: it is counted once for all scales and targets, and
- * for layers of the same sizes that follow each other.
+ * for parts of the same sizes that follow each other.
  */
 class Costs {
   private sizes: string | undefined
@@ -334,7 +362,8 @@ function callOf(
     num_features: number | null
   },
 ): Call {
-  const replicates = method.random ? plan.replicates : 1
+  // with a wanted precision: at most so many
+  const replicates = method.random ? mostReplicates(plan) : 1
   const cell = {num_features, causal, row_metrics, replicates}
   return {
     method,
@@ -352,8 +381,10 @@ function flopsOf(
 ): number {
   const {estimator, options} = method
   const cost = (valueDim: number) => estimator.cost({...shape, valueDim}, options).flops
-  const implied = rowMetrics ? cost(shape.keyLen) : 0
-  const rows = rowMetrics ? rowMetricsCost(shape, replicates, choice) : 0
+  const tile = tileKeys(shape)
+  const implied = rowMetrics ? Math.ceil(shape.keyLen / tile) * cost(tile) : 0
+  const passes = exactPasses(shape, replicates)
+  const rows = rowMetrics ? rowMetricsCost(shape, {replicates, passes}, choice) : 0
   // a column of ones among the values measures row sums
   const calls = (cost(shape.valueDim + 1) + implied) * replicates
   return backendCost(calls, {backend, choice}) + rows
@@ -369,7 +400,9 @@ function plainOf(
   const seconds = (valueDim: number) =>
     plainSeconds(estimator, options, {...shape, heads, valueDim}, backend)
   const run = Math.ceil(replicates / together) * seconds(shape.valueDim + 1)
-  return run + (rowMetrics ? replicates * seconds(shape.keyLen) : 0)
+  const tile = tileKeys(shape)
+  const each = Math.ceil(shape.keyLen / tile)
+  return run + (rowMetrics ? replicates * each * seconds(tile) : 0)
 }
 
 function processBytes(
@@ -379,8 +412,10 @@ function processBytes(
   return sweepProcessBytes({backend, method, shape}, {contexts: 0, loading, masked, ...calls})
 }
 
-function label(cell: ErrorSweepCell, {queryLen}: ForwardShape): string {
+/** @param several - head dimensions of the plan, of which one is named */
+function label(cell: ErrorSweepCell, {queryLen, headDim}: ForwardShape, several: boolean): string {
   const layer = cell.layer === undefined ? [] : [`layer ${cell.layer}`]
   const scale = cell.scale === 1 ? [] : [`scale ${cell.scale}`]
-  return [variantLabel(cell), ...layer, `L=${queryLen}`, ...scale, cell.target].join(' ')
+  const dim = several ? [`D=${headDim}`] : []
+  return [variantLabel(cell), ...layer, ...dim, `L=${queryLen}`, ...scale, cell.target].join(' ')
 }

@@ -47,13 +47,13 @@ export function contextCost(
   return output + hostCost(share * entropy, choice)
 }
 
-/** Exact weights once, and a distance from them per replicate. */
+/** Exact weights in so many passes, and a distance from them per replicate. */
 export function rowMetricsCost(
   shape: PairShape,
-  replicates: number,
+  {replicates, passes}: {replicates: number; passes: number},
   choice: BackendChoice,
 ): number {
   const pairs = pairsOf(shape)
   const weights = pairs * (2 * shape.headDim + TRANSCENDENTAL)
-  return hostCost(weights + replicates * pairs * DISTANCE, choice)
+  return hostCost(passes * weights + replicates * pairs * DISTANCE, choice)
 }

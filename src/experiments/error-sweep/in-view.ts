@@ -126,25 +126,7 @@ export function judgedRows(input: AttentionInput): Judged {
   }
 }
 
-/**
- * Weights of the parts in view as rows over all keys, of which hidden ones have none.
- *
- * @param weights - of each part, `[H, n, m]`
- * @returns `[judged rows, S]`; the weights themselves where there is no mask
- */
-export function overAllKeys(input: AttentionInput, weights: readonly Float64Array[]): Float64Array {
-  const sequences = sequencesOf(input)
-  if (!sequences) return weights[0]!
-  const {heads, keyLen} = sizesOf(input)
-  const out = new Float64Array(judgedQueries(input) * heads * keyLen)
-  let row = 0
-  sequences.forEach(({keys}, at) => {
-    const own = weights[at]!
-    for (let start = 0; start < own.length; start += keys.length, row++) {
-      keys.forEach((key, i) => {
-        out[row * keyLen + key] = own[start + i]!
-      })
-    }
-  })
-  return out
+/** The keys of each part in view by their places in the input, ascending; `undefined` where all are. */
+export function judgedKeys(input: AttentionInput): Int32Array[] | undefined {
+  return sequencesOf(input)?.map(({keys}) => keys)
 }

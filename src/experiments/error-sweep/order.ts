@@ -5,7 +5,7 @@ import {plural} from '../../report/numbers.js'
 import {type Interval, LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
 import {spreadOf} from './columns.js'
-import type {CompletedSweep} from './schema.js'
+import {type CompletedSweep, replicatesOf} from './schema.js'
 
 interface Spread extends Interval {
   row: CompletedSweep
@@ -33,7 +33,7 @@ export function orderItems(rows: readonly CompletedSweep[]): string[] {
   const spreads = rows.flatMap(toSpread)
   const random = spreads.filter(({low, high}) => low < high)
   if (random.length === 0) return []
-  const counts = [...new Set(random.map(({row}) => row.cell.replicates))].sort((a, b) => a - b)
+  const counts = [...new Set(random.map(({row}) => replicatesOf(row)))].sort((a, b) => a - b)
   const why = `${counts
     .slice(0, -1)
     .map(count => `${count} or `)
@@ -68,10 +68,10 @@ function toSpread(row: CompletedSweep): Spread[] {
  * What the median of a metric could as well have been: its interval, or the range where there is none, or anything after too
  * few draws; the value itself where nothing is drawn. `undefined` where broken replicates leave neither.
  */
-export function boundsOf({cell}: CompletedSweep, summary: MetricSummary): Interval | undefined {
+export function boundsOf(row: CompletedSweep, summary: MetricSummary): Interval | undefined {
   const {median, low, high, min, max} = summary
-  const drawn = cell.projection !== null || (min !== null && max !== null && min < max)
-  if (drawn && cell.replicates < LEAST_FOR_RANGE) {
+  const drawn = row.cell.projection !== null || (min !== null && max !== null && min < max)
+  if (drawn && replicatesOf(row) < LEAST_FOR_RANGE) {
     return {low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY}
   }
   switch (spreadOf(summary)) {

@@ -34,6 +34,13 @@ const OF_ROWS = {
   row_total_variation: {
     description: 'Total variation between estimated and exact rows; with row_metrics.',
   },
+  row_top1_agreement: {
+    description: 'Rows whose largest weight is at the same key as the exact one; with row_metrics.',
+  },
+  row_top8_agreement: {
+    description:
+      'Share of the 8 keys of largest exact weight that are so estimated; with row_metrics.',
+  },
 } satisfies Record<string, Meaning>
 
 /** A field for each meaning. */

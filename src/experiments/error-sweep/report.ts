@@ -3,7 +3,7 @@
 import type {InputStatistics} from '../../inputs/statistics.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
 import {groupBy, inOrder} from '../../report/groups.js'
-import {significant} from '../../report/numbers.js'
+import {plural, significant} from '../../report/numbers.js'
 import {backendItems, inputLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
 import {closing} from './closing.js'
 import {columnsOf, legend, variantColumns} from './columns.js'
@@ -16,6 +16,7 @@ import {
   type ErrorSweepResult,
   LEAST_FOR_ERRORS,
   type MeansUnknown,
+  replicatesOf,
 } from './schema.js'
 import {sweepWarnings} from './warnings.js'
 
@@ -28,7 +29,7 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
   return [
     ...sections.flatMap(section),
     ...(completed.length > 0 ? [text(legend(completed))] : []),
-    ...list(backendItems(completed)),
+    ...list([...endItems(completed), ...backendItems(completed)]),
     ...list(troubleItems(records)),
     ...closing(
       sections.flatMap(section =>
@@ -191,6 +192,25 @@ function named(variants: readonly CompletedSweep[]): string {
   return [methodLabel(cell), projections.join(', '), ...features].filter(Boolean).join(' ')
 }
 
+/** How far replicates went where a precision was asked for, rows of one end and count together. */
+function endItems(records: readonly CompletedSweep[]): string[] {
+  const groups = groupBy(
+    records.filter(({cell}) => cell.until_ci),
+    ({cell, result}) => JSON.stringify([cell.until_ci, result.stopped_by]),
+  )
+  return groups.map(group => {
+    const {cell, result} = group[0]!
+    const {metric, relative_half_width: width} = cell.until_ci!
+    const counts = group.map(replicatesOf)
+    const range = [...new Set([Math.min(...counts), Math.max(...counts)])].join(' to ')
+    const reached = result.stopped_by === 'precision' ? 'known to' : 'not known to'
+    return `median ${PRECISION_NAMES[metric]} ${reached} ${significant(100 * width)} % in ${plural(group.length, 'row')} of ${range} replicates`
+  })
+}
+
+/** Metrics as tables call them. */
+const PRECISION_NAMES = {rel_l2: 'rel L2', rel_l1: 'rel L1', mse: 'MSE', max_abs: 'largest error'}
+
 /** What there is to say of means that are left out; few replicates are told in the legend. */
 const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
   not_finite: 'an estimate is not finite',
@@ -201,7 +221,7 @@ const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
 
 /** Rows without means, by the reason for it. */
 function unknownItems(rows: readonly CompletedSweep[]): string[] {
-  const several = rows.filter(({cell}) => cell.replicates >= LEAST_FOR_ERRORS)
+  const several = rows.filter(row => replicatesOf(row) >= LEAST_FOR_ERRORS)
   return groupBy(several, ({result}) => result.means_unknown ?? '').flatMap(group => {
     const {means_unknown: unknown} = group[0]!.result
     const reason = unknown && UNKNOWN_REASONS[unknown]

@@ -40,7 +40,30 @@ const replicates = z
   .describe('Independent draws; 1 where nothing is drawn.')
 const row_metrics = z
   .boolean()
-  .describe('Row metrics (KL divergence, total variation) are computed, from the L x S matrix.')
+  .describe(
+    'Row metrics (KL divergence, total variation, agreement of the largest weights) are computed.',
+  )
+
+/** Metrics whose intervals say when there are replicates enough, and are ratios of what is positive. */
+export const PRECISION_METRICS = ['rel_l2', 'rel_l1', 'mse', 'max_abs'] as const
+
+const until_ci = z
+  .object({
+    metric: z.enum(PRECISION_METRICS).describe('Metric whose median is to be known.'),
+    relative_half_width: z
+      .number()
+      .positive()
+      .describe('Half the width of its 95 % interval over the median, at most.'),
+    max_replicates: z
+      .number()
+      .int()
+      .positive()
+      .describe('Replicates at which it ends all the same.'),
+  })
+  .optional()
+  .describe(
+    'Replicates go on, half as many again each time, until the median of a metric is known so well; `replicates` are the fewest. Absent: there are `replicates`.',
+  )
 
 /** beta of plans and cells, absent at its ordinary value. */
 const logit_scale = z
@@ -59,6 +82,13 @@ export const errorSweepPlan = z.object({
     .describe(
       'Layers of a file of several, by their numbers in it; `all` as long as the file was not looked into; absent: the file is no such one.',
     ),
+  head_dims: z
+    .array(z.number().int().positive())
+    .min(1)
+    .optional()
+    .describe(
+      'Head dimensions of a generated input, each in turn in place of its own and of that of its values; absent: its own.',
+    ),
   ...methodAxes,
   ...drawAxes,
   seq_lens: z
@@ -73,6 +103,7 @@ export const errorSweepPlan = z.object({
     .min(1)
     .describe(`What estimates are compared with, each in a cell of its own: ${TARGETS}.`),
   replicates,
+  until_ci,
   causal: causalField,
   row_metrics,
   seed,
@@ -101,6 +132,7 @@ export const errorSweepCell = z.object({
   logit_scale,
   target: z.enum(['raw', 'matched']).describe(`What the estimate is compared with. ${TARGETS}.`),
   replicates,
+  until_ci,
   causal: causalField,
   row_metrics,
   seed,
@@ -127,6 +159,10 @@ function metric(what: string, unit?: string): z.ZodType<MetricSummary> {
 }
 
 const KL = 'KL divergence of estimated from exact rows; with row_metrics.'
+const TOP_1 =
+  'Share of rows whose largest estimated weight is that of the key of largest exact weight; with row_metrics.'
+const TOP_8 =
+  'Mean over rows of the share of the 8 keys of largest exact weight that are among the 8 of largest estimated weight; with row_metrics.'
 const TOTAL_VARIATION = 'Total variation between estimated and exact rows; with row_metrics.'
 
 const pct = (description: string) => ({unit: '%', description})
@@ -235,6 +271,8 @@ export const errorSweepResult = z.object({
   row_kl_infinite_pct: nullableNumber.meta(
     pct('Rows of infinite KL divergence: a weight <= 0 where the exact one is not.'),
   ),
+  row_top1_agreement: metric(TOP_1).nullable().default(null).describe(TOP_1),
+  row_top8_agreement: metric(TOP_8).nullable().default(null).describe(TOP_8),
   bias_squared: nullableNumber.describe(
     'Part of mse_mean that more draws do not average away, corrected for the noise of few draws; `null` with one replicate of a random method.',
   ),
@@ -263,6 +301,19 @@ export const errorSweepResult = z.object({
   ),
   statistics,
   per_head: z.array(headResult).describe('The same of every head.'),
+  replicates_run: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .describe('Replicates there were, with until_ci; `null`: as many as the cell says.'),
+  stopped_by: z
+    .enum(['precision', 'max_replicates'])
+    .nullable()
+    .default(null)
+    .describe(
+      'Why there were no more, with until_ci: the median is known well enough, or there were the most allowed.',
+    ),
   replicate_metrics: replicateMetrics,
 })
 export type ErrorSweepResult = z.infer<typeof errorSweepResult>
@@ -270,6 +321,11 @@ export type ErrorSweepResult = z.infer<typeof errorSweepResult>
 export type ErrorSweepRecord = CellRecord<ErrorSweepCell, ErrorSweepResult>
 /** A cell with numbers. */
 export type CompletedSweep = Completed<ErrorSweepCell, ErrorSweepResult>
+
+/** How many replicates a record is of. */
+export function replicatesOf({cell, result}: Pick<CompletedSweep, 'cell' | 'result'>): number {
+  return result.replicates_run ?? cell.replicates
+}
 
 const schemas = {cell: errorSweepCell, result: errorSweepResult}
 /** Cells of files leave the length open; tables show the one that was used. */

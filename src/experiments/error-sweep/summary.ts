@@ -4,9 +4,9 @@ import {finiteOrNull, summarise} from '../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../theory/predictor.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
-import type {RowMetrics} from './metrics.js'
 import {keptMetrics} from './replicate-metrics.js'
 import type {Replicate} from './replicates.js'
+import type {RowMetrics} from './row-distances.js'
 import type {ErrorSweepResult} from './schema.js'
 import {meanByRows, overall, overYardstick} from './yardstick.js'
 
@@ -33,13 +33,26 @@ export function summaries(replicates: Replicate[]) {
 export function rowSummaries(replicates: Replicate[]) {
   const rows = replicates.flatMap(replicate => replicate.rows ?? [])
   if (rows.length === 0) {
-    return {row_kl_nats: null, row_total_variation: null, row_kl_infinite_pct: null}
+    return {
+      row_kl_nats: null,
+      row_total_variation: null,
+      row_kl_infinite_pct: null,
+      row_top1_agreement: null,
+      row_top8_agreement: null,
+    }
   }
   const of = (name: keyof RowMetrics) => summarise(rows.map(r => r[name]))
+  const agreement = (name: keyof RowMetrics) =>
+    summarise(
+      rows.map(r => r[name]),
+      {worst: 'low'},
+    )
   return {
     row_kl_nats: of('row_kl_nats'),
     row_total_variation: of('row_total_variation'),
     row_kl_infinite_pct: of('row_kl_infinite_pct').mean,
+    row_top1_agreement: agreement('row_top1_agreement'),
+    row_top8_agreement: agreement('row_top8_agreement'),
   }
 }
 
@@ -62,6 +75,8 @@ export function replicateLists(
       negative_denominators_pct: each(r => r.negativePct),
       row_kl_nats: rows('row_kl_nats'),
       row_total_variation: rows('row_total_variation'),
+      row_top1_agreement: rows('row_top1_agreement'),
+      row_top8_agreement: rows('row_top8_agreement'),
     },
     Array.from({length: heads}, (_, head) => headErrors(context, head, replicates, 'mse')),
   )

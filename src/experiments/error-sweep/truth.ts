@@ -1,6 +1,6 @@
 /** The exact output that estimates are held against, kept for the cells that share it. */
 
-import {forEachExactRow, softmaxAttention} from '../../attention/index.js'
+import {softmaxAttention} from '../../attention/index.js'
 import {
   type ExactOptions,
   exactOutput,
@@ -57,15 +57,4 @@ function tiledOutput(input: AttentionInput, options: ExactOptions): Float64Array
     return {out: softmaxAttention(query, key, value, {scale, causal}).out}
   })
   return Float64Array.from(out)
-}
-
-/** Exact weights `[B, H, L, S]`, zero above the diagonal when causal. */
-export function exactWeights(input: AttentionInput, options: ExactOptions): Float64Array {
-  const [batch, heads, queryLen] = input.query.shape
-  const keyLen = input.key.shape[2]
-  const out = new Float64Array(batch * heads * queryLen * keyLen)
-  forEachExactRow(input.query, input.key, options, (row, head, weights) => {
-    out.set(weights, (head * queryLen + row) * keyLen)
-  })
-  return out
 }

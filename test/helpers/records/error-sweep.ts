@@ -89,6 +89,8 @@ const SWEEP_RESULT: ErrorSweepResult = {
   row_kl_nats: null,
   row_total_variation: null,
   row_kl_infinite_pct: null,
+  row_top1_agreement: null,
+  row_top8_agreement: null,
   bias_squared: 0.0004,
   variance: 0.0008,
   mse_standard_error: 0.0001,
@@ -122,6 +124,8 @@ const SWEEP_RESULT: ErrorSweepResult = {
       statistics: {...STATISTICS, sum_norm2: 10.1},
     },
   ],
+  replicates_run: null,
+  stopped_by: null,
   replicate_metrics: null,
 }
 

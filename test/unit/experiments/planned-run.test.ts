@@ -42,6 +42,24 @@ describe('planRun of an error sweep', () => {
     ])
   })
 
+  it('generates an input of each head dimension, which a plan of one does not mention', async () => {
+    const one = sweep({methods: [method('elu')], scales: [1]})
+    const jobs = await jobsOf({...one, head_dims: [7, 9]} as Plan)
+    expect(jobs.map(({cell}) => cell)).toMatchObject([
+      {input: {head_dim: 7, value_dim: 7}},
+      {input: {head_dim: 9, value_dim: 9}},
+    ])
+    expect(jobs.map(({label}) => label)).toEqual(['elu D=7 L=17 raw', 'elu D=9 L=17 raw'])
+    const input = {...one.input, value_dim: 7} as typeof one.input
+    const [alone] = await jobsOf({...one, input})
+    expect(jobs[0]!.key).toBe(alone!.key)
+    const names = {query: 'q', key: 'k', value: 'v'}
+    const file: typeof one.input = {kind: 'file', paths: ['a.npz'], names}
+    await expect(jobsOf({...one, input: file, head_dims: [7]} as Plan)).rejects.toThrow(
+      '`head_dims` of a plan: expected a generated input, got a file',
+    )
+  })
+
   it('gives every cell a key of its own, the same each time', async () => {
     const [first, second] = await Promise.all([jobsOf(sweep()), jobsOf(sweep())])
     expect(first).toHaveLength((await errorSweep.cells(sweep())).length)

@@ -1,6 +1,11 @@
 import {describe, expect, it} from 'vitest'
 import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../../../../src/cli/packaged-input.js'
-import {type InputFlags, toInputSpec, toLayers} from '../../../../src/cli/plans/input-spec.js'
+import {
+  type InputFlags,
+  toHeadDims,
+  toInputSpec,
+  toLayers,
+} from '../../../../src/cli/plans/input-spec.js'
 
 const NAMES = {query: 'q', key: 'k', value: 'v'}
 
@@ -40,7 +45,7 @@ describe('toInputSpec', () => {
   })
 
   it('describes a generated input, values as wide as keys unless told', () => {
-    expect(toInputSpec({generator: 'ar1', heads: 3, 'head-dim': 17, 'key-len': 31})).toEqual({
+    expect(toInputSpec({generator: 'ar1', heads: 3, 'head-dim': [[17]], 'key-len': 31})).toEqual({
       kind: 'generator',
       name: 'ar1',
       batch: 1,
@@ -51,7 +56,20 @@ describe('toInputSpec', () => {
     })
   })
 
+  it('lists head dimensions where there are several, each once', () => {
+    expect(toHeadDims({generator: 'ar1'})).toBeUndefined()
+    expect(toHeadDims({generator: 'ar1', 'head-dim': [[16]]})).toBeUndefined()
+    const several: InputFlags = {generator: 'ar1', 'head-dim': [[16, 32], [16], [8]]}
+    expect(toHeadDims(several)).toEqual([16, 32, 8])
+    expect(toInputSpec(several)).toMatchObject({head_dim: 16, value_dim: 16})
+  })
+
   it.each<[string, InputFlags, string]>([
+    [
+      'a dimension of values beside several of keys',
+      {generator: 'ar1', 'head-dim': [[16, 32]], 'value-dim': 8},
+      '--head-dim: expected one head dimension beside --value-dim, got [16, 32]',
+    ],
     [
       'two files',
       {input: ['q.npy', 'k.npy']},

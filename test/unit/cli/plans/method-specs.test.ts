@@ -74,6 +74,21 @@ describe('toMethodSpecs', () => {
     ).toHaveLength(1)
   })
 
+  it('makes a method of each value of a list or range, and of each combination', () => {
+    const options = (methods: string[], ...texts: string[]) =>
+      specs({methods, option: assigned(...texts)}).map(spec => spec.options)
+    expect(options(['ra'], 'ra.samples=1,4,16')).toEqual([{}, {samples: 4}, {samples: 16}])
+    expect(options(['ra'], 'samples=4..16x4,4')).toEqual([{samples: 4}, {samples: 16}])
+    expect(options(['rfa', 'elu'], 'rfa.tau=0.5,2', 'denGuard=none,add:1e-6')).toEqual([
+      {tau: 0.5},
+      {tau: 2},
+      {denGuard: 'add:1e-6', tau: 0.5},
+      {denGuard: 'add:1e-6', tau: 2},
+      {},
+      {denGuard: 'add:1e-6'},
+    ])
+  })
+
   it('leaves out an option that repeats what the preset says', () => {
     const [spec] = specs({methods: ['rfa'], preset: ['noahs-ark'], option: assigned('tau=1')})
     expect(spec).toEqual({method: 'rfa', preset: 'noahs-ark', options: {}})

@@ -51,8 +51,8 @@ describe('contextCost', () => {
 })
 
 it('row metrics take the weights once and a distance per replicate', () => {
-  const once = rowMetricsCost(SHAPE, 1, 'native')
-  expect(rowMetricsCost(SHAPE, 3, 'native') - once).toBeCloseTo(
+  const once = rowMetricsCost(SHAPE, {replicates: 1, passes: 2}, 'native')
+  expect(rowMetricsCost(SHAPE, {replicates: 3, passes: 2}, 'native') - once).toBeCloseTo(
     (2 * 50 * 8 * 4096 ** 2 * 6e10) / 1.6e9,
     -6,
   )

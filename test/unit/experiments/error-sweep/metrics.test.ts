@@ -2,7 +2,6 @@ import {describe, expect, it} from 'vitest'
 import {
   errorMetrics,
   exactSums,
-  rowMetrics,
   rowSumDeviation,
 } from '../../../../src/experiments/error-sweep/metrics.js'
 import {OutputMoments} from '../../../../src/experiments/error-sweep/moments.js'
@@ -78,29 +77,4 @@ it('rowSumDeviation is the mean distance of the weights of a row from one', () =
   const estimate = Float32Array.of(0, 1.5, 0, 0.75) // values of 0, sums of 1.5 and 0.75
   const sums = new OutputMoments(exact, [{heads: 1, queryLen: 2, valueDim: 1}], 1).add(estimate)
   expect(rowSumDeviation(sums, exactSums(exact, 1, 1))).toBe((0.5 + 0.25) / 2)
-})
-
-describe('rowMetrics', () => {
-  it('agrees with the definitions on a worked example', () => {
-    const metrics = rowMetrics(Float64Array.of(0.25, 0.75), Float64Array.of(0.5, 0.5), 2)
-    expect(metrics.row_total_variation).toBe(0.25)
-    expect(metrics.row_kl_nats).toBe(0.5 * Math.log(2) + 0.5 * Math.log(0.5 / 0.75))
-    expect(metrics.row_kl_infinite_pct).toBe(0)
-  })
-
-  it('counts rows with a weight that is not positive instead of averaging infinity', () => {
-    const metrics = rowMetrics(
-      Float64Array.of(-0.5, 1.5, 0.5, 0.5),
-      Float64Array.of(0.5, 0.5, 0.5, 0.5),
-      2,
-    )
-    expect(metrics.row_kl_infinite_pct).toBe(50)
-    expect(metrics.row_kl_nats).toBe(0)
-    expect(metrics.row_total_variation).toBe(0.5)
-  })
-
-  it('does not ask for weights where the exact one is below what float32 can tell from zero', () => {
-    const metrics = rowMetrics(Float64Array.of(1, 0), Float64Array.of(1 - 2 ** -30, 2 ** -30), 2)
-    expect(metrics.row_kl_infinite_pct).toBe(0)
-  })
 })

@@ -20,6 +20,8 @@ const OVER = {
   negative_denominators_pct: [0, 12.5],
   row_kl_nats: null,
   row_total_variation: null,
+  row_top1_agreement: null,
+  row_top8_agreement: null,
 }
 
 describe('metrics of replicates', () => {
