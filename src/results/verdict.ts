@@ -8,12 +8,22 @@ export const ANSWERS = ['yes', 'no', 'cannot_be_told'] as const
 /** One question, answered from intervals of all rows that ask it. */
 export const verdictSchema = z.object({
   question: z
-    .enum(['unbiased', 'variance_as_theory', 'varies_less_than_iid', 'keeps_theorem_bound'])
+    .enum([
+      'unbiased',
+      'variance_as_theory',
+      'varies_less_than_iid',
+      'keeps_theorem_bound',
+      'errs_less',
+    ])
     .describe(
-      'What is asked: of means, of variances, of projections beside i.i.d. rows, of errors below the bound of a theorem.',
+      'What is asked: of means, of variances, of projections beside i.i.d. rows, of errors below the bound of a theorem; of errors beside those of another variant.',
     ),
   method: z.string().nullable().describe('Of which method, with its options; `null`: of all.'),
   projection: z.string().nullable().describe('Of which random matrix; `null`: of all.'),
+  against: z
+    .string()
+    .optional()
+    .describe('Of `errs_less`: the variant that errors are compared with.'),
   answer: z
     .enum(ANSWERS)
     .describe('`cannot_be_told`: rows were not measured, or intervals leave both open.'),
@@ -21,12 +31,18 @@ export const verdictSchema = z.object({
   bound: nullableNumber.describe(
     'Standard errors from which a row speaks against the answer, 5 % for all rows of the question together.',
   ),
-  measured: z.number().int().describe('Rows that were measured.'),
+  p_value: nullableNumber
+    .optional()
+    .describe('Of `errs_less`: of signed ranks, adjusted for all comparisons of a table (Holm).'),
+  measured: z
+    .number()
+    .int()
+    .describe('Rows that were measured; of `errs_less`: pairs of replicates.'),
   beyond: z.number().int().describe('Measured rows that are beyond the bound, on any side.'),
   low: nullableNumber.describe(
-    'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows; variance over the bound.',
+    'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows; variance over the bound; of `errs_less`: lower end of the interval of the ratio of mean squared errors.',
   ),
-  high: nullableNumber.describe('Largest of the rows.'),
+  high: nullableNumber.describe('Largest of the rows; of `errs_less`: the upper end.'),
   not_measured: z.number().int().describe('Rows whose tail is too heavy for so many draws.'),
   needed_replicates: nullableNumber.describe(
     'Draws with which the first of those is measured; `null`: there is none, or no number is enough.',

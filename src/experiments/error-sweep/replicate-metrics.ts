@@ -58,7 +58,11 @@ const series = (meaning: Meaning) => z.array(nullableNumber).meta({...meaning})
 /** Metrics of all replicates over all heads. */
 const lists = z.object({
   ...fields(ALWAYS, series),
-  ...fields(OF_ROWS, meaning => series(meaning).nullable()),
+  ...fields(OF_ROWS, meaning =>
+    series(meaning)
+      .nullable()
+      .meta({...meaning}),
+  ),
 })
 type Lists = z.infer<typeof lists>
 

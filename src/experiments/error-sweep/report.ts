@@ -4,12 +4,14 @@ import type {InputStatistics} from '../../inputs/statistics.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
 import {groupBy, inOrder} from '../../report/groups.js'
 import {plural, significant} from '../../report/numbers.js'
+import type {Verdict} from '../../results/verdict.js'
 import {backendItems, inputLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
 import {closing} from './closing.js'
 import {columnsOf, legend, variantColumns} from './columns.js'
 import {inputNotes} from './input-notes.js'
 import {byLayer, itemsByLayer, layersLabel} from './layers.js'
 import {boundsOf, orderItems} from './order.js'
+import {pairedBlocks, pairedVerdicts} from './paired-report.js'
 import {
   type CompletedSweep,
   type ErrorSweepRecord,
@@ -18,14 +20,13 @@ import {
   type MeansUnknown,
   replicatesOf,
 } from './schema.js'
+import {splitItems} from './split-notes.js'
 import {sweepWarnings} from './warnings.js'
 
 /** Blocks of a whole sweep, one section per input, length, scale and causality; its layers are rows. */
 export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
-  const sections = groupBy(completed, ({cell: {input, seq_len, scale, logit_scale, causal}}) =>
-    JSON.stringify([input, seq_len, scale, logit_scale, causal]),
-  )
+  const sections = sectionsOf(completed)
   return [
     ...sections.flatMap(section),
     ...(completed.length > 0 ? [text(legend(completed))] : []),
@@ -37,6 +38,29 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
       ),
     ),
   ]
+}
+
+/** Records of one input, length, scale and causality together. */
+function sectionsOf(completed: readonly CompletedSweep[]): CompletedSweep[][] {
+  return groupBy(completed, ({cell: {input, seq_len, scale, logit_scale, causal}}) =>
+    JSON.stringify([input, seq_len, scale, logit_scale, causal]),
+  )
+}
+
+/** Which variants err less, of each table of the report. */
+export function errorSweepVerdicts(records: readonly ErrorSweepRecord[]): Verdict[] {
+  const sections = sectionsOf(records.filter(record => record.status === 'completed'))
+  return sections.flatMap(section => {
+    const targets = groupBy(section, ({cell}) => cell.target)
+    return targets.flatMap(rows => {
+      const place = [
+        ...(sections.length > 1 ? [sectionTitle(section)] : []),
+        ...(targets.length > 1 ? [rows[0]!.cell.target] : []),
+      ]
+      const where = place.length > 0 ? place.join(', ') : undefined
+      return pairedVerdicts(atLargestFeatures(sorted(rows)), where)
+    })
+  })
 }
 
 /** One input at one length, scale and causality: what the input is like, then how the methods did. */
@@ -147,20 +171,31 @@ const TARGET_TITLES = {
  */
 function targetBlocks(records: readonly CompletedSweep[]): Block[] {
   const target = records[0]?.cell.target ?? 'raw'
-  const rows = inOrder(
-    records,
-    [({cell}) => methodLabel(cell), ({cell}) => projectionLabel(cell) ?? ''],
-    [({cell}) => cell.num_features ?? 0, ({cell}) => cell.layer ?? 0],
-  )
+  const rows = sorted(records)
   return [
     heading(3, TARGET_TITLES[target]),
     {...table(columnsOf(rows), rows), labels: labelCount(rows)},
     ...list(target === 'matched' ? targetItems(rows) : []),
     ...list(
-      itemsByLayer(rows, own => [...worseItems(own), ...orderItems(own), ...unknownItems(own)]),
+      itemsByLayer(rows, own => [
+        ...worseItems(own),
+        ...orderItems(own),
+        ...unknownItems(own),
+        ...splitItems(own),
+      ]),
     ),
+    ...pairedBlocks(atLargestFeatures(rows)),
     ...perHead(rows),
   ]
+}
+
+/** Variants in the order in which they ran, by M and layer. */
+function sorted(records: readonly CompletedSweep[]): CompletedSweep[] {
+  return inOrder(
+    records,
+    [({cell}) => methodLabel(cell), ({cell}) => projectionLabel(cell) ?? ''],
+    [({cell}) => cell.num_features ?? 0, ({cell}) => cell.layer ?? 0],
+  )
 }
 
 /** What each method is held against. */

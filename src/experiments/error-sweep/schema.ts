@@ -350,6 +350,7 @@ export default defineExperiment({
   check: async plan => (await import('./grid.js')).checkErrorSweep(plan),
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runErrorSweepCell(cell, context),
+  verdicts: async records => (await import('./report.js')).errorSweepVerdicts(records),
   report: async records => (await import('./report.js')).errorSweepReport(records),
   earlier: async () => (await import('./earlier.js')).asPresentRecord,
 })

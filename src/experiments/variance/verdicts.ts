@@ -27,7 +27,7 @@ interface Seen extends Row {
   z: number
 }
 
-type Question = Verdict['question']
+type Question = Exclude<Verdict['question'], 'errs_less'>
 
 /** The verdicts on a run: on bias one of all rows, on variances one per method, on projections one per method and projection. */
 export function varianceVerdicts(records: readonly VarianceRecord[]): Verdict[] {
@@ -176,7 +176,7 @@ function statementOf(facts: Facts, rows: Evidence): string {
     variance_as_theory: `${method}, variance as theory says`,
     varies_less_than_iid: `${method}, ${projection} rows vary less than iid ones`,
     keeps_theorem_bound: `${method}, bound of Theorem 2 on orth rows`,
-  }[facts.question]
+  }[facts.question as Question]
   const draws = answer === 'cannot_be_told' ? ` at ${rows.replicates} draws` : ''
   const none = rows.left.length === 0 ? 'no row varies' : 'no row was measured'
   const word = (facts.question === 'keeps_theorem_bound' ? BOUND_WORDS : WORDS)[answer]

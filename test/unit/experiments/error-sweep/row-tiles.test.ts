@@ -17,7 +17,7 @@ const drawn = (name: string, length: number, dim: number) =>
   hostNormals(name, [B, H, length, dim]) as AttentionInput['query']
 const inputOf = (keyLen: number, mask = {}): AttentionInput => ({
   label: 'test',
-  extras: {},
+  extras: new Map(),
   metadata: {},
   query: drawn('q', L, D),
   key: drawn('k', keyLen, D),
