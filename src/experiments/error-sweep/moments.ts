@@ -66,6 +66,9 @@ const UNKNOWN: Estimate = {value: null, standardError: null}
  * differ by one at most; where they do, what single replicates add to the errors comes out too large, by 6 % at
  * most. Of an output of more than 2^19 entries the products of groups are of evenly spaced rows, which vary more
  * than all rows do: errors come out no smaller.
+ *
+ * Without bias, bias^2 is above 1.645 of its errors in 0.1 to 3 % of runs (in 6 % with six skewed draws of one dimension),
+ * of nominally 5 %; with a bias the interval of 1.96 errors covers it in 90 to 99 %. `test/statistical/bias-noise.test.ts`
  */
 export class OutputMoments {
   private count = 0
