@@ -1,6 +1,6 @@
 /**
  * Tails of the distributions that tests refer to. Upper tails are computed as such, never as one minus a lower one, so
- * that p-values keep their digits: relative error below 1e-11 for tails down to 1e-30 and up to 10,000 degrees of freedom.
+ * that p-values keep their digits: relative error below 2e-11 for tails down to 1e-30 and up to 10,000 degrees of freedom.
  * `NaN` of a `NaN`.
  */
 import {expected} from '../errors.js'

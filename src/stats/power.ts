@@ -2,6 +2,7 @@
 import {expected} from '../errors.js'
 import {cephes} from './cephes.js'
 import {normalCdf, studentQuantile} from './distributions.js'
+import {normalQuantile} from './normal.js'
 import {checkShare} from './tests.js'
 
 /** Chances that a one-sided test is planned for. */
@@ -14,10 +15,14 @@ export interface Chances {
 
 const ALPHA = 0.05
 const POWER = 0.9
+/** Below 1 by more than the power is computed to. */
+const MOST_POWER = 1 - 1e-6
+/** Degrees of freedom beyond which Student's t is taken for normal: gamma functions have lost their digits. */
+const MOST_DEGREES = 1e5
 
 /**
  * Chance that a one-sided t test rejects: that noncentral t exceeds the critical value, found by integrating over the
- * standard deviation (Simpson's rule, absolute error below 1e-9).
+ * standard deviation (Simpson's rule, absolute error below 1e-9; 1e-5 beyond 100,000 degrees, where it is normal).
  *
  * Source: Johnson, Kotz and Balakrishnan 1995, "Continuous Univariate Distributions" 2, section 31.1 (the definition).
  *
@@ -30,6 +35,7 @@ export function studentPower(noncentrality: number, degrees: number, alpha = ALP
   if (!(degrees >= 1)) {
     throw expected('BAD_OPTION', 'power', 'at least 1 degree of freedom', String(degrees))
   }
+  if (degrees > MOST_DEGREES) return normalCdf(noncentrality + normalQuantile(alpha))
   const critical = -studentQuantile(alpha, degrees)
   const half = degrees / 2
   const logScale = Math.LN2 + half * Math.log(half) - cephes('lgam', half)
@@ -65,7 +71,7 @@ export function studentNoncentrality({
   alpha = ALPHA,
   power = POWER,
 }: Chances & {degrees: number}): number {
-  checkShare('power', 'power', power)
+  checkPower(power)
   const reaches = (noncentrality: number) => studentPower(noncentrality, degrees, alpha) >= power
   let high = 1
   while (!reaches(high)) high *= 2
@@ -88,6 +94,11 @@ export function studentNoncentrality({
  */
 export const LEAST_EFFICIENCY = 108 / 125
 
+function checkPower(power: number): void {
+  if (power > 0 && power <= MOST_POWER) return
+  throw expected('BAD_OPTION', 'power, `power`', `a number between 0 and ${MOST_POWER}`, `${power}`)
+}
+
 /** What {@link pairsNeeded} plans for. */
 export interface PairsPower extends Chances {
   /** Mean difference over the standard deviation of the differences, as it truly is; positive. */
@@ -108,7 +119,7 @@ export function pairsNeeded({
   alpha = ALPHA,
   power = POWER,
 }: PairsPower): number {
-  checkShare('power', 'power', power)
+  checkPower(power)
   if (!(effect > 0)) {
     throw expected('BAD_OPTION', 'power, `effect`', 'a positive number', String(effect))
   }
@@ -117,7 +128,7 @@ export function pairsNeeded({
   let high = 2
   while (!reaches(high)) high *= 2
   let low = high / 2
-  while (high - low > 1) {
+  while (high - low > Math.max(1, 1e-12 * high)) {
     const middle = Math.floor((low + high) / 2)
     if (reaches(middle)) high = middle
     else low = middle

@@ -29,7 +29,8 @@ describe('studentPower', () => {
   it.each([
     [() => studentPower(1, 0.5), /power: expected at least 1 degree of freedom, got 0.5/],
     [() => studentPower(1, 5, 0), /power, `alpha`: expected a number between 0 and 1, got 0/],
-    [() => studentNoncentrality({degrees: 5, power: 2}), /power, `power`: .*, got 2/],
+    [() => studentNoncentrality({degrees: 5, power: 1}), /power, `power`: .* 0.999999, got 1/],
+    [() => pairsNeeded({effect: 1, power: Number.NaN}), /power, `power`: .*, got NaN/],
   ])('refuses what is no test (%#)', (act, message) => {
     expect(act).toThrow(message)
     expect(act).toThrow(expect.objectContaining({code: 'BAD_OPTION'}))
@@ -42,6 +43,14 @@ describe('pairsNeeded', () => {
     const power = (n: number) => studentPower(effect * Math.sqrt(n), n - 1)
     expect(power(pairs)).toBeGreaterThanOrEqual(0.9)
     if (pairs > 2) expect(power(pairs - 1)).toBeLessThan(0.9)
+  })
+
+  it('goes over into the normal distribution, and ends for any effect', () => {
+    // ((1.6449 + 1.2816) / effect)^2, the normal quantiles of 95 and 90 %
+    expect(pairsNeeded({effect: 1e-4, test: 't'}) / 8.5638e8).toBeCloseTo(1, 4)
+    expect(pairsNeeded({effect: 1e-12}) / (8.5638e24 / LEAST_EFFICIENCY)).toBeCloseTo(1, 4)
+    const limit = studentPower(2, 100_001) - studentPower(2, 100_000)
+    expect(Math.abs(limit)).toBeLessThan(1e-5)
   })
 
   it('for signed ranks is larger by the least efficiency, and never below what a p of alpha takes', () => {

@@ -89,7 +89,10 @@ describe('replicatesForBias', () => {
     [{squaredBias: 0, spread: 1}, /power, `squaredBias`: expected a positive number, got 0/],
     [{squaredBias: 1, spread: Number.NaN}, /power, `spread`: expected a positive number, got NaN/],
     [{squaredBias: 1, spread: 1, blocks: 1}, /power, `blocks`: expected a whole number above 1/],
-    [{squaredBias: 1, spread: 1, power: 1}, /power, `power`: expected a number between 0 and 1/],
+    [
+      {squaredBias: 1, spread: 1, power: 1},
+      /power, `power`: expected a number between 0 and 0.999999, got 1/,
+    ],
   ])('refuses %j', (plan, message) => {
     const act = () => replicatesForBias(plan)
     expect(act).toThrow(message)
