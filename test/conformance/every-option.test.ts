@@ -2,7 +2,7 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {decodeCase} from '../helpers/decode.js'
 import {type EstimatorCase, optionsOf, runCase, twinOfCase} from '../helpers/estimator-case.js'
 import {
@@ -61,13 +61,16 @@ function check(name: string, given: EstimatorCase, actual: Float32Array): void {
 describe.each(backends)('options off their defaults on %s', backend => {
   beforeAll(() => useBackend(backend))
 
-  it.each(named(RUN))('%s: within rounding of the definition', (name, {given}) => {
-    check(name, given, runCase(given).out)
-  })
+  it.each(named(casesOn(backend, RUN)))(
+    '%s: within rounding of the definition',
+    (name, {given}) => {
+      check(name, given, runCase(given).out)
+    },
+  )
 
   const decoding = ({form, given}: Pick<OptionCase, 'form' | 'given'>) =>
     form === 'causal' && estimatorNamed(given.method).supports.decode && !given.masked
-  it.each(named(RUN.filter(decoding)))(
+  it.each(named(casesOn(backend, RUN.filter(decoding))))(
     '%s: token by token, within rounding of the definition',
     (name, {given}) => {
       if (NO_DECODER[given.method]?.(optionsOf(given))) {

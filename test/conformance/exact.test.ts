@@ -51,11 +51,8 @@ describe.each(backends)('exact attention on %s', backend => {
         ),
       ),
     )
-  const small = casesOf(SMALL, {...SMALL, queryLen: 7, keyLen: 31})
-  for (const {method, sizes, causal, inputScale} of [
-    ...small,
-    ...casesOn(backend, casesOf(TILED)),
-  ]) {
+  const cases = casesOf(SMALL, {...SMALL, queryLen: 7, keyLen: 31}, TILED)
+  for (const {method, sizes, causal, inputScale} of casesOn(backend, cases)) {
     const title = `${method} ${shapeName(sizes)}${causal ? ' causal' : ''}, inputs times ${inputScale}`
     it(`${title}, is within rounding of the double-precision judge`, () => {
       const inputs = hostInputs(sizes, inputScale)

@@ -3,7 +3,7 @@ import {beforeAll, describe, it} from 'vitest'
 import {loadEstimators} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {hostInputs, type Sizes} from '../helpers/arrays.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {caseName, type EstimatorCase, runCase, twinOfCase} from '../helpers/estimator-case.js'
 import {assertWithin} from '../helpers/rounding.js'
 
@@ -44,7 +44,10 @@ describe.each(backends)(
     beforeAll(() => useBackend(backend))
 
     it.each(
-      CASES.map(given => [`${caseName(given)} ${JSON.stringify(given.options ?? {})}`, given]),
+      casesOn(backend, CASES).map(given => [
+        `${caseName(given)} ${JSON.stringify(given.options ?? {})}`,
+        given,
+      ]),
     )('%s', (name, given) => {
       const {value, error} = twinOfCase(given as EstimatorCase).out
       const {out} = runCase(given as EstimatorCase)

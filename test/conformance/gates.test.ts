@@ -14,7 +14,7 @@ import {
   SMALL,
   toTensors,
 } from '../helpers/arrays.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {decodeAll} from '../helpers/decode.js'
 import {
   CASE_SEED,
@@ -75,37 +75,44 @@ describe.each(backends)('forget gates on %s', backend => {
       [false, true].map(masked => [title, guard, masked ? 'masked' : 'whole', source] as const),
     ),
   )
-  it.each(cases)('%s, guard %s, %s, give what the definition says', (_t, guard, form, source) => {
-    const given = caseWith(source, guard, form === 'masked')
-    const {out, denominator} = runCase(given)
-    assertTwin(given, out)
-    const sums = twinOfCase(given).denominator!
-    assertWithin('denominator', denominator!, sums.value, sums.error)
-  })
+  it.each(casesOn(backend, cases))(
+    '%s, guard %s, %s, give what the definition says',
+    (_t, guard, form, source) => {
+      const given = caseWith(source, guard, form === 'masked')
+      const {out, denominator} = runCase(given)
+      assertTwin(given, out)
+      const sums = twinOfCase(given).denominator!
+      assertWithin('denominator', denominator!, sums.value, sums.error)
+    },
+  )
 
-  it.each(
-    SOURCES.flatMap(([title, source]) => GUARDS.map(guard => [title, guard, source] as const)),
-  )('%s, guard %s, decode as they attend', (_title, guard, source) => {
-    const given = caseWith(source, guard)
-    const {inputs, projection} = hostCase(given)
-    const {batch, valueDim} = SIZES
-    const before = tf.memory().numTensors
-    const rows = toProjection(projection!, headDim)
-    const parameters = namedTensors(given.parameters ?? {})
-    const step = decoder({
-      method: 'rfa-gate',
-      ...{batch, heads, headDim, valueDim},
-      projection: rows,
-      seed: CASE_SEED,
-      parameters,
-      ...given.options,
-    })
-    assertTwin(given, decodeAll(step, inputs, [], given.gate).out)
-    step.dispose()
-    rows.dispose()
-    tf.dispose(parameters)
-    expect(tf.memory().numTensors).toBe(before)
-  })
+  const decoded = SOURCES.flatMap(([title, source]) =>
+    GUARDS.map(guard => [title, guard, source] as const),
+  )
+  it.each(casesOn(backend, decoded))(
+    '%s, guard %s, decode as they attend',
+    (_title, guard, source) => {
+      const given = caseWith(source, guard)
+      const {inputs, projection} = hostCase(given)
+      const {batch, valueDim} = SIZES
+      const before = tf.memory().numTensors
+      const rows = toProjection(projection!, headDim)
+      const parameters = namedTensors(given.parameters ?? {})
+      const step = decoder({
+        method: 'rfa-gate',
+        ...{batch, heads, headDim, valueDim},
+        projection: rows,
+        seed: CASE_SEED,
+        parameters,
+        ...given.options,
+      })
+      assertTwin(given, decodeAll(step, inputs, [], given.gate).out)
+      step.dispose()
+      rows.dispose()
+      tf.dispose(parameters)
+      expect(tf.memory().numTensors).toBe(before)
+    },
+  )
 
   it('that forget everything leave the own value; those that keep everything stay finite', () => {
     const {batch, keyLen} = SIZES

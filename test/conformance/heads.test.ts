@@ -13,7 +13,7 @@ import {supportsOf} from '../../src/attention/names.js'
 import {estimatorNamed, resolveOptions, usesProjection} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {normals, randomStream} from '../../src/random/index.js'
-import {type Alike, alikeOn, runnableBackends} from '../helpers/backends.js'
+import {type Alike, alikeOn, casesOn, runnableBackends} from '../helpers/backends.js'
 import {outputBound} from '../helpers/estimator-case.js'
 
 const backends = await runnableBackends()
@@ -118,6 +118,8 @@ function bounds({method, preset, explicit: options, causal}: Variant): Float64Ar
   return Float64Array.from(sets.flat())
 }
 
+const VARIANTS = variants()
+
 describe.each(backends)('on %s', backend => {
   let expectAlike: Alike
   beforeAll(async () => {
@@ -125,7 +127,7 @@ describe.each(backends)('on %s', backend => {
     expectAlike = await alikeOn(backend)
   })
 
-  for (const variant of variants()) {
+  for (const variant of casesOn(backend, VARIANTS)) {
     const {method, preset, explicit, causal} = variant
     const estimator = estimatorNamed(method)
     const coupled = estimator.couplesHeads?.(resolveOptions(estimator, preset, explicit)) ?? false

@@ -4,7 +4,7 @@ import {type LinearAttentionOptions, linearAttention} from '../../src/attention/
 import {useBackend} from '../../src/backends/index.js'
 import {randomStream} from '../../src/random/index.js'
 import {compute, hostNormals, maskTensor, scatteredMask, toTensor} from '../helpers/arrays.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {assertWithin, ELEMENTARY, gamma, TINY, U} from '../helpers/rounding.js'
 
 const backends = await runnableBackends()
@@ -203,30 +203,31 @@ function run(inputs: Inputs, {queryLen, keyLen, causal, weightRange}: Case) {
 describe.each(backends)('linearAttention on %s against its definition', backend => {
   beforeAll(() => useBackend(backend))
 
-  it.each(CASES.map(given => [given.title, given.queryLen, given.keyLen, given] as const))(
-    '%s, L%i-S%i',
-    (title, _queryLen, _keyLen, given) => {
-      const inputs = inputsOf(given)
-      const expected = naive(inputs, given)
-      const relative = relativeBound(given, inputs)
-      const [numerator, denominator, ratio] = run(inputs, given)
-      if (given.weightRange === undefined) {
-        const sums = expected.magnitude.map(size => relative * size + TINY)
-        assertWithin(`${title}: numerator`, numerator, expected.numerator, sums)
-        const total = expected.denominator.map(sum => relative * sum)
-        assertWithin(`${title}: denominator`, denominator, expected.denominator, total)
-      }
-      const quotient = expected.numerator.map((sum, at) => {
-        const whole = expected.denominator[Math.floor(at / DV)]!
-        return whole === 0 ? 0 : sum / whole
-      })
-      const bound = expected.magnitude.map((size, at) => {
-        const whole = expected.denominator[Math.floor(at / DV)]!
-        return whole === 0 ? 0 : (2.5 * relative * size) / whole + TINY
-      })
-      assertWithin(`${title}: ratio`, ratio, quotient, bound)
-    },
-  )
+  it.each(
+    casesOn(backend, CASES).map(
+      given => [given.title, given.queryLen, given.keyLen, given] as const,
+    ),
+  )('%s, L%i-S%i', (title, _queryLen, _keyLen, given) => {
+    const inputs = inputsOf(given)
+    const expected = naive(inputs, given)
+    const relative = relativeBound(given, inputs)
+    const [numerator, denominator, ratio] = run(inputs, given)
+    if (given.weightRange === undefined) {
+      const sums = expected.magnitude.map(size => relative * size + TINY)
+      assertWithin(`${title}: numerator`, numerator, expected.numerator, sums)
+      const total = expected.denominator.map(sum => relative * sum)
+      assertWithin(`${title}: denominator`, denominator, expected.denominator, total)
+    }
+    const quotient = expected.numerator.map((sum, at) => {
+      const whole = expected.denominator[Math.floor(at / DV)]!
+      return whole === 0 ? 0 : sum / whole
+    })
+    const bound = expected.magnitude.map((size, at) => {
+      const whole = expected.denominator[Math.floor(at / DV)]!
+      return whole === 0 ? 0 : (2.5 * relative * size) / whole + TINY
+    })
+    assertWithin(`${title}: ratio`, ratio, quotient, bound)
+  })
 
   it('rows before a huge last key are bit-identical to rows without it', () => {
     const given: Case = {title: 'suffix', queryLen: 131, keyLen: 131, causal: true, weightRange: 5}

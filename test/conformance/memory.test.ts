@@ -10,7 +10,7 @@ import {
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {hostInputs, maskTensor, SMALL, scatteredMask, toTensors} from '../helpers/arrays.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {decoderFor, token} from '../helpers/decode.js'
 
 const backends = await runnableBackends()
@@ -27,7 +27,7 @@ describe.each(backends)('tensors on %s', backend => {
     ),
   )
 
-  it.each(calls)(
+  it.each(casesOn(backend, calls))(
     'attention with %s, preset %s, leaves its output and nothing else',
     (method, preset) => {
       const {supports} = estimatorNamed(method)
@@ -53,27 +53,30 @@ describe.each(backends)('tensors on %s', backend => {
   )
 
   const decoding = METHOD_NAMES.filter(method => estimatorNamed(method).supports.decode)
-  it.each(decoding)('a decoder of %s frees its state, and each step the one before', method => {
-    const {batch, heads, headDim, valueDim} = SQUARE
-    const inputs = hostInputs(SQUARE)
-    const [query, key, value] = toTensors(inputs)
-    const before = tf.memory().numTensors
-    const sizes = {batch, heads, headDim, valueDim, numFeatures: 7}
-    const step = decoderFor({method, ...sizes}, inputs)
-    const opened = tf.memory().numTensors
-    for (let t = 0; t < 3; t++) {
-      tf.tidy(() => {
-        step.next(token(query, t), token(key, t), token(value, t))
-      })
-      expect(tf.memory().numTensors).toBe(opened)
-    }
-    expect(step.stateBytes).toBe(
-      Object.values(step.state).reduce((sum, tensor) => sum + 4 * tensor.size, 0),
-    )
-    step.dispose()
-    expect(tf.memory().numTensors).toBe(before)
-    tf.dispose([query, key, value])
-  })
+  it.each(casesOn(backend, decoding))(
+    'a decoder of %s frees its state, and each step the one before',
+    method => {
+      const {batch, heads, headDim, valueDim} = SQUARE
+      const inputs = hostInputs(SQUARE)
+      const [query, key, value] = toTensors(inputs)
+      const before = tf.memory().numTensors
+      const sizes = {batch, heads, headDim, valueDim, numFeatures: 7}
+      const step = decoderFor({method, ...sizes}, inputs)
+      const opened = tf.memory().numTensors
+      for (let t = 0; t < 3; t++) {
+        tf.tidy(() => {
+          step.next(token(query, t), token(key, t), token(value, t))
+        })
+        expect(tf.memory().numTensors).toBe(opened)
+      }
+      expect(step.stateBytes).toBe(
+        Object.values(step.state).reduce((sum, tensor) => sum + 4 * tensor.size, 0),
+      )
+      step.dispose()
+      expect(tf.memory().numTensors).toBe(before)
+      tf.dispose([query, key, value])
+    },
+  )
 
   it('a decoder leaves a projection that it was given', () => {
     const {heads, headDim, valueDim} = SQUARE

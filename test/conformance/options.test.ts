@@ -2,7 +2,7 @@ import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {type Sizes, SMALL} from '../helpers/arrays.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {
   caseName,
   type EstimatorCase,
@@ -60,7 +60,7 @@ function nameOf(given: EstimatorCase): string {
 describe.each(backends)('options on long sequences on %s', backend => {
   beforeAll(() => useBackend(backend))
 
-  it.each(CASES.map(given => [nameOf(given), given] as const))(
+  it.each(casesOn(backend, CASES).map(given => [nameOf(given), given] as const))(
     '%s: within rounding of its definition',
     (name, given) => {
       const {value, error} = twinOfCase(given).out
@@ -87,7 +87,7 @@ describe.each(backends)('logits in the thousands on %s', backend => {
   const cases = STABLE.flatMap(variant =>
     [false, true].map(causal => ({...variant, causal, sizes: LONG, inputScale: 100})),
   ).filter(given => whyNot(given) === undefined)
-  it.each(cases.map(given => [nameOf(given), given] as const))(
+  it.each(casesOn(backend, cases).map(given => [nameOf(given), given] as const))(
     '%s: stay finite',
     (_name, given) => {
       expect(runCase(given).out.every(Number.isFinite)).toBe(true)

@@ -1,6 +1,7 @@
 import {fileURLToPath} from 'node:url'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {useBackend} from '../../src/backends/index.js'
+import {sample} from '../helpers/effort.js'
 import {CaseArrays, readManifest, requestOf} from './cases.js'
 import {callOf, referenceError, twinInputs, twinOf} from './check.js'
 import {checkCase} from './check-case.js'
@@ -22,18 +23,22 @@ const FIRST = new Map(
 )
 
 describe('golden harness', () => {
-  it.each([...FIRST])('notices one changed output element of %s', async (method, found) => {
-    const {golden, request}: {golden: (typeof manifest)[number]; request: AttentionRequest} = found
-    const arrays = await CaseArrays.read(folder, golden)
-    expect(() => checkCase(golden, arrays, request)).not.toThrow()
-    const call = callOf(golden, arrays, request, method)
-    const out = arrays.numbers('out')
-    const {error} = twinOf(golden, twinInputs(golden, arrays, call), call).out
-    const bound = error.map(rounding => rounding + referenceError(golden, out))
-    const at = bound.indexOf(Math.min(...bound))
-    out[at]! += 10 * bound[at]!
-    expect(() => checkCase(golden, arrays.with('out', out), request)).toThrow(/observed maximum/)
-  })
+  it.each(sample([...FIRST], 4, 0))(
+    'notices one changed output element of %s',
+    async (method, found) => {
+      const {golden, request}: {golden: (typeof manifest)[number]; request: AttentionRequest} =
+        found
+      const arrays = await CaseArrays.read(folder, golden)
+      expect(() => checkCase(golden, arrays, request)).not.toThrow()
+      const call = callOf(golden, arrays, request, method)
+      const out = arrays.numbers('out')
+      const {error} = twinOf(golden, twinInputs(golden, arrays, call), call).out
+      const bound = error.map(rounding => rounding + referenceError(golden, out))
+      const at = bound.indexOf(Math.min(...bound))
+      out[at]! += 10 * bound[at]!
+      expect(() => checkCase(golden, arrays.with('out', out), request)).toThrow(/observed maximum/)
+    },
+  )
 
   it('notices a stored result that nothing is compared with', async () => {
     const golden = manifest.find(({request}) => request?.kind === 'attention')!

@@ -3,12 +3,12 @@ import {execFileSync} from 'node:child_process'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {everyBackend} from '../helpers/backends.js'
 import {newFolder} from '../helpers/folders.js'
 import {ELEMENTARY, gamma} from '../helpers/rounding.js'
 
 const root = packageRoot()
-const available = (await runnableBackends()).includes('tensorflow')
+const available = (await everyBackend()).includes('tensorflow')
 
 /** What is looked at of a record. */
 interface RunRecord {

@@ -10,7 +10,7 @@ import {
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, hostInputs, SMALL, toTensors} from '../helpers/arrays.js'
-import {runnableBackends} from '../helpers/backends.js'
+import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {decodeAll, decoderFor} from '../helpers/decode.js'
 import {CASE_SEED, outputBound, runCase} from '../helpers/estimator-case.js'
 import {addBounds, assertWithin, U} from '../helpers/rounding.js'
@@ -52,6 +52,8 @@ describe('projections', () => {
   })
 })
 
+const decoding = random.filter(name => estimatorNamed(name).supports.decode)
+
 describe.each(backends)('draws of estimators on %s', backend => {
   beforeAll(() => useBackend(backend))
 
@@ -61,12 +63,15 @@ describe.each(backends)('draws of estimators on %s', backend => {
       return attention(...toTensors(inputs), {method, causal, numFeatures: 7, seed, replicate})
     })
 
-  it.each(random)('%s: same seed, same bytes; other seed or replicate, other bytes', method => {
-    const out = run(method, 3)
-    expect(run(method, 3)).toEqual(out)
-    expect(run(method, 4)).not.toEqual(out)
-    expect(run(method, 3, 1)).not.toEqual(out)
-  })
+  it.each(casesOn(backend, random))(
+    '%s: same seed, same bytes; other seed or replicate, other bytes',
+    method => {
+      const out = run(method, 3)
+      expect(run(method, 3)).toEqual(out)
+      expect(run(method, 4)).not.toEqual(out)
+      expect(run(method, 3, 1)).not.toEqual(out)
+    },
+  )
 
   it('queries and keys share one projection: a unit vector has kernel one with itself', () => {
     const [first] = compute(() => {
@@ -82,7 +87,7 @@ describe.each(backends)('draws of estimators on %s', backend => {
     }
   })
 
-  it.each(random.filter(name => estimatorNamed(name).supports.decode))(
+  it.each(casesOn(backend, decoding))(
     '%s: attention and decoder of one seed share one draw',
     method => {
       const sizes = {...SMALL, queryLen: SMALL.keyLen}

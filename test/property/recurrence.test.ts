@@ -3,7 +3,7 @@ import {beforeAll, describe, it} from 'vitest'
 import {loadEstimators} from '../../src/attention/index.js'
 import {type BackendName, useBackend} from '../../src/backends/index.js'
 import {compute, type Sizes, SMALL, toTensors} from '../helpers/arrays.js'
-import {runnableBackends, tokensOn} from '../helpers/backends.js'
+import {casesOn, runnableBackends, tokensOn} from '../helpers/backends.js'
 import {decodeCase, recurrentOptions} from '../helpers/decode.js'
 import {sample} from '../helpers/effort.js'
 import {type EstimatorCase, hostCase, outputBound, runCase} from '../helpers/estimator-case.js'
@@ -23,45 +23,37 @@ describe.each(backends)('the recurrent form on %s', backend => {
   const long = sizesOn(backend)
   beforeAll(() => useBackend(backend))
 
-  it.each(methodsWhere(({supports}) => supports.decode))(
-    'of %s gives what the chunked causal form gives',
-    method => {
-      for (const scale of sample([undefined, 0.23], 2, backends.indexOf(backend))) {
-        const options = recurrentOptions(method, long.keyLen)
-        const given = caseOf(method, long, {
-          causal: true,
-          options,
-          ...(scale !== undefined && {scale}),
-        })
-        const chunked = runCase(given).out
-        const bound = outputBound(given)
-        assertWithin(
-          `${method} scale ${scale}`,
-          decodeCase(given),
-          chunked,
-          addBounds(bound, bound),
-        )
-      }
-    },
-  )
+  const decoding = methodsWhere(({supports}) => supports.decode)
+  const methods = casesOn(backend, decoding)
 
-  it.each(methodsWhere(({supports}) => supports.decode))(
-    'of %s does not change a token that was already given',
-    method => {
-      // norms grow along the sequence: running maxima rise at every step
-      const sizes = {...long, queryLen: 31, keyLen: 31}
-      const given = caseOf(method, sizes, {causal: true, options: recurrentOptions(method, 31)})
-      const {inputs} = hostCase(given)
-      const growing = {
-        shape: inputs.key.shape,
-        data: inputs.key.data.map((x, at) => x * (1 + (Math.floor(at / long.headDim) % 31) / 6)),
-      }
-      const grown: EstimatorCase = {...given, inputs: {...inputs, key: growing}}
-      const chunked = runCase(grown).out
-      const bound = outputBound(grown)
-      assertWithin(method, decodeCase(grown), chunked, addBounds(bound, bound))
-    },
-  )
+  it.each(methods)('of %s gives what the chunked causal form gives', method => {
+    for (const scale of sample([undefined, 0.23], 2, backends.indexOf(backend))) {
+      const options = recurrentOptions(method, long.keyLen)
+      const given = caseOf(method, long, {
+        causal: true,
+        options,
+        ...(scale !== undefined && {scale}),
+      })
+      const chunked = runCase(given).out
+      const bound = outputBound(given)
+      assertWithin(`${method} scale ${scale}`, decodeCase(given), chunked, addBounds(bound, bound))
+    }
+  })
+
+  it.each(methods)('of %s does not change a token that was already given', method => {
+    // norms grow along the sequence: running maxima rise at every step
+    const sizes = {...long, queryLen: 31, keyLen: 31}
+    const given = caseOf(method, sizes, {causal: true, options: recurrentOptions(method, 31)})
+    const {inputs} = hostCase(given)
+    const growing = {
+      shape: inputs.key.shape,
+      data: inputs.key.data.map((x, at) => x * (1 + (Math.floor(at / long.headDim) % 31) / 6)),
+    }
+    const grown: EstimatorCase = {...given, inputs: {...inputs, key: growing}}
+    const chunked = runCase(grown).out
+    const bound = outputBound(grown)
+    assertWithin(method, decodeCase(grown), chunked, addBounds(bound, bound))
+  })
 
   it('reads a token as attention over the tokens so far', () => {
     const given = caseOf('softmax', {...long, queryLen: 7, keyLen: 7}, {causal: true})

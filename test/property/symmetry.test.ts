@@ -4,7 +4,7 @@ import {type HostArray, loadEstimators} from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {type HostArrays, type Sizes, SMALL} from '../helpers/arrays.js'
-import {type Alike, alikeOn, runnableBackends} from '../helpers/backends.js'
+import {type Alike, alikeOn, casesOn, runnableBackends} from '../helpers/backends.js'
 import {
   type EstimatorCase,
   hostCase,
@@ -78,9 +78,10 @@ describe.each(backends)('batches and heads on %s', backend => {
     expectAlike = await alikeOn(backend)
   })
 
-  const cases = methodsWhere(() => true).flatMap(method =>
+  const forms = methodsWhere(() => true).flatMap(method =>
     formsOf(method).map(form => [method, form.form, form.causal] as const),
   )
+  const cases = casesOn(backend, forms)
 
   it.each(cases)('%s %s of a batch is what a loop computes', (method, _form, causal) => {
     const given = caseOf(method, SMALL, {causal})
