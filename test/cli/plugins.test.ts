@@ -13,6 +13,7 @@ import {delimiter, join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
+import {FULL} from '../helpers/effort.js'
 import {newFolder} from '../helpers/folders.js'
 import {reluMap, writeFiles} from '../helpers/plugins.js'
 
@@ -192,6 +193,7 @@ it('rfa check takes names from files wherever these stand among its words, and f
   expect(unknown.code).toBe(2)
 })
 
+// each test starts some ten programs: a quick run has one of them
 describe('a run with a plug-in', () => {
   const line = `${SWEEP} --methods mine,elu --output run`
 
@@ -207,7 +209,7 @@ describe('a run with a plug-in', () => {
     return folder
   }
 
-  it('goes on from its folder alone, also where the file has been moved', async () => {
+  it.runIf(FULL)('goes on from its folder alone, also where the file has been moved', async () => {
     const folder = await begun()
     expect((await rfa(folder, 'error-sweep --resume --output run --quiet')).code).toBe(0)
     mkdirSync(join(folder, 'moved'))
@@ -246,23 +248,26 @@ describe('a run with a plug-in', () => {
     }
   })
 
-  it('does not go on with a changed copy that is named now, be it by the environment', async () => {
-    const folder = await begun()
-    writeFiles(folder, {'copy.mjs': reluMap('mine', '', '// changed')})
-    const resume = 'error-sweep --output run --quiet --resume'
-    for (const {code, stderr} of await Promise.all([
-      rfa(folder, `${resume} --plugin copy.mjs`),
-      rfa(folder, resume, {RFA_PLUGINS: 'copy.mjs'}),
-    ])) {
-      expect(code).toBe(2)
-      expect(stderr).toMatch(
-        /^run: expected the plug-in that this run was started with, .*mine\.mjs \(SHA-256 [0-9a-f]{12}…\), got one of SHA-256 [0-9a-f]{12}…/,
-      )
-      expect(stderr).toContain('PLAN_MISMATCH')
-    }
-  })
+  it.runIf(FULL)(
+    'does not go on with a changed copy that is named now, be it by the environment',
+    async () => {
+      const folder = await begun()
+      writeFiles(folder, {'copy.mjs': reluMap('mine', '', '// changed')})
+      const resume = 'error-sweep --output run --quiet --resume'
+      for (const {code, stderr} of await Promise.all([
+        rfa(folder, `${resume} --plugin copy.mjs`),
+        rfa(folder, resume, {RFA_PLUGINS: 'copy.mjs'}),
+      ])) {
+        expect(code).toBe(2)
+        expect(stderr).toMatch(
+          /^run: expected the plug-in that this run was started with, .*mine\.mjs \(SHA-256 [0-9a-f]{12}…\), got one of SHA-256 [0-9a-f]{12}…/,
+        )
+        expect(stderr).toContain('PLAN_MISMATCH')
+      }
+    },
+  )
 
-  it('is not one of the environment for having been typed in two ways', async () => {
+  it.runIf(FULL)('is not one of the environment for having been typed in two ways', async () => {
     const folder = await begun()
     const env = {RFA_PLUGINS: 'other.mjs'}
     const twice = '--plugin mine.mjs --plugin ./mine.mjs'
@@ -274,7 +279,7 @@ describe('a run with a plug-in', () => {
     expect(resumed, resumed.stderr).toMatchObject({code: 0})
   })
 
-  it('does not go on with another one besides, or without it', async () => {
+  it.runIf(FULL)('does not go on with another one besides, or without it', async () => {
     const folder = await begun()
     for (const command of [
       'error-sweep --output run --quiet --plugin mine.mjs',
@@ -296,35 +301,38 @@ describe('a run with a plug-in', () => {
 })
 
 describe('modules of a plug-in', () => {
-  it('may be copies of zod and TensorFlow.js of its own: the same numbers come of them', async () => {
-    const own = reluMap('mine').replace(
-      "import {defineFeatureMap, guardOptions, tf, z} from 'rfa/attention'",
-      "import * as tf from '@tensorflow/tfjs-core'\nimport {z} from 'zod'\nimport {defineFeatureMap, guardOptions, tf as shared} from 'rfa'\nif (tf.Tensor === shared.Tensor) throw new Error('no copy')",
-    )
-    const folder = await folderWith({'mine.mjs': reluMap('mine'), 'copies/mine.mjs': own})
-    for (const name of [
-      'zod',
-      '@tensorflow/tfjs-core',
-      'seedrandom',
-      'long',
-      'node-fetch',
-      'whatwg-url',
-      'tr46',
-      'webidl-conversions',
-    ]) {
-      copyPackage(name, join(folder, 'copies', 'node_modules', name))
-    }
-    const runs = ['mine.mjs', 'copies/mine.mjs'].map(async (file, index) => {
-      const ended = await rfa(
-        folder,
-        `${SWEEP} --plugin ${file} --methods mine --option shift=1 --output run-${index}`,
+  it.runIf(FULL)(
+    'may be copies of zod and TensorFlow.js of its own: the same numbers come of them',
+    async () => {
+      const own = reluMap('mine').replace(
+        "import {defineFeatureMap, guardOptions, tf, z} from 'rfa/attention'",
+        "import * as tf from '@tensorflow/tfjs-core'\nimport {z} from 'zod'\nimport {defineFeatureMap, guardOptions, tf as shared} from 'rfa'\nif (tf.Tensor === shared.Tensor) throw new Error('no copy')",
       )
-      expect(ended, ended.stderr + ended.stdout).toMatchObject({code: 0})
-      return recordsOf(join(folder, `run-${index}`)).map(({result}) => result)
-    })
-    const [shared, copied] = await Promise.all(runs)
-    expect(copied).toEqual(shared)
-  })
+      const folder = await folderWith({'mine.mjs': reluMap('mine'), 'copies/mine.mjs': own})
+      for (const name of [
+        'zod',
+        '@tensorflow/tfjs-core',
+        'seedrandom',
+        'long',
+        'node-fetch',
+        'whatwg-url',
+        'tr46',
+        'webidl-conversions',
+      ]) {
+        copyPackage(name, join(folder, 'copies', 'node_modules', name))
+      }
+      const runs = ['mine.mjs', 'copies/mine.mjs'].map(async (file, index) => {
+        const ended = await rfa(
+          folder,
+          `${SWEEP} --plugin ${file} --methods mine --option shift=1 --output run-${index}`,
+        )
+        expect(ended, ended.stderr + ended.stdout).toMatchObject({code: 0})
+        return recordsOf(join(folder, `run-${index}`)).map(({result}) => result)
+      })
+      const [shared, copied] = await Promise.all(runs)
+      expect(copied).toEqual(shared)
+    },
+  )
 })
 
 /** A package without what browsers and tests of it need. */

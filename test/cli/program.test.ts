@@ -44,7 +44,7 @@ function execute(file: string, argv: string[]): Promise<Ending> {
 const rfa = (...argv: string[]) => execute(process.execPath, [program, ...argv])
 
 describe('rfa', () => {
-  it.each(['--version', '-v', 'version'])(
+  it.each(sample(['--version', '-v', 'version'], 3, 0))(
     'answers %s with name, version and platform',
     async flag => {
       const {version} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -82,7 +82,7 @@ describe('rfa', () => {
     })
   })
 
-  it.each([['bech'], ['bech', '--help'], ['help', 'bech']])(
+  it.each(sample([['bech'], ['bech', '--help'], ['help', 'bech']], 3, 0))(
     'knows which command was meant by %s %s',
     async (...argv) => {
       const {code, stdout, stderr} = await rfa(...argv.filter(Boolean))
@@ -118,27 +118,34 @@ describe('rfa', () => {
     expect(code).toBe(2)
   })
 
-  it.each([['-h'], ['--help'], ['help'], []])('prints the commands for %j', async (...argv) => {
-    const {stdout, code} = await rfa(...argv)
-    expect(stdout).toMatch(/^ {2}error-sweep +Measure how far/m)
-    expect(stdout.split('\n').filter(line => line.length > 80)).toEqual([])
-    expect(code).toBe(0)
-  })
+  it.each(sample([['-h'], ['--help'], ['help'], []], 4, 3))(
+    'prints the commands for %j',
+    async (...argv) => {
+      const {stdout, code} = await rfa(...argv)
+      expect(stdout).toMatch(/^ {2}error-sweep +Measure how far/m)
+      expect(stdout.split('\n').filter(line => line.length > 80)).toEqual([])
+      expect(code).toBe(0)
+    },
+  )
 
-  it.each([
-    [['error-sweep', '--help']],
-    [['error-sweep', '-h']],
-    [['error-sweep', '--quick', '-h']],
-    [['help', 'error-sweep']],
-  ])('prints help for %j, with names from the registries, without escape sequences', async argv => {
-    const {stdout, code} = await rfa(...argv)
-    for (const part of ['favor-pos', 'gaussian', 'orth', 'performer-pytorch', 'wasm']) {
-      expect(stdout).toContain(part)
-    }
-    expect(stdout).toMatch(/^ {2}130 +interrupted/m)
-    expect(stdout).not.toContain('\u001b')
-    expect(code).toBe(0)
-  })
+  const forHelp = [
+    ['error-sweep', '--help'],
+    ['error-sweep', '-h'],
+    ['error-sweep', '--quick', '-h'],
+    ['help', 'error-sweep'],
+  ]
+  it.each(sample(forHelp, 4, 2).map(argv => [argv]))(
+    'prints help for %j, with names from the registries, without escape sequences',
+    async argv => {
+      const {stdout, code} = await rfa(...argv)
+      for (const part of ['favor-pos', 'gaussian', 'orth', 'performer-pytorch', 'wasm']) {
+        expect(stdout).toContain(part)
+      }
+      expect(stdout).toMatch(/^ {2}130 +interrupted/m)
+      expect(stdout).not.toContain('\u001b')
+      expect(code).toBe(0)
+    },
+  )
 
   it('prints help as wide as COLUMNS says where there is no terminal', async () => {
     const widest = async (columns: string) => {
@@ -187,7 +194,7 @@ describe('rfa', () => {
   const toFullDevice = (command: string) =>
     execute('bash', ['-c', `"${process.execPath}" "${program}" ${command} > /dev/full`])
 
-  it.runIf(existsSync('/dev/full')).each(['methods', '--help', 'methods --json'])(
+  it.runIf(existsSync('/dev/full')).each(sample(['methods', '--help', 'methods --json'], 3, 0))(
     'tells that its output cannot be written: %s',
     async command => {
       const {stderr, code} = await toFullDevice(command)
@@ -359,7 +366,7 @@ describe('a run', () => {
     },
   )
 
-  it.each(['SIGINT', 'SIGHUP'] as const)(
+  it.each(sample(['SIGINT', 'SIGHUP'] as const, 2, 0))(
     'stops at %s, says how to go on, and leaves with 130',
     async signal => {
       const argv = [program, 'error-sweep', '--replicates', '9999', '--output', signal]

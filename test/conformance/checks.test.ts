@@ -7,8 +7,8 @@ import {FULL} from '../helpers/effort.js'
 await loadEstimators()
 beforeAll(() => useBackend('cpu'))
 
-/** A feature map, one by logarithms, one with caches, one of its own kind. */
-const QUICK = ['squared-relu', 'favor-pos', 'softmax', 'lara'] as const
+/** A feature map by logarithms, and one of its own kind. */
+const QUICK = ['favor-pos', 'lara'] as const
 /** Without the statistics, which the statistical suite has at more draws. */
 const QUICK_GROUPS = CHECK_GROUPS.filter(group => group !== 'unbiasedness')
 

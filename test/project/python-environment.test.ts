@@ -4,11 +4,13 @@ import {existsSync, readdirSync, rmSync, symlinkSync, writeFileSync} from 'node:
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
+import {FULL} from '../helpers/effort.js'
 import {newFolder} from '../helpers/folders.js'
 
 const {saysNoNetwork} = await import(join(packageRoot(), 'scripts', 'pip-failure.js'))
 
-const hasPython = spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0
+/** An environment takes ten seconds: full runs only. */
+const makes = FULL && spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0
 
 /** Runs the script; `requirements` is the content of the file that it is given. */
 async function make(
@@ -36,7 +38,7 @@ async function pathWithoutPython(): Promise<string> {
 const PRINT = ['node', '-p', '"python: " + process.env.RFA_PYTHON']
 
 describe('the script of Python environments', () => {
-  it.runIf(hasPython)('makes an environment once, and runs a command with its Python', async () => {
+  it.runIf(makes)('makes an environment once, and runs a command with its Python', async () => {
     const first = await make('# nothing\n', {command: PRINT})
     expect(first.stderr).toContain('installing')
     const python = first.stdout.trim().replace('python: ', '')
@@ -47,7 +49,7 @@ describe('the script of Python environments', () => {
     expect(second).toMatchObject({status: 0, stdout: first.stdout, stderr: ''})
   })
 
-  it.runIf(hasPython)('fails on requirements that cannot be met, and leaves nothing', async () => {
+  it.runIf(makes)('fails on requirements that cannot be met, and leaves nothing', async () => {
     const {status, stderr, made} = await make('--no-index\nnumpy==99\n', {
       env: {PIP_FIND_LINKS: ''},
     })
@@ -56,7 +58,7 @@ describe('the script of Python environments', () => {
     expect(readdirSync(made)).toEqual([])
   })
 
-  it.runIf(hasPython)('makes an environment again whose Python does not run', async () => {
+  it.runIf(makes)('makes an environment again whose Python does not run', async () => {
     const {stdout, again} = await make('# nothing\n')
     rmSync(stdout.trim())
     const second = again()

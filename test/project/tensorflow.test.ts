@@ -3,12 +3,14 @@ import {execFileSync} from 'node:child_process'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
-import {everyBackend} from '../helpers/backends.js'
+import {everyBackend, runnableBackends} from '../helpers/backends.js'
 import {newFolder} from '../helpers/folders.js'
 import {ELEMENTARY, gamma} from '../helpers/rounding.js'
 
 const root = packageRoot()
 const available = (await everyBackend()).includes('tensorflow')
+/** What starts more processes than a quick run can afford: where a run is full, or for this backend. */
+const thorough = (await runnableBackends()).includes('tensorflow')
 
 /** What is looked at of a record. */
 interface RunRecord {
@@ -77,26 +79,32 @@ describe.runIf(available)('backend tensorflow', () => {
     }
   })
 
-  it('measures variances', async () => {
+  it.runIf(thorough)('measures variances', async () => {
     const draws = ['--methods', 'favor-pos', '--num-features', '8', '--norms', '0.5', '--quick']
     const records = await recordsOf('tensorflow', 'variance', ...draws)
     expect(records.length).toBeGreaterThan(0)
     for (const {result} of records) expect(result.backend).toBe('tensorflow')
   })
 
-  it('is timed, and held against the composite on plain JavaScript first', async () => {
-    const short = ['--seq-len', '64', '--heads', '1', '--head-dim', '8', '--min-runs', '2']
-    const records = await recordsOf('tensorflow', 'bench', '--methods', 'elu', ...short)
-    expect(records.length).toBeGreaterThan(0)
-    for (const {result} of records) expect(result.backend).toBe('tensorflow')
-  })
+  it.runIf(thorough)(
+    'is timed, and held against the composite on plain JavaScript first',
+    async () => {
+      const short = ['--seq-len', '64', '--heads', '1', '--head-dim', '8', '--min-runs', '2']
+      const records = await recordsOf('tensorflow', 'bench', '--methods', 'elu', ...short)
+      expect(records.length).toBeGreaterThan(0)
+      for (const {result} of records) expect(result.backend).toBe('tensorflow')
+    },
+  )
 
-  it.runIf(process.platform === 'linux')('computes with the threads that it is told', () => {
-    expect(computing(1)).toEqual({threads: 1, busy: 1})
-    const two = computing(2)
-    expect(two.threads).toBe(2)
-    // the thread that asks computes beside the two that it has, or waits for them
-    expect(two.busy).toBeGreaterThanOrEqual(2)
-    expect(two.busy).toBeLessThanOrEqual(3)
-  })
+  it.runIf(thorough && process.platform === 'linux')(
+    'computes with the threads that it is told',
+    () => {
+      expect(computing(1)).toEqual({threads: 1, busy: 1})
+      const two = computing(2)
+      expect(two.threads).toBe(2)
+      // the thread that asks computes beside the two that it has, or waits for them
+      expect(two.busy).toBeGreaterThanOrEqual(2)
+      expect(two.busy).toBeLessThanOrEqual(3)
+    },
+  )
 })

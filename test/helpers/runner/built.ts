@@ -1,6 +1,6 @@
 import {mkdir, mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises'
 import {dirname, join} from 'node:path'
-import ts from 'typescript'
+import {transformSync} from 'rolldown/utils'
 import {packageRoot} from '../../../src/package.js'
 
 /**
@@ -44,10 +44,9 @@ export const removeBuilt = (folder: string) => rm(folder, {recursive: true, forc
 
 async function translate(file: string, folder: string): Promise<void> {
   const text = await readFile(join(packageRoot(), 'src', file), 'utf8')
-  const module = ts.ModuleKind.ESNext
-  const compilerOptions = {module, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true}
-  const {outputText} = ts.transpileModule(text, {compilerOptions})
+  const {code, errors} = transformSync(file, text, {typescript: {onlyRemoveTypeImports: true}})
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`)
   const path = join(folder, file.replace(/\.ts$/, '.js'))
   await mkdir(dirname(path), {recursive: true})
-  await writeFile(path, outputText)
+  await writeFile(path, code)
 }

@@ -1,7 +1,7 @@
 import {type ChildProcess, fork, spawn} from 'node:child_process'
 import {once} from 'node:events'
 import {readFileSync} from 'node:fs'
-import {rm} from 'node:fs/promises'
+import {cp, rm} from 'node:fs/promises'
 import {join} from 'node:path'
 import {
   afterAll,
@@ -53,14 +53,15 @@ describe('the worker', () => {
   })
 
   it('answers with an error when the experiments cannot be loaded', async () => {
-    const other = await buildRunner()
+    const other = `${folder}-other`
+    onTestFinished(() => removeBuilt(other))
+    await cp(folder, other, {recursive: true})
     await rm(join(other, 'experiments'), {recursive: true})
     worker.kill('SIGKILL')
     worker = fork(join(other, 'runner', 'worker.js'), [], {execArgv: []})
     expect(await ask(1)).toMatchObject({
       error: {code: 'CELL_CRASHED', message: expect.stringMatching(/Cannot find module/)},
     })
-    await removeBuilt(other)
   })
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('leaves %s to its parent', async signal => {
