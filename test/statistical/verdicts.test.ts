@@ -70,7 +70,7 @@ function simulated(law: Law, name: string, run: number, factor = 1): Verdict[] {
 function recordOf({moments}: Theory, rows: ProjectionRow[]): VarianceRecord {
   const per_projection = rows.map(row => ({
     ...row,
-    ...{exact_variance: moments.variance, exact_z: null, exact_ratio: null},
+    ...{exact_variance: moments.variance, exact_z: null, exact_ratio: null, logarithms: null},
     theorem_bound: row.projection === 'iid' ? null : moments.variance,
   }))
   const record = variance({replicates: REPLICATES})

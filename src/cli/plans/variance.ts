@@ -2,7 +2,7 @@ import {type ProjectionName, projectionNamed} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {type VariancePlan, variancePlan} from '../../experiments/variance/schema.js'
 import {type FlagValues, methodFlags, numberList, oneNumber, runFlags} from '../flags.js'
-import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER} from '../ranges.js'
+import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
@@ -38,6 +38,9 @@ export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
   },
 }
 
+/** Draws at which a precision that was not reached is given up. */
+const MOST_DRAWS = 100_000
+
 /** The flags of `rfa variance`. */
 export const varianceFlags = {
   ...methodFlags(VARIANCE),
@@ -70,6 +73,16 @@ export const varianceFlags = {
     helpGroup: 'GRID',
     description: `independent draws, at least 2 ${defaultHelp(VARIANCE, grid => grid.replicates)}`,
   }),
+  precision: oneNumber(POSITIVE_NUMBER)({
+    helpGroup: 'GRID',
+    helpValue: 'P',
+    description:
+      'draw on, doubling --replicates, until half the width of every interval is at most this share of the ratio to iid, or of the variance where there is none, e.g. 0.05',
+  }),
+  'max-draws': oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'GRID',
+    description: `most draws with --precision (default: ${MOST_DRAWS})`,
+  }),
   ...runFlags,
 }
 /** What `rfa variance` was asked for; a missing value was not typed. */
@@ -93,11 +106,25 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
     head_dims: listOr(flags['head-dim'], '--head-dim', grid.headDims),
     ...pairAxes(flags, grid),
     replicates: flags.replicates ?? grid.replicates,
+    ...stopping(flags, grid),
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
   const every = flags.projections?.includes('all') ?? false
   return {...plan, projections: plan.projections.filter(name => exists(name, plan, every))}
+}
+
+/** @throws {USAGE} for a number of draws that stops nothing, or that is below that of all */
+function stopping(flags: VarianceFlags, grid: VarianceGrid) {
+  const {precision, replicates = grid.replicates} = flags
+  const typed = flags['max-draws']
+  if (precision === undefined) {
+    if (typed === undefined) return {}
+    throw expected('USAGE', '--max-draws', '--precision beside it', 'none')
+  }
+  const most = typed ?? Math.max(MOST_DRAWS, replicates)
+  if (most >= replicates) return {precision, max_draws: most}
+  throw expected('USAGE', '--max-draws', `at least the ${replicates} of --replicates`, String(most))
 }
 
 /**

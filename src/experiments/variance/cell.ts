@@ -4,14 +4,16 @@ import type {KernelFacts} from '../../attention/internal.js'
 import {useBackend} from '../../backends/index.js'
 import {finiteOrNull} from '../../stats/index.js'
 import {computedBy} from '../computed-by.js'
-import type {CellContext, CellOutcome, OnStep} from '../experiment.js'
+import type {CellContext, CellOutcome} from '../experiment.js'
 import {resolveMethod} from '../method.js'
 import {NO_PROJECTION} from './batch.js'
 import {type EstimateRequest, estimateRequest, kernelEstimates} from './estimates.js'
 import {exactFields, exactOf, NOTHING_KNOWN} from './exact.js'
+import {LOG_DRAWS, type LogSummary, logSummary} from './logarithms.js'
 import {CALIBRATION_PAIRS} from './pairs.js'
 import type {VarianceCell, VarianceResult} from './schema.js'
-import {hopelessRow, isHopeless, isWithoutSpread, rowOf, sampleOf, type Theory} from './spread.js'
+import {drawRows} from './sequential.js'
+import {isWithoutSpread, type ProjectionRow, type Theory} from './spread.js'
 
 /** Runs one cell of a variance experiment. */
 export async function runVarianceCell(
@@ -35,6 +37,7 @@ export async function runVarianceCell(
     featureDim: estimator.featureDim(numFeatures, headDim, options),
   }
   const names = projected ? cell.projections : [NO_PROJECTION]
+  const drawn = drawRows(request, theory, names, how.onStep)
   return {
     status: 'completed',
     result: {
@@ -46,32 +49,27 @@ export async function runVarianceCell(
       closed_form_kurtosis: finiteOrNull(theory.moments.kurtosis),
       calibration_pairs: estimator.calibrates ? CALIBRATION_PAIRS : null,
       without_effect: withoutEffect,
-      per_projection: rowsOf(request, theory, names, how.onStep).map(row => {
+      draws: cell.precision === undefined ? null : drawn.replicates,
+      per_projection: drawn.rows.map(row => {
         const exact = isWithoutSpread(theory) ? NOTHING_KNOWN : exactOf(request, row.projection)
-        return {...row, ...exactFields(exact, theory.moments.variance, row)}
+        const logarithms = logarithmsOf(request, theory, row)
+        return {...row, ...exactFields(exact, theory.moments.variance, row), logarithms}
       }),
     },
   }
 }
 
-/** One row per projection. */
-function rowsOf(
+/** Logarithms of some draws of a row that is withheld because of its tail. */
+function logarithmsOf(
   request: EstimateRequest,
-  theory: Theory,
-  names: readonly string[],
-  onStep?: OnStep,
-) {
-  const {replicates} = request.cell
-  if (!isWithoutSpread(theory) && isHopeless(theory, replicates)) {
-    return names.map(name => hopelessRow(name, theory, replicates))
-  }
-  const samples = names.map((name, place) => {
-    const independent = name === 'iid' || name === NO_PROJECTION
-    const step = (draws: number) => onStep?.(place * replicates + draws, names.length * replicates)
-    return sampleOf(name, kernelEstimates(request, name, step), theory, independent)
-  })
-  const iid = samples.find(({projection}) => projection === 'iid')
-  return samples.map(sample => rowOf(sample, theory, sample === iid ? undefined : iid))
+  {moments}: Theory,
+  row: ProjectionRow,
+): LogSummary | null {
+  if (row.withheld === null || row.variance !== null || !(moments.mean > 0)) return null
+  if (!Number.isFinite(moments.mean)) return null
+  const replicates = Math.min(LOG_DRAWS, request.cell.replicates)
+  const estimates = kernelEstimates(request, row.projection, undefined, {replicates})
+  return logSummary(estimates, moments.mean)
 }
 
 /** Options off their defaults that are no part of the features of a pair, with the reasons. */

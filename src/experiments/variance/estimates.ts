@@ -44,16 +44,26 @@ export function estimateRequest(
   }
 }
 
-/** phi(x).phi(y) for every replicate. @param onDraws - told how many there are so far */
+/** How many draws are estimated. */
+export interface DrawCount {
+  replicates: number
+  /** The first of them, where they are known: the rest is drawn. */
+  before?: Float64Array | undefined
+}
+
+/** phi(x).phi(y) for every replicate of the cell, or as many as asked for. @param onDraws - told how many there are so far */
 export function kernelEstimates(
   request: EstimateRequest,
   projection: string,
   onDraws?: (draws: number) => void,
+  {replicates, before}: DrawCount = request.cell,
 ): Float64Array {
-  const {replicates} = request.cell
   const batch = batchOf({...request, projection})
   const out = new Float64Array(replicates)
-  for (let first = 0; first < replicates; first += batch.draws) {
+  if (before) out.set(before)
+  // a group that was begun is drawn again: it is one stream
+  const known = before ? Math.floor(before.length / GROUP) * GROUP : 0
+  for (let first = known; first < replicates; first += batch.draws) {
     const count = Math.min(batch.draws, replicates - first)
     const {products} = hostData(() => {
       const draws = drawsOf(request, {...batch, projection, count, group: first / GROUP})

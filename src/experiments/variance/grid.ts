@@ -10,7 +10,7 @@ import {runtimeBytes} from '../process-memory.js'
 import {type Batch, batchOf, NO_PROJECTION} from './batch.js'
 import {type PairFields, pairText} from './pair-text.js'
 import {sumPair} from './pairs.js'
-import type {VarianceCell, VariancePlan} from './schema.js'
+import {mostDraws, type VarianceCell, type VariancePlan} from './schema.js'
 
 /**
  * All jobs of a plan, in plan order.
@@ -91,8 +91,13 @@ function pairCount(plan: PairAxes): number {
 function toCell(plan: VariancePlan, spec: MethodSpec, budget: Budget, pair: PairFields) {
   const {projections, orth_sign, replicates, seed, backend} = plan
   const {num_features, head_dim} = budget
-  const shared = {projections, orth_sign, replicates, seed, backend}
+  const shared = {projections, orth_sign, replicates, ...precisionOf(plan), seed, backend}
   return (): VarianceCell => ({...spec, ...shared, num_features, head_dim, ...pair})
+}
+
+/** What stops draws early, where something does. */
+function precisionOf({precision, max_draws}: VariancePlan) {
+  return {...(precision !== undefined && {precision}), ...(max_draws !== undefined && {max_draws})}
 }
 
 function jobOf(make: () => VarianceCell, prediction: Prediction): PredictedCell<VarianceCell> {
@@ -111,11 +116,12 @@ function jobOf(make: () => VarianceCell, prediction: Prediction): PredictedCell<
 type Prediction = Pick<PredictedCell, 'predictedCost' | 'predictedBytes'>
 
 function predictionOf(
-  cell: Budget & Pick<VarianceCell, 'projections' | 'orth_sign' | 'replicates'>,
+  cell: Budget &
+    Pick<VarianceCell, 'projections' | 'orth_sign' | 'replicates' | 'precision' | 'max_draws'>,
   method: ResolvedMethod,
   backend: MeteredBackend,
 ): Prediction {
-  const {replicates} = cell
+  const replicates = mostDraws(cell)
   const names = method.projected ? cell.projections : [NO_PROJECTION]
   const batches = names.map(projection => batchOf({cell, projection, ...method}))
   return {

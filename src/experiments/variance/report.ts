@@ -7,8 +7,14 @@ import {backendItems, methodLabel, troubleItems} from '../labels.js'
 import {isIndependent} from './exact.js'
 import {methodBlocks} from './report-methods.js'
 import {pairColumns} from './report-pairs.js'
+import {tailBlocks} from './report-tails.js'
 import {closedFormVariance, isRounding} from './rounding.js'
-import type {CompletedVariance, VarianceRecord, VarianceResult} from './schema.js'
+import {
+  type CompletedVariance,
+  mostDraws,
+  type VarianceRecord,
+  type VarianceResult,
+} from './schema.js'
 import {biasBound, varianceVerdicts} from './verdicts.js'
 
 /** One projection of one cell. */
@@ -44,6 +50,7 @@ export function varianceReport(records: readonly VarianceRecord[]): Block[] {
   const dimensions = groupBy(completed, ({cell}) => `${cell.head_dim} ${cell.orth_sign}`)
   return [
     ...dimensions.flatMap(group => section(group, bound)),
+    ...tailBlocks(completed),
     ...methodBlocks(completed),
     ...verdictBlocks(records),
     ...(completed.length > 0 ? [text(LEGEND)] : []),
@@ -63,6 +70,8 @@ function verdictBlocks(records: readonly VarianceRecord[]): Block[] {
 /** One head dimension: pairs of vectors by norm and angle, one line per projection. */
 function section(records: readonly CompletedVariance[], bound: number): Block[] {
   const {head_dim, num_features, orth_sign, replicates} = records[0]!.cell
+  const most = mostDraws(records[0]!.cell)
+  const drawText = most === replicates ? String(replicates) : `${replicates} to ${most}`
   const oneSize = records.every(({cell}) => cell.num_features === num_features)
   const size = oneSize ? `, M=${num_features}` : ''
   const signs = orth_sign === 'raw' ? ', raw signs of orthogonal projections' : ''
@@ -77,7 +86,7 @@ function section(records: readonly CompletedVariance[], bound: number): Block[] 
     }),
   )
   return [
-    heading(2, `Kernel estimates, D=${head_dim}${size}, ${replicates} replicates${signs}`),
+    heading(2, `Kernel estimates, D=${head_dim}${size}, ${drawText} replicates${signs}`),
     table(oneSize ? COLUMNS.filter(column => column !== SIZE) : COLUMNS, rows),
   ]
 }
@@ -90,6 +99,12 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
   {title: 'projection', align: 'left', cell: ({own}) => own.projection},
   SIZE,
+  {
+    title: 'R',
+    priority: 1,
+    cell: ({result}) => String(result.draws || '-'),
+    tells: ({result}) => result.draws !== null,
+  },
   {title: 'F', priority: 5, cell: ({result}) => String(result.feature_dim)},
   ...pairColumns<Row>(),
   {title: 'kernel', priority: 3, cell: ({result}) => significant(result.expectation)},

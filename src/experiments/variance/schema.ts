@@ -23,6 +23,18 @@ function hasPairs(plan: {
   return byNorm !== 1 && bySum !== 1 && byNorm + bySum > 0
 }
 
+/** What stops draws before the last one. */
+const stopping = {
+  precision: z
+    .number()
+    .positive()
+    .optional()
+    .describe(
+      'Draws go on until half the width of every interval, of the ratio to iid or else of the variance, is at most this share of it; absent: R draws.',
+    ),
+  max_draws: z.number().int().min(2).optional().describe('R at which they stop all the same.'),
+}
+
 const norms = z.array(z.number().nonnegative())
 
 /** Everything that determines a variance experiment. */
@@ -52,7 +64,12 @@ export const variancePlan = z
       .min(1)
       .optional()
       .describe('|x - y|, with each of which each of `sum_norms` is |x + y|.'),
-    replicates: z.number().int().min(2).describe('R, independent draws.'),
+    replicates: z
+      .number()
+      .int()
+      .min(2)
+      .describe('R, independent draws; with a precision the first of them.'),
+    ...stopping,
     seed,
     backend: backendChoice,
   })
@@ -77,11 +94,24 @@ export const varianceCell = z.object({
     .optional()
     .describe('|x + y| of a pair that is given by it; norm and angle follow, to rounding.'),
   difference_norm: z.number().optional().describe('|x - y| of such a pair.'),
-  replicates: z.number().int().describe('R, independent draws.'),
+  replicates: z
+    .number()
+    .int()
+    .describe('R, independent draws; with a precision the first of them.'),
+  ...stopping,
   seed,
   backend: backendChoice,
 })
 export type VarianceCell = z.infer<typeof varianceCell>
+
+/** Most draws of a cell. */
+export function mostDraws({
+  replicates,
+  precision,
+  max_draws: most = replicates,
+}: Pick<VarianceCell, 'replicates' | 'precision' | 'max_draws'>): number {
+  return precision === undefined ? replicates : Math.max(most, replicates)
+}
 
 /** What one projection measured. */
 const projectionResult = z.object({
@@ -107,6 +137,17 @@ const projectionResult = z.object({
   ),
   ratio_low: nullableNumber.describe('Lower end of a 95 % interval of that ratio.'),
   ratio_high: nullableNumber.describe('Upper end of that interval.'),
+  logarithms: z
+    .object({
+      draws: z.number().int().describe('R of these.'),
+      mean: nullableNumber.describe('Mean; `null` where an estimate is not positive.'),
+      low: nullableNumber.describe('5 % quantile; `null` where it is not positive.'),
+      median: nullableNumber.describe('Median.'),
+      high: nullableNumber.describe('95 % quantile.'),
+    })
+    .nullable()
+    .default(null)
+    .describe('ln(estimate / expectation), where the tail is too heavy for anything else.'),
   exact_variance: nullableNumber
     .default(null)
     .describe(
@@ -146,6 +187,14 @@ export const varianceResult = z.object({
   without_effect: z
     .record(z.string(), z.string())
     .describe('Options and values of the preset with no part in a kernel estimate, and why.'),
+  draws: z
+    .number()
+    .int()
+    .nullable()
+    .default(null)
+    .describe(
+      'R that were drawn, where a precision decides; 0: no row can be measured with so many as allowed.',
+    ),
   per_projection: z.array(projectionResult).describe('What each projection measured.'),
 })
 export type VarianceResult = z.infer<typeof varianceResult>

@@ -15,7 +15,10 @@ import {roundingVariance} from './rounding.js'
 import type {VarianceResult} from './schema.js'
 
 /** A row of the result, without what theory says of its rows. */
-export type ProjectionRow = Omit<VarianceResult['per_projection'][number], keyof ExactFields>
+export type ProjectionRow = Omit<
+  VarianceResult['per_projection'][number],
+  keyof ExactFields | 'logarithms'
+>
 
 /** Largest relative standard error of a variance that is reported as measured. */
 const LARGEST_ERROR = 0.1

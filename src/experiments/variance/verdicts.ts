@@ -5,7 +5,12 @@ import type {Verdict} from '../../results/verdict.js'
 import {bonferroniZ, normalQuantile} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
 import {isIndependent} from './exact.js'
-import type {CompletedVariance, VarianceRecord, VarianceResult} from './schema.js'
+import {
+  type CompletedVariance,
+  mostDraws,
+  type VarianceRecord,
+  type VarianceResult,
+} from './schema.js'
 
 /** Probability that any row of a question speaks against what is true. */
 const FALSE_ALARMS = 0.05
@@ -135,7 +140,7 @@ function verdict(question: Question, rows: readonly Row[], bound: number): Verdi
     needed_replicates: neededBy(left),
     without_variance: flat.length,
   }
-  return {...facts, statement: statementOf(facts, {seen, left, replicates: cell.replicates})}
+  return {...facts, statement: statementOf(facts, {seen, left, replicates: mostDraws(cell)})}
 }
 
 function answerTo(question: Question, seen: readonly Seen[], bound: number): Verdict['answer'] {

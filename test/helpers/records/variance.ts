@@ -45,6 +45,7 @@ const MEASURED = {
   withheld: null,
   variance_relative_standard_error: 0.1,
   needed_replicates: null,
+  logarithms: null,
   exact_variance: null,
   exact_z: null,
   exact_ratio: null,
@@ -68,6 +69,7 @@ export function variance(changes: Partial<VarianceCell> = {}, ratio = 0.5): Comp
       expectation: 1.25,
       closed_form_variance: 0.08,
       closed_form_kurtosis: 3,
+      draws: null,
       calibration_pairs: null,
       without_effect: {},
       per_projection: [

@@ -153,6 +153,15 @@ describe('what projections are drawn with', () => {
     expect(() => plan({'difference-norms': [[1]]})).toThrow('--difference-norms: expected --sum')
   })
 
+  it('lets a variance experiment draw on until a precision is reached', () => {
+    const plan = (flags: Partial<VarianceFlags>) =>
+      toVariancePlan({...VARIANCE_FLAGS, ...flags}, estimators)
+    expect(plan({precision: 0.1})).toMatchObject({precision: 0.1, max_draws: 100_000})
+    expect(plan({precision: 0.1, 'max-draws': 5000}).max_draws).toBe(5000)
+    expect(() => plan({'max-draws': 5000})).toThrow('--max-draws: expected --precision beside it')
+    expect(() => plan({precision: 0.1, 'max-draws': 10})).toThrow('--max-draws: expected at least')
+  })
+
   it('takes all projections as those that every size of a variance experiment has', () => {
     const sweepPlan = toErrorSweepPlan({...ERROR_SWEEP_FLAGS, projections: ['all']}, estimators)
     expect(sweepPlan.projections).toEqual(PROJECTION_NAMES)
