@@ -1,0 +1,200 @@
+/**
+ * Random rows as the sampled queries see them. Weights of a row are anything between nothing and 1e40 times the mean,
+ * so that rows of N(0, I) alone never show what decides a query's output: others are drawn where the weight is, and
+ * each sample counts by its share of N(0, I) under the mixture that all were drawn from (the balance heuristic).
+ *
+ * Source: Veach & Guibas 1995, section 3.3; rows where the weight is: Zheng et al. 2022, arXiv:2204.04667, section 3.
+ */
+import {normals, type RandomStream, randomStream} from '../../random/index.js'
+import {dotAt, type ExactRows, exactRows, halfSquares, LEVELS, sampledQueries} from './queries.js'
+import type {PositiveHead, SampledQueries} from './types.js'
+import {type Votes, votesOf} from './votes.js'
+
+/** Samples of one head; the first half of the rows and the second are independent. */
+export interface RatioSamples {
+  /** Sampled queries and their exact outputs, `[R, Dv]`. */
+  queries: SampledQueries
+  exact: Float64Array
+  /** Rows, an even number. */
+  count: number
+  /** Share of N(0, I) that each row stands for, `[count]`; those of a half sum to one. */
+  share: Float64Array
+  /** ln of a row's weight over its mean, rho, `[R, count]`. */
+  logRho: Float64Array
+  /** What a row says, f, `[count, views, Dv]`; `viewOf` of the queries. */
+  says: Float64Array
+}
+
+/**
+ * @param queries - how many queries stand for all; rows are 6 times as many: two of each level and of N(0, I)
+ * @param seed - of the draws; the same gives the same samples
+ */
+export function ratioSamples(head: PositiveHead, queries: number, seed: number): RatioSamples {
+  const stream = randomStream(seed, 'error-prediction')
+  const sampled = sampledQueries(head, queries)
+  const exact = exactRows(head, sampled, {picks: HALVES, stream})
+  const rows = drawnRows(head, sampled, exact, stream)
+  const weighed = weighedRows(head, sampled, exact, rows)
+  const count = rows.length / head.headDim
+  const {logRho, says, views} = weighed
+  return {
+    queries: {...sampled, viewOf: views},
+    exact: exact.output,
+    count,
+    share: sharesOf(weighed.logMixture),
+    logRho,
+    says,
+  }
+}
+
+const HALVES = 2
+
+/** v = b w of all rows, `[halves, R, levels + 1, D]`: `N(c (x + y), I)` at level c, y picked; last `N(0, b^2)`. */
+function drawnRows(
+  {query, key, headDim, exponents}: PositiveHead,
+  {places}: SampledQueries,
+  {picked}: ExactRows,
+  stream: RandomStream,
+): Float64Array {
+  const kinds = LEVELS.length + 1
+  const rows = normals(stream, HALVES * places.length * kinds * headDim)
+  const spread = Float64Array.from({length: headDim}, (_, d) =>
+    Math.sqrt(1 - 4 * (exponents?.[d] ?? 0)),
+  )
+  for (let at = 0; at * headDim < rows.length; at++) {
+    const [kind, i] = [at % kinds, Math.floor(at / kinds) % places.length]
+    const half = Math.floor(at / (kinds * places.length))
+    const row = rows.subarray(at * headDim, (at + 1) * headDim)
+    const level = LEVELS[kind]
+    if (level === undefined) {
+      for (let d = 0; d < headDim; d++) row[d]! *= spread[d]!
+      continue
+    }
+    const x = places[i]! * headDim
+    const y = picked[(i * LEVELS.length + kind) * HALVES + half]! * headDim
+    for (let d = 0; d < headDim; d++) row[d]! += level * (query[x + d]! + key[y + d]!)
+  }
+  return rows
+}
+
+interface WeighedRows extends Pick<RatioSamples, 'logRho' | 'says'> {
+  /** ln of the density that rows were drawn from over that of N(0, I), but for a constant, `[count]`. */
+  logMixture: Float64Array
+  /** Where in `says` a query looks, `[R]`. */
+  views: Int32Array
+}
+
+function weighedRows(
+  head: PositiveHead,
+  queries: SampledQueries,
+  exact: ExactRows,
+  rows: Float64Array,
+): WeighedRows {
+  const {paired} = head
+  const signs = paired ? [rows, rows.map(v => -v)] : [rows]
+  const votes = signs.map(signed => votesOf(head, queries, signed))
+  const logs = signs.map((signed, s) =>
+    logWeights(head, queries, {exact, rows: signed, votes: votes[s]!}),
+  )
+  const both = paired ? logs[0]!.map((log, at) => logMean(log, logs[1]![at]!)) : logs[0]!
+  const count = rows.length / head.headDim
+  const size = queries.places.length * count
+  const logRho = both.subarray(0, size)
+  const logMixture = mixtureOf(both, count)
+  if (!paired) return {logRho, logMixture, says: votes[0]!.says, views: queries.viewOf}
+  const says = pairSays(votes, logs, queries, head.valueDim)
+  return {logRho, logMixture, says, views: queries.viewOf.map((_, i) => i)}
+}
+
+/** ln rho of all rows for each query, `[levels, R, count]`: densities over N(0, I), at every level. */
+function logWeights(
+  {query, headDim, exponents}: PositiveHead,
+  {places, viewOf, ends}: SampledQueries,
+  {exact, rows, votes}: {exact: ExactRows; rows: Float64Array; votes: Votes},
+): Float64Array {
+  const [count, queries] = [rows.length / headDim, places.length]
+  const half = halfSquares(query, headDim)
+  const out = new Float64Array(LEVELS.length * queries * count)
+  for (let row = 0; row < count; row++) {
+    const own = ownLog(rows.subarray(row * headDim, (row + 1) * headDim), exponents)
+    for (let i = 0; i < queries; i++) {
+      const product = dotAt(rows, row, query, places[i]!, headDim)
+      const at = (row * ends.length + viewOf[i]!) * LEVELS.length
+      LEVELS.forEach((level, l) => {
+        const log = level * product - level * level * half[places[i]!]! + votes.logSum[at + l]!
+        out[(l * queries + i) * count + row] = own + log - exact.logSum[i * LEVELS.length + l]!
+      })
+    }
+  }
+  return out
+}
+
+/** `ln D0^2 + 2 w.A w` of v = b w. */
+function ownLog(v: Float64Array, exponents: Float64Array | undefined): number {
+  if (!exponents) return 0
+  let sum = 0
+  for (let d = 0; d < v.length; d++) {
+    const a = exponents[d]!
+    sum += Math.log1p(-4 * a) / 2 + (2 * a * v[d]! ** 2) / (1 - 4 * a)
+  }
+  return sum
+}
+
+/** ln of the sum of all densities that as many rows were drawn from, those of N(0, I) being 1. */
+function mixtureOf(logs: Float64Array, count: number): Float64Array {
+  const others = logs.length / count
+  const bases = others / LEVELS.length
+  return Float64Array.from({length: count}, (_, row) => {
+    let top = 0
+    for (let k = 0; k < others; k++) top = Math.max(top, logs[k * count + row]!)
+    let sum = bases * Math.exp(-top)
+    for (let k = 0; k < others; k++) sum += Math.exp(logs[k * count + row]! - top)
+    return top + Math.log(sum)
+  })
+}
+
+function sharesOf(logMixture: Float64Array): Float64Array {
+  const share = logMixture.map(log => Math.exp(-log))
+  const half = share.length / HALVES
+  for (let h = 0; h < HALVES; h++) {
+    const own = share.subarray(h * half, (h + 1) * half)
+    const sum = own.reduce((total, x) => total + x, 0)
+    own.forEach((x, at) => {
+      own[at] = x / sum
+    })
+  }
+  return share
+}
+
+/** ln((e^a + e^b) / 2) */
+function logMean(a: number, b: number): number {
+  const [low, high] = a < b ? [a, b] : [b, a]
+  return high === Number.NEGATIVE_INFINITY
+    ? high
+    : high + Math.log1p(Math.exp(low - high)) - Math.LN2
+}
+
+/** What a pair of rows says to each query: each row's own word by its weight, `[count, R, Dv]`. */
+function pairSays(
+  votes: readonly Votes[],
+  logs: readonly Float64Array[],
+  {viewOf, ends}: SampledQueries,
+  dim: number,
+): Float64Array {
+  const queries = viewOf.length
+  const [plus, minus] = votes as [Votes, Votes]
+  const count = plus.says.length / (ends.length * dim)
+  const says = new Float64Array(count * queries * dim)
+  for (let row = 0; row < count; row++) {
+    for (let i = 0; i < queries; i++) {
+      const at = i * count + row
+      const share = 1 / (1 + Math.exp(logs[1]![at]! - logs[0]![at]!))
+      const from = (row * ends.length + viewOf[i]!) * dim
+      const to = (row * queries + i) * dim
+      for (let d = 0; d < dim; d++) {
+        says[to + d] = share * plus.says[from + d]! + (1 - share) * minus.says[from + d]!
+      }
+    }
+  }
+  return says
+}
