@@ -55,6 +55,10 @@ export default defineFeatureMap({
     idle: () => GENERALIZED_IDLE,
   },
   varianceLaw: 'positive',
+  positiveHead: (head, options) =>
+    options.inputScaling === 'canonical' && inLogDomain(options, head.causal)
+      ? {...head, longKeysCount: true}
+      : undefined,
   phi(inputs) {
     // exp(W x) itself overflows where W x passes 88; its logarithms are W x, which do not
     if (!inLogDomain(inputs.options, inputs.causal)) return generalizedPhi(tf.exp)(inputs)

@@ -56,6 +56,8 @@ export default defineFeatureMap({
     }),
   },
   varianceLaw: 'hyperbolic',
+  positiveHead: (head, {stabilizer}) =>
+    stabilizer === 'log' ? {...head, paired: true} : undefined,
   phi: inputs => {
     // exact: by logarithms, which do not overflow; (2M)^(-1/2) cancels in the ratio
     const {projection, inputScale, options} = inputs

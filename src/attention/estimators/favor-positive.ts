@@ -51,6 +51,7 @@ export default defineFeatureMap({
       isExact(options) ? sumProduct('exp', x, y) : releasedKernel.product!(x, y, options),
   },
   varianceLaw: 'positive',
+  positiveHead: (head, options) => (isExact(options) ? head : undefined),
   phi: inputs => {
     const {projection, inputScale, options} = inputs
     if (!isExact(options)) return releasedPhi(inputs)

@@ -66,6 +66,8 @@ export default defineEstimator({
   // A is a number: w.A w is that times |w|^2
   kernel: {...releasedKernel(forms.kernel), rowsBy: 'lengths'},
   varianceLaw: 'optimal-positive',
+  positiveHead: (head, options) =>
+    options.stabilizer === 'log' ? forms.positiveHead(head, options) : undefined,
   cost: shape => exponentialCost(shape, 2),
   refuses: ({stabilizer}) => (stabilizer === 'log' ? {} : {decode: NO_DECODER}),
   unused: ({stabilizer}) => (stabilizer === 'log' ? LOG_UNUSED : {}),

@@ -4,6 +4,7 @@ import type {z} from 'zod'
 import type {Moments} from '../../theory/moments.js'
 import type {VarianceLaw} from '../../theory/predictor.js'
 import type {RowProduct} from '../../theory/row-product.js'
+import type {PositiveHead} from '../../theory/ratio-error/types.js'
 import type {TargetKernelName} from '../../theory/target-kernels.js'
 import type {ProjectionName} from '../projections/index.js'
 import type {
@@ -179,6 +180,13 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   kernel?: KernelFacts<z.output<Schema>>
   /** Which law its relative kernel variance follows; what the error predictor uses. */
   varianceLaw?: VarianceLaw
+  /**
+   * One head as its features see it, where outputs are ratios of sums over independent rows, each of some weight and a word
+   * of its own: what the error of outputs is predicted from. `undefined` where these options make something else of it.
+   *
+   * @param head - canonical, none of its tokens hidden
+   */
+  positiveHead?(head: PositiveHead, options: z.output<Schema>): PositiveHead | undefined
   cost(shape: CallShape, options: z.output<Schema>): Cost
   /** Bytes of decode state after `length` tokens, per batch and head. */
   stateBytes?(

@@ -10,9 +10,18 @@ import {endOf} from './batches.js'
 import {contextOf, featureStatistics, type SweepContext} from './context.js'
 import {judgedQueries} from './in-view.js'
 import {means} from './means.js'
+import {predictedCurves} from './predicted.js'
 import {replicateRuns} from './replicates.js'
 import type {ErrorSweepCell, ErrorSweepResult} from './schema.js'
-import {perHead, prediction, replicateLists, rowSummaries, summaries, yardstick} from './summary.js'
+import {
+  perHead,
+  predictedError,
+  prediction,
+  replicateLists,
+  rowSummaries,
+  summaries,
+  yardstick,
+} from './summary.js'
 import {targetOf} from './target.js'
 
 /** Runs one cell of an error sweep. */
@@ -37,6 +46,7 @@ export async function runErrorSweepCell(
   )
   const facts = {...inputFactsOf(context), ...computedBy(backend, how), operations}
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
+  const curves = predictedCurves(cell, method, context)
   const featureDim = method.estimator.featureDim(
     cell.num_features ?? 0,
     query.shape[3],
@@ -53,9 +63,10 @@ export async function runErrorSweepCell(
       ...rowSummaries(runs.replicates),
       ...means(method, runs),
       ...yardstick(context, runs.replicates),
+      ...predictedError(curves?.all, cell, summaries(runs.replicates).rel_l2.median),
       ...prediction(method, own.perHead, query.shape[3], cell.num_features),
       statistics: context.statistics.overall,
-      per_head: perHead(method, cell, context, own, runs.replicates),
+      per_head: perHead({method, cell, context, own, curves}, runs.replicates),
       ...endOf(cell, runs.replicates),
       replicate_metrics: replicateLists(context, runs.replicates),
     },

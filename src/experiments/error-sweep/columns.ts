@@ -16,11 +16,19 @@ export function legend(records: readonly CompletedSweep[]): string {
   return [
     'M: random vectors; F: length of a feature vector.',
     `Errors are medians over replicates${spreadLegend(records)}.`,
+    ...(records.some(({result}) => result.predicted_rel_l2 !== null) ? [PREDICTED_LEGEND] : []),
     ...meansLegend(records),
     'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
     ...(records.some(averagingIsExact) ? [EXACT_LEGEND] : []),
   ].join(' ')
 }
+
+/**
+ * What a prediction is, and how good: log10 of predicted over measured has a root mean square of 0.09 and is within 0.19
+ * for 95 % of the heads and M of `npm run bench:error-predictions`, of layers and of generators, at worst 0.52.
+ */
+const PREDICTED_LEGEND =
+  'predicted: rel L2 by theory, from the input alone; for 95 % of heads within a factor of 1.6.'
 
 /** What the columns of means say where there are any, or what they need. */
 function meansLegend(records: readonly CompletedSweep[]): string[] {
@@ -184,6 +192,12 @@ const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
     title: 'rel L2',
     cell: ({result}) => withSpread(result.rel_l2),
     short: {cell: ({result}) => significant(result.rel_l2.median), lacks: 'spread of rel L2'},
+  },
+  {
+    title: 'predicted',
+    priority: 1,
+    cell: ({result}) => significant(result.predicted_rel_l2),
+    tells: ({result}) => result.predicted_rel_l2 !== null,
   },
   {
     title: 'vs mean(V)',

@@ -196,6 +196,19 @@ const needs = {
     'Decimal logarithm of needed_num_features, also beyond doubles; `null` without theory.',
   ),
 }
+/** The error that theory predicts of outputs, beside the measured one. */
+const predictions = {
+  predicted_rel_l2: nullableNumber
+    .default(null)
+    .describe(
+      'rel_l2 that theory predicts from the input for this M, root mean square over draws of independent rows; `null` where it has none for the method, its options, its projection or its target.',
+    ),
+  num_features_for_5_percent: nullableNumber
+    .default(null)
+    .describe(
+      'M at which rel_l2 comes down to 0.05: the measured one, carried on along the prediction; `null` without one, and beyond 2^24.',
+    ),
+}
 const mse_over_mean_value = nullableNumber.describe(
   'Median mean squared error over that of averaging V: above 1 is worse than looking at nothing; `null` where averaging V is exact up to float32 rounding.',
 )
@@ -208,6 +221,7 @@ const headResult = z.object({
   rel_l2: nullableNumber.describe('Median of |estimate - exact| / |exact|, Euclidean.'),
   mse: nullableNumber.describe('Median of the mean squared error of an output entry.'),
   mse_over_mean_value,
+  ...predictions,
   ...needs,
   statistics,
 })
@@ -292,6 +306,7 @@ export const errorSweepResult = z.object({
     .number()
     .describe('Mean squared error of averaging V over the keys in view, against the same target.'),
   mse_over_mean_value,
+  ...predictions,
   predicted_relative_variance: nullableNumber.describe(
     'Relative variance of a kernel entry that theory predicts at the mean squared norms of the head where it is largest; `null` without theory and beyond doubles.',
   ),

@@ -4,6 +4,7 @@ import {finiteOrNull, summarise} from '../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../theory/predictor.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
+import {type Curves, errorAt, neededFor} from './predicted.js'
 import {keptMetrics} from './replicate-metrics.js'
 import type {Replicate} from './replicates.js'
 import type {RowMetrics} from './row-distances.js'
@@ -156,12 +157,34 @@ export function prediction(
   }
 }
 
+/** The error that theory predicts, and where the measured one goes from here. */
+export function predictedError(
+  curve: Curves['all'] | undefined,
+  {num_features}: {num_features: number | null},
+  measured: number | null,
+) {
+  if (!curve || num_features === null) {
+    return {predicted_rel_l2: null, num_features_for_5_percent: null}
+  }
+  return {
+    predicted_rel_l2: errorAt(curve, num_features),
+    num_features_for_5_percent: neededFor(curve, num_features, measured),
+  }
+}
+
+/** What heads are summarised by beside their replicates. */
+interface PerHeadFacts {
+  method: ResolvedMethod
+  cell: {num_features: number | null}
+  context: Pick<SweepContext, 'input' | 'statistics' | 'yardsticks'>
+  /** Statistics of what the features see. */
+  own: SweepContext['statistics']
+  curves: Curves | undefined
+}
+
 /** Each head for itself, batch elements of a head together. */
 export function perHead(
-  method: ResolvedMethod,
-  cell: {num_features: number | null},
-  context: Pick<SweepContext, 'input' | 'statistics' | 'yardsticks'>,
-  own: SweepContext['statistics'],
+  {method, cell, context, own, curves}: PerHeadFacts,
   replicates: Replicate[],
 ): ErrorSweepResult['per_head'] {
   const [, heads, , headDim] = context.input.query.shape
@@ -171,12 +194,13 @@ export function perHead(
     const ownYardsticks = itemsOfHead(context.yardsticks, head, context.input)
     const median = (name: 'mse' | 'rel_l2') =>
       summarise(headErrors(context, head, replicates, name)).median
-    const mse = median('mse')
+    const [mse, rel_l2] = [median('mse'), median('rel_l2')]
     return {
       head,
       mse,
-      rel_l2: median('rel_l2'),
+      rel_l2,
       mse_over_mean_value: overYardstick(mse, overall(ownYardsticks)),
+      ...predictedError(curves?.perHead[head], cell, rel_l2),
       ...needOf(predictionOf(method, ownOfHead, headDim, cell.num_features)),
       statistics,
     }

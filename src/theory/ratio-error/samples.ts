@@ -17,8 +17,8 @@ export interface RatioSamples {
   exact: Float64Array
   /** Rows, an even number. */
   count: number
-  /** Share of N(0, I) that each row stands for, `[count]`; those of a half sum to one. */
-  share: Float64Array
+  /** ln of the share of N(0, I) that each row stands for, `[count]`; those of a half sum to one. */
+  logShare: Float64Array
   /** ln of a row's weight over its mean, rho, `[R, count]`. */
   logRho: Float64Array
   /** What a row says, f, `[count, views, Dv]`; `viewOf` of the queries. */
@@ -41,7 +41,7 @@ export function ratioSamples(head: PositiveHead, queries: number, seed: number):
     queries: {...sampled, viewOf: views},
     exact: exact.output,
     count,
-    share: sharesOf(weighed.logMixture),
+    logShare: logShares(weighed.logMixture),
     logRho,
     says,
   }
@@ -153,17 +153,12 @@ function mixtureOf(logs: Float64Array, count: number): Float64Array {
   })
 }
 
-function sharesOf(logMixture: Float64Array): Float64Array {
-  const share = logMixture.map(log => Math.exp(-log))
-  const half = share.length / HALVES
-  for (let h = 0; h < HALVES; h++) {
-    const own = share.subarray(h * half, (h + 1) * half)
-    const sum = own.reduce((total, x) => total + x, 0)
-    own.forEach((x, at) => {
-      own[at] = x / sum
-    })
-  }
-  return share
+function logShares(logMixture: Float64Array): Float64Array {
+  const half = logMixture.length / HALVES
+  const sums = Array.from({length: HALVES}, (_, h) =>
+    logMixture.subarray(h * half, (h + 1) * half).reduce((sum, log) => sum + Math.exp(-log), 0),
+  )
+  return logMixture.map((log, row) => -log - Math.log(sums[Math.floor(row / half)]!))
 }
 
 /** ln((e^a + e^b) / 2) */

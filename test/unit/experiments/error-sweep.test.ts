@@ -60,7 +60,10 @@ async function ratiosOf(context: SweepContext) {
   const replicates = [roundedReplicate(context)]
   const method = await resolveMethod({method: 'elu', preset: 'exact', options: {}})
   const cell = {num_features: null}
-  const heads = perHead(method, cell, context, context.statistics, replicates)
+  const heads = perHead(
+    {method, cell, context, own: context.statistics, curves: undefined},
+    replicates,
+  )
   return {
     all: yardstick(context, replicates),
     heads: heads.map(head => head.mse_over_mean_value),

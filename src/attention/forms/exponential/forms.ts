@@ -5,6 +5,7 @@ import {RfaError} from '../../../errors.js'
 import {tf} from '../../../tf.js'
 import {softmaxKernel} from '../../../theory/kernels.js'
 import {averaged, type Moments, relativeKurtosis} from '../../../theory/moments.js'
+import type {PositiveHead} from '../../../theory/ratio-error/types.js'
 import type {
   AttendResult,
   CalibrationPairs,
@@ -28,6 +29,7 @@ import {
 } from './features.js'
 import {type HeadMoments, type MomentKind, momentsOf, type Sample, sampleOf} from './moments.js'
 import {type HeadParameters, relativeLogMoment} from './parameters.js'
+import {positiveHead} from './positive-head.js'
 
 /** Tokens that a causal call calibrates on by default. */
 const PREFIX = 64
@@ -118,7 +120,19 @@ export function exponentialForms<Options extends {prefix: number}>(rule: Exponen
     },
     decoder: (inputs: DecoderInputs<Options>): Decoder => decoderFrom(inputs, rule, featuresFrom),
     kernel: kernelFacts(rule),
+    positiveHead: (head: PositiveHead, options: Options): PositiveHead =>
+      positiveHead(head, momentsOfTokens(head, options.prefix), of => rule.parameters(of, options)),
   }
+}
+
+/** Of the tokens that set the features of a call without calibration. */
+function momentsOfTokens({query, key, headDim, causal}: PositiveHead, prefix: number): HeadMoments {
+  const tokens = (all: Float64Array) => {
+    const length = all.length / headDim
+    const count = causal && prefix > 0 ? Math.min(prefix, length) : length
+    return Array.from({length: count}, (_, i) => all.subarray(i * headDim, (i + 1) * headDim))
+  }
+  return momentsOfPairs({query: tokens(query), key: tokens(key)})
 }
 
 /** Parameters of every head; those of a head with the moments of the one before are taken over. */

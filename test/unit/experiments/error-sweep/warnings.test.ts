@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {sweepWarnings} from '../../../../src/experiments/error-sweep/warnings.js'
-import {deterministic, sweep} from '../../../helpers/records/error-sweep.js'
+import {deterministic, metric, sweep} from '../../../helpers/records/error-sweep.js'
 
 const heads = (...needs: (number | null)[]) =>
   powers(...needs.map(need => need && Math.log10(need)))
@@ -61,5 +61,34 @@ describe('sweepWarnings', () => {
 
   it('says nothing about methods without theory', () => {
     expect(sweepWarnings([deterministic('elu')])).toEqual([])
+  })
+
+  it('tells the M for an error of 5 % where errors are predicted, beside both errors at the largest M', () => {
+    const predicted = (needs: readonly (number | null)[], overall: number | null) => ({
+      rel_l2: metric(0.19),
+      predicted_rel_l2: 0.21,
+      num_features_for_5_percent: overall,
+      per_head: heads(...needs).per_head.map((own, at) => ({
+        ...own,
+        predicted_rel_l2: 0.21,
+        num_features_for_5_percent: needs[at]!,
+      })),
+    })
+    const warnings = (needs: readonly (number | null)[], overall: number | null) =>
+      sweepWarnings([
+        sweep({num_features: 8}),
+        sweep({num_features: 64}, predicted(needs, overall)),
+      ])
+    expect(warnings([400, 25_300, 3000], 3200)).toEqual([
+      'favor-pos needs about 3,200 features (most in head 1: about 25,000; least in head 0: about 400) for an error of 5 %; at M=64 rel L2 is 0.190, predicted 0.210',
+    ])
+    expect(warnings([400, null], null)).toEqual([
+      'favor-pos needs more than 16 million features (most in head 1: more than 16 million; least in head 0: about 400) for an error of 5 %; at M=64 rel L2 is 0.190, predicted 0.210',
+    ])
+    expect(warnings([400], 400)).toEqual([
+      'favor-pos needs about 400 features for an error of 5 %; at M=64 rel L2 is 0.190, predicted 0.210',
+    ])
+    // one head needs more, all together do not
+    expect(warnings([20, 80], 50)).toEqual([])
   })
 })
