@@ -50,7 +50,7 @@ export function predictedCurves(
 }
 
 /** Queries of each head, over all sequences, that stand for the others; and of each sequence at least. */
-const QUERIES = 32
+const QUERIES = 24
 const LEAST_QUERIES = 8
 /** Multiply-adds that curves may take, about a tenth of a second; beyond, fewer queries do. */
 const BUDGET = 1.5e8

@@ -22,13 +22,14 @@ export function votesOf(head: PositiveHead, {ends}: SampledQueries, rows: Float6
   const {key, headDim, valueDim, longKeysCount} = head
   const count = rows.length / headDim
   const half = longKeysCount ? new Float64Array(key.length / headDim) : halfSquares(key, headDim)
+  const doubles = {value: Float64Array.from(head.value), valueDim}
   const says = new Float64Array(count * ends.length * valueDim)
   const logSum = new Float64Array(count * ends.length * LEVELS.length)
   const logits = new Float64Array(half.length)
   for (let row = 0; row < count; row++) {
     for (let m = 0; m < ends.at(-1)!; m++) logits[m] = dotAt(rows, row, key, m, headDim)
     LEVELS.forEach((level, l) => {
-      const sum = new RunningSum(level === 1 ? head : undefined)
+      const sum = new RunningSum(level === 1 ? doubles : undefined)
       ends.forEach((end, view) => {
         const at = row * ends.length + view
         sum.add(logits, half, {level, start: view === 0 ? 0 : ends[view - 1]!, end})
@@ -45,10 +46,12 @@ class RunningSum {
   private top = Number.NEGATIVE_INFINITY
   private sum = 0
   private readonly values: Float64Array
+  private readonly value: Float64Array
 
   /** @param head - whose values are weighted; none without */
-  constructor(private readonly head: PositiveHead | undefined) {
+  constructor(head: {value: Float64Array; valueDim: number} | undefined) {
     this.values = new Float64Array(head?.valueDim ?? 0)
+    this.value = head?.value ?? this.values
   }
 
   add(
@@ -62,22 +65,21 @@ class RunningSum {
     }
     this.shrink(Math.exp(this.top - top))
     this.top = top
+    const {values, value} = this
+    const dim = values.length
+    let {sum} = this
     for (let m = start; m < end; m++) {
       const weight = Math.exp(level * logits[m]! - level * level * half[m]! - top)
-      this.sum += weight
-      if (this.head && weight > NEGLIGIBLE) this.addValue(this.head.value, m, weight)
+      sum += weight
+      if (weight < NEGLIGIBLE) continue
+      for (let d = 0, at = m * dim; d < dim; d++) values[d]! += weight * value[at + d]!
     }
+    this.sum = sum
   }
 
   private shrink(factor: number): void {
     this.sum *= factor
     for (let d = 0; d < this.values.length; d++) this.values[d]! *= factor
-  }
-
-  private addValue(value: ArrayLike<number>, m: number, weight: number): void {
-    const {values} = this
-    const dim = values.length
-    for (let d = 0, at = m * dim; d < dim; d++) values[d]! += weight * value[at + d]!
   }
 
   get log(): number {
