@@ -1,6 +1,8 @@
 /** What commands print under `--json`: one document each, told apart by its `schema`. */
 import {z} from 'zod'
 import {CHECK_GROUPS} from '../check/types.js'
+import {EFFORTS} from '../claims/claim.js'
+import {claimFacts, claimOutcome} from '../claims/outcome.js'
 import {checkedSchema} from '../report/check.js'
 import {diagnosisFacts} from '../report/doctor.js'
 import {tableFactsSchema} from '../report/fields.js'
@@ -28,6 +30,23 @@ export const checkDocument = z.object({
   estimators: z.array(checkedSchema).describe('The estimators, in the order of the command line.'),
 })
 export type CheckDocument = z.infer<typeof checkDocument>
+
+/** `rfa claims`. */
+export const claimsDocument = z.object({
+  schema: tag('rfa.claims/1'),
+  effort: z.enum(EFFORTS).describe('How much was spent on draws and times.'),
+  seed: z.number().int().describe('Seed of every random draw.'),
+  directory: z.string().describe('Folder of the runs and of claims.json.'),
+  claims: z.array(claimOutcome).describe('The claims that were asked for, in their order.'),
+})
+export type ClaimsDocument = z.infer<typeof claimsDocument>
+
+/** `rfa claims --explain`. */
+export const claimListDocument = z.object({
+  schema: tag('rfa.claim-list/1'),
+  claims: z.array(claimFacts).describe('The claims that were asked for, in their order.'),
+})
+export type ClaimListDocument = z.infer<typeof claimListDocument>
 
 /** `rfa methods`. */
 export const methodsDocument = z.object({

@@ -57,6 +57,8 @@ async function documentSchemas(): Promise<Named[]> {
     ['apply', 'What rfa apply prints under --json', applyRecord],
     ['report', 'What rfa report prints under --json', documents.reportDocument],
     ['check', 'What rfa check prints under --json', documents.checkDocument],
+    ['claims', 'claims.json, and what rfa claims prints under --json', documents.claimsDocument],
+    ['claim-list', 'What rfa claims --explain prints under --json', documents.claimListDocument],
     ['completion', 'What rfa completion prints under --json', documents.completionDocument],
     ['methods', 'What rfa methods prints under --json', documents.methodsDocument],
     [

@@ -220,7 +220,10 @@ function runAgain(
 }
 
 /** @throws {USAGE} where `--resume` does not say what to go on with */
-export function refuseResumeOfNothing({output, resume}: RunOptions): void {
+export function refuseResumeOfNothing({
+  output,
+  resume,
+}: Pick<RunOptions, 'output' | 'resume'>): void {
   if (!resume || output !== undefined) return
   throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
     suggestions: ['name the folder of the run to go on with'],

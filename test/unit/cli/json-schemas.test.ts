@@ -13,6 +13,8 @@ const schemas = (await jsonSchemas()) as Record<string, z.core.JSONSchema.JSONSc
 const DOCUMENTS = [
   'apply',
   'check',
+  'claim-list',
+  'claims',
   'completion',
   'doctor',
   'dry-run',

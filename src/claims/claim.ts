@@ -1,0 +1,104 @@
+/**
+ * A sentence of a paper as an experiment. What is measured and what would decide it stand in the claim's file, fixed
+ * before anything is run; runs are ordinary plans, and their records are all that a verdict sees.
+ */
+import type {BenchPlan} from '../experiments/bench/schema.js'
+import type {ErrorSweepPlan} from '../experiments/error-sweep/schema.js'
+import type {VariancePlan} from '../experiments/variance/schema.js'
+import type {ClaimRuns} from './runs.js'
+
+/** How much is spent on all claims together: about a minute, or about a quarter of an hour. */
+export const EFFORTS = ['quick', 'full'] as const
+export type Effort = (typeof EFFORTS)[number]
+
+/**
+ * - `holds`: the statistic says so, beyond chance
+ * - `refuted`: it says the opposite, beyond chance
+ * - `depends`: it holds under one condition that was tried and not under another; the statement names both
+ * - `not_measurable`: it takes training, hardware or draws that are not there; the statement says which
+ */
+export const VERDICTS = ['holds', 'refuted', 'depends', 'not_measurable'] as const
+export type ClaimVerdict = (typeof VERDICTS)[number]
+
+/** What is claimed, and where. */
+export interface ClaimFacts {
+  /** `H6` */
+  id: string
+  /** In one sentence, in our words. */
+  sentence: string
+  /** Paper, and the section, theorem or figure. */
+  source: string
+  /** The setting of the paper, and the numbers it gives. */
+  paper: string
+}
+
+/** A plan of one of the experiments. */
+export type ClaimPlan = VariancePlan | ErrorSweepPlan | BenchPlan
+
+/** How plans of a claim are made. */
+export interface PlanRequest {
+  effort: Effort
+  seed: number
+}
+
+/** A claim that is measured or computed here. */
+export interface TestedClaim extends ClaimFacts {
+  kind: 'tested'
+  /** Our setting, and how it differs from the paper's. */
+  ours: string
+  /** What is computed of the records. */
+  statistic: string
+  /** Which values of it make which verdict. */
+  rule: string
+  /**
+   * The runs by the names of their folders, none where theory alone decides. Claims that name the same run mean the same
+   * plan, which is then run once.
+   */
+  plans(request: PlanRequest): Record<string, ClaimPlan>
+  /** @throws {Unmeasured} where records lack what it takes */
+  judge(runs: ClaimRuns): Judgement | Promise<Judgement>
+}
+
+/** A claim about trained models: what the papers say, and why nothing here can decide it. */
+export interface QuotedClaim extends ClaimFacts {
+  kind: 'quoted'
+  /** What it would take. */
+  needs: string
+}
+
+export type Claim = TestedClaim | QuotedClaim
+
+/** A number that the verdict rests on. */
+export interface Quantity {
+  name: string
+  value: number
+  /** Ends of a 95 % interval, where it was measured. */
+  low?: number | undefined
+  high?: number | undefined
+  /** What theory or the paper says, where it does. */
+  expected?: number | undefined
+}
+
+/** A test of one null hypothesis. */
+export interface Test {
+  /** What is tested, in words. */
+  hypothesis: string
+  /** Probability of what was seen, or more, if it is true. */
+  p: number
+}
+
+/** What the records say, before chance is accounted for over all claims of a run. */
+export interface Judgement {
+  quantities: Quantity[]
+  tests: Test[]
+  /** @param rejected - whether each test is, with all tests of the run at 5 % together */
+  decide(rejected: readonly boolean[]): Decision
+}
+
+export interface Decision {
+  verdict: ClaimVerdict
+  /** One line: what was found, with its numbers. */
+  statement: string
+  /** A paragraph: why it is so. */
+  explanation: string
+}

@@ -1,0 +1,60 @@
+import type {Judgement, TestedClaim} from './claim.js'
+import {growth, memoryGrowth, ofMethod} from './growth.js'
+import {lengthsRun} from './plans.js'
+import type {ClaimRuns} from './runs.js'
+import {above, below} from './tests.js'
+
+/** Longest lengths that a slope is taken over: two octaves. */
+const TOP = 3
+/** Exponents up to this are linear, from the other on quadratic. */
+const [LINEAR, QUADRATIC] = [1.25, 1.65]
+const METHODS = ['favor-pos', 'rfa', 'elu']
+const EXACT = ['softmax', 'softmax-online']
+
+function judge(runs: ClaimRuns): Judgement {
+  const records = runs.timed('lengths')
+  const slopes = [...METHODS, ...EXACT].map(method => {
+    const own = ofMethod(records, method)
+    return {method, time: growth(own, TOP), memory: memoryGrowth(own, TOP)}
+  })
+  const linear = slopes.slice(0, METHODS.length)
+  return {
+    quantities: slopes.flatMap(({method, time, memory}) => [
+      {name: `exponent of time, ${method}`, ...time},
+      {name: `exponent of bytes, ${method}`, value: memory},
+    ]),
+    tests: slopes.map(({method, time}, at) =>
+      at < METHODS.length
+        ? {hypothesis: `the exponent of ${method} is ${LINEAR} or more`, p: below(time, LINEAR)}
+        : {
+            hypothesis: `the exponent of ${method} is ${QUADRATIC} or less`,
+            p: above(time, QUADRATIC),
+          },
+    ),
+    decide(rejected) {
+      const told = slopes.map(({method, time}) => `${method} ${time.value.toFixed(2)}`)
+      const statement = `exponents of time over the longest two octaves: ${told.join(', ')}`
+      const explanation =
+        'The work is counted, and linear; what clocks can add is caches and memory, which bend the line where tensors leave them, and costs of a call that lengths do not change, which flatten it at short ones. The bytes of a call grow with exponent 1 for linear forms and for tiled exact attention, and with 2 for the materialised one alone: linear memory is no advantage over the tiled form.'
+      const bytes = linear.every(({memory}) => memory < LINEAR)
+      if (rejected.every(Boolean) && bytes) return {verdict: 'holds', statement, explanation}
+      const wrong = linear.some(({time, memory}) => above(time, LINEAR) < 0.001 || memory > LINEAR)
+      return {verdict: wrong ? 'refuted' : 'not_measurable', statement, explanation}
+    },
+  }
+}
+
+export default {
+  kind: 'tested',
+  id: 'H5',
+  sentence: 'Random-feature attention takes time and memory that grow linearly with length',
+  source:
+    'Peng et al. 2021, arXiv:2103.02143; Choromanski et al. 2021, arXiv:2009.14794; Zheng et al. 2022, arXiv:2204.04667',
+  paper: 'O(L) against O(L^2), by counting',
+  ours: 'forward passes of 8 heads of 64 on one thread, 64 random vectors, up to 4096 tokens (8192 in the full run)',
+  statistic:
+    'exponent of the median time over the longest three lengths, with the interval that those of the medians give; exponent of counted bytes',
+  rule: `holds if all linear forms are below ${LINEAR} and both exact forms above ${QUADRATIC}, beyond chance; refuted if a linear form is above ${LINEAR} beyond chance`,
+  plans: lengthsRun,
+  judge,
+} satisfies TestedClaim

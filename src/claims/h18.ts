@@ -1,0 +1,12 @@
+import type {QuotedClaim} from './claim.js'
+
+export default {
+  kind: 'quoted',
+  id: 'H18',
+  sentence: 'The error of an approximate layer grows through the layers above it',
+  source: 'Choromanski et al. 2021, arXiv:2009.14794, appendix D.1',
+  paper:
+    'the error of the output grows with depth in a pretrained model whose attention is replaced without finetuning',
+  needs:
+    'all weights of a pretrained model: the growth is that of its projections, norms and feed-forward parts, of which files of queries, keys and values have nothing',
+} satisfies QuotedClaim

@@ -1,0 +1,54 @@
+import {ratioOf} from '../stats/index.js'
+import type {Judgement, TestedClaim} from './claim.js'
+import {ofMethod, timeOf} from './growth.js'
+import {samplersRun} from './plans.js'
+import type {ClaimRuns} from './runs.js'
+import {above, below} from './tests.js'
+
+/** From this factor on an overhead is no marginal one. */
+const MARGINAL = 1.5
+
+function judge(runs: ClaimRuns): Judgement {
+  const records = runs.timed('samplers')
+  const features = ofMethod(records, 'favor-pos')
+  const rows = ofMethod(records, 'lara').map((record, at) => ({
+    length: record.cell.seq_len,
+    ratio: ratioOf(timeOf(record), timeOf(features[at]!)),
+  }))
+  return {
+    quantities: rows.map(({length, ratio}) => ({
+      name: `time of LARA over positive features, L = ${length}`,
+      ...ratio,
+    })),
+    tests: rows.flatMap(({length, ratio}) => [
+      {hypothesis: `at L = ${length} it is ${MARGINAL} or more`, p: below(ratio, MARGINAL)},
+      {hypothesis: `at L = ${length} it is ${MARGINAL} or less`, p: above(ratio, MARGINAL)},
+    ]),
+    decide(rejected) {
+      const told = rows.map(({length, ratio}) => `${ratio.value.toFixed(1)}x at ${length}`)
+      const statement = `time over that of positive features with as many vectors: ${told.join(', ')}`
+      const explanation =
+        'LARA evaluates as many vectors as positive features do, and besides the density of each of its proposals at each of its samples, weights for each query, and means over chunks. Both forms compute with fused kernels here; on a GPU, where a launch costs more than what it computes at these lengths, the difference may hide.'
+      const marginal = rows.map((_, at) => rejected[2 * at])
+      const more = rows.map((_, at) => rejected[2 * at + 1])
+      if (marginal.every(Boolean)) return {verdict: 'holds', statement, explanation}
+      if (more.every(Boolean)) return {verdict: 'refuted', statement, explanation}
+      const split = marginal.some(Boolean) && more.some(Boolean)
+      return {verdict: split ? 'depends' : 'not_measurable', statement, explanation}
+    },
+  }
+}
+
+export default {
+  kind: 'tested',
+  id: 'H22',
+  sentence: 'LARA costs marginally more time than RFA with as many samples',
+  source: "Zheng et al. 2022, arXiv:2204.04667, and the authors' summary of it",
+  paper: '"marginal", a sweep over lengths on a GPU',
+  ours: 'forward passes of 8 heads of 64 on one thread, 49 proposals and 49 vectors, at 196, 784 and 2048 tokens',
+  statistic:
+    'ratio of median times at each length, with the interval that those of the medians give',
+  rule: `holds if every ratio is below ${MARGINAL} beyond chance, refuted if every ratio is above, depends if lengths differ`,
+  plans: samplersRun,
+  judge,
+} satisfies TestedClaim

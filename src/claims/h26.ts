@@ -1,0 +1,112 @@
+import type {ProjectionName} from '../attention/names.js'
+import type {CompletedVariance} from '../experiments/variance/schema.js'
+import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
+import {variancePlanOf} from './plans.js'
+import {type ClaimRuns, Unmeasured} from './runs.js'
+import {upperTail} from './tests.js'
+
+const RUN = 'h26-projections'
+const SIMPLEX = 'simplex'
+/** All that leave the estimate unbiased. */
+const OTHERS = [
+  'iid',
+  'orth',
+  'antithetic',
+  'simplex-plus',
+  'sobol',
+] as const satisfies ProjectionName[]
+
+function plans({effort, seed}: PlanRequest) {
+  return {
+    [RUN]: variancePlanOf({
+      methods: ['favor-pos'],
+      projections: [SIMPLEX, ...OTHERS],
+      num_features: [8, 20],
+      head_dims: [8],
+      norms: [0.5],
+      angles_deg: [60],
+      replicates: effort === 'quick' ? 10_000 : 60_000,
+      seed,
+    }),
+  }
+}
+
+/** Logarithm of the variance of one projection over that of simplex rows. */
+interface Comparison {
+  numFeatures: number
+  other: string
+  ratio: number
+  /** Standard error of its logarithm, as if both were independent: more than it is where they are not. */
+  error: number
+}
+
+function comparisons({cell, result}: CompletedVariance): Comparison[] {
+  const measured = (name: string) => {
+    const row = result.per_projection.find(({projection}) => projection === name)
+    if (row?.variance == null || row.variance_relative_standard_error === null)
+      throw new Unmeasured(`${name}: ${row?.withheld ?? 'no such projection'}`)
+    return {variance: row.variance, error: row.variance_relative_standard_error}
+  }
+  const simplex = measured(SIMPLEX)
+  return OTHERS.map(other => {
+    const {variance, error} = measured(other)
+    const ratio = variance / simplex.variance
+    return {numFeatures: cell.num_features, other, ratio, error: Math.hypot(error, simplex.error)}
+  })
+}
+
+const nameOf = ({other, numFeatures}: Comparison) => `${other} at M = ${numFeatures}`
+
+function judge(runs: ClaimRuns): Judgement {
+  const rows = runs.variance(RUN).flatMap(comparisons)
+  const z = rows.map(({ratio, error}) => Math.log(ratio) / error)
+  return {
+    quantities: rows.map((row, at) => ({
+      name: `variance of ${nameOf(row)} over that of simplex rows`,
+      value: row.ratio,
+      low: row.ratio * Math.exp(-1.96 * rows[at]!.error),
+      high: row.ratio * Math.exp(1.96 * rows[at]!.error),
+    })),
+    tests: rows.flatMap((row, at) => [
+      {hypothesis: `${nameOf(row)} varies at most as much as simplex rows`, p: upperTail(z[at]!)},
+      {hypothesis: `${nameOf(row)} varies at least as much`, p: upperTail(-z[at]!)},
+    ]),
+    decide(rejected) {
+      const more = rows.filter((_, at) => rejected[2 * at])
+      const less = rows.filter((_, at) => rejected[2 * at + 1])
+      const lines = [
+        ...(more.length > 0 ? [`lower than ${more.map(nameOf).join(', ')}`] : []),
+        ...(less.length > 0 ? [`higher than ${less.map(nameOf).join(', ')}`] : []),
+      ]
+      const open = rows.length - more.length - less.length
+      const verdict =
+        less.length === 0
+          ? open === 0
+            ? 'holds'
+            : 'not_measurable'
+          : more.length > 0
+            ? 'depends'
+            : 'refuted'
+      return {
+        verdict,
+        statement: `the variance of simplex rows is ${lines.join('; ') || 'not told apart from any'}`,
+        explanation:
+          'Simplex rows are the best directions for lengths that are drawn independently of them, which is the class of the theorem: they beat independent, orthogonal and antithetic rows. Directions that look at the lengths drawn (simplex-plus), and points that fill the space beyond one block of D rows (Sobol), are outside that class and can vary less.',
+      }
+    },
+  }
+}
+
+export default {
+  kind: 'tested',
+  id: 'H26',
+  sentence: 'Simplex rows give positive features the lowest variance',
+  source: 'Reid et al. 2023, arXiv:2301.13856',
+  paper: 'a proof, among couplings whose directions do not depend on the lengths',
+  ours: 'D = 8, one block of 8 rows and two and a half, a pair of norm 0.5 at 60 degrees, five other unbiased projections',
+  statistic:
+    'logarithm of the ratio of variances, over the standard errors of both as if they were independent',
+  rule: 'holds if every other projection varies more, beyond chance; refuted if all that can be told apart vary less; depends if some do',
+  plans,
+  judge,
+} satisfies TestedClaim

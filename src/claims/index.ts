@@ -1,0 +1,35 @@
+/** The claims by id. One is a file, and a line here. */
+import {unknownName} from '../errors.js'
+import type {Claim} from './claim.js'
+
+const REGISTRY = {
+  H3: () => import('./h03.js'),
+  H4: () => import('./h04.js'),
+  H5: () => import('./h05.js'),
+  H6: () => import('./h06.js'),
+  H9: () => import('./h09.js'),
+  H10: () => import('./h10.js'),
+  H13: () => import('./h13.js'),
+  H14: () => import('./h14.js'),
+  H17: () => import('./h17.js'),
+  H18: () => import('./h18.js'),
+  H21: () => import('./h21.js'),
+  H22: () => import('./h22.js'),
+  H23: () => import('./h23.js'),
+  H24: () => import('./h24.js'),
+  H26: () => import('./h26.js'),
+} as const satisfies Record<string, () => Promise<{default: Claim}>>
+
+export const CLAIM_IDS = Object.keys(REGISTRY) as readonly (keyof typeof REGISTRY)[]
+
+/** @throws {UNKNOWN_NAME} for an id that is not in the registry */
+export async function claimNamed(id: string): Promise<Claim> {
+  const load = Object.hasOwn(REGISTRY, id) ? REGISTRY[id as keyof typeof REGISTRY] : undefined
+  if (!load) throw unknownName('claims', 'claims', id, CLAIM_IDS)
+  return (await load()).default
+}
+
+/** Those of the ids, each once, or all. */
+export function claimsNamed(ids: readonly string[]): Promise<Claim[]> {
+  return Promise.all([...new Set(ids.length > 0 ? ids : CLAIM_IDS)].map(claimNamed))
+}

@@ -1,0 +1,138 @@
+/** From records to verdicts, with chance accounted for over all claims of a run together. */
+import {z} from 'zod'
+import {nullableNumber} from '../results/record.js'
+import {holm} from '../stats/index.js'
+import {type Claim, type Judgement, type QuotedClaim, type TestedClaim, VERDICTS} from './claim.js'
+import {type ClaimRuns, Unmeasured} from './runs.js'
+
+/** Probability of a false alarm among all tests of a run. */
+export const FAMILY_WISE = 0.05
+
+const quantity = z.object({
+  name: z.string().describe('What it is.'),
+  value: nullableNumber.describe('The number.'),
+  low: nullableNumber.describe(
+    'Lower end of a 95 % interval; `null`: it was computed, not measured.',
+  ),
+  high: nullableNumber.describe('Upper end of that interval.'),
+  expected: nullableNumber.describe(
+    'What theory or the paper says; `null`: neither gives a number.',
+  ),
+})
+
+const test = z.object({
+  hypothesis: z.string().describe('What is tested; a small p speaks against it.'),
+  p: z.number().describe('Probability of what was seen, or more, if it is true.'),
+  adjusted_p: z.number().describe('The same over all tests of the run, by the method of Holm.'),
+  rejected: z.boolean().describe(`adjusted_p is below ${FAMILY_WISE}.`),
+})
+
+/** A claim and its experiment, before anything is run. */
+export const claimFacts = z.object({
+  id: z.string().describe('The claim.'),
+  sentence: z.string().describe('What is claimed.'),
+  source: z.string().describe('By which paper.'),
+  paper: z.string().describe('Its setting and numbers.'),
+  ours: z.string().nullable().describe('Our setting; `null`: nothing here can decide it.'),
+  statistic: z.string().nullable().describe('What is computed of the records.'),
+  rule: z.string().nullable().describe('Which values make which verdict, fixed beforehand.'),
+})
+
+/** A claim with its verdict. */
+export const claimOutcome = claimFacts.extend({
+  verdict: z
+    .enum(VERDICTS)
+    .describe('`depends`: true under one condition that was tried and not under another.'),
+  statement: z.string().describe('What was found, in a line.'),
+  explanation: z.string().nullable().describe('Why it is so.'),
+  quantities: z.array(quantity).describe('The numbers that it rests on.'),
+  tests: z.array(test).describe('The tests that it rests on; none where theory alone decides.'),
+  runs: z.array(z.string()).describe('Folders of its runs, below that of the claims.'),
+})
+export type ClaimOutcome = z.infer<typeof claimOutcome>
+
+/** A tested claim with what its records say, or why they say nothing. */
+type Judged = {claim: TestedClaim} & ({judgement: Judgement} | {lacks: string})
+
+/** The verdicts on claims, in their order. @param runsOf - names of the runs of a claim */
+export async function outcomes(
+  claims: readonly Claim[],
+  runs: ClaimRuns,
+  runsOf: (claim: TestedClaim) => readonly string[],
+): Promise<ClaimOutcome[]> {
+  const judged = new Map<string, Judged>()
+  for (const claim of claims) {
+    if (claim.kind === 'tested') judged.set(claim.id, await judgedBy(claim, runs))
+  }
+  const tests = [...judged.values()].flatMap(one => ('judgement' in one ? one.judgement.tests : []))
+  const adjusted = holm(tests.map(({p}) => p))
+  let next = 0
+  return claims.map(claim => {
+    if (claim.kind === 'quoted') return quoted(claim)
+    const own = judged.get(claim.id)!
+    const count = 'judgement' in own ? own.judgement.tests.length : 0
+    const ps = adjusted.slice(next, next + count)
+    next += count
+    return {...outcomeOf(own, ps), runs: [...runsOf(claim)]}
+  })
+}
+
+async function judgedBy(claim: TestedClaim, runs: ClaimRuns): Promise<Judged> {
+  try {
+    return {claim, judgement: await claim.judge(runs)}
+  } catch (error) {
+    if (!(error instanceof Unmeasured)) throw error
+    return {claim, lacks: error.message}
+  }
+}
+
+function outcomeOf(judged: Judged, adjusted: readonly number[]): Omit<ClaimOutcome, 'runs'> {
+  const facts = factsOf(judged.claim)
+  if ('lacks' in judged) {
+    const nothing = {explanation: null, quantities: [], tests: []}
+    return {...facts, verdict: 'not_measurable', statement: judged.lacks, ...nothing}
+  }
+  const {quantities, tests, decide} = judged.judgement
+  const rejected = adjusted.map(p => p < FAMILY_WISE)
+  return {
+    ...facts,
+    ...decide(rejected),
+    quantities: quantities.map(({name, value, low, high, expected}) => ({
+      name,
+      value: finite(value),
+      low: finite(low),
+      high: finite(high),
+      expected: finite(expected),
+    })),
+    tests: tests.map(({hypothesis, p}, at) => ({
+      hypothesis,
+      p,
+      adjusted_p: adjusted[at]!,
+      rejected: rejected[at]!,
+    })),
+  }
+}
+
+function finite(value: number | undefined): number | null {
+  return value !== undefined && Number.isFinite(value) ? value : null
+}
+
+function quoted(claim: QuotedClaim): ClaimOutcome {
+  return {
+    ...factsOf(claim),
+    verdict: 'not_measurable',
+    statement: `takes ${claim.needs}`,
+    explanation: null,
+    quantities: [],
+    tests: [],
+    runs: [],
+  }
+}
+
+/** What stands in a claim's file, as plain data. */
+export function factsOf(claim: Claim): z.infer<typeof claimFacts> {
+  const {id, sentence, source, paper} = claim
+  const none = {ours: null, statistic: null, rule: null}
+  const {ours, statistic, rule} = claim.kind === 'tested' ? claim : none
+  return {id, sentence, source, paper, ours, statistic, rule}
+}

@@ -1,0 +1,82 @@
+/** Plans of claims: what most of them have in common. */
+import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
+import {type VariancePlan, variancePlan} from '../experiments/variance/schema.js'
+import type {PlanRequest} from './claim.js'
+
+/** Estimators in their exact forms, at default options. */
+function exactForms(names: readonly string[]) {
+  return names.map(method => ({method, preset: 'exact' as const, options: {}}))
+}
+
+type VarianceAxes = Omit<VariancePlan, 'experiment' | 'methods' | 'orth_sign' | 'backend'> & {
+  methods: readonly string[]
+}
+
+/** A variance experiment. */
+export function variancePlanOf({methods, ...axes}: VarianceAxes): VariancePlan {
+  return variancePlan.parse({
+    experiment: 'variance',
+    methods: exactForms(methods),
+    ...axes,
+    backend: 'auto',
+  })
+}
+
+/** Shape of the papers' attention layers: eight heads of 64. */
+const LAYER = {batch: 1, heads: 8, head_dim: 64, value_dim: 64}
+
+/** Runs of one cell in a benchmark; intervals of a median take six. */
+const TIMING = {
+  quick: {warmup_runs: 3, min_runs: 7, max_runs: 200, min_time_ns: 0.3e9},
+  full: {warmup_runs: 5, min_runs: 15, max_runs: 500, min_time_ns: 2e9},
+}
+
+interface BenchAxes {
+  methods: readonly string[]
+  numFeatures: readonly number[]
+  lengths: readonly number[]
+}
+
+/** A benchmark of forward passes on one thread, cells in random order. */
+export function benchPlanOf(
+  {methods, numFeatures, lengths}: BenchAxes,
+  {effort, seed}: PlanRequest,
+): BenchPlan {
+  return benchPlan.parse({
+    experiment: 'bench',
+    methods: exactForms(methods),
+    projections: ['orth'],
+    num_features: [...numFeatures],
+    redraw: 'fixed',
+    seq_lens: [...lengths],
+    ...LAYER,
+    causal: false,
+    timing: TIMING[effort],
+    order: 'random',
+    seed,
+    backend: 'auto',
+    threads: 1,
+  })
+}
+
+/** Lengths of the claims about growth. */
+const LENGTHS = {
+  quick: [512, 1024, 2048, 4096],
+  full: [512, 1024, 2048, 4096, 8192],
+}
+
+/** Time and memory over length: exact forms and linear ones, one run for all claims about growth. */
+export function lengthsRun(request: PlanRequest): Record<string, BenchPlan> {
+  const methods = ['softmax', 'softmax-online', 'favor-pos', 'rfa', 'elu']
+  const axes = {methods, numFeatures: [64], lengths: LENGTHS[request.effort]}
+  return {lengths: benchPlanOf(axes, request)}
+}
+
+/** Lengths of an image of 14 x 14 patches, of 28 x 28, and of a text. */
+const PATCHES = [196, 784, 2048]
+
+/** Methods that sample, beside the exact form and the method that they extend, at as many samples as features. */
+export function samplersRun(request: PlanRequest): Record<string, BenchPlan> {
+  const methods = ['softmax-online', 'ra', 'lara', 'favor-pos']
+  return {samplers: benchPlanOf({methods, numFeatures: [49], lengths: PATCHES}, request)}
+}

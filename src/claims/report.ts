@@ -1,0 +1,94 @@
+/** Verdicts on claims as tables and paragraphs. */
+import {type Block, heading, list, table, text} from '../report/document.js'
+import {MISSING, significant} from '../report/numbers.js'
+import type {Claim, ClaimVerdict} from './claim.js'
+import type {ClaimOutcome} from './outcome.js'
+
+/** As tables show them. */
+const WORDS: Record<ClaimVerdict, string> = {
+  holds: 'holds',
+  refuted: 'refuted',
+  depends: 'depends',
+  not_measurable: 'not measurable here',
+}
+
+/** All verdicts in a table, then why, claim by claim. */
+export function claimsReport(outcomes: readonly ClaimOutcome[]): Block[] {
+  return [
+    heading(1, 'Claims'),
+    table(
+      [
+        {title: 'claim', align: 'left', cell: ({id}) => id},
+        {title: 'verdict', align: 'left', cell: ({verdict}) => WORDS[verdict]},
+        {title: 'sentence', align: 'left', flexible: true, cell: ({sentence}) => sentence},
+        {title: 'found', align: 'left', flexible: true, cell: ({statement}) => statement},
+      ],
+      outcomes,
+    ),
+    ...outcomes.flatMap(why),
+    text(
+      `${countsText(outcomes)} Values of p are those over all claims of the run, by the method of Holm.`,
+    ),
+  ]
+}
+
+/** Why, and with which numbers; nothing of a claim that nothing was run for. */
+function why({id, sentence, verdict, explanation, quantities, tests}: ClaimOutcome): Block[] {
+  if (explanation === null) return []
+  return [
+    heading(2, `${id}: ${WORDS[verdict]}`),
+    text(`${sentence}. ${explanation}`),
+    table(
+      [
+        {title: 'number', align: 'left', flexible: true, cell: ({name}) => name},
+        {title: 'value', cell: ({value}) => significant(value)},
+        {
+          title: '95 % interval',
+          cell: ({low, high}) =>
+            low === null || high === null ? MISSING : `${significant(low)} - ${significant(high)}`,
+          tells: ({low}) => low !== null,
+        },
+        {
+          title: 'theory or paper',
+          cell: ({expected}) => significant(expected),
+          tells: ({expected}) => expected !== null,
+        },
+      ],
+      quantities,
+    ),
+    ...list(testLines(tests)),
+  ]
+}
+
+/** What was rejected; of all tests claims.json has the numbers. */
+function testLines(tests: ClaimOutcome['tests']): string[] {
+  const rejected = tests.filter(test => test.rejected)
+  if (tests.length > 0 && rejected.length === 0) return ['no hypothesis was rejected']
+  return rejected.map(
+    ({hypothesis, adjusted_p}) => `rejected: ${hypothesis} (p = ${significant(adjusted_p)})`,
+  )
+}
+
+/** `3 hold, 2 refuted`. */
+export function countsText(outcomes: readonly ClaimOutcome[]): string {
+  const counts = Object.entries(WORDS).map(([verdict, words]) => ({
+    words,
+    count: outcomes.filter(one => one.verdict === verdict).length,
+  }))
+  const told = counts.filter(({count}) => count > 0).map(({words, count}) => `${count} ${words}`)
+  return `${told.join(', ')}.`
+}
+
+/** The experiment behind a claim, before anything is run. */
+export function explanation(claim: Claim): Block[] {
+  const items =
+    claim.kind === 'tested'
+      ? [
+          `the paper: ${claim.paper}`,
+          `here: ${claim.ours}`,
+          `statistic: ${claim.statistic}`,
+          `rule: ${claim.rule}`,
+        ]
+      : [`the paper: ${claim.paper}`, `not measurable here: it takes ${claim.needs}`]
+  return [heading(2, `${claim.id}: ${claim.sentence}`), text(claim.source), ...list(items)]
+}

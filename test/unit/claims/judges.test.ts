@@ -1,0 +1,292 @@
+import {describe, expect, it} from 'vitest'
+import type {ClaimVerdict, TestedClaim} from '../../../src/claims/claim.js'
+import {claimNamed} from '../../../src/claims/index.js'
+import {outcomes} from '../../../src/claims/outcome.js'
+import {ClaimRuns} from '../../../src/claims/runs.js'
+import type {BenchPlan} from '../../../src/experiments/bench/schema.js'
+import type {VariancePlan} from '../../../src/experiments/variance/schema.js'
+import type {CellRecord} from '../../../src/results/record.js'
+import {fourierVariance} from '../../../src/theory/kernels.js'
+import {steady, timed} from '../../helpers/records/bench.js'
+import {type CompletedVariance, variance} from '../../helpers/records/variance.js'
+
+type Runs = Record<string, CellRecord[]>
+
+/** The verdict of a claim on records, by itself. */
+async function verdictOn(id: string, runs: Runs): Promise<ClaimVerdict> {
+  return (await outcomeOn(id, runs)).verdict
+}
+
+async function outcomeOn(id: string, runs: Runs) {
+  const claim = await claimNamed(id)
+  const [found] = await outcomes([claim], new ClaimRuns(new Map(Object.entries(runs))), () => [])
+  return found!
+}
+
+async function plansOf(id: string) {
+  return ((await claimNamed(id)) as TestedClaim).plans({effort: 'quick', seed: 0})
+}
+
+interface Pair {
+  method: string
+  numFeatures: number
+  norm: number
+  angle: number
+  projection: string
+}
+
+/** Records of a variance plan as they come out where `varianceOf` is what is true, within 2 %. */
+function varianceRecords(
+  plan: VariancePlan,
+  varianceOf: (pair: Pair) => number,
+): CompletedVariance[] {
+  const axes = plan.methods.flatMap(({method}) =>
+    plan.num_features.flatMap(num_features =>
+      plan.norms.flatMap(norm =>
+        plan.angles_deg.map(angle_deg => ({method, num_features, norm, angle_deg})),
+      ),
+    ),
+  )
+  return axes.map(axis => {
+    const record = variance(axis)
+    const [row] = record.result.per_projection
+    const pair = {
+      ...axis,
+      numFeatures: axis.num_features,
+      angle: axis.angle_deg,
+      projection: 'iid',
+    }
+    const rows = plan.projections.map(projection => ({
+      ...row!,
+      projection,
+      variance: varianceOf({...pair, projection}),
+      variance_relative_standard_error: 0.02,
+    }))
+    const closed_form_variance = varianceOf(pair)
+    return {...record, result: {...record.result, closed_form_variance, per_projection: rows}}
+  })
+}
+
+/** Records of a benchmark whose medians are `nsOf`, with intervals of 2 %. */
+function benchRecords(plan: BenchPlan, nsOf: (method: string, length: number) => number) {
+  return plan.methods.flatMap(({method}) =>
+    plan.seq_lens.map(seq_len => {
+      const median = nsOf(method, seq_len)
+      const live_bytes = method === 'softmax' ? seq_len ** 2 : 100 * seq_len
+      return timed({method, seq_len}, median, {samples_ns: steady(median), live_bytes})
+    }),
+  )
+}
+
+describe('H3, H14 and H24, where theory alone decides', () => {
+  it.each([
+    ['H3', 'holds'],
+    ['H14', 'depends'],
+    ['H24', 'holds'],
+  ])('%s %s', async (id, verdict) => {
+    expect(await verdictOn(id, {})).toBe(verdict)
+  })
+
+  it('counts 3.2 % for 64 vectors, as the state has 2 x 64 x 65 numbers', async () => {
+    const {quantities} = await outcomeOn('H3', {})
+    expect(quantities[0]!.value).toBe((2 * 64 * 65) / (2048 * 128))
+  })
+})
+
+describe('H6', async () => {
+  const [[name, plan]] = Object.entries(await plansOf('H6')) as [[string, VariancePlan]]
+  const truth = ({numFeatures, angle}: Pair) => {
+    const turn = (angle * Math.PI) / 180
+    return fourierVariance(
+      Float64Array.of(1, 0),
+      Float64Array.of(Math.cos(turn), Math.sin(turn)),
+      numFeatures,
+    )
+  }
+  const off = (factor: (pair: Pair) => number) =>
+    varianceRecords(plan, truth).map(record => {
+      const {num_features: numFeatures, norm, angle_deg: angle, method} = record.cell
+      const [row] = record.result.per_projection
+      const wrong = factor({numFeatures, norm, angle, method, projection: 'iid'}) * row!.variance!
+      return {...record, result: {...record.result, per_projection: [{...row!, variance: wrong}]}}
+    })
+
+  it('holds where variances are the formula', async () => {
+    expect(await verdictOn('H6', {[name]: off(() => 1)})).toBe('holds')
+  })
+
+  it('is refuted where one is 20 % off', async () => {
+    const one = ({numFeatures, angle}: Pair) => (numFeatures === 16 && angle === 90 ? 1.2 : 1)
+    expect(await verdictOn('H6', {[name]: off(one)})).toBe('refuted')
+  })
+
+  it('is refuted where the exponent is another', async () => {
+    expect(await verdictOn('H6', {[name]: off(({numFeatures}) => numFeatures ** 0.1)})).toBe(
+      'refuted',
+    )
+  })
+
+  it('tells of a variance that was withheld, with the draws that it takes', async () => {
+    const [first, ...others] = off(() => 1)
+    const [row] = first!.result.per_projection
+    const withheld = {...row!, variance: null, withheld: 'too few', needed_replicates: 77_000}
+    const record = {...first!, result: {...first!.result, per_projection: [withheld]}}
+    const found = await outcomeOn('H6', {[name]: [record, ...others]})
+    expect(found.verdict).toBe('not_measurable')
+    expect(found.statement).toContain('it takes 77000 draws')
+  })
+})
+
+describe('H10', async () => {
+  const [[name, plan]] = Object.entries(await plansOf('H10')) as [[string, VariancePlan]]
+
+  it('depends on the angle, where measurements are the closed forms', async () => {
+    const found = await outcomeOn('H10', {[name]: varianceRecords(plan, () => 0.1)})
+    expect(found.verdict).toBe('depends')
+    expect(found.statement).toContain('true at 130, 150, 170, 180 degrees; at 100 and 110 degrees')
+  })
+
+  it('is refuted where they are not', async () => {
+    const records = varianceRecords(plan, () => 0.1)
+    const [first, ...others] = records
+    const result = {...first!.result, closed_form_variance: 0.2}
+    expect(await verdictOn('H10', {[name]: [{...first!, result}, ...others]})).toBe('refuted')
+  })
+})
+
+describe('H13', async () => {
+  const plans = (await plansOf('H13')) as Record<string, VariancePlan>
+  const records = (factorOf: (norm: number) => number) =>
+    Object.fromEntries(
+      Object.entries(plans).map(([name, plan]) => [
+        name,
+        varianceRecords(plan, ({method, norm}) => (method === 'favor-hyp' ? factorOf(norm) : 1)),
+      ]),
+    )
+  // |x + y|^2 of two vectors of norm r at 60 degrees is 3 r^2
+  const truth = (norm: number) => 1 - Math.exp(-3 * norm ** 2)
+
+  it('holds with the factor of the formula', async () => {
+    expect(await verdictOn('H13', records(truth))).toBe('holds')
+  })
+
+  it('is refuted with any other', async () => {
+    expect(
+      await verdictOn(
+        'H13',
+        records(norm => 1.2 * truth(norm)),
+      ),
+    ).toBe('refuted')
+    expect(
+      await verdictOn(
+        'H13',
+        records(() => 1),
+      ),
+    ).toBe('refuted')
+  })
+})
+
+describe('H26', async () => {
+  const [[name, plan]] = Object.entries(await plansOf('H26')) as [[string, VariancePlan]]
+  const records = (variances: Record<string, number>, others: number) => ({
+    [name]: varianceRecords(plan, ({projection}) => variances[projection] ?? others),
+  })
+
+  it.each<[ClaimVerdict, Record<string, number>, number]>([
+    ['holds', {simplex: 1}, 2],
+    ['depends', {simplex: 1, sobol: 0.5}, 2],
+    ['refuted', {simplex: 1}, 0.5],
+    ['not_measurable', {simplex: 1, orth: 1.01}, 2],
+  ])('%s', async (verdict, variances, others) => {
+    expect(await verdictOn('H26', records(variances, others))).toBe(verdict)
+  })
+})
+
+describe('H4 and H5', async () => {
+  const plan = (await plansOf('H5')).lengths as BenchPlan
+  const exact = (method: string) => method.startsWith('softmax')
+  const times = (power: (method: string) => number, noise = 1) => ({
+    lengths: benchRecords(plan, (method, length) => 100 * length ** power(method)).map(record => ({
+      ...record,
+      result: {
+        ...record.result,
+        median_low_ns: record.result.median_ns / (1.01 * noise),
+        median_high_ns: record.result.median_ns * (1.01 * noise),
+      },
+    })),
+  })
+  const asTheory = (method: string) => (exact(method) ? 2 : 1)
+
+  it('hold where exact forms are quadratic and the others linear', async () => {
+    expect(await verdictOn('H4', times(asTheory))).toBe('holds')
+    expect(await verdictOn('H5', times(asTheory))).toBe('holds')
+  })
+
+  it('are refuted where all are quadratic, or the speed-up shrinks', async () => {
+    expect(
+      await verdictOn(
+        'H5',
+        times(() => 2),
+      ),
+    ).toBe('refuted')
+    expect(
+      await verdictOn(
+        'H4',
+        times(method => (exact(method) ? 1 : 2)),
+      ),
+    ).toBe('refuted')
+  })
+
+  it('are not decided where intervals are as wide as those of a busy machine', async () => {
+    expect(await verdictOn('H5', times(asTheory, 10))).toBe('not_measurable')
+    expect(await verdictOn('H4', times(asTheory, 30))).toBe('not_measurable')
+  })
+
+  it('are not decided by medians without interval', async () => {
+    const {lengths} = times(asTheory)
+    const bare = lengths.map(record => ({
+      ...record,
+      result: {...record.result, median_low_ns: null, runs: 3},
+    }))
+    expect((await outcomeOn('H5', {lengths: bare})).statement).toContain('3 runs have no interval')
+  })
+})
+
+describe('H21 and H22', async () => {
+  const plan = (await plansOf('H21')).samplers as BenchPlan
+  const samplers = (factorOf: (method: string, length: number) => number) => ({
+    samplers: benchRecords(plan, (method, length) => 1e6 * factorOf(method, length)).map(
+      record => ({
+        ...record,
+        result: {
+          ...record.result,
+          median_low_ns: record.result.median_ns / 1.02,
+          median_high_ns: record.result.median_ns * 1.02,
+        },
+      }),
+    ),
+  })
+  const ra = (factor: number) => samplers(method => (method === 'ra' ? factor : 1))
+  const lara = (factor: number) => samplers(method => (method === 'lara' ? factor : 1))
+
+  it.each<[string, ClaimVerdict, ReturnType<typeof ra>]>([
+    ['H21', 'holds', ra(2)],
+    ['H21', 'refuted', ra(4)],
+    ['H21', 'not_measurable', ra(2.8)],
+    [
+      'H21',
+      'depends',
+      samplers((method, length) => (method === 'ra' ? (length > 500 ? 2 : 9) : 1)),
+    ],
+    ['H22', 'holds', lara(1.1)],
+    ['H22', 'refuted', lara(2)],
+    ['H22', 'not_measurable', lara(1.5)],
+    [
+      'H22',
+      'depends',
+      samplers((method, length) => (method === 'lara' ? (length > 500 ? 1 : 3) : 1)),
+    ],
+  ])('%s %s', async (id, verdict, runs) => {
+    expect(await verdictOn(id, runs)).toBe(verdict)
+  })
+})
