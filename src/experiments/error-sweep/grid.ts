@@ -1,34 +1,25 @@
 /** An error sweep as cells and jobs: the grid, without the axes that do not apply to a method. */
 
-import type {CallShape, ExactTarget} from '../../attention/index.js'
-import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
-import {type BackendChoice, meteredBackend} from '../../backends/index.js'
+import type {ExactTarget} from '../../attention/index.js'
+import {meteredBackend} from '../../backends/index.js'
 import {expected} from '../../errors.js'
 import type {AttentionInput} from '../../inputs/attention-input.js'
 import {assertRoom} from '../../inputs/generators/index.js'
-import {type InputFacts, inputFacts} from '../../inputs/input-facts.js'
+import {inputFacts} from '../../inputs/input-facts.js'
 import {cutKeyMask} from '../../inputs/key-mask.js'
 import {cutLengths} from '../../inputs/lengths.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
 import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
-import {
-  callShape,
-  type ForwardShape,
-  matchedTarget,
-  type ResolvedMethod,
-  resolveMethod,
-} from '../method.js'
-import {byCount, contextBytes, sweepProcessBytes} from '../process-memory.js'
-import {backendCost, timeCost} from '../rates.js'
-import {mostReplicates} from './batches.js'
+import {type ForwardShape, matchedTarget, type ResolvedMethod, resolveMethod} from '../method.js'
+import {contextBytes} from '../process-memory.js'
+import {timeCost} from '../rates.js'
+import {CallCostsByMethod, type LengthFacts, type Machine} from './call-costs.js'
 import {KEPT_CONTEXTS, unscaledInput} from './context.js'
-import {contextCost, rowMetricsCost} from './host-cost.js'
-import {exactPasses, tileKeys} from './row-sizes.js'
+import {contextCost} from './host-cost.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
 import {targetOf} from './target.js'
-import {replicatesTogether} from './together.js'
 
 /** The whole grid, in plan order; reads no input. */
 export async function errorSweepCells(plan: ErrorSweepPlan): Promise<Cells<ErrorSweepCell>> {
@@ -55,11 +46,6 @@ type InputPart = Pick<ErrorSweepCell, 'input' | 'layer'>
 
 /** What is known of each part of the input at each length, in the order in which they run. */
 type FactsByPart = ReadonlyMap<InputPart, ReadonlyMap<number | null, LengthFacts>>
-
-/** What is known of one part at one length. */
-interface LengthFacts extends Omit<InputFacts, 'sizes'> {
-  shape: ForwardShape
-}
 
 async function factsByPart(plan: ErrorSweepPlan): Promise<FactsByPart> {
   const lengths = lengthsOf(plan)
@@ -190,11 +176,6 @@ function cellAt(plan: ErrorSweepPlan, block: PlacedBlock, index: number): ErrorS
   }
 }
 
-/** What cells run on. */
-interface Machine {
-  backend: MeteredBackend
-}
-
 function* jobs(
   plan: ErrorSweepPlan,
   blocks: readonly Block[],
@@ -203,7 +184,7 @@ function* jobs(
 ): Generator<PredictedCell<ErrorSweepCell>> {
   const contexts = new KeptContexts()
   const share = facts.size * lengthsOf(plan).length * plan.methods.length
-  const costs = new Costs(plan, machine, share)
+  const costs = new CallCostsByMethod(plan, machine, share)
   const {causal, backend: choice} = plan
   const sharing = cellsByExact(blocks)
   for (const block of walk(plan, blocks, [...facts.keys()])) {
@@ -289,127 +270,6 @@ class KeptContexts {
     const truths = [...kept.values()].map(({bytes}) => bytes.truth)
     return {isNew, bytes: [...inputs.values(), ...truths].reduce((sum, size) => sum + size, 0)}
   }
-}
-
-/** What cells take beside their context, by their numbers of features. */
-interface CallCosts {
-  flops: number[]
-  /** Seconds in plain JavaScript. */
-  plain: number[]
-  bytes: number[]
-}
-
-/**
- * What cells take depends on sizes, method and number of features: it is counted once for all scales and targets, and
- * for parts of the same sizes that follow each other.
- */
-class Costs {
-  private sizes: string | undefined
-  private readonly known = new Map<ResolvedMethod, CallCosts>()
-
-  /** @param share - methods at all lengths */
-  constructor(
-    private readonly plan: ErrorSweepPlan,
-    private readonly machine: Machine,
-    private readonly share: number,
-  ) {}
-
-  /** Of each number of features of a block. */
-  of({method, draws}: PlacedBlock, facts: LengthFacts): CallCosts {
-    const sizes = JSON.stringify(facts)
-    if (this.sizes !== sizes) this.known.clear()
-    this.sizes = sizes
-    const known = this.known.get(method)
-    if (known) return known
-    const costs = this.count(method, facts, draws.counts)
-    this.known.set(method, costs)
-    return costs
-  }
-
-  private count(
-    method: ResolvedMethod,
-    {shape, ...loading}: LengthFacts,
-    counts: DrawGrid['counts'],
-  ): CallCosts {
-    const {plan, machine, share} = this
-    const call = (num_features: number | null) => callOf(plan, {method, shape, num_features})
-    return {
-      flops: counts.map(count => flopsOf(call(count), {...machine, choice: plan.backend})),
-      plain: byCount(counts, share, count => plainOf(call(count), machine)),
-      bytes: byCount(counts, share, count => processBytes(call(count), {...machine, ...loading})),
-    }
-  }
-}
-
-/** The calls of a cell. */
-interface Call {
-  method: ResolvedMethod
-  shape: CallShape
-  replicates: number
-  together: number
-  rowMetrics: boolean
-}
-
-function callOf(
-  {causal, row_metrics, ...plan}: ErrorSweepPlan,
-  {
-    method,
-    shape,
-    num_features,
-  }: {
-    method: ResolvedMethod
-    shape: ForwardShape
-    num_features: number | null
-  },
-): Call {
-  // with a wanted precision: at most so many
-  const replicates = method.random ? mostReplicates(plan) : 1
-  const cell = {num_features, causal, row_metrics, replicates}
-  return {
-    method,
-    shape: callShape(shape, cell),
-    replicates,
-    together: replicatesTogether(cell, method, shape),
-    rowMetrics: row_metrics,
-  }
-}
-
-/** Operations at the rate of a choice that take as long as all replicates of a cell. */
-function flopsOf(
-  {method, shape, replicates, rowMetrics}: Call,
-  {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
-): number {
-  const {estimator, options} = method
-  const cost = (valueDim: number) => estimator.cost({...shape, valueDim}, options).flops
-  const tile = tileKeys(shape)
-  const implied = rowMetrics ? Math.ceil(shape.keyLen / tile) * cost(tile) : 0
-  const passes = exactPasses(shape, replicates)
-  const rows = rowMetrics ? rowMetricsCost(shape, {replicates, passes}, choice) : 0
-  // a column of ones among the values measures row sums
-  const calls = (cost(shape.valueDim + 1) + implied) * replicates
-  return backendCost(calls, {backend, choice}) + rows
-}
-
-/** Seconds that all calls of a cell spend in plain JavaScript. */
-function plainOf(
-  {method, shape, replicates, together, rowMetrics}: Call,
-  {backend}: Machine,
-): number {
-  const {estimator, options} = method
-  const heads = together * shape.heads
-  const seconds = (valueDim: number) =>
-    plainSeconds(estimator, options, {...shape, heads, valueDim}, backend)
-  const run = Math.ceil(replicates / together) * seconds(shape.valueDim + 1)
-  const tile = tileKeys(shape)
-  const each = Math.ceil(shape.keyLen / tile)
-  return run + (rowMetrics ? replicates * each * seconds(tile) : 0)
-}
-
-function processBytes(
-  {method, shape, ...calls}: Call,
-  {backend, loadingBytes: loading, masked}: Machine & Omit<LengthFacts, 'shape'>,
-): number {
-  return sweepProcessBytes({backend, method, shape}, {contexts: 0, loading, masked, ...calls})
 }
 
 /** @param several - head dimensions of the plan, of which one is named */
