@@ -48,6 +48,7 @@ describe('rfa methods', () => {
     expect(markdown.match(/^# .*/gm)).toEqual([
       '# error-sweep: records.csv',
       '# error-sweep: records\\_per\\_head.csv',
+      '# error-sweep: records\\_replicates.csv',
       '# bench: records.csv',
       '# variance: records.csv',
     ])
