@@ -47,6 +47,7 @@ export async function runErrorSweepCell(
   const facts = {...inputFactsOf(context), ...computedBy(backend, how), operations}
   const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
   const curves = predictedCurves(cell, method, context)
+  const metrics = summaries(runs.replicates)
   const featureDim = method.estimator.featureDim(
     cell.num_features ?? 0,
     query.shape[3],
@@ -59,11 +60,11 @@ export async function runErrorSweepCell(
       feature_dim: featureDim,
       target_label: target.label,
       truth: context.truth.precision,
-      ...summaries(runs.replicates),
+      ...metrics,
       ...rowSummaries(runs.replicates),
       ...means(method, runs),
       ...yardstick(context, runs.replicates),
-      ...predictedError(curves?.all, cell, summaries(runs.replicates).rel_l2.median),
+      ...predictedError(curves?.all, cell, metrics.rel_l2.median),
       ...prediction(method, own.perHead, query.shape[3], cell.num_features),
       statistics: context.statistics.overall,
       per_head: perHead({method, cell, context, own, curves}, runs.replicates),
