@@ -41,7 +41,7 @@ export default {
   kind: 'tested',
   id: 'H3',
   sentence: 'RFA decodes 2048 tokens with less than a tenth of the memory of softmax attention',
-  source: 'Peng et al. 2021, arXiv:2103.02143, section 4.4',
+  source: 'Peng et al. 2021, arXiv:2103.02143',
   paper: 'under 10 % at 2048 tokens, of the whole model',
   ours: 'bytes of the recurrent state over those of keys and values kept, counted for one head of 64',
   statistic: 'that share at 2048 tokens with 64 and with 128 random vectors',
