@@ -1,4 +1,5 @@
 import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import {CLAIM_IDS, claimsNamed} from '../src/claims/index.js'
 import type {ClaimOutcome} from '../src/claims/outcome.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
@@ -28,7 +29,11 @@ export default class Claims extends RfaCommand {
   }
   static override flags = {
     quick: toggle('fewer draws and shorter times: about a minute for all claims'),
-    explain: toggle('print setting, statistic and rule of each claim, and run nothing'),
+    explain: Flags.boolean({
+      default: false,
+      exclusive: ['quick', 'seed', 'threads', 'output', 'resume'],
+      description: 'print setting, statistic and rule of each claim, and run nothing',
+    }),
     seed: oneNumber(COUNT)({description: 'seed of every random draw (default: 0)'}),
     threads: oneNumber(THREADS)({
       description: 'threads in all, where times are not taken (default: one per processor)',

@@ -104,6 +104,12 @@ describe('rfa claims', () => {
     expect(exitCode).toBe(130)
   })
 
+  it('refuses beside --explain what has no effect there', async () => {
+    const {stderr, exitCode} = await claims('H3', '--explain', '--quick')
+    expect(stderr).toContain('--quick')
+    expect(exitCode).toBe(2)
+  })
+
   it.each([
     ['H99', 'did you mean H9?'],
     ['--resume', '--output'],
