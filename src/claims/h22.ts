@@ -1,20 +1,14 @@
-import {ratioOf} from '../stats/index.js'
 import type {Judgement, TestedClaim} from './claim.js'
-import {ofMethod, timeOf} from './growth.js'
 import {samplersRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
 import {above, below} from './tests.js'
+import {ratiosText, timeRatios} from './time-ratios.js'
 
 /** From this factor on an overhead is no marginal one. */
 const MARGINAL = 1.5
 
 function judge(runs: ClaimRuns): Judgement {
-  const records = runs.timed('samplers')
-  const features = ofMethod(records, 'favor-pos')
-  const rows = ofMethod(records, 'lara').map((record, at) => ({
-    length: record.cell.seq_len,
-    ratio: ratioOf(timeOf(record), timeOf(features[at]!)),
-  }))
+  const rows = timeRatios(runs.timed('samplers'), 'lara', 'favor-pos')
   return {
     quantities: rows.map(({length, ratio}) => ({
       name: `time of LARA over positive features, L = ${length}`,
@@ -25,8 +19,7 @@ function judge(runs: ClaimRuns): Judgement {
       {hypothesis: `at L = ${length} it is ${MARGINAL} or less`, p: above(ratio, MARGINAL)},
     ]),
     decide(rejected) {
-      const told = rows.map(({length, ratio}) => `${ratio.value.toFixed(1)}x at ${length}`)
-      const statement = `time over that of positive features with as many vectors: ${told.join(', ')}`
+      const statement = `time over that of positive features with as many vectors: ${ratiosText(rows)}`
       const explanation =
         'LARA evaluates as many vectors as positive features do, and besides the density of each of its proposals at each of its samples, weights for each query, and means over chunks. Both forms compute with fused kernels here; on a GPU, where a launch costs more than what it computes at these lengths, the difference may hide.'
       const marginal = rows.map((_, at) => rejected[2 * at])
