@@ -129,6 +129,23 @@ const BACKEND_STARTS: readonly ColumnSpec<BackendStart>[] = [
   {title: 'resident', cell: row => bytes(row.resident_bytes)},
 ]
 
+/** How often a backend is the faster of two, and by how much at most. */
+export function orderText(
+  rows: readonly BackendRow[],
+  first: 'native' | 'tensorflow',
+  second: 'tensorflow' | 'wasm',
+): string {
+  const ratios = rows.flatMap(row => {
+    const [own, other] = [row[first], row[second]]
+    return own && other ? [other.min_ns / own.min_ns] : []
+  })
+  if (ratios.length === 0) return `${first} and ${second} did not both run.`
+  const wins = ratios.filter(ratio => ratio > 1).length
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  const counts = `${first} is faster than ${second} in ${wins} of ${ratios.length} cases`
+  return `${counts}: ${timesOrNothing(least)} to ${timesOrNothing(most)}.`
+}
+
 /** How many times as long as the other a backend takes, where both ran. */
 function times(own: Spread | null, other: Spread | null): string {
   return timesOrNothing(own && other && own.min_ns / other.min_ns)

@@ -1,8 +1,15 @@
+import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
 import {attentionCases, decodeCases, OPERATION_CASES} from '../../bench/cases.js'
-import {type KernelsReport, kernelsReport, predictionsReport} from '../../bench/report-schema.js'
+import {
+  type BackendsReport,
+  backendsReport,
+  type KernelsReport,
+  kernelsReport,
+  predictionsReport,
+} from '../../bench/report-schema.js'
 import {causalRatios, kernelRow, spread} from '../../bench/statistics.js'
-import {kernelsText, predictionsText} from '../../bench/table.js'
+import {kernelsText, orderText, predictionsText} from '../../bench/table.js'
 
 const samples = {native: [2e6, 4e6, 3e6, 7e6], wasm: [8e6, 8e6]}
 
@@ -92,5 +99,34 @@ describe('the comparison of predicted with measured memory', () => {
     const shown = predictionsText(rows)
     expect(shown).toMatch(/^sweep +1\.00 MiB +2\.00 MiB +0\.500x$/m)
     expect(shown).toMatch(/^bench +1\.00 MiB +1\.00 MiB +1\.00x +no memory$/m)
+  })
+})
+
+describe('the order of backends', () => {
+  const timesOf = (native: number, tensorflow: number, wasm: number | null) => {
+    const spreadOf = (ns: number | null) => ns && {min_ns: ns, median_ns: ns, runs: 2}
+    return {
+      native: spreadOf(native),
+      tensorflow: spreadOf(tensorflow),
+      wasm: spreadOf(wasm),
+    } as BackendsReport['rows'][number]
+  }
+
+  it('is told with its exceptions, over the cases that both ran', () => {
+    const rows = [timesOf(1, 3, 6), timesOf(2, 1, null), timesOf(1, 2, 1)]
+    expect(orderText(rows, 'native', 'tensorflow')).toBe(
+      'native is faster than tensorflow in 2 of 3 cases: 0.500x to 3.00x.',
+    )
+    expect(orderText(rows, 'tensorflow', 'wasm')).toBe(
+      'tensorflow is faster than wasm in 1 of 2 cases: 0.500x to 2.00x.',
+    )
+    expect(orderText([], 'native', 'tensorflow')).toBe('native and tensorflow did not both run.')
+  })
+
+  it('of the stored run is what README says', () => {
+    const path = new URL('../../results/reference/backends.json', import.meta.url)
+    const {rows} = backendsReport.parse(JSON.parse(readFileSync(path, 'utf8')))
+    expect(orderText(rows, 'tensorflow', 'wasm')).toContain('faster than wasm in 225 of 250 cases')
+    expect(orderText(rows, 'native', 'tensorflow')).toContain('in 254 of 264 cases')
   })
 })
