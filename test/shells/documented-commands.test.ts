@@ -21,7 +21,7 @@ const [, OWN = ''] = /^```js\n([\s\S]*?)^```$/m.exec(
 /** A grid of seconds runs; a longer one only says what it would run, and checks are those of declared facts. */
 function affordable(command: string): string {
   if (/\brfa check\b/.test(command)) return `${command} --only facts`
-  if (/\brfa claims\b/.test(command)) return `${command} --explain`
+  if (/\brfa claims\b/.test(command)) return `${command.replace(' --quick', '')} --explain`
   const runs = /\brfa (error-sweep|bench|variance)\b/.test(command)
   return runs && !/--(quick|dry-run)\b/.test(command) ? `${command} --dry-run` : command
 }
