@@ -1,23 +1,33 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import type {Claim} from '../src/claims/claim.js'
+import {FIGURE_IDS, figureNamed} from '../src/claims/figures/index.js'
 import {CLAIM_IDS, claimsNamed} from '../src/claims/index.js'
 import type {ClaimOutcome} from '../src/claims/outcome.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {EXIT_CLAIM_REFUTED} from '../src/cli/exit-codes.js'
-import {completedWith, oneNumber, oneText, present, toggle} from '../src/cli/flags.js'
-import type {ClaimListDocument} from '../src/cli/json-documents.js'
+import type {ClaimsFlags} from '../src/cli/claim-runs.js'
+import {EXIT_CELLS_FAILED, EXIT_CLAIM_REFUTED} from '../src/cli/exit-codes.js'
+import {completedWith, oneName, oneNumber, oneText, present, toggle} from '../src/cli/flags.js'
+import type {ClaimListDocument, FigureDocument} from '../src/cli/json-documents.js'
 import {COUNT, THREADS} from '../src/cli/ranges.js'
+import {expected} from '../src/errors.js'
+import type {Block} from '../src/report/document.js'
 
 export default class Claims extends RfaCommand {
   static override summary = "Test the papers' claims by experiments"
   static override description = helpText(
     'Each claim is a sentence of a paper with an experiment: setting, statistic and decision rule are fixed beforehand, its runs are ordinary ones, and the verdict is holds, refuted, depends (true under one condition and not under another) or not measurable here. Chance is accounted for over all claims of a run together, at 5 %. Claims about trained models are listed with the numbers of the papers.',
+    'With --figure it draws a figure of a paper anew: its points go into a table (CSV), beside what the paper gives.',
   )
-  static override usage = ['claims [CLAIM...] [--quick] [--seed N] [--output DIR] [--explain]']
+  static override usage = [
+    'claims [CLAIM...] [--quick] [--seed N] [--output DIR] [--explain]',
+    'claims --figure NAME [--quick] [--seed N] [--output DIR]',
+  ]
   static override examples = [
     '<%= config.bin %> claims --quick',
     '<%= config.bin %> claims H6 H13 --output results/claims',
     '<%= config.bin %> claims H10 --explain',
+    '<%= config.bin %> claims --figure performer-4 --quick',
   ]
   static override args = {
     claim: Args.string({
@@ -28,10 +38,17 @@ export default class Claims extends RfaCommand {
     }),
   }
   static override flags = {
+    figure: oneName(
+      'figures',
+      FIGURE_IDS,
+    )({
+      exclusive: ['explain'],
+      description: `figure of a paper instead of claims: ${FIGURE_IDS.join(', ')}`,
+    }),
     quick: toggle('fewer draws and shorter times: about a minute for all claims'),
     explain: Flags.boolean({
       default: false,
-      exclusive: ['quick', 'seed', 'threads', 'output', 'resume'],
+      exclusive: ['figure', 'quick', 'seed', 'threads', 'output', 'resume'],
       description: 'print setting, statistic and rule of each claim, and run nothing',
     }),
     seed: oneNumber(COUNT)({description: 'seed of every random draw (default: 0)'}),
@@ -41,33 +58,56 @@ export default class Claims extends RfaCommand {
     output: oneText({
       char: 'o',
       helpValue: 'DIR',
-      description: 'folder of the runs and of claims.json (default: results/claims-<date>-<time>)',
+      description:
+        'folder of the runs and of claims.json (default: results/claims-<date>-<time>, or <figure>-…)',
     }),
-    resume: toggle('go on with the runs in --output: finished cells are kept'),
+    resume: toggle(
+      'go on with the runs in --output: finished cells are kept, and claims that have a verdict there are judged with the others',
+    ),
   }
 
   async run() {
     const {args, flags} = await this.parse(Claims)
+    const {figure, explain} = flags
+    if (figure !== undefined) return this.draw(figure, args.claim ?? [], flags)
     const claims = await claimsNamed(args.claim ?? [])
-    const {claimsReport, explanation} = await import('../src/claims/report.js')
-    const {renderTerminal} = await import('../src/report/terminal.js')
-    if (flags.explain) {
-      const {factsOf} = await import('../src/claims/outcome.js')
-      this.print(renderTerminal(claims.flatMap(explanation), this.layout()))
-      const facts = claims.map(factsOf)
-      return {schema: 'rfa.claim-list/1', claims: facts} satisfies ClaimListDocument
-    }
+    if (explain) return this.explain(claims)
     const {closingLine, runClaims} = await import('../src/cli/run-claims.js')
-    const document = await runClaims(claims, flags, {
-      argv: [this.config.bin, this.id ?? '', ...this.argv],
-      services: this.services,
-      note: text => this.note(text),
-      caution: text => this.caution(text),
-    })
-    this.print(renderTerminal(claimsReport(document.claims), this.layout()))
-    this.note(closingLine(document))
+    const document = await runClaims(claims, flags, this.invocation())
+    const {claimsReport} = await import('../src/claims/report.js')
+    await this.show(claimsReport(document.claims), closingLine(document))
     if (document.claims.some(isRefuted)) process.exitCode = EXIT_CLAIM_REFUTED
     return document
+  }
+
+  private async explain(claims: readonly Claim[]): Promise<ClaimListDocument> {
+    const {explanation} = await import('../src/claims/report.js')
+    const {factsOf} = await import('../src/claims/outcome.js')
+    await this.show(claims.flatMap(explanation))
+    return {schema: 'rfa.claim-list/1', claims: claims.map(factsOf)}
+  }
+
+  private async draw(
+    name: string,
+    claims: readonly string[],
+    flags: ClaimsFlags,
+  ): Promise<FigureDocument> {
+    if (claims.length > 0) {
+      const remedy = 'draw the figure and test the claims by two commands'
+      throw expected('USAGE', '--figure', 'no claims beside it', claims.join(' '), remedy)
+    }
+    const {closingLine, runFigure} = await import('../src/cli/run-figure.js')
+    const document = await runFigure(await figureNamed(name), flags, this.invocation())
+    const {figureReport} = await import('../src/claims/figures/report.js')
+    await this.show(figureReport(document), closingLine(document))
+    if (document.points.length === 0) process.exitCode = EXIT_CELLS_FAILED
+    return document
+  }
+
+  private async show(blocks: readonly Block[], closing?: string): Promise<void> {
+    const {renderTerminal} = await import('../src/report/terminal.js')
+    this.print(renderTerminal(blocks, this.layout()))
+    if (closing !== undefined) this.note(closing)
   }
 }
 

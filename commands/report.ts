@@ -6,12 +6,13 @@ import type {ReportDocument} from '../src/cli/json-documents.js'
 export default class Report extends RfaCommand {
   static override summary = 'Print saved runs as tables and write them as Markdown'
   static override description = helpText(
-    'Reads one or several run folders, prints their tables, and writes one Markdown file.',
+    'Reads one or several run folders, prints their tables, and writes one Markdown file. A folder of rfa claims has its verdicts, or its figure.',
   )
   static override examples = [
     '<%= config.bin %> report results/error-sweep-20260101-120000',
     '<%= config.bin %> report results/wasm results/cpu --output comparison.md',
     '<%= config.bin %> report results/wasm --output -',
+    '<%= config.bin %> report results/claims',
   ]
   static override args = {
     run: Args.string({
@@ -36,15 +37,15 @@ export default class Report extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Report)
-    const {readRuns, runFacts, writeReport} = await import('../src/cli/write-report.js')
+    const {writeReport} = await import('../src/cli/write-report.js')
+    const {readSaved, savedFacts, savedReport} = await import('../src/cli/read-saved.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
-    const {runReport} = await import('../src/experiments/run-report.js')
-    const runs = await readRuns(args.run, this.config.bin, this.services)
+    const saved = await readSaved(args.run, this.config.bin, this.services)
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
-    const blocks = this.withFlags(await runReport(runs), experimentFlagNames())
+    const blocks = this.withFlags(await savedReport(saved), experimentFlagNames())
     if (flags.output !== '-') this.print(renderTerminal(blocks, this.layout()))
     const output = await writeReport(blocks, args.run, flags, text => this.print(text))
     if (output !== null) this.note(`written to ${output}`)
-    return {schema: 'rfa.report/1', output, runs: await runFacts(runs)} satisfies ReportDocument
+    return {schema: 'rfa.report/1', output, ...(await savedFacts(saved))} satisfies ReportDocument
   }
 }

@@ -1,5 +1,7 @@
 /** Plans of claims: what most of them have in common. */
+import type {ProjectionName} from '../attention/names.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
+import {type ErrorSweepPlan, errorSweepPlan} from '../experiments/error-sweep/schema.js'
 import {type VariancePlan, variancePlan} from '../experiments/variance/schema.js'
 import type {PlanRequest} from './claim.js'
 
@@ -19,6 +21,46 @@ export function variancePlanOf({methods, ...axes}: VarianceAxes): VariancePlan {
     methods: exactForms(methods),
     ...axes,
     backend: 'auto',
+  })
+}
+
+interface SweepAxes {
+  generator: 'gaussian' | 'ar1' | 'grid2d'
+  heads: number
+  headDim: number
+  length: number
+  /** With the options that are not at their defaults. */
+  methods: readonly {method: string; options?: Record<string, number>}[]
+  projections: ProjectionName[]
+  numFeatures: readonly number[]
+  scales: readonly number[]
+  replicates: number
+  seed: number
+}
+
+/** An error sweep over one sequence of generated inputs, against exact attention. */
+export function sweepPlanOf(axes: SweepAxes): ErrorSweepPlan {
+  const {generator: name, heads, headDim, length, methods, numFeatures, scales, ...rest} = axes
+  return errorSweepPlan.parse({
+    experiment: 'error-sweep',
+    input: {
+      kind: 'generator',
+      name,
+      batch: 1,
+      heads,
+      head_dim: headDim,
+      value_dim: headDim,
+      key_len: null,
+    },
+    methods: methods.map(({method, options = {}}) => ({method, preset: 'exact', options})),
+    num_features: [...numFeatures],
+    seq_lens: [length],
+    scales: [...scales],
+    targets: ['raw'],
+    causal: false,
+    row_metrics: false,
+    backend: 'auto',
+    ...rest,
   })
 }
 

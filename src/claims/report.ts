@@ -4,7 +4,7 @@ import {MISSING, significant} from '../report/numbers.js'
 import type {Claim, ClaimVerdict} from './claim.js'
 import type {ClaimOutcome} from './outcome.js'
 
-/** As tables show them. */
+/** As headings and counts have them. */
 const WORDS: Record<ClaimVerdict, string> = {
   holds: 'holds',
   refuted: 'refuted',
@@ -12,15 +12,26 @@ const WORDS: Record<ClaimVerdict, string> = {
   not_measurable: 'not measurable here',
 }
 
-/** All verdicts in a table, then why, claim by claim. */
-export function claimsReport(outcomes: readonly ClaimOutcome[]): Block[] {
+/**
+ * All verdicts in a table, then why, claim by claim.
+ *
+ * @param title - of the report
+ */
+export function claimsReport(outcomes: readonly ClaimOutcome[], title = 'Claims'): Block[] {
   return [
-    heading(1, 'Claims'),
+    heading(1, title),
     table(
       [
         {title: 'claim', align: 'left', cell: ({id}) => id},
-        {title: 'verdict', align: 'left', cell: ({verdict}) => WORDS[verdict]},
-        {title: 'sentence', align: 'left', flexible: true, cell: ({sentence}) => sentence},
+        {title: 'verdict', align: 'left', cell: ({verdict}) => verdict.replace('_', ' ')},
+        // a narrow terminal has it below, claim by claim
+        {
+          title: 'sentence',
+          align: 'left',
+          flexible: true,
+          priority: 2,
+          cell: ({sentence}) => sentence,
+        },
         {title: 'found', align: 'left', flexible: true, cell: ({statement}) => statement},
       ],
       outcomes,
@@ -45,7 +56,7 @@ function why({id, sentence, verdict, explanation, quantities, tests}: ClaimOutco
         {
           title: '95 % interval',
           cell: ({low, high}) =>
-            low === null || high === null ? MISSING : `${significant(low)} - ${significant(high)}`,
+            low === null || high === null ? MISSING : `${significant(low)} to ${significant(high)}`,
           tells: ({low}) => low !== null,
         },
         {

@@ -3,7 +3,7 @@ import {groupBy} from '../report/groups.js'
 import {type Estimate, normalCdf, weightedLine} from '../stats/index.js'
 
 /** Half the width of a 95 % interval in standard errors. */
-const Z95 = 1.959963984540054
+export const Z95 = 1.959963984540054
 
 /** Probability that a standard normal number is above z. */
 export function upperTail(z: number): number {

@@ -14,6 +14,7 @@ import {
 } from './error-report.js'
 import {exitCodesHelp} from './exit-codes.js'
 import type {PluginsAsked} from './plugins.js'
+import type {Invocation} from './run-plan.js'
 import {type Services, services} from './services.js'
 import {singleDashed, type Typed} from './usage-advice.js'
 
@@ -87,6 +88,16 @@ export abstract class RfaCommand extends Command {
     if (text === undefined) return
     const shown = printable(asFlags(text, Object.keys(this.typed().flags)))
     process.stderr.write(`warning: ${shown}\n`)
+  }
+
+  /** The command line, and what runs say beside their results. */
+  protected invocation(): Invocation {
+    return {
+      argv: [this.config.bin, this.id ?? '', ...this.argv],
+      services: this.services,
+      note: text => this.note(text),
+      caution: text => this.caution(text),
+    }
   }
 
   /** How wide and how colourful the output may be. */

@@ -66,12 +66,7 @@ export abstract class ExperimentCommand extends RfaCommand {
    */
   protected async conduct(asked: Plan, flags: RunOptions): Promise<ExperimentRun | DryRun> {
     const plan = await this.withOwnPlugins(asked)
-    const invocation = {
-      argv: [this.config.bin, this.id ?? '', ...this.argv],
-      services: this.services,
-      note: (text: string) => this.note(text),
-      caution: (text: string) => this.caution(text),
-    }
+    const invocation = this.invocation()
     const {refuseResumeOfNothing} = await import('./run-plan.js')
     refuseResumeOfNothing(flags)
     return flags['dry-run']

@@ -2,6 +2,7 @@
 import {z} from 'zod'
 import {CHECK_GROUPS} from '../check/types.js'
 import {EFFORTS} from '../claims/claim.js'
+import {figurePoint} from '../claims/figures/figure.js'
 import {claimFacts, claimOutcome} from '../claims/outcome.js'
 import {checkedSchema} from '../report/check.js'
 import {diagnosisFacts} from '../report/doctor.js'
@@ -31,15 +32,38 @@ export const checkDocument = z.object({
 })
 export type CheckDocument = z.infer<typeof checkDocument>
 
+/** What runs of claims and figures were made for. */
+const requested = {
+  effort: z.enum(EFFORTS).describe('How much was spent on draws and times.'),
+  seed: z.number().int().describe('Seed of every random draw.'),
+}
+
 /** `rfa claims`. */
 export const claimsDocument = z.object({
   schema: tag('rfa.claims/1'),
-  effort: z.enum(EFFORTS).describe('How much was spent on draws and times.'),
-  seed: z.number().int().describe('Seed of every random draw.'),
+  ...requested,
   directory: z.string().describe('Folder of the runs and of claims.json.'),
   claims: z.array(claimOutcome).describe('The claims that were asked for, in their order.'),
 })
 export type ClaimsDocument = z.infer<typeof claimsDocument>
+
+/** `rfa claims --figure`. */
+export const figureDocument = z.object({
+  schema: tag('rfa.figure/1'),
+  ...requested,
+  directory: z.string().describe('Folder of the runs, of figure.json and of the points as CSV.'),
+  id: z.string().describe('The figure.'),
+  title: z.string().describe('What it shows.'),
+  source: z.string().describe('The paper.'),
+  paper: z.string().describe('What the paper shows, in which setting.'),
+  ours: z.string().describe('Our setting, and how it differs.'),
+  x: z.string().describe('What x of points is.'),
+  y: z.string().describe('What y of points is.'),
+  points: z.array(figurePoint).describe('Points, series by series.'),
+  notes: z.array(z.string()).describe('What is missing, and why.'),
+  runs: z.array(z.string()).describe('Folders of its runs, below that of the figure.'),
+})
+export type FigureDocument = z.infer<typeof figureDocument>
 
 /** `rfa claims --explain`. */
 export const claimListDocument = z.object({
@@ -98,6 +122,14 @@ export const reportDocument = z.object({
       }),
     )
     .describe('The runs, in the order of the command line.'),
+  claims: z
+    .array(claimsDocument)
+    .optional()
+    .describe('Verdicts of the folders of `rfa claims`; absent: none was named.'),
+  figures: z
+    .array(figureDocument)
+    .optional()
+    .describe('Figures of the folders of `rfa claims --figure`; absent: none was named.'),
 })
 export type ReportDocument = z.infer<typeof reportDocument>
 

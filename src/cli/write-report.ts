@@ -18,7 +18,7 @@ import type {Services} from './services.js'
 const REPORT_MARK = '<!-- written by rfa report -->'
 
 /** What reading runs takes. */
-type RunServices = Pick<Services, 'openRun' | 'planKeys'>
+export type RunServices = Pick<Services, 'openRun' | 'planKeys'>
 
 /**
  * Reads run folders in the order given.

@@ -21,9 +21,7 @@ import type {Row, TableFormat} from './tables.js'
 export function toCsv(records: readonly CellRecord[], table: TableFormat): string {
   if (onlySchema(records) === undefined) return ''
   const rows = records.flatMap(record => table.rows(record))
-  const columns = told(table.columns(), rows)
-  const header = columns.map(({name}) => name)
-  return textOf([header, ...rows.map(row => columns.map(column => cellValue(column, row)))])
+  return plainCsv(told(table.columns(), rows), rows)
 }
 
 /**
@@ -42,6 +40,16 @@ export async function writeCsv(
     text: toCsv(records, table),
   }))
   for (const {name, text} of files) await writeAtomic(name, text)
+}
+
+/**
+ * Rows as a table in CSV, with the texts of {@link toCsv}; all columns are there, whatever the rows say.
+ *
+ * @param rows - values by the paths of the columns
+ */
+export function plainCsv(columns: readonly Column[], rows: readonly unknown[]): string {
+  const header = columns.map(({name}) => name)
+  return textOf([header, ...rows.map(row => columns.map(column => cellValue(column, row)))])
 }
 
 /** Columns in which some row has a value; all where there are no rows. */

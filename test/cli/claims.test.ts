@@ -1,15 +1,15 @@
-import {mkdirSync, readFileSync} from 'node:fs'
+import {mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import {z} from 'zod'
 import Claims from '../../commands/claims.js'
-import {claimListDocument, claimsDocument} from '../../src/cli/json-documents.js'
+import {claimListDocument, claimsDocument, figureDocument} from '../../src/cli/json-documents.js'
 import {RfaError} from '../../src/errors.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {skipped} from '../helpers/records/outcomes.js'
-import {run, runner, worker} from './services.js'
+import {answerWith, run, runner, worker} from './services.js'
 
 const folder = temporaryFolder()
 let count = 0
@@ -20,6 +20,8 @@ function output(): string {
   return path
 }
 const claims = (...argv: string[]) => run(Claims, 'claims', argv)
+const saved = (directory: string) =>
+  claimsDocument.parse(JSON.parse(readFileSync(join(directory, 'claims.json'), 'utf8')))
 
 beforeEach(() => {
   vi.clearAllMocks()
@@ -43,13 +45,17 @@ describe('rfa claims', () => {
     expect(stdout).toContain('2 holds.')
     expect(stderr).toContain(`2 claims judged on 0 runs; saved in ${directory}`)
     expect(exitCode).toBe(0)
-    const saved = claimsDocument.parse(
-      JSON.parse(readFileSync(join(directory, 'claims.json'), 'utf8')),
-    )
-    expect(saved.claims.map(({id, verdict}) => [id, verdict])).toEqual([
+    expect(saved(directory).claims.map(({id, verdict}) => [id, verdict])).toEqual([
       ['H3', 'holds'],
       ['H24', 'holds'],
     ])
+    expect(readdirSync(directory).sort()).toEqual([
+      'claims.csv',
+      'claims.json',
+      'claims_quantities.csv',
+      'claims_tests.csv',
+    ])
+    expect(readFileSync(join(directory, 'claims.csv'), 'utf8')).toMatch(/^id,sentence,.*\nH3,RFA/)
   })
 
   it('runs each plan once in a folder of its own, and ends its workers', async () => {
@@ -75,6 +81,46 @@ describe('rfa claims', () => {
     expect(stderr).toContain('expected no verdicts yet, got claims.json')
     expect(exitCode).toBe(2)
     expect((await claims('H24', '--output', directory, '--resume')).exitCode).toBe(0)
+  })
+
+  it('judges what a folder has with what is added, so that no verdict is picked', async () => {
+    const directory = output()
+    await claims('H6', 'H14', '--quick', '--seed', '7', '--output', directory)
+    const {stderr} = await claims(
+      ...['H13', 'H3', '--quick', '--seed', '7', '--output', directory, '--resume'],
+    )
+    expect(stderr).toContain('judged anew with them, as their verdicts are here: H6, H14')
+    expect(saved(directory).claims.map(({id}) => id)).toEqual(['H3', 'H6', 'H13', 'H14'])
+    // the run of H6 is gone on with
+    const folders = runner.runExperiment.mock.calls.map(([, {directory: folder}]) => folder)
+    expect(folders.filter(folder => folder?.endsWith('h06-rfa'))).toHaveLength(2)
+  })
+
+  it('adds nothing of another seed or effort', async () => {
+    const directory = output()
+    await claims('H3', '--quick', '--seed', '7', '--output', directory)
+    for (const flags of [['--quick'], ['--seed', '7']]) {
+      const {stderr, exitCode} = await claims('H24', ...flags, '--output', directory, '--resume')
+      expect(stderr).toContain('got quick and 7')
+      expect(stderr).toContain('go on with it by --quick --seed 7')
+      expect(exitCode).toBe(2)
+    }
+    expect(saved(directory).claims).toHaveLength(1)
+  })
+
+  it('refuses a claim of another version, and a file that is no document', async () => {
+    const directory = output()
+    await claims('H3', '--output', directory)
+    const path = join(directory, 'claims.json')
+    const text = readFileSync(path, 'utf8')
+    writeFileSync(path, text.replace('"H3"', '"H99"'))
+    const again = () => claims('H3', '--output', directory, '--resume')
+    expect((await again()).stderr).toContain('expected claims of this version, got H99')
+    writeFileSync(path, text.replace('rfa.claims/1', 'rfa.claims/2'))
+    expect((await again()).stderr).toContain('Code: UNKNOWN_SCHEMA')
+    writeFileSync(path, text.slice(0, 40))
+    expect((await again()).stderr).toContain('Code: BAD_FILE')
+    expect((await again()).exitCode).toBe(3)
   })
 
   it('says why there is no verdict', async () => {
@@ -117,5 +163,70 @@ describe('rfa claims', () => {
     const {stderr, exitCode} = await claims(word)
     expect(stderr).toContain(remedy)
     expect(exitCode).toBe(2)
+  })
+})
+
+describe('rfa claims --figure', () => {
+  const figure = (...argv: string[]) => claims('--figure', ...argv)
+
+  /** Completed cells of the figure's benchmark. */
+  function answerTimes(): void {
+    const methods = ['softmax', 'softmax-online', 'ra', 'lara', 'favor-pos']
+    answerWith(
+      ...methods.flatMap(method => [196, 784, 2048].map(seq_len => timed({method, seq_len}, 1e6))),
+    )
+  }
+
+  it('prints its points and saves them as a table', async () => {
+    answerTimes()
+    const directory = output()
+    const {stdout, stderr, result, exitCode} = await figure(
+      ...['lara-cost', '--quick', '--seed', '7', '--output', directory],
+    )
+    expect(stdout).toMatch(/^time, RA +1\.00 ±\d+% \(2\.00\)/m)
+    expect(stderr).toContain(`24 points of 8 curves; saved in ${directory}, lara-cost.csv`)
+    expect(exitCode).toBe(0)
+    const text = readFileSync(join(directory, 'figure.json'), 'utf8')
+    const document = figureDocument.parse(JSON.parse(text))
+    expect(document).toEqual(result)
+    expect(document).toMatchObject({id: 'lara-cost', effort: 'quick', seed: 7, runs: ['lara-cost']})
+    const [header, ...rows] = readFileSync(join(directory, 'lara-cost.csv'), 'utf8').split('\n')
+    expect(header).toBe('series,x,y,low,high,quoted')
+    expect(rows.filter(row => row !== '')).toHaveLength(24)
+    const [{plan}, {directory: folder}] = runner.runExperiment.mock.lastCall!
+    expect([plan.seed, folder]).toEqual([7, join(directory, 'lara-cost')])
+  })
+
+  it('says why nothing is drawn', async () => {
+    const {stdout, exitCode} = await figure('lara-cost', '--quick', '--output', output())
+    expect(stdout).toContain('nothing is drawn: a cell of lara-cost was skipped: no machine here')
+    expect(exitCode).toBe(4)
+  })
+
+  it('goes on in its own folder alone', async () => {
+    answerTimes()
+    const directory = output()
+    await figure('lara-cost', '--quick', '--output', directory)
+    const again = await figure('lara-cost', '--quick', '--output', directory)
+    expect(again.stderr).toContain('got figure.json')
+    const resume = ['--quick', '--output', directory, '--resume']
+    expect((await figure('lara-cost', ...resume)).exitCode).toBe(0)
+    const other = await figure('lara-mse', ...resume)
+    expect(other.stderr).toContain('expected figure lara-mse, got lara-cost')
+    const verdicts = await claims('H3', ...resume)
+    expect(verdicts.stderr).toContain('expected verdicts on claims, got a figure')
+    expect([again, other, verdicts].map(({exitCode}) => exitCode)).toEqual([2, 2, 2])
+  })
+
+  it.each([
+    [['performer-5'], 'did you mean performer-2?'],
+    [['lara-mse', 'H3'], 'expected no claims beside it, got H3'],
+    [['lara-mse', '--explain'], '--explain'],
+    [['lara-mse', '--resume'], '--output'],
+  ])('refuses %j', async (argv, remedy) => {
+    const {stderr, exitCode} = await figure(...argv)
+    expect(stderr).toContain(remedy)
+    expect(exitCode).toBe(2)
+    expect(runner.runExperiment).not.toHaveBeenCalled()
   })
 })

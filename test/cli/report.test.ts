@@ -1,14 +1,16 @@
-import {mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
+import {mkdir, mkdtemp, readFile, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
+import Claims from '../../commands/claims.js'
 import Report from '../../commands/report.js'
+import {services} from '../../src/cli/services.js'
 import {RfaError} from '../../src/errors.js'
 import {sweep as sweepPlan} from '../helpers/plans.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {deterministic, sweep} from '../helpers/records/error-sweep.js'
 import {failed} from '../helpers/records/outcomes.js'
-import {run, runner} from './services.js'
+import {answerWith, run, runner} from './services.js'
 
 beforeEach(() => {
   vi.clearAllMocks()
@@ -183,5 +185,63 @@ describe('rfa report', () => {
       exitCode: 2,
       stderr: 'RUN: expected folders of runs, got nothing\nCode: USAGE   Try: see --help\n',
     })
+  })
+})
+
+describe('rfa report of a folder of claims', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'rfa-report-'))
+    runner.openRun.mockImplementation(async (...args) => services.openRun(...args))
+  })
+  afterEach(() => rm(folder, {recursive: true}))
+  const report = (...argv: string[]) => run(Report, 'report', argv)
+  const claims = (...argv: string[]) => run(Claims, 'claims', [...argv, '--output', folder])
+
+  it('prints and writes the verdicts, from wherever it lies now', async () => {
+    const {stdout: before} = await claims('H3', 'H24')
+    const {stdout, stderr} = await report(folder)
+    expect(stdout.split('\n').slice(1)).toEqual(before.split('\n').slice(1))
+    expect(stdout).toMatch(/^Claims: .* \(full run, seed 0\)\n/)
+    expect(stderr).toBe(`written to ${join(folder, 'report.md')}\n`)
+    expect(await readFile(join(folder, 'report.md'), 'utf8')).toContain('| H24 | holds |')
+    const path = join(folder, 'claims.json')
+    await writeFile(path, (await readFile(path, 'utf8')).replace(folder, '/elsewhere'))
+    const {runs, claims: told} = JSON.parse((await report(folder, '--json')).stdout)
+    expect([runs, told[0].directory, told[0].claims.length]).toEqual([[], folder, 2])
+  })
+
+  it('prints and writes a figure', async () => {
+    const records = ['softmax', 'ra', 'lara', 'favor-pos', 'softmax-online'].map(method =>
+      timed({method}, 1e6),
+    )
+    answerWith(...records)
+    const {stdout: before} = await claims('--figure', 'lara-cost')
+    const {stdout} = await report(folder)
+    expect(stdout.split('\n').slice(1)).toEqual(before.split('\n').slice(1))
+    expect(await readFile(join(folder, 'report.md'), 'utf8')).toContain('| 1.00 ±')
+    const {figures} = JSON.parse((await report(folder, '--json')).stdout)
+    expect(figures[0]).toMatchObject({id: 'lara-cost', directory: folder})
+  })
+
+  it('names the runs of claims that were interrupted, and refuses any other folder', async () => {
+    const {stderr, exitCode} = await report(folder)
+    expect(stderr).toContain('expected the directory of a run, got one without manifest.json')
+    expect(stderr).not.toContain('runs that are in it')
+    expect(exitCode).toBe(3)
+    await mkdir(join(folder, 'h06-rfa'))
+    await writeFile(join(folder, 'h06-rfa', 'manifest.json'), '{}')
+    expect((await report(folder)).stderr).toContain(
+      `name the runs that are in it: ${join(folder, 'h06-rfa')}`,
+    )
+  })
+
+  it('stands beside reports of runs', async () => {
+    await claims('H3')
+    const record = timed()
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [record]})
+    runner.planKeys.mockResolvedValue([record.key])
+    const {stdout} = await report(folder, 'run', '--output', '-')
+    expect(stdout).toMatch(/^# Claims: [\s\S]*^# bench: run$/m)
   })
 })

@@ -1,0 +1,82 @@
+/**
+ * A figure of a paper drawn anew: its runs are ordinary plans, and its points are made of their records, or of closed
+ * forms. What the paper prints beside a point stands with it.
+ */
+import {z} from 'zod'
+import {nullableNumber} from '../../results/record.js'
+import type {ClaimPlan, PlanRequest} from '../claim.js'
+import type {ClaimRuns} from '../runs.js'
+
+/** A figure before anything is run. */
+export interface FigureFacts {
+  /** `performer-4` */
+  id: string
+  /** What it shows, in one line. */
+  title: string
+  /** Paper, and the number of the figure where it is known. */
+  source: string
+  /** What the paper shows, in which setting. */
+  paper: string
+  /** Our setting, and how it differs. */
+  ours: string
+  /** What stands on the axes, with units. */
+  x: string
+  y: string
+}
+
+/** A point of a curve. */
+export interface Point {
+  /** Name of the curve. */
+  series: string
+  x: number
+  y: number
+  /** Ends of a 95 % interval, where it was measured. */
+  low?: number | null | undefined
+  high?: number | null | undefined
+  /** What the paper gives, where it prints a number. */
+  quoted?: number | undefined
+}
+
+/** What is drawn. */
+export interface Drawing {
+  /** Series by series. */
+  points: Point[]
+  /** What is missing, and why. */
+  notes: string[]
+}
+
+export interface Figure extends FigureFacts {
+  /** The runs by the names of their folders. */
+  plans(request: PlanRequest): Record<string, ClaimPlan>
+  /** @throws {Unmeasured} where records lack what it takes */
+  draw(runs: ClaimRuns): Drawing
+}
+
+/** A point as it is saved: a row of the table of the figure. */
+export const figurePoint = z.object({
+  series: z.string().describe('Name of the curve.'),
+  x: z.number().describe('Where it stands.'),
+  y: nullableNumber.describe('The value; `null`: it is no finite number.'),
+  low: nullableNumber.describe(
+    'Lower end of a 95 % interval; `null`: it was computed, or measured too few times for one.',
+  ),
+  high: nullableNumber.describe('Upper end of that interval.'),
+  quoted: nullableNumber.describe('What the paper gives; `null`: it prints no number there.'),
+})
+export type FigurePoint = z.infer<typeof figurePoint>
+
+/** Points as they are saved. */
+export function savedPoints(points: readonly Point[]): FigurePoint[] {
+  return points.map(({series, x, y, low, high, quoted}) => ({
+    series,
+    x,
+    y: finite(y),
+    low: finite(low),
+    high: finite(high),
+    quoted: finite(quoted),
+  }))
+}
+
+function finite(value: number | null | undefined): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null
+}

@@ -1,0 +1,33 @@
+/** Verdicts as tables for other programs: columns are always the same, rows are told by the id of their claim. */
+import {z} from 'zod'
+import {columnsOf} from '../results/columns.js'
+import {plainCsv} from '../results/csv.js'
+import {type ClaimOutcome, claimOutcome} from './outcome.js'
+
+const {id, quantities, tests} = claimOutcome.shape
+
+/** A row of each table by the ending of its name. */
+const ROWS = {
+  '': claimOutcome,
+  _quantities: z.object({id, ...quantities.element.shape}),
+  _tests: z.object({id, ...tests.element.shape}),
+}
+
+/** A file and its text. */
+export interface TableFile {
+  name: string
+  text: string
+}
+
+/** One row for each claim; one for each number that verdicts rest on; one for each test. */
+export function claimTables(outcomes: readonly ClaimOutcome[]): TableFile[] {
+  const rows: Record<keyof typeof ROWS, readonly unknown[]> = {
+    '': outcomes,
+    _quantities: outcomes.flatMap(({id, quantities}) => quantities.map(one => ({id, ...one}))),
+    _tests: outcomes.flatMap(({id, tests}) => tests.map(one => ({id, ...one}))),
+  }
+  return Object.entries(ROWS).map(([ending, schema]) => ({
+    name: `claims${ending}.csv`,
+    text: plainCsv(columnsOf(schema), rows[ending as keyof typeof ROWS]),
+  }))
+}
