@@ -3,15 +3,20 @@ import * as Flags from '@oclif/core/flags'
 import type {Claim} from '../src/claims/claim.js'
 import {FIGURE_IDS, figureNamed} from '../src/claims/figures/index.js'
 import {CLAIM_IDS, claimsNamed} from '../src/claims/index.js'
-import type {ClaimOutcome} from '../src/claims/outcome.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import type {ClaimsFlags} from '../src/cli/claim-runs.js'
 import {EXIT_CELLS_FAILED, EXIT_CLAIM_REFUTED} from '../src/cli/exit-codes.js'
 import {completedWith, oneName, oneNumber, oneText, present, toggle} from '../src/cli/flags.js'
-import type {ClaimListDocument, FigureDocument} from '../src/cli/json-documents.js'
+import type {
+  ClaimListDocument,
+  FigureDocument,
+  FigureFactsDocument,
+} from '../src/cli/json-documents.js'
 import {COUNT, THREADS} from '../src/cli/ranges.js'
 import {expected} from '../src/errors.js'
 import type {Block} from '../src/report/document.js'
+
+const figureName = oneName('figures', FIGURE_IDS)
 
 export default class Claims extends RfaCommand {
   static override summary = "Test the papers' claims by experiments"
@@ -38,18 +43,15 @@ export default class Claims extends RfaCommand {
     }),
   }
   static override flags = {
-    figure: oneName(
-      'figures',
-      FIGURE_IDS,
-    )({
-      exclusive: ['explain'],
+    figure: figureName({
       description: `figure of a paper instead of claims: ${FIGURE_IDS.join(', ')}`,
     }),
     quick: toggle('fewer draws and shorter times: about a minute for all claims'),
     explain: Flags.boolean({
       default: false,
-      exclusive: ['figure', 'quick', 'seed', 'threads', 'output', 'resume'],
-      description: 'print setting, statistic and rule of each claim, and run nothing',
+      exclusive: ['quick', 'seed', 'threads', 'output', 'resume'],
+      description:
+        'print setting, statistic and rule of each claim, or the setting of the figure, and run nothing',
     }),
     seed: oneNumber(COUNT)({description: 'seed of every random draw (default: 0)'}),
     threads: oneNumber(THREADS)({
@@ -68,15 +70,15 @@ export default class Claims extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Claims)
-    const {figure, explain} = flags
-    if (figure !== undefined) return this.draw(figure, args.claim ?? [], flags)
+    if (flags.figure !== undefined) return this.draw(flags.figure, args.claim ?? [], flags)
     const claims = await claimsNamed(args.claim ?? [])
-    if (explain) return this.explain(claims)
+    if (flags.explain) return this.explain(claims)
     const {closingLine, runClaims} = await import('../src/cli/run-claims.js')
     const document = await runClaims(claims, flags, this.invocation())
     const {claimsReport} = await import('../src/claims/report.js')
     await this.show(claimsReport(document.claims), closingLine(document))
-    if (document.claims.some(isRefuted)) process.exitCode = EXIT_CLAIM_REFUTED
+    const refuted = document.claims.some(({verdict}) => verdict === 'refuted')
+    if (refuted) process.exitCode = EXIT_CLAIM_REFUTED
     return document
   }
 
@@ -90,15 +92,21 @@ export default class Claims extends RfaCommand {
   private async draw(
     name: string,
     claims: readonly string[],
-    flags: ClaimsFlags,
-  ): Promise<FigureDocument> {
+    flags: ClaimsFlags & {explain: boolean},
+  ): Promise<FigureDocument | FigureFactsDocument> {
     if (claims.length > 0) {
       const remedy = 'draw the figure and test the claims by two commands'
       throw expected('USAGE', '--figure', 'no claims beside it', claims.join(' '), remedy)
     }
+    const figure = await figureNamed(name)
+    const {figureFacts, figureReport} = await import('../src/claims/figures/report.js')
+    if (flags.explain) {
+      const {factsOf} = await import('../src/claims/figures/figure.js')
+      await this.show(figureFacts(figure))
+      return {schema: 'rfa.figure-facts/1', ...factsOf(figure)}
+    }
     const {closingLine, runFigure} = await import('../src/cli/run-figure.js')
-    const document = await runFigure(await figureNamed(name), flags, this.invocation())
-    const {figureReport} = await import('../src/claims/figures/report.js')
+    const document = await runFigure(figure, flags, this.invocation())
     await this.show(figureReport(document), closingLine(document))
     if (document.points.length === 0) process.exitCode = EXIT_CELLS_FAILED
     return document
@@ -109,8 +117,4 @@ export default class Claims extends RfaCommand {
     this.print(renderTerminal(blocks, this.layout()))
     if (closing !== undefined) this.note(closing)
   }
-}
-
-function isRefuted({verdict}: ClaimOutcome): boolean {
-  return verdict === 'refuted'
 }

@@ -2,7 +2,7 @@
 import {z} from 'zod'
 import {CHECK_GROUPS} from '../check/types.js'
 import {EFFORTS} from '../claims/claim.js'
-import {figurePoint} from '../claims/figures/figure.js'
+import {figureFacts, figurePoint} from '../claims/figures/figure.js'
 import {claimFacts, claimOutcome} from '../claims/outcome.js'
 import {checkedSchema} from '../report/check.js'
 import {diagnosisFacts} from '../report/doctor.js'
@@ -52,18 +52,19 @@ export const figureDocument = z.object({
   schema: tag('rfa.figure/1'),
   ...requested,
   directory: z.string().describe('Folder of the runs, of figure.json and of the points as CSV.'),
-  id: z.string().describe('The figure.'),
-  title: z.string().describe('What it shows.'),
-  source: z.string().describe('The paper.'),
-  paper: z.string().describe('What the paper shows, in which setting.'),
-  ours: z.string().describe('Our setting, and how it differs.'),
-  x: z.string().describe('What x of points is.'),
-  y: z.string().describe('What y of points is.'),
+  ...figureFacts.shape,
   points: z.array(figurePoint).describe('Points, series by series.'),
   notes: z.array(z.string()).describe('What is missing, and why.'),
   runs: z.array(z.string()).describe('Folders of its runs, below that of the figure.'),
 })
 export type FigureDocument = z.infer<typeof figureDocument>
+
+/** `rfa claims --figure --explain`. */
+export const figureFactsDocument = z.object({
+  schema: tag('rfa.figure-facts/1'),
+  ...figureFacts.shape,
+})
+export type FigureFactsDocument = z.infer<typeof figureFactsDocument>
 
 /** `rfa claims --explain`. */
 export const claimListDocument = z.object({

@@ -58,7 +58,16 @@ async function documentSchemas(): Promise<Named[]> {
     ['report', 'What rfa report prints under --json', documents.reportDocument],
     ['check', 'What rfa check prints under --json', documents.checkDocument],
     ['claims', 'claims.json, and what rfa claims prints under --json', documents.claimsDocument],
-    ['figure', 'figure.json, and what rfa claims --figure prints', documents.figureDocument],
+    [
+      'figure',
+      'figure.json, and what rfa claims --figure prints under --json',
+      documents.figureDocument,
+    ],
+    [
+      'figure-facts',
+      'What rfa claims --figure --explain prints under --json',
+      documents.figureFactsDocument,
+    ],
     ['claim-list', 'What rfa claims --explain prints under --json', documents.claimListDocument],
     ['completion', 'What rfa completion prints under --json', documents.completionDocument],
     ['methods', 'What rfa methods prints under --json', documents.methodsDocument],

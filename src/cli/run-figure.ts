@@ -1,5 +1,11 @@
 /** `rfa claims --figure`: the runs of a figure and its points. */
-import {type Drawing, type Figure, figurePoint, savedPoints} from '../claims/figures/figure.js'
+import {
+  type Drawing,
+  type Figure,
+  factsOf,
+  figurePoint,
+  savedPoints,
+} from '../claims/figures/figure.js'
 import {type ClaimRuns, Unmeasured} from '../claims/runs.js'
 import {expected} from '../errors.js'
 import {plural} from '../report/numbers.js'
@@ -25,7 +31,7 @@ export async function runFigure(
 ): Promise<FigureDocument> {
   refuseResumeOfNothing(flags)
   const request = requestOf(flags)
-  const {id, title, source, paper, ours, x, y} = figure
+  const {id} = figure
   const directory = flags.output ?? (await invocation.services.newRunDirectory(id, new Date()))
   const saved = await documentToGoOnWith(
     {directory, resume: flags.resume, ...request},
@@ -41,7 +47,7 @@ export async function runFigure(
     schema: 'rfa.figure/1',
     ...request,
     directory,
-    ...{id, title, source, paper, ours, x, y},
+    ...factsOf(figure),
     points: savedPoints(points),
     notes,
     runs: [...plans.keys()],

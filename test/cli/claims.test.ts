@@ -3,7 +3,12 @@ import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import {z} from 'zod'
 import Claims from '../../commands/claims.js'
-import {claimListDocument, claimsDocument, figureDocument} from '../../src/cli/json-documents.js'
+import {
+  claimListDocument,
+  claimsDocument,
+  figureDocument,
+  figureFactsDocument,
+} from '../../src/cli/json-documents.js'
 import {RfaError} from '../../src/errors.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {temporaryFolder} from '../helpers/folders.js'
@@ -197,6 +202,14 @@ describe('rfa claims --figure', () => {
     expect([plan.seed, folder]).toEqual([7, join(directory, 'lara-cost')])
   })
 
+  it('explains itself without running anything', async () => {
+    const {stdout} = await figure('performer-4', '--explain')
+    expect(stdout).toContain('- here: the same, of queries and keys from N(0, s^2)')
+    const {stdout: json} = await figure('performer-4', '--explain', '--json')
+    expect(figureFactsDocument.parse(JSON.parse(json)).id).toBe('performer-4')
+    expect(runner.runExperiment).not.toHaveBeenCalled()
+  })
+
   it('says why nothing is drawn', async () => {
     const {stdout, exitCode} = await figure('lara-cost', '--quick', '--output', output())
     expect(stdout).toContain('nothing is drawn: a cell of lara-cost was skipped: no machine here')
@@ -221,7 +234,7 @@ describe('rfa claims --figure', () => {
   it.each([
     [['performer-5'], 'did you mean performer-2?'],
     [['lara-mse', 'H3'], 'expected no claims beside it, got H3'],
-    [['lara-mse', '--explain'], '--explain'],
+    [['lara-mse', '--explain', '--quick'], '--explain'],
     [['lara-mse', '--resume'], '--output'],
   ])('refuses %j', async (argv, remedy) => {
     const {stderr, exitCode} = await figure(...argv)

@@ -8,20 +8,20 @@ import type {ClaimPlan, PlanRequest} from '../claim.js'
 import type {ClaimRuns} from '../runs.js'
 
 /** A figure before anything is run. */
-export interface FigureFacts {
-  /** `performer-4` */
-  id: string
-  /** What it shows, in one line. */
-  title: string
-  /** Paper, and the number of the figure where it is known. */
-  source: string
-  /** What the paper shows, in which setting. */
-  paper: string
-  /** Our setting, and how it differs. */
-  ours: string
-  /** What stands on the axes, with units. */
-  x: string
-  y: string
+export const figureFacts = z.object({
+  id: z.string().describe('The figure.'),
+  title: z.string().describe('What it shows, in one line.'),
+  source: z.string().describe('The paper, and the number of the figure where it is known.'),
+  paper: z.string().describe('What the paper shows, in which setting.'),
+  ours: z.string().describe('Our setting, and how it differs.'),
+  x: z.string().describe('What x of points is, with its unit.'),
+  y: z.string().describe('What y of points is, with its unit.'),
+})
+export type FigureFacts = z.infer<typeof figureFacts>
+
+/** What stands in a figure's file, as plain data. */
+export function factsOf({id, title, source, paper, ours, x, y}: FigureFacts): FigureFacts {
+  return {id, title, source, paper, ours, x, y}
 }
 
 /** A point of a curve. */

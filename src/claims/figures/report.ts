@@ -16,13 +16,20 @@ export interface DrawnFigure extends FigureFacts {
   notes: readonly string[]
 }
 
+/** What it shows, in the paper and here. @param title - of the report, default: the figure's id */
+export function figureFacts(figure: FigureFacts, title = `Figure ${figure.id}`): Block[] {
+  return [
+    heading(1, title),
+    text(`${figure.title}.`),
+    ...list([`the paper: ${figure.paper} (${figure.source})`, `here: ${figure.ours}`]),
+  ]
+}
+
 /** Facts, table and notes. @param title - of the report, default: the figure's id */
 export function figureReport(drawn: DrawnFigure, title = `Figure ${drawn.id}`): Block[] {
   const {points, notes} = drawn
   return [
-    heading(1, title),
-    text(`${drawn.title}.`),
-    ...list([`the paper: ${drawn.paper} (${drawn.source})`, `here: ${drawn.ours}`]),
+    ...figureFacts(drawn, title),
     ...(points.length > 0 ? [curvesTable(drawn)] : []),
     ...list([`values: ${drawn.y}`, ...marks(points), ...notes]),
   ]

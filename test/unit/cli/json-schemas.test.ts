@@ -20,6 +20,7 @@ const DOCUMENTS = [
   'dry-run',
   'error',
   'fields',
+  'figure-facts',
   'figure',
   'finished-run',
   'methods',
