@@ -179,6 +179,11 @@ export type DecoderOptions<Name extends AnyMethod = MethodName> = {
   heads: number
   headDim: number
   valueDim: number
+  /**
+   * Tokens that a cache of keys and values has room for from the start, on backends that write it in place. A full cache is
+   * copied into one of twice its size, which makes that one token take longer. No output depends on it. Default 64.
+   */
+  capacity?: number
 } & CommonOptions &
   MethodOptions<Name>
 
@@ -195,9 +200,10 @@ export function decoder<Name extends AnyMethod>(options: DecoderOptions<Name>): 
     heads,
     headDim,
     valueDim,
+    capacity,
     ...rest
   } = options as DecoderOptions & Record<string, unknown>
-  checkSizes({batch, heads, headDim, valueDim})
+  checkSizes({batch, heads, headDim, valueDim, ...(capacity !== undefined && {capacity})})
   const shape = {batch, heads, headDim, valueDim, queryLen: 1, keyLen: 1, causal: true}
   const prepared = prepare(rest, shape)
   const {estimator, projection, methodOptions, draw} = prepared
@@ -211,6 +217,7 @@ export function decoder<Name extends AnyMethod>(options: DecoderOptions<Name>): 
     heads,
     headDim,
     valueDim,
+    capacity,
     logitScale: prepared.logitScale,
     inputScale: prepared.inputScale,
     projection,

@@ -231,6 +231,41 @@ describeNative('decode steps', addon => {
     step.dispose()
   })
 
+  it('give the same bits whatever room their cache had from the start', async () => {
+    await useBackend('native')
+    const inputs = hostInputs({...SMALL, batch: 1, queryLen: 131, keyLen: 131})
+    const outputs = [1, 7, 131, 1000, undefined].map(capacity => {
+      const room = capacity === undefined ? {} : {capacity}
+      const step = decoder({method: 'softmax', heads: 3, headDim: 5, valueDim: 7, ...room})
+      expect(step.stateBytes).toBe(0)
+      const {out} = decodeAll(step, inputs)
+      expect(step.stateBytes).toBe(3 * 131 * (5 + 7) * 4)
+      step.dispose()
+      return out
+    })
+    for (const out of outputs) expect(out).toEqual(outputs[0])
+  })
+
+  it.each([
+    [131, []],
+    [undefined, ['Concat', 'Concat', 'Concat', 'Concat']], // keys and values, at 64 tokens and at 128
+  ])(
+    'with room for %s tokens copy their caches as often as they are full',
+    async (room, copies) => {
+      await useBackend('native')
+      const capacity = room === undefined ? {} : {capacity: room}
+      const step = decoder({method: 'softmax', heads: 1, headDim: 5, valueDim: 7, ...capacity})
+      const [row, wide] = [tf.ones([1, 1, 1, 5]), tf.ones([1, 1, 1, 7])]
+      const {kernels} = await tf.profile(() => {
+        for (let t = 0; t < 131; t++) step.next(row, row, wide).dispose()
+        return tf.scalar(0)
+      })
+      expect(kernels.map(({name}) => name).filter(name => name === 'Concat')).toEqual(copies)
+      step.dispose()
+      tf.dispose([row, wide])
+    },
+  )
+
   it('free all they hold', async () => {
     await useBackend('native')
     const before = tf.memory().numTensors

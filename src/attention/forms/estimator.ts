@@ -235,6 +235,8 @@ export interface DecoderInputs<Options = unknown> {
   heads: number
   headDim: number
   valueDim: number
+  /** Tokens that a cache should have room for from the start, where the caller said so. More may come. */
+  capacity?: number | undefined
   /** Multiplies q.k: `inputScale` squared, for canonical inputs. */
   logitScale: number
   /** x = inputScale q and y = inputScale k, as in {@link AttendInputs}. */

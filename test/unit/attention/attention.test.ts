@@ -214,13 +214,16 @@ describe('decoder', () => {
     expect([code, got]).toEqual(['UNSUPPORTED', message])
   })
 
-  it.each(['batch', 'heads', 'headDim', 'valueDim'])('refuses a %s that is no size', name => {
-    for (const size of [0, -1, 1.5]) {
-      const {code, message} = thrown(() => decoder({method: 'softmax', ...sizes, [name]: size}))
-      expect(code).toBe('BAD_OPTION')
-      expect(message).toBe(`${name}: expected a whole number of at least 1, got ${size}`)
-    }
-  })
+  it.each(['batch', 'heads', 'headDim', 'valueDim', 'capacity'])(
+    'refuses a %s that is no size',
+    name => {
+      for (const size of [0, -1, 1.5]) {
+        const {code, message} = thrown(() => decoder({method: 'softmax', ...sizes, [name]: size}))
+        expect(code).toBe('BAD_OPTION')
+        expect(message).toBe(`${name}: expected a whole number of at least 1, got ${size}`)
+      }
+    },
+  )
 
   it('checks options as attention does', () => {
     expect(thrown(() => decoder({method: 'rfa', ...sizes, tau: -1}))).toMatchObject({

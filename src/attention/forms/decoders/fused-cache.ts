@@ -4,22 +4,22 @@ import {fusedStep} from '../../kernels/dispatch.js'
 import type {Decoder} from '../../types.js'
 import type {DecoderShape} from './tokens.js'
 
-/** Rows that a fresh cache has room for. */
+/** Rows that a fresh cache has room for, where nobody says how many tokens are to come. */
 const FIRST_CAPACITY = 64
 
 /**
- * See `keyValueDecoder`; `undefined` where the backend has no such step. Full caches double; `state` and
- * `stateBytes` tell of the rows in use.
+ * See `keyValueDecoder`; `undefined` where the backend has no such step. Full caches double, which copies them; `state`
+ * and `stateBytes` tell of the rows in use.
  */
 export function fusedKeyValueDecoder(
-  {batch, heads, headDim, valueDim}: DecoderShape,
+  {batch, heads, headDim, valueDim, capacity: first = FIRST_CAPACITY}: DecoderShape,
   scale: number,
 ): Decoder | undefined {
   const step = fusedStep('CacheDecode')
   if (!step) return undefined
   const room = (capacity: number, width: number): tf.Tensor4D =>
     tf.keep(tf.zeros([batch, heads, capacity, width]))
-  let capacity = FIRST_CAPACITY
+  let capacity = first
   let caches = {keyCache: room(capacity, headDim), valueCache: room(capacity, valueDim)}
   let attributes = {batch, heads, headDim, valueDim, scale, length: 0}
   let shown: Record<string, tf.Tensor> | undefined

@@ -9,6 +9,8 @@ export interface DecoderShape {
   heads: number
   headDim: number
   valueDim: number
+  /** Tokens that caches which are written in place have room for from the start. Default: few. */
+  capacity?: number | undefined
 }
 
 /** Features times `exp(logScale)` are the features meant, which by themselves might overflow. */
