@@ -5,13 +5,14 @@ import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {BASELINES} from '../src/experiments/bench/baselines.js'
 
 export default class Bench extends ExperimentCommand {
-  static override summary = 'Measure time and memory of forward passes against exact attention'
+  static override summary = 'Measure time and memory of forward passes, or of decoding'
   static override description = helpText(
-    `Runs each estimator at each length in a process of its own, checks its accuracy on a short prefix first, and compares with both exact forms (${BASELINES.join(', ')}).`,
+    `Runs each estimator at each length in a process of its own, checks its accuracy on a short prefix first, and compares with both exact forms (${BASELINES.join(', ')}). With --mode decode it passes tokens one by one through the recurrent form.`,
   )
   static override examples = [
     '<%= config.bin %> bench --quick',
     '<%= config.bin %> bench --methods favor-pos,rfa --num-features 64,256 --seq-len 256..16kx2 --causal',
+    '<%= config.bin %> bench --mode decode --methods rfa --seq-len 100,2048',
     '<%= config.bin %> bench --seq-len 1024 --min-time 2 --backend wasm --output results/wasm',
   ]
   static override flags = benchFlags

@@ -67,14 +67,25 @@ export function callShape(
 /** The stated reason why a method has no such form, if it has none. */
 export function whyNot(
   {estimator, options}: Pick<ResolvedMethod, 'estimator' | 'options'>,
-  {causal, cross, masked = false}: {causal: boolean; cross: boolean; masked?: boolean},
+  {causal, cross, masked = false, decode = false}: WantedForm,
 ): string | undefined {
   const supports = supportsOf(estimator, options)
   if (causal && !supports.causal) return 'bidirectional only'
   if (!causal && !supports.bidirectional) return 'causal only'
   if (cross && !supports.cross) return 'needs as many queries as keys'
   if (masked && !supports.keyMask) return 'takes no key mask'
+  if (decode && !estimator.decoder) return 'has no recurrent form'
+  if (decode && !supports.decode) return estimator.refuses?.(options).decode ?? 'does not decode'
   return undefined
+}
+
+/** What a call asks of a method. */
+interface WantedForm {
+  causal: boolean
+  cross: boolean
+  masked?: boolean
+  /** The recurrent form. */
+  decode?: boolean
 }
 
 /** The stated reason why a projection has no such size, if it has none. */

@@ -140,6 +140,22 @@ export function benchProcessBytes(
   )
 }
 
+/**
+ * Peak of the process of a decode: its state, and on backends that make a new one for each token, those that the collector has
+ * not come to.
+ *
+ * @param state - bytes after the last token
+ * @param repetitions - decodes
+ */
+export function decodeProcessBytes(
+  backend: MeteredBackend,
+  state: number,
+  repetitions: number,
+): number {
+  const made = backend === 'native' ? state : Number.POSITIVE_INFINITY
+  return RUNTIME[backend] + 2 * state + uncollected(backend, {made, read: made}, repetitions + 1)
+}
+
 /** Most calls that are counted for one plan; each takes a good part of a millisecond. */
 const MOST_COUNTED = 4000
 

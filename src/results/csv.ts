@@ -25,7 +25,7 @@ export function toCsv(records: readonly CellRecord[], table: TableFormat): strin
 }
 
 /**
- * Writes the tables of an experiment: the first as `path`, others beside it with their own suffix.
+ * Writes the tables of an experiment: the first as `path`, others that have rows beside it with their own suffix.
  *
  * @param path - ends in `.csv`
  * @throws {NOT_WRITABLE} when a file cannot be written
@@ -35,7 +35,10 @@ export async function writeCsv(
   records: readonly CellRecord[],
   tables: readonly TableFormat[],
 ): Promise<void> {
-  const files = tables.map(table => ({
+  const told = tables.filter(
+    table => table.suffix === '' || records.some(record => table.rows(record).length > 0),
+  )
+  const files = told.map(table => ({
     name: path.replace(/\.csv$/, `${table.suffix}.csv`),
     text: toCsv(records, table),
   }))

@@ -74,6 +74,7 @@ describe('under --json every command prints what its schema says', () => {
       'records_per_head.csv',
       'records_replicates.csv',
       'records.csv',
+      'records_marks.csv',
       'records.csv',
     ])
   })

@@ -50,6 +50,7 @@ describe('rfa methods', () => {
       '# error-sweep: records\\_per\\_head.csv',
       '# error-sweep: records\\_replicates.csv',
       '# bench: records.csv',
+      '# bench: records\\_marks.csv',
       '# variance: records.csv',
     ])
     expect(markdown).toContain('| seq\\_len | integer | L, tokens of queries that were used. |')

@@ -1,8 +1,13 @@
 import * as Flags from '@oclif/core/flags'
 import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
 import {expected} from '../../errors.js'
-import {BASELINES} from '../../experiments/bench/baselines.js'
-import {type BenchPlan, benchPlan, type TimingProtocol} from '../../experiments/bench/schema.js'
+import {BASELINES, baselinesOf} from '../../experiments/bench/baselines.js'
+import {
+  BENCH_MODES,
+  type BenchPlan,
+  benchPlan,
+  type TimingProtocol,
+} from '../../experiments/bench/schema.js'
 import {type FlagValues, methodFlags, numberList, oneNumber, runFlags, toggle} from '../flags.js'
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
@@ -52,16 +57,24 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
   },
 }
 
+/** Decodes before timing: tokens are so many that compilers are done with the first one. */
+const DECODE_WARMUP = 1
+
 const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'GRID', description})
 
 /** The flags of `rfa bench`. */
 export const benchFlags = {
   ...methodFlags(BENCH),
+  mode: Flags.option({options: ['forward', ...BENCH_MODES] as const})({
+    helpGroup: 'GRID',
+    description:
+      'what is timed: forward passes, or the recurrent form one token after the other up to the longest of --seq-len (decode) (default: forward)',
+  }),
   baseline: Flags.boolean({
     allowNo: true,
     default: true,
     helpGroup: 'GRID',
-    description: `time ${BASELINES.join(' and ')} beside the methods`,
+    description: `time ${BASELINES.join(' and ')} beside the methods; of a decode, which both do alike, the first`,
   }),
   redraw: Flags.string({
     helpGroup: 'GRID',
@@ -70,7 +83,7 @@ export const benchFlags = {
   }),
   'seq-len': numberList(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
-    description: `lengths L ${defaultHelp(BENCH, grid => grid.seqLens)}`,
+    description: `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}`,
   }),
   batch: size(`batch B ${defaultHelp(BENCH, grid => grid.batch)}`),
   heads: size(`heads H ${defaultHelp(BENCH, grid => grid.heads)}`),
@@ -79,7 +92,7 @@ export const benchFlags = {
   causal: toggle('query i sees keys 0..i only', 'GRID'),
   warmup: oneNumber(COUNT)({
     helpGroup: 'TIMING',
-    description: `runs before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}`,
+    description: `runs before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}`,
   }),
   'min-time': oneNumber(SECONDS)({
     helpGroup: 'TIMING',
@@ -113,9 +126,15 @@ export type BenchFlags = FlagValues<typeof benchFlags>
 export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): BenchPlan {
   const grid = gridOf(BENCH, flags)
   const headDim = flags['head-dim'] ?? grid.headDim
+  const mode = flags.mode === 'forward' ? undefined : flags.mode
+  if (mode === 'decode') refuseForwardFlags(flags)
   return checkedPlan(benchPlan, {
     experiment: 'bench',
-    methods: withBaselines(toMethodSpecs(flags, grid.methods, estimators), flags.baseline),
+    ...(mode && {mode}),
+    methods: withBaselines(
+      toMethodSpecs(flags, grid.methods, estimators),
+      flags.baseline ? baselinesOf(mode) : [],
+    ),
     ...drawAxesOf(flags, grid),
     redraw: redrawOf(flags.redraw ?? 'fixed', flags.heads ?? grid.heads),
     seq_lens: listOr(flags['seq-len'], '--seq-len', grid.seqLens),
@@ -123,7 +142,7 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     heads: flags.heads ?? grid.heads,
     head_dim: headDim,
     value_dim: flags['value-dim'] ?? headDim,
-    causal: flags.causal,
+    causal: flags.causal || mode === 'decode',
     timing: timing(flags),
     order: flags.order ?? 'random',
     seed: flags.seed ?? 0,
@@ -133,11 +152,20 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
 }
 
 /** Exact forms come first; one that was asked for anyway stays where it was put. */
-function withBaselines(methods: BenchPlan['methods'], wanted: boolean): BenchPlan['methods'] {
-  if (!wanted) return methods
+function withBaselines(
+  methods: BenchPlan['methods'],
+  baselines: readonly string[],
+): BenchPlan['methods'] {
   const present = new Set(methods.map(({method}) => method))
-  const missing = BASELINES.filter(method => !present.has(method))
+  const missing = baselines.filter(method => !present.has(method))
   return [...missing.map(method => ({method, preset: 'exact' as const, options: {}})), ...methods]
+}
+
+/** @throws {USAGE} for what means nothing to a decode */
+function refuseForwardFlags({redraw}: BenchFlags): void {
+  if (redraw === undefined || redraw === 'fixed') return
+  const why = 'nothing with --mode decode: projections last for a sequence'
+  throw expected('USAGE', '--redraw', why, redraw)
 }
 
 /** The policy as written, if it can be kept. @throws {BAD_OPTION} for a pool smaller than the number of heads */
@@ -156,7 +184,7 @@ function timing(flags: BenchFlags): TimingProtocol {
     throw expected('USAGE', '--max-runs', `at least --min-runs ${minRuns}`, String(maxRuns))
   }
   return {
-    warmup_runs: flags.warmup ?? grid.warmupRuns,
+    warmup_runs: flags.warmup ?? (flags.mode === 'decode' ? DECODE_WARMUP : grid.warmupRuns),
     min_runs: minRuns,
     max_runs: maxRuns,
     min_time_ns: Math.round((flags['min-time'] ?? grid.minTime) * 1e9),

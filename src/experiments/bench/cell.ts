@@ -2,19 +2,21 @@
 
 import {attend, ProjectionSource, recordOperations} from '../../attention/index.js'
 import {callNoise, footprint} from '../../attention/internal.js'
-import {useBackend} from '../../backends/index.js'
+import {type BackendName, useBackend} from '../../backends/index.js'
 import {randomStream} from '../../random/index.js'
 import {tf} from '../../tf.js'
 import {attendOptions, drawOf} from '../axes.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
+import {timeDecodeCell} from './decode-cell.js'
 import {passGate} from './gate.js'
-import {benchShape} from './grid.js'
+import {benchShape, workOf} from './grid.js'
+import {LEAST_TOKENS} from './marks.js'
 import {startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
 import type {BenchCell, BenchResult} from './schema.js'
-import {timeRuns} from './timing.js'
+import {type TimedCell, timeRuns} from './timing.js'
 
 /** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
 export async function runBenchCell(
@@ -24,27 +26,17 @@ export async function runBenchCell(
   const threads = cell.threads ?? undefined
   const backend = await useBackend(cell.backend, {threads, threadShare})
   const method = await resolveMethod(cell)
-  const reason =
-    whyNot(method, {causal: cell.causal, cross: false}) ?? whyNotDrawn(cell, cell.head_dim)
+  const reason = whyNotTimed(cell, method)
   if (reason) return {status: 'skipped', reason}
   const gate = await passGate(cell, method, backend.name)
   const peakMemory = startPeakMemory()
-  const tensors = benchTensors(cell)
   const {source, projection_ns} = projectionSource(cell, method)
-  const shape = benchShape(cell)
-  // drawn before the timed region, as a trained model would have it
-  const noise = callNoise(method.estimator, shape, method.options, {}, drawOf(cell))
-  const options = {...attendOptions(cell), noise}
-  const forward = () => {
-    const projection = source && {projection: source.next()}
-    tf.dispose(tf.tidy(() => attend(...tensors, {...options, ...projection}).out))
-  }
-  const {operations} = recordOperations(forward)
   const before = measurePeak()
-  const timing = timeRuns(forward, cell.timing)
+  const {timing, ...measured} =
+    cell.mode === 'decode'
+      ? timeDecodeCell(cell, source?.next())
+      : timeForward(cell, method, source, backend.name)
   const peak = peakMemory()
-  const cost = method.estimator.cost(shape, method.options)
-  const held = footprint(method.estimator, method.options, shape, backend.name)
   return {
     status: 'completed',
     result: {
@@ -54,16 +46,45 @@ export async function runBenchCell(
         method.options,
       ),
       ...computedBy(backend),
-      operations,
       gate,
       ...timing,
+      ...measured,
       projection_ns,
-      work_flops: cost.flops,
+      work_flops: workOf(cell, method),
       fma_peak_gflops: bestPeak([before, measurePeak()]),
-      live_bytes: Math.max(0, held - outputBytes(cell)),
       peak_rss_over_baseline_bytes: peak,
     },
   }
+}
+
+/** The stated reason why a cell is skipped, if it is. */
+function whyNotTimed(cell: BenchCell, method: ResolvedMethod): string | undefined {
+  const decode = cell.mode === 'decode'
+  if (decode && cell.seq_len < LEAST_TOKENS) return `needs at least ${LEAST_TOKENS} tokens`
+  const missing = whyNot(method, {causal: cell.causal, cross: false, decode})
+  return missing ?? whyNotDrawn(cell, cell.head_dim)
+}
+
+/** Times forward passes. */
+function timeForward(
+  cell: BenchCell,
+  {estimator, options: methodOptions}: ResolvedMethod,
+  source: ProjectionSource | undefined,
+  backend: BackendName,
+): TimedCell {
+  const tensors = benchTensors(cell)
+  const shape = benchShape(cell)
+  // drawn before the timed region, as a trained model would have it
+  const noise = callNoise(estimator, shape, methodOptions, {}, drawOf(cell))
+  const options = {...attendOptions(cell), noise}
+  const forward = () => {
+    const projection = source && {projection: source.next()}
+    tf.dispose(tf.tidy(() => attend(...tensors, {...options, ...projection}).out))
+  }
+  const {operations} = recordOperations(forward)
+  const timing = timeRuns(forward, cell.timing)
+  const held = footprint(estimator, methodOptions, shape, backend)
+  return {operations, timing, live_bytes: Math.max(0, held - outputBytes(cell))}
 }
 
 function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {

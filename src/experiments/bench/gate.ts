@@ -2,6 +2,7 @@
 
 import {attend, exactAttention} from '../../attention/index.js'
 import {hostData} from '../../attention/internal.js'
+import {decodeAll, decoderFor} from '../../check/decode.js'
 import {RfaError} from '../../errors.js'
 import {normals, randomStream} from '../../random/index.js'
 import {requirePackage, tf} from '../../tf.js'
@@ -17,7 +18,8 @@ const GATE_SCALE = 0.5
 
 /**
  * Runs the cell's method on a short input and compares it with its judge: exact methods with the
- * double-precision definition, estimators with the composite form on the plain JavaScript backend.
+ * double-precision definition, estimators with the composite form on the plain JavaScript backend. What is decoded goes
+ * token by token and has the causal forward as its judge.
  *
  * @param backend - the backend to be timed; current before and after
  * @throws {GATE_FAILED} when the difference exceeds the float32 rounding bound
@@ -29,7 +31,7 @@ export async function passGate(
 ): Promise<BenchResult['gate']> {
   const rows = Math.min(GATE_ROWS, cell.seq_len)
   const arrays = gateArrays(cell, rows)
-  const candidate = forward(cell, arrays, rows)
+  const candidate = (cell.mode === 'decode' ? decoded : forward)(cell, arrays, rows)
   const judged = await judge(cell, method, arrays, rows, backend)
   const bound = attentionRoundingBound({
     terms:
@@ -89,6 +91,28 @@ function forward(cell: BenchCell, {query, key, value}: GateArrays, rows: number)
     return {out}
   })
   return out as Float32Array
+}
+
+/** The same from the recurrent form, one token at a time. */
+function decoded(cell: BenchCell, {query, key, value}: GateArrays, rows: number): Float32Array {
+  const {head_dim, value_dim} = cell
+  const width = value_dim + rows
+  const values = new Float32Array(rows * width)
+  for (let row = 0; row < rows; row++) {
+    values.set(value.subarray(row * value_dim, (row + 1) * value_dim), row * width)
+    values[row * width + value_dim + row] = 1
+  }
+  const host = (data: Float32Array, dim: number) => ({shape: [1, 1, rows, dim] as const, data})
+  const inputs = {
+    query: host(query, head_dim),
+    key: host(key, head_dim),
+    value: host(values, width),
+  }
+  const sizes = {heads: 1, headDim: head_dim, valueDim: width}
+  const decoder = decoderFor({...attendOptions(cell), ...sizes}, inputs)
+  const {out} = decodeAll(decoder, inputs)
+  decoder.dispose()
+  return out
 }
 
 async function judge(

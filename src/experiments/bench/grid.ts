@@ -10,12 +10,14 @@ import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {callShape, type ResolvedMethod, resolveMethod} from '../method.js'
-import {benchProcessBytes, byCount} from '../process-memory.js'
+import {benchProcessBytes, byCount, decodeProcessBytes} from '../process-memory.js'
 import {backendCost, rateOf, timeCost} from '../rates.js'
+import {decodeFlops, stateBytes, TOKEN_SECONDS, UNSHARED} from './decode-costs.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
 /** The whole grid, in the order in which it runs. */
-export async function benchCells(plan: BenchPlan): Promise<Cells<BenchCell>> {
+export async function benchCells(given: BenchPlan): Promise<Cells<BenchCell>> {
+  const plan = inForce(given)
   const {length, at} = await gridOf(plan)
   return cellsFrom(length, function* () {
     for (const place of orderOf(plan, length)) yield at(place).cell()
@@ -23,7 +25,8 @@ export async function benchCells(plan: BenchPlan): Promise<Cells<BenchCell>> {
 }
 
 /** The same with predictions. */
-export async function benchJobs(plan: BenchPlan): Promise<Cells<PredictedCell<BenchCell>>> {
+export async function benchJobs(given: BenchPlan): Promise<Cells<PredictedCell<BenchCell>>> {
+  const plan = inForce(given)
   const backend = await meteredBackend(plan.backend)
   const {length, at} = await gridOf(plan)
   const countsOf = callCounts(plan, backend)
@@ -33,6 +36,11 @@ export async function benchJobs(plan: BenchPlan): Promise<Cells<PredictedCell<Be
       yield predicted(point, backend, countsOf(point))
     }
   })
+}
+
+/** A plan with what its mode fixes: a token that is decoded sees the past alone, and projections last for a sequence. */
+function inForce(plan: BenchPlan): BenchPlan {
+  return plan.mode === 'decode' ? {...plan, causal: true, redraw: 'fixed'} : plan
 }
 
 /** A cell of the grid with the method that it runs. */
@@ -59,7 +67,7 @@ async function gridOf(plan: BenchPlan): Promise<{length: number; at(place: numbe
       return {spec, method, draws: drawGrid(method, plan)}
     }),
   )
-  const lengths = distinct(plan.seq_lens)
+  const lengths = runLengths(plan)
   const perLength = blocks.reduce((sum, {draws}) => sum + draws.length, 0)
   return {
     length: lengths.length * perLength,
@@ -70,6 +78,11 @@ async function gridOf(plan: BenchPlan): Promise<{length: number; at(place: numbe
       return {seqLen, block, count, cell: () => cellAt(plan, block, index, seqLen)}
     },
   }
+}
+
+/** Lengths of runs: a decode to the longest passes all others. */
+function runLengths({mode, seq_lens}: BenchPlan): number[] {
+  return mode === 'decode' ? [Math.max(...seq_lens)] : distinct(seq_lens)
 }
 
 function blockAt(blocks: readonly Block[], place: number): {block: Block; index: number} {
@@ -86,14 +99,20 @@ function cellAt(plan: BenchPlan, {spec, draws}: Block, index: number, seq_len: n
   const shared = {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads}
   const point = draws.at(index)
   const redraw = point.projection === null ? 'fixed' : plan.redraw
-  return {...spec, ...point, redraw, seq_len, ...shared}
+  const cell = {...spec, ...point, redraw, seq_len, ...shared}
+  return plan.mode === 'decode' ? {...cell, ...decodeFields(plan)} : cell
+}
+
+/** Numbers of tokens at which a decode is looked at. */
+function decodeFields({seq_lens}: BenchPlan) {
+  return {mode: 'decode' as const, lengths: distinct(seq_lens).sort((a, b) => a - b)}
 }
 
 /** What is counted of the calls of a point. */
 interface CallCounts {
   /** Peak of its process. */
   bytes: number
-  /** Seconds of one call in plain JavaScript. */
+  /** Seconds of one run in plain JavaScript. */
   plain: number
 }
 
@@ -113,9 +132,18 @@ function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) =>
         benchShape({...plan, seq_len: seqLen, num_features})
       const of = (countOf: (shape: CallShape) => number) =>
         byCount(draws.counts, share, features => countOf(shapeOf(features)))
+      const decodes = plan.mode === 'decode'
       counts = {
-        bytes: of(shape => benchProcessBytes({backend, method, shape}, runs)),
-        plain: of(shape => plainSeconds(estimator, options, shape, backend)),
+        bytes: of(shape =>
+          decodes
+            ? decodeProcessBytes(backend, stateBytes({method, shape}), runs)
+            : benchProcessBytes({backend, method, shape}, runs),
+        ),
+        plain: of(shape =>
+          decodes
+            ? shape.keyLen * TOKEN_SECONDS[backend]
+            : plainSeconds(estimator, options, shape, backend),
+        ),
       }
       lengths.set(seqLen, counts)
     }
@@ -123,7 +151,7 @@ function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) =>
   }
 }
 
-/** Forwards that a cell makes at least. */
+/** Runs that a cell makes at least. */
 function runsOf({timing}: Pick<BenchPlan, 'timing'>): number {
   return timing.warmup_runs + timing.min_runs
 }
@@ -145,15 +173,22 @@ function predicted(
   backend: MeteredBackend,
   {bytes, plain}: CallCounts,
 ): PredictedCell<BenchCell> {
-  const {estimator, options} = block.method
   const cell = make()
-  const {flops} = estimator.cost(benchShape(cell), options)
+  const decodes = cell.mode === 'decode'
+  const flops = workOf(cell, block.method) * (decodes ? UNSHARED : 1)
   return {
     cell,
-    label: `${variantLabel(cell)} L=${cell.seq_len}`,
+    label: `${variantLabel(cell, decodes ? ['decode'] : [])} L=${cell.seq_len}`,
     predictedCost: timedCost({flops, plain}, cell, backend),
     predictedBytes: bytes,
   }
+}
+
+/** Floating-point operations of a timed run. */
+export function workOf(cell: BenchCell, method: ResolvedMethod): number {
+  const shape = benchShape(cell)
+  if (cell.mode === 'decode') return decodeFlops({method, shape})
+  return method.estimator.cost(shape, method.options).flops
 }
 
 /** Operations that take as long as all runs of a cell: as many runs as its protocol makes of calls so long. */

@@ -25,8 +25,8 @@ export function withheldItems(rows: readonly TimedRecord[], found: readonly Tren
   )
   const slopes = found.map(({slope}) => slope)
   const told = [
-    share(ratios.filter(ratio => !isSettled(ratio)).length, ratios.length, 'speed-up'),
-    share(slopes.filter(slope => !isSettledSlope(slope)).length, slopes.length, 'slope'),
+    withheldShare(ratios.filter(ratio => !isSettled(ratio)).length, ratios.length, 'speed-up'),
+    withheldShare(slopes.filter(slope => !isSettledSlope(slope)).length, slopes.length, 'slope'),
   ].filter(text => text !== null)
   return [...bentItems(found), ...(told.length === 0 ? [] : [unsettledItem(told, rows)])]
 }
@@ -40,13 +40,14 @@ function bentItems(found: readonly Trend[]): string[] {
   return [`bent: times of ${bent.join(', ')} leave the line by more than their intervals`]
 }
 
-/** @param told - how many of what */
-function unsettledItem(told: readonly string[], rows: readonly TimedRecord[]): string {
+/** What would settle what is withheld. @param told - how many of what */
+export function unsettledItem(told: readonly string[], rows: readonly TimedRecord[]): string {
   const few = rows.some(({result}) => result.runs < LEAST_FOR_INTERVAL)
   return `unsettled: ${told.join(' and ')}, whose 95 % intervals reach beyond ±${PERCENT} % (slopes: ±${SETTLED_SLOPE})${few ? `, or which rest on fewer than ${LEAST_FOR_INTERVAL} runs` : ''}: free the machine, take longer lengths, or measure more with --min-runs and --min-time`
 }
 
-function share(part: number, whole: number, noun: string): string | null {
+/** How many of a kind are withheld, in words; `null` for none. */
+export function withheldShare(part: number, whole: number, noun: string): string | null {
   return part === 0 ? null : `${part} of ${plural(whole, noun)}`
 }
 

@@ -1,36 +1,27 @@
 /** The report of a benchmark: times, speed-ups over both exact forms, growth, crossover. */
 
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
-import {groupBy, inOrder} from '../../report/groups.js'
-import {
-  bytes,
-  MISSING,
-  nanoseconds,
-  plural,
-  ratio,
-  significant,
-  withReach,
-} from '../../report/numbers.js'
-import {type Estimate, factorOf} from '../../stats/index.js'
+import {groupBy} from '../../report/groups.js'
+import {bytes, MISSING, nanoseconds, plural, significant} from '../../report/numbers.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
-import {backendLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
-import {BASELINES} from './baselines.js'
-import {isSettled, isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
+import {backendLabel, methodLabel, troubleItems} from '../labels.js'
+import {decodeSection} from './decode-report.js'
+import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
 import {LEGEND, oddityItems, withheldItems} from './notes.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {speedUp, type Trend, trends} from './trends.js'
-
-/** Stands for a number whose interval is too wide to tell it. */
-const UNSETTLED = 'unsettled'
+import {ratioText, rowsInOrder, timeText, UNSETTLED, VARIANT_COLUMNS} from './variants.js'
 
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
-  const shapes = groupBy(completed, ({cell: {batch, heads, head_dim, value_dim, causal}}) =>
-    JSON.stringify([batch, heads, head_dim, value_dim, causal]),
+  const shapes = groupBy(completed, ({cell: {mode, batch, heads, head_dim, value_dim, causal}}) =>
+    JSON.stringify([mode, batch, heads, head_dim, value_dim, causal]),
   )
   return [
-    ...shapes.flatMap(section),
+    ...shapes.flatMap(rows =>
+      rows[0]!.cell.mode === 'decode' ? decodeSection(rowsInOrder(rows)) : section(rows),
+    ),
     ...list(footer(completed)),
     ...list(impossible(completed)),
     ...list(troubleItems(records)),
@@ -39,15 +30,7 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
 
 /** One shape: times of every variant by length, then how they grow. */
 function section(records: readonly TimedRecord[]): Block[] {
-  const rows = inOrder(
-    exactFormsFirst(records),
-    [
-      ({cell}) => methodLabel(cell),
-      ({cell}) => projectionLabel(cell) ?? '',
-      ({cell}) => cell.redraw,
-    ],
-    [({cell}) => cell.num_features ?? 0, ({cell}) => cell.seq_len],
-  )
+  const rows = rowsInOrder(records)
   const {batch, heads, head_dim, value_dim, causal} = records[0]!.cell
   const title = `Forward pass, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
   const found = trends(rows)
@@ -60,15 +43,6 @@ function section(records: readonly TimedRecord[]): Block[] {
   ]
 }
 
-/** Exact forms, then the methods by name: cells may have run in random order. */
-function exactFormsFirst(records: readonly TimedRecord[]): TimedRecord[] {
-  const rank = ({cell}: TimedRecord) => {
-    const place = BASELINES.indexOf(cell.method)
-    return `${place < 0 ? BASELINES.length : place} ${methodLabel(cell)}`
-  }
-  return records.toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0))
-}
-
 /**
  * Columns of the times.
  *
@@ -78,13 +52,13 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
   // the exact forms have columns of their own: the tiled one is the fair rival, the other the usual one
   const against = (baseline: string): ColumnSpec<TimedRecord> => ({
     title: `vs ${baseline}`,
-    cell: row => speedUpText(speedUp(row, all, baseline)),
+    cell: row => ratioText(speedUp(row, all, baseline)),
     tells: row => speedUp(row, all, baseline) !== null,
   })
   return [
     ...VARIANT_COLUMNS,
     {title: 'L', cell: ({cell}) => String(cell.seq_len)},
-    {title: 'median', cell: medianText},
+    {title: 'median', cell: row => timeText(medianOf(row))},
     {
       title: 'mean',
       priority: 1,
@@ -132,16 +106,6 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
   ]
 }
 
-function medianText(row: TimedRecord): string {
-  const estimate = medianOf(row)
-  return withReach(nanoseconds(estimate.value), factorOf(estimate))
-}
-
-function speedUpText(estimate: Estimate | null): string {
-  if (estimate === null) return MISSING
-  return isSettled(estimate) ? withReach(ratio(estimate.value), factorOf(estimate)) : UNSETTLED
-}
-
 function hasQuartiles({runs, q1_ns, q3_ns}: TimedRecord['result']): boolean {
   return runs >= LEAST_FOR_QUARTILES && q1_ns !== null && q3_ns !== null
 }
@@ -181,34 +145,6 @@ function impossible(records: readonly TimedRecord[]): string[] {
     ]
   })
 }
-
-/** What was timed: method, random matrix, M and F, the latter two side by side for fairness. */
-const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
-  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
-  {
-    title: 'projection',
-    align: 'left',
-    priority: 1,
-    cell: ({cell}) => projectionLabel(cell) ?? MISSING,
-    tells: ({cell}) => cell.projection !== null,
-  },
-  {
-    title: 'redraw',
-    align: 'left',
-    cell: ({cell}) => (cell.projection === null ? MISSING : cell.redraw),
-    tells: ({cell}) => cell.redraw !== 'fixed',
-  },
-  {
-    title: 'M',
-    cell: ({cell}) => String(cell.num_features ?? MISSING),
-    tells: ({cell}) => cell.num_features !== null,
-  },
-  {
-    title: 'F',
-    cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
-    tells: ({result}) => result.feature_dim > 0,
-  },
-]
 
 /** How time grows with length, and from where a method is faster than the exact forms. */
 function trendBlocks(found: readonly Trend[]): Block[] {

@@ -8,7 +8,7 @@ import {
   operationForms,
   seed,
 } from '../../results/record.js'
-import {recordTable} from '../../results/tables.js'
+import {type Row, recordTable, rowTable} from '../../results/tables.js'
 import {
   causalField,
   drawAxes,
@@ -19,8 +19,19 @@ import {
   sizeFields,
 } from '../axes.js'
 import {defineExperiment} from '../experiment.js'
+import {decodeMark, markRow} from './marks.js'
 
-/** How long and how often a forward is timed. */
+/** What else than forward passes can be timed. */
+export const BENCH_MODES = ['decode'] as const
+
+const mode = z
+  .enum(BENCH_MODES)
+  .optional()
+  .describe(
+    'What is timed: `decode`: the recurrent form, one token after the other from the first to L; absent: forward passes.',
+  )
+
+/** How long and how often a forward, or a decode, is timed. */
 export const timingProtocol = z.object({
   warmup_runs: z.number().int().nonnegative().describe('Runs before the clock starts.'),
   min_runs: z.number().int().positive().describe('Fewest timed runs.'),
@@ -39,7 +50,7 @@ const redraw = z
     'When projections are drawn anew: `fixed`, `call`, `every:CALLS` or `pool:SIZE`. What is drawn once is drawn before the clock starts, the rest inside the timed region.',
   )
 
-const timing = timingProtocol.describe('How long and how often a forward is timed.')
+const timing = timingProtocol.describe('How long and how often a run is timed.')
 const threads = z
   .number()
   .int()
@@ -50,13 +61,16 @@ const threads = z
 /** Everything that determines a benchmark. */
 export const benchPlan = z.object({
   experiment: z.literal('bench').describe('Name of the experiment.'),
+  mode,
   ...methodAxes,
   ...drawAxes,
   redraw,
   seq_lens: z
     .array(z.number().int().positive())
     .min(1)
-    .describe('L, tokens of queries and keys, of each length in turn.'),
+    .describe(
+      'L, tokens of queries and keys, of each length in turn; in mode `decode` one run to the longest passes the others.',
+    ),
   ...sizeFields,
   causal: causalField,
   timing,
@@ -74,11 +88,16 @@ const ns = (description: string) => ({unit: 'ns', description})
 
 /** One method at one length, timed in a process of its own. */
 export const benchCell = z.object({
+  mode,
   ...methodSpec.shape,
   ...matrix,
   redraw,
   num_features,
   seq_len: z.number().int().positive().describe('L, tokens of queries and keys.'),
+  lengths: z
+    .array(z.number().int().positive())
+    .optional()
+    .describe('Numbers of tokens at which a decode is looked at, L the last; absent: a forward.'),
   ...sizeFields,
   causal: causalField,
   timing,
@@ -102,9 +121,9 @@ export const benchResult = z.object({
       rows: z.number().int().describe('Queries that were compared in it.'),
     })
     .describe(
-      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite; no time is reported unless it passed.',
+      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode; no time is reported unless it passed.',
     ),
-  runs: z.number().int().describe('Timed runs.'),
+  runs: z.number().int().describe('Timed runs: forwards, or decodes up to L.'),
   median_ns: z.number().meta(ns('Median of the timed runs.')),
   median_low_ns: nullableNumber
     .default(null)
@@ -146,7 +165,7 @@ export const benchResult = z.object({
   ),
   work_flops: z.number().meta({
     unit: 'FLOP',
-    description: 'Floating-point operations of a forward, counted (a multiply-add counts two).',
+    description: 'Floating-point operations of a timed run, counted (a multiply-add counts two).',
   }),
   fma_peak_gflops: nullableNumber.default(null).meta({
     unit: 'GFLOP/s',
@@ -156,7 +175,7 @@ export const benchResult = z.object({
   live_bytes: z.number().meta({
     unit: 'bytes',
     description:
-      'Most bytes of tensors that a call holds at once beside inputs and output, counted.',
+      'Most bytes of tensors that a call holds at once beside inputs and output, counted; of a decode its state after the last token.',
   }),
   peak_rss_over_baseline_bytes: nullableNumber.meta({
     unit: 'bytes',
@@ -164,6 +183,18 @@ export const benchResult = z.object({
       'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
   }),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
+  first_token_ns: z
+    .number()
+    .optional()
+    .meta(
+      ns(
+        'First token of a decode, on which falls what is made ready, median of the runs; the clock of a run starts behind it; absent: a forward.',
+      ),
+    ),
+  marks: z
+    .array(decodeMark)
+    .optional()
+    .describe('A decode by the tokens so far: 2, 4, 8, ... and `lengths`; absent: a forward.'),
 })
 export type BenchResult = z.infer<typeof benchResult>
 
@@ -171,7 +202,9 @@ export type BenchRecord = CellRecord<BenchCell, BenchResult>
 /** A record with times. */
 export type TimedRecord = Completed<BenchCell, BenchResult>
 
-/** Time and memory of forward passes, each method at each length in a process of its own. */
+const tabled = {cell: benchCell, result: benchResult, omit: ['samples_ns']}
+
+/** Time and memory of forward passes, or of decoding, each method at each length in a process of its own. */
 export default defineExperiment({
   name: 'bench',
   title: 'a benchmark',
@@ -181,7 +214,10 @@ export default defineExperiment({
   result: benchResult,
   isolation: 'fresh',
   // single times stand in the journal
-  tables: [recordTable({cell: benchCell, result: benchResult, omit: ['samples_ns']})],
+  tables: [
+    recordTable(tabled),
+    rowTable(tabled, 'marks', markRow, ({marks = []}) => marks as Row[]),
+  ],
   cells: async plan => (await import('./grid.js')).benchCells(plan),
   jobs: async plan => (await import('./grid.js')).benchJobs(plan),
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),

@@ -2,7 +2,7 @@
 
 import {finiteOrNull, mean, quantile, tukeyOutliers} from '../../stats/index.js'
 import {LEAST_FOR_QUARTILES, medianOfRuns} from './noise.js'
-import type {TimingProtocol} from './schema.js'
+import type {BenchResult, TimingProtocol} from './schema.js'
 import {startWaiting} from './waiting.js'
 
 /** Times of single runs and what is quoted of them, in nanoseconds. */
@@ -21,6 +21,12 @@ export interface Timing {
   samples_ns: number[]
 }
 
+/** What was timed in a cell, and what it takes beside time. */
+export type TimedCell = {timing: Timing} & Pick<
+  BenchResult,
+  'operations' | 'live_bytes' | 'marks' | 'first_token_ns'
+>
+
 /** A clock in nanoseconds; the process's monotonic one unless a test brings its own. */
 export type Clock = () => number
 
@@ -30,7 +36,7 @@ const monotonic: Clock = () => Number(process.hrtime.bigint())
 export interface Watches {
   clock?: Clock
   /** As {@link startWaiting}. */
-  waiting?: typeof startWaiting
+  waiting?: typeof startWaiting | undefined
 }
 
 /**
@@ -40,17 +46,34 @@ export interface Watches {
 export function timeRuns(
   run: () => void,
   protocol: TimingProtocol,
-  {clock = monotonic, waiting = startWaiting}: Watches = {},
+  {clock = monotonic, waiting}: Watches = {},
 ): Timing {
+  const measure = () => {
+    const start = clock()
+    run()
+    return clock() - start
+  }
   for (let i = 0; i < protocol.warmup_runs; i++) run()
+  return timeMeasured(measure, {...protocol, warmup_runs: 0}, {waiting})
+}
+
+/**
+ * The same of runs that are timed in part: making ready and putting away do not count.
+ *
+ * @param measure - makes a run and gives its time in ns
+ */
+export function timeMeasured(
+  measure: () => number,
+  protocol: TimingProtocol,
+  {waiting = startWaiting}: Pick<Watches, 'waiting'> = {},
+): Timing {
+  for (let i = 0; i < protocol.warmup_runs; i++) measure()
   const samples: number[] = []
   let total = 0
   const waited = waiting()
   while (samples.length < protocol.max_runs) {
     if (samples.length >= protocol.min_runs && total >= protocol.min_time_ns) break
-    const start = clock()
-    run()
-    const elapsed = clock() - start
+    const elapsed = measure()
     samples.push(elapsed)
     total += elapsed
   }

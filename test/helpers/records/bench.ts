@@ -1,5 +1,7 @@
 /** Plan, records and a run of benchmarks, with round numbers. */
 
+import type {DecodeMark} from '../../../src/experiments/bench/marks.js'
+import {medianOfRuns} from '../../../src/experiments/bench/noise.js'
 import type {
   BenchCell,
   BenchPlan,
@@ -70,6 +72,40 @@ export function timed(
 /** An exact form: no projection, no features. */
 export const exactForm = (method: string, seq_len: number, median: number) =>
   timed({method, projection: null, num_features: null, seq_len}, median, {feature_dim: 0})
+
+/**
+ * A decode up to 100 tokens, each of which takes `token` ns and `more` ns for each before it; looked at after 25, 64 and 100.
+ *
+ * @param samples - every run over the usual one
+ */
+export function decoded(
+  changes: Partial<BenchCell>,
+  {token, more = 0}: {token: number; more?: number},
+  samples = steady(1),
+): TimedRecord {
+  const marks = [25, 64, 100].map((tokens): DecodeMark => {
+    const total = (tokens - 1) * token + (more * tokens * (tokens - 1)) / 2
+    const last = token + more * tokens
+    const {low, high} = medianOfRuns(
+      samples.map(x => x * total),
+      0,
+    )
+    return {
+      tokens,
+      ...{total_ns: total, total_low_ns: low, total_high_ns: high},
+      ...{token_ns: last, token_low_ns: last, token_high_ns: last},
+      tokens_per_second: ((tokens - 1) / total) * 1e9,
+      state_bytes: more > 0 ? 240 * tokens : 12288,
+      total_samples_ns: samples.map(x => x * total),
+      token_samples_ns: samples.map(x => x * last),
+    }
+  })
+  const lengths = {mode: 'decode' as const, seq_len: 100, lengths: [25, 100], causal: true}
+  const {total_ns, total_samples_ns} = marks.at(-1)!
+  const feature_dim = changes.projection === null ? 0 : 64
+  const extra = {marks, first_token_ns: 5e4, samples_ns: total_samples_ns, feature_dim}
+  return timed({...changes, ...lengths}, total_ns, extra)
+}
 
 export const BENCH_PLAN: BenchPlan = {
   experiment: 'bench',

@@ -90,6 +90,19 @@ describe('toBenchPlan', () => {
     expect(timing({'min-runs': 501})).toMatchObject({min_runs: 501, max_runs: 501})
   })
 
+  it('has a mode where it is not forward passes, with one exact form and fewer runs to warm up', () => {
+    const plan = (flags: object) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators)
+    expect(plan({mode: 'forward'})).toEqual(plan({}))
+    expect(plan({})).not.toHaveProperty('mode')
+    const decode = plan({mode: 'decode', methods: ['rfa']})
+    expect(decode).toMatchObject({mode: 'decode', causal: true, timing: {warmup_runs: 1}})
+    expect(decode.methods.map(({method}) => method)).toEqual(['softmax', 'rfa'])
+    expect(plan({mode: 'decode', warmup: 3}).timing.warmup_runs).toBe(3)
+    expect(() => plan({mode: 'decode', redraw: 'call'})).toThrow(
+      '--redraw: expected nothing with --mode decode: projections last for a sequence, got call',
+    )
+  })
+
   it('refuses --max-runs below --min-runs', () => {
     const flags: BenchFlags = {...BENCH_FLAGS, 'min-runs': 7, 'max-runs': 3}
     expect(() => toBenchPlan(flags, estimators)).toThrow(

@@ -3,7 +3,7 @@ import {isSettled} from '../../../../src/experiments/bench/noise.js'
 import {benchReport} from '../../../../src/experiments/bench/report.js'
 import {speedUp, trends} from '../../../../src/experiments/bench/trends.js'
 import {renderTerminal} from '../../../../src/report/terminal.js'
-import {exactForm, steady, timed} from '../../../helpers/records/bench.js'
+import {decoded, exactForm, steady, timed} from '../../../helpers/records/bench.js'
 import {WIDE} from '../../../helpers/terminal.js'
 
 const EXACT = [128, 256, 512].flatMap((length, at) => [
@@ -159,6 +159,61 @@ describe('benchReport', () => {
     expect(renderTerminal(blocks, WIDE)).toBe(
       '- favor-pos failed: error 0.3 exceeds 0.01 (GATE_FAILED) [1 cell]',
     )
+  })
+})
+
+describe('the report of decodes', () => {
+  const rows = [
+    decoded({method: 'softmax', projection: null, num_features: null}, {token: 1e4, more: 2000}),
+    decoded({}, {token: 4e4}),
+  ]
+
+  it('prints times to each length, of one token, state, speed-ups and crossover', () => {
+    expect(renderTerminal(benchReport(rows.toReversed()), WIDE)).toMatchInlineSnapshot(`
+      "Decoding token by token, B=1 H=2 D=17 Dv=13
+
+      method     projection   M   F    first        to 25        to 100  token 100  tokens/s     state  vs softmax
+      ---------  ----------  --  --  -------  -----------  ------------  ---------  --------  --------  ----------
+      softmax    -            -   -  50.0 us  840 us ±10%  10.9 ms ±10%     210 us      9090  23.4 KiB           -
+      favor-pos  orth        64  64  50.0 us  960 us ±10%  3.96 ms ±10%    40.0 us     25000  12.0 KiB  2.75x ±14%
+
+      to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).
+      token: time of one there, of one step of all sequences at once. ±: reach of the 95 % interval of the median of the runs,
+      where other processes are taken to differ by 5 % (one standard deviation). Speed-ups: ratios of times to t, unsettled
+      where their interval reaches beyond ±25 %. state: held from token to token; a cache of keys and values has room for all
+      of them from the start.
+
+      Time of one token, by the tokens so far
+
+      method                    64
+      -------------------  -------
+      softmax               138 us
+      favor-pos orth M=64  40.0 us
+
+      Speed-up over softmax
+
+      method                     to 25      to 100
+      -------------------  -----------  ----------
+      favor-pos orth M=64  0.875x ±14%  2.75x ±14%
+
+      - favor-pos orth M=64 is faster than softmax from L=64 on; unsettled at 25
+
+      - backend wasm (simd128), 1 thread; operations: softmaxAttention composite; accuracy gate passed by all: worst error
+        1.00e-7 of at most 1.00e-5"
+    `)
+  })
+
+  it('stands beside that of forward passes', () => {
+    const text = renderTerminal(benchReport([...EXACT, ...rows]), WIDE)
+    expect(text).toMatch(/^Forward pass, .*^Decoding token by token, /ms)
+  })
+
+  it('withholds speed-ups of runs that differ, and goes without an exact form', () => {
+    const wild = Array.from({length: 8}, (_, at) => [1, 3, 0.5, 2][at % 4]!)
+    const text = renderTerminal(benchReport([rows[0]!, decoded({}, {token: 4e4}, wild)]), WIDE)
+    expect(text).toMatch(/^favor-pos orth M=64 +unsettled +unsettled$/m)
+    expect(text).toContain('- unsettled: 2 of 2 speed-ups')
+    expect(renderTerminal(benchReport([rows[1]!]), WIDE)).not.toContain('Speed-up over')
   })
 })
 

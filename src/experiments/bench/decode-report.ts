@@ -1,0 +1,161 @@
+/** The report of decodes: time to some number of tokens, latency of one, state, and speed-ups over exact attention. */
+
+import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
+import {bytes, MISSING, nanoseconds, significant} from '../../report/numbers.js'
+import {type Estimate, ratioOf} from '../../stats/index.js'
+import {variantLabel} from '../labels.js'
+import {BASELINES} from './baselines.js'
+import {crossover} from './crossover.js'
+import type {DecodeMark} from './marks.js'
+import {isSettled, ofAnotherProcess, SETTLED_FACTOR} from './noise.js'
+import {oddityItems, unsettledItem, withheldShare} from './notes.js'
+import type {TimedRecord} from './schema.js'
+import {ratioText, timeText, VARIANT_COLUMNS} from './variants.js'
+
+const LEGEND = [
+  'to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).',
+  'token: time of one there, of one step of all sequences at once.',
+  '±: reach of the 95 % interval of the median of the runs, where other processes are taken to differ by 5 % (one standard deviation).',
+  `Speed-ups: ratios of times to t, unsettled where their interval reaches beyond ±${Math.round(100 * (SETTLED_FACTOR - 1))} %.`,
+  'state: held from token to token; a cache of keys and values has room for all of them from the start.',
+].join(' ')
+
+/** One shape. @param rows - of decodes, in order */
+export function decodeSection(rows: readonly TimedRecord[]): Block[] {
+  const {batch, heads, head_dim, value_dim} = rows[0]!.cell
+  const exact = rows.find(({cell}) => BASELINES.includes(cell.method))
+  const others = rows.filter(row => row !== exact)
+  return [
+    heading(2, `Decoding token by token, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}`),
+    table(totalColumns(rows, exact), rows),
+    text(LEGEND),
+    ...latencyBlocks(rows),
+    ...(exact ? gainBlocks(others, exact) : []),
+    ...list([...withheld(others, exact), ...oddityItems(rows)]),
+  ]
+}
+
+/** What a row has at so many tokens. */
+function markAt({result}: TimedRecord, tokens: number): DecodeMark | undefined {
+  return result.marks?.find(mark => mark.tokens === tokens)
+}
+
+/** Time from behind the first token to the last one of a mark. */
+export function totalOf({total_ns, total_low_ns, total_high_ns}: DecodeMark): Estimate {
+  return ofAnotherProcess(total_ns, total_low_ns, total_high_ns)
+}
+
+/** How many times faster than an exact form a row comes to so many tokens; `null` where either was not looked at there. */
+function gainAt(row: TimedRecord, exact: TimedRecord, tokens: number): Estimate | null {
+  const [own, other] = [markAt(row, tokens), markAt(exact, tokens)]
+  return own && other ? ratioOf(totalOf(other), totalOf(own)) : null
+}
+
+function lengthsOf(rows: readonly TimedRecord[]): number[] {
+  const all = rows.flatMap(({cell}) => cell.lengths ?? [])
+  return [...new Set(all)].sort((a, b) => a - b)
+}
+
+function marksOf(rows: readonly TimedRecord[]): number[] {
+  const all = rows.flatMap(({result}) => result.marks ?? [])
+  return [...new Set(all.map(({tokens}) => tokens))].sort((a, b) => a - b)
+}
+
+/** Times to each length, and at the longest all else. */
+function totalColumns(
+  rows: readonly TimedRecord[],
+  exact: TimedRecord | undefined,
+): ColumnSpec<TimedRecord>[] {
+  const lengths = lengthsOf(rows)
+  const last = lengths.at(-1)!
+  const atLast = (tell: (mark: DecodeMark) => string) => (row: TimedRecord) => {
+    const mark = markAt(row, last)
+    return mark ? tell(mark) : MISSING
+  }
+  return [
+    ...VARIANT_COLUMNS,
+    {
+      title: 'first',
+      priority: 4,
+      cell: ({result}) => nanoseconds(result.first_token_ns ?? null),
+    },
+    ...lengths.map(
+      (tokens): ColumnSpec<TimedRecord> => ({
+        title: `to ${tokens}`,
+        // the longest stays longest
+        priority: tokens === last ? 0 : 2,
+        cell: row => {
+          const mark = markAt(row, tokens)
+          return mark ? timeText(totalOf(mark)) : MISSING
+        },
+      }),
+    ),
+    {title: `token ${last}`, priority: 1, cell: atLast(({token_ns}) => nanoseconds(token_ns))},
+    {
+      title: 'tokens/s',
+      priority: 3,
+      cell: atLast(({tokens_per_second}) => significant(tokens_per_second)),
+    },
+    {title: 'state', cell: atLast(({state_bytes}) => bytes(state_bytes))},
+    ...(exact ? [gainColumn(exact, last, `vs ${exact.cell.method}`)] : []),
+  ]
+}
+
+function gainColumn(exact: TimedRecord, tokens: number, title: string): ColumnSpec<TimedRecord> {
+  const gain = (row: TimedRecord) => (row === exact ? null : gainAt(row, exact, tokens))
+  return {title, cell: row => ratioText(gain(row)), tells: row => gain(row) !== null}
+}
+
+/** Time of one token by those so far. */
+function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
+  const marks = marksOf(rows).filter(tokens => Number.isInteger(Math.log2(tokens)))
+  return [
+    heading(3, 'Time of one token, by the tokens so far'),
+    table(
+      [
+        {title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)},
+        ...marks.map(
+          (tokens, at): ColumnSpec<TimedRecord> => ({
+            title: String(tokens),
+            // every other octave goes first, the longest last
+            priority: at === marks.length - 1 ? 0 : (marks.length - at) % 2 === 0 ? 2 : 1,
+            cell: row => nanoseconds(markAt(row, tokens)?.token_ns ?? null),
+          }),
+        ),
+      ],
+      rows,
+    ),
+  ]
+}
+
+/** Speed-ups over exact attention by length, and from where on there is one. */
+function gainBlocks(rows: readonly TimedRecord[], exact: TimedRecord): Block[] {
+  const lengths = lengthsOf(rows)
+  const found = rows.filter(row => gainAt(row, exact, lengths.at(-1)!) !== null)
+  if (found.length === 0) return []
+  const columns = lengths.map(tokens => gainColumn(exact, tokens, `to ${tokens}`))
+  return [
+    heading(3, `Speed-up over ${exact.cell.method}`),
+    table(
+      [{title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)}, ...columns],
+      found,
+    ),
+    ...list(found.map(row => `${variantLabel(row.cell)} ${crossingOf(row, exact)}`)),
+  ]
+}
+
+function crossingOf(row: TimedRecord, exact: TimedRecord): string {
+  const points = marksOf([row]).flatMap(length => {
+    const gain = gainAt(row, exact, length)
+    return gain === null ? [] : [{length, gain}]
+  })
+  return crossover(points, exact.cell.method)
+}
+
+function withheld(rows: readonly TimedRecord[], exact: TimedRecord | undefined): string[] {
+  if (!exact) return []
+  const gains = rows.flatMap(row => lengthsOf([row]).flatMap(at => gainAt(row, exact, at) ?? []))
+  const unsettled = gains.filter(gain => !isSettled(gain)).length
+  const told = withheldShare(unsettled, gains.length, 'speed-up')
+  return told === null ? [] : [unsettledItem([told], rows)]
+}
