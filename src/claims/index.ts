@@ -18,6 +18,7 @@ const REGISTRY = {
   H23: () => import('./h23.js'),
   H24: () => import('./h24.js'),
   H26: () => import('./h26.js'),
+  H28: () => import('./h28.js'),
 } as const satisfies Record<string, () => Promise<{default: Claim}>>
 
 export const CLAIM_IDS = Object.keys(REGISTRY) as readonly (keyof typeof REGISTRY)[]

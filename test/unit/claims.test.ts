@@ -290,3 +290,46 @@ describe('H21 and H22', async () => {
     expect(await verdictOn(id, runs)).toBe(verdict)
   })
 })
+
+describe('H28', async () => {
+  const [[name, plan]] = Object.entries(await plansOf('H28')) as [[string, BenchPlan]]
+  /** Times of Reformer as a multiple of those of positive features, at rates that are so many times theirs. */
+  const runs = (ratio: number, rates: number) => ({
+    [name]: plan.methods.map(({method}) => {
+      const [median, work_flops] =
+        method === 'reformer' ? [1e6 * ratio, 1e8 * ratio * rates] : [1e6, 1e8]
+      const [seq_len] = plan.seq_lens
+      return timed({method, seq_len: seq_len!}, median, {samples_ns: steady(median), work_flops})
+    }),
+  })
+
+  it('is not measurable where one side works at another rate, whatever the times', async () => {
+    for (const rates of [1 / 5, 5]) {
+      const found = await outcomeOn('H28', runs(2, rates))
+      expect(found.verdict).toBe('not_measurable')
+      expect(found.statement).toContain('times would compare programs')
+      expect(found.tests).toEqual([])
+    }
+  })
+
+  it.each<[ClaimVerdict, number]>([
+    ['holds', 2],
+    ['refuted', 5],
+    ['refuted', 1],
+    ['not_measurable', 1.41],
+  ])('%s at %fx and comparable rates', async (verdict, ratio) => {
+    expect(await verdictOn('H28', runs(ratio, 1 / 2))).toBe(verdict)
+  })
+
+  it('counts operations of a token of the paper, by hand', async () => {
+    const {quantities} = await outcomeOn('H28', runs(2, 1))
+    const counted = quantities.find(({name: what}) => what.startsWith('operations'))
+    const [exp, chunk] = [10, 64]
+    // 8 rounds: 128 keys of 64 entries in scores and sums, and 96 rotations to hash by
+    const reformer = 8 * (128 * (2 * (64 + 64) + exp) + 96 * (2 * 64 + 2))
+    // 256 vectors: queries and keys are projected, keys summed, queries read, products inside chunks masked
+    const features =
+      2 * 2 * 256 * 64 + 2 * exp * 256 + 2 * 2 * 256 * 65 + 2 * chunk * (256 + 64 + 1)
+    expect(counted!.value).toBeCloseTo(reformer / features, 12)
+  })
+})

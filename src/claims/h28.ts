@@ -1,0 +1,122 @@
+import type {CallShape, Estimator} from '../attention/index.js'
+import {loadEstimators, resolveOptions} from '../attention/names.js'
+import type {TimedRecord} from '../experiments/bench/schema.js'
+import {type Estimate, ratioOf} from '../stats/index.js'
+import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
+import {ofMethod, timeOf} from './growth.js'
+import {benchPlanOf} from './plans.js'
+import {type ClaimRuns, Unmeasured} from './runs.js'
+import {above, below, bonferroni} from './tests.js'
+
+const RUN = 'h28-reformer'
+const [REFORMER, PERFORMER] = ['reformer', 'favor-pos'] as const
+/** As both were released: eight rounds of chunks of 64 tokens, keys counted in each; 256 random vectors. */
+const OPTIONS = {rounds: 8, chunkSize: 64, duplicates: 'every-round'}
+const VECTORS = 256
+const HEAD = {heads: 1, head_dim: 64, value_dim: 64}
+/** Tokens of the paper's images. */
+const PAPER_LENGTH = 12_288
+
+/** Rates of work that differ by more than this factor are those of programs, not of methods. */
+const COMPARABLE = 4
+/** Factors that count as "about twice". */
+const [LEAST, MOST] = [1.4, 2.8]
+
+function plans(request: PlanRequest) {
+  const quick = request.effort === 'quick'
+  const axes = {methods: [PERFORMER], numFeatures: [VECTORS], lengths: [quick ? 256 : 1024]}
+  const plan = benchPlanOf(axes, request)
+  const timing = {...plan.timing, warmup_runs: 1, min_runs: quick ? 6 : 15}
+  const reformer = {method: REFORMER, preset: 'exact' as const, options: OPTIONS}
+  return {
+    [RUN]: {...plan, ...HEAD, causal: true, methods: [...plan.methods, reformer], timing},
+  }
+}
+
+/** Operations of Reformer over those of positive features at the length of the paper, counted. */
+async function countedRatio(): Promise<number> {
+  const estimators = await loadEstimators()
+  const shape: CallShape = {
+    batch: 1,
+    heads: HEAD.heads,
+    queryLen: PAPER_LENGTH,
+    keyLen: PAPER_LENGTH,
+    headDim: HEAD.head_dim,
+    valueDim: HEAD.value_dim,
+    numFeatures: VECTORS,
+    causal: true,
+  }
+  const flops = (estimator: Estimator, options: Record<string, unknown>) =>
+    estimator.cost(shape, resolveOptions(estimator, 'exact', options)).flops
+  return flops(estimators[REFORMER], OPTIONS) / flops(estimators[PERFORMER], {})
+}
+
+/** The record of a method; every run has one length. */
+function only(records: readonly TimedRecord[], method: string): TimedRecord {
+  const [record] = ofMethod(records, method)
+  if (!record) throw new Unmeasured(`${RUN} has no times of ${method}`)
+  return record
+}
+
+/** Operations in a nanosecond: GFLOP/s. */
+const rateOf = ({result}: TimedRecord) => result.work_flops / result.median_ns
+
+function testsOf(ratio: Estimate) {
+  return [
+    {
+      hypothesis: `it is below ${LEAST} or above ${MOST}`,
+      p: Math.max(above(ratio, LEAST), below(ratio, MOST)),
+    },
+    {
+      hypothesis: 'it is between them',
+      p: bonferroni(Math.min(below(ratio, LEAST), above(ratio, MOST)), 2),
+    },
+  ]
+}
+
+async function judge(runs: ClaimRuns): Promise<Judgement> {
+  const records = runs.timed(RUN)
+  const [reformer, performer] = [only(records, REFORMER), only(records, PERFORMER)]
+  const ratio = ratioOf(timeOf(reformer), timeOf(performer))
+  const [slow, fast] = [rateOf(reformer), rateOf(performer)]
+  const counted = await countedRatio()
+  const comparable = Math.max(slow / fast, fast / slow) <= COMPARABLE
+  const length = reformer.cell.seq_len
+  const work = `counted operations of Reformer at ${PAPER_LENGTH} tokens: ${counted.toFixed(1)} times those of positive features`
+  return {
+    quantities: [
+      {name: `time of Reformer over positive features, L = ${length}`, ...ratio, expected: 2},
+      {name: 'rate of Reformer, GFLOP/s', value: slow},
+      {name: 'rate of positive features, GFLOP/s', value: fast},
+      {name: `operations of Reformer over positive features, L = ${PAPER_LENGTH}`, value: counted},
+    ],
+    tests: comparable ? testsOf(ratio) : [],
+    decide([about = false, off = false]) {
+      const rates = `Reformer works at ${slow.toPrecision(2)} GFLOP/s, positive features at ${fast.toPrecision(2)}`
+      const measured = `${ratio.value.toFixed(1)}x at ${length} tokens; ${work}`
+      if (!comparable) {
+        const statement = `times would compare programs (${rates}); ${work}`
+        return {verdict: 'not_measurable', statement, explanation: WHY}
+      }
+      const verdict = about ? 'holds' : off ? 'refuted' : 'not_measurable'
+      return {verdict, statement: measured, explanation: WHY}
+    },
+  }
+}
+
+const WHY =
+  'A ratio of times is one of methods only where both programs are about as well made. Reformer is put together of small operations here (sorting, gathering, masks), positive features have a kernel of their own; what can be compared is counted work, which leaves out sorting and moving tokens. It does not depend on the machine, and depends on rounds, chunks and the number of vectors in proportion.'
+
+export default {
+  kind: 'tested',
+  id: 'H28',
+  sentence: 'Performer is twice as fast as Reformer',
+  source: 'Choromanski et al. 2021, arXiv:2009.14794',
+  paper: 'up to 2x, depending on hardware, causal, in a model of images of 12288 tokens',
+  ours: 'causal forward passes of one head of 64 on one thread; 8 rounds of chunks of 64 tokens against 256 random vectors, at a length at which Reformer ends within seconds',
+  statistic:
+    'ratio of median times, with the interval that those of the medians give; rates of counted operations; ratio of counted operations at the length of the paper',
+  rule: `not measurable while one side does more than ${COMPARABLE} times the operations per second of the other; else holds if the ratio of times is between ${LEAST} and ${MOST}, refuted if it is outside, beyond chance`,
+  plans,
+  judge,
+} satisfies TestedClaim
