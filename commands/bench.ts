@@ -7,7 +7,7 @@ import {BASELINES} from '../src/experiments/bench/baselines.js'
 export default class Bench extends ExperimentCommand {
   static override summary = 'Measure time and memory of forward passes, or of decoding'
   static override description = helpText(
-    `Runs each estimator at each length in a process of its own, checks its accuracy on a short prefix first, and compares with both exact forms (${BASELINES.join(', ')}). With --mode decode it passes tokens one by one through the recurrent form.`,
+    `Runs each estimator at each length in a process of its own, after a check of its accuracy on a short prefix; cells take turns, so that what disturbs the machine for a while falls on all; and compares with both exact forms (${BASELINES.join(', ')}). With --mode decode it passes tokens one by one through the recurrent form.`,
   )
   static override examples = [
     '<%= config.bin %> bench --quick',

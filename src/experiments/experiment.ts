@@ -43,7 +43,16 @@ export interface CellContext {
   processes?: number | undefined
   /** Told how far the cell is. Never called while something is timed. */
   onStep?: OnStep | undefined
+  /** Of a timed cell: lets the others compute. Default: there are no others. */
+  yieldTurn?: YieldTurn | undefined
 }
+
+/**
+ * Ends the turn of a cell and waits for its next one, so that what disturbs the machine for a while falls on all cells.
+ *
+ * @returns whether others computed meanwhile
+ */
+export type YieldTurn = () => Promise<boolean>
 
 /**
  * Told after a step of a cell, such as a replicate, that `done` of `total` are done. It costs a look at the clock, and

@@ -6,6 +6,7 @@ import {type PluginRecord, pluginDigest} from '../plugins/record.js'
 import {parseRecord} from '../results/parse-record.js'
 import type {CellError, CellRecord} from '../results/record.js'
 import type {Schedule} from './schedule.js'
+import {type Place, Turns} from './turns.js'
 import {type JobEnd, requireWorker, type WorkerOptions, WorkerProcess} from './worker-process.js'
 
 /** Default of {@link PoolOptions.profilePatienceMs}. */
@@ -27,6 +28,8 @@ export interface PoolOptions extends WorkerOptions {
   onStart?: ((job: Job) => void) | undefined
   /** Told by a cell that runs how long it still needs, in ms. */
   onHeard?: ((job: Job, leftMs: number) => void) | undefined
+  /** Told when a timed cell gives up its turn, and when it has the next. */
+  onTurn?: ((job: Job, own: boolean) => void) | undefined
   /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
   profileFile?: (() => string) | undefined
   /** How long a worker may take to write it, in ms: after its last cell, and when it is stopped in one. */
@@ -65,6 +68,9 @@ export async function runJobs(
   }
 }
 
+/** No job any more. */
+const END = {value: undefined, done: true} as const
+
 class Pool {
   readonly #count: number
   /** Jobs that have not begun; they are made as they begin. */
@@ -78,6 +84,8 @@ class Pool {
   readonly #ends = new Map<WorkerProcess, Promise<void>>()
   /** The worker that was there already, until a lane takes it. */
   #spare: WorkerProcess | undefined
+  /** Of lanes whose cells are timed. */
+  readonly #turns = new Turns()
   #ended = 0
   #stopped = false
 
@@ -92,12 +100,15 @@ class Pool {
   /** Kills all workers; lanes end as soon as they notice. */
   stop(): void {
     this.#stopped = true
+    this.#turns.close()
     for (const worker of this.#workers) void this.#endWorker(worker)
   }
 
   async run(): Promise<void> {
-    const lanes = Math.min(this.#options.schedule.processes, this.#count)
-    const ends = await Promise.allSettled(Array.from({length: lanes}, () => this.#lane()))
+    const {processes, fresh, open} = this.#options.schedule
+    const lanes = Math.min(fresh ? open : processes, this.#count)
+    const lane = () => (fresh ? this.#timedLane() : this.#lane())
+    const ends = await Promise.allSettled(Array.from({length: lanes}, lane))
     const failure = ends.find(end => end.status === 'rejected')
     if (failure) throw failure.reason
     const left = this.#count - this.#ended
@@ -125,15 +136,43 @@ class Pool {
     }
   }
 
-  async #runOne(job: Job, worker: WorkerProcess): Promise<void> {
+  /** The same with a new worker for every job, and in turns with other such lanes, from its start to its end. */
+  async #timedLane(): Promise<void> {
+    const place = this.#turns.place()
+    try {
+      for (;;) {
+        await place.take()
+        const {value: job, done} = this.#stopped ? END : this.#jobs.next()
+        if (done) break
+        const worker = await this.#workerFor(undefined)
+        if (!this.#stopped) await this.#runOne(job, worker, place)
+        await this.#retire(worker)
+        place.leave()
+      }
+    } catch (error) {
+      this.stop()
+      throw error
+    } finally {
+      place.leave()
+    }
+  }
+
+  async #runOne(job: Job, worker: WorkerProcess, place?: Place): Promise<void> {
     this.#options.onStart?.(job)
-    const {experiment, schedule, timeoutMs, onHeard} = this.#options
+    const {experiment, schedule, timeoutMs, onHeard, onTurn} = this.#options
     const {threadShare, processes} = schedule
     const context = {threadShare, processes}
     const plugins = pluginsOf(job.cell, this.#options.plugins)
     const task = {experiment: experiment.name, cell: job.cell, context, ...(plugins && {plugins})}
     const begin = performance.now()
-    const end = await worker.run(task, timeoutMs, leftMs => onHeard?.(job, leftMs))
+    const yieldTurn = async () => {
+      onTurn?.(job, false)
+      const others = (await place?.pass()) ?? false
+      onTurn?.(job, true)
+      return others
+    }
+    const heard = (leftMs: number) => onHeard?.(job, leftMs)
+    const end = await worker.run(task, timeoutMs, {onHeard: heard, yieldTurn})
     const elapsed = performance.now() - begin
     if (this.#stopped && end.kind !== 'reply') return // killed by us: no fault of the cell
     await this.#onRecord(recordOf(experiment, job, end), elapsed)
@@ -142,7 +181,7 @@ class Pool {
 
   /** The same worker as long as it may serve again, else a new one. */
   async #workerFor(worker: WorkerProcess | undefined): Promise<WorkerProcess> {
-    if (worker?.alive && !this.#options.schedule.fresh) return worker
+    if (worker?.alive) return worker
     await this.#retire(worker)
     const next = this.#spare?.alive ? this.#spare : new WorkerProcess(this.#options)
     this.#spare = undefined

@@ -1,12 +1,13 @@
 import type {Cells} from '../experiments/cells.js'
 import type {Job} from '../experiments/planned-run.js'
+import {Stopwatch} from './stopwatch.js'
 
 /** How far a run is. */
 export interface ProgressEvent {
   /** Cells that have ended, those of an earlier session included. */
   done: number
   total: number
-  /** The cell that runs; of several, the one begun last. Empty when none does. */
+  /** The cell that computes; of several, the one begun last. Empty when none runs. */
   label: string
   /** Time left, in ms. */
   etaMs: number
@@ -21,6 +22,8 @@ export interface ProgressMeter {
   start(job: Job): ProgressEvent
   /** Takes what a running cell says of itself: the time that it still needs, in ms. */
   hear(job: Job, leftMs: number): void
+  /** Told when a running cell gives up its turn, and when it has the next: time of others is none of its own. */
+  turn(job: Job, own: boolean): void
   /** @param key - of a job that has ended */
   end(key: string, failed: boolean): ProgressEvent
   /** How far the run is now, in the midst of cells. */
@@ -45,8 +48,9 @@ export interface Metered {
 interface Running {
   label: string
   predictedMs: number
-  begin: number
-  /** What it last said, and when. */
+  /** Its own time. */
+  watch: Stopwatch
+  /** What it last said, and when by that watch. */
   heard?: {leftMs: number; at: number}
 }
 
@@ -66,11 +70,11 @@ export function progressMeter(metered: Metered): ProgressMeter {
   const trustMs = Math.min(TRUST.ms, TRUST.share * waitingMs)
   const running = new Map<string, Running>()
   const ended = {count: 0, failed: 0, predictedMs: 0, tookMs: 0}
-  const eta = () => timeLeft([...running.values()], {ended, trustMs, waitingMs, processes}, now())
+  const eta = () => timeLeft([...running.values()], {ended, trustMs, waitingMs, processes})
   const look = (): ProgressEvent => ({
     done: reused + ended.count,
     total: reused + jobs.length,
-    label: [...running.values()].at(-1)?.label ?? '',
+    label: shown([...running.values()])?.label ?? '',
     etaMs: ended.count === jobs.length ? 0 : eta(),
     rough: ended.count === 0 && ![...running.values()].some(({heard}) => heard),
     failed: ended.failed,
@@ -80,18 +84,23 @@ export function progressMeter(metered: Metered): ProgressMeter {
     start(job) {
       const predicted = predictedMs(job)
       waitingMs = Math.max(0, waitingMs - predicted)
-      running.set(job.key, {label: job.label, predictedMs: predicted, begin: now()})
+      running.set(job.key, {label: job.label, predictedMs: predicted, watch: new Stopwatch(now)})
       return look()
     },
     hear(job, leftMs) {
       const cell = running.get(job.key)
-      if (cell) cell.heard = {leftMs, at: now()}
+      if (cell) cell.heard = {leftMs, at: cell.watch.ms}
+    },
+    turn(job, own) {
+      const watch = running.get(job.key)?.watch
+      if (own) watch?.start()
+      else watch?.stop()
     },
     end(key, hasFailed) {
       const cell = running.get(key)
       running.delete(key)
       ended.predictedMs += cell?.predictedMs ?? 0
-      ended.tookMs += cell ? now() - cell.begin : 0
+      ended.tookMs += cell?.watch.ms ?? 0
       ended.count++
       if (hasFailed) ended.failed++
       return look()
@@ -108,19 +117,24 @@ interface Known {
   processes: number
 }
 
-function timeLeft(running: readonly Running[], known: Known, now: number): number {
-  const slowness = slownessOf(running, known, now)
-  const rests = running.map(cell => restOf(cell, slowness, now))
+/** The cell whose turn it is; of several, the one begun last. */
+function shown(running: readonly Running[]): Running | undefined {
+  return running.findLast(({watch}) => watch.running) ?? running.at(-1)
+}
+
+function timeLeft(running: readonly Running[], known: Known): number {
+  const slowness = slownessOf(running, known)
+  const rests = running.map(cell => restOf(cell, slowness))
   const all = rests.reduce((sum, rest) => sum + rest, known.waitingMs * slowness)
   return Math.max(all / known.processes, ...rests)
 }
 
 /** How many times longer cells take than predicted. */
-function slownessOf(running: readonly Running[], {ended, trustMs}: Known, now: number): number {
+function slownessOf(running: readonly Running[], {ended, trustMs}: Known): number {
   let predicted = trustMs + ended.predictedMs
   let took = trustMs + ended.tookMs
-  for (const {predictedMs, begin, heard} of running) {
-    const used = (heard?.at ?? now) - begin
+  for (const {predictedMs, watch, heard} of running) {
+    const used = heard?.at ?? watch.ms
     if (!heard && used <= predictedMs) continue
     predicted += heard ? (predictedMs * used) / (used + heard.leftMs) : predictedMs
     took += used
@@ -129,8 +143,8 @@ function slownessOf(running: readonly Running[], {ended, trustMs}: Known, now: n
 }
 
 /** What a cell that runs still needs. */
-function restOf({predictedMs, begin, heard}: Running, slowness: number, now: number): number {
-  if (heard) return Math.max(0, heard.leftMs - (now - heard.at))
-  const used = now - begin
+function restOf({predictedMs, watch, heard}: Running, slowness: number): number {
+  const used = watch.ms
+  if (heard) return Math.max(0, heard.leftMs - (used - heard.at))
   return Math.max(predictedMs * slowness - used, OVERTIME * used)
 }

@@ -1,9 +1,10 @@
 import {messageOf, RfaError, type RfaErrorCode} from '../errors.js'
-import type {CellContext, CellOutcome, OnStep} from '../experiments/experiment.js'
+import type {CellContext, CellOutcome, OnStep, YieldTurn} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
 import type {PluginRecord} from '../plugins/record.js'
 import type {CellError, Plan} from '../results/record.js'
 import type {Preparation} from './preparation.js'
+import {Stopwatch} from './stopwatch.js'
 import {isOfMemory, MORE_MEMORY, withCause} from './want-of-memory.js'
 
 /** Run this cell. */
@@ -38,6 +39,9 @@ export type WorkerTask = CellTask | PlanTask | CheckTask | ProfileTask
 /** What a worker is told; the number is given back in the reply. */
 export type WorkerRequest = {id: number} & WorkerTask
 
+/** What a cell is told that has given up its turn, when it has the next: whether others computed meanwhile. */
+export type Turn = {id: number; others: boolean}
+
 /** An error on its way between processes: all that an RfaError is made of but its cause; no code where it is none. */
 export interface Refusal {
   code?: RfaErrorCode
@@ -56,16 +60,34 @@ export type WorkerReply =
   | {id: number; done: true}
   | {id: number; refusal: Refusal}
 
-/** What a worker says of a cell on its way: how long it still needs, in ms. */
+/** What a worker says of a cell on its way: how long it still needs of its own turns, in ms. */
 export type Sign = {id: number; leftMs: number}
 
+/** A cell gives up its turn, and waits for the next. */
+export type TurnOver = {id: number; turnOver: true}
+
 /** All that a worker sends. */
-export type WorkerMessage = WorkerReply | Sign
+export type WorkerMessage = WorkerReply | Sign | TurnOver
+
+/** What a cell says and waits for on its way; see {@link CellContext}. */
+export interface DuringCell {
+  onStep: OnStep
+  yieldTurn: YieldTurn
+}
+
+/** How a worker speaks to its parent. */
+export interface Line {
+  send(message: Sign | TurnOver): void
+  /** Waits for the next turn of a cell. */
+  turn(id: number): Promise<Turn>
+}
+
+/** Nobody listens, and nobody else computes. */
+const NO_LINE: Line = {send: () => {}, turn: async id => ({id, others: false})}
 
 /** How a worker does its tasks. */
 export interface Skills {
-  /** @param onStep - told how far the cell is; see {@link CellContext} */
-  run(task: CellTask, onStep: OnStep): Promise<CellOutcome>
+  run(task: CellTask, during: DuringCell): Promise<CellOutcome>
   prepare(plan: Plan, force?: boolean): Promise<Preparation<Job[] | null>>
   check(plan: Plan): Promise<void>
   profile(step: ProfileTask['profile']): Promise<void>
@@ -77,16 +99,16 @@ const SIGN_MS = 200
 /**
  * Does what a request asks for; never throws.
  *
- * @param send - given signs of a cell on its way, at most every {@link SIGN_MS}
+ * @param line - given signs of a cell on its way, at most every {@link SIGN_MS}
  * @returns the reply to send; errors of cells that are not RfaErrors have the code `CELL_CRASHED`
  */
 export async function answer(
   request: WorkerRequest,
   skills: Skills,
-  send: (sign: Sign) => void = () => {},
+  line: Line = NO_LINE,
 ): Promise<WorkerReply> {
   const {id} = request
-  if ('cell' in request) return answerCell(request, skills, send)
+  if ('cell' in request) return answerCell(request, skills, line)
   try {
     if ('plan' in request) return {id, prepared: await skills.prepare(request.plan, request.force)}
     if ('check' in request) await skills.check(request.check)
@@ -100,12 +122,23 @@ export async function answer(
 async function answerCell(
   request: {id: number} & CellTask,
   {run}: Skills,
-  send: (sign: Sign) => void,
+  {send, turn}: Line,
 ): Promise<CellReply> {
   const {id} = request
-  const onStep = pacer(leftMs => send({id, leftMs}))
+  const own = new Stopwatch()
+  const onStep = pacer(
+    leftMs => send({id, leftMs}),
+    () => own.ms,
+  )
+  const yieldTurn = async () => {
+    own.stop()
+    send({id, turnOver: true})
+    const {others} = await turn(id)
+    own.start()
+    return others
+  }
   try {
-    return {id, outcome: await run(request, onStep)}
+    return {id, outcome: await run(request, {onStep, yieldTurn})}
   } catch (error) {
     if (error instanceof RfaError) return {id, error: {code: error.code, message: error.message}}
     return {id, error: {code: 'CELL_CRASHED', message: withCause(messageOf(error))}}

@@ -151,6 +151,7 @@ async function runMissing(
     signal: eitherOf(options.signal, journal?.lost),
     onStart: (job: Job) => onProgress?.(meter.start(job)),
     onHeard: meter.hear,
+    onTurn: meter.turn,
   }
   const ticks = onTick && setInterval(() => onTick(meter.look()), TICK_MS)
   try {

@@ -1,22 +1,31 @@
 import {availableParallelism} from 'node:os'
+import type {Cells} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {rateOf} from '../experiments/rates.js'
+import {readMemory} from '../free-memory.js'
 import type {Plan} from '../results/record.js'
 import type {Preparation} from './preparation.js'
 
 /** Which processes run the jobs of a plan, decided once. */
 export interface Schedule {
-  /** At once. */
+  /** That compute at once. */
   processes: number
-  /** A new one for every job, gone before the next begins, so that none inherits memory or heat of another. */
+  /** A new one for every job, so that none inherits memory of another. */
   fresh: boolean
+  /** Fresh ones that are there at once: they compute in turns, so that what disturbs the machine for a while falls on all. */
+  open: number
   /** Threads that each computes with, where its cells ask for no number; `undefined`: the backend's own choice. */
   threadShare: number | undefined
 }
 
+/** Most timed cells that take turns: so much is lost when a run is killed. */
+const MOST_OPEN = 32
+/** Share of the free memory that they may take. */
+const OPEN_SHARE = 0.5
+
 /**
- * Timed cells run alone, each in a process of its own; the others have a process per thread, or share the threads
+ * Timed cells compute alone, each in a process of its own, in turns; the others have a process per thread, or share the threads
  * where there are fewer cells. It goes by all cells of the plan: those of a resumed run then have the threads they
  * always had.
  *
@@ -28,13 +37,24 @@ export function schedule(
   threads: number = availableParallelism(),
   threading: Preparation['threading'] = 'any',
 ): Schedule {
-  if (experiment.isolation === 'fresh') return {processes: 1, fresh: true, threadShare: undefined}
+  if (experiment.isolation === 'fresh') {
+    return {processes: 1, fresh: true, open: openAtOnce(jobs), threadShare: undefined}
+  }
   const cells = Math.max(1, jobs.length)
   return {
     processes: Math.min(threads, cells),
     fresh: false,
+    open: 0,
     threadShare: threading === 'one' ? 1 : Math.max(1, Math.floor(threads / cells)),
   }
+}
+
+/** As many as memory has room for, if all were as large as the largest. */
+function openAtOnce(jobs: Cells<PredictedCell>): number {
+  let largest = 1
+  for (const {predictedBytes} of jobs) largest = Math.max(largest, predictedBytes)
+  const room = Math.floor((OPEN_SHARE * readMemory().free) / largest)
+  return Math.max(1, Math.min(MOST_OPEN, jobs.length, room))
 }
 
 /** Start of one process with its backend, seconds. */

@@ -5,7 +5,8 @@ import {fileURLToPath} from 'node:url'
 import {expected} from '../errors.js'
 import {packageRoot} from '../package.js'
 import type {CellError} from '../results/record.js'
-import type {WorkerMessage, WorkerReply, WorkerRequest, WorkerTask} from './protocol.js'
+import type {Turn, WorkerMessage, WorkerReply, WorkerRequest, WorkerTask} from './protocol.js'
+import {TimeLimit} from './stopwatch.js'
 import {isOfMemory, withCause} from './want-of-memory.js'
 
 /** How a job ended as the parent sees it: the worker's reply, or what became of the worker. */
@@ -34,15 +35,26 @@ const LAST_WORDS = 16_384
 const SHOWN_WORDS = 300
 /** How long a worker may take to exit once it has closed its channel, or stderr to end after it, in ms. */
 const GRACE_MS = 2000
-/** Longest delay of a Node timer, in ms; longer ones would fire at once. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1
-
 /** The built worker script: the one beside this file or, from the source and from bundled files, the program's. */
 export function workerPath(): string {
   const here = fileURLToPath(new URL('worker.js', import.meta.url))
   return existsSync(here)
     ? here
     : join(packageRoot(), 'dist', 'program', 'src', 'runner', 'worker.js')
+}
+
+/** What the parent does while a cell is on its way. */
+export interface During {
+  /** Told how long it still needs, in ms. */
+  onHeard?: ((leftMs: number) => void) | undefined
+  /** Lets others compute and waits for its next turn. @returns whether others computed. Default: at once, none did. */
+  yieldTurn?: (() => Promise<boolean>) | undefined
+}
+
+/** A task on its way. */
+interface Underway extends During {
+  settle(end: JobEnd): void
+  limit: TimeLimit
 }
 
 /** One child process that runs jobs one after the other. */
@@ -52,10 +64,8 @@ export class WorkerProcess {
   #death: Death | undefined
   #lastWords = ''
   #jobs = 0
-  /** Ends the tasks on their way, by the numbers of their requests. */
-  readonly #settle = new Map<number, (end: JobEnd) => void>()
-  /** Told how long a task still needs, by the same numbers. */
-  readonly #hear = new Map<number, (leftMs: number) => void>()
+  /** Tasks on their way, by the numbers of their requests. */
+  readonly #tasks = new Map<number, Underway>()
 
   /** Starts the child; it can be given a job at once. */
   constructor(options: WorkerOptions = {}) {
@@ -70,7 +80,8 @@ export class WorkerProcess {
       this.#lastWords = (this.#lastWords + text).slice(-LAST_WORDS)
     })
     this.#child.on('message', (message: WorkerMessage) => {
-      if ('leftMs' in message) this.#hear.get(message.id)?.(message.leftMs)
+      if ('leftMs' in message) this.#tasks.get(message.id)?.onHeard?.(message.leftMs)
+      else if ('turnOver' in message) void this.#yieldTurn(message.id)
       else this.#end(message.id, {kind: 'reply', reply: message})
     })
     this.#gone = new Promise(resolve => this.#watch(resolve))
@@ -87,28 +98,20 @@ export class WorkerProcess {
   }
 
   /**
-   * Has one task done; never rejects. The time limit counts from now, a starting worker's start included.
+   * Has one task done; never rejects. The time limit counts from now, a starting worker's start included, turns of
+   * others left out.
    *
    * @param timeoutMs - the worker is killed after this time; `null`: no limit
-   * @param onHeard - told by a cell on its way how long it still needs, in ms
    */
-  run(
-    task: WorkerTask,
-    timeoutMs: number | null,
-    onHeard?: (leftMs: number) => void,
-  ): Promise<JobEnd> {
+  run(task: WorkerTask, timeoutMs: number | null, during: During = {}): Promise<JobEnd> {
     return new Promise(resolve => {
       if (this.#death) return resolve({kind: 'died', error: this.#death})
       const id = ++this.#jobs
-      const timer = startTimer(timeoutMs, () => {
-        this.#settle.delete(id) // the kill below is no death of its own
+      const limit = new TimeLimit(timeoutMs, () => {
+        this.#tasks.delete(id) // the kill below is no death of its own
         void this.kill().then(() => resolve({kind: 'timeout', error: timeoutError(timeoutMs)}))
       })
-      this.#settle.set(id, end => {
-        clearTimeout(timer)
-        resolve(end)
-      })
-      if (onHeard) this.#hear.set(id, onHeard)
+      this.#tasks.set(id, {...during, settle: resolve, limit})
       const request: WorkerRequest = {id, ...task}
       this.#child.send(request, () => {}) // a child that cannot be told dies, and that is noticed
     })
@@ -121,9 +124,20 @@ export class WorkerProcess {
   }
 
   #end(id: number, end: JobEnd): void {
-    this.#settle.get(id)?.(end)
-    this.#settle.delete(id)
-    this.#hear.delete(id)
+    const task = this.#tasks.get(id)
+    this.#tasks.delete(id)
+    task?.limit.end()
+    task?.settle(end)
+  }
+
+  async #yieldTurn(id: number): Promise<void> {
+    const task = this.#tasks.get(id)
+    task?.limit.pause()
+    const others = (await task?.yieldTurn?.()) ?? false
+    if (!this.#tasks.has(id)) return // it has died meanwhile
+    task?.limit.resume()
+    const turn: Turn = {id, others}
+    this.#child.send(turn, () => {})
   }
 
   /** Notices the child's death, in whichever way it comes. */
@@ -131,7 +145,7 @@ export class WorkerProcess {
     const child = this.#child
     const die = (error: Death) => {
       this.#death = error
-      for (const id of this.#settle.keys()) this.#end(id, {kind: 'died', error})
+      for (const id of this.#tasks.keys()) this.#end(id, {kind: 'died', error})
       resolve()
     }
     child.once('exit', (code, signal) => {
@@ -164,10 +178,6 @@ export function requireWorker({workerPath: path = workerPath()}: WorkerOptions):
     'nothing',
     'build the project: npm run build',
   )
-}
-
-function startTimer(timeoutMs: number | null, act: () => void): NodeJS.Timeout | undefined {
-  return timeoutMs === null ? undefined : setTimeout(act, Math.min(timeoutMs, LONGEST_DELAY_MS))
 }
 
 function timeoutError(timeoutMs: number | null): CellError {

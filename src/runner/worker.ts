@@ -5,7 +5,7 @@
  * a cell too.
  */
 import {Worker} from 'node:worker_threads'
-import {answer, type Skills, type WorkerRequest} from './protocol.js'
+import {answer, type Line, type Skills, type Turn, type WorkerRequest} from './protocol.js'
 
 const [, , parent = process.ppid, ahead] = process.argv
 if (process.platform !== 'win32') {
@@ -20,10 +20,10 @@ process.on('disconnect', () => process.exit())
 // loaded here, so that what cannot be loaded fails the task with a sentence
 const preparation = () => import('./preparation.js')
 const skills: Skills = {
-  run: async ({experiment, cell, context, plugins}, onStep) => {
+  run: async ({experiment, cell, context, plugins}, during) => {
     if (plugins) await (await import('../plugins/load.js')).requirePlugins(plugins)
     const {experimentNamed} = await import('../experiments/index.js')
-    return (await experimentNamed(experiment)).run(cell, {...context, onStep})
+    return (await experimentNamed(experiment)).run(cell, {...context, ...during})
   },
   prepare: async (plan, force) => (await preparation()).prepareRun(plan, force),
   check: async plan => (await preparation()).checkInput(plan),
@@ -32,8 +32,17 @@ const skills: Skills = {
     return step === 'start' ? startProfile() : saveProfile(step.path)
   },
 }
-process.on('message', async (request: WorkerRequest) => {
-  process.send?.(await answer(request, skills, sign => process.send?.(sign)))
+
+/** Cells that wait for their turn, by the numbers of their requests. */
+const waiting = new Map<number, (turn: Turn) => void>()
+const line: Line = {
+  send: message => process.send?.(message),
+  turn: id => new Promise(begin => waiting.set(id, begin)),
+}
+
+process.on('message', async (message: WorkerRequest | Turn) => {
+  if ('others' in message) waiting.get(message.id)?.(message)
+  else process.send?.(await answer(message, skills, line))
 })
 
 // what fails here fails again, and is told, when a task needs it

@@ -16,12 +16,12 @@ import {LEAST_TOKENS} from './marks.js'
 import {startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
 import type {BenchCell, BenchResult} from './schema.js'
-import {type TimedCell, timeRuns} from './timing.js'
+import {type Others, type TimedCell, timeRuns} from './timing.js'
 
 /** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
 export async function runBenchCell(
   cell: BenchCell,
-  {threadShare}: CellContext = {},
+  {threadShare, ...others}: CellContext = {},
 ): Promise<CellOutcome<BenchResult>> {
   const threads = cell.threads ?? undefined
   const backend = await useBackend(cell.backend, {threads, threadShare})
@@ -34,8 +34,8 @@ export async function runBenchCell(
   const before = measurePeak()
   const {timing, ...measured} =
     cell.mode === 'decode'
-      ? timeDecodeCell(cell, source?.next())
-      : timeForward(cell, method, source, backend.name)
+      ? await timeDecodeCell(cell, source?.next(), others)
+      : await timeForward({cell, method, source, backend: backend.name}, others)
   const peak = peakMemory()
   return {
     status: 'completed',
@@ -65,13 +65,19 @@ function whyNotTimed(cell: BenchCell, method: ResolvedMethod): string | undefine
   return missing ?? whyNotDrawn(cell, cell.head_dim)
 }
 
+/** What is timed. */
+interface Forward {
+  cell: BenchCell
+  method: ResolvedMethod
+  source: ProjectionSource | undefined
+  backend: BackendName
+}
+
 /** Times forward passes. */
-function timeForward(
-  cell: BenchCell,
-  {estimator, options: methodOptions}: ResolvedMethod,
-  source: ProjectionSource | undefined,
-  backend: BackendName,
-): TimedCell {
+async function timeForward(
+  {cell, method: {estimator, options: methodOptions}, source, backend}: Forward,
+  others: Others,
+): Promise<TimedCell> {
   const tensors = benchTensors(cell)
   const shape = benchShape(cell)
   // drawn before the timed region, as a trained model would have it
@@ -82,7 +88,7 @@ function timeForward(
     tf.dispose(tf.tidy(() => attend(...tensors, {...options, ...projection}).out))
   }
   const {operations} = recordOperations(forward)
-  const timing = timeRuns(forward, cell.timing)
+  const timing = await timeRuns(forward, cell.timing, others)
   const held = footprint(estimator, methodOptions, shape, backend)
   return {operations, timing, live_bytes: Math.max(0, held - outputBytes(cell))}
 }

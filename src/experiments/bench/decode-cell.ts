@@ -8,7 +8,7 @@ import {attendOptions} from '../axes.js'
 import {type Decoding, statesOf, type Token, timeDecoding} from './decoding.js'
 import {markedTokens} from './marks.js'
 import type {BenchCell} from './schema.js'
-import type {TimedCell} from './timing.js'
+import type {Others, TimedCell} from './timing.js'
 
 /** Tokens that stand for all. */
 const TOKENS = 16
@@ -19,7 +19,11 @@ const TOKENS = 16
  *
  * @param projection - `[H, M, D]`, drawn outside the timed region
  */
-export function timeDecodeCell(cell: BenchCell, projection: tf.Tensor | undefined): TimedCell {
+export async function timeDecodeCell(
+  cell: BenchCell,
+  projection: tf.Tensor | undefined,
+  others: Others,
+): Promise<TimedCell> {
   const {method, batch, heads, head_dim, value_dim, seq_len, lengths = [seq_len]} = cell
   const inputs = tokensOf(cell)
   const options = {
@@ -34,7 +38,7 @@ export function timeDecodeCell(cell: BenchCell, projection: tf.Tensor | undefine
     marks: markedTokens(lengths),
   }
   const {result: states, operations} = recordOperations(() => statesOf(decoding))
-  const timed = timeDecoding(decoding, states, cell.timing)
+  const timed = await timeDecoding(decoding, states, cell.timing, others)
   return {...timed, operations, live_bytes: states.at(-1)!}
 }
 

@@ -32,37 +32,35 @@ const monotonic: Clock = () => performance.now() * 1e6
  *
  * @param stateBytes - at each mark, see {@link statesOf}
  */
-export function timeDecoding(
+export async function timeDecoding(
   decoding: Decoding,
   stateBytes: readonly number[],
   protocol: TimingProtocol,
-  {clock = monotonic, waiting}: Watches = {},
-): {timing: Timing; first_token_ns: number; marks: DecodeMark[]} {
+  {clock = monotonic, ...others}: Watches = {},
+): Promise<{timing: Timing; first_token_ns: number; marks: DecodeMark[]}> {
   const {marks} = decoding
   const stamps = new Float64Array(marks.at(-1)! + 1)
   const totals: number[][] = marks.map(() => [])
   const latencies: number[][] = marks.map(() => [])
   const firsts: number[] = []
-  const timing = timeMeasured(
-    () => {
-      decodeOnce(decoding, stamps, clock)
-      firsts.push(stamps[1]! - stamps[0]!)
-      for (const [at, mark] of marks.entries()) {
-        totals[at]!.push(stamps[mark]! - stamps[1]!)
-        latencies[at]!.push(latencyAt(stamps, mark))
-      }
-      return stamps.at(-1)! - stamps[1]!
-    },
-    protocol,
-    {waiting},
-  )
-  // what warming up left goes
-  const timed = (samples: readonly number[]) => samples.slice(-timing.runs)
+  const keep = () => {
+    firsts.push(stamps[1]! - stamps[0]!)
+    for (const [at, mark] of marks.entries()) {
+      totals[at]!.push(stamps[mark]! - stamps[1]!)
+      latencies[at]!.push(latencyAt(stamps, mark))
+    }
+  }
+  const measure = (counts: boolean) => {
+    decodeOnce(decoding, stamps, clock)
+    if (counts) keep()
+    return stamps.at(-1)! - stamps[1]!
+  }
+  const timing = await timeMeasured(measure, protocol, others)
   return {
     timing,
-    first_token_ns: median(timed(firsts)),
+    first_token_ns: median(firsts),
     marks: marks.map((tokens, at) => {
-      const samples = {totals: timed(totals[at]!), latencies: timed(latencies[at]!)}
+      const samples = {totals: totals[at]!, latencies: latencies[at]!}
       return markOf({tokens, state_bytes: stateBytes[at]!, ...samples}, timing)
     }),
   }

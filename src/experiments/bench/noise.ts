@@ -4,14 +4,19 @@ import {
   type Estimate,
   factorOf,
   LEAST_FOR_INTERVAL,
+  mapped,
   median,
   normalQuantile,
   type Outliers,
   quantile,
+  ratioOf,
   seriesMedianInterval,
+  slopeEstimate,
+  studentTest,
   tukeyOutliers,
 } from '../../stats/index.js'
 import type {TimedRecord} from './schema.js'
+import {exponentParts, logTimesByTurn, type Weighted} from './turns.js'
 
 /**
  * A ratio is told where its 95 % interval lies within this factor of it, to either side. Two benchmarks then tell ratios
@@ -56,11 +61,15 @@ export function medianOfRuns(samples: readonly number[], waited: number | null):
  */
 const BETWEEN_PROCESSES = {ns: 45e3, share: 0.03}
 
+/** Half the width of a 95 % interval for the logarithm of another process's median. */
+function betweenProcesses(median_ns: number): number {
+  return reachOf(Math.hypot(BETWEEN_PROCESSES.ns / median_ns, BETWEEN_PROCESSES.share))
+}
+
 /** {@link medianOfRuns} of a record, with an interval for what another process would have measured, too. */
 export function medianOf({result}: TimedRecord): Estimate {
   const estimate = medianOfRuns(result.samples_ns, result.waited_ns)
-  const spread = Math.hypot(BETWEEN_PROCESSES.ns / estimate.value, BETWEEN_PROCESSES.share)
-  return withSpread(estimate, spread)
+  return within(estimate, betweenProcesses(estimate.value))
 }
 
 /**
@@ -71,14 +80,52 @@ const BETWEEN_DECODES = 0.05
 
 /** A time of a decode in ns with the interval of its runs, and one for what another process would have measured, too. */
 export function ofAnotherProcess(value: number, low: number | null, high: number | null): Estimate {
-  return withSpread({value, low: low ?? Number.NaN, high: high ?? Number.NaN}, BETWEEN_DECODES)
+  const estimate = {value, low: low ?? Number.NaN, high: high ?? Number.NaN}
+  return within(estimate, reachOf(BETWEEN_DECODES))
 }
 
-/** @param spread - between processes, one standard deviation over the value */
-function withSpread({value, low, high}: Estimate, spread: number): Estimate {
-  const between = Math.log(1 + normalQuantile(0.975) * spread)
-  const factor = (within: number) => Math.exp(Math.hypot(Math.log(within), between))
+/** Half the width of a 95 % interval for the logarithm of a time. @param spread - one standard deviation, as a share */
+function reachOf(spread: number): number {
+  return Math.log(1 + normalQuantile(0.975) * spread)
+}
+
+/** @param between - what processes differ by, as {@link reachOf} */
+function within({value, low, high}: Estimate, between: number): Estimate {
+  const factor = (own: number) => Math.exp(Math.hypot(Math.log(own), between))
   return {value, low: value / factor(value / low), high: value * factor(high / value)}
+}
+
+/** Fewest turns that have an interval of their own. */
+const LEAST_TURNS = 6
+
+/** A product of powers of times, as a logarithm, from turns; `null` where there were too few of them. */
+function byTurns(parts: readonly Weighted[]): Estimate | null {
+  const logs = logTimesByTurn(parts)
+  if (logs.length < LEAST_TURNS) return null
+  const {value, low, high} = studentTest(logs).estimate
+  const between = Math.hypot(
+    ...parts.map(({record, weight}) => weight * betweenProcesses(record.result.median_ns)),
+  )
+  return {
+    value,
+    low: value - Math.hypot(value - low, between),
+    high: value + Math.hypot(high - value, between),
+  }
+}
+
+/** Time of one record over that of another: turn by turn where both took turns, else of medians. */
+export function timeRatio(above: TimedRecord, below: TimedRecord): Estimate {
+  const logs = byTurns([
+    {record: above, weight: 1},
+    {record: below, weight: -1},
+  ])
+  return logs ? mapped(logs, Math.exp) : ratioOf(medianOf(above), medianOf(below))
+}
+
+/** Exponent of time in length, in the same ways. @param records - at least two lengths */
+export function timeExponent(records: readonly TimedRecord[]): Estimate {
+  const lengths = records.map(({cell}) => cell.seq_len)
+  return byTurns(exponentParts(records)) ?? slopeEstimate(lengths, records.map(medianOf))
 }
 
 /** Share of the time of ordinary runs in which the process may have waited for a processor, from 0 to 1. */

@@ -13,7 +13,7 @@ const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
 /** What the columns mean. */
 export const LEGEND = [
   `±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less, time spent waiting for a processor is not the method's, and other processes are taken to differ by 45 us and 3 % (one standard deviation).`,
-  `Speed-ups: ratios of medians at the same length, unsettled where their interval reaches beyond ±${PERCENT} %.`,
+  `Speed-ups: ratios of times at the same length, turn by turn where cells took turns, unsettled where their interval reaches beyond ±${PERCENT} %.`,
   'RSS growth: of resident memory over what the process held before it had inputs; - where less than what is counted, as memory freed before is used again.',
   'live: counted, the most bytes of tensors that a call holds at once beside inputs and output.',
 ].join(' ')

@@ -183,6 +183,12 @@ export const benchResult = z.object({
       'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
   }),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
+  turn_runs: z
+    .array(z.number().int())
+    .default([])
+    .describe(
+      'How many of them each turn took: between turns, other cells compute. Empty: not recorded.',
+    ),
   first_token_ns: z
     .number()
     .optional()
@@ -202,7 +208,7 @@ export type BenchRecord = CellRecord<BenchCell, BenchResult>
 /** A record with times. */
 export type TimedRecord = Completed<BenchCell, BenchResult>
 
-const tabled = {cell: benchCell, result: benchResult, omit: ['samples_ns']}
+const tabled = {cell: benchCell, result: benchResult, omit: ['samples_ns', 'turn_runs']}
 
 /** Time and memory of forward passes, or of decoding, each method at each length in a process of its own. */
 export default defineExperiment({

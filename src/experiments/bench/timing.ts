@@ -1,6 +1,7 @@
 /** The clock of the benchmarks: warm-up, then timed runs until there are enough of them. */
 
 import {finiteOrNull, mean, quantile, tukeyOutliers} from '../../stats/index.js'
+import type {OnStep, YieldTurn} from '../experiment.js'
 import {LEAST_FOR_QUARTILES, medianOfRuns} from './noise.js'
 import type {BenchResult, TimingProtocol} from './schema.js'
 import {startWaiting} from './waiting.js'
@@ -19,6 +20,7 @@ export interface Timing {
   severe_outliers: number
   waited_ns: number | null
   samples_ns: number[]
+  turn_runs: number[]
 }
 
 /** What was timed in a cell, and what it takes beside time. */
@@ -32,56 +34,114 @@ export type Clock = () => number
 
 const monotonic: Clock = () => Number(process.hrtime.bigint())
 
-/** What tells the time; a test brings its own. */
-export interface Watches {
-  clock?: Clock
+/** What tells how long others were waited for, a test brings its own; and others that compute on the machine, by default none. */
+export interface Others {
   /** As {@link startWaiting}. */
   waiting?: typeof startWaiting | undefined
+  /** Lets others compute for a while. */
+  yieldTurn?: YieldTurn | undefined
+  /** Told between turns how far it is. */
+  onStep?: OnStep | undefined
 }
+
+/** The same with what tells the time. */
+export interface Watches extends Others {
+  clock?: Clock
+}
+
+/** Turns that the least time is spread over, where that many runs are asked for; a turn has one run at least. */
+const TURNS = 12
+/** Runs that are shorter than this, in ns, are warmed up again in each turn: others have taken the caches meanwhile. */
+const WARMED_NS = 50e6
+/** Steps of the progress. */
+const STEPS = 1000
 
 /**
  * Times `run` by the protocol: `warmup_runs` untimed, then timed ones until both `min_runs` and
- * `min_time_ns` are reached, at most `max_runs`.
+ * `min_time_ns` are reached, at most `max_runs`; in turns with others, if there are any.
  */
 export function timeRuns(
   run: () => void,
   protocol: TimingProtocol,
-  {clock = monotonic, waiting}: Watches = {},
-): Timing {
+  {clock = monotonic, ...others}: Watches = {},
+): Promise<Timing> {
   const measure = () => {
     const start = clock()
     run()
     return clock() - start
   }
   for (let i = 0; i < protocol.warmup_runs; i++) run()
-  return timeMeasured(measure, {...protocol, warmup_runs: 0}, {waiting})
+  return timeMeasured(measure, {...protocol, warmup_runs: 0}, others)
 }
+
+/** Makes a run and gives its time in ns. @param counts - or only warms up */
+export type Measure = (counts: boolean) => number
 
 /**
  * The same of runs that are timed in part: making ready and putting away do not count.
- *
- * @param measure - makes a run and gives its time in ns
  */
-export function timeMeasured(
-  measure: () => number,
+export async function timeMeasured(
+  measure: Measure,
   protocol: TimingProtocol,
-  {waiting = startWaiting}: Pick<Watches, 'waiting'> = {},
-): Timing {
-  for (let i = 0; i < protocol.warmup_runs; i++) measure()
-  const samples: number[] = []
-  let total = 0
-  const waited = waiting()
-  while (samples.length < protocol.max_runs) {
-    if (samples.length >= protocol.min_runs && total >= protocol.min_time_ns) break
-    const elapsed = measure()
-    samples.push(elapsed)
-    total += elapsed
+  others: Others = {},
+): Promise<Timing> {
+  const {yieldTurn, onStep} = others
+  for (let i = 0; i < protocol.warmup_runs; i++) measure(false)
+  const taken: Taken = {samples: [], turns: [], total: 0, waited: 0}
+  while (!takeTurn(measure, protocol, taken, others)) {
+    onStep?.(Math.floor(STEPS * shareOf(taken, protocol)), STEPS)
+    const computed = await yieldTurn?.()
+    if (computed && taken.samples.at(-1)! < WARMED_NS) measure(false)
   }
-  return quoted(samples, waited())
+  return {...quoted(taken.samples, taken.waited), turn_runs: taken.turns}
+}
+
+/** What was measured so far, in ns. */
+interface Taken {
+  samples: number[]
+  /** How many of them each turn took. */
+  turns: number[]
+  total: number
+  waited: number | null
+}
+
+/** Times the runs of one turn. @returns whether they were the last */
+function takeTurn(
+  measure: Measure,
+  {min_runs, max_runs, min_time_ns}: TimingProtocol,
+  taken: Taken,
+  {waiting = startWaiting, yieldTurn}: Others,
+): boolean {
+  const {samples} = taken
+  const before = samples.length
+  const turn = taken.turns.length + 1
+  // what slow runs took is missing in the turns that follow, which have one run at least
+  const isOver = () =>
+    samples.length >= (turn / TURNS) * max_runs || taken.total >= (turn / TURNS) * min_time_ns
+  const enough = !yieldTurn || turn >= Math.min(TURNS, min_runs)
+  const isLast = () =>
+    samples.length >= max_runs ||
+    (samples.length >= min_runs && taken.total >= min_time_ns && enough)
+  const waited = waiting()
+  do {
+    const elapsed = measure(true)
+    samples.push(elapsed)
+    taken.total += elapsed
+  } while (!isLast() && !(yieldTurn && isOver()))
+  taken.turns.push(samples.length - before)
+  const now = waited()
+  taken.waited = taken.waited === null || now === null ? null : taken.waited + now
+  return isLast()
+}
+
+/** How much of what the protocol asks for is done. */
+function shareOf({samples, total}: Taken, {min_runs, max_runs, min_time_ns}: TimingProtocol) {
+  const least = Math.min(samples.length / min_runs, min_time_ns > 0 ? total / min_time_ns : 1)
+  return Math.min(1, Math.max(least, samples.length / max_runs))
 }
 
 /** What is quoted of times in the order in which they were measured. */
-export function quoted(samples: number[], waited_ns: number | null): Timing {
+export function quoted(samples: number[], waited_ns: number | null): Omit<Timing, 'turn_runs'> {
   const quartile = (p: number) =>
     samples.length < LEAST_FOR_QUARTILES ? null : quantile(samples, p)
   const {value, low, high} = medianOfRuns(samples, waited_ns)

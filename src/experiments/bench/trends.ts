@@ -1,17 +1,11 @@
 /** What the lengths of a benchmark say together: speed-ups, growth and crossover. */
 
 import {groupBy} from '../../report/groups.js'
-import {
-  type Estimate,
-  logLogSlope,
-  type PowerLaw,
-  ratioOf,
-  slopeEstimate,
-} from '../../stats/index.js'
+import {type Estimate, logLogSlope, type PowerLaw} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {BASELINES} from './baselines.js'
 import {crossover} from './crossover.js'
-import {medianOf} from './noise.js'
+import {medianOf, timeExponent, timeRatio} from './noise.js'
 import type {TimedRecord} from './schema.js'
 
 /** How one variant grows with length. */
@@ -31,7 +25,7 @@ export interface Trend {
 }
 
 /**
- * Baseline's median over the row's at the same length, `null` without such a baseline or for the
+ * Baseline's time over the row's at the same length, `null` without such a baseline or for the
  * baseline itself.
  *
  * @param all - records of one shape, the baseline's among them
@@ -43,7 +37,7 @@ export function speedUp(
 ): Estimate | null {
   if (row.cell.method === baseline) return null
   const match = all.find(({cell}) => cell.method === baseline && cell.seq_len === row.cell.seq_len)
-  return match ? ratioOf(medianOf(match), medianOf(row)) : null
+  return match ? timeRatio(match, row) : null
 }
 
 /**
@@ -65,7 +59,7 @@ export function trends(rows: readonly TimedRecord[]): Trend[] {
       {
         label: labelOf(variant[0]!),
         lengths: `${lengths[0]}..${lengths.at(-1)}`,
-        slope: slopeEstimate(lengths, medians),
+        slope: timeExponent(variant),
         r2: line.r2,
         bent: medians.some((median, at) => misses(line, lengths[at]!, median)),
         crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline)),

@@ -59,6 +59,7 @@ export function timed(
       operations: {softmaxAttention: 'composite'},
       gate: {max_abs_error: 1e-7, bound: 1e-5, rows: 31},
       ...quoted(samples_ns, waited_ns),
+      turn_runs: [samples_ns.length],
       projection_ns: 2e5,
       work_flops: 3e6,
       fma_peak_gflops: null,

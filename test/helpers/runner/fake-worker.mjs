@@ -14,8 +14,25 @@ const result = () => ({
 })
 const completed = () => ({outcome: {status: 'completed', result: result()}})
 
+/** Cells that wait for their turn. */
+const waiting = new Map()
+const yieldTurn = id => {
+  process.send({id, turnOver: true})
+  return new Promise(begin => waiting.set(id, begin))
+}
+
 const BEHAVIOURS = {
   ok: completed,
+  turns: async ({seed}, _, id) => {
+    note(`turn ${seed}`)
+    await yieldTurn(id)
+    note(`turn ${seed}`)
+    return completed()
+  },
+  turnAndDie: (_, __, id) => {
+    yieldTurn(id)
+    setTimeout(() => process.exit(7), 50)
+  },
   sign: completed,
   sleep: async ({norm}) => {
     await new Promise(resolve => setTimeout(resolve, norm))
@@ -58,7 +75,8 @@ const note = text => {
   if (process.env.RFA_TEST_FILE) appendFileSync(process.env.RFA_TEST_FILE, `${text}\n`)
 }
 
-process.on('message', async ({id, cell, context, profile}) => {
+process.on('message', async ({id, cell, context, profile, others}) => {
+  if (others !== undefined) return waiting.get(id)()
   note(profile === undefined ? 'cell' : JSON.stringify(profile))
   if (profile?.path === 'refused') {
     return process.send({id, refusal: {message: 'refused: no place', suggestions: []}})
@@ -73,6 +91,6 @@ process.on('message', async ({id, cell, context, profile}) => {
   }
   if (profile !== undefined) return process.send({id, done: true})
   if (cell.method === 'sign') process.send({id, leftMs: cell.norm})
-  const reply = await BEHAVIOURS[cell.method](cell, context)
+  const reply = await BEHAVIOURS[cell.method](cell, context, id)
   if (reply?.outcome || reply?.error) process.send({id, ...reply})
 })

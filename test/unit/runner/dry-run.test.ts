@@ -12,7 +12,7 @@ import {WIDE} from '../../helpers/terminal.js'
 
 /** What a dry run tells of a plan on so many processes. */
 async function described(plan: Plan, processes = 1) {
-  return describeRun(await planRun(plan), {processes, fresh: false, threadShare: 1})
+  return describeRun(await planRun(plan), {processes, fresh: false, open: 0, threadShare: 1})
 }
 
 /** Whether a plan is let in; the error if not. */
@@ -112,7 +112,7 @@ describe('describeRun', () => {
     const plan = sweep({methods: names.map(name => method(name)), seq_lens: [4096], scales: [1]})
     const run = await predictRun({...plan, backend: 'native'} as Plan)
     const seconds = (processes: number) =>
-      describeRun(run, {processes, fresh: false, threadShare: 1}).predicted_seconds -
+      describeRun(run, {processes, fresh: false, open: 0, threadShare: 1}).predicted_seconds -
       PROCESS_SECONDS
     const {cost, cells} = [...run.jobs][0]!.shared!
     expect(cells).toBe(4)
@@ -126,7 +126,8 @@ describe('describeRun', () => {
   it('predicts no other time for auto than for the backend that it takes', async () => {
     const seconds = async (backend: string) => {
       const run = await predictRun({...sweep({scales: [1]}), backend} as Plan)
-      return describeRun(run, {processes: 1, fresh: false, threadShare: 1}).predicted_seconds
+      return describeRun(run, {processes: 1, fresh: false, open: 0, threadShare: 1})
+        .predicted_seconds
     }
     expect(await seconds('auto')).toBeCloseTo(await seconds(await meteredBackend('auto')), 9)
   })
@@ -155,7 +156,7 @@ describe('a dry run of a large plan', () => {
     }
     const run = describeRun(
       {experiment, plan, jobs: counted},
-      {processes: 1, fresh: false, threadShare: 1},
+      {processes: 1, fresh: false, open: 0, threadShare: 1},
     )
     expect([run.cells, walked, run.cell_labels.length]).toEqual([150_000, 150_000, 10_000])
     const text = renderTerminal(dryRunReport(run), WIDE)

@@ -12,7 +12,7 @@ import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from '../../helpers/runne
 
 const options: PoolOptions = {
   experiment,
-  schedule: {processes: 1, fresh: false, threadShare: 1},
+  schedule: {processes: 1, fresh: false, open: 1, threadShare: 1},
   timeoutMs: null,
   workerPath: fakeWorker,
 }
@@ -89,6 +89,52 @@ describe('runJobs', () => {
       record => void records.push(record),
     )
     expect(before).toEqual([false, false, false])
+  })
+
+  it('lets timed cells take turns, each by itself', async () => {
+    const said = join(temporary, 'turns')
+    environment('RFA_TEST_FILE', said)
+    const schedule = {...options.schedule, fresh: true, open: 2}
+    const jobs = [jobFor('turns', 0), jobFor('turns', 1), jobFor('turns', 2)]
+    const heard: [string, boolean][] = []
+    const onTurn = ({label}: {label: string}, own: boolean) => void heard.push([label, own])
+    const records = await run(jobs, {schedule, onTurn})
+    expect(errorsOf(records)).toEqual(['completed', 'completed', 'completed'])
+    // the third takes the place of the first that has ended
+    const steps = lines(said).filter(line => line.startsWith('turn'))
+    expect(steps).toEqual(['turn 0', 'turn 1', 'turn 0', 'turn 1', 'turn 2', 'turn 2'])
+    expect(heard.slice(0, 2)).toEqual([
+      ['turns 0', false],
+      ['turns 1', false],
+    ])
+  })
+
+  it('goes on with the others when a cell dies while it waits for its turn, or in it', async () => {
+    const schedule = {...options.schedule, fresh: true, open: 3}
+    const jobs = [jobFor('turns', 0), jobFor('turnAndDie', 1), jobFor('kill', 2), jobFor('ok', 3)]
+    const records = await run(jobs, {schedule})
+    const by = new Map(records.map(record => [record.key, record.status]))
+    expect(jobs.map(({key}) => by.get(key))).toEqual(['completed', 'failed', 'failed', 'completed'])
+  })
+
+  it('counts no time of others against the limit of a cell', async () => {
+    const schedule = {...options.schedule, fresh: true, open: 2}
+    const jobs = [jobFor('turns', 0), jobFor('sleep', 1, 1500)]
+    const records = await run(jobs, {schedule, timeoutMs: 2000})
+    expect(errorsOf(records)).toEqual(['completed', 'completed'])
+  })
+
+  it('is stopped in the midst of turns', async () => {
+    const schedule = {...options.schedule, fresh: true, open: 3}
+    const controller = new AbortController()
+    const stopping = run([jobFor('turns', 0), jobFor('hang', 1), jobFor('turns', 2)], {
+      schedule,
+      signal: controller.signal,
+      onStart: ({label}) => {
+        if (label === 'hang 1') controller.abort()
+      },
+    })
+    await expect(stopping).rejects.toMatchObject({code: 'INTERRUPTED'})
   })
 
   it('leaves no process behind', async () => {

@@ -4,9 +4,12 @@ import {
   answer,
   type CheckTask,
   errorOf,
+  type Line,
   type PlanTask,
   pacer,
+  type Sign,
   type Skills,
+  type TurnOver,
 } from '../../../src/runner/protocol.js'
 import {sweep} from '../../helpers/plans.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
@@ -15,6 +18,9 @@ const {cell} = jobFor('ok')
 const request = {id: 5, experiment: 'variance', cell, context: {threadShare: 2}}
 const plan = sweep()
 const refused = () => Promise.reject(new Error('not asked for'))
+/** Nobody else computes. */
+const alone: Pick<Line, 'turn'> = {turn: async id => ({id, others: false})}
+
 const skilled = (skills: Partial<Skills>): Skills => ({
   run: refused,
   prepare: refused,
@@ -88,14 +94,47 @@ describe('a cell on its way', () => {
 
   it('tells it under the number of its request', async () => {
     const signs: unknown[] = []
-    const run: Skills['run'] = async (_, onStep) => {
+    const run: Skills['run'] = async (_, {onStep}) => {
       onStep(1, 3)
       await new Promise(resolve => setTimeout(resolve, 250))
       onStep(2, 3)
       return {status: 'skipped', reason: 'no'}
     }
-    await answer(request, skilled({run}), sign => void signs.push(sign))
+    await answer(request, skilled({run}), {...alone, send: sign => void signs.push(sign)})
     expect(signs).toEqual([{id: 5, leftMs: expect.any(Number)}])
+  })
+
+  it('gives up its turn, and counts no time of others', async () => {
+    const said: (Sign | TurnOver)[] = []
+    const others: boolean[] = []
+    const run: Skills['run'] = async (_, {onStep, yieldTurn}) => {
+      onStep(1, 3)
+      others.push(await yieldTurn())
+      await new Promise(resolve => setTimeout(resolve, 250))
+      onStep(2, 3)
+      return {status: 'skipped', reason: 'no'}
+    }
+    const turn = async (id: number) => {
+      await new Promise(resolve => setTimeout(resolve, 1000))
+      return {id, others: true}
+    }
+    await answer(request, skilled({run}), {turn, send: message => void said.push(message)})
+    expect(others).toEqual([true])
+    expect(said).toEqual([
+      {id: 5, turnOver: true},
+      {id: 5, leftMs: expect.any(Number)},
+    ])
+    expect((said[1] as Sign).leftMs).toBeLessThan(1000) // it took 250 for a step, whatever the others took
+  })
+
+  it('goes on at once where nobody else computes', async () => {
+    const run: Skills['run'] = async (_, {yieldTurn}) => ({
+      status: 'skipped',
+      reason: `others: ${await yieldTurn()}`,
+    })
+    expect(await answer(request, skilled({run}))).toMatchObject({
+      outcome: {reason: 'others: false'},
+    })
   })
 })
 

@@ -38,7 +38,7 @@ const OPTIONS: RunExperimentOptions = {
   argv: ['rfa', 'variance'],
   timeoutMs: null,
   formats: ['csv'],
-  schedule: {processes: 2, fresh: false, threadShare: 1},
+  schedule: {processes: 2, fresh: false, open: 0, threadShare: 1},
   workerPath: fakeWorker,
 }
 /** One cell after the other. */

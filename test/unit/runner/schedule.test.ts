@@ -1,4 +1,4 @@
-import {availableParallelism} from 'node:os'
+import {availableParallelism, totalmem} from 'node:os'
 import {describe, expect, it} from 'vitest'
 import bench from '../../../src/experiments/bench/schema.js'
 import sweep from '../../../src/experiments/error-sweep/schema.js'
@@ -15,7 +15,7 @@ describe('schedule', () => {
     ['no cells need none', 0, 4, {processes: 1, threadShare: 4}],
   ])('divides the threads among the cells: %s', (_, cells, threads, expected) => {
     const run = {experiment: sweep, jobs: jobs(cells)}
-    expect(schedule(run, threads)).toEqual({fresh: false, ...expected})
+    expect(schedule(run, threads)).toEqual({fresh: false, open: 0, ...expected})
   })
 
   it('gives no process threads that its backend does not have', () => {
@@ -26,12 +26,19 @@ describe('schedule', () => {
   it('takes a thread per processor where nothing is said', () => {
     const processors = availableParallelism()
     const run = {experiment: sweep, jobs: jobs(2 * processors)}
-    expect(schedule(run)).toEqual({processes: processors, fresh: false, threadShare: 1})
+    expect(schedule(run)).toEqual({processes: processors, fresh: false, open: 0, threadShare: 1})
   })
 
   it('runs what is timed alone, in a process of its own, on the threads of its plan', () => {
     const run = {experiment: bench, jobs: jobs(5)}
-    expect(schedule(run, 4)).toEqual({processes: 1, fresh: true, threadShare: undefined})
+    expect(schedule(run, 4)).toEqual({processes: 1, fresh: true, open: 5, threadShare: undefined})
+  })
+
+  it('lets so many timed cells take turns as memory has room for, and no more than 32', () => {
+    const large = jobs(40).map(job => ({...job, predictedBytes: totalmem() / 4}))
+    expect(schedule({experiment: bench, jobs: large}).open).toBeLessThanOrEqual(2)
+    expect(schedule({experiment: bench, jobs: large}).open).toBeGreaterThanOrEqual(1)
+    expect(schedule({experiment: bench, jobs: jobs(40)}).open).toBe(32)
   })
 })
 

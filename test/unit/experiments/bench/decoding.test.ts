@@ -37,11 +37,11 @@ function costly(cost: (t: number, run: number) => number) {
 const waiting = () => () => 0
 const timing = {warmup_runs: 1, min_runs: 6, max_runs: 6, min_time_ns: 0}
 
-describe('the clock of decodes', () => {
-  it('tells the first token by itself, and the others up to each mark', () => {
+describe('the clock of decodes', async () => {
+  it('tells the first token by itself, and the others up to each mark', async () => {
     const {make, clock} = costly(t => (t === 1 ? 5000 : t))
     const decoding = {make, tokens, marks: [2, 4, 9]}
-    const timed = timeDecoding(decoding, [2, 4, 9], timing, {clock, waiting})
+    const timed = await timeDecoding(decoding, [2, 4, 9], timing, {clock, waiting})
     expect(timed.first_token_ns).toBe(5000)
     // 2, 2 + 3 + 4, 2 + 3 + ... + 9
     expect(timed.marks.map(({total_ns}) => total_ns)).toEqual([2, 9, 44])
@@ -52,11 +52,11 @@ describe('the clock of decodes', () => {
     expect(timed.marks.map(({state_bytes}) => state_bytes)).toEqual([2, 4, 9])
   })
 
-  it('takes the median of tokens within an eighth of a mark, and of runs, warm-up left out', () => {
+  it('takes the median of tokens within an eighth of a mark, and of runs, warm-up left out', async () => {
     // one token in three pauses, the run that warms up is slow throughout
     const {make, clock} = costly((t, run) => (run === 0 ? 1e6 : t % 3 === 0 ? 900 : 10 + run))
     const decoding = {make, tokens, marks: [2, 24, 64, 65]}
-    const {marks} = timeDecoding(decoding, [0, 0, 0, 0], timing, {clock, waiting})
+    const {marks} = await timeDecoding(decoding, [0, 0, 0, 0], timing, {clock, waiting})
     // runs 1 to 6 take 11 to 16: their median is 13.5
     expect(marks.map(({token_ns}) => token_ns)).toEqual([13.5, 13.5, 13.5, 13.5])
     expect(marks.map(({token_samples_ns}) => token_samples_ns)).toEqual(
@@ -65,12 +65,12 @@ describe('the clock of decodes', () => {
     expect(marks[0]).toMatchObject({token_low_ns: 11, token_high_ns: 16})
   })
 
-  it('frees every output', () => {
+  it('frees every output', async () => {
     const before = tf.memory().numTensors
     const {make, clock} = costly(() => 1)
     const decoding = {make, tokens, marks: [2, 3]}
     expect(statesOf(decoding)).toEqual([2, 3])
-    timeDecoding(decoding, [2, 3], timing, {clock, waiting})
+    await timeDecoding(decoding, [2, 3], timing, {clock, waiting})
     expect(tf.memory().numTensors).toBe(before)
   })
 })

@@ -2,8 +2,11 @@ import {describe, expect, it} from 'vitest'
 import {
   isSettled,
   isSettledSlope,
+  medianOf,
   medianOfRuns,
   odditiesOf,
+  timeExponent,
+  timeRatio,
 } from '../../../../src/experiments/bench/noise.js'
 import {normals, randomStream} from '../../../../src/random/index.js'
 import {type Estimate, factorOf, ratioOf} from '../../../../src/stats/index.js'
@@ -131,5 +134,38 @@ describe('odditiesOf', () => {
   it('has wide intervals for drifting runs too', () => {
     const runs = [...steady(3e6, 20), ...steady(1e6, 20)]
     expect(factorOf(medianOfRuns(runs, 0))).toBeGreaterThan(1.4)
+  })
+})
+
+describe('ratios and exponents of times', () => {
+  // in every third turn all takes four times as long
+  const disturbed = (ns: number, seq_len = 64, turns = 12) => {
+    const samples_ns = Array.from(
+      {length: turns},
+      (_, at) => ns * (at % 3 ? 1 : 4) * (1 + at / 1000),
+    )
+    return timed({seq_len}, ns, {samples_ns, turn_runs: samples_ns.map(() => 1)})
+  }
+  const apart = (record: ReturnType<typeof disturbed>) => ({
+    ...record,
+    result: {...record.result, turn_runs: []},
+  })
+
+  it('do not feel what disturbed all cells in a turn', () => {
+    const [slow, fast] = [disturbed(3e8), disturbed(1e8)]
+    const ratio = timeRatio(slow, fast)
+    expect(ratio.value).toBeCloseTo(3, 10)
+    // what processes differ by is left: 3 % twice
+    expect(Math.log(ratio.high / 3)).toBeCloseTo(Math.SQRT2 * Math.log(1 + 1.96 * 0.03), 3)
+    expect(factorOf(timeRatio(apart(slow), apart(fast)))).toBeGreaterThan(2)
+    const lengths = [disturbed(1e8, 64), disturbed(4e8, 128), disturbed(16e8, 256)]
+    expect(timeExponent(lengths).value).toBeCloseTo(2, 10)
+    expect(isSettledSlope(timeExponent(lengths))).toBe(true)
+    expect(isSettledSlope(timeExponent(lengths.map(apart)))).toBe(false)
+  })
+
+  it('are those of medians where turns are fewer than six', () => {
+    const [slow, fast] = [disturbed(3e8, 64, 5), disturbed(1e8, 64, 5)]
+    expect(timeRatio(slow, fast)).toEqual(ratioOf(medianOf(slow), medianOf(fast)))
   })
 })

@@ -15,26 +15,26 @@ function watches(durations: number[], waited: number | null = 0) {
 const protocol = {warmup_runs: 2, min_runs: 3, max_runs: 10, min_time_ns: 0}
 
 describe('timeRuns', () => {
-  it('runs the warm-up before and besides the timed runs', () => {
+  it('runs the warm-up before and besides the timed runs', async () => {
     let runs = 0
-    const timing = timeRuns(() => runs++, protocol, watches([]))
+    const timing = await timeRuns(() => runs++, protocol, watches([]))
     expect(runs).toBe(5)
     expect(timing.runs).toBe(3)
   })
 
-  it('goes on until the minimum time is measured', () => {
-    const timing = timeRuns(() => {}, {...protocol, min_time_ns: 65}, watches([]))
+  it('goes on until the minimum time is measured', async () => {
+    const timing = await timeRuns(() => {}, {...protocol, min_time_ns: 65}, watches([]))
     expect(timing.runs).toBe(7) // seven runs of 10
   })
 
-  it('stops at the maximum number of runs', () => {
-    const timing = timeRuns(() => {}, {...protocol, min_time_ns: 1e9}, watches([]))
+  it('stops at the maximum number of runs', async () => {
+    const timing = await timeRuns(() => {}, {...protocol, min_time_ns: 1e9}, watches([]))
     expect(timing.runs).toBe(10)
   })
 
-  it('quotes median with interval, quartiles, minimum, mean and outliers, and keeps the samples in order', () => {
+  it('quotes median with interval, quartiles, minimum, mean and outliers, and keeps the samples in order', async () => {
     const durations = [10, 12, 11, 13, 100, 17, 12]
-    const timing = timeRuns(() => {}, {...protocol, min_runs: 7}, watches(durations, 5))
+    const timing = await timeRuns(() => {}, {...protocol, min_runs: 7}, watches(durations, 5))
     expect(timing).toEqual({
       runs: 7,
       median_ns: 12,
@@ -48,6 +48,7 @@ describe('timeRuns', () => {
       severe_outliers: 1,
       waited_ns: 5,
       samples_ns: durations,
+      turn_runs: [7],
     })
   })
 
@@ -55,8 +56,52 @@ describe('timeRuns', () => {
     [1, {median_ns: 10, q1_ns: null, q3_ns: null, median_low_ns: null, median_high_ns: null}],
     [3, {median_ns: 11, q1_ns: null, q3_ns: null, median_low_ns: null, median_high_ns: null}],
     [4, {median_ns: 11.5, q1_ns: 10.75, q3_ns: 12.25, median_low_ns: null, median_high_ns: null}],
-  ])('quotes of %d runs no more than there is to quote', (min_runs, expected) => {
-    const timing = timeRuns(() => {}, {...protocol, min_runs}, watches([10, 12, 11, 13]))
+  ])('quotes of %d runs no more than there is to quote', async (min_runs, expected) => {
+    const timing = await timeRuns(() => {}, {...protocol, min_runs}, watches([10, 12, 11, 13]))
     expect(timing).toMatchObject({runs: min_runs, min_ns: 10, ...expected})
+  })
+
+  it('spreads the least time over twelve turns, and warms up in each that follows one of others', async () => {
+    let [runs, yields] = [0, 0]
+    const steps: number[] = []
+    const yieldTurn = async () => ++yields !== 3 // once nobody else computes
+    const timing = await timeRuns(
+      () => runs++,
+      {...protocol, max_runs: 100, min_time_ns: 240},
+      {...watches([]), yieldTurn, onStep: done => void steps.push(done)},
+    )
+    expect(yields).toBe(11)
+    // runs of 10
+    expect(timing).toMatchObject({runs: 24, turn_runs: Array.from({length: 12}, () => 2)})
+    expect(runs).toBe(2 + 24 + 10)
+    expect(steps.slice(0, 3)).toEqual([83, 166, 250])
+  })
+
+  it('takes one run a turn where runs are long, without warming up, and sums the waiting', async () => {
+    let runs = 0
+    const long = Array.from({length: 3}, () => 200e6)
+    const timing = await timeRuns(
+      () => runs++,
+      {...protocol, min_time_ns: 1e6},
+      {...watches(long, 5), yieldTurn: async () => true},
+    )
+    expect(timing).toMatchObject({runs: 3, turn_runs: [1, 1, 1], waited_ns: 15})
+    expect(runs).toBe(2 + 3)
+  })
+
+  it('spreads the most runs over the turns, too, and makes no fewer turns of slow runs', async () => {
+    const yieldTurn = async () => false
+    const most = await timeRuns(
+      () => {},
+      {...protocol, min_runs: 12, max_runs: 24, min_time_ns: 1e9},
+      {...watches([]), yieldTurn},
+    )
+    expect(most.turn_runs).toEqual(Array.from({length: 12}, () => 2))
+    const slow = await timeRuns(
+      () => {},
+      {...protocol, min_runs: 12, max_runs: 100, min_time_ns: 240},
+      {...watches([10, 200, 10, 50]), yieldTurn},
+    )
+    expect(slow.turn_runs).toEqual([2, ...Array.from({length: 11}, () => 1)])
   })
 })

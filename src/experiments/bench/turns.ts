@@ -1,0 +1,39 @@
+/** Times turn by turn: cells that take turns were disturbed alike in each of them, and their ratios were not. */
+import {mean, median} from '../../stats/index.js'
+import type {TimedRecord} from './schema.js'
+
+/** A record in a sum of logarithms. */
+export interface Weighted {
+  record: TimedRecord
+  weight: number
+}
+
+/** Median of the runs of each turn, in ns; one for all where turns were not recorded. */
+export function turnMedians({result: {samples_ns, turn_runs}}: TimedRecord): number[] {
+  const counts = turn_runs.length > 0 ? turn_runs : [samples_ns.length]
+  let end = 0
+  return counts.map(count => {
+    end += count
+    return median(samples_ns.slice(end - count, end))
+  })
+}
+
+/**
+ * Weighted sum of the logarithms of times, in each turn that all of the records have: ratios, exponents, and what else is
+ * a product of powers of times.
+ */
+export function logTimesByTurn(parts: readonly Weighted[]): Float64Array {
+  const medians = parts.map(({record}) => turnMedians(record))
+  const turns = Math.min(...medians.map(({length}) => length))
+  return Float64Array.from({length: turns}, (_, turn) =>
+    parts.reduce((sum, {weight}, at) => sum + weight * Math.log(medians[at]![turn]!), 0),
+  )
+}
+
+/** The same with the weights of a least-squares slope: the exponent of time in length. @param weight - of all */
+export function exponentParts(records: readonly TimedRecord[], weight = 1): Weighted[] {
+  const logs = records.map(({cell}) => Math.log(cell.seq_len))
+  const center = mean(logs)
+  const spread = logs.reduce((sum, log) => sum + (log - center) ** 2, 0)
+  return records.map((record, at) => ({record, weight: (weight * (logs[at]! - center)) / spread}))
+}
