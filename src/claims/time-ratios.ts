@@ -1,15 +1,20 @@
 /** Times of methods over those of others, length by length. */
 import type {TimedRecord} from '../experiments/bench/schema.js'
-import {type Estimate, ratioOf} from '../stats/index.js'
-import {ofMethod, timeOf} from './growth.js'
+import {logTimesByTurn} from '../experiments/bench/turns.js'
+import {ofMethod} from './growth.js'
+import {type Measured, measuredRatio} from './measured.js'
 
 /** A ratio at one length. */
 export interface TimeRatio {
   length: number
-  ratio: Estimate
+  ratio: Measured
 }
 
-/** Median time of a method over that of another, at each length. */
+/**
+ * Time of a method over that of another, turn by turn, at each length.
+ *
+ * @throws {Unmeasured} where there were too few turns
+ */
 export function timeRatios(
   records: readonly TimedRecord[],
   method: string,
@@ -18,7 +23,12 @@ export function timeRatios(
   const others = ofMethod(records, other)
   return ofMethod(records, method).map((record, at) => ({
     length: record.cell.seq_len,
-    ratio: ratioOf(timeOf(record), timeOf(others[at]!)),
+    ratio: measuredRatio(
+      logTimesByTurn([
+        {record, weight: 1},
+        {record: others[at]!, weight: -1},
+      ]),
+    ),
   }))
 }
 
