@@ -5,10 +5,9 @@ import {outcomes} from '../../src/claims/outcome.js'
 import {ClaimRuns} from '../../src/claims/runs.js'
 import type {BenchPlan} from '../../src/experiments/bench/schema.js'
 import type {VariancePlan} from '../../src/experiments/variance/schema.js'
-import {randomStream} from '../../src/random/index.js'
 import type {CellRecord} from '../../src/results/record.js'
 import {fourierVariance} from '../../src/theory/kernels.js'
-import {timed} from '../helpers/records/bench.js'
+import {timedInTurns} from '../helpers/records/bench.js'
 import {type CompletedVariance, variance} from '../helpers/records/variance.js'
 
 type Runs = Record<string, CellRecord[]>
@@ -72,17 +71,12 @@ function varianceRecords(
 function benchRecords(
   plan: BenchPlan,
   nsOf: (method: string, length: number) => number,
-  noise = 0.01,
+  noise?: number,
 ) {
-  const normals = new Float64Array(12)
   return plan.methods.flatMap(({method}) =>
     plan.seq_lens.map(seq_len => {
-      const median = nsOf(method, seq_len)
-      randomStream(seq_len, method).fillNormals(normals)
-      const samples_ns = Array.from(normals, normal => median * Math.exp(noise * normal))
       const live_bytes = method === 'softmax' ? seq_len ** 2 : 100 * seq_len
-      const turn_runs = samples_ns.map(() => 1)
-      return timed({method, seq_len}, median, {samples_ns, turn_runs, live_bytes})
+      return timedInTurns({method, seq_len}, nsOf(method, seq_len), {live_bytes}, noise)
     }),
   )
 }

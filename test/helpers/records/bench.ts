@@ -10,6 +10,7 @@ import type {
 } from '../../../src/experiments/bench/schema.js'
 import benchExperiment from '../../../src/experiments/bench/schema.js'
 import {quoted} from '../../../src/experiments/bench/timing.js'
+import {randomStream} from '../../../src/random/index.js'
 import {cellKey} from '../../../src/results/keys.js'
 import type {RunManifest} from '../../../src/results/manifest.js'
 import {MACHINE} from './machine.js'
@@ -68,6 +69,24 @@ export function timed(
       ...result,
     },
   }
+}
+
+/**
+ * A completed cell that took twelve turns of one run each.
+ *
+ * @param noise - standard deviation of each run, as a share, independent of other methods and lengths
+ */
+export function timedInTurns(
+  changes: Partial<BenchCell>,
+  median: number,
+  result: Partial<BenchResult> = {},
+  noise = 0.01,
+): TimedRecord {
+  const {method, seq_len} = {...BENCH_CELL, ...changes}
+  const normals = new Float64Array(12)
+  randomStream(seq_len, method).fillNormals(normals)
+  const samples_ns = Array.from(normals, normal => median * Math.exp(noise * normal))
+  return timed(changes, median, {samples_ns, turn_runs: samples_ns.map(() => 1), ...result})
 }
 
 /** An exact form: no projection, no features. */
