@@ -1,12 +1,13 @@
 import type {CallShape, Estimator} from '../attention/index.js'
 import {loadEstimators, resolveOptions} from '../attention/names.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
-import {type Estimate, ratioOf} from '../stats/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
-import {ofMethod, timeOf} from './growth.js'
+import {ofMethod} from './growth.js'
+import type {Measured} from './measured.js'
 import {benchPlanOf} from './plans.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
-import {above, below, bonferroni} from './tests.js'
+import {bonferroni} from './tests.js'
+import {timeRatios} from './time-ratios.js'
 
 const RUN = 'h28-reformer'
 const [REFORMER, PERFORMER] = ['reformer', 'favor-pos'] as const
@@ -26,7 +27,7 @@ function plans(request: PlanRequest) {
   const quick = request.effort === 'quick'
   const axes = {methods: [PERFORMER], numFeatures: [VECTORS], lengths: [quick ? 256 : 1024]}
   const plan = benchPlanOf(axes, request)
-  const timing = {...plan.timing, warmup_runs: 1, min_runs: quick ? 6 : 15}
+  const timing = {...plan.timing, warmup_runs: 1, min_runs: quick ? 12 : 25}
   const reformer = {method: REFORMER, preset: 'exact' as const, options: OPTIONS}
   return {
     [RUN]: {...plan, ...HEAD, causal: true, methods: [...plan.methods, reformer], timing},
@@ -61,15 +62,15 @@ function only(records: readonly TimedRecord[], method: string): TimedRecord {
 /** Operations in a nanosecond: GFLOP/s. */
 const rateOf = ({result}: TimedRecord) => result.work_flops / result.median_ns
 
-function testsOf(ratio: Estimate) {
+function testsOf(ratio: Measured) {
   return [
     {
       hypothesis: `it is below ${LEAST} or above ${MOST}`,
-      p: Math.max(above(ratio, LEAST), below(ratio, MOST)),
+      p: Math.max(ratio.above(LEAST), ratio.below(MOST)),
     },
     {
       hypothesis: 'it is between them',
-      p: bonferroni(Math.min(below(ratio, LEAST), above(ratio, MOST)), 2),
+      p: bonferroni(Math.min(ratio.below(LEAST), ratio.above(MOST)), 2),
     },
   ]
 }
@@ -77,7 +78,7 @@ function testsOf(ratio: Estimate) {
 async function judge(runs: ClaimRuns): Promise<Judgement> {
   const records = runs.timed(RUN)
   const [reformer, performer] = [only(records, REFORMER), only(records, PERFORMER)]
-  const ratio = ratioOf(timeOf(reformer), timeOf(performer))
+  const {ratio} = timeRatios(records, REFORMER, PERFORMER)[0]!
   const [slow, fast] = [rateOf(reformer), rateOf(performer)]
   const counted = await countedRatio()
   const comparable = Math.max(slow / fast, fast / slow) <= COMPARABLE
@@ -115,7 +116,7 @@ export default {
   paper: 'up to 2x, depending on hardware, causal, in a model of images of 12288 tokens',
   ours: 'causal forward passes of one head of 64 on one thread; 8 rounds of chunks of 64 tokens against 256 random vectors, at a length at which Reformer ends within seconds',
   statistic:
-    'ratio of median times, with the interval that those of the medians give; rates of counted operations; ratio of counted operations at the length of the paper',
+    'ratio of times, turn by turn of cells that take turns, by t tests of its logarithm; rates of counted operations; ratio of counted operations at the length of the paper',
   rule: `not measurable while one side does more than ${COMPARABLE} times the operations per second of the other; else holds if the ratio of times is between ${LEAST} and ${MOST}, refuted if it is outside, beyond chance`,
   plans,
   judge,
