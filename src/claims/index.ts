@@ -3,6 +3,8 @@ import {unknownName} from '../errors.js'
 import type {Claim} from './claim.js'
 
 const REGISTRY = {
+  H1: () => import('./h01.js'),
+  H2: () => import('./h02.js'),
   H3: () => import('./h03.js'),
   H4: () => import('./h04.js'),
   H5: () => import('./h05.js'),
@@ -18,6 +20,7 @@ const REGISTRY = {
   H23: () => import('./h23.js'),
   H24: () => import('./h24.js'),
   H26: () => import('./h26.js'),
+  H27: () => import('./h27.js'),
   H28: () => import('./h28.js'),
 } as const satisfies Record<string, () => Promise<{default: Claim}>>
 

@@ -94,16 +94,18 @@ export const exactForm = (method: string, seq_len: number, median: number) =>
   timed({method, projection: null, num_features: null, seq_len}, median, {feature_dim: 0})
 
 /**
- * A decode up to 100 tokens, each of which takes `token` ns and `more` ns for each before it; looked at after 25, 64 and 100.
+ * A decode, each token of which takes `token` ns and `more` ns for each before it; looked at after 25, 64 and 100.
  *
  * @param samples - every run over the usual one
+ * @param looked - numbers of tokens to look at instead
  */
 export function decoded(
   changes: Partial<BenchCell>,
   {token, more = 0}: {token: number; more?: number},
   samples = steady(1),
+  looked: readonly number[] = [25, 64, 100],
 ): TimedRecord {
-  const marks = [25, 64, 100].map((tokens): DecodeMark => {
+  const marks = looked.map((tokens): DecodeMark => {
     const total = (tokens - 1) * token + (more * tokens * (tokens - 1)) / 2
     const last = token + more * tokens
     const {low, high} = medianOfRuns(
@@ -120,11 +122,12 @@ export function decoded(
       token_samples_ns: samples.map(x => x * last),
     }
   })
-  const lengths = {mode: 'decode' as const, seq_len: 100, lengths: [25, 100], causal: true}
+  const seq_len = looked.at(-1)!
+  const lengths = {mode: 'decode' as const, seq_len, lengths: [looked[0]!, seq_len], causal: true}
   const {total_ns, total_samples_ns} = marks.at(-1)!
   const feature_dim = changes.projection === null ? 0 : 64
   const extra = {marks, first_token_ns: 5e4, samples_ns: total_samples_ns, feature_dim}
-  return timed({...changes, ...lengths}, total_ns, extra)
+  return timed({...lengths, ...changes}, total_ns, extra)
 }
 
 export const BENCH_PLAN: BenchPlan = {

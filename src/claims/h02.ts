@@ -1,0 +1,54 @@
+import type {Judgement, TestedClaim} from './claim.js'
+import {decodeRun, speedUps, TOKENS} from './decoding.js'
+import type {ClaimRuns} from './runs.js'
+import {bonferroni} from './tests.js'
+
+const SPEED_UP = 12
+/** Factor to either side of it that counts as about the same: hardware differs. */
+const MARGIN = 2
+const [LEAST, MOST] = [SPEED_UP / MARGIN, SPEED_UP * MARGIN]
+
+function judge(runs: ClaimRuns): Judgement {
+  const [row] = speedUps(runs.timed('decode'), 'rfa', [TOKENS.long])
+  const {ratio} = row!
+  return {
+    quantities: [
+      {
+        name: `time of exact attention over that of RFA, to ${TOKENS.long} tokens`,
+        ...ratio,
+        expected: SPEED_UP,
+      },
+    ],
+    tests: [
+      {
+        hypothesis: `it is below ${LEAST} or above ${MOST}`,
+        p: Math.max(ratio.above(LEAST), ratio.below(MOST)),
+      },
+      {
+        hypothesis: 'it is between them',
+        p: bonferroni(Math.min(ratio.below(LEAST), ratio.above(MOST)), 2),
+      },
+    ],
+    decide([inside, outside]) {
+      const statement = `${ratio.value.toFixed(1)}x at ${TOKENS.long} tokens`
+      const explanation =
+        'Exact attention reads D + Dv numbers a head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is written, too, and its features take products, sines and cosines of their own: the factor is smaller than the count. It is that of the attention alone, and of these kernels.'
+      if (inside) return {verdict: 'holds', statement, explanation}
+      return {verdict: outside ? 'refuted' : 'not_measurable', statement, explanation}
+    },
+  }
+}
+
+export default {
+  kind: 'tested',
+  id: 'H2',
+  sentence: 'RFA decodes 2048 tokens twelve times as fast as softmax attention',
+  source: 'Peng et al. 2021, arXiv:2103.02143',
+  paper: '12x at 2048 tokens, decoding simulated, on an accelerator',
+  ours: 'the attention alone, one sequence, 8 heads of 64, 64 random vectors, one thread; exact attention keeps its keys and values, with room for all of them from the start; no attention to a source text',
+  statistic:
+    'ratio of times from behind the first token to the last, turn by turn of cells that take turns, by t tests of its logarithm',
+  rule: `holds if it is between ${LEAST} and ${MOST}, refuted if outside, beyond chance`,
+  plans: decodeRun,
+  judge,
+} satisfies TestedClaim

@@ -1,0 +1,92 @@
+import type {TimedRecord} from '../experiments/bench/schema.js'
+import {logTimesByTurn} from '../experiments/bench/turns.js'
+import type {Judgement, TestedClaim} from './claim.js'
+import {decodeRun, decodesTo, prefixRun, speedUps, TOKENS} from './decoding.js'
+import {ofMethod} from './growth.js'
+import {type Measured, measuredRatio} from './measured.js'
+import type {ClaimRuns} from './runs.js'
+import {ratiosText, type TimeRatio} from './time-ratios.js'
+
+/** Images a second over those of softmax attention, by the tokens of an image. */
+const PAPER = [317, 4462]
+/** Share of these from which on they are found again: hardware differs. */
+const SHARE = 1 / 3
+
+/**
+ * Time of exact attention that computes every prefix anew over that of elu. A prefix of t of T tokens takes (t / T)^2 of the
+ * whole at least: all of them (T + 1) (2T + 1) / 6T times as long as the whole.
+ */
+function withoutCache(
+  decodes: readonly TimedRecord[],
+  forwards: readonly TimedRecord[],
+): TimeRatio[] {
+  const own = ofMethod(decodesTo(decodes, TOKENS.images), 'elu')
+  return ofMethod(forwards, 'softmax-online').map((record, at) => {
+    const length = record.cell.seq_len
+    const prefixes = ((length + 1) * (2 * length + 1)) / (6 * length)
+    const logs = logTimesByTurn([
+      {record, weight: 1},
+      {record: own[at]!, weight: -1},
+    ])
+    return {length, ratio: measuredRatio(logs.map(log => log + Math.log(prefixes)))}
+  })
+}
+
+function judge(runs: ClaimRuns): Judgement {
+  const decodes = runs.timed('decode')
+  const kinds = [
+    {cache: 'with a cache', rows: speedUps(decodes, 'elu', TOKENS.images)},
+    {cache: 'without a cache', rows: withoutCache(decodes, runs.timed('prefixes'))},
+  ]
+  const all = kinds.flatMap(({cache, rows}) =>
+    rows.map(({length, ratio}, at) => ({cache, length, ratio, paper: PAPER[at]!})),
+  )
+  return {
+    quantities: all.map(({cache, length, ratio, paper}) => ({
+      name: `time of exact attention ${cache} over that of elu, to ${length} tokens`,
+      ...ratio,
+      expected: paper,
+    })),
+    tests: all.flatMap(({cache, length, ratio, paper}) =>
+      testsOf(ratio, paper, `${cache}, to ${length} tokens,`),
+    ),
+    decide(rejected) {
+      const [cached, anew] = kinds.map(({rows}) => ratiosText(rows))
+      const statement = `over exact attention that keeps its keys and values: ${cached} tokens; that computes every prefix anew: ${anew}`
+      const explanation =
+        'Whoever generates with softmax attention can keep keys and values, which takes L (D + Dv) numbers a head and as many steps as the linear form, or compute the whole prefix again for each token, which takes work of order L^3. The factors of the paper are found again against the latter alone; against a cache the gain is the ratio of what a token reads, 12 on average over 784 tokens and 47 over 3072, counted. Quotations of the factors do not say which of the two was meant.'
+      const [found, missed] = [0, 1].map(side =>
+        all.map((_, at) => Boolean(rejected[2 * at + side])),
+      )
+      const half = PAPER.length
+      if (found!.every(Boolean)) return {verdict: 'holds', statement, explanation}
+      if (missed!.every(Boolean)) return {verdict: 'refuted', statement, explanation}
+      const split = missed!.slice(0, half).every(Boolean) && found!.slice(half).every(Boolean)
+      return {verdict: split ? 'depends' : 'not_measurable', statement, explanation}
+    },
+  }
+}
+
+function testsOf(ratio: Measured, paper: number, where: string) {
+  const bound = SHARE * paper
+  const shown = Math.round(bound)
+  return [
+    {hypothesis: `${where} it is ${shown} or less`, p: ratio.above(bound)},
+    {hypothesis: `${where} it is ${shown} or more`, p: ratio.below(bound)},
+  ]
+}
+
+export default {
+  kind: 'tested',
+  id: 'H27',
+  sentence:
+    'Linear attention by elu generates images hundreds to thousands of times as fast as softmax attention',
+  source: 'Katharopoulos et al. 2020, arXiv:2006.16236',
+  paper:
+    '317 times the images a second of 784 pixels, 4462 times those of 3072, whole models on a GPU (quoted from summaries)',
+  ours: 'the attention alone, one sequence, 8 heads of 64, one thread, against exact attention with a cache of keys and values, and against one that computes every prefix anew, which is concluded from the time of a whole causal forward',
+  statistic: 'ratios of times to 784 and 3072 tokens, turn by turn, by t tests of their logarithms',
+  rule: `holds if all ratios are above a third of the paper's, refuted if all are below, depends if those without a cache are above and those with one below, each beyond chance`,
+  plans: request => ({...decodeRun(request), ...prefixRun(request)}),
+  judge,
+} satisfies TestedClaim
