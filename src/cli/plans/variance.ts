@@ -6,6 +6,7 @@ import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER} from '../
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
+import {pairFlags, type SampledInput} from './variance-input.js'
 
 /** A variance experiment needs no input: only pairs of vectors of these norms and angles. */
 interface VarianceGrid extends Grid {
@@ -69,6 +70,7 @@ export const varianceFlags = {
     helpGroup: 'GRID',
     description: 'norms |x-y| of such pairs',
   }),
+  ...pairFlags,
   replicates: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
     description: `independent draws, at least 2 ${defaultHelp(VARIANCE, grid => grid.replicates)}`,
@@ -92,10 +94,15 @@ export type VarianceFlags = FlagValues<typeof varianceFlags>
  * The plan of a variance experiment: kernel estimates of pairs of vectors by norm and angle.
  *
  * @param estimators - the registry, for options, presets and kernel facts
+ * @param sampled - pairs of an input. Default: those of norms and angles
  * @throws {USAGE} for a method that estimates no kernel, or for fewer than two replicates
  * @throws {BAD_RANGE | BAD_OPTION | UNKNOWN_NAME} when the flags make no plan
  */
-export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts): VariancePlan {
+export function toVariancePlan(
+  flags: VarianceFlags,
+  estimators: EstimatorFacts,
+  sampled?: SampledInput,
+): VariancePlan {
   const grid = gridOf(VARIANCE, flags)
   const methods = kernelMethods(flags.methods, estimators)
   if (flags.replicates === 1) throw expected('USAGE', '--replicates', 'at least 2', '1')
@@ -103,8 +110,7 @@ export function toVariancePlan(flags: VarianceFlags, estimators: EstimatorFacts)
     experiment: 'variance',
     methods: toMethodSpecs({...flags, methods}, grid.methods, estimators),
     ...drawAxesOf(flags, grid),
-    head_dims: listOr(flags['head-dim'], '--head-dim', grid.headDims),
-    ...pairAxes(flags, grid),
+    ...(sampled ? pairsOf(sampled) : pairAxes(flags, grid)),
     replicates: flags.replicates ?? grid.replicates,
     ...stopping(flags, grid),
     seed: flags.seed ?? 0,
@@ -127,6 +133,11 @@ function stopping(flags: VarianceFlags, grid: VarianceGrid) {
   throw expected('USAGE', '--max-draws', `at least the ${replicates} of --replicates`, String(most))
 }
 
+/** Pairs of an input, and no others. */
+function pairsOf({headDim, ...sampled}: SampledInput) {
+  return {head_dims: [headDim], norms: [], angles_deg: [], sampled}
+}
+
 /**
  * Pairs by norms and angles, or by sums and differences; by both where both are typed.
  *
@@ -142,6 +153,7 @@ function pairAxes(flags: VarianceFlags, grid: VarianceGrid) {
   const typed = [flags.norms, flags.angles, keyNorms].some(list => list !== undefined)
   const byNorm = sums === undefined || typed
   return {
+    head_dims: listOr(flags['head-dim'], '--head-dim', grid.headDims),
     norms: byNorm ? listOr(flags.norms, '--norms', grid.norms) : [],
     ...(keyNorms && {key_norms: listOr(keyNorms, '--key-norms', [])}),
     angles_deg: byNorm ? listOr(flags.angles, '--angles', grid.anglesDeg) : [],

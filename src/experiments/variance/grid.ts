@@ -62,7 +62,7 @@ function* budgetsOf(plan: VariancePlan): Generator<Budget> {
   }
 }
 
-/** Vectors, on which that does not depend: by norms and angles, then by sums and differences. */
+/** Vectors, on which that does not depend: by norms and angles, then by sums and differences, then those of an input. */
 function* pairsOf(plan: PairAxes): Generator<PairFields> {
   for (const norm of distinct(plan.norms)) {
     for (const angle_deg of distinct(plan.angles_deg)) {
@@ -74,18 +74,20 @@ function* pairsOf(plan: PairAxes): Generator<PairFields> {
   for (const sum of distinct(plan.sum_norms ?? [])) {
     for (const difference of distinct(plan.difference_norms ?? [])) yield sumPair(sum, difference)
   }
+  yield* plan.sampled?.pairs ?? []
 }
 
 type PairAxes = Pick<
   VariancePlan,
-  'norms' | 'key_norms' | 'angles_deg' | 'sum_norms' | 'difference_norms'
+  'norms' | 'key_norms' | 'angles_deg' | 'sum_norms' | 'difference_norms' | 'sampled'
 >
 
 function pairCount(plan: PairAxes): number {
   const {norms, key_norms = [0], angles_deg, sum_norms = [], difference_norms = []} = plan
   const size = (...axes: (readonly number[])[]) =>
     axes.reduce((product, axis) => product * distinct(axis).length, 1)
-  return size(norms, key_norms, angles_deg) + size(sum_norms, difference_norms)
+  const sampled = plan.sampled?.pairs.length ?? 0
+  return size(norms, key_norms, angles_deg) + size(sum_norms, difference_norms) + sampled
 }
 
 function toCell(plan: VariancePlan, spec: MethodSpec, budget: Budget, pair: PairFields) {

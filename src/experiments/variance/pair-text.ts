@@ -5,22 +5,33 @@ import type {VarianceCell} from './schema.js'
 /** What says where the vectors of a cell are. */
 export type PairFields = Pick<
   VarianceCell,
-  'norm' | 'key_norm' | 'angle_deg' | 'sum_norm' | 'difference_norm'
+  | 'norm'
+  | 'key_norm'
+  | 'angle_deg'
+  | 'sum_norm'
+  | 'difference_norm'
+  | 'batch'
+  | 'head'
+  | 'query'
+  | 'key'
 >
 
 /** The norm of both vectors, or those of x and y. */
-export function normText({norm, key_norm: keyNorm, sum_norm: sum}: PairFields): string {
+export function normText({norm, key_norm: keyNorm, sum_norm: sum, head}: PairFields): string {
   if (sum !== undefined) return significant(norm)
+  if (head !== undefined) return `${significant(norm)}, ${significant(keyNorm!)}`
   return keyNorm === undefined ? String(norm) : `${norm}, ${keyNorm}`
 }
 
 /** In degrees. */
-export function angleText({angle_deg: angle, sum_norm: sum}: PairFields): string {
-  return sum === undefined ? String(angle) : significant(angle)
+export function angleText({angle_deg: angle, sum_norm: sum, head}: PairFields): string {
+  return sum === undefined && head === undefined ? String(angle) : significant(angle)
 }
 
 /** As progress has it. */
 export function pairText(pair: PairFields): string {
+  const {batch, head, query, key} = pair
+  if (head !== undefined) return `sequence ${batch} head ${head} query ${query} key ${key}`
   const {sum_norm: sum, difference_norm: difference} = pair
   if (sum !== undefined) return `|x+y| ${sum} |x-y| ${difference}`
   return `norm ${normText(pair)} angle ${angleText(pair)}`

@@ -78,7 +78,12 @@ function section(records: readonly CompletedVariance[], bound: number): Block[] 
   const sorted = inOrder(
     records,
     [({cell}) => methodLabel(cell)],
-    [({cell}) => cell.num_features, ({cell}) => cell.norm, ({cell}) => cell.angle_deg],
+    [
+      ({cell}) => cell.num_features,
+      ({cell}) => cell.head ?? 0,
+      ({cell}) => cell.norm,
+      ({cell}) => cell.angle_deg,
+    ],
   )
   const rows = sorted.flatMap(({cell, result}) =>
     result.per_projection.map(own => {

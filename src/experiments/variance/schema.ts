@@ -11,15 +11,36 @@ import {itemTable} from '../../results/tables.js'
 import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
 import {defineExperiment} from '../experiment.js'
 
-/** Pairs by norms and angles, or by sums and differences, each of them whole. */
+const index = (what: string) =>
+  z.number().int().nonnegative().describe(`Index of the ${what} that the pair is of.`)
+
+/** Where a pair stands in an input. */
+const sampledPlace = {
+  batch: index('sequence'),
+  head: index('head'),
+  query: index('query'),
+  key: index('key'),
+}
+
+const sampledPair = z.object({
+  ...sampledPlace,
+  norm: z.number().nonnegative().describe('Euclidean norm of the canonical query.'),
+  key_norm: z.number().nonnegative().describe('Euclidean norm of the canonical key.'),
+  angle_deg: z.number().meta({unit: 'degrees', description: 'Angle between them.'}),
+})
+export type SampledPair = z.infer<typeof sampledPair>
+
+/** Pairs of an input, or by norms and angles, or by sums and differences, each of them whole. */
 function hasPairs(plan: {
   norms: readonly number[]
   angles_deg: readonly number[]
   sum_norms?: readonly number[] | undefined
   difference_norms?: readonly number[] | undefined
+  sampled?: object | undefined
 }): boolean {
   const byNorm = [plan.norms, plan.angles_deg].filter(axis => axis.length > 0).length
   const bySum = [plan.sum_norms, plan.difference_norms].filter(axis => axis !== undefined).length
+  if (plan.sampled) return byNorm + bySum === 0
   return byNorm !== 1 && bySum !== 1 && byNorm + bySum > 0
 }
 
@@ -64,6 +85,15 @@ export const variancePlan = z
       .min(1)
       .optional()
       .describe('|x - y|, with each of which each of `sum_norms` is |x + y|.'),
+    sampled: z
+      .object({
+        input: z.string().describe('Name of the input.'),
+        pairs: z.array(sampledPair).min(1).describe('Pairs of a query and a key.'),
+      })
+      .optional()
+      .describe(
+        'Pairs of an input, by norms and angle: in planes that the seed chooses, of which i.i.d. and orthogonal rows know nothing.',
+      ),
     replicates: z
       .number()
       .int()
@@ -75,7 +105,7 @@ export const variancePlan = z
   })
   .refine(hasPairs, {
     path: ['norms'],
-    error: 'expected norms and angles_deg, or sum_norms and difference_norms',
+    error: 'expected norms and angles_deg, or sum_norms and difference_norms, or sampled alone',
   })
 export type VariancePlan = z.infer<typeof variancePlan>
 
@@ -94,6 +124,10 @@ export const varianceCell = z.object({
     .optional()
     .describe('|x + y| of a pair that is given by it; norm and angle follow, to rounding.'),
   difference_norm: z.number().optional().describe('|x - y| of such a pair.'),
+  batch: sampledPlace.batch.optional(),
+  head: sampledPlace.head.optional(),
+  query: sampledPlace.query.optional(),
+  key: sampledPlace.key.optional(),
   replicates: z
     .number()
     .int()

@@ -166,6 +166,17 @@ describe('what projections are drawn with', () => {
     expect(() => plan({'difference-norms': [[1]]})).toThrow('--difference-norms: expected --sum')
   })
 
+  it('takes the pairs of an input alone, at its D', () => {
+    const pair = {batch: 0, head: 1, query: 2, key: 3, norm: 1, key_norm: 0.5, angle_deg: 60}
+    const sampled = {input: 'file', pairs: [pair], headDim: 32}
+    expect(toVariancePlan(VARIANCE_FLAGS, estimators, sampled)).toMatchObject({
+      head_dims: [32],
+      norms: [],
+      angles_deg: [],
+      sampled: {input: 'file', pairs: [pair]},
+    })
+  })
+
   it('lets a variance experiment draw on until a precision is reached', () => {
     const plan = (flags: Partial<VarianceFlags>) =>
       toVariancePlan({...VARIANCE_FLAGS, ...flags}, estimators)

@@ -1,0 +1,90 @@
+/** Pairs of `rfa variance` that an input has. */
+import {expected} from '../../errors.js'
+import type {VariancePlan} from '../../experiments/variance/schema.js'
+import {type FlagValues, fileList, oneNumber} from '../flags.js'
+import {POSITIVE_INTEGER} from '../ranges.js'
+import {inputFlags, toInputSpec, toLayers} from './input-spec.js'
+
+/** Flags of an input that pairs are drawn from. */
+export const pairFlags = {
+  ...inputFlags,
+  input: fileList({
+    char: 'i',
+    helpGroup: 'INPUT',
+    description:
+      'file that --pairs are drawn from, as in error-sweep (default with --pairs: a layer of the package)',
+  }),
+  pairs: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'INPUT',
+    helpValue: 'N',
+    description:
+      'pairs of a query and a key, drawn from the input, alike from each head, in place of norms and angles (default with --input: one of each head); what counts of them are norms and angle',
+  }),
+}
+
+type PairFlags = Partial<FlagValues<typeof pairFlags> & {seed: number}>
+
+/** Pairs of an input, and D of their vectors. */
+export type SampledInput = NonNullable<VariancePlan['sampled']> & {headDim: number}
+
+/** Flags that say which pairs there are, where no input does. */
+const OTHER_PAIRS = [
+  'norms',
+  'key-norms',
+  'angles',
+  'sum-norms',
+  'difference-norms',
+  'head-dim',
+] as const
+
+/**
+ * Reads the input that pairs are asked of and draws them; `undefined` where norms and angles make them.
+ *
+ * @throws {USAGE} for flags of both, and for several layers
+ * @throws what reading an input and sampling its pairs throw
+ */
+export async function sampledInput(
+  flags: PairFlags & Partial<Record<(typeof OTHER_PAIRS)[number], unknown>>,
+): Promise<SampledInput | undefined> {
+  const names = Object.keys(inputFlags) as (keyof typeof inputFlags)[]
+  const asked = flags.pairs !== undefined || names.some(name => flags[name] !== undefined)
+  if (!asked) return undefined
+  const other = OTHER_PAIRS.find(name => flags[name] !== undefined)
+  if (other) {
+    const remedy = 'leave one of them out'
+    throw expected(
+      'USAGE',
+      `--${other}`,
+      'no pairs of an input beside it',
+      '--pairs or --input',
+      remedy,
+    )
+  }
+  const layer = onlyLayer(flags)
+  const {loadInput} = await import('../../inputs/load.js')
+  const {samplePairs} = await import('../../experiments/variance/sampled-pairs.js')
+  const seed = flags.seed ?? 0
+  const input = await loadInput(toInputSpec(fileOf(flags)), {
+    seqLen: null,
+    seed,
+    extras: false,
+    layer,
+  })
+  const [, heads, , headDim] = input.query.shape
+  const sampling = {count: flags.pairs ?? heads, seed, causal: input.ranCausal ?? false}
+  return {input: input.label, pairs: samplePairs(input, sampling), headDim}
+}
+
+/** @throws {USAGE} for more than one */
+function onlyLayer(flags: PairFlags): number | undefined {
+  const layers = toLayers(flags)
+  if (layers === undefined) return undefined
+  if (layers !== 'all' && layers.length === 1) return layers[0]
+  throw expected('USAGE', '--layer', 'one layer', layers === 'all' ? layers : layers.join(', '))
+}
+
+/** The flags of the file alone: `--head-dim` is one of the pairs here, elsewhere one of generated inputs. */
+function fileOf(flags: PairFlags): PairFlags {
+  const names = Object.keys(inputFlags) as (keyof typeof inputFlags)[]
+  return Object.fromEntries(names.map(name => [name, flags[name]]))
+}

@@ -1,0 +1,64 @@
+/** Pairs of a query and a key as a model makes them, by what an estimate of isotropic rows depends on. */
+import {type AttentionArray, type AttentionInput, sizesOf} from '../../inputs/attention-input.js'
+import {randomStream} from '../../random/index.js'
+import type {SampledPair} from './schema.js'
+
+/** How pairs are chosen. */
+export interface Sampling {
+  /** Of pairs, over all heads. */
+  count: number
+  seed: number
+  /** Query i goes with keys j <= i alone. */
+  causal?: boolean
+}
+
+/**
+ * Norms and angles of canonical queries and keys (times the root of the logit scale, `D^(-1/4)` where none is stated) that
+ * are drawn with all pairs in view alike, as many of each head as of the others or one more; of fewer pairs than heads, every
+ * so many-th head has one. Padding is left out.
+ */
+export function samplePairs(input: AttentionInput, sampling: Sampling): SampledPair[] {
+  const {batch, heads, queryLen, keyLen, headDim} = sizesOf(input)
+  const {count, seed, causal = false} = sampling
+  const factor = Math.sqrt(input.logitScale ?? headDim ** -0.5)
+  const stream = randomStream(seed, 'variance.pairs')
+  const takesPart = (b: number, at: number) => input.keyMask?.[b * keyLen + at] !== 0
+  const isInView = ({batch: b, query, key}: Place) =>
+    takesPart(b, key) && (!causal || key <= query) && (queryLen !== keyLen || takesPart(b, query))
+  const place = (): Place => ({
+    batch: stream.integer(batch),
+    query: stream.integer(queryLen),
+    key: stream.integer(keyLen),
+  })
+  return Array.from({length: count}, (_, at) => {
+    const head = count < heads ? Math.floor((at * heads) / count) : at % heads
+    let drawn = place()
+    while (!isInView(drawn)) drawn = place()
+    const x = vectorAt(input.query, [drawn.batch, head, drawn.query])
+    const y = vectorAt(input.key, [drawn.batch, head, drawn.key])
+    return {...drawn, head, ...planeOf(x, y, factor)}
+  })
+}
+
+type Place = Pick<SampledPair, 'batch' | 'query' | 'key'>
+
+function vectorAt(
+  {shape: [, heads, length, dim], data}: AttentionArray,
+  [b, head, at]: readonly [number, number, number],
+): Float32Array {
+  const start = ((b * heads + head) * length + at) * dim
+  return data.subarray(start, start + dim)
+}
+
+/** Norms and angle of two vectors times a factor. */
+function planeOf(x: Float32Array, y: Float32Array, factor: number) {
+  const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, e, d) => sum + e * b[d]!, 0)
+  const [xx, yy, xy] = [dot(x, x), dot(y, y), dot(x, y)]
+  // by the area, so that small angles keep their digits
+  const area = Math.sqrt(Math.max(0, xx * yy - xy * xy))
+  return {
+    norm: factor * Math.sqrt(xx),
+    key_norm: factor * Math.sqrt(yy),
+    angle_deg: (Math.atan2(area, xy) * 180) / Math.PI,
+  }
+}
