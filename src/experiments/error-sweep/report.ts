@@ -155,7 +155,9 @@ function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
       ),
       labels: firsts.length > 1 ? 2 : 1,
     },
-    text('Positive features want M above exp(E|x+y|^2), sin/cos features above exp(E|x-y|^2) / 2.'),
+    text(
+      'Relative variance of one kernel estimate, about: exp(|x+y|^2) / M of positive features, exp(|x-y|^2) / 2M of sin/cos.',
+    ),
   ]
 }
 

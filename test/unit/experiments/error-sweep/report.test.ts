@@ -39,7 +39,7 @@ describe('errorSweepReport', () => {
          1    4.80    4.20      10.1      8.75     5.64     6.24
        all    4.80    4.20      9.25      8.75     5.64     6.24
 
-      Positive features want M above exp(E|x+y|^2), sin/cos features above exp(E|x-y|^2) / 2.
+      Relative variance of one kernel estimate, about: exp(|x+y|^2) / M of positive features, exp(|x-y|^2) / 2M of sin/cos.
 
       Error against softmax of the given q and k
 
