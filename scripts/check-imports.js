@@ -33,7 +33,7 @@ const FLOORS = [
   ['src/check/', 'src/results/'],
   ['src/report/', 'src/index.ts'],
   ['src/experiments/'],
-  ['src/apply/', 'src/claims/', 'src/runner/'],
+  ['src/advice/', 'src/apply/', 'src/claims/', 'src/runner/'],
   ['src/cli/'],
   ['commands/'],
 ]
@@ -47,7 +47,7 @@ const DOORS = [
       {file: 'src/attention/names.ts'},
       {
         file: 'src/attention/internal.ts',
-        users: /^src\/(apply|backends|check|experiments|plugins|runner)\//,
+        users: /^src\/(advice|apply|backends|check|experiments|plugins|runner)\//,
       },
       {file: 'src/attention/fused-kernels.ts', users: /^src\/backends\//},
     ],

@@ -1,0 +1,166 @@
+/** The runs behind an advice: errors on the input as it is and at smaller norms, then times. */
+import {BASELINES} from '../experiments/bench/baselines.js'
+import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
+import {
+  type CompletedSweep,
+  type ErrorSweepPlan,
+  errorSweepPlan,
+} from '../experiments/error-sweep/schema.js'
+import type {InputSpec} from '../inputs/spec.js'
+import type {AdviceMetric} from './candidates.js'
+import type {Counted, Variant} from './times.js'
+
+/** What advice is asked for. */
+export interface AdviceRequest {
+  input: InputSpec
+  layers?: 'all' | number[] | undefined
+  logitScale?: number | undefined
+  causal: boolean
+  metric: AdviceMetric
+  tolerance: number
+  budgetMs: number | null
+  /** L to advise for; `null`: that of the file. */
+  seqLen: number | null
+  methods: readonly string[]
+  numFeatures: readonly number[]
+  effort: 'quick' | 'full'
+  seed: number
+  threads: number | null
+}
+
+/** What runs where flags leave it open. */
+interface Effort {
+  methods: readonly string[]
+  numFeatures: readonly number[]
+  /** Factors on queries and keys; the input as it is first. */
+  scales: number[]
+  replicates: number
+  timing: BenchPlan['timing']
+  /** Operations of one exact call that is timed, at most. */
+  mostFlops: number
+}
+
+/**
+ * The cheapest of each kind: positive features in their plain, paired, tuned and data-adapted forms, trigonometric ones (best
+ * at small norms), LARA and Nystroemformer, which know the input, and elu, which costs least and converges to something
+ * else. RA, which makes exact attention of sampled keys, costs as much as that, and methods that take training do not
+ * replace a layer as it is.
+ */
+export const ADVICE: Record<'standard' | 'quick', Effort> = {
+  standard: {
+    methods: ['favor-pos', 'favor-hyp', 'favor-trig', 'oprf', 'saderf', 'lara', 'nystrom', 'elu'],
+    numFeatures: [64, 256, 1024, 4096],
+    scales: [1, 0.7, 0.5, 0.35, 0.25],
+    replicates: 10,
+    timing: {warmup_runs: 2, min_runs: 7, max_runs: 50, min_time_ns: 1.5e8},
+    mostFlops: 4e10,
+  },
+  quick: {
+    methods: ['favor-pos', 'favor-hyp', 'favor-trig', 'elu'],
+    numFeatures: [64, 256],
+    scales: [1, 0.5, 0.25],
+    replicates: 6,
+    timing: {warmup_runs: 1, min_runs: 6, max_runs: 30, min_time_ns: 5e7},
+    mostFlops: 5e9,
+  },
+}
+
+/** Most bytes of logits that an exact form may hold at once. */
+const MOST_LOGITS = 2 ** 29
+
+function effortOf({effort}: Pick<AdviceRequest, 'effort'>): Effort {
+  return effort === 'quick' ? ADVICE.quick : ADVICE.standard
+}
+
+function exactForms(names: readonly string[]) {
+  return names.map(method => ({method, preset: 'exact' as const, options: {}}))
+}
+
+/** Errors of all heads and rows of the file against its exact attention, at every scale. */
+export function sweepPlanOf(request: AdviceRequest): ErrorSweepPlan {
+  const {scales, replicates} = effortOf(request)
+  const {input, layers, logitScale, causal, methods, numFeatures, seed} = request
+  return errorSweepPlan.parse({
+    experiment: 'error-sweep',
+    input,
+    ...(layers && {layers}),
+    methods: exactForms(methods),
+    projections: ['orth'],
+    num_features: [...numFeatures],
+    seq_lens: null,
+    scales,
+    ...(logitScale !== undefined && {logit_scale: logitScale}),
+    targets: ['raw'],
+    replicates,
+    causal,
+    row_metrics: false,
+    seed,
+    backend: 'auto',
+  })
+}
+
+/** Sizes of a layer. */
+export type LayerShape = Pick<
+  CompletedSweep['result'],
+  'batch' | 'heads' | 'head_dim' | 'value_dim' | 'query_len' | 'key_len'
+>
+
+/** Lengths to time: the file's and the one asked for, as far as they are affordable, and another one where that is one. */
+export function timedLengths(
+  {query_len, ...shape}: LayerShape,
+  request: Pick<AdviceRequest, 'effort' | 'seqLen'>,
+): number[] {
+  const most = longestTimed(shape, request)
+  const wanted = [query_len, request.seqLen ?? query_len].map(length => Math.min(length, most))
+  const lengths = [...new Set(wanted)].sort((a, b) => a - b)
+  const [only] = lengths
+  if (lengths.length > 1 || only === undefined) return lengths
+  return 4 * only <= most ? [only, 4 * only] : [Math.max(1, Math.floor(only / 4)), only]
+}
+
+function longestTimed(
+  {batch, heads, head_dim, value_dim}: Omit<LayerShape, 'query_len'>,
+  request: Pick<AdviceRequest, 'effort'>,
+): number {
+  const {mostFlops} = effortOf(request)
+  const perPair = 2 * batch * heads * (head_dim + value_dim)
+  const byTime = Math.sqrt(mostFlops / perPair)
+  const byMemory = Math.sqrt(MOST_LOGITS / (4 * batch * heads))
+  return Math.max(1, 2 ** Math.floor(Math.log2(Math.min(byTime, byMemory))))
+}
+
+/**
+ * Times of both exact forms and of the candidates. M with which every method does more operations than exact attention at the
+ * longest length are not timed, but for the smallest: times of those are predicted.
+ */
+export function benchPlanFor(
+  request: AdviceRequest,
+  shape: LayerShape,
+  variants: readonly Variant[],
+  counted: Counted,
+): BenchPlan {
+  const lengths = timedLengths(shape, request)
+  const longest = lengths.at(-1)!
+  const exact: Variant = {...variants[0]!, method: BASELINES[0]!, options: {}, num_features: null}
+  const most = counted.flops(exact, longest)
+  const sized = variants.filter(({num_features}) => num_features !== null)
+  const counts = [...new Set(sized.map(({num_features}) => num_features!))].sort((a, b) => a - b)
+  const kept = counts.filter(count =>
+    sized.some(one => one.num_features === count && counted.flops(one, longest) <= most),
+  )
+  const methods = [...new Set(variants.map(({method}) => method))]
+  const {batch, heads, head_dim, value_dim} = shape
+  const {causal, seed, threads} = request
+  return benchPlan.parse({
+    experiment: 'bench',
+    methods: exactForms([...new Set([...BASELINES, ...methods])]),
+    projections: ['orth'],
+    num_features: kept.length > 0 ? kept : [counts[0] ?? 64],
+    redraw: 'fixed',
+    seq_lens: lengths,
+    ...{batch, heads, head_dim, value_dim, causal, seed, threads},
+    timing: effortOf(request).timing,
+    order: 'random',
+    backend: 'auto',
+  })
+}

@@ -1,0 +1,163 @@
+/** Times and memory of candidates at any length: measured there, or predicted from what was measured. */
+import type {DrawPoint, MethodSpec} from '../experiments/axes.js'
+import {BASELINES} from '../experiments/bench/baselines.js'
+import {medianOf} from '../experiments/bench/noise.js'
+import type {TimedRecord} from '../experiments/bench/schema.js'
+import {variantLabel} from '../experiments/labels.js'
+import {type Estimate, ratioOf, weightedSum} from '../stats/index.js'
+
+/** A method with its draw. */
+export type Variant = MethodSpec & DrawPoint
+
+/** What is counted of a call, by length L. */
+export interface Counted {
+  flops(variant: Variant, length: number): number
+  /** Bytes that it holds beside inputs and output. */
+  bytes(variant: Variant, length: number): number
+}
+
+/** A time, and where it comes from. */
+export interface Timed {
+  time: Estimate
+  from: 'measured' | 'predicted'
+  bytes: number
+}
+
+/** A counted and timed call. */
+export interface TimedWork {
+  flops: number
+  time: Estimate
+}
+
+/**
+ * Time of a call of so many operations, on the straight line through the two longest calls that were timed: a fixed part and
+ * one that grows with the operations. The interval is that of the timings; it does not know of caches that overflow later.
+ *
+ * @param timed - at least one, by rising operations
+ */
+export function timeOfWork(timed: readonly TimedWork[], flops: number): Estimate {
+  const [before, last] = [timed.at(-2), timed.at(-1)!]
+  const share = flops / last.flops
+  const proportional = {
+    value: last.time.value * share,
+    low: last.time.low * share,
+    high: last.time.high * share,
+  }
+  if (!before || before.time.value >= last.time.value) return proportional
+  const weight = (flops - before.flops) / (last.flops - before.flops)
+  const line = weightedSum([
+    {weight, estimate: last.time},
+    {weight: 1 - weight, estimate: before.time},
+  ])
+  // a line through noise may fall below what any call takes
+  if (flops < last.flops) return line.value > 0 && line.low > 0 ? line : proportional
+  return {...line, low: Math.max(line.low, last.time.low)}
+}
+
+/** Lengths beyond which nobody looks. */
+export const LONGEST = 2 ** 22
+
+/** What a benchmark says of candidates. */
+export class Times {
+  /** The exact forms that were timed. */
+  readonly exact: readonly Variant[]
+  /** Shortest length that was timed. */
+  readonly shortest: number
+
+  /** @param records - of one shape; at least one of an exact form */
+  constructor(
+    private readonly records: readonly TimedRecord[],
+    private readonly counted: Counted,
+  ) {
+    const first = (name: string) => records.find(({cell}) => cell.method === name)
+    this.exact = BASELINES.flatMap(name => first(name)?.cell ?? [])
+    this.shortest = Math.min(...records.map(({cell}) => cell.seq_len))
+  }
+
+  /** `undefined` where the method was not timed at all. */
+  at(variant: Variant, length: number): Timed | undefined {
+    const found = this.timeAt(variant, length)
+    if (!found) return undefined
+    const {record, ...timed} = found
+    return {...timed, bytes: record?.result.live_bytes ?? this.counted.bytes(variant, length)}
+  }
+
+  /** The same without bytes, which take time to count. */
+  private timeAt(variant: Variant, length: number) {
+    const label = variantLabel(variant)
+    const own = this.records.filter(({cell}) => variantLabel(cell) === label)
+    const record = own.find(({cell}) => cell.seq_len === length)
+    if (record) return {time: medianOf(record), from: 'measured' as const, record}
+    const timed = this.worksOf(own.length > 0 ? own : this.nearest(variant))
+    if (timed.length === 0) return undefined
+    const time = timeOfWork(timed, this.counted.flops(variant, length))
+    return {time, from: 'predicted' as const}
+  }
+
+  /** The same method at the M nearest to one that was not timed. */
+  private nearest({method, num_features}: Variant): readonly TimedRecord[] {
+    if (num_features === null) return []
+    const same = this.records.filter(
+      ({cell}) => cell.method === method && cell.num_features !== null,
+    )
+    const distance = (count: number) => Math.abs(Math.log(count / num_features))
+    const counts = same.map(({cell}) => cell.num_features!)
+    const best = counts.reduce((a, b) => (distance(b) < distance(a) ? b : a), counts[0] ?? 1)
+    return same.filter(({cell}) => cell.num_features === best)
+  }
+
+  private worksOf(records: readonly TimedRecord[]): TimedWork[] {
+    const works = records.map(record => ({
+      flops: this.counted.flops(record.cell, record.cell.seq_len),
+      time: medianOf(record),
+    }))
+    return works.sort((a, b) => a.flops - b.flops)
+  }
+
+  /** The faster exact form at a length. */
+  fastestExact(length: number): {label: string; time: Estimate} {
+    const all = this.exact.map(variant => ({
+      label: variantLabel(variant),
+      time: this.timeAt(variant, length)!.time,
+    }))
+    return all.reduce((a, b) => (b.time.value < a.time.value ? b : a))
+  }
+
+  /** How many times faster than the faster exact form. */
+  gain(variant: Variant, length: number): Estimate | undefined {
+    const own = this.timeAt(variant, length)
+    return own && ratioOf(this.fastestExact(length).time, own.time)
+  }
+
+  /**
+   * The length from which a candidate is faster than the faster exact form: the last place at which the ratio of their
+   * times passes 1, to one per cent.
+   *
+   * @returns the shortest length that was timed where it is faster from there on; ends are infinite where the interval does not
+   * pass 1 within {@link LONGEST}, and there is none where the ratio itself does not
+   */
+  crossover(variant: Variant): Estimate | undefined {
+    const from = (end: keyof Estimate) => this.crossing(variant, end)
+    const value = from('value')
+    if (value === undefined || value === Number.POSITIVE_INFINITY) return undefined
+    return {value, low: from('high')!, high: from('low')!}
+  }
+
+  private crossing(variant: Variant, end: keyof Estimate): number | undefined {
+    if (this.timeAt(variant, this.shortest) === undefined) return undefined
+    const ahead = (length: number) => this.gain(variant, Math.round(length))![end] > 1
+    let [high, low] = [LONGEST, LONGEST]
+    if (!ahead(high)) return Number.POSITIVE_INFINITY
+    while (low > this.shortest && ahead(low)) [high, low] = [low, low / 2]
+    if (low <= this.shortest) {
+      if (ahead(this.shortest)) return this.shortest
+      low = this.shortest
+    }
+    while (high / low > 1.01) {
+      const middle = Math.sqrt(low * high)
+      if (ahead(middle)) high = middle
+      else low = middle
+    }
+    return Math.round(high)
+  }
+}

@@ -1,0 +1,47 @@
+import {describe, expect, it} from 'vitest'
+import {choose, type Offer} from '../../../src/advice/recommend.js'
+
+const around = (value: number, share = 0.1) => ({
+  value,
+  low: value * (1 - share),
+  high: value * (1 + share),
+})
+const offer = (changes: Partial<Offer> = {}): Offer => ({
+  label: 'a',
+  error: around(0.04),
+  time: around(2e6),
+  gain: around(2),
+  unfit: false,
+  ...changes,
+})
+const wish = {tolerance: 0.05, budget: null}
+
+describe('choose', () => {
+  it('takes the fastest of those that meet all that is asked', () => {
+    const faster = offer({label: 'b', time: around(1e6), gain: around(4)})
+    const wrong = offer({label: 'c', time: around(1e5), error: around(0.2)})
+    expect(choose([offer(), faster, wrong], wish)).toEqual({offer: faster})
+  })
+
+  it.each([
+    ['the upper end of the error', {error: around(0.049)}, 'error'],
+    [
+      'an error without an interval',
+      {error: {value: 0.01, low: Number.NaN, high: Number.NaN}},
+      'error',
+    ],
+    ['a method that cannot be relied on', {unfit: true}, 'error'],
+    ['the lower end of the speed-up', {gain: around(1.05)}, 'time'],
+  ] as const)('counts %s', (_, changes, obstacle) => {
+    expect(choose([offer(changes)], wish)).toEqual({obstacle})
+  })
+
+  it('holds the upper end of the time against the budget', () => {
+    expect(choose([offer()], {...wish, budget: 2.1e6})).toEqual({obstacle: 'budget'})
+    expect(choose([offer()], {...wish, budget: 2.3e6})).toEqual({offer: offer()})
+  })
+
+  it('has nothing to take where nothing was measured', () => {
+    expect(choose([], wish)).toEqual({obstacle: 'error'})
+  })
+})
