@@ -1,5 +1,6 @@
 /** What commands print under `--json`: one document each, told apart by its `schema`. */
 import {z} from 'zod'
+import {adviceFacts} from '../advice/schema.js'
 import {CHECK_GROUPS} from '../check/types.js'
 import {EFFORTS} from '../claims/claim.js'
 import {figureFacts, figurePoint} from '../claims/figures/figure.js'
@@ -37,6 +38,13 @@ const requested = {
   effort: z.enum(EFFORTS).describe('How much was spent on draws and times.'),
   seed: z.number().int().describe('Seed of every random draw.'),
 }
+
+/** `rfa advise`. */
+export const adviceDocument = adviceFacts.extend({
+  schema: tag('rfa.advice/1'),
+  directory: z.string().describe('Folder of the runs and of advise.json.'),
+})
+export type AdviceDocument = z.infer<typeof adviceDocument>
 
 /** `rfa claims`. */
 export const claimsDocument = z.object({

@@ -57,6 +57,7 @@ async function documentSchemas(): Promise<Named[]> {
     ['apply', 'What rfa apply prints under --json', applyRecord],
     ['report', 'What rfa report prints under --json', documents.reportDocument],
     ['check', 'What rfa check prints under --json', documents.checkDocument],
+    ['advice', 'advise.json, and what rfa advise prints under --json', documents.adviceDocument],
     ['claims', 'claims.json, and what rfa claims prints under --json', documents.claimsDocument],
     [
       'figure',

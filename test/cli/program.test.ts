@@ -89,7 +89,7 @@ describe('rfa', () => {
       expect(code).toBe(2)
       expect(stdout).toBe('')
       expect(stderr).toMatch(
-        /^rfa: expected one of the commands apply, bench, .*, got "bech"\nCode: UNKNOWN_NAME {3}Try: did you mean rfa bench\?\n$/,
+        /^rfa: expected one of the commands advise, apply, bench, .*, got "bech"\nCode: UNKNOWN_NAME {3}Try: did you mean rfa bench\?\n$/,
       )
     },
   )
@@ -98,7 +98,7 @@ describe('rfa', () => {
     expect(await rfa('compare', 'a', 'b')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rfa: expected one of the commands apply, bench, .*, got "compare a b"\nCode: UNKNOWN_NAME {3}Try: see rfa --help\n$/,
+        /^rfa: expected one of the commands advise, apply, bench, .*, got "compare a b"\nCode: UNKNOWN_NAME {3}Try: see rfa --help\n$/,
       ),
     })
   })
@@ -165,7 +165,7 @@ describe('rfa', () => {
     expect(await rfa('')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rfa: expected one of the commands apply, bench, .*, got ""\nCode: UNKNOWN_NAME/,
+        /^rfa: expected one of the commands advise, apply, bench, .*, got ""\nCode: UNKNOWN_NAME/,
       ),
     })
   })

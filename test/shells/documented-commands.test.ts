@@ -21,6 +21,10 @@ const [, OWN = ''] = /^```js\n([\s\S]*?)^```$/m.exec(
 /** A grid of seconds runs; a longer one only says what it would run, and checks are those of declared facts. */
 function affordable(command: string): string {
   if (/\brfa check\b/.test(command)) return `${command} --only facts`
+  if (/\brfa advise\b/.test(command)) {
+    const few = ['--quick', '--methods elu', '--seq-len 64', '--tolerance 1']
+    return [command.replace(/ --(seq-len|tolerance) \S+/g, ''), ...few].join(' ')
+  }
   if (/\brfa claims\b/.test(command)) return `${command.replace(' --quick', '')} --explain`
   const runs = /\brfa (error-sweep|bench|variance)\b/.test(command)
   return runs && !/--(quick|dry-run)\b/.test(command) ? `${command} --dry-run` : command

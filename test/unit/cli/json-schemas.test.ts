@@ -11,6 +11,7 @@ const schemas = (await jsonSchemas()) as Record<string, z.core.JSONSchema.JSONSc
 
 /** What commands print under `--json`. */
 const DOCUMENTS = [
+  'advice',
   'apply',
   'check',
   'claim-list',

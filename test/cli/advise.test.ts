@@ -1,0 +1,120 @@
+import {mkdirSync, readFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {beforeEach, describe, expect, it, vi} from 'vitest'
+import Advise from '../../commands/advise.js'
+import {adviceDocument} from '../../src/cli/json-documents.js'
+import {RfaError} from '../../src/errors.js'
+import type {ExperimentRun} from '../../src/runner/run-experiment.js'
+import {temporaryFolder} from '../helpers/folders.js'
+import {BENCH_MANIFEST, exactForm, timed} from '../helpers/records/bench.js'
+import {deterministic, sweep} from '../helpers/records/error-sweep.js'
+import {run, runner, worker} from './services.js'
+
+const folder = temporaryFolder()
+let count = 0
+function output(): string {
+  const path = join(folder, `advise-${count++}`)
+  mkdirSync(path)
+  return path
+}
+const advise = (...argv: string[]) => run(Advise, 'advise', argv)
+
+/** elu is four times as fast as exact attention, and errs by 0.25. */
+const RECORDS = {
+  'error-sweep': [sweep(), deterministic('elu')],
+  bench: [31, 124].flatMap(length => [
+    exactForm('softmax', length, 4e8),
+    exactForm('elu', length, 1e8),
+    timed({seq_len: length}, 8e8),
+  ]),
+}
+
+beforeEach(() => {
+  vi.clearAllMocks()
+  runner.runExperiment.mockImplementation(
+    async ({plan}) =>
+      ({
+        manifest: {...BENCH_MANIFEST, plan},
+        records: RECORDS[plan.experiment as keyof typeof RECORDS],
+        counts: {total: 2, completed: 2, skipped: 0, failed: 0},
+        verdicts: [],
+      }) as unknown as ExperimentRun,
+  )
+})
+
+describe('rfa advise', () => {
+  it('says that exact attention is to be kept, and what would change that', async () => {
+    const directory = output()
+    const {stdout, stderr, exitCode} = await advise('--causal', '--quick', '--output', directory)
+    expect(stdout).toContain('Advice on charlm-layer0.safetensors at L=31')
+    expect(stdout).toContain('None: keep exact attention (softmax)')
+    expect(stdout).toContain('looser tolerance: at 0.250 it would be elu')
+    expect(stderr).toContain(`saved in ${directory}`)
+    expect(exitCode).toBe(0)
+    const saved = JSON.parse(readFileSync(join(directory, 'advise.json'), 'utf8'))
+    expect(adviceDocument.parse(saved)).toEqual(saved)
+  })
+
+  it('says what to take, and how to measure it again', async () => {
+    const argv = ['--tolerance', '0.3', '--metric', 'rel-l2', '--causal', '--scale', '0.1']
+    const {stdout} = await advise(...argv, '--output', output())
+    expect(stdout).toContain('Take elu: error 0.250, 4')
+    expect(stdout).toMatch(
+      /error-sweep --input .*charlm-layer0.safetensors --scale 0.1 --methods elu/,
+    )
+  })
+
+  it('prints the document and nothing else under --json', async () => {
+    const {stdout, result} = await advise('--quick', '--json', '--output', output())
+    expect(adviceDocument.parse(JSON.parse(stdout))).toEqual(result)
+    expect(result).toMatchObject({schema: 'rfa.advice/1', layers: [{candidate: null}]})
+  })
+
+  it('runs a sweep and a benchmark of its shape, each in a folder of its own', async () => {
+    const directory = output()
+    const argv = ['-m', 'elu,favor-pos', '--num-features', '64', '--seq-len', '124', '--seed', '7']
+    await advise(...argv, '--threads', '1', '--output', directory)
+    const runs = runner.runExperiment.mock.calls.map(([{plan}, options]) => [
+      options.directory,
+      plan.experiment,
+      plan.seed,
+    ])
+    expect(runs).toEqual([
+      [join(directory, 'error'), 'error-sweep', 7],
+      [join(directory, 'time'), 'bench', 7],
+    ])
+    const [{plan}] = runner.runExperiment.mock.lastCall!
+    expect(plan).toMatchObject({seq_lens: [31, 124], heads: 2, head_dim: 17, threads: 1})
+    expect(worker.kill.mock.calls.length).toBeGreaterThanOrEqual(2)
+  })
+
+  it('replaces advice only where it goes on with its runs', async () => {
+    const directory = output()
+    await advise('--quick', '--output', directory)
+    const {stderr, exitCode} = await advise('--quick', '--output', directory)
+    expect(stderr).toContain('expected no advice yet, got advise.json')
+    expect(exitCode).toBe(2)
+    const again = await advise('--quick', '--tolerance', '0.3', '--output', directory, '--resume')
+    expect(again.stdout).toContain('Take elu')
+  })
+
+  it('tells how to go on with all of it after an interrupt', async () => {
+    runner.runExperiment.mockRejectedValue(new RfaError('INTERRUPTED', 'stopped'))
+    const directory = output()
+    const {stderr, exitCode} = await advise('--quick', '--output', directory)
+    expect(stderr).toContain(`rfa advise --quick --output ${directory} --resume`)
+    expect(exitCode).toBe(130)
+  })
+
+  it.each([
+    [['--metric', 'mse'], 'add --tolerance'],
+    [['--metric', 'rel-l3'], 'rel_l2'],
+    [['--methods', 'softmax'], 'softmax'],
+    [['--tolerance', '0'], 'a positive number'],
+    [['--resume'], '--output'],
+  ])('refuses %j', async (argv, remedy) => {
+    const {stderr, exitCode} = await advise(...argv)
+    expect(stderr).toContain(remedy)
+    expect(exitCode).toBe(2)
+  })
+})

@@ -1,0 +1,54 @@
+/** docs/advice.md: its examples are those that the layers give. */
+import {spawnSync} from 'node:child_process'
+import {readFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {describe, expect, it} from 'vitest'
+import type {AdviceDocument} from '../../src/cli/json-documents.js'
+import {packageRoot} from '../../src/package.js'
+import {documentedCommands} from '../helpers/documented-commands.js'
+import {FULL} from '../helpers/effort.js'
+import {temporaryFolder} from '../helpers/folders.js'
+
+const root = packageRoot()
+const COMMANDS = documentedCommands('docs/advice.md').map(line => line.split(' ').slice(2))
+const EXAMPLES = COMMANDS.filter(
+  words => words[0] === 'advise' && !words.some(word => /^--(input|output)$/.test(word)),
+)
+
+/** What the command says, with candidates of one M: times are not looked at, errors are the same on every machine. */
+function adviceOf(words: readonly string[]): AdviceDocument['layers'][number] {
+  const cheap = ['--methods', 'favor-hyp,elu', '--num-features', '64', '--json']
+  const program = join(root, 'bin/run.js')
+  const argv = [program, ...words, ...cheap, '--output', join(temporaryFolder(), 'advice')]
+  const {stdout, stderr} = spawnSync(process.execPath, argv, {cwd: root, encoding: 'utf8'})
+  expect(stdout, stderr).toMatch(/^\{/)
+  return (JSON.parse(stdout) as AdviceDocument).layers[0]!
+}
+
+describe('docs/advice.md', () => {
+  it('has three examples on layers of the package', () => {
+    expect(EXAMPLES.map(words => words[0])).toEqual(['advise', 'advise', 'advise'])
+  })
+
+  it.runIf(FULL)('shows a layer of which exact attention is to be kept', () => {
+    const {candidate, obstacle, candidates} = adviceOf(EXAMPLES[0]!)
+    expect({candidate, obstacle}).toEqual({candidate: null, obstacle: 'error'})
+    const elu = candidates.find(({label}) => label === 'elu')!
+    expect(elu.error!.toFixed(3)).toBe('0.908')
+  })
+
+  it.runIf(FULL)('shows one that is accurate in every head where logits are small', () => {
+    const {candidates} = adviceOf(EXAMPLES[1]!)
+    const shown = candidates.find(({label}) => label === 'favor-hyp orth M=64')!
+    expect(shown.error_high).toBeLessThan(0.05)
+    for (const head of shown.heads) expect(head.error_high).toBeLessThan(0.05)
+    const text = readFileSync(join(root, 'docs', 'advice.md'), 'utf8')
+    expect(text).toContain(`error ${shown.error!.toFixed(5)} [`)
+  })
+
+  it.runIf(FULL)('shows that the same layer is not as it is', () => {
+    const {obstacle, changes} = adviceOf(EXAMPLES[2]!)
+    expect(obstacle).toBe('error')
+    expect(changes.find(({kind}) => kind === 'norms')).toMatchObject({value: 0.25})
+  })
+})
