@@ -13,6 +13,7 @@ const REGISTRY = {
   H10: () => import('./h10.js'),
   H13: () => import('./h13.js'),
   H14: () => import('./h14.js'),
+  H15: () => import('./h15.js'),
   H17: () => import('./h17.js'),
   H18: () => import('./h18.js'),
   H21: () => import('./h21.js'),

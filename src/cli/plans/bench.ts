@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
 import {expected} from '../../errors.js'
-import {BASELINES, baselinesOf} from '../../experiments/bench/baselines.js'
+import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/baselines.js'
 import {
   BENCH_MODES,
   type BenchPlan,
@@ -68,13 +68,13 @@ export const benchFlags = {
   mode: Flags.option({options: ['forward', ...BENCH_MODES] as const})({
     helpGroup: 'GRID',
     description:
-      'what is timed: forward passes, or the recurrent form one token after the other up to the longest of --seq-len (decode) (default: forward)',
+      'what is timed: forward passes of the attention alone, the recurrent form one token after the other up to the longest of --seq-len (decode), or forward passes of a transformer layer around it (layer) (default: forward)',
   }),
   baseline: Flags.boolean({
     allowNo: true,
     default: true,
     helpGroup: 'GRID',
-    description: `time ${BASELINES.join(' and ')} beside the methods; of a decode, which both do alike, the first`,
+    description: `time ${BASELINES.join(' and ')} beside the methods; of a decode, which both do alike, the first; of a layer also ${PASS_THROUGH}`,
   }),
   redraw: Flags.string({
     helpGroup: 'GRID',

@@ -12,6 +12,7 @@ import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method
 import {timeDecodeCell} from './decode-cell.js'
 import {passGate} from './gate.js'
 import {benchShape, workOf} from './grid.js'
+import {type Attention, layerBytes, layerForward, makeLayer} from './layer.js'
 import {LEAST_TOKENS} from './marks.js'
 import {startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
@@ -78,19 +79,31 @@ async function timeForward(
   {cell, method: {estimator, options: methodOptions}, source, backend}: Forward,
   others: Others,
 ): Promise<TimedCell> {
-  const tensors = benchTensors(cell)
   const shape = benchShape(cell)
   // drawn before the timed region, as a trained model would have it
   const noise = callNoise(estimator, shape, methodOptions, {}, drawOf(cell))
   const options = {...attendOptions(cell), noise}
-  const forward = () => {
+  const attention: Attention = (query, key, value) => {
     const projection = source && {projection: source.next()}
-    tf.dispose(tf.tidy(() => attend(...tensors, {...options, ...projection}).out))
+    return tf.tidy(() => attend(query, key, value, {...options, ...projection}).out)
   }
+  const pass = forwardOf(cell, attention)
+  const forward = () => tf.dispose(tf.tidy(pass))
   const {operations} = recordOperations(forward)
   const timing = await timeRuns(forward, cell.timing, others)
   const held = footprint(estimator, methodOptions, shape, backend)
-  return {operations, timing, live_bytes: Math.max(0, held - outputBytes(cell))}
+  const around = cell.mode === 'layer' ? layerBytes(cell).made : 0
+  return {operations, timing, live_bytes: around + Math.max(0, held - outputBytes(cell))}
+}
+
+/** The forward that is timed: attention by itself, or the layer around it. */
+function forwardOf(cell: BenchCell, attention: Attention): () => tf.Tensor {
+  if (cell.mode === 'layer') {
+    const layer = makeLayer(cell)
+    return () => layerForward(layer, cell, attention)
+  }
+  const tensors = benchTensors(cell)
+  return () => attention(...tensors)
 }
 
 function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {

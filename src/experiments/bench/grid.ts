@@ -13,6 +13,7 @@ import {callShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {benchProcessBytes, byCount, decodeProcessBytes} from '../process-memory.js'
 import {backendCost, rateOf, timeCost} from '../rates.js'
 import {decodeFlops, stateBytes, TOKEN_SECONDS, UNSHARED} from './decode-costs.js'
+import {layerBytes, layerFlops} from './layer.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
 /** The whole grid, in the order in which it runs. */
@@ -100,7 +101,8 @@ function cellAt(plan: BenchPlan, {spec, draws}: Block, index: number, seq_len: n
   const point = draws.at(index)
   const redraw = point.projection === null ? 'fixed' : plan.redraw
   const cell = {...spec, ...point, redraw, seq_len, ...shared}
-  return plan.mode === 'decode' ? {...cell, ...decodeFields(plan)} : cell
+  if (plan.mode === 'decode') return {...cell, ...decodeFields(plan)}
+  return plan.mode === undefined ? cell : {...cell, mode: plan.mode}
 }
 
 /** Numbers of tokens at which a decode is looked at. */
@@ -137,7 +139,7 @@ function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) =>
         bytes: of(shape =>
           decodes
             ? decodeProcessBytes(backend, stateBytes({method, shape}), runs)
-            : benchProcessBytes({backend, method, shape}, runs),
+            : benchProcessBytes({backend, method, shape}, runs) + aroundBytes(plan, seqLen),
         ),
         plain: of(shape =>
           decodes
@@ -149,6 +151,13 @@ function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) =>
     }
     return {bytes: counts.bytes[count]!, plain: counts.plain[count]!}
   }
+}
+
+/** What a process holds beside its attention: of a layer tokens, weights, and the tensors of two forwards. */
+function aroundBytes(plan: BenchPlan, seq_len: number): number {
+  if (plan.mode !== 'layer') return 0
+  const {inputs, made} = layerBytes({...plan, seq_len})
+  return inputs + 2 * made
 }
 
 /** Runs that a cell makes at least. */
@@ -178,7 +187,7 @@ function predicted(
   const flops = workOf(cell, block.method) * (decodes ? UNSHARED : 1)
   return {
     cell,
-    label: `${variantLabel(cell, decodes ? ['decode'] : [])} L=${cell.seq_len}`,
+    label: `${variantLabel(cell, cell.mode === undefined ? [] : [cell.mode])} L=${cell.seq_len}`,
     predictedCost: timedCost({flops, plain}, cell, backend),
     predictedBytes: bytes,
   }
@@ -188,7 +197,8 @@ function predicted(
 export function workOf(cell: BenchCell, method: ResolvedMethod): number {
   const shape = benchShape(cell)
   if (cell.mode === 'decode') return decodeFlops({method, shape})
-  return method.estimator.cost(shape, method.options).flops
+  const {flops} = method.estimator.cost(shape, method.options)
+  return cell.mode === 'layer' ? flops + layerFlops(cell) : flops
 }
 
 /** Operations that take as long as all runs of a cell: as many runs as its protocol makes of calls so long. */

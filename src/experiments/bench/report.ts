@@ -5,6 +5,7 @@ import {groupBy} from '../../report/groups.js'
 import {bytes, MISSING, nanoseconds, plural, significant} from '../../report/numbers.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
 import {backendLabel, methodLabel, troubleItems} from '../labels.js'
+import {PASS_THROUGH} from './baselines.js'
 import {decodeSection} from './decode-report.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
 import {LEGEND, oddityItems, withheldItems} from './notes.js'
@@ -31,8 +32,9 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
 /** One shape: times of every variant by length, then how they grow. */
 function section(records: readonly TimedRecord[]): Block[] {
   const rows = rowsInOrder(records)
-  const {batch, heads, head_dim, value_dim, causal} = records[0]!.cell
-  const title = `Forward pass, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
+  const {mode, batch, heads, head_dim, value_dim, causal} = records[0]!.cell
+  const what = mode === 'layer' ? `Transformer layer of width ${heads * head_dim}` : 'Forward pass'
+  const title = `${what}, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
   const found = trends(rows)
   return [
     heading(2, title),
@@ -84,6 +86,8 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
     },
     against('softmax'),
     against('softmax-online'),
+    // of a layer the share of its speed that is left, where attention took no time
+    ...(all[0]!.cell.mode === 'layer' ? [against(PASS_THROUGH)] : []),
     {
       title: 'RSS growth',
       priority: 2,

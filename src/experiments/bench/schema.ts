@@ -22,13 +22,13 @@ import {defineExperiment} from '../experiment.js'
 import {decodeMark, markRow} from './marks.js'
 
 /** What else than forward passes can be timed. */
-export const BENCH_MODES = ['decode'] as const
+export const BENCH_MODES = ['decode', 'layer'] as const
 
 const mode = z
   .enum(BENCH_MODES)
   .optional()
   .describe(
-    'What is timed: `decode`: the recurrent form, one token after the other from the first to L; absent: forward passes.',
+    'What is timed: `decode`: the recurrent form, one token after the other from the first to L; `layer`: forward passes of a transformer layer with the method as its attention, d = H D wide; absent: forward passes of the attention alone.',
   )
 
 /** How long and how often a forward, or a decode, is timed. */

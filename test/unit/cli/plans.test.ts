@@ -97,6 +97,14 @@ describe('toBenchPlan', () => {
     const decode = plan({mode: 'decode', methods: ['rfa']})
     expect(decode).toMatchObject({mode: 'decode', causal: true, timing: {warmup_runs: 1}})
     expect(decode.methods.map(({method}) => method)).toEqual(['softmax', 'rfa'])
+    const layer = plan({mode: 'layer', methods: ['rfa'], redraw: 'call'})
+    expect(layer).toMatchObject({mode: 'layer', causal: false, redraw: 'call'})
+    expect(layer.methods.map(({method}) => method)).toEqual([
+      'softmax',
+      'softmax-online',
+      'identity',
+      'rfa',
+    ])
     expect(plan({mode: 'decode', warmup: 3}).timing.warmup_runs).toBe(3)
     expect(() => plan({mode: 'decode', redraw: 'call'})).toThrow(
       '--redraw: expected nothing with --mode decode: projections last for a sequence, got call',

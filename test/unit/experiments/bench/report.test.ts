@@ -163,6 +163,18 @@ describe('benchReport', () => {
   })
 })
 
+describe('the report of layers', () => {
+  it('names their width, and tells how near they come to one without attention', () => {
+    const layer = {mode: 'layer' as const}
+    const through = timed({...layer, method: 'identity', projection: null, num_features: null}, 5e6)
+    const text = renderTerminal(benchReport([through, timed(layer, 1e7)]), WIDE)
+    expect(text).toContain('Transformer layer of width 34, B=1 H=2 D=17 Dv=13, bidirectional')
+    expect(text).toMatch(/^favor-pos +orth .* 0\.500x ±\d+% /m)
+    expect(text).toMatch(/^method .* vs identity /m)
+    expect(renderTerminal(benchReport([timed()]), WIDE)).not.toContain('vs identity')
+  })
+})
+
 describe('the report of decodes', () => {
   const rows = [
     decoded({method: 'softmax', projection: null, num_features: null}, {token: 1e4, more: 2000}),

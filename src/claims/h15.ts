@@ -1,0 +1,73 @@
+import type {BenchPlan} from '../experiments/bench/schema.js'
+import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
+import {ofMethod, relativeGrowth} from './growth.js'
+import {benchPlanOf} from './plans.js'
+import type {ClaimRuns} from './runs.js'
+import {bonferroni} from './tests.js'
+import {ratiosText, timeRatios} from './time-ratios.js'
+
+const [METHOD, PASS_THROUGH] = ['favor-pos', 'identity'] as const
+/** Exponents up to this, either way, are those of a ratio that stays. */
+const MARGIN = 0.1
+const LENGTHS = {quick: [512, 1024, 2048, 4096], full: [512, 1024, 2048, 4096, 8192, 16_384]}
+/** Heads of 64, which make the width of the layer. */
+const HEADS = {quick: 4, full: 8}
+const TIMING = {
+  quick: {warmup_runs: 1, min_runs: 10, max_runs: 200, min_time_ns: 0.15e9},
+  full: {warmup_runs: 3, min_runs: 25, max_runs: 500, min_time_ns: 2e9},
+}
+
+function plans(request: PlanRequest): Record<string, BenchPlan> {
+  const {effort} = request
+  const axes = {methods: [METHOD, PASS_THROUGH], numFeatures: [256], lengths: LENGTHS[effort]}
+  const plan = benchPlanOf(axes, request)
+  return {layers: {...plan, mode: 'layer', heads: HEADS[effort], timing: TIMING[effort]}}
+}
+
+function judge(runs: ClaimRuns): Judgement {
+  const records = runs.timed('layers')
+  const rows = timeRatios(records, METHOD, PASS_THROUGH)
+  const exponent = relativeGrowth(ofMethod(records, METHOD), ofMethod(records, PASS_THROUGH))
+  return {
+    quantities: [
+      {name: 'exponent of the ratio in length', ...exponent, expected: 0},
+      ...rows.map(({length, ratio}) => ({
+        name: `time of a layer with ${METHOD} over one that passes values through, L = ${length}`,
+        ...ratio,
+      })),
+    ],
+    tests: [
+      {
+        hypothesis: `the exponent is off 0 by ${MARGIN} or more`,
+        p: Math.max(exponent.above(-MARGIN), exponent.below(MARGIN)),
+      },
+      {
+        hypothesis: `the exponent is off 0 by ${MARGIN} or less`,
+        p: bonferroni(Math.min(exponent.above(MARGIN), exponent.below(-MARGIN)), 2),
+      },
+    ],
+    decide([stays, grows]) {
+      const statement = `a layer takes ${ratiosText(rows)} tokens of one that passes values through; exponent of that in length ${exponent.value.toFixed(3)}`
+      const explanation =
+        'Both parts of a layer are linear in the length: the ratio is set by their work for a token, 8 M D operations a head and the exponentials against 24 times the square of the width, whatever the length. How close the lines are is a matter of these sizes: wider layers and fewer vectors bring them together.'
+      if (stays) return {verdict: 'holds', statement, explanation}
+      return {verdict: grows ? 'refuted' : 'not_measurable', statement, explanation}
+    },
+  }
+}
+
+export default {
+  kind: 'tested',
+  id: 'H15',
+  sentence:
+    'A Performer stays close to a model whose attention passes values through, at any length',
+  source: 'Choromanski et al. 2021, arXiv:2009.14794, Fig. 3',
+  paper:
+    '(heads, layers, feed-forward, width) = (8, 6, 2048, 512), forward and backward passes on a V100 of 16 GB against length; the line "X" has no attention',
+  ours: 'forward passes of one layer (four projections and a feed-forward part of four times the width), 4 heads of 64 (8 in the full run), 256 random vectors, one thread; backward passes are not timed',
+  statistic:
+    'exponent in length of the time of a layer with positive features over that of one with values passed through, turn by turn of cells that take turns, by t tests',
+  rule: `holds if it is within ${MARGIN} of 0, refuted if farther away, beyond chance; the ratio itself is told`,
+  plans,
+  judge,
+} satisfies TestedClaim

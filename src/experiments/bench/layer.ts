@@ -1,0 +1,98 @@
+/** A transformer layer around attention: the products that attention never comes without. */
+import {randomStream} from '../../random/index.js'
+import {tf} from '../../tf.js'
+import type {BenchCell} from './schema.js'
+
+const FLOAT = 4
+/** Width of the feed-forward part over that of the model. */
+const EXPANSION = 4
+
+/** Sizes that a layer depends on. */
+type LayerCell = Pick<BenchCell, 'batch' | 'heads' | 'seq_len' | 'head_dim' | 'value_dim' | 'seed'>
+
+/** Tokens and weights, drawn once. */
+export interface Layer {
+  tokens: tf.Tensor2D // [B L, d], d = H D
+  query: tf.Tensor2D // [d, H D]
+  key: tf.Tensor2D // [d, H D]
+  value: tf.Tensor2D // [d, H Dv]
+  out: tf.Tensor2D // [H Dv, d]
+  expand: tf.Tensor2D // [d, 4 d]
+  contract: tf.Tensor2D // [4 d, d]
+}
+
+/** What stands at the place of attention: `[B, H, L, D]` twice and `[B, H, L, Dv]` to `[B, H, L, Dv]`. */
+export type Attention = (query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D) => tf.Tensor4D
+
+/** Tokens N(0, 1), and weights of such a size that what they make of them is about as large. */
+export function makeLayer({batch, heads, seq_len, head_dim, value_dim, seed}: LayerCell): Layer {
+  const width = heads * head_dim
+  const draw = (name: string, rows: number, columns: number, scale: number) => {
+    const values = new Float32Array(rows * columns)
+    randomStream(seed, `bench.layer.${name}`).fillNormals(values)
+    return tf.tensor2d(
+      values.map(value => scale * value),
+      [rows, columns],
+    )
+  }
+  const weights = (name: string, rows: number, columns: number) =>
+    draw(name, rows, columns, rows ** -0.5)
+  return {
+    tokens: draw('tokens', batch * seq_len, width, 1),
+    query: weights('query', width, width),
+    key: weights('key', width, width),
+    value: weights('value', width, heads * value_dim),
+    out: weights('out', heads * value_dim, width),
+    expand: weights('expand', width, EXPANSION * width),
+    contract: weights('contract', EXPANSION * width, width),
+  }
+}
+
+/**
+ * One forward, `relu(A Wo W1) W2` with A the attention of `x Wq`, `x Wk` and `x Wv`: its products, without what costs little
+ * beside them (sums with the input, norms, biases).
+ *
+ * @returns `[B L, d]`
+ */
+export function layerForward(
+  {tokens, query, key, value, out, expand, contract}: Layer,
+  {batch, heads, seq_len}: LayerCell,
+  attention: Attention,
+): tf.Tensor2D {
+  const split = (weights: tf.Tensor2D): tf.Tensor4D => {
+    const width = weights.shape[1] / heads
+    const shape: [number, number, number, number] = [batch, seq_len, heads, width]
+    const rows: tf.Tensor4D = tf.reshape(tf.matMul(tokens, weights), shape)
+    return tf.transpose(rows, [0, 2, 1, 3])
+  }
+  const heard = attention(split(query), split(key), split(value))
+  const merged = tf.reshape(tf.transpose(heard, [0, 2, 1, 3]), [batch * seq_len, out.shape[0]])
+  const hidden = tf.relu(tf.matMul(tf.matMul(merged, out), expand))
+  return tf.matMul(hidden, contract)
+}
+
+/** Floating-point operations of a layer beside its attention. */
+export function layerFlops({batch, heads, seq_len, head_dim, value_dim}: LayerCell): number {
+  const width = heads * head_dim
+  const perToken = 2 * width ** 2 + 2 * width * heads * value_dim + 2 * EXPANSION * width ** 2
+  return 2 * batch * seq_len * perToken
+}
+
+/** What a layer holds beside the call of its attention. */
+export interface LayerBytes {
+  /** Tokens and weights. */
+  inputs: number
+  /** Tensors of a forward, all of which stay until its end. */
+  made: number
+}
+
+/** Bytes of a layer beside the call of its attention. */
+export function layerBytes({batch, heads, seq_len, head_dim, value_dim}: LayerCell): LayerBytes {
+  const width = heads * head_dim
+  const values = heads * value_dim
+  const weights = width * (2 * width + 2 * values + 2 * EXPANSION * width)
+  // queries and keys before and after they are split, and values; merged, projected, hidden twice
+  const perToken = 4 * width + 2 * values + values + width + 2 * EXPANSION * width
+  const rows = batch * seq_len
+  return {inputs: FLOAT * (rows * width + weights), made: FLOAT * rows * perToken}
+}
