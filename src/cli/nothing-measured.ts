@@ -1,5 +1,6 @@
 /** A run in which nothing ran is no success, though nothing failed. */
-import {BASELINES} from '../experiments/bench/baselines.js'
+import {baselinesOf} from '../experiments/bench/baselines.js'
+import type {BenchPlan} from '../experiments/bench/schema.js'
 import {troubleItems} from '../experiments/labels.js'
 import type {CellRecord, Plan} from '../results/record.js'
 
@@ -27,10 +28,7 @@ export function nothingMeasured(plan: Plan, records: readonly CellRecord[]): str
 
 function askedFor(plan: Plan, records: readonly SweepRecord[]): readonly SweepRecord[] {
   if (plan.experiment !== 'bench') return records
-  const others = records.filter(({cell}) => !isBaseline(cell.method))
+  const added = baselinesOf((plan as BenchPlan).mode)
+  const others = records.filter(({cell}) => !added.includes(cell.method))
   return others.length > 0 ? others : records
-}
-
-function isBaseline(method: string): boolean {
-  return (BASELINES as readonly string[]).includes(method)
 }

@@ -120,6 +120,9 @@ describe('an experiment', () => {
     })
     answerWith(timed({method: 'softmax'}))
     expect(await bench('-m', 'softmax')).toMatchObject({exitCode: 0})
+    answerWith(timed({method: 'identity'}), gate)
+    expect(await bench('-m', 'identity,rfa-gate')).toMatchObject({exitCode: 0})
+    expect(await bench('--mode', 'layer', '-m', 'rfa-gate')).toMatchObject({exitCode: 4})
   })
 
   it('says how cells ended, and how to run again what failed', async () => {
