@@ -7,6 +7,7 @@ export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exac
 export {footprint, type MeteredBackend, plainSeconds} from './footprint/index.js'
 export {extendedDecoder} from './forms/decoders/stateful.js'
 export type {KernelFacts} from './forms/estimator.js'
+export {type Eigen, symmetricEigen} from './forms/exponential/symmetric.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'

@@ -3,6 +3,7 @@ import type {ProjectionName} from '../attention/names.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepPlan} from '../experiments/error-sweep/schema.js'
 import {type VariancePlan, variancePlan} from '../experiments/variance/schema.js'
+import {packagedFile} from '../inputs/packaged.js'
 import type {PlanRequest} from './claim.js'
 
 /** Estimators in their exact forms, at default options. */
@@ -24,13 +25,19 @@ export function variancePlanOf({methods, ...axes}: VarianceAxes): VariancePlan {
   })
 }
 
+interface SweepMethod {
+  method: string
+  preset?: 'exact' | 'hku'
+  options?: Record<string, number>
+}
+
 interface SweepAxes {
   generator: 'gaussian' | 'ar1' | 'grid2d'
   heads: number
   headDim: number
   length: number
-  /** With the options that are not at their defaults. */
-  methods: readonly {method: string; options?: Record<string, number>}[]
+  /** With the options that are not at their defaults; preset: default `exact`. */
+  methods: readonly SweepMethod[]
   projections: ProjectionName[]
   numFeatures: readonly number[]
   scales: readonly number[]
@@ -52,7 +59,7 @@ export function sweepPlanOf(axes: SweepAxes): ErrorSweepPlan {
       value_dim: headDim,
       key_len: null,
     },
-    methods: methods.map(({method, options = {}}) => ({method, preset: 'exact', options})),
+    methods: sweepMethods(methods),
     num_features: [...numFeatures],
     seq_lens: [length],
     scales: [...scales],
@@ -61,6 +68,38 @@ export function sweepPlanOf(axes: SweepAxes): ErrorSweepPlan {
     row_metrics: false,
     backend: 'auto',
     ...rest,
+  })
+}
+
+function sweepMethods(methods: readonly SweepMethod[]) {
+  return methods.map(({method, preset = 'exact', options = {}}) => ({method, preset, options}))
+}
+
+interface LayerAxes extends Pick<SweepAxes, 'methods' | 'projections' | 'replicates' | 'seed'> {
+  numFeatures: readonly number[]
+  targets: readonly ('raw' | 'matched')[]
+}
+
+/** An error sweep over a packaged layer of a trained character model, seen in both directions. */
+export function layerPlanOf(
+  layer: 'charlm-layer0' | 'charlm-layer3',
+  {methods, numFeatures, ...axes}: LayerAxes,
+): ErrorSweepPlan {
+  return errorSweepPlan.parse({
+    experiment: 'error-sweep',
+    input: {
+      kind: 'file',
+      paths: [packagedFile(`${layer}.safetensors`)],
+      names: {query: 'q', key: 'k', value: 'v'},
+    },
+    methods: sweepMethods(methods),
+    num_features: [...numFeatures],
+    seq_lens: null,
+    scales: [1],
+    causal: false,
+    row_metrics: false,
+    backend: 'auto',
+    ...axes,
   })
 }
 

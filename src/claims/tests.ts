@@ -5,6 +5,12 @@ import {type Estimate, normalCdf, weightedLine} from '../stats/index.js'
 /** Half the width of a 95 % interval in standard errors. */
 export const Z95 = 1.959963984540054
 
+/**
+ * Chance of a false alarm that numbers of draws are planned for: 5 % over the some 200 tests of all claims together, as
+ * the first of them has to pass (Holm).
+ */
+export const PLANNED_ALPHA = 0.05 / 200
+
 /** Probability that a standard normal number is above z. */
 export function upperTail(z: number): number {
   return normalCdf(-z)
