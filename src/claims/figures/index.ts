@@ -4,6 +4,7 @@ import type {Figure} from './figure.js'
 
 const REGISTRY = {
   'performer-2': () => import('./performer-2.js'),
+  'performer-3': () => import('./performer-3.js'),
   'performer-4': () => import('./performer-4.js'),
   'rfa-decode': () => import('./rfa-decode.js'),
   'lara-mse': () => import('./lara-mse.js'),
