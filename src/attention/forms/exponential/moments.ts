@@ -105,9 +105,11 @@ function sideMoments(
     const tokens: tf.Tensor3D = tf.reshape(x, [batch * heads, length, headDim])
     // means as sums of weighted tokens: absent ones weigh nothing
     const weighted = tf.mul(tokens, tokenWeights(mask, [batch, heads, length])) as tf.Tensor3D
+    // sums over tokens as products: reductions over an axis within go through a transposed copy
+    const ones: tf.Tensor3D = tf.ones([batch * heads, 1, length])
     return {
-      mean: tf.sum(weighted, 1),
-      squares: tf.sum(tf.mul(weighted, tokens), 1),
+      mean: matMul(ones, weighted),
+      squares: matMul(ones, tf.mul(weighted, tokens)),
       outer: kind === 'full' ? matMul(weighted, tokens, true) : undefined,
     }
   })
