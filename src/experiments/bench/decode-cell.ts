@@ -10,6 +10,9 @@ import {markedTokens} from './marks.js'
 import type {BenchCell} from './schema.js'
 import type {Others, TimedCell} from './timing.js'
 
+/** Decodes that are longer than this, in ns, are warm after their first tokens. */
+const WARMED_NS = 50e6
+
 /** Tokens that stand for all. */
 const TOKENS = 16
 
@@ -38,7 +41,10 @@ export async function timeDecodeCell(
     marks: markedTokens(lengths),
   }
   const {result: states, operations} = recordOperations(() => statesOf(decoding))
-  const timed = await timeDecoding(decoding, states, cell.timing, others)
+  const timed = await timeDecoding(decoding, states, cell.timing, {
+    ...others,
+    warmedNs: WARMED_NS,
+  })
   return {...timed, operations, live_bytes: states.at(-1)!}
 }
 

@@ -3,6 +3,7 @@
 import {
   type Estimate,
   factorOf,
+  hodgesLehmann,
   LEAST_FOR_INTERVAL,
   mapped,
   median,
@@ -12,7 +13,6 @@ import {
   ratioOf,
   seriesMedianInterval,
   slopeEstimate,
-  studentTest,
   tukeyOutliers,
 } from '../../stats/index.js'
 import type {TimedRecord} from './schema.js'
@@ -102,7 +102,7 @@ const LEAST_TURNS = 6
 function byTurns(parts: readonly Weighted[]): Estimate | null {
   const logs = logTimesByTurn(parts)
   if (logs.length < LEAST_TURNS) return null
-  const {value, low, high} = studentTest(logs).estimate
+  const {value, low, high} = hodgesLehmann(logs)
   const between = Math.hypot(
     ...parts.map(({record, weight}) => weight * betweenProcesses(record.result.median_ns)),
   )

@@ -42,6 +42,11 @@ export interface Others {
   yieldTurn?: YieldTurn | undefined
   /** Told between turns how far it is. */
   onStep?: OnStep | undefined
+  /**
+   * Runs that are shorter than this, in ns, are warmed up again in each turn: others have taken the caches meanwhile, and
+   * the system perhaps memory that lay idle.
+   */
+  warmedNs?: number | undefined
 }
 
 /** The same with what tells the time. */
@@ -50,9 +55,9 @@ export interface Watches extends Others {
 }
 
 /** Turns that the least time is spread over, where that many runs are asked for; a turn has one run at least. */
-const TURNS = 12
-/** Runs that are shorter than this, in ns, are warmed up again in each turn: others have taken the caches meanwhile. */
-const WARMED_NS = 50e6
+const TURNS = 24
+/** Default of {@link Others.warmedNs}. */
+const WARMED_NS = 1e9
 /** Steps of the progress. */
 const STEPS = 1000
 
@@ -85,13 +90,13 @@ export async function timeMeasured(
   protocol: TimingProtocol,
   others: Others = {},
 ): Promise<Timing> {
-  const {yieldTurn, onStep} = others
+  const {yieldTurn, onStep, warmedNs = WARMED_NS} = others
   for (let i = 0; i < protocol.warmup_runs; i++) measure(false)
   const taken: Taken = {samples: [], turns: [], total: 0, waited: 0}
   while (!takeTurn(measure, protocol, taken, others)) {
     onStep?.(Math.floor(STEPS * shareOf(taken, protocol)), STEPS)
     const computed = await yieldTurn?.()
-    if (computed && taken.samples.at(-1)! < WARMED_NS) measure(false)
+    if (computed && taken.samples.at(-1)! < warmedNs) measure(false)
   }
   return {...quoted(taken.samples, taken.waited), turn_runs: taken.turns}
 }

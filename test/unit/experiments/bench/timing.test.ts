@@ -61,25 +61,25 @@ describe('timeRuns', () => {
     expect(timing).toMatchObject({runs: min_runs, min_ns: 10, ...expected})
   })
 
-  it('spreads the least time over twelve turns, and warms up in each that follows one of others', async () => {
+  it('spreads the least time over 24 turns, and warms up in each that follows one of others', async () => {
     let [runs, yields] = [0, 0]
     const steps: number[] = []
     const yieldTurn = async () => ++yields !== 3 // once nobody else computes
     const timing = await timeRuns(
       () => runs++,
-      {...protocol, max_runs: 100, min_time_ns: 240},
+      {...protocol, max_runs: 100, min_time_ns: 480},
       {...watches([]), yieldTurn, onStep: done => void steps.push(done)},
     )
-    expect(yields).toBe(11)
+    expect(yields).toBe(23)
     // runs of 10
-    expect(timing).toMatchObject({runs: 24, turn_runs: Array.from({length: 12}, () => 2)})
-    expect(runs).toBe(2 + 24 + 10)
-    expect(steps.slice(0, 3)).toEqual([83, 166, 250])
+    expect(timing).toMatchObject({runs: 48, turn_runs: Array.from({length: 24}, () => 2)})
+    expect(runs).toBe(2 + 48 + 22)
+    expect(steps.slice(0, 3)).toEqual([41, 83, 125])
   })
 
   it('takes one run a turn where runs are long, without warming up, and sums the waiting', async () => {
     let runs = 0
-    const long = Array.from({length: 3}, () => 200e6)
+    const long = Array.from({length: 3}, () => 2e9)
     const timing = await timeRuns(
       () => runs++,
       {...protocol, min_time_ns: 1e6},
@@ -93,15 +93,15 @@ describe('timeRuns', () => {
     const yieldTurn = async () => false
     const most = await timeRuns(
       () => {},
-      {...protocol, min_runs: 12, max_runs: 24, min_time_ns: 1e9},
+      {...protocol, min_runs: 24, max_runs: 48, min_time_ns: 1e9},
       {...watches([]), yieldTurn},
     )
-    expect(most.turn_runs).toEqual(Array.from({length: 12}, () => 2))
+    expect(most.turn_runs).toEqual(Array.from({length: 24}, () => 2))
     const slow = await timeRuns(
       () => {},
-      {...protocol, min_runs: 12, max_runs: 100, min_time_ns: 240},
+      {...protocol, min_runs: 24, max_runs: 100, min_time_ns: 480},
       {...watches([10, 200, 10, 50]), yieldTurn},
     )
-    expect(slow.turn_runs).toEqual([2, ...Array.from({length: 11}, () => 1)])
+    expect(slow.turn_runs).toEqual([2, ...Array.from({length: 23}, () => 1)])
   })
 })
