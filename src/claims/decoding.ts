@@ -10,7 +10,7 @@ const HEADS = 8
 
 /** Decodes are long, and making the state known has warmed up already. */
 const TIMING = {
-  quick: {warmup_runs: 0, min_runs: 10, max_runs: 200, min_time_ns: 0.2e9},
+  quick: {warmup_runs: 1, min_runs: 16, max_runs: 200, min_time_ns: 0.2e9},
   full: {warmup_runs: 1, min_runs: 25, max_runs: 1000, min_time_ns: 4e9},
 }
 
@@ -36,7 +36,12 @@ function decodePlanOf(
 export function sentencesRun(request: PlanRequest): Record<string, BenchPlan> {
   const {sentences, text} = TOKENS
   const plan = decodePlanOf(['softmax', 'rfa'], [...sentences, text], request)
-  const timing = {...plan.timing, min_runs: 25, min_time_ns: 2 * plan.timing.min_time_ns}
+  const timing = {
+    ...plan.timing,
+    min_runs: 32,
+    min_time_ns: 6 * plan.timing.min_time_ns,
+    max_runs: 2000,
+  }
   return {sentences: {...plan, timing}}
 }
 
@@ -50,7 +55,8 @@ export function decodeRun(request: PlanRequest): Record<string, BenchPlan> {
 export function prefixRun(request: PlanRequest): Record<string, BenchPlan> {
   const axes = {methods: ['softmax-online'], numFeatures: [64], lengths: TOKENS.images}
   const plan = benchPlanOf(axes, request)
-  return {prefixes: {...plan, heads: HEADS, causal: true, timing: TIMING[request.effort]}}
+  const timing = {...TIMING[request.effort], min_runs: 12}
+  return {prefixes: {...plan, heads: HEADS, causal: true, timing}}
 }
 
 /** Time of decoding by exact attention over that of another method, from behind the first token to each of some. */

@@ -2,7 +2,7 @@
 import type {TimedRecord} from '../experiments/bench/schema.js'
 import {exponentParts, logTimesByTurn} from '../experiments/bench/turns.js'
 import {logLogSlope} from '../stats/index.js'
-import {type Measured, measuredMean} from './measured.js'
+import {type Measured, measuredCenter} from './measured.js'
 
 /** Records of one method, by length. */
 export function ofMethod(records: readonly TimedRecord[], method: string): TimedRecord[] {
@@ -12,7 +12,7 @@ export function ofMethod(records: readonly TimedRecord[], method: string): Timed
 
 /** Exponent of time in length over the longest lengths, turn by turn. @param count - of them, at least two */
 export function growth(records: readonly TimedRecord[], count: number): Measured {
-  return measuredMean(logTimesByTurn(exponentParts(records.slice(-count))))
+  return measuredCenter(logTimesByTurn(exponentParts(records.slice(-count))))
 }
 
 /** Exponent of the time of some records over that of others, at the same lengths. */
@@ -20,7 +20,7 @@ export function relativeGrowth(
   records: readonly TimedRecord[],
   others: readonly TimedRecord[],
 ): Measured {
-  return measuredMean(logTimesByTurn([...exponentParts(records), ...exponentParts(others, -1)]))
+  return measuredCenter(logTimesByTurn([...exponentParts(records), ...exponentParts(others, -1)]))
 }
 
 /** Exponent of the bytes of a call in length over the longest lengths, counted. */

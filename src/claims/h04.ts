@@ -51,7 +51,7 @@ export default {
     'speed-ups of 1.1 to 5.3 on Long Range Arena at 1k to 4k tokens; none in training at 512 (quoted from summaries)',
   ours: 'the attention alone, forward, 2 heads of 64 (8 in the full run), 64 random vectors, one thread, against tiled exact attention',
   statistic:
-    'exponent of the speed-up in length, turn by turn of cells that take turns, by t tests',
+    'exponent of the speed-up in length, turn by turn of cells that take turns, by signed ranks',
   rule: 'holds if it is above 0 beyond chance for both methods; refuted if below for one',
   plans: lengthsRun,
   judge,

@@ -23,7 +23,7 @@ function plans({effort, seed}: PlanRequest) {
       projections: [SIMPLEX, ...OTHERS],
       num_features: [8, 20],
       head_dims: [8],
-      norms: [0.5],
+      norms: [0.4],
       angles_deg: [60],
       replicates: effort === 'quick' ? 10_000 : 60_000,
       seed,
@@ -43,22 +43,27 @@ interface Comparison {
 function comparisons({cell, result}: CompletedVariance): Comparison[] {
   const measured = (name: string) => {
     const row = result.per_projection.find(({projection}) => projection === name)
-    if (row?.variance == null || row.variance_relative_standard_error === null)
-      throw new Unmeasured(`${name}: ${row?.withheld ?? 'no such projection'}`)
+    if (row?.variance == null || row.variance_relative_standard_error === null) return undefined
     return {variance: row.variance, error: row.variance_relative_standard_error}
   }
   const simplex = measured(SIMPLEX)
-  return OTHERS.map(other => {
-    const {variance, error} = measured(other)
-    const ratio = variance / simplex.variance
-    return {numFeatures: cell.num_features, other, ratio, error: Math.hypot(error, simplex.error)}
+  if (!simplex) throw new Unmeasured(`${SIMPLEX}: too few replicates for its tail`)
+  // a projection whose tail takes more draws than there were is left open
+  return OTHERS.flatMap(other => {
+    const own = measured(other)
+    if (!own) return []
+    const ratio = own.variance / simplex.variance
+    const error = Math.hypot(own.error, simplex.error)
+    return [{numFeatures: cell.num_features, other, ratio, error}]
   })
 }
 
 const nameOf = ({other, numFeatures}: Comparison) => `${other} at M = ${numFeatures}`
 
 function judge(runs: ClaimRuns): Judgement {
-  const rows = runs.variance(RUN).flatMap(comparisons)
+  const records = runs.variance(RUN)
+  const rows = records.flatMap(comparisons)
+  const all = OTHERS.length * records.length
   const z = rows.map(({ratio, error}) => Math.log(ratio) / error)
   return {
     quantities: rows.map((row, at) => ({
@@ -78,7 +83,7 @@ function judge(runs: ClaimRuns): Judgement {
         ...(more.length > 0 ? [`lower than ${more.map(nameOf).join(', ')}`] : []),
         ...(less.length > 0 ? [`higher than ${less.map(nameOf).join(', ')}`] : []),
       ]
-      const open = rows.length - more.length - less.length
+      const open = all - more.length - less.length
       const verdict =
         less.length === 0
           ? open === 0
@@ -103,7 +108,7 @@ export default {
   sentence: 'Simplex rows give positive features the lowest variance',
   source: 'Reid et al. 2023, arXiv:2301.13856',
   paper: 'a proof, among couplings whose directions do not depend on the lengths',
-  ours: 'D = 8, one block of 8 rows and two and a half, a pair of norm 0.5 at 60 degrees, five other unbiased projections',
+  ours: 'D = 8, one block of 8 rows and two and a half, a pair of norm 0.4 at 60 degrees, five other unbiased projections',
   statistic:
     'logarithm of the ratio of variances, over the standard errors of both as if they were independent',
   rule: 'holds if every other projection varies more, beyond chance; refuted if all that can be told apart vary less; depends if some do',

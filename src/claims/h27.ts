@@ -85,7 +85,8 @@ export default {
   paper:
     '317 times the images a second of 784 pixels, 4462 times those of 3072, whole models on a GPU (quoted from summaries)',
   ours: 'the attention alone, one sequence, 8 heads of 64, one thread, against exact attention with a cache of keys and values, and against one that computes every prefix anew, which is concluded from the time of a whole causal forward',
-  statistic: 'ratios of times to 784 and 3072 tokens, turn by turn, by t tests of their logarithms',
+  statistic:
+    'ratios of times to 784 and 3072 tokens, turn by turn, by signed ranks of their logarithms',
   rule: `holds if all ratios are above a third of the paper's, refuted if all are below, depends if those without a cache are above and those with one below, each beyond chance`,
   plans: request => ({...decodeRun(request), ...prefixRun(request)}),
   judge,

@@ -61,9 +61,9 @@ describe('claims about decoding', () => {
     ['H1', 'not_measurable', {exact: growing(1e4, 100), other: flat(1e4), noise: 2}],
     // 1 + 2048 / 2 x 1 % = 11.2
     ['H2', 'holds', {exact: growing(1e4, 100), other: flat(1e4)}],
-    ['H2', 'refuted', {exact: growing(1e4, 30), other: flat(1e4)}],
+    ['H2', 'refuted', {exact: growing(1e4, 15), other: flat(1e4)}],
     ['H2', 'refuted', {exact: growing(1e4, 400), other: flat(1e4)}],
-    ['H2', 'not_measurable', {exact: growing(1e4, 49), other: flat(1e4)}],
+    ['H2', 'not_measurable', {exact: growing(1e4, 29.3), other: flat(1e4)}],
     // all prefixes of T are T / 3 wholes: 784 / 3 x 784^2 x 10 over 784 x 5000 is 410, 3072^2 / 3 x 10 / 5000 is 6291
     ['H27', 'depends', {exact: growing(1e4, 100), other: flat(5e3), forward: 10}],
     ['H27', 'refuted', {exact: growing(1e4, 100), other: flat(5e3), forward: 1}],
