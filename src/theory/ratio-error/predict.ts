@@ -101,16 +101,18 @@ const BELOW = 5
 const LOG_GONE = -20
 /** ln(u rho) above which `e^{-u rho}` is nothing, and ln(M u rho) below which a row has no part in the integrand. */
 const [PAST, AHEAD] = [4, -7]
+/** u rho below which the series of `1 - e^{-u rho}` to its third term is exact to 1e-10. */
+const SMALL = 1e-3
 /** Shares of a sum that are left out of it: as much is the least error that is told from none. */
 const NEGLIGIBLE = 1e-13
 
 /** What one query sees of the samples. */
 class Seen {
-  /** ln rho; share of N(0, I); ln of both together, and that itself, whose sum over each half is one. */
+  /** ln rho; share of N(0, I); both together, whose sum over each half is one; that over rho. */
   private readonly logRho: Float64Array
   private readonly share: Float64Array
-  private readonly logWeight: Float64Array
   private readonly weight: Float64Array
+  private readonly scaled: Float64Array
   /** |f - o|^2 */
   private readonly distance: Float64Array
   /** `u weight e^{-u rho}` at the u that is looked at. */
@@ -128,10 +130,10 @@ class Seen {
     this.dim = exact.length / queries.places.length
     this.logRho = samples.logRho.subarray(query * count, (query + 1) * count)
     this.share = logShare.map(Math.exp)
-    this.logWeight = this.logRho.map((log, row) => log + logShare[row]!)
-    normalizeLog(this.logWeight.subarray(0, this.half))
-    normalizeLog(this.logWeight.subarray(this.half))
-    this.weight = this.logWeight.map(Math.exp)
+    const logWeight = this.logRho.map((log, row) => log + logShare[row]!)
+    const sums = [logWeight.subarray(0, this.half), logWeight.subarray(this.half)].map(normalizeLog)
+    this.weight = logWeight.map(Math.exp)
+    this.scaled = logShare.map((log, row) => Math.exp(log - sums[row < this.half ? 0 : 1]!))
     this.factor = new Float64Array(count)
     this.halves = [new Float64Array(this.dim), new Float64Array(this.dim)]
     this.distance = this.weight.map((_, row) => this.distanceOf(row))
@@ -156,18 +158,24 @@ class Seen {
 
   /** s, u^2 a and u^2 |b|^2 at ln u. */
   at(log: number): {some: number; a: number; b: number} {
-    const {logRho, logWeight, share, distance, factor, half} = this
+    const {logRho, scaled, share, distance, factor, half} = this
     const sums: [number, number] = [0, 0]
     let [some, a] = [0, 0]
     for (let row = 0; row < factor.length; row++) {
       const reach = log + logRho[row]!
-      const x = reach < PAST ? Math.exp(reach) : Number.POSITIVE_INFINITY
-      const none = Math.exp(-x)
-      some += (x < 1e-3 ? -Math.expm1(-x) : 1 - none) * share[row]!
-      // u and the weight may both leave the range of doubles, and their product stays
-      factor[row] = reach < PAST ? Math.exp(log + logWeight[row]!) * none : 0
-      if (reach < PAST) a += factor[row]! * x * distance[row]!
-      sums[row < half ? 0 : 1] += factor[row]!
+      if (reach >= PAST) {
+        some += share[row]!
+        factor[row] = 0
+        continue
+      }
+      const x = Math.exp(reach)
+      const gone = x < SMALL ? x * (1 - (x / 2) * (1 - x / 3)) : 1 - Math.exp(-x)
+      some += gone * share[row]!
+      // u weight, as u and the weight may both leave the range of doubles
+      const part = x * scaled[row]! * (1 - gone)
+      factor[row] = part
+      a += part * x * distance[row]!
+      sums[row < half ? 0 : 1] += part
     }
     return {some: Math.min(some / 2, 1 - 2 ** -53), a: a / 2, b: this.biasSquared(sums)}
   }
@@ -203,9 +211,10 @@ class Seen {
   }
 }
 
-/** Takes the logarithm of the sum of exponentials off. */
-function normalizeLog(logs: Float64Array): void {
+/** Takes the logarithm of the sum of exponentials off, and gives it. */
+function normalizeLog(logs: Float64Array): number {
   const top = logs.reduce((most, log) => Math.max(most, log), Number.NEGATIVE_INFINITY)
   const sum = top + Math.log(logs.reduce((total, log) => total + Math.exp(log - top), 0))
   for (let at = 0; at < logs.length; at++) logs[at]! -= sum
+  return sum
 }
