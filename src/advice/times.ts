@@ -1,7 +1,7 @@
 /** Times and memory of candidates at any length: measured there, or predicted from what was measured. */
 import type {DrawPoint, MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/baselines.js'
-import {medianOf} from '../experiments/bench/noise.js'
+import {medianOf, timeRatio} from '../experiments/bench/noise.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
 import {variantLabel} from '../experiments/labels.js'
 import {type Estimate, ratioOf, weightedSum} from '../stats/index.js'
@@ -116,17 +116,25 @@ export class Times {
 
   /** The faster exact form at a length. */
   fastestExact(length: number): {label: string; time: Estimate} {
+    const {label, time} = this.fastest(length)
+    return {label, time}
+  }
+
+  private fastest(length: number) {
     const all = this.exact.map(variant => ({
       label: variantLabel(variant),
-      time: this.timeAt(variant, length)!.time,
+      ...this.timeAt(variant, length)!,
     }))
     return all.reduce((a, b) => (b.time.value < a.time.value ? b : a))
   }
 
-  /** How many times faster than the faster exact form. */
+  /** How many times faster than the faster exact form, turn by turn where both were timed. */
   gain(variant: Variant, length: number): Estimate | undefined {
     const own = this.timeAt(variant, length)
-    return own && ratioOf(this.fastestExact(length).time, own.time)
+    if (!own) return undefined
+    const exact = this.fastest(length)
+    if (own.record && exact.record) return timeRatio(exact.record, own.record)
+    return ratioOf(exact.time, own.time)
   }
 
   /**
