@@ -41,11 +41,19 @@ export function settingText(place: Place, value: unknown): string {
   if (field === 'input.digest') return `input of SHA-256 ${String(value ?? 'unknown')}`
   if (place[0] === 'methods') return methodsText([value].flat() as Method[])
   if (place[0] === 'plugins') return pluginsText(value as Plan['plugins'])
+  if (place[0] === 'sampled' && field !== 'sampled.input') return pairsText(value)
   const name = NAMES[field] ?? camelCase(place.at(-1) ?? '')
   if (value === undefined || value === null || value === false) return `no \`${name}\``
   if (value === true) return `\`${name}\``
   const shown = field === 'timing.min_time_ns' ? Number(value) / 1e9 : [value].flat().join(',')
   return `\`${name}: ${shown}\``
+}
+
+/** Pairs that were drawn from an input: how many, as what they are fills pages. */
+function pairsText(value: unknown): string {
+  if (value === undefined) return 'no `pairs`'
+  const pairs = Array.isArray(value) ? value : (value as {pairs?: unknown[]}).pairs
+  return `\`pairs: ${pairs?.length ?? value}\``
 }
 
 /** Where an input comes from. */

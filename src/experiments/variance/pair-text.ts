@@ -12,8 +12,8 @@ export type PairFields = Pick<
   | 'difference_norm'
   | 'batch'
   | 'head'
-  | 'query'
-  | 'key'
+  | 'query_index'
+  | 'key_index'
 >
 
 /** The norm of both vectors, or those of x and y. */
@@ -30,7 +30,7 @@ export function angleText({angle_deg: angle, sum_norm: sum, head}: PairFields): 
 
 /** As progress has it. */
 export function pairText(pair: PairFields): string {
-  const {batch, head, query, key} = pair
+  const {batch, head, query_index: query, key_index: key} = pair
   if (head !== undefined) return `sequence ${batch} head ${head} query ${query} key ${key}`
   const {sum_norm: sum, difference_norm: difference} = pair
   if (sum !== undefined) return `|x+y| ${sum} |x-y| ${difference}`

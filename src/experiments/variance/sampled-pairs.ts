@@ -23,24 +23,24 @@ export function samplePairs(input: AttentionInput, sampling: Sampling): SampledP
   const factor = Math.sqrt(input.logitScale ?? headDim ** -0.5)
   const stream = randomStream(seed, 'variance.pairs')
   const takesPart = (b: number, at: number) => input.keyMask?.[b * keyLen + at] !== 0
-  const isInView = ({batch: b, query, key}: Place) =>
+  const isInView = ({batch: b, query_index: query, key_index: key}: Place) =>
     takesPart(b, key) && (!causal || key <= query) && (queryLen !== keyLen || takesPart(b, query))
   const place = (): Place => ({
     batch: stream.integer(batch),
-    query: stream.integer(queryLen),
-    key: stream.integer(keyLen),
+    query_index: stream.integer(queryLen),
+    key_index: stream.integer(keyLen),
   })
   return Array.from({length: count}, (_, at) => {
     const head = count < heads ? Math.floor((at * heads) / count) : at % heads
     let drawn = place()
     while (!isInView(drawn)) drawn = place()
-    const x = vectorAt(input.query, [drawn.batch, head, drawn.query])
-    const y = vectorAt(input.key, [drawn.batch, head, drawn.key])
+    const x = vectorAt(input.query, [drawn.batch, head, drawn.query_index])
+    const y = vectorAt(input.key, [drawn.batch, head, drawn.key_index])
     return {...drawn, head, ...planeOf(x, y, factor)}
   })
 }
 
-type Place = Pick<SampledPair, 'batch' | 'query' | 'key'>
+type Place = Pick<SampledPair, 'batch' | 'query_index' | 'key_index'>
 
 function vectorAt(
   {shape: [, heads, length, dim], data}: AttentionArray,

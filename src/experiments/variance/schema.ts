@@ -18,8 +18,8 @@ const index = (what: string) =>
 const sampledPlace = {
   batch: index('sequence'),
   head: index('head'),
-  query: index('query'),
-  key: index('key'),
+  query_index: index('query'),
+  key_index: index('key'),
 }
 
 const sampledPair = z.object({
@@ -126,8 +126,8 @@ export const varianceCell = z.object({
   difference_norm: z.number().optional().describe('|x - y| of such a pair.'),
   batch: sampledPlace.batch.optional(),
   head: sampledPlace.head.optional(),
-  query: sampledPlace.query.optional(),
-  key: sampledPlace.key.optional(),
+  query_index: sampledPlace.query_index.optional(),
+  key_index: sampledPlace.key_index.optional(),
   replicates: z
     .number()
     .int()

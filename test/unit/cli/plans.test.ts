@@ -175,7 +175,15 @@ describe('what projections are drawn with', () => {
   })
 
   it('takes the pairs of an input alone, at its D', () => {
-    const pair = {batch: 0, head: 1, query: 2, key: 3, norm: 1, key_norm: 0.5, angle_deg: 60}
+    const pair = {
+      batch: 0,
+      head: 1,
+      query_index: 2,
+      key_index: 3,
+      norm: 1,
+      key_norm: 0.5,
+      angle_deg: 60,
+    }
     const sampled = {input: 'file', pairs: [pair], headDim: 32}
     expect(toVariancePlan(VARIANCE_FLAGS, estimators, sampled)).toMatchObject({
       head_dims: [32],

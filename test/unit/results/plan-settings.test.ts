@@ -23,6 +23,10 @@ describe('settingText', () => {
     [['input', 'names', 'key'], 'kk', '--key-name kk'],
     [['timing', 'min_time_ns'], 5e8, '--min-time 0.5'],
     [['methods'], method('elu'), '--methods elu'],
+    [['sampled'], undefined, 'no --pairs'],
+    [['sampled'], {input: 'file', pairs: [{}, {}]}, '--pairs 2'],
+    [['sampled', 'pairs'], [{}], '--pairs 1'],
+    [['sampled', 'input'], 'file', '--input file'],
     [
       ['methods'],
       [method('softmax'), {...method('rfa', {tau: 0.5}), preset: 'performer'}],

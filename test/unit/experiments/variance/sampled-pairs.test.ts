@@ -22,8 +22,8 @@ describe('samplePairs', () => {
       const input = {...made(), ...(logitScale !== undefined && {logitScale})}
       const beta = logitScale ?? 0.5 // 1 / sqrt(4)
       for (const pair of samplePairs(input, {count: 12, seed: 1})) {
-        const x = row(input, 'query', [pair.batch, pair.head, pair.query])
-        const y = row(input, 'key', [pair.batch, pair.head, pair.key])
+        const x = row(input, 'query', [pair.batch, pair.head, pair.query_index])
+        const y = row(input, 'key', [pair.batch, pair.head, pair.key_index])
         expect(pair.norm ** 2).toBeCloseTo(beta * dot(x, x), 6)
         expect(pair.key_norm ** 2).toBeCloseTo(beta * dot(y, y), 6)
         const cosine = Math.cos((pair.angle_deg * Math.PI) / 180)
@@ -45,12 +45,12 @@ describe('samplePairs', () => {
     const input = made({queryLen: 5})
     const keyMask = Uint8Array.of(0, 1, 1, 0, 1, 1, 1, 1, 1, 0)
     const pairs = samplePairs({...input, keyMask}, {count: 300, seed: 0, causal: true})
-    for (const {batch, query, key} of pairs) {
+    for (const {batch, query_index: query, key_index: key} of pairs) {
       expect(keyMask[5 * batch + key]).toBe(1)
       expect(keyMask[5 * batch + query]).toBe(1)
       expect(key).toBeLessThanOrEqual(query)
     }
-    expect(new Set(pairs.filter(({batch}) => batch === 0).map(({key}) => key))).toEqual(
+    expect(new Set(pairs.filter(({batch}) => batch === 0).map(({key_index}) => key_index))).toEqual(
       new Set([1, 2, 4]),
     )
   })

@@ -4,26 +4,26 @@ import {
   meanSum2,
   relativeLogMoment,
   scalarExponent,
-} from '../../src/attention/forms/exponential/parameters.js'
-import {biasOf, replicatesToSee} from '../../src/claims/bias.js'
-import type {ClaimVerdict, TestedClaim} from '../../src/claims/claim.js'
-import {allOf, cellOf, compared, verdictOf} from '../../src/claims/comparisons.js'
-import {claimNamed} from '../../src/claims/index.js'
-import {outcomes} from '../../src/claims/outcome.js'
-import {ClaimRuns} from '../../src/claims/runs.js'
-import {denseGain} from '../../src/claims/second-moments.js'
-import {errorSweepCells} from '../../src/experiments/error-sweep/grid.js'
+} from '../../../src/attention/forms/exponential/parameters.js'
+import {biasOf, replicatesToSee} from '../../../src/claims/bias.js'
+import type {ClaimVerdict, TestedClaim} from '../../../src/claims/claim.js'
+import {allOf, cellOf, compared, verdictOf} from '../../../src/claims/comparisons.js'
+import {claimNamed} from '../../../src/claims/index.js'
+import {outcomes} from '../../../src/claims/outcome.js'
+import {ClaimRuns} from '../../../src/claims/runs.js'
+import {denseGain} from '../../../src/claims/second-moments.js'
+import {errorSweepCells} from '../../../src/experiments/error-sweep/grid.js'
 import type {
   CompletedSweep,
   ErrorSweepCell,
   ErrorSweepPlan,
-} from '../../src/experiments/error-sweep/schema.js'
-import type {VariancePlan} from '../../src/experiments/variance/schema.js'
-import {normals, randomStream} from '../../src/random/index.js'
-import type {CellRecord} from '../../src/results/record.js'
-import {ratioToIid} from '../../src/theory/dependent-rows.js'
-import {metric, STATISTICS, sweep} from '../helpers/records/error-sweep.js'
-import {variance} from '../helpers/records/variance.js'
+} from '../../../src/experiments/error-sweep/schema.js'
+import type {VariancePlan} from '../../../src/experiments/variance/schema.js'
+import {normals, randomStream} from '../../../src/random/index.js'
+import type {CellRecord} from '../../../src/results/record.js'
+import {ratioToIid} from '../../../src/theory/dependent-rows.js'
+import {metric, STATISTICS, sweep} from '../../helpers/records/error-sweep.js'
+import {variance} from '../../helpers/records/variance.js'
 
 type Plans = Record<string, ErrorSweepPlan | VariancePlan>
 
