@@ -11,7 +11,7 @@ import {
   ratioQuantity,
   verdictOf,
 } from './comparisons.js'
-import {sweepPlanOf} from './plans.js'
+import {samplingPlanOf} from './plans.js'
 import type {ClaimRuns} from './runs.js'
 import {above, below, powerLaw} from './tests.js'
 
@@ -33,19 +33,10 @@ const runOf = (generator: GeneratorOf) => `h20-${generator}`
 
 function plans({effort, seed}: PlanRequest) {
   const planOf = (generator: GeneratorOf) =>
-    sweepPlanOf({
+    samplingPlanOf({
       generator,
-      heads: 2,
-      headDim: 64,
-      length: 196,
-      methods: [
-        {method: 'favor-pos'},
-        {method: 'lara'},
-        {method: 'ra', options: {samples: SAMPLES}},
-      ],
-      projections: ['iid'],
+      samples: [SAMPLES],
       numFeatures: COUNTS,
-      scales: [1],
       replicates: effort === 'quick' ? 20 : 60,
       seed,
     })

@@ -103,6 +103,21 @@ export function layerPlanOf(
   })
 }
 
+/** Random features, LARA and RA with each of some numbers of samples, on two heads of 64 and an image of 14 x 14 patches. */
+export function samplingPlanOf({
+  samples,
+  ...axes
+}: Pick<SweepAxes, 'generator' | 'numFeatures' | 'replicates' | 'seed'> & {
+  samples: readonly number[]
+}): ErrorSweepPlan {
+  const ra = samples.map(count => ({method: 'ra', options: {samples: count}}))
+  return sweepPlanOf({
+    ...{heads: 2, headDim: 64, length: 196, projections: ['iid'], scales: [1]},
+    methods: [{method: 'favor-pos'}, {method: 'lara'}, ...ra],
+    ...axes,
+  })
+}
+
 /** Heads of 64. One thread takes them one by one: fewer of them are more timed runs in as many seconds. */
 const HEADS = {quick: 2, full: 8}
 

@@ -1,6 +1,6 @@
 import type {CompletedSweep} from '../../experiments/error-sweep/schema.js'
 import type {PlanRequest} from '../claim.js'
-import {sweepPlanOf} from '../plans.js'
+import {samplingPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
 import type {Drawing, Figure, Point} from './figure.js'
 
@@ -15,19 +15,10 @@ const runOf = (generator: string) => `lara-mse-${generator}`
 
 function plans({effort, seed}: PlanRequest) {
   const planOf = (generator: (typeof GENERATORS)[number]) =>
-    sweepPlanOf({
+    samplingPlanOf({
       generator,
-      heads: 2,
-      headDim: 64,
-      length: 196,
-      methods: [
-        {method: 'favor-pos'},
-        {method: 'lara'},
-        ...SAMPLES.map(samples => ({method: 'ra', options: {samples}})),
-      ],
-      projections: ['iid'],
+      samples: SAMPLES,
       numFeatures: COUNTS,
-      scales: [1],
       replicates: effort === 'quick' ? 10 : 60,
       seed,
     })

@@ -157,7 +157,7 @@ export const benchResult = z.object({
     .default(null)
     .meta(
       ns(
-        'Time in which the thread that makes the calls could have computed but waited for a processor, from the first timed run to the last; `null`: unknown, or not recorded.',
+        'Time in which the thread that makes the calls could have computed but waited for a processor, in the turns of its timed runs; `null`: unknown, or not recorded.',
       ),
     ),
   projection_ns: nullableNumber.meta(
