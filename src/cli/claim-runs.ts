@@ -3,7 +3,7 @@ import type {ClaimPlan, PlanRequest} from '../claims/claim.js'
 import {ClaimRuns} from '../claims/runs.js'
 import type {CellRecord} from '../results/record.js'
 import type {RunOptions} from './flags.js'
-import {recordsOf} from './own-folder-run.js'
+import {OwnRuns} from './own-folder-run.js'
 import type {Invocation} from './run-plan.js'
 
 /** What `rfa claims` was asked for. */
@@ -31,9 +31,14 @@ export async function runAll(
   invocation: Invocation,
 ): Promise<ClaimRuns> {
   const records = new Map<string, readonly CellRecord[]>()
-  for (const [at, [name, plan]] of [...plans].entries()) {
-    invocation.note(`run ${at + 1} of ${plans.size}: ${name}`)
-    records.set(name, await recordsOf(plan, {...flags, name}, invocation))
+  const runs = new OwnRuns(invocation)
+  try {
+    for (const [at, [name, plan]] of [...plans].entries()) {
+      invocation.note(`run ${at + 1} of ${plans.size}: ${name}`)
+      records.set(name, await runs.recordsOf(plan, {...flags, name}))
+    }
+  } finally {
+    await runs.end()
   }
   return new ClaimRuns(records)
 }

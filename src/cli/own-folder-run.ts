@@ -1,8 +1,9 @@
-/** One run of a command that makes several, in a folder of its own below that of the command. */
+/** Runs of a command that makes several, each in a folder of its own below that of the command. */
 import {join} from 'node:path'
 import {RfaError} from '../errors.js'
 import {resumeLine} from '../report/command-line.js'
 import type {CellRecord, Plan} from '../results/record.js'
+import type {WorkerProcess} from '../runner/worker-process.js'
 import type {RunOptions} from './flags.js'
 import {type Invocation, prepare, runPrepared} from './run-plan.js'
 
@@ -14,28 +15,47 @@ export interface OwnRun extends Pick<RunOptions, 'threads' | 'resume' | 'quiet'>
   name: string
 }
 
-/**
- * Runs a plan.
- *
- * @throws {INTERRUPTED} after Ctrl-C, telling how to go on with the whole command
- * @throws what running a plan throws
- */
-export async function recordsOf(
-  plan: Plan,
-  own: OwnRun,
-  invocation: Invocation,
-): Promise<CellRecord[]> {
-  const flags = runOptions(own)
-  const worker = await invocation.services.takeWorker(plan.experiment)
-  try {
-    const prepared = await prepare(plan, flags, worker, invocation)
-    const {run, fault} = await runPrepared(prepared, flags, invocation)
-    if (fault) throw fault
-    return run.records
-  } catch (error) {
-    throw withOwnHint(error, own.directory, invocation.argv)
-  } finally {
-    await worker.kill()
+/** Runs plans one after the other; those that are not timed share a process, which would take as long to start. */
+export class OwnRuns {
+  readonly #invocation: Invocation
+  #worker: WorkerProcess | undefined
+
+  constructor(invocation: Invocation) {
+    this.#invocation = invocation
+  }
+
+  /**
+   * Runs a plan.
+   *
+   * @typeParam Record - of the plan's experiment
+   * @throws {INTERRUPTED} after Ctrl-C, telling how to go on with the whole command
+   * @throws what running a plan throws
+   */
+  async recordsOf<Record extends CellRecord>(plan: Plan, own: OwnRun): Promise<Record[]> {
+    const flags = runOptions(own)
+    try {
+      const worker = await this.#workerFor(plan)
+      const prepared = await prepare(plan, flags, worker, this.#invocation)
+      const {run, fault} = await runPrepared(
+        {...prepared, keepWorker: true},
+        flags,
+        this.#invocation,
+      )
+      if (fault) throw fault
+      return run.records as Record[]
+    } catch (error) {
+      throw withOwnHint(error, own.directory, this.#invocation.argv)
+    }
+  }
+
+  async #workerFor({experiment}: Plan): Promise<WorkerProcess> {
+    if (!this.#worker?.alive) this.#worker = await this.#invocation.services.takeWorker(experiment)
+    return this.#worker
+  }
+
+  /** Ends the process. */
+  async end(): Promise<void> {
+    await this.#worker?.kill()
   }
 }
 

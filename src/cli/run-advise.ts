@@ -5,13 +5,14 @@ import {advise, completedOf, shapeOf} from '../advice/advise.js'
 import {countsOf} from '../advice/counted.js'
 import {type AdviceRequest, benchPlanFor, sweepPlanOf} from '../advice/plans.js'
 import type {AsTyped} from '../advice/report.js'
+import type {Advice} from '../advice/schema.js'
 import {expected} from '../errors.js'
 import type {BenchRecord} from '../experiments/bench/schema.js'
 import type {ErrorSweepRecord} from '../experiments/error-sweep/schema.js'
 import {writeAtomic} from '../files.js'
 import {makeFolder} from '../results/files.js'
 import type {AdviceDocument} from './json-documents.js'
-import {type OwnRun, recordsOf} from './own-folder-run.js'
+import {type OwnRun, OwnRuns} from './own-folder-run.js'
 import type {AdviseFlags} from './plans/advise.js'
 import {type Invocation, refuseResumeOfNothing} from './run-plan.js'
 
@@ -40,24 +41,36 @@ export async function runAdvise(
     throw expected('WOULD_OVERWRITE', directory, 'no advice yet', FILE, ...remedies)
   }
   const {resume, quiet, threads} = flags
-  const own = (name: string): OwnRun => ({name, directory, resume, quiet, threads})
-  invocation.note('run 1 of 2: errors')
-  const error = (await recordsOf(
-    sweepPlanOf(request),
-    own('error'),
-    invocation,
-  )) as unknown as ErrorSweepRecord[]
-  const shape = shapeOf(error)
-  const variants = completedOf(error).map(({cell}) => cell)
-  const counted = await countsOf(shape, request.causal, variants)
-  invocation.note('run 2 of 2: times')
-  const plan = benchPlanFor(request, shape, variants, counted)
-  const time = (await recordsOf(plan, own('time'), invocation)) as unknown as BenchRecord[]
-  const facts = advise(request, {error, time}, counted)
+  const facts = await measured(request, {directory, resume, quiet, threads}, invocation)
   const document: AdviceDocument = {schema: 'rfa.advice/1', directory, ...facts}
   await makeFolder(directory)
   await writeAtomic(join(directory, FILE), `${JSON.stringify(document, null, 2)}\n`)
   return document
+}
+
+/** What the runs of errors and of times say. */
+async function measured(
+  request: AdviceRequest,
+  own: Omit<OwnRun, 'name'>,
+  invocation: Invocation,
+): Promise<Advice> {
+  const runs = new OwnRuns(invocation)
+  try {
+    invocation.note('run 1 of 2: errors')
+    const error = await runs.recordsOf<ErrorSweepRecord>(sweepPlanOf(request), {
+      ...own,
+      name: 'error',
+    })
+    const shape = shapeOf(error)
+    const variants = completedOf(error).map(({cell}) => cell)
+    const counted = await countsOf(shape, request.causal, variants)
+    invocation.note('run 2 of 2: times')
+    const plan = benchPlanFor(request, shape, variants, counted)
+    const time = await runs.recordsOf<BenchRecord>(plan, {...own, name: 'time'})
+    return advise(request, {error, time}, counted)
+  } finally {
+    await runs.end()
+  }
 }
 
 /** The input as it was typed, for commands that measure on it again. */

@@ -39,6 +39,8 @@ export interface PreparedRun {
   schedule: Schedule
   /** The process that has planned, where it may compute the first cells, too. */
   worker?: WorkerProcess | undefined
+  /** Keep it running for another run. */
+  keepWorker?: boolean
 }
 
 /**
@@ -137,7 +139,7 @@ export interface EndedRun {
  * @throws {NOT_WRITABLE} when the folder cannot be written, telling how to go on once a cell had begun
  */
 export async function runPrepared(
-  {run, schedule, worker}: PreparedRun,
+  {run, schedule, worker, keepWorker}: PreparedRun,
   flags: RunOptions,
   {argv, services, note, caution}: Invocation,
 ): Promise<EndedRun> {
@@ -155,6 +157,7 @@ export async function runPrepared(
       argv,
       schedule,
       worker,
+      keepWorker,
       timeoutMs: flags.timeout === undefined ? null : flags.timeout * 1000,
       signal: interruption.signal,
       onProgress: event => {

@@ -22,6 +22,8 @@ export interface PoolOptions extends WorkerOptions {
   timeoutMs: number | null
   /** A worker that is there already, for the first job. */
   worker?: WorkerProcess | undefined
+  /** Leave that one running when the jobs have ended: whoever has started it has more for it. */
+  keepWorker?: boolean | undefined
   /** Stops everything. */
   signal?: AbortSignal | undefined
   /** Told when a job begins. */
@@ -132,8 +134,13 @@ class Pool {
       this.stop()
       throw error
     } finally {
-      await this.#retire(worker)
+      if (!this.#keeps(worker)) await this.#retire(worker)
     }
+  }
+
+  #keeps(worker: WorkerProcess | undefined): boolean {
+    const {keepWorker, worker: given} = this.#options
+    return Boolean(keepWorker) && worker === given && !this.#stopped
   }
 
   /** The same with a new worker for every job, and in turns with other such lanes, from its start to its end. */

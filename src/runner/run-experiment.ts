@@ -52,8 +52,10 @@ export interface RunExperimentOptions {
   formats: readonly RunFormat[]
   /** Have workers write profiles of themselves into the folder. */
   profile?: boolean
-  /** A worker that is there already, for the first cells; it is ended with the others. */
+  /** A worker that is there already, for the first cells; it is ended with the others, unless it is to be kept. */
   worker?: WorkerProcess | undefined
+  /** Keep that one running. */
+  keepWorker?: boolean | undefined
   /** Script of the worker processes; default the built one. */
   workerPath?: string | undefined
 }

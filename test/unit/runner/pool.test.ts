@@ -76,6 +76,19 @@ describe('runJobs', () => {
     expect(next).not.toBe(worker.pid)
   })
 
+  it('leaves a worker running that is to be kept', async () => {
+    const worker = new WorkerProcess({workerPath: fakeWorker})
+    try {
+      const pids = (await run(jobsFor('ok', 'ok'), {worker, keepWorker: true})).map(pidOf)
+      expect(pids).toEqual([worker.pid, worker.pid])
+      expect(worker.alive).toBe(true)
+      const [again] = (await run(jobsFor('ok'), {worker, keepWorker: true})).map(pidOf)
+      expect(again).toBe(worker.pid)
+    } finally {
+      await worker.kill()
+    }
+  })
+
   it('has ended a fresh process before it starts the next', async () => {
     const before: boolean[] = []
     const records: CellRecord[] = []
