@@ -10,7 +10,7 @@ const HEADS = 8
 
 /** Decodes are long, and making the state known has warmed up already. */
 const TIMING = {
-  quick: {warmup_runs: 1, min_runs: 16, max_runs: 200, min_time_ns: 0.2e9},
+  quick: {warmup_runs: 1, min_runs: 12, max_runs: 200, min_time_ns: 0.2e9},
   full: {warmup_runs: 1, min_runs: 25, max_runs: 1000, min_time_ns: 4e9},
 }
 

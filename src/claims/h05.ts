@@ -5,8 +5,8 @@ import type {ClaimRuns} from './runs.js'
 
 /** Longest lengths that a slope is taken over: two octaves. */
 const TOP = 3
-/** Exponents up to this are linear, from the other on quadratic. */
-const [LINEAR, QUADRATIC] = [1.25, 1.65]
+/** Exponents up to this are linear, from the midpoint of 1 and 2 on quadratic. */
+const [LINEAR, QUADRATIC] = [1.25, 1.5]
 const METHODS = ['favor-pos', 'rfa', 'elu']
 const EXACT = ['softmax-online']
 

@@ -45,7 +45,7 @@ export default {
   sentence: 'RA takes almost twice the time of softmax attention',
   source: "Zheng et al. 2022, arXiv:2204.04667, and the authors' summary of it",
   paper: 'about 2x, a sweep over lengths on a GPU',
-  ours: 'forward passes of 2 heads of 64 (8 in the full run) on one thread, one sample, at 784 and 1568 tokens (and 3136 in the full run), against tiled exact attention',
+  ours: 'forward passes of 2 heads of 64 (8 in the full run) on one thread, one sample, at 784 tokens (and at 1568 and 3136 in the full run), against tiled exact attention',
   statistic:
     'ratio of times at each length, turn by turn of cells that take turns, by signed ranks of its logarithm',
   rule: `holds if every ratio is between ${LEAST} and ${MOST}, refuted if every ratio is outside, depends if lengths differ, each beyond chance`,

@@ -37,7 +37,7 @@ export default {
   sentence: 'LARA costs marginally more time than RFA with as many samples',
   source: "Zheng et al. 2022, arXiv:2204.04667, and the authors' summary of it",
   paper: '"marginal", a sweep over lengths on a GPU',
-  ours: 'forward passes of 2 heads of 64 (8 in the full run) on one thread, 49 proposals and 49 vectors, at 784 and 1568 tokens (and 3136 in the full run)',
+  ours: 'forward passes of 2 heads of 64 (8 in the full run) on one thread, 49 proposals and 49 vectors, at 784 tokens (and at 1568 and 3136 in the full run)',
   statistic:
     'ratio of times at each length, turn by turn of cells that take turns, by signed ranks of its logarithm',
   rule: `holds if every ratio is below ${MARGINAL} beyond chance, refuted if every ratio is above, depends if lengths differ`,
