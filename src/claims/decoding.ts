@@ -1,5 +1,6 @@
 /** Decodes up to some number of tokens, as claims about generation read them. */
 import type {BenchPlan, TimedRecord} from '../experiments/bench/schema.js'
+import {decodeTo} from '../experiments/bench/turns.js'
 import type {PlanRequest} from './claim.js'
 import {benchPlanOf} from './plans.js'
 import {Unmeasured} from './runs.js'
@@ -73,16 +74,11 @@ export function decodesTo(
   records: readonly TimedRecord[],
   lengths: readonly number[],
 ): TimedRecord[] {
-  return records.flatMap(record => lengths.map(tokens => decodeTo(record, tokens)))
+  return records.flatMap(record => lengths.map(tokens => measuredTo(record, tokens)))
 }
 
-function decodeTo({cell, result, ...rest}: TimedRecord, tokens: number): TimedRecord {
-  const mark = result.marks?.find(one => one.tokens === tokens)
-  if (!mark) throw new Unmeasured(`${cell.method} was not looked at after ${tokens} tokens`)
-  const {total_ns, total_samples_ns} = mark
-  return {
-    ...rest,
-    cell: {...cell, seq_len: tokens},
-    result: {...result, median_ns: total_ns, samples_ns: total_samples_ns},
-  }
+function measuredTo(record: TimedRecord, tokens: number): TimedRecord {
+  const found = decodeTo(record, tokens)
+  if (found) return found
+  throw new Unmeasured(`${record.cell.method} was not looked at after ${tokens} tokens`)
 }

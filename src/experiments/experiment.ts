@@ -4,6 +4,7 @@
  */
 import type {z} from 'zod'
 import type {Block} from '../report/document.js'
+import type {Findings} from '../results/findings.js'
 import {
   type CellRecord,
   type ComputedBy,
@@ -86,6 +87,8 @@ export interface Experiment<
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
   /** Answers to what it asks. Default: it asks no question that has one. */
   verdicts?(records: readonly CellRecord<Cell, Result>[]): Promise<Verdict[]>
+  /** What records say together, as data. Default: nothing. */
+  findings?(records: readonly CellRecord<Cell, Result>[]): Promise<Findings>
   /** The tables and lists that are printed. */
   report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
 }

@@ -1,6 +1,7 @@
 import {join} from 'node:path'
 import {z} from 'zod'
 import {writeAtomic} from '../files.js'
+import {type Findings, findings} from './findings.js'
 import {planHash} from './keys.js'
 import type {CellRecord, Plan} from './record.js'
 
@@ -23,6 +24,7 @@ export const runSummary = z.object({
   experiment: z.string().describe('Name of the experiment.'),
   plan_hash: z.string().describe('SHA-256 of the plan as canonical JSON.'),
   counts: runCounts.describe('How the cells ended.'),
+  ...findings.shape,
 })
 type RunSummary = z.infer<typeof runSummary>
 
@@ -37,18 +39,21 @@ export function countRecords(records: readonly Pick<CellRecord, 'status'>[]): Ru
  * Writes `summary.json`.
  *
  * @param records - one per cell of the plan
+ * @param found - what they say together
  * @throws {NOT_WRITABLE} when the file cannot be written
  */
 export async function writeSummary(
   directory: string,
   plan: Plan,
   records: readonly Pick<CellRecord, 'status'>[],
+  found: Findings = {},
 ): Promise<void> {
   const summary: RunSummary = {
     schema: SUMMARY_SCHEMA,
     experiment: plan.experiment,
     plan_hash: planHash(plan),
     counts: countRecords(records),
+    ...found,
   }
   await writeAtomic(join(directory, SUMMARY_FILE), `${JSON.stringify(summary, null, 2)}\n`)
 }

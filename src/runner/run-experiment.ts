@@ -8,6 +8,7 @@ import {writeAtomic} from '../files.js'
 import {packageRoot} from '../package.js'
 import {plural} from '../report/numbers.js'
 import {writeCsv} from '../results/csv.js'
+import {findings} from '../results/findings.js'
 import type {Journal} from '../results/journal.js'
 import {commitOf} from '../results/machine.js'
 import type {RunManifest} from '../results/manifest.js'
@@ -76,6 +77,7 @@ export const finishedRunSchema = (parts: {
       .describe('One per cell, in the order of the plan, however they came in.'),
     counts: runCounts.describe('How the cells ended.'),
     verdicts: z.array(verdictSchema).describe('Answers to what the experiment asks, if it asks.'),
+    ...findings.shape,
   })
 export type ExperimentRun = z.infer<ReturnType<typeof finishedRunSchema>>
 
@@ -212,17 +214,18 @@ async function saveTables(
 
 async function writeTables(
   {experiment, plan}: PlannedRun,
-  {directory, records}: ExperimentRun,
+  {directory, records, ...rest}: ExperimentRun,
   formats: readonly RunFormat[],
 ): Promise<void> {
   if (directory === null) return
+  const found = findings.parse(rest)
   if (formats.includes('csv')) {
     await writeCsv(join(directory, 'records.csv'), records, experiment.tables)
   }
   if (formats.includes('json')) {
     await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)
   }
-  await writeSummary(directory, plan, records)
+  await writeSummary(directory, plan, records, found)
 }
 
 async function runOf(
@@ -231,5 +234,6 @@ async function runOf(
 ): Promise<ExperimentRun> {
   const {records} = run
   const verdicts = (await experiment.verdicts?.(records)) ?? []
-  return {schema: FINISHED_SCHEMA, ...run, counts: countRecords(records), verdicts}
+  const found = await experiment.findings?.(records)
+  return {schema: FINISHED_SCHEMA, ...run, counts: countRecords(records), verdicts, ...found}
 }

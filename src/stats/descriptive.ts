@@ -69,11 +69,14 @@ export function quantileOfSorted(sorted: Float64Array, p: number): number {
   return (1 - share) * low + share * high
 }
 
-/** Values outside Tukey's fences. */
+/** Values outside Tukey's fences: mild ones lie 1.5 to 3 interquartile ranges outside the quartiles, severe ones further. */
 export interface Outliers {
-  /** More than 1.5 and at most 3 interquartile ranges outside the quartiles. */
+  lowSevere: number
+  lowMild: number
+  highMild: number
+  highSevere: number
+  /** On either side. */
   mild: number
-  /** More than 3. */
   severe: number
 }
 
@@ -85,10 +88,11 @@ export function tukeyOutliers(values: ArrayLike<number>): Outliers {
   const sorted = Float64Array.from(values).sort()
   const q1 = quantileOfSorted(sorted, 0.25)
   const q3 = quantileOfSorted(sorted, 0.75)
-  const beyond = (ranges: number) => {
-    const reach = ranges * (q3 - q1)
-    return sorted.filter(value => value < q1 - reach || value > q3 + reach).length
-  }
-  const severe = beyond(3)
-  return {mild: beyond(1.5) - severe, severe}
+  const range = q3 - q1
+  const below = (ranges: number) => sorted.filter(value => value < q1 - ranges * range).length
+  const above = (ranges: number) => sorted.filter(value => value > q3 + ranges * range).length
+  const [lowSevere, highSevere] = [below(3), above(3)]
+  const [lowMild, highMild] = [below(1.5) - lowSevere, above(1.5) - highSevere]
+  const sides = {lowSevere, lowMild, highMild, highSevere}
+  return {...sides, mild: lowMild + highMild, severe: lowSevere + highSevere}
 }

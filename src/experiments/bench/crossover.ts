@@ -1,6 +1,7 @@
 /** From which length on a method is faster than an exact form, as far as noise lets one say. */
 
 import {significant} from '../../report/numbers.js'
+import type {CrossoverAnswer} from '../../results/fits.js'
 import type {Estimate} from '../../stats/index.js'
 import {isSettled} from './noise.js'
 
@@ -10,50 +11,89 @@ export interface Point {
   gain: Estimate
 }
 
+/** What lengths say together. */
+export interface Crossover {
+  answer: CrossoverAnswer
+  /** From which length on it is faster; `null` for every other answer than `overtakes`. */
+  length: Estimate | null
+  /** A sentence that continues the name of the method. */
+  statement: string
+}
+
 /** Which of two is faster; `open` where the interval of their ratio holds 1, or there is none. */
 type Order = 'faster' | 'slower' | 'open'
 
 /**
- * A sentence that continues the name of a method. Where lengths say for certain which is faster their order counts, however
- * wide their intervals are; a length is named as crossover where it has an interval, and is withheld where that is wide.
+ * Where lengths say for certain which is faster their order counts, however wide their intervals are; a length is named as
+ * crossover where it has an interval, and is withheld where that is wide.
  *
  * @param points - at least one, by length
  * @param baseline - name of the exact form
  */
-export function crossover(points: readonly Point[], baseline: string): string {
+export function crossover(points: readonly Point[], baseline: string): Crossover {
   const orders = points.map(orderOf)
-  const from = orders.findLastIndex(order => order !== 'faster') + 1
-  if (from === 0) return `is faster than ${baseline} at every length from ${points[0]!.length}`
-  if (from === points.length) return notInTheEnd(points, orders, baseline)
-  const [before, after] = [points[from - 1]!, points[from]!]
-  if (orders[from - 1] === 'open') {
-    const shorter = `unsettled at ${lengthsOf(points, orders, 'open')}`
-    return `is faster than ${baseline} from L=${after.length} on; ${shorter}`
+  const [first, last] = [points[0]!.length, points.at(-1)!.length]
+  if (orders.every(order => order === 'faster')) {
+    const where =
+      first === last ? `L=${first}` : `every length measured, from L=${first} to ${last}`
+    return without('faster', `is faster than ${baseline} at ${where}`)
   }
-  const length = crossing(before, after)
-  const between = `between ${before.length} and ${after.length}`
-  if (!isSettled(length)) {
-    return `is faster than ${baseline} from a length ${between} on; which one is unsettled`
+  if (orders.at(-1) !== 'faster') return notInTheEnd(points, orders, baseline)
+  const length = crossing(points)
+  // it was ahead before: from where on it stays so is another question than where it overtakes
+  const passes =
+    orders.lastIndexOf('slower') > orders.indexOf('faster') ? 'stays faster than' : 'overtakes'
+  if (length && isSettled(length)) {
+    const [value, low, high] = [length.value, length.low, length.high].map(x => significant(x))
+    const statement = `${passes} ${baseline} at L=${value} [${low}, ${high}]`
+    return {answer: 'overtakes', length, statement}
   }
-  const [value, low, high] = [length.value, length.low, length.high].map(x => significant(x))
-  const span =
-    low === high ? between : `${low} - ${high}, measured at ${before.length} and ${after.length}`
-  return `is faster than ${baseline} from about L=${value} on (${span})`
+  return without('unsettled', wideText(points, orders, baseline))
 }
 
-/** The sentence for a method that is not faster, or not for certain, at the longest length. */
-function notInTheEnd(points: readonly Point[], orders: readonly Order[], baseline: string): string {
+function without(answer: CrossoverAnswer, statement: string): Crossover {
+  return {answer, length: null, statement}
+}
+
+/** The sentence where a method is faster in the end, but nobody knows well enough from where on. */
+function wideText(points: readonly Point[], orders: readonly Order[], baseline: string): string {
+  const from = orders.findLastIndex(order => order !== 'faster') + 1
+  const after = points[from]!.length
+  const slower = orders.lastIndexOf('slower')
+  if (slower < 0) {
+    const open = lengthsOf(points, orders, 'open')
+    return `is faster than ${baseline} from L=${after} on; unsettled at ${open}`
+  }
+  return `overtakes ${baseline} between L=${points[slower]!.length} and ${after}; where is unsettled`
+}
+
+/** The answer for a method that is not faster, or not for certain, at the longest length. */
+function notInTheEnd(
+  points: readonly Point[],
+  orders: readonly Order[],
+  baseline: string,
+): Crossover {
   const last = points.at(-1)!.length
   const place = orders.length === 1 ? `at L=${last}` : `up to L=${last}`
-  if (orders.every(order => order === 'slower')) return `is slower than ${baseline} ${place}`
+  if (orders.every(order => order === 'slower')) {
+    const statement =
+      orders.length === 1
+        ? `is slower than ${baseline} ${place}`
+        : `does not overtake ${baseline} within the lengths measured: it is slower ${place}`
+    return without('slower', statement)
+  }
   if (orders.every(order => order === 'open')) {
-    return `is neither faster nor slower than ${baseline} for certain ${place}: unsettled`
+    const statement = `is neither faster nor slower than ${baseline} for certain ${place}: unsettled`
+    return without('unsettled', statement)
   }
   const told = (['faster', 'slower', 'open'] as const).flatMap(order => {
     const lengths = lengthsOf(points, orders, order)
     return lengths === '' ? [] : [`${order === 'open' ? 'unsettled' : order} at ${lengths}`]
   })
-  return `against ${baseline}: ${told.join(', ')}`
+  return without(
+    orders.includes('faster') ? 'mixed' : 'unsettled',
+    `against ${baseline}: ${told.join(', ')}`,
+  )
 }
 
 function lengthsOf(points: readonly Point[], orders: readonly Order[], order: Order): string {
@@ -69,13 +109,24 @@ function orderOf({gain: {low, high}}: Point): Order {
 }
 
 /**
- * Where the speed-up passes 1, on the straight line between two points in log-log axes. The ends are those of the lines
- * through the upper and through the lower ends of both: they cover it at least as often as those cover the points.
+ * Where the speed-up passes 1 for the last time, on straight lines between points in log-log axes. The ends are those of the
+ * lines through the upper and through the lower ends of all points: they cover it at least as often as those cover the
+ * points.
+ *
+ * @returns `undefined` where one of these lines does not pass 1 within the lengths
  */
-function crossing(below: Point, above: Point): Estimate {
-  const at = (end: keyof Estimate) => {
-    const [first, second] = [Math.log(below.gain[end]), Math.log(above.gain[end])]
-    return below.length * (above.length / below.length) ** (-first / (second - first))
-  }
-  return {value: at('value'), low: at('high'), high: at('low')}
+function crossing(points: readonly Point[]): Estimate | undefined {
+  const [value, low, high] = (['value', 'high', 'low'] as const).map(end => passing(points, end))
+  if (value === undefined || low === undefined || high === undefined) return undefined
+  return {value, low, high}
+}
+
+/** The last length at which the line through one end of all points passes 1 from below. */
+function passing(points: readonly Point[], end: keyof Estimate): number | undefined {
+  const before = points.findLastIndex(({gain}) => !(gain[end] > 1))
+  const [below, above] = [points[before], points[before + 1]]
+  if (!below || !above) return undefined
+  const [first, second] = [Math.log(below.gain[end]), Math.log(above.gain[end])]
+  const length = below.length * (above.length / below.length) ** (-first / (second - first))
+  return Number.isNaN(length) ? undefined : length
 }

@@ -2,28 +2,29 @@
 
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
 import {bytes, MISSING, nanoseconds, significant} from '../../report/numbers.js'
-import {type Estimate, ratioOf} from '../../stats/index.js'
+import type {Estimate} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {BASELINES} from './baselines.js'
-import {crossover} from './crossover.js'
+import {type Crossover, crossover} from './crossover.js'
 import type {DecodeMark} from './marks.js'
-import {isSettled, ofAnotherProcess, SETTLED_FACTOR} from './noise.js'
+import {isSettled, ofAnotherProcess, SETTLED_FACTOR, timeRatio} from './noise.js'
 import {oddityItems, unsettledItem, withheldShare} from './notes.js'
 import type {TimedRecord} from './schema.js'
+import {decodeTo} from './turns.js'
 import {ratioText, timeText, VARIANT_COLUMNS} from './variants.js'
 
 const LEGEND = [
   'to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).',
   'token: time of one there, of one step of all sequences at once.',
   '±: reach of the 95 % interval of the median of the runs, where other processes are taken to differ by 5 % (one standard deviation).',
-  `Speed-ups: ratios of times to t, unsettled where their interval reaches beyond ±${Math.round(100 * (SETTLED_FACTOR - 1))} %.`,
+  `Speed-ups: ratios of times to t, turn by turn where cells took turns, unsettled where their interval reaches beyond ±${Math.round(100 * (SETTLED_FACTOR - 1))} %.`,
   'state: held from token to token; a cache of keys and values has room for all of them from the start.',
 ].join(' ')
 
 /** One shape. @param rows - of decodes, in order */
 export function decodeSection(rows: readonly TimedRecord[]): Block[] {
   const {batch, heads, head_dim, value_dim} = rows[0]!.cell
-  const exact = rows.find(({cell}) => BASELINES.includes(cell.method))
+  const exact = exactDecode(rows)
   const others = rows.filter(row => row !== exact)
   return [
     heading(2, `Decoding token by token, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}`),
@@ -33,6 +34,11 @@ export function decodeSection(rows: readonly TimedRecord[]): Block[] {
     ...(exact ? gainBlocks(others, exact) : []),
     ...list([...withheld(others, exact), ...oddityItems(rows)]),
   ]
+}
+
+/** The exact form that others are compared with. */
+export function exactDecode(rows: readonly TimedRecord[]): TimedRecord | undefined {
+  return rows.find(({cell}) => BASELINES.includes(cell.method))
 }
 
 /** What a row has at so many tokens. */
@@ -46,9 +52,9 @@ export function totalOf({total_ns, total_low_ns, total_high_ns}: DecodeMark): Es
 }
 
 /** How many times faster than an exact form a row comes to so many tokens; `null` where either was not looked at there. */
-function gainAt(row: TimedRecord, exact: TimedRecord, tokens: number): Estimate | null {
-  const [own, other] = [markAt(row, tokens), markAt(exact, tokens)]
-  return own && other ? ratioOf(totalOf(other), totalOf(own)) : null
+export function decodeGain(row: TimedRecord, exact: TimedRecord, tokens: number): Estimate | null {
+  const [own, other] = [decodeTo(row, tokens), decodeTo(exact, tokens)]
+  return own && other ? timeRatio(other, own) : null
 }
 
 function lengthsOf(rows: readonly TimedRecord[]): number[] {
@@ -102,7 +108,7 @@ function totalColumns(
 }
 
 function gainColumn(exact: TimedRecord, tokens: number, title: string): ColumnSpec<TimedRecord> {
-  const gain = (row: TimedRecord) => (row === exact ? null : gainAt(row, exact, tokens))
+  const gain = (row: TimedRecord) => (row === exact ? null : decodeGain(row, exact, tokens))
   return {title, cell: row => ratioText(gain(row)), tells: row => gain(row) !== null}
 }
 
@@ -131,7 +137,7 @@ function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
 /** Speed-ups over exact attention by length, and from where on there is one. */
 function gainBlocks(rows: readonly TimedRecord[], exact: TimedRecord): Block[] {
   const lengths = lengthsOf(rows)
-  const found = rows.filter(row => gainAt(row, exact, lengths.at(-1)!) !== null)
+  const found = rows.filter(row => decodeGain(row, exact, lengths.at(-1)!) !== null)
   if (found.length === 0) return []
   const columns = lengths.map(tokens => gainColumn(exact, tokens, `to ${tokens}`))
   return [
@@ -140,21 +146,32 @@ function gainBlocks(rows: readonly TimedRecord[], exact: TimedRecord): Block[] {
       [{title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)}, ...columns],
       found,
     ),
-    ...list(found.map(row => `${variantLabel(row.cell)} ${crossingOf(row, exact)}`)),
+    ...list(
+      found.flatMap(row =>
+        decodeCrossover(row, exact).map(({statement}) => `${variantLabel(row.cell)} ${statement}`),
+      ),
+    ),
   ]
 }
 
-function crossingOf(row: TimedRecord, exact: TimedRecord): string {
+/** From how many tokens on a row is faster than an exact form; nothing where they were looked at nowhere alike. */
+export function decodeCrossover(
+  row: TimedRecord,
+  exact: TimedRecord,
+): (Crossover & {baseline: string})[] {
   const points = marksOf([row]).flatMap(length => {
-    const gain = gainAt(row, exact, length)
+    const gain = decodeGain(row, exact, length)
     return gain === null ? [] : [{length, gain}]
   })
-  return crossover(points, exact.cell.method)
+  const baseline = exact.cell.method
+  return points.length === 0 ? [] : [{baseline, ...crossover(points, baseline)}]
 }
 
 function withheld(rows: readonly TimedRecord[], exact: TimedRecord | undefined): string[] {
   if (!exact) return []
-  const gains = rows.flatMap(row => lengthsOf([row]).flatMap(at => gainAt(row, exact, at) ?? []))
+  const gains = rows.flatMap(row =>
+    lengthsOf([row]).flatMap(at => decodeGain(row, exact, at) ?? []),
+  )
   const unsettled = gains.filter(gain => !isSettled(gain)).length
   const told = withheldShare(unsettled, gains.length, 'speed-up')
   return told === null ? [] : [unsettledItem([told], rows)]

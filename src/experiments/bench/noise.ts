@@ -67,9 +67,14 @@ function betweenProcesses(median_ns: number): number {
 }
 
 /** {@link medianOfRuns} of a record, with an interval for what another process would have measured, too. */
-export function medianOf({result}: TimedRecord): Estimate {
-  const estimate = medianOfRuns(result.samples_ns, result.waited_ns)
-  return within(estimate, betweenProcesses(estimate.value))
+export function medianOf(record: TimedRecord): Estimate {
+  const {samples_ns, waited_ns} = record.result
+  return within(medianOfRuns(samples_ns, waited_ns), betweenRecords(record))
+}
+
+/** What another process would have measured differs by this, as {@link reachOf}. */
+function betweenRecords({cell, result}: TimedRecord): number {
+  return cell.mode === 'decode' ? reachOf(BETWEEN_DECODES) : betweenProcesses(result.median_ns)
 }
 
 /**
@@ -103,9 +108,7 @@ function byTurns(parts: readonly Weighted[]): Estimate | null {
   const logs = logTimesByTurn(parts)
   if (logs.length < LEAST_TURNS) return null
   const {value, low, high} = hodgesLehmann(logs)
-  const between = Math.hypot(
-    ...parts.map(({record, weight}) => weight * betweenProcesses(record.result.median_ns)),
-  )
+  const between = Math.hypot(...parts.map(({record, weight}) => weight * betweenRecords(record)))
   return {
     value,
     low: value - Math.hypot(value - low, between),
@@ -149,7 +152,7 @@ const LEAST_FOR_DRIFT = 3 * LEAST_FOR_INTERVAL
 /** What is odd about the runs of a cell. */
 export interface Oddities {
   /** Where they are many. */
-  outliers: (Outliers & {runs: number; slowest: number}) | null
+  outliers: (Pick<Outliers, 'mild' | 'severe'> & {runs: number; slowest: number}) | null
   /** Share of the timed time spent waiting for a processor, where that is much. */
   waiting: number | null
   /** Medians of the first and the last third of the runs in ns, where they differ for certain. */

@@ -1,12 +1,12 @@
 /** What stands under the times of a benchmark: what columns mean, what is withheld and why, what disturbed the runs. */
 
 import {nanoseconds, plural, significant} from '../../report/numbers.js'
-import {LEAST_FOR_INTERVAL} from '../../stats/index.js'
+import {LEAST_FOR_INTERVAL, type Outliers, tukeyOutliers} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {BASELINES} from './baselines.js'
 import {isSettled, isSettledSlope, odditiesOf, SETTLED_FACTOR, SETTLED_SLOPE} from './noise.js'
 import type {TimedRecord} from './schema.js'
-import {speedUp, type Trend} from './trends.js'
+import {type Growing, speedUp} from './trends.js'
 
 const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
 
@@ -19,11 +19,11 @@ export const LEGEND = [
 ].join(' ')
 
 /** What is withheld, and what would settle it; nothing where nothing is. */
-export function withheldItems(rows: readonly TimedRecord[], found: readonly Trend[]): string[] {
+export function withheldItems(rows: readonly TimedRecord[], found: readonly Growing[]): string[] {
   const ratios = rows.flatMap(row =>
     BASELINES.flatMap(baseline => speedUp(row, rows, baseline) ?? []),
   )
-  const slopes = found.map(({slope}) => slope)
+  const slopes = found.map(({growth}) => growth.slope)
   const told = [
     withheldShare(ratios.filter(ratio => !isSettled(ratio)).length, ratios.length, 'speed-up'),
     withheldShare(slopes.filter(slope => !isSettledSlope(slope)).length, slopes.length, 'slope'),
@@ -32,9 +32,9 @@ export function withheldItems(rows: readonly TimedRecord[], found: readonly Tren
 }
 
 /** Methods whose times no line describes. */
-function bentItems(found: readonly Trend[]): string[] {
+function bentItems(found: readonly Growing[]): string[] {
   const bent = found
-    .filter(({bent, slope}) => bent && isSettledSlope(slope))
+    .filter(({growth: {bent, slope}}) => bent && isSettledSlope(slope))
     .map(({label}) => label)
   if (bent.length === 0) return []
   return [`bent: times of ${bent.join(', ')} leave the line by more than their intervals`]
@@ -58,7 +58,7 @@ export function oddityItems(rows: readonly TimedRecord[]): string[] {
   const waiting = ranked(odd, ({waiting}) => waiting)
   const outliers = ranked(odd, ({outliers}) => outliers?.slowest ?? null)
   const drift = ranked(odd, ({drift}) => drift && Math.abs(Math.log(drift.first / drift.last)))
-  const items: string[] = []
+  const items = outlierItems(rows)
   if (waiting[0]) {
     items.push(
       `warning: the machine was busy: processes of ${cells(waiting.length)} waited for a processor, most in ${waiting[0].name}, for ${percentOf(waiting[0].waiting!)} of the time`,
@@ -77,6 +77,23 @@ export function oddityItems(rows: readonly TimedRecord[]): string[] {
     )
   }
   return items
+}
+
+/** How many runs lie far out, and on which side: slow ones were disturbed, fast ones are odd. */
+function outlierItems(rows: readonly TimedRecord[]): string[] {
+  const found = rows.map(({result}) => tukeyOutliers(result.samples_ns))
+  const sum = (side: keyof Outliers) => found.reduce((all, one) => all + one[side], 0)
+  const sides = {
+    'low severe': sum('lowSevere'),
+    'low mild': sum('lowMild'),
+    'high mild': sum('highMild'),
+    'high severe': sum('highSevere'),
+  }
+  const told = Object.entries(sides).filter(([, count]) => count > 0)
+  if (told.length === 0) return []
+  const runs = rows.reduce((all, {result}) => all + result.samples_ns.length, 0)
+  const of = told.map(([side, count]) => `${count} ${side}`).join(', ')
+  return [`outliers: ${sum('mild') + sum('severe')} of ${plural(runs, 'run')}: ${of}`]
 }
 
 /** Those with a number, the largest first. */

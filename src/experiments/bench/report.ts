@@ -10,17 +10,15 @@ import {decodeSection} from './decode-report.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
 import {LEGEND, oddityItems, withheldItems} from './notes.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
-import {speedUp, type Trend, trends} from './trends.js'
+import {shapesOf} from './shapes.js'
+import {type Growing, type Growth, growing, speedUp, trends} from './trends.js'
 import {ratioText, rowsInOrder, timeText, UNSETTLED, VARIANT_COLUMNS} from './variants.js'
 
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
-  const shapes = groupBy(completed, ({cell: {mode, batch, heads, head_dim, value_dim, causal}}) =>
-    JSON.stringify([mode, batch, heads, head_dim, value_dim, causal]),
-  )
   return [
-    ...shapes.flatMap(rows =>
+    ...shapesOf(records).flatMap(rows =>
       rows[0]!.cell.mode === 'decode' ? decodeSection(rowsInOrder(rows)) : section(rows),
     ),
     ...list(footer(completed)),
@@ -36,12 +34,13 @@ function section(records: readonly TimedRecord[]): Block[] {
   const what = mode === 'layer' ? `Transformer layer of width ${heads * head_dim}` : 'Forward pass'
   const title = `${what}, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
   const found = trends(rows)
+  const lines = growing(found)
   return [
     heading(2, title),
     table(timeColumns(records), rows),
     text(LEGEND),
-    ...trendBlocks(found),
-    ...list([...withheldItems(rows, found), ...oddityItems(rows)]),
+    ...trendBlocks(lines),
+    ...list([...withheldItems(rows, lines), ...oddityItems(rows)]),
   ]
 }
 
@@ -81,7 +80,8 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
     {
       title: 'outliers',
       priority: 6,
-      cell: ({result}) => String(result.outliers),
+      cell: ({result: {outliers, severe_outliers}}) =>
+        severe_outliers ? `${outliers} (${severe_outliers} severe)` : String(outliers),
       tells: ({result}) => result.outliers > 0,
     },
     against('softmax'),
@@ -151,21 +151,21 @@ function impossible(records: readonly TimedRecord[]): string[] {
 }
 
 /** How time grows with length, and from where a method is faster than the exact forms. */
-function trendBlocks(found: readonly Trend[]): Block[] {
+function trendBlocks(found: readonly Growing[]): Block[] {
   if (found.length === 0) return []
   const crossings = found.flatMap(({label, crossovers}) =>
-    crossovers.map(sentence => `${label} ${sentence}`),
+    crossovers.map(({statement}) => `${label} ${statement}`),
   )
   return [
-    heading(3, 'Growth of the median with length: time ~ L^slope'),
+    heading(3, 'Growth with length, over the longest: time ~ L^slope'),
     table(
       [
         {title: 'method', align: 'left', cell: ({label}) => label},
-        {title: 'lengths', cell: ({lengths}) => lengths},
-        {title: 'slope', cell: trend => slopeText(trend)},
+        {title: 'lengths', cell: ({growth: {lengths}}) => `${lengths[0]}..${lengths.at(-1)}`},
+        {title: 'slope', cell: ({growth}) => slopeText(growth)},
         {
           title: 'R^2',
-          cell: ({slope, r2}) => (isSettledSlope(slope) ? significant(r2, 4) : MISSING),
+          cell: ({growth: {slope, r2}}) => (isSettledSlope(slope) ? significant(r2, 4) : MISSING),
         },
       ],
       found,
@@ -174,7 +174,7 @@ function trendBlocks(found: readonly Trend[]): Block[] {
   ]
 }
 
-function slopeText({slope, bent}: Trend): string {
+function slopeText({slope, bent}: Growth): string {
   if (!isSettledSlope(slope)) return UNSETTLED
   if (bent) return 'bent'
   const {value, low, high} = slope

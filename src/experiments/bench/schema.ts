@@ -107,6 +107,17 @@ export const benchCell = z.object({
 })
 export type BenchCell = z.infer<typeof benchCell>
 
+const count = (description: string) => z.number().int().describe(description)
+
+/** Runs outside of Tukey's fences, by side and distance. */
+const outlierCounts = z.object({
+  low_severe: count('Runs more than 3 interquartile ranges below the first quartile.'),
+  low_mild: count('Runs 1.5 to 3 interquartile ranges below it.'),
+  high_mild: count('Runs 1.5 to 3 interquartile ranges above the third quartile.'),
+  high_severe: count('Runs more than 3 interquartile ranges above it.'),
+})
+export type OutlierCounts = z.infer<typeof outlierCounts>
+
 export const benchResult = z.object({
   feature_dim: featureDim,
   ...computedBy,
@@ -153,6 +164,10 @@ export const benchResult = z.object({
     .nullable()
     .default(null)
     .describe('Those of them beyond 3 interquartile ranges; `null`: not recorded.'),
+  outlier_counts: outlierCounts
+    .nullable()
+    .default(null)
+    .describe('The same by side and distance; `null`: not recorded.'),
   waited_ns: nullableNumber
     .default(null)
     .meta(
@@ -228,5 +243,6 @@ export default defineExperiment({
   jobs: async plan => (await import('./grid.js')).benchJobs(plan),
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
+  findings: async records => ({fits: (await import('./fits.js')).benchFits(records)}),
   report: async records => (await import('./report.js')).benchReport(records),
 })

@@ -3,7 +3,7 @@
 import {finiteOrNull, mean, quantile, tukeyOutliers} from '../../stats/index.js'
 import type {OnStep, YieldTurn} from '../experiment.js'
 import {LEAST_FOR_QUARTILES, medianOfRuns} from './noise.js'
-import type {BenchResult, TimingProtocol} from './schema.js'
+import type {BenchResult, OutlierCounts, TimingProtocol} from './schema.js'
 import {startWaiting} from './waiting.js'
 
 /** Times of single runs and what is quoted of them, in nanoseconds. */
@@ -18,6 +18,7 @@ export interface Timing {
   mean_ns: number
   outliers: number
   severe_outliers: number
+  outlier_counts: OutlierCounts
   waited_ns: number | null
   samples_ns: number[]
   turn_runs: number[]
@@ -150,7 +151,7 @@ export function quoted(samples: number[], waited_ns: number | null): Omit<Timing
   const quartile = (p: number) =>
     samples.length < LEAST_FOR_QUARTILES ? null : quantile(samples, p)
   const {value, low, high} = medianOfRuns(samples, waited_ns)
-  const {mild, severe} = tukeyOutliers(samples)
+  const {mild, severe, lowSevere, lowMild, highMild, highSevere} = tukeyOutliers(samples)
   return {
     runs: samples.length,
     median_ns: value,
@@ -162,6 +163,12 @@ export function quoted(samples: number[], waited_ns: number | null): Omit<Timing
     mean_ns: mean(samples),
     outliers: mild + severe,
     severe_outliers: severe,
+    outlier_counts: {
+      low_severe: lowSevere,
+      low_mild: lowMild,
+      high_mild: highMild,
+      high_severe: highSevere,
+    },
     waited_ns,
     samples_ns: samples,
   }

@@ -4,25 +4,36 @@ import {groupBy} from '../../report/groups.js'
 import {type Estimate, logLogSlope, type PowerLaw} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {BASELINES} from './baselines.js'
-import {crossover} from './crossover.js'
+import {type Crossover, crossover} from './crossover.js'
 import {medianOf, timeExponent, timeRatio} from './noise.js'
 import type {TimedRecord} from './schema.js'
 
-/** How one variant grows with length. */
-export interface Trend {
-  /** Method, projection, redraw policy and M. */
-  label: string
-  /** The measured range, e.g. `128..4096`. */
-  lengths: string
+/** The line through the times of one variant at its longest lengths. */
+export interface Growth {
+  /** The lengths that it goes through, rising. */
+  lengths: number[]
   /** Exponent of time in length: 2 for exact attention, 1 for linear. */
   slope: Estimate
   /** Share of the variance of log time that the line explains. */
   r2: number
   /** A median whose interval the line misses: no one slope describes these times. */
   bent: boolean
-  /** Sentences that continue the label, one per exact form. */
-  crossovers: string[]
 }
+
+/** How one variant grows with length. */
+export interface Trend {
+  /** Method, projection, redraw policy and M. */
+  label: string
+  /** Its records by length. */
+  records: readonly TimedRecord[]
+  /** `null` for a single length. */
+  growth: Growth | null
+  /** One per exact form that was timed at the same lengths. */
+  crossovers: (Crossover & {baseline: string})[]
+}
+
+/** A trend with a line. */
+export type Growing = Trend & {growth: Growth}
 
 /**
  * Baseline's time over the row's at the same length, `null` without such a baseline or for the
@@ -41,31 +52,51 @@ export function speedUp(
 }
 
 /**
- * Trend of each variant that was measured at two lengths or more.
+ * Trend of each variant.
  *
  * @param rows - records of one shape, sorted by length within each variant
  */
 export function trends(rows: readonly TimedRecord[]): Trend[] {
   const variants = groupBy(rows, ({cell}) => JSON.stringify([variantLabel(cell), cell.redraw]))
-  return variants.flatMap(variant => {
-    const lengths = variant.map(({cell}) => cell.seq_len)
-    if (lengths.length < 2) return []
-    const medians = variant.map(medianOf)
-    const line = logLogSlope(
-      lengths,
-      medians.map(({value}) => value),
-    )
-    return [
-      {
-        label: labelOf(variant[0]!),
-        lengths: `${lengths[0]}..${lengths.at(-1)}`,
-        slope: timeExponent(variant),
-        r2: line.r2,
-        bent: medians.some((median, at) => misses(line, lengths[at]!, median)),
-        crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline)),
-      },
-    ]
-  })
+  return variants.map(variant => ({
+    label: labelOf(variant[0]!),
+    records: variant,
+    growth: growthOf(longest(variant)),
+    crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline)),
+  }))
+}
+
+/** Those of several lengths. */
+export function growing(all: readonly Trend[]): Growing[] {
+  return all.filter((trend): trend is Growing => trend.growth !== null)
+}
+
+/** Octaves of length that a slope is taken over: below, calls and what does not grow weigh on times. */
+const OCTAVES = 2
+/** Fewest lengths, where there are so many: a line through two leaves nothing to see it bend. */
+const LEAST_LENGTHS = 3
+
+/** Records at the lengths that a slope is taken over. @param variant - by length */
+function longest(variant: readonly TimedRecord[]): readonly TimedRecord[] {
+  const most = variant.at(-1)!.cell.seq_len
+  const top = variant.filter(({cell}) => cell.seq_len >= most / 2 ** OCTAVES)
+  return top.length >= LEAST_LENGTHS ? top : variant.slice(-LEAST_LENGTHS)
+}
+
+function growthOf(variant: readonly TimedRecord[]): Growth | null {
+  const lengths = variant.map(({cell}) => cell.seq_len)
+  if (lengths.length < 2) return null
+  const medians = variant.map(medianOf)
+  const line = logLogSlope(
+    lengths,
+    medians.map(({value}) => value),
+  )
+  return {
+    lengths,
+    slope: timeExponent(variant),
+    r2: line.r2,
+    bent: medians.some((median, at) => misses(line, lengths[at]!, median)),
+  }
 }
 
 function misses({slope, intercept}: PowerLaw, x: number, {low, high}: Estimate): boolean {
@@ -83,11 +114,13 @@ function crossoverOf(
   variant: readonly TimedRecord[],
   rows: readonly TimedRecord[],
   baseline: string,
-): string[] {
+): Trend['crossovers'] {
   if (BASELINES.includes(variant[0]!.cell.method)) return []
   const points = variant.flatMap(row => {
     const gain = speedUp(row, rows, baseline)
     return gain === null ? [] : [{length: row.cell.seq_len, gain}]
   })
-  return points.length === 0 ? [] : [crossover(points, baseline)]
+  return points.length === 0 || variant.length < 2
+    ? []
+    : [{baseline, ...crossover(points, baseline)}]
 }

@@ -19,6 +19,29 @@ export function turnMedians({result: {samples_ns, turn_runs}}: TimedRecord): num
 }
 
 /**
+ * A decode as a record of the time up to some of its tokens, in the same turns.
+ *
+ * @returns `undefined` where it was not looked at there
+ */
+export function decodeTo(
+  {cell, result, ...rest}: TimedRecord,
+  tokens: number,
+): TimedRecord | undefined {
+  const mark = result.marks?.find(one => one.tokens === tokens)
+  if (!mark) return undefined
+  const {total_ns, total_low_ns, total_high_ns, total_samples_ns} = mark
+  // waiting falls on tokens as time does
+  const share = Math.min(1, total_ns / result.median_ns)
+  const waited_ns = result.waited_ns === null ? null : result.waited_ns * share
+  const median = {median_ns: total_ns, median_low_ns: total_low_ns, median_high_ns: total_high_ns}
+  return {
+    ...rest,
+    cell: {...cell, seq_len: tokens},
+    result: {...result, ...median, waited_ns, samples_ns: total_samples_ns},
+  }
+}
+
+/**
  * Weighted sum of the logarithms of times, in each turn that all of the records have: ratios, exponents, and what else is
  * a product of powers of times.
  */

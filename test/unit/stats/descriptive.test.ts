@@ -119,17 +119,20 @@ describe('median', () => {
 })
 
 describe('tukeyOutliers', () => {
+  const NONE = {lowSevere: 0, lowMild: 0, highMild: 0, highSevere: 0, mild: 0, severe: 0}
+
   it('counts values outside the quartiles by more than 1.5 and by more than 3 interquartile ranges', () => {
     // quartiles 2 and 4: fences at -1 and 7, -4 and 10
-    expect(tukeyOutliers([1, 2, 3, 4, 5])).toEqual({mild: 0, severe: 0})
-    expect(tukeyOutliers([-1, 2, 3, 4, 7])).toEqual({mild: 0, severe: 0})
-    expect(tukeyOutliers([-2, 2, 3, 4, 8])).toEqual({mild: 2, severe: 0})
-    expect(tukeyOutliers([-4, 2, 3, 4, 10])).toEqual({mild: 2, severe: 0})
-    expect(tukeyOutliers([-5, 2, 3, 4, 8])).toEqual({mild: 1, severe: 1})
+    expect(tukeyOutliers([1, 2, 3, 4, 5])).toEqual(NONE)
+    expect(tukeyOutliers([-1, 2, 3, 4, 7])).toEqual(NONE)
+    expect(tukeyOutliers([-2, 2, 3, 4, 8])).toEqual({...NONE, lowMild: 1, highMild: 1, mild: 2})
+    expect(tukeyOutliers([-4, 2, 3, 4, 10])).toEqual({...NONE, lowMild: 1, highMild: 1, mild: 2})
+    const bothKinds = {lowSevere: 1, highMild: 1, mild: 1, severe: 1}
+    expect(tukeyOutliers([-5, 2, 3, 4, 8])).toEqual({...NONE, ...bothKinds})
   })
 
   it('finds none in an empty sample and in equal values', () => {
-    expect(tukeyOutliers([])).toEqual({mild: 0, severe: 0})
-    expect(tukeyOutliers([3, 3, 3, 3])).toEqual({mild: 0, severe: 0})
+    expect(tukeyOutliers([])).toEqual(NONE)
+    expect(tukeyOutliers([3, 3, 3, 3])).toEqual(NONE)
   })
 })

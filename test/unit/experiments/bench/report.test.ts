@@ -1,8 +1,11 @@
 import {describe, expect, it} from 'vitest'
+import {decodeGain} from '../../../../src/experiments/bench/decode-report.js'
 import {isSettled} from '../../../../src/experiments/bench/noise.js'
 import {benchReport} from '../../../../src/experiments/bench/report.js'
+import type {TimedRecord} from '../../../../src/experiments/bench/schema.js'
 import {speedUp, trends} from '../../../../src/experiments/bench/trends.js'
 import {renderTerminal} from '../../../../src/report/terminal.js'
+import {factorOf, normalQuantile} from '../../../../src/stats/index.js'
 import {decoded, exactForm, steady, timed} from '../../../helpers/records/bench.js'
 import {WIDE} from '../../../helpers/terminal.js'
 
@@ -37,7 +40,7 @@ describe('benchReport', () => {
       what is counted, as memory freed before is used again. live: counted, the most bytes of tensors that a call holds at
       once beside inputs and output.
 
-      Growth of the median with length: time ~ L^slope
+      Growth with length, over the longest: time ~ L^slope
 
       method                lengths       slope    R^2
       -------------------  --------  ----------  -----
@@ -45,8 +48,8 @@ describe('benchReport', () => {
       softmax-online       128..512  2.00 ±0.07  1.000
       favor-pos orth M=64  128..512  1.00 ±0.07  1.000
 
-      - favor-pos orth M=64 is faster than softmax from about L=384 on (352 - 419, measured at 256 and 512)
-      - favor-pos orth M=64 is faster than softmax-online from about L=192 on (175 - 210, measured at 128 and 256)
+      - favor-pos orth M=64 overtakes softmax at L=384 [352, 419]
+      - favor-pos orth M=64 overtakes softmax-online at L=192 [175, 210]
 
       - backend wasm (simd128), 1 thread; operations: softmaxAttention composite; accuracy gate passed by all: worst error
         1.00e-7 of at most 1.00e-5"
@@ -192,9 +195,9 @@ describe('the report of decodes', () => {
 
       to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).
       token: time of one there, of one step of all sequences at once. ±: reach of the 95 % interval of the median of the runs,
-      where other processes are taken to differ by 5 % (one standard deviation). Speed-ups: ratios of times to t, unsettled
-      where their interval reaches beyond ±25 %. state: held from token to token; a cache of keys and values has room for all
-      of them from the start.
+      where other processes are taken to differ by 5 % (one standard deviation). Speed-ups: ratios of times to t, turn by turn
+      where cells took turns, unsettled where their interval reaches beyond ±25 %. state: held from token to token; a cache of
+      keys and values has room for all of them from the start.
 
       Time of one token, by the tokens so far
 
@@ -230,6 +233,30 @@ describe('the report of decodes', () => {
   })
 })
 
+describe('speed-ups of decodes', () => {
+  /** Every other turn of two is three times slower, for all alike. */
+  const shared = [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3].map(
+    (slow, at) => slow * (1 + 0.01 * (at % 3)),
+  )
+  const inTurns = (record: TimedRecord): TimedRecord => ({
+    ...record,
+    result: {...record.result, turn_runs: shared.map(() => 1)},
+  })
+  const exact = {method: 'softmax', projection: null, num_features: null}
+  const pair = [decoded(exact, {token: 8e4}, shared), decoded({}, {token: 4e4}, shared)] as const
+
+  it('go turn by turn: what disturbs all alike is not in them', () => {
+    const [slow, fast] = pair.map(inTurns) as [TimedRecord, TimedRecord]
+    const gain = decodeGain(fast, slow, 100)!
+    expect(gain.value).toBeCloseTo(2, 9)
+    // nothing is left but what processes are taken to differ by, 5 % each
+    const one = 1 + 0.05 * normalQuantile(0.975)
+    expect(factorOf(gain)).toBeCloseTo(one ** Math.SQRT2, 9)
+    expect(isSettled(decodeGain(pair[1], pair[0], 100)!)).toBe(false)
+    expect(decodeGain(fast, slow, 33)).toBeNull()
+  })
+})
+
 describe('speedUp', () => {
   it('is the ratio of medians at the same length', () => {
     const {value, low, high} = speedUp(timed({seq_len: 256}, 1e6), EXACT, 'softmax')!
@@ -255,18 +282,19 @@ describe('trends', () => {
   const crossovers = (...medians: number[]) => {
     const own = medians.map((median, at) => timed({seq_len: 128 * 2 ** at}, median))
     return trends([...EXACT, ...own]).find(({label}) => label.startsWith('favor'))?.crossovers[0]
+      ?.statement
   }
 
   it('finds the exponent of an exact power law', () => {
     const [trend] = trends([128, 256, 512].map(length => exactForm('softmax', length, length ** 2)))
-    expect(trend?.lengths).toBe('128..512')
+    expect(trend?.growth?.lengths).toEqual([128, 256, 512])
     // three points on a line: least squares leaves rounding of a few units in the last place
-    expect(Math.abs((trend?.slope.value ?? 0) - 2)).toBeLessThan(2 ** -48)
+    expect(Math.abs((trend?.growth?.slope.value ?? 0) - 2)).toBeLessThan(2 ** -48)
   })
 
   it('sees where times leave the line by more than their intervals', () => {
     const bentOf = (...times: number[]) =>
-      trends(times.map((time, at) => exactForm('softmax', 128 * 2 ** at, time)))[0]?.bent
+      trends(times.map((time, at) => exactForm('softmax', 128 * 2 ** at, time)))[0]?.growth?.bent
     expect(bentOf(1e7, 2e7, 4e7)).toBe(false)
     expect(bentOf(1e7, 2.1e7, 4e7)).toBe(false) // the line misses by 3 %, and processes may differ by 6
     expect(bentOf(1e7, 1e7, 4e7)).toBe(true)
@@ -274,21 +302,31 @@ describe('trends', () => {
 
   it('interpolates the crossover on straight lines in log-log axes', () => {
     // gains 1/4, 1/2 ... 4 are symmetric about the middle of 256 and 512: 256 * sqrt(2) = 362
-    expect(crossovers(4e6, 8e6, 8e6)).toBe(
-      'is faster than softmax from about L=362 on (346 - 378, measured at 256 and 512)',
-    )
+    expect(crossovers(4e6, 8e6, 8e6)).toBe('overtakes softmax at L=362 [346, 378]')
   })
 
   it('says so when a method is faster everywhere, or nowhere', () => {
-    expect(crossovers(5e5, 1e6, 2e6)).toBe('is faster than softmax at every length from 128')
-    expect(crossovers(2e6, 8e6, 32e6)).toBe('is slower than softmax up to L=512')
+    expect(crossovers(5e5, 1e6, 2e6)).toBe(
+      'is faster than softmax at every length measured, from L=128 to 512',
+    )
+    expect(crossovers(2e6, 8e6, 32e6)).toBe(
+      'does not overtake softmax within the lengths measured: it is slower up to L=512',
+    )
   })
 
   it('counts from the last length at which the method is slower', () => {
-    expect(crossovers(5e5, 8e6, 8e6)).toContain('measured at 256 and 512')
+    expect(crossovers(5e5, 8e6, 8e6)).toBe('stays faster than softmax at L=362 [346, 378]')
   })
 
   it('has nothing to say about a single length', () => {
-    expect(trends([timed()])).toEqual([])
+    expect(trends([timed()])).toMatchObject([{growth: null, crossovers: []}])
+  })
+
+  it('takes the exponent over the top two octaves, or the three longest lengths', () => {
+    const lengthsOf = (...lengths: number[]) =>
+      trends(lengths.map(length => exactForm('softmax', length, length ** 2)))[0]?.growth?.lengths
+    expect(lengthsOf(128, 256, 512, 1024, 1536, 2048)).toEqual([512, 1024, 1536, 2048])
+    expect(lengthsOf(128, 512, 2048, 8192)).toEqual([512, 2048, 8192])
+    expect(lengthsOf(128, 8192)).toEqual([128, 8192])
   })
 })

@@ -46,6 +46,7 @@ describe('timeRuns', () => {
       mean_ns: 25,
       outliers: 1,
       severe_outliers: 1,
+      outlier_counts: {low_severe: 0, low_mild: 0, high_mild: 0, high_severe: 1},
       waited_ns: 5,
       samples_ns: durations,
       turn_runs: [7],

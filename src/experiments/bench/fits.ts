@@ -1,0 +1,53 @@
+/** Growth and crossovers of a benchmark as data. */
+import type {Fit} from '../../results/fits.js'
+import {variantLabel} from '../labels.js'
+import {decodeCrossover, exactDecode} from './decode-report.js'
+import {isSettledSlope} from './noise.js'
+import type {BenchRecord, TimedRecord} from './schema.js'
+import {shapesOf} from './shapes.js'
+import {type Growth, type Trend, trends} from './trends.js'
+import {rowsInOrder} from './variants.js'
+
+/** One per variant, shape by shape, as the report tells them. */
+export function benchFits(records: readonly BenchRecord[]): Fit[] {
+  return shapesOf(records).flatMap(shape => {
+    const rows = rowsInOrder(shape)
+    return rows[0]!.cell.mode === 'decode' ? decodeFits(rows) : trends(rows).map(fitOf)
+  })
+}
+
+function fitOf({label, records, growth, crossovers}: Trend): Fit {
+  const no_slope = whyNoSlope(growth)
+  return {
+    variant: label,
+    mode: records[0]!.cell.mode ?? 'forward',
+    keys: records.map(({key}) => key),
+    lengths: records.map(({cell}) => cell.seq_len),
+    slope: no_slope === null ? growth!.slope : null,
+    slope_lengths: growth?.lengths ?? [],
+    no_slope,
+    r2: no_slope === null ? growth!.r2 : null,
+    crossovers,
+  }
+}
+
+function whyNoSlope(growth: Growth | null): Fit['no_slope'] {
+  if (growth === null) return 'one_length'
+  if (!isSettledSlope(growth.slope)) return 'unsettled'
+  return growth.bent ? 'bent' : null
+}
+
+function decodeFits(rows: readonly TimedRecord[]): Fit[] {
+  const exact = exactDecode(rows)
+  return rows.map(row => ({
+    variant: variantLabel(row.cell),
+    mode: 'decode',
+    keys: [row.key],
+    lengths: (row.result.marks ?? []).map(({tokens}) => tokens),
+    slope: null,
+    slope_lengths: [],
+    no_slope: 'decode',
+    r2: null,
+    crossovers: exact && row !== exact ? decodeCrossover(row, exact) : [],
+  }))
+}

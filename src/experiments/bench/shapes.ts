@@ -1,0 +1,10 @@
+import {groupBy} from '../../report/groups.js'
+import type {BenchRecord, TimedRecord} from './schema.js'
+
+/** Records with times, by the shape of what was timed: only within one do they compare. */
+export function shapesOf(records: readonly BenchRecord[]): TimedRecord[][] {
+  const completed = records.filter(record => record.status === 'completed')
+  return groupBy(completed, ({cell: {mode, batch, heads, head_dim, value_dim, causal}}) =>
+    JSON.stringify([mode, batch, heads, head_dim, value_dim, causal]),
+  )
+}
