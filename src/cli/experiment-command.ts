@@ -12,7 +12,7 @@ import type {Invocation} from './run-plan.js'
 
 /** Flags that change nothing about what is run. */
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
-  ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'dry-run'],
+  ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
   ...['plugin', 'json', 'quiet'],
 ])
 

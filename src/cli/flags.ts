@@ -393,6 +393,7 @@ export const runFlags = {
 }
 
 /** The values of {@link runFlags}, with what every command has, and what was typed of the axes of draws. */
-export type RunOptions = FlagValues<typeof runFlags> & {quiet: boolean} & Partial<
-    Pick<FlagValues<ReturnType<typeof methodFlags>>, 'num-features' | 'projections'>
-  >
+export type RunOptions = FlagValues<typeof runFlags> & {
+  quiet: boolean
+  samples?: boolean
+} & Partial<Pick<FlagValues<ReturnType<typeof methodFlags>>, 'num-features' | 'projections'>>

@@ -169,6 +169,7 @@ export async function runPrepared(
       onWarning: text => progress.aside(() => caution(text)),
       profile: flags.profile,
       formats: [...(flags.format ?? (['csv'] as const))],
+      requested: flags.samples ? ['samples'] : [],
     })
     return {run: finished, closing: closing(finished, {directory, argv, profile: flags.profile})}
   } catch (error) {

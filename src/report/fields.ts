@@ -17,6 +17,7 @@ export const tableFactsSchema = z.object({
       }),
     )
     .describe('Columns in order; a run has those of them in which some row has a value.'),
+  flag: z.string().optional().describe('Flag that asks for it; absent: a run has it anyway.'),
 })
 export type TableFacts = z.infer<typeof tableFactsSchema>
 
@@ -28,7 +29,8 @@ interface Tabled {
 
 /** The columns of all tables of an experiment. */
 export function tableFacts({name, tables}: Tabled): TableFacts[] {
-  return tables.map(({suffix, columns}) => ({
+  return tables.map(({suffix, flag, columns}) => ({
+    ...(flag && {flag: `--${flag}`}),
     experiment: name,
     file: `records${suffix}.csv`,
     columns: columns().map(({name, type, unit, meaning}) => ({
@@ -56,8 +58,8 @@ const COLUMNS: readonly ColumnSpec<ColumnFacts>[] = [
 /** One table per file. */
 export function fieldsReport(tables: readonly TableFacts[]): Block[] {
   return [
-    ...tables.flatMap(({experiment, file, columns}) => [
-      heading(1, `${experiment}: ${file}`),
+    ...tables.flatMap(({experiment, file, flag, columns}) => [
+      heading(1, `${experiment}: ${file}${flag ? `, with ${flag}` : ''}`),
       table(COLUMNS, columns),
     ]),
     text(

@@ -6,10 +6,15 @@ import {type CellRecord, recordFields} from './record.js'
 /** One line of a table before it is cut into columns. */
 export type Row = Record<string, unknown>
 
+/** Tables that a run has on request alone, by their flags. */
+export type RequestedTable = 'samples'
+
 /** A table of an experiment's records. */
 export interface TableFormat {
   /** After the name of the file, e.g. `_per_head`; empty for the first table. */
   suffix: string
+  /** Flag that asks for it. Default: a run has it anyway. */
+  flag?: RequestedTable
   columns(): Column[]
   /** The lines of one record. */
   rows(record: CellRecord): Row[]
@@ -94,6 +99,26 @@ export function rowTable(
     rows(record) {
       if (record.status !== 'completed') return []
       return rowsOf(record.result as unknown as Row).map(item => ({...record, item}))
+    },
+  }
+}
+
+/**
+ * A table of rows that are made of a result, after the key of their cell alone: for so many rows that the cell in each
+ * would be most of the file. Its flag asks for it.
+ */
+export function requestedTable(
+  name: RequestedTable,
+  row: z.ZodType,
+  rowsOf: (result: Row) => readonly Row[],
+): TableFormat {
+  return {
+    suffix: `_${name}`,
+    flag: name,
+    columns: () => [plain('key'), ...columnsOf(row).map(column => below('item', column))],
+    rows({key, ...record}) {
+      if (record.status !== 'completed') return []
+      return rowsOf(record.result as unknown as Row).map(item => ({key, item}))
     },
   }
 }

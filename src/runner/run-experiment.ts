@@ -15,6 +15,7 @@ import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
 import {countRecords, runCounts, writeSummary} from '../results/summary.js'
+import type {RequestedTable} from '../results/tables.js'
 import {verdictSchema} from '../results/verdict.js'
 import type {RunFormat} from './formats.js'
 import {unlessInterrupted} from './interruption.js'
@@ -51,6 +52,8 @@ export interface RunExperimentOptions {
   /** Told what a reader of the results should know of this session. */
   onWarning?: ((text: string) => void) | undefined
   formats: readonly RunFormat[]
+  /** Tables to write that runs have on request alone. Default: none. */
+  requested?: readonly RequestedTable[]
   /** Have workers write profiles of themselves into the folder. */
   profile?: boolean
   /** A worker that is there already, for the first cells; it is ended with the others, unless it is to be kept. */
@@ -117,7 +120,7 @@ export async function runExperiment(
     if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
     const records = await runMissing(run, options, journal)
     const finished = await runOf(run, {directory, manifest, records})
-    await saveTables(run, finished, options.formats, journal)
+    await saveTables(run, finished, options, journal)
     return finished
   } finally {
     await journal.close()
@@ -197,16 +200,18 @@ function eitherOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
   return AbortSignal.any(signals.filter(signal => signal !== undefined))
 }
 
+type TableOptions = Pick<RunExperimentOptions, 'formats' | 'requested'>
+
 /** Writes what the journal holds as tables. @throws {UnsavedTables} when that fails */
 async function saveTables(
   planned: PlannedRun,
   finished: ExperimentRun,
-  formats: readonly RunFormat[],
+  options: TableOptions,
   journal: Journal,
 ): Promise<void> {
   try {
     await journal.check()
-    await writeTables(planned, finished, formats)
+    await writeTables(planned, finished, options)
   } catch (error) {
     throw error instanceof RfaError ? new UnsavedTables(finished, error) : error
   }
@@ -215,12 +220,13 @@ async function saveTables(
 async function writeTables(
   {experiment, plan}: PlannedRun,
   {directory, records, ...rest}: ExperimentRun,
-  formats: readonly RunFormat[],
+  {formats, requested = []}: TableOptions,
 ): Promise<void> {
   if (directory === null) return
   const found = findings.parse(rest)
   if (formats.includes('csv')) {
-    await writeCsv(join(directory, 'records.csv'), records, experiment.tables)
+    const tables = experiment.tables.filter(({flag}) => !flag || requested.includes(flag))
+    await writeCsv(join(directory, 'records.csv'), records, tables)
   }
   if (formats.includes('json')) {
     await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)

@@ -35,7 +35,12 @@ export {
 export {logLogSlope, type PowerLaw, slopeEstimate} from './fits.js'
 export {hodgesLehmann} from './hodges-lehmann.js'
 export {holm} from './holm.js'
-export {LEAST_FOR_INTERVAL, medianInterval, seriesMedianInterval} from './median-interval.js'
+export {
+  dependence,
+  LEAST_FOR_INTERVAL,
+  medianInterval,
+  seriesMedianInterval,
+} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
 export {pairMeanError} from './pair-mean.js'
 export {

@@ -112,6 +112,13 @@ export const benchFlags = {
     description: 'order of the cells; random spreads drift over all of them (default: random)',
   }),
   ...runFlags,
+  samples: Flags.boolean({
+    default: false,
+    helpGroup: 'RUN',
+    exclusive: ['dry-run'],
+    description:
+      'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
+  }),
 }
 /** What `rfa bench` was asked for; a missing value was not typed. */
 export type BenchFlags = FlagValues<typeof benchFlags>

@@ -7,8 +7,9 @@ import {randomStream} from '../../random/index.js'
 import {tf} from '../../tf.js'
 import {attendOptions, drawOf} from '../axes.js'
 import {computedBy} from '../computed-by.js'
-import type {CellContext, CellOutcome} from '../experiment.js'
+import type {CellContext, CellOutcome, YieldTurn} from '../experiment.js'
 import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
+import {type Watch, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
 import {passGate} from './gate.js'
 import {benchShape, workOf} from './grid.js'
@@ -33,10 +34,16 @@ export async function runBenchCell(
   const peakMemory = startPeakMemory()
   const {source, projection_ns} = projectionSource(cell, method)
   const before = measurePeak()
+  const watch = watchConditions()
+  const watched = {
+    ...others,
+    ...(others.yieldTurn && {yieldTurn: looking(others.yieldTurn, watch)}),
+  }
   const {timing, ...measured} =
     cell.mode === 'decode'
-      ? await timeDecodeCell(cell, source?.next(), others)
-      : await timeForward({cell, method, source, backend: backend.name}, others)
+      ? await timeDecodeCell(cell, source?.next(), watched)
+      : await timeForward({cell, method, source, backend: backend.name}, watched)
+  const conditions = watch.end()
   const peak = peakMemory()
   return {
     status: 'completed',
@@ -50,11 +57,20 @@ export async function runBenchCell(
       gate,
       ...timing,
       ...measured,
+      conditions,
       projection_ns,
       work_flops: workOf(cell, method),
       fma_peak_gflops: bestPeak([before, measurePeak()]),
       peak_rss_over_baseline_bytes: peak,
     },
+  }
+}
+
+/** A turn ends with a look at the machine. */
+function looking(yieldTurn: YieldTurn, watch: Watch): YieldTurn {
+  return () => {
+    watch.look()
+    return yieldTurn()
   }
 }
 

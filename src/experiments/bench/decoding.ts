@@ -110,12 +110,12 @@ interface MarkSamples {
 
 function markOf(
   {tokens, state_bytes, totals, latencies}: MarkSamples,
-  {waited_ns, median_ns}: Timing,
+  {waited_ns, median_ns, turn_runs}: Timing,
 ): DecodeMark {
   // waiting falls on tokens as time does
   const waitedIn = (share: number) => (waited_ns === null ? null : waited_ns * Math.min(1, share))
-  const total = medianOfRuns(totals, waitedIn(median(totals) / median_ns))
-  const token = medianOfRuns(latencies, waitedIn(median(latencies) / median_ns))
+  const total = medianOfRuns(totals, waitedIn(median(totals) / median_ns), turn_runs)
+  const token = medianOfRuns(latencies, waitedIn(median(latencies) / median_ns), turn_runs)
   return {
     tokens,
     total_ns: total.value,

@@ -1,12 +1,20 @@
 /** Growth and crossovers of a benchmark as data. */
+import type {Findings} from '../../results/findings.js'
 import type {Fit} from '../../results/fits.js'
 import {variantLabel} from '../labels.js'
 import {decodeCrossover, exactDecode} from './decode-report.js'
+import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope} from './noise.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
 import {type Growth, type Trend, trends} from './trends.js'
 import {rowsInOrder} from './variants.js'
+
+/** What the records of a benchmark say together. */
+export function benchFindings(records: readonly BenchRecord[]): Findings {
+  const machine = machineVerdictOf(records)
+  return {fits: benchFits(records), ...(machine && {machine})}
+}
 
 /** One per variant, shape by shape, as the report tells them. */
 export function benchFits(records: readonly BenchRecord[]): Fit[] {

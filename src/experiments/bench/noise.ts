@@ -1,6 +1,7 @@
 /** How far times can be believed: intervals, what is withheld, and signs of a machine that had other things to do. */
 
 import {
+  dependence,
   type Estimate,
   factorOf,
   hodgesLehmann,
@@ -16,7 +17,7 @@ import {
   tukeyOutliers,
 } from '../../stats/index.js'
 import type {TimedRecord} from './schema.js'
-import {exponentParts, logTimesByTurn, type Weighted} from './turns.js'
+import {exponentParts, LEAST_TURNS, logTimesByTurn, type Weighted} from './turns.js'
 
 /**
  * A ratio is told where its 95 % interval lies within this factor of it, to either side. Two benchmarks then tell ratios
@@ -47,10 +48,15 @@ export function isSettledSlope({value, low, high}: Estimate): boolean {
  *
  * @param samples - times in the order in which they were measured, in ns
  * @param waited - time that the process waited meanwhile, in ns; `null` where unknown
+ * @param turns - how many runs each turn took, where there were turns
  * @returns ends are `NaN` below {@link LEAST_FOR_INTERVAL} runs
  */
-export function medianOfRuns(samples: readonly number[], waited: number | null): Estimate {
-  const {low, high} = seriesMedianInterval(samples)
+export function medianOfRuns(
+  samples: readonly number[],
+  waited: number | null,
+  turns: readonly number[] = [],
+): Estimate {
+  const {low, high} = seriesMedianInterval(samples, turns)
   return {value: median(samples), low: low * (1 - hiddenShare(samples, waited)), high}
 }
 
@@ -68,8 +74,8 @@ function betweenProcesses(median_ns: number): number {
 
 /** {@link medianOfRuns} of a record, with an interval for what another process would have measured, too. */
 export function medianOf(record: TimedRecord): Estimate {
-  const {samples_ns, waited_ns} = record.result
-  return within(medianOfRuns(samples_ns, waited_ns), betweenRecords(record))
+  const {samples_ns, waited_ns, turn_runs} = record.result
+  return within(medianOfRuns(samples_ns, waited_ns, turn_runs), betweenRecords(record))
 }
 
 /** What another process would have measured differs by this, as {@link reachOf}. */
@@ -100,14 +106,23 @@ function within({value, low, high}: Estimate, between: number): Estimate {
   return {value, low: value / factor(value / low), high: value * factor(high / value)}
 }
 
-/** Fewest turns that have an interval of their own. */
-const LEAST_TURNS = 6
+/**
+ * Centre of what turns say one after the other, with an interval of 95 % by signed ranks, which take turns for independent: it is
+ * stretched by the root of their dependence.
+ *
+ * @param values - one per turn, in order
+ */
+export function turnsInterval(values: Float64Array): Estimate {
+  const {value, low, high} = hodgesLehmann(values)
+  const stretch = Math.sqrt(dependence(values))
+  return {value, low: value - stretch * (value - low), high: value + stretch * (high - value)}
+}
 
 /** A product of powers of times, as a logarithm, from turns; `null` where there were too few of them. */
 function byTurns(parts: readonly Weighted[]): Estimate | null {
   const logs = logTimesByTurn(parts)
   if (logs.length < LEAST_TURNS) return null
-  const {value, low, high} = hodgesLehmann(logs)
+  const {value, low, high} = turnsInterval(logs)
   const between = Math.hypot(...parts.map(({record, weight}) => weight * betweenRecords(record)))
   return {
     value,
@@ -145,7 +160,7 @@ function hiddenShare(samples: readonly number[], waited: number | null): number 
 /** Share of outliers among runs from which on they are many; of normal times less than 1 % lie so far out. */
 const MANY_OUTLIERS = 0.1
 /** Share of the timed time that a process may wait for a processor before the machine counts as busy. */
-const BUSY = 0.05
+export const BUSY = 0.05
 /** Runs of which the first third and the last one have intervals. */
 const LEAST_FOR_DRIFT = 3 * LEAST_FOR_INTERVAL
 
@@ -160,15 +175,20 @@ export interface Oddities {
 }
 
 /** Looks for signs that the times of a cell depend on more than its method. */
-export function odditiesOf({result}: TimedRecord): Oddities {
-  const {samples_ns: samples, waited_ns} = result
-  const total = samples.reduce((sum, x) => sum + x, 0)
-  const waiting = waited_ns === null || total === 0 ? 0 : waited_ns / total
+export function odditiesOf(record: TimedRecord): Oddities {
+  const {samples_ns} = record.result
+  const waiting = waitingShare(record)
   return {
-    outliers: manyOutliers(samples),
-    waiting: waiting > BUSY ? waiting : null,
-    drift: driftOf(samples),
+    outliers: manyOutliers(samples_ns),
+    waiting: waiting !== null && waiting > BUSY ? waiting : null,
+    drift: driftOf(samples_ns),
   }
+}
+
+/** Share of the timed time spent waiting for a processor; `null` where unknown. */
+export function waitingShare({result: {samples_ns, waited_ns}}: TimedRecord): number | null {
+  const total = samples_ns.reduce((sum, x) => sum + x, 0)
+  return waited_ns === null || total === 0 ? null : waited_ns / total
 }
 
 function manyOutliers(samples: readonly number[]): Oddities['outliers'] {

@@ -7,6 +7,7 @@ import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
 import {backendLabel, methodLabel, troubleItems} from '../labels.js'
 import {PASS_THROUGH} from './baselines.js'
 import {decodeSection} from './decode-report.js'
+import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
 import {LEGEND, oddityItems, withheldItems} from './notes.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
@@ -22,6 +23,7 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
       rows[0]!.cell.mode === 'decode' ? decodeSection(rowsInOrder(rows)) : section(rows),
     ),
     ...list(footer(completed)),
+    ...list(machineItems(records)),
     ...list(impossible(completed)),
     ...list(troubleItems(records)),
   ]
@@ -180,6 +182,15 @@ function slopeText({slope, bent}: Growth): string {
   const {value, low, high} = slope
   const reach = Math.max(0.01, high - value, value - low)
   return `${value.toFixed(2)} ±${reach.toFixed(2)}`
+}
+
+/** Whether the machine was fit for it. */
+function machineItems(records: readonly BenchRecord[]): string[] {
+  const found = machineVerdictOf(records)
+  if (!found) return []
+  const {verdict, statement, unknown} = found
+  const warning = verdict === 'disturbed' ? 'warning: ' : ''
+  return [`${warning}${statement}${unknown === null ? '' : ` (unknown: ${unknown})`}`]
 }
 
 /** Which machine parts ran: one line per backend, and what was checked before any timing. */

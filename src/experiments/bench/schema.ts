@@ -8,7 +8,7 @@ import {
   operationForms,
   seed,
 } from '../../results/record.js'
-import {type Row, recordTable, rowTable} from '../../results/tables.js'
+import {type Row, recordTable, requestedTable, rowTable} from '../../results/tables.js'
 import {
   causalField,
   drawAxes,
@@ -19,7 +19,9 @@ import {
   sizeFields,
 } from '../axes.js'
 import {defineExperiment} from '../experiment.js'
+import {conditions} from './conditions-schema.js'
 import {decodeMark, markRow} from './marks.js'
+import {sampleRow, sampleRows} from './samples.js'
 
 /** What else than forward passes can be timed. */
 export const BENCH_MODES = ['decode', 'layer'] as const
@@ -175,6 +177,10 @@ export const benchResult = z.object({
         'Time in which the thread that makes the calls could have computed but waited for a processor, in the turns of its timed runs; `null`: unknown, or not recorded.',
       ),
     ),
+  conditions: conditions
+    .nullable()
+    .default(null)
+    .describe('What else the machine did meanwhile; `null`: not recorded.'),
   projection_ns: nullableNumber.meta(
     ns('Drawing the projections (with a pool, all of it) once, outside the timed region.'),
   ),
@@ -234,15 +240,16 @@ export default defineExperiment({
   cell: benchCell,
   result: benchResult,
   isolation: 'fresh',
-  // single times stand in the journal
+  // single times stand in the journal, and in a table of their own on request
   tables: [
     recordTable(tabled),
     rowTable(tabled, 'marks', markRow, ({marks = []}) => marks as Row[]),
+    requestedTable('samples', sampleRow, result => sampleRows(result as BenchResult)),
   ],
   cells: async plan => (await import('./grid.js')).benchCells(plan),
   jobs: async plan => (await import('./grid.js')).benchJobs(plan),
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
-  findings: async records => ({fits: (await import('./fits.js')).benchFits(records)}),
+  findings: async records => (await import('./fits.js')).benchFindings(records),
   report: async records => (await import('./report.js')).benchReport(records),
 })

@@ -99,7 +99,7 @@ export async function timeMeasured(
     const computed = await yieldTurn?.()
     if (computed && taken.samples.at(-1)! < warmedNs) measure(false)
   }
-  return {...quoted(taken.samples, taken.waited), turn_runs: taken.turns}
+  return quoted(taken.samples, taken.waited, taken.turns)
 }
 
 /** What was measured so far, in ns. */
@@ -147,10 +147,10 @@ function shareOf({samples, total}: Taken, {min_runs, max_runs, min_time_ns}: Tim
 }
 
 /** What is quoted of times in the order in which they were measured. */
-export function quoted(samples: number[], waited_ns: number | null): Omit<Timing, 'turn_runs'> {
+export function quoted(samples: number[], waited_ns: number | null, turn_runs: number[]): Timing {
   const quartile = (p: number) =>
     samples.length < LEAST_FOR_QUARTILES ? null : quantile(samples, p)
-  const {value, low, high} = medianOfRuns(samples, waited_ns)
+  const {value, low, high} = medianOfRuns(samples, waited_ns, turn_runs)
   const {mild, severe, lowSevere, lowMild, highMild, highSevere} = tukeyOutliers(samples)
   return {
     runs: samples.length,
@@ -171,5 +171,6 @@ export function quoted(samples: number[], waited_ns: number | null): Omit<Timing
     },
     waited_ns,
     samples_ns: samples,
+    turn_runs,
   }
 }

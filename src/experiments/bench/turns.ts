@@ -8,6 +8,9 @@ export interface Weighted {
   weight: number
 }
 
+/** Fewest turns that have an interval of their own. */
+export const LEAST_TURNS = 6
+
 /** Median of the runs of each turn, in ns; one for all where turns were not recorded. */
 export function turnMedians({result: {samples_ns, turn_runs}}: TimedRecord): number[] {
   const counts = turn_runs.length > 0 ? turn_runs : [samples_ns.length]

@@ -48,6 +48,7 @@ export function timed(
 ): TimedRecord {
   const cell = {...BENCH_CELL, ...changes}
   const {samples_ns = steady(median), waited_ns = 0} = result
+  const {turn_runs = [samples_ns.length]} = result
   return {
     schema: benchExperiment.schema,
     key: cellKey(benchExperiment.schema, cell),
@@ -59,8 +60,8 @@ export function timed(
       threads: 1,
       operations: {softmaxAttention: 'composite'},
       gate: {max_abs_error: 1e-7, bound: 1e-5, rows: 31},
-      ...quoted(samples_ns, waited_ns),
-      turn_runs: [samples_ns.length],
+      ...quoted(samples_ns, waited_ns, turn_runs),
+      conditions: null,
       projection_ns: 2e5,
       work_flops: 3e6,
       fma_peak_gflops: null,

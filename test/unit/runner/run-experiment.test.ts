@@ -13,6 +13,7 @@ import {runReport} from '../../../src/experiments/run-report.js'
 import varianceExperiment, {type VariancePlan} from '../../../src/experiments/variance/schema.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import {readRecords} from '../../../src/results/journal.js'
+import type {CellRecord} from '../../../src/results/record.js'
 import {
   type ExperimentRun,
   type ProgressEvent,
@@ -111,6 +112,24 @@ describe('runExperiment', () => {
       'records.jsonl',
       'summary.json',
     ])
+  })
+
+  it('writes tables that have a flag where they are asked for', async () => {
+    const samples = {
+      suffix: '_samples',
+      flag: 'samples' as const,
+      columns: () => varianceExperiment.tables[0]!.columns().slice(0, 2),
+      rows: (record: CellRecord) => [{...record}],
+    }
+    const experiment = {...varianceExperiment, tables: [...varianceExperiment.tables, samples]}
+    const names = async (requested?: readonly 'samples'[]) => {
+      const directory = await runFolder()
+      const changes = {...OPTIONS, directory, ...(requested && {requested})}
+      await runExperiment({...planned(jobsFor('ok')), experiment}, changes)
+      return readdir(directory)
+    }
+    expect(await names()).not.toContain('records_samples.csv')
+    expect(await names(['samples'])).toContain('records_samples.csv')
   })
 
   it('writes no file at all without a directory', async () => {
