@@ -18,6 +18,7 @@ import {fileURLToPath} from 'node:url'
 import {afterAll, beforeAll, describe, expect, it, onTestFinished, vi} from 'vitest'
 import {commandIds} from '../helpers/commands.js'
 import {FULL, sample} from '../helpers/effort.js'
+import {processesWith} from '../helpers/processes.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const program = join(root, 'bin', 'run.js')
@@ -230,19 +231,6 @@ describe('rfa', () => {
     })
   })
 })
-
-/** Processes that have this text in their environment, where the system tells. */
-function processesWith(mark: string): string[] {
-  if (!existsSync('/proc/self/environ')) return []
-  return readdirSync('/proc').filter(pid => {
-    if (!/^\d+$/.test(pid)) return false
-    try {
-      return readFileSync(join('/proc', pid, 'environ'), 'utf8').includes(mark)
-    } catch {
-      return false // another user's, or gone
-    }
-  })
-}
 
 /** A real sweep of deterministic methods: small, and the same everywhere. */
 const TINY = [
