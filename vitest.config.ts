@@ -7,6 +7,7 @@ const PATIENCE = 5 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
 
 /** Files that replace modules, add estimators, or look at a library whose backend nobody has chosen yet. */
 const ALONE = [
+  'test/fuzz/mutated.test.ts',
   'test/unit/index.test.ts',
   'test/unit/attention/registering/register.test.ts',
   'test/unit/check/index.test.ts',
