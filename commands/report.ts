@@ -1,18 +1,20 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {markdownFile, pluginFlag, present, toggle} from '../src/cli/flags.js'
+import {htmlFile, markdownFile, pluginFlag, present, toggle} from '../src/cli/flags.js'
 import type {ReportDocument} from '../src/cli/json-documents.js'
+import type {Block} from '../src/report/document.js'
 
 export default class Report extends RfaCommand {
-  static override summary = 'Print saved runs as tables and write them as Markdown'
+  static override summary =
+    'Print saved runs as tables and write them as Markdown, or as an HTML page'
   static override description = helpText(
-    'Reads one or several run folders, prints their tables, and writes one Markdown file. A folder of rfa claims has its verdicts, or its figure.',
+    'Reads one or several run folders, prints their tables, and writes one Markdown file. With --html it writes one page for browsers instead, which needs no network: what was run and found, then every table. A folder of rfa claims has its verdicts, or its figure.',
   )
   static override examples = [
     '<%= config.bin %> report results/error-sweep-20260101-120000',
     '<%= config.bin %> report results/wasm results/cpu --output comparison.md',
     '<%= config.bin %> report results/wasm --output -',
-    '<%= config.bin %> report results/claims',
+    '<%= config.bin %> report results/claims --html report.html --open',
   ]
   static override args = {
     run: Args.string({
@@ -28,6 +30,11 @@ export default class Report extends RfaCommand {
       description:
         'Markdown file (.md), - for stdout (default: report.md in the run; in the working directory for several runs)',
     }),
+    html: htmlFile({
+      description:
+        'HTML page (.html), - for stdout; the tables are not printed then, and Markdown is written for --output alone',
+    }),
+    open: toggle('show the page of --html in the browser'),
     force: toggle('replace a file that is no report of rfa'),
     plugin: pluginFlag(
       undefined,
@@ -37,15 +44,25 @@ export default class Report extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Report)
-    const {writeReport} = await import('../src/cli/write-report.js')
+    const {checkReportFlags, writeReportFiles} = await import('../src/cli/report-files.js')
+    checkReportFlags(flags)
     const {readSaved, savedFacts, savedReport} = await import('../src/cli/read-saved.js')
-    const {renderTerminal} = await import('../src/report/terminal.js')
-    const saved = await readSaved(args.run, this.config.bin, this.services)
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
+    const saved = await readSaved(args.run, this.config.bin, this.services)
     const blocks = this.withFlags(await savedReport(saved), experimentFlagNames())
-    if (flags.output !== '-') this.print(renderTerminal(blocks, this.layout()))
-    const output = await writeReport(blocks, args.run, flags, text => this.print(text))
-    if (output !== null) this.note(`written to ${output}`)
-    return {schema: 'rfa.report/1', output, ...(await savedFacts(saved))} satisfies ReportDocument
+    if (flags.html === undefined && flags.output !== '-') await this.printTables(blocks)
+    const files = await writeReportFiles({blocks, saved, directories: args.run}, flags, {
+      ...this.invocation(),
+      print: text => this.print(text),
+    })
+    for (const file of Object.values(files)) if (file !== null) this.note(`written to ${file}`)
+    return {schema: 'rfa.report/1', ...files, ...(await savedFacts(saved))} satisfies ReportDocument
+  }
+
+  /** Layout of tables takes seconds where there are thousands of rows: only who reads them waits for it. */
+  private async printTables(blocks: readonly Block[]): Promise<void> {
+    if (this.jsonEnabled()) return
+    const {renderTerminal} = await import('../src/report/terminal.js')
+    this.print(renderTerminal(blocks, this.layout()))
   }
 }

@@ -8,6 +8,7 @@ import {join} from 'node:path'
 import {fileURLToPath, pathToFileURL} from 'node:url'
 import {bundle} from './bundle.js'
 import {writeGradients} from './gradients.js'
+import {writePage} from './page.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -16,6 +17,7 @@ removeOrphans('src')
 removeOrphans('commands')
 removeOrphans('bench')
 await bundle(root)
+await writePage(root)
 await writeGradients(root)
 await writeSchemas()
 await writeManifest()

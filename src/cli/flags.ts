@@ -103,11 +103,22 @@ export const markdownFile = Flags.custom<string>({
   },
 })
 
+/** A file for an HTML page, or `-`. */
+export const htmlFile = Flags.custom<string>({
+  helpValue: 'FILE',
+  parse: async (text, _context, {name}) => {
+    const path = present(text, `--${name}`)
+    if (path === '-' || /^(\.html?|)$/i.test(extname(path))) return path
+    throw expected('USAGE', `--${name}`, 'an HTML file, ending in .html, or - for stdout', path)
+  },
+})
+
 /** Where else to find what a file of this ending would hold. */
 function insteadOfMarkdown(ending: string): string[] {
   const journal = `the folder of a run has it: records.csv, summary.json`
   if (ending === '.csv' || ending === '.tsv') return [journal]
   if (ending === '.json') return [`${journal}; --json prints JSON on stdout`]
+  if (/^\.html?$/.test(ending)) return ['--html writes a page for browsers']
   return ['write .md, which other programs convert, pandoc among them']
 }
 

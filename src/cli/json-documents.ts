@@ -113,7 +113,11 @@ export type CompletionDocument = z.infer<typeof completionDocument>
 /** `rfa report`. */
 export const reportDocument = z.object({
   schema: tag('rfa.report/1'),
-  output: z.string().nullable().describe('The Markdown file; `null`: it was printed.'),
+  output: z
+    .string()
+    .nullable()
+    .describe('The Markdown file; `null`: it was printed, or only HTML was asked for.'),
+  html: z.string().nullable().describe('The HTML page; `null`: it was printed, or not asked for.'),
   runs: z
     .array(
       z.object({

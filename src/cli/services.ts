@@ -11,6 +11,7 @@ import type {assertFits} from '../runner/dry-run.js'
 import type {askForCheck, askForPlan} from '../runner/planner.js'
 import type {prepareDryRun} from '../runner/preparation.js'
 import type {runExperiment} from '../runner/run-experiment.js'
+import type {showFile} from './show-file.js'
 
 /** A function of the library whose module has not been loaded yet. */
 type Later<F extends (...args: never[]) => unknown> = (
@@ -34,6 +35,7 @@ export interface Services {
   applyEstimator: Later<typeof applyEstimator>
   checkEstimator: Later<typeof checkEstimator>
   machineFacts: Later<typeof machineFacts>
+  showFile: Later<typeof showFile>
   /** A folder for a run of an experiment that nobody else has. */
   newRunDirectory(...args: Parameters<typeof defaultRunDirectory>): Promise<string>
 }
@@ -65,6 +67,7 @@ export const services: Services = {
   applyEstimator: async (...args) => (await import('../apply/apply.js')).applyEstimator(...args),
   checkEstimator: async (...args) => (await import('../check/index.js')).checkEstimator(...args),
   machineFacts: async (...args) => (await import('../results/machine.js')).machineFacts(...args),
+  showFile: async (...args) => (await import('./show-file.js')).showFile(...args),
   newRunDirectory: async (experiment, date) => {
     const {defaultRunDirectory, makeNewDirectory} = await import('../results/new-directory.js')
     return makeNewDirectory(defaultRunDirectory(experiment, date))

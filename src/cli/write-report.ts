@@ -5,6 +5,7 @@ import {allExperiments, experimentNamed} from '../experiments/index.js'
 import type {ReportedRun} from '../experiments/run-report.js'
 import {resumeLineOf} from '../report/command-line.js'
 import type {Block} from '../report/document.js'
+import {PAGE_START} from '../report/html/page-start.js'
 import {renderMarkdown} from '../report/markdown.js'
 import {newest} from '../results/journal.js'
 import {latestCommand, type RunManifest} from '../results/manifest.js'
@@ -14,7 +15,7 @@ import {countRecords} from '../results/summary.js'
 import type {ReportDocument} from './json-documents.js'
 import type {Services} from './services.js'
 
-/** First line of every written report: what may be replaced without asking. */
+/** First line of every written Markdown report: what may be replaced without asking. */
 const REPORT_MARK = '<!-- written by rfa report -->'
 
 /** What reading runs takes. */
@@ -110,27 +111,42 @@ export async function writeReport(
   }
   const [only, ...others] = directories
   const path = output ?? join(others.length === 0 ? (only ?? '.') : '.', 'report.md')
-  if (!force) await refuseForeignFile(path)
-  try {
-    await writeFile(path, `${REPORT_MARK}\n\n${markdown}`)
-  } catch (error) {
-    throw new RfaError('NOT_WRITABLE', `--output: cannot write ${path}: ${messageOf(error)}`, {
-      suggestions: ['name another file with --output', 'use --output - for stdout'],
-      cause: error,
-    })
-  }
+  await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {flag: '--output', force})
   return path
 }
 
+/**
+ * Writes a report to a file.
+ *
+ * @param options - `flag`: that named the file; `force`: replace any file
+ * @throws {WOULD_OVERWRITE} when the file is not a report of rfa, unless forced
+ * @throws {NOT_WRITABLE} when the file cannot be written
+ */
+export async function saveReport(
+  path: string,
+  content: string,
+  {flag, force}: {flag: string; force: boolean},
+): Promise<void> {
+  if (!force) await refuseForeignFile(path, flag)
+  try {
+    await writeFile(path, content)
+  } catch (error) {
+    throw new RfaError('NOT_WRITABLE', `${flag}: cannot write ${path}: ${messageOf(error)}`, {
+      suggestions: [`name another file with ${flag}`, `use ${flag} - for stdout`],
+      cause: error,
+    })
+  }
+}
+
 /** Notes of the user are not ours to replace, and pipes are not ours to wait for. @throws {WOULD_OVERWRITE} */
-async function refuseForeignFile(path: string): Promise<void> {
+async function refuseForeignFile(path: string, flag: string): Promise<void> {
   const facts = await stat(path).catch(() => undefined)
   if (facts === undefined) return
   const present = facts.isFile() ? await readFile(path, 'utf8').catch(() => undefined) : undefined
-  if (present?.startsWith(REPORT_MARK)) return
+  if (present?.startsWith(REPORT_MARK) || present?.startsWith(PAGE_START)) return
   throw new RfaError(
     'WOULD_OVERWRITE',
-    `--output: expected a new file or an earlier report, got ${path}, which is neither`,
-    {suggestions: ['name another file with --output', 'add --force to replace it']},
+    `${flag}: expected a new file or an earlier report, got ${path}, which is neither`,
+    {suggestions: [`name another file with ${flag}`, 'add --force to replace it']},
   )
 }

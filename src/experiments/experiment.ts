@@ -89,6 +89,8 @@ export interface Experiment<
   verdicts?(records: readonly CellRecord<Cell, Result>[]): Promise<Verdict[]>
   /** What records say together, as data. Default: nothing. */
   findings?(records: readonly CellRecord<Cell, Result>[]): Promise<Findings>
+  /** What they found, as sentences of a summary, the most telling first. Default: what verdicts state. */
+  highlights?(records: readonly CellRecord<Cell, Result>[]): Promise<string[]>
   /** The tables and lists that are printed. */
   report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
 }

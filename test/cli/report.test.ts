@@ -49,7 +49,8 @@ describe('rfa report', () => {
   })
 
   it.each([
-    ['x.html', /pandoc/],
+    ['x.html', /--html writes a page for browsers/],
+    ['x.pdf', /pandoc/],
     ['x.csv', /the folder of a run has it: records\.csv/],
     ['x.json', /--json prints JSON/],
     ['', /expected a name, got an empty one/],
@@ -58,6 +59,61 @@ describe('rfa report', () => {
     expect(stderr).toMatch(remedy)
     expect(exitCode).toBe(2)
     expect(runner.openRun).not.toHaveBeenCalled()
+  })
+
+  it('writes a page instead of tables and Markdown for --html, and shows it for --open', async () => {
+    const path = join(folder, 'page.html')
+    const {stdout, stderr} = await report(folder, '--html', path, '--open')
+    expect({stdout, stderr}).toEqual({stdout: '', stderr: `written to ${path}\n`})
+    const page = await readFile(path, 'utf8')
+    expect(page).toContain('<title>bench: ')
+    expect(page).toContain('<th scope="row">favor-pos</th>')
+    expect(runner.showFile).toHaveBeenCalledExactlyOnceWith(path)
+    await expect(readFile(join(folder, 'report.md'))).rejects.toThrow('ENOENT')
+    const again = JSON.parse((await report(folder, '--html', path, '--json')).stdout)
+    expect(again).toMatchObject({html: path, output: null})
+  })
+
+  it('writes both files where both are named, and prints pages', async () => {
+    const files = {output: join(folder, 'x.md'), html: join(folder, 'x.htm')}
+    const both = await report(folder, '--html', files.html, '-o', files.output, '--json')
+    expect(JSON.parse(both.stdout)).toMatchObject(files)
+    expect((await report(folder, '--html', '-')).stdout).toMatch(
+      /^<!doctype html>\n[\s\S]*<\/html>\n$/,
+    )
+    expect(runner.showFile).not.toHaveBeenCalled()
+  })
+
+  it('replaces an earlier page, but no other file without --force', async () => {
+    const path = join(folder, 'page.html')
+    await report(folder, '--html', path)
+    expect(await report(folder, '--html', path)).toMatchObject({exitCode: 0})
+    await writeFile(path, '<!doctype html><p>mine')
+    expect(await report(folder, '--html', path)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^--html: expected a new file or an earlier report/),
+    })
+    expect(await report(folder, '--html', path, '--force')).toMatchObject({exitCode: 0})
+  })
+
+  it.each([
+    [['--html', 'x.pdf'], /an HTML file, ending in \.html/],
+    [['--html', '-', '-o', '-'], /^--output -: expected a file beside it/],
+    [['--html', '-', '--open'], /^--open: expected a file beside it.* got --html -/],
+    [['--open'], /^--open: expected a file beside it.* got none/],
+  ])('refuses %j', async (argv, message) => {
+    const {stderr, exitCode} = await report(folder, ...argv)
+    expect(stderr).toMatch(message)
+    expect(exitCode).toBe(2)
+  })
+
+  it('says where no program opens pages; the page is there all the same', async () => {
+    runner.showFile.mockResolvedValueOnce(false)
+    const path = join(folder, 'page.html')
+    expect(await report(folder, '--html', path, '--open')).toMatchObject({
+      exitCode: 0,
+      stderr: `warning: --open: no program to open ${path} was found; open it in a browser yourself\nwritten to ${path}\n`,
+    })
   })
 
   it('puts the Markdown of several runs on stdout for -', async () => {
@@ -80,6 +136,7 @@ describe('rfa report', () => {
     expect(JSON.parse(stdout)).toEqual({
       schema: 'rfa.report/1',
       output: join(folder, 'report.md'),
+      html: null,
       runs: [
         {
           directory: folder,

@@ -26,6 +26,7 @@ export const runner = {
   openRun: vi.fn<Services['openRun']>(),
   readPlan: vi.fn<Services['readPlan']>(async () => undefined),
   prepareRun: vi.fn<Services['prepareRun']>(prepared),
+  showFile: vi.fn<Services['showFile']>(async () => true),
   checkInput: vi.fn<Services['checkInput']>(async plan => checkInput(plan)),
 }
 /** The worker that commands take: they have to end it. */

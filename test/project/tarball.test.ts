@@ -14,6 +14,7 @@ const MEANT = [
   /^bin\/(run|start)\.js$/,
   /^dist\/(gradients|src\/.+)\.(js|d\.ts)$|^dist\/(gradients|program\/parts\/[\w-]+)-LICENSE$/,
   /^dist\/program\/.+\.js$/,
+  /^dist\/page\/page\.(css|js)$/,
   /^docs\/(advice|claims|statistics|your-(model|estimator))\.md$/,
   /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm|minilm)-layer\d\.safetensors)$/,
   /^native\/((bindings|kernels|simd)\/)?[\w-]+\.(cc|h)$/,

@@ -251,5 +251,6 @@ export default defineExperiment({
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
   findings: async records => (await import('./fits.js')).benchFindings(records),
+  highlights: async records => (await import('./highlights.js')).benchHighlights(records),
   report: async records => (await import('./report.js')).benchReport(records),
 })

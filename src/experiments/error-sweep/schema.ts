@@ -366,6 +366,7 @@ export default defineExperiment({
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runErrorSweepCell(cell, context),
   verdicts: async records => (await import('./report.js')).errorSweepVerdicts(records),
+  highlights: async records => (await import('./highlights.js')).errorSweepHighlights(records),
   report: async records => (await import('./report.js')).errorSweepReport(records),
   earlier: async () => (await import('./earlier.js')).asPresentRecord,
 })

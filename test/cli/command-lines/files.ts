@@ -94,8 +94,11 @@ export const RUN_FOLDERS: readonly Row[] = [
   [
     'report DIR/run -o DIR/report.html',
     2,
-    /a Markdown file, ending in \.md, or - for stdout.*\n.*pandoc/,
+    /a Markdown file, ending in \.md, or - for stdout.*\n.*--html writes a page/,
   ],
+  ['report DIR/run --html report.pdf', 2, /--html: expected an HTML file/],
+  ['report DIR/run --open', 2, /--open: expected a file beside it, as in --html report\.html/],
+  ['report DIR/run --html - -o -', 2, /--output -: expected a file beside it/],
   ['report DIR/run -o report.json', 2, /--json prints JSON/],
   ['report DIR/run -o report.csv', 2, /records\.csv/],
   ['report DIR/run -o report.pdf', 2, /a Markdown file/],

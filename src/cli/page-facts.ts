@@ -1,0 +1,51 @@
+/** The first screen of a report page, from what was read. */
+import {countsText} from '../claims/report.js'
+import {runSummary} from '../experiments/run-summary.js'
+import {packageVersion} from '../package.js'
+import {commandText} from '../report/command-line.js'
+import type {PageFacts} from '../report/html/page.js'
+import type {PageRun} from '../report/html/summary.js'
+import type {ClaimsDocument, FigureDocument} from './json-documents.js'
+import type {Saved} from './read-saved.js'
+
+/** What a page says beside its blocks. @param argv - command that makes it */
+export async function pageFacts(
+  all: readonly Saved[],
+  argv: readonly string[],
+): Promise<PageFacts> {
+  const runs = await Promise.all(
+    all.map(one => (one.kind === 'run' ? runSummary(one.run) : documentSummary(one.document))),
+  )
+  const [only, ...others] = runs
+  const title = others.length === 0 && only ? only.title : `${runs.length} runs of rfa`
+  return {title, runs, command: commandText(argv), generator: `rfa ${packageVersion()}`}
+}
+
+function documentSummary(document: ClaimsDocument | FigureDocument): PageRun {
+  const {directory, effort, seed} = document
+  const facts: PageRun['facts'] = [
+    ['effort', effort],
+    ['seed', String(seed)],
+  ]
+  if (document.schema === 'rfa.figure/1') {
+    const {id, title, notes} = document
+    return {
+      title: `Figure ${id}: ${directory}`,
+      what: `${title}.`,
+      facts,
+      findings: [],
+      missing: notes,
+    }
+  }
+  const {claims} = document
+  return {
+    title: `Claims: ${directory}`,
+    what: `${claims.length === 1 ? 'One claim' : `${claims.length} claims`} of papers on random-feature attention, tried here: ${countsText(claims)}`,
+    facts,
+    findings: claims.map(
+      ({id, verdict, sentence, statement}) =>
+        `${id} ${verdict.replace('_', ' ')}. ${sentence}: ${statement}.`,
+    ),
+    missing: [],
+  }
+}

@@ -1,0 +1,109 @@
+/** A run in a few sentences: what was run, where and when, what it found and what is missing. */
+import {commandText} from '../report/command-line.js'
+import type {PageRun} from '../report/html/summary.js'
+import {bytes, plural} from '../report/numbers.js'
+import {dateText, listed, numbersListed} from '../report/words.js'
+import type {RunManifest} from '../results/manifest.js'
+import type {Plan} from '../results/record.js'
+import {countRecords} from '../results/summary.js'
+import type {Verdict} from '../results/verdict.js'
+import {type MethodSpec, methodSpec} from './axes.js'
+import type {Experiment} from './experiment.js'
+import {experimentNamed} from './index.js'
+import {inputLabel, methodLabel} from './labels.js'
+import type {ReportedRun} from './run-report.js'
+
+/** The first screen of a run. */
+export async function runSummary(run: ReportedRun): Promise<PageRun> {
+  const {manifest, directory} = run
+  const experiment = await experimentNamed(manifest.plan.experiment)
+  return {
+    title: `${manifest.plan.experiment}: ${directory}`,
+    what: whatWasRun(experiment, manifest.plan),
+    facts: factsOf(manifest),
+    findings: await findingsOf(experiment, run),
+    missing: missingFrom(run),
+  }
+}
+
+/** Parts of plans that sentences tell; each experiment has some of them. */
+interface Told {
+  methods?: readonly MethodSpec[]
+  input?: Parameters<typeof inputLabel>[0]
+  projections?: readonly string[]
+  num_features?: readonly number[]
+  seq_lens?: readonly number[] | null
+  head_dims?: readonly number[]
+  causal?: boolean
+  mode?: string
+  replicates?: number
+}
+
+/** A plan as a sentence. */
+function whatWasRun({title}: Experiment, plan: Plan): string {
+  const {methods, input, projections, num_features, seq_lens, head_dims, causal, mode, replicates} =
+    plan as Told
+  const what = methods
+    ? ` of ${listed(methods.map(spec => methodLabel(methodSpec.parse(spec))))}`
+    : ''
+  const parts = [
+    ...(input ? [`on ${inputLabel(input)}`] : []),
+    ...(mode === undefined ? [] : [`mode ${mode}`]),
+    ...(causal === undefined ? [] : [causal ? 'causal' : 'bidirectional']),
+    ...(seq_lens ? [numbersListed(seq_lens, 'tokens')] : []),
+    ...(head_dims ? [`heads of ${numbersListed(head_dims, 'entries')}`] : []),
+    ...(num_features ? [`M=${numbersListed(num_features)}`] : []),
+    ...(projections ? [`random matrices ${listed(projections)}`] : []),
+    ...(replicates === undefined ? [] : [plural(replicates, 'replicate')]),
+  ]
+  const [first, ...letters] = title
+  return `${first!.toUpperCase()}${letters.join('')}${what}${parts.map(part => `, ${part}`).join('')}.`
+}
+
+function factsOf({created_at, machine, argv, plan}: RunManifest): [string, string][] {
+  const {cpu, available_parallelism: cores, memory_bytes, platform, arch, rfa, commit} = machine
+  return [
+    ['made', dateText(created_at)],
+    [
+      'machine',
+      `${cpu}, ${plural(cores, 'processor')}, ${bytes(memory_bytes)}, ${platform} ${arch}`,
+    ],
+    ['rfa', commit === null ? rfa : `${rfa}, commit ${commit}`],
+    ['seed', String(plan.seed)],
+    ['command', commandText(argv)],
+  ]
+}
+
+/** What the records say themselves, then the answers to what the experiment asks. */
+async function findingsOf(experiment: Experiment, {records}: ReportedRun): Promise<string[]> {
+  const told = (await experiment.highlights?.(records)) ?? []
+  return [...told, ...answersText((await experiment.verdicts?.(records)) ?? [])]
+}
+
+/** Open questions that are told one by one. */
+const FEW_OPEN = 2
+
+/** Certain answers; of open questions, where there are many, only how many they are. */
+export function answersText(verdicts: readonly Pick<Verdict, 'answer' | 'statement'>[]): string[] {
+  const open = verdicts.filter(({answer}) => answer === 'cannot_be_told')
+  const certain = verdicts.filter(({answer}) => answer !== 'cannot_be_told')
+  if (open.length <= FEW_OPEN) return [...certain, ...open].map(({statement}) => statement)
+  return [
+    ...certain.map(({statement}) => statement),
+    `${open.length} questions cannot be told: intervals leave both answers open, or too little was measured.`,
+  ]
+}
+
+function missingFrom({records, cells, resumeCommand}: ReportedRun): string[] {
+  const {failed} = countRecords(records)
+  const all = cells ?? records.length
+  return [
+    ...(records.length < all ? [stoppedText(records.length, all, resumeCommand)] : []),
+    ...(failed > 0 ? [`${plural(failed, 'cell')} of ${all} failed; the report says why.`] : []),
+  ]
+}
+
+function stoppedText(done: number, all: number, resumeCommand: string | null): string {
+  const rest = `${plural(all - done, 'cell')} of ${all} have no record yet.`
+  return resumeCommand === null ? rest : `${rest} Go on with: ${resumeCommand}`
+}

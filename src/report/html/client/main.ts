@@ -1,0 +1,8 @@
+/** What a page of `rfa report --html` does once it is open; without it everything is there, but stands still. */
+import {copyButtons} from './commands.js'
+import {unfoldedPrints} from './printing.js'
+import {sortableTables} from './tables.js'
+
+sortableTables()
+copyButtons()
+unfoldedPrints()

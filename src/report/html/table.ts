@@ -1,0 +1,73 @@
+/** Tables of a page: sorted by their headers, in a region of their own that scrolls where they are too wide. */
+import {NO_ROWS, type TableBlock, type TableColumn} from '../document.js'
+import {html, joined, type Markup, prose, raw} from './markup.js'
+
+/** Where a table stands. */
+export interface TablePlace {
+  /** What it is called to those who do not see it. */
+  label: string
+  /** Rows that are shown at most. Default: all. */
+  mostRows?: number
+}
+
+/** A table of a page. */
+export function tableMarkup(block: TableBlock, {label, mostRows = Infinity}: TablePlace): Markup {
+  const {columns, rows} = shownForm(block)
+  if (rows.length === 0) return html`<p>${NO_ROWS}</p>`
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table>
+<thead><tr>${columns.map(header)}</tr></thead>
+<tbody>
+${joined(
+  rows.slice(0, mostRows).map(row => rowMarkup(columns, row)),
+  '\n',
+)}
+</tbody>
+</table></div>${cutNote(rows.length, mostRows)}`
+}
+
+/** The table, or the one with rows and columns exchanged where that is narrower. */
+export function shownForm(block: TableBlock): TableBlock {
+  const {turned} = block
+  return turned && turned.columns.length < block.columns.length ? turned : block
+}
+
+function header(column: TableColumn): Markup {
+  const {title} = column
+  const lines = joined(title.split('\n').map(prose), '<br>')
+  return html`<th scope="col"${look(column)}><button type="button" class="sort">${lines}</button></th>`
+}
+
+function rowMarkup(columns: readonly TableColumn[], [first = '', ...others]: readonly string[]) {
+  const label = html`<th scope="row"${look(columns[0]!)}>${prose(first)}</th>`
+  const cells = others.map((cell, at) => html`<td${look(columns[at + 1]!)}>${prose(cell)}</td>`)
+  return html`<tr>${label}${cells}</tr>`
+}
+
+/** Numbers stand on the right, long text breaks. */
+function look({align, flexible}: TableColumn): Markup {
+  if (flexible) return raw(' class="f"')
+  return raw(align === 'right' ? ' class="n"' : '')
+}
+
+function cutNote(count: number, most: number): Markup {
+  if (count <= most) return raw('')
+  const [shown, all] = [most, count].map(number => number.toLocaleString('en-US'))
+  return html`<p class="note">The first ${shown!} of ${all!} rows: a page of them all would open slowly. The folder of the run has every row, in records.csv and its neighbours.</p>`
+}
+
+/**
+ * How many rows every table may have so that all of them together have at most so many cells: short tables whole, long
+ * ones cut at the same number.
+ */
+export function fairRows(tables: readonly TableBlock[], mostCells: number): number {
+  const forms = tables.map(shownForm)
+  const cells = (rows: number) =>
+    forms.reduce((sum, own) => sum + own.columns.length * Math.min(own.rows.length, rows), 0)
+  let [fits, beyond] = [1, 1 + Math.max(0, ...forms.map(({rows}) => rows.length))]
+  while (beyond - fits > 1) {
+    const middle = Math.floor((fits + beyond) / 2)
+    if (cells(middle) <= mostCells) fits = middle
+    else beyond = middle
+  }
+  return fits
+}

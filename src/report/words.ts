@@ -1,0 +1,32 @@
+/** Lists as sentences have them. */
+
+/** Names that a sentence takes before it counts the others. */
+const MOST_NAMES = 5
+/** Numbers that a sentence takes before it tells their range. */
+const MOST_NUMBERS = 4
+
+/** `a`, `a and b`, `a, b and c`, `a, b, c, d and 3 more`. @param most - names that are told before others are counted */
+export function listed(names: readonly string[], most = MOST_NAMES): string {
+  if (names.length > most)
+    return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
+  const [last = '', ...before] = [...names].reverse()
+  return before.length > 0 ? `${before.reverse().join(', ')} and ${last}` : last
+}
+
+/** `64 and 256 tokens`; of many `1 to 2500 tokens (2500 values)`. @param unit - what stands behind them, if anything */
+export function numbersListed(numbers: readonly number[], unit = ''): string {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  const behind = unit === '' ? '' : ` ${unit}`
+  if (sorted.length <= MOST_NUMBERS) return `${listed(sorted.map(String))}${behind}`
+  return `${sorted[0]} to ${sorted.at(-1)}${behind} (${sorted.length} values)`
+}
+
+/** A time of ISO 8601 as people write it: `22 November 2026, 19:39 UTC`. */
+export function dateText(iso: string): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  const day = date.toLocaleDateString('en-GB', {
+    ...{day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC'},
+  })
+  return `${day}, ${iso.slice(11, 16)} UTC`
+}
