@@ -59,14 +59,16 @@ export async function prepare(
   invocation: Invocation,
 ): Promise<PreparedRun> {
   const {services, note} = invocation
-  const prepared = await services.prepareRun(asked, worker, flags.force)
+  const {force, timeout} = flags
+  const timeoutMs = timeout === undefined ? null : timeout * 1000
+  const prepared = await services.prepareRun(asked, worker, {force, timeoutMs})
   for (const text of prepared.notes) note(text)
   noteCrowding(flags.threads, note)
   const {run, schedule} = await scheduled(prepared, flags, invocation)
   const {heldBytes} = prepared
-  if (!flags.force) await services.assertFits(run, schedule, {heldBytes})
+  if (!force) await services.assertFits(run, schedule, {heldBytes})
   // a generated input that alone is too large fails every cell, forced or not
-  if (run.plan.input?.kind === 'file' || flags.force) await services.checkInput(run.plan, worker)
+  if (run.plan.input?.kind === 'file' || force) await services.checkInput(run.plan, worker)
   if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
   await worker.kill()
   return {run, schedule}

@@ -43,6 +43,12 @@ export async function planRun(plan: Plan): Promise<PlannedRun & {jobs: Job[]}> {
   return {experiment, plan, jobs: Array.from(jobs, job => jobOf(experiment.schema, job))}
 }
 
+/** Has no estimator of a plan's plug-ins called for counting, by this process, any more: what they hold stays unknown. */
+export async function leavePluginsUncounted({plugins = []}: Plan): Promise<void> {
+  const {leaveUncounted} = await import('../attention/internal.js')
+  leaveUncounted(plugins.flatMap(({methods}) => methods))
+}
+
 function jobOf(
   schema: string,
   {cell, label, predictedCost, serialCost, predictedBytes}: PredictedCell,

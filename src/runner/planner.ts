@@ -1,38 +1,78 @@
 /** Asks a worker for what comes before the first cell. The program itself then loads no tensors. */
 import {RfaError} from '../errors.js'
-import {layOut} from '../experiments/planned-run.js'
+import {layOut, leavePluginsUncounted} from '../experiments/planned-run.js'
 import type {Plan} from '../results/record.js'
 import type {Preparation} from './preparation.js'
-import {type CheckTask, errorOf, type PlanTask, type WorkerReply} from './protocol.js'
+import {errorOf, type WorkerReply} from './protocol.js'
 import {MORE_MEMORY} from './want-of-memory.js'
-import type {Death, WorkerProcess} from './worker-process.js'
+import {type Death, type JobEnd, WorkerProcess} from './worker-process.js'
 
 /**
- * {@link prepareRun} in a worker; jobs that are too many to be told are made here, one by one as they begin.
+ * {@link prepareRun} in a worker; jobs that are too many to be told are made here, one by one as they begin. Planning
+ * calls estimators to count what they hold. Where one of a plug-in ends the process by that, or does not come back
+ * within the limit of a cell, the plan is made once more without calling them: only their own cells fail.
  *
+ * @param options.force - let any number of cells in. Default: false
+ * @param options.timeoutMs - longest time of a cell. Default: no limit
  * @throws what that throws, {TOO_LARGE} when the worker dies for want of memory, and {BACKEND_NOT_READY} when it dies
  *   of something else or cannot be started
  */
 export async function askForPlan(
-  asked: Plan,
+  plan: Plan,
   worker: WorkerProcess,
-  force = false,
+  {force = false, timeoutMs = null}: {force?: boolean; timeoutMs?: number | null} = {},
 ): Promise<Preparation> {
-  const reply = await ask(worker, {plan: asked, force})
+  const {plugins = []} = plan
+  const limit = plugins.length > 0 ? timeoutMs : null
+  const end = await worker.run({plan, force}, limit)
+  if (end.kind === 'reply' || plugins.length === 0) return planOf(replyOf(end))
+  const again = await inFreshWorker(async fresh => {
+    const task = {plan, force, uncounted: true}
+    return planOf(replyOf(await fresh.run(task, null)), () => leavePluginsUncounted(plan))
+  })
+  return {...again, serves: false, warnings: [...again.warnings, unpredicted(plan, end)]}
+}
+
+/** @param before - done before jobs are made here. Default: nothing */
+async function planOf(
+  reply: WorkerReply,
+  before: () => Promise<void> = async () => {},
+): Promise<Preparation> {
   if (!('prepared' in reply)) throw unexpected(reply)
   const {jobs, ...prepared} = reply.prepared
-  return {...prepared, jobs: jobs ?? (await layOut(prepared.plan)).jobs}
+  if (jobs) return {...prepared, jobs}
+  await before()
+  return {...prepared, jobs: (await layOut(prepared.plan)).jobs}
 }
 
-/** {@link checkInput} in a worker. @throws what that throws, and as {@link askForPlan} */
+function unpredicted({plugins = []}: Plan, end: Exclude<JobEnd, {kind: 'reply'}>): string {
+  const names = plugins.flatMap(({methods}) => methods).join(', ')
+  const why =
+    end.kind === 'timeout' ? 'a call of one did not end within --timeout' : end.error.message
+  return `memory and time of ${names} are not predicted: ${why}`
+}
+
+/** {@link checkInput} in a worker, a fresh one where that has died. @throws what that throws, and as {@link askForPlan} */
 export async function askForCheck(plan: Plan, worker: WorkerProcess): Promise<void> {
-  const reply = await ask(worker, {check: plan})
-  if (!('done' in reply)) throw unexpected(reply)
+  const check = async (living: WorkerProcess) => {
+    const reply = replyOf(await living.run({check: plan}, null), true)
+    if (!('done' in reply)) throw unexpected(reply)
+  }
+  return worker.alive ? check(worker) : inFreshWorker(check)
 }
 
-async function ask(worker: WorkerProcess, task: PlanTask | CheckTask): Promise<WorkerReply> {
-  const end = await worker.run(task, null)
-  if (end.kind === 'died' && end.error.ofMemory) throw wantOfMemory(end.error, 'check' in task)
+async function inFreshWorker<T>(action: (worker: WorkerProcess) => Promise<T>): Promise<T> {
+  const worker = new WorkerProcess()
+  try {
+    return await action(worker)
+  } finally {
+    await worker.kill()
+  }
+}
+
+/** @param reading - whether the input was read, in messages */
+function replyOf(end: JobEnd, reading = false): WorkerReply {
+  if (end.kind === 'died' && end.error.ofMemory) throw wantOfMemory(end.error, reading)
   if (end.kind !== 'reply') {
     throw new RfaError('BACKEND_NOT_READY', end.error.message, {suggestions: ['run rfa doctor']})
   }

@@ -3,7 +3,13 @@ import {checkThreads, keepsThreads, threadingOf, useBackend} from '../backends/i
 import {assertCount, type Cells, MOST_WALKED} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import {experimentNamed} from '../experiments/index.js'
-import {type Job, layOut, type PlannedRun, predictRun} from '../experiments/planned-run.js'
+import {
+  type Job,
+  layOut,
+  leavePluginsUncounted,
+  type PlannedRun,
+  predictRun,
+} from '../experiments/planned-run.js'
 import {heldBytes} from '../free-memory.js'
 import {pinInput} from '../inputs/digest.js'
 import {inputWarnings} from '../inputs/input-facts.js'
@@ -34,14 +40,19 @@ const MOST_TOLD = 2000
 /**
  * Takes the backend of a plan into use, so that one that cannot run is told here, and makes the plan's jobs.
  *
- * @param force - let any number of cells in
+ * @param options.force - let any number of cells in. Default: false
+ * @param options.uncounted - call no estimator of a plug-in: their memory and time stay unknown. Default: false
  * @returns `null` in place of jobs that are too many to be told
  * @throws {BACKEND_MISSING} {UNSUPPORTED} when the backend cannot run here, or has fewer threads than asked for
  * @throws {TOO_LARGE} when it has more than {@link MOST_CELLS} cells
  * @throws what reading the header of the plan's input or resolving its methods throws
  */
-export async function prepareRun(asked: Plan, force = false): Promise<Preparation<Job[] | null>> {
+export async function prepareRun(
+  asked: Plan,
+  {force = false, uncounted = false}: {force?: boolean; uncounted?: boolean} = {},
+): Promise<Preparation<Job[] | null>> {
   const plan = await pinned(asked)
+  if (uncounted) await leavePluginsUncounted(plan)
   const notes: string[] = []
   const {name} = await useBackend(plan.backend, {
     threads: plan.threads ?? undefined,

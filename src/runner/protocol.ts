@@ -22,6 +22,8 @@ export interface PlanTask {
   plan: Plan
   /** Let any number of cells in. Default: false */
   force?: boolean
+  /** Call no estimator of a plug-in. Default: false */
+  uncounted?: boolean
 }
 
 /** Read once what the cells of this plan will read. */
@@ -88,7 +90,7 @@ const NO_LINE: Line = {send: () => {}, turn: async id => ({id, others: false})}
 /** How a worker does its tasks. */
 export interface Skills {
   run(task: CellTask, during: DuringCell): Promise<CellOutcome>
-  prepare(plan: Plan, force?: boolean): Promise<Preparation<Job[] | null>>
+  prepare(task: PlanTask): Promise<Preparation<Job[] | null>>
   check(plan: Plan): Promise<void>
   profile(step: ProfileTask['profile']): Promise<void>
 }
@@ -110,7 +112,7 @@ export async function answer(
   const {id} = request
   if ('cell' in request) return answerCell(request, skills, line)
   try {
-    if ('plan' in request) return {id, prepared: await skills.prepare(request.plan, request.force)}
+    if ('plan' in request) return {id, prepared: await skills.prepare(request)}
     if ('check' in request) await skills.check(request.check)
     else await skills.profile(request.profile)
     return {id, done: true}

@@ -186,10 +186,20 @@ function timeoutError(timeoutMs: number | null): CellError {
   return {code: 'CELL_TIMEOUT', message}
 }
 
+const NATIVE_FAULT = ' (a fault in native code)'
+/** What a signal says of the death of a process. */
+const HINTS: Readonly<Record<string, string>> = {
+  SIGKILL: ' (the system does that when memory runs out)',
+  SIGSEGV: NATIVE_FAULT,
+  SIGBUS: NATIVE_FAULT,
+  SIGILL: NATIVE_FAULT,
+  SIGFPE: NATIVE_FAULT,
+}
+
 /** What a dead worker's cell is recorded with. */
 function deathOf(code: number | null, signal: string | null, stderr: string): Death {
   const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
-  const hint = signal === 'SIGKILL' ? ' (the system does that when memory runs out)' : ''
+  const hint = signal ? (HINTS[signal] ?? '') : ''
   const words = tellingLine(stderr)
   const message = `expected an answer of the worker process, but it ${how}${hint}`
   const told = words ? `${message}: ${words}` : message
@@ -203,11 +213,15 @@ function deathBy(message: string, words = message): Death {
   return {code: 'CELL_CRASHED', message: withCause(message, ofMemory), ofMemory}
 }
 
+/** Lines of the stacks that Node prints when it aborts. */
+const STACK = /^(\d+: |-----)/
+
 /** The line of a crash report that names the fault: not its stack, not its version footer. */
 function tellingLine(stderr: string): string | undefined {
   const lines = stderr.split('\n').map(line => line.trim())
   const fault = lines.find(line =>
     /^(FATAL ERROR|# Fatal \w|\w*Error\b|terminate called)/.test(line),
   )
-  return (fault ?? lines.findLast(line => line !== ''))?.slice(0, SHOWN_WORDS)
+  const last = () => lines.findLast(line => line !== '' && !STACK.test(line))
+  return (fault ?? last())?.slice(0, SHOWN_WORDS)
 }

@@ -25,7 +25,7 @@ const skills: Skills = {
     const {experimentNamed} = await import('../experiments/index.js')
     return (await experimentNamed(experiment)).run(cell, {...context, ...during})
   },
-  prepare: async (plan, force) => (await preparation()).prepareRun(plan, force),
+  prepare: async task => (await preparation()).prepareRun(task.plan, task),
   check: async plan => (await preparation()).checkInput(plan),
   profile: async step => {
     const {saveProfile, startProfile} = await import('./profiler.js')

@@ -143,7 +143,16 @@ function through(points: readonly Point[], x: number): number {
 
 const counts = new Map<string, Counts | undefined>()
 
+/** Estimators that are not called to be counted. */
+const uncounted = new Set<string>()
+
+/** Has estimators of these names not called for counting any more: one may end the process, or never come back. */
+export function leaveUncounted(names: readonly string[]): void {
+  for (const name of names) uncounted.add(name)
+}
+
 function counted(...[estimator, options, shape, backend]: Counted): Counts | undefined {
+  if (uncounted.has(estimator.name)) return undefined
   const key = JSON.stringify([estimator.name, options, shape, backend])
   if (!counts.has(key)) counts.set(key, measured(estimator, options, shape, backend))
   return counts.get(key)

@@ -48,7 +48,7 @@ describe('a large plan', () => {
   })
 
   it('is let in when that is forced, its jobs to be made where they are run', async () => {
-    expect(await prepareRun(large, true)).toMatchObject({jobs: null})
+    expect(await prepareRun(large, {force: true})).toMatchObject({jobs: null})
     expect((await prepareRun(sweep())).jobs).not.toBeNull()
   })
 })

@@ -59,7 +59,7 @@ describe('answer', () => {
       ...{plan, jobs: [], threading: 'any' as const, notes: ['one'], warnings: ['two']},
       ...{serves: true, heldBytes: 7},
     }
-    const prepare: Skills['prepare'] = async (asked, force) => {
+    const prepare: Skills['prepare'] = async ({plan: asked, force}) => {
       expect([asked, force]).toEqual([plan, true])
       return prepared
     }
