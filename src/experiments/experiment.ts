@@ -4,6 +4,7 @@
  */
 import type {z} from 'zod'
 import type {Block} from '../report/document.js'
+import type {Figure} from '../report/figures/figure.js'
 import type {Findings} from '../results/findings.js'
 import {
   type CellRecord,
@@ -91,6 +92,8 @@ export interface Experiment<
   findings?(records: readonly CellRecord<Cell, Result>[]): Promise<Findings>
   /** What they found, as sentences of a summary, the most telling first. Default: what verdicts state. */
   highlights?(records: readonly CellRecord<Cell, Result>[]): Promise<string[]>
+  /** What of it can be drawn. Default: nothing. */
+  figures?(records: readonly CellRecord<Cell, Result>[]): Promise<Figure[]>
   /** The tables and lists that are printed. */
   report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
 }

@@ -2,11 +2,13 @@
 
 import {commandText} from '../report/command-line.js'
 import {machineRows} from '../report/doctor.js'
-import {type Block, heading, type Item, list, text} from '../report/document.js'
+import {type Block, type FigureBlock, heading, type Item, list, text} from '../report/document.js'
+import {drawable} from '../report/figures/figure.js'
 import {plural} from '../report/numbers.js'
 import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
 import {countRecords} from '../results/summary.js'
+import type {Experiment} from './experiment.js'
 import {experimentNamed} from './index.js'
 
 /** A saved run with what a report says of it. */
@@ -24,21 +26,44 @@ export interface ReportedRun {
   resumeCommand: string | null
 }
 
+/** What a report is to have. */
+export interface ReportParts {
+  /** Default: none. */
+  figures?: boolean
+}
+
 /** One report over one or several runs. */
-export async function runReport(runs: readonly ReportedRun[]): Promise<Block[]> {
-  const reports = await Promise.all(runs.map(reportOf))
+export async function runReport(
+  runs: readonly ReportedRun[],
+  parts: ReportParts = {},
+): Promise<Block[]> {
+  const reports = await Promise.all(runs.map(run => reportOf(run, parts)))
   return reports.flat()
 }
 
-async function reportOf(run: ReportedRun): Promise<Block[]> {
+async function reportOf(run: ReportedRun, {figures = false}: ReportParts): Promise<Block[]> {
   const {experiment: name} = run.manifest.plan
   const experiment = await experimentNamed(name)
   return [
     heading(1, `${name}: ${run.directory}`),
     ...list(origin(run)),
+    ...(figures ? await figuresOf(run, experiment) : []),
     ...(await experiment.report(run.records)),
     ...(run.records.length === 0 ? [text('No cell of this run has finished yet.')] : []),
   ]
+}
+
+/** What can be drawn of it, with the command that measures it again. */
+async function figuresOf(
+  {manifest, records}: ReportedRun,
+  experiment: Experiment,
+): Promise<FigureBlock[]> {
+  const figures = (await experiment.figures?.(records)) ?? []
+  const command = commandText(manifest.argv)
+  return figures.flatMap(figure => {
+    const shown = drawable({...figure, command})
+    return shown ? [{kind: 'figure' as const, figure: shown}] : []
+  })
 }
 
 /** Where, when and how the numbers came about. */

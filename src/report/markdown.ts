@@ -1,13 +1,45 @@
 /** Blocks as GitHub-flavoured Markdown, every column included. */
-import {type Block, itemText, NO_ROWS, printableBlock, type TableBlock} from './document.js'
+import {
+  type Block,
+  type FigureBlock,
+  itemText,
+  NO_ROWS,
+  printableBlock,
+  type TableBlock,
+} from './document.js'
+import {type Figure, figureWithTexts} from './figures/figure.js'
+import {printable} from './printable.js'
 
-/** Renders a report; ends with one newline. */
-export function renderMarkdown(blocks: readonly Block[]): string {
-  return `${blocks.map(block => renderBlock(printableBlock(block))).join('\n\n')}\n`
+/** Where the picture of a figure is; `undefined`: nowhere. */
+export type PictureOf = (figure: Figure) => string | undefined
+
+/**
+ * Renders a report; ends with one newline.
+ *
+ * @param pictureOf - path of a picture as the Markdown file names it. Default: there are none, and figures are left out
+ */
+export function renderMarkdown(
+  blocks: readonly Block[],
+  pictureOf: PictureOf = () => undefined,
+): string {
+  const parts = blocks.map(block =>
+    block.kind === 'figure'
+      ? renderFigure(block.figure, pictureOf)
+      : renderBlock(printableBlock(block)),
+  )
+  return `${parts.filter((part, at) => part !== '' || blocks[at]!.kind !== 'figure').join('\n\n')}\n`
+}
+
+/** A figure by its picture, its title in the place of that where it cannot be shown, and its caption. */
+function renderFigure(figure: Figure, pictureOf: PictureOf): string {
+  const path = pictureOf(figure)
+  if (path === undefined) return ''
+  const {title, caption} = figureWithTexts(figure, content => escaped(printable(content)))
+  return `![${title}](<${encodeURI(path)}>)\n\n${title}. ${caption}`
 }
 
 /** One block; blocks are separated by an empty line. */
-function renderBlock(block: Block): string {
+function renderBlock(block: Exclude<Block, FigureBlock>): string {
   switch (block.kind) {
     case 'heading':
       return `${'#'.repeat(block.level)} ${escaped(block.text)}`

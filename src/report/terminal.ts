@@ -6,7 +6,8 @@ import {wrap} from './wrap.js'
 
 /** Renders a report; blocks are separated by one empty line, the text ends without one. */
 export function renderTerminal(blocks: readonly Block[], layout: Layout): string {
-  return blocks.map(block => renderBlock(printableBlock(block), layout)).join('\n\n')
+  const parts = blocks.map(block => renderBlock(printableBlock(block), layout))
+  return parts.filter((part, at) => part !== '' || blocks[at]!.kind !== 'figure').join('\n\n')
 }
 
 /** One block, without an empty line after it. */
@@ -22,6 +23,8 @@ function renderBlock(block: Block, layout: Layout): string {
       return block.items.map(item => renderItem(item, layout.width)).join('\n')
     case 'table':
       return renderTable(block, layout)
+    case 'figure':
+      return ''
   }
 }
 

@@ -252,5 +252,6 @@ export default defineExperiment({
   run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
   findings: async records => (await import('./fits.js')).benchFindings(records),
   highlights: async records => (await import('./highlights.js')).benchHighlights(records),
+  figures: async records => (await import('./figures.js')).benchFigures(records),
   report: async records => (await import('./report.js')).benchReport(records),
 })

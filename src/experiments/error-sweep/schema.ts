@@ -367,6 +367,7 @@ export default defineExperiment({
   run: async (cell, context) => (await import('./cell.js')).runErrorSweepCell(cell, context),
   verdicts: async records => (await import('./report.js')).errorSweepVerdicts(records),
   highlights: async records => (await import('./highlights.js')).errorSweepHighlights(records),
+  figures: async records => (await import('./figures.js')).errorSweepFigures(records),
   report: async records => (await import('./report.js')).errorSweepReport(records),
   earlier: async () => (await import('./earlier.js')).asPresentRecord,
 })

@@ -42,6 +42,8 @@ function blockMarkup(block: Block, place: Place): Markup {
     case 'table':
       place.tables++
       return tableMarkup(block, {label: tableLabel(place), mostRows: place.mostRows})
+    case 'figure':
+      return html``
   }
 }
 

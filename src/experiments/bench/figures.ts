@@ -1,0 +1,198 @@
+/** Figures of a benchmark: time and memory over length, and latency of a token over the tokens before it. */
+import {type ColumnSpec, table} from '../../report/document.js'
+import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
+import {groupBy} from '../../report/groups.js'
+import {bytes, nanoseconds, withInterval} from '../../report/numbers.js'
+import {variantLabel} from '../labels.js'
+import {medianOf, ofAnotherProcess} from './noise.js'
+import type {BenchRecord, TimedRecord} from './schema.js'
+import {rowsInOrder, VARIANT_COLUMNS} from './variants.js'
+
+/** What is drawn over lengths or tokens. */
+interface Quantity {
+  name: string
+  title: string
+  caption: string
+  x: string
+  y: string
+  points(record: TimedRecord): Point[]
+  /** Exponents of lines to compare with. */
+  exponents: readonly number[]
+}
+
+const MS = 1e6
+const MIB = 2 ** 20
+const INTERVAL = 'bars are 95 % intervals of medians, differences between processes included'
+
+const TIME: Quantity = {
+  name: 'time-over-length',
+  title: 'Time over length',
+  caption: `Median time of a call; ${INTERVAL}.`,
+  x: 'length L',
+  y: 'time of a call, ms',
+  points: record => {
+    const {value, low, high} = medianOf(record)
+    const y = {y: value / MS, low: low / MS, high: high / MS}
+    return [
+      {x: record.cell.seq_len, ...y, facts: [`L = ${record.cell.seq_len}`, ...timeFacts(record)]},
+    ]
+  },
+  exponents: [1, 2],
+}
+const MEMORY: Quantity = {
+  name: 'memory-over-length',
+  title: 'Memory over length',
+  caption: 'Most bytes of tensors that a call holds at once beside inputs and output, counted.',
+  x: 'length L',
+  y: 'memory of a call, MiB',
+  points: ({cell, result}) => [
+    {
+      ...{x: cell.seq_len, y: result.live_bytes / MIB},
+      facts: [`L = ${cell.seq_len}`, `memory: ${bytes(result.live_bytes)}`],
+    },
+  ],
+  exponents: [1, 2],
+}
+const TOKEN: Quantity = {
+  name: 'latency-over-tokens',
+  title: 'Latency of a token',
+  caption: `Median time of one step of all sequences; ${INTERVAL}.`,
+  x: 'tokens so far',
+  y: 'time of a token, ms',
+  points: ({result}) =>
+    (result.marks ?? []).map(mark => {
+      const {value, low, high} = ofAnotherProcess(
+        mark.token_ns,
+        mark.token_low_ns,
+        mark.token_high_ns,
+      )
+      const facts = [
+        `t = ${mark.tokens}`,
+        `token: ${nanoseconds(mark.token_ns)}`,
+        `up to it: ${nanoseconds(mark.total_ns)}`,
+        `state: ${bytes(mark.state_bytes)}`,
+      ]
+      return {x: mark.tokens, y: value / MS, low: low / MS, high: high / MS, facts}
+    }),
+  exponents: [],
+}
+const STATE: Quantity = {
+  name: 'state-over-tokens',
+  title: 'Memory kept from token to token',
+  caption:
+    'Bytes held between two tokens; caches of keys and values have room for all of them from the start.',
+  x: 'tokens so far',
+  y: 'state, MiB',
+  points: ({result}) =>
+    (result.marks ?? []).map(({tokens, state_bytes}) => ({
+      ...{x: tokens, y: state_bytes / MIB},
+      facts: [`t = ${tokens}`, `state: ${bytes(state_bytes)}`],
+    })),
+  exponents: [],
+}
+
+function timeFacts({result}: TimedRecord): string[] {
+  const {median_ns, median_low_ns, median_high_ns, runs, outliers} = result
+  return [
+    `median: ${nanoseconds(median_ns)} of ${runs} runs, ${outliers} of them outliers`,
+    ...(median_low_ns === null || median_high_ns === null
+      ? []
+      : [`its runs: ${nanoseconds(median_low_ns)} - ${nanoseconds(median_high_ns)}`]),
+  ]
+}
+
+/** How far a guide lies from the line that it is compared with. */
+const BESIDE = 1.5
+
+/** Figures of a whole benchmark; none of what has but one length. */
+export function benchFigures(all: readonly BenchRecord[]): Figure[] {
+  const records = all.filter(record => record.status === 'completed')
+  const shapes = groupBy(records, ({cell: {mode, batch, heads, head_dim, value_dim, causal}}) =>
+    JSON.stringify([mode, batch, heads, head_dim, value_dim, causal]),
+  )
+  return shapes.flatMap(rows => {
+    const quantities = rows[0]!.cell.mode === 'decode' ? [TOKEN, STATE] : [TIME, MEMORY]
+    return quantities.flatMap(quantity => figureOf(quantity, rowsInOrder(rows)))
+  })
+}
+
+function figureOf(quantity: Quantity, rows: readonly TimedRecord[]): Figure[] {
+  const {name, title, caption, x, y} = quantity
+  const series = groupBy(rows, labelOf).map(own => seriesOf(quantity, own))
+  const all = series.flatMap(({points}) => points)
+  if (new Set(all.map(point => point.x)).size < 2) return []
+  return [
+    {
+      ...{name, caption, series},
+      title: `${title}, ${shapeOf(rows[0]!)}`,
+      x: {label: x, scale: 'log'},
+      y: {label: y, scale: 'log'},
+      guides: quantity.exponents.flatMap(exponent => guideOf(exponent, series)),
+      table: table(
+        columnsOf(quantity),
+        rows.flatMap(row => quantity.points(row).map(point => ({row, point}))),
+      ),
+    },
+  ]
+}
+
+function labelOf({cell}: TimedRecord): string {
+  return variantLabel(cell, cell.redraw === 'fixed' ? [] : [`redraw ${cell.redraw}`])
+}
+
+function seriesOf(quantity: Quantity, own: readonly TimedRecord[]): Series {
+  const {method, projection} = own[0]!.cell
+  const points = own.flatMap(quantity.points).toSorted((a, b) => a.x - b.x)
+  return {label: labelOf(own[0]!), method, projection, points}
+}
+
+function shapeOf({cell: {mode, batch, heads, head_dim, value_dim, causal}}: TimedRecord): string {
+  const values = value_dim === head_dim ? '' : ` Dv=${value_dim}`
+  const what = mode === 'layer' ? 'transformer layer, ' : ''
+  const seen = mode === 'decode' ? '' : causal ? ', causal' : ', bidirectional'
+  return `${what}B=${batch} H=${heads} D=${head_dim}${values}${seen}`
+}
+
+/** A power law beside the line that ends highest, or for a linear one lowest. */
+function guideOf(exponent: number, series: readonly Series[]): Guide[] {
+  const measured = series.map(({points}) => points).filter(points => points.length > 1)
+  if (measured.length === 0) return []
+  const ends = measured.map(points => points.at(-1)!)
+  const pick = exponent > 1 ? Math.max : Math.min
+  const y = pick(...ends.map(end => end.y))
+  const end = ends.find(point => point.y === y)!
+  // over two octaves: further down it would be far below everything
+  const from = Math.max(end.x / 4, Math.min(...measured.map(points => points[0]!.x)))
+  const level = exponent > 1 ? y * BESIDE : y / BESIDE
+  const start = level * (from / end.x) ** exponent
+  return [
+    {
+      label: `slope ${exponent}`,
+      points: [
+        [from, start],
+        [end.x, level],
+      ],
+    },
+  ]
+}
+
+interface PointRow {
+  row: TimedRecord
+  point: Point
+}
+
+function columnsOf({x, y}: Quantity): ColumnSpec<PointRow>[] {
+  const variant = VARIANT_COLUMNS.map(({title, align, cell, tells}) => ({
+    ...{title, cell: ({row}: PointRow) => cell(row)},
+    ...(align && {align}),
+    ...(tells && {tells: ({row}: PointRow) => tells(row)}),
+  }))
+  return [
+    ...variant,
+    {title: x, cell: ({point}) => String(point.x)},
+    {
+      title: y,
+      cell: ({point: {y: value, low = null, high = null}}) => withInterval(value, low, high),
+    },
+  ]
+}

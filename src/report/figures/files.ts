@@ -1,0 +1,93 @@
+/** Figures as files for papers: SVG with its font, and PNG. */
+import {readFile} from 'node:fs/promises'
+import {createRequire} from 'node:module'
+import {drawFigure} from './draw.js'
+import type {Figure} from './figure.js'
+import {FONT_FAMILY, fontFile, fontSheet} from './fonts.js'
+import {drawLegend} from './legend.js'
+import {COLOURS} from './style.js'
+
+/** Widths of columns in papers, in CSS pixels (96 to the inch): one column 3.5 inches, both 7.2. */
+export const WIDTHS = {column: 336, page: 691} as const
+export type FigureWidth = keyof typeof WIDTHS
+
+/** Letters as large as captions are: 8 pt, in CSS pixels. */
+const FONT_SIZE = 10.67
+/** Between figure and legend, in letter sizes. */
+const GAP = 0.6
+
+interface Drawing {
+  svg: string
+  width: number
+  height: number
+}
+
+/**
+ * A figure with its legend below it, on its own.
+ *
+ * @returns a whole SVG file, its font in it
+ */
+export async function figureSvg(figure: Figure, width: FigureWidth): Promise<string> {
+  return composed(figure, width, await fontSheet()).svg
+}
+
+/**
+ * The same as PNG on white.
+ *
+ * @param scale - pixels of the picture for one CSS pixel
+ */
+export async function figurePng(
+  figure: Figure,
+  width: FigureWidth,
+  scale = 3,
+): Promise<Uint8Array> {
+  const {Resvg} = await rasterizer()
+  const {decompress} = await import('wawoff2')
+  const font = await decompress(await fontFile())
+  const image = new Resvg(composed(figure, width, '').svg, {
+    background: 'white',
+    fitTo: {mode: 'zoom', value: scale},
+    font: {fontBuffers: [font], defaultFontFamily: FONT_FAMILY, sansSerifFamily: FONT_FAMILY},
+  })
+  return image.render().asPng()
+}
+
+let started: Promise<typeof import('@resvg/resvg-wasm')> | undefined
+
+/** The rasterizer, which takes its code once. */
+function rasterizer() {
+  started ??= (async () => {
+    const module = await import('@resvg/resvg-wasm')
+    const code = createRequire(import.meta.url).resolve('@resvg/resvg-wasm/index_bg.wasm')
+    await module.initWasm(await readFile(code))
+    return module
+  })()
+  return started
+}
+
+function composed(figure: Figure, column: FigureWidth, sheet: string): Drawing {
+  const width = WIDTHS[column]
+  const height = Math.round(width * (column === 'page' ? 0.55 : 0.75))
+  const colour = (place: number) => COLOURS[place]!
+  const look = {width, fontSize: FONT_SIZE, colour}
+  const chart = drawFigure(figure, {...look, height})
+  const legend = drawLegend(figure, look)
+  const below = height + GAP * FONT_SIZE
+  const whole = Math.ceil(below + legend.height)
+  const svg = [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${whole}" viewBox="0 0 ${width} ${whole}" font-family="'${FONT_FAMILY}', sans-serif" color="#000000">`,
+    sheet === '' ? '' : `<style>${sheet}</style>`,
+    placed(chart, 0),
+    placed(legend.svg, below),
+    '</svg>',
+  ]
+  return {svg: svg.join('\n'), width, height: whole}
+}
+
+/** An `<svg>` element of Plot within another, so far below its top. */
+function placed(svg: string, y: number): string {
+  return svg
+    .replace('<svg ', `<svg y="${y}" overflow="visible" `)
+    .replace('font-family="system-ui, sans-serif"', '')
+}

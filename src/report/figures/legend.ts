@@ -1,0 +1,74 @@
+/** Legends of figures in files; pages have buttons. */
+import * as Plot from '@observablehq/plot'
+import {parseHTML} from 'linkedom'
+import {MARKER} from './draw.js'
+import type {Figure, Series} from './figure.js'
+import {styleOf} from './style.js'
+
+/** How a legend is drawn. */
+export interface LegendOptions {
+  width: number
+  fontSize: number
+  colour: (place: number) => string
+}
+
+/** Width of a letter, and of what stands before a label, in letter sizes. */
+const [LETTER, SAMPLE] = [0.52, 3.2]
+/** From line to line, in letter sizes. */
+const LINE = 1.5
+
+interface Entry {
+  series: Series
+  column: number
+  row: number
+}
+
+/**
+ * Draws the samples and labels of all series, in as many columns as there is room for.
+ *
+ * @returns an `<svg>` element, and its height
+ */
+export function drawLegend({series}: Figure, {width, fontSize, colour}: LegendOptions) {
+  const longest = Math.max(...series.map(({label}) => label.length))
+  const wanted = (longest * LETTER + SAMPLE + 1) * fontSize
+  const columns = Math.max(1, Math.min(series.length, Math.floor(width / wanted)))
+  const rows = Math.ceil(series.length / columns)
+  const entries = series.map((own, place) => ({
+    series: own,
+    column: Math.floor(place / rows),
+    row: place % rows,
+  }))
+  const height = rows * LINE * fontSize
+  const {document} = parseHTML('<!doctype html><html><body></body></html>')
+  const plot = Plot.plot({
+    document: document as never, // of linkedom's own type
+    ...{width, height, margin: 0, axis: null},
+    style: {fontSize: `${fontSize}px`, background: 'none'},
+    x: {domain: [0, width], range: [0, width]},
+    y: {domain: [0, height], range: [0, height]},
+    marks: entries.flatMap(entry => entryMarks(entry, {column: width / columns, fontSize, colour})),
+  })
+  return {svg: plot.outerHTML, height}
+}
+
+function entryMarks(
+  {series: {label, method, projection, computed}, column: place, row}: Entry,
+  {column, fontSize, colour}: {column: number} & Pick<LegendOptions, 'fontSize' | 'colour'>,
+) {
+  const style = styleOf(method, projection)
+  const [x, y] = [place * column, (row + 0.5) * LINE * fontSize]
+  const stroke = colour(style.colour)
+  const dash = style.dash === undefined ? {} : {strokeDasharray: style.dash}
+  const line = [
+    [x + 0.3 * fontSize, y],
+    [x + (SAMPLE - 0.5) * fontSize, y],
+  ] as [number, number][]
+  const middle = [x + (SAMPLE / 2) * fontSize, y] as [number, number]
+  return [
+    Plot.line(line, {stroke, strokeWidth: computed ? 1 : 1.6, ...dash}),
+    ...(computed
+      ? []
+      : [Plot.dot([middle], {symbol: style.marker, r: fontSize * MARKER, fill: stroke, stroke})]),
+    Plot.text([[x + SAMPLE * fontSize, y]], {text: () => label, textAnchor: 'start'}),
+  ]
+}

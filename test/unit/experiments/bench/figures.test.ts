@@ -1,0 +1,55 @@
+import {describe, expect, it} from 'vitest'
+import {benchFigures} from '../../../../src/experiments/bench/figures.js'
+import {decoded, exactForm, timed} from '../../../helpers/records/bench.js'
+
+describe('figures of a benchmark', () => {
+  const records = [1024, 512].flatMap(L => [
+    exactForm('softmax-online', L, 2 * L ** 2),
+    timed({seq_len: L}, 3000 * L, {live_bytes: 1024 * L}),
+  ])
+
+  it('has a line for each variant over length, times in ms', () => {
+    const [time] = benchFigures(records)
+    expect(time!.name).toBe('time-over-length')
+    const [exact, features] = time!.series
+    expect(exact!.label).toBe('softmax-online')
+    expect(features!.label).toBe('favor-pos orth M=64')
+    expect(features!.points.map(({x}) => x)).toEqual([512, 1024])
+    expect(features!.points[0]!.y).toBeCloseTo((3000 * 512) / 1e6, 2)
+    for (const {y, low, high} of features!.points) {
+      expect(low!).toBeLessThan(y)
+      expect(high!).toBeGreaterThan(y)
+    }
+  })
+
+  it('has slopes of 1 and 2 beside the lowest and the highest line', () => {
+    const {guides, series} = benchFigures(records)[0]!
+    expect(guides.map(({label}) => label)).toEqual(['slope 1', 'slope 2'])
+    const [linear, quadratic] = guides.map(({points: [from, to]}) => to![1] / from![1])
+    expect(linear).toBeCloseTo(2, 12)
+    expect(quadratic).toBeCloseTo(4, 12)
+    const ends = series.map(({points}) => points.at(-1)!.y)
+    expect(guides[0]!.points[1]![1]).toBeLessThan(Math.min(...ends))
+    expect(guides[1]!.points[1]![1]).toBeGreaterThan(Math.max(...ends))
+  })
+
+  it('has the memory of calls in MiB', () => {
+    const memory = benchFigures(records)[1]!
+    expect(memory.name).toBe('memory-over-length')
+    expect(memory.series[1]!.points.map(({y}) => y)).toEqual([0.5, 1])
+  })
+
+  it('has latency and state of decodes over tokens', () => {
+    const [latency, state] = benchFigures([decoded({}, {token: 1e6, more: 10_000})])
+    expect(latency!.series[0]!.points.map(({x, y}) => [x, y])).toEqual([
+      [25, 1.25],
+      [64, 1.64],
+      [100, 2],
+    ])
+    expect(state!.series[0]!.points[0]!.y).toBe((240 * 25) / 2 ** 20)
+  })
+
+  it('is not drawn of one length', () => {
+    expect(benchFigures([timed()])).toEqual([])
+  })
+})
