@@ -75,6 +75,7 @@ describe('under --json every command prints what its schema says', () => {
       'records_replicates.csv',
       'records.csv',
       'records_marks.csv',
+      'records_breakdown.csv',
       'records_samples.csv',
       'records.csv',
     ])

@@ -51,6 +51,7 @@ describe('rfa methods', () => {
       '# error-sweep: records\\_replicates.csv',
       '# bench: records.csv',
       '# bench: records\\_marks.csv',
+      '# bench: records\\_breakdown.csv',
       '# bench: records\\_samples.csv, with --samples',
       '# variance: records.csv',
     ])

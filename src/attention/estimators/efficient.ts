@@ -49,7 +49,11 @@ const options = z.object({
 type Options = z.output<typeof options>
 
 // its attention is none with its features
-const {features: _, ...map} = defineFeatureMap({
+const {
+  features: _,
+  parts: _parts,
+  ...map
+} = defineFeatureMap({
   name: 'efficient',
   title: 'Efficient attention (softmax features)',
   citation: 'Shen et al. 2021, arXiv:1812.01243',

@@ -55,7 +55,11 @@ const options = z.object({
 type Options = z.output<typeof options>
 
 // gates make of its features something else than their products
-const {features: _, ...map} = defineFeatureMap({
+const {
+  features: _,
+  parts: _parts,
+  ...map
+} = defineFeatureMap({
   name: 'rfa-gate',
   title: 'Random feature attention with forget gates',
   citation: 'Peng et al. 2021, arXiv:2103.02143',

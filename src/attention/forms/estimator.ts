@@ -1,5 +1,5 @@
 /** What an estimator declares, what it is given and what it returns. */
-import type {Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
+import type {Tensor, Tensor3D, Tensor4D} from '@tensorflow/tfjs-core'
 import type {z} from 'zod'
 import type {Moments} from '../../theory/moments.js'
 import type {VarianceLaw} from '../../theory/predictor.js'
@@ -117,6 +117,16 @@ export interface ExplicitFeatures {
   keyLogWeight?: Tensor3D | undefined
 }
 
+/** What parts of {@link Estimator.attend} there can be, in their order. */
+export const ATTEND_PARTS = ['features', 'contraction', 'guard'] as const
+
+/** One of them. */
+export interface AttendPart {
+  name: (typeof ATTEND_PARTS)[number]
+  /** @param given - what the part before gave */
+  run(given: readonly Tensor[]): Tensor[]
+}
+
 /** One estimator: facts first, from which options, help, tests, tables and costs derive. */
 export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   name: string
@@ -196,6 +206,11 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   attend(inputs: AttendInputs<z.output<Schema>>): AttendResult
   /** The features of a call, where `attend` is nothing but attention with them. Default: it is not. */
   features?(inputs: AttendInputs<z.output<Schema>>): ExplicitFeatures
+  /**
+   * What `attend` does, in parts: each takes what the one before gave, the last one gives the output. Kernels that are fused do
+   * several of them in one. Default: it is one whole.
+   */
+  parts?(inputs: AttendInputs<z.output<Schema>>): AttendPart[]
   decoder?(inputs: DecoderInputs<z.output<Schema>>): Decoder
   /** Options that reproduce a public implementation, with the quirk and its price in one line each. */
   presets: Partial<Record<PresetName, Preset<Schema>>>

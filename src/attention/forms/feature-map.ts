@@ -18,6 +18,7 @@ import {
 } from './decoders/tokens.js'
 import {
   type AttendInputs,
+  type AttendPart,
   type DecoderInputs,
   type Estimator,
   EVERY_FORM,
@@ -28,6 +29,7 @@ import {
 import {mappedAttention} from './feature-attention.js'
 import type {Noise} from './noise.js'
 import {guardOf} from './options.js'
+import {logParts, sumParts} from './parts.js'
 import {
   isLogarithmic,
   type LogPhi,
@@ -66,7 +68,15 @@ export type Phi = TokenMap | TokenFeatures | LogPhi
 
 /** Facts of {@link Estimator} that most feature maps share, and what stands in for those that follow from phi. */
 type Shared = 'unbiasedFor' | 'rowsSumToOne' | 'supports' | 'keyOrderMatters' | 'target' | 'presets'
-type Derived = 'featureDim' | 'cost' | 'stateBytes' | 'attend' | 'features' | 'decoder' | 'kernel'
+type Derived =
+  | 'featureDim'
+  | 'cost'
+  | 'stateBytes'
+  | 'attend'
+  | 'features'
+  | 'parts'
+  | 'decoder'
+  | 'kernel'
 
 /**
  * A method that is a feature map. Its guard is read from the options `denGuard` and `causalDenGuard`, the
@@ -134,6 +144,7 @@ export function defineFeatureMap<Schema extends z.ZodObject, Made = undefined>({
         : mappedAttention(inputs, bothSides(found), readOptions(inputs.options, inputs.causal))
     },
     features: inputs => explicitFeatures(inputs, phiOfCall(inputs)),
+    parts: inputs => partsOf(inputs, () => phiOfCall(inputs)),
     decoder: inputs =>
       decoderOf(inputs, {noise: facts.noise, featureDim: facts.featureDim, make, phi}),
   }
@@ -182,6 +193,18 @@ function explicitFeatures({query, key}: AttendInputs, found: Phi): ExplicitFeatu
     keyLogWeight: logWeight,
     logarithmic: false,
   }
+}
+
+/** The parts of a call. @param phiOf - making it is part of the features */
+function partsOf(inputs: AttendInputs<Record<string, unknown>>, phiOf: () => Phi): AttendPart[] {
+  const form = tf.tidy(() => (isLogarithmic(phiOf()) ? 'logarithms' : 'sums'))
+  return form === 'logarithms'
+    ? logParts(inputs, () => phiOf() as LogPhi)
+    : sumParts(
+        inputs,
+        () => bothSides(phiOf() as TokenMap | TokenFeatures),
+        readOptions(inputs.options, inputs.causal),
+      )
 }
 
 /** How sums are read under these options. */

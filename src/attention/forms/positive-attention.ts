@@ -33,6 +33,11 @@ function logarithmsOf(phi: LogPhi): TokenMap {
   return isRecipe(phi) ? phi : phi.logarithms
 }
 
+/** Whether features are those of the rows of a projection. */
+export function isRecipeOfRows(phi: LogPhi): phi is PositiveRecipe {
+  return isRecipe(phi)
+}
+
 /** Logarithms of the features of tokens, `[B, H, n, F]`. */
 export function logarithms(phi: LogPhi, x: tf.Tensor4D): tf.Tensor4D {
   return mapTokens(logarithmsOf(phi), x)
@@ -62,7 +67,7 @@ export function logDecoder(shape: DecoderShape, featureDim: number, phi: LogPhi)
 }
 
 /** The vectors of a recipe: W, or [W; -W]. */
-function rowsOf({kind, projection}: PositiveRecipe): Projection {
+export function rowsOf({kind, projection}: PositiveRecipe): Projection {
   if (kind === 'log-positive') return projection
   return tf.concat([projection, tf.neg(projection)] as tf.Tensor[], -2) as Projection
 }

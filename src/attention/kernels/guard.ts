@@ -59,8 +59,12 @@ export function normalize(
   guard: Guard,
 ): AttendResult & Required<Pick<AttendResult, 'denominator' | 'guarded'>> {
   const safe = guardDenominator(denominator, guard)
-  const out = tf.mul(numerator, tf.expandDims(reciprocalOrZero(safe), -1)) as tf.Tensor4D
-  return {out, denominator, guarded: differs(safe, denominator)}
+  return {out: quotient(numerator, safe), denominator, guarded: differs(safe, denominator)}
+}
+
+/** `numerator / denominator`, 0 where that is 0, `[B, H, L, Dv]`. */
+export function quotient(numerator: tf.Tensor4D, denominator: tf.Tensor3D): tf.Tensor4D {
+  return tf.mul(numerator, tf.expandDims(reciprocalOrZero(denominator), -1))
 }
 
 /** 1 where the guard changes a denominator, else 0, `[B, H, L]`. */

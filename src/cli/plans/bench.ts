@@ -112,6 +112,12 @@ export const benchFlags = {
     description: 'order of the cells; random spreads drift over all of them (default: random)',
   }),
   ...runFlags,
+  breakdown: Flags.boolean({
+    default: false,
+    helpGroup: 'TIMING',
+    description:
+      'time the parts of each forward, too: drawing, feature map, contraction, guard; forward passes only',
+  }),
   samples: Flags.boolean({
     default: false,
     helpGroup: 'RUN',
@@ -135,6 +141,7 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
   const headDim = flags['head-dim'] ?? grid.headDim
   const mode = flags.mode === 'forward' ? undefined : flags.mode
   if (mode === 'decode') refuseForwardFlags(flags)
+  if (mode && flags.breakdown) throw onlyForward(mode)
   return checkedPlan(benchPlan, {
     experiment: 'bench',
     ...(mode && {mode}),
@@ -151,6 +158,7 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     value_dim: flags['value-dim'] ?? headDim,
     causal: flags.causal || mode === 'decode',
     timing: timing(flags),
+    ...(flags.breakdown && {breakdown: true as const}),
     order: flags.order ?? 'random',
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
@@ -173,6 +181,11 @@ function refuseForwardFlags({redraw}: BenchFlags): void {
   if (redraw === undefined || redraw === 'fixed') return
   const why = 'nothing with --mode decode: projections last for a sequence'
   throw expected('USAGE', '--redraw', why, redraw)
+}
+
+function onlyForward(mode: string) {
+  const why = 'forward passes of the attention alone, which have parts'
+  return expected('USAGE', '--breakdown', why, `--mode ${mode}`)
 }
 
 /** The policy as written, if it can be kept. @throws {BAD_OPTION} for a pool smaller than the number of heads */

@@ -9,6 +9,7 @@ import {attendOptions, drawOf} from '../axes.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome, YieldTurn} from '../experiment.js'
 import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
+import {startBreakdown} from './breakdown.js'
 import {type Watch, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
 import {passGate} from './gate.js'
@@ -61,7 +62,8 @@ export async function runBenchCell(
       projection_ns,
       work_flops: workOf(cell, method),
       fma_peak_gflops: bestPeak([before, measurePeak()]),
-      peak_rss_over_baseline_bytes: peak,
+      // parts hold features that the whole may never have
+      peak_rss_over_baseline_bytes: cell.breakdown ? null : peak,
     },
   }
 }
@@ -92,9 +94,10 @@ interface Forward {
 
 /** Times forward passes. */
 async function timeForward(
-  {cell, method: {estimator, options: methodOptions}, source, backend}: Forward,
+  {cell, method, source, backend}: Forward,
   others: Others,
 ): Promise<TimedCell> {
+  const {estimator, options: methodOptions} = method
   const shape = benchShape(cell)
   // drawn before the timed region, as a trained model would have it
   const noise = callNoise(estimator, shape, methodOptions, {}, drawOf(cell))
@@ -103,23 +106,32 @@ async function timeForward(
     const projection = source && {projection: source.next()}
     return tf.tidy(() => attend(query, key, value, {...options, ...projection}).out)
   }
-  const pass = forwardOf(cell, attention)
+  const tensors = cell.mode === 'layer' ? undefined : benchTensors(cell)
+  const pass = tensors ? () => attention(...tensors) : layerOf(cell, attention)
   const forward = () => tf.dispose(tf.tidy(pass))
   const {operations} = recordOperations(forward)
-  const timing = await timeRuns(forward, cell.timing, others)
+  const breaking =
+    cell.breakdown && tensors && startBreakdown({...drawing(cell, method), tensors, options})
+  const timing = await timeRuns(forward, cell.timing, breaking ? breaking.watch(others) : others)
+  const breakdown = breaking && {breakdown: breaking.end(timing)}
   const held = footprint(estimator, methodOptions, shape, backend)
   const around = cell.mode === 'layer' ? layerBytes(cell).made : 0
-  return {operations, timing, live_bytes: around + Math.max(0, held - outputBytes(cell))}
+  const live_bytes = around + Math.max(0, held - outputBytes(cell))
+  return {operations, timing, live_bytes, ...breakdown}
 }
 
-/** The forward that is timed: attention by itself, or the layer around it. */
-function forwardOf(cell: BenchCell, attention: Attention): () => tf.Tensor {
-  if (cell.mode === 'layer') {
-    const layer = makeLayer(cell)
-    return () => layerForward(layer, cell, attention)
-  }
-  const tensors = benchTensors(cell)
-  return () => attention(...tensors)
+/** The forward of a layer around attention. */
+function layerOf(cell: BenchCell, attention: Attention): () => tf.Tensor {
+  const layer = makeLayer(cell)
+  return () => layerForward(layer, cell, attention)
+}
+
+/** How the parts of a call draw: like its own source, once for each of them. */
+function drawing(cell: BenchCell, method: ResolvedMethod) {
+  const drawsInWhole = cell.redraw === 'call'
+  const {projected} = method
+  if (!projected || cell.projection === null) return {drawsInWhole}
+  return {drawsInWhole, draw: () => newSource({...cell, redraw: 'fixed'}, method)!}
 }
 
 function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {
@@ -140,14 +152,18 @@ function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] 
 /** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */
 function projectionSource(
   cell: BenchCell,
-  {projected}: ResolvedMethod,
+  method: ResolvedMethod,
 ): {source: ProjectionSource | undefined; projection_ns: number | null} {
-  const {projection, num_features, heads, head_dim, redraw} = cell
-  if (!projected || projection === null || num_features === null) {
-    return {source: undefined, projection_ns: null}
-  }
   const start = process.hrtime.bigint()
-  const source = new ProjectionSource({
+  const source = newSource(cell, method)
+  return {source, projection_ns: source ? Number(process.hrtime.bigint() - start) : null}
+}
+
+/** Projections of a cell, the first of them drawn; none where its method has no use for them. */
+function newSource(cell: BenchCell, {projected}: ResolvedMethod): ProjectionSource | undefined {
+  const {projection, num_features, heads, head_dim, redraw} = cell
+  if (!projected || projection === null || num_features === null) return undefined
+  return new ProjectionSource({
     name: projection,
     heads,
     numFeatures: num_features,
@@ -155,5 +171,4 @@ function projectionSource(
     ...drawOf(cell),
     redraw,
   })
-  return {source, projection_ns: Number(process.hrtime.bigint() - start)}
 }

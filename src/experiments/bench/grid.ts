@@ -12,6 +12,7 @@ import {variantLabel} from '../labels.js'
 import {callShape, type ResolvedMethod, resolveMethod} from '../method.js'
 import {benchProcessBytes, byCount, decodeProcessBytes} from '../process-memory.js'
 import {backendCost, rateOf, timeCost} from '../rates.js'
+import {breakdownBytes, breakdownFactor} from './breakdown-costs.js'
 import {decodeFlops, stateBytes, TOKEN_SECONDS, UNSHARED} from './decode-costs.js'
 import {layerBytes, layerFlops} from './layer.js'
 import type {BenchCell, BenchPlan} from './schema.js'
@@ -100,7 +101,8 @@ function cellAt(plan: BenchPlan, {spec, draws}: Block, index: number, seq_len: n
   const shared = {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads}
   const point = draws.at(index)
   const redraw = point.projection === null ? 'fixed' : plan.redraw
-  const cell = {...spec, ...point, redraw, seq_len, ...shared}
+  const broken = plan.breakdown && {breakdown: plan.breakdown}
+  const cell = {...spec, ...point, redraw, seq_len, ...shared, ...broken}
   if (plan.mode === 'decode') return {...cell, ...decodeFields(plan)}
   return plan.mode === undefined ? cell : {...cell, mode: plan.mode}
 }
@@ -139,7 +141,9 @@ function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) =>
         bytes: of(shape =>
           decodes
             ? decodeProcessBytes(backend, stateBytes({method, shape}), runs)
-            : benchProcessBytes({backend, method, shape}, runs) + aroundBytes(plan, seqLen),
+            : benchProcessBytes({backend, method, shape}, runs) +
+              aroundBytes(plan, seqLen) +
+              (plan.breakdown ? breakdownBytes(method, shape) : 0),
         ),
         plain: of(shape =>
           decodes
@@ -185,10 +189,11 @@ function predicted(
   const cell = make()
   const decodes = cell.mode === 'decode'
   const flops = workOf(cell, block.method) * (decodes ? UNSHARED : 1)
+  const factor = cell.breakdown ? breakdownFactor(block.method) : 1
   return {
     cell,
     label: `${variantLabel(cell, cell.mode === undefined ? [] : [cell.mode])} L=${cell.seq_len}`,
-    predictedCost: timedCost({flops, plain}, cell, backend),
+    predictedCost: factor * timedCost({flops, plain}, cell, backend),
     predictedBytes: bytes,
   }
 }

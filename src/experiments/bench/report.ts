@@ -6,6 +6,7 @@ import {bytes, MISSING, nanoseconds, plural, significant} from '../../report/num
 import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
 import {backendLabel, methodLabel, troubleItems} from '../labels.js'
 import {PASS_THROUGH} from './baselines.js'
+import {breakdownBlocks} from './breakdown-report.js'
 import {decodeSection} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
@@ -42,6 +43,7 @@ function section(records: readonly TimedRecord[]): Block[] {
     table(timeColumns(records), rows),
     text(LEGEND),
     ...trendBlocks(lines),
+    ...breakdownBlocks(rows),
     ...list([...withheldItems(rows, lines), ...oddityItems(rows)]),
   ]
 }

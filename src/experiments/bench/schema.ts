@@ -19,6 +19,7 @@ import {
   sizeFields,
 } from '../axes.js'
 import {defineExperiment} from '../experiment.js'
+import {type Breakdown, breakdown, partRow} from './breakdown-schema.js'
 import {conditions} from './conditions-schema.js'
 import {decodeMark, markRow} from './marks.js'
 import {sampleRow, sampleRows} from './samples.js'
@@ -60,6 +61,11 @@ const threads = z
   .nullable()
   .describe('Threads that were asked for; `null`: as many as the backend takes.')
 
+const breakdownField = z
+  .literal(true)
+  .optional()
+  .describe('Parts of each forward are timed, too; absent: they are not.')
+
 /** Everything that determines a benchmark. */
 export const benchPlan = z.object({
   experiment: z.literal('bench').describe('Name of the experiment.'),
@@ -76,6 +82,7 @@ export const benchPlan = z.object({
   ...sizeFields,
   causal: causalField,
   timing,
+  breakdown: breakdownField,
   order: z
     .enum(['listed', 'random'])
     .describe('Cells run as listed, or shuffled by the seed so that drift hits all alike.'),
@@ -103,6 +110,7 @@ export const benchCell = z.object({
   ...sizeFields,
   causal: causalField,
   timing,
+  breakdown: breakdownField,
   seed,
   backend: backendChoice,
   threads,
@@ -210,6 +218,9 @@ export const benchResult = z.object({
     .describe(
       'How many of them each turn took: between turns, other cells compute. Empty: not recorded.',
     ),
+  breakdown: breakdown
+    .optional()
+    .describe('Where the time of a forward goes; absent: not asked for.'),
   first_token_ns: z
     .number()
     .optional()
@@ -229,6 +240,8 @@ export type BenchRecord = CellRecord<BenchCell, BenchResult>
 /** A record with times. */
 export type TimedRecord = Completed<BenchCell, BenchResult>
 
+const partsOf = (result: Row) => ((result.breakdown as Breakdown | undefined)?.parts ?? []) as Row[]
+
 const tabled = {cell: benchCell, result: benchResult, omit: ['samples_ns', 'turn_runs']}
 
 /** Time and memory of forward passes, or of decoding, each method at each length in a process of its own. */
@@ -244,6 +257,7 @@ export default defineExperiment({
   tables: [
     recordTable(tabled),
     rowTable(tabled, 'marks', markRow, ({marks = []}) => marks as Row[]),
+    rowTable(tabled, 'breakdown', partRow, result => partsOf(result)),
     requestedTable('samples', sampleRow, result => sampleRows(result as BenchResult)),
   ],
   cells: async plan => (await import('./grid.js')).benchCells(plan),

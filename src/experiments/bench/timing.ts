@@ -27,13 +27,14 @@ export interface Timing {
 /** What was timed in a cell, and what it takes beside time. */
 export type TimedCell = {timing: Timing} & Pick<
   BenchResult,
-  'operations' | 'live_bytes' | 'marks' | 'first_token_ns'
+  'operations' | 'live_bytes' | 'marks' | 'first_token_ns' | 'breakdown'
 >
 
 /** A clock in nanoseconds; the process's monotonic one unless a test brings its own. */
 export type Clock = () => number
 
-const monotonic: Clock = () => Number(process.hrtime.bigint())
+/** That of the process. */
+export const monotonic: Clock = () => Number(process.hrtime.bigint())
 
 /** What tells how long others were waited for, a test brings its own; and others that compute on the machine, by default none. */
 export interface Others {

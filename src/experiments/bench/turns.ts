@@ -11,8 +11,13 @@ export interface Weighted {
 /** Fewest turns that have an interval of their own. */
 export const LEAST_TURNS = 6
 
+/** What of a record its turns stand in. */
+interface InTurns {
+  result: Pick<TimedRecord['result'], 'samples_ns' | 'turn_runs'>
+}
+
 /** Median of the runs of each turn, in ns; one for all where turns were not recorded. */
-export function turnMedians({result: {samples_ns, turn_runs}}: TimedRecord): number[] {
+export function turnMedians({result: {samples_ns, turn_runs}}: InTurns): number[] {
   const counts = turn_runs.length > 0 ? turn_runs : [samples_ns.length]
   let end = 0
   return counts.map(count => {

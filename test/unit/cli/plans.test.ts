@@ -111,6 +111,15 @@ describe('toBenchPlan', () => {
     )
   })
 
+  it('times parts of forward passes alone', () => {
+    const plan = (flags: object) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators)
+    expect(plan({breakdown: true})).toMatchObject({breakdown: true})
+    expect(plan({})).not.toHaveProperty('breakdown')
+    expect(() => plan({breakdown: true, mode: 'layer'})).toThrow(
+      '--breakdown: expected forward passes of the attention alone, which have parts, got --mode layer',
+    )
+  })
+
   it('refuses --max-runs below --min-runs', () => {
     const flags: BenchFlags = {...BENCH_FLAGS, 'min-runs': 7, 'max-runs': 3}
     expect(() => toBenchPlan(flags, estimators)).toThrow(

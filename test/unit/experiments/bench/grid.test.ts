@@ -42,6 +42,25 @@ describe('the predicted time of a cell', () => {
     expect(await predicted({...native, threads: 8}, fixed)).toBeGreaterThan(0.9 * four)
   })
 
+  it('has in it the parts that are timed, and their memory, of methods that have them', async () => {
+    const jobsOf = async (name: string, changes: Partial<BenchPlan>) =>
+      (await benchJobs(bench({methods: [method(name)], ...changes}) as BenchPlan))
+        [Symbol.iterator]()
+        .next().value!
+    const [plain, broken] = [await jobsOf('elu', {}), await jobsOf('elu', {breakdown: true})]
+    expect(broken.predictedCost).toBe(2 * plain.predictedCost)
+    const {batch, heads, seq_len, head_dim, value_dim} = broken.cell
+    // queries, keys, sums and outputs, each kept and made once more
+    const perToken = 2 * head_dim + 2 * value_dim + 1
+    expect(broken.predictedBytes - plain.predictedBytes).toBe(
+      8 * batch * heads * seq_len * perToken,
+    )
+    expect(plain.cell).not.toHaveProperty('breakdown')
+    expect((await jobsOf('nystrom', {breakdown: true})).predictedCost).toBe(
+      (await jobsOf('nystrom', {})).predictedCost,
+    )
+  })
+
   it('goes by the threads that compute', async () => {
     const native = {backend: 'native' as const}
     const one = await predicted({...native, threads: 1}, fixed)
