@@ -26,7 +26,9 @@ const crossover = z.object({
 
 /** How the time of one variant grows with length, and where it overtakes the exact forms. */
 export const fitSchema = z.object({
-  variant: z.string().describe('Method, random matrix, redraw policy and M in one line.'),
+  variant: z
+    .string()
+    .describe('Method, random matrix, redraw policy, M, and B where it varies, in one line.'),
   mode: z.enum(['forward', 'decode', 'layer']).describe('What was timed.'),
   keys: z
     .array(z.string())

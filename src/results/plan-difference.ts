@@ -62,13 +62,21 @@ export type PlanChange =
 /** Told before all others: who changed one of them did not mean this run. */
 const FIRST = ['experiment', 'seed', 'input']
 
+/** A list, or one value of an axis that the other plan has several of. */
+function asList(value: unknown, other: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value
+  const single = typeof value === 'number' || typeof value === 'string'
+  return single && Array.isArray(other) ? [value] : undefined
+}
+
 /** Compares the plan of a run with the one that it is to go on with. What is no list is told first. */
 export function planChange(saved: Plan, asked: Plan): PlanChange {
   if (!firstDifference(saved, asked)) return {kind: 'same'}
   const lists: [string, readonly unknown[], readonly unknown[]][] = []
   for (const name of new Set([...FIRST, ...Object.keys({...saved, ...asked})])) {
     const [left, right] = [childOf(saved, name), childOf(asked, name)]
-    if (Array.isArray(left) && Array.isArray(right)) lists.push([name, left, right])
+    const [before, after] = [asList(left, right), asList(right, left)]
+    if (before && after) lists.push([name, before, after])
     else {
       const difference = firstDifference(left, right, [name])
       if (difference) return {kind: 'changed', difference}

@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
 import {expected} from '../../errors.js'
 import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/baselines.js'
+import {axisOf} from '../../experiments/bench/one-or-more.js'
 import {
   BENCH_MODES,
   type BenchPlan,
@@ -85,7 +86,10 @@ export const benchFlags = {
     helpGroup: 'GRID',
     description: `lengths L; of a decode, where to look at it ${defaultHelp(BENCH, grid => grid.seqLens)}`,
   }),
-  batch: size(`batch B ${defaultHelp(BENCH, grid => grid.batch)}`),
+  batch: numberList(POSITIVE_INTEGER)({
+    helpGroup: 'GRID',
+    description: `batches B, compared each by itself ${defaultHelp(BENCH, grid => grid.batch)}`,
+  }),
   heads: size(`heads H ${defaultHelp(BENCH, grid => grid.heads)}`),
   'head-dim': size(`head dimension D ${defaultHelp(BENCH, grid => grid.headDim)}`),
   'value-dim': size('value dimension Dv (default: D)'),
@@ -152,7 +156,7 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     ...drawAxesOf(flags, grid),
     redraw: redrawOf(flags.redraw ?? 'fixed', flags.heads ?? grid.heads),
     seq_lens: listOr(flags['seq-len'], '--seq-len', grid.seqLens),
-    batch: flags.batch ?? grid.batch,
+    batch: axisOf(listOr(flags.batch, '--batch', [grid.batch])),
     heads: flags.heads ?? grid.heads,
     head_dim: headDim,
     value_dim: flags['value-dim'] ?? headDim,

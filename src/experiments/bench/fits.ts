@@ -18,9 +18,14 @@ export function benchFindings(records: readonly BenchRecord[]): Findings {
 
 /** One per variant, shape by shape, as the report tells them. */
 export function benchFits(records: readonly BenchRecord[]): Fit[] {
-  return shapesOf(records).flatMap(shape => {
+  const shapes = shapesOf(records)
+  const batches = new Set(shapes.map(([first]) => first!.cell.batch))
+  return shapes.flatMap(shape => {
     const rows = rowsInOrder(shape)
-    return rows[0]!.cell.mode === 'decode' ? decodeFits(rows) : trends(rows).map(fitOf)
+    const {mode, batch} = rows[0]!.cell
+    const fits = mode === 'decode' ? decodeFits(rows) : trends(rows).map(fitOf)
+    if (batches.size === 1) return fits
+    return fits.map(fit => ({...fit, variant: `${fit.variant} B=${batch}`}))
   })
 }
 

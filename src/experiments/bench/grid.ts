@@ -15,6 +15,7 @@ import {backendCost, rateOf, timeCost} from '../rates.js'
 import {breakdownBytes, breakdownFactor} from './breakdown-costs.js'
 import {decodeFlops, stateBytes, TOKEN_SECONDS, UNSHARED} from './decode-costs.js'
 import {layerBytes, layerFlops} from './layer.js'
+import {valuesOf} from './one-or-more.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
 /** The whole grid, in the order in which it runs. */
@@ -32,12 +33,22 @@ export async function benchJobs(given: BenchPlan): Promise<Cells<PredictedCell<B
   const backend = await meteredBackend(plan.backend)
   const {length, at} = await gridOf(plan)
   const countsOf = callCounts(plan, backend)
+  const labelOf = labelled(plan)
   return cellsFrom(length, function* () {
     for (const place of orderOf(plan, length)) {
       const point = at(place)
-      yield predicted(point, backend, countsOf(point))
+      yield {...predicted(point, backend, countsOf(point)), label: labelOf(point)}
     }
   })
+}
+
+/** How progress calls a point: by what tells it from the others of its plan. */
+function labelled({mode, batch}: BenchPlan): (point: Point) => string {
+  const batches = valuesOf(batch).length > 1
+  return point => {
+    const variant = variantLabel(point.cell(), mode === undefined ? [] : [mode])
+    return [variant, ...(batches ? [`B=${point.batch}`] : []), `L=${point.seqLen}`].join(' ')
+  }
 }
 
 /** A plan with what its mode fixes: a token that is decoded sees the past alone, and projections last for a sequence. */
@@ -49,6 +60,7 @@ function inForce(plan: BenchPlan): BenchPlan {
 interface Point {
   cell(): BenchCell
   seqLen: number
+  batch: number
   block: Block
   /** Which of the block's numbers of features. */
   count: number
@@ -61,7 +73,7 @@ interface Block {
   draws: DrawGrid
 }
 
-/** The points as listed, by their places: lengths, then methods, then draws. */
+/** The points as listed, by their places: batches, then lengths, then methods, then draws. */
 async function gridOf(plan: BenchPlan): Promise<{length: number; at(place: number): Point}> {
   const blocks = await Promise.all(
     distinctMethods(plan.methods).map(async (spec): Promise<Block> => {
@@ -70,14 +82,18 @@ async function gridOf(plan: BenchPlan): Promise<{length: number; at(place: numbe
     }),
   )
   const lengths = runLengths(plan)
+  const batches = valuesOf(plan.batch)
   const perLength = blocks.reduce((sum, {draws}) => sum + draws.length, 0)
   return {
-    length: lengths.length * perLength,
+    length: batches.length * lengths.length * perLength,
     at(place) {
-      const seqLen = lengths[Math.floor(place / perLength)]!
+      const slice = Math.floor(place / perLength)
+      const batch = batches[Math.floor(slice / lengths.length)]!
+      const seqLen = lengths[slice % lengths.length]!
       const {block, index} = blockAt(blocks, place % perLength)
       const count = index % block.draws.counts.length
-      return {seqLen, block, count, cell: () => cellAt(plan, block, index, seqLen)}
+      const sizes = {batch, seq_len: seqLen}
+      return {seqLen, batch, block, count, cell: () => cellAt(plan, block, index, sizes)}
     },
   }
 }
@@ -96,8 +112,13 @@ function blockAt(blocks: readonly Block[], place: number): {block: Block; index:
   throw new RangeError(`a grid without the place ${place}`)
 }
 
-function cellAt(plan: BenchPlan, {spec, draws}: Block, index: number, seq_len: number): BenchCell {
-  const {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads} = plan
+function cellAt(
+  plan: BenchPlan,
+  {spec, draws}: Block,
+  index: number,
+  {batch, seq_len}: Pick<BenchCell, 'batch' | 'seq_len'>,
+): BenchCell {
+  const {heads, head_dim, value_dim, causal, timing, seed, backend, threads} = plan
   const shared = {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads}
   const point = draws.at(index)
   const redraw = point.projection === null ? 'fixed' : plan.redraw
@@ -122,18 +143,18 @@ interface CallCounts {
 
 /** Counts of points, made once for all projections. */
 function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) => CallCounts {
-  const known = new Map<Block, Map<number, {bytes: number[]; plain: number[]}>>()
+  const known = new Map<Block, Map<string, {bytes: number[]; plain: number[]}>>()
   const runs = runsOf(plan)
-  return ({block, seqLen, count}) => {
-    const lengths = known.get(block) ?? new Map<number, {bytes: number[]; plain: number[]}>()
-    known.set(block, lengths)
-    let counts = lengths.get(seqLen)
+  return ({block, seqLen, batch, count}) => {
+    const shapes = known.get(block) ?? new Map<string, {bytes: number[]; plain: number[]}>()
+    known.set(block, shapes)
+    const sizes = {...plan, batch, seq_len: seqLen}
+    let counts = shapes.get(`${batch} ${seqLen}`)
     if (!counts) {
       const {method, draws} = block
       const {estimator, options} = method
-      const share = plan.methods.length * plan.seq_lens.length
-      const shapeOf = (num_features: number | null) =>
-        benchShape({...plan, seq_len: seqLen, num_features})
+      const share = plan.methods.length * plan.seq_lens.length * [plan.batch].flat().length
+      const shapeOf = (num_features: number | null) => benchShape({...sizes, num_features})
       const of = (countOf: (shape: CallShape) => number) =>
         byCount(draws.counts, share, features => countOf(shapeOf(features)))
       const decodes = plan.mode === 'decode'
@@ -142,7 +163,7 @@ function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) =>
           decodes
             ? decodeProcessBytes(backend, stateBytes({method, shape}), runs)
             : benchProcessBytes({backend, method, shape}, runs) +
-              aroundBytes(plan, seqLen) +
+              aroundBytes(sizes) +
               (plan.breakdown ? breakdownBytes(method, shape) : 0),
         ),
         plain: of(shape =>
@@ -151,16 +172,16 @@ function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) =>
             : plainSeconds(estimator, options, shape, backend),
         ),
       }
-      lengths.set(seqLen, counts)
+      shapes.set(`${batch} ${seqLen}`, counts)
     }
     return {bytes: counts.bytes[count]!, plain: counts.plain[count]!}
   }
 }
 
 /** What a process holds beside its attention: of a layer tokens, weights, and the tensors of two forwards. */
-function aroundBytes(plan: BenchPlan, seq_len: number): number {
-  if (plan.mode !== 'layer') return 0
-  const {inputs, made} = layerBytes({...plan, seq_len})
+function aroundBytes(sizes: Pick<BenchPlan, 'mode'> & Parameters<typeof layerBytes>[0]): number {
+  if (sizes.mode !== 'layer') return 0
+  const {inputs, made} = layerBytes(sizes)
   return inputs + 2 * made
 }
 
@@ -185,14 +206,13 @@ function predicted(
   {cell: make, block}: Point,
   backend: MeteredBackend,
   {bytes, plain}: CallCounts,
-): PredictedCell<BenchCell> {
+): Omit<PredictedCell<BenchCell>, 'label'> {
   const cell = make()
   const decodes = cell.mode === 'decode'
   const flops = workOf(cell, block.method) * (decodes ? UNSHARED : 1)
   const factor = cell.breakdown ? breakdownFactor(block.method) : 1
   return {
     cell,
-    label: `${variantLabel(cell, cell.mode === undefined ? [] : [cell.mode])} L=${cell.seq_len}`,
     predictedCost: factor * timedCost({flops, plain}, cell, backend),
     predictedBytes: bytes,
   }

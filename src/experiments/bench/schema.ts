@@ -22,6 +22,7 @@ import {defineExperiment} from '../experiment.js'
 import {type Breakdown, breakdown, partRow} from './breakdown-schema.js'
 import {conditions} from './conditions-schema.js'
 import {decodeMark, markRow} from './marks.js'
+import {oneOrMore} from './one-or-more.js'
 import {sampleRow, sampleRows} from './samples.js'
 
 /** What else than forward passes can be timed. */
@@ -80,6 +81,7 @@ export const benchPlan = z.object({
       'L, tokens of queries and keys, of each length in turn; in mode `decode` one run to the longest passes the others.',
     ),
   ...sizeFields,
+  batch: oneOrMore(sizeFields.batch),
   causal: causalField,
   timing,
   breakdown: breakdownField,

@@ -4,7 +4,8 @@ import type {BenchRecord, TimedRecord} from './schema.js'
 /** Records with times, by the shape of what was timed: only within one do they compare. */
 export function shapesOf(records: readonly BenchRecord[]): TimedRecord[][] {
   const completed = records.filter(record => record.status === 'completed')
-  return groupBy(completed, ({cell: {mode, batch, heads, head_dim, value_dim, causal}}) =>
+  const byBatch = completed.toSorted((a, b) => a.cell.batch - b.cell.batch)
+  return groupBy(byBatch, ({cell: {mode, batch, heads, head_dim, value_dim, causal}}) =>
     JSON.stringify([mode, batch, heads, head_dim, value_dim, causal]),
   )
 }

@@ -54,6 +54,12 @@ describe('planChange', () => {
   it.each([
     ['itself', plan, {kind: 'same'}],
     ['a longer list', bench({seq_lens: [32, 48, 64]}), {kind: 'kept'}],
+    ['a list for one value', bench({seq_lens: [32, 64], batch: [16, 1]}), {kind: 'kept'}],
+    [
+      'a list without that value',
+      bench({seq_lens: [32, 64], batch: [16, 17]}),
+      {kind: 'shortened', list: 'batch', gone: plan.batch, right: [16, 17]},
+    ],
     ['another order', bench({seq_lens: [64, 32]}), {kind: 'kept'}],
     [
       'a method more',

@@ -47,4 +47,20 @@ describe('benchFits', () => {
     expect(fits[1]!.crossovers[0]).toMatchObject({answer: 'overtakes', baseline: 'softmax'})
     expect(fits[3]!.crossovers).toEqual([])
   })
+
+  it('names the batch where there are several, and compares within each', () => {
+    const times = [1e6, 4e6]
+    const rows = [1, 16].flatMap((batch, at) => [
+      timed({batch}, times[at]!),
+      timed({batch, method: 'softmax', projection: null, num_features: null}, 2 * times[at]!),
+    ])
+    const fits = benchFits(rows.toReversed())
+    expect(fits.map(({variant}) => variant)).toEqual([
+      'softmax B=1',
+      'favor-pos orth M=64 B=1',
+      'softmax B=16',
+      'favor-pos orth M=64 B=16',
+    ])
+    for (const fit of [fits[1]!, fits[3]!]) expect(fit.keys).toHaveLength(1)
+  })
 })

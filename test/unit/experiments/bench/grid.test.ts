@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {benchJobs} from '../../../../src/experiments/bench/grid.js'
+import {benchCells, benchJobs} from '../../../../src/experiments/bench/grid.js'
 import type {BenchPlan, TimingProtocol} from '../../../../src/experiments/bench/schema.js'
 import {rateOf} from '../../../../src/experiments/rates.js'
 import {bench, method} from '../../../helpers/plans.js'
@@ -67,5 +67,33 @@ describe('the predicted time of a cell', () => {
     expectSame(await predicted({...native, threads: 4}, fixed), one / 4)
     const wasm = await predicted({backend: 'wasm'}, fixed)
     expect(await predicted({backend: 'wasm', threads: 1}, fixed)).toBe(wasm)
+  })
+})
+
+describe('several batches', () => {
+  const plan = bench({batch: [1, 3], seq_lens: [32, 64]}) as BenchPlan
+
+  it('are an axis, of which each value has the cells of a plan of its own', async () => {
+    const both = [...(await benchCells(plan))]
+    const apart = await Promise.all(
+      [1, 3].map(async batch => [...(await benchCells({...plan, batch}))]),
+    )
+    expect(both.map(cell => cell.batch)).toContain(3)
+    const texts = (cells: object[]) => cells.map(cell => JSON.stringify(cell)).sort()
+    expect(texts(both)).toEqual(texts(apart.flat()))
+  })
+
+  it('are told in labels, and cost what they take', async () => {
+    const jobs = [...(await benchJobs(plan))]
+    expect(jobs.map(({label}) => label)).toEqual(
+      jobs.map(({cell}) => expect.stringContaining(`B=${cell.batch} L=${cell.seq_len}`)),
+    )
+    const [alone] = await benchJobs({...plan, batch: 3, seq_lens: [64]})
+    const same = jobs.find(({cell}) => JSON.stringify(cell) === JSON.stringify(alone!.cell))
+    expect(same).toMatchObject({
+      predictedCost: alone!.predictedCost,
+      predictedBytes: alone!.predictedBytes,
+    })
+    expect(alone!.label).not.toContain('B=')
   })
 })
