@@ -51,6 +51,11 @@ export function totalOf({total_ns, total_low_ns, total_high_ns}: DecodeMark): Es
   return ofAnotherProcess(total_ns, total_low_ns, total_high_ns)
 }
 
+/** Time of one token at a mark. */
+function tokenOf({token_ns, token_low_ns, token_high_ns}: DecodeMark): Estimate {
+  return ofAnotherProcess(token_ns, token_low_ns, token_high_ns)
+}
+
 /** How many times faster than an exact form a row comes to so many tokens; `null` where either was not looked at there. */
 export function decodeGain(row: TimedRecord, exact: TimedRecord, tokens: number): Estimate | null {
   const [own, other] = [decodeTo(row, tokens), decodeTo(exact, tokens)]
@@ -96,7 +101,7 @@ function totalColumns(
         },
       }),
     ),
-    {title: `token ${last}`, priority: 1, cell: atLast(({token_ns}) => nanoseconds(token_ns))},
+    {title: `token ${last}`, priority: 1, cell: atLast(mark => timeText(tokenOf(mark)))},
     {
       title: 'tokens/s',
       priority: 3,
@@ -125,7 +130,10 @@ function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
             title: String(tokens),
             // every other octave goes first, the longest last
             priority: at === marks.length - 1 ? 0 : (marks.length - at) % 2 === 0 ? 2 : 1,
-            cell: row => nanoseconds(markAt(row, tokens)?.token_ns ?? null),
+            cell: row => {
+              const mark = markAt(row, tokens)
+              return mark ? timeText(tokenOf(mark)) : MISSING
+            },
           }),
         ),
       ],

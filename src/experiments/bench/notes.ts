@@ -16,6 +16,7 @@ export const LEGEND = [
   `Speed-ups: ratios of times at the same length, turn by turn where cells took turns, unsettled where their interval reaches beyond ±${PERCENT} %.`,
   'RSS growth: of resident memory over what the process held before it had inputs; - where less than what is counted, as memory freed before is used again.',
   'live: counted, the most bytes of tensors that a call holds at once beside inputs and output.',
+  'GFLOP/s: operations of the method, counted (a multiply-add two, an exponential and the like ten), over the median; % of peak: of the fastest run, over the multiply-add peak of all its threads, measured before and after it.',
 ].join(' ')
 
 /** What is withheld, and what would settle it; nothing where nothing is. */

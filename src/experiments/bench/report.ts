@@ -129,11 +129,13 @@ function residentGrowth({cell, result}: TimedRecord): number | null {
   return growth !== null && growth >= arrays + result.live_bytes ? growth : null
 }
 
-/** Share of the multiply-add peak of all threads, in percent, marked where it cannot be. */
+/** Share of the multiply-add peak of all threads, in percent: a clock that changed makes no more than all of it, and what else is beyond is marked. */
 function peakShare(row: TimedRecord): string | null {
   const share = fastestShare(row)
   if (share === null) return null
-  return `${(100 * share).toFixed(0)}${share > MOST_OF_PEAK ? ' (!)' : ''}`
+  return share > MOST_OF_PEAK
+    ? `${(100 * share).toFixed(0)} (!)`
+    : (100 * Math.min(1, share)).toFixed(0)
 }
 
 function fastestShare({result}: TimedRecord): number | null {
