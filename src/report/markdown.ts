@@ -44,9 +44,9 @@ function renderBlock(block: Exclude<Block, FigureBlock>): string {
     case 'heading':
       return `${'#'.repeat(block.level)} ${escaped(block.text)}`
     case 'text':
-      return escaped(block.text)
+      return escapedLine(block.text)
     case 'list':
-      return block.items.map(item => `- ${escaped(itemText(item))}`).join('\n')
+      return block.items.map(item => `- ${escapedLine(itemText(item))}`).join('\n')
     case 'table':
       return renderTable(block)
   }
@@ -69,4 +69,11 @@ function renderTable(block: TableBlock): string {
 /** Text that Markdown would take for markup, made literal; line breaks become spaces. */
 function escaped(content: string): string {
   return content.replaceAll(/\s*\n\s*/g, ' ').replaceAll(/[\\`*_<>|[\]#~&]/g, '\\$&')
+}
+
+/** The same where a line begins: what would make it a list, a rule or code is made literal, too. */
+function escapedLine(content: string): string {
+  return escaped(content.trimStart())
+    .replace(/^[-+](?=\s|$)|^-(?=[-\s]*$)/, '\\$&')
+    .replace(/^(\d{1,9})([.)])(?=\s|$)/, '$1\\$2')
 }

@@ -63,13 +63,13 @@ function told(columns: readonly Column[], rows: readonly Row[]): readonly Column
 
 /**
  * Spreadsheets run texts that begin like a formula, whoever wrote them, and take semicolons and tabs for
- * ends of cells where quotes do not say otherwise.
+ * ends of cells, carriage returns for ends of lines, where quotes do not say otherwise.
  */
 function textOf(lines: (string | number)[][]): string {
   return stringify(lines, {
     record_delimiter: '\n',
     escape_formulas: true,
-    quoted_match: /[;\t]/,
+    quoted_match: /[;\t\r]/,
   })
 }
 
