@@ -8,6 +8,7 @@ import {claimTables} from '../../src/claims/tables.js'
 import {formatErrorReport} from '../../src/cli/error-report.js'
 import {allExperiments} from '../../src/experiments/index.js'
 import type {Block} from '../../src/report/document.js'
+import {renderHtml} from '../../src/report/html/page.js'
 import {renderMarkdown} from '../../src/report/markdown.js'
 import {printableJson} from '../../src/report/printable.js'
 import {renderTerminal} from '../../src/report/terminal.js'
@@ -156,6 +157,21 @@ describe('a report', () => {
         for (const row of rows) expect(literal(row).split('|')).toHaveLength(4)
       }),
       {numRuns: FULL ? 2000 : 200, seed: 15},
+    )
+  })
+
+  it('as a page has no elements but its own', () => {
+    const facts = (text: string) => {
+      const run = {title: text, what: text, facts: [], findings: [text], missing: [text]}
+      return {title: text, runs: [run], command: text, generator: 'rfa'}
+    }
+    fc.assert(
+      fc.property(blocks, ({blocks: all, text}) => {
+        const page = renderHtml(all, facts(text))
+        expect(page).not.toMatch(UNSEEN)
+        expect(page).not.toMatch(/<(?:b|img|iframe)\b(?!di)/)
+      }),
+      {numRuns: FULL ? 300 : 20, seed: 15},
     )
   })
 
