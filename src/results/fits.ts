@@ -30,6 +30,15 @@ export const fitSchema = z.object({
     .string()
     .describe('Method, random matrix, redraw policy, M, and B where it varies, in one line.'),
   mode: z.enum(['forward', 'decode', 'layer']).describe('What was timed.'),
+  shape: z
+    .object({
+      batch: z.number().int().describe('B.'),
+      heads: z.number().int().describe('H.'),
+      head_dim: z.number().int().describe('D.'),
+      value_dim: z.number().int().describe('Dv.'),
+      causal: z.boolean().describe('Query i sees keys 0..i only.'),
+    })
+    .describe('Sizes that all its records share.'),
   keys: z
     .array(z.string())
     .describe('Keys of the records it rests on, by length; of a decode one, with all its lengths.'),

@@ -34,6 +34,7 @@ function fitOf({label, records, growth, crossovers}: Trend): Fit {
   return {
     variant: label,
     mode: records[0]!.cell.mode ?? 'forward',
+    shape: shapeOf(records[0]!),
     keys: records.map(({key}) => key),
     lengths: records.map(({cell}) => cell.seq_len),
     slope: no_slope === null ? growth!.slope : null,
@@ -42,6 +43,10 @@ function fitOf({label, records, growth, crossovers}: Trend): Fit {
     r2: no_slope === null ? growth!.r2 : null,
     crossovers,
   }
+}
+
+function shapeOf({cell: {batch, heads, head_dim, value_dim, causal}}: TimedRecord): Fit['shape'] {
+  return {batch, heads, head_dim, value_dim, causal}
 }
 
 function whyNoSlope(growth: Growth | null): Fit['no_slope'] {
@@ -55,6 +60,7 @@ function decodeFits(rows: readonly TimedRecord[]): Fit[] {
   return rows.map(row => ({
     variant: variantLabel(row.cell),
     mode: 'decode',
+    shape: shapeOf(row),
     keys: [row.key],
     lengths: (row.result.marks ?? []).map(({tokens}) => tokens),
     slope: null,

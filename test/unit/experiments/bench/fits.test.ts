@@ -45,6 +45,7 @@ describe('benchFits', () => {
     expect(fits.map(({mode}) => mode)).toEqual(['decode', 'decode', 'forward', 'forward'])
     expect(fits[1]).toMatchObject({lengths: [25, 64, 100], no_slope: 'decode'})
     expect(fits[1]!.crossovers[0]).toMatchObject({answer: 'overtakes', baseline: 'softmax'})
+    expect(fits.map(({shape}) => shape.batch)).toEqual([1, 1, 1, 3])
     expect(fits[3]!.crossovers).toEqual([])
   })
 
