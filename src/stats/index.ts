@@ -35,6 +35,7 @@ export {
 export {logLogSlope, type PowerLaw, slopeEstimate} from './fits.js'
 export {hodgesLehmann} from './hodges-lehmann.js'
 export {holm} from './holm.js'
+export {ratioPValue} from './interval-test.js'
 export {
   dependence,
   LEAST_FOR_INTERVAL,
@@ -79,6 +80,7 @@ export {
   type SummariseOptions,
   summarise,
 } from './summarise.js'
+export {pairedSuperiority, superiority} from './superiority.js'
 export type {Alternative, TestOptions} from './tests.js'
 export {
   logInterval,
@@ -87,3 +89,4 @@ export {
   squaresCorrelation,
 } from './variance-interval.js'
 export {slopeTest, type WeightedLine, weightedLine} from './weighted-line.js'
+export {welchTest} from './welch.js'

@@ -29,6 +29,15 @@ interface Reference {
     p: Sides
     interval: [number, number]
   }[]
+  welch: {
+    a: number[]
+    b: number[]
+    t: number
+    degrees: number
+    p: Sides
+    interval: [number, number]
+    superiority: number
+  }[]
   holm: {p: number[]; adjusted: number[]}
   tost: {
     values: number[]

@@ -1,0 +1,23 @@
+import {normalCdf} from './distributions.js'
+import type {Estimate} from './estimate.js'
+import {normalQuantile} from './normal.js'
+import {CONFIDENCE} from './tests.js'
+
+/**
+ * Two-sided p-value of the null hypothesis that a ratio is 1, from its 95 % interval: that of a normal law on the logarithmic
+ * scale whose interval ends where this one does on the side of 1. It is 0.05 where that end is 1.
+ *
+ * For ratios whose interval has more in it than a sample, as what processes differ by, and so no test of its own.
+ *
+ * Source: Altman and Bland 2011, "How to obtain the P value from a confidence interval", BMJ 343, d2304.
+ *
+ * @param ratio - positive
+ * @returns `NaN` without an interval; 1 for a ratio of 1, 0 for another one whose interval is a point
+ */
+export function ratioPValue({value, low, high}: Estimate): number {
+  const distance = Math.abs(Math.log(value))
+  if (distance === 0) return Number.isNaN(low) || Number.isNaN(high) ? Number.NaN : 1
+  const reach = value > 1 ? Math.log(value / low) : Math.log(high / value)
+  const standardError = reach / -normalQuantile((1 - CONFIDENCE) / 2)
+  return 2 * normalCdf(-distance / standardError)
+}
