@@ -33,7 +33,7 @@ const FLOORS = [
   ['src/check/', 'src/results/'],
   ['src/report/', 'src/index.ts'],
   ['src/experiments/'],
-  ['src/advice/', 'src/apply/', 'src/claims/', 'src/runner/'],
+  ['src/advice/', 'src/apply/', 'src/claims/', 'src/compare/', 'src/runner/'],
   ['src/cli/'],
   ['commands/'],
 ]

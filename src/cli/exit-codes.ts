@@ -3,7 +3,7 @@ import type {RfaErrorCode} from '../errors.js'
 /** Exit codes of every command, in the order in which help shows them. */
 export const EXIT_CODES = [
   {exit: 0, meaning: 'done'},
-  {exit: 1, meaning: 'a check failed, or a claim was refuted'},
+  {exit: 1, meaning: 'a check failed, a claim was refuted, or a limit of --fail-on was passed'},
   {exit: 2, meaning: 'wrong usage: a flag, a value or a combination of them'},
   {exit: 3, meaning: 'a backend or a file is missing or cannot be used'},
   {exit: 4, meaning: 'some cells failed, or all were skipped; the others are reported'},
@@ -15,6 +15,8 @@ export const EXIT_CODES = [
 export const EXIT_CHECK_FAILED = 1
 /** Exit code when a claim was refuted. */
 export const EXIT_CLAIM_REFUTED = 1
+/** Exit code when a comparison found a regression. */
+export const EXIT_REGRESSION = 1
 /** Exit code when at least one cell of a run failed, or all that were asked for were skipped. */
 export const EXIT_CELLS_FAILED = 4
 /** Exit code of an error that is no {@link RfaErrorCode}: a bug. */

@@ -5,6 +5,7 @@ import {CHECK_GROUPS} from '../check/types.js'
 import {EFFORTS} from '../claims/claim.js'
 import {figureFacts, figurePoint} from '../claims/figures/figure.js'
 import {claimFacts, claimOutcome} from '../claims/outcome.js'
+import {comparisonFacts} from '../compare/schema.js'
 import {checkedSchema} from '../report/check.js'
 import {diagnosisFacts} from '../report/doctor.js'
 import {tableFactsSchema} from '../report/fields.js'
@@ -109,6 +110,22 @@ export const completionDocument = z.object({
   script: z.string().describe('The script, as it stands on stdout without `--json`.'),
 })
 export type CompletionDocument = z.infer<typeof completionDocument>
+
+/** `rfa compare`. */
+export const comparisonDocument = z.object({
+  schema: tag('rfa.comparison/1'),
+  ...comparisonFacts.shape,
+})
+export type ComparisonDocument = z.infer<typeof comparisonDocument>
+
+/** A finished run: one of `rfa bench --baseline` has a comparison, too. */
+export function withComparison<Shape extends z.ZodRawShape>(run: z.ZodObject<Shape>) {
+  return run.extend({
+    comparison: comparisonDocument
+      .optional()
+      .describe('With the baseline as A and this run as B; absent: none was asked for.'),
+  })
+}
 
 /** `rfa report`. */
 export const reportDocument = z.object({

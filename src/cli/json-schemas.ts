@@ -52,10 +52,15 @@ async function documentSchemas(): Promise<Named[]> {
     [
       'finished-run',
       'What an experiment prints under --json',
-      finishedRunSchema({manifest, record}),
+      documents.withComparison(finishedRunSchema({manifest, record})),
     ],
     ['apply', 'What rfa apply prints under --json', applyRecord],
     ['report', 'What rfa report prints under --json', documents.reportDocument],
+    [
+      'comparison',
+      'What rfa compare prints under --json, and writes as .json',
+      documents.comparisonDocument,
+    ],
     ['check', 'What rfa check prints under --json', documents.checkDocument],
     ['advice', 'advise.json, and what rfa advise prints under --json', documents.adviceDocument],
     ['claims', 'claims.json, and what rfa claims prints under --json', documents.claimsDocument],

@@ -1,6 +1,5 @@
-import {readFile, stat, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
-import {expected, messageOf, RfaError} from '../errors.js'
+import {expected, RfaError} from '../errors.js'
 import {allExperiments, experimentNamed} from '../experiments/index.js'
 import type {ReportedRun} from '../experiments/run-report.js'
 import {resumeLineOf} from '../report/command-line.js'
@@ -13,6 +12,7 @@ import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord} from '../results/record.js'
 import {countRecords} from '../results/summary.js'
 import type {ReportDocument} from './json-documents.js'
+import {writeOwnFile} from './own-file.js'
 import type {Services} from './services.js'
 
 /** First line of every written Markdown report: what may be replaced without asking. */
@@ -122,31 +122,12 @@ export async function writeReport(
  * @throws {WOULD_OVERWRITE} when the file is not a report of rfa, unless forced
  * @throws {NOT_WRITABLE} when the file cannot be written
  */
-export async function saveReport(
+export function saveReport(
   path: string,
   content: string,
   {flag, force}: {flag: string; force: boolean},
 ): Promise<void> {
-  if (!force) await refuseForeignFile(path, flag)
-  try {
-    await writeFile(path, content)
-  } catch (error) {
-    throw new RfaError('NOT_WRITABLE', `${flag}: cannot write ${path}: ${messageOf(error)}`, {
-      suggestions: [`name another file with ${flag}`, `use ${flag} - for stdout`],
-      cause: error,
-    })
-  }
-}
-
-/** Notes of the user are not ours to replace, and pipes are not ours to wait for. @throws {WOULD_OVERWRITE} */
-async function refuseForeignFile(path: string, flag: string): Promise<void> {
-  const facts = await stat(path).catch(() => undefined)
-  if (facts === undefined) return
-  const present = facts.isFile() ? await readFile(path, 'utf8').catch(() => undefined) : undefined
-  if (present?.startsWith(REPORT_MARK) || present?.startsWith(PAGE_START)) return
-  throw new RfaError(
-    'WOULD_OVERWRITE',
-    `${flag}: expected a new file or an earlier report, got ${path}, which is neither`,
-    {suggestions: [`name another file with ${flag}`, 'add --force to replace it']},
-  )
+  const isOwn = (present: string) =>
+    present.startsWith(REPORT_MARK) || present.startsWith(PAGE_START)
+  return writeOwnFile(path, content, {flag, force, isOwn, what: 'an earlier report'})
 }

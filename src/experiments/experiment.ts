@@ -8,6 +8,7 @@ import type {Figure} from '../report/figures/figure.js'
 import type {Findings} from '../results/findings.js'
 import {
   type CellRecord,
+  type Completed,
   type ComputedBy,
   type Plan,
   recordSchema,
@@ -16,6 +17,7 @@ import {
 import type {TableFormat} from '../results/tables.js'
 import type {Verdict} from '../results/verdict.js'
 import type {Cells} from './cells.js'
+import type {Comparison} from './comparison.js'
 
 /** How a cell ended, before it becomes a record. Errors are thrown instead. */
 export type CellOutcome<Result = ComputedBy> =
@@ -94,6 +96,8 @@ export interface Experiment<
   highlights?(records: readonly CellRecord<Cell, Result>[]): Promise<string[]>
   /** What of it can be drawn. Default: nothing. */
   figures?(records: readonly CellRecord<Cell, Result>[]): Promise<Figure[]>
+  /** How two of its runs, or two methods of one, are compared. */
+  comparison(): Promise<Comparison<Cell, Completed<Cell, Result>>>
   /** The tables and lists that are printed. */
   report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
 }

@@ -96,10 +96,10 @@ describe('rfa', () => {
   )
 
   it('shows the words of an unknown command as they were typed, and what there is', async () => {
-    expect(await rfa('compare', 'a', 'b')).toMatchObject({
+    expect(await rfa('measure', 'a', 'b')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rfa: expected one of the commands advise, apply, bench, .*, got "compare a b"\nCode: UNKNOWN_NAME {3}Try: see rfa --help\n$/,
+        /^rfa: expected one of the commands advise, apply, bench, .*, got "measure a b"\nCode: UNKNOWN_NAME {3}Try: see rfa --help\n$/,
       ),
     })
   })

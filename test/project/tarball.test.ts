@@ -15,7 +15,7 @@ const MEANT = [
   /^dist\/(gradients|src\/.+)\.(js|d\.ts)$|^dist\/(gradients|program\/parts\/[\w-]+)-LICENSE$/,
   /^dist\/program\/.+\.js$/,
   /^dist\/page\/page\.(css|js)$/,
-  /^docs\/(advice|claims|statistics|your-(model|estimator))\.md$/,
+  /^docs\/(advice|claims|compare|statistics|your-(model|estimator))\.md$/,
   /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm|minilm)-layer\d\.safetensors)$/,
   /^native\/((bindings|kernels|simd)\/)?[\w-]+\.(cc|h)$/,
   /^prebuilds\/linux-(x64|arm64)\/rfa\.glibc\.node$/,
@@ -108,11 +108,11 @@ describe('the packed package', () => {
     expect(pointing).toEqual([])
   })
 
-  it('is small: 6.5 MB packed, 10 MB unpacked, of which the examples are 5.5; prebuilt addons add 2 and 3', () => {
+  it('is small: 6.5 MB packed, 10.5 MB unpacked, of which the examples are 5.5; prebuilt addons add 2 and 3', () => {
     const isPrebuilt = ({path}: {path: string}) => path.startsWith('prebuilds/')
     const prebuilt = packed.files.filter(isPrebuilt).reduce((sum, {size}) => sum + size, 0)
     expect(prebuilt).toBeLessThan(3e6)
-    expect(packed.unpackedSize - prebuilt).toBeLessThan(10e6)
+    expect(packed.unpackedSize - prebuilt).toBeLessThan(10.5e6)
     expect(packed.size).toBeLessThan(prebuilt > 0 ? 8.5e6 : 6.5e6)
     expect(packed.files.length).toBeLessThan(850)
   })

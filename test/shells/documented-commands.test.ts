@@ -60,8 +60,12 @@ describeShells('each command of the documents', shell => {
       await writeArrays(join(folder, file), {q: array, k: array, v: array})
     }
     writeFileSync(join(folder, 'my-estimator.js'), OWN)
-    const {code, stderr} = await type('rfa error-sweep --quick -m elu -o results/RUN')
-    expect(code, stderr).toBe(0)
+    for (const [seed, name] of ['RUN', 'RUN2'].entries()) {
+      const {code, stderr} = await type(
+        `rfa error-sweep --quick -m elu --seed ${seed} -o results/${name}`,
+      )
+      expect(code, stderr).toBe(0)
+    }
   })
 
   it.each([...README, ...CONTRIBUTING])('%s', async command => {

@@ -269,5 +269,6 @@ export default defineExperiment({
   findings: async records => (await import('./fits.js')).benchFindings(records),
   highlights: async records => (await import('./highlights.js')).benchHighlights(records),
   figures: async records => (await import('./figures.js')).benchFigures(records),
+  comparison: async () => (await import('./comparison.js')).benchComparison,
   report: async records => (await import('./report.js')).benchReport(records),
 })

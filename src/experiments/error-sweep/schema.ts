@@ -368,6 +368,7 @@ export default defineExperiment({
   verdicts: async records => (await import('./report.js')).errorSweepVerdicts(records),
   highlights: async records => (await import('./highlights.js')).errorSweepHighlights(records),
   figures: async records => (await import('./figures.js')).errorSweepFigures(records),
+  comparison: async () => (await import('./comparison.js')).errorSweepComparison,
   report: async records => (await import('./report.js')).errorSweepReport(records),
   earlier: async () => (await import('./earlier.js')).asPresentRecord,
 })

@@ -102,6 +102,10 @@ export const RUN_FOLDERS: readonly Row[] = [
   ['report DIR/run -o report.json', 2, /--json prints JSON/],
   ['report DIR/run -o report.csv', 2, /records\.csv/],
   ['report DIR/run -o report.pdf', 2, /a Markdown file/],
+  ['compare DIR/run DIR/nowhere', 3, /one without manifest\.json/],
+  ['compare DIR/run', 2, /RUN: expected two runs, got 1/],
+  ['compare DIR/run DIR/run/', 2, /expected two runs, got \S+ twice/],
+  ['compare DIR/run nowhere -o report.pdf', 2, /ending in \.md, \.csv or \.json/],
   ['bench --resume', 2, /--resume: expected --output DIR beside it, got none/],
   ['bench --quick --resume --json', 2, /"USAGE"/],
 ]

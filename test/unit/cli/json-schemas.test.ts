@@ -16,6 +16,7 @@ const DOCUMENTS = [
   'check',
   'claim-list',
   'claims',
+  'comparison',
   'completion',
   'doctor',
   'dry-run',

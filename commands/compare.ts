@@ -1,0 +1,62 @@
+import * as Args from '@oclif/core/args'
+import {helpText, RfaCommand} from '../src/cli/base-command.js'
+import {EXIT_REGRESSION} from '../src/cli/exit-codes.js'
+import {pluginFlag, present, toggle} from '../src/cli/flags.js'
+import type {ComparisonDocument} from '../src/cli/json-documents.js'
+import {comparisonFiles, failOnFlags, twoMethods} from '../src/cli/plans/compare.js'
+
+export default class Compare extends RfaCommand {
+  static override summary = 'Compare two saved runs, or two methods of one'
+  static override description = helpText(
+    'Matches the cells of two runs of bench, error-sweep or variance by what they measure and gives, line by line, what B has over what A has: a ratio with a 95 % interval, a p-value (Holm over all lines), and the chance that a value of B exceeds one of A. Replicates of the same draws are compared in pairs, cells of one benchmark turn by turn. What has no partner is named, and so is what else differs between the runs.',
+    'With --fail-on it is a gate: it ends with exit code 1 where the lower end of an interval is beyond a limit. By chance that happens in less than 2.5 % of lines whose true ratio is at the limit, and far less often where nothing changed (docs/compare.md).',
+  )
+  static override usage = [
+    'compare A B [--fail-on LIMITS] [--strict] [--output FILE]',
+    'compare RUN --methods A,B [--fail-on LIMITS] [--output FILE]',
+  ]
+  static override examples = [
+    '<%= config.bin %> compare results/before results/after',
+    '<%= config.bin %> compare results/before results/after --fail-on time:10%,memory:0%',
+    '<%= config.bin %> compare results/sweep --methods favor-pos,rfa --output comparison.md',
+  ]
+  static override args = {
+    run: Args.string({
+      required: true,
+      multiple: true,
+      description: 'folders of runs: the base A, then B; or one with --methods',
+      parse: async text => present(text, 'compare'),
+    }),
+  }
+  static override flags = {
+    methods: twoMethods({
+      description:
+        'two methods of one run, the base first, as the tables name them: favor-pos, or with its options "rfa (tau=0.5)"',
+    }),
+    ...failOnFlags,
+    output: comparisonFiles({
+      char: 'o',
+      description:
+        'file to write, by its ending Markdown (.md), a table (.csv) or everything (.json), - for Markdown on stdout; may be repeated (default: none)',
+    }),
+    force: toggle('replace files that are no comparison of rfa'),
+    plugin: pluginFlag(
+      undefined,
+      'tells whether runs with its estimators are complete; their records are compared without',
+    ),
+  }
+
+  async run() {
+    const {args, flags} = await this.parse(Compare)
+    const {compareSaved, writeComparison} = await import('../src/cli/run-compare.js')
+    const {renderTerminal} = await import('../src/report/terminal.js')
+    const {bin} = this.config
+    const compared = await compareSaved(args.run, flags, {bin, services: this.services})
+    const onStdout = flags.output?.some(({path}) => path === '-') ?? false
+    if (!onStdout) this.print(renderTerminal(this.withFlags(compared.blocks), this.layout()))
+    const written = await writeComparison(compared, flags, text => this.print(text))
+    for (const path of written) this.note(`written to ${path}`)
+    if (!compared.facts.passed) process.exitCode = EXIT_REGRESSION
+    return {schema: 'rfa.comparison/1', ...compared.facts} satisfies ComparisonDocument
+  }
+}

@@ -1,0 +1,85 @@
+/** The flags of comparisons: what is compared, what fails, and where tables go. */
+import {extname} from 'node:path'
+import * as Flags from '@oclif/core/flags'
+import {checkLimits, type Limit, parseLimit} from '../../compare/limits.js'
+import {describe, expected} from '../../errors.js'
+import {present, toggle} from '../flags.js'
+
+const limitList = Flags.custom<Limit>({
+  multiple: true,
+  multipleNonGreedy: true,
+  delimiter: ',',
+  helpValue: 'time:10%,error:5%',
+  parse: async (text, _context, {name}) => parseLimit(text, `--${name}`),
+})
+
+/** `--fail-on` and `--strict` of every command that compares. */
+export const failOnFlags = {
+  'fail-on': limitList({
+    description:
+      'end with exit code 1 where B has more than A by so much, beyond noise: where the lower end of the 95 % interval of B/A exceeds 1 + limit; of time (bench), memory (bench, as counted), error (error-sweep: rel L2), variance (variance). Where the limit lies in the interval it cannot be told, which is a warning',
+  }),
+  strict: toggle(
+    'what cannot be told, and what A has measured and B has not, ends with exit code 1, too',
+  ),
+}
+
+/** Values of {@link failOnFlags}. */
+export interface FailOnFlags {
+  'fail-on'?: readonly Limit[] | undefined
+  strict: boolean
+}
+
+/** The limits. @throws {USAGE} where a quantity has two, and for `--strict` without any */
+export function limitsOf({'fail-on': limits = [], strict}: FailOnFlags): readonly Limit[] {
+  if (strict && limits.length === 0) {
+    const remedy = 'say what is to fail: --fail-on time:10%'
+    throw expected('USAGE', '--strict', '--fail-on beside it', 'none', remedy)
+  }
+  return checkLimits(limits, '--fail-on')
+}
+
+/** Formats of files by their endings. */
+const ENDINGS = new Map([
+  ['.md', 'markdown'],
+  ['.markdown', 'markdown'],
+  ['.csv', 'csv'],
+  ['.json', 'json'],
+] as const)
+type Ending = typeof ENDINGS extends Map<infer Key, unknown> ? Key : never
+
+/** A file to write, or stdout, for Markdown. */
+export interface ComparisonFile {
+  path: string
+  format: 'markdown' | 'csv' | 'json'
+}
+
+/** `--output`: repeated for several files. */
+export const comparisonFiles = Flags.custom<ComparisonFile>({
+  multiple: true,
+  multipleNonGreedy: true,
+  helpValue: 'FILE',
+  parse: async (text, _context, {name}) => {
+    const path = present(text, `--${name}`)
+    if (path === '-') return {path, format: 'markdown'}
+    const format = ENDINGS.get(extname(path).toLowerCase() as Ending)
+    if (format !== undefined) return {path, format}
+    const what = 'a file ending in .md, .csv or .json, or - for Markdown on stdout'
+    throw expected('USAGE', `--${name}`, what, path)
+  },
+})
+
+/** `--methods` of a comparison, split. */
+export const twoMethods = Flags.custom<readonly [string, string]>({
+  helpValue: 'A,B',
+  parse: async (text, _context, {name}) => {
+    // labels have commas within parentheses
+    const [a, b, ...more] = text.split(/,(?![^(]*\))/).map(part => part.trim())
+    const where = `--${name}`
+    if (!a || !b || more.length > 0) {
+      throw expected('USAGE', where, 'two methods of the run, A,B', describe(text))
+    }
+    if (a === b) throw expected('USAGE', where, 'two different methods', `${a} twice`)
+    return [a, b]
+  },
+})

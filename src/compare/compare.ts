@@ -1,0 +1,185 @@
+/** Two runs, or two methods of one, line by line. */
+import type {
+  ComparedLine,
+  Comparison,
+  MeasuredRecord,
+  Place,
+  Related,
+  UncomparedLine,
+} from '../experiments/comparison.js'
+import type {CellRecord} from '../results/record.js'
+import {finiteOrNull, holm} from '../stats/index.js'
+import {judged, type Limit} from './limits.js'
+import {type Matching, matchMethods, matchRuns} from './match.js'
+import type {ComparisonRequest, MeasuredPair, Side} from './request.js'
+import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
+import {warningsOf} from './warnings.js'
+
+/** Chance of any false answer among the lines that have a test. */
+const ALPHA = 0.05
+
+/** Compares what is matched, and names the rest. */
+export function compare(request: ComparisonRequest): ComparisonFacts {
+  const {experiment, comparison, related, a, b, limits, strict} = request
+  const matching =
+    related === 'runs'
+      ? matchRuns(a.records, b.records, comparison)
+      : matchMethods([a.records, b.records])
+  const measured = ordered(
+    matching.pairs.filter((pair): pair is MeasuredPair => pair.every(isMeasured)),
+    comparison,
+  )
+  const found = measured.flatMap(pair => linesOf(pair, comparison, related))
+  const rows = rowsOf(found, request)
+  const left = [
+    ...found.flatMap(one => ('reason' in one.line ? [leftLine(one.line, one.at)] : [])),
+    ...leftCells(matching, comparison),
+  ]
+  return {
+    ...{experiment, related, a: factsOf(a), b: factsOf(b)},
+    warnings: warningsOf(request, measured, rows),
+    ...{rows, left, limits: [...limits], strict},
+    passed: isPassed(rows, left, request),
+  }
+}
+
+/** Pairs in the order in which tables have the cells of A. */
+function ordered(pairs: readonly MeasuredPair[], {inOrder}: Comparison): readonly MeasuredPair[] {
+  if (!inOrder) return pairs
+  const own = [...new Set(pairs.map(([a]) => a))]
+  const ranks = new Map(inOrder(own).map((record, at) => [record, at]))
+  return pairs.toSorted(([a], [b]) => ranks.get(a)! - ranks.get(b)!)
+}
+
+function isMeasured(record: CellRecord): record is MeasuredRecord {
+  return record.status === 'completed'
+}
+
+/** A line with its cells. */
+interface Found {
+  pair: MeasuredPair
+  line: ComparedLine | UncomparedLine
+  at: Place
+}
+
+function linesOf(pair: MeasuredPair, {lines, place}: Comparison, related: Related) {
+  const [a, b] = pair
+  const where = joined(place(a.cell, a.result), place(b.cell, b.result))
+  return lines(a, b, related).map((line): Found => ({pair, line, at: {...where, ...line.at}}))
+}
+
+/** Names of both; what differs stands side by side, and what one of them lacks is that of the other. */
+function joined(a: Place, b: Place): Place {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return Object.fromEntries(
+    [...names].map(name => {
+      const values = [a[name], b[name]].filter(Boolean)
+      return [name, [...new Set(values)].join(' / ')]
+    }),
+  )
+}
+
+function rowsOf(
+  found: readonly Found[],
+  {comparison: {quantities}, limits}: ComparisonRequest,
+): ComparedRow[] {
+  const lines = found.flatMap(({pair, line, at}) => ('reason' in line ? [] : [{pair, line, at}]))
+  const tested = lines.filter(({line}) => !Number.isNaN(line.pValue))
+  const adjusted = holm(tested.map(({line}) => line.pValue))
+  return lines.map(own => {
+    const {pair, line, at} = own
+    const place = tested.indexOf(own)
+    const p = place < 0 ? Number.NaN : adjusted[place]!
+    const limit = limits.find(({quantity}) => quantity === line.quantity)
+    const {a, b, ratio, basis} = line
+    return {
+      quantity: line.quantity,
+      at,
+      key_a: pair[0].key,
+      key_b: pair[1].key,
+      unit: quantities.find(({name}) => name === line.quantity)!.unit,
+      ...{a, b, ratio: finiteOrNull(ratio.value)},
+      ratio_low: finiteOrNull(ratio.low),
+      ratio_high: finiteOrNull(ratio.high),
+      p_value: finiteOrNull(p),
+      effect: finiteOrNull(line.effect),
+      basis,
+      pairs: line.pairs ?? null,
+      answer: answerOf(line, p),
+      limit_percent: limit?.percent ?? null,
+      judgement: limit ? judged(line, limit) : null,
+    }
+  })
+}
+
+/** @param p - adjusted; `NaN` where there is no test */
+function answerOf({ratio: {value, low, high}}: ComparedLine, p: number): ComparedRow['answer'] {
+  if (value === 1 && low === 1 && high === 1) return 'same'
+  const told = Number.isNaN(p) ? low > 1 || high < 1 : p <= ALPHA
+  if (!told) return 'cannot_be_told'
+  return value > 1 ? 'more' : 'less'
+}
+
+function leftLine({quantity, reason, settled}: UncomparedLine, at: Place): LeftRow {
+  return {where: 'both', quantity, at: {...at}, reason, open: !settled}
+}
+
+/** Cells without a partner, and those of pairs that were not both measured. */
+function leftCells({pairs, onlyA, onlyB}: Matching, {place}: Comparison): LeftRow[] {
+  const left = (
+    where: LeftRow['where'],
+    record: CellRecord,
+    rest: Pick<LeftRow, 'reason' | 'open'>,
+  ): LeftRow => {
+    const result = isMeasured(record) ? record.result : undefined
+    return {where, quantity: null, at: {...place(record.cell, result)}, ...rest}
+  }
+  return [
+    ...onlyA.map(one => left('a', one, {reason: `only in A${endOf(one)}`, open: isMeasured(one)})),
+    ...onlyB.map(one => left('b', one, {reason: `only in B${endOf(one)}`, open: false})),
+    ...pairs
+      .filter(pair => !pair.every(isMeasured))
+      .map(([a, b]) => {
+        const [own, other] = [a, b].map(record => endOf(record) || ': measured')
+        const reason = own === other ? `in both${own}` : `in A${own}; in B${other}`
+        return left('both', a, {reason, open: isMeasured(a)})
+      }),
+  ]
+}
+
+/** How a cell ended that has no numbers. */
+function endOf(record: CellRecord): string {
+  if (record.status === 'skipped') return `: skipped, ${record.reason}`
+  return record.status === 'failed' ? `: failed, ${record.error.message}` : ''
+}
+
+function factsOf({directory, method, manifest, records, cells}: Side): ComparedSide {
+  const completed = records.filter(isMeasured).length
+  const {created_at, machine} = manifest
+  return {directory, method, created_at, commit: machine.commit, cells, completed}
+}
+
+function isPassed(
+  rows: readonly ComparedRow[],
+  left: readonly LeftRow[],
+  {limits, strict}: ComparisonRequest,
+): boolean {
+  if (limits.length === 0) return true
+  if (rows.every(({judgement}) => judgement === null)) return false
+  if (rows.some(({judgement}) => judgement === 'regression')) return false
+  return !strict || untold(rows, left, limits).length === 0
+}
+
+/** What a limit speaks of and could not be told, of lines and of what is no line. */
+export function untold(
+  rows: readonly ComparedRow[],
+  left: readonly LeftRow[],
+  limits: readonly Limit[],
+): (ComparedRow | LeftRow)[] {
+  const limited = (quantity: LeftRow['quantity']) =>
+    limits.some(limit => limit.quantity === quantity)
+  return [
+    ...rows.filter(({judgement}) => judgement === 'cannot_be_told'),
+    ...left.filter(({open, quantity}) => open && (quantity === null || limited(quantity))),
+  ]
+}

@@ -1,0 +1,120 @@
+/** Which cells of two runs, or of two methods of one run, belong together. */
+import type {MethodSpec} from '../experiments/axes.js'
+import type {Comparison} from '../experiments/comparison.js'
+import {methodLabel} from '../experiments/labels.js'
+import {groupBy} from '../report/groups.js'
+import {canonicalJson} from '../results/keys.js'
+import type {CellRecord} from '../results/record.js'
+
+/** Cells of A and of B that measure the same. */
+export interface Matching {
+  pairs: readonly (readonly [CellRecord, CellRecord])[]
+  onlyA: readonly CellRecord[]
+  onlyB: readonly CellRecord[]
+}
+
+type Measured = Pick<Comparison, 'measured'>
+
+/**
+ * Matches the cells of two runs by what they measure. Where a run has several that do, by different draws, backends or
+ * protocols, those that are equal in all that belong together, then those that the same backend computed; of the rest a cell
+ * without a rival on either side is matched with the only one that is left.
+ */
+export function matchRuns(
+  a: readonly CellRecord[],
+  b: readonly CellRecord[],
+  {measured}: Measured,
+): Matching {
+  const left = {a: new Set(a), b: new Set(b)}
+  const pairs: [CellRecord, CellRecord][] = []
+  for (const keyOf of [wholeKey, backendKey, measuredKey]) {
+    const key = (record: CellRecord) => keyOf(record, measured)
+    const [own, other] = [groupsOf(left.a, key), groupsOf(left.b, key)]
+    for (const [name, [first, rival]] of own) {
+      const [second, otherRival] = other.get(name) ?? []
+      if (!first || !second || rival || otherRival) continue
+      pairs.push([first, second])
+      left.a.delete(first)
+      left.b.delete(second)
+    }
+  }
+  const order = new Map(a.map((record, at) => [record, at]))
+  pairs.sort(([one], [other]) => order.get(one)! - order.get(other)!)
+  return {pairs, onlyA: [...left.a], onlyB: [...left.b]}
+}
+
+type KeyOf = (record: CellRecord, measured: Measured['measured']) => string
+
+const measuredKey: KeyOf = ({cell}, measured) => canonicalJson(measured(cell))
+const wholeKey: KeyOf = ({cell}) => canonicalJson(cell)
+const backendKey: KeyOf = (record, measured) =>
+  canonicalJson([
+    record.status === 'completed' ? record.result.backend : null,
+    measured(record.cell),
+  ])
+
+function groupsOf(
+  records: Iterable<CellRecord>,
+  key: (record: CellRecord) => string,
+): Map<string, CellRecord[]> {
+  const groups = groupBy([...records], key)
+  return new Map(groups.map(group => [key(group[0]!), group]))
+}
+
+/** What a cell draws; `null`, and what belongs to it, where its method draws none. */
+interface Drawing {
+  projection?: string | null
+  orth_sign?: string
+  redraw?: string
+  num_features?: number | null
+}
+
+/**
+ * Matches the cells of two methods of one run that are equal in everything else. A method without a projection, or without
+ * numbers of features, stands beside each of the other.
+ *
+ * @param records - those of A, then those of B
+ */
+export function matchMethods([a, b]: readonly [
+  readonly CellRecord[],
+  readonly CellRecord[],
+]): Matching {
+  const others = new Map(groupBy(b, restKey).map(group => [restKey(group[0]!), group]))
+  const pairs = a.flatMap(own =>
+    (others.get(restKey(own)) ?? [])
+      .filter(other => drawAlike(own.cell, other.cell))
+      .map(other => [own, other] as const),
+  )
+  const matched = new Set(pairs.flat())
+  const rest = (records: readonly CellRecord[]) => records.filter(one => !matched.has(one))
+  return {pairs, onlyA: rest(a), onlyB: rest(b)}
+}
+
+/** All of a cell but its method and what that draws. Draws are as many as a method has, and seeds are the run's. */
+function restKey({cell}: CellRecord): string {
+  const {method, preset, options, plugin, replicates, ...rest} = cell as Partial<MethodSpec> & {
+    replicates?: number
+  }
+  const {projection, orth_sign, redraw, num_features, ...others} = rest as Drawing
+  return canonicalJson(others)
+}
+
+function drawAlike(a: Drawing, b: Drawing): boolean {
+  const alike = (own: unknown, other: unknown) => own == null || other == null || own === other
+  if (!alike(a.num_features, b.num_features)) return false
+  // how a matrix is drawn means nothing where there is none; experiments that list matrices in a cell have no field for one
+  if (a.projection === null || b.projection === null) return true
+  return a.projection === b.projection && a.orth_sign === b.orth_sign && a.redraw === b.redraw
+}
+
+/** The cells of a method: those whose label is the name, or else all whose method it is, with whatever options. */
+export function cellsOfMethod(records: readonly CellRecord[], name: string): CellRecord[] {
+  const labelled = records.filter(({cell}) => methodLabel(cell as MethodSpec) === name)
+  if (labelled.length > 0) return labelled
+  return records.filter(({cell}) => (cell as MethodSpec).method === name)
+}
+
+/** The methods of a run, as labels name them. */
+export function methodsOf(records: readonly CellRecord[]): string[] {
+  return [...new Set(records.map(({cell}) => methodLabel(cell as MethodSpec)))]
+}

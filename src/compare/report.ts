@@ -1,0 +1,183 @@
+/** A comparison as blocks: what was compared, lines by quantity, what is left, and what the limits say. */
+import type {Comparison, Place, Quantity} from '../experiments/comparison.js'
+import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
+import {groupBy} from '../report/groups.js'
+import {bytes, MISSING, nanoseconds, plural, significant, withInterval} from '../report/numbers.js'
+import {untold} from './compare.js'
+import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
+
+/** Cells of one reason that are named; all are in CSV and JSON. */
+const MOST_NAMED = 12
+
+/** The whole comparison. */
+export function comparisonReport(facts: ComparisonFacts, {quantities}: Comparison): Block[] {
+  const {experiment, related, a, b, warnings, rows, left} = facts
+  const shared = sharedPlace(rows)
+  const told = quantities.filter(({name}) => rows.some(({quantity}) => quantity === name))
+  return [
+    heading(1, `Comparison of ${related} of ${experiment}: B over A`),
+    ...list([sideItem('A, the base', a), sideItem('B', b)]),
+    ...list(warnings.map(warning => `warning: ${warning}`)),
+    ...(rows.length > 1 && shared.length > 0 ? [text(`In all lines: ${placeText(shared)}.`)] : []),
+    ...told.flatMap(quantity => section(quantity, facts, shared)),
+    ...(rows.length === 0 ? [text('Nothing was compared.')] : []),
+    ...list(leftItems(left, shared)),
+    ...list(verdictItems(facts, shared)),
+  ]
+}
+
+function sideItem(
+  name: string,
+  {directory, method, created_at, commit, cells, completed}: ComparedSide,
+): string {
+  const of = cells === null ? '' : ` of ${cells}`
+  const what = method === null ? directory : `${method} of ${directory}`
+  return `${name}: ${what}, made ${created_at}, commit ${commit ?? 'unknown'}, ${completed}${of} cells measured`
+}
+
+/** Names and values that no two lines differ in. */
+type Shared = readonly (readonly [string, string])[]
+
+function sharedPlace(rows: readonly ComparedRow[]): Shared {
+  const [first] = rows
+  if (!first) return []
+  return Object.entries(first.at).filter(
+    ([name, value]) => value !== '' && rows.every(({at}) => at[name] === value),
+  )
+}
+
+/** `method elu, L 256`; the numbers that have a letter of their own as `B=1`. */
+function placeText(place: readonly (readonly [string, string])[]): string {
+  return place
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => (/^[A-Z]/.test(name) ? `${name}=${value}` : `${name} ${value}`))
+    .join(', ')
+}
+
+/** The lines of one quantity. */
+function section(quantity: Quantity, {rows, related}: ComparisonFacts, shared: Shared): Block[] {
+  const own = rows.filter(row => row.quantity === quantity.name)
+  const common = new Set(own.length > 1 ? shared.map(([name]) => name) : [])
+  const names = [...new Set(own.flatMap(({at}) => Object.keys(at)))]
+  const labels = names
+    .filter(name => !common.has(name) && own.some(({at}) => at[name]))
+    .map(
+      (name): ColumnSpec<ComparedRow> => ({
+        title: name,
+        align: own.every(({at}) => /^[\d./ -]*$/.test(at[name] ?? '')) ? 'right' : 'left',
+        flexible: true,
+        cell: ({at}) => at[name] || MISSING,
+      }),
+    )
+  return [
+    heading(2, quantity.title),
+    {...table([...labels, ...columnsOf(quantity)], own), labels: labels.length},
+    text(quantity.legend[related]),
+  ]
+}
+
+function columnsOf(quantity: Quantity): ColumnSpec<ComparedRow>[] {
+  const value = (number: number) => valueText(number, quantity)
+  return [
+    {title: 'A', priority: 2, cell: ({a}) => value(a)},
+    {title: 'B', priority: 2, cell: ({b}) => value(b)},
+    {
+      title: 'B/A',
+      cell: ({ratio, ratio_low, ratio_high}) => withInterval(ratio, ratio_low, ratio_high),
+    },
+    {
+      title: 'pairs',
+      priority: 5,
+      cell: ({pairs}) => String(pairs ?? MISSING),
+      tells: ({pairs}) => pairs !== null,
+    },
+    {
+      title: 'P(B > A)',
+      priority: 4,
+      cell: ({effect}) => (effect === null ? MISSING : effect.toFixed(2)),
+      tells: ({effect}) => effect !== null,
+    },
+    {
+      title: 'p',
+      priority: 3,
+      cell: ({p_value}) => significant(p_value),
+      tells: ({p_value}) => p_value !== null,
+    },
+    {title: 'B is', align: 'left', cell: row => answerText(row, quantity)},
+    {
+      title: 'limit',
+      align: 'left',
+      cell: row => judgementText(row),
+      tells: ({judgement}) => judgement !== null,
+    },
+  ]
+}
+
+function valueText(value: number, {unit}: Quantity): string {
+  if (unit === 'ns') return nanoseconds(value)
+  return unit === 'bytes' ? bytes(value) : significant(value)
+}
+
+function answerText({answer}: ComparedRow, {more, less}: Quantity): string {
+  return {more, less, same: 'same', cannot_be_told: 'not told apart'}[answer]
+}
+
+const JUDGED = {
+  regression: 'regression beyond',
+  within: 'within',
+  cannot_be_told: 'cannot be told from',
+} as const
+
+function judgementText({judgement, limit_percent}: ComparedRow): string {
+  return judgement === null ? MISSING : `${JUDGED[judgement]} ${limit_percent}%`
+}
+
+/** What was not compared, one item for each reason. */
+function leftItems(left: readonly LeftRow[], shared: Shared): string[] {
+  return groupBy(left, ({where, reason}) => JSON.stringify([where, reason])).map(group => {
+    const names = group.map(({at}) => nameOf(at, shared))
+    return `not compared: ${firstOf(names)}: ${group[0]!.reason}`
+  })
+}
+
+function firstOf(names: readonly string[]): string {
+  const rest = names.length - MOST_NAMED
+  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
+}
+
+/** What tells a line from the others; of the only one, all there is. */
+function nameOf(at: Place, shared: Shared): string {
+  const common = new Map(shared)
+  const own = Object.entries(at).filter(([name, value]) => common.get(name) !== value)
+  return placeText(own) || placeText(Object.entries(at))
+}
+
+/** What the limits say, the lines that are beyond one named. */
+function verdictItems(
+  {rows, left, limits, strict, passed}: ComparisonFacts,
+  shared: Shared,
+): string[] {
+  if (limits.length === 0) return []
+  const asked = limits.map(({quantity, percent}) => `${quantity}:${percent}%`).join(',')
+  const beyond = rows.filter(({judgement}) => judgement === 'regression')
+  const open = untold(rows, left, limits)
+  const named = beyond.map(
+    row =>
+      `regression: ${row.quantity} of ${nameOf(row.at, shared)}: ${withInterval(row.ratio, row.ratio_low, row.ratio_high)} times A, beyond ${row.limit_percent}%`,
+  )
+  const kind = strict ? 'fails (--strict)' : 'warning'
+  const doubts =
+    open.length === 0
+      ? []
+      : [
+          `${kind}: cannot be told: ${firstOf(open.map(one => openText(one, shared)))}: measure more, or take a wider limit`,
+        ]
+  const judged = rows.filter(({judgement}) => judgement !== null).length
+  const count = `${plural(beyond.length, 'regression')} in ${plural(judged, 'line')}, ${open.length} not told`
+  return [...named, ...doubts, `${passed ? 'passed' : 'failed'} ${asked}: ${count}`]
+}
+
+function openText(one: ComparedRow | LeftRow, shared: Shared): string {
+  const what = one.quantity ?? 'all'
+  return `${what} of ${nameOf(one.at, shared)}`
+}

@@ -1,0 +1,113 @@
+/** A comparison as `--json` prints it. */
+import {z} from 'zod'
+import {BASES, QUANTITIES} from '../experiments/comparison.js'
+import {nullableNumber} from '../results/record.js'
+import {JUDGEMENTS} from './limits.js'
+
+const quantity = z
+  .enum(QUANTITIES)
+  .describe('What is compared; of a decode, memory is its state; less is better.')
+
+const place = z
+  .record(z.string(), z.string())
+  .describe(
+    'What tells the line from others, by the names of the tables; `x / y`: x in A and y in B.',
+  )
+
+/** What is said of a line without a limit. */
+export const ANSWERS = ['more', 'less', 'same', 'cannot_be_told'] as const
+
+/** A line: one quantity of two cells. */
+export const comparedRow = z.object({
+  quantity,
+  at: place,
+  key_a: z.string().describe('Key of the cell of A, as in its records.'),
+  key_b: z.string().describe('Key of the cell of B.'),
+  unit: z.enum(['ns', 'bytes']).nullable().describe('Of a and b; `null`: they have none.'),
+  a: z.number().describe('What A has; of what varies the median.'),
+  b: z.number().describe('What B has.'),
+  ratio: nullableNumber.describe('B over A; `null`: A has nothing, and B has something.'),
+  ratio_low: nullableNumber.describe(
+    'Lower end of its 95 % interval, the ratio itself where nothing varies; `null`: too little is known.',
+  ),
+  ratio_high: nullableNumber.describe('Upper end of it; `null` too: there is none.'),
+  p_value: nullableNumber.describe(
+    'Two-sided, of the null hypothesis that the ratio is 1, adjusted for all lines (Holm); `null`: there is no test.',
+  ),
+  effect: nullableNumber.describe(
+    'Chance that a value of B exceeds one of A, ties counted as half; `null`: single values are not known.',
+  ),
+  basis: z
+    .enum(BASES)
+    .describe(
+      'What the ratio rests on: `exact`: nothing varies but rounding; `turns`: cells that took turns, turn by turn; `medians`: independent medians; `pairs`: replicates of the same draws; `samples`: replicates of independent draws; `spreads`: variances by their standard errors.',
+    ),
+  pairs: z.number().int().nullable().describe('Pairs that were compared; `null`: not paired.'),
+  answer: z
+    .enum(ANSWERS)
+    .describe(
+      'What B has of it: by the adjusted p-value at 5 %, or where there is none by the interval.',
+    ),
+  limit_percent: nullableNumber.describe('How much more B may have; `null`: no limit was set.'),
+  judgement: z
+    .enum(JUDGEMENTS)
+    .nullable()
+    .describe(
+      '`regression`: the lower end of the interval is beyond the limit; `within`: the upper end is not; `cannot_be_told`: the limit lies in the interval; `null`: no limit was set.',
+    ),
+})
+export type ComparedRow = z.infer<typeof comparedRow>
+
+/** A cell, or a quantity of two, of which there is no line. */
+export const leftRow = z.object({
+  where: z.enum(['a', 'b', 'both']).describe('In which of the two it is.'),
+  quantity: quantity
+    .nullable()
+    .describe('What could not be compared; `null`: the cell as a whole.'),
+  at: place,
+  reason: z.string().describe('Why there is no line.'),
+  open: z
+    .boolean()
+    .describe(
+      'It could hide a regression: A has it measured and B has not, or too little is known; with --strict that fails.',
+    ),
+})
+export type LeftRow = z.infer<typeof leftRow>
+
+const side = z.object({
+  directory: z.string().describe('Folder of the run.'),
+  method: z.string().nullable().describe('The method of it that is compared; `null`: all.'),
+  created_at: z.string().describe('When the run began, UTC.'),
+  commit: z.string().nullable().describe('Commit of rfa that made it; `null`: unknown.'),
+  cells: z.number().int().nullable().describe('Cells of its plan; `null`: not known.'),
+  completed: z.number().int().describe('Cells that were measured, of the method if there is one.'),
+})
+export type ComparedSide = z.infer<typeof side>
+
+/** Everything that a comparison found. */
+export const comparisonFacts = z.object({
+  experiment: z.string().describe('Name of the experiment.'),
+  related: z
+    .enum(['runs', 'methods'])
+    .describe('`runs`: two runs; `methods`: two methods of one run.'),
+  a: side.describe('The base.'),
+  b: side.describe('What is compared with it.'),
+  warnings: z.array(z.string()).describe('What else than the code or the method differs.'),
+  rows: z.array(comparedRow).describe('Lines, cell by cell in the order of A.'),
+  left: z.array(leftRow).describe('What was not compared, and why.'),
+  limits: z
+    .array(
+      z.object({
+        quantity,
+        percent: z.number().describe('How much more B may have, in percent.'),
+      }),
+    )
+    .describe('As --fail-on has them.'),
+  strict: z.boolean().describe('What cannot be told fails, too.'),
+  passed: z
+    .boolean()
+    .describe(
+      'No line is a regression, and some line was judged; with --strict all are within, and nothing is left open; always without limits.',
+    ),
+})
+export type ComparisonFacts = z.infer<typeof comparisonFacts>

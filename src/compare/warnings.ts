@@ -1,0 +1,149 @@
+/** What else differs between two runs than what is to be compared. */
+import type {Related} from '../experiments/comparison.js'
+import {plural, ratio as ratioText} from '../report/numbers.js'
+import type {Machine} from '../results/manifest.js'
+import {median} from '../stats/index.js'
+import type {ComparisonRequest, MeasuredPair, Side} from './request.js'
+import type {ComparedRow} from './schema.js'
+
+/** Chance of any false answer. */
+const ALPHA = 0.05
+
+/** Sentences, those about the machine first. */
+export function warningsOf(
+  request: ComparisonRequest,
+  pairs: readonly MeasuredPair[],
+  rows: readonly ComparedRow[],
+): string[] {
+  const {related, a, b, comparison} = request
+  const timed = comparison.quantities.some(({name}) => name === 'time')
+  const differing = related === 'runs' ? [...machines(a, b), ...computedBy(pairs)] : []
+  const what = timed
+    ? 'times say as much of that as of the code'
+    : 'numbers may differ by that, beside rounding'
+  return [
+    ...(differing.length === 0
+      ? []
+      : [`A and B were not made alike: ${differing.join('; ')}: ${what}`]),
+    ...disturbed(request, 'A', 0, pairs),
+    ...(related === 'runs' ? disturbed(request, 'B', 1, pairs) : []),
+    ...unfinished(a, 'A'),
+    ...(related === 'runs' ? unfinished(b, 'B') : []),
+    ...otherwise(pairs, related),
+    ...(related === 'runs' ? commonShift(rows) : []),
+    ...fewPairs(rows),
+  ]
+}
+
+/** Facts of a machine that matter, by the words for them. */
+const FACTS: readonly (readonly [string, (machine: Machine) => unknown])[] = [
+  ['processor', ({cpu}) => cpu],
+  ['processors to use', machine => machine.available_parallelism],
+  ['system', ({platform, arch}) => `${platform} ${arch}`],
+  ['best instruction set', machine => machine.instruction_set ?? 'unknown'],
+  ['Node', ({node}) => node],
+  ['rfa', ({rfa}) => rfa],
+  ['TensorFlow.js', ({tfjs}) => tfjs],
+]
+
+function machines({manifest: a}: Side, {manifest: b}: Side): string[] {
+  return FACTS.flatMap(([name, of]) => differing(name, of(a.machine), of(b.machine)))
+}
+
+function differing(name: string, a: unknown, b: unknown): string[] {
+  return a === b ? [] : [`${name} ${a} in A, ${b} in B`]
+}
+
+/** What computed the cells, where that was not the same. */
+function computedBy(pairs: readonly MeasuredPair[]): string[] {
+  const facts = [
+    ['backend', 'backend'],
+    ['instruction set', 'instruction_set'],
+    ['threads', 'threads'],
+  ] as const
+  return facts.flatMap(([name, field]) => {
+    const told = pairs.map(([a, b]) =>
+      differing(name, a.result[field] ?? 'unknown', b.result[field] ?? 'unknown').join(),
+    )
+    return counted(told.filter(Boolean), pairs.length)
+  })
+}
+
+/** Each text once, with how many cells it is of where that is not all. */
+function counted(texts: readonly string[], all: number): string[] {
+  return [...new Set(texts)].map(text => {
+    const count = texts.filter(other => other === text).length
+    return count === all ? text : `${text} (${count} of ${plural(all, 'cell')})`
+  })
+}
+
+/** @param side - of a pair */
+function disturbed(
+  {comparison, related}: ComparisonRequest,
+  name: string,
+  side: 0 | 1,
+  pairs: readonly MeasuredPair[],
+): string[] {
+  const records = related === 'methods' ? pairs.flat() : pairs.map(pair => pair[side])
+  const statement = comparison.disturbed?.([...new Set(records)])
+  return statement === undefined ? [] : [`${related === 'runs' ? `${name}: ` : ''}${statement}`]
+}
+
+function unfinished({records, cells, directory}: Side, name: string): string[] {
+  if (cells === null || records.length >= cells) return []
+  return [`${name} is not finished: ${records.length} of ${plural(cells, 'cell')} in ${directory}`]
+}
+
+/** Fields of cells that may differ in a match, and what that means. */
+const FREE: readonly (readonly [string, string])[] = [
+  ['seed', 'seeds differ, so that draws are not shared'],
+  ['timing', 'times were taken by other protocols (warm-up, runs, least time)'],
+  ['threads', 'other numbers of threads were asked for'],
+  ['plugin', 'the plug-in of a method is another version'],
+]
+
+function otherwise(pairs: readonly MeasuredPair[], related: Related): string[] {
+  if (related === 'methods') return []
+  return FREE.flatMap(([field, meaning]) => {
+    const count = pairs.filter(([a, b]) => {
+      const [own, other] = [a, b].map(({cell}) => JSON.stringify((cell as Cell)[field]))
+      return own !== other
+    }).length
+    if (count === 0) return []
+    return [
+      count === pairs.length
+        ? meaning
+        : `${meaning}, in ${count} of ${plural(pairs.length, 'cell')}`,
+    ]
+  })
+}
+type Cell = Record<string, unknown>
+
+/** Cells that may all have moved one way by chance, in less than one case of twenty: 2^(1 - n). */
+const LEAST_SHIFTED = 6
+
+/** Times that all moved one way. */
+function commonShift(rows: readonly ComparedRow[]): string[] {
+  const ratios = rows.flatMap(({quantity, ratio}) =>
+    quantity === 'time' && ratio !== null ? [ratio] : [],
+  )
+  const oneWay = ratios.every(ratio => ratio > 1) || ratios.every(ratio => ratio < 1)
+  if (ratios.length < LEAST_SHIFTED || !oneWay) return []
+  const shift = ratioText(median(ratios))
+  return [
+    `all ${ratios.length} times moved one way, by ${shift} in the middle: a machine that was busier in one of the runs looks like that; run both again, one after the other, to tell it from the code`,
+  ]
+}
+
+/** Signed ranks of n pairs have no p-value below 2^(1 - n), times as many as are tested. */
+function fewPairs(rows: readonly ComparedRow[]): string[] {
+  const pairs = rows.flatMap(row => row.pairs ?? [])
+  if (pairs.length === 0) return []
+  const tested = rows.filter(({p_value}) => p_value !== null).length
+  const needed = Math.ceil(1 + Math.log2(tested / ALPHA))
+  const most = Math.max(...pairs)
+  if (most >= needed) return []
+  return [
+    `signed ranks of ${plural(most, 'replicate')} cannot tell any of ${plural(tested, 'line')}, ${needed} can`,
+  ]
+}

@@ -1,0 +1,132 @@
+/** Times and memory of two cells: of two benchmarks, or of two methods of one. */
+import {ratioOf, ratioPValue, superiority} from '../../stats/index.js'
+import type {
+  ComparedLine,
+  Comparison,
+  Place,
+  Quantity,
+  Related,
+  UncomparedLine,
+} from '../comparison.js'
+import {methodLabel, projectionLabel} from '../labels.js'
+import {machineVerdictOf} from './machine-verdict.js'
+import {medianOf, timeRatio} from './noise.js'
+import type {BenchCell, TimedRecord} from './schema.js'
+import {decodeTo, LEAST_TURNS, turnMedians} from './turns.js'
+import {rowsInOrder} from './variants.js'
+
+const TIME: Quantity = {
+  name: 'time',
+  title: 'Time',
+  more: 'slower',
+  less: 'faster',
+  unit: 'ns',
+  legend: {
+    runs: 'B/A: ratio of the medians with its 95 % interval, in which processes are taken to differ by 45 us and 3 % (decodes by 5 %; one standard deviation), and the two runs by no more than that: a machine that was slower as a whole in one of them is not told from slower code. p: that of the interval, normal on the logarithmic scale, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
+    methods:
+      'B/A: ratio turn by turn, where cells took turns (else of the medians), with its 95 % interval, in which processes are taken to differ by 45 us and 3 % (decodes by 5 %; one standard deviation). p: that of the interval, normal on the logarithmic scale, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
+  },
+}
+
+const COUNTED =
+  'Counted, the most bytes of tensors that a call holds at once beside inputs and output, of a decode its state: no noise, and no interval.'
+
+const MEMORY: Quantity = {
+  name: 'memory',
+  title: 'Memory',
+  more: 'more',
+  less: 'less',
+  unit: 'bytes',
+  legend: {runs: COUNTED, methods: COUNTED},
+}
+
+/** How benchmarks are compared. */
+export const benchComparison: Comparison<BenchCell, TimedRecord> = {
+  quantities: [TIME, MEMORY],
+  measured({seed, backend, threads, timing, lengths, plugin, ...cell}) {
+    return cell
+  },
+  place: (cell, result) => ({
+    ...(cell.mode && {mode: cell.mode}),
+    method: methodLabel(cell),
+    projection: projectionLabel(cell) ?? '',
+    redraw: cell.redraw === 'fixed' ? '' : cell.redraw,
+    M: String(cell.num_features ?? ''),
+    // a decode has lines by the tokens so far
+    L: cell.mode === 'decode' ? '' : String(cell.seq_len),
+    B: String(cell.batch),
+    H: String(cell.heads),
+    D: String(cell.head_dim),
+    Dv: String(cell.value_dim),
+    sees: cell.causal ? 'the past' : 'all',
+    backend: result?.backend ?? '',
+  }),
+  inOrder: rowsInOrder,
+  disturbed(records) {
+    const found = machineVerdictOf(records)
+    return found?.verdict === 'disturbed' ? found.statement : undefined
+  },
+  lines: (a, b, related) =>
+    a.cell.mode === 'decode'
+      ? decodeLines(a, b, related)
+      : linesOf(forward(a), forward(b), related),
+}
+
+/** What is compared of a cell, or of a decode up to some token. */
+interface Timed {
+  at: Place
+  record: TimedRecord
+  bytes: number
+}
+
+function forward(record: TimedRecord): Timed {
+  return {at: {}, record, bytes: record.result.live_bytes}
+}
+
+function linesOf(a: Timed, b: Timed, related: Related): ComparedLine[] {
+  return [timeLine(a, b, related), ...memoryLine(a, b)]
+}
+
+function timeLine({at, record: a}: Timed, {record: b}: Timed, related: Related): ComparedLine {
+  const inTurns =
+    related === 'methods' && [a, b].every(row => turnMedians(row).length >= LEAST_TURNS)
+  const [own, other] = [medianOf(a), medianOf(b)]
+  const ratio = related === 'methods' ? timeRatio(b, a) : ratioOf(other, own)
+  return {
+    quantity: 'time',
+    at,
+    ...{a: own.value, b: other.value, ratio},
+    pValue: ratioPValue(ratio),
+    effect: superiority(b.result.samples_ns, a.result.samples_ns),
+    basis: inTurns ? 'turns' : 'medians',
+  }
+}
+
+/** Nothing where neither holds anything. */
+function memoryLine({at, bytes: a}: Timed, {bytes: b}: Timed): ComparedLine[] {
+  if (a === 0 && b === 0) return []
+  const ratio = {value: b / a, low: b / a, high: b / a}
+  const exact = {pValue: Number.NaN, effect: Number.NaN, basis: 'exact'} as const
+  return [{quantity: 'memory', at, a, b, ratio, ...exact}]
+}
+
+/** Lines for each length that both were asked for. */
+function decodeLines(
+  a: TimedRecord,
+  b: TimedRecord,
+  related: Related,
+): (ComparedLine | UncomparedLine)[] {
+  const asked = (a.cell.lengths ?? []).filter(tokens => b.cell.lengths?.includes(tokens))
+  const lines = asked.flatMap(tokens => {
+    const [own, other] = [upTo(a, tokens), upTo(b, tokens)]
+    return own && other ? linesOf(own, other, related) : []
+  })
+  if (lines.length > 0) return lines
+  return [{quantity: 'time', at: {}, reason: 'they were not looked at after as many tokens'}]
+}
+
+function upTo(decode: TimedRecord, tokens: number): Timed | undefined {
+  const record = decodeTo(decode, tokens)
+  const mark = decode.result.marks?.find(one => one.tokens === tokens)
+  return record && mark && {at: {tokens: String(tokens)}, record, bytes: mark.state_bytes}
+}

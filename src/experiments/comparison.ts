@@ -1,0 +1,89 @@
+/** What an experiment says of two of its cells that measured the same thing twice, or by two methods. */
+import type {Completed, ComputedBy} from '../results/record.js'
+import type {Estimate} from '../stats/index.js'
+
+/** What can be compared, as `--fail-on` names it. */
+export const QUANTITIES = ['time', 'memory', 'error', 'variance'] as const
+export type QuantityName = (typeof QUANTITIES)[number]
+
+/** A quantity of which less is better. */
+export interface Quantity {
+  name: QuantityName
+  /** Above its table. */
+  title: string
+  /** What is said of B where it has more of it, and less. */
+  more: string
+  less: string
+  unit: 'ns' | 'bytes' | null
+  /** How its ratio, interval and p-value come about, in a sentence or two, of two runs and within one. */
+  legend: Record<Related, string>
+}
+
+/** How two cells belong together: of two runs, or of one run, whose cells were measured side by side. */
+export type Related = 'runs' | 'methods'
+
+/**
+ * What a ratio rests on:
+ * - `exact`: nothing is drawn and nothing varies
+ * - `turns`: cells that took turns, turn by turn
+ * - `medians`: medians of independent measurements
+ * - `pairs`: replicates of the same draws
+ * - `samples`: replicates of independent draws
+ * - `spreads`: variances over draws, by their standard errors
+ */
+export const BASES = ['exact', 'turns', 'medians', 'pairs', 'samples', 'spreads'] as const
+export type Basis = (typeof BASES)[number]
+
+/** Names and values that tell rows of a table apart, in order. */
+export type Place = Readonly<Record<string, string>>
+
+/** A quantity of two cells, B over A. */
+export interface ComparedLine {
+  quantity: QuantityName
+  /** Where, beside what the cells say. */
+  at: Place
+  a: number
+  b: number
+  /** B over A; ends are `NaN` where too little is known, and the value itself where nothing varies. */
+  ratio: Estimate
+  /** Two-sided, of the null hypothesis that the ratio is 1; `NaN` where there is no test. */
+  pValue: number
+  /** Probability that a value of B exceeds one of A; `NaN` where single values are not known. */
+  effect: number
+  basis: Basis
+  /** Pairs that were compared, where values are paired. */
+  pairs?: number
+}
+
+/** A quantity that two cells do not tell. */
+export interface UncomparedLine {
+  quantity: QuantityName
+  at: Place
+  reason: string
+  /** Neither has any of it but for rounding: no regression can be hidden there. */
+  settled?: boolean
+}
+
+/** A completed record of any experiment. */
+export type MeasuredRecord = Completed<object, ComputedBy>
+
+/** How cells of an experiment are compared. */
+export interface Comparison<
+  Cell extends object = object,
+  Record extends MeasuredRecord = MeasuredRecord,
+> {
+  quantities: readonly Quantity[]
+  /**
+   * What of a cell says what it measures: how often, how long, by which draws and by what code are no part of it. It has
+   * `method`, `preset` and `options` of the cell as they are.
+   */
+  measured(cell: Cell): object
+  /** Names that the tables show, with the values of a cell. @param result - where it was measured */
+  place(cell: Cell, result?: Record['result']): Place
+  /** Records in the order of the tables; default: as in the plan. */
+  inOrder?(records: readonly Record[]): Record[]
+  /** What is to be said of the machine of a run that had other things to do. */
+  disturbed?(records: readonly Record[]): string | undefined
+  /** The lines of two completed cells. */
+  lines(a: Record, b: Record, related: Related): (ComparedLine | UncomparedLine)[]
+}

@@ -1,0 +1,189 @@
+import {appendFile, mkdir, readFile, symlink, writeFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {beforeAll, describe, expect, it} from 'vitest'
+import Compare from '../../commands/compare.js'
+import {comparisonDocument} from '../../src/cli/json-documents.js'
+import {temporaryFolder} from '../helpers/folders.js'
+import {method, sweep as sweepPlan} from '../helpers/plans.js'
+import {BENCH_MANIFEST} from '../helpers/records/bench.js'
+import {sweep} from '../helpers/records/error-sweep.js'
+import {MACHINE} from '../helpers/records/machine.js'
+import {benchPlanOf, benchRecords, writeRun} from '../helpers/run-folder.js'
+import {runCommand} from './run-command.js'
+
+const root = temporaryFolder()
+const at = (name: string) => join(root, name)
+const compare = (...argv: string[]) =>
+  runCommand(
+    Compare,
+    'compare',
+    argv.map(word => word.replaceAll('DIR', root)),
+  )
+
+const methods = [method('softmax'), method('favor-pos')]
+const plan = benchPlanOf([128, 256], {methods})
+const run = async (name: string, factor: number, changes: Partial<typeof plan> = {}) => {
+  const own = {...plan, ...changes}
+  return writeRun(
+    at(name),
+    own,
+    await benchRecords(own, ({method: of}) => (of === 'softmax' ? 1e7 : 1e7 * factor)),
+  )
+}
+
+beforeAll(async () => {
+  await run('before', 1)
+  await run('after', 1.5)
+  await run('again', 1)
+  await run('elsewhere', 1, {seq_lens: [64]})
+  await run('seeded', 1, {seed: 9})
+  await run('larger', 1, {seq_lens: [128, 256, 512]})
+  const machine = {...MACHINE, cpu: 'Other CPU'}
+  await writeRun(at('other-machine'), plan, await benchRecords(plan, () => 1e7), {machine})
+  await writeRun(at('sweep'), sweepPlan(), [sweep()])
+  await writeRun(at('empty'), plan, [])
+  await writeRun(at('unfinished'), plan, (await benchRecords(plan, () => 1e7)).slice(0, 3))
+  await run('torn', 1)
+  await appendFile(at('torn/records.jsonl'), '{"schema":"rfa.bench/1","key":"0')
+  await symlink(at('before'), at('link'))
+  await mkdir(at('nothing'))
+})
+
+describe('rfa compare', () => {
+  it('prints a line for each cell and leaves with 0', async () => {
+    const {stdout, stderr, exitCode} = await compare('DIR/before', 'DIR/after')
+    expect(exitCode).toBe(0)
+    expect(stderr).toBe('')
+    expect(stdout).toMatch(/^Comparison of runs of bench: B over A\n/)
+    expect(stdout).toMatch(/favor-pos +orth +64 +256 +10\.0 ms +15\.0 ms +1\.50 \[.*slower$/m)
+    expect(stdout).toMatch(/softmax +- +- +128 +10\.0 ms +10\.0 ms +1\.00 \[.*not told apart$/m)
+  })
+
+  it('fails on a regression beyond the limit, and on none within it', async () => {
+    const {stdout, exitCode} = await compare('DIR/before', 'DIR/after', '--fail-on', 'time:10%')
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(/^- regression: time of method favor-pos.*L=128: 1\.50 \[/m)
+    expect(stdout).toMatch(/^- failed time:10%: 2 regressions in 4 lines, 0 not told$/m)
+    const limits = ['time:80%,memory:0%', 'time:80% --fail-on memory:0%']
+    for (const limit of limits) {
+      const within = await compare('DIR/before', 'DIR/after', '--fail-on', ...limit.split(' '))
+      expect(within).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringContaining('passed time:80%,memory:0%: 0 regressions in 8 lines'),
+      })
+    }
+    expect(await compare('DIR/after', 'DIR/before', '--fail-on', 'time:10%')).toMatchObject({
+      exitCode: 0,
+    })
+  })
+
+  it('passes what cannot be told with a warning, and fails it with --strict', async () => {
+    const argv = ['DIR/before', 'DIR/after', '--fail-on', 'time:50%']
+    expect(await compare(...argv)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('- warning: cannot be told: time of method favor-pos'),
+    })
+    expect(await compare(...argv, '--strict')).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining('- fails (--strict): cannot be told: time of'),
+    })
+  })
+
+  it('compares two methods of one run', async () => {
+    const {stdout, exitCode} = await compare('DIR/after', '--methods', 'softmax,favor-pos')
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('- A, the base: softmax of ')
+    expect(stdout).toMatch(/^ *128 +10\.0 ms +15\.0 ms +1\.50 \[.*slower$/m)
+  })
+
+  it('prints one document under --json, and the same into .json', async () => {
+    const file = at('comparison.json')
+    const {stdout} = await compare('DIR/before', 'DIR/after', '--json', '--output', file)
+    const document = JSON.parse(stdout)
+    expect(comparisonDocument.parse(document)).toEqual(document)
+    expect(document.rows).toHaveLength(8)
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(document)
+  })
+
+  it('writes Markdown and CSV, and replaces its own files alone', async () => {
+    const [markdown, csv] = [at('c.md'), at('c.csv')]
+    const write = (...more: string[]) =>
+      compare('DIR/before', 'DIR/after', '-o', markdown, '-o', csv, ...more)
+    expect((await write()).stderr).toBe(`written to ${markdown}\nwritten to ${csv}\n`)
+    expect(await write()).toMatchObject({exitCode: 0})
+    expect(await readFile(markdown, 'utf8')).toMatch(/^<!-- written by rfa compare -->\n\n# Comp/)
+    expect(await readFile(csv, 'utf8')).toMatch(/^quantity,at,key_a,key_b,/)
+    for (const path of [markdown, csv]) {
+      await writeFile(path, 'my notes')
+      expect(await write()).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('a new file or an earlier comparison'),
+      })
+      expect(await readFile(path, 'utf8')).toBe('my notes')
+      expect(await write('--force')).toMatchObject({exitCode: 0})
+    }
+    const {stdout} = await compare('DIR/before', 'DIR/after', '-o', '-')
+    expect(stdout).toContain('| favor-pos | orth | 64 | 128 |')
+  })
+
+  it('says loudly what else differs', async () => {
+    const {stdout} = await compare('DIR/before', 'DIR/other-machine')
+    expect(stdout).toContain(
+      '- warning: A and B were not made alike: processor Test CPU in A, Other',
+    )
+    expect((await compare('DIR/before', 'DIR/seeded')).stdout).toContain(
+      '- warning: seeds differ, so that draws are not shared',
+    )
+  })
+
+  it('reads runs that were cut short, and says so', async () => {
+    const {stdout, exitCode} = await compare('DIR/before', 'DIR/unfinished')
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('- warning: B is not finished: 3 of 4 cells in ')
+    expect(stdout).toMatch(/^- not compared: .*: only in A$/m)
+    expect(await compare('DIR/again', 'DIR/torn')).toMatchObject({exitCode: 0})
+    expect((await compare('DIR/before', 'DIR/larger')).stdout).toMatch(
+      /^- not compared: .*L=512.*: only in B$/m,
+    )
+  })
+
+  it.each([
+    [['DIR/before'], 2, /RUN: expected two runs, got 1\n.*--methods A,B/],
+    [['DIR/before', 'DIR/after', 'DIR/again'], 2, /expected two runs, got 3/],
+    [['DIR/before', 'DIR/after', '--methods', 'elu,rfa'], 2, /one run beside --methods, got 2/],
+    [['DIR/before', 'DIR/before'], 2, /expected two runs, got .*before twice\n.*--methods A,B/],
+    [['DIR/before', 'DIR/link'], 2, /expected two runs, got .*before twice/],
+    [['DIR/before', 'DIR/sweep'], 2, /two runs of one experiment, got bench in .*error-sweep in/],
+    [['DIR/before', 'DIR/empty'], 2, /a run with finished cells, got none\n.*--resume/],
+    [['DIR/before', 'DIR/elsewhere'], 2, /the first cells differ in seq_len: 128 in A, 64 in B/],
+    [['DIR/before', 'DIR/nothing'], 3, /the directory of a run, got one without manifest\.json/],
+    [['DIR/before', 'DIR/none'], 3, /the directory of a run, got nothing/],
+    [['DIR/before', 'DIR/after', '--fail-on', 'error:5%'], 2, /time or memory.*\n.*time:5%/],
+    [['DIR/before', 'DIR/after', '--fail-on', 'time:5'], 2, /write time:5%/],
+    [['DIR/before', 'DIR/after', '--fail-on', 'time:5%,time:6%'], 2, /one limit of time, got sev/],
+    [['DIR/before', 'DIR/after', '--strict'], 2, /--strict: expected --fail-on beside it/],
+    [['DIR/before', 'DIR/after', '-o', 'x.html'], 2, /ending in \.md, \.csv or \.json/],
+    [['DIR/before', '--methods', 'softmax'], 2, /--methods: expected two methods of the run, A,B/],
+    [['DIR/before', '--methods', 'elu,elu'], 2, /two different methods, got elu twice/],
+    [
+      ['DIR/before', '--methods', 'softmax,elu'],
+      2,
+      /methods of the run softmax, favor-pos, got "elu"/,
+    ],
+    [[], 2, /RUN: expected folders of runs/],
+  ])('answers %j in words', async (argv, exit, shows) => {
+    const {stdout, stderr, exitCode} = await compare(...argv)
+    expect(exitCode, stderr).toBe(exit)
+    expect(stderr).toMatch(shows)
+    expect(stdout).toBe('')
+  })
+
+  it('splits methods at commas outside parentheses', async () => {
+    const own = {...plan, methods: [method('rfa'), method('rfa', {tau: 0.5})]}
+    const records = await benchRecords(own, ({options}) => (options.tau ? 2e7 : 1e7))
+    await writeRun(at('tuned'), own, records, {argv: BENCH_MANIFEST.argv})
+    const {stdout} = await compare('DIR/tuned', '--methods', 'rfa,rfa (tau=0.5)')
+    expect(stdout).toContain('- B: rfa (tau=0.5) of ')
+    expect(stdout).toMatch(/^ *128 +.*2\.00 \[.*slower$/m)
+  })
+})
