@@ -14,6 +14,7 @@ import type {Invocation} from './run-plan.js'
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
   ...['plugin', 'json', 'quiet'],
+  ...['baseline', 'save-baseline', 'fail-on', 'strict'],
 ])
 
 /** A command that runs a plan. */

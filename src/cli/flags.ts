@@ -337,6 +337,11 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   }
 }
 
+/** The same flag among those of a group. */
+export function grouped<F extends {helpGroup?: string}>(flag: F, helpGroup: string): F {
+  return {...flag, helpGroup}
+}
+
 /** The same flag among those of no group. @param description - in place of its own */
 export function ungrouped<F extends {helpGroup?: string; description?: string}>(
   flag: F,

@@ -33,6 +33,9 @@ const ALSO_CALLED = new Map([
   ['device', 'backend'],
 ])
 
+/** Switches that are called otherwise now. */
+const RENAMED = new Map([['baseline', 'exact']])
+
 /**
  * Advice on a flag that does not exist. Never its opposite: who writes `--no-causal` does not mean `--causal`.
  *
@@ -49,7 +52,9 @@ export function adviceOnUnknownFlag(word: string, flags: Typed['flags']): string
 }
 
 function adviceOnNegation(positive: string, flags: Typed['flags']): string[] {
-  const guess = closest(positive, Object.keys(flags))
+  const closestName = closest(positive, Object.keys(flags))
+  const renamed = RENAMED.get(closestName ?? '')
+  const guess = renamed !== undefined && Object.hasOwn(flags, renamed) ? renamed : closestName
   const flag = guess === undefined ? undefined : flags[guess]
   if (flag?.type !== 'boolean') return []
   if (flag.allowNo) return [`did you mean --no-${guess}?`]

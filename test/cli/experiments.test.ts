@@ -70,7 +70,7 @@ describe('an experiment', () => {
 
   it('takes lists as commas and as repeated flags, in every command', async () => {
     answerWith(timed())
-    await bench('--seq-len', '31,63', '--seq-len', '127..512*2', '--no-baseline', '-m', 'elu')
+    await bench('--seq-len', '31,63', '--seq-len', '127..512*2', '--no-exact', '-m', 'elu')
     expect(lastRun().plan).toMatchObject({
       seq_lens: [31, 63, 127, 254, 508],
       methods: [{method: 'elu'}],

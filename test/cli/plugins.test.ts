@@ -113,7 +113,7 @@ describe('--plugin', () => {
       ),
       rfa(
         folder,
-        `bench ${plugin} --methods drawn --seq-len 16 --head-dim 8 --num-features 8 --backend cpu --min-runs 2 --min-time 0 --warmup 0 --no-baseline --json --output bench`,
+        `bench ${plugin} --methods drawn --seq-len 16 --head-dim 8 --num-features 8 --backend cpu --min-runs 2 --min-time 0 --warmup 0 --no-exact --json --output bench`,
       ),
       rfa(
         folder,

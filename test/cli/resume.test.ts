@@ -23,7 +23,7 @@ describe('--output DIR --resume', () => {
     expect(lastRun().options).toMatchObject({directory: 'dir', resume: true, timeoutMs: 9000})
   })
 
-  it.each([['--quick'], ['--seq-len', '64'], ['--causal'], ['--no-baseline'], ['--seed', '0']])(
+  it.each([['--quick'], ['--seq-len', '64'], ['--causal'], ['--no-exact'], ['--seed', '0']])(
     'makes the plan of the flags where %j says something of it',
     async (...flags) => {
       await bench('-o', 'dir', '--resume', ...flags)

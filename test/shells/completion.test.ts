@@ -87,7 +87,7 @@ describeShells('completion', shell => {
     expect(await after('rfa bench --ca')).toEqual(['--causal'])
     const flags = await after('rfa bench --')
     expect(flags).toEqual(
-      expect.arrayContaining(['--methods', '--seq-len', '--json', '--no-baseline']),
+      expect.arrayContaining(['--methods', '--seq-len', '--json', '--no-exact']),
     )
     expect(flags).not.toContain('--norms')
   })

@@ -9,8 +9,18 @@ import {
   benchPlan,
   type TimingProtocol,
 } from '../../experiments/bench/schema.js'
-import {type FlagValues, methodFlags, numberList, oneNumber, runFlags, toggle} from '../flags.js'
+import {
+  type FlagValues,
+  grouped,
+  methodFlags,
+  numberList,
+  oneNumber,
+  oneText,
+  runFlags,
+  toggle,
+} from '../flags.js'
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../ranges.js'
+import {failOnFlags} from './compare.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
@@ -71,7 +81,7 @@ export const benchFlags = {
     description:
       'what is timed: forward passes of the attention alone, the recurrent form one token after the other up to the longest of --seq-len (decode), or forward passes of a transformer layer around it (layer) (default: forward)',
   }),
-  baseline: Flags.boolean({
+  exact: Flags.boolean({
     allowNo: true,
     default: true,
     helpGroup: 'GRID',
@@ -115,6 +125,19 @@ export const benchFlags = {
     helpGroup: 'TIMING',
     description: 'order of the cells; random spreads drift over all of them (default: random)',
   }),
+  'save-baseline': oneText({
+    helpGroup: 'COMPARISON',
+    helpValue: 'NAME',
+    description:
+      'save the run as a baseline, in the place of one of that name, in RFA_BASELINES (default: results/baselines)',
+  }),
+  baseline: oneText({
+    helpGroup: 'COMPARISON',
+    helpValue: 'NAME',
+    description: 'compare the run, B, with the baseline of that name, A, as rfa compare does',
+  }),
+  'fail-on': grouped(failOnFlags['fail-on'], 'COMPARISON'),
+  strict: grouped(failOnFlags.strict, 'COMPARISON'),
   ...runFlags,
   breakdown: Flags.boolean({
     default: false,
@@ -135,7 +158,7 @@ export type BenchFlags = FlagValues<typeof benchFlags>
 
 /**
  * The plan of a benchmark. Both exact forms join the methods, so that every speed-up has something
- * to stand on, unless `baseline` is off.
+ * to stand on, unless `exact` is off.
  *
  * @param estimators - the registry, for options and presets
  * @throws {USAGE | BAD_RANGE | BAD_OPTION | UNKNOWN_NAME} when the flags make no plan
@@ -151,7 +174,7 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     ...(mode && {mode}),
     methods: withBaselines(
       toMethodSpecs(flags, grid.methods, estimators),
-      flags.baseline ? baselinesOf(mode) : [],
+      flags.exact ? baselinesOf(mode) : [],
     ),
     ...drawAxesOf(flags, grid),
     redraw: redrawOf(flags.redraw ?? 'fixed', flags.heads ?? grid.heads),

@@ -43,7 +43,7 @@ const MEMORY: Quantity = {
 /** How benchmarks are compared. */
 export const benchComparison: Comparison<BenchCell, TimedRecord> = {
   quantities: [TIME, MEMORY],
-  measured({seed, backend, threads, timing, lengths, plugin, ...cell}) {
+  measured({seed, backend, threads, timing, lengths, breakdown, plugin, ...cell}) {
     return cell
   },
   place: (cell, result) => ({

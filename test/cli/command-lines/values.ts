@@ -94,7 +94,7 @@ export const RANGES: readonly Row[] = [
   ['bench --seq-len [64,128]', 2, /got "\[64"/],
   ['bench --seq-len 64..1kx2 --dry-run', 0, /L=1024/],
   ['bench --seq-len 64..1k*2 --dry-run', 0, /L=1024/],
-  ['bench --seq-len 64,64,64 --dry-run -m elu --no-baseline', 0, /^bench: 1 cell,/],
+  ['bench --seq-len 64,64,64 --dry-run -m elu --no-exact', 0, /^bench: 1 cell,/],
   ['bench --seq-len 1e3 --dry-run', 0, /L=1000/],
   ['bench --seq-len +64 --dry-run', 0, /L=64/],
   ['error-sweep --num-features 0', 2, /--num-features: expected a positive integer, got 0/],

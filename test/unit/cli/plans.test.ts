@@ -72,7 +72,7 @@ describe('toBenchPlan', () => {
   })
 
   it('leaves the exact forms out on request', () => {
-    const flags: BenchFlags = {...BENCH_FLAGS, baseline: false, methods: ['elu']}
+    const flags: BenchFlags = {...BENCH_FLAGS, exact: false, methods: ['elu']}
     expect(toBenchPlan(flags, estimators).methods).toHaveLength(1)
   })
 
