@@ -13,7 +13,7 @@ import type {Invocation} from './run-plan.js'
 /** Flags that change nothing about what is run. */
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
-  ...['plugin', 'json', 'quiet'],
+  ...['plugin', 'json', 'quiet', 'plan'],
   ...['baseline', 'save-baseline', 'fail-on', 'strict'],
 ])
 
@@ -27,16 +27,24 @@ export abstract class ExperimentCommand extends RfaCommand {
   }
 
   /**
-   * The plan of the run to go on with, where `--output DIR --resume` is all that was typed of it.
+   * The plan in the file of `--plan`; or of the run to go on with, where `--output DIR --resume` is all that was typed of
+   * it.
    *
    * @returns `undefined` where flags say more, or no run is there
-   * @throws {PLAN_MISMATCH} when the run there is one of another command
+   * @throws {PLAN_MISMATCH} when it is one of another command
+   * @throws {USAGE} for flags beside `--plan` that would change it
    */
   protected async savedPlan(flags: RunOptions): Promise<Plan | undefined> {
-    if (!flags.resume || flags.output === undefined || this.asksForGrid(flags)) return undefined
+    if (flags.plan !== undefined) return this.planOfFile(flags.plan, flags)
+    const typed = this.gridFlags(flags).length > 0
+    if (!flags.resume || flags.output === undefined || typed) return undefined
     const plan = await this.services.readPlan(flags.output)
     if (plan === undefined) return undefined
-    if (plan.experiment !== this.id) throw otherCommand(plan, flags.output, this.id ?? '')
+    if (plan.experiment !== this.id) {
+      const {output} = flags
+      const own = commandText(['rfa', plan.experiment, '--output', output, '--resume'])
+      throw otherCommand('run', plan, output, this.id ?? '', own)
+    }
     const {threads} = flags
     const own = plan.threads === undefined || threads === undefined ? plan : {...plan, threads}
     return this.withSavedPlugins(own, flags.output)
@@ -48,16 +56,29 @@ export abstract class ExperimentCommand extends RfaCommand {
     return pluginsOfRun(plan, directory, this.plugins)
   }
 
-  /** Whether a flag was typed that says what to run, and not only how. */
-  private asksForGrid(flags: RunOptions): boolean {
+  /** The plan in a file. @throws {USAGE} for flags that would change it, and {PLAN_MISMATCH} for one of another command */
+  protected async planOfFile(path: string, flags: RunOptions): Promise<Plan> {
+    const {readPlanFile, refuseChanges} = await import('./plan-file.js')
+    const plan = await readPlanFile(path)
+    const {typed} = this.plugins
+    refuseChanges(path, plan, this.gridFlags(flags), flags.threads, typed.length > 0)
+    if (this.id !== 'run' && plan.experiment !== this.id) {
+      const own = commandText(['rfa', plan.experiment, '--plan', path])
+      throw otherCommand('plan', plan, path, this.id ?? '', own)
+    }
+    return plan
+  }
+
+  /** The flags that were typed and say what to run, not only how; with dashes. */
+  private gridFlags(flags: RunOptions): string[] {
     const known = (this.ctor as typeof ExperimentCommand).flags as Record<
       string,
       {default?: unknown}
     >
-    return Object.entries(flags).some(
-      ([name, value]) =>
-        !HOW_TO_RUN.has(name) && value !== undefined && value !== (known[name]?.default ?? false),
-    )
+    return Object.entries(flags)
+      .filter(([name]) => !HOW_TO_RUN.has(name))
+      .filter(([name, value]) => value !== undefined && value !== (known[name]?.default ?? false))
+      .map(([name, value]) => (value === false ? `--no-${name}` : `--${name}`))
   }
 
   /**
@@ -121,12 +142,6 @@ export abstract class ExperimentCommand extends RfaCommand {
   }
 }
 
-function otherCommand(plan: Plan, directory: string, id: string) {
-  return expected(
-    'PLAN_MISMATCH',
-    directory,
-    `a run of ${id}`,
-    `one of ${plan.experiment}`,
-    commandText(['rfa', plan.experiment, '--output', directory, '--resume']),
-  )
+function otherCommand(what: string, plan: Plan, path: string, id: string, own: string) {
+  return expected('PLAN_MISMATCH', path, `a ${what} of ${id}`, `one of ${plan.experiment}`, own)
 }

@@ -373,6 +373,12 @@ export const computeFlags = {
 
 /** What a command that runs a grid of cells takes beside its grid. */
 export const runFlags = {
+  plan: oneText({
+    helpGroup: 'RUN',
+    helpValue: 'FILE',
+    description:
+      'run the plan in this file, which --dry-run --json has printed: nothing else of the grid is typed beside it',
+  }),
   output: oneText({
     char: 'o',
     helpGroup: 'RUN',

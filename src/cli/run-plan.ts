@@ -64,7 +64,7 @@ export async function prepare(
   const prepared = await services.prepareRun(asked, worker, {force, timeoutMs})
   for (const text of prepared.notes) note(text)
   noteCrowding(flags.threads, note)
-  const {run, schedule} = await scheduled(prepared, flags, invocation)
+  const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
   const {heldBytes} = prepared
   if (!force) await services.assertFits(run, schedule, {heldBytes})
   // a generated input that alone is too large fails every cell, forced or not
@@ -96,7 +96,7 @@ export async function prepareDry(
 ): Promise<PreparedDryRun> {
   const {services} = invocation
   const prepared = await services.prepareDryRun(asked, flags.force)
-  const {run, schedule} = await scheduled(prepared, flags, invocation)
+  const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
   const {output, resume} = flags
   const saved =
     resume && output !== undefined ? await services.examineRun(output, run.plan) : undefined
@@ -108,6 +108,7 @@ export async function prepareDry(
 }
 
 async function scheduled<Item extends PredictedCell>(
+  asked: Plan,
   {
     plan,
     jobs,
@@ -118,6 +119,10 @@ async function scheduled<Item extends PredictedCell>(
   {caution}: Invocation,
 ): Promise<{run: PlannedRun<Item>; schedule: Schedule}> {
   const {threads} = flags
+  if (flags.plan !== undefined) {
+    const {requireSameInput} = await import('./plan-file.js')
+    requireSameInput(flags.plan, asked, plan)
+  }
   for (const warning of [...warnings, ...idleAxes(flags, jobs)]) caution(warning)
   const run = {experiment: await experimentNamed(plan.experiment), plan, jobs}
   const how = schedule(run, threads, threading)

@@ -49,5 +49,5 @@ export function resumeLineOf(
   const line = resumeLine(argv, directory)
   // a line break within quotes would run as several lines where quotes are lost
   const plain = printable(line) === line && !line.includes('\n')
-  return bin === own.bin && id === own.id && plain ? line : null
+  return bin === own.bin && (id === own.id || id === 'run') && plain ? line : null
 }

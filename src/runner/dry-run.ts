@@ -10,7 +10,8 @@ import {neededMemory, plural, waitingTime} from '../report/numbers.js'
 import type {Plan} from '../results/record.js'
 import {cellSeconds, PROCESS_SECONDS, type Schedule} from './schedule.js'
 
-const DRY_RUN_SCHEMA = 'rfa.dry-run/1'
+/** Name and version of what a dry run prints. */
+export const DRY_RUN_SCHEMA = 'rfa.dry-run/1'
 
 /** Most cells that are named one by one. */
 const LABELLED = 10_000

@@ -1,0 +1,32 @@
+import * as Args from '@oclif/core/args'
+import {helpText} from '../src/cli/base-command.js'
+import {ExperimentCommand} from '../src/cli/experiment-command.js'
+import {present, runFlags} from '../src/cli/flags.js'
+
+const {plan: _plan, quick: _quick, seed: _seed, backend: _backend, ...howToRun} = runFlags
+
+export default class Run extends ExperimentCommand {
+  static override summary = 'Run a plan out of a file'
+  static override description = helpText(
+    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files and plug-ins must be here under the same names and hold the same.',
+  )
+  static override examples = [
+    '<%= config.bin %> run plan.json',
+    '<%= config.bin %> run plan.json --output results/sweep --resume',
+    '<%= config.bin %> run plan.json --dry-run',
+  ]
+  static override args = {
+    plan: Args.string({
+      required: true,
+      description: 'file with a plan',
+      parse: async text => present(text, 'run'),
+    }),
+  }
+  static override flags = howToRun
+
+  async run() {
+    const {args, flags} = await this.parse(Run)
+    const asked = {...flags, plan: args.plan, quick: false}
+    return this.conduct(await this.planOfFile(args.plan, asked), asked)
+  }
+}
