@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {htmlFile, markdownFile, pluginFlag, present, toggle} from '../src/cli/flags.js'
+import {htmlFile, markdownFile, oneText, pluginFlag, present, toggle} from '../src/cli/flags.js'
 import type {ReportDocument} from '../src/cli/json-documents.js'
 import type {Block} from '../src/report/document.js'
 
@@ -27,6 +27,7 @@ export default class Report extends RfaCommand {
   static override flags = {
     output: markdownFile({
       char: 'o',
+      aliases: ['markdown'],
       description:
         'Markdown file (.md), - for stdout (default: report.md in the run; in the working directory for several runs)',
     }),
@@ -34,6 +35,12 @@ export default class Report extends RfaCommand {
       description:
         'HTML page (.html), - for stdout; the tables are not printed then, and Markdown is written for --output alone',
     }),
+    svg: oneText({
+      helpValue: 'DIR',
+      description:
+        'folder for the figures as SVG, for papers: fonts in them, as wide as a page and as a column',
+    }),
+    png: oneText({helpValue: 'DIR', description: 'the same as PNG; Markdown shows them'}),
     open: toggle('show the page of --html in the browser'),
     force: toggle('replace a file that is no report of rfa'),
     plugin: pluginFlag(
@@ -44,18 +51,23 @@ export default class Report extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Report)
-    const {checkReportFlags, writeReportFiles} = await import('../src/cli/report-files.js')
+    const {checkReportFlags, drawsFigures, placesOf, writeReportFiles} = await import(
+      '../src/cli/report-files.js'
+    )
     checkReportFlags(flags)
     const {readSaved, savedFacts, savedReport} = await import('../src/cli/read-saved.js')
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
     const saved = await readSaved(args.run, this.config.bin, this.services)
-    const blocks = this.withFlags(await savedReport(saved), experimentFlagNames())
+    const blocks = this.withFlags(
+      await savedReport(saved, {figures: drawsFigures(flags)}),
+      experimentFlagNames(),
+    )
     if (flags.html === undefined && flags.output !== '-') await this.printTables(blocks)
     const files = await writeReportFiles({blocks, saved, directories: args.run}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
     })
-    for (const file of Object.values(files)) if (file !== null) this.note(`written to ${file}`)
+    for (const place of placesOf(files)) this.note(`written to ${place}`)
     return {schema: 'rfa.report/1', ...files, ...(await savedFacts(saved))} satisfies ReportDocument
   }
 

@@ -135,6 +135,8 @@ export const reportDocument = z.object({
     .nullable()
     .describe('The Markdown file; `null`: it was printed, or only HTML was asked for.'),
   html: z.string().nullable().describe('The HTML page; `null`: it was printed, or not asked for.'),
+  svg: z.array(z.string()).optional().describe('Figures as SVG, where they were asked for.'),
+  png: z.array(z.string()).optional().describe('Figures as PNG, where they were asked for.'),
   runs: z
     .array(
       z.object({

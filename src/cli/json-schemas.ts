@@ -7,6 +7,7 @@ import {runSummary} from '../results/summary.js'
 import {dryRunSchema} from '../runner/dry-run.js'
 import {finishedRunSchema} from '../runner/run-experiment.js'
 import * as documents from './json-documents.js'
+import {figureList} from './write-figures.js'
 
 /** A schema with the name of its file and what it is of. */
 type Named = [name: string, title: string, schema: z.ZodType]
@@ -39,6 +40,7 @@ async function fileSchemas(): Promise<Named[]> {
     ]),
     ['run-manifest', 'manifest.json of a run', runManifest(experiments)],
     ['run-summary', 'summary.json of a run', runSummary],
+    ['report-figures', 'figures.json beside the figures of a report', figureList],
   ]
 }
 

@@ -4,8 +4,9 @@ import {join} from 'node:path'
 import {figureReport} from '../claims/figures/report.js'
 import {claimsReport} from '../claims/report.js'
 import {RfaError} from '../errors.js'
-import {type ReportedRun, runReport} from '../experiments/run-report.js'
+import {type ReportedRun, type ReportParts, runReport} from '../experiments/run-report.js'
 import type {Block} from '../report/document.js'
+import {withOwnNames} from '../report/figures/names.js'
 import {type SavedDocument, savedDocument} from './claims-folder.js'
 import type {ReportDocument} from './json-documents.js'
 import {type RunServices, readRuns, runFacts} from './write-report.js'
@@ -57,12 +58,15 @@ async function withRunsInside(error: unknown, directory: string): Promise<never>
 }
 
 /** One report of it all. */
-export async function savedReport(all: readonly Saved[]): Promise<Block[]> {
+export async function savedReport(
+  all: readonly Saved[],
+  parts: ReportParts = {},
+): Promise<Block[]> {
   const blocks: Block[] = []
   for (const one of all) {
-    blocks.push(...(one.kind === 'run' ? await runReport([one.run]) : documentReport(one)))
+    blocks.push(...(one.kind === 'run' ? await runReport([one.run], parts) : documentReport(one)))
   }
-  return blocks
+  return parts.figures ? withOwnNames(blocks) : blocks
 }
 
 function documentReport({directory, document}: Extract<Saved, {kind: 'document'}>): Block[] {

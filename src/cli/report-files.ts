@@ -1,8 +1,11 @@
-/** The files of a report: Markdown, an HTML page, or both. */
+/** The files of a report: Markdown, an HTML page, figures. */
+import {dirname} from 'node:path'
 import {expected} from '../errors.js'
 import type {Block} from '../report/document.js'
+import type {ReportDocument} from './json-documents.js'
 import type {Saved} from './read-saved.js'
 import type {Invocation} from './run-plan.js'
+import type {FigureFormat} from './write-figures.js'
 import {writeReport} from './write-report.js'
 
 /** A report before it has a form. */
@@ -17,6 +20,9 @@ export interface UnwrittenReport {
 export interface ReportFlags {
   output?: string | undefined
   html?: string | undefined
+  /** Folders for figures. */
+  svg?: string | undefined
+  png?: string | undefined
   open: boolean
   force: boolean
 }
@@ -30,6 +36,22 @@ export function checkReportFlags({html, output, open}: ReportFlags): void {
   if (html === '-' && output === '-') throw expected('USAGE', '--output -', file, '--html -')
 }
 
+/** Whether anything is written that shows figures. */
+export function drawsFigures({html, svg, png}: ReportFlags): boolean {
+  return [html, svg, png].some(place => place !== undefined)
+}
+
+/** Files that were written, and of figures the folder. */
+export function placesOf({
+  output,
+  html,
+  svg,
+  png,
+}: Pick<ReportDocument, 'output' | 'html' | 'svg' | 'png'>): string[] {
+  const folders = [svg, png].flatMap(files => (files?.[0] === undefined ? [] : [dirname(files[0])]))
+  return [...new Set([output, html, ...folders])].filter(place => place !== null)
+}
+
 /**
  * Writes what was asked for: Markdown alone, unless there is `--html`, and beside a page where `--output` names it.
  *
@@ -40,11 +62,33 @@ export async function writeReportFiles(
   {blocks, saved, directories}: UnwrittenReport,
   flags: ReportFlags,
   maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
-): Promise<{output: string | null; html: string | null}> {
+): Promise<Pick<ReportDocument, 'output' | 'html' | 'svg' | 'png'>> {
   const {html, output} = flags
-  const write = () => writeReport(blocks, directories, flags, maker.print)
-  if (html === undefined) return {output: await write(), html: null}
+  const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
+  const write = () => writeReport(blocks, directories, {...flags, pictures}, maker.print)
+  if (html === undefined) return {output: await write(), html: null, ...figures}
   const {writePage} = await import('./write-page.js')
   const page = await writePage(blocks, saved, {...flags, html}, maker)
-  return {output: output === undefined ? null : await write(), html: page}
+  return {output: output === undefined ? null : await write(), html: page, ...figures}
+}
+
+/** Figures in the formats asked for; Markdown shows PNG, which everything can show, where there is. */
+async function writeAllFigures(
+  blocks: readonly Block[],
+  {svg, png, force}: ReportFlags,
+  {caution}: Pick<Invocation, 'caution'>,
+) {
+  let pictures: ReadonlyMap<string, string> = new Map()
+  const written: {svg?: string[]; png?: string[]} = {}
+  for (const [format, folder] of Object.entries({svg, png}) as [FigureFormat, string?][]) {
+    if (folder === undefined) continue
+    const {writeFigures} = await import('./write-figures.js')
+    const {files, pictures: own} = await writeFigures(blocks, folder, {format, force})
+    written[format] = files
+    if (files.length === 0) {
+      caution(`--${format}: nothing to draw, as no length, M or norm has two values`)
+    }
+    pictures = own
+  }
+  return {pictures, ...written}
 }

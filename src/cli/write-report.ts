@@ -1,4 +1,4 @@
-import {join} from 'node:path'
+import {dirname, join, relative, resolve} from 'node:path'
 import {expected, RfaError} from '../errors.js'
 import {allExperiments, experimentNamed} from '../experiments/index.js'
 import type {ReportedRun} from '../experiments/run-report.js'
@@ -93,7 +93,7 @@ function unknownKeys(error: unknown): null {
  * Writes a report as Markdown.
  *
  * @param directories - the runs; a single one gets the report by default
- * @param options - `output`: a file, or `-` for `print`; `force`: replace any file
+ * @param options - `output`: a file, or `-` for `print`; `force`: replace any file; `pictures`: files of figures by their names
  * @returns the file written, `null` when it was printed
  * @throws {WOULD_OVERWRITE} when the file is not a report of rfa, unless forced
  * @throws {NOT_WRITABLE} when the file cannot be written
@@ -101,18 +101,35 @@ function unknownKeys(error: unknown): null {
 export async function writeReport(
   blocks: readonly Block[],
   directories: readonly string[],
-  {output, force}: {output?: string | undefined; force: boolean},
+  {
+    output,
+    force,
+    pictures,
+  }: {
+    output?: string | undefined
+    force: boolean
+    pictures?: ReadonlyMap<string, string>
+  },
   print: (text: string) => void,
 ): Promise<string | null> {
-  const markdown = renderMarkdown(blocks)
+  const [only, ...others] = directories
+  const path = output ?? join(others.length === 0 ? (only ?? '.') : '.', 'report.md')
+  const folder = output === '-' ? '.' : dirname(path)
+  const markdown = renderMarkdown(blocks, ({name}) => {
+    const picture = pictures?.get(name)
+    return picture === undefined ? undefined : relativeUrl(folder, picture)
+  })
   if (output === '-') {
     print(markdown.trimEnd())
     return null
   }
-  const [only, ...others] = directories
-  const path = output ?? join(others.length === 0 ? (only ?? '.') : '.', 'report.md')
   await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {flag: '--output', force})
   return path
+}
+
+/** A file as a page in that folder names it. */
+function relativeUrl(folder: string, file: string): string {
+  return relative(resolve(folder), resolve(file)).replaceAll('\\', '/')
 }
 
 /**

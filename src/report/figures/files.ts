@@ -6,10 +6,7 @@ import type {Figure} from './figure.js'
 import {FONT_FAMILY, fontFile, fontSheet} from './fonts.js'
 import {drawLegend} from './legend.js'
 import {COLOURS} from './style.js'
-
-/** Widths of columns in papers, in CSS pixels (96 to the inch): one column 3.5 inches, both 7.2. */
-export const WIDTHS = {column: 336, page: 691} as const
-export type FigureWidth = keyof typeof WIDTHS
+import {type FigureWidth, WIDTHS} from './widths.js'
 
 /** Letters as large as captions are: 8 pt, in CSS pixels. */
 const FONT_SIZE = 10.67

@@ -34,7 +34,7 @@ describe('jsonSchemas', () => {
   it('has a plan and a record per experiment, manifest, summary and what commands print', () => {
     const own = EXPERIMENT_NAMES.flatMap(name => [`${name}-plan`, `${name}-record`])
     expect(Object.keys(schemas).sort()).toEqual(
-      [...own, 'run-manifest', 'run-summary', ...DOCUMENTS]
+      [...own, 'report-figures', 'run-manifest', 'run-summary', ...DOCUMENTS]
         .map(name => `${name}.schema.json`)
         .sort(),
     )

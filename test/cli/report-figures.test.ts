@@ -1,0 +1,79 @@
+import {mkdtemp, readdir, readFile, rm, stat, writeFile} from 'node:fs/promises'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
+import Report from '../../commands/report.js'
+import {BENCH_MANIFEST, exactForm, timed} from '../helpers/records/bench.js'
+import {run, runner} from './services.js'
+
+const RECORDS = [128, 256].flatMap(L => [
+  exactForm('softmax-online', L, 1e6 * L),
+  timed({seq_len: L}, 5e5 * L),
+])
+const NAMES = ['time-over-length', 'memory-over-length']
+
+describe('rfa report with figures', () => {
+  let folder: string
+  beforeEach(async () => {
+    vi.clearAllMocks()
+    folder = await mkdtemp(join(tmpdir(), 'rfa-figures-'))
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: RECORDS})
+    runner.planKeys.mockResolvedValue(RECORDS.map(({key}) => key))
+  })
+  afterEach(() => rm(folder, {recursive: true}))
+  const report = (...argv: string[]) => run(Report, 'report', [folder, ...argv])
+
+  it('writes each as wide as a page and as a column, and Markdown that shows them', async () => {
+    const figures = join(folder, 'figures')
+    const {exitCode, stderr} = await report('--png', figures)
+    expect(exitCode).toBe(0)
+    expect(stderr).toContain(`written to ${figures}\n`)
+    const files = NAMES.flatMap(name => [`${name}-column.png`, `${name}.png`])
+    expect((await readdir(figures)).sort()).toEqual(['figures.json', ...files].sort())
+    const markdown = await readFile(join(folder, 'report.md'), 'utf8')
+    for (const name of NAMES) expect(markdown).toContain(`](<figures/${name}.png>)`)
+  })
+
+  it('writes them where others of its own are, in another format too, and nowhere else', async () => {
+    const figures = join(folder, 'figures')
+    expect(await report('--svg', figures)).toMatchObject({exitCode: 0})
+    expect(await report('--svg', figures, '--png', figures)).toMatchObject({exitCode: 0})
+    expect(await report('--svg', figures)).toMatchObject({exitCode: 0})
+    const list = JSON.parse(await readFile(join(figures, 'figures.json'), 'utf8'))
+    expect(list.figures[0].files).toHaveLength(4)
+    expect(list.figures.map(({name}: {name: string}) => name)).toEqual(NAMES)
+    const other = join(folder, 'other')
+    await report('--svg', other)
+    await rm(join(other, 'figures.json'))
+    await writeFile(join(other, 'time-over-length.svg'), 'mine')
+    expect(await report('--svg', other)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('WOULD_OVERWRITE'),
+    })
+    expect(await readFile(join(other, 'time-over-length.svg'), 'utf8')).toBe('mine')
+    expect(await report('--svg', other, '--force')).toMatchObject({exitCode: 0})
+    expect((await stat(join(other, 'time-over-length.svg'))).size).toBeGreaterThan(10_000)
+  })
+
+  it('tells the files under --json', async () => {
+    const svg = join(folder, 'svg')
+    const {stdout} = await report('--svg', svg, '--json')
+    expect(JSON.parse(stdout).svg).toContain(join(svg, 'time-over-length-column.svg'))
+  })
+
+  it('says where there is nothing to draw', async () => {
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [timed()]})
+    const {exitCode, stderr} = await report('--svg', join(folder, 'svg'))
+    expect(exitCode).toBe(0)
+    expect(stderr).toContain('--svg: nothing to draw')
+  })
+
+  it('says where it cannot write', async () => {
+    const file = join(folder, 'file')
+    await writeFile(file, '')
+    expect(await report('--png', file)).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining(`--png: cannot write ${file}`),
+    })
+  })
+})
