@@ -14,7 +14,7 @@ export default class Report extends RfaCommand {
     '<%= config.bin %> report results/error-sweep-20260101-120000',
     '<%= config.bin %> report results/wasm results/cpu --output comparison.md',
     '<%= config.bin %> report results/wasm --output -',
-    '<%= config.bin %> report results/claims --html report.html --open',
+    '<%= config.bin %> report results/claims --html report.html',
   ]
   static override args = {
     run: Args.string({
