@@ -57,7 +57,7 @@ async function withRunsInside(error: unknown, directory: string): Promise<never>
   throw new RfaError(error.code, error.message, {suggestions, cause: error})
 }
 
-/** One report of it all. */
+/** One report of it all. @param parts - beside tables */
 export async function savedReport(
   all: readonly Saved[],
   parts: ReportParts = {},

@@ -21,7 +21,7 @@ export async function writePage(
   {html: path, open, force}: ReportFlags & {html: string},
   maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
 ): Promise<string | null> {
-  const page = renderHtml(blocks, await pageFacts(saved, maker.argv))
+  const page = await renderHtml(blocks, await pageFacts(saved, maker.argv))
   if (path === '-') {
     maker.print(page.trimEnd())
     return null

@@ -160,14 +160,14 @@ describe('a report', () => {
     )
   })
 
-  it('as a page has no elements but its own', () => {
+  it('as a page has no elements but its own', async () => {
     const facts = (text: string) => {
       const run = {title: text, what: text, facts: [], findings: [text], missing: [text]}
       return {title: text, runs: [run], command: text, generator: 'rfa'}
     }
-    fc.assert(
-      fc.property(blocks, ({blocks: all, text}) => {
-        const page = renderHtml(all, facts(text))
+    await fc.assert(
+      fc.asyncProperty(blocks, async ({blocks: all, text}) => {
+        const page = await renderHtml(all, facts(text))
         expect(page).not.toMatch(UNSEEN)
         expect(page).not.toMatch(/<(?:b|img|iframe)\b(?!di)/)
       }),

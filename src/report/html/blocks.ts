@@ -1,10 +1,15 @@
 /** The blocks of a report as sections of a page. */
 import {type Block, type Item, printableBlock, type TableBlock} from '../document.js'
+import type {Figure} from '../figures/figure.js'
+import {commandMarkup} from './command.js'
+import type {figureMarkup} from './figure.js'
 import {html, joined, type Markup, nameMarkup, prose, raw} from './markup.js'
 import {fairRows, tableMarkup} from './table.js'
 
 /** Cells of all tables of a page: more take seconds to lay out. */
 const MOST_CELLS = 40_000
+/** Points of all figures of a page: each is nearly a kilobyte of it, drawn for wide and for narrow windows. */
+const MOST_POINTS = 2400
 
 /** Headings that can be gone to. */
 export interface Section {
@@ -13,10 +18,23 @@ export interface Section {
   text: string
 }
 
-/** The blocks of a page, one below the other, and what there is to go to. */
-export function blocksMarkup(blocks: readonly Block[]): {body: Markup; sections: Section[]} {
+/** How figures are drawn; what draws them takes a while to load. */
+type DrawFigure = typeof figureMarkup
+
+/**
+ * The blocks of a page, one below the other, and what there is to go to.
+ *
+ * @param draw - `undefined`: no block is a figure
+ */
+export function blocksMarkup(
+  blocks: readonly Block[],
+  draw: DrawFigure | undefined,
+): {body: Markup; sections: Section[]} {
   const own = blocks.map(printableBlock)
-  const place: Place = {sections: [], tables: 0, mostRows: fairRows(tablesOf(own), MOST_CELLS)}
+  const mostRows = fairRows(tablesOf(own), MOST_CELLS)
+  const count = own.filter(({kind}) => kind === 'figure').length
+  const mostPoints = Math.floor(MOST_POINTS / Math.max(1, count))
+  const place: Place = {sections: [], tables: 0, figures: 0, mostRows, mostPoints, draw}
   const body = joined(
     own.map(block => blockMarkup(block, place)),
     '\n',
@@ -28,7 +46,10 @@ export function blocksMarkup(blocks: readonly Block[]): {body: Markup; sections:
 interface Place {
   sections: Section[]
   tables: number
+  figures: number
   mostRows: number
+  mostPoints: number
+  draw: DrawFigure | undefined
 }
 
 function blockMarkup(block: Block, place: Place): Markup {
@@ -43,12 +64,26 @@ function blockMarkup(block: Block, place: Place): Markup {
       place.tables++
       return tableMarkup(block, {label: tableLabel(place), mostRows: place.mostRows})
     case 'figure':
-      return html``
+      return drawn(block.figure, place)
   }
 }
 
+/** A figure one level below the section that it stands in. */
+function drawn(figure: Figure, place: Place): Markup {
+  const {sections, mostRows, mostPoints, draw} = place
+  const number = ++place.figures
+  const level = Math.min(LEAST_LEVEL, (sections.at(-1)?.level ?? 0) + 2)
+  return draw?.(figure, {number, level, mostRows, mostPoints}) ?? raw('')
+}
+
+/** Of a heading. */
+const LEAST_LEVEL = 6
+
 function tablesOf(blocks: readonly Block[]): TableBlock[] {
-  return blocks.filter(block => block.kind === 'table')
+  return blocks.flatMap(block => {
+    if (block.kind === 'figure') return [block.figure.table]
+    return block.kind === 'table' ? [block] : []
+  })
 }
 
 /** Titles of a report stand one level below that of the page. */
@@ -67,9 +102,4 @@ function tableLabel({tables, sections}: Place): string {
 function itemMarkup(item: Item): Markup {
   if (typeof item === 'string') return html`<li>${prose(item)}</li>`
   return html`<li>${prose(item.label)}: ${commandMarkup(item.command)}</li>`
-}
-
-/** A command that can be copied as it stands. */
-export function commandMarkup(command: string): Markup {
-  return html`<span class="command"><code>${prose(command)}</code> <button type="button" class="copy">copy</button></span>`
 }

@@ -3,7 +3,8 @@ import {createHash} from 'node:crypto'
 import type {Block} from '../document.js'
 import {printable} from '../printable.js'
 import {pageAssets} from './assets.js'
-import {blocksMarkup, commandMarkup, type Section} from './blocks.js'
+import {blocksMarkup, type Section} from './blocks.js'
+import {commandMarkup} from './command.js'
 import {html, type Markup, nameMarkup, prose, raw} from './markup.js'
 import {PAGE_START} from './page-start.js'
 import {type PageRun, runCard} from './summary.js'
@@ -26,9 +27,9 @@ const FEW_SECTIONS = 2
  * Renders a report; ends with one newline. Whatever comes from records stays text: it is escaped in one place, and the
  * policy of the page lets no script run but its own.
  */
-export function renderHtml(blocks: readonly Block[], facts: PageFacts): string {
+export async function renderHtml(blocks: readonly Block[], facts: PageFacts): Promise<string> {
   const {style, script} = pageAssets()
-  const {body, sections} = blocksMarkup(blocks)
+  const {body, sections} = blocksMarkup(blocks, await drawerOf(blocks))
   const page = html`${raw(PAGE_START)}
 <html lang="en">
 <head>
@@ -52,6 +53,12 @@ ${scriptMarkup(script)}
 </html>
 `
   return page.text
+}
+
+/** What draws figures, where there are any. */
+async function drawerOf(blocks: readonly Block[]) {
+  if (!blocks.some(({kind}) => kind === 'figure')) return undefined
+  return (await import('./figure.js')).figureMarkup
 }
 
 /** Bundlers rewrite templates that close a script, as if they stood in a page themselves. */
