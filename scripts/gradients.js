@@ -25,6 +25,8 @@ const HELD = {
 const TYPES = `/**
  * Registers the gradients of TensorFlow.js, so that \`tf.grad\` and \`tf.train\` work on attention: import it once, for what
  * it does. Gradients go by the composite forms; fused kernels step aside while they are recorded.
+ *
+ * @module rfa/gradients
  */
 export {}
 `

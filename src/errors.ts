@@ -37,7 +37,7 @@ export interface RfaErrorDetails {
 /**
  * The one error class of the project: a sentence a user can act on, a stable code, and remedies.
  *
- * The message reads `<where>: expected <what>, got <value and shape>`; use {@link expected} to write it. Settings of
+ * The message reads `<where>: expected <what>, got <value and shape>`; use `expected` to write it. Settings of
  * the caller stand in backquotes by their names in code, a value after a colon: \`seqLen\`, \`preset: exact\`; commands
  * show them as flags.
  */

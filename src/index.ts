@@ -1,4 +1,8 @@
-/** The library's door. */
+/**
+ * The library's door.
+ *
+ * @module rfa
+ */
 export * from './attention/index.js'
 export {
   type ActiveBackend,

@@ -1,4 +1,8 @@
-/** The attention kernel package: tensors in, tensors out; no files, no terminal, no clock. */
+/**
+ * The attention kernel package: tensors in, tensors out; no files, no terminal, no clock.
+ *
+ * @module rfa/attention
+ */
 export {z} from 'zod'
 export {tf} from '../tf.js'
 export {averaged, type Moments} from '../theory/moments.js'

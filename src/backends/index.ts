@@ -43,7 +43,7 @@ export interface UseOptions extends ThreadOptions {
  * @returns which one runs
  * @throws {BACKEND_MISSING} when the named backend is not available, with its remedy; under `auto`
  *   when RFA_ISA asks for an instruction set that cannot be had
- * @throws {BAD_OPTION} for threads that are no integer from 1 to {@link MAX_THREADS}
+ * @throws {BAD_OPTION} for threads that are no integer from 1 to `MAX_THREADS`
  * @throws {UNSUPPORTED} for threads on a backend that has one
  */
 export async function useBackend(
@@ -68,7 +68,7 @@ export async function useBackend(
 /**
  * Refuses threads that no machine could give; loads nothing that computes under `auto`.
  *
- * @throws {BAD_OPTION} for threads that are no integer from 1 to {@link MAX_THREADS}
+ * @throws {BAD_OPTION} for threads that are no integer from 1 to `MAX_THREADS`
  * @throws {UNSUPPORTED} for several threads on a backend that has one
  */
 export async function checkThreads(

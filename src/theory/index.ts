@@ -2,6 +2,8 @@
  * What can be known of random-feature estimates without drawing any: closed forms of variances, of what dependent rows gain, of
  * outputs as ratios, and what follows from them. Numbers in, numbers out; vectors are canonical, `q D^-1/4` and `k D^-1/4` at
  * the ordinary scale.
+ *
+ * @module rfa/theory
  */
 export {type AttentionRow, type RatioMoments, ratioMoments} from './attention-ratio.js'
 export {
