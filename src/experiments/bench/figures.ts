@@ -6,6 +6,7 @@ import {bytes, nanoseconds, withInterval} from '../../report/numbers.js'
 import {variantLabel} from '../labels.js'
 import {medianOf, ofAnotherProcess} from './noise.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
+import {shapesOf} from './shapes.js'
 import {rowsInOrder, VARIANT_COLUMNS} from './variants.js'
 
 /** What is drawn over lengths or tokens. */
@@ -105,12 +106,8 @@ function timeFacts({result}: TimedRecord): string[] {
 const BESIDE = 1.5
 
 /** Figures of a whole benchmark; none of what has but one length. */
-export function benchFigures(all: readonly BenchRecord[]): Figure[] {
-  const records = all.filter(record => record.status === 'completed')
-  const shapes = groupBy(records, ({cell: {mode, batch, heads, head_dim, value_dim, causal}}) =>
-    JSON.stringify([mode, batch, heads, head_dim, value_dim, causal]),
-  )
-  return shapes.flatMap(rows => {
+export function benchFigures(records: readonly BenchRecord[]): Figure[] {
+  return shapesOf(records).flatMap(rows => {
     const quantities = rows[0]!.cell.mode === 'decode' ? [TOKEN, STATE] : [TIME, MEMORY]
     return quantities.flatMap(quantity => figureOf(quantity, rowsInOrder(rows)))
   })

@@ -2,7 +2,7 @@
 import {type ColumnSpec, table} from '../../report/document.js'
 import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
 import {groupBy} from '../../report/groups.js'
-import {significant, withInterval} from '../../report/numbers.js'
+import {plural, significant, withInterval} from '../../report/numbers.js'
 import {inputLabel, methodLabel, projectionLabel, variantLabel} from '../labels.js'
 import type {CompletedSweep, ErrorSweepCell, ErrorSweepRecord} from './schema.js'
 
@@ -53,12 +53,19 @@ const SHARED = ['input', 'layer', 'seq_len', 'scale', 'logit_scale', 'causal', '
 
 /** Figures of a whole sweep; none of what has but one value. */
 export function errorSweepFigures(all: readonly ErrorSweepRecord[]): Figure[] {
-  const records = all.filter(record => record.status === 'completed')
+  const records = all.filter(record => record.status === 'completed').filter(isEstimate)
   return VARIABLES.flatMap(variable => {
     const shared = SHARED.filter(field => field !== variable.varied)
     const groups = groupBy(records, ({cell}) => JSON.stringify(shared.map(field => cell[field])))
     return groups.flatMap(group => figureOf(variable, group))
   })
+}
+
+/** Errors below are those of rounding, and would leave no room for the others. */
+const ROUNDING = 1e-5
+
+function isEstimate({result: {rel_l2}}: CompletedSweep): boolean {
+  return rel_l2.median === null || rel_l2.median > ROUNDING
 }
 
 function figureOf(variable: Variable, records: readonly CompletedSweep[]): Figure[] {
@@ -147,7 +154,7 @@ function factsOf(variable: Variable, record: CompletedSweep): string[] {
     ...(variable === FEATURES ? [] : [`${variable.label}: ${significant(variable.read(record))}`]),
     `rel L2: ${withInterval(median, low, high)}`,
     `squared error over that of averaging V: ${significant(result.mse_over_mean_value)}`,
-    `${result.replicates_run ?? cell.replicates} replicates, seed ${cell.seed}`,
+    `${plural(result.replicates_run ?? cell.replicates, 'replicate')}, seed ${cell.seed}`,
   ]
 }
 

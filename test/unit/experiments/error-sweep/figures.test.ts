@@ -64,6 +64,15 @@ describe('figures of an error sweep', () => {
     ])
   })
 
+  it('leaves out what errs by rounding alone', () => {
+    const exact = sweep(
+      {method: 'softmax', projection: null, num_features: null},
+      {rel_l2: metric(3e-7)},
+    )
+    const [figure] = errorSweepFigures([ofFeatures(16), ofFeatures(64), exact])
+    expect(figure!.series.map(({method}) => method)).toEqual(['favor-pos'])
+  })
+
   it('is drawn over length and norm at the most features', () => {
     const norms = [0.5, 1].flatMap(scale =>
       [16, 64].map(num_features =>
