@@ -30,9 +30,10 @@ const PLANS: readonly {kills: number; argv: string[]}[] = [
   },
 ]
 
-/** Columns of a benchmark that hold what was measured: times, memory, and what is counted from them. */
+/** Columns of a benchmark that hold what was measured: times, memory, the machine, and what is counted from them. */
 const isMeasured = (column: string) =>
-  /_ns$|_gflops$|_bytes$|^runs$|outliers$/.test(column) && !column.startsWith('timing_')
+  /_ns$|_gflops$|_bytes$|^runs$|outliers$|^outlier_counts_|^conditions_/.test(column) &&
+  !column.startsWith('timing_')
 
 const folder = temporaryFolder()
 

@@ -71,7 +71,8 @@ describeShells('each command of the documents', shell => {
   it.each([...README, ...CONTRIBUTING])('%s', async command => {
     const {code, stdout, stderr} = await type(affordable(command))
     expect(code, stderr).toBe(0)
-    expect(stdout + stderr).not.toBe('')
+    // what goes into a file leaves nothing to read
+    if (!command.includes(' > ')) expect(stdout + stderr).not.toBe('')
   })
 })
 

@@ -27,7 +27,7 @@ interface Sampled {
 
 /** Every timed run of a result, in order; those of a decode mark by mark. */
 export function sampleRows({samples_ns, turn_runs, marks}: Sampled): SampleRow[] {
-  const turns = turn_runs.flatMap((runs, turn) => new Array<number>(runs).fill(turn + 1))
+  const turns = turnsOf(samples_ns.length, turn_runs)
   const rowOf = (time_ns: number, at: number) => ({turn: turns[at] ?? null, run: at + 1, time_ns})
   if (!marks) return samples_ns.map(rowOf)
   return marks.flatMap(({tokens, total_samples_ns, token_samples_ns}) =>
@@ -35,4 +35,13 @@ export function sampleRows({samples_ns, turn_runs, marks}: Sampled): SampleRow[]
       return {...rowOf(time, at), tokens, token_ns: token_samples_ns[at]!}
     }),
   )
+}
+
+/** The turn of each run, as far as they are told: a journal that was tampered with may tell of any number. */
+function turnsOf(runs: number, turnRuns: readonly number[]): number[] {
+  const turns: number[] = []
+  for (const [turn, count] of turnRuns.entries()) {
+    for (let run = 0; run < count && turns.length < runs; run++) turns.push(turn + 1)
+  }
+  return turns
 }

@@ -37,6 +37,11 @@ describe('the table of samples', () => {
     expect(sampleRows(result).map(({turn}) => turn)).toEqual([null, null])
   })
 
+  it('has a row for each time there is, whatever turns are told', () => {
+    const {result} = timed({}, 1, {samples_ns: [5, 7, 9], turn_runs: [-1, 1, 1e12]})
+    expect(sampleRows(result).map(({turn}) => turn)).toEqual([2, 3, 3])
+  })
+
   it('is no part of the others', () => {
     const names = benchExperiment.tables
       .filter(({flag}) => !flag)
