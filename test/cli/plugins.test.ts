@@ -99,7 +99,7 @@ describe('--plugin', () => {
     expect(report.stdout).toContain(`good.mjs, SHA-256 ${digest}: good`)
   })
 
-  it('is taken by every command that takes names of estimators', async () => {
+  it.runIf(FULL)('is taken by every command that takes names of estimators', async () => {
     const random = `${reluMap('drawn', "projection: {default: 'iid'}, featureDim: m => m, phi: ({inputScale, projection}) => x => tf.relu(project(tf.mul(x, inputScale), projection)),").replace(' tf, z', ' project, tf, z')}`
     const folder = await folderWith({'drawn.mjs': random})
     const plugin = '--plugin drawn.mjs'
@@ -147,32 +147,35 @@ describe('--plugin', () => {
     ])
   })
 
-  it('joins the default methods, and RFA_PLUGINS names more, separated as in PATH', async () => {
-    const folder = await folderWith({
-      'a.mjs': reluMap('map-a'),
-      'b.mjs': reluMap('map-b'),
-      'c.mjs': reluMap('map-c'),
-    })
-    const env = {RFA_PLUGINS: ['b.mjs', 'c.mjs', ''].join(delimiter)}
-    const {stdout} = await rfa(folder, `${SWEEP} --quick --plugin a.mjs --dry-run --json`, env)
-    const {plan} = JSON.parse(stdout)
-    const names = plan.methods.map(({method}: {method: string}) => method)
-    expect(names.slice(-3)).toEqual(['map-a', 'map-b', 'map-c'])
-    expect(names).toContain('favor-pos')
-    const chosen = await rfa(folder, `${SWEEP} --methods map-b,elu --dry-run --json`, env)
-    expect(JSON.parse(chosen.stdout).plan.plugins).toMatchObject([{methods: ['map-b']}])
-    const idle = await rfa(folder, `${SWEEP} --plugin a.mjs --methods map-b --dry-run`, env)
-    expect(idle.stderr).toMatch(
-      /^warning: --plugin .*a\.mjs: none of its estimators \(map-a\) is among --methods\n$/,
-    )
-    const slip = await rfa(folder, `${SWEEP} --methods map-d`, env)
-    expect(slip.stderr).toMatch(/did you mean map-[abc]\?/)
-    const broken = await rfa(folder, `${SWEEP} --methods elu`, {RFA_PLUGINS: 'none.mjs'})
-    expect(broken).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(/^RFA_PLUGINS: none\.mjs: expected a plug-in/),
-    })
-  })
+  it.runIf(FULL)(
+    'joins the default methods, and RFA_PLUGINS names more, separated as in PATH',
+    async () => {
+      const folder = await folderWith({
+        'a.mjs': reluMap('map-a'),
+        'b.mjs': reluMap('map-b'),
+        'c.mjs': reluMap('map-c'),
+      })
+      const env = {RFA_PLUGINS: ['b.mjs', 'c.mjs', ''].join(delimiter)}
+      const {stdout} = await rfa(folder, `${SWEEP} --quick --plugin a.mjs --dry-run --json`, env)
+      const {plan} = JSON.parse(stdout)
+      const names = plan.methods.map(({method}: {method: string}) => method)
+      expect(names.slice(-3)).toEqual(['map-a', 'map-b', 'map-c'])
+      expect(names).toContain('favor-pos')
+      const chosen = await rfa(folder, `${SWEEP} --methods map-b,elu --dry-run --json`, env)
+      expect(JSON.parse(chosen.stdout).plan.plugins).toMatchObject([{methods: ['map-b']}])
+      const idle = await rfa(folder, `${SWEEP} --plugin a.mjs --methods map-b --dry-run`, env)
+      expect(idle.stderr).toMatch(
+        /^warning: --plugin .*a\.mjs: none of its estimators \(map-a\) is among --methods\n$/,
+      )
+      const slip = await rfa(folder, `${SWEEP} --methods map-d`, env)
+      expect(slip.stderr).toMatch(/did you mean map-[abc]\?/)
+      const broken = await rfa(folder, `${SWEEP} --methods elu`, {RFA_PLUGINS: 'none.mjs'})
+      expect(broken).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(/^RFA_PLUGINS: none\.mjs: expected a plug-in/),
+      })
+    },
+  )
 })
 
 it('rfa check takes names from files wherever these stand among its words, and from RFA_PLUGINS', async () => {
@@ -235,18 +238,21 @@ describe('a run with a plug-in', () => {
     expect(recordsOf(join(folder, 'run'))).toHaveLength(3)
   })
 
-  it('does not go on with a changed one, nor where what it imports was changed', async () => {
-    const folder = await begun()
-    writeFiles(folder, {'part.mjs': 'export const changed = 1\n'})
-    for (const command of ['error-sweep --output run --quiet', `${line} --plugin mine.mjs`]) {
-      const {code, stderr} = await rfa(folder, `${command} --resume`)
-      expect(code).toBe(2)
-      expect(stderr).toMatch(
-        /^run: expected the plug-in that this run was started with, .*mine\.mjs \(SHA-256 [0-9a-f]{12}…\), got one of SHA-256 [0-9a-f]{12}…/,
-      )
-      expect(stderr).toContain('PLAN_MISMATCH')
-    }
-  })
+  it.runIf(FULL)(
+    'does not go on with a changed one, nor where what it imports was changed',
+    async () => {
+      const folder = await begun()
+      writeFiles(folder, {'part.mjs': 'export const changed = 1\n'})
+      for (const command of ['error-sweep --output run --quiet', `${line} --plugin mine.mjs`]) {
+        const {code, stderr} = await rfa(folder, `${command} --resume`)
+        expect(code).toBe(2)
+        expect(stderr).toMatch(
+          /^run: expected the plug-in that this run was started with, .*mine\.mjs \(SHA-256 [0-9a-f]{12}…\), got one of SHA-256 [0-9a-f]{12}…/,
+        )
+        expect(stderr).toContain('PLAN_MISMATCH')
+      }
+    },
+  )
 
   it.runIf(FULL)(
     'does not go on with a changed copy that is named now, be it by the environment',

@@ -7,8 +7,8 @@ import {FULL} from '../helpers/effort.js'
 await loadEstimators()
 beforeAll(() => useBackend('cpu'))
 
-/** A feature map by logarithms, and one of its own kind. */
-const QUICK = ['favor-pos', 'lara'] as const
+/** What a quick run checks: all methods take a minute and more. */
+const QUICK = ['lara'] as const
 /** Without the statistics, which the statistical suite has at more draws. */
 const QUICK_GROUPS = CHECK_GROUPS.filter(group => group !== 'unbiasedness')
 

@@ -9,19 +9,19 @@ import {temporaryFolder} from '../helpers/folders.js'
 import {complete, expectNoneLeft, journalOf, start, tablesOf} from './runs.js'
 
 /** A run is killed so often before it may end. */
-const IN_A_ROW = FULL ? 5 : 1
+const IN_A_ROW = 5
 
 const SIZE = ['--generator', 'gaussian', '--heads', '3', '--head-dim', '17']
 const SWEEP = ['error-sweep', ...SIZE, '--seq-len', '31', '--threads', '2', '--replicates', '3']
-/** By experiment: its command line, and how often it is killed, 50 times in all. A quick run kills a sweep once. */
+/** By experiment: its command line, and how often it is killed, 50 times in all. */
 const PLANS: readonly {kills: number; argv: string[]}[] = [
   {
-    kills: FULL ? 20 : 1,
+    kills: 20,
     argv: [...SWEEP, '--methods', 'elu,softmax,favor-pos,rfa', '--num-features', '8,16'],
   },
-  {kills: FULL ? 20 : 0, argv: ['variance', '--quick', '--threads', '2']},
+  {kills: 20, argv: ['variance', '--quick', '--threads', '2']},
   {
-    kills: FULL ? 10 : 0,
+    kills: 10,
     argv: [
       ...['bench', '--heads', '3', '--head-dim', '17', '--seq-len', '31,47', '--threads', '2'],
       ...['--methods', 'elu,favor-pos', '--no-exact', '--warmup', '0', '--min-runs', '2'],
@@ -37,8 +37,8 @@ const isMeasured = (column: string) =>
 
 const folder = temporaryFolder()
 
-describe.runIf(process.platform === 'linux')('a run that is killed', () => {
-  it.each(PLANS.filter(({kills}) => kills > 0))(
+describe.runIf(FULL && process.platform === 'linux')('a run that is killed', () => {
+  it.each(PLANS)(
     'goes on to the bytes of one that was not: $argv.0, $kills times',
     async ({argv, kills}) => {
       const [name] = argv as [string]
@@ -56,7 +56,7 @@ describe.runIf(process.platform === 'linux')('a run that is killed', () => {
         const words = [...argv, '--output', output, '--resume']
         for (let row = 0; row < IN_A_ROW && done < kills; row++) {
           const saved = journalOf(output).length - 1
-          const moment = FULL ? sleep(span * stream.uniform()) : firstRecord(output)
+          const moment = sleep(span * stream.uniform())
           const killed = await killOnce(words, moment, stream.integer(2) === 1)
           if (killed === undefined) break // it had ended before
           done++
@@ -98,8 +98,4 @@ async function killOnce(words: string[], moment: Promise<void>, atWorker: boolea
   if (code === 2) expect(stderr).toMatch(/^memory ran out while making the plan: .* SIGKILL/)
   else expect([0, 4], stderr).toContain(code) // no cell was on its way, or it is recorded as failed
   return 'worker'
-}
-
-async function firstRecord(output: string): Promise<void> {
-  while (journalOf(output).length < 2) await sleep(5)
 }

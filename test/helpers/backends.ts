@@ -38,12 +38,12 @@ export async function exactBackends(): Promise<BackendName[]> {
   return usual.filter((_, index) => exact[index])
 }
 
-/** Which one a quick run tries every case on. */
+/** Which one a quick run tries most on. */
 const THOROUGH = (['native', 'wasm'] as const).find(name => runnable.includes(name)) ?? runnable[0]
 
-/** Cases of a long matrix: a quick run takes all of them on one backend, every eighth on each of the others. */
-export function casesOn<T>(backend: BackendName, all: readonly T[]): readonly T[] {
-  return backend === THOROUGH ? all : sample(all, 8, runnable.indexOf(backend))
+/** Cases of a long matrix: a quick run takes every `step`-th of them on one backend, every eighth on each of the others. */
+export function casesOn<T>(backend: BackendName, all: readonly T[], step = 1): readonly T[] {
+  return sample(all, backend === THOROUGH ? step : 8, runnable.indexOf(backend))
 }
 
 /** Tokens of a long sequence: half as many in plain JavaScript, unless the run is a full one. */

@@ -47,10 +47,12 @@ describe('the documents', () => {
   })
 })
 
-describeShells('each command of the documents', shell => {
+const documented = [...README, ...CONTRIBUTING]
+
+describe('each command of the documents, typed into bash', () => {
   const folder = temporaryFolder()
   let env: NodeJS.ProcessEnv
-  const type = (line: string, at: Shell = shell) => inShell(at, line, {cwd: folder, env})
+  const type = (line: string) => inShell('bash', line, {cwd: folder, env})
 
   beforeAll(async () => {
     const rfa = `exec "${process.execPath}" "${program}" "$@"`
@@ -68,11 +70,28 @@ describeShells('each command of the documents', shell => {
     }
   })
 
-  it.each([...README, ...CONTRIBUTING])('%s', async command => {
+  it.each(documented)('%s', async command => {
     const {code, stdout, stderr} = await type(affordable(command))
     expect(code, stderr).toBe(0)
     // what goes into a file leaves nothing to read
     if (!command.includes(' > ')) expect(stdout + stderr).not.toBe('')
+  })
+})
+
+describeShells('each command of the documents', shell => {
+  const folder = temporaryFolder()
+  let env: NodeJS.ProcessEnv
+  const print = `printf '<%s>' "\${0##*/}" "$@"`
+
+  beforeAll(() => {
+    env = writePrograms(join(folder, 'bin'), {rfa: print, npx: print, npm: print, node: print})
+  })
+
+  it.each(documented)('is read as bash reads it: %s', async command => {
+    const wordsIn = (name: Shell) => inShell(name, command, {cwd: folder, env})
+    const read = await wordsIn(shell)
+    expect(read).toMatchObject({code: 0, stderr: ''})
+    expect(read).toEqual(await wordsIn('bash'))
   })
 })
 

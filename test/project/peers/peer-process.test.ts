@@ -7,6 +7,7 @@ import {compare, rememberingJudge} from '../../../bench/peers/compare.js'
 import {type Inputs, writeInputs} from '../../../bench/peers/inputs.js'
 import {type Peer, startPeer} from '../../../bench/peers/peer-process.js'
 import {judgedRows} from '../../../bench/peers/reference.js'
+import {FULL} from '../../helpers/effort.js'
 
 const LENGTH = 2
 const given: PassCase = {
@@ -68,24 +69,27 @@ describe('a peer', () => {
     expect(await engines[0]!.time(3, 1)).toEqual([5, 5, 5])
   })
 
-  it('is given up when it cannot be started, dies, hangs or talks nonsense', async () => {
-    const start = (command: string, args: string[]) =>
-      startPeer({name: 'fake', command, args, env: process.env, patience: 60_000})
-    await expect(start('/nowhere/python', [])).rejects.toThrow('ENOENT')
-    const script = 'console.error("ImportError: no module named fake"); process.exit(1)'
-    await expect(start(process.execPath, ['-e', script])).rejects.toThrow(
-      'fake: ended: ImportError: no module named fake',
-    )
-    const dying = await fake('process.exit(1)')
-    await expect(dying.prepare(given, inputs.folder)).rejects.toThrow('fake: ended')
-    const hanging = await fake('undefined', {patience: 2000})
-    await expect(hanging.prepare(given, inputs.folder)).rejects.toThrow('fake: ended')
-    const wrong = await fake(`{error: 'MemoryError: '}`)
-    await expect(wrong.prepare(given, inputs.folder)).rejects.toThrow('fake: MemoryError')
-    const odd = await fake('{forms: {plain: {scale: 2}}, failed: {}}')
-    await expect(odd.prepare(given, inputs.folder)).rejects.toThrow('expected an answer, got')
-    await expect(fake('0', {first: '{"peer": "fake"}'})).rejects.toThrow()
-  })
+  it.runIf(FULL)(
+    'is given up when it cannot be started, dies, hangs or talks nonsense',
+    async () => {
+      const start = (command: string, args: string[]) =>
+        startPeer({name: 'fake', command, args, env: process.env, patience: 60_000})
+      await expect(start('/nowhere/python', [])).rejects.toThrow('ENOENT')
+      const script = 'console.error("ImportError: no module named fake"); process.exit(1)'
+      await expect(start(process.execPath, ['-e', script])).rejects.toThrow(
+        'fake: ended: ImportError: no module named fake',
+      )
+      const dying = await fake('process.exit(1)')
+      await expect(dying.prepare(given, inputs.folder)).rejects.toThrow('fake: ended')
+      const hanging = await fake('undefined', {patience: 2000})
+      await expect(hanging.prepare(given, inputs.folder)).rejects.toThrow('fake: ended')
+      const wrong = await fake(`{error: 'MemoryError: '}`)
+      await expect(wrong.prepare(given, inputs.folder)).rejects.toThrow('fake: MemoryError')
+      const odd = await fake('{forms: {plain: {scale: 2}}, failed: {}}')
+      await expect(odd.prepare(given, inputs.folder)).rejects.toThrow('expected an answer, got')
+      await expect(fake('0', {first: '{"peer": "fake"}'})).rejects.toThrow()
+    },
+  )
 })
 
 describe('a case', () => {

@@ -7,6 +7,7 @@ import experiment from '../../../src/experiments/variance/schema.js'
 import type {CellRecord} from '../../../src/results/record.js'
 import {type PoolOptions, runJobs} from '../../../src/runner/pool.js'
 import {WorkerProcess} from '../../../src/runner/worker-process.js'
+import {FULL} from '../../helpers/effort.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
 
@@ -130,7 +131,7 @@ describe('runJobs', () => {
     expect(jobs.map(({key}) => by.get(key))).toEqual(['completed', 'failed', 'failed', 'completed'])
   })
 
-  it('counts no time of others against the limit of a cell', async () => {
+  it.runIf(FULL)('counts no time of others against the limit of a cell', async () => {
     const schedule = {...options.schedule, fresh: true, open: 3}
     const jobs = [jobFor('turns', 0), jobFor('sleep', 1, 2000), jobFor('sleep', 2, 2000)]
     const records = await run(jobs, {schedule, timeoutMs: 3900})
@@ -196,16 +197,19 @@ describe('runJobs', () => {
     ])
   })
 
-  it('stops a job that takes too long, even in an endless loop, and goes on', async () => {
-    const records = await run(jobsFor('hang', 'ok'), {timeoutMs: 4000})
-    expect(errorsOf(records)).toEqual([
-      {
-        code: 'CELL_TIMEOUT',
-        message: 'expected an end within 4 s, got none: the cell was stopped',
-      },
-      'completed',
-    ])
-  })
+  it.runIf(FULL)(
+    'stops a job that takes too long, even in an endless loop, and goes on',
+    async () => {
+      const records = await run(jobsFor('hang', 'ok'), {timeoutMs: 4000})
+      expect(errorsOf(records)).toEqual([
+        {
+          code: 'CELL_TIMEOUT',
+          message: 'expected an end within 4 s, got none: the cell was stopped',
+        },
+        'completed',
+      ])
+    },
+  )
 
   it('takes a limit beyond what timers can hold as no limit', async () => {
     expect(errorsOf(await run([jobFor('sleep', 0, 50)], {timeoutMs: 1e12}))).toEqual(['completed'])
@@ -297,7 +301,7 @@ describe('runJobs, profiled', () => {
     expect(lines(said)).toContain('written')
   })
 
-  it('waits for no profile of a worker that is busy when it is stopped', async () => {
+  it.runIf(FULL)('waits for no profile of a worker that is busy when it is stopped', async () => {
     const said = join(temporary, 'busy')
     environment('RFA_TEST_FILE', said)
     const warnings: string[] = []

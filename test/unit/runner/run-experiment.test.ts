@@ -22,6 +22,7 @@ import {
 } from '../../../src/runner/run-experiment.js'
 import {UnsavedTables} from '../../../src/runner/unsaved.js'
 import {workerPath} from '../../../src/runner/worker-process.js'
+import {FULL} from '../../helpers/effort.js'
 import {newFolder} from '../../helpers/folders.js'
 import {method} from '../../helpers/plans.js'
 import {timed} from '../../helpers/records/bench.js'
@@ -393,7 +394,7 @@ describe('runExperiment, interrupted', () => {
     })
   })
 
-  it('loses at most the record being written when the process is killed', async () => {
+  it.runIf(FULL)('loses at most the record being written when the process is killed', async () => {
     const built = await buildRunner()
     onTestFinished(() => removeBuilt(built))
     const directory = await runFolder()

@@ -12,6 +12,7 @@ import type {InputSpec} from '../../../../src/inputs/spec.js'
 import {renderMarkdown} from '../../../../src/report/markdown.js'
 import {hostInputs} from '../../../helpers/arrays.js'
 import {cellsOf} from '../../../helpers/cells.js'
+import {FULL} from '../../../helpers/effort.js'
 import {temporaryFolder} from '../../../helpers/folders.js'
 import * as plans from '../../../helpers/plans.js'
 import {sweep} from '../../../helpers/records/error-sweep.js'
@@ -73,7 +74,7 @@ describe('notes on the input of a sweep', () => {
 describe('a sweep of one input in two layouts', () => {
   const folder = temporaryFolder()
 
-  it('gives the same bits', async () => {
+  it.runIf(FULL)('gives the same bits', async () => {
     const {query, key, value} = hostInputs({
       batch: 2,
       heads: 3,
