@@ -9,11 +9,12 @@ import type {RunOptions} from './flags.js'
 import {nothingMeasured} from './nothing-measured.js'
 import type {EstimatorFacts} from './plans/method-specs.js'
 import type {Invocation} from './run-plan.js'
+import {withShard} from './shard-flag.js'
 
 /** Flags that change nothing about what is run. */
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
-  ...['plugin', 'json', 'quiet', 'plan'],
+  ...['plugin', 'json', 'quiet', 'plan', 'shard'],
   ...['baseline', 'save-baseline', 'fail-on', 'strict'],
 ])
 
@@ -86,14 +87,23 @@ export abstract class ExperimentCommand extends RfaCommand {
    *
    * @returns what `--json` prints
    */
-  protected async conduct(asked: Plan, flags: RunOptions): Promise<ExperimentRun | DryRun> {
+  protected async conduct(asked: Plan, typed: RunOptions): Promise<ExperimentRun | DryRun> {
     const plan = await this.withOwnPlugins(asked)
-    const invocation = this.invocation()
     const {refuseResumeOfNothing} = await import('./run-plan.js')
-    refuseResumeOfNothing(flags)
+    refuseResumeOfNothing(typed)
+    const flags = await this.withSavedShard(typed)
+    const {argv, ...rest} = this.invocation()
+    const invocation = {...rest, argv: withShard(argv, flags.shard)}
     return flags['dry-run']
       ? this.describe(plan, flags, invocation)
       : this.compute(plan, flags, invocation)
+  }
+
+  /** A run that is a part of its plan is gone on with as that part. */
+  private async withSavedShard(flags: RunOptions): Promise<RunOptions> {
+    if (!flags.resume || flags.output === undefined || flags.shard) return flags
+    const shard = await this.services.readShard(flags.output)
+    return shard ? {...flags, shard} : flags
   }
 
   /** The plan with what it takes of the plug-ins that were named. */

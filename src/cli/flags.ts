@@ -29,6 +29,7 @@ import {
   parseNumberItem,
   THREADS,
 } from './ranges.js'
+import {shardFlag} from './shard-flag.js'
 
 /** What `--methods` takes: the names of the registry, those of plug-ins among them once they are loaded, or all. */
 const methodChoices = () => [...methodNames(), 'all']
@@ -389,6 +390,12 @@ export const runFlags = {
     'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again, a typed plan with more cells adds them; where there is none, start it',
     'RUN',
   ),
+  shard: shardFlag({
+    helpGroup: 'RUN',
+    exclusive: ['baseline', 'save-baseline'],
+    description:
+      'run part I of N of the plan alone, in a folder of its own: cells are dealt evenly by predicted cost, the same way on every machine; rfa merge joins the folders. slurm: the part that SLURM_ARRAY_TASK_ID, _MIN and _COUNT say',
+  }),
   quick: toggle('a grid of seconds; flags given beside it win', 'RUN'),
   'dry-run': toggle('print the cells, the predicted time and memory, and stop', 'RUN'),
   timeout: oneNumber(POSITIVE_NUMBER)({

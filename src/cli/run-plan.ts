@@ -9,11 +9,13 @@ import type {PlannedRun} from '../experiments/planned-run.js'
 import {commandText, resumeLine} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
 import type {CellRecord, Plan} from '../results/record.js'
+import {shardText} from '../results/shard.js'
 import type {Preparation} from '../runner/preparation.js'
 import {PROFILE_FOLDER} from '../runner/profile-files.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
 import {withoutSaved} from '../runner/saved-cells.js'
 import {type Schedule, schedule} from '../runner/schedule.js'
+import {ofShard} from '../runner/shards.js'
 import {UnsavedTables} from '../runner/unsaved.js'
 import type {WorkerProcess} from '../runner/worker-process.js'
 import type {RunOptions} from './flags.js'
@@ -59,9 +61,10 @@ export async function prepare(
   invocation: Invocation,
 ): Promise<PreparedRun> {
   const {services, note} = invocation
-  const {force, timeout} = flags
+  const {force, timeout, shard} = flags
   const timeoutMs = timeout === undefined ? null : timeout * 1000
-  const prepared = await services.prepareRun(asked, worker, {force, timeoutMs})
+  const shards = shard?.count
+  const prepared = await services.prepareRun(asked, worker, {force, timeoutMs, shards})
   for (const text of prepared.notes) note(text)
   noteCrowding(flags.threads, note)
   const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
@@ -95,18 +98,17 @@ export async function prepareDry(
   invocation: Invocation,
 ): Promise<PreparedDryRun> {
   const {services} = invocation
-  const prepared = await services.prepareDryRun(asked, flags.force)
+  const {force, output, resume, shard} = flags
+  const prepared = await services.prepareDryRun(asked, {force, shards: shard?.count})
   const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
-  const {output, resume} = flags
-  const saved =
-    resume && output !== undefined ? await services.examineRun(output, run.plan) : undefined
-  if (!saved) return {run, schedule, kept: 0}
-  const jobs = await withoutSaved(run, saved.records)
+  const saved = resume && output !== undefined ? await services.examineRun(output, run) : undefined
+  const jobs = saved ? await withoutSaved(run, saved.records) : run.jobs
   const processes = Math.min(schedule.processes, Math.max(1, jobs.length))
   const kept = run.jobs.length - jobs.length
   return {run: {...run, jobs}, schedule: {...schedule, processes}, kept}
 }
 
+/** Jobs of a shard are computed as in a run of the whole plan: with as many threads, in as many processes. */
 async function scheduled<Item extends PredictedCell>(
   asked: Plan,
   {
@@ -114,11 +116,12 @@ async function scheduled<Item extends PredictedCell>(
     jobs,
     threading,
     warnings,
-  }: Pick<Preparation<Cells<Item>>, 'plan' | 'jobs' | 'threading' | 'warnings'>,
+    shards,
+  }: Pick<Preparation<Cells<Item>>, 'plan' | 'jobs' | 'threading' | 'warnings' | 'shards'>,
   flags: RunOptions,
   {caution}: Invocation,
 ): Promise<{run: PlannedRun<Item>; schedule: Schedule}> {
-  const {threads} = flags
+  const {threads, shard} = flags
   if (flags.plan !== undefined) {
     const {requireSameInput} = await import('./plan-file.js')
     requireSameInput(flags.plan, asked, plan)
@@ -127,7 +130,8 @@ async function scheduled<Item extends PredictedCell>(
   const run = {experiment: await experimentNamed(plan.experiment), plan, jobs}
   const how = schedule(run, threads, threading)
   cautionOfIdleThreads(threading, how, threads, caution)
-  return {run, schedule: how}
+  if (!shard || !shards) return {run, schedule: how}
+  return {run: {...run, jobs: ofShard(jobs, shards, shard.index), shard}, schedule: how}
 }
 
 /** A run that has ended, and what there is to say below its tables. */
@@ -191,7 +195,7 @@ export async function runPrepared(
 
 /** How a run ended, where it is, and what to do next. */
 function closing(
-  {counts, records}: ExperimentRun,
+  {counts, records, manifest}: ExperimentRun,
   {directory, argv, profile}: {directory: string; argv: readonly string[]; profile: boolean},
 ): string[] {
   const {total, completed, skipped, failed} = counts
@@ -204,14 +208,23 @@ function closing(
     others.length === 0 ? plural(total, 'cell') : `${completed} of ${plural(total, 'cell')}`
   return [
     ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
-    `${[`${all} completed`, ...others].join(', ')}; saved in ${directory}`,
+    `${partName(manifest)}${[`${all} completed`, ...others].join(', ')}; saved in ${directory}`,
     ...(failed > 0 ? [runAgain(records, argv, directory)] : []),
-    ...(failed === 0 && completed > 0
+    ...(failed === 0 && manifest.shard ? [mergeAdvice(bin)] : []),
+    ...(failed === 0 && completed > 0 && !manifest.shard
       ? [
           `next: ${commandText([bin, 'report', directory])} prints these tables again and writes them as Markdown`,
         ]
       : []),
   ]
+}
+
+function partName({shard}: ExperimentRun['manifest']): string {
+  return shard ? `shard ${shardText(shard)}: ` : ''
+}
+
+function mergeAdvice(bin: string): string {
+  return `next, when all shards have ended: ${bin} merge, with their folders and --output DIR`
 }
 
 function isLate(record: CellRecord): boolean {

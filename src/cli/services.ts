@@ -1,11 +1,14 @@
 /** What commands have done for them, loaded when it is needed; whoever runs a command may hand it others. */
 import type {applyEstimator} from '../apply/apply.js'
 import type {checkEstimator} from '../check/index.js'
-import type {planKeys} from '../experiments/planned-run.js'
+import type {PredictedCell} from '../experiments/experiment.js'
+import type {PlannedRun, planKeys} from '../experiments/planned-run.js'
 import type {machineFacts} from '../results/machine.js'
+import type {RunManifest} from '../results/manifest.js'
 import type {defaultRunDirectory} from '../results/new-directory.js'
 import type {Plan} from '../results/record.js'
 import type {openRun, SavedRun} from '../results/run-directory.js'
+import type {Shard} from '../results/shard.js'
 import type {takeWorker} from '../runner/ahead.js'
 import type {assertFits} from '../runner/dry-run.js'
 import type {askForCheck, askForPlan} from '../runner/planner.js'
@@ -29,15 +32,23 @@ export interface Services {
   planKeys: Later<typeof planKeys>
   openRun: Later<typeof openRun>
   /** The run that a plan would go on with, `undefined` where it would start one. Refuses what running it would. */
-  examineRun(directory: string, plan: Plan): Promise<SavedRun | undefined>
+  examineRun(directory: string, run: PlannedRun<PredictedCell>): Promise<SavedRun | undefined>
   /** The plan of the run in a folder, `undefined` where there is none. */
   readPlan(directory: string): Promise<Plan | undefined>
+  /** Which part of its plan the run in a folder is, `undefined` where there is none, or it is all. */
+  readShard(directory: string): Promise<Shard | undefined>
   applyEstimator: Later<typeof applyEstimator>
   checkEstimator: Later<typeof checkEstimator>
   machineFacts: Later<typeof machineFacts>
   showFile: Later<typeof showFile>
   /** A folder for a run of an experiment that nobody else has. */
   newRunDirectory(...args: Parameters<typeof defaultRunDirectory>): Promise<string>
+}
+
+async function manifestIn(directory: string): Promise<RunManifest | undefined> {
+  const {readManifest} = await import('../results/run-directory.js')
+  const {allExperiments} = await import('../experiments/index.js')
+  return readManifest(directory, await allExperiments())
 }
 
 /** Those of the library. */
@@ -52,18 +63,17 @@ export const services: Services = {
     (await import('../runner/run-experiment.js')).runExperiment(...args),
   planKeys: async (...args) => (await import('../experiments/planned-run.js')).planKeys(...args),
   openRun: async (...args) => (await import('../results/run-directory.js')).openRun(...args),
-  examineRun: async (directory, plan) => {
+  examineRun: async (directory, {plan, jobs, shard: asked}) => {
     const {examineRun} = await import('../results/run-directory.js')
     const {allExperiments} = await import('../experiments/index.js')
     const {planKeys} = await import('../experiments/planned-run.js')
     const experiments = await allExperiments()
-    return examineRun({directory, experiments, plan, argv: [], resume: true, keysOf: planKeys})
+    const shard = asked && {...asked, cells: jobs.length}
+    const request = {directory, experiments, plan, shard, argv: [], keysOf: planKeys}
+    return examineRun({...request, resume: true})
   },
-  readPlan: async directory => {
-    const {readManifest} = await import('../results/run-directory.js')
-    const {allExperiments} = await import('../experiments/index.js')
-    return (await readManifest(directory, await allExperiments()))?.plan
-  },
+  readPlan: async directory => (await manifestIn(directory))?.plan,
+  readShard: async directory => (await manifestIn(directory))?.shard,
   applyEstimator: async (...args) => (await import('../apply/apply.js')).applyEstimator(...args),
   checkEstimator: async (...args) => (await import('../check/index.js')).checkEstimator(...args),
   machineFacts: async (...args) => (await import('../results/machine.js')).machineFacts(...args),

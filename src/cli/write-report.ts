@@ -59,7 +59,7 @@ async function readRun(
  * this version reads it: another one may have made another grid of it, or other keys.
  */
 async function matched(
-  {plan, machine}: RunManifest,
+  {plan, machine, shard}: RunManifest,
   records: readonly CellRecord[],
   {planKeys}: RunServices,
 ): Promise<Pick<ReportedRun, 'records' | 'foreign' | 'cells'>> {
@@ -68,7 +68,7 @@ async function matched(
   if (!own || (own.records.length === 0 && records.length > 0)) {
     return {records: newest(records), foreign: 0, cells: null}
   }
-  return {...own, cells: keys.length}
+  return {...own, cells: shard?.cells ?? keys.length}
 }
 
 /** What `--json` tells of the runs. */

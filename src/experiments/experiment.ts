@@ -37,6 +37,8 @@ export interface PredictedCell<Cell = object> {
   readonly predictedBytes: number
   /** What of its cost every process has that runs some of the cells which share it. Default: nothing. */
   readonly shared?: {cost: number; cells: number} | undefined
+  /** Which cells have that in common, and what it costs; said of each of them. Default: this one has its own alone. */
+  readonly family?: {id: string; cost: number} | undefined
 }
 
 /** How a cell is computed; a result says what came of it, and its numbers do not depend on it. */

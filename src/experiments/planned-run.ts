@@ -1,6 +1,7 @@
 /** From a plan to its jobs: made once, then handed to the dry run, the memory check and the runner. */
 import {cellKey} from '../results/keys.js'
 import type {Plan} from '../results/record.js'
+import type {Shard} from '../results/shard.js'
 import {assertCount, type Cells, cellsFrom} from './cells.js'
 import type {Experiment, PredictedCell} from './experiment.js'
 import {experimentNamed} from './index.js'
@@ -16,6 +17,8 @@ export interface PlannedRun<Item extends PredictedCell = Job> {
   plan: Plan
   /** In the order in which they run; equal cells are one job. */
   jobs: Cells<Item>
+  /** Which part of the plan they are. Default: all of it */
+  shard?: Shard | undefined
 }
 
 /**

@@ -7,6 +7,7 @@ import {drawable} from '../report/figures/figure.js'
 import {plural} from '../report/numbers.js'
 import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
+import {shardText} from '../results/shard.js'
 import {countRecords} from '../results/summary.js'
 import type {Experiment} from './experiment.js'
 import {experimentNamed} from './index.js'
@@ -20,7 +21,7 @@ export interface ReportedRun {
   records: readonly CellRecord[]
   /** Records of its journal that belong to no cell of its plan. */
   foreign: number
-  /** Cells of its plan; `null` for a plan that this version cannot read any more. */
+  /** Cells of its plan, or of its part of it; `null` for a plan that this version cannot read any more. */
   cells: number | null
   /** The command that goes on with it; `null` where the manifest names none of rfa. */
   resumeCommand: string | null
@@ -73,6 +74,7 @@ function origin(run: ReportedRun): Item[] {
     {label: 'command', command: commandText(argv)},
     `made: ${created_at}, seed ${plan.seed}, backend ${plan.backend}`,
     ...progress(run),
+    ...partOfPlan(run.manifest),
     ...plugins(run),
     ...strangers(run),
     ...sessions(run.manifest),
@@ -93,6 +95,12 @@ function plugins({manifest, cells}: ReportedRun): string[] {
     ...files,
     'whether cells are missing is not known without its plug-ins: name them by `plugin`',
   ]
+}
+
+/** A shard has a part of the cells alone. */
+function partOfPlan({shard}: RunManifest): string[] {
+  if (!shard) return []
+  return [`shard ${shardText(shard)} of its plan; rfa merge joins it with the others`]
 }
 
 /** Later sessions that may make a difference. */

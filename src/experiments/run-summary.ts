@@ -5,6 +5,7 @@ import {bytes, plural} from '../report/numbers.js'
 import {dateText, listed, numbersListed} from '../report/words.js'
 import type {RunManifest} from '../results/manifest.js'
 import type {Plan} from '../results/record.js'
+import {shardText} from '../results/shard.js'
 import {countRecords} from '../results/summary.js'
 import type {Verdict} from '../results/verdict.js'
 import {type MethodSpec, methodSpec} from './axes.js'
@@ -94,12 +95,16 @@ export function answersText(verdicts: readonly Pick<Verdict, 'answer' | 'stateme
   ]
 }
 
-function missingFrom({records, cells, resumeCommand}: ReportedRun): string[] {
+function missingFrom({manifest, records, cells, resumeCommand}: ReportedRun): string[] {
+  const {shard} = manifest
   const {failed} = countRecords(records)
   const all = cells ?? records.length
   return [
     ...(records.length < all ? [stoppedText(records.length, all, resumeCommand)] : []),
     ...(failed > 0 ? [`${plural(failed, 'cell')} of ${all} failed; the report says why.`] : []),
+    ...(shard
+      ? [`This is shard ${shardText(shard)} of its plan: others have the other cells.`]
+      : []),
   ]
 }
 

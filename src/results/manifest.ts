@@ -1,5 +1,6 @@
 import {z} from 'zod'
 import {nullableNumber, type Plan, type StoredExperiment} from './record.js'
+import {type ShardOfRun, shardOfRun} from './shard.js'
 
 export const MANIFEST_SCHEMA = 'rfa.run/2'
 /** Read, but written no more: the command as one text. */
@@ -54,6 +55,8 @@ export interface RunManifest {
   /** The command that began it, word by word: program, name and arguments as they were typed. */
   argv: string[]
   plan: Plan
+  /** Which part of the plan it is. Absent: all of it. */
+  shard?: ShardOfRun | undefined
   /** Where it began. */
   machine: Machine
   /** Those that went on with it in another way than before. */
@@ -78,6 +81,7 @@ export function runManifest(
         'The command that began the run, word by word: program, name and arguments as typed.',
       ),
     plan: anyPlan(experiments).describe('Everything that determines the run.'),
+    shard: shardOfRun.optional().describe('Which part of the plan this run is; absent: all of it.'),
     machine: machine.describe('Where the run was made.'),
     sessions: z
       .array(session)

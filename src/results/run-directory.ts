@@ -12,6 +12,7 @@ import {
   openJournal,
   readRecords,
 } from './journal.js'
+import {planHash} from './keys.js'
 import {removeLeftovers} from './leftovers.js'
 import {GUARD_ENDING, type Lock} from './lock.js'
 import {machineFacts} from './machine.js'
@@ -26,6 +27,7 @@ import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
 import {extensionOf, mismatch} from './plan-extension.js'
 import {comparePlugins} from './plugins.js'
 import type {CellRecord, Plan, StoredExperiment} from './record.js'
+import {type Shard, type ShardOfRun, shardText} from './shard.js'
 
 /** The manifest's file name inside a run directory. */
 const MANIFEST_FILE = 'manifest.json'
@@ -36,6 +38,8 @@ export interface RunRequest {
   /** Whose records this version reads, that of the plan among them. */
   experiments: readonly StoredExperiment[]
   plan: Plan
+  /** Which part of the plan is run. Default: all of it */
+  shard?: ShardOfRun | undefined
   /** The command, word by word, for the manifest. */
   argv: readonly string[]
   /** Go on with the run that is there, if there is one; else one that is there is refused. */
@@ -70,12 +74,12 @@ export interface SavedRun {
  * @throws {WOULD_OVERWRITE} when the directory holds something else than a run to go on with; nothing
  *   in it is touched
  * @throws {PLAN_MISMATCH} when the run there was started with a plan of which this one changes or drops
- *   cells, by another version of rfa or, for times to be compared, on another processor
+ *   cells, as another shard, by another version of rfa or, for times to be compared, on another processor
  * @throws {NOT_WRITABLE} when the directory cannot be made or written, or another rfa writes into it
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when the run there cannot be read
  */
 export async function createRun(request: RunRequest): Promise<OpenRun> {
-  const {directory, experiments, plan, argv} = request
+  const {directory, experiments, plan} = request
   await examine(request)
   await makeFolder(directory)
   const lock = await lockDirectory(directory)
@@ -83,7 +87,7 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
     // once more: another process may have come first
     const saved = await examine(request)
     if (saved) return await goOn(request, saved, lock)
-    const manifest = await newManifest(plan, argv, ownerOf(plan, experiments))
+    const manifest = await newManifest(request, ownerOf(plan, experiments))
     await lock.check()
     await writeManifest(directory, manifest)
     const journal = await openLocked(request, lock)
@@ -182,8 +186,7 @@ function writeManifest(directory: string, manifest: RunManifest): Promise<void> 
 
 /** A manifest of a run that begins now, on this machine. */
 export async function newManifest(
-  plan: Plan,
-  argv: readonly string[],
+  {plan, argv, shard}: Pick<RunRequest, 'plan' | 'argv' | 'shard'>,
   experiment: Pick<StoredExperiment, 'isolation'>,
 ): Promise<RunManifest> {
   return {
@@ -191,6 +194,7 @@ export async function newManifest(
     created_at: new Date().toISOString(),
     argv: [...argv],
     plan,
+    ...(shard && {shard}),
     machine: await machineFacts({timed: experiment.isolation === 'fresh'}),
   }
 }
@@ -214,7 +218,10 @@ async function examine(request: RunRequest): Promise<Found | undefined> {
     comparePlugins(directory, plugins, plan.plugins)
     // the same may stand at another path now
     const asked = plugins ? {...request, plan: {...plan, plugins}} : request
-    return {manifest, extended: await extensionOf(asked, manifest.plan)}
+    compareShards(asked, manifest)
+    const extended = await extensionOf(asked, manifest.plan)
+    if (manifest.shard) requireSamePlan(asked, manifest)
+    return {manifest, extended}
   }
   if (entries.length === 0) return undefined
   throw expected(
@@ -289,6 +296,28 @@ function requireSameOrigin(
     if (saved === undefined || saved === now) continue
     throw mismatch(directory, 'machine', `${field} ${saved ?? 'none'}`, `${field} ${now ?? 'none'}`)
   }
+}
+
+/** A part of a plan is gone on with as that part. */
+function compareShards({directory, shard}: RunRequest, saved: RunManifest): void {
+  const [before, now] = [shardName(saved.shard), shardName(shard)]
+  if (before !== now) throw mismatch(directory, 'part of the plan', before, now)
+}
+
+/** Another plan may be dealt otherwise: cells of this shard would be those of another. */
+function requireSamePlan({directory, plan}: RunRequest, saved: RunManifest): void {
+  if (planHash(saved.plan) === planHash(plan)) return
+  throw expected(
+    'PLAN_MISMATCH',
+    directory,
+    `the plan that ${shardName(saved.shard)} was started with`,
+    'one with more cells, or in another order, which is dealt anew',
+    'run the larger plan in new folders',
+  )
+}
+
+function shardName(shard: Shard | undefined): string {
+  return shard ? `shard ${shardText(shard)}` : 'all of it'
 }
 
 function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {

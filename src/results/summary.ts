@@ -4,6 +4,7 @@ import {writeAtomic} from '../files.js'
 import {type Findings, findings} from './findings.js'
 import {planHash} from './keys.js'
 import type {CellRecord, Plan} from './record.js'
+import {type ShardOfRun, shardOfRun} from './shard.js'
 
 const SUMMARY_SCHEMA = 'rfa.summary/1'
 /** The summary's file name inside a run directory. */
@@ -23,6 +24,7 @@ export const runSummary = z.object({
   schema: z.literal(SUMMARY_SCHEMA).describe('Name and version of this format.'),
   experiment: z.string().describe('Name of the experiment.'),
   plan_hash: z.string().describe('SHA-256 of the plan as canonical JSON.'),
+  shard: shardOfRun.optional().describe('Which part of the plan this is; absent: all of it.'),
   counts: runCounts.describe('How the cells ended.'),
   ...findings.shape,
 })
@@ -38,8 +40,9 @@ export function countRecords(records: readonly Pick<CellRecord, 'status'>[]): Ru
 /**
  * Writes `summary.json`.
  *
- * @param records - one per cell of the plan
+ * @param records - one per cell of the plan, or of its shard
  * @param found - what they say together
+ * @param shard - which part of the plan they are of. Default: all of it
  * @throws {NOT_WRITABLE} when the file cannot be written
  */
 export async function writeSummary(
@@ -47,11 +50,13 @@ export async function writeSummary(
   plan: Plan,
   records: readonly Pick<CellRecord, 'status'>[],
   found: Findings = {},
+  shard?: ShardOfRun,
 ): Promise<void> {
   const summary: RunSummary = {
     schema: SUMMARY_SCHEMA,
     experiment: plan.experiment,
     plan_hash: planHash(plan),
+    ...(shard && {shard}),
     counts: countRecords(records),
     ...found,
   }

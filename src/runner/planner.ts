@@ -2,7 +2,7 @@
 import {RfaError} from '../errors.js'
 import {layOut, leavePluginsUncounted} from '../experiments/planned-run.js'
 import type {Plan} from '../results/record.js'
-import type {Preparation} from './preparation.js'
+import type {PlanOptions, Preparation} from './preparation.js'
 import {errorOf, type WorkerReply} from './protocol.js'
 import {MORE_MEMORY} from './want-of-memory.js'
 import {type Death, type JobEnd, WorkerProcess} from './worker-process.js'
@@ -12,7 +12,6 @@ import {type Death, type JobEnd, WorkerProcess} from './worker-process.js'
  * calls estimators to count what they hold. Where one of a plug-in ends the process by that, or does not come back
  * within the limit of a cell, the plan is made once more without calling them: only their own cells fail.
  *
- * @param options.force - let any number of cells in. Default: false
  * @param options.timeoutMs - longest time of a cell. Default: no limit
  * @throws what that throws, {TOO_LARGE} when the worker dies for want of memory, and {BACKEND_NOT_READY} when it dies
  *   of something else or cannot be started
@@ -20,14 +19,18 @@ import {type Death, type JobEnd, WorkerProcess} from './worker-process.js'
 export async function askForPlan(
   plan: Plan,
   worker: WorkerProcess,
-  {force = false, timeoutMs = null}: {force?: boolean; timeoutMs?: number | null} = {},
+  {
+    force = false,
+    timeoutMs = null,
+    shards,
+  }: Omit<PlanOptions, 'uncounted'> & {timeoutMs?: number | null} = {},
 ): Promise<Preparation> {
   const {plugins = []} = plan
   const limit = plugins.length > 0 ? timeoutMs : null
-  const end = await worker.run({plan, force}, limit)
+  const end = await worker.run({plan, force, shards}, limit)
   if (end.kind === 'reply' || plugins.length === 0) return planOf(replyOf(end))
   const again = await inFreshWorker(async fresh => {
-    const task = {plan, force, uncounted: true}
+    const task = {plan, force, shards, uncounted: true}
     return planOf(replyOf(await fresh.run(task, null)), () => leavePluginsUncounted(plan))
   })
   return {...again, serves: false, warnings: [...again.warnings, unpredicted(plan, end)]}

@@ -1,6 +1,6 @@
 /** What is done before the first cell, where tensors are at hand: in a worker, or for a dry run in the program itself. */
 import {checkThreads, keepsThreads, threadingOf, useBackend} from '../backends/index.js'
-import {assertCount, type Cells, MOST_WALKED} from '../experiments/cells.js'
+import {assertCount, type Cells, MOST_CELLS, MOST_WALKED} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import {experimentNamed} from '../experiments/index.js'
 import {
@@ -15,6 +15,18 @@ import {pinInput} from '../inputs/digest.js'
 import {inputWarnings} from '../inputs/input-facts.js'
 import {layersOf} from '../inputs/input-files.js'
 import type {Plan} from '../results/record.js'
+import type {Threading} from './schedule.js'
+import {shardsOf} from './shards.js'
+
+/** How jobs are made. */
+export interface PlanOptions {
+  /** Let any number of cells in. Default: false */
+  force?: boolean | undefined
+  /** Call no estimator of a plug-in: their memory and time stay unknown. Default: false */
+  uncounted?: boolean | undefined
+  /** Deal them to so many shards. Default: they are not dealt */
+  shards?: number | undefined
+}
 
 /** A plan that can run, with its jobs. */
 export interface Preparation<Jobs = Cells<Job>> {
@@ -23,7 +35,7 @@ export interface Preparation<Jobs = Cells<Job>> {
   /** In the order in which they run; equal cells are one job. */
   jobs: Jobs
   /** Threads that each process can compute with. */
-  threading: 'any' | 'one'
+  threading: Threading
   /** What is to be said of the backend. */
   notes: readonly string[]
   /** What to be wary of in the input. */
@@ -32,6 +44,8 @@ export interface Preparation<Jobs = Cells<Job>> {
   serves: boolean
   /** Memory that this process holds. */
   heldBytes: number
+  /** The shard of each job, from 1, where they are dealt. */
+  shards?: readonly number[] | undefined
 }
 
 /** Most jobs that are told to another process, which else makes them itself. */
@@ -40,8 +54,6 @@ const MOST_TOLD = 2000
 /**
  * Takes the backend of a plan into use, so that one that cannot run is told here, and makes the plan's jobs.
  *
- * @param options.force - let any number of cells in. Default: false
- * @param options.uncounted - call no estimator of a plug-in: their memory and time stay unknown. Default: false
  * @returns `null` in place of jobs that are too many to be told
  * @throws {BACKEND_MISSING} {UNSUPPORTED} when the backend cannot run here, or has fewer threads than asked for
  * @throws {TOO_LARGE} when it has more than {@link MOST_CELLS} cells
@@ -49,7 +61,7 @@ const MOST_TOLD = 2000
  */
 export async function prepareRun(
   asked: Plan,
-  {force = false, uncounted = false}: {force?: boolean; uncounted?: boolean} = {},
+  {force = false, uncounted = false, shards}: PlanOptions = {},
 ): Promise<Preparation<Job[] | null>> {
   const plan = await pinned(asked)
   if (uncounted) await leavePluginsUncounted(plan)
@@ -68,6 +80,7 @@ export async function prepareRun(
     warnings: await warningsOf(plan),
     serves: !(await keepsThreads(name)),
     heldBytes: heldBytes(),
+    ...(shards !== undefined && {shards: await shardsOf(plan, shards)}),
   }
 }
 
@@ -83,13 +96,19 @@ function told({key, cell, label, predictedCost, serialCost, predictedBytes}: Job
  */
 export async function prepareDryRun(
   asked: Plan,
-  force = false,
-): Promise<PlannedRun<PredictedCell> & Pick<Preparation, 'threading' | 'warnings'>> {
+  {force = false, shards}: Omit<PlanOptions, 'uncounted'> = {},
+): Promise<PlannedRun<PredictedCell> & Pick<Preparation, 'threading' | 'warnings' | 'shards'>> {
   const plan = await pinned(asked)
   await checkThreads(plan.backend, plan.threads ?? undefined)
   const run = await predictRun(plan)
-  if (!force) assertCount(plan, run.jobs.length, MOST_WALKED)
-  return {...run, threading: await threadingOf(plan.backend), warnings: await warningsOf(plan)}
+  // cells are held while they are dealt
+  if (!force) assertCount(plan, run.jobs.length, shards === undefined ? MOST_WALKED : MOST_CELLS)
+  return {
+    ...run,
+    threading: await threadingOf(plan.backend),
+    warnings: await warningsOf(plan),
+    ...(shards !== undefined && {shards: await shardsOf(plan, shards)}),
+  }
 }
 
 /** Reads once what all cells will read. @throws what {@link Experiment.check} throws */

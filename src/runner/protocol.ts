@@ -3,7 +3,7 @@ import type {CellContext, CellOutcome, OnStep, YieldTurn} from '../experiments/e
 import type {Job} from '../experiments/planned-run.js'
 import type {PluginRecord} from '../plugins/record.js'
 import type {CellError, Plan} from '../results/record.js'
-import type {Preparation} from './preparation.js'
+import type {PlanOptions, Preparation} from './preparation.js'
 import {Stopwatch} from './stopwatch.js'
 import {isOfMemory, MORE_MEMORY, withCause} from './want-of-memory.js'
 
@@ -18,12 +18,8 @@ export interface CellTask {
 }
 
 /** Make the jobs of this plan, on the backend that it asks for. */
-export interface PlanTask {
+export interface PlanTask extends PlanOptions {
   plan: Plan
-  /** Let any number of cells in. Default: false */
-  force?: boolean
-  /** Call no estimator of a plug-in. Default: false */
-  uncounted?: boolean
 }
 
 /** Read once what the cells of this plan will read. */

@@ -99,23 +99,23 @@ export async function runExperiment(
   run: PlannedRun,
   options: RunExperimentOptions,
 ): Promise<ExperimentRun> {
-  const {plan} = run
+  const {plan, jobs} = run
   const {directory, resume, argv, signal, onNote, onWarning} = options
+  const shard = run.shard && {...run.shard, cells: jobs.length}
   if (directory === null) {
-    const manifest = await newManifest(plan, argv, run.experiment)
+    const manifest = await newManifest({plan, argv, shard}, run.experiment)
     return runOf(run, {directory, manifest, records: await runMissing(run, options)})
   }
   const experiments = await allExperiments()
-  const opened = createRun({directory, experiments, plan, argv, resume, keysOf: planKeys})
+  const request = {directory, experiments, plan, shard, argv, resume, keysOf: planKeys}
+  const opened = createRun(request)
   const {manifest, journal, resumed, extended} = await unlessInterrupted(signal, opened, late =>
     late.journal.close(),
   )
   try {
     if (resume && !resumed) onNote?.(`no run in ${directory} yet: starting one`)
     if (extended !== undefined) {
-      onNote?.(
-        `the run in ${directory} had ${plural(extended, 'cell')}, now it has ${run.jobs.length}`,
-      )
+      onNote?.(`the run in ${directory} had ${plural(extended, 'cell')}, now it has ${jobs.length}`)
     }
     if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
     const records = await runMissing(run, options, journal)
@@ -219,7 +219,7 @@ async function saveTables(
 
 async function writeTables(
   {experiment, plan}: PlannedRun,
-  {directory, records, ...rest}: ExperimentRun,
+  {directory, manifest, records, ...rest}: ExperimentRun,
   {formats, requested = []}: TableOptions,
 ): Promise<void> {
   if (directory === null) return
@@ -231,7 +231,7 @@ async function writeTables(
   if (formats.includes('json')) {
     await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)
   }
-  await writeSummary(directory, plan, records, found)
+  await writeSummary(directory, plan, records, found, manifest.shard)
 }
 
 async function runOf(

@@ -5,7 +5,9 @@ import type {PlannedRun} from '../experiments/planned-run.js'
 import {rateOf} from '../experiments/rates.js'
 import {readMemory} from '../free-memory.js'
 import type {Plan} from '../results/record.js'
-import type {Preparation} from './preparation.js'
+
+/** Threads that a process can compute with: any number, or one. */
+export type Threading = 'any' | 'one'
 
 /** Which processes run the jobs of a plan, decided once. */
 export interface Schedule {
@@ -35,7 +37,7 @@ const OPEN_SHARE = 0.5
 export function schedule(
   {experiment, jobs}: Pick<PlannedRun<PredictedCell>, 'experiment' | 'jobs'>,
   threads: number = availableParallelism(),
-  threading: Preparation['threading'] = 'any',
+  threading: Threading = 'any',
 ): Schedule {
   if (experiment.isolation === 'fresh') {
     return {processes: 1, fresh: true, open: openAtOnce(jobs), threadShare: undefined}

@@ -11,10 +11,14 @@ import {MACHINE} from '../helpers/records/machine.js'
 import {runCommand} from './run-command.js'
 
 /** What a worker would answer of a plan. */
-export async function prepared(asked: Plan): Promise<Preparation> {
-  const {plan, threading, warnings} = await prepareDryRun(asked)
+export async function prepared(
+  asked: Plan,
+  _worker?: unknown,
+  {shards: count}: {shards?: number | undefined} = {},
+): Promise<Preparation> {
+  const {plan, threading, warnings, shards} = await prepareDryRun(asked, {shards: count})
   const {jobs} = await layOut(plan)
-  return {plan, jobs, threading, warnings, notes: [], serves: false, heldBytes: 0}
+  return {plan, jobs, threading, warnings, shards, notes: [], serves: false, heldBytes: 0}
 }
 
 export const runner = {
@@ -25,6 +29,7 @@ export const runner = {
   checkEstimator: vi.fn<Services['checkEstimator']>(),
   openRun: vi.fn<Services['openRun']>(),
   readPlan: vi.fn<Services['readPlan']>(async () => undefined),
+  readShard: vi.fn<Services['readShard']>(async () => undefined),
   prepareRun: vi.fn<Services['prepareRun']>(prepared),
   showFile: vi.fn<Services['showFile']>(async () => true),
   checkInput: vi.fn<Services['checkInput']>(async plan => checkInput(plan)),

@@ -191,9 +191,10 @@ function* jobs(
     const own = facts.get(block.part)!.get(block.seq_len)!
     const {shape} = own
     const {flops, plain, bytes} = costs.of(block, own)
-    const {isNew, bytes: kept} = contexts.visit(block, shape)
+    const {id, isNew, bytes: kept} = contexts.visit(block, shape)
     const sizes = {...shape, causal}
-    const reference = isNew ? contextCost(sizes, block.exact, {...machine, choice}) : 0
+    const reference = contextCost(sizes, block.exact, {...machine, choice})
+    const family = {id, cost: reference}
     const cells: CellsOfBlock = {plan, block, shape}
     const {counts, length} = block.draws
     for (let index = 0; index < length; index++) {
@@ -204,7 +205,8 @@ function* jobs(
       const serialCost = timeCost(plain[count]!, choice)
       const predictedCost = flops[count]! + serialCost + (shared?.cost ?? 0)
       const predictedBytes = bytes[count]! + kept
-      yield new SweepJob(cells, index, {predictedCost, serialCost, predictedBytes, shared})
+      const predicted = {predictedCost, serialCost, predictedBytes, shared, family}
+      yield new SweepJob(cells, index, predicted)
     }
   }
 }
@@ -230,11 +232,12 @@ class SweepJob implements PredictedCell<ErrorSweepCell> {
   readonly serialCost: number
   readonly predictedBytes: number
   readonly shared: PredictedCell['shared']
+  readonly family: PredictedCell['family']
 
   constructor(
     private readonly cells: CellsOfBlock,
     private readonly index: number,
-    predicted: Pick<PredictedCell, 'predictedCost' | 'predictedBytes' | 'shared'> & {
+    predicted: Pick<PredictedCell, 'predictedCost' | 'predictedBytes' | 'shared' | 'family'> & {
       serialCost: number
     },
   ) {
@@ -242,6 +245,7 @@ class SweepJob implements PredictedCell<ErrorSweepCell> {
     this.serialCost = predicted.serialCost
     this.predictedBytes = predicted.predictedBytes
     this.shared = predicted.shared
+    this.family = predicted.family
   }
 
   get cell(): ErrorSweepCell {
@@ -258,7 +262,7 @@ class SweepJob implements PredictedCell<ErrorSweepCell> {
 class KeptContexts {
   private readonly kept = new Map<string, {input: string; bytes: ReturnType<typeof contextBytes>}>()
 
-  /** @returns whether the context of a block is computed anew, and the bytes of all that are kept with it */
+  /** @returns the context of a block, whether it is computed anew, and the bytes of all that are kept with it */
   visit({part, seq_len, scale, exactName}: PlacedBlock, shape: ForwardShape) {
     const {kept} = this
     const input = `${part.layer} ${shape.headDim} ${seq_len} ${scale}`
@@ -268,7 +272,11 @@ class KeptContexts {
     if (isNew) kept.set(name, {input, bytes: contextBytes(shape, scale)})
     const inputs = new Map([...kept.values()].map(({input, bytes}) => [input, bytes.input]))
     const truths = [...kept.values()].map(({bytes}) => bytes.truth)
-    return {isNew, bytes: [...inputs.values(), ...truths].reduce((sum, size) => sum + size, 0)}
+    return {
+      id: name,
+      isNew,
+      bytes: [...inputs.values(), ...truths].reduce((sum, size) => sum + size, 0),
+    }
   }
 }
 

@@ -1,20 +1,74 @@
 import {describe, expect, it} from 'vitest'
-import {deal} from '../../../src/experiments/deal.js'
+import {type DealtCell, deal, dealtCosts} from '../../../src/experiments/deal.js'
+
+const alone = (costs: readonly number[]): DealtCell[] => costs.map(cost => ({cost}))
+const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
+const last = (cells: readonly DealtCell[], count: number) =>
+  Math.max(...dealtCosts(cells, deal(cells, count), count))
+
+/** Families of cells of 1, which share so much. */
+const families = (count: number, members: number, cost: number): DealtCell[] =>
+  Array.from({length: count * members}, (_, at) => ({
+    cost: 1,
+    family: {id: `family ${Math.floor(at / members)}`, cost},
+  }))
 
 describe('deal', () => {
   it('gives the dearest cells first to whoever has least', () => {
-    expect(deal([1, 5, 4, 3, 3], 2)).toEqual([1, 0, 1, 1, 0])
+    expect(deal(alone([1, 5, 4, 3, 3]), 2)).toEqual([1, 0, 1, 1, 0])
   })
 
   it('spreads cells of no cost, and of a cost that is not known', () => {
-    expect(deal([0, 0, Number.NaN, 0], 2)).toEqual([0, 1, 0, 1])
+    expect(deal(alone([0, 0, Number.NaN, 0]), 2)).toEqual([0, 1, 0, 1])
+    expect(deal(alone([0, 0, 0, 0, 0, 0]), 3).sort()).toEqual([0, 0, 1, 1, 2, 2])
   })
 
   it('stays within the bound of the longest first', () => {
-    const costs = Array.from({length: 500}, (_, cell) => 1 + ((cell * 7919) % 1000))
-    const loads = new Array<number>(16).fill(0)
-    for (const [cell, shard] of deal(costs, 16).entries()) loads[shard]! += costs[cell]!
-    const ideal = costs.reduce((sum, cost) => sum + cost, 0) / 16
-    expect(Math.max(...loads)).toBeLessThanOrEqual((4 / 3) * ideal)
+    const cells = alone(Array.from({length: 500}, (_, cell) => 1 + ((cell * 7919) % 1000)))
+    const ideal = sum(cells.map(({cost}) => cost)) / 16
+    expect(last(cells, 16)).toBeLessThanOrEqual((4 / 3) * ideal)
+  })
+
+  it('does as the plain rule with every count of shards', () => {
+    const costs = Array.from({length: 40}, (_, cell) => 1 + ((cell * 37) % 11))
+    for (const count of [1, 2, 3, 7, 40, 64])
+      expect(deal(alone(costs), count)).toEqual(plain(costs, count))
+  })
+
+  it('keeps cells together that share something, where there are enough of them', () => {
+    const cells = families(6, 5, 100)
+    const shards = deal(cells, 3)
+    expect(sum(dealtCosts(cells, shards, 3))).toBe(6 * 105)
+    expect(last(cells, 3)).toBe(2 * 105)
+  })
+
+  it('has several shards pay for it, where one alone would be the last', () => {
+    const cells = families(2, 100, 10)
+    expect(last(cells, 8)).toBe(10 + 25)
+    expect(last(cells, 1000)).toBe(11)
+  })
+
+  it('cuts families finer, where as many as shards leave some idle', () => {
+    // one family each would leave a shard with two of three
+    expect(last(families(3, 100, 1), 2)).toBeLessThan(160)
+  })
+
+  it('counts what is shared once for each shard that has any of it', () => {
+    const cells = families(1, 4, 10)
+    expect(dealtCosts(cells, [0, 0, 1, 1], 3)).toEqual([12, 12, 0])
   })
 })
+
+/** The rule in so many words. */
+function plain(costs: readonly number[], count: number): number[] {
+  const order = costs.map((_, cell) => cell).sort((a, b) => costs[b]! - costs[a]! || a - b)
+  const loads = Array.from({length: count}, (_, shard) => ({shard, cost: 0, cells: 0}))
+  const shards = costs.map(() => 0)
+  for (const cell of order) {
+    const [least] = loads.sort((a, b) => a.cost - b.cost || a.cells - b.cells || a.shard - b.shard)
+    shards[cell] = least!.shard
+    least!.cost += costs[cell]!
+    least!.cells++
+  }
+  return shards
+}

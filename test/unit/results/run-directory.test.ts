@@ -51,6 +51,47 @@ async function pretend(folder: string, machine: object) {
 const textsOf = async (folder: string) =>
   Promise.all((await readdir(folder)).sort().map(name => readFile(join(folder, name), 'utf8')))
 
+describe('a run that is a part of its plan', () => {
+  const shard = {index: 1, count: 2, cells: 1}
+  const started = async () => {
+    const folder = join(await newFolder(), 'run')
+    const {journal} = await createRun({...request(folder), shard})
+    await journal.close()
+    return folder
+  }
+
+  it('says so in its manifest, and can be gone on with', async () => {
+    const folder = await started()
+    const {manifest, journal, resumed} = await createRun({
+      ...request(folder, {resume: true}),
+      shard,
+    })
+    await journal.close()
+    expect(manifest).toMatchObject({shard})
+    expect(resumed).toBe(true)
+  })
+
+  it('is gone on with as no other part, and not as the whole', async () => {
+    const folder = await started()
+    const asked = request(folder, {resume: true})
+    await expect(createRun({...asked, shard: {...shard, index: 2}})).rejects.toMatchObject({
+      code: 'PLAN_MISMATCH',
+      message: expect.stringMatching(/part of the plan .* shard 1\/2, got shard 2\/2$/),
+    })
+    await expect(createRun(asked)).rejects.toThrow(/shard 1\/2, got all of it$/)
+    const whole = request(await folderWithRun(), {resume: true})
+    await expect(createRun({...whole, shard})).rejects.toThrow(/all of it, got shard 1\/2$/)
+  })
+
+  it('is not extended: a larger plan is dealt otherwise', async () => {
+    const folder = await started()
+    const plan = {...VARIANCE_PLAN, norms: [...VARIANCE_PLAN.norms, 7]}
+    await expect(createRun({...request(folder, {plan, resume: true}), shard})).rejects.toThrow(
+      /the plan that shard 1\/2 was started with, got one with more cells/,
+    )
+  })
+})
+
 describe('createRun', () => {
   it('makes the folder, its parents and the manifest', async () => {
     const folder = join(await newFolder(), 'deep', 'run')

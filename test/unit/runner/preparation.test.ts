@@ -69,7 +69,7 @@ describe('prepareDryRun', () => {
     expect((await prepareDryRun(large)).jobs).toHaveLength(500)
     const huge = sweep({scales: axis(10_000), num_features: axis(10_000)})
     await expect(prepareDryRun(huge)).rejects.toMatchObject({code: 'TOO_LARGE'})
-    expect((await prepareDryRun(huge, true)).jobs.length).toBeGreaterThan(1e8)
+    expect((await prepareDryRun(huge, {force: true})).jobs.length).toBeGreaterThan(1e8)
   })
 })
 

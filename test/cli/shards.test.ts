@@ -1,0 +1,64 @@
+/** Parts of a plan. */
+import {beforeEach, describe, expect, it, vi} from 'vitest'
+import Bench from '../../commands/bench.js'
+import {BENCH_PLAN, timed} from '../helpers/records/bench.js'
+import {answerWith, lastRun, run, runner} from './services.js'
+
+const bench = (...argv: string[]) => run(Bench, 'bench', ['--seq-len', '64..512+64', ...argv])
+const lastJobs = () => Array.from(runner.runExperiment.mock.lastCall![0].jobs, ({key}) => key)
+
+beforeEach(() => {
+  vi.clearAllMocks()
+  answerWith(timed())
+})
+
+describe('--shard', () => {
+  it('runs a part of the cells, all parts together each cell once', async () => {
+    await bench('-o', 'dir')
+    const all = lastJobs()
+    const parts: string[][] = []
+    for (const part of ['1/3', '2/3', '3/3']) {
+      await bench('-o', 'dir', '--shard', part)
+      parts.push(lastJobs())
+    }
+    expect(parts.flat().sort()).toEqual(all.toSorted())
+    const sizes = parts.map(({length}) => length)
+    expect(Math.min(...sizes)).toBeGreaterThan(0)
+  })
+
+  it('leaves the schedule as it is for the whole plan', async () => {
+    await bench('-o', 'dir')
+    const {schedule} = lastRun().options
+    await bench('-o', 'dir', '--shard', '2/9')
+    expect(lastRun().options.schedule).toEqual(schedule)
+  })
+
+  it('is said in a dry run', async () => {
+    const {result} = await bench('--dry-run', '--shard', '2/9')
+    const whole = await bench('--dry-run')
+    const cells = (of: unknown) => (of as {cells: number}).cells
+    expect(cells(result)).toBeGreaterThan(0)
+    expect(cells(result)).toBeLessThan(cells(whole.result))
+  })
+
+  it('is taken from the folder that is gone on with', async () => {
+    runner.readPlan.mockResolvedValueOnce(BENCH_PLAN)
+    runner.readShard.mockResolvedValueOnce({index: 2, count: 3})
+    await run(Bench, 'bench', ['-o', 'dir', '--resume'])
+    expect(runner.runExperiment.mock.lastCall![0].shard).toEqual({index: 2, count: 3})
+  })
+
+  it('of Slurm is named in the command that is kept', async () => {
+    vi.stubEnv('SLURM_ARRAY_TASK_ID', '2')
+    vi.stubEnv('SLURM_ARRAY_TASK_COUNT', '3')
+    vi.stubEnv('SLURM_ARRAY_TASK_MIN', '1')
+    await bench('-o', 'dir', '--shard', 'slurm')
+    expect(lastRun().options.argv.join(' ')).toMatch(/--shard 2\/3$/)
+  })
+
+  it('compares nothing with a baseline, of which it has a part', async () => {
+    const {exitCode, stderr} = await bench('--shard', '1/2', '--save-baseline', 'before')
+    expect(exitCode).toBe(2)
+    expect(stderr).toMatch(/--shard/)
+  })
+})
