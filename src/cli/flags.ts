@@ -422,7 +422,7 @@ export const runFlags = {
 }
 
 /** The values of {@link runFlags}, with what every command has, and what was typed of the axes of draws. */
-export type RunOptions = FlagValues<typeof runFlags> & {
+export type RunOptions = Omit<FlagValues<typeof runFlags>, 'backend'> & {
   quiet: boolean
   samples?: boolean
 } & Partial<Pick<FlagValues<ReturnType<typeof methodFlags>>, 'num-features' | 'projections'>>

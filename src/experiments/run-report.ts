@@ -72,7 +72,7 @@ function origin(run: ReportedRun): Item[] {
   const {plan, machine, argv, created_at} = run.manifest
   return [
     {label: 'command', command: commandText(argv)},
-    `made: ${created_at}, seed ${plan.seed}, backend ${plan.backend}`,
+    `made: ${created_at}, seed ${plan.seed}, backend ${[plan.backend].flat().join(', ')}`,
     ...progress(run),
     ...partOfPlan(run.manifest),
     ...plugins(run),

@@ -49,7 +49,8 @@ export interface Plan {
   /** Name of the experiment. */
   experiment: string
   seed: number
-  backend: BackendChoice
+  /** What computes it; a benchmark may compare several. */
+  backend: BackendChoice | BackendChoice[]
   /** Threads of the backend, where they are part of what is measured. */
   threads?: number | null
   /** Where its queries, keys and values come from, if it has any. */

@@ -329,5 +329,6 @@ function originFields(
   {backend}: Plan,
 ): ('rfa' | 'cpu' | 'instruction_set')[] {
   if (isolation === 'shared') return ['rfa']
-  return ['auto', 'native'].includes(backend) ? ['rfa', 'cpu', 'instruction_set'] : ['rfa', 'cpu']
+  const ours = [backend].flat().some(name => name === 'auto' || name === 'native')
+  return ours ? ['rfa', 'cpu', 'instruction_set'] : ['rfa', 'cpu']
 }

@@ -1,5 +1,12 @@
 /** What is done before the first cell, where tensors are at hand: in a worker, or for a dry run in the program itself. */
-import {checkThreads, keepsThreads, threadingOf, useBackend} from '../backends/index.js'
+import {
+  type BackendChoice,
+  type BackendName,
+  checkThreads,
+  keepsThreads,
+  threadingOf,
+  useBackend,
+} from '../backends/index.js'
 import {assertCount, type Cells, MOST_CELLS, MOST_WALKED} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import {experimentNamed} from '../experiments/index.js'
@@ -66,22 +73,35 @@ export async function prepareRun(
   const plan = await pinned(asked)
   if (uncounted) await leavePluginsUncounted(plan)
   const notes: string[] = []
-  const {name} = await useBackend(plan.backend, {
-    threads: plan.threads ?? undefined,
-    note: text => notes.push(text),
-  })
+  const names = await tried(plan, text => notes.push(text))
   const {jobs} = await layOut(plan)
   if (!force) assertCount(plan, jobs.length)
   return {
     plan,
     jobs: jobs.length > MOST_TOLD ? null : Array.from(jobs, told),
-    threading: await threadingOf(name),
+    threading: await leastThreading(names),
     notes,
     warnings: await warningsOf(plan),
-    serves: !(await keepsThreads(name)),
+    serves: !(await Promise.all(names.map(keepsThreads))).includes(true),
     heldBytes: heldBytes(),
     ...(shards !== undefined && {shards: await shardsOf(plan, shards)}),
   }
+}
+
+/** Takes each backend of a plan into use, the first one last. @returns their names */
+async function tried(plan: Plan, note: (text: string) => void): Promise<BackendName[]> {
+  const names: BackendName[] = []
+  for (const choice of [plan.backend].flat().toReversed()) {
+    const {name} = await useBackend(choice, {threads: plan.threads ?? undefined, note})
+    names.unshift(name)
+  }
+  return names
+}
+
+/** Threads that each of several backends can compute with. */
+async function leastThreading(choices: readonly BackendChoice[]) {
+  const each = await Promise.all(choices.map(threadingOf))
+  return each.includes('one') ? 'one' : 'any'
 }
 
 /** A job as a message carries it. */
@@ -99,13 +119,14 @@ export async function prepareDryRun(
   {force = false, shards}: Omit<PlanOptions, 'uncounted'> = {},
 ): Promise<PlannedRun<PredictedCell> & Pick<Preparation, 'threading' | 'warnings' | 'shards'>> {
   const plan = await pinned(asked)
-  await checkThreads(plan.backend, plan.threads ?? undefined)
+  const choices = [plan.backend].flat()
+  for (const choice of choices) await checkThreads(choice, plan.threads ?? undefined)
   const run = await predictRun(plan)
   // cells are held while they are dealt
   if (!force) assertCount(plan, run.jobs.length, shards === undefined ? MOST_WALKED : MOST_CELLS)
   return {
     ...run,
-    threading: await threadingOf(plan.backend),
+    threading: await leastThreading(choices),
     warnings: await warningsOf(plan),
     ...(shards !== undefined && {shards: await shardsOf(plan, shards)}),
   }

@@ -62,7 +62,7 @@ function openAtOnce(jobs: Cells<PredictedCell>): number {
 /** Start of one process with its backend, seconds. */
 export const PROCESS_SECONDS = 0.5
 
-/** Predicted seconds of a cell in its process, which is started for it where none is shared. */
+/** Predicted seconds of a cell in its process (costs are those of the plan's first backend), which is started for it where none is shared. */
 export function cellSeconds(
   {predictedCost, serialCost = 0}: Pick<PredictedCell, 'predictedCost' | 'serialCost'>,
   {backend}: Pick<Plan, 'backend'>,
@@ -70,5 +70,8 @@ export function cellSeconds(
 ): number {
   const flops = Number.isFinite(predictedCost) ? predictedCost : 0
   const alone = Math.min(serialCost, flops)
-  return ((flops - alone) / threadShare + alone) / rateOf(backend) + (fresh ? PROCESS_SECONDS : 0)
+  return (
+    ((flops - alone) / threadShare + alone) / rateOf([backend].flat()[0]!) +
+    (fresh ? PROCESS_SECONDS : 0)
+  )
 }

@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
+import {BACKEND_CHOICES, type BackendChoice} from '../../backends/index.js'
 import {expected} from '../../errors.js'
 import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/baselines.js'
 import {axisOf} from '../../experiments/bench/one-or-more.js'
@@ -13,6 +14,7 @@ import {
   type FlagValues,
   grouped,
   methodFlags,
+  nameList,
   numberList,
   oneNumber,
   oneText,
@@ -139,6 +141,13 @@ export const benchFlags = {
   'fail-on': grouped(failOnFlags['fail-on'], 'COMPARISON'),
   strict: grouped(failOnFlags.strict, 'COMPARISON'),
   ...runFlags,
+  backend: nameList(
+    'backends',
+    BACKEND_CHOICES,
+  )({
+    helpGroup: 'RUN',
+    description: `where to compute: ${BACKEND_CHOICES.join(', ')}; several are compared, cell by cell in one run (default: auto, the first of the others that runs; rfa doctor tells which do)`,
+  }),
   breakdown: Flags.boolean({
     default: false,
     helpGroup: 'TIMING',
@@ -188,7 +197,7 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     ...(flags.breakdown && {breakdown: true as const}),
     order: flags.order ?? 'random',
     seed: flags.seed ?? 0,
-    backend: flags.backend ?? 'auto',
+    backend: backendsOf(flags.backend),
     threads: flags.threads ?? null,
   })
 }
@@ -201,6 +210,14 @@ function withBaselines(
   const present = new Set(methods.map(({method}) => method))
   const missing = baselines.filter(method => !present.has(method))
   return [...missing.map(method => ({method, preset: 'exact' as const, options: {}})), ...methods]
+}
+
+/** @throws {USAGE} for `auto` beside others, one of which it is */
+function backendsOf(names: readonly BackendChoice[] = ['auto']): BenchPlan['backend'] {
+  if (names.includes('auto') && names.some(name => name !== 'auto')) {
+    throw expected('USAGE', '--backend', 'auto alone, or names of backends', names.join(','))
+  }
+  return axisOf(names)
 }
 
 /** @throws {USAGE} for what means nothing to a decode */

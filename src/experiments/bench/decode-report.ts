@@ -4,6 +4,7 @@ import {type Block, type ColumnSpec, heading, list, table, text} from '../../rep
 import {bytes, MISSING, nanoseconds, significant} from '../../report/numbers.js'
 import type {Estimate} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
+import {backendColumns, backendMarks, byBackend} from './backends.js'
 import {BASELINES} from './baselines.js'
 import {type Crossover, crossover} from './crossover.js'
 import type {DecodeMark} from './marks.js'
@@ -24,21 +25,25 @@ const LEGEND = [
 /** One shape. @param rows - of decodes, in order */
 export function decodeSection(rows: readonly TimedRecord[]): Block[] {
   const {batch, heads, head_dim, value_dim} = rows[0]!.cell
-  const exact = exactDecode(rows)
-  const others = rows.filter(row => row !== exact)
   return [
     heading(2, `Decoding token by token, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}`),
-    table(totalColumns(rows, exact), rows),
+    table(totalColumns(rows), rows),
     text(LEGEND),
     ...latencyBlocks(rows),
-    ...(exact ? gainBlocks(others, exact) : []),
-    ...list([...withheld(others, exact), ...oddityItems(rows)]),
+    ...byBackend(rows).flatMap(own => gainBlocks(own, rows)),
+    ...list([...withheld(rows), ...oddityItems(rows)]),
   ]
 }
 
-/** The exact form that others are compared with. */
-export function exactDecode(rows: readonly TimedRecord[]): TimedRecord | undefined {
-  return rows.find(({cell}) => BASELINES.includes(cell.method))
+/** The exact form that a row is compared with; `undefined` for that itself. */
+export function exactDecode(
+  row: TimedRecord,
+  all: readonly TimedRecord[],
+): TimedRecord | undefined {
+  const exact = all.find(
+    ({cell, result}) => BASELINES.includes(cell.method) && result.backend === row.result.backend,
+  )
+  return exact === row ? undefined : exact
 }
 
 /** What a row has at so many tokens. */
@@ -73,18 +78,18 @@ function marksOf(rows: readonly TimedRecord[]): number[] {
 }
 
 /** Times to each length, and at the longest all else. */
-function totalColumns(
-  rows: readonly TimedRecord[],
-  exact: TimedRecord | undefined,
-): ColumnSpec<TimedRecord>[] {
+function totalColumns(rows: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
   const lengths = lengthsOf(rows)
   const last = lengths.at(-1)!
   const atLast = (tell: (mark: DecodeMark) => string) => (row: TimedRecord) => {
     const mark = markAt(row, last)
     return mark ? tell(mark) : MISSING
   }
+  const backends = backendColumns(rows, row => decodeTo(row, last))
+  const exact = rows.find(({cell}) => BASELINES.includes(cell.method))
   return [
     ...VARIANT_COLUMNS,
+    ...backends.name,
     {
       title: 'first',
       priority: 4,
@@ -108,12 +113,20 @@ function totalColumns(
       cell: atLast(({tokens_per_second}) => significant(tokens_per_second)),
     },
     {title: 'state', cell: atLast(({state_bytes}) => bytes(state_bytes))},
-    ...(exact ? [gainColumn(exact, last, `vs ${exact.cell.method}`)] : []),
+    ...(exact ? [gainColumn(rows, last, `vs ${exact.cell.method}`)] : []),
+    ...backends.gain,
   ]
 }
 
-function gainColumn(exact: TimedRecord, tokens: number, title: string): ColumnSpec<TimedRecord> {
-  const gain = (row: TimedRecord) => (row === exact ? null : decodeGain(row, exact, tokens))
+function gainColumn(
+  all: readonly TimedRecord[],
+  tokens: number,
+  title: string,
+): ColumnSpec<TimedRecord> {
+  const gain = (row: TimedRecord) => {
+    const exact = exactDecode(row, all)
+    return exact ? decodeGain(row, exact, tokens) : null
+  }
   return {title, cell: row => ratioText(gain(row)), tells: row => gain(row) !== null}
 }
 
@@ -124,7 +137,7 @@ function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
     heading(3, 'Time of one token, by the tokens so far'),
     table(
       [
-        {title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)},
+        {title: 'method', align: 'left', cell: row => nameOf(row, rows)},
         ...marks.map(
           (tokens, at): ColumnSpec<TimedRecord> => ({
             title: String(tokens),
@@ -143,20 +156,20 @@ function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
 }
 
 /** Speed-ups over exact attention by length, and from where on there is one. */
-function gainBlocks(rows: readonly TimedRecord[], exact: TimedRecord): Block[] {
-  const lengths = lengthsOf(rows)
+function gainBlocks(own: readonly TimedRecord[], all: readonly TimedRecord[]): Block[] {
+  const exact = own.find(({cell}) => BASELINES.includes(cell.method))
+  if (!exact) return []
+  const rows = own.filter(row => row !== exact)
+  const lengths = lengthsOf(own)
   const found = rows.filter(row => decodeGain(row, exact, lengths.at(-1)!) !== null)
   if (found.length === 0) return []
-  const columns = lengths.map(tokens => gainColumn(exact, tokens, `to ${tokens}`))
+  const columns = lengths.map(tokens => gainColumn(own, tokens, `to ${tokens}`))
   return [
-    heading(3, `Speed-up over ${exact.cell.method}`),
-    table(
-      [{title: 'method', align: 'left', cell: ({cell}) => variantLabel(cell)}, ...columns],
-      found,
-    ),
+    heading(3, `Speed-up over ${nameOf(exact, all)}`),
+    table([{title: 'method', align: 'left', cell: row => nameOf(row, all)}, ...columns], found),
     ...list(
       found.flatMap(row =>
-        decodeCrossover(row, exact).map(({statement}) => `${variantLabel(row.cell)} ${statement}`),
+        decodeCrossover(row, exact).map(({statement}) => `${nameOf(row, all)} ${statement}`),
       ),
     ),
   ]
@@ -175,11 +188,15 @@ export function decodeCrossover(
   return points.length === 0 ? [] : [{baseline, ...crossover(points, baseline)}]
 }
 
-function withheld(rows: readonly TimedRecord[], exact: TimedRecord | undefined): string[] {
-  if (!exact) return []
-  const gains = rows.flatMap(row =>
-    lengthsOf([row]).flatMap(at => decodeGain(row, exact, at) ?? []),
-  )
+function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
+  return [variantLabel(row.cell), ...backendMarks(row, all)].join(' ')
+}
+
+function withheld(rows: readonly TimedRecord[]): string[] {
+  const gains = rows.flatMap(row => {
+    const exact = exactDecode(row, rows)
+    return exact ? lengthsOf([row]).flatMap(at => decodeGain(row, exact, at) ?? []) : []
+  })
   const unsettled = gains.filter(gain => !isSettled(gain)).length
   const told = withheldShare(unsettled, gains.length, 'speed-up')
   return told === null ? [] : [unsettledItem([told], rows)]

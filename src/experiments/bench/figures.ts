@@ -4,6 +4,7 @@ import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
 import {groupBy} from '../../report/groups.js'
 import {bytes, nanoseconds, withInterval} from '../../report/numbers.js'
 import {variantLabel} from '../labels.js'
+import {backendMarks} from './backends.js'
 import {medianOf, ofAnotherProcess} from './noise.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
@@ -115,7 +116,9 @@ export function benchFigures(records: readonly BenchRecord[]): Figure[] {
 
 function figureOf(quantity: Quantity, rows: readonly TimedRecord[]): Figure[] {
   const {name, title, caption, x, y} = quantity
-  const series = groupBy(rows, labelOf).map(own => seriesOf(quantity, own))
+  const series = groupBy(rows, row => labelOf(row, rows)).map(own =>
+    seriesOf(quantity, own, labelOf(own[0]!, rows)),
+  )
   const all = series.flatMap(({points}) => points)
   if (new Set(all.map(point => point.x)).size < 2) return []
   return [
@@ -133,14 +136,16 @@ function figureOf(quantity: Quantity, rows: readonly TimedRecord[]): Figure[] {
   ]
 }
 
-function labelOf({cell}: TimedRecord): string {
-  return variantLabel(cell, cell.redraw === 'fixed' ? [] : [`redraw ${cell.redraw}`])
+function labelOf(row: TimedRecord, all: readonly TimedRecord[]): string {
+  const {cell} = row
+  const variant = variantLabel(cell, cell.redraw === 'fixed' ? [] : [`redraw ${cell.redraw}`])
+  return [variant, ...backendMarks(row, all)].join(' ')
 }
 
-function seriesOf(quantity: Quantity, own: readonly TimedRecord[]): Series {
+function seriesOf(quantity: Quantity, own: readonly TimedRecord[], label: string): Series {
   const {method, projection} = own[0]!.cell
   const points = own.flatMap(quantity.points).toSorted((a, b) => a.x - b.x)
-  return {label: labelOf(own[0]!), method, projection, points}
+  return {label, method, projection, points}
 }
 
 function shapeOf({cell: {mode, batch, heads, head_dim, value_dim, causal}}: TimedRecord): string {

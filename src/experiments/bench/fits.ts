@@ -2,6 +2,7 @@
 import type {Findings} from '../../results/findings.js'
 import type {Fit} from '../../results/fits.js'
 import {variantLabel} from '../labels.js'
+import {backendMarks} from './backends.js'
 import {decodeCrossover, exactDecode} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope} from './noise.js'
@@ -49,6 +50,11 @@ function shapeOf({cell: {batch, heads, head_dim, value_dim, causal}}: TimedRecor
   return {batch, heads, head_dim, value_dim, causal}
 }
 
+function crossoversOf(row: TimedRecord, rows: readonly TimedRecord[]): Fit['crossovers'] {
+  const exact = exactDecode(row, rows)
+  return exact ? decodeCrossover(row, exact) : []
+}
+
 function whyNoSlope(growth: Growth | null): Fit['no_slope'] {
   if (growth === null) return 'one_length'
   if (!isSettledSlope(growth.slope)) return 'unsettled'
@@ -56,9 +62,8 @@ function whyNoSlope(growth: Growth | null): Fit['no_slope'] {
 }
 
 function decodeFits(rows: readonly TimedRecord[]): Fit[] {
-  const exact = exactDecode(rows)
   return rows.map(row => ({
-    variant: variantLabel(row.cell),
+    variant: [variantLabel(row.cell), ...backendMarks(row, rows)].join(' '),
     mode: 'decode',
     shape: shapeOf(row),
     keys: [row.key],
@@ -67,6 +72,6 @@ function decodeFits(rows: readonly TimedRecord[]): Fit[] {
     slope_lengths: [],
     no_slope: 'decode',
     r2: null,
-    crossovers: exact && row !== exact ? decodeCrossover(row, exact) : [],
+    crossovers: crossoversOf(row, rows),
   }))
 }

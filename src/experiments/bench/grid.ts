@@ -3,7 +3,7 @@
 import {availableParallelism} from 'node:os'
 import type {CallShape} from '../../attention/index.js'
 import {type MeteredBackend, plainSeconds} from '../../attention/internal.js'
-import {meteredBackend} from '../../backends/index.js'
+import {type BackendChoice, meteredBackend} from '../../backends/index.js'
 import {randomStream} from '../../random/index.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
 import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
@@ -30,24 +30,32 @@ export async function benchCells(given: BenchPlan): Promise<Cells<BenchCell>> {
 /** The same with predictions. */
 export async function benchJobs(given: BenchPlan): Promise<Cells<PredictedCell<BenchCell>>> {
   const plan = inForce(given)
-  const backend = await meteredBackend(plan.backend)
   const {length, at} = await gridOf(plan)
-  const countsOf = callCounts(plan, backend)
+  const choices = valuesOf(plan.backend)
+  const countsOf = new Map<BackendChoice, Metered>()
+  for (const choice of choices) {
+    const backend = await meteredBackend(choice)
+    countsOf.set(choice, {backend, unit: choices[0]!, of: callCounts(plan, backend)})
+  }
   const labelOf = labelled(plan)
   return cellsFrom(length, function* () {
     for (const place of orderOf(plan, length)) {
       const point = at(place)
-      yield {...predicted(point, backend, countsOf(point)), label: labelOf(point)}
+      yield {...predicted(point, countsOf.get(point.backend)!), label: labelOf(point)}
     }
   })
 }
 
 /** How progress calls a point: by what tells it from the others of its plan. */
-function labelled({mode, batch}: BenchPlan): (point: Point) => string {
+function labelled({mode, batch, backend}: BenchPlan): (point: Point) => string {
   const batches = valuesOf(batch).length > 1
+  const backends = valuesOf(backend).length > 1
   return point => {
     const variant = variantLabel(point.cell(), mode === undefined ? [] : [mode])
-    return [variant, ...(batches ? [`B=${point.batch}`] : []), `L=${point.seqLen}`].join(' ')
+    const where = backends ? [`on ${point.backend}`] : []
+    return [variant, ...where, ...(batches ? [`B=${point.batch}`] : []), `L=${point.seqLen}`].join(
+      ' ',
+    )
   }
 }
 
@@ -61,6 +69,7 @@ interface Point {
   cell(): BenchCell
   seqLen: number
   batch: number
+  backend: BackendChoice
   block: Block
   /** Which of the block's numbers of features. */
   count: number
@@ -73,7 +82,7 @@ interface Block {
   draws: DrawGrid
 }
 
-/** The points as listed, by their places: batches, then lengths, then methods, then draws. */
+/** The points as listed, by their places: backends, then batches, then lengths, then methods, then draws. */
 async function gridOf(plan: BenchPlan): Promise<{length: number; at(place: number): Point}> {
   const blocks = await Promise.all(
     distinctMethods(plan.methods).map(async (spec): Promise<Block> => {
@@ -83,17 +92,20 @@ async function gridOf(plan: BenchPlan): Promise<{length: number; at(place: numbe
   )
   const lengths = runLengths(plan)
   const batches = valuesOf(plan.batch)
+  const backends = valuesOf(plan.backend)
   const perLength = blocks.reduce((sum, {draws}) => sum + draws.length, 0)
   return {
-    length: batches.length * lengths.length * perLength,
+    length: backends.length * batches.length * lengths.length * perLength,
     at(place) {
       const slice = Math.floor(place / perLength)
-      const batch = batches[Math.floor(slice / lengths.length)]!
+      const sheet = Math.floor(slice / lengths.length)
+      const backend = backends[Math.floor(sheet / batches.length)]!
+      const batch = batches[sheet % batches.length]!
       const seqLen = lengths[slice % lengths.length]!
       const {block, index} = blockAt(blocks, place % perLength)
       const count = index % block.draws.counts.length
-      const sizes = {batch, seq_len: seqLen}
-      return {seqLen, batch, block, count, cell: () => cellAt(plan, block, index, sizes)}
+      const axes = {batch, seq_len: seqLen, backend}
+      return {seqLen, batch, backend, block, count, cell: () => cellAt(plan, block, index, axes)}
     },
   }
 }
@@ -116,9 +128,9 @@ function cellAt(
   plan: BenchPlan,
   {spec, draws}: Block,
   index: number,
-  {batch, seq_len}: Pick<BenchCell, 'batch' | 'seq_len'>,
+  {batch, seq_len, backend}: Pick<BenchCell, 'batch' | 'seq_len' | 'backend'>,
 ): BenchCell {
-  const {heads, head_dim, value_dim, causal, timing, seed, backend, threads} = plan
+  const {heads, head_dim, value_dim, causal, timing, seed, threads} = plan
   const shared = {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads}
   const point = draws.at(index)
   const redraw = point.projection === null ? 'fixed' : plan.redraw
@@ -131,6 +143,14 @@ function cellAt(
 /** Numbers of tokens at which a decode is looked at. */
 function decodeFields({seq_lens}: BenchPlan) {
   return {mode: 'decode' as const, lengths: distinct(seq_lens).sort((a, b) => a - b)}
+}
+
+/** What meters the points of a backend. */
+interface Metered {
+  backend: MeteredBackend
+  /** Backend in whose operations costs are told: the first of the plan. */
+  unit: BackendChoice
+  of(point: Point): CallCounts
 }
 
 /** What is counted of the calls of a point. */
@@ -203,17 +223,18 @@ export function benchShape(
 }
 
 function predicted(
-  {cell: make, block}: Point,
-  backend: MeteredBackend,
-  {bytes, plain}: CallCounts,
+  point: Point,
+  {backend, unit, of}: Metered,
 ): Omit<PredictedCell<BenchCell>, 'label'> {
-  const cell = make()
+  const {block} = point
+  const cell = point.cell()
+  const {bytes, plain} = of(point)
   const decodes = cell.mode === 'decode'
   const flops = workOf(cell, block.method) * (decodes ? UNSHARED : 1)
   const factor = cell.breakdown ? breakdownFactor(block.method) : 1
   return {
     cell,
-    predictedCost: factor * timedCost({flops, plain}, cell, backend),
+    predictedCost: factor * timedCost({flops, plain}, cell, {backend, unit}),
     predictedBytes: bytes,
   }
 }
@@ -226,17 +247,16 @@ export function workOf(cell: BenchCell, method: ResolvedMethod): number {
   return cell.mode === 'layer' ? flops + layerFlops(cell) : flops
 }
 
-/** Operations that take as long as all runs of a cell: as many runs as its protocol makes of calls so long. */
+/** Operations of the unit that take as long as all runs of a cell: as many runs as its protocol makes of calls so long. */
 function timedCost(
   {flops, plain}: {flops: number; plain: number},
   cell: BenchCell,
-  backend: MeteredBackend,
+  {backend, unit}: Pick<Metered, 'backend' | 'unit'>,
 ): number {
   const {warmup_runs, min_runs, max_runs, min_time_ns} = cell.timing
   const threads = backend === 'native' ? (cell.threads ?? availableParallelism()) : 1
-  const call =
-    backendCost(flops, {backend, choice: cell.backend}) / threads + timeCost(plain, cell.backend)
-  const enough = Math.ceil(((min_time_ns / 1e9) * rateOf(cell.backend)) / call)
+  const call = backendCost(flops, {backend, choice: unit}) / threads + timeCost(plain, unit)
+  const enough = Math.ceil(((min_time_ns / 1e9) * rateOf(unit)) / call)
   return call * (warmup_runs + Math.min(max_runs, Math.max(min_runs, enough)))
 }
 

@@ -3,6 +3,7 @@
 import {nanoseconds, plural, significant} from '../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type Outliers, tukeyOutliers} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
+import {backendMarks} from './backends.js'
 import {BASELINES} from './baselines.js'
 import {isSettled, isSettledSlope, odditiesOf, SETTLED_FACTOR, SETTLED_SLOPE} from './noise.js'
 import type {TimedRecord} from './schema.js'
@@ -54,7 +55,7 @@ export function withheldShare(part: number, whole: number, noun: string): string
 
 /** Signs that times depend on more than the methods: one sentence each, with the worst cell as example. */
 export function oddityItems(rows: readonly TimedRecord[]): string[] {
-  const odd = rows.map(row => ({name: nameOf(row), ...odditiesOf(row)}))
+  const odd = rows.map(row => ({name: nameOf(row, rows), ...odditiesOf(row)}))
   const cells = (count: number) => `${count} of ${plural(rows.length, 'cell')}`
   const waiting = ranked(odd, ({waiting}) => waiting)
   const outliers = ranked(odd, ({outliers}) => outliers?.slowest ?? null)
@@ -107,6 +108,7 @@ function percentOf(part: number): string {
   return `${Math.min(100, Math.round(100 * part))} %`
 }
 
-function nameOf({cell}: TimedRecord): string {
-  return `${variantLabel(cell)} L=${cell.seq_len}`
+function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
+  const {cell} = row
+  return [variantLabel(cell), ...backendMarks(row, all), `L=${cell.seq_len}`].join(' ')
 }

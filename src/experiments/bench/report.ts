@@ -5,6 +5,7 @@ import {groupBy} from '../../report/groups.js'
 import {bytes, MISSING, nanoseconds, plural, significant} from '../../report/numbers.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
 import {backendLabel, methodLabel, troubleItems} from '../labels.js'
+import {backendColumns} from './backends.js'
 import {PASS_THROUGH} from './baselines.js'
 import {breakdownBlocks} from './breakdown-report.js'
 import {decodeSection} from './decode-report.js'
@@ -60,8 +61,10 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
     cell: row => ratioText(speedUp(row, all, baseline)),
     tells: row => speedUp(row, all, baseline) !== null,
   })
+  const backends = backendColumns(all)
   return [
     ...VARIANT_COLUMNS,
+    ...backends.name,
     {title: 'L', cell: ({cell}) => String(cell.seq_len)},
     {title: 'median', cell: row => timeText(medianOf(row))},
     {
@@ -90,6 +93,7 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
     },
     against('softmax'),
     against('softmax-online'),
+    ...backends.gain,
     // of a layer the share of its speed that is left, where attention took no time
     ...(all[0]!.cell.mode === 'layer' ? [against(PASS_THROUGH)] : []),
     {

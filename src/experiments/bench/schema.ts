@@ -89,7 +89,7 @@ export const benchPlan = z.object({
     .enum(['listed', 'random'])
     .describe('Cells run as listed, or shuffled by the seed so that drift hits all alike.'),
   seed,
-  backend: backendChoice,
+  backend: oneOrMore(backendChoice),
   threads,
 })
 export type BenchPlan = z.infer<typeof benchPlan>

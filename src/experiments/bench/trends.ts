@@ -3,6 +3,7 @@
 import {groupBy} from '../../report/groups.js'
 import {type Estimate, logLogSlope, type PowerLaw} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
+import {backendMarks} from './backends.js'
 import {BASELINES} from './baselines.js'
 import {type Crossover, crossover} from './crossover.js'
 import {medianOf, timeExponent, timeRatio} from './noise.js'
@@ -36,7 +37,7 @@ export interface Trend {
 export type Growing = Trend & {growth: Growth}
 
 /**
- * Baseline's time over the row's at the same length, `null` without such a baseline or for the
+ * Baseline's time over the row's at the same length on the same backend, `null` without such a baseline or for the
  * baseline itself.
  *
  * @param all - records of one shape, the baseline's among them
@@ -47,7 +48,12 @@ export function speedUp(
   baseline: string,
 ): Estimate | null {
   if (row.cell.method === baseline) return null
-  const match = all.find(({cell}) => cell.method === baseline && cell.seq_len === row.cell.seq_len)
+  const match = all.find(
+    ({cell, result}) =>
+      cell.method === baseline &&
+      cell.seq_len === row.cell.seq_len &&
+      result.backend === row.result.backend,
+  )
   return match ? timeRatio(match, row) : null
 }
 
@@ -57,9 +63,11 @@ export function speedUp(
  * @param rows - records of one shape, sorted by length within each variant
  */
 export function trends(rows: readonly TimedRecord[]): Trend[] {
-  const variants = groupBy(rows, ({cell}) => JSON.stringify([variantLabel(cell), cell.redraw]))
+  const variants = groupBy(rows, ({cell, result}) =>
+    JSON.stringify([variantLabel(cell), cell.redraw, result.backend]),
+  )
   return variants.map(variant => ({
-    label: labelOf(variant[0]!),
+    label: [labelOf(variant[0]!), ...backendMarks(variant[0]!, rows)].join(' '),
     records: variant,
     growth: growthOf(longest(variant)),
     crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline)),

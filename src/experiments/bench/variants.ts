@@ -19,6 +19,7 @@ export function rowsInOrder(records: readonly TimedRecord[]): TimedRecord[] {
       ({cell}) => methodLabel(cell),
       ({cell}) => projectionLabel(cell) ?? '',
       ({cell}) => cell.redraw,
+      ({result}) => result.backend,
     ],
     [({cell}) => cell.num_features ?? 0, ({cell}) => cell.seq_len],
   )

@@ -9,7 +9,7 @@ async function predicted(changes: Partial<BenchPlan>, timing: Partial<TimingProt
   const plan = bench({methods: [method('elu')], ...changes}) as BenchPlan
   const jobs = await benchJobs({...plan, timing: {...plan.timing, ...timing}})
   const [first] = jobs
-  return first!.predictedCost / rateOf(plan.backend)
+  return first!.predictedCost / rateOf([plan.backend].flat()[0]!)
 }
 
 /** The same product, taken in another order: three roundings on either side. */

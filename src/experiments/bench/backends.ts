@@ -1,0 +1,55 @@
+/** Backends beside each other: who computed a row, and how it compares with another's. */
+import {BACKEND_NAMES} from '../../backends/index.js'
+import type {ColumnSpec} from '../../report/document.js'
+import type {Estimate} from '../../stats/index.js'
+import {variantLabel} from '../labels.js'
+import {timeRatio} from './noise.js'
+import type {TimedRecord} from './schema.js'
+import {ratioText} from './variants.js'
+
+/** Backends that computed these, in the order of preference. */
+export function backendsOf(rows: readonly TimedRecord[]): string[] {
+  const present = new Set<string>(rows.map(({result}) => result.backend))
+  return BACKEND_NAMES.filter(name => present.has(name))
+}
+
+/** The rows of each backend, in that order. */
+export function byBackend(rows: readonly TimedRecord[]): TimedRecord[][] {
+  return backendsOf(rows).map(name => rows.filter(({result}) => result.backend === name))
+}
+
+/** What tells a row's backend from the others of its table: nothing where there is one. @param all - of the table */
+export function backendMarks({result}: TimedRecord, all: readonly TimedRecord[]): string[] {
+  return backendsOf(all).length > 1 ? [`on ${result.backend}`] : []
+}
+
+/** A time of the first backend over that of the row, for the same cell; `null` without one, or for that backend itself. */
+export function backendGain(
+  row: TimedRecord,
+  all: readonly TimedRecord[],
+  timeOf: (row: TimedRecord) => TimedRecord | undefined = one => one,
+): Estimate | null {
+  const [first] = backendsOf(all)
+  if (row.result.backend === first) return null
+  const same = all.find(other => other.result.backend === first && sameCell(other, row))
+  const [above, below] = [same && timeOf(same), timeOf(row)]
+  return above && below ? timeRatio(above, below) : null
+}
+
+function sameCell({cell: a}: TimedRecord, {cell: b}: TimedRecord): boolean {
+  return a.seq_len === b.seq_len && a.redraw === b.redraw && variantLabel(a) === variantLabel(b)
+}
+
+/** Who computed a row and how many times faster than the first backend: no columns where there is one. */
+export function backendColumns(
+  all: readonly TimedRecord[],
+  timeOf?: (row: TimedRecord) => TimedRecord | undefined,
+): {name: ColumnSpec<TimedRecord>[]; gain: ColumnSpec<TimedRecord>[]} {
+  const [first, ...others] = backendsOf(all)
+  if (others.length === 0) return {name: [], gain: []}
+  const gain = (row: TimedRecord) => backendGain(row, all, timeOf)
+  return {
+    name: [{title: 'backend', align: 'left', cell: ({result}) => result.backend}],
+    gain: [{title: `vs ${first}`, cell: row => ratioText(gain(row))}],
+  }
+}
