@@ -18,7 +18,7 @@ type Measured = Pick<Comparison, 'measured'>
 /**
  * Matches the cells of two runs by what they measure. Where a run has several that do, by different draws, backends or
  * protocols, those that are equal in all that belong together, then those that the same backend computed; of the rest a cell
- * without a rival on either side is matched with the only one that is left.
+ * without a rival on either side is matched with the only one that is left, but not where a run compares backends.
  */
 export function matchRuns(
   a: readonly CellRecord[],
@@ -26,6 +26,7 @@ export function matchRuns(
   {measured}: Measured,
 ): Matching {
   const left = {a: new Set(a), b: new Set(b)}
+  const comparing = new Set([a, b].flatMap(run => severalBackends(run, measured)))
   const pairs: [CellRecord, CellRecord][] = []
   for (const keyOf of [wholeKey, backendKey, measuredKey]) {
     const key = (record: CellRecord) => keyOf(record, measured)
@@ -33,6 +34,7 @@ export function matchRuns(
     for (const [name, [first, rival]] of own) {
       const [second, otherRival] = other.get(name) ?? []
       if (!first || !second || rival || otherRival) continue
+      if (keyOf === measuredKey && comparing.has(name)) continue
       pairs.push([first, second])
       left.a.delete(first)
       left.b.delete(second)
@@ -48,10 +50,21 @@ type KeyOf = (record: CellRecord, measured: Measured['measured']) => string
 const measuredKey: KeyOf = ({cell}, measured) => canonicalJson(measured(cell))
 const wholeKey: KeyOf = ({cell}) => canonicalJson(cell)
 const backendKey: KeyOf = (record, measured) =>
-  canonicalJson([
-    record.status === 'completed' ? record.result.backend : null,
-    measured(record.cell),
-  ])
+  canonicalJson([backendOf(record), measured(record.cell)])
+
+/** The backend that computed a cell, or was to. */
+function backendOf(record: CellRecord): unknown {
+  if (record.status === 'completed') return record.result.backend
+  return (record.cell as {backend?: string}).backend
+}
+
+/** What a run measures on more than one backend, by its key. */
+function severalBackends(run: readonly CellRecord[], measured: Measured['measured']): string[] {
+  const groups = groupsOf(run, record => measuredKey(record, measured))
+  return [...groups].flatMap(([key, records]) =>
+    new Set(records.map(backendOf)).size > 1 ? [key] : [],
+  )
+}
 
 function groupsOf(
   records: Iterable<CellRecord>,

@@ -263,20 +263,24 @@ describe('a run', () => {
   it.each([
     ['a flag that is wrong', ['--replicates', 'many'], 2, 'BAD_RANGE'],
     ['a backend that cannot run', [], 3, 'BACKEND_MISSING'],
-  ])('writes nothing and leaves no process after %s', async (_, flags, code, name) => {
-    const argv = ['error-sweep', '--quick', '--backend', 'native', '--output', 'refused', ...flags]
-    const env = {...process.env, RFA_NO_NATIVE: '1', RFA_TEST_MARK: `mark-${process.pid}`}
-    const child = spawn(process.execPath, [program, ...argv], {cwd: folder, env})
-    let stderr = ''
-    child.stderr.on('data', chunk => {
-      stderr += chunk
-    })
-    const [ending] = await once(child, 'close')
-    expect(ending).toBe(code)
-    expect(stderr).toContain(`Code: ${name}`)
-    expect(existsSync(join(folder, 'refused'))).toBe(false)
-    await expect.poll(() => processesWith(env.RFA_TEST_MARK)).toEqual([])
-  })
+    ['one of several that cannot', ['--backend', 'wasm'], 3, 'BACKEND_MISSING', 'bench'],
+  ])(
+    'writes nothing and leaves no process after %s',
+    async (_, flags, code, name, command = 'error-sweep') => {
+      const argv = [command, '--quick', '--backend', 'native', '--output', 'refused', ...flags]
+      const env = {...process.env, RFA_NO_NATIVE: '1', RFA_TEST_MARK: `mark-${process.pid}`}
+      const child = spawn(process.execPath, [program, ...argv], {cwd: folder, env})
+      let stderr = ''
+      child.stderr.on('data', chunk => {
+        stderr += chunk
+      })
+      const [ending] = await once(child, 'close')
+      expect(ending).toBe(code)
+      expect(stderr).toContain(`Code: ${name}`)
+      expect(existsSync(join(folder, 'refused'))).toBe(false)
+      await expect.poll(() => processesWith(env.RFA_TEST_MARK)).toEqual([])
+    },
+  )
 
   it('is saved, not overwritten, resumed, and reported', async () => {
     const first = await rfa(...TINY, '--output', 'tiny')

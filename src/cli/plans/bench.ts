@@ -146,7 +146,7 @@ export const benchFlags = {
     BACKEND_CHOICES,
   )({
     helpGroup: 'RUN',
-    description: `where to compute: ${BACKEND_CHOICES.join(', ')}; several are compared, cell by cell in one run (default: auto, the first of the others that runs; rfa doctor tells which do)`,
+    description: `where to compute: ${BACKEND_CHOICES.join(', ')}; several are compared in one run, with the first of native, tensorflow, wasm, cpu that is among them (default: auto, the first of the others that runs; rfa doctor tells which do)`,
   }),
   breakdown: Flags.boolean({
     default: false,

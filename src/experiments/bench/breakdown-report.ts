@@ -2,6 +2,7 @@
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
 import {MISSING, nanoseconds} from '../../report/numbers.js'
 import {variantLabel} from '../labels.js'
+import {backendMarks} from './backends.js'
 import {sumOfParts} from './breakdown.js'
 import {type Breakdown, PARTS} from './breakdown-schema.js'
 import type {TimedRecord} from './schema.js'
@@ -30,13 +31,19 @@ export function breakdownBlocks(rows: readonly TimedRecord[]): Block[] {
   const reasons = [...new Set(all.flatMap(({found}) => found.none ?? []))]
   return [
     heading(3, 'Where the time goes'),
-    ...(broken.length > 0 ? [table(COLUMNS, broken), text(LEGEND)] : []),
+    ...(broken.length > 0 ? [table(columnsOf(rows), broken), text(LEGEND)] : []),
     ...list(reasons.map(reason => `no parts: ${reason}`)),
   ]
 }
 
+/** @param all - records of the table's shape, broken down or not */
+function columnsOf(all: readonly TimedRecord[]): ColumnSpec<Row>[] {
+  const nameOf = ({record}: Row) =>
+    [variantLabel(record.cell), ...backendMarks(record, all)].join(' ')
+  return [{title: 'method', align: 'left', cell: nameOf}, ...COLUMNS]
+}
+
 const COLUMNS: readonly ColumnSpec<Row>[] = [
-  {title: 'method', align: 'left', cell: ({record: {cell}}) => variantLabel(cell)},
   {title: 'L', cell: ({record: {cell}}) => String(cell.seq_len)},
   ...PARTS.map(
     (part): ColumnSpec<Row> => ({

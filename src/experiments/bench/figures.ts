@@ -4,7 +4,7 @@ import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
 import {groupBy} from '../../report/groups.js'
 import {bytes, nanoseconds, withInterval} from '../../report/numbers.js'
 import {variantLabel} from '../labels.js'
-import {backendMarks} from './backends.js'
+import {backendColumns, backendMarks, backendsOf} from './backends.js'
 import {medianOf, ofAnotherProcess} from './noise.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
@@ -116,9 +116,7 @@ export function benchFigures(records: readonly BenchRecord[]): Figure[] {
 
 function figureOf(quantity: Quantity, rows: readonly TimedRecord[]): Figure[] {
   const {name, title, caption, x, y} = quantity
-  const series = groupBy(rows, row => labelOf(row, rows)).map(own =>
-    seriesOf(quantity, own, labelOf(own[0]!, rows)),
-  )
+  const series = groupBy(rows, row => labelOf(row, rows)).map(own => seriesOf(quantity, own, rows))
   const all = series.flatMap(({points}) => points)
   if (new Set(all.map(point => point.x)).size < 2) return []
   return [
@@ -129,7 +127,7 @@ function figureOf(quantity: Quantity, rows: readonly TimedRecord[]): Figure[] {
       y: {label: y, scale: 'log'},
       guides: quantity.exponents.flatMap(exponent => guideOf(exponent, series)),
       table: table(
-        columnsOf(quantity),
+        columnsOf(quantity, rows),
         rows.flatMap(row => quantity.points(row).map(point => ({row, point}))),
       ),
     },
@@ -142,10 +140,17 @@ function labelOf(row: TimedRecord, all: readonly TimedRecord[]): string {
   return [variant, ...backendMarks(row, all)].join(' ')
 }
 
-function seriesOf(quantity: Quantity, own: readonly TimedRecord[], label: string): Series {
-  const {method, projection} = own[0]!.cell
+/** @param all - records of the figure */
+function seriesOf(
+  quantity: Quantity,
+  own: readonly TimedRecord[],
+  all: readonly TimedRecord[],
+): Series {
+  const {cell, result} = own[0]!
+  const {method, projection} = cell
   const points = own.flatMap(quantity.points).toSorted((a, b) => a.x - b.x)
-  return {label, method, projection, points}
+  const second = result.backend !== backendsOf(all)[0] && {open: true}
+  return {label: labelOf(own[0]!, all), method, projection, points, ...second}
 }
 
 function shapeOf({cell: {mode, batch, heads, head_dim, value_dim, causal}}: TimedRecord): string {
@@ -183,12 +188,14 @@ interface PointRow {
   point: Point
 }
 
-function columnsOf({x, y}: Quantity): ColumnSpec<PointRow>[] {
-  const variant = VARIANT_COLUMNS.map(({title, align, cell, tells}) => ({
-    ...{title, cell: ({row}: PointRow) => cell(row)},
-    ...(align && {align}),
-    ...(tells && {tells: ({row}: PointRow) => tells(row)}),
-  }))
+function columnsOf({x, y}: Quantity, all: readonly TimedRecord[]): ColumnSpec<PointRow>[] {
+  const variant = [...VARIANT_COLUMNS, ...backendColumns(all).name].map(
+    ({title, align, cell, tells}) => ({
+      ...{title, cell: ({row}: PointRow) => cell(row)},
+      ...(align && {align}),
+      ...(tells && {tells: ({row}: PointRow) => tells(row)}),
+    }),
+  )
   return [
     ...variant,
     {title: x, cell: ({point}) => String(point.x)},

@@ -108,7 +108,8 @@ function percentOf(part: number): string {
   return `${Math.min(100, Math.round(100 * part))} %`
 }
 
-function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
+/** A row in a sentence. @param all - of its table */
+export function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
   const {cell} = row
   return [variantLabel(cell), ...backendMarks(row, all), `L=${cell.seq_len}`].join(' ')
 }

@@ -4,14 +4,14 @@ import {type Block, type ColumnSpec, heading, list, table, text} from '../../rep
 import {groupBy} from '../../report/groups.js'
 import {bytes, MISSING, nanoseconds, plural, significant} from '../../report/numbers.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
-import {backendLabel, methodLabel, troubleItems} from '../labels.js'
+import {backendLabel, troubleItems} from '../labels.js'
 import {backendColumns} from './backends.js'
 import {PASS_THROUGH} from './baselines.js'
 import {breakdownBlocks} from './breakdown-report.js'
 import {decodeSection} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
-import {LEGEND, oddityItems, withheldItems} from './notes.js'
+import {LEGEND, nameOf, oddityItems, withheldItems} from './notes.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
 import {type Growing, type Growth, growing, speedUp, trends} from './trends.js'
@@ -152,10 +152,10 @@ function impossible(records: readonly TimedRecord[]): string[] {
   return records.flatMap(row => {
     const share = fastestShare(row)
     if (share === null || share <= MOST_OF_PEAK) return []
-    const {cell, result} = row
+    const {result} = row
     const measured = `${significant(result.fma_peak_gflops)} GFLOP/s on each of ${plural(result.threads, 'thread')}`
     return [
-      `warning: ${methodLabel(cell)} L=${cell.seq_len} did ${(100 * share).toFixed(0)} % of the work of the measured peak (${measured}): either that peak or the work that is counted is wrong`,
+      `warning: ${nameOf(row, records)} did ${(100 * share).toFixed(0)} % of the work of the measured peak (${measured}): either that peak or the work that is counted is wrong`,
     ]
   })
 }

@@ -67,6 +67,11 @@ const breakdownField = z
   .optional()
   .describe('Parts of each forward are timed, too; absent: they are not.')
 
+/** `auto` is one of the others: beside them it would compute the same twice. */
+function isOneOrNamed(backend: z.infer<typeof backendChoice> | readonly string[]): boolean {
+  return typeof backend === 'string' || backend.length === 1 || !backend.includes('auto')
+}
+
 /** Everything that determines a benchmark. */
 export const benchPlan = z.object({
   experiment: z.literal('bench').describe('Name of the experiment.'),
@@ -89,7 +94,9 @@ export const benchPlan = z.object({
     .enum(['listed', 'random'])
     .describe('Cells run as listed, or shuffled by the seed so that drift hits all alike.'),
   seed,
-  backend: oneOrMore(backendChoice),
+  backend: oneOrMore(backendChoice).refine(isOneOrNamed, {
+    message: 'expected auto alone, or names of backends',
+  }),
   threads,
 })
 export type BenchPlan = z.infer<typeof benchPlan>

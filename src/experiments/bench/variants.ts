@@ -1,4 +1,5 @@
 /** Rows of a benchmark's tables: what was timed, in which order, and how estimates are told. */
+import {BACKEND_NAMES} from '../../backends/index.js'
 import type {ColumnSpec} from '../../report/document.js'
 import {inOrder} from '../../report/groups.js'
 import {MISSING, nanoseconds, ratio, withReach} from '../../report/numbers.js'
@@ -25,11 +26,12 @@ export function rowsInOrder(records: readonly TimedRecord[]): TimedRecord[] {
   )
 }
 
-/** Exact forms, then the methods by name: cells may have run in random order. */
+/** Exact forms, then the methods by name, and backends in the order of preference: cells may have run in random order. */
 function exactFormsFirst(records: readonly TimedRecord[]): TimedRecord[] {
-  const rank = ({cell}: TimedRecord) => {
+  const rank = ({cell, result}: TimedRecord) => {
     const place = BASELINES.indexOf(cell.method)
-    return `${place < 0 ? BASELINES.length : place} ${methodLabel(cell)}`
+    const backend = BACKEND_NAMES.indexOf(result.backend)
+    return `${place < 0 ? BASELINES.length : place} ${methodLabel(cell)} ${backend}`
   }
   return records.toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0))
 }

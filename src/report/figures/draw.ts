@@ -142,7 +142,7 @@ interface Look {
 
 /** Interval, line and markers of a series. */
 function seriesMarks(
-  {points, label, method, projection, computed}: Series,
+  {points, label, method, projection, computed, open}: Series,
   place: number,
   look: Look,
 ) {
@@ -165,7 +165,8 @@ function seriesMarks(
     }),
     line,
     Plot.dot(points, {
-      ...{x: 'x', y: 'y', symbol: style.marker, r, fill: paint, stroke: paint, className},
+      ...{x: 'x', y: 'y', symbol: style.marker, r, stroke: paint, className},
+      ...{fill: open ? 'none' : paint, strokeWidth: 1.5},
       ariaLabel: (point: Point) => [label, ...point.facts].join(', '),
       title: (point: Point) => [label, ...point.facts].join('\n'),
     }),

@@ -28,6 +28,8 @@ export interface Series {
   points: readonly Point[]
   /** Whether it is known instead of measured: a line without markers. Default: measured. */
   computed?: boolean
+  /** Whether its markers are open: a second series of that method and projection. Default: filled. */
+  open?: boolean
 }
 
 /** A line that is there for comparison: a slope, a level, a claim. */

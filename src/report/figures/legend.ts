@@ -52,7 +52,7 @@ export function drawLegend({series}: Figure, {width, fontSize, colour}: LegendOp
 }
 
 function entryMarks(
-  {series: {label, method, projection, computed}, column: place, row}: Entry,
+  {series: {label, method, projection, computed, open}, column: place, row}: Entry,
   {column, fontSize, colour}: {column: number} & Pick<LegendOptions, 'fontSize' | 'colour'>,
 ) {
   const style = styleOf(method, projection)
@@ -63,12 +63,11 @@ function entryMarks(
     [x + 0.3 * fontSize, y],
     [x + (SAMPLE - 0.5) * fontSize, y],
   ] as [number, number][]
+  const dot = {symbol: style.marker, r: fontSize * MARKER, strokeWidth: 1.5}
   const middle = [x + (SAMPLE / 2) * fontSize, y] as [number, number]
   return [
     Plot.line(line, {stroke, strokeWidth: computed ? 1 : 1.6, ...dash}),
-    ...(computed
-      ? []
-      : [Plot.dot([middle], {symbol: style.marker, r: fontSize * MARKER, fill: stroke, stroke})]),
+    ...(computed ? [] : [Plot.dot([middle], {...dot, fill: open ? 'none' : stroke, stroke})]),
     Plot.text([[x + SAMPLE * fontSize, y]], {text: () => label, textAnchor: 'start'}),
   ]
 }

@@ -31,6 +31,28 @@ describe('matchRuns', () => {
     expect(found.onlyA).toEqual([wasm])
   })
 
+  it('matches no cells of two backends where a run compares backends', () => {
+    const on = (backend: 'wasm' | 'native' | 'cpu', seed = 1) =>
+      timed({backend, seed}, 1e6, {backend})
+    const [a, b] = [
+      [on('native'), on('wasm')],
+      [on('native', 2), on('cpu', 2)],
+    ]
+    const {pairs, onlyA, onlyB} = matchRuns(a, b, bench)
+    expect([pairs, onlyA, onlyB]).toEqual([[[a[0], b[0]]], [a[1]], [b[1]]])
+    expect(matchRuns([on('wasm')], [on('cpu', 2)], bench).pairs).toHaveLength(1)
+  })
+
+  it('matches a cell that failed on a backend with that backend only', () => {
+    const on = (backend: 'wasm' | 'native', seed = 1) => timed({backend, seed}, 1e6, {backend})
+    const broken = failed(on('native'), {code: 'X', message: 'why'})
+    const b = [on('wasm', 2), on('native', 2)]
+    expect(matchRuns([broken, on('wasm')], b, bench).pairs.map(([, other]) => other)).toEqual([
+      b[1],
+      b[0],
+    ])
+  })
+
   it('matches what is alone on both sides, and nothing that is ambiguous', () => {
     const seeds = [1, 2].map(seed => timed({seed}))
     const lone = timed({seed: 3})

@@ -20,6 +20,10 @@ describe('prepareRun', () => {
     await expect(prepareRun(bench({backend: 'cpu', threads: 2}))).rejects.toMatchObject({
       code: 'UNSUPPORTED',
     })
+    const both = bench({backend: ['cpu', 'wasm'], threads: 2})
+    await expect(prepareRun(both)).rejects.toMatchObject({code: 'UNSUPPORTED'})
+    const unknown = bench({backend: ['cpu', 'gpu'] as never})
+    await expect(prepareRun(unknown)).rejects.toMatchObject({code: 'UNKNOWN_NAME'})
     await expect(prepareRun(bench({threads: 0}))).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 

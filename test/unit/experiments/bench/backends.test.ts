@@ -1,13 +1,18 @@
 import {describe, expect, it} from 'vitest'
 import {backendGain} from '../../../../src/experiments/bench/backends.js'
+import {benchFigures} from '../../../../src/experiments/bench/figures.js'
 import {benchFits} from '../../../../src/experiments/bench/fits.js'
 import {benchJobs} from '../../../../src/experiments/bench/grid.js'
 import {benchReport} from '../../../../src/experiments/bench/report.js'
-import type {BenchPlan, TimedRecord} from '../../../../src/experiments/bench/schema.js'
+import {
+  type BenchPlan,
+  benchPlan,
+  type TimedRecord,
+} from '../../../../src/experiments/bench/schema.js'
 import {speedUp} from '../../../../src/experiments/bench/trends.js'
 import {renderTerminal} from '../../../../src/report/terminal.js'
 import {bench} from '../../../helpers/plans.js'
-import {timed} from '../../../helpers/records/bench.js'
+import {decoded, timed} from '../../../helpers/records/bench.js'
 
 const EXACT = {method: 'softmax', projection: null, num_features: null}
 const on = (backend: 'native' | 'wasm', cell: object, median: number): TimedRecord =>
@@ -35,6 +40,57 @@ describe('several backends', () => {
     expect(benchFits(rows).map(({variant}) => variant)).toContain('favor-pos orth M=64 on wasm')
     const alone = renderTerminal(benchReport(rows.slice(2)), {width: 300, colour: false})
     expect(alone).not.toContain('vs native')
+  })
+
+  it('are told apart in figures, by name, column and marker', () => {
+    const both = rows.flatMap(row => [
+      row,
+      on(row.result.backend as 'native', {...row.cell, seq_len: 256}, 2 * row.result.median_ns),
+    ])
+    const [time] = benchFigures(both)
+    expect(time!.series.map(({label, open}) => [label, open ?? false])).toEqual([
+      ['softmax on native', false],
+      ['softmax on wasm', true],
+      ['favor-pos orth M=64 on native', false],
+      ['favor-pos orth M=64 on wasm', true],
+    ])
+    expect(time!.table.columns.map(({title}) => title)).toContain('backend')
+  })
+
+  it('are told apart where the time goes', () => {
+    const breakdown = {
+      parts: [{part: 'features', median_ns: 1e5, median_low_ns: null, median_high_ns: null}],
+      sum_over_whole: null,
+    }
+    const broken = rows.map(row => ({...row, result: {...row.result, breakdown}})) as TimedRecord[]
+    const text = renderTerminal(benchReport(broken), {width: 300, colour: false})
+    expect(text.split('Where the time goes')[1]).toContain('favor-pos orth M=64 on wasm')
+  })
+
+  it('have an exact form each where they decode', () => {
+    const of = (backend: 'native' | 'wasm', cell: object, token: number): TimedRecord => {
+      const row = decoded({...cell, backend}, {token})
+      return {...row, result: {...row.result, backend}}
+    }
+    const decodes = [
+      of('native', EXACT, 1e6),
+      of('native', {}, 5e5),
+      of('wasm', EXACT, 4e6),
+      of('wasm', {}, 1e6),
+    ]
+    const text = renderTerminal(benchReport(decodes), {width: 300, colour: false})
+    expect(text).toMatch(
+      /Speed-up over softmax on native\n[\s\S]*favor-pos orth M=64 on native +2\.00x/,
+    )
+    expect(text).toMatch(
+      /Speed-up over softmax on wasm\n[\s\S]*favor-pos orth M=64 on wasm +4\.00x/,
+    )
+    expect(text).toMatch(/favor-pos .* wasm .* 0\.500x/)
+  })
+
+  it('have names where there are several: auto is one of them', () => {
+    const backend = ['auto', 'native']
+    expect(benchPlan.safeParse({...bench({}), backend}).error!.message).toContain('auto alone')
   })
 
   it('are an axis of the grid, each with the cells of a plan of its own', async () => {

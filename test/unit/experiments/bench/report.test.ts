@@ -80,7 +80,7 @@ describe('benchReport', () => {
     expect(text(36060, 1)).toMatch(/ 100\n/)
     expect(text(2.8e4, 1)).toMatch(/ 134 \(!\)\n/)
     expect(text(2.8e4, 1)).toContain(
-      'warning: favor-pos L=128 did 134 % of the work of the measured peak (100 GFLOP/s on each of 1 thread): either that peak or the work that is counted is wrong',
+      'warning: favor-pos orth M=64 L=128 did 134 % of the work of the measured peak (100 GFLOP/s on each of 1 thread): either that peak or the work that is counted is wrong',
     )
     expect(text(2.8e4, 2)).toMatch(/ 67\n/)
   })
