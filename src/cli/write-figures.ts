@@ -3,6 +3,7 @@ import {mkdir, readFile, stat, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {z} from 'zod'
 import {messageOf, RfaError} from '../errors.js'
+import {writeAtomic} from '../files.js'
 import type {Block} from '../report/document.js'
 import type {Figure} from '../report/figures/figure.js'
 import {type FigureWidth, WIDTHS} from '../report/figures/widths.js'
@@ -49,16 +50,17 @@ export async function writeFigures(
   {format, force}: {format: FigureFormat; force: boolean},
 ): Promise<WrittenFigures> {
   const figures = blocks.flatMap(block => (block.kind === 'figure' ? [block.figure] : []))
-  const earlier = await listOf(folder)
+  const list = await listOf(folder)
+  const earlier = list ?? []
   const names = figures.flatMap(own => namesOf(own, format))
-  const known = new Set(earlier.flatMap(({files}) => files))
-  if (!force) for (const name of names) await refuseForeign(folder, name, {known, format})
+  const known = new Set([...(list ? [LIST] : []), ...earlier.flatMap(({files}) => files)])
+  if (!force) {
+    for (const name of [LIST, ...names]) await refuseForeign(folder, name, {known, format})
+  }
   try {
     await mkdir(folder, {recursive: true})
-    await writeFile(
-      join(folder, LIST),
-      `${JSON.stringify(joined(earlier, figures, format), null, 2)}\n`,
-    )
+    const all = JSON.stringify(joined(earlier, figures, format), null, 2)
+    await writeAtomic(join(folder, LIST), `${all}\n`)
     for (const figure of figures) await writeFigure(figure, folder, format)
   } catch (error) {
     throw new RfaError('NOT_WRITABLE', `--${format}: cannot write ${folder}: ${messageOf(error)}`, {
@@ -103,12 +105,12 @@ async function writeFigure(figure: Figure, folder: string, format: FigureFormat)
   }
 }
 
-/** What earlier reports have written there. */
-async function listOf(folder: string): Promise<FigureList['figures']> {
+/** What earlier reports have written there; `undefined`: there is no list of theirs. */
+async function listOf(folder: string): Promise<FigureList['figures'] | undefined> {
   try {
     return figureList.parse(JSON.parse(await readFile(join(folder, LIST), 'utf8'))).figures
   } catch {
-    return [] // none, or none of ours
+    return undefined
   }
 }
 

@@ -1,4 +1,4 @@
-import {mkdtemp, readdir, readFile, rm, stat, writeFile} from 'node:fs/promises'
+import {mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
@@ -53,6 +53,18 @@ describe('rfa report with figures', () => {
     expect(await readFile(join(other, 'time-over-length.svg'), 'utf8')).toBe('mine')
     expect(await report('--svg', other, '--force')).toMatchObject({exitCode: 0})
     expect((await stat(join(other, 'time-over-length.svg'))).size).toBeGreaterThan(10_000)
+  })
+
+  it('replaces no figures.json of others', async () => {
+    const figures = join(folder, 'mine')
+    await mkdir(figures)
+    await writeFile(join(figures, 'figures.json'), '{"mine": true}')
+    expect(await report('--svg', figures)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('figures.json, which is neither'),
+    })
+    expect(await readdir(figures)).toEqual(['figures.json'])
+    expect(await readFile(join(figures, 'figures.json'), 'utf8')).toBe('{"mine": true}')
   })
 
   it('tells the files under --json', async () => {
