@@ -135,7 +135,7 @@ function judgementText({judgement, limit_percent}: ComparedRow): string {
 /** What was not compared, one item for each reason. */
 function leftItems(left: readonly LeftRow[], shared: Shared): string[] {
   return groupBy(left, ({where, reason}) => JSON.stringify([where, reason])).map(group => {
-    const names = group.map(({at}) => nameOf(at, shared))
+    const names = [...new Set(group.map(({at}) => nameOf(at, shared)))]
     return `not compared: ${firstOf(names)}: ${group[0]!.reason}`
   })
 }

@@ -110,22 +110,32 @@ function memoryLine({at, bytes: a}: Timed, {bytes: b}: Timed): ComparedLine[] {
   return [{quantity: 'memory', at, a, b, ratio, ...exact}]
 }
 
-/** Lines for each length that both were asked for. */
+/** Lines for each length that both were asked for; one that only A was looked at may hide a regression. */
 function decodeLines(
   a: TimedRecord,
   b: TimedRecord,
   related: Related,
 ): (ComparedLine | UncomparedLine)[] {
-  const asked = (a.cell.lengths ?? []).filter(tokens => b.cell.lengths?.includes(tokens))
-  const lines = asked.flatMap(tokens => {
-    const [own, other] = [upTo(a, tokens), upTo(b, tokens)]
-    return own && other ? linesOf(own, other, related) : []
+  const asked = [...new Set([a, b].flatMap(({cell}) => cell.lengths ?? []))]
+  return asked
+    .sort((one, other) => one - other)
+    .flatMap((tokens): (ComparedLine | UncomparedLine)[] => {
+      const [own, other] = [upTo(a, tokens), upTo(b, tokens)]
+      if (own && other) return linesOf(own, other, related)
+      return own || other ? oneSided(tokens, own ? 'A' : 'B') : []
+    })
+}
+
+function oneSided(tokens: number, side: 'A' | 'B'): UncomparedLine[] {
+  const reason = `only ${side} was looked at after as many tokens`
+  const settled = side === 'B'
+  return (['time', 'memory'] as const).map(quantity => {
+    return {quantity, at: {tokens: String(tokens)}, reason, settled}
   })
-  if (lines.length > 0) return lines
-  return [{quantity: 'time', at: {}, reason: 'they were not looked at after as many tokens'}]
 }
 
 function upTo(decode: TimedRecord, tokens: number): Timed | undefined {
+  if (!decode.cell.lengths?.includes(tokens)) return undefined
   const record = decodeTo(decode, tokens)
   const mark = decode.result.marks?.find(one => one.tokens === tokens)
   return record && mark && {at: {tokens: String(tokens)}, record, bytes: mark.state_bytes}

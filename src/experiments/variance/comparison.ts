@@ -6,7 +6,7 @@ import {NO_PROJECTION} from './batch.js'
 import type {CompletedVariance, VarianceCell} from './schema.js'
 
 const LEGEND =
-  'Variance of the kernel estimate over the square of its expectation. B/A: with a 95 % interval from the standard errors of both variances, taken as independent: of shared draws it is too wide. p: of the same, adjusted for all lines (Holm).'
+  'Variance of the kernel estimate over the square of its expectation. B/A: with a 95 % interval from the standard errors of both variances, taken as independent: of shared draws it is too wide, but where they gave the same variance, which is no more and no less. p: of the same, adjusted for all lines (Holm).'
 
 /** How variance experiments are compared. */
 export const varianceComparison: Comparison<VarianceCell, CompletedVariance> = {
@@ -34,10 +34,7 @@ export const varianceComparison: Comparison<VarianceCell, CompletedVariance> = {
     pair: pairOf(cell),
     backend: result?.backend ?? '',
   }),
-  lines(a, b) {
-    const names = a.result.per_projection.map(({projection}) => projection)
-    return names.flatMap(name => lineOf(a, b, name) ?? [])
-  },
+  lines: linesOf,
 }
 
 /** Where a pair of an input stands. */
@@ -45,16 +42,48 @@ function pairOf({batch, head, query_index, key_index}: VarianceCell): string {
   return [batch, head, query_index, key_index].filter(at => at !== undefined).join('.')
 }
 
-function lineOf(
-  a: CompletedVariance,
-  b: CompletedVariance,
-  projection: string,
-): ComparedLine | UncomparedLine | undefined {
-  const [own, other] = [a, b].map(({result}) =>
-    result.per_projection.find(row => row.projection === projection),
-  )
-  if (!own || !other) return undefined
-  const at: Place = projection === NO_PROJECTION ? {} : {projection}
+type Line = ComparedLine | UncomparedLine
+
+/** A line for each random matrix of both; a method without any stands beside each of the other. */
+function linesOf(a: CompletedVariance, b: CompletedVariance): Line[] {
+  const [own, other] = [a, b].map(rowsByName) as [Rows, Rows]
+  const pairs = [...own].flatMap(([name, row]) => partnersOf(name, other).map(to => [row, to]))
+  const compared = new Set(pairs.flat())
+  const alone = (rows: Rows, side: 'A' | 'B') =>
+    [...rows.values()].filter(row => !compared.has(row)).map(row => oneSided(row, side))
+  const lines = pairs.map(([row, to]) => lineOf([a, row!], [b, to!]))
+  return [...lines, ...alone(own, 'A'), ...alone(other, 'B')]
+}
+
+type Row = CompletedVariance['result']['per_projection'][number]
+type Rows = ReadonlyMap<string, Row>
+
+function rowsByName({result}: CompletedVariance): Rows {
+  return new Map(result.per_projection.map(row => [row.projection, row]))
+}
+
+function partnersOf(name: string, others: Rows): Row[] {
+  if (name === NO_PROJECTION) return [...others.values()]
+  const partner = others.get(name) ?? others.get(NO_PROJECTION)
+  return partner ? [partner] : []
+}
+
+/** What only A has may hide a regression. */
+function oneSided({projection}: Row, side: 'A' | 'B'): UncomparedLine {
+  const at = placeOf(projection)
+  const reason = `a random matrix of ${side} alone`
+  return {quantity: 'variance', at, reason, settled: side === 'B'}
+}
+
+function placeOf(...projections: string[]): Place {
+  const [projection] = projections.filter(name => name !== NO_PROJECTION)
+  return projection === undefined ? {} : {projection}
+}
+
+type Measured = readonly [CompletedVariance, Row]
+
+function lineOf([a, own]: Measured, [b, other]: Measured): Line {
+  const at = placeOf(own.projection, other.projection)
   const line = {quantity: 'variance', at} as const
   const withheld = own.withheld ?? other.withheld
   if (withheld !== null) {
@@ -63,14 +92,22 @@ function lineOf(
     return {...line, reason: withheld, settled}
   }
   const [of, against] = [relative(a, own.variance), relative(b, other.variance)]
-  if (!of || !against) return {...line, reason: 'an expectation is beyond doubles, or zero'}
+  if (of === undefined || against === undefined) {
+    return {...line, reason: 'an expectation is beyond doubles, or zero'}
+  }
+  if (of === 0 && against === 0) return {...line, reason: 'neither varies', settled: true}
+  const effect = Number.NaN
   const value = against / of
+  // the same draws to the last bit, or none that vary
+  if (of === 0 || against === 0 || (a.cell.seed === b.cell.seed && of === against)) {
+    const ratio = {value, low: value, high: value}
+    return {...line, a: of, b: against, ratio, pValue: Number.NaN, effect, basis: 'exact'}
+  }
   const error = Math.hypot(
     own.variance_relative_standard_error ?? Number.NaN,
     other.variance_relative_standard_error ?? Number.NaN,
   )
   const ratio = {value, ...logInterval(value, error)}
-  const effect = Number.NaN
   return {...line, a: of, b: against, ratio, pValue: ratioPValue(ratio), effect, basis: 'spreads'}
 }
 

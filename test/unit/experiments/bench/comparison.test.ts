@@ -44,10 +44,20 @@ describe('benchComparison', () => {
     ])
     expect(found[0]!.ratio.value).toBeCloseTo((24 * 2e4) / (24 * 1e4 + 10 * 300), 12)
     expect(found[3]!.ratio.value).toBe(12288 / 24000)
-    const other = decoded({}, {token: 1e4}, undefined, [30, 90])
-    expect(lines(a, {...other, cell: {...other.cell, seq_len: 100}}, 'runs')).toEqual([
-      expect.objectContaining({reason: 'they were not looked at after as many tokens'}),
+  })
+
+  it('names the lengths at which one decode alone was looked at, those of A as open', () => {
+    const [a, b] = [[25, 100], [100]].map(marks => decoded({}, {token: 1e4}, undefined, marks))
+    const found = lines(a!, b!, 'runs')
+    const told = found.filter(line => 'reason' in line)
+    expect(told.map(({quantity, at, settled}) => [quantity, at.tokens, settled])).toEqual([
+      ['time', '25', false],
+      ['memory', '25', false],
     ])
+    expect(told[0]!.reason).toBe('only A was looked at after as many tokens')
+    expect(found).toHaveLength(4)
+    const others = lines(b!, a!, 'runs').filter(line => 'reason' in line)
+    expect(others.map(({settled}) => settled)).toEqual([true, true])
   })
 
   it('leaves out memory that neither holds', () => {

@@ -46,6 +46,48 @@ describe('varianceComparison', () => {
     expect(lines(still, variance(), 'runs')[0]).toMatchObject({settled: false})
   })
 
+  it('takes the same variance of the same draws for the same', () => {
+    const same = {ratio: {value: 1, low: 1, high: 1}, basis: 'exact', pValue: Number.NaN}
+    expect(lines(variance(), variance(), 'runs')[0]).toMatchObject(same)
+    const [apart] = lines(variance(), variance({seed: 1}), 'runs') as ComparedLine[]
+    expect(apart!.ratio.low).toBeLessThan(0.9)
+  })
+
+  it('compares what does not vary at all', () => {
+    const still = changed(variance(), {variance: 0})
+    expect(lines(still, still, 'runs')[0]).toMatchObject({reason: 'neither varies', settled: true})
+    const [more] = lines(still, variance(), 'runs') as ComparedLine[]
+    expect(more!.ratio.low).toBe(Number.POSITIVE_INFINITY)
+    const [less] = lines(variance(), still, 'runs') as ComparedLine[]
+    expect(less!.ratio).toEqual({value: 0, low: 0, high: 0})
+  })
+
+  it('names random matrices of one side alone, those of A as open', () => {
+    const both = variance()
+    const {per_projection} = both.result
+    const one = {...both, result: {...both.result, per_projection: per_projection.slice(0, 1)}}
+    const alone = {at: {projection: 'orth'}, reason: 'a random matrix of A alone', settled: false}
+    expect(lines(both, one, 'runs')).toMatchObject([{at: {projection: 'iid'}}, alone])
+    expect(lines(one, both, 'runs')[1]).toMatchObject({settled: true})
+  })
+
+  it('puts a method without random matrices beside each of the other', () => {
+    const drawn = variance()
+    const none = changed(drawn, {projection: 'none'})
+    const lone = {
+      ...none,
+      result: {...none.result, per_projection: none.result.per_projection.slice(0, 1)},
+    }
+    for (const pair of [
+      [drawn, lone],
+      [lone, drawn],
+    ]) {
+      const found = lines(pair[0]!, pair[1]!, 'methods')
+      expect(found.map(({at}) => at)).toEqual([{projection: 'iid'}, {projection: 'orth'}])
+      expect(found.every(line => 'ratio' in line)).toBe(true)
+    }
+  })
+
   it('measures the same pair whatever the draws and the list of projections', () => {
     const {cell} = variance()
     const other = {...cell, seed: 5, replicates: 9, precision: 0.1, projections: ['orth' as const]}
