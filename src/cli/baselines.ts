@@ -13,8 +13,10 @@ const mark = z.object({schema: z.literal('rfa.baseline/1')})
 /** What a run folder needs to be read. */
 const FILES = ['manifest.json', 'records.jsonl']
 
-/** A name of a folder, nothing that leads out of it, nothing that hides it. */
-const NAME = /^[A-Za-z0-9_][\w.+-]{0,99}$/
+/** A name of a folder on any system: nothing that leads out of it or hides it, no dot at the end, which Windows drops. */
+const NAME = /^[A-Za-z0-9_]([\w.+-]{0,98}[\w+-])?$/
+/** What Windows takes for devices, whatever their ending. */
+const DEVICES = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
 
 /** Folder of all baselines: `RFA_BASELINES`, or below the results. */
 export function baselinesFolder(environment: NodeJS.ProcessEnv): string {
@@ -23,8 +25,10 @@ export function baselinesFolder(environment: NodeJS.ProcessEnv): string {
 
 /** The name, if it is one. @throws {USAGE} */
 export function baselineName(text: string, where: string): string {
-  if (NAME.test(text)) return text
-  const what = 'a name of letters, digits, dots, dashes and underscores'
+  if (NAME.test(text) && !DEVICES.test(text)) return text
+  const what = DEVICES.test(text)
+    ? 'a name that no system has for a device'
+    : 'a name of letters, digits, dots, dashes and underscores, 100 at most, no dot or dash first and no dot last'
   throw expected('USAGE', where, what, describe(text), ...insteadOfSwitch(text))
 }
 
@@ -58,7 +62,9 @@ function missing(root: string, name: string, names: readonly string[]): RfaError
 async function baselinesIn(root: string): Promise<string[]> {
   const names = await readdir(root).catch(() => [])
   const found: string[] = []
-  for (const name of names.sort()) if (await isBaseline(join(root, name))) found.push(name)
+  for (const name of names.sort()) {
+    if (NAME.test(name) && (await isBaseline(join(root, name)))) found.push(name)
+  }
   return found
 }
 

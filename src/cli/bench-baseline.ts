@@ -28,6 +28,8 @@ export interface Baselines {
   root: string
   base: Side | undefined
   save: string | undefined
+  /** Whether it is saved in the place of the base. */
+  replaces: boolean
   limits: readonly Limit[]
   strict: boolean
 }
@@ -55,12 +57,13 @@ export async function openBaselines(
   if (baseline === undefined && save === undefined) return undefined
   const root = baselinesFolder(process.env)
   if (save !== undefined) await checkSavable(root, baselineName(save, '--save-baseline'))
-  if (baseline === undefined) return {root, base: undefined, save, limits, strict}
+  const how = {root, save, replaces: save !== undefined && save === baseline, limits, strict}
+  if (baseline === undefined) return {...how, base: undefined}
   const folder = await savedBaseline(root, baselineName(baseline, '--baseline'))
   const [run] = await readRuns([folder], bin, services)
   const base: Side = {...run!, method: null}
   await requireCommonCells(base, plan, limits)
-  return {root, base, save, limits, strict}
+  return {...how, base}
 }
 
 /** A benchmark may take an hour: that there is nothing to compare it with is told before. */
@@ -68,6 +71,9 @@ async function requireCommonCells(base: Side, plan: Plan, limits: readonly Limit
   const {experiment: id} = plan
   const experiment = await experimentNamed(id)
   const {measured, quantities} = await experiment.comparison()
+  const {experiment: other} = base.manifest.plan
+  if (other !== id)
+    throw expected('PLAN_MISMATCH', base.directory, `a run of ${id}`, `one of ${other}`)
   requireMeasured(
     limits,
     id,
@@ -91,9 +97,12 @@ export interface Settled {
   notes: string[]
 }
 
-/** Compares a finished run, and saves it as a baseline where all of its cells could be measured. */
+/**
+ * Compares a finished run, and saves it as a baseline where all of its cells could be measured; not in the place of a baseline
+ * that it is worse than by the limits, or the next run would pass.
+ */
 export async function settleBaselines(
-  {root, base, save, limits, strict}: Baselines,
+  {root, base, save, replaces, limits, strict}: Baselines,
   run: ExperimentRun,
 ): Promise<Settled> {
   const {manifest, records, directory, counts} = run
@@ -108,6 +117,9 @@ export async function settleBaselines(
   if (save === undefined || directory === null) return {compared, notes: []}
   if (counts.failed > 0 || counts.completed === 0) {
     return {compared, notes: [`not saved as baseline ${save}: not all cells were measured`]}
+  }
+  if (replaces && compared && !compared.facts.passed) {
+    return {compared, notes: [`not saved as baseline ${save}: it failed the limits against that`]}
   }
   const folder = await saveBaseline(root, save, directory)
   return {compared, notes: [`saved as baseline ${save} in ${folder}`]}

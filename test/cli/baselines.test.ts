@@ -7,7 +7,9 @@ import type {BenchPlan} from '../../src/experiments/bench/schema.js'
 import type {CellRecord} from '../../src/results/record.js'
 import {countRecords} from '../../src/results/summary.js'
 import {newFolder} from '../helpers/folders.js'
+import {sweep as sweepPlan} from '../helpers/plans.js'
 import {BENCH_MANIFEST} from '../helpers/records/bench.js'
+import {sweep} from '../helpers/records/error-sweep.js'
 import {failed} from '../helpers/records/outcomes.js'
 import {benchRecords, writeRun} from '../helpers/run-folder.js'
 import {run, runner} from './services.js'
@@ -73,6 +75,28 @@ describe('rfa bench with baselines', () => {
     expect(stdout).toMatch(/2\.00 \[/)
     const journal = await readFile(join(folder, 'baselines', 'main', 'records.jsonl'), 'utf8')
     expect(journal).toBe(await readFile(join(folder, 'run-20000000', 'records.jsonl'), 'utf8'))
+  })
+
+  it('keeps a baseline that a run is worse than by the limits', async () => {
+    await bench(1e7, '--save-baseline', 'main')
+    const gate = ['--baseline', 'main', '--fail-on', 'time:10%']
+    const {stderr, exitCode} = await bench(2e7, ...gate, '--save-baseline', 'main')
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('not saved as baseline main: it failed the limits against that')
+    const journal = await readFile(join(folder, 'baselines', 'main', 'records.jsonl'), 'utf8')
+    expect(journal).toBe(await readFile(join(folder, 'run-10000000', 'records.jsonl'), 'utf8'))
+    const other = await bench(2e7, ...gate, '--save-baseline', 'other')
+    expect(other.stderr).toContain('saved as baseline other in ')
+  })
+
+  it('compares with no baseline of another experiment', async () => {
+    await bench(1e7, '--save-baseline', 'main')
+    await writeRun(join(folder, 'baselines', 'main'), sweepPlan(), [sweep()])
+    runner.runExperiment.mockClear()
+    const {stderr, exitCode} = await run(Bench, 'bench', [...GRID, '--baseline', 'main'])
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain('expected a run of bench, got one of error-sweep')
+    expect(runner.runExperiment).not.toHaveBeenCalled()
   })
 
   it('saves no run that has failed cells, whose exit code stays', async () => {
