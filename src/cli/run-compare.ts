@@ -109,13 +109,26 @@ function sidesOfRuns(runs: readonly ReportedRun[]): [Side, Side] {
 
 function sidesOfMethods(run: ReportedRun, names: readonly [string, string]): [Side, Side] {
   const {directory, manifest, records, cells} = run
-  return names.map((method): Side => {
+  const [a, b] = names.map((method): Side => {
     const own = cellsOfMethod(records, method)
     if (own.length === 0)
       throw unknownName('--methods', 'methods of the run', method, methodsOf(records))
     const complete = cells !== null && records.length >= cells
     return {directory, method, manifest, records: own, cells: complete ? own.length : null}
   }) as [Side, Side]
+  refuseOverlap(a, b)
+  return [a, b]
+}
+
+/** A name stands for all options of a method where none of its cells has the name as it is. @throws {USAGE} */
+function refuseOverlap(a: Side, b: Side): void {
+  const own = new Set(a.records)
+  const shared = methodsOf(b.records.filter(record => own.has(record)))
+  if (shared.length === 0) return
+  const what = 'two different methods of the run'
+  const got = `${a.method} and ${b.method}, which are both ${shared.join(', ')}`
+  const labels = methodsOf([...own, ...b.records]).join(', ')
+  throw expected('USAGE', '--methods', what, got, `name each as the tables do: ${labels}`)
 }
 
 /** @throws {USAGE} for a limit of what an experiment does not measure */

@@ -7,6 +7,7 @@ import type {
   Related,
   UncomparedLine,
 } from '../experiments/comparison.js'
+import {canonicalJson} from '../results/keys.js'
 import type {CellRecord} from '../results/record.js'
 import {finiteOrNull, holm} from '../stats/index.js'
 import {judged, type Limit} from './limits.js'
@@ -33,7 +34,7 @@ export function compare(request: ComparisonRequest): ComparisonFacts {
   const rows = rowsOf(found, request)
   const left = [
     ...found.flatMap(one => ('reason' in one.line ? [leftLine(one.line, one.at)] : [])),
-    ...leftCells(matching, comparison),
+    ...leftCells(matching, request),
   ]
   return {
     ...{experiment, related, a: factsOf(a), b: factsOf(b)},
@@ -86,10 +87,10 @@ function rowsOf(
   const lines = found.flatMap(({pair, line, at}) => ('reason' in line ? [] : [{pair, line, at}]))
   const tested = lines.filter(({line}) => !Number.isNaN(line.pValue))
   const adjusted = holm(tested.map(({line}) => line.pValue))
+  const places = new Map(tested.map((own, place) => [own, place]))
   return lines.map(own => {
     const {pair, line, at} = own
-    const place = tested.indexOf(own)
-    const p = place < 0 ? Number.NaN : adjusted[place]!
+    const p = adjusted[places.get(own) ?? -1] ?? Number.NaN
     const limit = limits.find(({quantity}) => quantity === line.quantity)
     const {a, b, ratio, basis} = line
     return {
@@ -125,7 +126,10 @@ function leftLine({quantity, reason, settled}: UncomparedLine, at: Place): LeftR
 }
 
 /** Cells without a partner, and those of pairs that were not both measured. */
-function leftCells({pairs, onlyA, onlyB}: Matching, {place}: Comparison): LeftRow[] {
+function leftCells(
+  {pairs, onlyA, onlyB}: Matching,
+  {comparison: {place, measured}, a, b}: ComparisonRequest,
+): LeftRow[] {
   const left = (
     where: LeftRow['where'],
     record: CellRecord,
@@ -134,9 +138,16 @@ function leftCells({pairs, onlyA, onlyB}: Matching, {place}: Comparison): LeftRo
     const result = isMeasured(record) ? record.result : undefined
     return {where, quantity: null, at: {...place(record.cell, result)}, ...rest}
   }
+  const keyOf = ({cell}: CellRecord) => canonicalJson(measured(cell))
+  const keysOf = ({records}: Side): Keys => new Set(records.map(keyOf))
+  const [inA, inB] = [keysOf(a), keysOf(b)]
+  const alone = (one: CellRecord, side: 'A' | 'B', others: Keys) => {
+    const what = others.has(keyOf(one)) ? 'several cells measure the same' : `only in ${side}`
+    return `${what}${endOf(one)}`
+  }
   return [
-    ...onlyA.map(one => left('a', one, {reason: `only in A${endOf(one)}`, open: isMeasured(one)})),
-    ...onlyB.map(one => left('b', one, {reason: `only in B${endOf(one)}`, open: false})),
+    ...onlyA.map(one => left('a', one, {reason: alone(one, 'A', inB), open: isMeasured(one)})),
+    ...onlyB.map(one => left('b', one, {reason: alone(one, 'B', inA), open: false})),
     ...pairs
       .filter(pair => !pair.every(isMeasured))
       .map(([a, b]) => {
@@ -146,6 +157,8 @@ function leftCells({pairs, onlyA, onlyB}: Matching, {place}: Comparison): LeftRo
       }),
   ]
 }
+
+type Keys = ReadonlySet<string>
 
 /** How a cell ended that has no numbers. */
 function endOf(record: CellRecord): string {

@@ -186,4 +186,13 @@ describe('rfa compare', () => {
     expect(stdout).toContain('- B: rfa (tau=0.5) of ')
     expect(stdout).toMatch(/^ *128 +.*2\.00 \[.*slower$/m)
   })
+
+  it('refuses names of methods that mean the same cells', async () => {
+    const own = {...plan, methods: [method('rfa', {tau: 2}), method('rfa', {tau: 0.5})]}
+    await writeRun(at('taus'), own, await benchRecords(own, () => 1e7))
+    const {stderr, exitCode} = await compare('DIR/taus', '--methods', 'rfa,rfa (tau=0.5)')
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain('got rfa and rfa (tau=0.5), which are both rfa (tau=0.5)')
+    expect(stderr).toContain('name each as the tables do: rfa (tau=2), rfa (tau=0.5)')
+  })
 })

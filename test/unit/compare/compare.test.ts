@@ -99,6 +99,16 @@ describe('compare', () => {
     expect(compare(request(a, b, {limits: time(50), strict: true})).passed).toBe(false)
   })
 
+  it('says of cells that are ambiguous that several measure the same', () => {
+    const seeds = [1, 2].map(seed => timed({seq_len: 256, seed}))
+    const {left} = compare(request(before, [before[0]!, before[2]!, ...seeds]))
+    expect(left.map(({where, reason, open}) => [where, reason, open])).toEqual([
+      ['a', 'several cells measure the same', true],
+      ['b', 'several cells measure the same', false],
+      ['b', 'several cells measure the same', false],
+    ])
+  })
+
   it('fails a gate that judged nothing', () => {
     const broken = before.map(record => failed(record, {code: 'X', message: 'why'}))
     expect(compare(request(before, broken)).passed).toBe(true)
