@@ -8,7 +8,7 @@ const {plan: _plan, quick: _quick, seed: _seed, backend: _backend, ...howToRun} 
 export default class Run extends ExperimentCommand {
   static override summary = 'Run a plan out of a file'
   static override description = helpText(
-    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files and plug-ins must be here under the same names and hold the same.',
+    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files and plug-ins must be here under the same names and hold the same. Flags of one command alone, such as --baseline and --samples of bench, stand beside its --plan: rfa bench --plan plan.json --baseline main.',
   )
   static override examples = [
     '<%= config.bin %> run plan.json',

@@ -3,7 +3,7 @@ import type {RfaErrorCode} from '../errors.js'
 /** Exit codes of every command, in the order in which help shows them. */
 export const EXIT_CODES = [
   {exit: 0, meaning: 'done'},
-  {exit: 1, meaning: 'a check failed, a claim was refuted, or a limit of --fail-on was passed'},
+  {exit: 1, meaning: 'a check failed, a claim was refuted, or a limit of --fail-on was exceeded'},
   {exit: 2, meaning: 'wrong usage: a flag, a value or a combination of them'},
   {exit: 3, meaning: 'a backend or a file is missing or cannot be used'},
   {exit: 4, meaning: 'some cells failed, or all were skipped; the others are reported'},

@@ -338,9 +338,13 @@ export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   }
 }
 
-/** The same flag among those of a group. */
-export function grouped<F extends {helpGroup?: string}>(flag: F, helpGroup: string): F {
-  return {...flag, helpGroup}
+/** The same flag among those of a group. @param helpValue - what its values look like, in place of its own */
+export function grouped<F extends {helpGroup?: string}>(
+  flag: F,
+  helpGroup: string,
+  helpValue?: string,
+): F {
+  return {...flag, helpGroup, ...(helpValue !== undefined && {helpValue})}
 }
 
 /** The same flag among those of no group. @param description - in place of its own */

@@ -138,7 +138,7 @@ export const benchFlags = {
     helpValue: 'NAME',
     description: 'compare the run, B, with the baseline of that name, A, as rfa compare does',
   }),
-  'fail-on': grouped(failOnFlags['fail-on'], 'COMPARISON'),
+  'fail-on': grouped(failOnFlags['fail-on'], 'COMPARISON', 'time:25%,memory:0%'),
   strict: grouped(failOnFlags.strict, 'COMPARISON'),
   ...runFlags,
   backend: nameList(
@@ -157,7 +157,8 @@ export const benchFlags = {
   samples: Flags.boolean({
     default: false,
     helpGroup: 'RUN',
-    exclusive: ['dry-run'],
+    // as `exclusive`, which usage shows as a choice: `--profile | --dry-run` has the other side already
+    relationships: [{type: 'none', flags: ['dry-run']}],
     description:
       'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
   }),
