@@ -9,7 +9,7 @@ import type {
   ProjectionsDocument,
 } from '../src/cli/json-documents.js'
 import {POSITIVE_INTEGER} from '../src/cli/ranges.js'
-import {EXPERIMENT_NAMES} from '../src/experiments/index.js'
+import {TABLE_OWNERS} from '../src/cli/table-owners.js'
 import type {Block} from '../src/report/document.js'
 
 export default class Methods extends RfaCommand {
@@ -35,7 +35,7 @@ export default class Methods extends RfaCommand {
   static override args = {
     name: Args.string({
       ...completedWith(() => [...methodNames(), ...PROJECTION_NAMES]),
-      description: `an estimator: ${METHOD_NAMES.join(', ')}; with --projections a random matrix: ${PROJECTION_NAMES.join(', ')}; with --records an experiment: ${EXPERIMENT_NAMES.join(', ')}`,
+      description: `an estimator: ${METHOD_NAMES.join(', ')}; with --projections a random matrix: ${PROJECTION_NAMES.join(', ')}; with --records whose tables: ${TABLE_OWNERS.join(', ')}`,
     }),
   }
   static override flags = {
@@ -53,7 +53,8 @@ export default class Methods extends RfaCommand {
     }),
     records: Flags.boolean({
       default: false,
-      description: 'what each column of saved tables says, of all experiments or of the one named',
+      description:
+        'what each column of saved tables says, of all or of the experiment or command named',
       exclusive: ['preset', 'projections', 'num-features', 'head-dim'],
     }),
     plugin: pluginFlag(undefined, 'its estimators are listed with the others'),

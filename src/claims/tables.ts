@@ -1,7 +1,8 @@
 /** Verdicts as tables for other programs: columns are always the same, rows are told by the id of their claim. */
 import {z} from 'zod'
-import {columnsOf} from '../results/columns.js'
+import {type Column, columnsOf} from '../results/columns.js'
 import {plainCsv} from '../results/csv.js'
+import {figurePoint} from './figures/figure.js'
 import {type ClaimOutcome, claimOutcome} from './outcome.js'
 
 const {id, quantities, tests} = claimOutcome.shape
@@ -17,6 +18,14 @@ const ROWS = {
 export interface TableFile {
   name: string
   text: string
+}
+
+/** The tables of claims and of a figure, with their columns. */
+export function claimTableColumns(): {file: string; flag?: string; columns: Column[]}[] {
+  const verdicts = Object.entries(ROWS).map(([ending, schema]) => {
+    return {file: `claims${ending}.csv`, columns: columnsOf(schema)}
+  })
+  return [...verdicts, {file: 'ID.csv', flag: 'figure', columns: columnsOf(figurePoint)}]
 }
 
 /** One row for each claim; one for each number that verdicts rest on; one for each test. */

@@ -1,20 +1,26 @@
+import {claimTableColumns} from '../claims/tables.js'
+import {comparisonColumns} from '../compare/tables.js'
 import {unknownName} from '../errors.js'
-import {allExperiments, EXPERIMENT_NAMES} from '../experiments/index.js'
+import {allExperiments} from '../experiments/index.js'
 import type {Block} from '../report/document.js'
-import {fieldsReport, type TableFacts, tableFacts} from '../report/fields.js'
+import {factsOfTable, fieldsReport, type TableFacts, tableFacts} from '../report/fields.js'
+import {TABLE_OWNERS} from './table-owners.js'
 
 /**
- * The columns of the tables that runs save.
+ * The columns of the tables that are saved.
  *
- * @param name - an experiment; all when not given
- * @throws {UNKNOWN_NAME} for one that is not in the registry
+ * @param name - an experiment, or a command that writes tables of its own; all when not given
+ * @throws {UNKNOWN_NAME} for one that is neither
  */
 export async function describeFields(
   name: string | undefined,
 ): Promise<{blocks: Block[]; tables: TableFacts[]}> {
-  const experiments = await allExperiments()
-  const shown = experiments.filter(own => name === undefined || own.name === name)
-  if (shown.length === 0) throw unknownName('--records', 'experiments', name!, EXPERIMENT_NAMES)
-  const tables = shown.flatMap(tableFacts)
+  const all = [
+    ...(await allExperiments()).flatMap(tableFacts),
+    ...claimTableColumns().map(table => factsOfTable('claims', table)),
+    factsOfTable('compare', {file: 'FILE.csv', flag: 'output', columns: comparisonColumns()}),
+  ]
+  const tables = all.filter(({experiment}) => name === undefined || experiment === name)
+  if (tables.length === 0) throw unknownName('--records', 'tables', name!, TABLE_OWNERS)
   return {blocks: fieldsReport(tables), tables}
 }

@@ -11,6 +11,7 @@ import {diagnosisFacts} from '../report/doctor.js'
 import {tableFactsSchema} from '../report/fields.js'
 import {methodFactsSchema} from '../report/methods.js'
 import {projectionFactsSchema} from '../report/projections.js'
+import {findings} from '../results/findings.js'
 import {runCounts} from '../results/summary.js'
 import {verdictSchema} from '../results/verdict.js'
 
@@ -151,6 +152,7 @@ export const reportDocument = z.object({
         verdicts: z
           .array(verdictSchema)
           .describe('Answers to what the experiment asks, if it asks.'),
+        ...findings.shape,
       }),
     )
     .describe('The runs, in the order of the command line.'),

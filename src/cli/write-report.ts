@@ -78,7 +78,8 @@ export function runFacts(runs: readonly ReportedRun[]): Promise<ReportDocument['
       const {experiment: name} = manifest.plan
       const experiment = await experimentNamed(name)
       const verdicts = (await experiment.verdicts?.(records)) ?? []
-      return {directory, experiment: name, cells, counts: countRecords(records), verdicts}
+      const found = await experiment.findings?.(records)
+      return {directory, experiment: name, cells, counts: countRecords(records), verdicts, ...found}
     }),
   )
 }

@@ -1,6 +1,6 @@
 /** A comparison as CSV: its lines, then what was not compared. */
 import {z} from 'zod'
-import {columnsOf} from '../results/columns.js'
+import {type Column, columnsOf} from '../results/columns.js'
 import {plainCsv} from '../results/csv.js'
 import {type ComparisonFacts, comparedRow, leftRow} from './schema.js'
 
@@ -11,7 +11,12 @@ const line = z.object({
   reason: leftRow.shape.reason,
 })
 
+/** The columns of {@link comparisonCsv}. */
+export function comparisonColumns(): Column[] {
+  return columnsOf(line)
+}
+
 /** All lines, and all that is left, a row each. */
-export function comparisonCsv({rows, left}: ComparisonFacts): string {
-  return plainCsv(columnsOf(line), [...rows, ...left])
+export function comparisonCsv({rows, left}: Pick<ComparisonFacts, 'rows' | 'left'>): string {
+  return plainCsv(comparisonColumns(), [...rows, ...left])
 }

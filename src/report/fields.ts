@@ -1,12 +1,17 @@
 /** The data dictionary: columns of the tables that runs save, as tables. */
 import {z} from 'zod'
+import type {Column} from '../results/columns.js'
 import type {TableFormat} from '../results/tables.js'
 import {type Block, type ColumnSpec, heading, table, text} from './document.js'
 
 /** The columns of one table, as `--json` prints them. */
 export const tableFactsSchema = z.object({
-  experiment: z.string().describe('Name of the experiment.'),
-  file: z.string().describe('Name of the table in the folder of a run.'),
+  experiment: z.string().describe('Name of the experiment; `claims`, `compare`: of that command.'),
+  file: z
+    .string()
+    .describe(
+      'Name of the table in its folder; ID.csv, FILE.csv: named after the figure, by --output.',
+    ),
   columns: z
     .array(
       z.object({
@@ -16,8 +21,10 @@ export const tableFactsSchema = z.object({
         meaning: z.string().describe('What it says.'),
       }),
     )
-    .describe('Columns in order; a run has those of them in which some row has a value.'),
-  flag: z.string().optional().describe('Flag that asks for it; absent: a run has it anyway.'),
+    .describe(
+      'Columns in order; records.csv and its neighbours have those in which some row has a value.',
+    ),
+  flag: z.string().optional().describe('Flag that asks for it; absent: it is written anyway.'),
 })
 export type TableFacts = z.infer<typeof tableFactsSchema>
 
@@ -29,17 +36,27 @@ interface Tabled {
 
 /** The columns of all tables of an experiment. */
 export function tableFacts({name, tables}: Tabled): TableFacts[] {
-  return tables.map(({suffix, flag, columns}) => ({
+  return tables.map(({suffix, flag, columns}) =>
+    factsOfTable(name, {file: `records${suffix}.csv`, flag, columns: columns()}),
+  )
+}
+
+/** A table with its columns. */
+export interface TableColumns {
+  file: string
+  /** That asks for it, without dashes. */
+  flag?: string | undefined
+  columns: readonly Column[]
+}
+
+/** The columns of one table. @param name - of the experiment, or of the command */
+export function factsOfTable(name: string, {file, flag, columns}: TableColumns): TableFacts {
+  return {
     ...(flag && {flag: `--${flag}`}),
     experiment: name,
-    file: `records${suffix}.csv`,
-    columns: columns().map(({name, type, unit, meaning}) => ({
-      name,
-      type,
-      unit: unit ?? null,
-      meaning,
-    })),
-  }))
+    file,
+    columns: columns.map(({name, type, unit = null, meaning}) => ({name, type, unit, meaning})),
+  }
 }
 
 type ColumnFacts = TableFacts['columns'][number]
@@ -63,7 +80,7 @@ export function fieldsReport(tables: readonly TableFacts[]): Block[] {
       table(COLUMNS, columns),
     ]),
     text(
-      'A column that is empty in every row of a run is left out of its file. Empty fields are null: not known, or without meaning there. records.jsonl has the same by nested names; schemas/ has the JSON Schemas.',
+      'A column that is empty in every row of a run is left out of records.csv and its neighbours. Empty fields are null: not known, or without meaning there. records.jsonl, claims.json and figure.json have the same by nested names; schemas/ has the JSON Schemas.',
     ),
   ]
 }

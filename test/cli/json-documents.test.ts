@@ -78,6 +78,11 @@ describe('under --json every command prints what its schema says', () => {
       'records_breakdown.csv',
       'records_samples.csv',
       'records.csv',
+      'claims.csv',
+      'claims_quantities.csv',
+      'claims_tests.csv',
+      'ID.csv',
+      'FILE.csv',
     ])
   })
 

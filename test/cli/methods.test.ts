@@ -1,5 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import Methods from '../../commands/methods.js'
+import {comparisonCsv} from '../../src/compare/tables.js'
 import {run} from './services.js'
 
 describe('rfa methods', () => {
@@ -54,8 +55,18 @@ describe('rfa methods', () => {
       '# bench: records\\_breakdown.csv',
       '# bench: records\\_samples.csv, with --samples',
       '# variance: records.csv',
+      '# claims: claims.csv',
+      '# claims: claims\\_quantities.csv',
+      '# claims: claims\\_tests.csv',
+      '# claims: ID.csv, with --figure',
+      '# compare: FILE.csv, with --output',
     ])
     expect(markdown).toContain('| seq\\_len | integer | L, tokens of queries that were used. |')
+    const compared = JSON.parse(
+      (await run(Methods, 'methods', ['compare', '--records', '--json'])).stdout,
+    )
+    const names = compared.tables[0].columns.map(({name}: {name: string}) => name)
+    expect(names).toEqual(comparisonCsv({rows: [], left: []}).trim().split(','))
     expect(await run(Methods, 'methods', ['benhc', '--records'])).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(/did you mean bench\?\n$/),

@@ -4,10 +4,12 @@ import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
 import Claims from '../../commands/claims.js'
 import Report from '../../commands/report.js'
+import {type ReportDocument, reportDocument} from '../../src/cli/json-documents.js'
 import {services} from '../../src/cli/services.js'
 import {RfaError} from '../../src/errors.js'
+import {benchFindings} from '../../src/experiments/bench/fits.js'
 import {sweep as sweepPlan} from '../helpers/plans.js'
-import {BENCH_MANIFEST, timed, timedInTurns} from '../helpers/records/bench.js'
+import {BENCH_MANIFEST, exactForm, timed, timedInTurns} from '../helpers/records/bench.js'
 import {deterministic, sweep} from '../helpers/records/error-sweep.js'
 import {failed} from '../helpers/records/outcomes.js'
 import {answerWith, run, runner} from './services.js'
@@ -144,9 +146,30 @@ describe('rfa report', () => {
           cells: 1,
           counts: {total: 1, completed: 1, skipped: 0, failed: 0},
           verdicts: [],
+          fits: [expect.objectContaining({lengths: [128], no_slope: 'one_length'})],
         },
       ],
     })
+  })
+
+  it('tells growth, crossovers and what the machine was like under --json, as summaries do', async () => {
+    const conditions = {
+      ...{load_before: 0.2, load_after: 1, steal_share: 0, lowest_mhz: 3000, highest_mhz: 3000},
+      unknown: null,
+    }
+    const records = [128, 256].flatMap(L => [
+      exactForm('softmax', L, 1e6 * L),
+      timed({seq_len: L}, 5e5 * L, {conditions}),
+    ])
+    runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records})
+    runner.planKeys.mockResolvedValue(records.map(({key}) => key))
+    const {stdout} = await report(folder, '--json')
+    const [{fits, machine}] = reportDocument.parse(JSON.parse(stdout)).runs as [
+      ReportDocument['runs'][number],
+    ]
+    expect({fits, machine}).toEqual(benchFindings(records))
+    expect(fits!.flatMap(({crossovers}) => crossovers)).toMatchObject([{answer: 'faster'}])
+    expect(machine!.verdict).toBe('quiet')
   })
 
   it('tells a run that stopped early, with the command that goes on', async () => {
