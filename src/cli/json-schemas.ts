@@ -53,7 +53,7 @@ async function documentSchemas(): Promise<Named[]> {
     ['dry-run', 'What an experiment prints under --dry-run --json', dryRunSchema(plan)],
     [
       'finished-run',
-      'What an experiment prints under --json',
+      'What an experiment or rfa merge prints under --json',
       documents.withComparison(finishedRunSchema({manifest, record})),
     ],
     ['apply', 'What rfa apply prints under --json', applyRecord],

@@ -194,7 +194,7 @@ export async function runPrepared(
 }
 
 /** How a run ended, where it is, and what to do next. */
-function closing(
+export function closing(
   {counts, records, manifest}: ExperimentRun,
   {directory, argv, profile}: {directory: string; argv: readonly string[]; profile: boolean},
 ): string[] {

@@ -22,6 +22,11 @@ export function resumeLine(
   directory: string,
   dropped: readonly string[] = [],
 ): string {
+  return commandText([...withoutFolder(argv, dropped), '--output', directory, '--resume'])
+}
+
+/** A command without its folder and `--resume`, and without some flags that have a value, with dashes. */
+export function withoutFolder(argv: readonly string[], dropped: readonly string[] = []): string[] {
   const replaced = ['--output', '-o', ...dropped]
   const kept: string[] = []
   for (let index = 0; index < argv.length; index++) {
@@ -30,7 +35,7 @@ export function resumeLine(
     else if (replaced.includes(word.replace(/=.*/s, ''))) continue
     else if (word !== '--resume' && !/^-o./.test(word)) kept.push(word)
   }
-  return commandText([...kept, '--output', directory, '--resume'])
+  return kept
 }
 
 /**

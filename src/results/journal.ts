@@ -14,6 +14,8 @@ export const JOURNAL_FILE = 'records.jsonl'
 export const LOCK_FILE = 'records.lock'
 
 const NEWLINE = 0x0a
+/** Records that are flushed together, where many are added: what a process has in memory once more. */
+const AT_ONCE = 500
 
 /**
  * The append-only list of finished cells: one record per line, flushed to the disk one by one, so that
@@ -32,6 +34,8 @@ export interface Journal {
    *   file or folder were deleted or moved meanwhile, or taken by another process
    */
   append(record: CellRecord): Promise<void>
+  /** Adds many records, flushed together: none, some or all of them stand there when it fails. @throws as append */
+  appendAll(records: readonly CellRecord[]): Promise<void>
   /** Makes sure that the folder is still that of this run. @throws {NOT_WRITABLE} when it is lost */
   check(): Promise<void>
   /** Waits for records on their way and lets other processes write. */
@@ -152,17 +156,21 @@ async function refusePipe(path: string): Promise<void> {
 function journalOf(target: JournalFile, records: readonly CellRecord[]): Journal {
   const {lock} = target
   let last: Promise<unknown> = Promise.resolve()
+  const write = (added: readonly CellRecord[]) => {
+    const written = last.then(async () => {
+      await lock.check()
+      await appendLines(target, added.map(record => `${JSON.stringify(record)}\n`).join(''))
+      await requireInPlace(target)
+    })
+    last = written.catch(() => {}) // the caller of append gets the error
+    return written
+  }
   return {
     records,
     lost: lock.lost,
-    append(record) {
-      const written = last.then(async () => {
-        await lock.check()
-        await appendLine(target, `${JSON.stringify(record)}\n`)
-        await requireInPlace(target)
-      })
-      last = written.catch(() => {}) // the caller of append gets the error
-      return written
+    append: record => write([record]),
+    async appendAll(added) {
+      for (let at = 0; at < added.length; at += AT_ONCE) await write(added.slice(at, at + AT_ONCE))
     },
     check: () => lock.check(),
     async close() {
@@ -185,9 +193,9 @@ async function requireInPlace({path, file}: JournalFile): Promise<void> {
   )
 }
 
-/** One line, one flush; what a full disk took of the line is cut off again. */
-async function appendLine(target: JournalFile, line: string): Promise<void> {
-  const bytes = Buffer.from(line)
+/** Lines, then one flush; what a full disk took of them is cut off again. */
+async function appendLines(target: JournalFile, lines: string): Promise<void> {
+  const bytes = Buffer.from(lines)
   try {
     await target.file.appendFile(bytes) // goes on after a short write, which then tells why
     await target.file.datasync()

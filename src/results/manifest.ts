@@ -48,6 +48,12 @@ const session = z.object({
   extended: z.boolean().describe('Whether its plan had more cells than the run before it.'),
 })
 
+/** Shards of a merged run that were made on machines that are alike. */
+const mergedPart = z.object({
+  shards: z.array(z.number().int()).describe('Numbers of the shards.'),
+  machine: machine.describe('Where they were made.'),
+})
+
 /** `manifest.json` of a run. */
 export interface RunManifest {
   schema: typeof MANIFEST_SCHEMA
@@ -57,8 +63,10 @@ export interface RunManifest {
   plan: Plan
   /** Which part of the plan it is. Absent: all of it. */
   shard?: ShardOfRun | undefined
-  /** Where it began. */
+  /** Where it began; of a merged run, its first shard. */
   machine: Machine
+  /** Where its shards were made, where it was merged of them. */
+  merged?: z.infer<typeof mergedPart>[] | undefined
   /** Those that went on with it in another way than before. */
   sessions?: z.infer<typeof session>[] | undefined
 }
@@ -82,7 +90,13 @@ export function runManifest(
       ),
     plan: anyPlan(experiments).describe('Everything that determines the run.'),
     shard: shardOfRun.optional().describe('Which part of the plan this run is; absent: all of it.'),
-    machine: machine.describe('Where the run was made.'),
+    machine: machine.describe('Where the run was made; of a merged one, its first shard.'),
+    merged: z
+      .array(mergedPart)
+      .optional()
+      .describe(
+        'Where the shards were made that the run was merged of; absent: it was not merged.',
+      ),
     sessions: z
       .array(session)
       .optional()

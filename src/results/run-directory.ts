@@ -79,7 +79,27 @@ export interface SavedRun {
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when the run there cannot be read
  */
 export async function createRun(request: RunRequest): Promise<OpenRun> {
-  const {directory, experiments, plan} = request
+  const {experiments, plan} = request
+  return openOrMake(request, () => newManifest(request, ownerOf(plan, experiments)))
+}
+
+/**
+ * Makes the directory of a run that was made elsewhere.
+ *
+ * @throws what {@link createRun} throws of a directory that is not new or empty
+ */
+export async function createMergedRun(
+  directory: string,
+  manifest: RunManifest,
+  experiments: readonly StoredExperiment[],
+): Promise<Journal> {
+  const {plan, argv} = manifest
+  const request = {directory, experiments, plan, argv, resume: false, keysOf: async () => []}
+  return (await openOrMake(request, async () => manifest)).journal
+}
+
+async function openOrMake(request: RunRequest, make: () => Promise<RunManifest>): Promise<OpenRun> {
+  const {directory} = request
   await examine(request)
   await makeFolder(directory)
   const lock = await lockDirectory(directory)
@@ -87,7 +107,7 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
     // once more: another process may have come first
     const saved = await examine(request)
     if (saved) return await goOn(request, saved, lock)
-    const manifest = await newManifest(request, ownerOf(plan, experiments))
+    const manifest = await make()
     await lock.check()
     await writeManifest(directory, manifest)
     const journal = await openLocked(request, lock)
@@ -320,11 +340,13 @@ function shardName(shard: Shard | undefined): string {
   return shard ? `shard ${shardText(shard)}` : 'all of it'
 }
 
+/** The experiment whose plan it is. */
 function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
   return experiments.find(({name}) => name === plan.experiment)!
 }
 
-function originFields(
+/** What all of one run must have in common: see {@link requireSameOrigin}. */
+export function originFields(
   {isolation}: StoredExperiment,
   {backend}: Plan,
 ): ('rfa' | 'cpu' | 'instruction_set')[] {

@@ -44,7 +44,7 @@ export function compareCode(
 }
 
 /** How a record was computed, e.g. `native (avx2)`; nothing for one without a result. */
-function wayOf(record: CellRecord): string[] {
+export function wayOf(record: CellRecord): string[] {
   if (record.status !== 'completed') return []
   const {backend, instruction_set} = record.result
   return [instruction_set === null ? backend : `${backend} (${instruction_set})`]

@@ -1,23 +1,13 @@
-import {join} from 'node:path'
-import {z} from 'zod'
-import {RfaError} from '../errors.js'
 import type {Cells} from '../experiments/cells.js'
 import {allExperiments} from '../experiments/index.js'
 import {type Job, type PlannedRun, planKeys} from '../experiments/planned-run.js'
-import {writeAtomic} from '../files.js'
 import {packageRoot} from '../package.js'
 import {plural} from '../report/numbers.js'
-import {writeCsv} from '../results/csv.js'
-import {findings} from '../results/findings.js'
 import type {Journal} from '../results/journal.js'
 import {commitOf} from '../results/machine.js'
-import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
-import {countRecords, runCounts, writeSummary} from '../results/summary.js'
-import type {RequestedTable} from '../results/tables.js'
-import {verdictSchema} from '../results/verdict.js'
-import type {RunFormat} from './formats.js'
+import {type ExperimentRun, runOf, saveTables, type TableOptions} from './finished-run.js'
 import {unlessInterrupted} from './interruption.js'
 import {compareCode, watchMixture} from './mixture.js'
 import {runJobs} from './pool.js'
@@ -25,13 +15,13 @@ import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
 import {usableRecords, withoutThose} from './saved-cells.js'
 import {cellSeconds, type Schedule} from './schedule.js'
-import {UnsavedTables} from './unsaved.js'
 import type {WorkerProcess} from './worker-process.js'
 
+export {type ExperimentRun, finishedRunSchema} from './finished-run.js'
 export type {ProgressEvent} from './progress.js'
 
 /** How an experiment is run; nothing in here changes a result. */
-export interface RunExperimentOptions {
+export interface RunExperimentOptions extends TableOptions {
   /** The run's folder; `null`: no files at all. */
   directory: string | null
   /** Go on with the run in that folder, if there is one. */
@@ -51,9 +41,6 @@ export interface RunExperimentOptions {
   onNote?: ((text: string) => void) | undefined
   /** Told what a reader of the results should know of this session. */
   onWarning?: ((text: string) => void) | undefined
-  formats: readonly RunFormat[]
-  /** Tables to write that runs have on request alone. Default: none. */
-  requested?: readonly RequestedTable[]
   /** Have workers write profiles of themselves into the folder. */
   profile?: boolean
   /** A worker that is there already, for the first cells; it is ended with the others, unless it is to be kept. */
@@ -63,26 +50,6 @@ export interface RunExperimentOptions {
   /** Script of the worker processes; default the built one. */
   workerPath?: string | undefined
 }
-
-const FINISHED_SCHEMA = 'rfa.finished-run/1'
-
-/** A finished run, as `--json` prints it. @param parts - schemas of its manifest and of a record */
-export const finishedRunSchema = (parts: {
-  manifest: z.ZodType<RunManifest>
-  record: z.ZodType<CellRecord>
-}) =>
-  z.object({
-    schema: z.literal(FINISHED_SCHEMA).describe('Name and version of this format.'),
-    directory: z.string().nullable().describe('Folder of the run; `null`: nothing was saved.'),
-    manifest: parts.manifest.describe('What manifest.json of the run holds.'),
-    records: z
-      .array(parts.record)
-      .describe('One per cell, in the order of the plan, however they came in.'),
-    counts: runCounts.describe('How the cells ended.'),
-    verdicts: z.array(verdictSchema).describe('Answers to what the experiment asks, if it asks.'),
-    ...findings.shape,
-  })
-export type ExperimentRun = z.infer<ReturnType<typeof finishedRunSchema>>
 
 /**
  * Runs every cell of a plan and saves what came out: `records.jsonl` cell by cell, and at the end
@@ -198,48 +165,4 @@ function savedRecords(
 
 function eitherOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
   return AbortSignal.any(signals.filter(signal => signal !== undefined))
-}
-
-type TableOptions = Pick<RunExperimentOptions, 'formats' | 'requested'>
-
-/** Writes what the journal holds as tables. @throws {UnsavedTables} when that fails */
-async function saveTables(
-  planned: PlannedRun,
-  finished: ExperimentRun,
-  options: TableOptions,
-  journal: Journal,
-): Promise<void> {
-  try {
-    await journal.check()
-    await writeTables(planned, finished, options)
-  } catch (error) {
-    throw error instanceof RfaError ? new UnsavedTables(finished, error) : error
-  }
-}
-
-async function writeTables(
-  {experiment, plan}: PlannedRun,
-  {directory, manifest, records, ...rest}: ExperimentRun,
-  {formats, requested = []}: TableOptions,
-): Promise<void> {
-  if (directory === null) return
-  const found = findings.parse(rest)
-  if (formats.includes('csv')) {
-    const tables = experiment.tables.filter(({flag}) => !flag || requested.includes(flag))
-    await writeCsv(join(directory, 'records.csv'), records, tables)
-  }
-  if (formats.includes('json')) {
-    await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)
-  }
-  await writeSummary(directory, plan, records, found, manifest.shard)
-}
-
-async function runOf(
-  {experiment}: PlannedRun,
-  run: Pick<ExperimentRun, 'directory' | 'manifest' | 'records'>,
-): Promise<ExperimentRun> {
-  const {records} = run
-  const verdicts = (await experiment.verdicts?.(records)) ?? []
-  const found = await experiment.findings?.(records)
-  return {schema: FINISHED_SCHEMA, ...run, counts: countRecords(records), verdicts, ...found}
 }

@@ -88,6 +88,8 @@ export const INPUT_FILES: readonly Row[] = [
 ]
 
 export const RUN_FOLDERS: readonly Row[] = [
+  ['merge nowhere', 3, /nowhere: expected the directory of a run, got nothing/],
+  ['merge DIR/run', 3, /one without manifest\.json/],
   ['report nowhere', 3, /nowhere: expected the directory of a run, got nothing/],
   ['report DIR/run', 3, /one without manifest\.json/],
   ['report DIR/text.csv', 3, /expected the directory of a run, got a file/],

@@ -2,6 +2,15 @@
 import type {Row} from './rows.js'
 
 export const MISTYPED_FLAGS: readonly Row[] = [
+  ['bench --shards 1/2', 2, /did you mean --shard\?/],
+  ['bench --shard 0/4', 2, /--shard: expected a part from 1 to 4, got 0\n.*counted from 1/],
+  ['bench --shard 5/4', 2, /--shard: expected a part from 1 to 4, got 5/],
+  [
+    'bench --shard x',
+    2,
+    /--shard: expected I\/N, part I of N with N up to 100000, or slurm, got "x"/,
+  ],
+  ['merge a b --resume', 2, /Nonexistent flag: --resume/],
   ['bench --causl', 2, /Nonexistent flag: --causl\n.*did you mean --causal\?/],
   ['bench --cuasal', 2, /did you mean --causal\?/],
   ['bench --method elu', 2, /did you mean --methods\?/],
@@ -106,6 +115,9 @@ export const MISSING_VALUES: readonly Row[] = [
   ['bench --order', 2, /expects one of these values: listed, random/],
   ['apply', 2, /Missing required --input, --method, --output/],
   ['apply -m elu -i a.npz', 2, /Missing required --output/],
+  ['merge', 2, /^RUN: expected folders of shards, got nothing/],
+  ["merge ''", 2, /an empty one/],
+  ['bench --shard', 2, /Flag --shard expects a value/],
   ['report', 2, /^RUN: expected folders of runs, got nothing/],
   ["bench --output ''", 2, /--output: expected a name, got an empty one\n.*variable/],
   ['bench --output=', 2, /--output: expected a name, got an empty one/],

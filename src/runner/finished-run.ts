@@ -1,0 +1,89 @@
+/** What is left when every cell of a run has a record: tables, and what records say together. */
+import {join} from 'node:path'
+import {z} from 'zod'
+import {RfaError} from '../errors.js'
+import type {PlannedRun} from '../experiments/planned-run.js'
+import {writeAtomic} from '../files.js'
+import {writeCsv} from '../results/csv.js'
+import {findings} from '../results/findings.js'
+import type {Journal} from '../results/journal.js'
+import type {RunManifest} from '../results/manifest.js'
+import type {CellRecord} from '../results/record.js'
+import {countRecords, runCounts, writeSummary} from '../results/summary.js'
+import type {RequestedTable} from '../results/tables.js'
+import {verdictSchema} from '../results/verdict.js'
+import type {RunFormat} from './formats.js'
+import {UnsavedTables} from './unsaved.js'
+
+const FINISHED_SCHEMA = 'rfa.finished-run/1'
+
+/** A finished run, as `--json` prints it. @param parts - schemas of its manifest and of a record */
+export const finishedRunSchema = (parts: {
+  manifest: z.ZodType<RunManifest>
+  record: z.ZodType<CellRecord>
+}) =>
+  z.object({
+    schema: z.literal(FINISHED_SCHEMA).describe('Name and version of this format.'),
+    directory: z.string().nullable().describe('Folder of the run; `null`: nothing was saved.'),
+    manifest: parts.manifest.describe('What manifest.json of the run holds.'),
+    records: z
+      .array(parts.record)
+      .describe('One per cell, in the order of the plan, however they came in.'),
+    counts: runCounts.describe('How the cells ended.'),
+    verdicts: z.array(verdictSchema).describe('Answers to what the experiment asks, if it asks.'),
+    ...findings.shape,
+  })
+export type ExperimentRun = z.infer<ReturnType<typeof finishedRunSchema>>
+
+/** Tables to write. */
+export interface TableOptions {
+  formats: readonly RunFormat[]
+  /** Those that runs have on request alone. Default: none. */
+  requested?: readonly RequestedTable[]
+}
+
+/** Whose run it is. */
+type Own = Pick<PlannedRun, 'experiment' | 'plan'>
+
+/** Writes what the journal holds as tables. @throws {UnsavedTables} when that fails */
+export async function saveTables(
+  planned: Own,
+  finished: ExperimentRun,
+  options: TableOptions,
+  journal: Journal,
+): Promise<void> {
+  try {
+    await journal.check()
+    await writeTables(planned, finished, options)
+  } catch (error) {
+    throw error instanceof RfaError ? new UnsavedTables(finished, error) : error
+  }
+}
+
+async function writeTables(
+  {experiment, plan}: Own,
+  {directory, manifest, records, ...rest}: ExperimentRun,
+  {formats, requested = []}: TableOptions,
+): Promise<void> {
+  if (directory === null) return
+  const found = findings.parse(rest)
+  if (formats.includes('csv')) {
+    const tables = experiment.tables.filter(({flag}) => !flag || requested.includes(flag))
+    await writeCsv(join(directory, 'records.csv'), records, tables)
+  }
+  if (formats.includes('json')) {
+    await writeAtomic(join(directory, 'records.json'), `${JSON.stringify(records, null, 2)}\n`)
+  }
+  await writeSummary(directory, plan, records, found, manifest.shard)
+}
+
+/** A run with what its records say. */
+export async function runOf(
+  {experiment}: Pick<PlannedRun, 'experiment'>,
+  run: Pick<ExperimentRun, 'directory' | 'manifest' | 'records'>,
+): Promise<ExperimentRun> {
+  const {records} = run
+  const verdicts = (await experiment.verdicts?.(records)) ?? []
+  const found = await experiment.findings?.(records)
+  return {schema: FINISHED_SCHEMA, ...run, counts: countRecords(records), verdicts, ...found}
+}
