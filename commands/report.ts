@@ -1,8 +1,17 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {htmlFile, markdownFile, oneText, pluginFlag, present, toggle} from '../src/cli/flags.js'
+import {
+  htmlFile,
+  markdownFile,
+  oneText,
+  plotFlag,
+  pluginFlag,
+  present,
+  toggle,
+} from '../src/cli/flags.js'
 import type {ReportDocument} from '../src/cli/json-documents.js'
 import type {Block} from '../src/report/document.js'
+import type {DrawFigure} from '../src/report/terminal.js'
 
 export default class Report extends RfaCommand {
   static override summary =
@@ -41,6 +50,7 @@ export default class Report extends RfaCommand {
         'folder for the figures as SVG, for papers: fonts in them, as wide as a page and as a column',
     }),
     png: oneText({helpValue: 'DIR', description: 'the same as PNG; Markdown shows them'}),
+    plot: plotFlag('draw the most telling figure of each run in the terminal'),
     open: toggle('show the page of --html in the browser'),
     force: toggle('replace a file that is no report of rfa'),
     plugin: pluginFlag(
@@ -59,10 +69,10 @@ export default class Report extends RfaCommand {
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
     const saved = await readSaved(args.run, this.config.bin, this.services)
     const blocks = this.withFlags(
-      await savedReport(saved, {figures: drawsFigures(flags)}),
+      await savedReport(saved, {figures: drawsFigures(flags) || flags.plot}),
       experimentFlagNames(),
     )
-    if (flags.html === undefined && flags.output !== '-') await this.printTables(blocks)
+    if (flags.output !== '-' && flags.html !== '-') await this.printTables(blocks, flags)
     const files = await writeReportFiles({blocks, saved, directories: args.run}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
@@ -72,9 +82,32 @@ export default class Report extends RfaCommand {
   }
 
   /** Layout of tables takes seconds where there are thousands of rows: only who reads them waits for it. */
-  private async printTables(blocks: readonly Block[]): Promise<void> {
-    if (this.jsonEnabled()) return
+  private async printTables(
+    blocks: readonly Block[],
+    {html, plot}: {html?: string | undefined; plot: boolean | undefined},
+  ): Promise<void> {
+    if (this.jsonEnabled() || (html !== undefined && !plot)) return
     const {renderTerminal} = await import('../src/report/terminal.js')
-    this.print(renderTerminal(blocks, this.layout()))
+    const {draw, shown} = await this.plotted(blocks, plot)
+    const wanted = html === undefined ? shown : shown.filter(isPlotOrTitle)
+    this.print(renderTerminal(wanted, this.layout(), draw))
   }
+
+  /** Blocks with the figures that are drawn in the terminal, and what draws them. */
+  private async plotted(
+    blocks: readonly Block[],
+    plot: boolean | undefined,
+  ): Promise<{shown: readonly Block[]; draw?: DrawFigure}> {
+    const {firstFigures, NOTHING_TO_PLOT, plotForm, plotter} = await import('../src/cli/plots.js')
+    const form = plotForm(plot, {byItself: false}, process.stdout, process.env)
+    if (!form) return {shown: blocks}
+    const shown = firstFigures(blocks)
+    if (!shown.some(({kind}) => kind === 'figure')) this.caution(NOTHING_TO_PLOT)
+    return {shown, draw: await plotter(this.layout(), form)}
+  }
+}
+
+/** What is shown of a report whose tables are in a page. */
+function isPlotOrTitle(block: Block): boolean {
+  return block.kind === 'figure' || (block.kind === 'heading' && block.level === 1)
 }

@@ -1,5 +1,8 @@
 import {expected} from '../errors.js'
+import type {Experiment} from '../experiments/experiment.js'
 import {commandText} from '../report/command-line.js'
+import type {Block} from '../report/document.js'
+import type {DrawFigure} from '../report/terminal.js'
 import type {Plan} from '../results/record.js'
 import type {DryRun} from '../runner/dry-run.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
@@ -14,7 +17,7 @@ import {withShard} from './shard-flag.js'
 /** Flags that change nothing about what is run. */
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
-  ...['plugin', 'json', 'quiet', 'plan', 'shard'],
+  ...['plugin', 'json', 'quiet', 'plan', 'shard', 'plot'],
   ...['baseline', 'save-baseline', 'fail-on', 'strict'],
 ])
 
@@ -138,8 +141,10 @@ export abstract class ExperimentCommand extends RfaCommand {
       const prepared = await prepare(plan, flags, worker, invocation)
       const {run, closing, fault} = await runPrepared(prepared, flags, invocation)
       const {renderTerminal} = await import('../report/terminal.js')
-      const report = await prepared.run.experiment.report(run.records)
-      this.print(renderTerminal(this.withFlags(report), this.layout()))
+      const {experiment} = prepared.run
+      const report = await experiment.report(run.records)
+      const {blocks, draw} = await this.withPlot(report, experiment, run, flags)
+      this.print(renderTerminal(this.withFlags(blocks), this.layout(), draw))
       const nothing = nothingMeasured(plan, run.records)
       this.caution(nothing)
       for (const line of closing) this.note(line)
@@ -149,6 +154,26 @@ export abstract class ExperimentCommand extends RfaCommand {
     } finally {
       await worker.kill()
     }
+  }
+
+  /** A report with what tells most of the run drawn below, where that is shown or asked for. */
+  private async withPlot(
+    report: readonly Block[],
+    {figures}: Pick<Experiment, 'figures'>,
+    {records}: ExperimentRun,
+    {plot}: RunOptions,
+  ): Promise<{blocks: readonly Block[]; draw?: DrawFigure}> {
+    if (this.jsonEnabled()) return {blocks: report}
+    const {NOTHING_TO_PLOT, plotForm, plotter} = await import('./plots.js')
+    const form = plotForm(plot, {byItself: true}, process.stdout, process.env)
+    if (!form) return {blocks: report}
+    const [figure] = (await figures?.(records)) ?? []
+    if (!figure) {
+      if (plot) this.caution(NOTHING_TO_PLOT)
+      return {blocks: report}
+    }
+    const draw = await plotter(this.layout(), form)
+    return {blocks: [...report, {kind: 'figure', figure}], draw}
   }
 }
 

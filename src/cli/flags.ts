@@ -376,6 +376,12 @@ export const computeFlags = {
   }),
 }
 
+/** Whether results are drawn in the terminal; `undefined` where neither form was typed. */
+export function plotFlag(description: string, helpGroup?: string) {
+  const flag = Flags.boolean({allowNo: true, description, ...(helpGroup && {helpGroup})})
+  return flag as Interfaces.BooleanFlag<boolean | undefined> // the library's type has it always there
+}
+
 /** What a command that runs a grid of cells takes beside its grid. */
 export const runFlags = {
   plan: oneText({
@@ -415,6 +421,10 @@ export const runFlags = {
     helpGroup: 'RUN',
     description: 'files to write beside the journal: csv, json (default: csv)',
   }),
+  plot: plotFlag(
+    'draw the most telling figure below the tables (default: on terminals of 80 columns or more that show Braille)',
+    'RUN',
+  ),
   profile: Flags.boolean({
     default: false,
     helpGroup: 'RUN',

@@ -10,9 +10,9 @@
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-/** The only escape sequences that rfa itself writes into results: bold and its end. */
+/** The only escape sequences that rfa itself writes into results: bold, colours of letters, and their ends. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
-const OWN_STYLES = /(\u001b\[(?:1|22)m)/
+const OWN_STYLES = /(\u001b\[(?:1|22|38;5;\d{1,3}|39)m)/
 
 /** A text with all that is unprintable written out, as in `\x1b[31m`; line ends stay. */
 export function printable(text: string): string {

@@ -1,9 +1,9 @@
 /** Figures as SVG, by Observable Plot on a document that no browser shows. */
 import * as Plot from '@observablehq/plot'
 import {parseHTML} from 'linkedom'
-import {significant} from '../numbers.js'
-import {type Axis, type Figure, isShown, type Point, type Series} from './figure.js'
+import {type Axis, type Figure, isShown, type Point, type Series, shownValues} from './figure.js'
 import {COLOURS, styleOf} from './style.js'
+import {logTicks, tickText} from './ticks.js'
 
 /** Size and colours of a drawing. */
 export interface DrawOptions {
@@ -24,8 +24,6 @@ const customColour = (place: number) => `var(--series-${place}, ${COLOURS[place]
 const MARGINS = {left: 4.8, right: 1.5, top: 2, bottom: 3.6}
 /** Radius of a marker, in letter sizes. */
 export const MARKER = 0.26
-/** Decades below which ticks stand at 1, 2 and 5, too. */
-const NUMBERED = 2
 
 /**
  * Draws a figure, its legend left out. Each series is in groups of class `series-N`, N its place in the figure; its points
@@ -49,8 +47,8 @@ export function drawFigure(
     style: {fontSize: `${fontSize}px`, background: 'none', overflow: 'visible'},
     ariaLabel: figure.title,
     ariaDescription: figure.caption,
-    x: {...axisOptions(x, valuesOf(figure, 'x'), width / (6 * fontSize)), labelAnchor: 'center'},
-    y: axisOptions(y, valuesOf(figure, 'y'), height / (3 * fontSize)),
+    x: {...axisOptions(x, shownValues(figure, 'x'), width / (6 * fontSize)), labelAnchor: 'center'},
+    y: axisOptions(y, shownValues(figure, 'y'), height / (3 * fontSize)),
     marks: [
       Plot.frame({stroke: ink, strokeOpacity: 0.25}),
       ...guides.flatMap(({label, points}) => guideMarks(label, points, fontSize)),
@@ -70,53 +68,11 @@ function margins(fontSize: number) {
   }
 }
 
-function valuesOf({series, guides}: Figure, of: 'x' | 'y'): number[] {
-  const points = series.flatMap(own => own.points)
-  const ends = of === 'y' ? points.flatMap(({low, high}) => [low, high]) : []
-  const lines = guides.flatMap(guide => guide.points.map(([x, y]) => (of === 'x' ? x : y)))
-  return [...points.map(point => point[of]), ...lines, ...ends].filter(
-    value => typeof value === 'number',
-  )
-}
-
 /** Powers of two where lengths and numbers of features are, of ten elsewhere; numbers as in tables. */
 function axisOptions(axis: Axis, values: readonly number[], ticks: number) {
   const common = {label: axis.label, grid: true, labelArrow: 'none', inset: 6} as const
   if (axis.scale === 'linear') return {...common, tickFormat: tickText}
-  const shown = values.filter(value => isShown(axis, value))
-  const [low, high] = [Math.min(...shown), Math.max(...shown)]
-  const binary = shown.every(value => Number.isInteger(Math.log2(value)))
-  const narrow = !binary && Math.log10(high / low) < NUMBERED
-  const wanted = narrow ? roundTicks(low, high) : powers(binary ? 2 : 10, low, high, ticks)
-  return {
-    ...common,
-    type: 'log',
-    base: binary ? 2 : 10,
-    ticks: wanted,
-    tickFormat: tickText,
-  } as const
-}
-
-/** 1, 2 and 5 times powers of ten. */
-function roundTicks(low: number, high: number): number[] {
-  const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))]
-  const all = Array.from({length: to - from + 1}, (_, i) => 10 ** (from + i))
-  return all.flatMap(power => [power, 2 * power, 5 * power]).filter(x => x >= low && x <= high)
-}
-
-/** Powers of a base, as many of them as there is room for. */
-function powers(base: number, low: number, high: number, most: number): number[] {
-  const log = (value: number) => Math.log(value) / Math.log(base)
-  const [from, to] = [Math.ceil(log(low) - 1e-9), Math.floor(log(high) + 1e-9)]
-  const step = Math.max(1, Math.ceil((to - from + 1) / Math.max(2, most)))
-  const count = Math.max(0, Math.floor((to - from) / step) + 1)
-  return Array.from({length: count}, (_, i) => base ** (from + i * step))
-}
-
-/** A tick has no digits to spare, `10` and not `10.0`, and lengths have all of theirs. */
-function tickText(tick: number): string {
-  const whole = Number.isInteger(tick) && tick < 1e7
-  return whole ? String(tick) : String(Number(significant(tick)))
+  return {...common, type: 'log', ...logTicks(values, ticks), tickFormat: tickText} as const
 }
 
 function guideMarks(label: string, points: Figure['guides'][number]['points'], fontSize: number) {

@@ -61,6 +61,16 @@ export function isShown({scale}: Axis, value: number): boolean {
   return Number.isFinite(value) && (scale === 'linear' || value > 0)
 }
 
+/** All that an axis of a figure shows: points, ends of intervals and guides. */
+export function shownValues(figure: Figure, of: 'x' | 'y'): number[] {
+  const points = figure.series.flatMap(own => own.points)
+  const ends = of === 'y' ? points.flatMap(({low, high}) => [low, high]) : []
+  const lines = figure.guides.flatMap(guide => guide.points.map(([x, y]) => (of === 'x' ? x : y)))
+  return [...points.map(point => point[of]), ...lines, ...ends].filter(
+    value => typeof value === 'number' && isShown(figure[of], value),
+  ) as number[]
+}
+
 /**
  * The same figure with what its axes can show: points off them, and ends of intervals below zero, are left out.
  *

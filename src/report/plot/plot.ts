@@ -1,0 +1,75 @@
+/** Figures in a terminal: lines of dots, a letter for each series at its points, and the legend below. */
+import {drawable, type Figure, type Series, shownValues} from '../figures/figure.js'
+import {styleOf} from '../figures/style.js'
+import {wrap} from '../wrap.js'
+import {ASCII, BRAILLE, Canvas} from './canvas.js'
+import {painted} from './colours.js'
+import {drawSeries, type Lettered} from './draw.js'
+import {AXIS_COLUMNS, axisName, FRAMES, framed} from './frame.js'
+import {legendLines} from './legend.js'
+import {scaleOf} from './scale.js'
+
+/** How a figure is shown in a terminal. */
+export interface PlotOptions {
+  /** Columns that its lines may take. */
+  width: number
+  /** Whether escape sequences for colours are welcome. */
+  colour: boolean
+  /** Whether there are characters of Braille and frames; else it is made of ASCII. */
+  unicode: boolean
+}
+
+/** Lines of its area. */
+const ROWS = 15
+/** Nothing is seen in less: where there is less, lines break. */
+const LEAST_COLUMNS = 20
+/** Lines and columns from tick to tick, at least. */
+const TICKS_APART = {x: 8, y: 3}
+/** With more series than that, computed ones are left out: they lie upon measured ones. */
+const MOST_WITH_COMPUTED = 8
+const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
+
+/**
+ * Draws a figure with an area of fifteen lines: its title, what its axes are, and what its letters mean. Colours and dashes
+ * are those of figures in files.
+ *
+ * @param asked - its texts are printable
+ * @returns lines without one end; `undefined` where there is nothing to draw
+ */
+export function plotFigure(asked: Figure, options: PlotOptions): string | undefined {
+  const figure = drawable(withoutCrowd(asked))
+  if (!figure) return undefined
+  const {width, unicode, colour} = options
+  const y = scaleOf(figure.y, shownValues(figure, 'y'), ROWS / TICKS_APART.y)
+  const gutter = Math.max(...y.ticks.map(({text}) => text.length))
+  const columns = Math.max(LEAST_COLUMNS, width - gutter - AXIS_COLUMNS)
+  const x = scaleOf(figure.x, shownValues(figure, 'x'), columns / TICKS_APART.x)
+  const axes = {x, y, gutter, columns, frame: FRAMES[unicode ? 'unicode' : 'ascii']}
+  const canvas = new Canvas(columns, ROWS, unicode ? BRAILLE : ASCII)
+  const series = lettered(figure.series)
+  const drawn = drawSeries(canvas, figure, {series, x, y})
+  const paint = colour ? painted : (text: string) => text
+  const lines = [
+    ...wrap(figure.title, width).map(line => (colour ? `\u001b[1m${line}\u001b[22m` : line)),
+    figure.y.label,
+    ...framed(canvas.lines(paint), axes),
+    axisName(figure.x.label, axes),
+    ...legendLines(figure, series, {drawn, width, paint}),
+  ]
+  return lines.map(line => line.trimEnd()).join('\n')
+}
+
+function withoutCrowd(figure: Figure): Figure {
+  if (figure.series.length <= MOST_WITH_COMPUTED) return figure
+  const measured = figure.series.filter(({computed}) => !computed)
+  return measured.length > 0 ? {...figure, series: measured} : figure
+}
+
+function lettered(all: readonly Series[]): Lettered[] {
+  let count = 0
+  return all.map(series => ({
+    series,
+    letter: series.computed ? null : LETTERS[count++ % LETTERS.length]!,
+    ink: styleOf(series.method, series.projection).colour,
+  }))
+}
