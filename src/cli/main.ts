@@ -12,6 +12,7 @@ import {packageRoot} from '../package.js'
 import {printableJson} from '../report/printable.js'
 import {dropAhead} from '../runner/ahead.js'
 import {type ErrorReport, errorDocument, errorReport, formatErrorReport} from './error-report.js'
+import {watchForNoEnd} from './no-end.js'
 
 /**
  * Runs one command and sets the exit code.
@@ -23,6 +24,7 @@ export async function main(argv: readonly string[], entry: string): Promise<void
   settings.enableAutoTranspile = false // built code only, whatever NODE_ENV says
   process.stdout.once('error', endWithoutOutput)
   process.stderr.on('error', () => {}) // what cannot be said must not end what is computed
+  const endWatch = watchForNoEnd(tellOfNoEnd)
   try {
     await runCommandOf(withHelpFlag(argv), entry)
     await flush()
@@ -33,7 +35,12 @@ export async function main(argv: readonly string[], entry: string): Promise<void
     report(errorReport(refused), argv.includes('--json'))
   } finally {
     await dropAhead()
+    endWatch()
   }
+}
+
+function tellOfNoEnd(): void {
+  report(errorReport(new Error('the command waits for what never comes')), false)
 }
 
 /**

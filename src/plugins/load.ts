@@ -8,6 +8,7 @@ import type {Estimator} from '../attention/index.js'
 import {describe, expected, type RfaError} from '../errors.js'
 import {errorCode} from '../files.js'
 import {commonJs, loadFault} from './faults.js'
+import {importModule} from './import.js'
 import {type PluginRecord, pluginDigest} from './record.js'
 import {filesImported, openDoors} from './resolution.js'
 
@@ -34,7 +35,7 @@ const ENDINGS = ['.js', '.mjs', '.ts', '.mts']
  * @throws {FILE_MISSING} where there is no file
  * @throws {BAD_PLUGIN} for what is no such module: a fault of syntax, imports that are not found, no estimator, one whose
  *   facts are wrong or whose name is taken
- * @throws {PLUGIN_FAILED} for what it throws itself
+ * @throws {PLUGIN_FAILED} for what it throws itself, and where its top level waits for ever
  */
 export async function loadPlugin(path: string): Promise<LoadedPlugin> {
   const file = await pluginFile(path)
@@ -107,7 +108,7 @@ async function importPlugin(path: string, file: string): Promise<LoadedPlugin> {
   openDoors()
   const {registerEstimators, wholeEstimator} = await import('../attention/internal.js')
   try {
-    const exported: Record<string, unknown> = await import(pathToFileURL(file).href)
+    const exported = await importModule(pathToFileURL(file).href)
     if (file in createRequire(import.meta.url).cache) {
       throw commonJs(path, 'it exports by module.exports, or nothing')
     }

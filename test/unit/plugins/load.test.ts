@@ -54,6 +54,12 @@ const CASES: Record<string, {text: string; code?: string; message?: RegExp; reme
     message: /expected imports that can be found, got Cannot find package 'no-such-package'/,
     remedy: /npm install/,
   },
+  'endless.js': {
+    text: 'await new Promise(() => {})\nexport default 1\n',
+    code: 'PLUGIN_FAILED',
+    message: /^\.\/endless\.js: expected a module that can be loaded, got one that waits for what/,
+    remedy: /top-level await/,
+  },
   'no-such-file.js': {
     text: "import './helpers'\n",
     code: 'BAD_PLUGIN',

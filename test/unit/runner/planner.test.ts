@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto'
 import {writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it, onTestFinished} from 'vitest'
@@ -6,6 +7,7 @@ import {askForCheck, askForPlan} from '../../../src/runner/planner.js'
 import {WorkerProcess} from '../../../src/runner/worker-process.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 import {bench, method, sweep} from '../../helpers/plans.js'
+import {reluMap, writeFiles} from '../../helpers/plugins.js'
 
 const folder = temporaryFolder()
 
@@ -85,6 +87,34 @@ describe('a worker that is asked for a plan', () => {
         'memory ran out while making the plan: expected an answer of the worker process, but it exited with code 134: # Fatal process out of memory: SegmentedTable; the likely cause is too little memory: of the machine, or within a limit of processes such as ulimit -v',
       suggestions: [expect.stringContaining('ulimit -v')],
     })
+  })
+
+  it.each([
+    ['ends', "process.on('message', () => process.exit(7))", null, 'but it exited with code 7'],
+    ['hangs', "process.on('message', () => {})", 50, 'a call of one did not end within --timeout'],
+  ])('makes a plan without predicting plug-ins where one of them %s', async (...row) => {
+    const [, script, timeoutMs, why] = row
+    const text = reluMap('mine')
+    writeFiles(folder, {'mine.mjs': text})
+    const path = join(folder, 'mine.mjs')
+    const sha256 = createHash('sha256').update(text).digest('hex')
+    const plugins = [{path, sha256, imports: [], methods: ['mine']}]
+    const plan = sweep({methods: [method('mine'), method('elu')], plugins})
+    const asked = scripted(script)
+    const {jobs, warnings, serves} = await askForPlan(plan, asked, {timeoutMs})
+    expect(warnings).toEqual([
+      expect.stringMatching(/^memory and time of mine are not predicted: /),
+    ])
+    expect(warnings[0]).toContain(why)
+    expect(serves).toBe(false)
+    const cells = [...jobs].map(({cell}) => (cell as {method: string}).method)
+    expect(new Set(cells)).toEqual(new Set(['mine', 'elu']))
+    const [mine, elu] = ['mine', 'elu'].map(
+      name => [...jobs].find(({cell}) => (cell as {method: string}).method === name)!,
+    )
+    expect(mine!.predictedBytes).toBeLessThan(elu!.predictedBytes)
+    // the input is looked at by another worker where this one is gone
+    await expect(askForCheck(plan, asked)).resolves.toBeUndefined()
   })
 
   it('is told from one that answers something else', async () => {
