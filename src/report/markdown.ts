@@ -35,7 +35,12 @@ function renderFigure(figure: Figure, pictureOf: PictureOf): string {
   const path = pictureOf(figure)
   if (path === undefined) return ''
   const {title, caption} = figureWithTexts(figure, content => escaped(printable(content)))
-  return `![${title}](<${encodeURI(path)}>)\n\n${title}. ${caption}`
+  return `![${title}](<${urlOf(path)}>)\n\n${title}. ${caption}`
+}
+
+/** A path as an address, in which its `?` and `#` are letters. */
+function urlOf(path: string): string {
+  return encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23')
 }
 
 /** One block; blocks are separated by an empty line. */

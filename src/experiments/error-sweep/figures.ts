@@ -1,6 +1,7 @@
 /** Figures of an error sweep: errors over the number of features, over length and over norm, each variant a line. */
 import {type ColumnSpec, table} from '../../report/document.js'
 import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
+import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {plural, significant, withInterval} from '../../report/numbers.js'
 import {inputLabel, methodLabel, projectionLabel, variantLabel} from '../labels.js'
@@ -72,7 +73,7 @@ function figureOf(variable: Variable, records: readonly CompletedSweep[]): Figur
   const shown = variable === FEATURES ? records : atLargestFeatures(records)
   const values = new Set(shown.flatMap(record => variable.read(record) ?? []))
   if (values.size < 2) return []
-  const span = [Math.min(...values), Math.max(...values)] as const
+  const span = spanOf(values)
   const measured = linesOf(variable, shown, span)
   const predicted = linesOf(variable, shown, span, true)
   return [
@@ -91,7 +92,7 @@ function figureOf(variable: Variable, records: readonly CompletedSweep[]): Figur
 
 /** Errors fall with features: of other variables those at the most are shown. */
 function atLargestFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
-  const most = Math.max(...records.map(({cell}) => cell.num_features ?? 0))
+  const [, most] = spanOf(records.map(({cell}) => cell.num_features ?? 0))
   return records.filter(({cell}) => (cell.num_features ?? most) === most)
 }
 
@@ -182,7 +183,7 @@ function averageGuide(records: readonly CompletedSweep[], [from, to]: Span): Gui
   const levels = records.flatMap(({result: {rel_l2, mse, mean_value_mse}}) =>
     rel_l2.median && mse.median ? [rel_l2.median * Math.sqrt(mean_value_mse / mse.median)] : [],
   )
-  const [low, high] = [Math.min(...levels), Math.max(...levels)]
+  const [low, high] = spanOf(levels)
   if (levels.length === 0 || high > 1.01 * low) return []
   return [
     {

@@ -1,5 +1,6 @@
 /** Where the ticks of an axis stand, and what they say. */
 import {significant} from '../numbers.js'
+import {spanOf} from './span.js'
 
 /** Decades below which ticks stand at 1, 2 and 5, too. */
 const NUMBERED = 2
@@ -17,7 +18,7 @@ export interface LogTicks {
  * @param most - as many powers as there is room for
  */
 export function logTicks(values: readonly number[], most: number): LogTicks {
-  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const [low, high] = spanOf(values)
   if (values.every(value => Number.isInteger(Math.log2(value)))) {
     return {base: 2, ticks: powers(2, low, high, most)}
   }

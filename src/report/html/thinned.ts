@@ -1,5 +1,6 @@
 /** Figures with fewer points, where nobody could tell more of them apart. */
 import type {Axis, Figure, Point} from '../figures/figure.js'
+import {spanOf} from '../figures/span.js'
 
 /**
  * The same figure with at most so many points: of each of equal stretches of the x axis the first point of a series, and its
@@ -12,7 +13,7 @@ export function thinned(figure: Figure, most: number): Figure {
   if (count <= most) return figure
   const stretches = Math.max(1, Math.floor(most / figure.series.length) - 1)
   const all = figure.series.flatMap(({points}) => points.map(({x}) => placeOn(figure.x, x)))
-  const [low, high] = [Math.min(...all), Math.max(...all)]
+  const [low, high] = spanOf(all)
   const stretchOf = ({x}: Point) =>
     Math.floor(((placeOn(figure.x, x) - low) / (high - low || 1)) * (stretches - 1e-9))
   const series = figure.series.map(own => {

@@ -1,5 +1,6 @@
 /** From values of an axis to places on a canvas. */
 import type {Axis} from '../figures/figure.js'
+import {spanOf} from '../figures/span.js'
 import {logTicks, tickText} from '../figures/ticks.js'
 import {significant} from '../numbers.js'
 
@@ -18,7 +19,7 @@ export interface Scale {
  */
 export function scaleOf({scale}: Axis, values: readonly number[], most: number): Scale {
   const log = scale === 'log'
-  const [low, high] = widened(Math.min(...values), Math.max(...values), log)
+  const [low, high] = widened(...spanOf(values), log)
   const place = log ? Math.log : (value: number) => value
   const share = (value: number) => (place(value) - place(low)) / (place(high) - place(low))
   const within = (log ? logTicks(values, most).ticks : [low, high]).filter(

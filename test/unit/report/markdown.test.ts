@@ -1,6 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {heading, list, table, text} from '../../../src/report/document.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
+import {FIGURE} from '../../helpers/figures.js'
 
 describe('renderMarkdown', () => {
   it('writes headings, paragraphs, lists and tables with every column', () => {
@@ -33,5 +34,11 @@ describe('renderMarkdown', () => {
 
   it('keeps a message of several lines on the line of its item', () => {
     expect(renderMarkdown(list(['first\n  second']))).toBe('- first second\n')
+  })
+
+  it('names pictures by addresses, whatever their paths have in them', () => {
+    const pictureOf = () => 'runs/a #1? <x>/100%.png'
+    const markdown = renderMarkdown([{kind: 'figure', figure: FIGURE}], pictureOf)
+    expect(markdown).toContain('![Title of it](<runs/a%20%231%3F%20%3Cx%3E/100%25.png>)')
   })
 })
