@@ -1,6 +1,7 @@
 /** Files that a command writes where the user says, and replaces only where they are its own. */
-import {readFile, stat, writeFile} from 'node:fs/promises'
+import {readFile, realpath, stat, writeFile} from 'node:fs/promises'
 import {messageOf, RfaError} from '../errors.js'
+import {errorCode, writeAtomic} from '../files.js'
 
 /** What names a file, and which ones may be replaced. */
 export interface OwnFile {
@@ -23,12 +24,29 @@ export interface OwnFile {
 export async function writeOwnFile(path: string, text: string, own: OwnFile): Promise<void> {
   if (!own.force) await refuseForeignFile(path, own)
   try {
-    await writeFile(path, text)
+    await writeWhole(path, text)
   } catch (error) {
-    throw new RfaError('NOT_WRITABLE', `${own.flag}: cannot write ${path}: ${messageOf(error)}`, {
+    const why = error instanceof RfaError ? error.message : `${path}: ${messageOf(error)}`
+    throw new RfaError('NOT_WRITABLE', `${own.flag}: cannot write ${why}`, {
       suggestions: [`name another file with ${own.flag}`, `use ${own.flag} - for stdout`],
       cause: error,
     })
+  }
+}
+
+/** Errors of a folder in which a file can be written, but none put in its place. */
+const NO_PLACE: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EBUSY'])
+
+/** Writes a file so that an earlier one stays where that fails; what is no file, as a pipe, is written to. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const target = await realpath(path).catch(() => path)
+  const facts = await stat(target).catch(() => undefined)
+  if (facts && !facts.isFile()) return writeFile(target, text)
+  try {
+    await writeAtomic(target, text)
+  } catch (error) {
+    if (!facts || !(error instanceof RfaError) || !NO_PLACE.has(errorCode(error.cause))) throw error
+    await writeFile(target, text)
   }
 }
 
