@@ -6,6 +6,8 @@ import {dirname, join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** Folders that scripts of their own run, as they take what must be started first. */
+const APART = [join('test', 'slurm')]
 const EFFORT = join('test', 'helpers', 'effort.ts')
 /** Of `from './a.js'`, `import './a.js'` and `import('./a.js')`. */
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g
@@ -17,7 +19,8 @@ const files = readdirSync(join(root, 'test'), {recursive: true})
   .filter(name => name.endsWith('.test.ts'))
   .map(name => join('test', name))
 const isQuick = file => quick.some(folder => file.startsWith(join(folder, '/')))
-const fuller = files.filter(file => !isQuick(file) || reachesEffort(file))
+const isApart = file => APART.some(folder => file.startsWith(join(folder, '/')))
+const fuller = files.filter(file => !isApart(file) && (!isQuick(file) || reachesEffort(file)))
 process.stdout.write(`${fuller.join('\n')}\n`)
 
 /** Whether a file is `effort.ts` or imports it, be it by others. */

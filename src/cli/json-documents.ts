@@ -128,6 +128,40 @@ export function withComparison<Shape extends z.ZodRawShape>(run: z.ZodObject<Sha
   })
 }
 
+const seconds = (what: string) => z.number().meta({unit: 's', description: what})
+
+/** `rfa slurm`. */
+export const slurmDocument = z.object({
+  schema: tag('rfa.slurm/1'),
+  directory: z.string().describe('Folder of scripts, logs, shards and the merged run.'),
+  files: z
+    .object({
+      plan: z.string().describe('The plan that all tasks run.'),
+      array: z.string().describe('Script of the array, a task for each shard.'),
+      merge: z.string().describe('Script of the merge.'),
+      submit: z.string().describe('Shell script that submits both.'),
+    })
+    .describe('What was written.'),
+  merged: z.string().describe('Folder that the merged run will have.'),
+  shards: z.number().int().describe('Parts of the plan.'),
+  cells: z.number().int().describe('Cells of the plan.'),
+  cpus: z.number().int().describe('Processors of a task.'),
+  memory: z.string().describe('Memory of a task, as Slurm writes it.'),
+  predicted_peak_bytes: z
+    .number()
+    .meta({unit: 'bytes', description: 'Memory that a task is predicted to take at most.'}),
+  predicted_longest_seconds: seconds('Predicted time of the longest shard, a rough figure.'),
+  predicted_mean_seconds: seconds('The same of all shards on average.'),
+  jobs: z
+    .object({
+      array: z.string().describe('Number of the array.'),
+      merge: z.string().describe('Number of the merge.'),
+    })
+    .nullable()
+    .describe('Jobs as Slurm calls them; `null`: they were not submitted.'),
+})
+export type SlurmDocument = z.infer<typeof slurmDocument>
+
 /** `rfa report`. */
 export const reportDocument = z.object({
   schema: tag('rfa.report/1'),

@@ -57,6 +57,7 @@ async function documentSchemas(): Promise<Named[]> {
       documents.withComparison(finishedRunSchema({manifest, record})),
     ],
     ['apply', 'What rfa apply prints under --json', applyRecord],
+    ['slurm', 'What rfa slurm prints under --json', documents.slurmDocument],
     ['report', 'What rfa report prints under --json', documents.reportDocument],
     [
       'comparison',

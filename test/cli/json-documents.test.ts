@@ -1,3 +1,4 @@
+import {writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import {z} from 'zod'
@@ -8,12 +9,13 @@ import Doctor from '../../commands/doctor.js'
 import ErrorSweep from '../../commands/error-sweep.js'
 import Methods from '../../commands/methods.js'
 import Report from '../../commands/report.js'
+import Slurm from '../../commands/slurm.js'
 import Variance from '../../commands/variance.js'
 import {jsonSchemas} from '../../src/cli/json-schemas.js'
 import {services} from '../../src/cli/services.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
 import {temporaryFolder} from '../helpers/folders.js'
-import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
+import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {failedSweep, skippedSweep, sweep} from '../helpers/records/error-sweep.js'
 import {variance} from '../helpers/records/variance.js'
 import {answerWith, run, runner} from './services.js'
@@ -65,6 +67,14 @@ describe('under --json every command prints what its schema says', () => {
     const document = await printed(name, Methods, 'methods', argv)
     expect(document.schema).toBe(`rfa.${name}/1`)
     expect(document[name].length).toBeGreaterThan(0)
+  })
+
+  it('slurm', async () => {
+    const plan = join(folder, 'slurm-plan.json')
+    await writeFile(plan, JSON.stringify(BENCH_PLAN))
+    const argv = [plan, '--shards', '1', '--output', join(folder, 'slurm')]
+    const document = await printed('slurm', Slurm, 'slurm', argv)
+    expect(document).toMatchObject({schema: 'rfa.slurm/1', shards: 1, jobs: null})
   })
 
   it('methods as fields', async () => {

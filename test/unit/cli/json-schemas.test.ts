@@ -28,6 +28,7 @@ const DOCUMENTS = [
   'methods',
   'projections',
   'report',
+  'slurm',
 ]
 
 describe('jsonSchemas', () => {

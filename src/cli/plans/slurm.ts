@@ -1,0 +1,82 @@
+/** The flags of `rfa slurm`. */
+import * as Flags from '@oclif/core/flags'
+import {describe, expected} from '../../errors.js'
+import {MOST_SHARDS} from '../../results/shard.js'
+import {type FlagValues, oneNumber, oneText, present, toggle} from '../flags.js'
+import {type NumberRule, POSITIVE_INTEGER, THREADS} from '../ranges.js'
+
+const SHARDS: NumberRule = {
+  what: `an integer from 1 to ${MOST_SHARDS}`,
+  integer: true,
+  accepts: value => value >= 1 && value <= MOST_SHARDS,
+}
+
+/** Text of a form that sbatch takes; its lines are read word by word, so there is none with spaces. */
+const oneWord = (pattern: RegExp, what: string) =>
+  Flags.custom<string>({
+    parse: async (text, _context, {name}) => {
+      if (pattern.test(present(text, `--${name}`))) return text
+      throw expected('USAGE', `--${name}`, what, describe(text))
+    },
+  })
+
+const sbatchOption = Flags.custom<string>({
+  multiple: true,
+  multipleNonGreedy: true,
+  parse: async (text, _context, {name}) => {
+    if (/^--?[a-z][^\n\r]*$/i.test(text)) return text
+    const remedy = 'with its dashes, as in --sbatch=--account=physics'
+    throw expected('USAGE', `--${name}`, 'one option of sbatch', describe(text), remedy)
+  },
+})
+
+/** The flags of `rfa slurm`. */
+export const slurmFlags = {
+  shards: oneNumber(SHARDS)({
+    char: 'n',
+    required: true,
+    description:
+      'parts of the plan, a task of the array each; most clusters take up to 1000 (MaxArraySize)',
+  }),
+  output: oneText({
+    char: 'o',
+    helpValue: 'DIR',
+    description:
+      'new folder for scripts, logs, shards and the merged run, which all nodes must see (default: results/<command>-<date>-<time>)',
+  }),
+  cpus: oneNumber(THREADS)({
+    description: 'processors of a task, and its threads (default: 1, or the threads of the plan)',
+  }),
+  mem: oneWord(
+    /^\d+[KMGT]?$/i,
+    'memory as Slurm writes it: 500M, 4G',
+  )({
+    helpValue: 'SIZE',
+    description:
+      'memory of a task, as in 4G (default: half as much again as is predicted, and 256 MiB)',
+  }),
+  time: oneWord(
+    /^(\d+|\d+:\d\d|(\d+-)?\d+:\d\d:\d\d|\d+-\d+(:\d\d)?)$/,
+    'a time as Slurm writes it: 90 (minutes), 01:30:00, 2-12:00:00',
+  )({
+    helpValue: 'TIME',
+    description: 'longest time of a task, as in 01:30:00 (default: that of the partition)',
+  }),
+  partition: oneWord(
+    /^[\w.,-]+$/,
+    'names of partitions',
+  )({
+    helpValue: 'NAME',
+    description: 'partition (default: that of the cluster)',
+  }),
+  'at-once': oneNumber(POSITIVE_INTEGER)({
+    description: 'most tasks at once (default: as many as there is room for)',
+  }),
+  sbatch: sbatchOption({
+    helpValue: 'OPTION',
+    description: 'another option for both jobs, may be repeated: --sbatch=--account=physics',
+  }),
+  submit: toggle('submit them, too: the same as sh DIR/submit.sh'),
+}
+/** What `rfa slurm` was asked for; a missing value was not typed. */
+export type SlurmFlags = FlagValues<typeof slurmFlags>
