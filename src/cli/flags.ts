@@ -356,6 +356,14 @@ export function ungrouped<F extends {helpGroup?: string; description?: string}>(
   return {...rest, description} as F
 }
 
+/**
+ * Flags that may not stand beside one, as oclif's `exclusive` has them: usage shows those as a choice, with nothing in the place of a
+ * flag that another choice or no part of the command has.
+ */
+export function notBeside(...flags: string[]) {
+  return {relationships: [{type: 'none' as const, flags}]}
+}
+
 /** Seed, backend and threads: everything that computes has them. */
 export const computeFlags = {
   seed: oneNumber(COUNT)({
@@ -384,17 +392,17 @@ export function plotFlag(description: string, helpGroup?: string) {
 
 /** What a command that runs a grid of cells takes beside its grid. */
 export const runFlags = {
-  plan: oneText({
-    helpGroup: 'RUN',
-    helpValue: 'FILE',
-    description:
-      'run the plan in this file, which --dry-run --json has printed: nothing else of the grid is typed beside it',
-  }),
   output: oneText({
     char: 'o',
     helpGroup: 'RUN',
     helpValue: 'DIR',
     description: 'folder of the run (default: results/<command>-<date>-<time>)',
+  }),
+  plan: oneText({
+    helpGroup: 'RUN',
+    helpValue: 'FILE',
+    description:
+      'run the plan in this file, which --dry-run --json has printed: nothing else of the grid is typed beside it',
   }),
   resume: toggle(
     'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again, a typed plan with more cells adds them; where there is none, start it',
@@ -402,7 +410,7 @@ export const runFlags = {
   ),
   shard: shardFlag({
     helpGroup: 'RUN',
-    exclusive: ['baseline', 'save-baseline'],
+    ...notBeside('baseline', 'save-baseline'),
     description:
       'run part I of N of the plan alone, in a folder of its own: cells are dealt evenly by predicted cost, the same way on every machine; rfa merge joins the folders. slurm: the part that SLURM_ARRAY_TASK_ID, _MIN and _COUNT say',
   }),

@@ -36,6 +36,16 @@ describe('the commands', () => {
     await expect(text).toMatchFileSnapshot('command-snapshot.json')
   })
 
+  it.each(ids)('%s has no choice among flags in its usage that lacks one side', async id => {
+    const {flags, usage} = await load(id)
+    if (usage !== undefined) return // written by hand
+    const choices = Object.values(flags as Record<string, {exclusive?: string[]}>).flatMap(
+      ({exclusive = []}) => exclusive,
+    )
+    expect(choices.filter(name => !(name in flags))).toEqual([])
+    expect(new Set(choices).size).toBe(choices.length)
+  })
+
   it.each(ids)('%s has a summary, its exit codes, and examples with long flags', async id => {
     const {summary, description, examples, enableJsonFlag} = await load(id)
     expect(summary).toMatch(/^[A-Z].*[^.]$/)

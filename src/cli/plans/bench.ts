@@ -15,6 +15,7 @@ import {
   grouped,
   methodFlags,
   nameList,
+  notBeside,
   numberList,
   oneNumber,
   oneText,
@@ -157,8 +158,7 @@ export const benchFlags = {
   samples: Flags.boolean({
     default: false,
     helpGroup: 'RUN',
-    // as `exclusive`, which usage shows as a choice: `--profile | --dry-run` has the other side already
-    relationships: [{type: 'none', flags: ['dry-run']}],
+    ...notBeside('dry-run'),
     description:
       'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
   }),
