@@ -40,7 +40,7 @@ export function studentTest(
   const value = mean(values)
   const degrees = Math.max(0, values.length - 1)
   const standardError = Math.sqrt(variance(values) / values.length)
-  if (Number.isNaN(standardError)) return none(value, degrees)
+  if (Number.isNaN(standardError)) return noTest(value, degrees)
   // nothing varies, and nothing differs
   const constant = standardError === 0 && value === center
   const t = constant ? 0 : (value - center) / standardError
@@ -54,7 +54,8 @@ export function studentTest(
   }
 }
 
-function none(value: number, degrees: number): StudentTest {
+/** What a test found that could not be made. @param value - the mean, or the difference of means */
+export function noTest(value: number, degrees = Number.NaN): StudentTest {
   const nothing = Number.NaN
   return {
     t: nothing,

@@ -1,6 +1,6 @@
 import {mean, variance} from './descriptive.js'
 import {studentQuantile, studentTail} from './distributions.js'
-import type {StudentTest} from './student-test.js'
+import {noTest, type StudentTest} from './student-test.js'
 import {CONFIDENCE, checkShare, pValueOf, type TestOptions} from './tests.js'
 
 /**
@@ -25,7 +25,7 @@ export function welchTest(
   const value = mean(a) - mean(b)
   const parts = [variance(a) / a.length, variance(b) / b.length] as const
   const standardError = Math.sqrt(parts[0] + parts[1])
-  if (Number.isNaN(standardError) || Number.isNaN(value)) return none(value)
+  if (Number.isNaN(standardError) || Number.isNaN(value)) return noTest(value)
   const degrees =
     standardError === 0
       ? a.length + b.length - 2
@@ -40,16 +40,5 @@ export function welchTest(
     standardError,
     pValue: constant ? 1 : pValueOf(alternative, studentTail(t, degrees), studentTail(-t, degrees)),
     estimate: {value, low: value - reach, high: value + reach},
-  }
-}
-
-function none(value: number): StudentTest {
-  const nothing = Number.NaN
-  return {
-    t: nothing,
-    degrees: nothing,
-    standardError: nothing,
-    pValue: nothing,
-    estimate: {value, low: nothing, high: nothing},
   }
 }
