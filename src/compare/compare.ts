@@ -34,7 +34,7 @@ export function compare(request: ComparisonRequest): ComparisonFacts {
   const rows = rowsOf(found, request)
   const left = [
     ...found.flatMap(one => ('reason' in one.line ? [leftLine(one.line, one.at)] : [])),
-    ...leftCells(matching, request),
+    ...leftCells(matching, comparison),
   ]
   return {
     ...{experiment, related, a: factsOf(a), b: factsOf(b)},
@@ -126,10 +126,7 @@ function leftLine({quantity, reason, settled}: UncomparedLine, at: Place): LeftR
 }
 
 /** Cells without a partner, and those of pairs that were not both measured. */
-function leftCells(
-  {pairs, onlyA, onlyB}: Matching,
-  {comparison: {place, measured}, a, b}: ComparisonRequest,
-): LeftRow[] {
+function leftCells({pairs, onlyA, onlyB}: Matching, {place, measured}: Comparison): LeftRow[] {
   const left = (
     where: LeftRow['where'],
     record: CellRecord,
@@ -139,9 +136,8 @@ function leftCells(
     return {where, quantity: null, at: {...place(record.cell, result)}, ...rest}
   }
   const keyOf = ({cell}: CellRecord) => canonicalJson(measured(cell))
-  const keysOf = ({records}: Side): Keys => new Set(records.map(keyOf))
-  const [inA, inB] = [keysOf(a), keysOf(b)]
-  const alone = (one: CellRecord, side: 'A' | 'B', others: Keys) => {
+  const [inA, inB] = [new Set(onlyA.map(keyOf)), new Set(onlyB.map(keyOf))]
+  const alone = (one: CellRecord, side: 'A' | 'B', others: ReadonlySet<string>) => {
     const what = others.has(keyOf(one)) ? 'several cells measure the same' : `only in ${side}`
     return `${what}${endOf(one)}`
   }
@@ -157,8 +153,6 @@ function leftCells(
       }),
   ]
 }
-
-type Keys = ReadonlySet<string>
 
 /** How a cell ended that has no numbers. */
 function endOf(record: CellRecord): string {

@@ -109,6 +109,12 @@ describe('compare', () => {
     ])
   })
 
+  it('says of a cell whose like is matched with another that it is only there', () => {
+    const on = (backend: 'wasm' | 'native') => timed({backend}, 1e6, {backend})
+    const {left} = compare(request([on('wasm'), on('native')], [on('native')]))
+    expect(left.map(({where, reason}) => [where, reason])).toEqual([['a', 'only in A']])
+  })
+
   it('fails a gate that judged nothing', () => {
     const broken = before.map(record => failed(record, {code: 'X', message: 'why'}))
     expect(compare(request(before, broken)).passed).toBe(true)
