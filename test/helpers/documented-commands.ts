@@ -12,13 +12,19 @@ const PLACEHOLDERS: Record<string, string> = {NAME: 'favor-pos'}
  */
 export function documentedCommands(file: string): string[] {
   const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
-  const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(match => match[1]!)
-  const lines = blocks.flatMap(block => block.split('\n').map(line => line.replace(/\s+# .*/, '')))
+  const lines = shellLines(text)
   const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, '')
   const spans = [...prose.matchAll(/`(npx rfa\s[^`]+)`/g)].map(match =>
     match[1]!.replaceAll(/\s+/g, ' '),
   )
   return [...new Set([...lines.filter(runsRfa), ...spans])].map(filled)
+}
+
+/** Every line of the blocks of a text for a shell, without comments. */
+export function shellLines(text: string): string[] {
+  const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(match => match[1]!)
+  const lines = blocks.flatMap(block => block.split('\n').map(line => line.replace(/\s+# .*/, '')))
+  return lines.filter(line => line !== '')
 }
 
 /** What ends in an ellipsis shows where something goes. */

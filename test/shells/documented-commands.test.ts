@@ -1,15 +1,13 @@
 /** What the documents say to type works when it is typed, in every shell. Needs the built program. */
-import {chmodSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs'
-import {delimiter, join} from 'node:path'
-import {fileURLToPath} from 'node:url'
+import {readFileSync, writeFileSync} from 'node:fs'
+import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {writeArrays} from '../../src/inputs/files/index.js'
 import {commandIds, loadCommand} from '../helpers/commands.js'
 import {documentedCommands} from '../helpers/documented-commands.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {describeShells, inShell, type Shell} from '../helpers/shells.js'
+import {affordable, writeInputs, writeProgram, writePrograms} from '../helpers/typed-commands.js'
 
-const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const README = documentedCommands('README.md')
 const CONTRIBUTING = documentedCommands('CONTRIBUTING.md')
 
@@ -17,28 +15,6 @@ const CONTRIBUTING = documentedCommands('CONTRIBUTING.md')
 const [, OWN = ''] = /^```js\n([\s\S]*?)^```$/m.exec(
   readFileSync(new URL('../../docs/your-estimator.md', import.meta.url), 'utf8'),
 )!
-
-/** A grid of seconds runs; a longer one only says what it would run, and checks are those of declared facts. */
-function affordable(command: string): string {
-  if (/\brfa check\b/.test(command)) return `${command} --only facts`
-  if (/\brfa advise\b/.test(command)) {
-    const few = ['--quick', '--methods elu', '--seq-len 64', '--tolerance 1']
-    return [command.replace(/ --(seq-len|tolerance) \S+/g, ''), ...few].join(' ')
-  }
-  if (/\brfa claims\b/.test(command)) return `${command.replace(' --quick', '')} --explain`
-  const runs = /\brfa (error-sweep|bench|variance)\b/.test(command)
-  return runs && !/--(quick|dry-run)\b/.test(command) ? `${command} --dry-run` : command
-}
-
-/** Puts programs into a folder that shells look into first. */
-function writePrograms(folder: string, programs: Record<string, string>): NodeJS.ProcessEnv {
-  mkdirSync(folder)
-  for (const [name, script] of Object.entries(programs)) {
-    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
-    chmodSync(join(folder, name), 0o755)
-  }
-  return {...process.env, PATH: [folder, process.env.PATH].join(delimiter)}
-}
 
 describe('the documents', () => {
   it('have commands to try', () => {
@@ -55,12 +31,8 @@ describe('each command of the documents, typed into bash', () => {
   const type = (line: string) => inShell('bash', line, {cwd: folder, env})
 
   beforeAll(async () => {
-    const rfa = `exec "${process.execPath}" "${program}" "$@"`
-    env = writePrograms(join(folder, 'bin'), {rfa, npx: `shift\n${rfa}`, npm: ':'})
-    const array = {shape: [1, 2, 31, 16], dtype: 'float32' as const, data: noise(2 * 31 * 16)}
-    for (const file of ['qkv.npz', 'qkv.safetensors']) {
-      await writeArrays(join(folder, file), {q: array, k: array, v: array})
-    }
+    env = writeProgram(folder)
+    await writeInputs(folder, ['qkv.npz', 'qkv.safetensors'])
     writeFileSync(join(folder, 'my-estimator.js'), OWN)
     for (const [seed, name] of ['RUN', 'RUN2'].entries()) {
       const {code, stderr} = await type(
@@ -114,8 +86,3 @@ describeShells('each example of help', shell => {
     }
   })
 })
-
-/** Numbers without a pattern. */
-function noise(length: number): Float32Array<ArrayBuffer> {
-  return Float32Array.from({length}, (_, index) => Math.sin(index * 12.9898) / 2)
-}
