@@ -65,15 +65,19 @@ export default class Report extends RfaCommand {
       '../src/cli/report-files.js'
     )
     checkReportFlags(flags)
-    const {readSaved, savedFacts, savedReport} = await import('../src/cli/read-saved.js')
+    const {foldersAmong, readSaved, savedFacts, savedReport} = await import(
+      '../src/cli/read-saved.js'
+    )
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
-    const saved = await readSaved(args.run, this.config.bin, this.services)
+    const {folders, files: others} = await foldersAmong(args.run)
+    if (others.length > 0) this.note(`left out: no folders of runs: ${others.join(', ')}`)
+    const saved = await readSaved(folders, this.config.bin, this.services)
     const blocks = this.withFlags(
       await savedReport(saved, {figures: drawsFigures(flags) || flags.plot}),
       experimentFlagNames(),
     )
     if (flags.output !== '-' && flags.html !== '-') await this.printTables(blocks, flags)
-    const files = await writeReportFiles({blocks, saved, directories: args.run}, flags, {
+    const files = await writeReportFiles({blocks, saved, directories: folders}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
     })

@@ -42,6 +42,22 @@ export async function readSaved(
   return all
 }
 
+/**
+ * Folders to report without the files among them: a pattern such as `results/*` matches what lies beside runs, too.
+ *
+ * @returns as they were named, files alone where there is nothing else
+ */
+export async function foldersAmong(
+  paths: readonly string[],
+): Promise<{folders: readonly string[]; files: readonly string[]}> {
+  const isFile = await Promise.all(
+    paths.map(async path => (await stat(path).catch(() => undefined))?.isFile() ?? false),
+  )
+  const folders = paths.filter((_, at) => !isFile[at])
+  if (folders.length === 0) return {folders: paths, files: []}
+  return {folders, files: paths.filter((_, at) => isFile[at])}
+}
+
 /** Claims that were interrupted have runs, each of which can be shown, and no verdicts yet. */
 async function withRunsInside(error: unknown, directory: string): Promise<never> {
   if (!(error instanceof RfaError) || error.code !== 'FILE_MISSING') throw error

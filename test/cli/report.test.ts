@@ -260,6 +260,18 @@ describe('rfa report', () => {
     expect((await report(folder)).exitCode).toBe(70)
   })
 
+  it('leaves out files among folders, as patterns match them, and says so; alone they are refused', async () => {
+    const file = join(folder, 'kernels.json')
+    await writeFile(file, '{}')
+    const {stdout, stderr, exitCode} = await report(file, folder, '--output', '-')
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('Forward pass')
+    expect(stderr).toBe(`left out: no folders of runs: ${file}\n`)
+    runner.openRun.mockRejectedValue(new RfaError('FILE_MISSING', 'no run there'))
+    expect(await report(file)).toMatchObject({exitCode: 3})
+    expect(await report(folder, join(folder, 'absent'))).toMatchObject({exitCode: 3})
+  })
+
   it('wants at least one run', async () => {
     expect(await report()).toMatchObject({
       exitCode: 2,
