@@ -50,6 +50,7 @@ export async function writeFigures(
   {format, force}: {format: FigureFormat; force: boolean},
 ): Promise<WrittenFigures> {
   const figures = blocks.flatMap(block => (block.kind === 'figure' ? [block.figure] : []))
+  if (figures.length === 0) return {files: [], pictures: new Map()}
   const list = await listOf(folder)
   const earlier = list ?? []
   const names = figures.flatMap(own => namesOf(own, format))

@@ -78,6 +78,7 @@ describe('rfa report with figures', () => {
     const {exitCode, stderr} = await report('--svg', join(folder, 'svg'))
     expect(exitCode).toBe(0)
     expect(stderr).toContain('--svg: nothing to draw')
+    await expect(stat(join(folder, 'svg'))).rejects.toThrow('ENOENT')
   })
 
   it('says where it cannot write', async () => {
