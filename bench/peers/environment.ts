@@ -2,8 +2,8 @@
 import {execFileSync, spawnSync} from 'node:child_process'
 import {readFileSync} from 'node:fs'
 import {dirname, join} from 'node:path'
+import type {ChildCommand} from '../../src/experiments/bench/peers/conversation.js'
 import {packageRoot} from '../../src/package.js'
-import type {PeerCommand} from './peer-process.js'
 
 /** Peers in the order of the tables. */
 export const PEERS = [
@@ -62,7 +62,7 @@ export function isBuilt(name: PeerName): boolean {
   return name === BUILT
 }
 
-export function peerCommand(name: PeerName, python: string, threads: number): PeerCommand {
+export function peerCommand(name: PeerName, python: string, threads: number): ChildCommand {
   const args = [join(FOLDER, 'driver.py'), name, '--threads', `${threads}`]
   return {name, command: python, args, env: environmentOf(python), patience: PATIENCE_MS}
 }

@@ -1,9 +1,8 @@
 /** A peer in a process of its own: a JSON request per line, a JSON answer per line, as driver.py says. */
-import {spawn} from 'node:child_process'
 import {readFileSync} from 'node:fs'
 import {join} from 'node:path'
-import {createInterface} from 'node:readline'
 import {z} from 'zod'
+import {type ChildCommand, conversation} from '../../src/experiments/bench/peers/conversation.js'
 import type {PeerCase} from './cases.js'
 import type {Engine} from './engine.js'
 
@@ -39,18 +38,8 @@ export interface Prepared {
   failed: {engine: string; form: string; reason: string}[]
 }
 
-/** The command of a peer. */
-export interface PeerCommand {
-  name: string
-  command: string
-  args: readonly string[]
-  env: NodeJS.ProcessEnv
-  /** Of one answer, in ms: compiling takes the longest. */
-  patience: number
-}
-
 /** Starts a peer. @throws {Error} where it does not tell what it is: with the last line that it wrote to stderr */
-export async function startPeer(given: PeerCommand): Promise<Peer> {
+export async function startPeer(given: ChildCommand): Promise<Peer> {
   const {name} = given
   const talk = conversation(given)
   const ask = async <T>(request: object, schema: z.ZodType<T>): Promise<T> => {
@@ -75,42 +64,6 @@ export async function startPeer(given: PeerCommand): Promise<Peer> {
     },
     stop: talk.stop,
   }
-}
-
-/** Lines to a process and back, one at a time. */
-function conversation({name, command, args, env, patience}: PeerCommand) {
-  const child = spawn(command, args, {stdio: ['pipe', 'pipe', 'pipe'], env})
-  let complaint = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = `${complaint}${text}`.slice(-4096)
-  })
-  child.stdin.on('error', () => {}) // that it went is told by its last line
-  const lines = createInterface({input: child.stdout})[Symbol.asyncIterator]()
-  const unstarted = new Promise<never>((_, fail) => child.once('error', fail))
-  unstarted.catch(() => {})
-  const read = async (): Promise<unknown> => {
-    const timer = setTimeout(() => child.kill('SIGKILL'), patience)
-    try {
-      const line = await Promise.race([lines.next(), unstarted])
-      if (line.done) throw new Error(`${name}: ended${lastLine(complaint)}`)
-      return JSON.parse(line.value)
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-  return {
-    firstLine: read,
-    ask(request: object) {
-      child.stdin.write(`${JSON.stringify(request)}\n`)
-      return read()
-    },
-    stop: () => child.kill('SIGKILL'),
-  }
-}
-
-function lastLine(text: string): string {
-  const line = text.trim().split('\n').at(-1)
-  return line ? `: ${line}` : ''
 }
 
 function isError(answer: unknown): answer is {error: string} {

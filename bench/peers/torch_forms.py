@@ -1,13 +1,27 @@
 """PyTorch: its fused attention, and textbook linear attention in plain operations, eager and compiled in the default mode."""
 
+import sys
+from pathlib import Path
+
 import numpy
 import torch
 import torch.nn.functional as F
 
 from form import Form
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+from rfa_peers import (  # noqa: E402
+    CHUNK,
+    elu,
+    half_norms,
+    linear,
+    linear_causal,
+    positive_keys,
+    positive_queries,
+    trigonometric,
+)
+
 PACKAGES = ["torch"]
-CHUNK = 128  # tokens per chunk of causal forms: the fastest of 64, 128, 256
 
 
 def started(threads):
@@ -36,32 +50,9 @@ def scaled_rows(case, projection):
     return projection * case["headDim"] ** -0.25
 
 
-def half_norms(x):
-    return x.square().sum(-1, keepdim=True).mul_(0.5 * x.shape[-1] ** -0.5)
-
-
-def positive_queries(x, rows):
-    logits = x @ rows.mT
-    return logits.sub_(logits.amax(-1, keepdim=True)).exp_()
-
-
-def positive_keys(x, rows):
-    logits = x @ rows.mT
-    return logits.sub_(half_norms(x).add_(logits.amax((-1, -2), keepdim=True))).exp_()
-
-
 def positive_key(x, rows):
     """Of a token among unknown ones: no maximum is known."""
     return (x @ rows.mT).sub_(half_norms(x)).exp_()
-
-
-def trigonometric(x, rows):
-    angles = F.normalize(x, dim=-1) @ rows.mT
-    return torch.cat([angles.sin(), angles.cos()], -1)
-
-
-def elu(x, _rows):
-    return F.elu(x).add_(1)
 
 
 FEATURES = {
@@ -69,28 +60,6 @@ FEATURES = {
     "rfa": (trigonometric, trigonometric, trigonometric),
     "elu": (elu, elu, elu),
 }
-
-
-def linear(q, k, v):
-    return (q @ (k.mT @ v)).div_(q @ k.sum(-2).unsqueeze(-1))
-
-
-def linear_causal(q, k, v):
-    """Chunks one after another, the sums of the past updated in place."""
-    state = q.new_zeros(*q.shape[:2], k.shape[-1], v.shape[-1])
-    normalizer = q.new_zeros(*q.shape[:2], k.shape[-1], 1)
-    past = torch.ones(CHUNK, CHUNK).tril()
-    out = torch.empty_like(v)
-    for start in range(0, q.shape[-2], CHUNK):
-        rows = slice(start, start + CHUNK)
-        qs, ks, vs = q[:, :, rows], k[:, :, rows], v[:, :, rows]
-        n = qs.shape[-2]
-        weights = (qs @ ks.mT).mul_(past[:n, :n])
-        denominator = (qs @ normalizer).add_(weights.sum(-1, keepdim=True))
-        out[:, :, rows] = (qs @ state).add_(weights @ vs).div_(denominator)
-        state += ks.mT @ vs
-        normalizer += ks.sum(-2).unsqueeze(-1)
-    return out
 
 
 def linear_causal_at_once(q, k, v):

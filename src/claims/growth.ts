@@ -28,6 +28,6 @@ export function memoryGrowth(records: readonly TimedRecord[], count: number): nu
   const last = records.slice(-count)
   return logLogSlope(
     last.map(({cell}) => cell.seq_len),
-    last.map(({result}) => result.live_bytes),
+    last.map(({result}) => result.live_bytes ?? Number.NaN),
   ).slope
 }

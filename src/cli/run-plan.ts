@@ -51,7 +51,7 @@ export interface PreparedRun {
  *
  * @param worker - makes the plan; the caller ends it, whatever comes
  * @throws {UNSUPPORTED} when the backend has fewer threads than asked for
- * @throws {BACKEND_MISSING} when the backend cannot run here
+ * @throws {BACKEND_MISSING} when the backend, or a peer, cannot run here
  * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
  */
 export async function prepare(
@@ -71,7 +71,8 @@ export async function prepare(
   const {heldBytes} = prepared
   if (!force) await services.assertFits(run, schedule, {heldBytes})
   // a generated input that alone is too large fails every cell, forced or not
-  if (run.plan.input?.kind === 'file' || force) await services.checkInput(run.plan, worker)
+  const {input, peers} = run.plan
+  if (input?.kind === 'file' || peers || force) await services.checkInput(run.plan, worker)
   if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
   await worker.kill()
   return {run, schedule}

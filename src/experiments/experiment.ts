@@ -84,7 +84,10 @@ export interface Experiment<
   cells(plan: P): Promise<Cells<Cell>>
   /** The same cells with predictions. @throws what reading the header of the plan's input throws */
   jobs(plan: P): Promise<Cells<PredictedCell<Cell>>>
-  /** Reads once what all cells will read, so that a bad file is told before anything runs. Default: nothing is read. */
+  /**
+   * Reads once what all cells will read, and starts what they will start, so that a bad file or a program that is missing is
+   * told before anything runs. Default: nothing.
+   */
   check?(plan: P): Promise<void>
   /** Loads what planning and computing need. Default: that is loaded when it is needed. */
   load?(): Promise<unknown>

@@ -62,6 +62,9 @@ export type PlanChange =
 /** Told before all others: who changed one of them did not mean this run. */
 const FIRST = ['experiment', 'seed', 'input']
 
+/** Lists whose absence means that there is nothing in them. */
+const OPTIONAL = ['peers']
+
 /** A list, or one value of an axis that the other plan has several of. */
 function asList(value: unknown, other: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value
@@ -74,7 +77,8 @@ export function planChange(saved: Plan, asked: Plan): PlanChange {
   if (!firstDifference(saved, asked)) return {kind: 'same'}
   const lists: [string, readonly unknown[], readonly unknown[]][] = []
   for (const name of new Set([...FIRST, ...Object.keys({...saved, ...asked})])) {
-    const [left, right] = [childOf(saved, name), childOf(asked, name)]
+    const absent = OPTIONAL.includes(name) ? [] : undefined
+    const [left, right] = [childOf(saved, name) ?? absent, childOf(asked, name) ?? absent]
     const [before, after] = [asList(left, right), asList(right, left)]
     if (before && after) lists.push([name, before, after])
     else {

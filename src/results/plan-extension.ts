@@ -38,7 +38,7 @@ export async function extensionOf(
       'PLAN_MISMATCH',
       directory,
       `a plan with all cells of this run, ${missing} among them`,
-      settingText([list], right),
+      settingText([list], right.length === 0 ? undefined : right),
       `name ${missing} beside the others: a run can be extended, but not cut`,
       OWN_PLAN,
       NEW_RUN,

@@ -37,7 +37,10 @@ export const computedBy = {
     .default(null)
     .describe('Such processes that the run had at once; a benchmark has one.'),
 }
-export type ComputedBy = z.infer<z.ZodObject<typeof computedBy>>
+/** Of a benchmark the backend may be a peer instead. */
+export type ComputedBy = Omit<z.infer<z.ZodObject<typeof computedBy>>, 'backend'> & {
+  backend: string
+}
 
 /** Whether each operation ran as a fused kernel or as its composite definition. */
 export const operationForms = z
@@ -53,6 +56,8 @@ export interface Plan {
   backend: BackendChoice | BackendChoice[]
   /** Threads of the backend, where they are part of what is measured. */
   threads?: number | null
+  /** Other implementations that are timed beside them. */
+  peers?: string[] | undefined
   /** Where its queries, keys and values come from, if it has any. */
   input?: InputSpec
   /** Which layers of a file of several; `all` until the file is looked into. */

@@ -2,7 +2,7 @@ import type {CellRecord} from '../results/record.js'
 
 /**
  * Watches for records that were computed in another way than those of earlier sessions: by another
- * backend, or another instruction set. They may differ in their last digits.
+ * backend than for the same `--backend`, or another instruction set. They may differ in their last digits.
  *
  * @param earlier - records that the run had when it was resumed
  * @param warn - told once of each new way
@@ -11,18 +11,32 @@ export function watchMixture(
   earlier: readonly CellRecord[],
   warn: (text: string) => void,
 ): (record: CellRecord) => void {
-  const known = new Set(earlier.flatMap(wayOf))
-  const first = [...known].join(' and ')
+  const known = new Set(earlier.flatMap(record => wayOf(record).map(way => placed(record, way))))
+  const first = (record: CellRecord) => [
+    ...new Set(earlier.filter(one => askedOf(one) === askedOf(record)).flatMap(wayOf)),
+  ]
   return record => {
     for (const way of wayOf(record)) {
-      if (first === '' || known.has(way)) continue
-      known.add(way)
+      if (known.has(placed(record, way))) continue
+      known.add(placed(record, way))
+      const before = first(record)
+      if (before.length === 0) continue
       warn(
-        `the cells that this run had were computed by ${first}, this session computes by ${way}: ` +
+        `the cells that this run had were computed by ${before.join(' and ')}, this session computes by ${way}: ` +
           'they may differ in their last digits; each record names its own',
       )
     }
   }
+}
+
+/** What a cell is to be computed by: those that ask for something else are meant to differ. */
+function askedOf({cell}: CellRecord): string {
+  const {backend, peer} = cell as {backend?: string; peer?: string}
+  return peer ?? backend ?? ''
+}
+
+function placed(record: CellRecord, way: string): string {
+  return `${askedOf(record)}: ${way}`
 }
 
 /**

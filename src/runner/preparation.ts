@@ -132,7 +132,7 @@ export async function prepareDryRun(
   }
 }
 
-/** Reads once what all cells will read. @throws what {@link Experiment.check} throws */
+/** Reads once what all cells will read, and starts once what they will start. @throws what {@link Experiment.check} throws */
 export async function checkInput(plan: Plan): Promise<void> {
   await (await experimentNamed(plan.experiment)).check?.(plan)
 }

@@ -40,7 +40,7 @@ function memory(records: readonly TimedRecord[], method: string): Point[] {
   return ofMethod(records, method).map(({cell, result}, at) => ({
     series: `memory, ${METHODS[method]}`,
     x: cell.seq_len,
-    y: result.live_bytes / exact[at]!.result.live_bytes,
+    y: (result.live_bytes ?? Number.NaN) / (exact[at]!.result.live_bytes ?? Number.NaN),
   }))
 }
 

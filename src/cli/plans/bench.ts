@@ -4,12 +4,14 @@ import {BACKEND_CHOICES, type BackendChoice} from '../../backends/index.js'
 import {expected} from '../../errors.js'
 import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/baselines.js'
 import {axisOf} from '../../experiments/bench/one-or-more.js'
+import {PEER_NAMES} from '../../experiments/bench/peers/names.js'
 import {
   BENCH_MODES,
   type BenchPlan,
   benchPlan,
   type TimingProtocol,
 } from '../../experiments/bench/schema.js'
+import {distinct} from '../../experiments/cells.js'
 import {
   type FlagValues,
   grouped,
@@ -149,6 +151,14 @@ export const benchFlags = {
     helpGroup: 'RUN',
     description: `where to compute: ${BACKEND_CHOICES.join(', ')}; several are compared in one run, with the first of native, tensorflow, wasm, cpu that is among them (default: auto, the first of the others that runs; rfa doctor tells which do)`,
   }),
+  peers: nameList(
+    'peers',
+    PEER_NAMES,
+  )({
+    helpGroup: 'GRID',
+    description:
+      'other implementations to time in the same run, where they are installed: torch (PyTorch in python3, or in RFA_PYTHON) with softmax, softmax-online (its fused attention), favor-pos, rfa and elu; forward passes only',
+  }),
   breakdown: Flags.boolean({
     default: false,
     helpGroup: 'TIMING',
@@ -178,7 +188,8 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
   const headDim = flags['head-dim'] ?? grid.headDim
   const mode = flags.mode === 'forward' ? undefined : flags.mode
   if (mode === 'decode') refuseForwardFlags(flags)
-  if (mode && flags.breakdown) throw onlyForward(mode)
+  if (mode && flags.breakdown) throw onlyForward(mode, '--breakdown', ', which have parts')
+  if (mode && flags.peers) throw onlyForward(mode, '--peers')
   return checkedPlan(benchPlan, {
     experiment: 'bench',
     ...(mode && {mode}),
@@ -199,6 +210,7 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     order: flags.order ?? 'random',
     seed: flags.seed ?? 0,
     backend: backendsOf(flags.backend),
+    ...(flags.peers && {peers: distinct(flags.peers)}),
     threads: flags.threads ?? null,
   })
 }
@@ -228,9 +240,9 @@ function refuseForwardFlags({redraw}: BenchFlags): void {
   throw expected('USAGE', '--redraw', why, redraw)
 }
 
-function onlyForward(mode: string) {
-  const why = 'forward passes of the attention alone, which have parts'
-  return expected('USAGE', '--breakdown', why, `--mode ${mode}`)
+function onlyForward(mode: string, flag: string, more = '') {
+  const why = `forward passes of the attention alone${more}`
+  return expected('USAGE', flag, why, `--mode ${mode}`)
 }
 
 /** The policy as written, if it can be kept. @throws {BAD_OPTION} for a pool smaller than the number of heads */

@@ -1,16 +1,16 @@
 /** Backends beside each other: who computed a row, and how it compares with another's. */
-import {BACKEND_NAMES} from '../../backends/index.js'
 import type {ColumnSpec} from '../../report/document.js'
 import type {Estimate} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
+import {COMPUTERS} from './computers.js'
 import {timeRatio} from './noise.js'
 import type {TimedRecord} from './schema.js'
 import {ratioText} from './variants.js'
 
-/** Backends that computed these, in the order of preference. */
+/** Backends and peers that computed these, in that order. */
 export function backendsOf(rows: readonly TimedRecord[]): string[] {
   const present = new Set<string>(rows.map(({result}) => result.backend))
-  return BACKEND_NAMES.filter(name => present.has(name))
+  return COMPUTERS.filter(name => present.has(name))
 }
 
 /** The rows of each backend, in that order. */

@@ -1,31 +1,34 @@
 /** One timing: a method at one length, in a process of its own. */
 
-import {attend, ProjectionSource, recordOperations} from '../../attention/index.js'
+import {attend, type ProjectionSource, recordOperations} from '../../attention/index.js'
 import {callNoise, footprint} from '../../attention/internal.js'
 import {type BackendName, useBackend} from '../../backends/index.js'
-import {randomStream} from '../../random/index.js'
 import {tf} from '../../tf.js'
 import {attendOptions, drawOf} from '../axes.js'
 import {computedBy} from '../computed-by.js'
-import type {CellContext, CellOutcome, YieldTurn} from '../experiment.js'
-import {type ResolvedMethod, resolveMethod, whyNot, whyNotDrawn} from '../method.js'
+import type {CellContext, CellOutcome} from '../experiment.js'
+import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {startBreakdown} from './breakdown.js'
-import {type Watch, watchConditions} from './conditions.js'
+import {looking, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
 import {passGate} from './gate.js'
 import {benchShape, workOf} from './grid.js'
+import {benchArrays, newSource} from './inputs.js'
 import {type Attention, layerBytes, layerForward, makeLayer} from './layer.js'
-import {LEAST_TOKENS} from './marks.js'
 import {startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
+import {runPeerCell} from './peers/peer-cell.js'
 import type {BenchCell, BenchResult} from './schema.js'
 import {type Others, type TimedCell, timeRuns} from './timing.js'
+import {whyNotTimed} from './why-not-timed.js'
 
 /** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
 export async function runBenchCell(
   cell: BenchCell,
-  {threadShare, ...others}: CellContext = {},
+  context: CellContext = {},
 ): Promise<CellOutcome<BenchResult>> {
+  if (cell.peer) return runPeerCell(cell, context)
+  const {threadShare, ...others} = context
   const threads = cell.threads ?? undefined
   const backend = await useBackend(cell.backend, {threads, threadShare})
   const method = await resolveMethod(cell)
@@ -36,10 +39,7 @@ export async function runBenchCell(
   const {source, projection_ns} = projectionSource(cell, method)
   const before = measurePeak()
   const watch = watchConditions()
-  const watched = {
-    ...others,
-    ...(others.yieldTurn && {yieldTurn: looking(others.yieldTurn, watch)}),
-  }
+  const watched = {...others, yieldTurn: looking(others.yieldTurn, watch)}
   const {timing, ...measured} =
     cell.mode === 'decode'
       ? await timeDecodeCell(cell, source?.next(), watched)
@@ -66,22 +66,6 @@ export async function runBenchCell(
       peak_rss_over_baseline_bytes: cell.breakdown ? null : peak,
     },
   }
-}
-
-/** A turn ends with a look at the machine. */
-function looking(yieldTurn: YieldTurn, watch: Watch): YieldTurn {
-  return () => {
-    watch.look()
-    return yieldTurn()
-  }
-}
-
-/** The stated reason why a cell is skipped, if it is. */
-function whyNotTimed(cell: BenchCell, method: ResolvedMethod): string | undefined {
-  const decode = cell.mode === 'decode'
-  if (decode && cell.seq_len < LEAST_TOKENS) return `needs at least ${LEAST_TOKENS} tokens`
-  const missing = whyNot(method, {causal: cell.causal, cross: false, decode})
-  return missing ?? whyNotDrawn(cell, cell.head_dim)
 }
 
 /** What is timed. */
@@ -138,15 +122,13 @@ function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {
   return 4 * batch * heads * seq_len * value_dim
 }
 
-/** Queries, keys and values N(0, 1) on the current backend. */
+/** Queries, keys and values on the current backend. */
 function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] {
-  const {batch, heads, seq_len, head_dim, value_dim, seed} = cell
-  const draw = (name: string, dim: number) => {
-    const values = new Float32Array(batch * heads * seq_len * dim)
-    randomStream(seed, `bench.${name}`).fillNormals(values)
-    return tf.tensor4d(values, [batch, heads, seq_len, dim])
-  }
-  return [draw('query', head_dim), draw('key', head_dim), draw('value', value_dim)]
+  const {batch, heads, seq_len, head_dim, value_dim} = cell
+  const {query, key, value} = benchArrays(cell)
+  const tensor = (values: Float32Array, dim: number) =>
+    tf.tensor4d(values, [batch, heads, seq_len, dim])
+  return [tensor(query, head_dim), tensor(key, head_dim), tensor(value, value_dim)]
 }
 
 /** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */
@@ -157,18 +139,4 @@ function projectionSource(
   const start = process.hrtime.bigint()
   const source = newSource(cell, method)
   return {source, projection_ns: source ? Number(process.hrtime.bigint() - start) : null}
-}
-
-/** Projections of a cell, the first of them drawn; none where its method has no use for them. */
-function newSource(cell: BenchCell, {projected}: ResolvedMethod): ProjectionSource | undefined {
-  const {projection, num_features, heads, head_dim, redraw} = cell
-  if (!projected || projection === null || num_features === null) return undefined
-  return new ProjectionSource({
-    name: projection,
-    heads,
-    numFeatures: num_features,
-    headDim: head_dim,
-    ...drawOf(cell),
-    redraw,
-  })
 }

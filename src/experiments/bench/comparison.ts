@@ -76,7 +76,8 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
 interface Timed {
   at: Place
   record: TimedRecord
-  bytes: number
+  /** `null`: nobody counted them. */
+  bytes: number | null
 }
 
 function forward(record: TimedRecord): Timed {
@@ -102,9 +103,9 @@ function timeLine({at, record: a}: Timed, {record: b}: Timed, related: Related):
   }
 }
 
-/** Nothing where neither holds anything. */
+/** Nothing where neither holds anything, or nobody counted. */
 function memoryLine({at, bytes: a}: Timed, {bytes: b}: Timed): ComparedLine[] {
-  if (a === 0 && b === 0) return []
+  if (a === null || b === null || (a === 0 && b === 0)) return []
   const ratio = {value: b / a, low: b / a, high: b / a}
   const exact = {pValue: Number.NaN, effect: Number.NaN, basis: 'exact'} as const
   return [{quantity: 'memory', at, a, b, ratio, ...exact}]

@@ -1,6 +1,7 @@
 /** What else the machine did while a cell was timed: load, stolen time, clock. */
 import {readdirSync, readFileSync} from 'node:fs'
 import {loadavg, platform} from 'node:os'
+import type {YieldTurn} from '../experiment.js'
 import type {Conditions} from './conditions-schema.js'
 
 /** Where a system says what it does; a test brings its own. */
@@ -34,6 +35,17 @@ export interface Watch {
   look(): void
   /** What there was to see since. */
   end(): Conditions
+}
+
+/** A turn ends with a look at the machine. */
+export function looking(yieldTurn: YieldTurn | undefined, watch: Watch): YieldTurn | undefined {
+  return (
+    yieldTurn &&
+    (() => {
+      watch.look()
+      return yieldTurn()
+    })
+  )
 }
 
 /** Starts watching. */

@@ -47,12 +47,11 @@ const MEMORY: Quantity = {
   caption: 'Most bytes of tensors that a call holds at once beside inputs and output, counted.',
   x: 'length L',
   y: 'memory of a call, MiB',
-  points: ({cell, result}) => [
-    {
-      ...{x: cell.seq_len, y: result.live_bytes / MIB},
-      facts: [`L = ${cell.seq_len}`, `memory: ${bytes(result.live_bytes)}`],
-    },
-  ],
+  points: ({cell: {seq_len}, result: {live_bytes}}) => {
+    if (live_bytes === null) return []
+    const facts = [`L = ${seq_len}`, `memory: ${bytes(live_bytes)}`]
+    return [{x: seq_len, y: live_bytes / MIB, facts}]
+  },
   exponents: [1, 2],
 }
 const TOKEN: Quantity = {
@@ -116,7 +115,9 @@ export function benchFigures(records: readonly BenchRecord[]): Figure[] {
 
 function figureOf(quantity: Quantity, rows: readonly TimedRecord[]): Figure[] {
   const {name, title, caption, x, y} = quantity
-  const series = groupBy(rows, row => labelOf(row, rows)).map(own => seriesOf(quantity, own, rows))
+  const series = groupBy(rows, row => labelOf(row, rows))
+    .map(own => seriesOf(quantity, own, rows))
+    .filter(({points}) => points.length > 0)
   const all = series.flatMap(({points}) => points)
   if (new Set(all.map(point => point.x)).size < 2) return []
   return [

@@ -29,9 +29,34 @@ export async function passGate(
   method: ResolvedMethod,
   backend: string,
 ): Promise<BenchResult['gate']> {
-  const rows = Math.min(GATE_ROWS, cell.seq_len)
+  const run = cell.mode === 'decode' ? decoded : forward
+  return passGateBy(cell, method, {
+    ...{name: `${cell.method} on ${backend}`, backend, most: GATE_ROWS},
+    run: async (arrays, rows) => run(cell, arrays, rows),
+  })
+}
+
+/** What is judged. */
+export interface Candidate {
+  /** What an error calls it. */
+  name: string
+  /** The backend that is current before and after. */
+  backend: string
+  /** Most rows of the prefix. */
+  most: number
+  /** One head with values `[V | I]`: outputs and normalised weights, `[rows, Dv + rows]`. */
+  run(arrays: GateArrays, rows: number): Promise<Float32Array>
+}
+
+/** The same of what anybody computes. @throws {GATE_FAILED} as {@link passGate} */
+export async function passGateBy(
+  cell: BenchCell,
+  method: ResolvedMethod,
+  {name, backend, most, run}: Candidate,
+): Promise<BenchResult['gate']> {
+  const rows = Math.min(most, cell.seq_len)
   const arrays = gateArrays(cell, rows)
-  const candidate = (cell.mode === 'decode' ? decoded : forward)(cell, arrays, rows)
+  const candidate = await run(arrays, rows)
   const judged = await judge(cell, method, arrays, rows, backend)
   const bound = attentionRoundingBound({
     terms:
@@ -53,12 +78,13 @@ export async function passGate(
   if (worst <= bound) return {max_abs_error: worst, bound, rows}
   throw new RfaError(
     'GATE_FAILED',
-    `${cell.method} on ${backend}: expected an error of at most ${bound.toExponential(2)}, got ${worst.toExponential(2)}`,
+    `${name}: expected an error of at most ${bound.toExponential(2)}, got ${worst.toExponential(2)}`,
     {suggestions: ['report this: the kernel computes something else than its definition']},
   )
 }
 
-interface GateArrays {
+/** Of one head; `value` without the identity. */
+export interface GateArrays {
   query: Float32Array
   key: Float32Array
   value: Float32Array
@@ -97,11 +123,7 @@ function forward(cell: BenchCell, {query, key, value}: GateArrays, rows: number)
 function decoded(cell: BenchCell, {query, key, value}: GateArrays, rows: number): Float32Array {
   const {head_dim, value_dim} = cell
   const width = value_dim + rows
-  const values = new Float32Array(rows * width)
-  for (let row = 0; row < rows; row++) {
-    values.set(value.subarray(row * value_dim, (row + 1) * value_dim), row * width)
-    values[row * width + value_dim + row] = 1
-  }
+  const values = withIdentity(value, rows)
   const host = (data: Float32Array, dim: number) => ({shape: [1, 1, rows, dim] as const, data})
   const inputs = {
     query: host(query, head_dim),
@@ -113,6 +135,18 @@ function decoded(cell: BenchCell, {query, key, value}: GateArrays, rows: number)
   const {out} = decodeAll(decoder, inputs)
   decoder.dispose()
   return out
+}
+
+/** Values `[V | I]`, `[rows, Dv + rows]`. */
+export function withIdentity(value: Float32Array, rows: number): Float32Array {
+  const dim = value.length / rows
+  const width = dim + rows
+  const values = new Float32Array(rows * width)
+  for (let row = 0; row < rows; row++) {
+    values.set(value.subarray(row * dim, (row + 1) * dim), row * width)
+    values[row * width + dim + row] = 1
+  }
+  return values
 }
 
 async function judge(

@@ -16,6 +16,7 @@ import {breakdownBytes, breakdownFactor} from './breakdown-costs.js'
 import {decodeFlops, stateBytes, TOKEN_SECONDS, UNSHARED} from './decode-costs.js'
 import {layerBytes, layerFlops} from './layer.js'
 import {valuesOf} from './one-or-more.js'
+import type {PeerName} from './peers/names.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
 /** The whole grid, in the order in which it runs. */
@@ -27,6 +28,9 @@ export async function benchCells(given: BenchPlan): Promise<Cells<BenchCell>> {
   })
 }
 
+/** What a process of a peer holds before it has inputs, beside that of the cell: Python with PyTorch. */
+const PEER_BYTES = 400 * 2 ** 20
+
 /** The same with predictions. */
 export async function benchJobs(given: BenchPlan): Promise<Cells<PredictedCell<BenchCell>>> {
   const plan = inForce(given)
@@ -37,11 +41,14 @@ export async function benchJobs(given: BenchPlan): Promise<Cells<PredictedCell<B
     const backend = await meteredBackend(choice)
     countsOf.set(choice, {backend, unit: choices[0]!, of: callCounts(plan, backend)})
   }
+  const native = await meteredBackend('native')
+  const peers: Metered = {backend: native, unit: choices[0]!, of: callCounts(plan, native)}
   const labelOf = labelled(plan)
   return cellsFrom(length, function* () {
     for (const place of orderOf(plan, length)) {
       const point = at(place)
-      yield {...predicted(point, countsOf.get(point.backend)!), label: labelOf(point)}
+      const metered = point.peer ? peers : countsOf.get(point.backend)!
+      yield {...predicted(point, metered), label: labelOf(point)}
     }
   })
 }
@@ -52,10 +59,13 @@ function labelled({mode, batch, backend}: BenchPlan): (point: Point) => string {
   const backends = valuesOf(backend).length > 1
   return point => {
     const variant = variantLabel(point.cell(), mode === undefined ? [] : [mode])
-    const where = backends ? [`on ${point.backend}`] : []
-    return [variant, ...where, ...(batches ? [`B=${point.batch}`] : []), `L=${point.seqLen}`].join(
-      ' ',
-    )
+    const where = point.peer ?? (backends ? point.backend : undefined)
+    return [
+      variant,
+      ...(where ? [`on ${where}`] : []),
+      ...(batches ? [`B=${point.batch}`] : []),
+      `L=${point.seqLen}`,
+    ].join(' ')
   }
 }
 
@@ -70,6 +80,8 @@ interface Point {
   seqLen: number
   batch: number
   backend: BackendChoice
+  /** Who is timed in place of the method, if anybody is. */
+  peer: PeerName | undefined
   block: Block
   /** Which of the block's numbers of features. */
   count: number
@@ -82,7 +94,7 @@ interface Block {
   draws: DrawGrid
 }
 
-/** The points as listed, by their places: backends, then batches, then lengths, then methods, then draws. */
+/** The points as listed, by their places: backends and peers, then batches, then lengths, then methods, then draws. */
 async function gridOf(plan: BenchPlan): Promise<{length: number; at(place: number): Point}> {
   const blocks = await Promise.all(
     distinctMethods(plan.methods).map(async (spec): Promise<Block> => {
@@ -92,20 +104,31 @@ async function gridOf(plan: BenchPlan): Promise<{length: number; at(place: numbe
   )
   const lengths = runLengths(plan)
   const batches = valuesOf(plan.batch)
-  const backends = valuesOf(plan.backend)
+  const computers = [
+    ...valuesOf(plan.backend).map(backend => ({backend, peer: undefined})),
+    ...distinct(plan.peers ?? []).map(peer => ({backend: 'auto' as const, peer})),
+  ]
   const perLength = blocks.reduce((sum, {draws}) => sum + draws.length, 0)
   return {
-    length: backends.length * batches.length * lengths.length * perLength,
+    length: computers.length * batches.length * lengths.length * perLength,
     at(place) {
       const slice = Math.floor(place / perLength)
       const sheet = Math.floor(slice / lengths.length)
-      const backend = backends[Math.floor(sheet / batches.length)]!
+      const {backend, peer} = computers[Math.floor(sheet / batches.length)]!
       const batch = batches[sheet % batches.length]!
       const seqLen = lengths[slice % lengths.length]!
       const {block, index} = blockAt(blocks, place % perLength)
       const count = index % block.draws.counts.length
-      const axes = {batch, seq_len: seqLen, backend}
-      return {seqLen, batch, backend, block, count, cell: () => cellAt(plan, block, index, axes)}
+      const axes = {batch, seq_len: seqLen, backend, ...(peer && {peer})}
+      return {
+        seqLen,
+        batch,
+        backend,
+        peer,
+        block,
+        count,
+        cell: () => cellAt(plan, block, index, axes),
+      }
     },
   }
 }
@@ -128,13 +151,13 @@ function cellAt(
   plan: BenchPlan,
   {spec, draws}: Block,
   index: number,
-  {batch, seq_len, backend}: Pick<BenchCell, 'batch' | 'seq_len' | 'backend'>,
+  {batch, seq_len, ...computer}: Pick<BenchCell, 'batch' | 'seq_len' | 'backend' | 'peer'>,
 ): BenchCell {
   const {heads, head_dim, value_dim, causal, timing, seed, threads} = plan
-  const shared = {batch, heads, head_dim, value_dim, causal, timing, seed, backend, threads}
+  const shared = {batch, heads, head_dim, value_dim, causal, timing, seed, ...computer, threads}
   const point = draws.at(index)
   const redraw = point.projection === null ? 'fixed' : plan.redraw
-  const broken = plan.breakdown && {breakdown: plan.breakdown}
+  const broken = plan.breakdown && !computer.peer && {breakdown: plan.breakdown}
   const cell = {...spec, ...point, redraw, seq_len, ...shared, ...broken}
   if (plan.mode === 'decode') return {...cell, ...decodeFields(plan)}
   return plan.mode === undefined ? cell : {...cell, mode: plan.mode}
@@ -235,7 +258,7 @@ function predicted(
   return {
     cell,
     predictedCost: factor * timedCost({flops, plain}, cell, {backend, unit}),
-    predictedBytes: bytes,
+    predictedBytes: bytes + (point.peer ? PEER_BYTES : 0),
   }
 }
 

@@ -3,7 +3,7 @@
 import {nanoseconds, plural, significant} from '../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type Outliers, tukeyOutliers} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
-import {backendMarks} from './backends.js'
+import {backendGain, backendMarks} from './backends.js'
 import {BASELINES} from './baselines.js'
 import {isSettled, isSettledSlope, odditiesOf, SETTLED_FACTOR, SETTLED_SLOPE} from './noise.js'
 import type {TimedRecord} from './schema.js'
@@ -23,7 +23,9 @@ export const LEGEND = [
 /** What is withheld, and what would settle it; nothing where nothing is. */
 export function withheldItems(rows: readonly TimedRecord[], found: readonly Growing[]): string[] {
   const ratios = rows.flatMap(row =>
-    BASELINES.flatMap(baseline => speedUp(row, rows, baseline) ?? []),
+    [backendGain(row, rows), ...BASELINES.map(baseline => speedUp(row, rows, baseline))].flatMap(
+      gain => gain ?? [],
+    ),
   )
   const slopes = found.map(({growth}) => growth.slope)
   const told = [

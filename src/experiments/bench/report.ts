@@ -130,7 +130,7 @@ function residentGrowth({cell, result}: TimedRecord): number | null {
   const {batch, heads, seq_len, head_dim, value_dim} = cell
   const arrays = 4 * batch * heads * seq_len * (2 * head_dim + 2 * value_dim)
   const growth = result.peak_rss_over_baseline_bytes
-  return growth !== null && growth >= arrays + result.live_bytes ? growth : null
+  return growth !== null && growth >= arrays + (result.live_bytes ?? 0) ? growth : null
 }
 
 /** Share of the multiply-add peak of all threads, in percent: a clock that changed makes no more than all of it, and what else is beyond is marked. */
@@ -203,25 +203,34 @@ function machineItems(records: readonly BenchRecord[]): string[] {
 
 /** Which machine parts ran: one line per backend, and what was checked before any timing. */
 function footer(records: readonly TimedRecord[]): string[] {
-  return groupBy(records, ({result}) => backendLabel(result)).map(group => {
+  return groupBy(records, computerLabel).map(group => {
     const gates = group.map(({result}) => result.gate)
     const worst = gates.reduce((a, b) =>
       b.max_abs_error / b.bound > a.max_abs_error / a.bound ? b : a,
     )
     return [
-      backendLabel(group[0]!.result),
-      operations(group),
+      computerLabel(group[0]!),
+      ...operations(group),
       `accuracy gate passed by all: worst error ${significant(worst.max_abs_error)} of at most ${significant(worst.bound)}`,
     ].join('; ')
   })
 }
 
+/** What computed: a backend, or a peer with its version. */
+function computerLabel({result}: TimedRecord): string {
+  const label = backendLabel(result)
+  if (!result.peer) return label
+  const {version, python} = result.peer
+  return `${label.replace('backend', 'peer')}, version ${version} in Python ${python}`
+}
+
 /** Which form of each operation ran: a composite one is not the speed that a fused one has. */
-function operations(records: readonly TimedRecord[]): string {
+function operations(records: readonly TimedRecord[]): string[] {
+  if (records[0]!.result.peer) return []
   const forms = new Set(
     records.flatMap(({result}) =>
       Object.entries(result.operations).map(([name, form]) => `${name} ${form}`),
     ),
   )
-  return forms.size > 0 ? `operations: ${[...forms].sort().join(', ')}` : 'no custom operations'
+  return [forms.size > 0 ? `operations: ${[...forms].sort().join(', ')}` : 'no custom operations']
 }

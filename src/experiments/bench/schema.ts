@@ -1,4 +1,5 @@
 import {z} from 'zod'
+import {BACKEND_NAMES} from '../../backends/index.js'
 import {
   backendChoice,
   type CellRecord,
@@ -23,6 +24,7 @@ import {type Breakdown, breakdown, partRow} from './breakdown-schema.js'
 import {conditions} from './conditions-schema.js'
 import {decodeMark, markRow} from './marks.js'
 import {oneOrMore} from './one-or-more.js'
+import {PEER_NAMES} from './peers/names.js'
 import {sampleRow, sampleRows} from './samples.js'
 
 /** What else than forward passes can be timed. */
@@ -67,6 +69,8 @@ const breakdownField = z
   .optional()
   .describe('Parts of each forward are timed, too; absent: they are not.')
 
+const peer = z.enum(PEER_NAMES)
+
 /** `auto` is one of the others: beside them it would compute the same twice. */
 function isOneOrNamed(backend: z.infer<typeof backendChoice> | readonly string[]): boolean {
   return typeof backend === 'string' || backend.length === 1 || !backend.includes('auto')
@@ -97,6 +101,13 @@ export const benchPlan = z.object({
   backend: oneOrMore(backendChoice).refine(isOneOrNamed, {
     message: 'expected auto alone, or names of backends',
   }),
+  peers: z
+    .array(peer)
+    .min(1)
+    .optional()
+    .describe(
+      'Other implementations, each timed with the methods that it has, in the same run; absent: none.',
+    ),
   threads,
 })
 export type BenchPlan = z.infer<typeof benchPlan>
@@ -122,6 +133,11 @@ export const benchCell = z.object({
   breakdown: breakdownField,
   seed,
   backend: backendChoice,
+  peer: peer
+    .optional()
+    .describe(
+      'Other implementation that is timed in place of the method; it is that of no backend, and `backend` then is `auto`. Absent: the method itself.',
+    ),
   threads,
 })
 export type BenchCell = z.infer<typeof benchCell>
@@ -140,7 +156,17 @@ export type OutlierCounts = z.infer<typeof outlierCounts>
 export const benchResult = z.object({
   feature_dim: featureDim,
   ...computedBy,
-  threads: z.number().int().describe('Threads that the backend computed with.'),
+  backend: z
+    .enum([...BACKEND_NAMES, ...PEER_NAMES])
+    .describe('Backend that computed, or the peer that was timed.'),
+  peer: z
+    .object({
+      version: z.string().describe('Its version.'),
+      python: z.string().describe('Version of the Python that it ran in.'),
+    })
+    .optional()
+    .describe('What the peer says of itself; absent: a backend computed.'),
+  threads: z.number().int().describe('Threads that the backend, or the peer, computed with.'),
   operations: operationForms,
   gate: z
     .object({
@@ -151,7 +177,7 @@ export const benchResult = z.object({
       rows: z.number().int().describe('Queries that were compared in it.'),
     })
     .describe(
-      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode; no time is reported unless it passed.',
+      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method whose place they take; no time is reported unless it passed.',
     ),
   runs: z.number().int().describe('Timed runs: forwards, or decodes up to L.'),
   median_ns: z.number().meta(ns('Median of the timed runs.')),
@@ -210,15 +236,15 @@ export const benchResult = z.object({
     description:
       'Multiply-add peak of one thread, measured before and after the timed runs; `null`: no addon.',
   }),
-  live_bytes: z.number().meta({
+  live_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Most bytes of tensors that a call holds at once beside inputs and output, counted; of a decode its state after the last token.',
+      'Most bytes of tensors that a call holds at once beside inputs and output, counted; of a decode its state after the last token; `null`: a peer, which nobody counted.',
   }),
   peak_rss_over_baseline_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
+      'Growth of the resident memory of the process, of a peer that of its own, from before it has inputs to its peak; `null`: unknown. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
   }),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
   turn_runs: z
@@ -269,6 +295,9 @@ export default defineExperiment({
     rowTable(tabled, 'breakdown', partRow, result => partsOf(result)),
     requestedTable('samples', sampleRow, result => sampleRows(result as BenchResult)),
   ],
+  check: async ({peers}) => {
+    if (peers) await (await import('./peers/require.js')).requirePeers(peers)
+  },
   cells: async plan => (await import('./grid.js')).benchCells(plan),
   jobs: async plan => (await import('./grid.js')).benchJobs(plan),
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),

@@ -81,8 +81,21 @@ export function timeRuns(
   return timeMeasured(measure, {...protocol, warmup_runs: 0}, others)
 }
 
-/** Makes a run and gives its time in ns. @param counts - or only warms up */
-export type Measure = (counts: boolean) => number
+/** What is left of a turn. */
+export interface Budget {
+  /** Most runs, at least one. */
+  runs: number
+  ns: number
+}
+
+/**
+ * Makes a run and gives its time in ns; or some runs, one that only warms up or as many as a budget has room for.
+ *
+ * @param counts - or only warms up
+ */
+export type Measure = (counts: boolean, left: () => Budget) => number | Promise<readonly number[]>
+
+const ONE_RUN = (): Budget => ({runs: 1, ns: 0})
 
 /**
  * The same of runs that are timed in part: making ready and putting away do not count.
@@ -93,12 +106,12 @@ export async function timeMeasured(
   others: Others = {},
 ): Promise<Timing> {
   const {yieldTurn, onStep, warmedNs = WARMED_NS} = others
-  for (let i = 0; i < protocol.warmup_runs; i++) measure(false)
+  for (let i = 0; i < protocol.warmup_runs; i++) await measure(false, ONE_RUN)
   const taken: Taken = {samples: [], turns: [], total: 0, waited: 0}
-  while (!takeTurn(measure, protocol, taken, others)) {
+  while (!(await takeTurn(measure, protocol, taken, others))) {
     onStep?.(Math.floor(STEPS * shareOf(taken, protocol)), STEPS)
     const computed = await yieldTurn?.()
-    if (computed && taken.samples.at(-1)! < warmedNs) measure(false)
+    if (computed && taken.samples.at(-1)! < warmedNs) await measure(false, ONE_RUN)
   }
   return quoted(taken.samples, taken.waited, taken.turns)
 }
@@ -113,12 +126,12 @@ interface Taken {
 }
 
 /** Times the runs of one turn. @returns whether they were the last */
-function takeTurn(
+async function takeTurn(
   measure: Measure,
   {min_runs, max_runs, min_time_ns}: TimingProtocol,
   taken: Taken,
   {waiting = startWaiting, yieldTurn}: Others,
-): boolean {
+): Promise<boolean> {
   const {samples} = taken
   const before = samples.length
   const turn = taken.turns.length + 1
@@ -129,11 +142,18 @@ function takeTurn(
   const isLast = () =>
     samples.length >= max_runs ||
     (samples.length >= min_runs && taken.total >= min_time_ns && enough)
+  const left = (): Budget => {
+    const share = yieldTurn ? turn / TURNS : 1
+    const runs = Math.min(max_runs, Math.ceil(share * max_runs)) - samples.length
+    return {runs: Math.max(1, runs), ns: Math.max(0, share * min_time_ns - taken.total)}
+  }
   const waited = waiting()
   do {
-    const elapsed = measure(true)
-    samples.push(elapsed)
-    taken.total += elapsed
+    const found = measure(true, left)
+    for (const elapsed of typeof found === 'number' ? [found] : await found) {
+      samples.push(elapsed)
+      taken.total += elapsed
+    }
   } while (!isLast() && !(yieldTurn && isOver()))
   taken.turns.push(samples.length - before)
   const now = waited()

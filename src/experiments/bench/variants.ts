@@ -1,11 +1,11 @@
 /** Rows of a benchmark's tables: what was timed, in which order, and how estimates are told. */
-import {BACKEND_NAMES} from '../../backends/index.js'
 import type {ColumnSpec} from '../../report/document.js'
 import {inOrder} from '../../report/groups.js'
 import {MISSING, nanoseconds, ratio, withReach} from '../../report/numbers.js'
 import {type Estimate, factorOf} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
 import {BASELINES} from './baselines.js'
+import {COMPUTERS} from './computers.js'
 import {isSettled} from './noise.js'
 import type {TimedRecord} from './schema.js'
 
@@ -30,7 +30,7 @@ export function rowsInOrder(records: readonly TimedRecord[]): TimedRecord[] {
 function exactFormsFirst(records: readonly TimedRecord[]): TimedRecord[] {
   const rank = ({cell, result}: TimedRecord) => {
     const place = BASELINES.indexOf(cell.method)
-    const backend = BACKEND_NAMES.indexOf(result.backend)
+    const backend = COMPUTERS.indexOf(result.backend)
     return `${place < 0 ? BASELINES.length : place} ${methodLabel(cell)} ${backend}`
   }
   return records.toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0))

@@ -127,6 +127,13 @@ export const NAMES: readonly Row[] = [
   ['bench --backend tf', 2, /one of the backends/],
   ['bench --backend CPU', 2, /did you mean cpu\?/],
   ['error-sweep --backend wasm,cpu', 2, /got "wasm,cpu"/],
+  ['bench --peers jax', 2, /--peers: expected one of the peers torch, got "jax"/],
+  [
+    'bench --peers torch --mode decode',
+    2,
+    /--peers: expected forward passes of the attention alone/,
+  ],
+  ['bench --peers torch --backend cpu --dry-run --quick', 0, /on torch/],
   ['bench --backend auto,cpu', 2, /expected auto alone, or names of backends, got auto,cpu/],
   ['bench --backend wasm,tensorflw', 2, /did you mean tensorflow\?/],
   ['bench --backend tensorflw', 2, /did you mean tensorflow\?/],

@@ -5,7 +5,6 @@ import {
   methodLabel,
   troubleItems,
 } from '../../../src/experiments/labels.js'
-import type {ComputedBy} from '../../../src/results/record.js'
 import {failedSweep, skippedSweep, sweep} from '../../helpers/records/error-sweep.js'
 import {madeBy} from '../../helpers/records/made-by.js'
 
@@ -19,7 +18,7 @@ describe('methodLabel', () => {
 })
 
 describe('backendLabel', () => {
-  const label = (facts: Partial<ComputedBy>) =>
+  const label = (facts: Partial<Parameters<typeof madeBy>[0]>) =>
     backendLabel(madeBy({backend: 'native', instruction_set: 'avx2', ...facts}))
 
   it('names the threads, and the processes that had so many at once', () => {

@@ -54,6 +54,7 @@ describe('planChange', () => {
   it.each([
     ['itself', plan, {kind: 'same'}],
     ['a longer list', bench({seq_lens: [32, 48, 64]}), {kind: 'kept'}],
+    ['peers where there were none', {...plan, peers: ['torch']}, {kind: 'kept'}],
     ['a list for one value', bench({seq_lens: [32, 64], batch: [16, 1]}), {kind: 'kept'}],
     [
       'a list without that value',

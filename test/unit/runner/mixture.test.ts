@@ -28,6 +28,11 @@ describe('watchMixture', () => {
   it.each([
     ['all came about alike', [by('native', 'avx2')], [by('native', 'avx2')]],
     ['there was nothing before', [], [by('wasm', null)]],
+    [
+      'other backends were asked for',
+      [timed({backend: 'native'}, 1e6, {backend: 'native'})],
+      [timed({backend: 'wasm'}), timed({peer: 'torch'}, 1e6, {backend: 'torch'})],
+    ],
     ['nothing was computed', [by('native', 'avx2')], [skipped(timed())]],
   ])('says nothing where %s', (_, earlier, later) => {
     expect(warningsOf(earlier, later)).toEqual([])

@@ -93,6 +93,23 @@ describe('several backends', () => {
     expect(benchPlan.safeParse({...bench({}), backend}).error!.message).toContain('auto alone')
   })
 
+  it('stand beside peers, whose version is told and whose tensors nobody counted', () => {
+    const peer = {version: '2.9.9', python: '3.99.0'}
+    const torch = timed({peer: 'torch'}, 4e6, {backend: 'torch', peer, live_bytes: null})
+    const text = renderTerminal(benchReport([torch, native]), {width: 300, colour: false})
+    expect(text).toMatch(/favor-pos .* native .*\n.*favor-pos .* torch .* 0\.500x/)
+    expect(text).toContain(
+      'peer torch (simd128), 1 thread, version 2.9.9 in Python 3.99.0; accuracy',
+    )
+    const longer = [torch, native].map(row => ({...row, cell: {...row.cell, seq_len: 256}}))
+    const [time, memory] = benchFigures([torch, native, ...longer])
+    expect(time!.series.map(({label}) => label)).toEqual([
+      'favor-pos orth M=64 on native',
+      'favor-pos orth M=64 on torch',
+    ])
+    expect(memory!.series.map(({label}) => label)).toEqual(['favor-pos orth M=64 on native'])
+  })
+
   it('are an axis of the grid, each with the cells of a plan of its own', async () => {
     const plan = bench({backend: ['cpu', 'wasm']}) as BenchPlan
     const jobs = [...(await benchJobs(plan))]

@@ -106,7 +106,7 @@ describe('cells of a layer', () => {
       result: typeof result
     }
     expect(result.work_flops).toBe(alone.work_flops + layerFlops(cell!))
-    expect(result.live_bytes).toBe(alone.live_bytes + layerBytes(cell!).made)
+    expect(result.live_bytes).toBe(alone.live_bytes! + layerBytes(cell!).made)
     expect(result.gate).toEqual(alone.gate)
   })
 

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {timeRuns} from '../../../../src/experiments/bench/timing.js'
+import {type Budget, timeMeasured, timeRuns} from '../../../../src/experiments/bench/timing.js'
 
 /** A clock that advances by the given durations, one per run, and processors that are waited for so long. */
 function watches(durations: number[], waited: number | null = 0) {
@@ -104,5 +104,45 @@ describe('timeRuns', () => {
       {...watches([10, 200, 10, 50]), yieldTurn},
     )
     expect(slow.turn_runs).toEqual([2, ...Array.from({length: 23}, () => 1)])
+  })
+})
+
+describe('timeMeasured of runs that come several at a time', () => {
+  /** Each run takes 10; as many as the budget has room for. */
+  function bursts(budgets: Budget[]) {
+    return async (counts: boolean, left: () => Budget) => {
+      if (!counts) return [1e6]
+      const budget = left()
+      budgets.push(budget)
+      const room = Math.max(1, Math.min(budget.runs, Math.ceil(budget.ns / 10)))
+      return Array.from({length: room}, () => 10)
+    }
+  }
+  const waiting = () => () => 0
+
+  it('asks for what is left of the whole, alone', async () => {
+    const budgets: Budget[] = []
+    const timing = await timeMeasured(bursts(budgets), {...protocol, min_time_ns: 65}, {waiting})
+    expect(budgets).toEqual([{runs: 10, ns: 65}])
+    expect(timing).toMatchObject({runs: 7, turn_runs: [7], median_ns: 10})
+  })
+
+  it('asks for a share of it in each turn, and never for more than the most', async () => {
+    const budgets: Budget[] = []
+    const timing = await timeMeasured(
+      bursts(budgets),
+      {warmup_runs: 1, min_runs: 24, max_runs: 48, min_time_ns: 1e9},
+      {waiting, yieldTurn: async () => true},
+    )
+    expect(timing.turn_runs).toEqual(Array(24).fill(2))
+    expect(budgets.every(({runs}) => runs === 2)).toBe(true)
+    expect(timing.runs).toBe(48)
+  })
+
+  it('goes on one at a time until there are enough', async () => {
+    const budgets: Budget[] = []
+    const timing = await timeMeasured(bursts(budgets), protocol, {waiting})
+    expect(timing.turn_runs).toEqual([3])
+    expect(budgets).toHaveLength(3)
   })
 })

@@ -1,0 +1,115 @@
+/** One timing of a peer: a method as it has it, in a process of its own. */
+import {availableParallelism} from 'node:os'
+import {hostData} from '../../../attention/internal.js'
+import {useBackend} from '../../../backends/index.js'
+import type {CellContext, CellOutcome} from '../../experiment.js'
+import {type ResolvedMethod, resolveMethod} from '../../method.js'
+import {looking, watchConditions} from '../conditions.js'
+import {type GateArrays, passGateBy, withIdentity} from '../gate.js'
+import {workOf} from '../grid.js'
+import {benchArrays, newSource} from '../inputs.js'
+import {startPeakMemory} from '../memory.js'
+import {bestPeak, measurePeak} from '../peak.js'
+import type {BenchCell, BenchResult} from '../schema.js'
+import {type Others, timeMeasured} from '../timing.js'
+import {startWaiting} from '../waiting.js'
+import {whyNotTimed} from '../why-not-timed.js'
+import {whyNoPeer} from './names.js'
+import {type Peer, type PeerCase, type PeerInputs, peerCommand, startPeer} from './peer-process.js'
+
+/** Rows of the prefix that is checked: causal forms of peers go by chunks of 128. */
+const GATE_ROWS = 160
+
+/** Runs the cell of a peer; what it computes is judged here first. */
+export async function runPeerCell(
+  cell: BenchCell,
+  {threadShare, ...others}: CellContext,
+): Promise<CellOutcome<BenchResult>> {
+  const name = cell.peer!
+  // the judge's; nothing of ours is timed
+  await useBackend('cpu')
+  const method = await resolveMethod(cell)
+  const reason = whyNoPeer(name, cell) ?? whyNotTimed(cell, method)
+  if (reason) return {status: 'skipped', reason}
+  const threads = cell.threads ?? threadShare ?? availableParallelism()
+  const peer = await startPeer(peerCommand(name, threads))
+  try {
+    const {version, python, instruction_set} = peer.facts
+    const found = await timePeer(peer, {cell, method}, others)
+    const computedBy = {backend: name, instruction_set, threads, processes: 1}
+    return {
+      status: 'completed',
+      result: {...computedBy, peer: {version, python}, ...found},
+    }
+  } finally {
+    peer.stop()
+  }
+}
+
+/** What is measured of a peer. */
+type Found = Omit<BenchResult, 'backend' | 'instruction_set' | 'threads' | 'processes' | 'peer'>
+
+interface PeerTask {
+  cell: BenchCell
+  method: ResolvedMethod
+}
+
+async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): Promise<Found> {
+  const gate = await passGateBy(cell, method, {
+    ...{name: `${cell.method} of ${cell.peer}`, backend: 'cpu', most: GATE_ROWS},
+    run: (arrays, rows) => gateOutput(peer, {cell, method}, arrays, rows),
+  })
+  const peakMemory = startPeakMemory(peer.pid)
+  const {projection, ...arrays} = {...benchArrays(cell), projection: projectionOf(cell, method)}
+  await peer.make(caseOf(cell), {...arrays, projection})
+  const before = measurePeak()
+  const watch = watchConditions()
+  const timing = await timeMeasured(
+    (counts, left) => peer.time(counts ? left() : {runs: 1, ns: 0}),
+    cell.timing,
+    {
+      ...others,
+      yieldTurn: looking(others.yieldTurn, watch),
+      waiting: () => startWaiting(`/proc/${peer.pid}/task`),
+    },
+  )
+  return {
+    feature_dim: method.estimator.featureDim(cell.num_features ?? 0, cell.head_dim, method.options),
+    operations: {},
+    gate,
+    ...timing,
+    live_bytes: null,
+    conditions: watch.end(),
+    projection_ns: null,
+    work_flops: workOf(cell, method),
+    fma_peak_gflops: bestPeak([before, measurePeak()]),
+    peak_rss_over_baseline_bytes: peakMemory(),
+  }
+}
+
+/** What a peer makes of one head with values `[V | I]`. */
+async function gateOutput(
+  peer: Peer,
+  {cell, method}: PeerTask,
+  {query, key, value}: GateArrays,
+  rows: number,
+): Promise<Float32Array> {
+  const one = {...cell, batch: 1, heads: 1, seq_len: rows}
+  const projection = projectionOf(one, method)
+  const inputs: PeerInputs = {query, key, value: withIdentity(value, rows), projection}
+  await peer.make({...caseOf(one), value_dim: cell.value_dim + rows}, inputs)
+  return peer.output()
+}
+
+/** `[H, M, D]`; `undefined` for a method without. */
+function projectionOf(cell: BenchCell, method: ResolvedMethod): Float32Array | undefined {
+  const source = newSource(cell, method)
+  if (!source) return undefined
+  return hostData(() => ({projection: source.next()})).projection as Float32Array
+}
+
+function caseOf({method, causal, batch, heads, seq_len, ...cell}: BenchCell): PeerCase {
+  const {head_dim, value_dim} = cell
+  const num_features = cell.num_features ?? 0
+  return {method, causal, batch, heads, length: seq_len, head_dim, value_dim, num_features}
+}

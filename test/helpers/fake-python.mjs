@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+/**
+ * Stands for a Python with python/rfa_peers.py: speaks as that does, and misbehaves as RFA_FAKE_PYTHON says. Its only method
+ * is softmax.
+ */
+import {appendFileSync} from 'node:fs'
+
+const how = process.env.RFA_FAKE_PYTHON ?? 'right'
+const say = answer => process.stdout.write(`${JSON.stringify(answer)}\n`)
+const kept = process.env.RFA_FAKE_PYTHON_PIDS
+if (kept) appendFileSync(kept, `${process.pid}\n`)
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
+
+if (how === 'missing') {
+  say({missing: "ModuleNotFoundError: No module named 'torch'"})
+  process.exit(1)
+}
+if (how === 'silent') setInterval(() => {}, 1000)
+else say({version: '9.9.9', python: '3.99.0', instruction_set: 'FAKE'})
+
+let buffer = Buffer.alloc(0)
+let pending
+let given
+process.stdin.on('end', () => process.exit())
+process.stdin.on('data', data => {
+  buffer = Buffer.concat([buffer, data])
+  for (;;) {
+    if (!pending) {
+      const end = buffer.indexOf('\n')
+      if (end < 0) return
+      pending = JSON.parse(buffer.subarray(0, end).toString())
+      buffer = buffer.subarray(end + 1)
+    }
+    const size = pending.bytes ?? 0
+    if (buffer.length < size) return
+    answer(pending, buffer.subarray(0, size))
+    buffer = buffer.subarray(size)
+    pending = undefined
+  }
+})
+
+function answer(request, data) {
+  if (request.do === 'make') {
+    given = {...request.case, floats: new Float32Array(Uint8Array.from(data).buffer)}
+    if (how === 'error') say({error: 'RuntimeError: out of fake memory'})
+    else say({made: true})
+  } else if (request.do === 'output') {
+    const floats = how === 'wrong' ? softmax(given).map(x => 1.01 * x) : softmax(given)
+    say({output: Buffer.from(floats.buffer).toString('base64')})
+  } else if (how === 'crash') {
+    process.stderr.write('Fatal Python error: Segmentation fault\n')
+    process.kill(process.pid, 'SIGKILL')
+  } else if (how === 'garbage') process.stdout.write('Warning: something else\n')
+  else if (how === 'nonsense') say({ns: [-1]})
+  else if (how !== 'hang') {
+    say({ns: Array.from({length: Math.min(request.runs, 3)}, (_, at) => 1e6 + 1e4 * at)})
+  }
+}
+
+/** `[B, H, L, Dv]` in double precision. */
+function softmax({batch, heads, length, head_dim, value_dim, causal, floats}) {
+  const sizes = [head_dim, head_dim, value_dim].map(dim => batch * heads * length * dim)
+  const starts = [0, sizes[0], sizes[0] + sizes[1]]
+  const row = (array, dim, at) =>
+    floats.subarray(starts[array] + at * dim, starts[array] + (at + 1) * dim)
+  const out = new Float32Array(sizes[2])
+  for (let at = 0; at < batch * heads * length; at++) {
+    const first = at - (at % length)
+    const query = row(0, head_dim, at)
+    const weights = Array.from({length: causal ? (at % length) + 1 : length}, (_, j) => {
+      const key = row(1, head_dim, first + j)
+      return Math.exp(query.reduce((sum, x, d) => sum + x * key[d], 0) * head_dim ** -0.5)
+    })
+    const total = weights.reduce((sum, x) => sum + x, 0)
+    for (let d = 0; d < value_dim; d++) {
+      const sum = weights.reduce((all, w, j) => all + w * row(2, value_dim, first + j)[d], 0)
+      out[at * value_dim + d] = sum / total
+    }
+  }
+  return out
+}
