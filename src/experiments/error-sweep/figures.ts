@@ -6,6 +6,7 @@ import {groupBy} from '../../report/groups.js'
 import {plural, significant, withInterval} from '../../report/numbers.js'
 import {inputLabel, methodLabel, projectionLabel, variantLabel} from '../labels.js'
 import type {CompletedSweep, ErrorSweepCell, ErrorSweepRecord} from './schema.js'
+import {turningPoints} from './turning-points.js'
 
 /** A variable that cells differ in, as an axis. */
 interface Variable {
@@ -76,14 +77,15 @@ function figureOf(variable: Variable, records: readonly CompletedSweep[]): Figur
   const span = spanOf(values)
   const measured = linesOf(variable, shown, span)
   const predicted = linesOf(variable, shown, span, true)
+  const turns = variable.slope ? [] : turningPoints(predicted)
   return [
     {
       name: variable.name,
       title: [variable.title, ...placeOf(variable, records[0]!)].join(', '),
-      caption: `Median of |estimate - exact| / |exact| over draws; bars are its 95 % interval${predicted.length > 0 ? ', lines without markers what theory predicts of the input' : ''}.`,
+      caption: `Median of |estimate - exact| / |exact| over draws; bars are its 95 % interval${predicted.length > 0 ? ', thin lines with hollow markers what theory predicts of the input' : ''}.${turns.length > 0 ? ' Single hollow markers: from there on another method is predicted to have the least error.' : ''}`,
       x: {label: variable.label, scale: 'log'},
       y: {label: 'rel L2', scale: 'log'},
-      series: [...measured, ...predicted],
+      series: [...measured, ...predicted, ...turns],
       guides: [...slopeGuide(variable, measured, span), ...averageGuide(shown, span)],
       table: pointTable(variable, shown),
     },

@@ -252,6 +252,7 @@ export default defineExperiment({
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runVarianceCell(cell, context),
   verdicts: async records => (await import('./verdicts.js')).varianceVerdicts(records),
+  figures: async records => (await import('./figures.js')).varianceFigures(records),
   comparison: async () => (await import('./comparison.js')).varianceComparison,
   report: async records => (await import('./report.js')).varianceReport(records),
 })

@@ -14,6 +14,9 @@ export interface Point {
   y: number
   low?: number | null
   high?: number | null
+  /** Ends of an interval along x. */
+  xLow?: number | null
+  xHigh?: number | null
   /** What it is, a line each: `M = 64`, `rel L2 0.0087 [0.0081, 0.0103]`. */
   facts: readonly string[]
 }
@@ -26,8 +29,10 @@ export interface Series {
   /** Decides on the dash; `null`: solid. */
   projection: string | null
   points: readonly Point[]
-  /** Whether it is known instead of measured: a line without markers. Default: measured. */
+  /** Whether it is predicted instead of measured: thin and pale, its markers hollow. Default: measured. */
   computed?: boolean
+  /** Whether there is a line through its points; without one markers are hollow and large. Default: there is. */
+  joined?: boolean
   /** Whether its markers are open: a second series of that method and projection. Default: filled. */
   open?: boolean
 }
@@ -35,6 +40,8 @@ export interface Series {
 /** A line that is there for comparison: a slope, a level, a claim. */
 export interface Guide {
   label: string
+  /** Where its label stands: above its end, or below its beginning. Default: above. */
+  side?: 'above' | 'below'
   /** Two or more `[x, y]`. */
   points: readonly (readonly [number, number])[]
 }
@@ -64,11 +71,21 @@ export function isShown({scale}: Axis, value: number): boolean {
 /** All that an axis of a figure shows: points, ends of intervals and guides. */
 export function shownValues(figure: Figure, of: 'x' | 'y'): number[] {
   const points = figure.series.flatMap(own => own.points)
-  const ends = of === 'y' ? points.flatMap(({low, high}) => [low, high]) : []
+  const ends = points.flatMap(({low, high, xLow, xHigh}) =>
+    of === 'y' ? [low, high] : [xLow, xHigh],
+  )
   const lines = figure.guides.flatMap(guide => guide.points.map(([x, y]) => (of === 'x' ? x : y)))
   return [...points.map(point => point[of]), ...lines, ...ends].filter(
     value => typeof value === 'number' && isShown(figure[of], value),
   ) as number[]
+}
+
+/** Values of points on lines, which decide on the base of ticks: those of single points are none that were chosen. */
+export function joinedValues(figure: Figure, of: 'x' | 'y'): number[] {
+  const joined = figure.series.filter(own => own.joined !== false)
+  const shown = joined.length > 0 ? joined : figure.series
+  const values = shown.flatMap(({points}) => points.map(point => point[of]))
+  return values.filter(value => isShown(figure[of], value))
 }
 
 /**
@@ -103,7 +120,7 @@ export function figureWithTexts(figure: Figure, change: (content: string) => str
       label: change(label),
       points: points.map(point => ({...point, facts: point.facts.map(change)})),
     })),
-    guides: guides.map(({label, points}) => ({label: change(label), points})),
+    guides: guides.map(({label, ...rest}) => ({label: change(label), ...rest})),
     table: tableWithTexts(figure.table, change),
     command: command && change(command),
   }

@@ -1,7 +1,7 @@
 /** Legends of figures in files; pages have buttons. */
 import * as Plot from '@observablehq/plot'
 import {parseHTML} from 'linkedom'
-import {MARKER} from './draw.js'
+import {ALONE, MARKER, PALE} from './draw.js'
 import type {Figure, Series} from './figure.js'
 import {styleOf} from './style.js'
 
@@ -52,7 +52,7 @@ export function drawLegend({series}: Figure, {width, fontSize, colour}: LegendOp
 }
 
 function entryMarks(
-  {series: {label, method, projection, computed, open}, column: place, row}: Entry,
+  {series: {label, method, projection, computed, open, joined = true}, column: place, row}: Entry,
   {column, fontSize, colour}: {column: number} & Pick<LegendOptions, 'fontSize' | 'colour'>,
 ) {
   const style = styleOf(method, projection)
@@ -63,11 +63,16 @@ function entryMarks(
     [x + 0.3 * fontSize, y],
     [x + (SAMPLE - 0.5) * fontSize, y],
   ] as [number, number][]
-  const dot = {symbol: style.marker, r: fontSize * MARKER, strokeWidth: 1.5}
   const middle = [x + (SAMPLE / 2) * fontSize, y] as [number, number]
   return [
-    Plot.line(line, {stroke, strokeWidth: computed ? 1 : 1.6, ...dash}),
-    ...(computed ? [] : [Plot.dot([middle], {...dot, fill: open ? 'none' : stroke, stroke})]),
+    ...(joined
+      ? [Plot.line(line, {stroke, strokeWidth: 1.6, ...(computed && PALE), ...dash})]
+      : []),
+    Plot.dot([middle], {
+      ...{symbol: style.marker, r: fontSize * MARKER * (joined ? 1 : ALONE), stroke},
+      fill: computed || open || !joined ? 'none' : stroke,
+      ...(!computed && {strokeWidth: 1.5}),
+    }),
     Plot.text([[x + SAMPLE * fontSize, y]], {text: () => label, textAnchor: 'start'}),
   ]
 }

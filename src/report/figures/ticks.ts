@@ -16,21 +16,29 @@ export interface LogTicks {
  *
  * @param values - all that the axis shows, above zero; at least one
  * @param most - as many powers as there is room for
+ * @param chosen - those that decide which powers; default: all
  */
-export function logTicks(values: readonly number[], most: number): LogTicks {
+export function logTicks(
+  values: readonly number[],
+  most: number,
+  chosen: readonly number[] = values,
+): LogTicks {
   const [low, high] = spanOf(values)
-  if (values.every(value => Number.isInteger(Math.log2(value)))) {
+  if (chosen.every(value => Number.isInteger(Math.log2(value)))) {
     return {base: 2, ticks: powers(2, low, high, most)}
   }
   const narrow = Math.log10(high / low) < NUMBERED
   return {base: 10, ticks: narrow ? roundTicks(low, high) : powers(10, low, high, most)}
 }
 
-/** 1, 2 and 5 times powers of ten. */
+/** 1, 2 and 5 times powers of ten; where fewer than two of them are shown, all digits. */
 function roundTicks(low: number, high: number): number[] {
   const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))]
   const all = Array.from({length: to - from + 1}, (_, i) => 10 ** (from + i))
-  return all.flatMap(power => [power, 2 * power, 5 * power]).filter(x => x >= low && x <= high)
+  const within = (digits: readonly number[]) =>
+    all.flatMap(power => digits.map(digit => digit * power)).filter(x => x >= low && x <= high)
+  const round = within([1, 2, 5])
+  return round.length > 1 ? round : within([1, 2, 3, 4, 5, 6, 7, 8, 9])
 }
 
 /** Powers of a base, as many of them as there is room for. */
@@ -44,6 +52,7 @@ function powers(base: number, low: number, high: number, most: number): number[]
 
 /** A tick has no digits to spare, `10` and not `10.0`, and lengths have all of theirs. */
 export function tickText(tick: number): string {
+  if (tick !== 0 && Math.abs(tick) < 1e-3) return tick.toExponential()
   const whole = Number.isInteger(tick) && tick < 1e7
   return whole ? String(tick) : String(Number(significant(tick)))
 }

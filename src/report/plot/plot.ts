@@ -1,5 +1,5 @@
 /** Figures in a terminal: lines of dots, a letter for each series at its points, and the legend below. */
-import {drawable, type Figure, type Series, shownValues} from '../figures/figure.js'
+import {drawable, type Figure, joinedValues, type Series, shownValues} from '../figures/figure.js'
 import {styleOf} from '../figures/style.js'
 import {wrap} from '../wrap.js'
 import {ASCII, BRAILLE, Canvas} from './canvas.js'
@@ -43,7 +43,12 @@ export function plotFigure(asked: Figure, options: PlotOptions): string | undefi
   const y = scaleOf(figure.y, shownValues(figure, 'y'), ROWS / TICKS_APART.y)
   const gutter = Math.max(...y.ticks.map(({text}) => text.length))
   const columns = Math.max(LEAST_COLUMNS, width - gutter - AXIS_COLUMNS)
-  const x = scaleOf(figure.x, shownValues(figure, 'x'), columns / TICKS_APART.x)
+  const x = scaleOf(
+    figure.x,
+    shownValues(figure, 'x'),
+    columns / TICKS_APART.x,
+    joinedValues(figure, 'x'),
+  )
   const axes = {x, y, gutter, columns, frame: FRAMES[unicode ? 'unicode' : 'ascii']}
   const canvas = new Canvas(columns, ROWS, unicode ? BRAILLE : ASCII)
   const series = lettered(figure.series)

@@ -16,13 +16,19 @@ export interface Scale {
  *
  * @param values - all that it shows; at least one
  * @param most - ticks that there is room for
+ * @param chosen - values that decide on the base of ticks; default: all
  */
-export function scaleOf({scale}: Axis, values: readonly number[], most: number): Scale {
+export function scaleOf(
+  {scale}: Axis,
+  values: readonly number[],
+  most: number,
+  chosen: readonly number[] = values,
+): Scale {
   const log = scale === 'log'
   const [low, high] = widened(...spanOf(values), log)
   const place = log ? Math.log : (value: number) => value
   const share = (value: number) => (place(value) - place(low)) / (place(high) - place(low))
-  const within = (log ? logTicks(values, most).ticks : [low, high]).filter(
+  const within = (log ? logTicks(values, most, chosen).ticks : [low, high]).filter(
     tick => share(tick) >= 0 && share(tick) <= 1,
   )
   // less than a step from tick to tick: its ends say how far it goes

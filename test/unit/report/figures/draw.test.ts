@@ -10,10 +10,31 @@ function drawn(figure: Figure, options = {}) {
 }
 
 describe('a drawing', () => {
-  it('has groups of each series: interval, line and markers; of a computed one its line', () => {
+  it('has groups of each series: interval, line and markers; of a computed one line and markers', () => {
     const document = drawn(FIGURE)
     const groups = (place: number) => document.querySelectorAll(`g.series-${place}`).length
-    expect([groups(0), groups(1), groups(2)]).toEqual([3, 3, 1])
+    expect([groups(0), groups(1), groups(2)]).toEqual([3, 3, 2])
+  })
+
+  it('has hollow markers where points are predicted, or joined by no line', () => {
+    const [own, ...others] = FIGURE.series
+    const alone = {...own!, joined: false}
+    const document = drawn({...FIGURE, series: [own!, alone, ...others.slice(1)]})
+    const fills = (place: number) =>
+      [...document.querySelectorAll(`g.series-${place}`)].at(-1)!.getAttribute('fill')
+    expect([fills(1), fills(2)]).toEqual(['none', 'none'])
+    expect(fills(0)).not.toBe('none')
+    expect(document.querySelectorAll('g.series-1')).toHaveLength(2)
+  })
+
+  it('has intervals along x, which do not decide on ticks', () => {
+    const [own, ...others] = FIGURE.series
+    const points = [{x: 100, y: 0.2, xLow: 90, xHigh: 111, facts: ['at 100']}]
+    const document = drawn({...FIGURE, series: [own!, ...others, {...own!, joined: false, points}]})
+    expect(document.querySelectorAll('g.series-3 line')).toHaveLength(1)
+    expect(document.querySelector('g.series-3 title')!.textContent).toContain('at 100')
+    const ticks = [...document.querySelectorAll('[aria-label^=x-axis] text')]
+    expect(ticks.map(({textContent}) => textContent)).toContain('128')
   })
 
   it('has the facts of each point as its title', () => {

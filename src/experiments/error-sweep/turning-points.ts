@@ -1,0 +1,61 @@
+/** Where predicted lines cross: from where on another method is predicted to have the least error. */
+import type {Point, Series} from '../../report/figures/figure.js'
+import {significant} from '../../report/numbers.js'
+
+/**
+ * Points at which the lowest of several predicted lines changes, on straight lines between their points in log-log axes.
+ * Nothing is said beyond the points, between points that lines do not share, or where several change places between two.
+ *
+ * @param lines - with points in the order of x
+ */
+export function turningPoints(lines: readonly Series[]): Series[] {
+  const places = lines.map(({points}) => new Set(points.map(({x}) => x)))
+  const shared = [...(places[0] ?? [])].filter(x => places.every(own => own.has(x)))
+  return shared.slice(1).flatMap((to, at) => {
+    const from = shared[at]!
+    const [before, after] = [lowestAt(lines, from), lowestAt(lines, to)]
+    if (!before || !after || before === after) return []
+    const point = crossing([before, after], from, to)
+    return isLowest(point, lines, from, to) ? [marked(after, before, point)] : []
+  })
+}
+
+/** The line that is lowest at a place. */
+function lowestAt(lines: readonly Series[], x: number): Series | undefined {
+  const [first, second] = lines.toSorted((a, b) => yAt(a, x) - yAt(b, x))
+  return first && second && yAt(first, x) < yAt(second, x) ? first : undefined
+}
+
+function yAt({points}: Series, x: number): number {
+  return points.find(point => point.x === x)!.y
+}
+
+type Place = Pick<Point, 'x' | 'y'>
+
+/** Where the first of two lines passes from below the other to above it. */
+function crossing([one, other]: readonly [Series, Series], from: number, to: number): Place {
+  const gapAt = (x: number) => Math.log(yAt(other, x) / yAt(one, x))
+  const share = gapAt(from) / (gapAt(from) - gapAt(to))
+  return {x: from * (to / from) ** share, y: between(one, {from, to, share})}
+}
+
+function between(line: Series, {from, to, share}: {from: number; to: number; share: number}) {
+  return yAt(line, from) * (yAt(line, to) / yAt(line, from)) ** share
+}
+
+/** Whether no third line is lower there. */
+function isLowest({x, y}: Place, lines: readonly Series[], from: number, to: number): boolean {
+  const share = Math.log(x / from) / Math.log(to / from)
+  return lines.every(line => between(line, {from, to, share}) >= y * (1 - 1e-12))
+}
+
+function marked(after: Series, before: Series, {x, y}: Place): Series {
+  const [own, other] = [after, before].map(({label}) => label.replace(/, predicted$/, ''))
+  const {method, projection} = after
+  const facts = [`predicted at ${significant(x)}`, `rel L2: ${significant(y)}`]
+  return {
+    label: `${own} overtakes ${other}, predicted`,
+    ...{method, projection, computed: true, joined: false},
+    points: [{x, y, facts}],
+  }
+}
