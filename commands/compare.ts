@@ -37,7 +37,7 @@ export default class Compare extends RfaCommand {
     output: comparisonFiles({
       char: 'o',
       description:
-        'file to write, by its ending Markdown (.md), a table (.csv) or everything (.json), - for Markdown on stdout; may be repeated (default: none)',
+        'file to write, by its ending Markdown (.md), a table (.csv), everything (.json) or a page with figures (.html), - for Markdown on stdout; may be repeated (default: none)',
     }),
     force: toggle('replace files that are no comparison of rfa'),
     plugin: pluginFlag(
@@ -54,7 +54,11 @@ export default class Compare extends RfaCommand {
     const compared = await compareSaved(args.run, flags, {bin, services: this.services})
     const onStdout = flags.output?.some(({path}) => path === '-') ?? false
     if (!onStdout) this.print(renderTerminal(this.withFlags(compared.blocks), this.layout()))
-    const written = await writeComparison(compared, flags, text => this.print(text))
+    const written = await writeComparison(compared, flags, text => this.print(text), [
+      this.config.bin,
+      'compare',
+      ...this.argv,
+    ])
     for (const path of written) this.note(`written to ${path}`)
     if (!compared.facts.passed) process.exitCode = EXIT_REGRESSION
     return {schema: 'rfa.comparison/1', ...compared.facts} satisfies ComparisonDocument

@@ -1,4 +1,4 @@
-/** What `rfa claims` leaves in a folder beside its runs: verdicts, or a figure. */
+/** What commands of several runs leave in a folder beside them: verdicts on claims, a figure, or advice. */
 import {readFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import type {PlanRequest} from '../claims/claim.js'
@@ -7,19 +7,22 @@ import {errorCode, writeAtomic} from '../files.js'
 import {makeFolder, parseJson, requireRegularFile, unreadable} from '../results/files.js'
 import {parseWith, schemaOf, unknownSchema} from '../results/parse-record.js'
 import {
+  type AdviceDocument,
+  adviceDocument,
   type ClaimsDocument,
   claimsDocument,
   type FigureDocument,
   figureDocument,
 } from './json-documents.js'
 
-/** Verdicts, or a figure. */
-export type SavedDocument = ClaimsDocument | FigureDocument
+/** Verdicts, a figure, or advice. */
+export type SavedDocument = ClaimsDocument | FigureDocument | AdviceDocument
 type Kind = SavedDocument['schema']
 
 const FORMATS = {
   'rfa.claims/1': {file: 'claims.json', schema: claimsDocument, what: 'verdicts on claims'},
   'rfa.figure/1': {file: 'figure.json', schema: figureDocument, what: 'a figure'},
+  'rfa.advice/1': {file: 'advise.json', schema: adviceDocument, what: 'advice'},
 } as const
 
 /**
@@ -83,7 +86,13 @@ export async function documentToGoOnWith<K extends Kind>(
 
 function wouldOverwrite(directory: string, kind: Kind): RfaError {
   const remedies = ['choose another folder', 'or go on with it: --resume']
-  return expected('WOULD_OVERWRITE', directory, 'no verdicts yet', FORMATS[kind].file, ...remedies)
+  return expected(
+    'WOULD_OVERWRITE',
+    directory,
+    'nothing of the kind yet',
+    FORMATS[kind].file,
+    ...remedies,
+  )
 }
 
 function mismatch(directory: string, asked: string, found: string, ...remedies: string[]) {

@@ -198,6 +198,10 @@ export const reportDocument = z.object({
     .array(figureDocument)
     .optional()
     .describe('Figures of the folders of `rfa claims --figure`; absent: none was named.'),
+  advice: z
+    .array(adviceDocument)
+    .optional()
+    .describe('Advice of the folders of `rfa advise`; absent: none was named.'),
 })
 export type ReportDocument = z.infer<typeof reportDocument>
 

@@ -5,7 +5,8 @@ import {packageVersion} from '../package.js'
 import {commandText} from '../report/command-line.js'
 import type {PageFacts} from '../report/html/page.js'
 import type {PageRun} from '../report/html/summary.js'
-import type {ClaimsDocument, FigureDocument} from './json-documents.js'
+import type {SavedDocument} from './claims-folder.js'
+import type {AdviceDocument} from './json-documents.js'
 import type {Saved} from './read-saved.js'
 
 /** What a page says beside its blocks. @param argv - command that makes it */
@@ -21,7 +22,7 @@ export async function pageFacts(
   return {title, runs, command: commandText(argv), generator: `rfa ${packageVersion()}`}
 }
 
-function documentSummary(document: ClaimsDocument | FigureDocument): PageRun {
+function documentSummary(document: SavedDocument): PageRun {
   const {directory, effort, seed} = document
   const facts: PageRun['facts'] = [
     ['effort', effort],
@@ -37,6 +38,7 @@ function documentSummary(document: ClaimsDocument | FigureDocument): PageRun {
       missing: notes,
     }
   }
+  if (document.schema === 'rfa.advice/1') return adviceSummary(document, facts)
   const {claims} = document
   return {
     title: `Claims: ${directory}`,
@@ -47,5 +49,18 @@ function documentSummary(document: ClaimsDocument | FigureDocument): PageRun {
         `${id} ${verdict.replace('_', ' ')}. ${sentence}: ${statement}.`,
     ),
     missing: [],
+  }
+}
+
+function adviceSummary(advice: AdviceDocument, facts: PageRun['facts']): PageRun {
+  const {directory, input, seq_len, metric, tolerance, backend, layers, left_out} = advice
+  return {
+    title: `Advice: ${directory}`,
+    what: `What could take the place of exact attention on ${input} at L=${seq_len}, where ${metric} up to ${tolerance} is accepted.`,
+    facts: [...facts, ['backend', backend]],
+    findings: layers.map(({layer, statement}) =>
+      layer === null ? `${statement}.` : `Layer ${layer}: ${statement}.`,
+    ),
+    missing: left_out,
   }
 }

@@ -1,4 +1,4 @@
-/** What `rfa report` reads: run folders, and folders of `rfa claims` with their verdicts or a figure. */
+/** What `rfa report` reads: run folders, and those of `rfa claims` and `rfa advise` with verdicts, a figure or advice. */
 import {readdir, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {figureReport} from '../claims/figures/report.js'
@@ -6,6 +6,7 @@ import {claimsReport} from '../claims/report.js'
 import {RfaError} from '../errors.js'
 import {type ReportedRun, type ReportParts, runReport} from '../experiments/run-report.js'
 import type {Block} from '../report/document.js'
+import {drawable, type Figure} from '../report/figures/figure.js'
 import {withOwnNames} from '../report/figures/names.js'
 import {type SavedDocument, savedDocument} from './claims-folder.js'
 import type {ReportDocument} from './json-documents.js'
@@ -80,28 +81,59 @@ export async function savedReport(
 ): Promise<Block[]> {
   const blocks: Block[] = []
   for (const one of all) {
-    blocks.push(...(one.kind === 'run' ? await runReport([one.run], parts) : documentReport(one)))
+    const own = one.kind === 'run' ? runReport([one.run], parts) : documentReport(one, parts)
+    blocks.push(...(await own))
   }
   return parts.figures ? withOwnNames(blocks) : blocks
 }
 
-function documentReport({directory, document}: Extract<Saved, {kind: 'document'}>): Block[] {
+type SavedPlace = Extract<Saved, {kind: 'document'}>
+
+/** Behind the title what can be drawn. */
+async function documentReport(saved: SavedPlace, parts: ReportParts): Promise<Block[]> {
+  const [title, ...blocks] = await documentBlocks(saved)
+  const figures = parts.figures ? await documentFigures(saved) : []
+  const shown = figures.flatMap(figure => drawable(figure) ?? [])
+  return [title!, ...shown.map(figure => ({kind: 'figure' as const, figure})), ...blocks]
+}
+
+async function documentBlocks({directory, document}: SavedPlace): Promise<Block[]> {
   const made = `${document.effort} run, seed ${document.seed}`
-  return document.schema === 'rfa.claims/1'
-    ? claimsReport(document.claims, `Claims: ${directory} (${made})`)
-    : figureReport(document, `Figure ${document.id}: ${directory} (${made})`)
+  switch (document.schema) {
+    case 'rfa.claims/1':
+      return claimsReport(document.claims, `Claims: ${directory} (${made})`)
+    case 'rfa.figure/1':
+      return figureReport(document, `Figure ${document.id}: ${directory} (${made})`)
+    case 'rfa.advice/1': {
+      const {adviceReport} = await import('../advice/report.js')
+      return adviceReport(document, {bin: 'rfa', input: ['--input', document.input]})
+    }
+  }
+}
+
+async function documentFigures({document}: SavedPlace): Promise<Figure[]> {
+  switch (document.schema) {
+    case 'rfa.claims/1':
+      return (await import('../claims/figure.js')).claimsFigure(document.claims)
+    case 'rfa.figure/1':
+      return (await import('../claims/figures/drawing.js')).paperFigure(document)
+    case 'rfa.advice/1':
+      return (await import('../advice/figures.js')).adviceFigures(document)
+  }
 }
 
 /** What `--json` tells of it. */
 export async function savedFacts(
   all: readonly Saved[],
-): Promise<Pick<ReportDocument, 'runs' | 'claims' | 'figures'>> {
+): Promise<Pick<ReportDocument, 'runs' | 'claims' | 'figures' | 'advice'>> {
   const documents = all.flatMap(one => (one.kind === 'document' ? [one.document] : []))
   const claims = documents.filter(one => one.schema === 'rfa.claims/1')
   const figures = documents.filter(one => one.schema === 'rfa.figure/1')
+  const advice = documents.filter(one => one.schema === 'rfa.advice/1')
   return {
     runs: await runFacts(all.flatMap(one => (one.kind === 'run' ? [one.run] : []))),
     ...(claims.length > 0 && {claims}),
     ...(figures.length > 0 && {figures}),
+    ...(advice.length > 0 && {advice}),
   }
 }

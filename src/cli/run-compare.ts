@@ -11,6 +11,7 @@ import {describe, expected, type RfaError, unknownName} from '../errors.js'
 import {experimentNamed} from '../experiments/index.js'
 import type {ReportedRun} from '../experiments/run-report.js'
 import type {Block} from '../report/document.js'
+import {PAGE_START} from '../report/html/page-start.js'
 import {renderMarkdown} from '../report/markdown.js'
 import {firstDifference} from '../results/plan-difference.js'
 import type {ComparisonDocument} from './json-documents.js'
@@ -179,32 +180,45 @@ const MARK = '<!-- written by rfa compare -->'
 
 /** Writes the files that were asked for; Markdown for `-` is printed. @throws {WOULD_OVERWRITE | NOT_WRITABLE} */
 export async function writeComparison(
-  {facts, blocks}: Compared,
+  compared: Compared,
   {output = [], force}: {output?: readonly ComparisonFile[] | undefined; force: boolean},
   print: (text: string) => void,
+  argv: readonly string[],
 ): Promise<string[]> {
-  const document: ComparisonDocument = {schema: 'rfa.comparison/1', ...facts}
-  const csv = comparisonCsv(facts)
-  const [header = ''] = csv.split('\n')
-  const texts = {
-    markdown: {text: `${MARK}\n\n${renderMarkdown(blocks)}`, start: MARK},
-    csv: {text: csv, start: header},
-    json: {
-      text: `${JSON.stringify(document, null, 2)}\n`,
-      start: '{\n  "schema": "rfa.comparison/',
-    },
-  }
   for (const {path, format} of output) {
-    const {text, start} = texts[format]
-    const isOwn = (content: string) => content.startsWith(start)
-    if (path === '-') print(renderMarkdown(blocks).trimEnd())
-    else
-      await writeOwnFile(path, text, {
-        flag: '--output',
-        force,
-        isOwn,
-        what: 'an earlier comparison',
-      })
+    if (path === '-') print(renderMarkdown(compared.blocks).trimEnd())
+    else {
+      const {text, start} = await textOf(compared, format, argv)
+      const isOwn = (content: string) => content.startsWith(start)
+      const what = 'an earlier comparison'
+      await writeOwnFile(path, text, {flag: '--output', force, isOwn, what})
+    }
   }
   return output.map(({path}) => path).filter(path => path !== '-')
+}
+
+/** A comparison in a format, and how each file of that format begins. */
+async function textOf(
+  compared: Compared,
+  format: ComparisonFile['format'],
+  argv: readonly string[],
+): Promise<{text: string; start: string}> {
+  const {facts, blocks} = compared
+  switch (format) {
+    case 'markdown':
+      return {text: `${MARK}\n\n${renderMarkdown(blocks)}`, start: MARK}
+    case 'csv': {
+      const text = comparisonCsv(facts)
+      return {text, start: text.split('\n')[0]!}
+    }
+    case 'json': {
+      const document: ComparisonDocument = {schema: 'rfa.comparison/1', ...facts}
+      const text = `${JSON.stringify(document, null, 2)}\n`
+      return {text, start: '{\n  "schema": "rfa.comparison/'}
+    }
+    case 'html': {
+      const {comparisonPage} = await import('./compare-page.js')
+      return {text: await comparisonPage(compared, argv), start: PAGE_START}
+    }
+  }
 }

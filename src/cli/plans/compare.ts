@@ -45,13 +45,14 @@ const ENDINGS = new Map([
   ['.markdown', 'markdown'],
   ['.csv', 'csv'],
   ['.json', 'json'],
+  ['.html', 'html'],
 ] as const)
 type Ending = typeof ENDINGS extends Map<infer Key, unknown> ? Key : never
 
 /** A file to write, or stdout, for Markdown. */
 export interface ComparisonFile {
   path: string
-  format: 'markdown' | 'csv' | 'json'
+  format: 'markdown' | 'csv' | 'json' | 'html'
 }
 
 /** `--output`: repeated for several files. */
@@ -64,7 +65,7 @@ export const comparisonFiles = Flags.custom<ComparisonFile>({
     if (path === '-') return {path, format: 'markdown'}
     const format = ENDINGS.get(extname(path).toLowerCase() as Ending)
     if (format !== undefined) return {path, format}
-    const what = 'a file ending in .md, .csv or .json, or - for Markdown on stdout'
+    const what = 'a file ending in .md, .csv, .json or .html, or - for Markdown on stdout'
     throw expected('USAGE', `--${name}`, what, path)
   },
 })

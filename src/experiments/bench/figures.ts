@@ -2,13 +2,14 @@
 import {type ColumnSpec, table} from '../../report/document.js'
 import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
 import {groupBy} from '../../report/groups.js'
-import {bytes, nanoseconds, significant, withInterval} from '../../report/numbers.js'
+import {bytes, nanoseconds, withInterval} from '../../report/numbers.js'
+import type {Fit} from '../../results/fits.js'
 import {variantLabel} from '../labels.js'
 import {backendColumns, backendMarks, backendsOf} from './backends.js'
-import {isSettledSlope, medianOf, ofAnotherProcess} from './noise.js'
+import {benchFits} from './fits.js'
+import {medianOf, ofAnotherProcess} from './noise.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
-import {type Growth, type Trend, trends} from './trends.js'
 import {rowsInOrder, VARIANT_COLUMNS} from './variants.js'
 
 /** What is drawn over lengths or tokens. */
@@ -16,6 +17,8 @@ interface Quantity {
   name: string
   title: string
   caption: string
+  /** Whether it is what exponents and crossovers are those of. */
+  isFitted?: true
   x: string
   y: string
   points(record: TimedRecord): Point[]
@@ -30,7 +33,8 @@ const INTERVAL = 'bars are 95 % intervals of medians, differences between proces
 const TIME: Quantity = {
   name: 'time-over-length',
   title: 'Time over length',
-  caption: `Median time of a call; ${INTERVAL}. Hollow marks on a line: where it overtakes an exact form, with the interval of that length. Slopes are exponents of time in length over the longest lengths.`,
+  caption: `Median time of a call; ${INTERVAL}. Behind names exponents of length, rings where a line overtakes an exact form for good, with 95 % intervals.`,
+  isFitted: true,
   x: 'length L',
   y: 'time of a call, ms',
   points: record => {
@@ -40,7 +44,7 @@ const TIME: Quantity = {
       {x: record.cell.seq_len, ...y, facts: [`L = ${record.cell.seq_len}`, ...timeFacts(record)]},
     ]
   },
-  exponents: [1, 2],
+  exponents: [],
 }
 const MEMORY: Quantity = {
   name: 'memory-over-length',
@@ -108,25 +112,31 @@ const BESIDE = 1.5
 
 /** Figures of a whole benchmark; none of what has but one length. */
 export function benchFigures(records: readonly BenchRecord[]): Figure[] {
+  const fits = benchFits(records)
   return shapesOf(records).flatMap(rows => {
     const quantities = rows[0]!.cell.mode === 'decode' ? [TOKEN, STATE] : [TIME, MEMORY]
-    return quantities.flatMap(quantity => figureOf(quantity, rowsInOrder(rows)))
+    return quantities.flatMap(quantity => figureOf(quantity, rowsInOrder(rows), fits))
   })
 }
 
-function figureOf(quantity: Quantity, rows: readonly TimedRecord[]): Figure[] {
-  const {name, title, caption, x, y} = quantity
-  const found = quantity === TIME ? trends(rows) : []
+function figureOf(
+  quantity: Quantity,
+  rows: readonly TimedRecord[],
+  fits: readonly Fit[],
+): Figure[] {
+  const {name, title, caption, x, y, isFitted} = quantity
   const series = groupBy(rows, row => labelOf(row, rows))
-    .map(own => seriesOf(quantity, own, {rows, found}))
+    .map(own => {
+      const line = seriesOf(quantity, own, rows)
+      const fit = fits.find(({keys}) => keys.includes(own[0]!.key))
+      return isFitted && fit ? withFit(line, fit) : line
+    })
     .filter(({points}) => points.length > 0)
   const all = series.flatMap(({points}) => points)
   if (new Set(all.map(point => point.x)).size < 2) return []
   return [
     {
-      name,
-      caption,
-      series: [...series, ...found.flatMap(trend => crossoverSeries(trend, series, rows))],
+      ...{name, caption, series},
       title: `${title}, ${shapeOf(rows[0]!)}`,
       x: {label: x, scale: 'log'},
       y: {label: y, scale: 'log'},
@@ -145,64 +155,40 @@ function labelOf(row: TimedRecord, all: readonly TimedRecord[]): string {
   return [variant, ...backendMarks(row, all)].join(' ')
 }
 
-/** All records of a figure, and what they say together. */
-interface Whole {
-  rows: readonly TimedRecord[]
-  found: readonly Trend[]
-}
-
-function seriesOf(quantity: Quantity, own: readonly TimedRecord[], {rows, found}: Whole): Series {
+/** @param all - records of the figure */
+function seriesOf(
+  quantity: Quantity,
+  own: readonly TimedRecord[],
+  all: readonly TimedRecord[],
+): Series {
   const {cell, result} = own[0]!
   const {method, projection} = cell
   const points = own.flatMap(quantity.points).toSorted((a, b) => a.x - b.x)
-  const second = result.backend !== backendsOf(rows)[0] && {open: true}
-  const growth = found.find(({records}) => records.includes(own[0]!))?.growth
-  const label = labelOf(own[0]!, rows) + slopeText(growth)
-  return {label, method, projection, points, ...second}
+  const second = result.backend !== backendsOf(all)[0] && {open: true}
+  return {label: labelOf(own[0]!, all), method, projection, points, ...second}
 }
 
-/** Of a line that has a slope, and one known well enough. */
-function slopeText(growth: Growth | null | undefined): string {
-  if (!growth || growth.bent || !isSettledSlope(growth.slope)) return ''
-  const {value, low, high} = growth.slope
-  return `, slope ${withInterval(value, low, high)}`
-}
-
-/** Marks on the line of a method, where it overtakes exact forms. */
-function crossoverSeries(
-  {records, crossovers}: Trend,
-  lines: readonly Series[],
-  rows: readonly TimedRecord[],
-): Series[] {
-  const {method, projection} = records[0]!.cell
-  const name = labelOf(records[0]!, rows)
-  const line = lines.find(({label}) => label === name || label.startsWith(`${name}, slope`))
-  return crossovers.flatMap(({baseline, length}) => {
-    const y = line && length && valueAt(line.points, length.value)
-    if (!y) return []
-    const label = `${name} overtakes ${baseline}`
-    const {value, low, high} = length
-    const facts = [`at L = ${withInterval(value, low, high)}`, `time: ${significant(y)} ms`]
-    return [
-      {
-        label,
-        method,
-        projection,
-        joined: false,
-        points: [{x: value, y, xLow: low, xHigh: high, facts}],
-      },
-    ]
+/** The line with its exponent, and rings where it passes exact forms. */
+function withFit(line: Series, {slope, crossovers}: Fit): Series {
+  const crossings = crossovers.flatMap(({length, statement}) => {
+    if (length === null) return []
+    const y = between(line.points, length.value)
+    const facts = [`${line.label} ${statement}`]
+    return y === undefined
+      ? []
+      : [{x: length.value, xLow: length.low, xHigh: length.high, y, facts}]
   })
+  const label = slope ? `${line.label}, L^${slope.value.toFixed(2)}` : line.label
+  return {...line, label, ...(crossings.length > 0 && {crossings})}
 }
 
-/** On straight lines between points in log-log axes; `undefined` beyond them. */
-function valueAt(points: readonly Point[], x: number): number | undefined {
-  const next = points.findIndex(point => point.x >= x)
-  const [before, after] = [points[next - 1], points[next]]
-  if (after?.x === x) return after.y
-  if (!before || !after) return undefined
-  const share = Math.log(x / before.x) / Math.log(after.x / before.x)
-  return before.y * (after.y / before.y) ** share
+/** The height of a line at x, on straight lines between its points in log-log axes. */
+function between(points: readonly Point[], x: number): number | undefined {
+  const above = points.findIndex(point => point.x >= x)
+  const [from, to] = [points[above - 1] ?? points[above], points[above]]
+  if (!from || !to) return undefined
+  if (from === to) return to.y
+  return from.y * (to.y / from.y) ** (Math.log(x / from.x) / Math.log(to.x / from.x))
 }
 
 function shapeOf({cell: {mode, batch, heads, head_dim, value_dim, causal}}: TimedRecord): string {
@@ -227,8 +213,6 @@ function guideOf(exponent: number, series: readonly Series[]): Guide[] {
   return [
     {
       label: `slope ${exponent}`,
-      // away from the lines
-      side: exponent > 1 ? 'above' : 'below',
       points: [
         [from, start],
         [end.x, level],

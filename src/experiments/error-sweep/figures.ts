@@ -5,8 +5,8 @@ import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {plural, significant, withInterval} from '../../report/numbers.js'
 import {inputLabel, methodLabel, projectionLabel, variantLabel} from '../labels.js'
+import {headsFigures} from './heads-figure.js'
 import type {CompletedSweep, ErrorSweepCell, ErrorSweepRecord} from './schema.js'
-import {turningPoints} from './turning-points.js'
 
 /** A variable that cells differ in, as an axis. */
 interface Variable {
@@ -56,11 +56,12 @@ const SHARED = ['input', 'layer', 'seq_len', 'scale', 'logit_scale', 'causal', '
 /** Figures of a whole sweep; none of what has but one value. */
 export function errorSweepFigures(all: readonly ErrorSweepRecord[]): Figure[] {
   const records = all.filter(record => record.status === 'completed').filter(isEstimate)
-  return VARIABLES.flatMap(variable => {
+  const lines = VARIABLES.flatMap(variable => {
     const shared = SHARED.filter(field => field !== variable.varied)
     const groups = groupBy(records, ({cell}) => JSON.stringify(shared.map(field => cell[field])))
     return groups.flatMap(group => figureOf(variable, group))
   })
+  return [...lines, ...headsFigures(records)]
 }
 
 /** Errors below are those of rounding, and would leave no room for the others. */
@@ -75,21 +76,35 @@ function figureOf(variable: Variable, records: readonly CompletedSweep[]): Figur
   const values = new Set(shown.flatMap(record => variable.read(record) ?? []))
   if (values.size < 2) return []
   const span = spanOf(values)
+  const levels = averages(variable, shown, span)
   const measured = linesOf(variable, shown, span)
-  const predicted = linesOf(variable, shown, span, true)
-  const turns = variable.slope ? [] : turningPoints(predicted)
+  const predicted = linesOf(variable, shown, span, true).map(line => {
+    const crossings = turningPoints(line, levels, variable)
+    return crossings.length > 0 ? {...line, crossings} : line
+  })
   return [
     {
       name: variable.name,
       title: [variable.title, ...placeOf(variable, records[0]!)].join(', '),
-      caption: `Median of |estimate - exact| / |exact| over draws; bars are its 95 % interval${predicted.length > 0 ? ', thin lines with hollow markers what theory predicts of the input' : ''}.${turns.length > 0 ? ' Single hollow markers: from there on another method is predicted to have the least error.' : ''}`,
+      caption: captionOf(predicted),
       x: {label: variable.label, scale: 'log'},
       y: {label: 'rel L2', scale: 'log'},
-      series: [...measured, ...predicted, ...turns],
-      guides: [...slopeGuide(variable, measured, span), ...averageGuide(shown, span)],
+      series: [...measured, ...predicted],
+      guides: [...slopeGuide(variable, measured, span), ...averageGuide(levels, span)],
       table: pointTable(variable, shown),
     },
   ]
+}
+
+function captionOf(predicted: readonly Series[]): string {
+  const facts = [
+    'Median of |estimate - exact| / |exact| over draws; bars are its 95 % interval',
+    ...(predicted.length > 0 ? ['broad pale lines what theory predicts of the input'] : []),
+    ...(predicted.some(({crossings}) => crossings)
+      ? ['rings where a method gets worse than averaging V by it']
+      : []),
+  ]
+  return `${facts.join(', ')}.`
 }
 
 /** Errors fall with features: of other variables those at the most are shown. */
@@ -179,23 +194,58 @@ function slopeGuide({slope}: Variable, lines: readonly Series[], [from, to]: Spa
   ]
 }
 
-/** The error of averaging V, where it is one for all points. */
-function averageGuide(records: readonly CompletedSweep[], [from, to]: Span): Guide[] {
-  // rel L2 and MSE differ by a factor that all methods share
-  const levels = records.flatMap(({result: {rel_l2, mse, mean_value_mse}}) =>
-    rel_l2.median && mse.median ? [rel_l2.median * Math.sqrt(mean_value_mse / mse.median)] : [],
-  )
-  const [low, high] = spanOf(levels)
-  if (levels.length === 0 || high > 1.01 * low) return []
+/** The error of averaging V: a level, or a line over lengths and norms. */
+function averageGuide(levels: readonly Place[], [from, to]: Span): Guide[] {
+  const [first] = levels
+  if (first === undefined) return []
+  const label = 'averaging V'
+  const [low, high] = spanOf(levels.map(at))
+  if (high > 1.01 * low) return [{label, points: levels}]
   return [
     {
-      label: 'averaging V',
+      label,
       points: [
         [from, low],
         [to, low],
       ],
     },
   ]
+}
+
+type Place = readonly [x: number, error: number]
+const at = ([, error]: Place) => error
+
+/** What averaging V gets wrong, by the variable; of one that it does not depend on all over its span. */
+function averages(variable: Variable, records: readonly CompletedSweep[], span: Span): Place[] {
+  // rel L2 and MSE differ by a factor that all methods of an input share
+  const places = records.flatMap(record => {
+    const {rel_l2, mse, mean_value_mse} = record.result
+    if (!rel_l2.median || !mse.median) return []
+    const error = rel_l2.median * Math.sqrt(mean_value_mse / mse.median)
+    const x = variable.read(record)
+    return (x === null ? span : [x]).map(place => [place, error] as const)
+  })
+  const byPlace = new Map(places.toReversed())
+  return [...byPlace].toSorted(([a], [b]) => a - b)
+}
+
+/** Where a line that theory predicts passes the error of averaging V upwards. */
+function turningPoints(line: Series, levels: readonly Place[], {label}: Variable): Point[] {
+  const known = new Map(levels)
+  const gains = line.points.flatMap(({x, y}) => {
+    const level = known.get(x)
+    return level === undefined ? [] : [{x, y, gain: Math.log(y / level)}]
+  })
+  return gains.slice(1).flatMap((to, before) => {
+    const from = gains[before]!
+    if (!(from.gain < 0 && to.gain >= 0)) return []
+    const share = from.gain / (from.gain - to.gain)
+    const x = from.x * (to.x / from.x) ** share
+    const y = from.y * (to.y / from.y) ** share
+    return [
+      {x, y, facts: [`worse than averaging V from ${significant(x)} on (${label}), by theory`]},
+    ]
+  })
 }
 
 function pointTable(variable: Variable, records: readonly CompletedSweep[]) {

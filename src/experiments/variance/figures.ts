@@ -1,154 +1,127 @@
-/** Figures of a variance experiment: what rows of a projection vary over independent ones, beside the closed form. */
+/** Figures of a variance experiment: variances over those of i.i.d. rows, beside their closed forms. */
 import {type ColumnSpec, table} from '../../report/document.js'
 import type {Figure, Point, Series} from '../../report/figures/figure.js'
 import {groupBy} from '../../report/groups.js'
 import {significant, withInterval} from '../../report/numbers.js'
 import {methodLabel} from '../labels.js'
-import {isIndependent} from './exact.js'
-import type {CompletedVariance, VarianceCell, VarianceRecord, VarianceResult} from './schema.js'
+import {angleText, pairText} from './pair-text.js'
+import type {CompletedVariance, VarianceCell, VarianceRecord} from './schema.js'
 
-/** A variable that pairs differ in, as an axis. */
-interface Variable {
-  /** Of the figure's name. */
-  name: string
-  title: string
-  label: string
-  field: keyof VarianceCell
-}
+/** Figures that pages show: experiments may have any number of norms. */
+const MOST = 6
 
-const VARIABLES: readonly Variable[] = [
-  {name: 'ratio-over-angle', title: 'over the angle', label: 'angle, degrees', field: 'angle_deg'},
-  {name: 'ratio-over-norm', title: 'over the norm', label: 'norm of x', field: 'norm'},
-]
-
-/** Facts of a cell that all points of a figure share, but for its variable. */
-const SHARED = ['head_dim', 'num_features', 'norm', 'angle_deg', 'orth_sign'] as const
-
-/** One projection of a cell, with the value of the variable. */
+/** One projection of a cell. */
 interface Row {
-  x: number
-  cell: VarianceCell
-  measured: VarianceResult['per_projection'][number]
+  record: CompletedVariance
+  own: CompletedVariance['result']['per_projection'][number]
 }
 
-/** Figures of a whole experiment; none of what has but one value, or of pairs that differ in more than one. */
-export function varianceFigures(all: readonly VarianceRecord[]): Figure[] {
-  const records = all.filter(record => record.status === 'completed').filter(isByNormAndAngle)
-  return variablesOf(records).flatMap(variable => {
-    const shared = SHARED.filter(field => field !== variable.field)
-    const groups = groupBy(records, ({cell}) => JSON.stringify(shared.map(field => cell[field])))
-    return groups.flatMap(group => figureOf(variable, group))
-  })
+/** Ratios over the angle, or over the difference: one figure for each norm or sum, of the largest M. */
+export function varianceFigures(records: readonly VarianceRecord[]): Figure[] {
+  const completed = records.filter(record => record.status === 'completed')
+  const most = Math.max(...completed.map(({cell}) => cell.num_features))
+  const shown = completed.filter(({cell}) => cell.num_features === most)
+  return groupBy(shown, ({cell}) => placeOf(cell).join())
+    .flatMap(group => figureOf(group))
+    .slice(0, MOST)
 }
 
-/** The one that has more values, the angle rather than the norm: figures of both would be many, and of the same numbers. */
-function variablesOf(records: readonly CompletedVariance[]): Variable[] {
-  const [most] = VARIABLES.map(variable => ({
-    variable,
-    values: new Set(records.map(({cell}) => cell[variable.field])).size,
-  })).toSorted((a, b) => b.values - a.values)
-  return most && most.values > 1 ? [most.variable] : []
+/** What all pairs of a figure share, in words. */
+function placeOf(cell: VarianceCell): string[] {
+  const {head_dim: D, num_features: M, sum_norm: sum, head, norm, key_norm: key} = cell
+  const sizes = [`D=${D}`, `M=${M}`]
+  if (head !== undefined) return ['pairs of an input', ...sizes]
+  if (sum !== undefined) return [`|x+y| = ${significant(sum)}`, ...sizes]
+  const norms = key === undefined ? `|x| = |y| = ${norm}` : `|x| = ${norm}, |y| = ${key}`
+  return [norms, ...sizes]
 }
 
-/** Pairs by sum and difference, by two norms, or of an input lie on no line. */
-function isByNormAndAngle({cell}: CompletedVariance): boolean {
-  return [cell.sum_norm, cell.key_norm, cell.head].every(value => value === undefined)
-}
-
-function figureOf(variable: Variable, records: readonly CompletedVariance[]): Figure[] {
-  const rows = records
-    .flatMap(({cell, result}) =>
-      result.per_projection
-        .filter(({projection}) => !isIndependent(projection))
-        .map(measured => ({x: cell[variable.field] as number, cell, measured})),
-    )
-    .toSorted((a, b) => a.x - b.x)
-  const lines = groupBy(rows, labelOf)
-  const measured = lines.flatMap(own => seriesOf(own, measuredPoint))
-  const known = lines.flatMap(own => seriesOf(own, exactPoint, true))
-  const points = [...measured, ...known].flatMap(series => series.points)
-  const xs = points.map(({x}) => x)
-  if (new Set(xs).size < 2) return []
+function figureOf(records: readonly CompletedVariance[]): Figure[] {
+  const rows = records.flatMap(record => record.result.per_projection.map(own => ({record, own})))
+  const compared = rows.filter(({own}) => own.ratio_to_iid !== null || own.exact_ratio !== null)
+  if (new Set(compared.map(({record}) => xOf(record))).size < 2) return []
+  const {cell} = compared[0]!.record
+  const lines = groupBy(compared, labelOf)
+  const measured = lines.map(line => seriesOf(line, 'ratio_to_iid'))
+  const exact = lines.map(line => seriesOf(line, 'exact_ratio'))
   return [
     {
-      name: variable.name,
-      title: `Variance over that of i.i.d. rows, ${variable.title}, ${placeOf(variable, records[0]!)}`,
-      caption: `Variance of the kernel estimate over that with i.i.d. rows at equal M; bars are 95 % intervals${known.length > 0 ? ', thin lines with hollow markers the closed form' : ''}.`,
-      x: {label: variable.label, scale: 'linear'},
-      y: {label: 'variance over iid', scale: 'linear'},
-      series: [...measured, ...known],
-      guides: [
-        {
-          label: 'as i.i.d. rows',
-          points: [
-            [Math.min(...xs), 1],
-            [Math.max(...xs), 1],
-          ],
-        },
-      ],
-      table: table(columnsOf(variable), rows),
+      name: 'variance-ratio',
+      title: `Variance over that of i.i.d. rows, ${placeOf(cell).join(', ')}`,
+      caption: `Of kernel estimates at the same M; bars are 95 % intervals${exact.some(({points}) => points.length > 0) ? ', broad pale lines closed forms' : ''}. Below 1 a projection is better than i.i.d. rows.`,
+      x: {label: cell.difference_norm === undefined ? 'angle, degrees' : '|x-y|', scale: 'linear'},
+      y: {label: 'variance over that of iid', scale: 'log'},
+      series: [...measured, ...exact].filter(({points}) => points.length > 0),
+      guides: [{label: 'iid', points: ends(compared.map(({record}) => xOf(record)))}],
+      table: table(COLUMNS, compared),
     },
   ]
 }
 
-/** What all points of a figure share, in words. */
-function placeOf({field}: Variable, {cell}: CompletedVariance): string {
-  const {head_dim, num_features, norm, angle_deg, orth_sign} = cell
+function ends(values: readonly number[]): [number, number][] {
   return [
-    `D=${head_dim} M=${num_features}`,
-    field === 'norm' ? `at ${significant(angle_deg)} degrees` : `norm ${significant(norm)}`,
-    ...(orth_sign === 'haar' ? [] : [`${orth_sign} signs`]),
-  ].join(', ')
+    [Math.min(...values), 1],
+    [Math.max(...values), 1],
+  ]
 }
 
-function labelOf({cell, measured}: Row): string {
-  return `${methodLabel(cell)} ${measured.projection}`
+function xOf({cell}: CompletedVariance): number {
+  return cell.difference_norm ?? cell.angle_deg
 }
 
-function seriesOf(
-  rows: readonly Row[],
-  pointOf: (row: Row) => Point | undefined,
-  computed = false,
-): Series[] {
-  const points = rows.flatMap(row => pointOf(row) ?? [])
-  if (points.length === 0) return []
-  const {cell, measured} = rows[0]!
-  const {method} = cell
-  const label = `${labelOf(rows[0]!)}${computed ? ', closed form' : ''}`
-  return [{label, method, projection: measured.projection, points, ...(computed && {computed})}]
+function labelOf({record: {cell}, own: {projection}}: Row): string {
+  return `${methodLabel(cell)} ${projection}`
 }
 
-function measuredPoint({x, cell, measured}: Row): Point | undefined {
-  const {ratio_to_iid: y, ratio_low: low, ratio_high: high, exact_ratio} = measured
-  if (y === null) return undefined
+/** A line of measured ratios, or of exact ones; points of an input lie on none. */
+function seriesOf(rows: readonly Row[], kind: 'ratio_to_iid' | 'exact_ratio'): Series {
+  const [{record, own}] = rows as readonly [Row]
+  const computed = kind === 'exact_ratio'
+  const points = rows.flatMap(row => pointOf(row, kind)).toSorted((a, b) => a.x - b.x)
+  return {
+    label: computed ? `${labelOf(rows[0]!)}, closed form` : labelOf(rows[0]!),
+    method: record.cell.method,
+    projection: own.projection,
+    points,
+    joined: record.cell.head === undefined,
+    ...(computed && {computed}),
+  }
+}
+
+function pointOf({record, own}: Row, kind: 'ratio_to_iid' | 'exact_ratio'): Point[] {
+  const y = own[kind]
+  if (y === null) return []
+  const x = xOf(record)
+  if (kind === 'exact_ratio') return [{x, y, facts: []}]
+  const {ratio_low: low, ratio_high: high, exact_ratio: exact} = own
   const facts = [
-    `norm ${significant(cell.norm)}, angle ${significant(cell.angle_deg)} degrees`,
-    `over iid: ${withInterval(y, low, high)}`,
-    ...(exact_ratio === null ? [] : [`closed form: ${significant(exact_ratio)}`]),
+    pairText(record.cell),
+    `variance over that of iid: ${withInterval(y, low, high)}`,
+    ...(exact === null ? [] : [`closed form: ${significant(exact)}`]),
   ]
-  return {x, y, low, high, facts}
+  return [{x, y, low, high, facts}]
 }
 
-function exactPoint({x, measured: {exact_ratio: y}}: Row): Point | undefined {
-  return y === null ? undefined : {x, y, facts: []}
-}
-
-function columnsOf(variable: Variable): ColumnSpec<Row>[] {
-  return [
-    {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
-    {title: 'projection', align: 'left', cell: ({measured}) => measured.projection},
-    {title: variable.label, cell: ({x}) => significant(x)},
-    {
-      title: 'over iid',
-      cell: ({measured: {ratio_to_iid, ratio_low, ratio_high, withheld}}) =>
-        ratio_to_iid === null && withheld !== null
-          ? withheld
-          : withInterval(ratio_to_iid, ratio_low, ratio_high),
-    },
-    {
-      title: 'closed form',
-      cell: ({measured}) => significant(measured.exact_ratio),
-      tells: ({measured}) => measured.exact_ratio !== null,
-    },
-  ]
-}
+const COLUMNS: readonly ColumnSpec<Row>[] = [
+  {title: 'method', align: 'left', cell: ({record: {cell}}) => methodLabel(cell)},
+  {
+    title: 'projection',
+    align: 'left',
+    cell: ({own}) => own.projection,
+  },
+  {title: 'angle', cell: ({record: {cell}}) => angleText(cell)},
+  {
+    title: '|x-y|',
+    cell: ({record: {cell}}) => significant(cell.difference_norm),
+    tells: ({record: {cell}}) => cell.difference_norm !== undefined,
+  },
+  {
+    title: 'over iid',
+    cell: ({own}) => withInterval(own.ratio_to_iid, own.ratio_low, own.ratio_high),
+  },
+  {
+    title: 'closed form',
+    cell: ({own}) => significant(own.exact_ratio),
+    tells: ({own}) => own.exact_ratio !== null,
+  },
+]

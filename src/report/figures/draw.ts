@@ -1,18 +1,18 @@
 /** Figures as SVG, by Observable Plot on a document that no browser shows. */
 import * as Plot from '@observablehq/plot'
 import {parseHTML} from 'linkedom'
+import {axisOptions, shortName} from './axes.js'
 import {
   type Axis,
   type Figure,
   type Guide,
   isShown,
-  joinedValues,
   type Point,
   type Series,
   shownValues,
 } from './figure.js'
-import {COLOURS, styleOf} from './style.js'
-import {logTicks, tickText} from './ticks.js'
+import {COLOURS, PALE, styleOf} from './style.js'
+import {tileMarks} from './tiles.js'
 
 /** Size and colours of a drawing. */
 export interface DrawOptions {
@@ -31,12 +31,13 @@ const customColour = (place: number) => `var(--series-${place}, ${COLOURS[place]
 
 /** Space around, for ticks and labels, in letters. */
 const MARGINS = {left: 4.8, right: 1.5, top: 2, bottom: 3.6}
-/** Radius of a marker, in letter sizes. */
+/** Radius of a marker, and of a ring around one, in letter sizes. */
 export const MARKER = 0.26
-/** Times as large where no line joins them. */
-export const ALONE = 1.4
-/** Lines of what is predicted. */
-export const PALE = {strokeWidth: 0.8, strokeOpacity: 0.75} as const
+const RING = 0.5
+/** Width of a letter, and height of a line of names, in letter sizes. */
+const [LETTER, NAME_LINE] = [0.55, 1.9]
+/** Share of the width that names may take. */
+const NAMES_SHARE = 0.45
 
 /**
  * Draws a figure, its legend left out. Each series is in groups of class `series-N`, N its place in the figure; its points
@@ -50,58 +51,92 @@ export function drawFigure(
   {width = 640, height = (width * 5) / 8, fontSize = 12, colour = customColour}: DrawOptions = {},
 ): string {
   const {document} = parseHTML('<!doctype html><html><body></body></html>')
-  const {x, y, series, guides} = figure
+  const {x, y, series, guides, shade} = figure
   const ink = 'currentColor'
+  const letters = Math.floor((width * NAMES_SHARE) / (LETTER * fontSize))
   const plot = Plot.plot({
     document: document as never, // of linkedom's own type
     width,
-    height,
-    ...margins(fontSize),
+    height: heightOf(figure, {height, fontSize}),
+    ...margins(figure, fontSize, letters),
     style: {fontSize: `${fontSize}px`, background: 'none', overflow: 'visible'},
     ariaLabel: figure.title,
     ariaDescription: figure.caption,
-    x: {...axisOptions(figure, 'x', width / (6 * fontSize)), labelAnchor: 'center'},
-    y: axisOptions(figure, 'y', height / (3 * fontSize)),
+    x: xOptions(figure, width / (6 * fontSize)),
+    y: axisOptions(y, shownValues(figure, 'y'), {ticks: height / (3 * fontSize), letters}),
+    ...(shade && {color: {type: shade.scale, scheme: 'viridis', reverse: true}}),
     marks: [
       Plot.frame({stroke: ink, strokeOpacity: 0.25}),
       ...guides.flatMap(guide => guideMarks(guide, fontSize)),
-      ...series.flatMap((own, place) => seriesMarks(own, place, {x, y, colour, fontSize})),
+      ...series.flatMap((own, place) =>
+        shade
+          ? tileMarks(own, place, {figure, fontSize})
+          : seriesMarks(own, place, {x, y, colour, fontSize}),
+      ),
     ],
   })
   return plot.outerHTML
 }
 
-function margins(fontSize: number) {
-  const {left, right, top, bottom} = MARGINS
+/** Names of an axis want a line each, whatever height was asked for. */
+export function heightOf(
+  {x, y}: Figure,
+  {height = 0, fontSize}: {height?: number; fontSize: number},
+) {
+  if (!y.names) return height
+  const {top, bottom} = marginsOf(x)
+  return (y.names.length * NAME_LINE + top + bottom) * fontSize
+}
+
+/** In letters; names aslant want more. */
+function marginsOf({names = []}: Axis) {
+  const longest = Math.max(0, ...names.map(name => shortName(name, SHORT).length))
+  const slanted = Math.sin((-SLANT * Math.PI) / 180) * longest * LETTER
+  return {...MARGINS, bottom: Math.max(MARGINS.bottom, 1.5 + slanted)}
+}
+
+function margins({x, y}: Figure, fontSize: number, letters: number) {
+  const {left, right, top, bottom} = marginsOf(x)
+  const longest = Math.max(0, ...(y.names ?? []).map(name => shortName(name, letters).length))
   return {
-    marginLeft: left * fontSize,
+    marginLeft: (y.names ? 1 + longest * LETTER : left) * fontSize,
     marginRight: right * fontSize,
     marginTop: top * fontSize,
     marginBottom: bottom * fontSize,
   }
 }
 
-/** Powers of two where lengths and numbers of features are, of ten elsewhere; numbers as in tables. */
-function axisOptions(figure: Figure, of: 'x' | 'y', ticks: number) {
-  const axis = figure[of]
-  const common = {label: axis.label, grid: true, labelArrow: 'none', inset: 6} as const
-  if (axis.scale === 'linear') return {...common, tickFormat: tickText}
-  const wanted = logTicks(shownValues(figure, of), ticks, joinedValues(figure, of))
-  return {...common, type: 'log', ...wanted, tickFormat: tickText} as const
+/** Names below a figure stand from left to right, aslant. */
+function xOptions(figure: Figure, ticks: number) {
+  const {x} = figure
+  const labelAnchor = 'center' as const
+  const options = axisOptions(x, shownValues(figure, 'x'), {ticks, letters: SHORT})
+  if (!x.names) return {...options, labelAnchor}
+  const domain = [-0.5, x.names.length - 0.5]
+  return {...options, label: null, labelAnchor, domain, tickRotate: SLANT}
 }
+/** Letters of a name below a figure, and its angle in degrees. */
+const [SHORT, SLANT] = [22, -35]
 
-/** A line and its label: above where it ends, or below where it begins, so that a rising line leaves both alone. */
-function guideMarks({label, side = 'above', points}: Guide, fontSize: number) {
+/** A line for comparison and its name: at its end, or of an upright one at its top. */
+function guideMarks({label, points}: Guide, fontSize: number) {
+  const [last, before] = [points.at(-1)!, points.at(-2)!]
   const line = {stroke: 'currentColor', strokeOpacity: 0.55, strokeDasharray: '2 3'}
-  const ink = {fill: 'currentColor', fillOpacity: 0.75, className: 'guide'}
-  const place =
-    side === 'above'
-      ? ({dy: -0.5 * fontSize, lineAnchor: 'bottom', textAnchor: 'end'} as const)
-      : ({dy: 0.5 * fontSize, lineAnchor: 'top', textAnchor: 'start'} as const)
-  const labelled = side === 'above' ? points.at(-1)! : points[0]!
+  const tip = {dy: -0.5 * fontSize, fill: 'currentColor', fillOpacity: 0.75} as const
+  const upright = last[0] === before[0]
+  const marks = upright
+    ? [Plot.ruleX([last], {...line, x: at, className: 'guide', ariaLabel: () => label})]
+    : [Plot.line(points, {...line, x: at, y: value, className: 'guide', ariaLabel: () => label})]
+  if (label === '') return marks
+  const place = upright
+    ? ({frameAnchor: 'top', textAnchor: 'middle'} as const)
+    : ({y: value, textAnchor: 'end'} as const)
   return [
-    Plot.line(points, {...line, x: at, y: value, className: 'guide', ariaLabel: () => label}),
-    Plot.text([labelled], {x: at, y: value, text: () => label, ...ink, ...place}),
+    ...marks,
+    Plot.text([last], {
+      ...{x: at, ...place, text: () => label},
+      ...{...tip, lineAnchor: 'bottom', className: 'guide'},
+    }),
   ]
 }
 const at = ([x]: readonly [number, number]) => x
@@ -114,50 +149,49 @@ interface Look {
   fontSize: number
 }
 
-/** Intervals, line and markers of a series. */
-function seriesMarks(own: Series, place: number, {x, y, colour, fontSize}: Look) {
-  const {points, label, computed = false, joined = true, open = false} = own
-  const {colour: shade, dash, marker} = styleOf(own.method, own.projection)
-  const stroke = colour(shade)
+/** Intervals, line, markers and rings of a series. */
+function seriesMarks(own: Series, place: number, look: Look) {
+  const {points, label, method, projection, computed, joined = true, crossings = []} = own
+  const {x, y, colour, fontSize} = look
+  const style = styleOf(method, projection)
+  const paint = colour(style.colour)
   const className = `series series-${place}`
-  const rule = {stroke, strokeOpacity: 0.7, className}
-  const dashed = dash === undefined ? {} : {strokeDasharray: dash}
-  const line = {
-    ...{x: 'x', y: 'y', stroke, strokeWidth: 1.6, ...(computed && PALE), ...dashed, className},
-    ariaLabel: () => label,
+  const dashed = style.dash === undefined ? {} : {strokeDasharray: style.dash}
+  const stroke = computed
+    ? {strokeWidth: PALE.width, strokeOpacity: PALE.opacity}
+    : {strokeWidth: 1.6, ...dashed}
+  const line = Plot.line(points, {
+    ...{x: 'x', y: 'y', stroke: paint, ...stroke},
+    ...{className, ariaLabel: () => label},
+  })
+  const said = (point: Point) => [label, ...point.facts]
+  const told = {
+    ariaLabel: (point: Point) => said(point).join(', '),
+    title: (point: Point) => said(point).join('\n'),
   }
-  const dots = {
-    ...{x: 'x', y: 'y', symbol: marker, stroke, className},
-    ...{
-      r: fontSize * MARKER * (joined ? 1 : ALONE),
-      fill: computed || open || !joined ? 'none' : stroke,
-    },
-    ...(!computed && {strokeWidth: 1.5}),
-  }
+  const bars = {stroke: paint, strokeOpacity: 0.7, className}
+  const all = [...points, ...crossings]
+  const rings = Plot.dot(crossings, {
+    ...{x: 'x', y: 'y', r: fontSize * RING, stroke: paint, strokeWidth: 1.6, className, ...told},
+  })
+  const wide = all.filter(({xLow, xHigh}) => ends(x, xLow) && ends(x, xHigh))
+  const across = Plot.ruleY(wide, {y: 'y', x1: 'xLow', x2: 'xHigh', ...bars})
   const known = points.filter(({low, high}) => ends(y, low) && ends(y, high))
-  const across = points.filter(({xLow, xHigh}) => ends(x, xLow) && ends(x, xHigh))
+  const r = fontSize * MARKER
   return [
-    ...(known.length > 0 && !computed
-      ? [Plot.ruleX(known, {x: 'x', y1: 'low', y2: 'high', ...rule})]
-      : []),
-    ...(across.length > 0 && !computed
-      ? [Plot.ruleY(across, {y: 'y', x1: 'xLow', x2: 'xHigh', ...rule})]
-      : []),
-    ...(joined ? [Plot.line(points, line)] : []),
-    // a line that is predicted has its facts at the measured points
-    Plot.dot(points, {
-      ...dots,
-      ...(computed && joined ? {strokeOpacity: PALE.strokeOpacity} : told(label)),
-    }),
+    ...(known.length > 0 ? [Plot.ruleX(known, {x: 'x', y1: 'low', y2: 'high', ...bars})] : []),
+    ...(wide.length > 0 ? [across] : []),
+    ...(joined ? [line] : []),
+    ...(computed
+      ? []
+      : [
+          Plot.dot(points, {
+            ...{x: 'x', y: 'y', symbol: style.marker, r, stroke: paint, className, ...told},
+            ...{fill: own.open ? 'none' : paint, strokeWidth: 1.5},
+          }),
+        ]),
+    ...(crossings.length > 0 ? [rings] : []),
   ]
-}
-
-/** What a point says to pointers and to screen readers. */
-function told(label: string) {
-  return {
-    ariaLabel: (point: Point) => [label, ...point.facts].join(', '),
-    title: (point: Point) => [label, ...point.facts].join('\n'),
-  }
 }
 
 function ends(axis: Axis, value: number | null | undefined): boolean {

@@ -6,6 +6,8 @@ export interface Axis {
   /** With its unit. */
   label: string
   scale: 'log' | 'linear'
+  /** What stands at 0, 1, 2, ... of a linear axis, instead of numbers: of y from top to bottom. */
+  names?: readonly string[]
 }
 
 /** A measured or computed value, with its interval where there is one. */
@@ -14,14 +16,16 @@ export interface Point {
   y: number
   low?: number | null
   high?: number | null
-  /** Ends of an interval along x. */
+  /** Ends of an interval of x. */
   xLow?: number | null
   xHigh?: number | null
+  /** Of a tile: what its shade says. */
+  value?: number
   /** What it is, a line each: `M = 64`, `rel L2 0.0087 [0.0081, 0.0103]`. */
   facts: readonly string[]
 }
 
-/** Points of one variant, in the order of x; they are joined. */
+/** Points of one variant, in the order of x. */
 export interface Series {
   label: string
   /** Decides on colour and marker, in all figures alike. */
@@ -29,10 +33,12 @@ export interface Series {
   /** Decides on the dash; `null`: solid. */
   projection: string | null
   points: readonly Point[]
-  /** Whether it is predicted instead of measured: thin and pale, its markers hollow. Default: measured. */
-  computed?: boolean
-  /** Whether there is a line through its points; without one markers are hollow and large. Default: there is. */
+  /** Whether a line goes through them. Default: it does. */
   joined?: boolean
+  /** Whether it is known instead of measured: a broad pale line without markers. Default: measured. */
+  computed?: boolean
+  /** Places where its line passes another one, drawn as rings. Default: none. */
+  crossings?: readonly Point[]
   /** Whether its markers are open: a second series of that method and projection. Default: filled. */
   open?: boolean
 }
@@ -40,13 +46,11 @@ export interface Series {
 /** A line that is there for comparison: a slope, a level, a claim. */
 export interface Guide {
   label: string
-  /** Where its label stands: above its end, or below its beginning. Default: above. */
-  side?: 'above' | 'below'
   /** Two or more `[x, y]`. */
   points: readonly (readonly [number, number])[]
 }
 
-/** A figure of lines over one variable. */
+/** A figure of lines over one variable, of points between two axes, or of tiles. */
 export interface Figure {
   /** Of its file, without extension: small letters, digits and hyphens; unique in a report. */
   name: string
@@ -57,6 +61,8 @@ export interface Figure {
   y: Axis
   series: readonly Series[]
   guides: readonly Guide[]
+  /** Points are tiles of a table of names, whose shades say this. Default: they are points. */
+  shade?: Pick<Axis, 'label' | 'scale'>
   /** Its points as a table. */
   table: TableBlock
   /** Command that makes it again, where one is known. */
@@ -70,7 +76,7 @@ export function isShown({scale}: Axis, value: number): boolean {
 
 /** All that an axis of a figure shows: points, ends of intervals and guides. */
 export function shownValues(figure: Figure, of: 'x' | 'y'): number[] {
-  const points = figure.series.flatMap(own => own.points)
+  const points = figure.series.flatMap(own => [...own.points, ...(own.crossings ?? [])])
   const ends = points.flatMap(({low, high, xLow, xHigh}) =>
     of === 'y' ? [low, high] : [xLow, xHigh],
   )
@@ -80,14 +86,6 @@ export function shownValues(figure: Figure, of: 'x' | 'y'): number[] {
   ) as number[]
 }
 
-/** Values of points on lines, which decide on the base of ticks: those of single points are none that were chosen. */
-export function joinedValues(figure: Figure, of: 'x' | 'y'): number[] {
-  const joined = figure.series.filter(own => own.joined !== false)
-  const shown = joined.length > 0 ? joined : figure.series
-  const values = shown.flatMap(({points}) => points.map(point => point[of]))
-  return values.filter(value => isShown(figure[of], value))
-}
-
 /**
  * The same figure with what its axes can show: points off them, and ends of intervals below zero, are left out.
  *
@@ -95,9 +93,11 @@ export function joinedValues(figure: Figure, of: 'x' | 'y'): number[] {
  */
 export function drawable(figure: Figure): Figure | undefined {
   const {x, y} = figure
-  const series = figure.series.flatMap(own => {
-    const points = own.points.filter(point => isShown(x, point.x) && isShown(y, point.y))
-    return points.length > 0 ? [{...own, points}] : []
+  const isOn = (point: Point) => isShown(x, point.x) && isShown(y, point.y)
+  const series = figure.series.flatMap(({crossings, ...own}) => {
+    const points = own.points.filter(isOn)
+    const rings = crossings?.filter(isOn) ?? []
+    return points.length > 0 ? [{...own, points, ...(rings.length > 0 && {crossings: rings})}] : []
   })
   if (series.length === 0) return undefined
   const guides = figure.guides.filter(({points}) =>
@@ -108,20 +108,27 @@ export function drawable(figure: Figure): Figure | undefined {
 
 /** The same figure with every text in it changed, but for its name. */
 export function figureWithTexts(figure: Figure, change: (content: string) => string): Figure {
-  const {x, y, series, guides, command} = figure
+  const {x, y, series, guides, shade, command} = figure
+  const pointWithTexts = (point: Point) => ({...point, facts: point.facts.map(change)})
   return {
     ...figure,
     title: change(figure.title),
     caption: change(figure.caption),
-    x: {...x, label: change(x.label)},
-    y: {...y, label: change(y.label)},
-    series: series.map(({label, points, ...rest}) => ({
+    x: axisWithTexts(x, change),
+    y: axisWithTexts(y, change),
+    ...(shade && {shade: {...shade, label: change(shade.label)}}),
+    series: series.map(({label, points, crossings, ...rest}) => ({
       ...rest,
       label: change(label),
-      points: points.map(point => ({...point, facts: point.facts.map(change)})),
+      points: points.map(pointWithTexts),
+      ...(crossings && {crossings: crossings.map(pointWithTexts)}),
     })),
-    guides: guides.map(({label, ...rest}) => ({label: change(label), ...rest})),
+    guides: guides.map(({label, points}) => ({label: change(label), points})),
     table: tableWithTexts(figure.table, change),
     command: command && change(command),
   }
+}
+
+function axisWithTexts({label, names, ...axis}: Axis, change: (content: string) => string): Axis {
+  return {...axis, label: change(label), ...(names && {names: names.map(change)})}
 }

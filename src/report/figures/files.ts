@@ -1,7 +1,7 @@
 /** Figures as files for papers: SVG with its font, and PNG. */
 import {readFile} from 'node:fs/promises'
 import {createRequire} from 'node:module'
-import {drawFigure} from './draw.js'
+import {drawFigure, heightOf} from './draw.js'
 import type {Figure} from './figure.js'
 import {FONT_FAMILY, fontFile, fontSheet} from './fonts.js'
 import {drawLegend} from './legend.js'
@@ -64,7 +64,8 @@ function rasterizer() {
 
 function composed(figure: Figure, column: FigureWidth, sheet: string): Drawing {
   const width = WIDTHS[column]
-  const height = Math.round(width * (column === 'page' ? 0.55 : 0.75))
+  const usual = Math.round(width * (column === 'page' ? 0.55 : 0.75))
+  const height = heightOf(figure, {height: usual, fontSize: FONT_SIZE})
   const colour = (place: number) => COLOURS[place]!
   const look = {width, fontSize: FONT_SIZE, colour}
   const chart = drawFigure(figure, {...look, height})

@@ -1,9 +1,9 @@
 /** Legends of figures in files; pages have buttons. */
 import * as Plot from '@observablehq/plot'
 import {parseHTML} from 'linkedom'
-import {ALONE, MARKER, PALE} from './draw.js'
+import {MARKER} from './draw.js'
 import type {Figure, Series} from './figure.js'
-import {styleOf} from './style.js'
+import {PALE, styleOf} from './style.js'
 
 /** How a legend is drawn. */
 export interface LegendOptions {
@@ -24,11 +24,15 @@ interface Entry {
 }
 
 /**
- * Draws the samples and labels of all series, in as many columns as there is room for.
+ * Draws the samples and labels of all series, in as many columns as there is room for; nothing for tiles, which have numbers.
  *
  * @returns an `<svg>` element, and its height
  */
-export function drawLegend({series}: Figure, {width, fontSize, colour}: LegendOptions) {
+export function drawLegend(
+  {series, shade}: Figure,
+  {width, fontSize, colour}: LegendOptions,
+): {svg: string; height: number} {
+  if (shade) return {svg: '', height: 0}
   const longest = Math.max(...series.map(({label}) => label.length))
   const wanted = (longest * LETTER + SAMPLE + 1) * fontSize
   const columns = Math.max(1, Math.min(series.length, Math.floor(width / wanted)))
@@ -59,20 +63,18 @@ function entryMarks(
   const [x, y] = [place * column, (row + 0.5) * LINE * fontSize]
   const stroke = colour(style.colour)
   const dash = style.dash === undefined ? {} : {strokeDasharray: style.dash}
+  const width = computed
+    ? {strokeWidth: PALE.width, strokeOpacity: PALE.opacity}
+    : {strokeWidth: 1.6, ...dash}
   const line = [
     [x + 0.3 * fontSize, y],
     [x + (SAMPLE - 0.5) * fontSize, y],
   ] as [number, number][]
+  const dot = {symbol: style.marker, r: fontSize * MARKER, strokeWidth: 1.5}
   const middle = [x + (SAMPLE / 2) * fontSize, y] as [number, number]
   return [
-    ...(joined
-      ? [Plot.line(line, {stroke, strokeWidth: 1.6, ...(computed && PALE), ...dash})]
-      : []),
-    Plot.dot([middle], {
-      ...{symbol: style.marker, r: fontSize * MARKER * (joined ? 1 : ALONE), stroke},
-      fill: computed || open || !joined ? 'none' : stroke,
-      ...(!computed && {strokeWidth: 1.5}),
-    }),
+    ...(joined ? [Plot.line(line, {stroke, ...width})] : []),
+    ...(computed ? [] : [Plot.dot([middle], {...dot, fill: open ? 'none' : stroke, stroke})]),
     Plot.text([[x + SAMPLE * fontSize, y]], {text: () => label, textAnchor: 'start'}),
   ]
 }

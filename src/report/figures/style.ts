@@ -27,6 +27,9 @@ export const COLOURS = [
   '#8b5a2b',
 ] as const
 
+/** The line of what is computed: a broad one that measured lines are seen on. */
+export const PALE = {width: 5, opacity: 0.28} as const
+
 const MARKERS = [
   'circle',
   'square',

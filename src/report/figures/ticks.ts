@@ -4,6 +4,8 @@ import {spanOf} from './span.js'
 
 /** Decades below which ticks stand at 1, 2 and 5, too. */
 const NUMBERED = 2
+/** Fewer ticks than this say little: closer ones take their place. */
+const FEW = 3
 
 /** Ticks of a logarithmic axis. */
 export interface LogTicks {
@@ -16,29 +18,32 @@ export interface LogTicks {
  *
  * @param values - all that the axis shows, above zero; at least one
  * @param most - as many powers as there is room for
- * @param chosen - those that decide which powers; default: all
  */
-export function logTicks(
-  values: readonly number[],
-  most: number,
-  chosen: readonly number[] = values,
-): LogTicks {
+export function logTicks(values: readonly number[], most: number): LogTicks {
   const [low, high] = spanOf(values)
-  if (chosen.every(value => Number.isInteger(Math.log2(value)))) {
+  if (values.every(value => Number.isInteger(Math.log2(value)))) {
     return {base: 2, ticks: powers(2, low, high, most)}
   }
   const narrow = Math.log10(high / low) < NUMBERED
-  return {base: 10, ticks: narrow ? roundTicks(low, high) : powers(10, low, high, most)}
+  return {base: 10, ticks: narrow ? closeTicks(low, high) : powers(10, low, high, most)}
 }
 
-/** 1, 2 and 5 times powers of ten; where fewer than two of them are shown, all digits. */
-function roundTicks(low: number, high: number): number[] {
+/** 1, 2 and 5 times powers of ten, or where these are few round numbers between them. */
+function closeTicks(low: number, high: number): number[] {
   const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))]
   const all = Array.from({length: to - from + 1}, (_, i) => 10 ** (from + i))
-  const within = (digits: readonly number[]) =>
-    all.flatMap(power => digits.map(digit => digit * power)).filter(x => x >= low && x <= high)
-  const round = within([1, 2, 5])
-  return round.length > 1 ? round : within([1, 2, 3, 4, 5, 6, 7, 8, 9])
+  const inside = (tick: number) => tick >= low && tick <= high
+  const found = all.flatMap(power => [power, 2 * power, 5 * power]).filter(inside)
+  return found.length >= FEW || !(high > low) ? found : evenTicks(low, high)
+}
+
+/** Four to eight multiples of 1, 2 or 5 times a power of ten. */
+function evenTicks(low: number, high: number): number[] {
+  const power = 10 ** Math.floor(Math.log10((high - low) / 4))
+  const step = [1, 2, 5].map(factor => factor * power).findLast(one => (high - low) / one >= 4)
+  const first = Math.ceil(low / step! - 1e-9)
+  const count = Math.floor(high / step! + 1e-9) - first + 1
+  return Array.from({length: count}, (_, i) => Number(((first + i) * step!).toPrecision(12)))
 }
 
 /** Powers of a base, as many of them as there is room for. */
@@ -50,9 +55,9 @@ function powers(base: number, low: number, high: number, most: number): number[]
   return Array.from({length: count}, (_, i) => base ** (from + i * step))
 }
 
-/** A tick has no digits to spare, `10` and not `10.0`, and lengths have all of theirs. */
+/** A tick has no digits to spare, `10` and not `10.0`, lengths have all of theirs, and few noughts stand behind a point. */
 export function tickText(tick: number): string {
-  if (tick !== 0 && Math.abs(tick) < 1e-3) return tick.toExponential()
-  const whole = Number.isInteger(tick) && tick < 1e7
-  return whole ? String(tick) : String(Number(significant(tick)))
+  if (Number.isInteger(tick) && Math.abs(tick) < 1e7) return String(tick)
+  const text = String(Number(significant(tick)))
+  return Math.abs(tick) < 1e-3 ? Number(text).toExponential().replace('e+', 'e') : text
 }

@@ -28,11 +28,11 @@ export interface FigurePlace {
 export function figureMarkup(whole: Figure, place: FigurePlace): Markup {
   const {number, level, mostRows, mostPoints} = place
   const figure = thinned(whole, mostPoints)
-  const {title, caption, series, table, command} = figure
+  const {title, caption, table, command} = figure
   const tag = raw(`h${level}`)
   return html`<figure id="figure-${number}">
 <${tag}>${prose(title)}</${tag}>
-<div class="legend" role="group" aria-label="Series of: ${title}">${series.map(legendButton(figure))}</div>
+${figure.shade ? raw('') : legend(figure)}
 ${drawings(figure)}
 <div class="tip" aria-hidden="true" hidden></div>
 <figcaption>${prose(caption + thinnedNote(pointsIn(figure), pointsIn(whole)))}</figcaption>
@@ -41,6 +41,11 @@ ${tableMarkup(table, {label: `Numbers of: ${title}`, mostRows})}
 </details>
 ${command === undefined ? raw('') : html`<p class="again">Made again by ${commandMarkup(command)}</p>`}
 </figure>`
+}
+
+function legend(figure: Figure): Markup {
+  const {title, series} = figure
+  return html`<div class="legend" role="group" aria-label="Series of: ${title}">${series.map(legendButton(figure))}</div>`
 }
 
 /** A switch of a series, with a sample of its line and its marker. */

@@ -38,7 +38,7 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
  */
 export function plotFigure(asked: Figure, options: PlotOptions): string | undefined {
   const figure = drawable(withoutCrowd(asked))
-  if (!figure) return undefined
+  if (!figure || figure.shade || figure.x.names || figure.y.names) return undefined // tables say it
   const {width, unicode, colour} = options
   const y = scaleOf(figure.y, shownValues(figure, 'y'), ROWS / TICKS_APART.y)
   const gutter = Math.max(...y.ticks.map(({text}) => text.length))
