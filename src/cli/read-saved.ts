@@ -116,7 +116,7 @@ async function documentFigures({document}: SavedPlace): Promise<Figure[]> {
     case 'rfa.claims/1':
       return (await import('../claims/figure.js')).claimsFigure(document.claims)
     case 'rfa.figure/1':
-      return (await import('../claims/figures/drawing.js')).paperFigure(document)
+      return (await import('../claims/paper-figure.js')).paperFigure(document)
     case 'rfa.advice/1':
       return (await import('../advice/figures.js')).adviceFigures(document)
   }

@@ -25,7 +25,9 @@ function namesOptions(names: readonly string[], letters: number) {
   } as const
 }
 
-/** The start of a long name. */
+/** The start and the end of a long name: names of one axis often differ in either. */
 export function shortName(name: string, most: number): string {
-  return name.length > most ? `${name.slice(0, most - 1)}…` : name
+  if (name.length <= most) return name
+  const end = Math.floor((most - 1) / 3)
+  return `${name.slice(0, most - 1 - end)}…${name.slice(name.length - end)}`
 }

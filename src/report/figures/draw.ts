@@ -118,7 +118,7 @@ function xOptions(figure: Figure, ticks: number) {
 /** Letters of a name below a figure, and its angle in degrees. */
 const [SHORT, SLANT] = [22, -35]
 
-/** A line for comparison and its name: at its end, or of an upright one at its top. */
+/** A line for comparison and its name: at its end, or of an upright one at its foot. */
 function guideMarks({label, points}: Guide, fontSize: number) {
   const [last, before] = [points.at(-1)!, points.at(-2)!]
   const line = {stroke: 'currentColor', strokeOpacity: 0.55, strokeDasharray: '2 3'}
@@ -129,7 +129,7 @@ function guideMarks({label, points}: Guide, fontSize: number) {
     : [Plot.line(points, {...line, x: at, y: value, className: 'guide', ariaLabel: () => label})]
   if (label === '') return marks
   const place = upright
-    ? ({frameAnchor: 'top', textAnchor: 'middle'} as const)
+    ? ({frameAnchor: 'bottom', textAnchor: 'start', dx: 0.4 * fontSize} as const)
     : ({y: value, textAnchor: 'end'} as const)
   return [
     ...marks,
@@ -170,13 +170,14 @@ function seriesMarks(own: Series, place: number, look: Look) {
     title: (point: Point) => said(point).join('\n'),
   }
   const bars = {stroke: paint, strokeOpacity: 0.7, className}
-  const all = [...points, ...crossings]
+  const measured = computed ? [] : points
+  const all = [...measured, ...crossings]
   const rings = Plot.dot(crossings, {
     ...{x: 'x', y: 'y', r: fontSize * RING, stroke: paint, strokeWidth: 1.6, className, ...told},
   })
   const wide = all.filter(({xLow, xHigh}) => ends(x, xLow) && ends(x, xHigh))
   const across = Plot.ruleY(wide, {y: 'y', x1: 'xLow', x2: 'xHigh', ...bars})
-  const known = points.filter(({low, high}) => ends(y, low) && ends(y, high))
+  const known = measured.filter(({low, high}) => ends(y, low) && ends(y, high))
   const r = fontSize * MARKER
   return [
     ...(known.length > 0 ? [Plot.ruleX(known, {x: 'x', y1: 'low', y2: 'high', ...bars})] : []),

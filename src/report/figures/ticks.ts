@@ -25,25 +25,26 @@ export function logTicks(values: readonly number[], most: number): LogTicks {
     return {base: 2, ticks: powers(2, low, high, most)}
   }
   const narrow = Math.log10(high / low) < NUMBERED
-  return {base: 10, ticks: narrow ? closeTicks(low, high) : powers(10, low, high, most)}
+  return {base: 10, ticks: narrow ? closeTicks(low, high, most) : powers(10, low, high, most)}
 }
 
 /** 1, 2 and 5 times powers of ten, or where these are few round numbers between them. */
-function closeTicks(low: number, high: number): number[] {
+function closeTicks(low: number, high: number, most: number): number[] {
   const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))]
   const all = Array.from({length: to - from + 1}, (_, i) => 10 ** (from + i))
   const inside = (tick: number) => tick >= low && tick <= high
   const found = all.flatMap(power => [power, 2 * power, 5 * power]).filter(inside)
-  return found.length >= FEW || !(high > low) ? found : evenTicks(low, high)
+  return found.length >= FEW || !(high > low) ? found : evenTicks(low, high, most)
 }
 
-/** Four to eight multiples of 1, 2 or 5 times a power of ten. */
-function evenTicks(low: number, high: number): number[] {
-  const power = 10 ** Math.floor(Math.log10((high - low) / 4))
-  const step = [1, 2, 5].map(factor => factor * power).findLast(one => (high - low) / one >= 4)
-  const first = Math.ceil(low / step! - 1e-9)
-  const count = Math.floor(high / step! + 1e-9) - first + 1
-  return Array.from({length: count}, (_, i) => Number(((first + i) * step!).toPrecision(12)))
+/** Multiples of 1, 2 or 5 times a power of ten, as many of them as there is room for. */
+function evenTicks(low: number, high: number, most: number): number[] {
+  const power = 10 ** Math.floor(Math.log10(high - low) - 1)
+  const steps = [1, 2, 5, 10, 20, 50].map(factor => factor * power)
+  const step = steps.find(one => (high - low) / one <= Math.max(2, most))!
+  const first = Math.ceil(low / step - 1e-9)
+  const count = Math.floor(high / step + 1e-9) - first + 1
+  return Array.from({length: count}, (_, i) => Number(((first + i) * step).toPrecision(12)))
 }
 
 /** Powers of a base, as many of them as there is room for. */

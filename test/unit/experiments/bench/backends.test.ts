@@ -18,9 +18,6 @@ const EXACT = {method: 'softmax', projection: null, num_features: null}
 const on = (backend: 'native' | 'wasm', cell: object, median: number): TimedRecord =>
   timed({...cell, backend}, median, {backend})
 
-/** The label of a line without its slope. */
-const nameOf = (label: string) => label.replace(/, slope .*/, '')
-
 describe('several backends', () => {
   const rows = [
     on('wasm', {}, 8e6),
@@ -51,7 +48,7 @@ describe('several backends', () => {
       on(row.result.backend as 'native', {...row.cell, seq_len: 256}, 2 * row.result.median_ns),
     ])
     const [time] = benchFigures(both)
-    expect(time!.series.map(({label, open}) => [nameOf(label), open ?? false])).toEqual([
+    expect(time!.series.map(({label, open}) => [label.split(',')[0], open ?? false])).toEqual([
       ['softmax on native', false],
       ['softmax on wasm', true],
       ['favor-pos orth M=64 on native', false],
@@ -106,7 +103,7 @@ describe('several backends', () => {
     )
     const longer = [torch, native].map(row => ({...row, cell: {...row.cell, seq_len: 256}}))
     const [time, memory] = benchFigures([torch, native, ...longer])
-    expect(time!.series.map(({label}) => nameOf(label))).toEqual([
+    expect(time!.series.map(({label}) => label)).toEqual([
       'favor-pos orth M=64 on native',
       'favor-pos orth M=64 on torch',
     ])

@@ -1,5 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {errorSweepFigures} from '../../../../src/experiments/error-sweep/figures.js'
+import type {ErrorSweepRecord} from '../../../../src/experiments/error-sweep/schema.js'
 import {deterministic, failedSweep, metric, sweep} from '../../../helpers/records/error-sweep.js'
 
 /** Errors of 2 / sqrt(M). */
@@ -9,13 +10,17 @@ const ofFeatures = (num_features: number, changes = {}) =>
     {rel_l2: metric(2 / Math.sqrt(num_features)), mse: metric(4 / num_features), mean_value_mse: 9},
   )
 
+/** Without tiles of heads, which have a test of their own. */
+const lines = (records: readonly ErrorSweepRecord[]) =>
+  errorSweepFigures(records).filter(({shade}) => !shade)
+
 describe('figures of an error sweep', () => {
   it('has a line for each variant over M, with its points in order', () => {
     const records = [256, 16, 64].flatMap(M => [
       ofFeatures(M),
       ofFeatures(M, {projection: 'iid', method: 'favor-hyp'}),
     ])
-    const [figure, ...others] = errorSweepFigures(records)
+    const [figure, ...others] = lines(records)
     expect(others).toEqual([])
     expect(figure!.name).toBe('error-over-features')
     expect(
@@ -33,7 +38,7 @@ describe('figures of an error sweep', () => {
   })
 
   it('has the law and the error of averaging V beside them', () => {
-    const {guides} = errorSweepFigures([ofFeatures(16), ofFeatures(64)])[0]!
+    const {guides} = lines([ofFeatures(16), ofFeatures(64)])[0]!
     const [law, average] = guides
     expect(law!.label).toBe('slope -1/2')
     expect(law!.points[0]![1]).toBeCloseTo(0.5, 12)
@@ -50,13 +55,13 @@ describe('figures of an error sweep', () => {
 
   it('has what theory predicts as lines without markers', () => {
     const predicted = (M: number) => sweep({num_features: M}, {predicted_rel_l2: 1 / M})
-    const [, line] = errorSweepFigures([predicted(16), predicted(64)])[0]!.series
+    const [, line] = lines([predicted(16), predicted(64)])[0]!.series
     expect(line).toMatchObject({label: 'favor-pos orth, predicted', computed: true})
     expect(line!.points.map(({y}) => y)).toEqual([1 / 16, 1 / 64])
   })
 
   it('shows a method without random vectors as a level', () => {
-    const [figure] = errorSweepFigures([ofFeatures(16), ofFeatures(64), deterministic('elu')])
+    const [figure] = lines([ofFeatures(16), ofFeatures(64), deterministic('elu')])
     const level = figure!.series.find(({method}) => method === 'elu')!
     expect(level.points.map(({x, y}) => [x, y])).toEqual([
       [16, 0.25],
@@ -69,7 +74,7 @@ describe('figures of an error sweep', () => {
       {method: 'softmax', projection: null, num_features: null},
       {rel_l2: metric(3e-7)},
     )
-    const [figure] = errorSweepFigures([ofFeatures(16), ofFeatures(64), exact])
+    const [figure] = lines([ofFeatures(16), ofFeatures(64), exact])
     expect(figure!.series.map(({method}) => method)).toEqual(['favor-pos'])
   })
 
@@ -82,15 +87,56 @@ describe('figures of an error sweep', () => {
         ),
       ),
     )
-    const figures = errorSweepFigures(norms)
+    const figures = lines(norms)
     const over = figures.find(({name}) => name === 'error-over-norm')!
     expect(over.series.map(({label}) => label)).toEqual(['favor-pos orth M=64'])
     expect(over.series[0]!.points.map(({x}) => x)).toEqual([1, 4])
     const lengths = [128, 256].map(seq_len => sweep({seq_len}, {query_len: seq_len}))
-    expect(errorSweepFigures(lengths).map(({name}) => name)).toEqual(['error-over-length'])
+    expect(lines(lengths).map(({name}) => name)).toEqual(['error-over-length'])
   })
 
   it('is not drawn of one value, or of cells that failed', () => {
-    expect(errorSweepFigures([sweep(), failedSweep('CELL_CRASHED', 'no')])).toEqual([])
+    expect(lines([sweep(), failedSweep('CELL_CRASHED', 'no')])).toEqual([])
+  })
+
+  it('marks where theory predicts a method to be worse than averaging V', () => {
+    // averaging V: 1 everywhere; predicted 0.5 and 2: between them, at the geometric mean
+    const records = [0.5, 2].map(norm =>
+      sweep(
+        {scale: norm},
+        {
+          statistics: {...sweep().result.statistics, query_norm2: norm},
+          rel_l2: metric(0.5),
+          mse: metric(0.25),
+          mean_value_mse: 1,
+          predicted_rel_l2: norm,
+        },
+      ),
+    )
+    const [figure] = lines(records)
+    const predicted = figure!.series.find(({computed}) => computed)!
+    expect(predicted.crossings).toHaveLength(1)
+    expect(predicted.crossings![0]!.x).toBeCloseTo(1, 12)
+    expect(predicted.crossings![0]!.y).toBeCloseTo(1, 12)
+    expect(figure!.caption).toContain('rings')
+  })
+
+  it('has a line of averaging V where that differs along the axis', () => {
+    const records = [1, 4].map(norm =>
+      sweep(
+        {scale: norm},
+        {
+          statistics: {...sweep().result.statistics, query_norm2: norm},
+          rel_l2: metric(0.5),
+          mse: metric(0.25),
+          mean_value_mse: norm,
+        },
+      ),
+    )
+    const [average] = lines(records)[0]!.guides
+    expect(average!.points).toEqual([
+      [1, 1],
+      [4, 2],
+    ])
   })
 })

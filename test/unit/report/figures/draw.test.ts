@@ -1,6 +1,6 @@
 import {parseHTML} from 'linkedom'
 import {describe, expect, it} from 'vitest'
-import {drawFigure} from '../../../../src/report/figures/draw.js'
+import {drawFigure, heightOf} from '../../../../src/report/figures/draw.js'
 import type {Figure} from '../../../../src/report/figures/figure.js'
 import {FIGURE} from '../../../helpers/figures.js'
 
@@ -68,5 +68,39 @@ describe('a drawing', () => {
     const document = drawn(hostile)
     expect(document.querySelectorAll('script')).toHaveLength(0)
     expect(document.querySelector('svg')!.getAttribute('aria-label')).toBe(label)
+  })
+
+  it('has rings where lines pass others, with what they say, and intervals of x', () => {
+    const [first, ...others] = FIGURE.series
+    const ring = {x: 40, y: 0.3, xLow: 32, xHigh: 50, facts: ['overtakes it']}
+    const document = drawn({...FIGURE, series: [{...first!, crossings: [ring]}, ...others]})
+    const titles = [...document.querySelectorAll('g.series-0 title')].map(one => one.textContent)
+    expect(titles).toContain('favor-pos orth\novertakes it')
+    expect(document.querySelectorAll('g.series-0')).toHaveLength(5)
+  })
+
+  it('has tiles with numbers between names, as high as there are names', () => {
+    const {table} = FIGURE
+    const tiles: Figure = {
+      ...{name: 'tiles', title: 'Tiles', caption: 'What they show.', guides: [], table},
+      x: {label: 'variant', scale: 'linear', names: ['elu', 'rfa']},
+      y: {label: 'head', scale: 'linear', names: ['head 0', 'head 1', 'head 2']},
+      shade: {label: 'rel L2', scale: 'log'},
+      series: [
+        {
+          ...{label: '', method: 'elu', projection: null, joined: false},
+          points: [
+            {x: 0, y: 0, value: 0.012, facts: ['head 0', 'elu']},
+            {x: 1, y: 2, value: 0.9, facts: ['head 2', 'rfa']},
+          ],
+        },
+      ],
+    }
+    const document = drawn(tiles)
+    expect(document.querySelectorAll('g.series-0 rect')).toHaveLength(2)
+    const texts = [...document.querySelectorAll('text')].map(one => one.textContent)
+    for (const wanted of ['0.012', '0.90', 'head 2', 'rfa']) expect(texts).toContain(wanted)
+    expect(heightOf(tiles, {height: 999, fontSize: 10})).toBeLessThan(200)
+    expect(heightOf(FIGURE, {height: 999, fontSize: 10})).toBe(999)
   })
 })

@@ -1,11 +1,11 @@
 /** The figure of a paper as it can be drawn: our curves, and what the paper prints as open markers. */
-import {METHOD_NAMES, PROJECTION_NAMES} from '../../attention/names.js'
-import {table} from '../../report/document.js'
-import type {Axis, Figure, Point, Series} from '../../report/figures/figure.js'
-import {groupBy} from '../../report/groups.js'
-import {significant, withInterval} from '../../report/numbers.js'
-import type {FigurePoint} from './figure.js'
-import type {DrawnFigure} from './report.js'
+import {METHOD_NAMES, PROJECTION_NAMES} from '../attention/names.js'
+import {table} from '../report/document.js'
+import type {Axis, Figure, Point, Series} from '../report/figures/figure.js'
+import {groupBy} from '../report/groups.js'
+import {significant, withInterval} from '../report/numbers.js'
+import type {FigurePoint} from './figures/figure.js'
+import type {DrawnFigure} from './figures/report.js'
 
 /** Spans of more than this factor are drawn on logarithmic axes. */
 const WIDE = 8
