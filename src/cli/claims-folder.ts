@@ -86,13 +86,7 @@ export async function documentToGoOnWith<K extends Kind>(
 
 function wouldOverwrite(directory: string, kind: Kind): RfaError {
   const remedies = ['choose another folder', 'or go on with it: --resume']
-  return expected(
-    'WOULD_OVERWRITE',
-    directory,
-    'nothing of the kind yet',
-    FORMATS[kind].file,
-    ...remedies,
-  )
+  return expected('WOULD_OVERWRITE', directory, 'no verdicts yet', FORMATS[kind].file, ...remedies)
 }
 
 function mismatch(directory: string, asked: string, found: string, ...remedies: string[]) {

@@ -162,7 +162,7 @@ describe('rfa compare', () => {
     [['DIR/before', 'DIR/after', '--fail-on', 'time:5'], 2, /write time:5%/],
     [['DIR/before', 'DIR/after', '--fail-on', 'time:5%,time:6%'], 2, /one limit of time, got sev/],
     [['DIR/before', 'DIR/after', '--strict'], 2, /--strict: expected --fail-on beside it/],
-    [['DIR/before', 'DIR/after', '-o', 'x.html'], 2, /ending in \.md, \.csv or \.json/],
+    [['DIR/before', 'DIR/after', '-o', 'x.pdf'], 2, /ending in \.md, \.csv, \.json or \.html/],
     [['DIR/before', '--methods', 'softmax'], 2, /--methods: expected two methods of the run, A,B/],
     [['DIR/before', '--methods', 'elu,elu'], 2, /two different methods, got elu twice/],
     [
@@ -176,6 +176,15 @@ describe('rfa compare', () => {
     expect(exitCode, stderr).toBe(exit)
     expect(stderr).toMatch(shows)
     expect(stdout).toBe('')
+  })
+
+  it('writes a page whose figures have the ratios', async () => {
+    const {exitCode} = await compare('DIR/before', 'DIR/after', '-o', 'DIR/comparison.html')
+    expect(exitCode).toBe(0)
+    const page = await readFile(at('comparison.html'), 'utf8')
+    expect(page).toContain('Time, B over A')
+    expect(page.match(/<figure/g)).not.toBeNull()
+    expect(page).toContain('compare')
   })
 
   it('splits methods at commas outside parentheses', async () => {

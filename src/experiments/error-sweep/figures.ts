@@ -7,6 +7,7 @@ import {plural, significant, withInterval} from '../../report/numbers.js'
 import {inputLabel, methodLabel, projectionLabel, variantLabel} from '../labels.js'
 import {headsFigures} from './heads-figure.js'
 import type {CompletedSweep, ErrorSweepCell, ErrorSweepRecord} from './schema.js'
+import {turningPoints} from './turning-points.js'
 
 /** A variable that cells differ in, as an axis. */
 interface Variable {
@@ -78,8 +79,13 @@ function figureOf(variable: Variable, records: readonly CompletedSweep[]): Figur
   const span = spanOf(values)
   const levels = averages(variable, shown, span)
   const measured = linesOf(variable, shown, span)
-  const predicted = linesOf(variable, shown, span, true).map(line => {
-    const crossings = turningPoints(line, levels, variable)
+  const theory = linesOf(variable, shown, span, true)
+  const turns = variable.slope ? [] : turningPoints(theory)
+  const predicted = theory.map(line => {
+    const crossings = [
+      ...turns.flatMap(turn => (turn.line === line ? [turn.point] : [])),
+      ...worseFrom(line, levels, variable),
+    ]
     return crossings.length > 0 ? {...line, crossings} : line
   })
   return [
@@ -101,7 +107,9 @@ function captionOf(predicted: readonly Series[]): string {
     'Median of |estimate - exact| / |exact| over draws; bars are its 95 % interval',
     ...(predicted.length > 0 ? ['broad pale lines what theory predicts of the input'] : []),
     ...(predicted.some(({crossings}) => crossings)
-      ? ['rings where a method gets worse than averaging V by it']
+      ? [
+          'rings where by it another method gets the least error, or one gets worse than averaging V',
+        ]
       : []),
   ]
   return `${facts.join(', ')}.`
@@ -230,7 +238,7 @@ function averages(variable: Variable, records: readonly CompletedSweep[], span: 
 }
 
 /** Where a line that theory predicts passes the error of averaging V upwards. */
-function turningPoints(line: Series, levels: readonly Place[], {label}: Variable): Point[] {
+function worseFrom(line: Series, levels: readonly Place[], {label}: Variable): Point[] {
   const known = new Map(levels)
   const gains = line.points.flatMap(({x, y}) => {
     const level = known.get(x)

@@ -2,13 +2,20 @@
 import type {Point, Series} from '../../report/figures/figure.js'
 import {significant} from '../../report/numbers.js'
 
+/** A place where another line becomes the lowest. */
+export interface Turn {
+  /** The line that is lowest from there on. */
+  line: Series
+  point: Point
+}
+
 /**
  * Points at which the lowest of several predicted lines changes, on straight lines between their points in log-log axes.
  * Nothing is said beyond the points, between points that lines do not share, or where several change places between two.
  *
  * @param lines - with points in the order of x
  */
-export function turningPoints(lines: readonly Series[]): Series[] {
+export function turningPoints(lines: readonly Series[]): Turn[] {
   const places = lines.map(({points}) => new Set(points.map(({x}) => x)))
   const shared = [...(places[0] ?? [])].filter(x => places.every(own => own.has(x)))
   return shared.slice(1).flatMap((to, at) => {
@@ -49,13 +56,8 @@ function isLowest({x, y}: Place, lines: readonly Series[], from: number, to: num
   return lines.every(line => between(line, {from, to, share}) >= y * (1 - 1e-12))
 }
 
-function marked(after: Series, before: Series, {x, y}: Place): Series {
-  const [own, other] = [after, before].map(({label}) => label.replace(/, predicted$/, ''))
-  const {method, projection} = after
-  const facts = [`predicted at ${significant(x)}`, `rel L2: ${significant(y)}`]
-  return {
-    label: `${own} overtakes ${other}, predicted`,
-    ...{method, projection, computed: true, joined: false},
-    points: [{x, y, facts}],
-  }
+function marked(line: Series, before: Series, {x, y}: Place): Turn {
+  const [own, other] = [line, before].map(({label}) => label.replace(/, predicted$/, ''))
+  const facts = [`${own} overtakes ${other} at ${significant(x)}, by theory`]
+  return {line, point: {x, y, facts}}
 }

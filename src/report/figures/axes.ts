@@ -6,12 +6,12 @@ import {logTicks, tickText} from './ticks.js'
 export function axisOptions(
   axis: Axis,
   values: readonly number[],
-  {ticks, letters}: {ticks: number; letters: number},
+  {ticks, letters, chosen}: {ticks: number; letters: number; chosen: readonly number[]},
 ) {
   const common = {label: axis.label, grid: true, labelArrow: 'none', inset: 6} as const
   if (axis.names) return namesOptions(axis.names, letters)
   if (axis.scale === 'linear') return {...common, tickFormat: tickText}
-  return {...common, type: 'log', ...logTicks(values, ticks), tickFormat: tickText} as const
+  return {...common, type: 'log', ...logTicks(values, ticks, chosen), tickFormat: tickText} as const
 }
 
 /** Names at whole numbers. Options of y: the first of them stands at the top. */

@@ -7,6 +7,7 @@ import {
   type Figure,
   type Guide,
   isShown,
+  joinedValues,
   type Point,
   type Series,
   shownValues,
@@ -63,7 +64,10 @@ export function drawFigure(
     ariaLabel: figure.title,
     ariaDescription: figure.caption,
     x: xOptions(figure, width / (6 * fontSize)),
-    y: axisOptions(y, shownValues(figure, 'y'), {ticks: height / (3 * fontSize), letters}),
+    y: axisOptions(y, shownValues(figure, 'y'), {
+      ...{ticks: height / (3 * fontSize), letters},
+      chosen: joinedValues(figure, 'y'),
+    }),
     ...(shade && {color: {type: shade.scale, scheme: 'viridis', reverse: true}}),
     marks: [
       Plot.frame({stroke: ink, strokeOpacity: 0.25}),
@@ -110,7 +114,10 @@ function margins({x, y}: Figure, fontSize: number, letters: number) {
 function xOptions(figure: Figure, ticks: number) {
   const {x} = figure
   const labelAnchor = 'center' as const
-  const options = axisOptions(x, shownValues(figure, 'x'), {ticks, letters: SHORT})
+  const options = axisOptions(x, shownValues(figure, 'x'), {
+    ...{ticks, letters: SHORT},
+    chosen: joinedValues(figure, 'x'),
+  })
   if (!x.names) return {...options, labelAnchor}
   const domain = [-0.5, x.names.length - 0.5]
   return {...options, label: null, labelAnchor, domain, tickRotate: SLANT}

@@ -86,6 +86,13 @@ export function shownValues(figure: Figure, of: 'x' | 'y'): number[] {
   ) as number[]
 }
 
+/** What points of measured lines show: marks between them and guides stand where they stand. */
+export function joinedValues(figure: Figure, of: 'x' | 'y'): number[] {
+  const lines = figure.series.filter(({joined = true}) => joined)
+  const values = lines.flatMap(({points}) => points.map(point => point[of]))
+  return values.filter(value => isShown(figure[of], value))
+}
+
 /**
  * The same figure with what its axes can show: points off them, and ends of intervals below zero, are left out.
  *

@@ -18,10 +18,15 @@ export interface LogTicks {
  *
  * @param values - all that the axis shows, above zero; at least one
  * @param most - as many powers as there is room for
+ * @param chosen - values that decide on the base; default: all
  */
-export function logTicks(values: readonly number[], most: number): LogTicks {
+export function logTicks(
+  values: readonly number[],
+  most: number,
+  chosen: readonly number[] = values,
+): LogTicks {
   const [low, high] = spanOf(values)
-  if (values.every(value => Number.isInteger(Math.log2(value)))) {
+  if (chosen.length > 0 && chosen.every(value => Number.isInteger(Math.log2(value)))) {
     return {base: 2, ticks: powers(2, low, high, most)}
   }
   const narrow = Math.log10(high / low) < NUMBERED

@@ -107,7 +107,7 @@ export const RUN_FOLDERS: readonly Row[] = [
   ['compare DIR/run DIR/nowhere', 3, /one without manifest\.json/],
   ['compare DIR/run', 2, /RUN: expected two runs, got 1/],
   ['compare DIR/run DIR/run/', 2, /expected two runs, got \S+ twice/],
-  ['compare DIR/run nowhere -o report.pdf', 2, /ending in \.md, \.csv or \.json/],
+  ['compare DIR/run nowhere -o report.pdf', 2, /ending in \.md, \.csv, \.json or \.html/],
   ['bench --resume', 2, /--resume: expected --output DIR beside it, got none/],
   ['bench --quick --resume --json', 2, /"USAGE"/],
 ]

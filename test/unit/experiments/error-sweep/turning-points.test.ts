@@ -13,10 +13,10 @@ describe('turning points of predicted lines', () => {
     // x^2 / 64 and x / 8 meet at 8
     const [mark, ...others] = turningPoints([line('low', 2, 64), line('high', 1, 8)])
     expect(others).toEqual([])
-    expect(mark!.label).toBe('high overtakes low, predicted')
-    expect([mark!.computed, mark!.joined]).toEqual([true, false])
-    expect(mark!.points[0]!.x).toBeCloseTo(8, 12)
-    expect(mark!.points[0]!.y).toBeCloseTo(1, 12)
+    expect(mark!.line.method).toBe('high')
+    expect(mark!.point.facts).toEqual(['high overtakes low at 8.00, by theory'])
+    expect(mark!.point.x).toBeCloseTo(8, 12)
+    expect(mark!.point.y).toBeCloseTo(1, 12)
   })
 
   it('are not told where lines do not change places, or above a third line', () => {

@@ -10,21 +10,10 @@ function drawn(figure: Figure, options = {}) {
 }
 
 describe('a drawing', () => {
-  it('has groups of each series: interval, line and markers; of a computed one line and markers', () => {
+  it('has groups of each series: interval, line and markers; of a computed one its line', () => {
     const document = drawn(FIGURE)
     const groups = (place: number) => document.querySelectorAll(`g.series-${place}`).length
-    expect([groups(0), groups(1), groups(2)]).toEqual([3, 3, 2])
-  })
-
-  it('has hollow markers where points are predicted, or joined by no line', () => {
-    const [own, ...others] = FIGURE.series
-    const alone = {...own!, joined: false}
-    const document = drawn({...FIGURE, series: [own!, alone, ...others.slice(1)]})
-    const fills = (place: number) =>
-      [...document.querySelectorAll(`g.series-${place}`)].at(-1)!.getAttribute('fill')
-    expect([fills(1), fills(2)]).toEqual(['none', 'none'])
-    expect(fills(0)).not.toBe('none')
-    expect(document.querySelectorAll('g.series-1')).toHaveLength(2)
+    expect([groups(0), groups(1), groups(2)]).toEqual([3, 3, 1])
   })
 
   it('has intervals along x, which do not decide on ticks', () => {
