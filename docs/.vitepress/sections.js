@@ -10,6 +10,7 @@ const PLACED = [
       ['your-estimator', 'Your estimator'],
       ['advice', 'Advice'],
       ['reading-tables', 'Reading the tables'],
+      ['clusters', 'Several machines'],
       ['faq', 'Questions'],
     ],
   },

@@ -22,8 +22,11 @@ interface Family {
   cells: number[]
 }
 
-/** How many times as many pieces as shards families are cut into; infinitely many: each cell is a piece. */
-const CUTS = [1, 2, 4, 8, Number.POSITIVE_INFINITY]
+/**
+ * How many times as many pieces as shards families are cut into: few share more, many fill shards more evenly, and which
+ * wins depends on how dear what is shared is. Infinitely many: each cell is a piece.
+ */
+const CUTS = [0.5, 0.75, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 3, 4, 8, Number.POSITIVE_INFINITY]
 
 /**
  * The dearest first, each to the shard with the least so far (Graham 1969, "Bounds on multiprocessing timing anomalies":

@@ -107,6 +107,8 @@ export async function timeMeasured(
 ): Promise<Timing> {
   const {yieldTurn, onStep, warmedNs = WARMED_NS} = others
   for (let i = 0; i < protocol.warmup_runs; i++) await measure(false, ONE_RUN)
+  // from here on a turn tells the pace: what came before is done once
+  onStep?.(0, STEPS)
   const taken: Taken = {samples: [], turns: [], total: 0, waited: 0}
   while (!(await takeTurn(measure, protocol, taken, others))) {
     onStep?.(Math.floor(STEPS * shareOf(taken, protocol)), STEPS)

@@ -92,6 +92,20 @@ describe('a cell on its way', () => {
     expect(told).toEqual([2400, (4 * 1000) / 5])
   })
 
+  it('tells it after the first step where the steps began at 0', () => {
+    const told: number[] = []
+    const clock = {ms: 0}
+    const onStep = pacer(
+      leftMs => void told.push(leftMs),
+      () => clock.ms,
+    )
+    clock.ms = 3000 // start and warm-up
+    onStep(0, 10)
+    clock.ms = 3500
+    onStep(1, 10)
+    expect(told).toEqual([9 * 500])
+  })
+
   it('tells it under the number of its request', async () => {
     const signs: unknown[] = []
     const run: Skills['run'] = async (_, {onStep}) => {
