@@ -24,6 +24,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
     'a suite of test:slow, which runs it',
   'RFA_SLOW=1 npx vitest run test/statistical/time-intervals.test.ts':
     'a suite of test:slow, which runs it',
+  'sh results/array/submit.sh': 'it wants Slurm: test:slurm runs it',
 }
 
 /** Files of arrays that pages have their readers make. */
