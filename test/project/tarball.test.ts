@@ -16,7 +16,7 @@ const MEANT = [
   /^dist\/program\/.+\.js$/,
   /^dist\/page\/page\.(css|js)$/,
   /^docs\/(advice|claims|compare|statistics|your-(model|estimator)|getting-started|reading-tables)\.md$/,
-  /^docs\/(kernel-estimates|attention-outputs|faq)\.md$/,
+  /^docs\/(kernel-estimates|attention-outputs|faq|clusters)\.md$/,
   /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm|minilm)-layer\d\.safetensors)$/,
   /^native\/((bindings|kernels|simd)\/)?[\w-]+\.(cc|h)$/,
   /^prebuilds\/linux-(x64|arm64)\/rfa\.glibc\.node$/,
