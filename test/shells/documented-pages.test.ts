@@ -18,13 +18,13 @@ const FOLLOWED: Readonly<Record<string, string>> = {
   'your-estimator.md': 'test/project/your-estimator.test.ts',
 }
 
-/** Commands that are not typed here, and why. */
+/** Commands that are not typed here, and the suites that run them: slow ones, and one that wants Slurm. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
   'RFA_SLOW=1 npx vitest run test/statistical/tests-and-intervals.test.ts':
-    'a suite of test:slow, which runs it',
+    'test/statistical/tests-and-intervals.test.ts',
   'RFA_SLOW=1 npx vitest run test/statistical/time-intervals.test.ts':
-    'a suite of test:slow, which runs it',
-  'sh results/array/submit.sh': 'it wants Slurm: test:slurm runs it',
+    'test/statistical/time-intervals.test.ts',
+  'sh results/array/submit.sh': 'test/slurm/array.test.ts',
 }
 
 /** Files of arrays that pages have their readers make. */
@@ -74,9 +74,9 @@ describe('the pages', () => {
     expect(pages.flatMap(commandsOf).length).toBeGreaterThan(30)
   })
 
-  it.each(Object.keys(LEFT_OUT))('name %s, which is not typed', command => {
+  it.each(Object.entries(LEFT_OUT))('name %s, which %s runs', (command, suite) => {
     expect(pages.flatMap(blocksOf)).toContain(command)
-    expect(existsSync(join(root, command.split(' ').at(-1)!))).toBe(true)
+    expect(existsSync(join(root, suite))).toBe(true)
   })
 
   it.each(Object.entries(FOLLOWED))('%s is followed by %s', (page, test) => {
