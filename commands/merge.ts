@@ -9,7 +9,7 @@ export default class Merge extends RfaCommand {
     'Joins folders that were made with --shard into the folder of one run, which is then as if one machine had run the whole plan, times aside: rfa report, rfa compare and --resume take it. Shards of several plans, versions or, for a benchmark, kinds of processors are refused; cells without a record are named, with the commands that run them.',
   )
   static override examples = [
-    '<%= config.bin %> merge results/sweep/shard-* --output results/sweep/merged',
+    '<%= config.bin %> merge results/sweep/shard-1 results/sweep/shard-2 --output results/sweep/merged',
     '<%= config.bin %> merge results/one results/two --output results/both --partial',
   ]
   static override args = {

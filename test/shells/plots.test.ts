@@ -20,7 +20,7 @@ describe.skipIf(!present)(present ? title : `${title}, for which script is missi
     const output = join(folder, String(runs++))
     const argv = ['error-sweep', '--quick', '-m', 'rfa,elu', '-o', output, ...flags]
     const line = `stty cols ${columns}; ${commandText([process.execPath, program, ...argv])}`
-    const {NO_COLOR: _, FORCE_COLOR: __, ...others} = process.env
+    const {NO_COLOR: _, FORCE_COLOR: __, CI: ___, ...others} = process.env
     const env = {...others, TERM: 'xterm-256color', LC_ALL: 'C.UTF-8', ...environment}
     return execFileSync('script', ['-qec', line, '/dev/null'], {env, encoding: 'utf8'})
   }
