@@ -28,7 +28,7 @@ export function claimsFigure(outcomes: readonly ClaimOutcome[]): Figure[] {
       series: [
         {
           label: 'measured',
-          method: 'favor-pos',
+          method: 'measured',
           projection: null,
           joined: false,
           points: rows.map(pointOf),

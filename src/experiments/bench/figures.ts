@@ -33,7 +33,7 @@ const INTERVAL = 'bars are 95 % intervals of medians, differences between proces
 const TIME: Quantity = {
   name: 'time-over-length',
   title: 'Time over length',
-  caption: `Median time of a call; ${INTERVAL}. Behind names exponents of length, rings where a line overtakes an exact form for good, with 95 % intervals.`,
+  caption: `Median time of a call; ${INTERVAL}.`,
   isFitted: true,
   x: 'length L',
   y: 'time of a call, ms',
@@ -136,7 +136,7 @@ function figureOf(
   if (new Set(all.map(point => point.x)).size < 2) return []
   return [
     {
-      ...{name, caption, series},
+      ...{name, caption: [caption, ...marksText(series)].join(' '), series},
       title: `${title}, ${shapeOf(rows[0]!)}`,
       x: {label: x, scale: 'log'},
       y: {label: y, scale: 'log'},
@@ -180,6 +180,12 @@ function withFit(line: Series, {slope, crossovers}: Fit): Series {
   })
   const label = slope ? `${line.label}, L^${slope.value.toFixed(2)}` : line.label
   return {...line, label, ...(crossings.length > 0 && {crossings})}
+}
+
+/** What rings say, where there are any. */
+function marksText(series: readonly Series[]): string[] {
+  if (!series.some(({crossings}) => crossings)) return []
+  return ['Rings: where a line overtakes an exact form, with the 95 % interval of that length.']
 }
 
 /** The height of a line at x, on straight lines between its points in log-log axes. */

@@ -1,6 +1,7 @@
 /** Errors of the heads of a file as tiles. */
 import {table} from '../../report/document.js'
 import type {Figure, Point} from '../../report/figures/figure.js'
+import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {significant} from '../../report/numbers.js'
 import {inputLabel, variantLabel} from '../labels.js'
@@ -29,7 +30,7 @@ export function headsFigures(all: readonly CompletedSweep[]): Figure[] {
 function atMostFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
   const variants = groupBy(records, ({cell}) => variantLabel({...cell, num_features: null}))
   return variants.flatMap(own => {
-    const most = Math.max(...own.map(({cell}) => cell.num_features ?? 0))
+    const [, most] = spanOf(own.map(({cell}) => cell.num_features ?? 0))
     return own.filter(({cell}) => (cell.num_features ?? 0) === most)
   })
 }

@@ -1,6 +1,7 @@
 /** Figures of a variance experiment: variances over those of i.i.d. rows, beside their closed forms. */
 import {type ColumnSpec, table} from '../../report/document.js'
 import type {Figure, Point, Series} from '../../report/figures/figure.js'
+import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {significant, withInterval} from '../../report/numbers.js'
 import {methodLabel} from '../labels.js'
@@ -19,7 +20,7 @@ interface Row {
 /** Ratios over the angle, or over the difference: one figure for each norm or sum, of the largest M. */
 export function varianceFigures(records: readonly VarianceRecord[]): Figure[] {
   const completed = records.filter(record => record.status === 'completed')
-  const most = Math.max(...completed.map(({cell}) => cell.num_features))
+  const [, most] = spanOf(completed.map(({cell}) => cell.num_features))
   const shown = completed.filter(({cell}) => cell.num_features === most)
   return groupBy(shown, ({cell}) => placeOf(cell).join())
     .flatMap(group => figureOf(group))
@@ -43,7 +44,8 @@ function figureOf(records: readonly CompletedVariance[]): Figure[] {
   const {cell} = compared[0]!.record
   const lines = groupBy(compared, labelOf)
   const measured = lines.map(line => seriesOf(line, 'ratio_to_iid'))
-  const exact = lines.map(line => seriesOf(line, 'exact_ratio'))
+  // no line goes through pairs of an input
+  const exact = cell.head === undefined ? lines.map(line => seriesOf(line, 'exact_ratio')) : []
   return [
     {
       name: 'variance-ratio',
