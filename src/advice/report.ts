@@ -13,14 +13,14 @@ export interface AsTyped {
   input: readonly string[]
 }
 
-/** All of it. */
-export function adviceReport(advice: Advice, typed: AsTyped): Block[] {
+/** All of it. @param typed - default: nobody knows any more how the input was named, and no command is told */
+export function adviceReport(advice: Advice, typed?: AsTyped): Block[] {
   const several = advice.layers.length > 1
   return [
     heading(1, `Advice on ${advice.input} at L=${advice.seq_len}`),
     ...advice.layers.flatMap(layer => layerBlocks(layer, advice, several)),
     ...list(notes(advice)),
-    ...list(advice.layers.flatMap(layer => again(layer, advice, typed))),
+    ...list(typed ? advice.layers.flatMap(layer => again(layer, advice, typed)) : []),
   ]
 }
 

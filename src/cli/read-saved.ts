@@ -106,7 +106,7 @@ async function documentBlocks({directory, document}: SavedPlace): Promise<Block[
       return figureReport(document, `Figure ${document.id}: ${directory} (${made})`)
     case 'rfa.advice/1': {
       const {adviceReport} = await import('../advice/report.js')
-      return adviceReport(document, {bin: 'rfa', input: ['--input', document.input]})
+      return adviceReport(document)
     }
   }
 }

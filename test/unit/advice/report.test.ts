@@ -112,6 +112,11 @@ describe('adviceReport', () => {
     expect(said({}, {candidate: null})).not.toContain('again:')
   })
 
+  it('gives none where nobody knows how the input was named', () => {
+    const blocks = adviceReport(ADVICE)
+    expect(renderTerminal(blocks, {width: 300, colour: false})).not.toContain('again:')
+  })
+
   it('tells layers apart', () => {
     const text = said({layers: [LAYER, {...LAYER, layer: 5}]})
     expect(text).toMatch(/Layer 3[\s\S]*Layer 5/)
