@@ -1,6 +1,6 @@
 /** Whether, and of what characters, results are drawn in the terminal. */
 import type {Block} from '../report/document.js'
-import type {Layout} from '../report/layout.js'
+import {type Layout, showsUnicode} from '../report/layout.js'
 import type {DrawFigure} from '../report/terminal.js'
 
 /** Said where a plot was asked for in vain. */
@@ -40,17 +40,10 @@ export function plotForm(
   env: Environment,
 ): PlotForm | undefined {
   const {isTTY = false, columns = 0} = output
-  const unicode = showsBraille(env)
+  const unicode = showsUnicode(env)
   const wanted = asked ?? (byItself && isTTY && columns >= LEAST_COLUMNS && unicode)
   if (!wanted) return undefined
   return {unicode, colour: isTTY && (output.getColorDepth?.(env) ?? 1) >= 8}
-}
-
-/** Whether the locale is one of UTF-8, and the terminal neither dumb nor the console of Linux, whose fonts lack Braille. */
-function showsBraille({LC_ALL, LC_CTYPE, LANG, TERM, WT_SESSION}: Environment): boolean {
-  if (TERM === 'dumb' || TERM === 'linux') return false
-  const locale = LC_ALL || LC_CTYPE || LANG || ''
-  return /utf-?8/i.test(locale) || WT_SESSION !== undefined // of Windows Terminal, which has no such variables
 }
 
 /** What draws figures. */

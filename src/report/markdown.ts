@@ -1,4 +1,5 @@
 /** Blocks as GitHub-flavoured Markdown, every column included. */
+import {bestLegend} from './best.js'
 import {
   type Block,
   type FigureBlock,
@@ -63,12 +64,23 @@ function renderTable(block: TableBlock): string {
   const {columns, rows} = turned && turned.columns.length < block.columns.length ? turned : block
   if (rows.length === 0) return NO_ROWS
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  const legend = bestLegend(columns, BEST)
   const rules = columns.map(({align}) => (align === 'right' ? '---:' : '---'))
   return [
     line(columns.map(({title}) => escaped(title))),
     line(rules),
-    ...rows.map(row => line(row.map(escaped))),
+    ...rows.map((row, at) =>
+      line(row.map((cell, column) => marked(escaped(cell), columns[column]?.best?.rows.has(at)))),
+    ),
+    ...(legend === undefined ? [] : ['', escapedLine(legend)]),
   ].join('\n')
+}
+
+/** Before the best values, which are bold, for those who do not see that. */
+const BEST = '★'
+
+function marked(cell: string, isBest = false): string {
+  return isBest ? `${BEST} **${cell}**` : cell
 }
 
 /** Text that Markdown would take for markup, made literal; line breaks become spaces. */

@@ -1,4 +1,5 @@
 /** Tables of a report. */
+import {type Best, type BestRule, bestOf} from './best.js'
 
 /** A table whose cells are already text. */
 export interface TableBlock {
@@ -36,6 +37,8 @@ export interface TableColumn {
     /** What its cells do not say, as a note names it. */
     lacks?: string | undefined
   }
+  /** Cells that are marked as the best among their rivals; absent where nothing competes. */
+  best?: Best
 }
 
 /** A column together with how its cells are made. */
@@ -55,6 +58,8 @@ export interface ColumnSpec<Row> {
     /** What the shorter cells do not say, as a note names it. */
     lacks?: string
   }
+  /** Which cells are marked as the best. Default: none. */
+  best?: BestRule<Row>
   /** Whether a row has something to tell in this column; the column goes when no row has. */
   tells?(row: Row): boolean
 }
@@ -71,7 +76,8 @@ export function table<Row>(specs: readonly ColumnSpec<Row>[], rows: readonly Row
 
 function columnOf<Row>(spec: ColumnSpec<Row>, rows: readonly Row[]): TableColumn {
   const {title, align = 'right', priority = 0, flexible = false, short} = spec
-  const column = {title, align, priority, flexible}
+  const best = spec.best && bestOf(spec.best, rows)
+  const column = {title, align, priority, flexible, ...(best && {best})}
   if (!short) return column
   const {title: shortTitle = title, cell = spec.cell, lacks} = short
   return {...column, short: {title: shortTitle, cells: rows.map(row => cell(row)), lacks}}
@@ -80,9 +86,10 @@ function columnOf<Row>(spec: ColumnSpec<Row>, rows: readonly Row[]): TableColumn
 /** A table with every text in it changed. */
 export function tableWithTexts(block: TableBlock, change: (content: string) => string): TableBlock {
   const title = (lines: string) => lines.split('\n').map(change).join('\n')
-  const column = ({short, ...rest}: TableColumn): TableColumn => ({
+  const column = ({short, best, ...rest}: TableColumn): TableColumn => ({
     ...rest,
     title: title(rest.title),
+    ...(best && {best: {...best, what: change(best.what)}}),
     ...(short && {short: {...short, title: title(short.title), cells: short.cells.map(change)}}),
   })
   return {

@@ -1,8 +1,9 @@
 /** Tables as terminal text. */
 import Table from 'cli-table3'
-import {NO_ROWS, type TableBlock} from './document.js'
+import {bestLegend} from './best.js'
+import {NO_ROWS, type TableBlock, type TableColumn} from './document.js'
 import {complete, essence, type Fit, fitted, GUTTER, naturalWidth, partsOf} from './fit.js'
-import type {Layout} from './layout.js'
+import {bold, type Layout} from './layout.js'
 import {wrap, wrapHard} from './wrap.js'
 
 /**
@@ -10,15 +11,38 @@ import {wrap, wrapHard} from './wrap.js'
  * least important columns (named below the table), then in short forms; where even those are too wide, in several
  * tables, or with one `title  value` line per cell. One that nothing may be left out of becomes several tables at once.
  */
-export function renderTable(block: TableBlock, layout: Layout): string {
+export function renderTable(asked: TableBlock, layout: Layout): string {
   const {width} = layout
-  if (block.rows.length === 0) return NO_ROWS
+  if (asked.rows.length === 0) return NO_ROWS
+  const block = withMarks(asked, markOf(layout))
   if (layout.whole) return rendered([complete(wholeForm(block, width), width)], layout)
   if (block.everything) return renderParts(block, layout)
   const fit = fitted(block, width)
   if (fit) return rendered([fit], layout, fit.missing)
   const {table, missing} = essence(block)
   return renderParts(table, layout, missing)
+}
+
+/** Before the best values. */
+function markOf({unicode}: Layout): string {
+  return unicode ? '★' : '*'
+}
+
+/** A table with a mark before its best values. */
+function withMarks(block: TableBlock, mark: string): TableBlock {
+  const {columns, rows} = block
+  const text = (cell: string, line: number, {best}: TableColumn) =>
+    best?.rows.has(line) ? `${mark} ${cell}` : cell
+  return {
+    ...block,
+    columns: columns.map(column => {
+      const {short} = column
+      if (!short) return column
+      const cells = short.cells.map((cell, line) => text(cell, line, column))
+      return {...column, short: {...short, cells}}
+    }),
+    rows: rows.map((row, line) => row.map((cell, at) => text(cell, line, columns[at]!))),
+  }
 }
 
 /** Of a table that can be turned, the form that fits, or else the narrower one. */
@@ -41,8 +65,10 @@ function renderParts(block: TableBlock, layout: Layout, missing: readonly string
     const parts = partsOf(form, layout.width)
     return parts ? [{parts: parts.length, text: rendered(parts, layout, missing)}] : []
   })
-  const [best] = ways.sort((a, b) => a.parts - b.parts || lineCount(a.text) - lineCount(b.text))
-  return best?.text ?? [stacked(block, layout.width), ...noteOf(missing, layout)].join('\n')
+  const [first] = ways.sort((a, b) => a.parts - b.parts || lineCount(a.text) - lineCount(b.text))
+  if (first) return first.text
+  const notes = [...legendOf(block.columns, layout), ...noteOf(missing, layout)]
+  return [stacked(block, layout.width), ...notes].join('\n')
 }
 
 function lineCount(content: string): number {
@@ -52,7 +78,14 @@ function lineCount(content: string): number {
 /** The parts of a table, and what is missing in it. */
 function rendered(parts: readonly Fit[], layout: Layout, missing: readonly string[] = []): string {
   const lines = parts.map(part => grid(part, layout).join('\n')).join('\n\n')
-  return [lines, ...noteOf(missing, layout)].join('\n')
+  const columns = parts.flatMap(({table, shown}) => shown.map(at => table.columns[at]!))
+  return [lines, ...legendOf(columns, layout), ...noteOf(missing, layout)].join('\n')
+}
+
+/** What marks mean, where columns have any. */
+function legendOf(columns: readonly TableColumn[], layout: Layout): string[] {
+  const legend = bestLegend(columns, markOf(layout))
+  return legend === undefined ? [] : wrap(legend, layout.width)
 }
 
 /** What is left out, and how to see it: without a terminal to fit into, nothing is. */
@@ -69,10 +102,12 @@ const ROWS_AT_ONCE = 500
 
 /** The lines of a table: titles, a rule, rows; no line ends in spaces. */
 function grid({table: {columns, rows}, shown, widths}: Fit, {colour}: Layout): string[] {
-  const pick = (cells: readonly string[]) =>
+  const pick = (cells: readonly string[], line?: number) =>
     shown.map(at => {
       const broken = columns[at]?.flexible ? wrapHard : wrap
-      return broken(cells[at] ?? '', widths[at] ?? 0).join('\n')
+      const lines = broken(cells[at] ?? '', widths[at] ?? 0)
+      const stress = colour && line !== undefined && columns[at]?.best?.rows.has(line)
+      return (stress ? lines.map(bold) : lines).join('\n')
     })
   const rule = pick(widths.map(width => '-'.repeat(width)))
   const parts: string[] = []
@@ -85,7 +120,8 @@ function grid({table: {columns, rows}, shown, widths}: Fit, {colour}: Layout): s
       chars: NO_BORDER,
     })
     // the rule gives every part the same widths; the first one shows it
-    rendered.push(rule, ...rows.slice(start, start + ROWS_AT_ONCE).map(pick))
+    const own = rows.slice(start, start + ROWS_AT_ONCE)
+    rendered.push(rule, ...own.map((row, at) => pick(row, start + at)))
     const text = rendered.toString()
     parts.push(start === 0 ? text : text.slice(text.indexOf('\n') + 1))
   }

@@ -1,7 +1,7 @@
 /** Blocks as terminal text: tables that fit the width, no escape sequences unless asked for. */
 import {type Block, type Item, itemText, printableBlock} from './document.js'
 import type {Figure} from './figures/figure.js'
-import type {Layout} from './layout.js'
+import {bold, type Layout} from './layout.js'
 import {renderTable} from './terminal-table.js'
 import {wrap} from './wrap.js'
 
@@ -42,7 +42,7 @@ function renderBlock(block: Block, layout: Layout, drawFigure: DrawFigure): stri
 
 /** A heading: bold where escape sequences are welcome, plain elsewhere. */
 function emphasised(line: string, {colour}: Layout): string {
-  return colour ? `\u001b[1m${line}\u001b[22m` : line
+  return colour ? bold(line) : line
 }
 
 /** An item whose further lines are indented like its first; a command has one line, however long. */

@@ -17,7 +17,11 @@ describe('README', () => {
   it('shows what the quick sweep of the reference prints, line by line', async () => {
     const [, shown = ''] = /^```text\n([\s\S]*?)^```$/m.exec(README)!
     const saved = await readSaved([join(root, QUICK)], 'rfa', services)
-    const printed = renderTerminal(await savedReport(saved), {width: WIDTH, colour: false})
+    const printed = renderTerminal(await savedReport(saved), {
+      width: WIDTH,
+      colour: false,
+      unicode: true,
+    })
     const lines = new Set(printed.split('\n'))
     const wrong = shown.split('\n').filter(line => !lines.has(line))
     expect(wrong).toEqual([])

@@ -6,6 +6,7 @@ import type {Estimate} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {backendColumns, backendMarks, byBackend} from './backends.js'
 import {BASELINES} from './baselines.js'
+import {leastState, leastToken, leastTotal} from './best.js'
 import {type Crossover, crossover} from './crossover.js'
 import type {DecodeMark} from './marks.js'
 import {isSettled, ofAnotherProcess, SETTLED_FACTOR, timeRatio} from './noise.js'
@@ -90,11 +91,6 @@ function totalColumns(rows: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
   return [
     ...VARIANT_COLUMNS,
     ...backends.name,
-    {
-      title: 'first',
-      priority: 4,
-      cell: ({result}) => nanoseconds(result.first_token_ns ?? null),
-    },
     ...lengths.map(
       (tokens): ColumnSpec<TimedRecord> => ({
         title: `to ${tokens}`,
@@ -104,17 +100,27 @@ function totalColumns(rows: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
           const mark = markAt(row, tokens)
           return mark ? timeText(totalOf(mark)) : MISSING
         },
+        best: leastTotal(row => decodeTo(row, tokens)),
       }),
     ),
+    ...(exact ? [gainColumn(rows, last, `vs ${exact.cell.method}`)] : []),
+    ...backends.gain,
     {title: `token ${last}`, priority: 1, cell: atLast(mark => timeText(tokenOf(mark)))},
+    {
+      title: 'state',
+      cell: atLast(({state_bytes}) => bytes(state_bytes)),
+      best: leastState(row => markAt(row, last)?.state_bytes),
+    },
     {
       title: 'tokens/s',
       priority: 3,
       cell: atLast(({tokens_per_second}) => significant(tokens_per_second)),
     },
-    {title: 'state', cell: atLast(({state_bytes}) => bytes(state_bytes))},
-    ...(exact ? [gainColumn(rows, last, `vs ${exact.cell.method}`)] : []),
-    ...backends.gain,
+    {
+      title: 'first',
+      priority: 4,
+      cell: ({result}) => nanoseconds(result.first_token_ns ?? null),
+    },
   ]
 }
 
@@ -147,6 +153,10 @@ function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
               const mark = markAt(row, tokens)
               return mark ? timeText(tokenOf(mark)) : MISSING
             },
+            best: leastToken(row => {
+              const mark = markAt(row, tokens)
+              return mark && tokenOf(mark)
+            }),
           }),
         ),
       ],

@@ -7,6 +7,7 @@ import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
 import {backendLabel, troubleItems} from '../labels.js'
 import {backendColumns} from './backends.js'
 import {PASS_THROUGH} from './baselines.js'
+import {LEAST_LIVE, LEAST_TIME} from './best.js'
 import {breakdownBlocks} from './breakdown-report.js'
 import {decodeSection} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'
@@ -66,7 +67,7 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
     ...VARIANT_COLUMNS,
     ...backends.name,
     {title: 'L', cell: ({cell}) => String(cell.seq_len)},
-    {title: 'median', cell: row => timeText(medianOf(row))},
+    {title: 'median', cell: row => timeText(medianOf(row)), best: LEAST_TIME},
     {
       title: 'mean',
       priority: 1,
@@ -74,49 +75,64 @@ function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
       // draws fall into single runs, which the median need not see
       tells: ({cell}) => cell.redraw !== 'fixed',
     },
-    {
-      title: 'quartiles',
-      priority: 4,
-      cell: ({result}) =>
-        hasQuartiles(result)
-          ? `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`
-          : MISSING,
-      tells: ({result}) => hasQuartiles(result),
-    },
-    {title: 'runs', priority: 5, cell: ({result}) => String(result.runs)},
-    {
-      title: 'outliers',
-      priority: 6,
-      cell: ({result: {outliers, severe_outliers}}) =>
-        severe_outliers ? `${outliers} (${severe_outliers} severe)` : String(outliers),
-      tells: ({result}) => result.outliers > 0,
-    },
     against('softmax'),
     against('softmax-online'),
     ...backends.gain,
     // of a layer the share of its speed that is left, where attention took no time
     ...(all[0]!.cell.mode === 'layer' ? [against(PASS_THROUGH)] : []),
-    {
-      title: 'RSS growth',
-      priority: 2,
-      cell: row => bytes(residentGrowth(row)),
-      tells: row => residentGrowth(row) !== null,
-    },
-    {title: 'live', priority: 3, cell: ({result}) => bytes(result.live_bytes)},
-    {
-      title: 'GFLOP/s',
-      priority: 5,
-      cell: ({result}) => significant(result.work_flops / result.median_ns),
-      tells: ({result}) => result.work_flops > 0,
-    },
-    {
-      title: '% of peak',
-      priority: 6,
-      cell: row => peakShare(row) ?? MISSING,
-      tells: row => peakShare(row) !== null,
-    },
+    ...RESOURCE_COLUMNS,
+    ...SPREAD_COLUMNS,
   ]
 }
+
+/** What calls take beside time. */
+const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
+  {
+    title: 'live',
+    priority: 3,
+    cell: ({result}) => bytes(result.live_bytes),
+    best: LEAST_LIVE,
+  },
+  {
+    title: 'RSS growth',
+    priority: 2,
+    cell: row => bytes(residentGrowth(row)),
+    tells: row => residentGrowth(row) !== null,
+  },
+  {
+    title: 'GFLOP/s',
+    priority: 5,
+    cell: ({result}) => significant(result.work_flops / result.median_ns),
+    tells: ({result}) => result.work_flops > 0,
+  },
+  {
+    title: '% of peak',
+    priority: 6,
+    cell: row => peakShare(row) ?? MISSING,
+    tells: row => peakShare(row) !== null,
+  },
+]
+
+/** How far runs lie apart. */
+const SPREAD_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
+  {
+    title: 'quartiles',
+    priority: 4,
+    cell: ({result}) =>
+      hasQuartiles(result)
+        ? `${nanoseconds(result.q1_ns)} - ${nanoseconds(result.q3_ns)}`
+        : MISSING,
+    tells: ({result}) => hasQuartiles(result),
+  },
+  {title: 'runs', priority: 5, cell: ({result}) => String(result.runs)},
+  {
+    title: 'outliers',
+    priority: 6,
+    cell: ({result: {outliers, severe_outliers}}) =>
+      severe_outliers ? `${outliers} (${severe_outliers} severe)` : String(outliers),
+    tells: ({result}) => result.outliers > 0,
+  },
+]
 
 function hasQuartiles({runs, q1_ns, q3_ns}: TimedRecord['result']): boolean {
   return runs >= LEAST_FOR_QUARTILES && q1_ns !== null && q3_ns !== null

@@ -4,11 +4,9 @@ import {type Block, list, text} from '../../report/document.js'
 import {groupBy} from '../../report/groups.js'
 import {significant} from '../../report/numbers.js'
 import {methodLabel, variantLabel} from '../labels.js'
-import {boundsOf, overlap} from './order.js'
+import {YARDSTICK} from './best.js'
 import type {CompletedSweep} from './schema.js'
-
-/** The yardstick: named beside the others, never among them. */
-const YARDSTICK = 'mean-value'
+import {untold} from './spread.js'
 
 /** Lengths of feature vectors that one line names, and lines. */
 const MOST_LENGTHS = 6
@@ -57,15 +55,10 @@ function lowest(records: readonly CompletedSweep[]): string | undefined {
 /** The first of its length, and those that may as well be it. */
 function named(group: readonly CompletedSweep[]): string {
   const [first, ...others] = group as [CompletedSweep, ...CompletedSweep[]]
-  const ties = others.filter(other => tied(first, other)).map(({cell}) => variantLabel(cell))
+  const ties = others.filter(other => untold(first, other)).map(({cell}) => variantLabel(cell))
   const names = ties.length > MOST_TIES ? `${ties.length} others` : ties.join(' or ')
   const or = ties.length > 0 ? ` (or ${names})` : ''
   return `F=${first.result.feature_dim} ${variantLabel(first.cell)} ${significant(errorOf(first))}${or}`
-}
-
-function tied(a: CompletedSweep, b: CompletedSweep): boolean {
-  const [own, other] = [a, b].map(row => boundsOf(row, row.result.rel_l2))
-  return own !== undefined && other !== undefined && overlap(own, other)
 }
 
 /** The error of averaging V, where it was measured. */

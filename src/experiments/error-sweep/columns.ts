@@ -4,12 +4,14 @@ import type {ColumnSpec} from '../../report/document.js'
 import {MISSING, percent, significant, withError, withInterval} from '../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
+import {leastError} from './best.js'
 import {
   type CompletedSweep,
   type ErrorSweepResult,
   LEAST_FOR_ERRORS,
   replicatesOf,
 } from './schema.js'
+import {spreadOf} from './spread.js'
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[]): string {
@@ -75,14 +77,6 @@ function spreadLegend(records: readonly CompletedSweep[]): string {
   ].join('')
 }
 
-/** How the spread of a median is shown: too few replicates have a range, but no interval. */
-export function spreadOf({low, high, min, max}: MetricSummary): 'interval' | 'range' | 'none' {
-  if (low !== null && high !== null) return low === high ? 'none' : 'interval'
-  // one end alone: broken replicates have taken the other
-  if (low !== null || high !== null || min === null || max === null) return 'none'
-  return min === max ? 'none' : 'range'
-}
-
 /** The median with its interval, `0.123 [0.110, 0.140]`, or with its range, `0.123 (0.110 - 0.140)`. */
 function withSpread(summary: MetricSummary): string {
   const {median, low, high, min, max} = summary
@@ -138,6 +132,8 @@ function estimate(
   }
 }
 
+type Column = ColumnSpec<CompletedSweep>
+
 /** Row sums this close to 1 differ from it by float32 rounding. */
 const ROUNDING = 2 ** -16
 
@@ -173,15 +169,16 @@ const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
 
 /** All columns of an error table. */
 export function columnsOf(rows: readonly CompletedSweep[]): readonly ColumnSpec<CompletedSweep>[] {
-  return [...variantColumns(rows), ...COLUMNS]
+  const [lengths, error, ...others] = COLUMNS
+  return [...variantColumns(rows), lengths, {...error, best: leastError(rows)}, ...others]
 }
 
 /**
- * Columns of the error tables beside those that tell rows apart. The yardstick stands beside the error on purpose: a relative error of
- * 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
+ * Columns of the error tables beside those that tell rows apart, what matters most first. The yardstick stands beside the error
+ * on purpose: a relative error of 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
  * split of the error, then spreads, then F, without which methods cannot be compared, and never the error itself.
  */
-const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+const COLUMNS: readonly [Column, Column, ...Column[]] = [
   {
     title: 'F',
     priority: 1,
@@ -194,15 +191,15 @@ const COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
     short: {cell: ({result}) => significant(result.rel_l2.median), lacks: 'spread of rel L2'},
   },
   {
+    title: 'vs mean(V)',
+    cell: ({result}) => significant(result.mse_over_mean_value),
+    short: {title: 'vs\nmean(V)'},
+  },
+  {
     title: 'predicted',
     priority: 1,
     cell: ({result}) => significant(result.predicted_rel_l2),
     tells: ({result}) => result.predicted_rel_l2 !== null,
-  },
-  {
-    title: 'vs mean(V)',
-    cell: ({result}) => significant(result.mse_over_mean_value),
-    short: {title: 'vs\nmean(V)'},
   },
   // the mean, not the median: the split beside it adds up to it
   estimate('mean MSE', 2, ({mse, mse_standard_error: error}) => ({value: mse.mean, error})),

@@ -2,20 +2,14 @@
 
 import {groupBy} from '../../report/groups.js'
 import {plural} from '../../report/numbers.js'
-import {type Interval, LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
+import {type Interval, LEAST_FOR_INTERVAL} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
-import {spreadOf} from './columns.js'
 import {type CompletedSweep, replicatesOf} from './schema.js'
+import {boundsOf, LEAST_FOR_RANGE, overlap} from './spread.js'
 
 interface Spread extends Interval {
   row: CompletedSweep
 }
-
-/**
- * Fewest draws whose range says what a median could as well have been: ranges of n draws each of one law are apart in two of
- * (2n choose n) cases, in 10 % for three draws and in 0.8 % for five.
- */
-const LEAST_FOR_RANGE = 5
 
 /** Groups that one sentence names. */
 const MOST_NAMED = 6
@@ -62,31 +56,6 @@ function toSpread(row: CompletedSweep): Spread[] {
   if (row.cell.num_features === null) return []
   const bounds = boundsOf(row, row.result.rel_l2)
   return bounds ? [{row, ...bounds}] : []
-}
-
-/**
- * What the median of a metric could as well have been: its interval, or the range where there is none, or anything after too
- * few draws; the value itself where nothing is drawn. `undefined` where broken replicates leave neither.
- */
-export function boundsOf(row: CompletedSweep, summary: MetricSummary): Interval | undefined {
-  const {median, low, high, min, max} = summary
-  const drawn = row.cell.projection !== null || (min !== null && max !== null && min < max)
-  if (drawn && replicatesOf(row) < LEAST_FOR_RANGE) {
-    return {low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY}
-  }
-  switch (spreadOf(summary)) {
-    case 'interval':
-      return {low: low!, high: high!}
-    case 'range':
-      return {low: min!, high: max!}
-    case 'none':
-      return median !== null && min === max ? {low: median, high: median} : undefined
-  }
-}
-
-/** Whether two spreads have a point in common. */
-export function overlap(a: Interval, b: Interval): boolean {
-  return a.low <= b.high && b.low <= a.high
 }
 
 /** Groups of one M, the same groups of several M together: `favor-pos iid, orth at M=64, 256`. */

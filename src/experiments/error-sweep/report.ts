@@ -10,7 +10,7 @@ import {closing} from './closing.js'
 import {columnsOf, legend, variantColumns} from './columns.js'
 import {inputNotes} from './input-notes.js'
 import {byLayer, itemsByLayer, layersLabel} from './layers.js'
-import {boundsOf, orderItems} from './order.js'
+import {orderItems} from './order.js'
 import {pairedBlocks, pairedVerdicts} from './paired-report.js'
 import {
   type CompletedSweep,
@@ -21,6 +21,7 @@ import {
   replicatesOf,
 } from './schema.js'
 import {splitItems} from './split-notes.js'
+import {boundsOf} from './spread.js'
 import {sweepWarnings} from './warnings.js'
 
 /** Blocks of a whole sweep, one section per input, length, scale and causality; its layers are rows. */

@@ -1,4 +1,5 @@
 /** Tables of a page: sorted by their headers, in a region of their own that scrolls where they are too wide. */
+import {bestLegend} from '../best.js'
 import {NO_ROWS, type TableBlock, type TableColumn} from '../document.js'
 import {html, joined, type Markup, prose, raw} from './markup.js'
 
@@ -18,11 +19,17 @@ export function tableMarkup(block: TableBlock, {label, mostRows = Infinity}: Tab
 <thead><tr>${columns.map(header)}</tr></thead>
 <tbody>
 ${joined(
-  rows.slice(0, mostRows).map(row => rowMarkup(columns, row)),
+  rows.slice(0, mostRows).map((row, line) => rowMarkup(columns, row, line)),
   '\n',
 )}
 </tbody>
-</table></div>${cutNote(rows.length, mostRows)}`
+</table></div>${legendMarkup(columns)}${cutNote(rows.length, mostRows)}`
+}
+
+/** What marks of the style sheet mean. */
+function legendMarkup(columns: readonly TableColumn[]): Markup {
+  const legend = bestLegend(columns, '★')
+  return legend === undefined ? raw('') : html`<p class="note">${prose(legend)}</p>`
 }
 
 /** The table, or the one with rows and columns exchanged where that is narrower. */
@@ -37,10 +44,20 @@ function header(column: TableColumn): Markup {
   return html`<th scope="col"${look(column)}><button type="button" class="sort">${lines}</button></th>`
 }
 
-function rowMarkup(columns: readonly TableColumn[], [first = '', ...others]: readonly string[]) {
+function rowMarkup(
+  columns: readonly TableColumn[],
+  [first = '', ...others]: readonly string[],
+  line: number,
+): Markup {
   const label = html`<th scope="row"${look(columns[0]!)}>${prose(first)}</th>`
-  const cells = others.map((cell, at) => html`<td${look(columns[at + 1]!)}>${prose(cell)}</td>`)
+  const cells = others.map((cell, at) => cellMarkup(columns[at + 1]!, cell, line))
   return html`<tr>${label}${cells}</tr>`
+}
+
+/** The best of a column is bold behind a star, and called so for those who see neither. */
+function cellMarkup(column: TableColumn, cell: string, line: number): Markup {
+  if (!column.best?.rows.has(line)) return html`<td${look(column)}>${prose(cell)}</td>`
+  return html`<td${look(column)}><b class="best">${prose(cell)}<span class="unseen"> (best)</span></b></td>`
 }
 
 /** Numbers stand on the right, long text breaks. */
