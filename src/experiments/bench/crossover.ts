@@ -2,7 +2,7 @@
 
 import {significant} from '../../report/numbers.js'
 import type {CrossoverAnswer} from '../../results/fits.js'
-import type {Estimate} from '../../stats/index.js'
+import {type Estimate, passesOne} from '../../stats/index.js'
 import {isSettled} from './noise.js'
 
 /** Speed-up over an exact form at one length. */
@@ -126,7 +126,7 @@ function passing(points: readonly Point[], end: keyof Estimate): number | undefi
   const before = points.findLastIndex(({gain}) => !(gain[end] > 1))
   const [below, above] = [points[before], points[before + 1]]
   if (!below || !above) return undefined
-  const [first, second] = [Math.log(below.gain[end]), Math.log(above.gain[end])]
-  const length = below.length * (above.length / below.length) ** (-first / (second - first))
+  const [from, to] = [below, above].map(({length, gain}) => ({x: length, y: gain[end]}))
+  const length = passesOne([from!, to!])
   return Number.isNaN(length) ? undefined : length
 }

@@ -4,6 +4,7 @@ import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
 import {groupBy} from '../../report/groups.js'
 import {bytes, nanoseconds, withInterval} from '../../report/numbers.js'
 import type {Fit} from '../../results/fits.js'
+import {heightAt} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {backendColumns, backendMarks, backendsOf} from './backends.js'
 import {benchFits} from './fits.js'
@@ -193,8 +194,7 @@ function between(points: readonly Point[], x: number): number | undefined {
   const above = points.findIndex(point => point.x >= x)
   const [from, to] = [points[above - 1] ?? points[above], points[above]]
   if (!from || !to) return undefined
-  if (from === to) return to.y
-  return from.y * (to.y / from.y) ** (Math.log(x / from.x) / Math.log(to.x / from.x))
+  return from === to ? to.y : heightAt([from, to], x)
 }
 
 function shapeOf({cell: {mode, batch, heads, head_dim, value_dim, causal}}: TimedRecord): string {

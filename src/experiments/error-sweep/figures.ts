@@ -4,6 +4,7 @@ import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
 import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {plural, significant, withInterval} from '../../report/numbers.js'
+import {heightAt, passesOne} from '../../stats/index.js'
 import {inputLabel, methodLabel, projectionLabel, variantLabel} from '../labels.js'
 import {headsFigures} from './heads-figure.js'
 import type {CompletedSweep, ErrorSweepCell, ErrorSweepRecord} from './schema.js'
@@ -242,14 +243,16 @@ function worseFrom(line: Series, levels: readonly Place[], {label}: Variable): P
   const known = new Map(levels)
   const gains = line.points.flatMap(({x, y}) => {
     const level = known.get(x)
-    return level === undefined ? [] : [{x, y, gain: Math.log(y / level)}]
+    return level === undefined ? [] : [{x, y, gain: y / level}]
   })
   return gains.slice(1).flatMap((to, before) => {
     const from = gains[before]!
-    if (!(from.gain < 0 && to.gain >= 0)) return []
-    const share = from.gain / (from.gain - to.gain)
-    const x = from.x * (to.x / from.x) ** share
-    const y = from.y * (to.y / from.y) ** share
+    if (!(from.gain < 1 && to.gain >= 1)) return []
+    const x = passesOne([
+      {x: from.x, y: from.gain},
+      {x: to.x, y: to.gain},
+    ])
+    const y = heightAt([from, to], x)
     return [
       {x, y, facts: [`worse than averaging V from ${significant(x)} on (${label}), by theory`]},
     ]

@@ -1,6 +1,7 @@
 /** Where predicted lines cross: from where on another method is predicted to have the least error. */
 import type {Point, Series} from '../../report/figures/figure.js'
 import {significant} from '../../report/numbers.js'
+import {heightAt, type LogLine, type LogPlace, passesOne} from '../../stats/index.js'
 
 /** A place where another line becomes the lowest. */
 export interface Turn {
@@ -37,26 +38,27 @@ function yAt({points}: Series, x: number): number {
   return points.find(point => point.x === x)!.y
 }
 
-type Place = Pick<Point, 'x' | 'y'>
-
 /** Where the first of two lines passes from below the other to above it. */
-function crossing([one, other]: readonly [Series, Series], from: number, to: number): Place {
-  const gapAt = (x: number) => Math.log(yAt(other, x) / yAt(one, x))
-  const share = gapAt(from) / (gapAt(from) - gapAt(to))
-  return {x: from * (to / from) ** share, y: between(one, {from, to, share})}
+function crossing([one, other]: readonly [Series, Series], from: number, to: number): LogPlace {
+  const gap = (x: number) => ({x, y: yAt(other, x) / yAt(one, x)})
+  const x = passesOne([gap(from), gap(to)])
+  return {x, y: heightAt(between(one, from, to), x)}
 }
 
-function between(line: Series, {from, to, share}: {from: number; to: number; share: number}) {
-  return yAt(line, from) * (yAt(line, to) / yAt(line, from)) ** share
+/** A line from one of its points to another. */
+function between(line: Series, from: number, to: number): LogLine {
+  return [
+    {x: from, y: yAt(line, from)},
+    {x: to, y: yAt(line, to)},
+  ]
 }
 
 /** Whether no third line is lower there. */
-function isLowest({x, y}: Place, lines: readonly Series[], from: number, to: number): boolean {
-  const share = Math.log(x / from) / Math.log(to / from)
-  return lines.every(line => between(line, {from, to, share}) >= y * (1 - 1e-12))
+function isLowest({x, y}: LogPlace, lines: readonly Series[], from: number, to: number): boolean {
+  return lines.every(line => heightAt(between(line, from, to), x) >= y * (1 - 1e-12))
 }
 
-function marked(line: Series, before: Series, {x, y}: Place): Turn {
+function marked(line: Series, before: Series, {x, y}: LogPlace): Turn {
   const [own, other] = [line, before].map(({label}) => label.replace(/, predicted$/, ''))
   const facts = [`${own} overtakes ${other} at ${significant(x)}, by theory`]
   return {line, point: {x, y, facts}}

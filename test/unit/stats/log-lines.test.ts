@@ -1,0 +1,40 @@
+import {expect, it} from 'vitest'
+import {heightAt, type LogLine, passesOne} from '../../../src/stats/index.js'
+
+/** The power law factor * x^power between 2 and 50. */
+const law = (factor: number, power: number): LogLine => [
+  {x: 2, y: factor * 2 ** power},
+  {x: 50, y: factor * 50 ** power},
+]
+
+it.each([
+  [1, 1],
+  [0.01, 2],
+  [30, -0.5],
+])('a line through points of %d x^%d is that law', (factor, power) => {
+  for (const x of [2, 3, 17, 50, 400]) {
+    expect(heightAt(law(factor, power), x)).toBeCloseTo(factor * x ** power, 9)
+  }
+})
+
+it('a line passes 1 where its law does, within its points or beyond', () => {
+  expect(passesOne(law(1 / 9, 2))).toBeCloseTo(3, 12)
+  expect(passesOne(law(7, -1))).toBeCloseTo(7, 12)
+  expect(passesOne(law(1e-4, 2))).toBeCloseTo(100, 9)
+})
+
+it('a line passes 1 nowhere where it is flat, or a height has no logarithm', () => {
+  expect(passesOne(law(3, 0))).toBeNaN()
+  expect(
+    passesOne([
+      {x: 1, y: Number.NaN},
+      {x: 2, y: 2},
+    ]),
+  ).toBeNaN()
+  expect(
+    passesOne([
+      {x: 1, y: -1},
+      {x: 2, y: 2},
+    ]),
+  ).toBeNaN()
+})
