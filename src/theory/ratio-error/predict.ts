@@ -159,8 +159,7 @@ class Seen {
   /** s, u^2 a and u^2 |b|^2 at ln u. */
   at(log: number): {some: number; a: number; b: number} {
     const {logRho, scaled, share, distance, factor, half} = this
-    const sums: [number, number] = [0, 0]
-    let [some, a] = [0, 0]
+    let [some, a, first, second] = [0, 0, 0, 0]
     for (let row = 0; row < factor.length; row++) {
       const reach = log + logRho[row]!
       if (reach >= PAST) {
@@ -175,9 +174,11 @@ class Seen {
       const part = x * scaled[row]! * (1 - gone)
       factor[row] = part
       a += part * x * distance[row]!
-      sums[row < half ? 0 : 1] += part
+      if (row < half) first += part
+      else second += part
     }
-    return {some: Math.min(some / 2, 1 - 2 ** -53), a: a / 2, b: this.biasSquared(sums)}
+    const b = this.biasSquared([first, second])
+    return {some: Math.min(some / 2, 1 - 2 ** -53), a: a / 2, b}
   }
 
   /**

@@ -98,9 +98,10 @@ function pick(weights: Float64Array, uniform: number): number {
   return weights.length - 1
 }
 
-function weigh(out: Float64Array, weights: Float64Array, value: ArrayLike<number>): void {
+function weigh(out: Float64Array, weights: Float64Array, value: PositiveHead['value']): void {
   const dim = out.length
-  weights.forEach((weight, m) => {
-    for (let d = 0; d < dim; d++) out[d]! += weight * value[m * dim + d]!
-  })
+  for (let m = 0; m < weights.length; m++) {
+    const weight = weights[m]!
+    for (let d = 0, at = m * dim; d < dim; d++) out[d]! += weight * value[at + d]!
+  }
 }
