@@ -18,6 +18,7 @@ import type {TableFormat} from '../results/tables.js'
 import type {Verdict} from '../results/verdict.js'
 import type {Cells} from './cells.js'
 import type {Comparison} from './comparison.js'
+import type {SharedCost} from './shared-cost.js'
 
 /** How a cell ended, before it becomes a record. Errors are thrown instead. */
 export type CellOutcome<Result = ComputedBy> =
@@ -35,8 +36,8 @@ export interface PredictedCell<Cell = object> {
   readonly serialCost?: number | undefined
   /** Peak resident bytes of its process. */
   readonly predictedBytes: number
-  /** What of its cost every process has that runs some of the cells which share it. Default: nothing. */
-  readonly shared?: {cost: number; cells: number} | undefined
+  /** What every process computes once for all of its cells that share it. Default: nothing. */
+  readonly shared?: readonly SharedCost[] | undefined
   /** Which cells have that in common, and what it costs; said of each of them. Default: this one has its own alone. */
   readonly family?: {id: string; cost: number} | undefined
 }

@@ -54,9 +54,10 @@ export async function leavePluginsUncounted({plugins = []}: Plan): Promise<void>
 
 function jobOf(
   schema: string,
-  {cell, label, predictedCost, serialCost, predictedBytes}: PredictedCell,
+  {cell, label, predictedCost, serialCost, predictedBytes, shared}: PredictedCell,
 ): Job {
-  return {key: cellKey(schema, cell), cell, label, predictedCost, serialCost, predictedBytes}
+  const key = cellKey(schema, cell)
+  return {key, cell, label, predictedCost, serialCost, predictedBytes, shared}
 }
 
 /** A job whose cell and key are made when they are asked for, once. */
@@ -93,6 +94,10 @@ class NamedJob implements Job {
 
   get predictedBytes(): number {
     return this.job.predictedBytes
+  }
+
+  get shared(): PredictedCell['shared'] {
+    return this.job.shared
   }
 }
 

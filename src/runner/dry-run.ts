@@ -42,14 +42,6 @@ export type DryRun = z.infer<ReturnType<typeof dryRunSchema>>
 /** A plan whose cells are only looked at. */
 type Predicted = PlannedRun<PredictedCell>
 
-/** Seconds that other processes spend on what the first has done for cells that share it. */
-function repeatedSeconds({shared}: PredictedCell, plan: Plan, schedule: Schedule): number {
-  if (shared === undefined) return 0
-  const {processes, threadShare} = schedule
-  const others = Math.min(processes, shared.cells) - 1
-  return others * cellSeconds({predictedCost: shared.cost}, plan, {fresh: false, threadShare})
-}
-
 /**
  * Cells, predicted time and memory of a plan. Holds no more of a large plan than of a small one.
  *
@@ -61,7 +53,7 @@ export function describeRun({plan, jobs}: Predicted, schedule: Schedule, kept = 
   const largest = new Largest(processes)
   let seconds = 0
   for (const job of jobs) {
-    seconds += cellSeconds(job, plan, schedule) + repeatedSeconds(job, plan, schedule)
+    seconds += cellSeconds(job, plan, schedule)
     largest.add(job)
     if (labels.length < LABELLED) labels.push(job.label)
   }

@@ -105,8 +105,8 @@ async function leastThreading(choices: readonly BackendChoice[]) {
 }
 
 /** A job as a message carries it. */
-function told({key, cell, label, predictedCost, serialCost, predictedBytes}: Job): Job {
-  return {key, cell, label, predictedCost, serialCost, predictedBytes}
+function told({key, cell, label, predictedCost, serialCost, predictedBytes, shared}: Job): Job {
+  return {key, cell, label, predictedCost, serialCost, predictedBytes, shared}
 }
 
 /**

@@ -3,6 +3,7 @@ import type {Cells} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {rateOf} from '../experiments/rates.js'
+import {repeatedCost} from '../experiments/shared-cost.js'
 import {readMemory} from '../free-memory.js'
 import type {Plan} from '../results/record.js'
 
@@ -62,16 +63,22 @@ function openAtOnce(jobs: Cells<PredictedCell>): number {
 /** Start of one process with its backend, seconds. */
 export const PROCESS_SECONDS = 0.5
 
-/** Predicted seconds of a cell in its process (costs are those of the plan's first backend), which is started for it where none is shared. */
+/**
+ * Predicted seconds of a cell in its process (costs are those of the plan's first backend), which is started for it where
+ * none is shared. As many cells as there are processes begin at once: each computes what they share.
+ */
 export function cellSeconds(
-  {predictedCost, serialCost = 0}: Pick<PredictedCell, 'predictedCost' | 'serialCost'>,
+  {predictedCost, serialCost = 0, shared}: Costs,
   {backend}: Pick<Plan, 'backend'>,
-  {fresh, threadShare = 1}: Pick<Schedule, 'fresh' | 'threadShare'>,
+  {fresh, threadShare = 1, processes}: Pick<Schedule, 'fresh' | 'threadShare' | 'processes'>,
 ): number {
-  const flops = Number.isFinite(predictedCost) ? predictedCost : 0
+  const all = predictedCost + repeatedCost(shared, processes)
+  const flops = Number.isFinite(all) ? all : 0
   const alone = Math.min(serialCost, flops)
   return (
     ((flops - alone) / threadShare + alone) / rateOf([backend].flat()[0]!) +
     (fresh ? PROCESS_SECONDS : 0)
   )
 }
+
+type Costs = Pick<PredictedCell, 'predictedCost' | 'serialCost' | 'shared'>

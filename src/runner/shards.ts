@@ -3,6 +3,7 @@ import {type Cells, cellsFrom} from '../experiments/cells.js'
 import {type DealtCell, deal} from '../experiments/deal.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import {predictRun} from '../experiments/planned-run.js'
+import {costForOthers} from '../experiments/shared-cost.js'
 import type {Plan} from '../results/record.js'
 import {cellSeconds} from './schedule.js'
 
@@ -20,12 +21,12 @@ export async function dealtCells(plan: Plan): Promise<DealtCell[]> {
     ...(plan.threads === null && {threads: 1}),
   }
   const {experiment, jobs} = await predictRun(nominal)
-  const schedule = {fresh: experiment.isolation === 'fresh', threadShare: 1}
+  const schedule = {fresh: experiment.isolation === 'fresh', threadShare: 1, processes: 1}
   const seconds = (predictedCost: number) => cellSeconds({predictedCost}, nominal, schedule)
   const shareSeconds = (predictedCost: number) =>
     cellSeconds({predictedCost}, nominal, {...schedule, fresh: false})
   return Array.from(jobs, ({predictedCost, shared, family}) => ({
-    cost: seconds(predictedCost - (shared?.cost ?? 0)),
+    cost: seconds(predictedCost - costForOthers(shared)),
     family: family && {id: family.id, cost: shareSeconds(family.cost)},
   }))
 }

@@ -8,7 +8,8 @@ import {callShape, type ForwardShape, type ResolvedMethod} from '../method.js'
 import {byCount, sweepProcessBytes} from '../process-memory.js'
 import {backendCost} from '../rates.js'
 import {mostReplicates} from './batches.js'
-import {rowMetricsCost} from './host-cost.js'
+import {curvesCost} from './curves-cost.js'
+import {judgingCost, rowMetricsCost} from './host-cost.js'
 import {exactPasses, tileKeys} from './row-sizes.js'
 import type {ErrorSweepPlan} from './schema.js'
 import {replicatesTogether} from './together.js'
@@ -34,6 +35,8 @@ export interface CallCosts {
   flops: number[]
   /** Seconds in plain JavaScript. */
   plain: number[]
+  /** Of the error that theory predicts, which cells have in common. */
+  curves: number
   bytes: number[]
 }
 
@@ -71,8 +74,10 @@ export class CallCostsByMethod {
   ): CallCosts {
     const {plan, machine, share} = this
     const call = (num_features: number | null) => callOf(plan, {method, shape, num_features})
+    const rates = {...machine, choice: plan.backend}
     return {
-      flops: counts.map(count => flopsOf(call(count), {...machine, choice: plan.backend})),
+      curves: curvesCost(shape, rates),
+      flops: counts.map(count => flopsOf(call(count), rates)),
       plain: byCount(counts, share, count => plainOf(call(count), machine)),
       bytes: byCount(counts, share, count => processBytes(call(count), {...machine, ...loading})),
     }
@@ -125,7 +130,8 @@ function flopsOf(
   const rows = rowMetrics ? rowMetricsCost(shape, {replicates, passes}, choice) : 0
   // a column of ones among the values measures row sums
   const calls = (cost(shape.valueDim + 1) + implied) * replicates
-  return backendCost(calls, {backend, choice}) + rows
+  const judging = judgingCost(shape, {replicates, backend, choice})
+  return backendCost(calls, {backend, choice}) + rows + judging
 }
 
 /** Seconds that all calls of a cell spend in plain JavaScript. */

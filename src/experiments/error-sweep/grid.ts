@@ -13,11 +13,13 @@ import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {type ForwardShape, matchedTarget, type ResolvedMethod, resolveMethod} from '../method.js'
-import {contextBytes} from '../process-memory.js'
 import {timeCost} from '../rates.js'
+import {costForOthers, type SharedCost} from '../shared-cost.js'
 import {CallCostsByMethod, type LengthFacts, type Machine} from './call-costs.js'
-import {KEPT_CONTEXTS, unscaledInput} from './context.js'
+import {unscaledInput} from './context.js'
+import {coversRows, mayHaveCurves} from './curves-cost.js'
 import {contextCost} from './host-cost.js'
+import {KeptContexts} from './kept-contexts.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
 import {targetOf} from './target.js'
 
@@ -186,38 +188,41 @@ function* jobs(
   const share = facts.size * lengthsOf(plan).length * plan.methods.length
   const costs = new CallCostsByMethod(plan, machine, share)
   const {causal, backend: choice} = plan
-  const sharing = cellsByExact(blocks)
   for (const block of walk(plan, blocks, [...facts.keys()])) {
     const own = facts.get(block.part)!.get(block.seq_len)!
     const {shape} = own
-    const {flops, plain, bytes} = costs.of(block, own)
-    const {id, isNew, bytes: kept} = contexts.visit(block, shape)
-    const sizes = {...shape, causal}
-    const reference = contextCost(sizes, block.exact, {...machine, choice})
-    const family = {id, cost: reference}
+    const {flops, plain, bytes, curves} = costs.of(block, own)
+    const context = contexts.visit({...block, layer: block.part.layer}, shape)
+    const reference = contextCost({...shape, causal}, block.exact, {...machine, choice})
+    const family = {id: context.id, cost: reference}
     const cells: CellsOfBlock = {plan, block, shape}
     const {counts, length} = block.draws
+    const curveRanks = ranksWithCurves(block)
     for (let index = 0; index < length; index++) {
       const count = index % counts.length
-      // the first of the cells that share an exact output computes it, and so does every other process
-      const shared =
-        index === 0 && isNew ? {cost: reference, cells: sharing.get(block.exactName)!} : undefined
+      const shared: SharedCost[] = [{cost: reference, rank: context.cells + index}]
+      const rank = curveRanks(index)
+      if (rank !== undefined) shared.push({cost: curves, rank})
       const serialCost = timeCost(plain[count]!, choice)
-      const predictedCost = flops[count]! + serialCost + (shared?.cost ?? 0)
-      const predictedBytes = bytes[count]! + kept
-      const predicted = {predictedCost, serialCost, predictedBytes, shared, family}
-      yield new SweepJob(cells, index, predicted)
+      const predictedCost = flops[count]! + serialCost + costForOthers(shared)
+      const predictedBytes = bytes[count]! + context.bytes
+      yield new SweepJob(cells, index, {predictedCost, serialCost, predictedBytes, shared, family})
     }
   }
 }
 
-/** How many cells of one length and scale are held against the same exact output, by its name. */
-function cellsByExact(blocks: readonly Block[]): Map<string, number> {
-  const cells = new Map<string, number>()
-  for (const {exactName, draws} of blocks) {
-    cells.set(exactName, (cells.get(exactName) ?? 0) + draws.length)
+/** How many cells of a block that theory has curves for come before one, where it has any for that one. */
+function ranksWithCurves(block: PlacedBlock): (index: number) => number | undefined {
+  const {projections, counts} = block.draws
+  const places: number[] = []
+  for (const [place, projection] of projections.entries()) {
+    if (coversRows(projection)) places.push(place)
   }
-  return cells
+  const has = mayHaveCurves(block, block.method)
+  return index => {
+    const earlier = places.indexOf(Math.floor(index / counts.length))
+    return has && earlier >= 0 ? earlier * counts.length + (index % counts.length) : undefined
+  }
 }
 
 /** Where the cells of a block come from. */
@@ -255,28 +260,6 @@ class SweepJob implements PredictedCell<ErrorSweepCell> {
   get label(): string {
     const {plan, shape} = this.cells
     return label(this.cell, shape, plan.head_dims !== undefined)
-  }
-}
-
-/** The contexts that a process has in memory on its way through the cells. */
-class KeptContexts {
-  private readonly kept = new Map<string, {input: string; bytes: ReturnType<typeof contextBytes>}>()
-
-  /** @returns the context of a block, whether it is computed anew, and the bytes of all that are kept with it */
-  visit({part, seq_len, scale, exactName}: PlacedBlock, shape: ForwardShape) {
-    const {kept} = this
-    const input = `${part.layer} ${shape.headDim} ${seq_len} ${scale}`
-    const name = `${input} ${exactName}`
-    const isNew = !kept.has(name)
-    if (isNew && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
-    if (isNew) kept.set(name, {input, bytes: contextBytes(shape, scale)})
-    const inputs = new Map([...kept.values()].map(({input, bytes}) => [input, bytes.input]))
-    const truths = [...kept.values()].map(({bytes}) => bytes.truth)
-    return {
-      id: name,
-      isNew,
-      bytes: [...inputs.values(), ...truths].reduce((sum, size) => sum + size, 0),
-    }
   }
 }
 

@@ -4,7 +4,7 @@ import {hasLoopForm, isCanonicalSoftmax, type MeteredBackend} from '../../attent
 import type {BackendChoice} from '../../backends/index.js'
 import {ENTROPY_BUDGET} from '../../inputs/statistics.js'
 import type {ForwardShape} from '../method.js'
-import {backendCost, hostCost, loopCost} from '../rates.js'
+import {backendCost, hostCost, loopCost, timeCost} from '../rates.js'
 import {FLOAT64_BUDGET} from './truth.js'
 
 /** Sizes of a call and which of its pairs are in view. */
@@ -45,6 +45,25 @@ export function contextCost(
   const output = tiled ? backendCost(exact, {backend, choice}) : hostCost(exact, choice)
   const share = Math.min(1, ENTROPY_BUDGET / (pairs * shape.headDim))
   return output + hostCost(share * entropy, choice)
+}
+
+/** Seconds that a replicate takes at any size: its draws, its call, its place among the others. */
+const REPLICATE_SECONDS = 1e-3
+/** Seconds for each entry of an output that is held against the exact one, its queries, keys and values read. */
+const ENTRY_SECONDS = {native: 4e-9, others: 2e-8}
+
+/** What replicates take beside the operations of their calls. */
+export function judgingCost(
+  {batch, heads, queryLen, valueDim}: ForwardShape,
+  {
+    replicates,
+    backend,
+    choice,
+  }: {replicates: number; backend: MeteredBackend; choice: BackendChoice},
+): number {
+  const entries = batch * heads * queryLen * (valueDim + 1)
+  const each = ENTRY_SECONDS[backend === 'native' ? 'native' : 'others']
+  return timeCost(replicates * (REPLICATE_SECONDS + entries * each), choice)
 }
 
 /** Exact weights in so many passes, and a distance from them per replicate. */

@@ -5,8 +5,9 @@
 import {type AttentionInput, sizesOf} from '../../inputs/attention-input.js'
 import {predictError} from '../../theory/ratio-error/predict.js'
 import type {PositiveHead} from '../../theory/ratio-error/types.js'
-import {matchedTarget, type ResolvedMethod} from '../method.js'
+import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
+import {coversRows, mayHaveCurves, queriesFor} from './curves-cost.js'
 import {partsInView} from './in-view.js'
 import type {ErrorSweepCell} from './schema.js'
 
@@ -25,9 +26,6 @@ export interface Curves {
   perHead: Curve[]
 }
 
-/** Rows of other distributions have other errors; nothing is known of how far. */
-const COVERED: readonly (string | null)[] = ['iid', 'orth']
-
 const known = new WeakMap<AttentionInput, Map<string, Curves>>()
 
 /** The curves of a cell's method; `undefined` where theory has none for it, or for what it is compared with. */
@@ -37,9 +35,8 @@ export function predictedCurves(
   context: SweepContext,
 ): Curves | undefined {
   const {estimator, options} = method
-  const own = matchedTarget(method)
-  if (!estimator.positiveHead || !COVERED.includes(cell.projection)) return undefined
-  if (cell.num_features === null || (cell.target === 'raw' && own !== undefined)) return undefined
+  if (!mayHaveCurves(cell, method) || !coversRows(cell.projection)) return undefined
+  if (cell.num_features === null) return undefined
   const {input} = context
   const name = JSON.stringify([estimator.name, options, cell.causal])
   const before = known.get(input) ?? new Map<string, Curves>()
@@ -49,12 +46,6 @@ export function predictedCurves(
   return found
 }
 
-/** Queries of each head, over all sequences, that stand for the others; and of each sequence at least. */
-const QUERIES = 24
-const LEAST_QUERIES = 8
-/** Multiply-adds that curves may take, about a tenth of a second; beyond, fewer queries do. */
-const BUDGET = 1.5e8
-
 function curvesOf(
   {causal}: Pick<ErrorSweepCell, 'causal'>,
   {estimator, options}: ResolvedMethod,
@@ -63,7 +54,7 @@ function curvesOf(
   const {input, logitScale, exactSums} = context
   const {heads} = sizesOf(input)
   const sums = Array.from({length: heads}, () => new Float64Array(COUNTS.length))
-  const queries = queriesFor(input)
+  const queries = queriesFor(sizesOf(input))
   for (const part of partsInView(input, causal)) {
     const {queryLen} = sizesOf(part)
     for (let head = 0; head < heads; head++) {
@@ -85,14 +76,6 @@ function curvesOf(
 
 function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, x) => sum + x, 0)
-}
-
-/** Rows of 6 kinds for each query, each against all keys and then against each query. */
-function queriesFor(input: AttentionInput): number {
-  const {batch, heads, keyLen, headDim, valueDim} = sizesOf(input)
-  const wanted = Math.max(LEAST_QUERIES, Math.ceil(QUERIES / batch))
-  const each = 6 * keyLen * (headDim + valueDim + 40)
-  return Math.min(wanted, Math.max(LEAST_QUERIES, Math.floor(BUDGET / (batch * heads * each))))
 }
 
 /** One head of one sequence, canonical. */

@@ -114,13 +114,28 @@ describe('describeRun', () => {
     const seconds = (processes: number) =>
       describeRun(run, {processes, fresh: false, open: 0, threadShare: 1}).predicted_seconds -
       PROCESS_SECONDS
-    const {cost, cells} = [...run.jobs][0]!.shared!
-    expect(cells).toBe(4)
+    const shared = Array.from(run.jobs, job => job.shared!)
+    expect(shared.map(of => of.map(({rank}) => rank))).toEqual([[0], [1], [2], [3]])
+    const {cost} = shared[0]![0]!
     const exact = cost / 6e10
     expect(seconds(1)).toBeGreaterThan(exact)
     // more processes share the rest, but each computes what it compares with
     expect(seconds(4)).toBeGreaterThan(exact)
     expect(seconds(4)).toBeCloseTo(exact + (seconds(1) - exact) / 4, 9)
+  })
+
+  it('counts what theory predicts once for each process, of the methods and rows that it covers', async () => {
+    const names = ['favor-pos', 'favor-trig'] as const
+    const of = async (projections: string[]) => {
+      const axes = {projections, num_features: [16, 32], scales: [1], seq_lens: [64]}
+      const plan = sweep({...axes, methods: names.map(name => method(name))} as Partial<Plan>)
+      return Array.from((await predictRun(plan)).jobs, ({shared}) => shared![1])
+    }
+    const curves = await of(['iid', 'orth-sqrt-d', 'orth'])
+    const [covered, others] = [curves.slice(0, 6), curves.slice(6)]
+    expect(covered.map(own => own?.rank)).toEqual([0, 1, undefined, undefined, 2, 3])
+    expect(others).toEqual(new Array(6).fill(undefined))
+    expect(curves[0]!.cost).toBeGreaterThan(0)
   })
 
   it('predicts no other time for auto than for the backend that it takes', async () => {

@@ -45,17 +45,30 @@ describe('schedule', () => {
 describe('cellSeconds', () => {
   const native = {backend: 'native'} as const
 
+  it('adds what as many cells compute at once as there are processes', () => {
+    const seconds = (rank: number, processes: number) => {
+      const cell = {predictedCost: 6e10, shared: [{cost: 3e10, rank}]}
+      return cellSeconds(cell, native, {fresh: false, threadShare: 1, processes})
+    }
+    // the first has it in its cost
+    expect([0, 1, 2, 3].map(rank => seconds(rank, 3))).toEqual([1, 1.5, 1.5, 1])
+    expect([0, 1].map(rank => seconds(rank, 1))).toEqual([1, 1])
+  })
+
   it('divides among the threads what they share, and no more', () => {
-    const shared = cellSeconds({predictedCost: 6e10}, native, {fresh: false, threadShare: 4})
+    const shared = cellSeconds({predictedCost: 6e10}, native, {
+      fresh: false,
+      threadShare: 4,
+      processes: 1,
+    })
     expect(shared).toBeCloseTo(1 / 4, 12)
     const cell = {predictedCost: 6e10, serialCost: 4.5e10}
-    expect(cellSeconds(cell, native, {fresh: false, threadShare: 4})).toBeCloseTo(
+    expect(cellSeconds(cell, native, {fresh: false, threadShare: 4, processes: 1})).toBeCloseTo(
       0.75 + 0.25 / 4,
       12,
     )
-    expect(cellSeconds(cell, native, {fresh: true, threadShare: undefined})).toBeCloseTo(
-      1 + PROCESS_SECONDS,
-      12,
-    )
+    expect(
+      cellSeconds(cell, native, {fresh: true, threadShare: undefined, processes: 1}),
+    ).toBeCloseTo(1 + PROCESS_SECONDS, 12)
   })
 })
