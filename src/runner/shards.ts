@@ -1,4 +1,5 @@
 /** Which cells of a plan a shard runs. */
+import type {BackendChoice} from '../backends/index.js'
 import {type Cells, cellsFrom} from '../experiments/cells.js'
 import {type DealtCell, deal} from '../experiments/deal.js'
 import type {PredictedCell} from '../experiments/experiment.js'
@@ -17,7 +18,7 @@ import {cellSeconds} from './schedule.js'
 export async function dealtCells(plan: Plan): Promise<DealtCell[]> {
   const nominal: Plan = {
     ...plan,
-    ...(plan.backend === 'auto' && {backend: 'native' as const}),
+    backend: Array.isArray(plan.backend) ? plan.backend.map(decided) : decided(plan.backend),
     ...(plan.threads === null && {threads: 1}),
   }
   const {experiment, jobs} = await predictRun(nominal)
@@ -29,6 +30,10 @@ export async function dealtCells(plan: Plan): Promise<DealtCell[]> {
     cost: seconds(predictedCost - costForOthers(shared)),
     family: family && {id: family.id, cost: shareSeconds(family.cost)},
   }))
+}
+
+function decided(choice: BackendChoice): BackendChoice {
+  return choice === 'auto' ? 'native' : choice
 }
 
 /** The shard of each cell of a plan, from 1, in the order of the plan. */

@@ -47,7 +47,7 @@ export async function startCluster(): Promise<Cluster> {
   )
   await run('slurmctld', '-f', conf)
   for (const node of NODES) await run('slurmd', '-f', conf, '-N', node)
-  const stop = () => stopAll(folder)
+  const stop = () => stopAll(folder, run)
   try {
     await until(60_000, 'two idle nodes', async () => {
       const states = await run('sinfo', '--noheader', '--Node', '--format=%T').catch(() => '')
@@ -146,8 +146,12 @@ export async function until(
   }
 }
 
-/** Ends the daemons of the folder by the numbers that they left there. */
-async function stopAll(folder: string): Promise<void> {
+/** Ends jobs that still run, which daemons leave alone, and then the daemons of the folder by the numbers that they left there. */
+async function stopAll(folder: string, run: Cluster['run']): Promise<void> {
+  const done = async () => (await run('squeue', '--noheader')).trim() === ''
+  await run('scancel', '--me')
+    .then(() => until(10_000, 'the end of the jobs', done))
+    .catch(() => undefined)
   const files = ['ctld.pid', ...NODES.map(node => `${node}.pid`), 'munge.pid']
   const pids = files
     .map(name => join(folder, name))

@@ -128,7 +128,7 @@ describe('describeRun', () => {
     const names = ['favor-pos', 'favor-trig'] as const
     const of = async (projections: string[]) => {
       const axes = {projections, num_features: [16, 32], scales: [1], seq_lens: [64]}
-      const plan = sweep({...axes, methods: names.map(name => method(name))} as Partial<Plan>)
+      const plan = {...sweep({methods: names.map(name => method(name))}), ...axes} as Plan
       return Array.from((await predictRun(plan)).jobs, ({shared}) => shared![1])
     }
     const curves = await of(['iid', 'orth-sqrt-d', 'orth'])

@@ -10,6 +10,7 @@ afterEach(() => void vi.unstubAllEnvs())
 const PLANS: [string, Plan][] = [
   ['error-sweep', sweep({backend: 'auto', scales: [1, 2, 3]})],
   ['bench', bench({backend: 'auto', threads: null, order: 'random'})],
+  ['bench of a list', bench({backend: ['auto'], threads: null})],
   ['variance', {...VARIANCE_PLAN, backend: 'auto'}],
 ]
 
@@ -29,7 +30,8 @@ describe.each(PLANS)('the shards of %s', (_name, plan) => {
     expect(await shardsOf(plan, 4)).toEqual(here)
     vi.unstubAllEnvs()
     // what `auto` and the number of processors would decide is decided beforehand
-    const decided = {...plan, backend: 'native' as const, ...('threads' in plan && {threads: 1})}
+    const backend = Array.isArray(plan.backend) ? ['native' as const] : ('native' as const)
+    const decided = {...plan, backend, ...('threads' in plan && {threads: 1})} as Plan
     expect(await dealtCells(plan)).toEqual(await dealtCells(decided))
   })
 })
