@@ -36,7 +36,7 @@ export {logLogSlope, type PowerLaw, slopeEstimate} from './fits.js'
 export {hodgesLehmann} from './hodges-lehmann.js'
 export {holm} from './holm.js'
 export {ratioPValue} from './interval-test.js'
-export {heightAt, type LogLine, type LogPlace, passesOne} from './log-lines.js'
+export {heightAmong, heightAt, type LogLine, type LogPlace, passesOne} from './log-lines.js'
 export {
   dependence,
   LEAST_FOR_INTERVAL,

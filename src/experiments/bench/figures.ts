@@ -4,7 +4,7 @@ import type {Figure, Guide, Point, Series} from '../../report/figures/figure.js'
 import {groupBy} from '../../report/groups.js'
 import {bytes, nanoseconds, withInterval} from '../../report/numbers.js'
 import type {Fit} from '../../results/fits.js'
-import {heightAt} from '../../stats/index.js'
+import {type Estimate, heightAmong} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {backendColumns, backendMarks, backendsOf} from './backends.js'
 import {benchFits} from './fits.js'
@@ -34,7 +34,7 @@ const INTERVAL = 'bars are 95 % intervals of medians, differences between proces
 const TIME: Quantity = {
   name: 'time-over-length',
   title: 'Time over length',
-  caption: `Median time of a call; ${INTERVAL}.`,
+  caption: `Median time of a call; ${INTERVAL}. L^: growth over the longest lengths, with its 95 % interval.`,
   isFitted: true,
   x: 'length L',
   y: 'time of a call, ms',
@@ -126,18 +126,19 @@ function figureOf(
   fits: readonly Fit[],
 ): Figure[] {
   const {name, title, caption, x, y, isFitted} = quantity
+  const found = isFitted ? fits.filter(({keys}) => rows.some(({key}) => keys.includes(key))) : []
   const series = groupBy(rows, row => labelOf(row, rows))
     .map(own => {
       const line = seriesOf(quantity, own, rows)
-      const fit = fits.find(({keys}) => keys.includes(own[0]!.key))
-      return isFitted && fit ? withFit(line, fit) : line
+      const fit = found.find(({keys}) => keys.includes(own[0]!.key))
+      return fit ? withFit(line, fit) : line
     })
     .filter(({points}) => points.length > 0)
   const all = series.flatMap(({points}) => points)
   if (new Set(all.map(point => point.x)).size < 2) return []
   return [
     {
-      ...{name, caption: [caption, ...marksText(series)].join(' '), series},
+      ...{name, caption: [caption, ...fitTexts(series, found)].join(' '), series},
       title: `${title}, ${shapeOf(rows[0]!)}`,
       x: {label: x, scale: 'log'},
       y: {label: y, scale: 'log'},
@@ -173,28 +174,32 @@ function seriesOf(
 function withFit(line: Series, {slope, crossovers}: Fit): Series {
   const crossings = crossovers.flatMap(({length, statement}) => {
     if (length === null) return []
-    const y = between(line.points, length.value)
+    const y = heightAmong(line.points, length.value)
     const facts = [`${line.label} ${statement}`]
     return y === undefined
       ? []
       : [{x: length.value, xLow: length.low, xHigh: length.high, y, facts}]
   })
-  const label = slope ? `${line.label}, L^${slope.value.toFixed(2)}` : line.label
+  const label = slope ? `${line.label}, ${powerText(slope)}` : line.label
   return {...line, label, ...(crossings.length > 0 && {crossings})}
 }
 
-/** What rings say, where there are any. */
-function marksText(series: readonly Series[]): string[] {
-  if (!series.some(({crossings}) => crossings)) return []
-  return ['Rings: where a line overtakes an exact form, with the 95 % interval of that length.']
+/** How a line grows: `L^1.03 [0.91, 1.15]`. */
+function powerText({value, low, high}: Estimate): string {
+  const [middle, ...ends] = [value, low, high].map(exponent => exponent.toFixed(2))
+  return `L^${middle} [${ends.join(', ')}]`
 }
 
-/** The height of a line at x, on straight lines between its points in log-log axes. */
-function between(points: readonly Point[], x: number): number | undefined {
-  const above = points.findIndex(point => point.x >= x)
-  const [from, to] = [points[above - 1] ?? points[above], points[above]]
-  if (!from || !to) return undefined
-  return from === to ? to.y : heightAt([from, to], x)
+/** What exponents and rings say, where there are any. */
+function fitTexts(series: readonly Series[], fits: readonly Fit[]): string[] {
+  const grows = fits.some(({slope}) => slope !== null)
+  const crosses = series.some(({crossings}) => crossings)
+  return [
+    ...(grows ? ['L^: how time grows over the longest lengths, with its 95 % interval.'] : []),
+    ...(crosses
+      ? ['Rings: where a line overtakes an exact form, with the 95 % interval of that length.']
+      : []),
+  ]
 }
 
 function shapeOf({cell: {mode, batch, heads, head_dim, value_dim, causal}}: TimedRecord): string {

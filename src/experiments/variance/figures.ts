@@ -3,7 +3,7 @@ import {type ColumnSpec, table} from '../../report/document.js'
 import type {Figure, Point, Series} from '../../report/figures/figure.js'
 import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
-import {significant, withInterval} from '../../report/numbers.js'
+import {plural, significant, withInterval} from '../../report/numbers.js'
 import {methodLabel} from '../labels.js'
 import {angleText, pairText} from './pair-text.js'
 import type {CompletedVariance, VarianceCell, VarianceRecord} from './schema.js'
@@ -22,9 +22,16 @@ export function varianceFigures(records: readonly VarianceRecord[]): Figure[] {
   const completed = records.filter(record => record.status === 'completed')
   const [, most] = spanOf(completed.map(({cell}) => cell.num_features))
   const shown = completed.filter(({cell}) => cell.num_features === most)
-  return groupBy(shown, ({cell}) => placeOf(cell).join())
-    .flatMap(group => figureOf(group))
+  const figures = groupBy(shown, ({cell}) => placeOf(cell).join()).flatMap(figureOf)
+  const left = figures.length - MOST
+  if (left <= 0) return figures
+  // said where one looks for more
+  const note = `${plural(left, 'figure')} more like these ${left === 1 ? 'is' : 'are'} not drawn; the tables have all pairs.`
+  return figures
     .slice(0, MOST)
+    .map((figure, at) =>
+      at === MOST - 1 ? {...figure, caption: `${figure.caption} ${note}`} : figure,
+    )
 }
 
 /** What all pairs of a figure share, in words. */

@@ -1,5 +1,5 @@
 import {expect, it} from 'vitest'
-import {heightAt, type LogLine, passesOne} from '../../../src/stats/index.js'
+import {heightAmong, heightAt, type LogLine, passesOne} from '../../../src/stats/index.js'
 
 /** The power law factor * x^power between 2 and 50. */
 const law = (factor: number, power: number): LogLine => [
@@ -37,4 +37,18 @@ it('a line passes 1 nowhere where it is flat, or a height has no logarithm', () 
       {x: 2, y: 2},
     ]),
   ).toBeNaN()
+})
+
+it('a broken line has the heights of its pieces, and none beyond them', () => {
+  const places = [
+    {x: 1, y: 1},
+    {x: 4, y: 16},
+    {x: 16, y: 4},
+  ]
+  expect(heightAmong(places, 2)).toBeCloseTo(4, 12)
+  expect(heightAmong(places, 8)).toBeCloseTo(8, 12)
+  for (const {x, y} of places) expect(heightAmong(places, x)).toBe(y)
+  expect(heightAmong(places, 0.9)).toBeUndefined()
+  expect(heightAmong(places, 17)).toBeUndefined()
+  expect(heightAmong([], 1)).toBeUndefined()
 })

@@ -13,7 +13,8 @@ describe('figures of a benchmark', () => {
     expect(time!.name).toBe('time-over-length')
     const [exact, features] = time!.series
     expect(exact!.label).toBe('softmax-online')
-    expect(features!.label).toBe('favor-pos orth M=64, L^1.00')
+    expect(features!.label).toBe('favor-pos orth M=64, L^1.00 [0.85, 1.15]')
+    expect(time!.caption).toContain('L^: how time grows')
     expect(features!.points.map(({x}) => x)).toEqual([512, 1024])
     expect(features!.points[0]!.y).toBeCloseTo((3000 * 512) / 1e6, 2)
     for (const {y, low, high} of features!.points) {
@@ -36,6 +37,7 @@ describe('figures of a benchmark', () => {
   it('has the memory of calls in MiB', () => {
     const memory = benchFigures(records)[1]!
     expect(memory.name).toBe('memory-over-length')
+    expect(memory.caption).not.toContain('L^')
     expect(memory.series[1]!.points.map(({y}) => y)).toEqual([0.5, 1])
   })
 

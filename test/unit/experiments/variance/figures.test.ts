@@ -36,7 +36,21 @@ describe('figures of a variance experiment', () => {
   it('are one for each norm, and none of one angle', () => {
     const norms = [0.5, 1].flatMap(norm => [0, 90].map(angle_deg => variance({norm, angle_deg})))
     expect(varianceFigures(norms)).toHaveLength(2)
+    for (const {caption} of varianceFigures(norms)) expect(caption).not.toContain('not drawn')
     expect(varianceFigures([variance()])).toEqual([])
     expect(varianceFigures([])).toEqual([])
+  })
+
+  it.each([
+    [7, '1 figure more like these is not drawn'],
+    [9, '3 figures more like these are not drawn'],
+  ])('of %i norms are six, the last of which says what is left out', (count, note) => {
+    const norms = Array.from({length: count}, (_, at) => (at + 1) / 8)
+    const figures = varianceFigures(
+      norms.flatMap(norm => [0, 90].map(angle_deg => variance({norm, angle_deg}))),
+    )
+    expect(figures).toHaveLength(6)
+    expect(figures.at(-1)!.caption).toContain(`${note}; the tables have all pairs.`)
+    expect(figures.filter(({caption}) => caption.includes('not drawn'))).toHaveLength(1)
   })
 })
