@@ -60,6 +60,7 @@ export {
   type LinearState,
   linearAttention,
   linearAttentionRatio,
+  type MapScaling,
   type OperationForm,
   project,
   recordOperations,

@@ -164,10 +164,10 @@ const optimalMixture = fc.tuple(sizes, fc.boolean()).map(([s, twice]): Call => {
 const PROJECTED = ['relu', 'trigonometric', 'log-positive', 'log-hyperbolic'] as const
 const KINDS = [...PROJECTED, 'explicit', 'elu-plus-one'] as const
 
-const featureMap = fc.tuple(sizes, fc.constantFrom(...PROJECTED)).map(
-  ([s, kind]): Call => ({
+const featureMap = fc.tuple(sizes, fc.constantFrom(...PROJECTED), fc.boolean()).map(
+  ([s, kind, scaled]): Call => ({
     inputs: {x: tokens(s).query, projection: floats(s.heads, s.rows, s.headDim)},
-    attributes: {kind},
+    attributes: {kind, ...(scaled && {inputScale: 0.5, unitNorm: true, normEpsilon: 0.125})},
   }),
 )
 

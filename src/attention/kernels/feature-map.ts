@@ -4,7 +4,9 @@ import {halfSquaredNormAxes} from './checks.js'
 import {fusedOrComposite} from './dispatch.js'
 import {featureMapSizes} from './feature-checks.js'
 import {type FeatureKind, NONLINEARITIES} from './features/index.js'
+import {reciprocalOrZero} from './masking.js'
 import {matMul} from './mat-mul.js'
+import type {MapScaling} from './recipe.js'
 
 /**
  * Projection and nonlinearity in one operation.
@@ -12,16 +14,39 @@ import {matMul} from './mat-mul.js'
  * @param x - `[B, H, L, D]`
  * @param projection - `[M, D]` for all heads or `[H, M, D]`
  * @param kind - nonlinearity
+ * @param scaling - default: none
  * @returns `[B, H, L, F]`
  * @throws {SHAPE_MISMATCH | BAD_OPTION} when tokens and projection do not fit together
  * @throws {UNKNOWN_NAME | UNSUPPORTED} for another kind
  */
-export function featureMap(x: tf.Tensor, projection: Projection, kind: FeatureKind): tf.Tensor4D {
-  featureMapSizes({x, projection}, {kind})
-  const [features] = fusedOrComposite('FeatureMap', {x, projection}, {kind}, () => [
-    composite(x as tf.Tensor4D, projection, kind),
+export function featureMap(
+  x: tf.Tensor,
+  projection: Projection,
+  kind: FeatureKind,
+  scaling: MapScaling = {},
+): tf.Tensor4D {
+  const recipe = {kind, ...scaling}
+  featureMapSizes({x, projection}, recipe)
+  const [features] = fusedOrComposite('FeatureMap', {x, projection}, recipe, () => [
+    scaled(composite(mapInput(x as tf.Tensor4D, scaling), projection, kind), scaling.featureScale),
   ])
   return features as tf.Tensor4D
+}
+
+/** Tokens as a map takes them. */
+export function mapInput(
+  x: tf.Tensor4D,
+  {inputScale = 1, unitNorm = false, normEpsilon = 0}: MapScaling,
+): tf.Tensor4D {
+  if (!unitNorm) return scaled(x, inputScale)
+  const length = tf.norm(x, 2, -1, true)
+  const padded = normEpsilon === 0 ? length : tf.add(length, normEpsilon)
+  return tf.mul(x, tf.mul(reciprocalOrZero(padded), inputScale))
+}
+
+/** @param factor - default 1 */
+export function scaled(x: tf.Tensor4D, factor = 1): tf.Tensor4D {
+  return factor === 1 ? x : tf.mul(x, factor)
 }
 
 function composite(x: tf.Tensor4D, projection: Projection, kind: FeatureKind): tf.Tensor4D {

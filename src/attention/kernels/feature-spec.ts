@@ -4,10 +4,9 @@ import {describe, expected} from '../../errors.js'
 import {tf} from '../../tf.js'
 import type {Projection} from '../types.js'
 import {checkRecipe, type FeatureUse} from './feature-checks.js'
-import {featureMap} from './feature-map.js'
+import {featureMap, mapInput, scaled} from './feature-map.js'
 import {eluPlusOne} from './features/elu.js'
-import {reciprocalOrZero} from './masking.js'
-import type {FeatureRecipe, RecipeAttributes} from './recipe.js'
+import type {FeatureRecipe, MapScaling, RecipeAttributes} from './recipe.js'
 
 /** A recipe with the tokens to apply it to. */
 export interface FeatureSpec extends FeatureRecipe {
@@ -70,9 +69,11 @@ function projectionOf({kind, projection}: FeatureRecipe): Projection | undefined
  */
 export function recipeAttributes(recipe: FeatureRecipe): RecipeAttributes {
   projectionOf(recipe)
-  const {kind, inputScale, unitNorm, normEpsilon, featureScale} = recipe
+  return {kind: recipe.kind, ...scalingOf(recipe)}
+}
+
+function scalingOf({inputScale, unitNorm, normEpsilon, featureScale}: FeatureRecipe): MapScaling {
   return {
-    kind,
     ...(inputScale !== undefined && {inputScale}),
     ...(unitNorm !== undefined && {unitNorm}),
     ...(normEpsilon !== undefined && {normEpsilon}),
@@ -87,21 +88,8 @@ export function recipeAttributes(recipe: FeatureRecipe): RecipeAttributes {
  */
 export function formFeatures(features: Features): tf.Tensor4D {
   const spec = toSpec(features)
-  const {kind, featureScale = 1} = spec
-  if (kind === 'explicit') return scaled(spec.x, featureScale)
-  const x = mapInput(spec)
-  const plain = kind === 'elu-plus-one' ? eluPlusOne(x) : featureMap(x, projectionOf(spec)!, kind)
-  return scaled(plain, featureScale)
-}
-
-/** x' of a recipe. */
-function mapInput({x, inputScale = 1, unitNorm = false, normEpsilon = 0}: RankedSpec) {
-  if (!unitNorm) return scaled(x, inputScale)
-  const length = tf.norm(x, 2, -1, true)
-  const padded = normEpsilon === 0 ? length : tf.add(length, normEpsilon)
-  return tf.mul(x, tf.mul(reciprocalOrZero(padded), inputScale)) as tf.Tensor4D
-}
-
-function scaled(x: tf.Tensor4D, factor: number): tf.Tensor4D {
-  return factor === 1 ? x : tf.mul(x, factor)
+  const {kind, x, featureScale} = spec
+  if (kind === 'explicit') return scaled(x, featureScale)
+  if (kind === 'elu-plus-one') return scaled(eluPlusOne(mapInput(x, spec)), featureScale)
+  return featureMap(x, projectionOf(spec)!, kind, scalingOf(spec))
 }

@@ -14,7 +14,7 @@ export {
 export {maskedSoftmax, type Visibility} from './masked-softmax.js'
 export {causalMask, headMask, maskLogits} from './masking.js'
 export {matMul} from './mat-mul.js'
-export type {FeatureRecipe} from './recipe.js'
+export type {FeatureRecipe, MapScaling} from './recipe.js'
 export {type SampledKeys, type SampleKeysOptions, sampleKeys} from './sample-keys.js'
 export {segmentMeans} from './segment-means.js'
 export {

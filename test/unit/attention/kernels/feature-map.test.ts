@@ -37,6 +37,30 @@ describe.each(backends)('featureMap on %s', backend => {
     assertWithin('per head', perHead!, [...expected, ...swapped], bound)
   })
 
+  it.each([
+    ['log-positive', undefined, [3 - 12.5, -4 - 12.5, 0, 0]],
+    ['relu', 0.5, [1.5, 0, 0, 0]],
+    ['trigonometric', 2, [[3, -4].map(Math.sin), [3, -4].map(Math.cos), [0, 0], [1, 1]].flat()],
+  ] as const)(
+    '%s of tokens that are scaled before and features after',
+    (kind, featureScale, of) => {
+      const scaling = {inputScale: 10, unitNorm: true, normEpsilon: 5, featureScale}
+      // of length 5, and divided by 5 + 5
+      const [features] = compute(() => [
+        featureMap(tf.tensor4d([3, 4, 0, 0], [1, 1, 2, 2]), tf.tensor2d(ROWS), kind, scaling),
+      ])
+      const factor = kind === 'trigonometric' ? 2 * root : 1
+      // beside the above: a length, a sum, a quotient and two products
+      const bound = constantBound(of.length, 12.5 * 16 * U)
+      assertWithin(
+        'scaled',
+        features!,
+        of.map(f => f * factor),
+        bound,
+      )
+    },
+  )
+
   it('elu(x) + 1 keeps its relative accuracy down to small values', () => {
     const inputs = [-80, -20, -1, -1e-3, 0, 1e-3, 1, 50]
     const out = compute(() => eluPlusOne(tf.tensor4d(inputs, [1, 1, 8, 1])))
