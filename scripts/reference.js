@@ -56,10 +56,10 @@ const DRAWN = 'lengths'
 const PARTS = {
   ...Object.fromEntries(Object.entries(RUNS).map(([name, how]) => [name, () => run(name, how)])),
   claims,
-  peers: () => node('dist/bench/peers.js'),
-  kernels: () => node('dist/bench/kernels.js'),
+  peers: () => benchmark('peers'),
+  kernels: () => benchmark('kernels'),
   backends: () => node('dist/bench/backends.js'),
-  experiments: () => node('dist/bench/experiments.js'),
+  experiments: () => benchmark('experiments'),
 }
 
 const asked = process.argv.slice(2)
@@ -99,7 +99,13 @@ function claims() {
     if (LARGEST.includes(entry.name)) remove(`${own}/records.jsonl`)
   }
   draw(`${folder}/${DRAWN}`)
-  node('scripts/readme-claims.js', '--write')
+  node('scripts/readme-tables.js', '--write', 'claims')
+}
+
+/** A benchmark of which README has a table. */
+function benchmark(name) {
+  node(`dist/bench/${name}.js`)
+  node('scripts/readme-tables.js', '--write', name)
 }
 
 /** Figures: SVG as wide as a page of all, and of the first, which README shows, PNG as wide as a column. */

@@ -23,19 +23,43 @@ export function peersText(report: PeersReport): string {
 
 /** A table of one thread, one length and the decoders, and every case of the report that a peer wins. */
 export function peersMarkdown(report: PeersReport): string {
+  return renderMarkdown([shortTable(report), ...header(report), ...notes(report)])
+}
+
+/** One thread, one length and the decoders. */
+export function shortTable(report: PeersReport): Block {
   const short = report.rows.filter(
     ({kind, tokens, threads}) => threads === 1 && (kind === 'decode' || tokens === SHORT_LENGTH),
   )
-  return renderMarkdown([...tables(report, short), ...header(report), ...notes(report)])
+  return tableOf(report, short)
+}
+
+/** The cases that a peer wins, each with the fastest form of all peers. */
+export function faster({rows}: PeersReport): string[] {
+  return rows.flatMap(row => {
+    const [first] = row.engines
+      .filter(({engine, over_rfa}) => engine !== 'rfa' && over_rfa < 1)
+      .toSorted((a, b) => a.over_rfa - b.over_rfa)
+    return first ? [wonText(row, first)] : []
+  })
+}
+
+function wonText(row: PeerRow, {engine, form, over_rfa}: EngineTimes): string {
+  return `${labelOf(row)}: ${engine} ${form} ${ratio(over_rfa)}`
+}
+
+/** Peers with their versions. */
+export function versionsOf({peers}: Pick<PeersReport, 'peers'>): string {
+  const versions = Object.entries(Object.assign({}, ...peers.map(peer => peer.versions)))
+  return versions.map(([name, version]) => `${name} ${version}`).join(', ') || 'none'
 }
 
 /** Where, with what, and what speaks against it. */
 function header({machine, peers, rows, complete, load_average: load}: PeersReport): Block[] {
-  const versions = Object.entries(Object.assign({}, ...peers.map(peer => peer.versions)))
   const python = peers[0] ? `, Python ${peers[0].python}` : ''
   const sentences = [
     `${machine.cpu}${machine.instruction_set ? ` (${machine.instruction_set})` : ''}, rfa ${machine.rfa} at ${machine.commit ?? 'no commit'}, Node ${machine.node}${python}.`,
-    `Peers: ${versions.map(([name, version]) => `${name} ${version}`).join(', ') || 'none'}.`,
+    `Peers: ${versionsOf({peers})}.`,
     'Times are the fastest of interleaved rounds, of one token for decoders; of a peer that of its fastest form, over that of rfa: below 1x it is faster than rfa.',
     ...processorsOf(rows),
     ...(complete ? [] : ['Interrupted: not all cases were timed.']),
@@ -53,7 +77,11 @@ function processorsOf(rows: readonly PeerRow[]): string[] {
   return lists.length === 0 ? [] : [`Processors of every engine: ${lists.join('; ')}.`]
 }
 
-function tables({peers}: PeersReport, rows: readonly PeerRow[]): Block[] {
+function tables(report: PeersReport, rows: readonly PeerRow[]): Block[] {
+  return rows.length === 0 ? [] : [tableOf(report, rows)]
+}
+
+function tableOf({peers}: PeersReport, rows: readonly PeerRow[]): Block {
   const names = peers.map(({peer}) => peer)
   const packages = names.filter(name => !FRAMEWORKS.includes(name))
   const columns: ColumnSpec<PeerRow>[] = [
@@ -69,7 +97,7 @@ function tables({peers}: PeersReport, rows: readonly PeerRow[]): Block[] {
       ? [{title: 'packages', cell: (row: PeerRow) => timesOver(fastestOf(row, packages))}]
       : []),
   ]
-  return rows.length === 0 ? [] : [table(columns, rows)]
+  return table(columns, rows)
 }
 
 /** The cases that a peer wins, what was left out, and who is missing. */
@@ -77,7 +105,7 @@ function notes({rows, missing}: PeersReport): Block[] {
   const losses = rows.flatMap(row =>
     row.engines
       .filter(({engine, over_rfa}) => engine !== 'rfa' && over_rfa < 1)
-      .map(({engine, form, over_rfa}) => `${labelOf(row)}: ${engine} ${form} ${ratio(over_rfa)}`),
+      .map(times => wonText(row, times)),
   )
   const left = rows.flatMap(row =>
     row.left_out.map(({engine, form, reason}) => `${labelOf(row)}: ${engine} ${form}: ${reason}`),
