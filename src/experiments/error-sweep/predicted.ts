@@ -90,13 +90,19 @@ function headOf(
     return data.subarray(head * size, (head + 1) * size)
   }
   return {
-    query: Float64Array.from(part(query), x => x * factor),
-    key: Float64Array.from(part(key), x => x * factor),
+    query: scaled(part(query), factor),
+    key: scaled(part(key), factor),
     value: part(value),
     headDim: query.shape[3],
     valueDim: value.shape[3],
     causal,
   }
+}
+
+function scaled(vectors: Float32Array, factor: number): Float64Array {
+  const out = new Float64Array(vectors)
+  for (let at = 0; at < out.length; at++) out[at]! *= factor
+  return out
 }
 
 /** rel_l2 at an M, `null` for fewer than curves begin with or more than they end with. */
