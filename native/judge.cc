@@ -45,6 +45,17 @@ void error_sums(const ErrorSums& op) {
   }
 }
 
+void pair_products(const PairProducts& op) {
+  const Pool::Session session;
+  const KernelTable& table = kernels();
+  PairProductsPlan plan{&op, nullptr};
+  const Size pairs = op.pairs(), items = table.pair_products.items(plan);
+  plan.parts = doubles_of(Pool::instance().shared(), items * pairs);
+  run_items(table.pair_products, plan, static_cast<double>(pairs) * static_cast<double>(op.length));
+  std::fill(op.out, op.out + pairs, 0.0);
+  for (Size part = 0; part < items * pairs; part++) op.out[part % pairs] += plan.parts[part];
+}
+
 void exact_softmax(const ExactSoftmax& op) {
   const Pool::Session session;
   const KernelTable& table = kernels();

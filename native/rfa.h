@@ -358,6 +358,16 @@ enum ErrorSum {
 };
 void error_sums(const ErrorSums& op);
 
+// Inner products of all pairs of some vectors: x_j.x_i at j (j - 1) / 2 + i for i < j.
+struct PairProducts {
+  Size count = 0, length = 0;
+  const float* vectors = nullptr;  // [count, length]
+  double* out = nullptr;           // [count (count - 1) / 2]
+
+  Size pairs() const { return count * (count - 1) / 2; }
+};
+void pair_products(const PairProducts& op);
+
 // Exact attention of one head: out_i = sum_j p_ij v_j, p_ij ~ exp(l_ij) + exp(log_constant_i) over the
 // keys in view, l_ij = q_i.k_j + key_bias_j. Finite numbers of any size, and biases above -inf. Rows that see
 // no key: out 0, lse -inf, entropy 0.

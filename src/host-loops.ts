@@ -155,6 +155,13 @@ export interface HostLoops {
    */
   errorSums(call: ErrorSumsCall): ErrorSums[]
   /**
+   * Inner products of all pairs of vectors, `[count, n]`, in double precision: sums of n terms within `2 (n + 2) 2^-53` of
+   * the sum of their sizes, whose bits do not depend on the number of threads.
+   *
+   * @returns the product of j and i at `j (j - 1) / 2 + i`, i < j
+   */
+  pairProducts(vectors: Float32Array, count: number): Float64Array
+  /**
    * Exact softmax attention of one head in double precision, for finite numbers of any size: outputs within
    * `4 2^-53 (size of logits + S + S / 40 + 16)` of the largest value.
    */

@@ -22,6 +22,16 @@ void error_sums(const CallbackInfo& info) {
   rfa::error_sums(op);
 }
 
+void pair_products(const CallbackInfo& info) {
+  const Object from = info[0].As<Object>();
+  rfa::PairProducts op;
+  op.count = size_of(from, "count");
+  op.length = size_of(from, "length");
+  op.vectors = data_of(from.Get("vectors"));
+  op.out = doubles_of(from, "out");
+  rfa::pair_products(op);
+}
+
 void exact_softmax(const CallbackInfo& info) {
   const Object from = info[0].As<Object>();
   rfa::ExactSoftmax op;
@@ -54,6 +64,7 @@ void exact_softmax(const CallbackInfo& info) {
 
 void export_judge(Env env, Object exports) {
   export_procedure<error_sums>(env, exports, "errorSums");
+  export_procedure<pair_products>(env, exports, "pairProducts");
   export_procedure<exact_softmax>(env, exports, "exactSoftmax");
 }
 

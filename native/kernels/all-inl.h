@@ -16,6 +16,7 @@
 #include "kernels/matrix-draws-inl.h"
 #include "kernels/normals-inl.h"
 #include "kernels/optimal-mixture-inl.h"
+#include "kernels/pair-products-inl.h"
 #include "kernels/sample-keys-inl.h"
 #include "kernels/segment-means-inl.h"
 #include "kernels/softmax-attention-inl.h"
@@ -44,6 +45,7 @@ constexpr KernelTable kTable = {
     {ProductItems, ProductScratchFloats, ProductItem},
     ErrorBlocks,
     {ErrorItems, ErrorScratch, ErrorItem},
+    {PairItems, PairScratch, PairItem},
     ExactPackedDoubles,
     {ExactPackItems, ExactPackScratch, ExactPackItem},
     {ExactItems, ExactScratchFloats, ExactItem},

@@ -29,6 +29,12 @@ struct ErrorSumsPlan {
   double* parts;
 };
 
+// Products over a part of the length each, [items, pairs] before they are added in the order of items.
+struct PairProductsPlan {
+  const PairProducts* op;
+  double* parts;
+};
+
 // Exact attention with keys and values packed for all items.
 struct ExactPlan {
   const ExactSoftmax* op;
@@ -54,6 +60,7 @@ struct KernelTable {
   ItemKernel<MatMul> mat_mul;
   Size (*error_blocks)(const ErrorSums&);
   ItemKernel<ErrorSumsPlan> error_sums;
+  ItemKernel<PairProductsPlan> pair_products;
   Size (*exact_packed_doubles)(const ExactSoftmax&);
   ItemKernel<ExactPlan> exact_pack, exact_softmax;
   ItemKernel<NormalBlocks> normal_blocks;

@@ -1,6 +1,7 @@
 import {afterAll, beforeEach, describe, expect, it} from 'vitest'
 import {nativeHostLoops} from '../../src/backends/native/host-loops.js'
 import {errorSums} from '../../src/experiments/error-sweep/error-sums.js'
+import {pairProducts} from '../../src/experiments/error-sweep/pair-products.js'
 import {
   type ArcCosineRowsCall,
   bringHostLoops,
@@ -92,6 +93,21 @@ describeNative('host loops', addon => {
       expect(() => loops.errorSums!({...call, ...other})).toThrow(/^host loops: expected/)
     }
     expect(() => loops.errorSums!({...call, group: undefined})).not.toThrow()
+  })
+
+  it.each(instructionSets())('pairProducts on %s: the products of the definition', isa => {
+    addon.selectIsa(isa)
+    const vectors = Float32Array.from(normals(randomStream(3, 'pairs'), 6 * 1201))
+    const [got, want] = [loops.pairProducts!(vectors, 6), pairProducts(vectors, 6)]
+    expect(got.length).toBe(15)
+    const sizes = pairProducts(vectors.map(Math.abs), 6)
+    for (const [at, product] of want.entries()) {
+      expect(Math.abs(got[at]! - product)).toBeLessThanOrEqual(2 * 1203 * UNIT * sizes[at]!)
+    }
+    expect(loops.pairProducts!(vectors, 1)).toEqual(new Float64Array(0))
+    for (const count of [0, 5, 2.5]) {
+      expect(() => loops.pairProducts!(vectors, count)).toThrow(/^host loops: expected/)
+    }
   })
 
   it('refuses rows of attention of other sizes', () => {

@@ -18,6 +18,16 @@ export interface NativeErrorSumsCall {
   out: Float64Array
 }
 
+/** Arguments of `pairProducts`; see `PairProducts` in `native/rfa.h`. */
+export interface NativePairProductsCall {
+  count: number
+  length: number
+  /** `[count, length]` */
+  vectors: Float32Array
+  /** `[count (count - 1) / 2]` */
+  out: Float64Array
+}
+
 /** Arguments of `exactSoftmax`; see `ExactSoftmax` in `native/rfa.h`. */
 export interface NativeExactSoftmaxCall extends SoftmaxRowsCall {
   queryLen: number
@@ -27,5 +37,6 @@ export interface NativeExactSoftmaxCall extends SoftmaxRowsCall {
 
 export interface LoopsAddon {
   errorSums(call: NativeErrorSumsCall): void
+  pairProducts(call: NativePairProductsCall): void
   exactSoftmax(call: NativeExactSoftmaxCall): void
 }

@@ -32,6 +32,7 @@ export function nativeHostLoops(addon: Addon): Partial<HostLoops> {
       memory.release()
     },
     errorSums: call => errorSums(addon, call),
+    pairProducts: (vectors, count) => pairProducts(addon, vectors, count),
     softmaxRows: call => softmaxRows(addon, call),
     arcCosineRows: call => arcCosineRows(addon, call),
   }
@@ -57,6 +58,16 @@ function errorSums(addon: Addon, call: ErrorSumsCall): ErrorSums[] {
     const sums = FIELDS.map((field, i) => [field, out[head * FIELDS.length + i]!])
     return Object.fromEntries(sums) as unknown as ErrorSums
   })
+}
+
+function pairProducts(addon: Addon, vectors: Float32Array, count: number): Float64Array {
+  const length = vectors.length / count
+  checkSize('count', count)
+  checkSize('length', length)
+  checkLength('vectors', vectors, Float32Array, count * length)
+  const out = new Float64Array((count * (count - 1)) / 2)
+  if (count > 1) addon.pairProducts({count, length, vectors, out})
+  return out
 }
 
 function arcCosineRows(addon: Addon, {keyLength, ...call}: ArcCosineRowsCall): void {

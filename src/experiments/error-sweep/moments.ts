@@ -3,6 +3,7 @@
 import type {ErrorSums} from '../../host-loops.js'
 import {finiteOrNull, pairMeanError} from '../../stats/index.js'
 import {errorSums} from './error-sums.js'
+import {dot, pairProducts} from './pair-products.js'
 import {LEAST_FOR_ERRORS} from './schema.js'
 
 /** A number and its standard error; `null` where not known. */
@@ -76,8 +77,8 @@ export class OutputMoments {
   private readonly mean: Float32Array
   /** Sum over entries of squared deviations from the mean (Welford). */
   private squares = 0
-  /** Summed differences from the exact output: only their scatter is read from them. */
-  private readonly groups: readonly Float32Array[]
+  /** Differences from the exact output, summed over each group, `[groups, entries]`: only their scatter is read. */
+  private readonly groups: Float32Array
   private readonly groupSizes: Float64Array
   /** Sums of |d|^2 over all entries. */
   private readonly groupSquares: Float64Array
@@ -104,7 +105,7 @@ export class OutputMoments {
       return own
     })
     this.mean = new Float32Array(exact.length)
-    this.groups = Array.from({length: groups}, () => new Float32Array(groupFirst))
+    this.groups = new Float32Array(groups * groupFirst)
     this.groupSizes = new Float64Array(groups)
     this.groupSquares = new Float64Array(groups)
   }
@@ -116,11 +117,14 @@ export class OutputMoments {
    * @returns its error sums, per head
    */
   add(estimate: Float32Array): ErrorSums[] {
-    const at = this.count % this.groups.length
+    const count = this.groupSizes.length
+    const at = this.count % count
+    const length = this.groups.length / count
+    const group = count > 0 ? this.groups.subarray(at * length, (at + 1) * length) : undefined
     this.count++
-    const sums = this.parts.flatMap(part => this.partSums(part, estimate, this.groups[at]))
+    const sums = this.parts.flatMap(part => this.partSums(part, estimate, group))
     for (const {spread} of sums) this.squares += spread
-    if (this.groups.length > 0) {
+    if (group) {
       this.groupSizes[at]!++
       for (const {squares} of sums) this.groupSquares[at]! += squares
     }
@@ -167,33 +171,18 @@ export class OutputMoments {
 
   /** From pairs of groups: products for the bias, mean squares less products for the variance. */
   private standardErrors(): {biasSquared: number | null; variance: number | null} {
-    if (this.count < LEAST_FOR_ERRORS || this.groups.length === 0) {
-      return {biasSquared: null, variance: null}
-    }
     const {groups, groupSizes: sizes, groupSquares: squares} = this
-    const products = groups.map((a, j) =>
-      groups.slice(0, j).map((b, i) => dot(a, b) / a.length / (sizes[i]! * sizes[j]!)),
-    )
-    const product = (i: number, j: number) => products[j]![i]!
+    const count = sizes.length
+    if (this.count < LEAST_FOR_ERRORS || count === 0) return {biasSquared: null, variance: null}
+    const products = pairProducts(groups, count)
+    const length = groups.length / count
+    const product = (i: number, j: number) =>
+      products[(j * (j - 1)) / 2 + i]! / length / (sizes[i]! * sizes[j]!)
     const square = (i: number) => squares[i]! / this.exact.length / sizes[i]!
     const spread = (i: number, j: number) => (square(i) + square(j)) / 2 - product(i, j)
     return {
-      biasSquared: finiteOrNull(pairMeanError(groups.length, product)),
-      variance: finiteOrNull(pairMeanError(groups.length, spread)),
+      biasSquared: finiteOrNull(pairMeanError(count, product)),
+      variance: finiteOrNull(pairMeanError(count, spread)),
     }
   }
-}
-
-/** Four sums side by side, which need not wait for each other. */
-function dot(a: Float32Array, b: Float32Array): number {
-  const whole = a.length & ~3
-  let [s0, s1, s2, s3] = [0, 0, 0, 0]
-  for (let i = 0; i < whole; i += 4) {
-    s0 += a[i]! * b[i]!
-    s1 += a[i + 1]! * b[i + 1]!
-    s2 += a[i + 2]! * b[i + 2]!
-    s3 += a[i + 3]! * b[i + 3]!
-  }
-  for (let i = whole; i < a.length; i++) s0 += a[i]! * b[i]!
-  return s0 + s1 + (s2 + s3)
 }
