@@ -54,14 +54,20 @@ export function leastAmong<Row>(
   return new Set(marked.flat())
 }
 
-/** The marks of a column by its rule. @param rows - of its table */
+/**
+ * The marks of a column by its rule.
+ *
+ * @param all - rows that compete
+ * @param shown - those that the table has. Default: all
+ */
 export function bestOf<Row>(
   {what, ties, among}: BestRule<Row>,
-  rows: readonly Row[],
+  all: readonly Row[],
+  shown = all,
 ): Best | undefined {
-  const marked = among(rows)
+  const marked = among(all)
   if (!marked) return undefined
-  const places = rows.flatMap((row, at) => (marked.has(row) ? [at] : []))
+  const places = shown.flatMap((row, at) => (marked.has(row) ? [at] : []))
   return {rows: new Set(places), what, ...(ties !== undefined && {ties})}
 }
 

@@ -1,5 +1,6 @@
 /** The page of `rfa report --html` as a reader has it. */
 import {execFileSync} from 'node:child_process'
+import {readFileSync} from 'node:fs'
 import {join} from 'node:path'
 import axe from 'axe-core'
 import type {Page} from 'playwright-core'
@@ -47,8 +48,10 @@ describeBrowser('a report in a browser', ({open}) => {
     expect(await page.title()).toBe('3 runs of rfa')
     const cards = page.locator('.card')
     expect(await cards.count()).toBe(3)
+    const run = join(packageRoot(), 'results/reference/error-sweep-quick/manifest.json')
+    const {commit} = JSON.parse(readFileSync(run, 'utf8')).machine
     expect(await cards.first().innerText()).toMatch(
-      /An error sweep of favor-pos[\s\S]*commit 1efa377/,
+      new RegExp(`An error sweep of favor-pos[\\s\\S]*commit ${commit.slice(0, 7)}`),
     )
     expect(await page.locator('main table').count()).toBeGreaterThan(30)
     expect(await page.locator('main :empty:not(br, wbr, svg *, .tip, td, th)').count()).toBe(0)

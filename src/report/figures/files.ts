@@ -1,10 +1,11 @@
 /** Figures as files for papers: SVG with its font, and PNG. */
 import {readFile} from 'node:fs/promises'
 import {createRequire} from 'node:module'
-import {drawFigure, heightOf} from './draw.js'
+import {drawFigure} from './draw.js'
 import type {Figure} from './figure.js'
 import {FONT_FAMILY, fontFile, fontSheet} from './fonts.js'
 import {drawLegend} from './legend.js'
+import {heightOf} from './margins.js'
 import {COLOURS} from './style.js'
 import {type FigureWidth, WIDTHS} from './widths.js'
 

@@ -1,8 +1,8 @@
 /** Legends of figures in files; pages have buttons. */
 import * as Plot from '@observablehq/plot'
 import {parseHTML} from 'linkedom'
-import {MARKER} from './draw.js'
 import type {Figure, Series} from './figure.js'
+import {MARKER} from './marks.js'
 import {PALE, styleOf} from './style.js'
 
 /** How a legend is drawn. */

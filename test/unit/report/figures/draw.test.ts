@@ -1,7 +1,8 @@
 import {parseHTML} from 'linkedom'
 import {describe, expect, it} from 'vitest'
-import {drawFigure, heightOf} from '../../../../src/report/figures/draw.js'
+import {drawFigure} from '../../../../src/report/figures/draw.js'
 import type {Figure} from '../../../../src/report/figures/figure.js'
+import {heightOf} from '../../../../src/report/figures/margins.js'
 import {FIGURE} from '../../../helpers/figures.js'
 
 function drawn(figure: Figure, options = {}) {

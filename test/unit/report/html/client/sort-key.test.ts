@@ -25,6 +25,10 @@ describe('numberOf', () => {
     ['6.64 ms ±6%', 6.64e6],
     ['2.31x ±8%', 2.31],
     ['24 (15 severe)', 24],
+    // of a best value, with what is said to those who do not see its mark
+    ['130 KiB (best)', 130 * 1024],
+    ['589 us ±22% (best)', 589e3],
+    ['0.908 (best)', 0.908],
     ['99 %', 99],
     ['< 0.001', 0.001],
   ])('reads %j', (text, value) => {
