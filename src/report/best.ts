@@ -54,20 +54,14 @@ export function leastAmong<Row>(
   return new Set(marked.flat())
 }
 
-/**
- * The marks of a column by its rule.
- *
- * @param all - rows that compete
- * @param shown - those that the table has. Default: all
- */
+/** The marks of a column by its rule. @param rows - of its table */
 export function bestOf<Row>(
   {what, ties, among}: BestRule<Row>,
-  all: readonly Row[],
-  shown = all,
+  rows: readonly Row[],
 ): Best | undefined {
-  const marked = among(all)
+  const marked = among(rows)
   if (!marked) return undefined
-  const places = shown.flatMap((row, at) => (marked.has(row) ? [at] : []))
+  const places = rows.flatMap((row, at) => (marked.has(row) ? [at] : []))
   return {rows: new Set(places), what, ...(ties !== undefined && {ties})}
 }
 

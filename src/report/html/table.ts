@@ -15,13 +15,11 @@ export interface TablePlace {
 export function tableMarkup(block: TableBlock, {label, mostRows = Infinity}: TablePlace): Markup {
   const {columns, rows} = shownForm(block)
   if (rows.length === 0) return html`<p>${NO_ROWS}</p>`
-  // marks are told by the place among all rows
-  const lines = rows.map((row, line) => ({row, line}))
   return html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table>
 <thead><tr>${columns.map(header)}</tr></thead>
 <tbody>
 ${joined(
-  lines.slice(0, mostRows).map(({row, line}) => rowMarkup(columns, row, line)),
+  rows.slice(0, mostRows).map((row, line) => rowMarkup(columns, row, line)),
   '\n',
 )}
 </tbody>

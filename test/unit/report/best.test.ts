@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {bestLegend, bestOf, leastAmong} from '../../../src/report/best.js'
+import {bestLegend, leastAmong} from '../../../src/report/best.js'
 import {type ColumnSpec, table} from '../../../src/report/document.js'
 import {tableMarkup} from '../../../src/report/html/table.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
@@ -40,16 +40,6 @@ describe('leastAmong', () => {
     const ties = (row: Row, best: Row) => best.value !== 1 && row === best
     expect(leastAmong(rowsOf(['a', 1], ['a', 2]), {...contest, ties})?.size).toBe(0)
   })
-})
-
-it('marks of a table are told by the places of its own rows, whatever else competes', () => {
-  const rows = rowsOf(['a', 3], ['a', 1], ['a', 2])
-  const among = (all: readonly Row[]) =>
-    leastAmong(all, {rivals: ({group}) => group, value: ({value}) => value})
-  const marked = (shown: readonly Row[]) => [...bestOf({what: 'least', among}, rows, shown)!.rows]
-  expect(marked(rows)).toEqual([1])
-  expect(marked(rows.slice(1))).toEqual([0])
-  expect(marked([rows[0]!, rows[2]!])).toEqual([])
 })
 
 describe('bestLegend', () => {
