@@ -6,7 +6,6 @@ import {resumeLineOf} from '../report/command-line.js'
 import type {Block} from '../report/document.js'
 import {PAGE_START} from '../report/html/page-start.js'
 import {renderMarkdown} from '../report/markdown.js'
-import {newest} from '../results/journal.js'
 import {latestCommand, type RunManifest} from '../results/manifest.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord} from '../results/record.js'
@@ -66,7 +65,7 @@ async function matched(
   const keys = await planKeys(plan).catch(unknownKeys)
   const own = keys && recordsOfPlan(records, keys, machine.rfa)
   if (!own || (own.records.length === 0 && records.length > 0)) {
-    return {records: newest(records), foreign: 0, cells: null}
+    return {records, foreign: 0, cells: null}
   }
   return {...own, cells: shard?.cells ?? keys.length}
 }

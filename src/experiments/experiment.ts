@@ -115,12 +115,14 @@ export type ExperimentFacts<
   ResultSchema extends z.ZodObject,
 > = Omit<
   Experiment<P, z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>,
-  'schema' | 'record'
+  'schema' | 'record' | 'kept'
 > & {
   /** Of the format of its records: a field added with a default keeps it. */
   version: number
   cell: CellSchema
   result: ResultSchema
+  /** Fields of results that reports ask of every record, as `rel_l2.median`; see {@link StoredExperiment}. Default: none */
+  kept?: readonly string[]
 }
 
 /** An experiment from the facts of its folder. */
@@ -132,6 +134,7 @@ export function defineExperiment<
   version,
   cell,
   result,
+  kept,
   ...facts
 }: ExperimentFacts<P, CellSchema, ResultSchema>): Experiment<
   P,
@@ -142,5 +145,5 @@ export function defineExperiment<
   const record = recordSchema(schema, cell, result) as unknown as z.ZodType<
     CellRecord<z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>
   >
-  return {...facts, schema, record}
+  return {...facts, schema, record, ...(kept && {kept: {schema: result, paths: kept}})}
 }

@@ -1,19 +1,19 @@
 import {type FileHandle, open, stat} from 'node:fs/promises'
 import {join} from 'node:path'
-import {describe, expected, type RfaError} from '../errors.js'
+import {describe, expected, RfaError} from '../errors.js'
 import {errorCode, notWritable} from '../files.js'
 import {isInPlace, kindOf, requireRegularFile, unreadable} from './files.js'
-import {cellKey} from './keys.js'
+import {eachLine, type Line} from './lines.js'
 import {type Lock, takeLock} from './lock.js'
 import {parseRecord} from './parse-record.js'
 import type {CellRecord, StoredExperiment} from './record.js'
+import {cellKeyOf, StoredRecords} from './stored-records.js'
 
 /** The journal's file name inside a run directory. */
 export const JOURNAL_FILE = 'records.jsonl'
 /** The lock's file name beside it. */
 export const LOCK_FILE = 'records.lock'
 
-const NEWLINE = 0x0a
 /** Records that are flushed together, where many are added: what a process has in memory once more. */
 const AT_ONCE = 500
 
@@ -85,21 +85,57 @@ export async function readRecords(
   directory: string,
   experiments: readonly StoredExperiment[],
 ): Promise<CellRecord[]> {
+  const records: CellRecord[] = []
+  await eachRecord(directory, experiments, record => records.push(record))
+  return records
+}
+
+/** Visits the records that {@link readRecords} returns, and holds none. @throws what it throws */
+async function eachRecord(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+  visit: (record: CellRecord, line: Line) => void,
+): Promise<void> {
   const path = join(directory, JOURNAL_FILE)
   await requireRegularFile(path)
   const file = await open(path, 'r').catch(error => {
     if (errorCode(error) === 'ENOENT') return undefined
     throw unreadable(path, error)
   })
-  if (!file) return []
+  if (!file) return
   try {
-    const earlier = await Promise.all(experiments.map(experiment => experiment.earlier?.()))
-    const present = (value: unknown) =>
-      earlier.reduce<unknown>((told, tell) => tell?.(told) ?? told, value)
-    return (await readLines(path, file, experiments, present)).records
+    await readLines({path, file, experiments, present: await presentOf(experiments)}, visit)
   } finally {
     await file.close()
   }
+}
+
+/** Tells what any of these experiments once wrote in its present format, and anything else as it is. */
+async function presentOf(experiments: readonly StoredExperiment[]) {
+  const earlier = await Promise.all(experiments.map(experiment => experiment.earlier?.()))
+  return (value: unknown) => earlier.reduce<unknown>((told, tell) => tell?.(told) ?? told, value)
+}
+
+/**
+ * The newest record of each cell of a journal, in the order in which the cells first appeared. What of them is not always
+ * wanted is read again when it is asked for, so that there may be more of them than memory could hold.
+ *
+ * @throws what {@link readRecords} throws
+ */
+export async function readNewest(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+): Promise<CellRecord[]> {
+  const path = join(directory, JOURNAL_FILE)
+  const present = await presentOf(experiments)
+  const parse = (text: string, where: string) => {
+    const value = parseLine(text)
+    if (value === undefined) throw corruptLine(where, text)
+    return parseRecord(present(value), where, experiments)
+  }
+  const stored = new StoredRecords(path, experiments, parse)
+  await eachRecord(directory, experiments, (record, line) => stored.add(record, line))
+  return stored.newest()
 }
 
 /**
@@ -107,8 +143,18 @@ export async function readRecords(
  * with several cells, each of them has its own.
  */
 export function newest(records: readonly CellRecord[]): CellRecord[] {
-  const nameOf = ({key, schema, cell}: CellRecord) => `${key} ${cellKey(schema, cell)}`
-  return [...new Map(records.map(record => [nameOf(record), record])).values()]
+  const byName = new Map<string, CellRecord>()
+  for (const record of records) byName.set(`${record.key} ${cellKeyOf(record)}`, record)
+  return [...byName.values()]
+}
+
+/** An open journal to be read. */
+interface JournalSource {
+  path: string
+  file: FileHandle
+  experiments: readonly StoredExperiment[]
+  /** Tells what a line holds in the present format. Default: as it stands */
+  present?: (value: unknown) => unknown
 }
 
 /** An open journal file and the length of its whole lines. */
@@ -130,7 +176,9 @@ async function openLocked(
     throw notWritable(path, error)
   })
   try {
-    const {records, intactBytes, torn} = await readLines(path, file, experiments)
+    const records: CellRecord[] = []
+    const source = {path, file, experiments}
+    const {intactBytes, torn} = await readLines(source, record => records.push(record))
     if (torn) await cutTornLine(path, file, intactBytes, lock)
     return journalOf({path, file, lock, size: intactBytes}, records)
   } catch (error) {
@@ -216,47 +264,37 @@ async function cutBack({file, lock, size}: JournalFile, written: number): Promis
   if (there.size <= size + written) await file.truncate(size)
 }
 
+/** What a journal holds beside its records. */
+interface JournalEnd {
+  /** How many bytes of the file are whole lines. */
+  intactBytes: number
+  /** Whether a torn one follows them. */
+  torn: boolean
+}
+
 /**
- * All records, how many bytes of the file are whole lines, and whether a torn one follows them.
+ * Visits all records of a journal, in its order, without holding any.
  *
  * @param present - what a line holds, in the present format; default: as it stands
  */
 async function readLines(
-  path: string,
-  file: FileHandle,
-  experiments: readonly StoredExperiment[],
-  present: (value: unknown) => unknown = value => value,
-) {
-  const bytes = await readAll(path, file)
-  const records: CellRecord[] = []
-  let start = 0
-  for (let line = 1; start < bytes.length; line++) {
-    const end = bytes.indexOf(NEWLINE, start)
-    if (end < 0) break
-    const value = parseLine(bytes.toString('utf8', start, end))
+  {path, file, experiments, present = value => value}: JournalSource,
+  visit: (record: CellRecord, line: Line) => void,
+): Promise<JournalEnd> {
+  let intactBytes = 0
+  const size = await eachLine(file, line => {
+    const value = parseLine(line.text)
     if (value === undefined) {
-      if (end === bytes.length - 1) break
-      throw corruptLine(`${path}:${line}`, bytes.toString('utf8', start, end))
+      if (line.last) return false
+      throw corruptLine(`${path}:${line.number}`, line.text)
     }
-    records.push(parseRecord(present(value), `${path}:${line}`, experiments))
-    start = end + 1
-  }
-  return {records, intactBytes: start, torn: start < bytes.length}
-}
-
-/** As many bytes as the file says it has; devices and pipes have none. */
-async function readAll(path: string, file: FileHandle): Promise<Buffer> {
-  const {size} = await file.stat()
-  const bytes = Buffer.alloc(size)
-  let filled = 0
-  while (filled < size) {
-    const {bytesRead} = await file.read(bytes, filled, size - filled, filled).catch(error => {
-      throw unreadable(path, error)
-    })
-    if (bytesRead === 0) break
-    filled += bytesRead
-  }
-  return bytes.subarray(0, filled)
+    visit(parseRecord(present(value), `${path}:${line.number}`, experiments), line)
+    intactBytes = line.start + line.bytes + 1
+    return true
+  }).catch(error => {
+    throw error instanceof RfaError ? error : unreadable(path, error)
+  })
+  return {intactBytes, torn: intactBytes < size}
 }
 
 function parseLine(text: string): unknown {

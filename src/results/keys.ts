@@ -14,12 +14,13 @@ const KEY_DIGITS = 20
  * @returns 20 hexadecimal digits
  */
 export function cellKey(schema: string, cell: object): string {
-  return sha256(canonicalJson({schema, cell, version: packageVersion()})).slice(0, KEY_DIGITS)
+  const text = canonicalJson({schema, cell, version: packageVersion()})
+  return sha256(text).toString('hex', 0, KEY_DIGITS / 2)
 }
 
 /** The name of a plan, 64 hexadecimal digits: shards of one run carry the same. */
 export function planHash(plan: Plan): string {
-  return sha256(canonicalJson(plan))
+  return sha256(canonicalJson(plan)).toString('hex')
 }
 
 /**
@@ -30,23 +31,34 @@ export function planHash(plan: Plan): string {
  * @throws {NOT_FINITE} for numbers that JSON cannot hold
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (property, child: unknown) => {
-    if (typeof child === 'number' && !Number.isFinite(child)) {
-      throw expected('NOT_FINITE', property || 'value', 'a finite number', String(child))
-    }
-    return isPlainObject(child) ? sorted(child) : child
-  })
+  return textOf(value, 'value') ?? 'null'
 }
 
-function sorted(object: Record<string, unknown>): Record<string, unknown> {
-  const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1)
-  return Object.fromEntries(Object.entries(object).sort(byName))
+/** @returns `undefined` for what JSON leaves out */
+function textOf(value: unknown, property: string): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw expected('NOT_FINITE', property, 'a finite number', String(value))
+  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) {
+    return `[${value.map((child, at) => textOf(child, String(at)) ?? 'null').join()}]`
+  }
+  const object = value as Record<string, unknown>
+  let text = ''
+  for (const name of sortedNames(object)) {
+    const child = textOf(object[name], name)
+    if (child !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${child}`
+  }
+  return `{${text}}`
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** By their letters; such as are whole numbers stand first and by size, as in all objects. */
+function sortedNames(object: Readonly<Record<string, unknown>>): string[] {
+  const names = Object.keys(object).sort()
+  if (!names.some(name => name >= '0' && name < ':')) return names
+  return Object.keys(Object.fromEntries(names.map(name => [name, null])))
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

@@ -1,7 +1,7 @@
 import {packageVersion} from '../package.js'
-import {newest} from './journal.js'
-import {cellKey} from './keys.js'
+import {KeyColumn} from './key-column.js'
 import type {CellRecord} from './record.js'
+import {cellKeyOf} from './stored-records.js'
 
 /** The records of a plan, told from others that stand in the same journal. */
 export interface PlanRecords {
@@ -24,14 +24,19 @@ export function recordsOfPlan(
   keys: readonly string[],
   version: string,
 ): PlanRecords {
-  const byKey = new Map<string, CellRecord>()
-  const planned = new Set(keys)
-  let foreign = 0
-  for (const record of newest(records)) {
-    const key = cellKey(record.schema, record.cell)
-    const truthful = record.key === key || version !== packageVersion()
-    if (truthful && planned.has(key)) byKey.set(key, record)
-    else foreign++
+  const planned = new KeyColumn()
+  keys.forEach((key, place) => {
+    planned.push(key)
+    planned.keep(place)
+  })
+  const found = Array.from<CellRecord | undefined>({length: keys.length})
+  const foreign = new Set<string>()
+  for (const record of records) {
+    const key = cellKeyOf(record)
+    const place = planned.placeOf(key)
+    const truthful = version !== packageVersion() || record.key === key
+    if (truthful && place !== undefined) found[place] = record
+    else foreign.add(`${record.key} ${key}`)
   }
-  return {records: keys.flatMap(key => byKey.get(key) ?? []), foreign}
+  return {records: found.filter(record => record !== undefined), foreign: foreign.size}
 }

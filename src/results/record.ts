@@ -4,6 +4,7 @@ import {BACKEND_CHOICES, BACKEND_NAMES, type BackendChoice} from '../backends/in
 import type {LayerChoice} from '../inputs/layers.js'
 import type {InputSpec} from '../inputs/spec.js'
 import type {PluginRecord} from '../plugins/record.js'
+import type {KeptFields} from './kept-fields.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()
@@ -144,6 +145,8 @@ export interface StoredExperiment {
    * machine only. `shared`: processes run one cell after the other, as many at once as there are threads.
    */
   isolation: 'fresh' | 'shared'
+  /** What of its results is held of every record, however many there are. Default: all is read again when it is asked for */
+  kept?: KeptFields | undefined
   /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
   earlier?(): Promise<(value: unknown) => unknown>
 }

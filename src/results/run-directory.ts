@@ -10,6 +10,7 @@ import {
   lockDirectory,
   newest,
   openJournal,
+  readNewest,
   readRecords,
 } from './journal.js'
 import {planHash} from './keys.js'
@@ -61,7 +62,7 @@ export interface OpenRun {
 /** A run directory as reports read it. */
 export interface SavedRun {
   manifest: RunManifest
-  /** The newest record of each cell, in the order in which cells first ended. */
+  /** The newest record of each cell, in the order in which cells first ended; see {@link readNewest}. */
   records: CellRecord[]
 }
 
@@ -197,7 +198,7 @@ export async function openRun(
     const remedy = `name a folder that rfa has written, with ${MANIFEST_FILE} and ${JOURNAL_FILE}`
     throw expected('FILE_MISSING', directory, 'the directory of a run', got, remedy)
   }
-  return {manifest, records: newest(await readRecords(directory, experiments))}
+  return {manifest, records: await readNewest(directory, experiments)}
 }
 
 function writeManifest(directory: string, manifest: RunManifest): Promise<void> {

@@ -57,8 +57,10 @@ const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up t
 
 /** Whether the ratio to averaging V is missing in all or in some head for want of a yardstick. */
 function averagingIsExact({result}: CompletedSweep): boolean {
-  return [{...result, mse: result.mse.median}, ...result.per_head].some(
-    ({mse, mse_over_mean_value: ratio}) => mse !== null && ratio === null,
+  const {mse, mse_over_mean_value: ratio, per_head} = result
+  return (
+    (mse.median !== null && ratio === null) ||
+    per_head.some(head => head.mse !== null && head.mse_over_mean_value === null)
   )
 }
 

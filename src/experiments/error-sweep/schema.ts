@@ -21,6 +21,7 @@ import {
   sizeFields,
 } from '../axes.js'
 import {defineExperiment} from '../experiment.js'
+import {KEPT} from './kept.js'
 import {
   REPLICATE_PATHS,
   type ReplicateMetrics,
@@ -359,6 +360,7 @@ export default defineExperiment({
   plan: errorSweepPlan,
   ...schemas,
   isolation: 'shared',
+  kept: KEPT,
   tables: [recordTable(tabled), listTable(tabled, 'per_head'), replicateTable],
   cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
   jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
