@@ -84,13 +84,23 @@ async function findingsOf(experiment: Experiment, {records}: ReportedRun): Promi
 /** Open questions that are told one by one. */
 const FEW_OPEN = 2
 
+/** Certain answers that are told: the first screen of a page is no list of hundreds. */
+const MOST_CERTAIN = 40
+
 /** Certain answers; of open questions, where there are many, only how many they are. */
 export function answersText(verdicts: readonly Pick<Verdict, 'answer' | 'statement'>[]): string[] {
   const open = verdicts.filter(({answer}) => answer === 'cannot_be_told')
   const certain = verdicts.filter(({answer}) => answer !== 'cannot_be_told')
-  if (open.length <= FEW_OPEN) return [...certain, ...open].map(({statement}) => statement)
+  const rest = certain.length - MOST_CERTAIN
+  const told = [
+    ...certain.slice(0, MOST_CERTAIN).map(({statement}) => statement),
+    ...(rest > 0
+      ? [`${plural(rest, 'more answer')} of that kind: rfa report --json has all.`]
+      : []),
+  ]
+  if (open.length <= FEW_OPEN) return [...told, ...open.map(({statement}) => statement)]
   return [
-    ...certain.map(({statement}) => statement),
+    ...told,
     `${open.length} questions cannot be told: intervals leave both answers open, or too little was measured.`,
   ]
 }

@@ -2,7 +2,14 @@ import {type Figure, figureWithTexts} from './figures/figure.js'
 import {printable} from './printable.js'
 import {type TableBlock, tableWithTexts} from './table.js'
 
-export {type ColumnSpec, NO_ROWS, type TableBlock, type TableColumn, table} from './table.js'
+export {
+  type ColumnSpec,
+  NO_ROWS,
+  rowsLeftOut,
+  type TableBlock,
+  type TableColumn,
+  table,
+} from './table.js'
 
 /**
  * A report as plain data, before anyone knows whether it becomes terminal text or Markdown.

@@ -2,9 +2,10 @@
 export function groupBy<T>(values: readonly T[], key: (value: T) => string): T[][] {
   const groups = new Map<string, T[]>()
   for (const value of values) {
-    const group = groups.get(key(value))
+    const name = key(value)
+    const group = groups.get(name)
     if (group) group.push(value)
-    else groups.set(key(value), [value])
+    else groups.set(name, [value])
   }
   return [...groups.values()]
 }
@@ -15,12 +16,23 @@ export function inOrder<T>(
   keys: readonly ((value: T) => string)[],
   numbers: readonly ((value: T) => number)[],
 ): T[] {
-  const ranks = keys.map(key => {
-    const seen = [...new Set(values.map(key))]
-    return (value: T) => seen.indexOf(key(value))
-  })
-  return values.toSorted((a, b) => {
-    for (const rank of [...ranks, ...numbers]) if (rank(a) !== rank(b)) return rank(a) - rank(b)
+  const ranks = [
+    ...keys.map(key => ranksOf(values.map(key))),
+    ...numbers.map(own => values.map(own)),
+  ]
+  const places = [...values.keys()].sort((a, b) => {
+    for (const rank of ranks) if (rank[a] !== rank[b]) return rank[a]! - rank[b]!
     return 0
+  })
+  return places.map(place => values[place]!)
+}
+
+/** Of each name how many others appeared before it. */
+function ranksOf(names: readonly string[]): number[] {
+  const seen = new Map<string, number>()
+  return names.map(name => {
+    const rank = seen.get(name) ?? seen.size
+    seen.set(name, rank)
+    return rank
   })
 }

@@ -6,6 +6,7 @@ import {
   itemText,
   NO_ROWS,
   printableBlock,
+  rowsLeftOut,
   type TableBlock,
 } from './document.js'
 import {type Figure, figureWithTexts} from './figures/figure.js'
@@ -61,7 +62,9 @@ function renderBlock(block: Exclude<Block, FigureBlock>): string {
 /** A pipe table, numbers aligned right, turned where that makes fewer columns. */
 function renderTable(block: TableBlock): string {
   const {turned} = block
-  const {columns, rows} = turned && turned.columns.length < block.columns.length ? turned : block
+  const form = turned && turned.columns.length < block.columns.length ? turned : block
+  const {columns, rows, all = rows.length} = form
+  const note = rowsLeftOut(rows.length, all)
   if (rows.length === 0) return NO_ROWS
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   const legend = bestLegend(columns, BEST)
@@ -73,6 +76,7 @@ function renderTable(block: TableBlock): string {
       line(row.map((cell, column) => marked(escaped(cell), columns[column]?.best?.rows.has(at)))),
     ),
     ...(legend === undefined ? [] : ['', escapedLine(legend)]),
+    ...(note === undefined ? [] : ['', note]),
   ].join('\n')
 }
 

@@ -1,5 +1,6 @@
 /** Tables of a report. */
 import {type Best, type BestRule, bestOf} from './best.js'
+import {evenly} from './evenly.js'
 
 /** A table whose cells are already text. */
 export interface TableBlock {
@@ -7,6 +8,8 @@ export interface TableBlock {
   columns: readonly TableColumn[]
   /** One text per column. */
   rows: readonly (readonly string[])[]
+  /** How many rows there are, where these are not all of them. */
+  all?: number
   /** How many of the first columns tell rows apart; tables that are parts of it all have them. Default: 1. */
   labels?: number
   /** Nothing may be left out of it: where it is too wide it becomes several tables. */
@@ -64,19 +67,60 @@ export interface ColumnSpec<Row> {
   tells?(row: Row): boolean
 }
 
-/** A table of one line per row, without the columns in which no row has anything to tell. */
-export function table<Row>(specs: readonly ColumnSpec<Row>[], rows: readonly Row[]): TableBlock {
-  const shown = specs.filter(({tells}) => !tells || rows.some(row => tells(row)))
+/** Rows of a table, unless it says otherwise: nobody reads more, and a million of them are no report. */
+export const MOST_ROWS = 10_000
+
+/**
+ * A table of one line per row, without the columns in which no row has anything to tell.
+ *
+ * @param most - rows that it has at most, evenly chosen. Default: {@link MOST_ROWS}
+ */
+export function table<Row>(
+  specs: readonly ColumnSpec<Row>[],
+  rows: readonly Row[],
+  most = MOST_ROWS,
+): TableBlock {
+  const columns = specs.filter(({tells}) => !tells || rows.some(row => tells(row)))
+  const bests = columns.map(({best}) => best && bestOf(best, rows))
+  const places = chosen(rows.length, bests, most)
+  const shown = places.map(place => rows[place]!)
   return {
     kind: 'table',
-    columns: shown.map(spec => columnOf(spec, rows)),
-    rows: rows.map(row => shown.map(({cell}) => cell(row))),
+    columns: columns.map((spec, at) => columnOf(spec, shown, bestAmong(bests[at], places))),
+    rows: shown.map(row => columns.map(({cell}) => cell(row))),
+    ...(shown.length < rows.length && {all: rows.length}),
   }
 }
 
-function columnOf<Row>(spec: ColumnSpec<Row>, rows: readonly Row[]): TableColumn {
+/** Places of rows that are shown: half of them may be taken by the best ones. */
+function chosen(count: number, bests: readonly (Best | undefined)[], most: number): number[] {
+  const all = Array.from({length: count}, (_, place) => place)
+  if (count <= most) return all
+  const marked = [...new Set(bests.flatMap(best => [...(best?.rows ?? [])]))].sort((a, b) => a - b)
+  const kept = evenly(marked, Math.floor(most / 2))
+  return [...new Set([...kept, ...evenly(all, most - kept.length)])].sort((a, b) => a - b)
+}
+
+/** Marks of a column by the places of its rows in the table. */
+function bestAmong(best: Best | undefined, places: readonly number[]): Best | undefined {
+  if (!best) return undefined
+  const rows = places.flatMap((place, at) => (best.rows.has(place) ? [at] : []))
+  return {...best, rows: new Set(rows)}
+}
+
+/** Which rows a table shows and where the others are; `undefined` where it shows all. */
+export function rowsLeftOut(shown: number, all: number): string | undefined {
+  if (shown >= all) return undefined
+  const [own, whole] = [shown, all].map(number => number.toLocaleString('en-US'))
+  return `${own} of ${whole} rows, evenly chosen. The folder of the run has every row, in records.csv and its neighbours.`
+}
+
+function columnOf<Row>(
+  spec: ColumnSpec<Row>,
+  rows: readonly Row[],
+  best: Best | undefined,
+): TableColumn {
   const {title, align = 'right', priority = 0, flexible = false, short} = spec
-  const best = spec.best && bestOf(spec.best, rows)
   const column = {title, align, priority, flexible, ...(best && {best})}
   if (!short) return column
   const {title: shortTitle = title, cell = spec.cell, lacks} = short

@@ -1,7 +1,7 @@
 /** Tables as terminal text. */
 import Table from 'cli-table3'
 import {bestLegend} from './best.js'
-import {NO_ROWS, type TableBlock, type TableColumn} from './document.js'
+import {NO_ROWS, rowsLeftOut, type TableBlock, type TableColumn} from './document.js'
 import {complete, essence, type Fit, fitted, GUTTER, naturalWidth, partsOf} from './fit.js'
 import {bold, type Layout} from './layout.js'
 import {wrap, wrapHard} from './wrap.js'
@@ -14,13 +14,23 @@ import {wrap, wrapHard} from './wrap.js'
 export function renderTable(asked: TableBlock, layout: Layout): string {
   const {width} = layout
   if (asked.rows.length === 0) return NO_ROWS
-  const block = withMarks(asked, markOf(layout))
+  return [formOf(withMarks(asked, markOf(layout)), layout), ...leftOut(asked, width)].join('\n')
+}
+
+function formOf(block: TableBlock, layout: Layout): string {
+  const {width} = layout
   if (layout.whole) return rendered([complete(wholeForm(block, width), width)], layout)
   if (block.everything) return renderParts(block, layout)
   const fit = fitted(block, width)
   if (fit) return rendered([fit], layout, fit.missing)
   const {table, missing} = essence(block)
   return renderParts(table, layout, missing)
+}
+
+/** Of a table that does not have all rows. */
+function leftOut({rows, all = rows.length}: TableBlock, width: number): string[] {
+  const note = rowsLeftOut(rows.length, all)
+  return note === undefined ? [] : wrap(`(${note})`, width)
 }
 
 /** Before the best values. */

@@ -11,7 +11,7 @@ import {PackedValues} from './packed-values.js'
 import type {CellRecord, StoredExperiment} from './record.js'
 
 /** Bytes of lines whose records are held whole: what fits of a journal, in its order. */
-const HELD_BYTES = 2 ** 24
+const HELD_BYTES = 2 ** 23
 /** Records that are held for a while beside these: those that were read again last. */
 const HELD_LAST = 64
 

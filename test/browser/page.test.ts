@@ -153,6 +153,6 @@ describeBrowser('a report in a browser', ({open}) => {
     const {page} = await open(made)
     expect(await page.locator('tbody tr').count()).toBe(Math.floor(40_000 / 12))
     await page.getByRole('button', {name: 'column 1', exact: true}).click()
-    expect(await page.locator('.note').innerText()).toContain('The first 3,333 of 10,000 rows')
+    expect(await page.locator('.note').innerText()).toContain('3,333 of 10,000 rows, evenly chosen')
   })
 })

@@ -59,7 +59,7 @@ function factsOf(variable: Variable, record: CompletedSweep): string[] {
 }
 
 /** A variant, without M where that is the axis. */
-function labelOf(variable: Variable, {cell}: CompletedSweep): string {
+export function labelOf(variable: Variable, {cell}: CompletedSweep): string {
   return variable === FEATURES ? variantLabel({...cell, num_features: null}) : variantLabel(cell)
 }
 

@@ -1,13 +1,15 @@
 /** Figures of an error sweep: errors over the number of features, over length and over norm, each variant a line. */
 import {type ColumnSpec, table} from '../../report/document.js'
+import {evenly} from '../../report/evenly.js'
+import {alongAxis, stretchesFor} from '../../report/figures/along-axis.js'
 import type {Figure} from '../../report/figures/figure.js'
 import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {significant, withInterval} from '../../report/numbers.js'
 import {inputLabel, methodLabel, projectionLabel} from '../labels.js'
 import {averageGuide, averages, slopeGuide} from './figure-guides.js'
-import {linesOf} from './figure-lines.js'
-import {FEATURES, VARIABLES, type Variable} from './figure-variables.js'
+import {labelOf, linesOf} from './figure-lines.js'
+import {FEATURES, type Span, VARIABLES, type Variable} from './figure-variables.js'
 import {headsFigures} from './heads-figure.js'
 import {type Ringed, withRings} from './rings.js'
 import type {CompletedSweep, ErrorSweepRecord} from './schema.js'
@@ -15,13 +17,17 @@ import type {CompletedSweep, ErrorSweepRecord} from './schema.js'
 /** Facts of a cell that are the same all over a figure; a line may differ in the other ones. */
 const SHARED = ['input', 'layer', 'seq_len', 'scale', 'logit_scale', 'causal', 'target'] as const
 
+/** Figures over one variable, evenly chosen, points of each, and rows of its table. */
+const [MOST_FIGURES, MOST_POINTS, MOST_ROWS] = [12, 2000, 1000]
+
 /** Figures of a whole sweep; none of what has but one value. */
 export function errorSweepFigures(all: readonly ErrorSweepRecord[]): Figure[] {
   const records = all.filter(record => record.status === 'completed').filter(isEstimate)
   const lines = VARIABLES.flatMap(variable => {
     const shared = SHARED.filter(field => field !== variable.varied)
     const groups = groupBy(records, ({cell}) => JSON.stringify(shared.map(field => cell[field])))
-    return groups.flatMap(group => figureOf(variable, group))
+    const told = groups.filter(group => hasTwoValues(variable, group))
+    return evenly(told, MOST_FIGURES).map(group => figureOf(variable, group, told.length))
   })
   return [...lines, ...headsFigures(records)]
 }
@@ -33,27 +39,62 @@ function isEstimate({result: {rel_l2}}: CompletedSweep): boolean {
   return rel_l2.median === null || rel_l2.median > ROUNDING
 }
 
-function figureOf(variable: Variable, records: readonly CompletedSweep[]): Figure[] {
-  const shown = variable === FEATURES ? records : atLargestFeatures(records)
-  const values = new Set(shown.flatMap(record => variable.read(record) ?? []))
-  if (values.size < 2) return []
-  const span = spanOf(values)
+function hasTwoValues(variable: Variable, records: readonly CompletedSweep[]): boolean {
+  const [low, high] = spanOf(valuesOf(variable, recordsFor(variable, records)))
+  return low < high
+}
+
+/** Errors fall with features: of other variables those at the most are shown. */
+function recordsFor(
+  variable: Variable,
+  records: readonly CompletedSweep[],
+): readonly CompletedSweep[] {
+  return variable === FEATURES ? records : atLargestFeatures(records)
+}
+
+function valuesOf(variable: Variable, records: readonly CompletedSweep[]): number[] {
+  return records.flatMap(record => variable.read(record) ?? [])
+}
+
+/** @param count - of the figures that there could be over that variable */
+function figureOf(variable: Variable, records: readonly CompletedSweep[], count: number): Figure {
+  const all = recordsFor(variable, records)
+  const span = spanOf(valuesOf(variable, all))
+  const shown = thinnedBy(variable, all, span)
   const levels = averages(variable, shown, span)
   const measured = linesOf(variable, shown, span)
   const theory = linesOf(variable, shown, span, true)
   const predicted = withRings(theory, {variable, records: shown, levels})
-  return [
-    {
-      name: variable.name,
-      title: [variable.title, ...placeOf(variable, records[0]!)].join(', '),
-      caption: captionOf(predicted),
-      x: {label: variable.label, scale: 'log'},
-      y: {label: 'rel L2', scale: 'log'},
-      series: [...measured, ...predicted.lines],
-      guides: [...slopeGuide(variable, measured, span), ...averageGuide(levels, span)],
-      table: pointTable(variable, shown),
-    },
+  const left = [
+    ...(shown.length < all.length ? [`Of ${all.length} records ${shown.length} are drawn.`] : []),
+    ...(count > MOST_FIGURES ? [`Of ${count} such figures ${MOST_FIGURES} are shown.`] : []),
   ]
+  return {
+    name: variable.name,
+    title: [variable.title, ...placeOf(variable, records[0]!)].join(', '),
+    caption: [captionOf(predicted), ...left].join(' '),
+    x: {label: variable.label, scale: 'log'},
+    y: {label: 'rel L2', scale: 'log'},
+    series: [...measured, ...predicted.lines],
+    guides: [...slopeGuide(variable, measured, span), ...averageGuide(levels, span)],
+    table: pointTable(variable, all),
+  }
+}
+
+/** Of each line so many records that points can be told apart, by their places on the axis alone. */
+function thinnedBy(
+  variable: Variable,
+  records: readonly CompletedSweep[],
+  span: Span,
+): readonly CompletedSweep[] {
+  if (records.length <= MOST_POINTS) return records
+  const lines = groupBy(records, record => labelOf(variable, record))
+  const stretches = stretchesFor('log', span, {lines: lines.length, most: MOST_POINTS})
+  const at = (record: CompletedSweep) => variable.read(record) ?? span[0]
+  return lines.flatMap(line => {
+    const placed = line.map(record => ({record, x: at(record)})).sort((a, b) => a.x - b.x)
+    return alongAxis(placed, {...stretches, at: ({x}) => x}).map(({record}) => record)
+  })
 }
 
 function captionOf({lines, says}: Ringed): string {
@@ -65,7 +106,6 @@ function captionOf({lines, says}: Ringed): string {
   return `${facts.join(', ')}.`
 }
 
-/** Errors fall with features: of other variables those at the most are shown. */
 function atLargestFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
   const [, most] = spanOf(records.map(({cell}) => cell.num_features ?? 0))
   return records.filter(({cell}) => (cell.num_features ?? most) === most)
@@ -116,5 +156,5 @@ function pointTable(variable: Variable, records: readonly CompletedSweep[]) {
       tells: ({result}) => result.predicted_rel_l2 !== null,
     },
   ]
-  return table(columns, records)
+  return table(columns, records, MOST_ROWS)
 }

@@ -2,6 +2,8 @@
 
 import type {InputStatistics} from '../../inputs/statistics.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
+import {evenly, fairShare} from '../../report/evenly.js'
+import {spanOf} from '../../report/figures/span.js'
 import {groupBy, inOrder} from '../../report/groups.js'
 import {plural, significant} from '../../report/numbers.js'
 import type {Verdict} from '../../results/verdict.js'
@@ -24,13 +26,20 @@ import {splitItems} from './split-notes.js'
 import {boundsOf} from './spread.js'
 import {sweepWarnings} from './warnings.js'
 
+/** Sections that a report has, evenly chosen, and rows of all their tables of errors. */
+const [MOST_SECTIONS, MOST_ROWS] = [100, 10_000]
+
 /** Blocks of a whole sweep, one section per input, length, scale and causality; its layers are rows. */
 export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
-  const sections = sectionsOf(completed)
+  const all = sectionsOf(completed)
+  const sections = evenly(all, MOST_SECTIONS)
+  const mostRows = fairShare(sections.flatMap(byTarget), MOST_ROWS)
+  const shown = sections.flatMap(byTarget).flatMap(rows => evenly(sorted(rows), mostRows))
   return [
-    ...sections.flatMap(section),
-    ...(completed.length > 0 ? [text(legend(completed))] : []),
+    ...leftOut(sections.length, all.length),
+    ...sections.flatMap(own => section(own, mostRows)),
+    ...(completed.length > 0 ? [text(legend(shown))] : []),
     ...list([...endItems(completed), ...backendItems(completed)]),
     ...list(troubleItems(records)),
     ...closing(
@@ -39,6 +48,22 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
       ),
     ),
   ]
+}
+
+/** What is said where not all sections are shown. */
+function leftOut(shown: number, all: number): Block[] {
+  if (shown === all) return []
+  const [own, whole] = [shown, all].map(number => number.toLocaleString('en-US'))
+  return [
+    text(
+      `Shown are ${own} of ${whole} inputs, lengths and scales, evenly chosen. The folder of the run has all, in records.csv and its neighbours.`,
+    ),
+  ]
+}
+
+/** What tables of errors are made of. */
+function byTarget(section: readonly CompletedSweep[]): CompletedSweep[][] {
+  return groupBy(section, ({cell}) => cell.target)
 }
 
 /** Records of one input, length, scale and causality together. */
@@ -52,7 +77,7 @@ function sectionsOf(completed: readonly CompletedSweep[]): CompletedSweep[][] {
 export function errorSweepVerdicts(records: readonly ErrorSweepRecord[]): Verdict[] {
   const sections = sectionsOf(records.filter(record => record.status === 'completed'))
   return sections.flatMap(section => {
-    const targets = groupBy(section, ({cell}) => cell.target)
+    const targets = byTarget(section)
     return targets.flatMap(rows => {
       const place = [
         ...(sections.length > 1 ? [sectionTitle(section)] : []),
@@ -65,13 +90,13 @@ export function errorSweepVerdicts(records: readonly ErrorSweepRecord[]): Verdic
 }
 
 /** One input at one length, scale and causality: what the input is like, then how the methods did. */
-function section(records: readonly CompletedSweep[]): Block[] {
+function section(records: readonly CompletedSweep[], mostRows: number): Block[] {
   if (records.length === 0) return []
   return [
     heading(2, sectionTitle(records)),
     ...list(itemsByLayer(records, ([first]) => inputNotes(first!))),
     ...statisticsBlocks(byLayer(records).map(([first]) => first!)),
-    ...groupBy(records, ({cell}) => cell.target).flatMap(targetBlocks),
+    ...byTarget(records).flatMap(own => targetBlocks(own, mostRows)),
     ...list(itemsByLayer(records, sweepWarnings)),
   ]
 }
@@ -172,12 +197,12 @@ const TARGET_TITLES = {
  * The errors against one target, by method, projection and number of features, with what stands
  * out in them.
  */
-function targetBlocks(records: readonly CompletedSweep[]): Block[] {
+function targetBlocks(records: readonly CompletedSweep[], mostRows: number): Block[] {
   const target = records[0]?.cell.target ?? 'raw'
   const rows = sorted(records)
   return [
     heading(3, TARGET_TITLES[target]),
-    {...table(columnsOf(rows), rows), labels: labelCount(rows)},
+    {...table(columnsOf(rows), rows, mostRows), labels: labelCount(rows)},
     ...list(target === 'matched' ? targetItems(rows) : []),
     ...list(
       itemsByLayer(rows, own => [
@@ -240,7 +265,7 @@ function endItems(records: readonly CompletedSweep[]): string[] {
     const {cell, result} = group[0]!
     const {metric, relative_half_width: width} = cell.until_ci!
     const counts = group.map(replicatesOf)
-    const range = [...new Set([Math.min(...counts), Math.max(...counts)])].join(' to ')
+    const range = [...new Set(spanOf(counts))].join(' to ')
     const reached = result.stopped_by === 'precision' ? 'known to' : 'not known to'
     return `median ${PRECISION_NAMES[metric]} ${reached} ${significant(100 * width)} % in ${plural(group.length, 'row')} of ${range} replicates`
   })
@@ -257,6 +282,9 @@ const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
   not_recorded: 'this run was made by a version that kept no standard errors',
 }
 
+/** Variants that one sentence names. */
+const MOST_NAMED = 40
+
 /** Rows without means, by the reason for it. */
 function unknownItems(rows: readonly CompletedSweep[]): string[] {
   const several = rows.filter(row => replicatesOf(row) >= LEAST_FOR_ERRORS)
@@ -264,7 +292,12 @@ function unknownItems(rows: readonly CompletedSweep[]): string[] {
     const {means_unknown: unknown} = group[0]!.result
     const reason = unknown && UNKNOWN_REASONS[unknown]
     if (!reason) return []
-    const names = groupBy(group, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
+    const variants = groupBy(group, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`)
+    const rest = variants.length - MOST_NAMED
+    const names = [
+      ...variants.slice(0, MOST_NAMED).map(named),
+      ...(rest > 0 ? [`${rest} more`] : []),
+    ]
     return [`no mean MSE, bias^2 or variance for ${names.join('; ')}: ${reason}`]
   })
 }
@@ -282,11 +315,11 @@ function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSweep[] {
 
 /** The yardstick per head at the largest M: one head can be served well and its neighbour not at all. */
 function perHead(rows: readonly CompletedSweep[]): Block[] {
-  const heads = rows
+  const variants = atLargestFeatures(rows)
+  const heads = variants
     .map(({result}) => result.per_head)
     .reduce((longest, own) => (own.length > longest.length ? own : longest), [])
   if (heads.length < 2) return []
-  const variants = atLargestFeatures(rows)
   const layered = byLayer(rows).length > 1
   const share = ({result}: CompletedSweep, at: number) =>
     significant(result.per_head[at]?.mse_over_mean_value)
@@ -312,7 +345,7 @@ function perHead(rows: readonly CompletedSweep[]): Block[] {
 
 /** How many columns tell variants apart. */
 function labelCount(rows: readonly CompletedSweep[]): number {
-  return table(variantColumns(rows), rows).columns.length
+  return table(variantColumns(rows), rows, 1).columns.length
 }
 
 /** What a row is of, as a title of several lines: method, projection, M. */

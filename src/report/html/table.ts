@@ -1,6 +1,7 @@
 /** Tables of a page: sorted by their headers, in a region of their own that scrolls where they are too wide. */
 import {bestLegend} from '../best.js'
-import {NO_ROWS, type TableBlock, type TableColumn} from '../document.js'
+import {NO_ROWS, rowsLeftOut, type TableBlock, type TableColumn} from '../document.js'
+import {evenly, fairShare} from '../evenly.js'
 import {html, joined, type Markup, prose, raw} from './markup.js'
 
 /** Where a table stands. */
@@ -13,17 +14,18 @@ export interface TablePlace {
 
 /** A table of a page. */
 export function tableMarkup(block: TableBlock, {label, mostRows = Infinity}: TablePlace): Markup {
-  const {columns, rows} = shownForm(block)
+  const {columns, rows, all = rows.length} = shownForm(block)
+  const shown = evenly([...rows.keys()], mostRows)
   if (rows.length === 0) return html`<p>${NO_ROWS}</p>`
   return html`<div class="scroll" role="region" tabindex="0" aria-label="${label}"><table>
 <thead><tr>${columns.map(header)}</tr></thead>
 <tbody>
 ${joined(
-  rows.slice(0, mostRows).map((row, line) => rowMarkup(columns, row, line)),
+  shown.map(line => rowMarkup(columns, rows[line]!, line)),
   '\n',
 )}
 </tbody>
-</table></div>${legendMarkup(columns)}${cutNote(rows.length, mostRows)}`
+</table></div>${legendMarkup(columns)}${cutNote(rowsLeftOut(shown.length, all))}`
 }
 
 /** What marks of the style sheet mean. */
@@ -66,25 +68,14 @@ function look({align, flexible}: TableColumn): Markup {
   return raw(align === 'right' ? ' class="n"' : '')
 }
 
-function cutNote(count: number, most: number): Markup {
-  if (count <= most) return raw('')
-  const [shown, all] = [most, count].map(number => number.toLocaleString('en-US'))
-  return html`<p class="note">The first ${shown!} of ${all!} rows: a page of them all would open slowly. The folder of the run has every row, in records.csv and its neighbours.</p>`
+function cutNote(leftOut: string | undefined): Markup {
+  return leftOut === undefined ? raw('') : html`<p class="note">${leftOut}</p>`
 }
 
-/**
- * How many rows every table may have so that all of them together have at most so many cells: short tables whole, long
- * ones cut at the same number.
- */
+/** How many rows every table may have so that all of them together have at most so many cells. */
 export function fairRows(tables: readonly TableBlock[], mostCells: number): number {
-  const forms = tables.map(shownForm)
-  const cells = (rows: number) =>
-    forms.reduce((sum, own) => sum + own.columns.length * Math.min(own.rows.length, rows), 0)
-  let [fits, beyond] = [1, 1 + Math.max(0, ...forms.map(({rows}) => rows.length))]
-  while (beyond - fits > 1) {
-    const middle = Math.floor((fits + beyond) / 2)
-    if (cells(middle) <= mostCells) fits = middle
-    else beyond = middle
-  }
-  return fits
+  const lists = tables.map(shownForm).map(({columns, rows}) => {
+    return {length: rows.length, weight: columns.length}
+  })
+  return fairShare(lists, mostCells)
 }

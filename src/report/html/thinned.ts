@@ -1,6 +1,6 @@
 /** Figures with fewer points, where nobody could tell more of them apart. */
-import type {Axis, Figure, Point} from '../figures/figure.js'
-import {spanOf} from '../figures/span.js'
+import {alongAxis, stretchesFor} from '../figures/along-axis.js'
+import type {Figure} from '../figures/figure.js'
 
 /**
  * The same figure with at most so many points: of each of equal stretches of the x axis the first point of a series, and its
@@ -9,19 +9,11 @@ import {spanOf} from '../figures/span.js'
  * @param most - of all series together; two of each stay in any case
  */
 export function thinned(figure: Figure, most: number): Figure {
-  const count = pointsIn(figure)
-  if (count <= most) return figure
-  const stretches = Math.max(1, Math.floor(most / figure.series.length) - 1)
-  const all = figure.series.flatMap(({points}) => points.map(({x}) => placeOn(figure.x, x)))
-  const [low, high] = spanOf(all)
-  const stretchOf = ({x}: Point) =>
-    Math.floor(((placeOn(figure.x, x) - low) / (high - low || 1)) * (stretches - 1e-9))
+  if (pointsIn(figure) <= most) return figure
+  const places = figure.series.flatMap(({points}) => points.map(({x}) => x))
+  const stretches = stretchesFor(figure.x.scale, places, {lines: figure.series.length, most})
   const series = figure.series.map(own => {
-    const points = own.points.filter(
-      (point, at, {length}) =>
-        at === 0 || at === length - 1 || stretchOf(point) !== stretchOf(own.points[at - 1]!),
-    )
-    return {...own, points}
+    return {...own, points: alongAxis(own.points, {...stretches, at: ({x}) => x})}
   })
   return {...figure, series}
 }
@@ -29,9 +21,4 @@ export function thinned(figure: Figure, most: number): Figure {
 /** Points of all series together. */
 export function pointsIn({series}: Figure): number {
   return series.reduce((sum, {points}) => sum + points.length, 0)
-}
-
-/** Where on its axis a number stands, up to a linear map. */
-function placeOn({scale}: Axis, value: number): number {
-  return scale === 'log' ? Math.log(value) : value
 }
