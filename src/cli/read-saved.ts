@@ -18,8 +18,11 @@ export type Saved =
   | {kind: 'run'; run: ReportedRun}
   | {kind: 'document'; directory: string; document: SavedDocument}
 
-/** What may be waste of the heap, in percent of what is not, before it is collected. V8 lets it be three times as much. */
-const MOST_WASTE = 50
+/**
+ * Resident bytes from which on memory is saved at the cost of time: waste of the heap is collected when it is so many percent of
+ * what is not. V8 lets it be three times as much.
+ */
+const [MUCH_MEMORY, MOST_WASTE] = [2 ** 28, 50]
 
 /**
  * Reads folders in the order given.
@@ -32,7 +35,6 @@ export async function readSaved(
   bin: string,
   services: RunServices,
 ): Promise<Saved[]> {
-  setFlagsFromString(`--heap-growing-percent=${MOST_WASTE}`)
   const all: Saved[] = []
   for (const directory of directories) {
     const document = await savedDocument(directory)
@@ -45,6 +47,8 @@ export async function readSaved(
     )
     all.push({kind: 'run', run: run!})
   }
+  const {rss} = process.memoryUsage()
+  if (rss > MUCH_MEMORY) setFlagsFromString(`--heap-growing-percent=${MOST_WASTE}`)
   return all
 }
 

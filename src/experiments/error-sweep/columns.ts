@@ -1,6 +1,7 @@
 /** The columns of an error sweep's tables, and what their titles stand for. */
 
 import type {ColumnSpec} from '../../report/document.js'
+import {groupBy} from '../../report/groups.js'
 import {MISSING, percent, significant, withError, withInterval} from '../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
@@ -21,7 +22,7 @@ export function legend(records: readonly CompletedSweep[]): string {
     ...(records.some(({result}) => result.predicted_rel_l2 !== null) ? [PREDICTED_LEGEND] : []),
     ...meansLegend(records),
     'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
-    ...(records.some(averagingIsExact) ? [EXACT_LEGEND] : []),
+    ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
   ].join(' ')
 }
 
@@ -56,12 +57,26 @@ function hasMeans({cell, result}: CompletedSweep): boolean {
 const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up to rounding.'
 
 /** Whether the ratio to averaging V is missing in all or in some head for want of a yardstick. */
-function averagingIsExact({result}: CompletedSweep): boolean {
-  const {mse, mse_over_mean_value: ratio, per_head} = result
-  return (
-    (mse.median !== null && ratio === null) ||
-    per_head.some(head => head.mse !== null && head.mse_over_mean_value === null)
-  )
+function averagingIsExact(records: readonly CompletedSweep[]): boolean {
+  const isMissing = (mse: number | null, ratio: number | null) => mse !== null && ratio === null
+  if (records.some(({result}) => isMissing(result.mse.median, result.mse_over_mean_value))) {
+    return true
+  }
+  // the yardsticks of heads are those of their input: a record without broken heads speaks for the others
+  return groupBy(records, yardstickName).some(own => {
+    const unbroken = own.findIndex(({result}) => result.per_head.every(({mse}) => mse !== null))
+    const asked = unbroken < 0 ? own : own.slice(0, unbroken + 1)
+    return asked.some(({result}) =>
+      result.per_head.some(({mse, mse_over_mean_value}) => isMissing(mse, mse_over_mean_value)),
+    )
+  })
+}
+
+/** The same of records that are held against the same averages of V. */
+function yardstickName({cell}: CompletedSweep): string {
+  const {input, layer, seq_len, scale, logit_scale, causal, target, method} = cell
+  const own = target === 'raw' ? [] : [method, cell.preset, cell.options]
+  return JSON.stringify([input, layer, seq_len, scale, logit_scale, causal, target, ...own])
 }
 
 /** What stands in brackets behind a median, as far as the tables have any. */
