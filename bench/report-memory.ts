@@ -4,13 +4,11 @@
  *     npm run bench:report                    10,000, 100,000 and 1,000,000 records
  *     npm run bench:report -- 5000 --html     so many, and pages alone
  */
-import {spawnSync} from 'node:child_process'
 import {mkdtemp, rm, stat} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {axesFor, SMALL_RUN, writeBigRun} from './big-run.js'
-
-const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'run.js')
+import {measured} from './measured.js'
 
 /** What is written, by the flag that asks for it; each in a process of its own. */
 const FORMS: Readonly<Record<string, (folder: string) => string[]>> = {
@@ -19,31 +17,6 @@ const FORMS: Readonly<Record<string, (folder: string) => string[]>> = {
   '--svg': folder => ['--output', join(folder, 'other.md'), '--svg', join(folder, 'svg')],
   '--png': folder => ['--output', join(folder, 'other.md'), '--png', join(folder, 'png')],
   '--json': folder => ['--json', '--output', join(folder, 'other.md')],
-}
-
-/** How a process ended, and what it took. */
-export interface Taken {
-  seconds: number
-  /** Peak resident bytes of the whole process. */
-  peakBytes: number
-  output: string
-}
-
-/** Runs the program and measures it. @throws {Error} where it fails */
-export function measured(argv: readonly string[], prefix: readonly string[] = []): Taken {
-  const began = performance.now()
-  // a module that is loaded first tells the peak when the process ends
-  const told = `process.on('exit',()=>process.stderr.write('\\npeak '+process.resourceUsage().maxRSS))`
-  const preload = `data:text/javascript,${encodeURIComponent(told)}`
-  const args = [...prefix, '--import', preload, PROGRAM, ...argv]
-  const {status, stdout, stderr} = spawnSync(process.execPath, args, {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 30,
-  })
-  const seconds = (performance.now() - began) / 1000
-  const peak = /peak (\d+)$/.exec(stderr)
-  if (status !== 0 || !peak) throw new Error(`rfa ${argv.join(' ')}: exit ${status}\n${stderr}`)
-  return {seconds, peakBytes: 1024 * Number(peak[1]), output: stdout}
 }
 
 async function main(words: readonly string[]): Promise<void> {
@@ -72,4 +45,4 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-if (import.meta.filename === process.argv[1]) await main(process.argv.slice(2))
+await main(process.argv.slice(2))
