@@ -40,6 +40,8 @@ export interface Metered {
   processes: number
   /** Predicted time of a cell in its process, in ms. */
   predictedMs(job: Job): number
+  /** What the first cell of each process takes besides, in ms. Default: 0. */
+  coldMs?: number
   /** Clock in ms, any origin. */
   now?: () => number
 }
@@ -64,8 +66,10 @@ const OVERTIME = 0.1
  * how far they are, or that run for longer than predicted.
  */
 export function progressMeter(metered: Metered): ProgressMeter {
-  const {jobs, reused, processes, predictedMs, now = () => performance.now()} = metered
-  let waitingMs = 0
+  const {jobs, reused, processes, predictedMs, coldMs = 0} = metered
+  const now = metered.now ?? (() => performance.now())
+  let cold = Math.min(processes, jobs.length)
+  let waitingMs = cold * coldMs
   for (const job of jobs) waitingMs += predictedMs(job)
   const trustMs = Math.min(TRUST.ms, TRUST.share * waitingMs)
   const running = new Map<string, Running>()
@@ -82,7 +86,8 @@ export function progressMeter(metered: Metered): ProgressMeter {
   return {
     look,
     start(job) {
-      const predicted = predictedMs(job)
+      const predicted = predictedMs(job) + (cold > 0 ? coldMs : 0)
+      cold = Math.max(0, cold - 1)
       waitingMs = Math.max(0, waitingMs - predicted)
       running.set(job.key, {label: job.label, predictedMs: predicted, watch: new Stopwatch(now)})
       return look()

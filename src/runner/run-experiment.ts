@@ -14,7 +14,7 @@ import {runJobs} from './pool.js'
 import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
 import {usableRecords, withoutThose} from './saved-cells.js'
-import {cellSeconds, type Schedule} from './schedule.js'
+import {cellSeconds, PROCESS_SECONDS, type Schedule} from './schedule.js'
 import type {WorkerProcess} from './worker-process.js'
 
 export {type ExperimentRun, finishedRunSchema} from './finished-run.js'
@@ -144,6 +144,7 @@ function meterOf({plan, jobs}: PlannedRun, missing: Cells<Job>, schedule: Schedu
     reused: jobs.length - missing.length,
     processes: schedule.processes,
     predictedMs: job => 1000 * cellSeconds(job, plan, schedule),
+    coldMs: schedule.fresh ? 0 : 1000 * PROCESS_SECONDS,
   })
 }
 

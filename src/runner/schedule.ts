@@ -60,7 +60,7 @@ function openAtOnce(jobs: Cells<PredictedCell>): number {
   return Math.max(1, Math.min(MOST_OPEN, jobs.length, room))
 }
 
-/** Start of one process with its backend, seconds. */
+/** Start of one process with its backend, or the first cell of one that has started: code that runs for the first time. Seconds. */
 export const PROCESS_SECONDS = 0.5
 
 /**

@@ -3,13 +3,14 @@ import {progressMeter} from '../../../src/runner/progress.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
 /** Jobs of the given predicted times in ms, and a clock that the test sets. */
-function session(times: number[], {reused = 0, processes = 1} = {}) {
+function session(times: number[], {reused = 0, processes = 1, coldMs = 0} = {}) {
   const jobs = times.map((predictedCost, seed) => ({...jobFor('job', seed), predictedCost}))
   const clock = {ms: 1000}
   const meter = progressMeter({
     jobs,
     reused,
     processes,
+    coldMs,
     predictedMs: ({predictedCost}) => predictedCost,
     now: () => clock.ms,
   })
@@ -31,6 +32,16 @@ describe('progressMeter', () => {
     expect(meter.look()).toMatchObject({etaMs: 3400, rough: true})
     clock.ms += 400
     expect(meter.end(jobs[0]!.key, false)).toMatchObject({done: 1, etaMs: 3000, rough: false})
+  })
+
+  it('takes no process to be slow for what its first cell alone takes', () => {
+    const {jobs, clock, meter} = session([1000, 1000, 8000], {processes: 2, coldMs: 500})
+    expect(meter.look().etaMs).toBe((10_000 + 2 * 500) / 2)
+    meter.start(jobs[0]!)
+    meter.start(jobs[1]!)
+    clock.ms += 1500
+    meter.end(jobs[0]!.key, false)
+    expect(meter.end(jobs[1]!.key, false).etaMs).toBe(8000 / 2)
   })
 
   it('corrects predictions by how long cells took', () => {
