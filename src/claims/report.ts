@@ -11,6 +11,8 @@ const WORDS: Record<ClaimVerdict, string> = {
   depends: 'depends',
   not_measurable: 'not measurable here',
 }
+/** Of several claims. */
+const PLURALS = {...WORDS, holds: 'hold', depends: 'depend'}
 
 /**
  * All verdicts in a table, then why, claim by claim.
@@ -82,10 +84,10 @@ function testLines(tests: ClaimOutcome['tests']): string[] {
 
 /** `3 hold, 2 refuted`. */
 export function countsText(outcomes: readonly ClaimOutcome[]): string {
-  const counts = Object.entries(WORDS).map(([verdict, words]) => ({
-    words,
-    count: outcomes.filter(one => one.verdict === verdict).length,
-  }))
+  const counts = (Object.keys(WORDS) as ClaimVerdict[]).map(verdict => {
+    const count = outcomes.filter(one => one.verdict === verdict).length
+    return {count, words: (count === 1 ? WORDS : PLURALS)[verdict]}
+  })
   const told = counts.filter(({count}) => count > 0).map(({words, count}) => `${count} ${words}`)
   return `${told.join(', ')}.`
 }

@@ -47,7 +47,7 @@ describe('rfa claims', () => {
     const {stdout, stderr, exitCode} = await claims('H3', 'H24', '--output', directory)
     expect(stdout).toMatch(/^H3 +holds +RFA decodes 2048 tokens/m)
     expect(stdout).toMatch(/^state over cache at 2048 tokens, M = 64 +0\.0317 +0\.100$/m)
-    expect(stdout).toContain('2 holds.')
+    expect(stdout).toContain('2 hold.')
     expect(stderr).toContain(`2 claims judged on 0 runs; saved in ${directory}`)
     expect(exitCode).toBe(0)
     expect(saved(directory).claims.map(({id, verdict}) => [id, verdict])).toEqual([
