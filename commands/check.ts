@@ -3,7 +3,7 @@ import {METHOD_NAMES} from '../src/attention/names.js'
 import {CHECK_GROUPS} from '../src/check/types.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {EXIT_CHECK_FAILED} from '../src/cli/exit-codes.js'
-import {completedWith, nameList, oneNumber, present} from '../src/cli/flags.js'
+import {completedWith, nameList, oneNumber, present} from '../src/cli/flag-kinds.js'
 import type {CheckDocument} from '../src/cli/json-documents.js'
 import {CHECK_DRAWS, COUNT} from '../src/cli/ranges.js'
 

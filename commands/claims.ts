@@ -6,7 +6,7 @@ import {CLAIM_IDS, claimsNamed} from '../src/claims/index.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import type {ClaimsFlags} from '../src/cli/claim-runs.js'
 import {EXIT_CELLS_FAILED, EXIT_CLAIM_REFUTED} from '../src/cli/exit-codes.js'
-import {completedWith, oneName, oneNumber, oneText, present, toggle} from '../src/cli/flags.js'
+import {completedWith, oneName, oneNumber, oneText, present, toggle} from '../src/cli/flag-kinds.js'
 import type {
   ClaimListDocument,
   FigureDocument,

@@ -1,7 +1,8 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {EXIT_REGRESSION} from '../src/cli/exit-codes.js'
-import {pluginFlag, present, toggle} from '../src/cli/flags.js'
+import {present, toggle} from '../src/cli/flag-kinds.js'
+import {pluginFlag} from '../src/cli/flags.js'
 import type {ComparisonDocument} from '../src/cli/json-documents.js'
 import {comparisonFiles, failOnFlags, twoMethods} from '../src/cli/plans/compare.js'
 

@@ -1,7 +1,8 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {EXIT_CELLS_FAILED} from '../src/cli/exit-codes.js'
-import {oneText, pluginFlag, present, runFlags, toggle, ungrouped} from '../src/cli/flags.js'
+import {oneText, present, toggle, ungrouped} from '../src/cli/flag-kinds.js'
+import {pluginFlag, runFlags} from '../src/cli/flags.js'
 
 export default class Merge extends RfaCommand {
   static override summary = 'Join the shards of a run'

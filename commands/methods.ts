@@ -2,7 +2,8 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {completedWith, oneName, oneNumber, pluginFlag} from '../src/cli/flags.js'
+import {completedWith, oneName, oneNumber} from '../src/cli/flag-kinds.js'
+import {pluginFlag} from '../src/cli/flags.js'
 import type {
   FieldsDocument,
   MethodsDocument,

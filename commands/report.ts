@@ -1,14 +1,7 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {
-  htmlFile,
-  markdownFile,
-  oneText,
-  plotFlag,
-  pluginFlag,
-  present,
-  toggle,
-} from '../src/cli/flags.js'
+import {htmlFile, markdownFile, oneText, present, toggle} from '../src/cli/flag-kinds.js'
+import {plotFlag, pluginFlag} from '../src/cli/flags.js'
 import type {ReportDocument} from '../src/cli/json-documents.js'
 import type {Block} from '../src/report/document.js'
 import type {DrawFigure} from '../src/report/terminal.js'

@@ -1,7 +1,8 @@
 import * as Args from '@oclif/core/args'
 import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
-import {present, runFlags} from '../src/cli/flags.js'
+import {present} from '../src/cli/flag-kinds.js'
+import {runFlags} from '../src/cli/flags.js'
 
 const {plan: _plan, quick: _quick, seed: _seed, backend: _backend, ...howToRun} = runFlags
 

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {present} from '../src/cli/flags.js'
+import {present} from '../src/cli/flag-kinds.js'
 import {slurmFlags} from '../src/cli/plans/slurm.js'
 
 export default class Slurm extends RfaCommand {

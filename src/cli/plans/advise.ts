@@ -6,15 +6,14 @@ import {expected, unknownName} from '../../errors.js'
 import {BASELINES} from '../../experiments/bench/baselines.js'
 import {
   completedWith,
-  computeFlags,
   type FlagValues,
   nameList,
   numberList,
   oneNumber,
   oneText,
-  scaleFlag,
   toggle,
-} from '../flags.js'
+} from '../flag-kinds.js'
+import {computeFlags, scaleFlag} from '../flags.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER, THREADS} from '../ranges.js'
 import {defaultHelp, gridOf} from './defaults.js'
 import {inputFlags, toInputSpec, toLayers} from './input-spec.js'

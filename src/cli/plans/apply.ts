@@ -3,20 +3,22 @@ import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../../a
 import {expected} from '../../errors.js'
 import {ARRAY_EXTENSIONS, formatOf} from '../../inputs/files/formats.js'
 import {
-  arrayFlags,
-  computeFlags,
   type FlagValues,
   fileList,
-  layoutFlag,
   oneName,
   oneNumber,
   oneText,
+  toggle,
+  ungrouped,
+} from '../flag-kinds.js'
+import {
+  arrayFlags,
+  computeFlags,
+  layoutFlag,
   optionFlag,
   orthSignFlag,
   pluginFlag,
   scaleFlag,
-  toggle,
-  ungrouped,
 } from '../flags.js'
 import {POSITIVE_INTEGER} from '../ranges.js'
 import {toInputSpec, toLayers} from './input-spec.js'

@@ -15,15 +15,14 @@ import {distinct} from '../../experiments/cells.js'
 import {
   type FlagValues,
   grouped,
-  methodFlags,
   nameList,
   notBeside,
   numberList,
   oneNumber,
   oneText,
-  runFlags,
   toggle,
-} from '../flags.js'
+} from '../flag-kinds.js'
+import {methodFlags, runFlags} from '../flags.js'
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../ranges.js'
 import {failOnFlags} from './compare.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'

@@ -5,16 +5,8 @@ import {
   errorSweepPlan,
   PRECISION_METRICS,
 } from '../../experiments/error-sweep/schema.js'
-import {
-  type FlagValues,
-  methodFlags,
-  nameList,
-  numberList,
-  oneNumber,
-  runFlags,
-  scaleFlag,
-  toggle,
-} from '../flags.js'
+import {type FlagValues, nameList, numberList, oneNumber, toggle} from '../flag-kinds.js'
+import {methodFlags, runFlags, scaleFlag} from '../flags.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER, SCALE} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {

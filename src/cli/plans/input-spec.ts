@@ -2,15 +2,8 @@ import {describe, expected, RfaError} from '../../errors.js'
 import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {
-  arrayFlags,
-  type FlagValues,
-  fileList,
-  layoutFlag,
-  numberList,
-  oneName,
-  oneNumber,
-} from '../flags.js'
+import {type FlagValues, fileList, numberList, oneName, oneNumber} from '../flag-kinds.js'
+import {arrayFlags, layoutFlag} from '../flags.js'
 import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT, packagedInput} from '../packaged-input.js'
 import {mergeValues, POSITIVE_INTEGER} from '../ranges.js'
 

@@ -2,7 +2,7 @@ import type {Estimator} from '../../attention/index.js'
 import {METHOD_NAMES, methodNames, type PresetName, resolveOptions} from '../../attention/names.js'
 import {describe, expected, unknownName} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
-import type {OptionAssignment} from '../flags.js'
+import type {OptionAssignment} from '../flag-kinds.js'
 import {type NumberRule, parseNumberItem} from '../ranges.js'
 
 /** The registry as a plan needs it: facts by name, in registry order. */

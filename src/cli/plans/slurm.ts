@@ -2,7 +2,7 @@
 import * as Flags from '@oclif/core/flags'
 import {describe, expected} from '../../errors.js'
 import {MOST_SHARDS} from '../../results/shard.js'
-import {type FlagValues, oneNumber, oneText, present, toggle} from '../flags.js'
+import {type FlagValues, oneNumber, oneText, present, toggle} from '../flag-kinds.js'
 import {type NumberRule, POSITIVE_INTEGER, THREADS} from '../ranges.js'
 
 const SHARDS: NumberRule = {

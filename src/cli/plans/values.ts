@@ -1,7 +1,8 @@
 import type {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {describe, expected} from '../../errors.js'
-import type {FlagValues, methodFlags} from '../flags.js'
+import type {FlagValues} from '../flag-kinds.js'
+import type {methodFlags} from '../flags.js'
 import {mergeValues} from '../ranges.js'
 import type {Grid} from './defaults.js'
 

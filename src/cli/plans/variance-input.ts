@@ -1,7 +1,7 @@
 /** Pairs of `rfa variance` that an input has. */
 import {expected} from '../../errors.js'
 import type {VariancePlan} from '../../experiments/variance/schema.js'
-import {type FlagValues, fileList, oneNumber} from '../flags.js'
+import {type FlagValues, fileList, oneNumber} from '../flag-kinds.js'
 import {POSITIVE_INTEGER} from '../ranges.js'
 import {inputFlags, toInputSpec, toLayers} from './input-spec.js'
 
