@@ -1,29 +1,29 @@
 /** The report of an error sweep: input statistics, one table per target, and what to be wary of. */
 
-import type {InputStatistics} from '../../inputs/statistics.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
 import {evenly, fairShare} from '../../report/evenly.js'
 import {spanOf} from '../../report/figures/span.js'
 import {groupBy, inOrder} from '../../report/groups.js'
 import {plural, significant} from '../../report/numbers.js'
 import type {Verdict} from '../../results/verdict.js'
-import {backendItems, inputLabel, methodLabel, projectionLabel, troubleItems} from '../labels.js'
+import {backendItems, methodLabel, projectionLabel, troubleItems} from '../labels.js'
 import {closing} from './closing.js'
 import {columnsOf, legend, variantColumns} from './columns.js'
 import {inputNotes} from './input-notes.js'
-import {byLayer, itemsByLayer, layersLabel} from './layers.js'
+import {byLayer, itemsByLayer} from './layers.js'
 import {orderItems} from './order.js'
 import {pairedBlocks, pairedVerdicts} from './paired-report.js'
 import {
   type CompletedSweep,
   type ErrorSweepRecord,
-  type ErrorSweepResult,
   LEAST_FOR_ERRORS,
   type MeansUnknown,
   replicatesOf,
 } from './schema.js'
+import {sectionTitle} from './section-title.js'
 import {splitItems} from './split-notes.js'
 import {boundsOf} from './spread.js'
+import {statisticsBlocks} from './statistics-blocks.js'
 import {sweepWarnings} from './warnings.js'
 
 /** Sections that a report has, evenly chosen, and rows of all their tables of errors. */
@@ -98,92 +98,6 @@ function section(records: readonly CompletedSweep[], mostRows: number): Block[] 
     ...statisticsBlocks(byLayer(records).map(([first]) => first!)),
     ...byTarget(records).flatMap(own => targetBlocks(own, mostRows)),
     ...list(itemsByLayer(records, sweepWarnings)),
-  ]
-}
-
-/** The facts that all cells of a section share, with the sizes that the run really had. */
-function sectionTitle(records: readonly CompletedSweep[]): string {
-  const {cell} = records[0]!
-  const sizes = [...new Set(records.map(({result}) => sizesText(result)))]
-  const parts = [
-    inputLabel(cell.input),
-    ...[layersLabel(records)].flatMap(label => label ?? []),
-    sizes.length === 1 ? sizes[0]! : 'of different sizes',
-    cell.causal ? 'causal' : 'bidirectional',
-  ]
-  const scales = [...new Set(records.flatMap(({result}) => unusualScale(result) ?? []))]
-  if (scales.length > 0)
-    parts.push(`logits ${scales.map(scale => significant(scale)).join(', ')} q.k`)
-  if (cell.scale !== 1) parts.push(`q and k times ${significant(cell.scale)}`)
-  return parts.join(', ')
-}
-
-function sizesText(result: ErrorSweepResult): string {
-  const {batch, heads, key_heads, query_len, key_len, head_dim, value_dim} = result
-  const shared = key_heads === null ? '' : ` (${key_heads} of keys)`
-  return `B=${batch} H=${heads}${shared} L=${query_len} S=${key_len} D=${head_dim} Dv=${value_dim}`
-}
-
-/** The scale of logits, where it is another than usual. */
-function unusualScale({logit_scale: scale, head_dim}: ErrorSweepResult): number | undefined {
-  const usual = head_dim ** -0.5
-  const same = scale === null || Math.abs(scale - usual) < ROUNDED * usual
-  return same ? undefined : scale
-}
-
-/** A scale that was written with so many digits is the usual one: relative. */
-const ROUNDED = 1e-6
-
-/** A line of the statistics table: one head, or all of them. */
-interface HeadRow {
-  layer: number | undefined
-  /** Index of the head, or `all` for the mean over heads. */
-  head: string
-  statistics: InputStatistics
-}
-
-/** Heads of one layer. With one head the line for all would only repeat it. */
-function headRows({cell: {layer}, result: {per_head, statistics}}: CompletedSweep): HeadRow[] {
-  const heads = per_head.map(({head, statistics}) => ({layer, head: String(head), statistics}))
-  return heads.length > 1 ? [...heads, {layer, head: 'all', statistics}] : heads
-}
-
-/**
- * Norms and entropy per head.
- *
- * @param firsts - the first record of each layer: every method of a section saw the same arrays
- */
-function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
-  const rows = firsts.flatMap(headRows)
-  const number = (title: string, read: (own: InputStatistics) => number) => ({
-    title,
-    cell: (row: HeadRow) => significant(read(row.statistics)),
-  })
-  return [
-    heading(3, 'Inputs, canonical x and y (entropy of the exact rows in nats)'),
-    {
-      ...table<HeadRow>(
-        [
-          {
-            title: 'layer',
-            cell: ({layer}) => String(layer),
-            tells: () => firsts.length > 1,
-          },
-          {title: 'head', cell: ({head}) => head},
-          number('E|x|^2', own => own.query_norm2),
-          number('E|y|^2', own => own.key_norm2),
-          number('E|x+y|^2', own => own.sum_norm2),
-          number('E|x-y|^2', own => own.difference_norm2),
-          number('entropy', own => own.entropy_nats),
-          number('maximum', own => own.max_entropy_nats),
-        ],
-        rows,
-      ),
-      labels: firsts.length > 1 ? 2 : 1,
-    },
-    text(
-      'Relative variance of one kernel estimate, about: exp(|x+y|^2) / M of positive features, exp(|x-y|^2) / 2M of sin/cos.',
-    ),
   ]
 }
 
