@@ -29,7 +29,8 @@ export async function readPlanFile(path: string): Promise<Plan> {
     const got = experiment === undefined ? 'no `experiment`' : describe(experiment)
     throw expected('BAD_FILE', path, `a plan of ${names}`, got, REMEDY)
   }
-  const plan = parseWith(anyPlan(await allExperiments()), value, path, `a plan of ${experiment}`)
+  const what = `a plan of ${experiment}`
+  const plan = parseWith(anyPlan(await allExperiments()), value, path, what, REMEDY)
   const foreign = unknownField(value, plan)
   if (foreign !== undefined) {
     const remedy = 'it may be of a newer version of rfa: use that one'

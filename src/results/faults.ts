@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The faults of a value on one line, e.g. `one in which plan.heads is missing; plan.seed is "7", not a number`.
+ * The faults of a value on one line, e.g. `one in which plan.heads is missing; plan.seed is "7" (expected a number)`.
  *
  * @param value - what was parsed
  */
@@ -35,7 +35,7 @@ function faultOf(issue: z.core.$ZodIssue, value: unknown): string {
   const where = issue.path.length > 0 ? z.core.toDotPath(issue.path) : 'the whole'
   if (value === undefined) return `${where} is missing`
   const wanted = wantedBy(issue)
-  return `${where} is ${describe(value)}${wanted === undefined ? ', which does not fit' : `, not ${wanted}`}`
+  return `${where} is ${describe(value)}${wanted === undefined ? ', which does not fit' : ` (expected ${wanted})`}`
 }
 
 /** What would have been right, where that can be said in a few words. */
@@ -44,7 +44,7 @@ function wantedBy(issue: z.core.$ZodIssue): string | undefined {
     case 'invalid_type':
       return KINDS[issue.expected]
     case 'invalid_value':
-      return issue.values.map(value => describe(value)).join(' or ')
+      return oneOf(issue.values.map(describe))
     case 'too_small':
       return `${issue.inclusive ? 'at least' : 'more than'} ${sized(issue.minimum, issue.origin)}`
     case 'too_big':
@@ -56,9 +56,14 @@ function wantedBy(issue: z.core.$ZodIssue): string | undefined {
   }
 }
 
+function oneOf(names: readonly string[]): string {
+  return names.length > 2 ? `one of ${names.join(', ')}` : names.join(' or ')
+}
+
 /** A bound, which may be one of a length. */
 function sized(bound: number | bigint, origin: string): string {
-  return ['array', 'set'].includes(origin) ? `${bound} long` : String(bound)
+  if (!['array', 'set'].includes(origin)) return String(bound)
+  return `${bound} ${Number(bound) === 1 ? 'item' : 'items'}`
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

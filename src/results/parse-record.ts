@@ -29,12 +29,19 @@ export function parseRecord(
  *
  * @param where - file, and line if any
  * @param what - what it should be, as a noun phrase
+ * @param remedies - what to try
  * @throws {BAD_FILE} naming every place that does not fit
  */
-export function parseWith<T>(schema: z.ZodType<T>, value: unknown, where: string, what: string): T {
+export function parseWith<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  where: string,
+  what: string,
+  ...remedies: string[]
+): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw expected('BAD_FILE', where, what, faultsOf(parsed.error, value))
+  throw expected('BAD_FILE', where, what, faultsOf(parsed.error, value), ...remedies)
 }
 
 /** Error for data written in a format that this version does not know. */

@@ -446,11 +446,11 @@ describe('openRun', () => {
   })
 
   it.each([
-    [{...BENCH_PLAN, heads: 0}, /, got one in which plan\.heads is 0, not more than 0$/],
+    [{...BENCH_PLAN, heads: 0}, /, got one in which plan\.heads is 0 \(expected more than 0\)$/],
     [{...BENCH_PLAN, methods: undefined}, /, got one in which plan\.methods is missing$/],
-    [{...BENCH_PLAN, methods: []}, /plan\.methods is \[\], not at least 1 long$/],
-    [{...BENCH_PLAN, causal: 'no'}, /plan\.causal is "no", not true or false$/],
-    [{...BENCH_PLAN, order: 'any'}, /plan\.order is "any", not "listed" or "random"$/],
+    [{...BENCH_PLAN, methods: []}, /plan\.methods is \[\] \(expected at least 1 item\)$/],
+    [{...BENCH_PLAN, causal: 'no'}, /plan\.causal is "no" \(expected true or false\)$/],
+    [{...BENCH_PLAN, order: 'any'}, /plan\.order is "any" \(expected "listed" or "random"\)$/],
     [{...BENCH_PLAN, experiment: 'benchmark'}, /plan\.experiment is "benchmark", which does not/],
   ])('says what is wrong with a plan: %#', async (plan, message) => {
     const folder = await folderWithRun()

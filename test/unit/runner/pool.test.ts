@@ -220,7 +220,7 @@ describe('runJobs', () => {
       {
         code: 'CELL_CRASHED',
         message: expect.stringMatching(
-          /result of the cell: expected a record of rfa\.variance\/2, got one in which result\.feature_dim is null, not a number/,
+          /result of the cell: expected a record of rfa\.variance\/2, got one in which result\.feature_dim is null \(expected a number\)/,
         ),
       },
       'completed',
