@@ -48,8 +48,9 @@ void error_sums(const ErrorSums& op) {
 void pair_products(const PairProducts& op) {
   const Pool::Session session;
   const KernelTable& table = kernels();
-  PairProductsPlan plan{&op, nullptr};
-  const Size pairs = op.pairs(), items = table.pair_products.items(plan);
+  const Size pairs = op.count * (op.count - 1) / 2;
+  PairProductsPlan plan{&op, pairs, nullptr};
+  const Size items = table.pair_products.items(plan);
   plan.parts = doubles_of(Pool::instance().shared(), items * pairs);
   run_items(table.pair_products, plan, static_cast<double>(pairs) * static_cast<double>(op.length));
   std::fill(op.out, op.out + pairs, 0.0);

@@ -363,8 +363,6 @@ struct PairProducts {
   Size count = 0, length = 0;
   const float* vectors = nullptr;  // [count, length]
   double* out = nullptr;           // [count (count - 1) / 2]
-
-  Size pairs() const { return count * (count - 1) / 2; }
 };
 void pair_products(const PairProducts& op);
 

@@ -46,7 +46,7 @@ RFA_INLINE void PairTile(const PairProducts& op, Size first, Size n, Size j, Siz
 inline void PairItem(const PairProductsPlan& plan, Size item, float*) {
   const PairProducts& op = *plan.op;
   const Size first = item * kPairLength, n = Least(kPairLength, op.length - first);
-  double* out = plan.parts + item * op.pairs();
+  double* out = plan.parts + item * plan.pairs;
   for (Size j = 1; j < op.count; j += kPairRows) {
     for (Size i = 0; i < j + kPairRows - 1; i += kPairColumns) PairTile(op, first, n, j, i, out);
   }

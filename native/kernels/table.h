@@ -32,6 +32,7 @@ struct ErrorSumsPlan {
 // Products over a part of the length each, [items, pairs] before they are added in the order of items.
 struct PairProductsPlan {
   const PairProducts* op;
+  Size pairs;
   double* parts;
 };
 

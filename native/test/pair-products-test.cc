@@ -14,7 +14,7 @@ std::vector<double> run(const Buffer& vectors, Size count, Size length) {
   op.length = length;
   op.vectors = vectors.data();
   // one more, which is to stay as it is
-  std::vector<double> out(static_cast<std::size_t>(op.pairs() + 1), 7);
+  std::vector<double> out(static_cast<std::size_t>(count * (count - 1) / 2 + 1), 7);
   op.out = out.data();
   pair_products(op);
   expect(out.back() == 7, "wrote outside");
