@@ -1,5 +1,7 @@
 /** What else differs between two runs than what is to be compared. */
+
 import type {Related} from '../experiments/comparison.js'
+import {spanOf} from '../report/figures/span.js'
 import {plural, ratio as ratioText} from '../report/numbers.js'
 import type {Machine} from '../results/manifest.js'
 import {median} from '../stats/index.js'
@@ -141,7 +143,7 @@ function fewPairs(rows: readonly ComparedRow[]): string[] {
   if (pairs.length === 0) return []
   const tested = rows.filter(({p_value}) => p_value !== null).length
   const needed = Math.ceil(1 + Math.log2(tested / ALPHA))
-  const most = Math.max(...pairs)
+  const [, most] = spanOf(pairs)
   if (most >= needed) return []
   return [
     `signed ranks of ${plural(most, 'replicate')} cannot tell any of ${plural(tested, 'line')}, ${needed} can`,

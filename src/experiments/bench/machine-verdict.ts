@@ -1,4 +1,5 @@
 /** Whether a machine was fit for timing, from all cells of a run. */
+import {spanOf} from '../../report/figures/span.js'
 import {significant} from '../../report/numbers.js'
 import type {MachineVerdict} from '../../results/machine-verdict.js'
 import {median, quantile} from '../../stats/index.js'
@@ -21,7 +22,7 @@ export function machineVerdictOf(records: readonly BenchRecord[]): MachineVerdic
   const rows = records.filter(record => record.status === 'completed')
   if (!rows.some(({result}) => result.conditions)) return undefined
   const facts = factsOf(rows)
-  const processors = Math.max(...rows.map(({result}) => result.threads))
+  const [, processors] = spanOf(rows.map(({result}) => result.threads))
   const signs = signsOf(facts, processors)
   const told = facts.waiting_share !== null || facts.load_before !== null
   const verdict = signs.length > 0 ? 'disturbed' : told ? 'quiet' : 'unknown'

@@ -1,5 +1,7 @@
 /** Paired differences as blocks of the report, and as verdicts of `--json`. */
+
 import {type Block, type ColumnSpec, heading, list, table} from '../../report/document.js'
+import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {plural, significant, withInterval} from '../../report/numbers.js'
 import type {Verdict} from '../../results/verdict.js'
@@ -30,7 +32,8 @@ export function pairedBlocks(variants: readonly CompletedSweep[]): Block[] {
   const {comparisons, left, needed} = pairedTable(variants)
   if (comparisons.length === 0) return []
   if (needed !== undefined) {
-    const counts = plural(Math.max(...comparisons.map(({pairs}) => pairs)), 'replicate')
+    const [, most] = spanOf(comparisons.map(({pairs}) => pairs))
+    const counts = plural(most, 'replicate')
     const compared = plural(comparisons.length, 'paired comparison')
     return list([
       `${compared} of log MSE: signed ranks of ${counts} cannot tell any, ${needed} can`,

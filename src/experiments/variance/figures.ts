@@ -1,4 +1,5 @@
 /** Figures of a variance experiment: variances over those of i.i.d. rows, beside their closed forms. */
+
 import {type ColumnSpec, table} from '../../report/document.js'
 import type {Figure, Point, Series} from '../../report/figures/figure.js'
 import {spanOf} from '../../report/figures/span.js'
@@ -68,9 +69,10 @@ function figureOf(records: readonly CompletedVariance[]): Figure[] {
 }
 
 function ends(values: readonly number[]): [number, number][] {
+  const [low, high] = spanOf(values)
   return [
-    [Math.min(...values), 1],
-    [Math.max(...values), 1],
+    [low, 1],
+    [high, 1],
   ]
 }
 

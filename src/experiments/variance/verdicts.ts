@@ -1,4 +1,5 @@
 /** Answers to the questions of a variance experiment, decided from intervals of all rows that ask one. */
+import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {plural, significant} from '../../report/numbers.js'
 import type {Verdict} from '../../results/verdict.js'
@@ -126,6 +127,7 @@ function verdict(question: Question, rows: readonly Row[], bound: number): Verdi
   const flat = rows.filter(isFlat)
   const left = rows.filter(row => !measured.has(row.own) && !isFlat(row))
   const [{cell, own}] = rows as [Row]
+  const [low, high] = spanOf(values)
   const facts = {
     question,
     method: question === 'unbiased' ? null : methodLabel(cell),
@@ -134,8 +136,8 @@ function verdict(question: Question, rows: readonly Row[], bound: number): Verdi
     bound: seen.length > 0 ? bound : null,
     measured: seen.length,
     beyond: seen.filter(({z}) => Math.abs(z) > bound).length,
-    low: values.length > 0 ? Math.min(...values) : null,
-    high: values.length > 0 ? Math.max(...values) : null,
+    low: values.length > 0 ? low : null,
+    high: values.length > 0 ? high : null,
     not_measured: left.length,
     needed_replicates: neededBy(left),
     without_variance: flat.length,
@@ -158,7 +160,7 @@ function isFlat({own}: Row): boolean {
 
 function neededBy(rows: readonly Row[]): number | null {
   const needs = rows.flatMap(({own}) => own.needed_replicates ?? [])
-  return needs.length > 0 ? Math.min(...needs) : null
+  return needs.length > 0 ? spanOf(needs)[0] : null
 }
 
 type Facts = Omit<Verdict, 'statement'>
