@@ -9,6 +9,7 @@ import {type ReportedRun, type ReportParts, runReport} from '../experiments/run-
 import type {Block} from '../report/document.js'
 import {drawable, type Figure} from '../report/figures/figure.js'
 import {withOwnNames} from '../report/figures/names.js'
+import {JOURNAL_FILE} from '../results/journal.js'
 import {type SavedDocument, savedDocument} from './claims-folder.js'
 import type {ReportDocument} from './json-documents.js'
 import {type RunServices, readRuns, runFacts} from './write-report.js'
@@ -19,10 +20,10 @@ export type Saved =
   | {kind: 'document'; directory: string; document: SavedDocument}
 
 /**
- * Resident bytes from which on memory is saved at the cost of time: waste of the heap is collected when it is so many percent of
- * what is not. V8 lets it be three times as much.
+ * Bytes of a journal from which on memory is saved at the cost of time: waste of the heap is collected when it is so many percent
+ * of what is not. V8 lets it be three times as much.
  */
-const [MUCH_MEMORY, MOST_WASTE] = [2 ** 28, 50]
+const [MUCH, MOST_WASTE] = [2 ** 28, 15]
 
 /**
  * Reads folders in the order given.
@@ -42,13 +43,13 @@ export async function readSaved(
       all.push({kind: 'document', directory, document: {...document, directory}})
       continue
     }
+    const journal = await stat(join(directory, JOURNAL_FILE)).catch(() => undefined)
+    if (journal && journal.size > MUCH) setFlagsFromString(`--heap-growing-percent=${MOST_WASTE}`)
     const [run] = await readRuns([directory], bin, services).catch(error =>
       withRunsInside(error, directory),
     )
     all.push({kind: 'run', run: run!})
   }
-  const {rss} = process.memoryUsage()
-  if (rss > MUCH_MEMORY) setFlagsFromString(`--heap-growing-percent=${MOST_WASTE}`)
   return all
 }
 
