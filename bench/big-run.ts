@@ -11,6 +11,7 @@ import type {
 } from '../src/experiments/error-sweep/schema.js'
 import {allExperiments} from '../src/experiments/index.js'
 import {groupBy} from '../src/report/groups.js'
+import {journalLine} from '../src/results/journal-line.js'
 import {cellKey} from '../src/results/keys.js'
 import {openRun} from '../src/results/run-directory.js'
 import {wholeRecord} from '../src/results/stored-records.js'
@@ -59,7 +60,7 @@ export async function writeBigRun(folder: string, small: string, axes: Axes): Pr
     let place = 0
     for (const cell of cells) {
       const own = models.get(variantOf(cell))!
-      yield `${JSON.stringify(recordOf(cell, own[place % own.length]!, place++))}\n`
+      yield journalLine(recordOf(cell, own[place % own.length]!, place++))
     }
   }
   await pipeline(inPieces(lines()), createWriteStream(join(folder, 'records.jsonl')))

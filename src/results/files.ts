@@ -1,6 +1,7 @@
 import type {Stats} from 'node:fs'
 import {type FileHandle, mkdir, open, rm, stat} from 'node:fs/promises'
 import {dirname} from 'node:path'
+import {crc32} from 'node:zlib'
 import {describe, expected, messageOf, type RfaError} from '../errors.js'
 import {errorCode, notWritable, temporaryOf} from '../files.js'
 
@@ -39,6 +40,38 @@ export async function isInPlace(file: FileHandle, path: string): Promise<boolean
   } catch (error) {
     return !isGone(error)
   }
+}
+
+/** Bytes that are read at once. */
+const PIECE = 2 ** 20
+
+/**
+ * Visits pieces of an open file.
+ *
+ * @param start - of the first byte
+ * @param end - behind the last one; a file that ends earlier has fewer
+ */
+export async function eachPiece(
+  file: FileHandle,
+  [start, end]: readonly [start: number, end: number],
+  visit: (piece: Uint8Array) => unknown,
+): Promise<void> {
+  const buffer = Buffer.allocUnsafe(Math.min(PIECE, Math.max(0, end - start)))
+  for (let at = start; at < end; ) {
+    const {bytesRead} = await file.read(buffer, 0, Math.min(PIECE, end - at), at)
+    if (bytesRead === 0) return
+    await visit(buffer.subarray(0, bytesRead))
+    at += bytesRead
+  }
+}
+
+/** CRC-32 of the first bytes of an open file. */
+export async function checksumOf(file: FileHandle, bytes: number): Promise<number> {
+  let sum = 0
+  await eachPiece(file, [0, bytes], piece => {
+    sum = crc32(piece, sum)
+  })
+  return sum
 }
 
 /** Whether the system says that a file or its folder is not there, or not any more. */

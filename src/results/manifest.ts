@@ -1,4 +1,5 @@
 import {z} from 'zod'
+import {LINE_CHECKSUM} from './journal-line.js'
 import {nullableNumber, type Plan, type StoredExperiment} from './record.js'
 import {type ShardOfRun, shardOfRun} from './shard.js'
 
@@ -67,6 +68,8 @@ export interface RunManifest {
   machine: Machine
   /** Where its shards were made, where it was merged of them. */
   merged?: z.infer<typeof mergedPart>[] | undefined
+  /** Checksum of each line of its journal. Absent: a version without checksums began it. */
+  line_checksum?: typeof LINE_CHECKSUM | undefined
   /** Those that went on with it in another way than before. */
   sessions?: z.infer<typeof session>[] | undefined
 }
@@ -96,6 +99,12 @@ export function runManifest(
       .optional()
       .describe(
         'Where the shards were made that the run was merged of; absent: it was not merged.',
+      ),
+    line_checksum: z
+      .literal(LINE_CHECKSUM)
+      .optional()
+      .describe(
+        'Checksum that each line of records.jsonl ends with; absent: an earlier version began the run, whose lines have none.',
       ),
     sessions: z
       .array(session)

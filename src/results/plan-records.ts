@@ -1,6 +1,6 @@
 import {packageVersion} from '../package.js'
 import {KeyColumn} from './key-column.js'
-import type {CellRecord} from './record.js'
+import {type CellRecord, isSuperseded} from './record.js'
 import {cellKeyOf} from './stored-records.js'
 
 /** The records of a plan, told from others that stand in the same journal. */
@@ -35,8 +35,8 @@ export function recordsOfPlan(
     const key = cellKeyOf(record)
     const place = planned.placeOf(key)
     const truthful = version !== packageVersion() || record.key === key
-    if (truthful && place !== undefined) found[place] = record
-    else foreign.add(`${record.key} ${key}`)
+    if (!truthful || place === undefined) foreign.add(`${record.key} ${key}`)
+    else if (isSuperseded(found[place]?.status, record.status)) found[place] = record
   }
   return {records: found.filter(record => record !== undefined), foreign: foreign.size}
 }

@@ -63,6 +63,8 @@ export interface Plan {
   input?: InputSpec
   /** Which layers of a file of several; `all` until the file is looked into. */
   layers?: LayerChoice | undefined
+  /** Whether a query sees the keys up to its own place only, where that is part of it. */
+  causal?: boolean
   /** beta of all logits, where it is not left to the file. */
   logit_scale?: number | undefined
   /** Modules that estimators of it come from, if they are not built in. */
@@ -81,6 +83,16 @@ export type CellRecord<Cell = object, Result = ComputedBy> = {
   | {status: 'skipped'; reason: string}
   | {status: 'failed'; error: CellError}
 )
+
+/**
+ * Whether a record takes the place of an earlier one of its cell. Only cells that failed run again, so a failure takes
+ * the place of nothing but another: a line that stands in a journal twice changes nothing.
+ */
+export function isSuperseded(earlier: Status | undefined, later: Status): boolean {
+  return later !== 'failed' || earlier === undefined || earlier === 'failed'
+}
+
+type Status = CellRecord['status']
 
 /** Why a cell failed. */
 export interface CellError {

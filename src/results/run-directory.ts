@@ -3,16 +3,9 @@ import {join} from 'node:path'
 import {expected} from '../errors.js'
 import {errorCode, notWritable, writeAtomic} from '../files.js'
 import {A_FOLDER, makeFolder, parseJson, requireRegularFile, unreadable} from './files.js'
-import {
-  JOURNAL_FILE,
-  type Journal,
-  LOCK_FILE,
-  lockDirectory,
-  newest,
-  openJournal,
-  readNewest,
-  readRecords,
-} from './journal.js'
+import {type Journal, LOCK_FILE, lockDirectory, openJournal} from './journal.js'
+import {LINE_CHECKSUM} from './journal-line.js'
+import {JOURNAL_FILE, newest, readNewest, readRecords} from './journal-reader.js'
 import {planHash} from './keys.js'
 import {removeLeftovers} from './leftovers.js'
 import {GUARD_ENDING, type Lock} from './lock.js'
@@ -111,7 +104,7 @@ async function openOrMake(request: RunRequest, make: () => Promise<RunManifest>)
     const manifest = await make()
     await lock.check()
     await writeManifest(directory, manifest)
-    const journal = await openLocked(request, lock)
+    const journal = await openLocked(request, manifest, lock)
     return {manifest, journal, resumed: false, extended: undefined}
   } catch (error) {
     await lock.release()
@@ -131,7 +124,8 @@ export async function examineRun(request: RunRequest): Promise<SavedRun | undefi
   if (!saved) return undefined
   const {manifest} = saved
   requireSameOrigin(request, manifest, await machineFacts({timed: false}))
-  return {manifest, records: newest(await readRecords(directory, experiments))}
+  const how = {checked: isChecked(manifest), onDamage: () => {}} // cells of damaged lines run again
+  return {manifest, records: newest(await readRecords(directory, experiments, how))}
 }
 
 /** Opens what is there; its manifest is replaced last, so that nothing is left half done. */
@@ -139,7 +133,7 @@ async function goOn(request: RunRequest, saved: Found, lock: Lock): Promise<Open
   const here = await machineFacts({timed: false})
   requireSameOrigin(request, saved.manifest, here)
   const manifest = continued(request, saved, here)
-  const journal = await openLocked(request, lock)
+  const journal = await openLocked(request, manifest, lock)
   try {
     if (manifest !== saved.manifest) {
       await journal.check()
@@ -152,10 +146,19 @@ async function goOn(request: RunRequest, saved: Found, lock: Lock): Promise<Open
   }
 }
 
-async function openLocked({directory, experiments}: RunRequest, lock: Lock): Promise<Journal> {
+async function openLocked(
+  {directory, experiments}: RunRequest,
+  manifest: RunManifest,
+  lock: Lock,
+): Promise<Journal> {
   await lock.check()
   await removeLeftovers(directory, LOCK_FILE)
-  return openJournal(directory, experiments, lock)
+  return openJournal(directory, experiments, {lock, checked: isChecked(manifest)})
+}
+
+/** Whether each line of its journal has a checksum. */
+function isChecked({line_checksum}: RunManifest): boolean {
+  return line_checksum !== undefined
 }
 
 /** The manifest of a run with this session, where that is worth telling. */
@@ -198,7 +201,8 @@ export async function openRun(
     const remedy = `name a folder that rfa has written, with ${MANIFEST_FILE} and ${JOURNAL_FILE}`
     throw expected('FILE_MISSING', directory, 'the directory of a run', got, remedy)
   }
-  return {manifest, records: await readNewest(directory, experiments)}
+  const checked = isChecked(manifest)
+  return {manifest, records: await readNewest(directory, experiments, {checked})}
 }
 
 function writeManifest(directory: string, manifest: RunManifest): Promise<void> {
@@ -217,6 +221,7 @@ export async function newManifest(
     plan,
     ...(shard && {shard}),
     machine: await machineFacts({timed: experiment.isolation === 'fresh'}),
+    line_checksum: LINE_CHECKSUM,
   }
 }
 

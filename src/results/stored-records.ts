@@ -8,7 +8,7 @@ import type {Line} from './lines.js'
 import {NumberColumn} from './number-column.js'
 import {PackedObjects} from './packed-objects.js'
 import {PackedValues} from './packed-values.js'
-import type {CellRecord, StoredExperiment} from './record.js'
+import {type CellRecord, isSuperseded, type StoredExperiment} from './record.js'
 
 /** Bytes of lines whose records are held whole: what fits of a journal, in its order. */
 const HELD_BYTES = 2 ** 23
@@ -90,7 +90,9 @@ export class StoredRecords {
     if (!named) this.strangeKeys.set(place, key)
     const slot = named ? this.slotAt(this.keys.keep(place), place) : this.slotNamed(`${key} ${own}`)
     this.slotOf.push(slot)
-    this.newestPlaces[slot] = place
+    const earlier = this.newestPlaces[slot]
+    const before = earlier === undefined ? undefined : this.fact(earlier, 'status')
+    if (isSuperseded(before, status)) this.newestPlaces[slot] = place
   }
 
   /** The slot of a cell that first appeared at some place, which may be the present one. */

@@ -33,14 +33,16 @@ export const verdictSchema = z.object({
   ),
   p_value: nullableNumber
     .optional()
-    .describe('Of `errs_less`: of signed ranks, adjusted for all comparisons of a table (Holm).'),
+    .describe(
+      'Of `errs_less`: of random signs of paired replicates, that the higher error is so by 1 % at most, adjusted for all rows with which its row is compared.',
+    ),
   measured: z
     .number()
     .int()
     .describe('Rows that were measured; of `errs_less`: pairs of replicates.'),
   beyond: z.number().int().describe('Measured rows that are beyond the bound, on any side.'),
   low: nullableNumber.describe(
-    'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows; variance over the bound; of `errs_less`: lower end of the interval of the ratio of mean squared errors.',
+    'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows; variance over the bound; of `errs_less`: lower end of the interval of the ratio of rel L2.',
   ),
   high: nullableNumber.describe('Largest of the rows; of `errs_less`: the upper end.'),
   not_measured: z.number().int().describe('Rows whose tail is too heavy for so many draws.'),

@@ -15,7 +15,9 @@ import {
 import {join} from 'node:path'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
 import {allExperiments} from '../../../src/experiments/index.js'
-import {newest, openJournal, readRecords} from '../../../src/results/journal.js'
+import {openJournal} from '../../../src/results/journal.js'
+import {journalLine} from '../../../src/results/journal-line.js'
+import {newest, readRecords} from '../../../src/results/journal-reader.js'
 import {takeLock} from '../../../src/results/lock.js'
 import {newFolder} from '../../helpers/folders.js'
 import {timed} from '../../helpers/records/bench.js'
@@ -55,7 +57,7 @@ describe('openJournal', () => {
     const records = Array.from({length: 23}, (_, seed) => variance({seed}))
     await Promise.all(records.map(record => journal.append(record)))
     await journal.close()
-    expect(await linesOf(folder)).toEqual([...records.map(record => JSON.stringify(record)), ''])
+    expect(await readFile(fileOf(folder), 'utf8')).toBe(records.map(journalLine).join(''))
   })
 
   it('has a record on the disk as soon as append returns', async () => {
@@ -102,7 +104,7 @@ describe('openJournal', () => {
     await appendFile(fileOf(folder), '{"schema":')
     const lock = await takeLock(join(folder, 'records.lock'))
     await writeFile(join(folder, 'records.lock'), 'of another')
-    await expect(openJournal(folder, EXPERIMENTS, lock)).rejects.toThrow(
+    await expect(openJournal(folder, EXPERIMENTS, {lock})).rejects.toThrow(
       /expected the lock that this run/,
     )
     expect((await linesOf(folder)).at(-1)).toBe('{"schema":')
@@ -118,7 +120,7 @@ describe('openJournal', () => {
 
   it('lets go of the lock when the journal cannot be read', async () => {
     const folder = await folderWith([timed()])
-    await writeFile(fileOf(folder), 'not a record\n{}\n')
+    await writeFile(fileOf(folder), journalLine({...timed(), cell: {}}))
     await expect(openJournal(folder, EXPERIMENTS)).rejects.toMatchObject({code: 'BAD_FILE'})
     expect(existsSync(join(folder, 'records.lock'))).toBe(false)
   })
@@ -178,6 +180,125 @@ describe('a journal that is taken away', () => {
   })
 })
 
+describe('a journal that another program writes', () => {
+  it.each([
+    ['made shorter', (path: string) => truncate(path, 40)],
+    ['made longer', (path: string) => appendFile(path, 'x\n')],
+  ])('says so when it is %s', async (_, change) => {
+    const folder = await newFolder()
+    const journal = await openJournal(folder, EXPERIMENTS)
+    await journal.append(timed())
+    const {length} = await readFile(fileOf(folder))
+    await change(fileOf(folder))
+    await expect(journal.append(variance())).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringMatching(
+        /expected the \d+ bytes that this run found and wrote, got \d+ bytes$/,
+      ),
+      suggestions: [expect.stringContaining('`resume`')],
+    })
+    expect(length).toBeGreaterThan(40)
+    await journal.close()
+  })
+
+  it('says so at the end of a run when bytes of it were overwritten, found or written ones', async () => {
+    const folder = await folderWith([timed()])
+    for (const place of [3, 1500]) {
+      const journal = await openJournal(folder, EXPERIMENTS)
+      await journal.append(variance({seed: place}))
+      await journal.verify()
+      const file = await open(fileOf(folder), 'r+')
+      await file.write('#', place)
+      await file.close()
+      await expect(journal.verify()).rejects.toMatchObject({
+        code: 'NOT_WRITABLE',
+        message: expect.stringContaining('other bytes'),
+      })
+      await journal.close()
+    }
+  })
+})
+
+describe('a journal with damaged lines', () => {
+  const first = [variance({seed: 1}), variance({seed: 2}), variance({seed: 3})]
+
+  async function damagedFolder() {
+    const folder = await folderWith(first)
+    const text = await readFile(fileOf(folder), 'utf8')
+    const damaged = text.replace('"seed":2', '"seed":8')
+    await writeFile(fileOf(folder), damaged)
+    return {folder, damaged}
+  }
+
+  it('is refused by who only reads, naming the line and how to go on', async () => {
+    const {folder} = await damagedFolder()
+    await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringMatching(/records\.jsonl:2: expected a record with the checksum of/),
+      suggestions: [expect.anything(), expect.stringContaining('--resume')],
+    })
+  })
+
+  it('goes on without these, and is kept beside it as it was', async () => {
+    const {folder, damaged} = await damagedFolder()
+    const journal = await openJournal(folder, EXPERIMENTS)
+    expect(journal.records).toEqual([first[0], first[2]])
+    expect(journal.damaged).toEqual({lines: [2], keptAs: 'records.damaged-1.jsonl'})
+    await journal.append(first[1]!)
+    await journal.verify()
+    await journal.close()
+    expect(await readFile(join(folder, 'records.damaged-1.jsonl'), 'utf8')).toBe(damaged)
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([first[0], first[2], first[1]])
+    const again = await openJournal(folder, EXPERIMENTS)
+    await again.close()
+    expect(again.damaged).toBeUndefined()
+  })
+
+  it('takes the next free name where one was kept already, and cuts a torn end off', async () => {
+    const {folder} = await damagedFolder()
+    await writeFile(join(folder, 'records.damaged-1.jsonl'), 'earlier')
+    await appendFile(fileOf(folder), '{"schema":')
+    const journal = await openJournal(folder, EXPERIMENTS)
+    await journal.close()
+    expect(journal.damaged?.keptAs).toBe('records.damaged-2.jsonl')
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([first[0], first[2]])
+  })
+
+  it('is one whose last line is whole but altered: a power cut leaves no such line', async () => {
+    const folder = await folderWith(first)
+    const text = await readFile(fileOf(folder), 'utf8')
+    await writeFile(fileOf(folder), text.replace('"seed":3', '"seed":8'))
+    await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({code: 'BAD_FILE'})
+  })
+})
+
+describe('a journal of an earlier version', () => {
+  const earlier = (...records: object[]) =>
+    records.map(record => `${JSON.stringify(record)}\n`).join('')
+
+  it('is read without checksums, and gone on with', async () => {
+    const folder = await newFolder()
+    await writeFile(fileOf(folder), earlier(timed(), variance()))
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed(), variance()])
+    const journal = await openJournal(folder, EXPERIMENTS)
+    await journal.append(sweep())
+    await journal.close()
+    expect(await readRecords(folder, EXPERIMENTS)).toEqual([timed(), variance(), sweep()])
+  })
+
+  it.each([
+    ['behind a line that has one', undefined],
+    ['in a run whose manifest says that all have one', true],
+  ])('is none %s', async (_, checked) => {
+    const folder = await folderWith(checked ? [] : [timed()])
+    await appendFile(fileOf(folder), earlier(variance()))
+    await expect(readRecords(folder, EXPERIMENTS, {checked})).rejects.toMatchObject({
+      code: 'BAD_FILE',
+      message: expect.stringContaining('expected a record that ends with its checksum'),
+    })
+  })
+})
+
 describe('a record that cannot be flushed', () => {
   /** Fails the next flush, after something else has happened. */
   async function failFlush(folder: string, meanwhile: () => Promise<void>) {
@@ -190,7 +311,7 @@ describe('a record that cannot be flushed', () => {
       throw Object.assign(new Error('EIO: i/o error, fdatasync'), {code: 'EIO'})
     })
   }
-  const other = (record: unknown) => `${JSON.stringify(record)}\n`
+  const other = journalLine
   const notSaved = {code: 'NOT_WRITABLE', message: expect.stringContaining('EIO')}
 
   it('is cut off again', async () => {
@@ -258,7 +379,7 @@ describe('readRecords', () => {
 
   it('refuses a corrupt line in the middle, naming file and line', async () => {
     const folder = await folderWith([timed()])
-    await appendFile(fileOf(folder), `{"schema": \n${JSON.stringify(timed())}\n`)
+    await appendFile(fileOf(folder), `{"schema": \n${journalLine(timed())}`)
     await expect(readRecords(folder, EXPERIMENTS)).rejects.toMatchObject({
       code: 'BAD_FILE',
       message: `${fileOf(folder)}:2: expected a record as JSON on one line, got "{\\"schema\\": "`,
@@ -306,5 +427,10 @@ describe('newest', () => {
   it('keeps the last record of each key, in the order in which keys first came', () => {
     const [first, second] = [variance({seed: 1}), variance({seed: 2})]
     expect(newest([failed(first), second, first])).toEqual([first, second])
+  })
+
+  it('puts no failure in the place of what ended otherwise: only failed cells run again', () => {
+    const record = variance({seed: 1})
+    expect(newest([failed(record), record, failed(record)])).toEqual([record])
   })
 })

@@ -6,6 +6,7 @@ import {describe, expect, it, vi} from 'vitest'
 import {allExperiments} from '../../../src/experiments/index.js'
 import {planKeys} from '../../../src/experiments/planned-run.js'
 import {lockDirectory} from '../../../src/results/journal.js'
+import {journalLine} from '../../../src/results/journal-line.js'
 import {machineFacts} from '../../../src/results/machine.js'
 import {latestCommand} from '../../../src/results/manifest.js'
 import type {Plan} from '../../../src/results/record.js'
@@ -278,7 +279,7 @@ describe('createRun', () => {
 
   it('replaces no manifest where the journal cannot be read', async () => {
     const folder = await folderWithRun()
-    await writeFile(join(folder, 'records.jsonl'), 'no record\nno record\n')
+    await writeFile(join(folder, 'records.jsonl'), journalLine({...variance(), cell: {}}))
     const before = await textsOf(folder)
     const plan = {...VARIANCE_PLAN, norms: [1, 2]} as Plan
     await expect(createRun(request(folder, {plan, resume: true}))).rejects.toMatchObject({

@@ -1,0 +1,155 @@
+/** Reading journals: their lines as records, and what of them is damaged. */
+import {type FileHandle, open} from 'node:fs/promises'
+import {join} from 'node:path'
+import {RfaError} from '../errors.js'
+import {errorCode} from '../files.js'
+import {requireRegularFile, unreadable} from './files.js'
+import {damagedLine, type LineFault, readLine} from './journal-line.js'
+import {eachLine, type Line} from './lines.js'
+import {parseRecord} from './parse-record.js'
+import {type CellRecord, isSuperseded, type StoredExperiment} from './record.js'
+import {cellKeyOf, StoredRecords} from './stored-records.js'
+
+/** The journal's file name inside a run directory. */
+export const JOURNAL_FILE = 'records.jsonl'
+
+/** How a journal is read. */
+export interface ReadOptions {
+  /**
+   * Whether each line must have a checksum, as manifests say. Default: those behind the first that has one; lines of
+   * earlier versions have none
+   */
+  checked?: boolean | undefined
+  /** Takes a damaged line. Default: it is refused */
+  onDamage?: ((line: Line) => void) | undefined
+}
+
+/**
+ * Reads the journal of a directory without touching it; a torn last line is left out. Several records
+ * of one cell (a failed one that was run again) are all returned, oldest first; see {@link newest}.
+ * Those of an earlier format are told in the present one; a run of them can be read, but not resumed.
+ *
+ * @param experiments - whose records this version reads
+ * @returns no records when there is no journal yet
+ * @throws {BAD_FILE} for a damaged line before the last, and for a record that does not fit its schema
+ * @throws {UNKNOWN_SCHEMA} for records of another version
+ */
+export async function readRecords(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+  options: ReadOptions = {},
+): Promise<CellRecord[]> {
+  const records: CellRecord[] = []
+  await eachRecord(directory, experiments, options, record => records.push(record))
+  return records
+}
+
+/** Visits the records that {@link readRecords} returns, and holds none. @throws what it throws */
+async function eachRecord(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+  options: ReadOptions,
+  visit: (record: CellRecord, line: Line) => void,
+): Promise<void> {
+  const path = join(directory, JOURNAL_FILE)
+  await requireRegularFile(path)
+  const file = await open(path, 'r').catch(error => {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw unreadable(path, error)
+  })
+  if (!file) return
+  try {
+    const present = await presentOf(experiments)
+    await readLines({path, file, experiments, present, ...options}, visit)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Tells what any of these experiments once wrote in its present format, and anything else as it is. */
+async function presentOf(experiments: readonly StoredExperiment[]) {
+  const earlier = await Promise.all(experiments.map(experiment => experiment.earlier?.()))
+  return (value: unknown) => earlier.reduce<unknown>((told, tell) => tell?.(told) ?? told, value)
+}
+
+/**
+ * The newest record of each cell of a journal, in the order in which the cells first appeared. What of them is not always
+ * wanted is read again when it is asked for, so that there may be more of them than memory could hold.
+ *
+ * @throws what {@link readRecords} throws
+ */
+export async function readNewest(
+  directory: string,
+  experiments: readonly StoredExperiment[],
+  options: ReadOptions = {},
+): Promise<CellRecord[]> {
+  const path = join(directory, JOURNAL_FILE)
+  const present = await presentOf(experiments)
+  const parse = (text: string, where: string) => {
+    const content = readLine(text, options.checked === true)
+    if (typeof content === 'string') throw damagedLine(where, text, content)
+    return parseRecord(present(content.value), where, experiments)
+  }
+  const stored = new StoredRecords(path, experiments, parse)
+  await eachRecord(directory, experiments, options, (record, line) => stored.add(record, line))
+  return stored.newest()
+}
+
+/**
+ * The newest record of each cell, in the order in which the cells first appeared. Where a key stands
+ * with several cells, each of them has its own.
+ */
+export function newest(records: readonly CellRecord[]): CellRecord[] {
+  const byName = new Map<string, CellRecord>()
+  for (const record of records) {
+    const name = `${record.key} ${cellKeyOf(record)}`
+    if (isSuperseded(byName.get(name)?.status, record.status)) byName.set(name, record)
+  }
+  return [...byName.values()]
+}
+
+/** An open journal to be read. */
+export interface JournalSource extends ReadOptions {
+  path: string
+  file: FileHandle
+  experiments: readonly StoredExperiment[]
+  /** Tells what a line holds in the present format. Default: as it stands */
+  present?: (value: unknown) => unknown
+}
+
+/** What a journal holds beside its records. */
+export interface JournalEnd {
+  /** How many bytes of the file are whole lines. */
+  intactBytes: number
+  /** Whether a torn one follows them. */
+  torn: boolean
+}
+
+/** Visits all records of a journal, in its order, without holding any. */
+export async function readLines(
+  {path, file, experiments, present = value => value, checked = false, onDamage}: JournalSource,
+  visit: (record: CellRecord, line: Line) => void,
+): Promise<JournalEnd> {
+  let [intactBytes, mustCheck] = [0, checked]
+  const size = await eachLine(file, line => {
+    const content = readLine(line.text, mustCheck)
+    if (typeof content === 'string') {
+      if (!mustCheck && isTorn(content, line)) return false
+      if (!onDamage) throw damagedLine(`${path}:${line.number}`, line.text, content)
+      onDamage(line)
+    } else {
+      mustCheck ||= content.checked
+      visit(parseRecord(present(content.value), `${path}:${line.number}`, experiments), line)
+    }
+    intactBytes = line.start + line.bytes + 1
+    return true
+  }).catch(error => {
+    throw error instanceof RfaError ? error : unreadable(path, error)
+  })
+  return {intactBytes, torn: intactBytes < size}
+}
+
+/** Whether it may be what a power cut leaves of the line that was being written. One with a checksum is written with its end last. */
+function isTorn(fault: LineFault, {last}: Line): boolean {
+  return last && fault === 'no JSON'
+}
