@@ -2,14 +2,14 @@ import * as Args from '@oclif/core/args'
 import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {present} from '../src/cli/flag-kinds.js'
-import {runFlags} from '../src/cli/flags.js'
+import {pluginFlag, runFlags} from '../src/cli/flags.js'
 
 const {plan: _plan, quick: _quick, seed: _seed, backend: _backend, ...howToRun} = runFlags
 
 export default class Run extends ExperimentCommand {
   static override summary = 'Run a plan out of a file'
   static override description = helpText(
-    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files and plug-ins must be here under the same names and hold the same. Flags of one command alone, such as --baseline and --samples of bench, stand beside its --plan: rfa bench --plan plan.json --baseline main.',
+    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files must be here under the same names and hold the same. A plan with plug-ins is a program: each of them is named by --plugin or RFA_PLUGINS, and holds what it held. Flags of one command alone, such as --baseline and --samples of bench, stand beside its --plan: rfa bench --plan plan.json --baseline main.',
   )
   static override examples = [
     '<%= config.bin %> run plan.json',
@@ -23,7 +23,16 @@ export default class Run extends ExperimentCommand {
       parse: async text => present(text, 'run'),
     }),
   }
-  static override flags = howToRun
+  static override flags = {
+    ...howToRun,
+    plugin: pluginFlag('RUN', 'for a plan with its estimators, which is a program'),
+  }
+
+  protected override async recordedPlugins() {
+    const {args} = await this.parse(Run)
+    const {recordedInFile} = await import('../src/cli/plugins.js')
+    return recordedInFile(args.plan)
+  }
 
   async run() {
     const {args, flags} = await this.parse(Run)

@@ -6,7 +6,7 @@ import {slurmFlags} from '../src/cli/plans/slurm.js'
 export default class Slurm extends RfaCommand {
   static override summary = 'Write a plan as jobs for Slurm'
   static override description = helpText(
-    'Writes an array whose tasks run the shards of a plan, a merge that waits for them, and submit.sh, which submits both; with --submit it does that. A task that is killed, requeued or submitted again goes on where it was. The plan is one that error-sweep, bench or variance has printed under --dry-run --json; its input files must be where all nodes see them.',
+    'Writes an array whose tasks run the shards of a plan, a merge that waits for them, and submit.sh, which submits both; with --submit it does that. A task that is killed, requeued or submitted again goes on where it was. The plan is one that error-sweep, bench or variance has printed under --dry-run --json; its input files and plug-ins must be where all nodes see them. A plan with plug-ins is a program: each of them is named here, and the scripts name it.',
   )
   static override examples = [
     '<%= config.bin %> slurm plan.json --shards 64 --cpus 4 --time 02:00:00 --output results/sweep',
@@ -21,12 +21,22 @@ export default class Slurm extends RfaCommand {
   }
   static override flags = slurmFlags
 
+  protected override async recordedPlugins() {
+    const {args} = await this.parse(Slurm)
+    const {recordedInFile} = await import('../src/cli/plugins.js')
+    return recordedInFile(args.plan)
+  }
+
   async run() {
     const {args, flags} = await this.parse(Slurm)
     const {readPlanFile} = await import('../src/cli/plan-file.js')
+    const {withNamedPlugins} = await import('../src/cli/plugins.js')
     const {slurmReport, writeSlurmJob} = await import('../src/cli/run-slurm.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
-    const job = await writeSlurmJob(await readPlanFile(args.plan), flags, this.invocation())
+    const {plan: from} = args
+    const read = await readPlanFile(from)
+    const plan = withNamedPlugins(read, {from, keeper: 'plan'}, this.plugins)
+    const job = await writeSlurmJob(plan, flags, this.invocation())
     this.print(renderTerminal(slurmReport(job), this.layout()))
     return job
   }

@@ -12,13 +12,12 @@ import {DRY_RUN_SCHEMA} from '../runner/dry-run.js'
 const REMEDY = 'write one with rfa error-sweep, bench or variance --dry-run --json'
 
 /**
- * Reads a plan from a file and loads its plug-ins.
+ * Reads a plan from a file; its plug-ins are not touched.
  *
  * @param path - of what `--dry-run --json` prints, or of its `plan` alone
  * @throws {FILE_MISSING} when there is none
  * @throws {BAD_FILE} for what is no plan, and for one with fields that this version does not know
  * @throws {UNKNOWN_SCHEMA} for a document of another kind or version
- * @throws {FILE_CHANGED} where a plug-in is another one than when the plan was made
  */
 export async function readPlanFile(path: string): Promise<Plan> {
   const value = planIn(path, parseJson(path, await textOf(path)))
@@ -36,7 +35,6 @@ export async function readPlanFile(path: string): Promise<Plan> {
     const remedy = 'it may be of a newer version of rfa: use that one'
     throw expected('BAD_FILE', path, 'a plan of fields known here', `\`${foreign}\``, remedy)
   }
-  if (plan.plugins) await (await import('../plugins/load.js')).requirePlugins(plan.plugins)
   return plan
 }
 
@@ -100,7 +98,6 @@ function digestIn({input}: Plan): string | undefined {
  *
  * @param typed - flags of the grid that stand beside it, with dashes
  * @param threads - that were asked for
- * @param plugins - whether plug-ins were named beside it
  * @throws {USAGE}
  */
 export function refuseChanges(
@@ -108,12 +105,10 @@ export function refuseChanges(
   plan: Plan,
   typed: readonly string[],
   threads: number | undefined,
-  plugins: boolean,
 ): void {
   const own = plan.threads ?? undefined
   const others = [
     ...typed,
-    ...(plugins ? ['--plugin'] : []),
     ...(plan.threads !== undefined && threads !== undefined && threads !== own
       ? ['--threads']
       : []),

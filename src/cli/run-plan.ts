@@ -6,7 +6,7 @@ import type {Cells} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import {experimentNamed} from '../experiments/index.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
-import {commandText, resumeLine} from '../report/command-line.js'
+import {commandText, resumeLine, typeablePath} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
 import type {CellRecord, Plan} from '../results/record.js'
 import {shardText} from '../results/shard.js'
@@ -214,7 +214,7 @@ export function closing(
     ...(failed === 0 && manifest.shard ? [mergeAdvice(bin)] : []),
     ...(failed === 0 && completed > 0 && !manifest.shard
       ? [
-          `next: ${commandText([bin, 'report', directory])} prints these tables again and writes them as Markdown`,
+          `next: ${commandText([bin, 'report', typeablePath(directory)])} prints these tables again and writes them as Markdown`,
         ]
       : []),
   ]

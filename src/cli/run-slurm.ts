@@ -27,8 +27,8 @@ import {
   submitScript,
 } from './slurm-script.js'
 
-/** How much more memory is asked for than predicted, and what the process takes that looks after those that compute. */
-const SPARE = {factor: 1.5, bytes: 256 * 2 ** 20}
+/** How much more memory is asked for than predicted. */
+const SPARE = {factor: 1.5, bytes: 128 * 2 ** 20}
 
 /**
  * Writes the scripts, and submits them where that is asked for.
@@ -58,7 +58,8 @@ export async function writeSlurmJob(
   }
   const cpus = flags.cpus ?? plan.threads ?? 1
   const how = schedule(run, cpus, threading)
-  const {predicted_peak_bytes: bytes} = describeRun(run, how)
+  // a task has as many benchmarks open as its memory has room for
+  const {predicted_peak_bytes: bytes} = describeRun(run, {...how, open: Math.min(1, how.open)})
   requirePlainName(flags.output)
   const directory = await folderOf(flags.output, () =>
     services.newRunDirectory(plan.experiment, new Date()),
@@ -68,6 +69,7 @@ export async function writeSlurmJob(
     ...{atOnce: flags['at-once'], time: flags.time, partition: flags.partition},
     workingDirectory: process.cwd(),
     program: [process.execPath, join(packageRoot(), 'bin', 'run.js')],
+    plugins: (plan.plugins ?? []).map(({path}) => path),
     threaded: plan.threads === undefined,
     memory: flags.mem ?? `${Math.ceil((SPARE.factor * bytes + SPARE.bytes) / 2 ** 20)}M`,
     // whoever computes on the same node is in what is timed

@@ -12,6 +12,8 @@ export interface SlurmJob {
   workingDirectory: string
   /** Words that start rfa. */
   program: readonly string[]
+  /** Modules that were named for the plan; absolute. */
+  plugins: readonly string[]
   shards: number
   /** Most tasks at once. Default: as many as the cluster has room for */
   atOnce?: number | undefined
@@ -46,8 +48,9 @@ function shardFolder({directory, shards}: SlurmJob): string {
   return `${quoted(resolve(directory, 'shard-'))}"$(printf '%0${width}d' "$SLURM_ARRAY_TASK_ID")"`
 }
 
-function command(job: SlurmJob, ...words: string[]): string {
-  return ['exec', ...job.program.map(quoted), ...words].join(' ')
+function command({program, plugins}: SlurmJob, ...words: string[]): string {
+  const named = plugins.flatMap(path => ['--plugin', quoted(path)])
+  return ['exec', ...program.map(quoted), ...words, ...named].join(' ')
 }
 
 function head(job: SlurmJob, ...own: string[]): string[] {

@@ -2,8 +2,11 @@
  * How imports of plug-ins are resolved: `rfa` means the program that runs, wherever the plug-in stands, so that both have
  * the same modules. Where Node has no hooks in the same thread, this file is loaded into the thread of its loader.
  */
-import {createRequire, type ResolveHookContext} from 'node:module'
-import type {MessagePort} from 'node:worker_threads'
+import {createHash} from 'node:crypto'
+import {readFileSync} from 'node:fs'
+import {createRequire, type LoadHookContext, type ResolveHookContext} from 'node:module'
+import {fileURLToPath} from 'node:url'
+import {type MessagePort, receiveMessageOnPort} from 'node:worker_threads'
 
 /** What is found where. */
 export interface Doors {
@@ -19,35 +22,112 @@ export interface Edge {
   to: string
 }
 
+/** A plug-in that is imported next. */
+export interface Entry {
+  /** URL of its module, without symbolic links. */
+  url: string
+  /** SHA-256 of all its files by their paths, where they are known: no other file, and no other content, is imported. */
+  pins?: Readonly<Record<string, string>> | undefined
+}
+
+/** What the hooks tell: an import, what a file of a plug-in held as it was loaded, or which file was refused. */
+export type Told = Edge | {file: string; sha256: string} | {refused: string}
+
 interface Resolved {
   url: string
   format?: string | null | undefined
   shortCircuit?: boolean | undefined
 }
 type Next = (specifier: string, context?: Partial<ResolveHookContext>) => Resolved
+interface Loaded {
+  format: string | null | undefined
+  source?: string | ArrayBufferLike | NodeJS.TypedArray | null | undefined
+}
+type NextLoad = (url: string, context?: Partial<LoadHookContext>) => Loaded
 
 /** Packages whose types are part of what an estimator is made of. */
 const SHARED = /^(zod|@tensorflow\/tfjs-core)(\/|$)/
 
-/**
- * A hook for Node's resolution of modules.
- *
- * @param tell - told of every import that is resolved
- */
-export function resolver({modules, own}: Doors, tell: (edge: Edge) => void) {
-  return (specifier: string, context: ResolveHookContext, next: Next): Resolved => {
+/** What Node calls for every module, and what the program says to it. */
+export class Hooks {
+  readonly #doors: Doors
+  readonly #tell: (told: Told) => void
+  #entry: Entry | undefined
+  /** URLs of the modules of plug-ins. */
+  readonly #own = new Set<string>()
+
+  /** @param tell - told of every import that is resolved, and of every file of a plug-in that is loaded */
+  constructor(doors: Doors, tell: (told: Told) => void) {
+    this.#doors = doors
+    this.#tell = tell
+  }
+
+  /** What follows belongs to this plug-in, until there is another one or none. */
+  begin(entry: Entry | undefined): void {
+    this.#entry = entry
+  }
+
+  /** Node's resolution of modules. */
+  resolve(specifier: string, context: ResolveHookContext, next: Next): Resolved {
+    const {modules, own} = this.#doors
     const door = Object.hasOwn(modules, specifier) ? modules[specifier] : undefined
     if (door !== undefined) return {url: door, format: 'module', shortCircuit: true}
     const {parentURL = ''} = context
     const lacking = SHARED.test(specifier) && !finds(parentURL, specifier)
     const found = next(specifier, lacking ? {...context, parentURL: own} : context)
     const told = (resolved: Resolved) => {
-      tell({from: parentURL, to: resolved.url})
+      const {url} = resolved
+      this.#tell({from: parentURL, to: url})
+      if (specifier === this.#entry?.url || this.#own.has(parentURL)) this.#take(url)
       return resolved
     }
     // in the thread of the loader the next hook answers later
     return found instanceof Promise ? (found.then(told) as unknown as Resolved) : told(found)
   }
+
+  /** Node's reading of modules: what is compiled is what is hashed. */
+  load(url: string, context: LoadHookContext, next: NextLoad): Loaded {
+    const found = next(url, context)
+    if (!this.#own.has(url) || !url.startsWith('file:')) return found
+    const hashed = (loaded: Loaded) => {
+      const file = fileURLToPath(url)
+      const {source} = loaded
+      // a CommonJS file is read by Node once more
+      const bytes = source instanceof Uint8Array ? source : readFileSync(file)
+      const sha256 = createHash('sha256').update(bytes).digest('hex')
+      this.#tell({file, sha256})
+      const {pins} = this.#entry ?? {}
+      if (pins && pins[file] !== sha256) this.#refuse(file)
+      return loaded
+    }
+    return found instanceof Promise ? (found.then(hashed) as unknown as Loaded) : hashed(found)
+  }
+
+  /** A module of a plug-in; those of other packages are not looked at. */
+  #take(url: string): void {
+    const {pins, url: plugin = ''} = this.#entry ?? {}
+    if (url.startsWith('node:')) return
+    if (!url.startsWith('data:') && packageOf(url) !== packageOf(plugin)) return
+    this.#own.add(url)
+    if (!pins || !url.startsWith('file:')) return
+    const file = fileURLToPath(url)
+    if (!Object.hasOwn(pins, file)) this.#refuse(file)
+  }
+
+  #refuse(file: string): never {
+    this.#tell({refused: file})
+    throw new Error(`${file} is not what was recorded`)
+  }
+}
+
+/** The folder of the package that a module is of; nothing outside of packages. */
+function packageOf(url: string): string {
+  return /^.*\/node_modules\/(@[^/]+\/)?[^/]+\//.exec(url)?.[0] ?? ''
+}
+
+/** Whether a module is a file of a plug-in: one of its package, or of none where it is outside of packages. */
+export function isOfPlugin(url: string, plugin: string): boolean {
+  return url.startsWith('file:') && packageOf(url) === packageOf(plugin)
 }
 
 function finds(parentURL: string, specifier: string): boolean {
@@ -59,14 +139,28 @@ function finds(parentURL: string, specifier: string): boolean {
   }
 }
 
-let hook: ReturnType<typeof resolver> | undefined
+let hooks: Hooks | undefined
+/** Takes what the program has said since. */
+let receive = () => {}
 
 /** Called by Node when it has loaded this file into the thread of its loader. */
 export function initialize({doors, port}: {doors: Doors; port: MessagePort}): void {
-  hook = resolver(doors, edge => port.postMessage(edge))
+  const own = new Hooks(doors, told => port.postMessage(told))
+  hooks = own
+  receive = () => {
+    for (let said = receiveMessageOnPort(port); said; said = receiveMessageOnPort(port)) {
+      own.begin(said.message.entry)
+    }
+  }
 }
 
 /** Called by Node for every import in that thread. */
 export function resolve(specifier: string, context: ResolveHookContext, next: Next): Resolved {
-  return hook ? hook(specifier, context, next) : next(specifier, context)
+  receive()
+  return hooks ? hooks.resolve(specifier, context, next) : next(specifier, context)
+}
+
+/** Called by Node for every module that it reads in that thread. */
+export function load(url: string, context: LoadHookContext, next: NextLoad): Loaded {
+  return hooks ? hooks.load(url, context, next) : next(url, context)
 }

@@ -1,7 +1,25 @@
-import {RfaError} from '../errors.js'
+import {fileURLToPath} from 'node:url'
+import {expected, RfaError} from '../errors.js'
 
 /** Longest time that a module may take, in ms: it may fetch something. */
 const LIMIT_MS = 60_000
+
+/** URLs of modules whose import has begun. */
+const begun: string[] = []
+
+/**
+ * Why the process ends in the midst of a command: modules of others may call `process.exit`, or throw in a timer.
+ *
+ * @returns the error; `undefined` where there are none
+ */
+export function exitOfPlugins(): RfaError | undefined {
+  if (begun.length === 0) return undefined
+  const paths = begun.map(url => fileURLToPath(url)).join(', ')
+  const got = `an end of the process with code ${process.exitCode ?? 0} before that of the command`
+  return expected('PLUGIN_FAILED', paths, 'a plug-in that lets the command go on', got, REMEDY)
+}
+
+const REMEDY = 'look for process.exit, and for what it throws in timers'
 
 /**
  * Imports a module, which may wait at its top level, but not for ever.
@@ -15,6 +33,7 @@ export async function importModule(
   url: string,
   limitMs = LIMIT_MS,
 ): Promise<Record<string, unknown>> {
+  begun.push(url)
   let stop = () => {}
   const endless = new Promise<never>((_, reject) => {
     const late = () => reject(hangs(`one that still waits after ${limitMs / 1000} s`))

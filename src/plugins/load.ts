@@ -1,16 +1,16 @@
 /** Plug-ins: ES modules of others that bring estimators. */
-import {createHash} from 'node:crypto'
-import {readFile, realpath, stat} from 'node:fs/promises'
+import {realpath, stat} from 'node:fs/promises'
 import {createRequire} from 'node:module'
-import {dirname, extname, relative, resolve, sep} from 'node:path'
+import {extname, resolve} from 'node:path'
 import {pathToFileURL} from 'node:url'
 import type {Estimator} from '../attention/index.js'
-import {describe, expected, type RfaError} from '../errors.js'
+import {describe, expected} from '../errors.js'
 import {errorCode} from '../files.js'
 import {commonJs, loadFault} from './faults.js'
 import {importModule} from './import.js'
 import {type PluginRecord, pluginDigest} from './record.js'
-import {filesImported, openDoors} from './resolution.js'
+import {changedFile, notRecorded, pathInRecord, pinsOf, recordNow, sha256Of} from './recorded.js'
+import {beginPlugin, filesImported, openDoors, refusedFile, sha256Loaded} from './resolution.js'
 
 /** A plug-in whose estimators are registered. */
 export interface LoadedPlugin {
@@ -21,66 +21,76 @@ export interface LoadedPlugin {
 
 /** Plug-ins by the paths of their files, without symbolic links. */
 const loaded = new Map<string, Promise<LoadedPlugin>>()
-/** Digests and paths of those that have been asked for. */
-const required = new Set<string>()
+/** Digests and paths of those that may be loaded because a plan has them. */
+const trusted = new Set<string>()
 /** Whose estimators have these names, in small letters. */
 const owners = new Map<string, string>()
 
 const ENDINGS = ['.js', '.mjs', '.ts', '.mts']
 
 /**
- * Loads a plug-in and registers its estimators, once in a process however often it is named.
+ * Loads a plug-in and registers its estimators, once in a process however often it is named. It is a program, and runs with
+ * all rights of this one: a path comes from a person who named it, never from a plan alone.
  *
  * @param path - of an ES module whose default export is an estimator, or which exports a list `estimators`
+ * @param wanted - what it is to be: no other file, and no other content, is imported. Default: whatever is there
  * @throws {FILE_MISSING} where there is no file
+ * @throws {FILE_CHANGED} where it is not `wanted`; nothing of what differs is imported
  * @throws {BAD_PLUGIN} for what is no such module: a fault of syntax, imports that are not found, no estimator, one whose
  *   facts are wrong or whose name is taken
  * @throws {PLUGIN_FAILED} for what it throws itself, and where its top level waits for ever
  */
-export async function loadPlugin(path: string): Promise<LoadedPlugin> {
+export async function loadPlugin(path: string, wanted?: PluginRecord): Promise<LoadedPlugin> {
   const file = await pluginFile(path)
   const before = loaded.get(file)
   if (before) return before
-  const loading = importPlugin(path, file)
+  if (wanted) await requireRecorded(file, wanted)
+  const loading = importPlugin(path, file, wanted)
   loaded.set(file, loading)
   return loading
+}
+
+/** What a recorded plug-in is at a path, which nothing imports. @throws {FILE_MISSING | BAD_PLUGIN} */
+export async function pluginNow(path: string, wanted: PluginRecord): Promise<PluginRecord> {
+  return {...(await recordNow(await pluginFile(path), wanted)), path: resolve(path)}
+}
+
+async function requireRecorded(file: string, wanted: PluginRecord): Promise<void> {
+  const now = await recordNow(file, wanted)
+  const changed = changedFile(wanted, now)
+  if (changed !== undefined) throw notRecorded(wanted, changed, now)
+}
+
+/** Lets this process, a worker, load the plug-ins of a task: whoever gives it the task has had them named. */
+export function trustPlugins(records: readonly PluginRecord[]): void {
+  for (const record of records) trusted.add(idOf(record))
 }
 
 /**
  * Loads the plug-ins of a plan as they were when it was made; one that has been loaded is not read again. The features of
  * their next calls are looked at.
  *
- * @throws {FILE_CHANGED} where one is not the same any more
+ * @throws {FILE_CHANGED} where one is not the same any more; it is not imported then
+ * @throws {BAD_PLUGIN} where nobody has named it
  * @throws what {@link loadPlugin} throws
  */
 export async function requirePlugins(records: readonly PluginRecord[]): Promise<void> {
   for (const wanted of records) {
-    const id = `${pluginDigest(wanted)} ${wanted.path}`
-    if (required.has(id)) continue
-    const {record} = await loadPlugin(wanted.path)
-    if (pluginDigest(record) !== pluginDigest(wanted)) throw changed(wanted, record)
-    required.add(id)
+    const there = loaded.get(await realpath(wanted.path).catch(() => wanted.path))
+    if (!there && !trusted.has(idOf(wanted))) {
+      throw expected('BAD_PLUGIN', wanted.path, 'a plug-in that was named', 'one of a plan alone')
+    }
+    const {record} = await (there ?? loadPlugin(wanted.path, wanted))
+    if (pluginDigest(record) !== pluginDigest(wanted)) {
+      throw notRecorded(wanted, changedFile(wanted, record) ?? wanted.path, record)
+    }
   }
   const {lookAgain} = await import('../attention/internal.js')
   lookAgain()
 }
 
-function changed(wanted: PluginRecord, {sha256, imports}: PluginRecord): RfaError {
-  const other = imports.find(({path, sha256}) =>
-    wanted.imports.some(before => before.path === path && before.sha256 !== sha256),
-  )
-  const what = sha256 !== wanted.sha256 ? 'a file' : `imports${other ? ` (${other.path})` : ''}`
-  return expected(
-    'FILE_CHANGED',
-    wanted.path,
-    `${what} that stays as it was when the plan was made, SHA-256 ${short(pluginDigest(wanted))}`,
-    short(pluginDigest({sha256, imports})),
-    'leave a plug-in as it is while a run with it goes on',
-  )
-}
-
-function short(digest: string): string {
-  return digest.slice(0, 12)
+function idOf(record: PluginRecord): string {
+  return `${pluginDigest(record)} ${record.path}`
 }
 
 /** The file of a plug-in, without symbolic links. @throws {FILE_MISSING | BAD_PLUGIN} */
@@ -104,11 +114,18 @@ async function pluginFile(path: string): Promise<string> {
   return realpath(path)
 }
 
-async function importPlugin(path: string, file: string): Promise<LoadedPlugin> {
+async function importPlugin(
+  path: string,
+  file: string,
+  wanted: PluginRecord | undefined,
+): Promise<LoadedPlugin> {
   openDoors()
   const {registerEstimators, wholeEstimator} = await import('../attention/internal.js')
+  const {href: url} = pathToFileURL(file)
+  lockMath()
+  beginPlugin({url, pins: wanted && pinsOf(file, wanted)})
   try {
-    const exported = await importModule(pathToFileURL(file).href)
+    const exported = await importModule(url)
     if (file in createRequire(import.meta.url).cache) {
       throw commonJs(path, 'it exports by module.exports, or nothing')
     }
@@ -120,8 +137,19 @@ async function importPlugin(path: string, file: string): Promise<LoadedPlugin> {
     for (const name of methods) owners.set(name.toLowerCase(), path)
     return {record, estimators}
   } catch (error) {
+    const other = refusedFile()
+    if (wanted && other !== undefined) throw notRecorded(wanted, pathInRecord(file, other))
     throw loadFault(path, error, [file, ...filesImported(file)])
+  } finally {
+    beginPlugin(undefined)
   }
+}
+
+/** Other methods compute with it, and so do tables: a module that assigns to any of it gets a TypeError. */
+function lockMath(): void {
+  const locked = {writable: false, configurable: false}
+  for (const name of Reflect.ownKeys(Math)) Object.defineProperty(Math, name, locked)
+  Object.defineProperty(globalThis, 'Math', locked)
 }
 
 /** What a module exports as estimators. @throws {BAD_PLUGIN} where that is nothing */
@@ -151,19 +179,10 @@ function checkNames(names: readonly string[], path: string): void {
 }
 
 async function recordOf(path: string, file: string, methods: string[]): Promise<PluginRecord> {
-  const folder = dirname(file)
-  const others = filesImported(file).map(other => ({
-    other,
-    path: relative(folder, other).split(sep).join('/'),
-  }))
+  const digest = async (other: string) => sha256Loaded(other) ?? sha256Of(other)
+  const others = filesImported(file).map(other => ({other, path: pathInRecord(file, other)}))
   // in an order that does not depend on where the folder stands
   others.sort((a, b) => (a.path < b.path ? -1 : 1))
-  const imports = others.map(async ({other, path}) => ({path, sha256: await sha256Of(other)}))
-  return {path, sha256: await sha256Of(file), imports: await Promise.all(imports), methods}
-}
-
-async function sha256Of(file: string): Promise<string> {
-  return createHash('sha256')
-    .update(await readFile(file))
-    .digest('hex')
+  const imports = others.map(async ({other, path}) => ({path, sha256: await digest(other)}))
+  return {path, sha256: await digest(file), imports: await Promise.all(imports), methods}
 }

@@ -1,63 +1,105 @@
-/** Takes the hook of hooks.ts into use, and keeps what it tells of imports. */
+/** Takes the hooks of hooks.ts into use, and keeps what they tell of imports. */
 import * as nodeModule from 'node:module'
 import {dirname, join, relative, sep} from 'node:path'
 import {fileURLToPath, pathToFileURL} from 'node:url'
 import {MessageChannel, receiveMessageOnPort} from 'node:worker_threads'
 import {packageRoot} from '../package.js'
-import {type Doors, type Edge, resolver} from './hooks.js'
+import {type Doors, type Entry, Hooks, isOfPlugin, type Told} from './hooks.js'
 
 /** Node 22.15 and later have it. */
 const {registerHooks} = nodeModule as {
-  registerHooks?: (hooks: {resolve: ReturnType<typeof resolver>}) => void
+  registerHooks?: (hooks: Pick<Hooks, 'resolve' | 'load'>) => void
 }
 
 /** What each module imports, by their URLs. */
 const imports = new Map<string, Set<string>>()
-let receive: (() => void) | undefined
+/** What files of plug-ins held as they were loaded, by their paths. */
+const loaded = new Map<string, string>()
+let refused: string | undefined
+/** How to speak with the hooks. */
+interface Line {
+  begin(entry: Entry | undefined): void
+  receive(): void
+}
+let line: Line | undefined
 
 /** From now on plug-ins find this program under `rfa`, wherever they stand. */
 export function openDoors(): void {
-  if (receive) return
-  if (registerHooks) {
-    registerHooks({resolve: resolver(doors(), keep)})
-    receive = () => {}
-    return
-  }
+  line ??= registerHooks ? sameThread(registerHooks) : loaderThread()
+}
+
+function sameThread(register: NonNullable<typeof registerHooks>): Line {
+  const hooks = new Hooks(doors(), keep)
+  register({
+    resolve: (...call) => hooks.resolve(...call),
+    load: (...call) => hooks.load(...call),
+  })
+  return {begin: entry => hooks.begin(entry), receive: () => {}}
+}
+
+function loaderThread(): Line {
   const {port1, port2} = new MessageChannel()
   nodeModule.register(pathToFileURL(join(builtFolder(), 'plugins', 'hooks.js')), {
     data: {doors: doors(), port: port2},
     transferList: [port2],
   })
   port1.unref()
-  receive = () => {
-    for (let told = receiveMessageOnPort(port1); told; told = receiveMessageOnPort(port1)) {
-      keep(told.message)
-    }
+  return {
+    begin: entry => port1.postMessage({entry}),
+    receive() {
+      for (let told = receiveMessageOnPort(port1); told; told = receiveMessageOnPort(port1)) {
+        keep(told.message)
+      }
+    },
   }
 }
 
-function keep({from, to}: Edge): void {
-  imports.set(from, (imports.get(from) ?? new Set()).add(to))
+function keep(told: Told): void {
+  if ('refused' in told) refused = told.refused
+  else if ('file' in told) loaded.set(told.file, told.sha256)
+  else imports.set(told.from, (imports.get(told.from) ?? new Set()).add(told.to))
+}
+
+/** The plug-in that is imported next; `undefined`: it has been. */
+export function beginPlugin(entry: Entry | undefined): void {
+  refused = undefined
+  line?.begin(entry)
+}
+
+/** The file for which the import of a plug-in with pins was refused, if it was. */
+export function refusedFile(): string | undefined {
+  line?.receive()
+  return refused
+}
+
+/** SHA-256 of a file of a plug-in as it was loaded. */
+export function sha256Loaded(path: string): string | undefined {
+  line?.receive()
+  return loaded.get(path)
 }
 
 /**
- * Files that a module imports, itself or through others, as far as they have been imported: not those of packages.
+ * Files that a module imports, itself or through others, as far as they have been imported: not those of other packages.
  *
  * @param path - of the module, without symbolic links
  * @returns absolute paths, in the order in which they were found
  */
 export function filesImported(path: string): string[] {
-  receive?.()
-  const first = pathToFileURL(path).href
-  const found = new Set([first])
+  line?.receive()
+  const plugin = pathToFileURL(path).href
+  const isLocal = (url: string) => isOfPlugin(url, plugin)
+  const found = new Set([plugin])
   for (const url of found)
-    for (const next of imports.get(url) ?? []) if (isLocal(next)) found.add(next)
-  found.delete(first)
-  return [...found].map(url => fileURLToPath(url))
-}
-
-function isLocal(url: string): boolean {
-  return url.startsWith('file:') && !url.includes('/node_modules/')
+    for (const next of imports.get(url) ?? [])
+      if (isLocal(next) || next.startsWith('data:')) found.add(next)
+  // one file may be imported under several URLs
+  const files = new Set([...found].filter(isLocal).map(url => fileURLToPath(url)))
+  const {cache} = nodeModule.createRequire(import.meta.url)
+  for (const file of files)
+    for (const {filename} of cache[file]?.children ?? [])
+      if (isLocal(pathToFileURL(filename).href)) files.add(filename)
+  files.delete(path)
+  return [...files]
 }
 
 /** The compiled modules that this file is one of: those of the program, or of the library. */

@@ -53,7 +53,7 @@ export async function saveTables(
   journal: Journal,
 ): Promise<void> {
   try {
-    await journal.check()
+    await journal.verify()
     await writeTables(planned, finished, options)
   } catch (error) {
     throw error instanceof RfaError ? new UnsavedTables(finished, error) : error

@@ -5,6 +5,7 @@ import {layOut, planKeys} from '../experiments/planned-run.js'
 import {resumeLine, withoutFolder} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
 import type {Journal} from '../results/journal.js'
+import {LINE_CHECKSUM} from '../results/journal-line.js'
 import type {RunManifest} from '../results/manifest.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord, Plan} from '../results/record.js'
@@ -80,6 +81,7 @@ function manifestOf(shards: readonly SavedShard[]): RunManifest {
   return {
     ...{schema, created_at: created[0]!, argv: withoutFolder(argv, ['--shard']), plan, machine},
     merged: machinesOf(shards),
+    line_checksum: LINE_CHECKSUM,
     ...(sessions.length > 0 && {sessions}),
   }
 }

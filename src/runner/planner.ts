@@ -77,7 +77,8 @@ async function inFreshWorker<T>(action: (worker: WorkerProcess) => Promise<T>): 
 function replyOf(end: JobEnd, reading = false): WorkerReply {
   if (end.kind === 'died' && end.error.ofMemory) throw wantOfMemory(end.error, reading)
   if (end.kind !== 'reply') {
-    throw new RfaError('BACKEND_NOT_READY', end.error.message, {suggestions: ['run rfa doctor']})
+    const suggestions = ['run it again', 'run rfa doctor']
+    throw new RfaError('BACKEND_NOT_READY', end.error.message, {suggestions})
   }
   if ('refusal' in end.reply) throw errorOf(end.reply.refusal)
   return end.reply

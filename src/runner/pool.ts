@@ -119,14 +119,19 @@ class Pool {
     }
   }
 
-  /** Takes jobs until there are none, with one worker at a time. */
+  /**
+   * Takes jobs until there are none, one at a time. Each plug-in has a worker of its own: what it throws late, or changes
+   * in its process, is no matter of other methods.
+   */
   async #lane(): Promise<void> {
-    let worker: WorkerProcess | undefined
+    const workers = new Map<string | undefined, WorkerProcess>()
     try {
       while (!this.#stopped) {
         const {value: job, done} = this.#jobs.next()
         if (done) break
-        worker = await this.#workerFor(worker)
+        const plugin = pluginOf(job.cell)
+        const worker = await this.#workerFor(workers.get(plugin))
+        workers.set(plugin, worker)
         if (this.#stopped) break
         await this.#runOne(job, worker)
       }
@@ -134,11 +139,12 @@ class Pool {
       this.stop()
       throw error
     } finally {
-      if (!this.#keeps(worker)) await this.#retire(worker)
+      const ended = [...workers.values()].filter(worker => !this.#keeps(worker))
+      await Promise.all(ended.map(worker => this.#retire(worker)))
     }
   }
 
-  #keeps(worker: WorkerProcess | undefined): boolean {
+  #keeps(worker: WorkerProcess): boolean {
     const {keepWorker, worker: given} = this.#options
     return Boolean(keepWorker) && worker === given && !this.#stopped
   }
@@ -225,9 +231,14 @@ class Pool {
   }
 }
 
+/** Digest of the plug-in that a cell's estimator comes from; `undefined`: it is built in. */
+function pluginOf(cell: object): string | undefined {
+  return (cell as {plugin?: string}).plugin
+}
+
 /** The plug-in that a cell's estimator comes from: others need not be there for it. */
 function pluginsOf(cell: object, plugins: readonly PluginRecord[] = []) {
-  const {plugin} = cell as {plugin?: string}
+  const plugin = pluginOf(cell)
   return plugin === undefined
     ? undefined
     : plugins.filter(record => pluginDigest(record) === plugin)
@@ -250,8 +261,8 @@ function recordOf(experiment: Experiment, job: Job, end: JobEnd): CellRecord {
     const {code, message} = end.error
     return failed({code, message})
   }
-  if ('error' in end.reply) return failed(end.reply.error)
   try {
+    if ('error' in end.reply) return failed(end.reply.error)
     return parsed('outcome' in end.reply ? end.reply.outcome : {}, 'result of the cell')
   } catch (error) {
     if (error instanceof RfaError) return failed({code: 'CELL_CRASHED', message: error.message})

@@ -47,7 +47,10 @@ export interface Preparation<Jobs = Cells<Job>> {
   notes: readonly string[]
   /** What to be wary of in the input. */
   warnings: readonly string[]
-  /** Whether this process may compute cells, too: one whose backend keeps its first threads has not theirs. */
+  /**
+   * Whether this process may compute cells, too: one whose backend keeps its first threads has not theirs, and one that has
+   * loaded plug-ins is not for other methods.
+   */
   serves: boolean
   /** Memory that this process holds. */
   heldBytes: number
@@ -82,7 +85,7 @@ export async function prepareRun(
     threading: await leastThreading(names),
     notes,
     warnings: await warningsOf(plan),
-    serves: !(await Promise.all(names.map(keepsThreads))).includes(true),
+    serves: !plan.plugins && !(await Promise.all(names.map(keepsThreads))).includes(true),
     heldBytes: heldBytes(),
     ...(shards !== undefined && {shards: await shardsOf(plan, shards)}),
   }
@@ -154,9 +157,14 @@ async function pinned(plan: Plan): Promise<Plan> {
 }
 
 /** What to be wary of in the input, each thing once for all layers of which it is true. */
-async function warningsOf({input, layers, logit_scale: logitScale}: Plan): Promise<string[]> {
+async function warningsOf({
+  input,
+  layers,
+  logit_scale: logitScale,
+  causal,
+}: Plan): Promise<string[]> {
   if (!input) return []
-  const of = (layer?: number) => inputWarnings(input, {layer, logitScale})
+  const of = (layer?: number) => inputWarnings(input, {layer, logitScale, causal})
   const all = await Promise.all(Array.isArray(layers) ? layers.map(of) : [of()])
   return [...new Set(all.flat())]
 }

@@ -67,6 +67,18 @@ export type TurnOver = {id: number; turnOver: true}
 /** All that a worker sends. */
 export type WorkerMessage = WorkerReply | Sign | TurnOver
 
+/** Whether something is what a worker sends, as far as its parent relies on that. */
+export function isWorkerMessage(message: unknown): message is WorkerMessage {
+  if (typeof message !== 'object' || message === null) return false
+  const {id, leftMs = 0} = message as {id?: unknown; leftMs?: unknown}
+  if (typeof id !== 'number' || typeof leftMs !== 'number') return false
+  if ('leftMs' in message || 'turnOver' in message) return true
+  return ['outcome', 'error', 'prepared', 'done', 'refusal'].some(kind => {
+    const value: unknown = Reflect.get(message, kind)
+    return kind === 'done' ? value === true : typeof value === 'object' && value !== null
+  })
+}
+
 /** What a cell says and waits for on its way; see {@link CellContext}. */
 export interface DuringCell {
   onStep: OnStep

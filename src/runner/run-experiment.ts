@@ -13,7 +13,7 @@ import {compareCode, watchMixture} from './mixture.js'
 import {runJobs} from './pool.js'
 import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
-import {usableRecords, withoutThose} from './saved-cells.js'
+import {damageNote, usableRecords, withoutThose} from './saved-cells.js'
 import {cellSeconds, PROCESS_SECONDS, type Schedule} from './schedule.js'
 import type {WorkerProcess} from './worker-process.js'
 
@@ -108,6 +108,7 @@ async function runMissing(
   const earlier = savedRecords(jobs, journal, onWarning)
   const records = new Map(earlier.map(record => [record.key, record]))
   const missing = withoutThose(jobs, new Set(records.keys()), ({key}) => key)
+  if (journal?.damaged) onWarning(damageNote(journal.damaged, missing))
   const meter = meterOf(run, missing, options.schedule)
   const compare = watchMixture(earlier, onWarning)
   const onRecord = async (record: CellRecord) => {

@@ -3,9 +3,11 @@ import {type Cells, cellsFrom} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {packageVersion} from '../package.js'
+import {listed} from '../report/words.js'
 import {cellKey} from '../results/keys.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import type {CellRecord} from '../results/record.js'
+import type {SetAside} from '../results/set-aside.js'
 
 /**
  * The records that stand for cells of a plan: the newest of each, unless it failed.
@@ -41,4 +43,27 @@ export function withoutThose<Item>(
   return cellsFrom(jobs.length - keys.size, function* () {
     for (const job of jobs) if (!keys.has(keyOf(job))) yield job
   })
+}
+
+/** Cells that one message names. */
+const MOST_NAMED = 5
+
+/**
+ * What a reader should know of a journal with damaged lines.
+ *
+ * @param missing - cells that run now: those of these lines, and those that had not ended
+ */
+export function damageNote(
+  {lines, keptAs}: SetAside,
+  missing: Cells<Pick<PredictedCell, 'label'>>,
+): string {
+  const labels: string[] = []
+  for (const {label} of missing) {
+    if (labels.push(label) === MOST_NAMED) break
+  }
+  const rest = missing.length - labels.length
+  const cells = [...labels, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
+  const which =
+    lines.length === 1 ? `line ${lines[0]} is` : `lines ${listed(lines.map(String))} are`
+  return `records.jsonl: ${which} damaged and left out; ${keptAs} holds the file as it was. Cells without a record run again: ${cells || 'none'}`
 }

@@ -1,5 +1,7 @@
 /** Tells faults for want of memory from others: what runs into a limit of its process dies or throws in many words. */
 
+import {readFileSync} from 'node:fs'
+
 const WORDS =
   /out of memory|\bOOM\b|cannot allocate|allocation failed|bad_alloc|ENOMEM|EAGAIN|temporarily unavailable/i
 
@@ -19,3 +21,18 @@ const CAUSE =
 /** What to try. */
 export const MORE_MEMORY =
   'give it more memory: end other programs, or raise the limit (ulimit -v, that of a container or a job)'
+
+/**
+ * How many processes the system has ended for want of memory since it started, those of limited groups among them.
+ *
+ * @param path - where Linux counts them
+ * @returns `undefined` where that is not known
+ */
+export function endedForMemory(path = '/proc/vmstat'): number | undefined {
+  try {
+    const [, count] = /^oom_kill (\d+)$/m.exec(readFileSync(path, 'utf8')) ?? []
+    return count === undefined ? undefined : Number(count)
+  } catch {
+    return undefined
+  }
+}

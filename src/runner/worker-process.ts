@@ -5,9 +5,15 @@ import {fileURLToPath} from 'node:url'
 import {expected} from '../errors.js'
 import {packageRoot} from '../package.js'
 import type {CellError} from '../results/record.js'
-import type {Turn, WorkerMessage, WorkerReply, WorkerRequest, WorkerTask} from './protocol.js'
+import {
+  isWorkerMessage,
+  type Turn,
+  type WorkerReply,
+  type WorkerRequest,
+  type WorkerTask,
+} from './protocol.js'
 import {TimeLimit} from './stopwatch.js'
-import {isOfMemory, withCause} from './want-of-memory.js'
+import {endedForMemory, isOfMemory, withCause} from './want-of-memory.js'
 
 /** How a job ended as the parent sees it: the worker's reply, or what became of the worker. */
 export type JobEnd =
@@ -27,6 +33,8 @@ export interface WorkerOptions {
   workerPath?: string | undefined
   /** The experiment that it will be asked about: it loads what that needs while it waits. Default: it only waits. */
   ahead?: string | undefined
+  /** How many processes the system has ended for want of memory. Default: {@link endedForMemory} */
+  endedForMemory?: (() => number | undefined) | undefined
 }
 
 /** Kept of what a worker writes to stderr, in characters: its last words explain its death. */
@@ -61,6 +69,7 @@ interface Underway extends During {
 export class WorkerProcess {
   readonly #child: ChildProcess
   readonly #gone: Promise<void>
+  readonly #wantsMemory: () => boolean | undefined
   #death: Death | undefined
   #lastWords = ''
   #jobs = 0
@@ -69,7 +78,9 @@ export class WorkerProcess {
 
   /** Starts the child; it can be given a job at once. */
   constructor(options: WorkerOptions = {}) {
-    const {ahead} = options
+    const {ahead, endedForMemory: count = endedForMemory} = options
+    const before = count()
+    this.#wantsMemory = () => (before === undefined ? undefined : count() !== before)
     const argv = [String(process.pid), ...(ahead === undefined ? [] : [ahead])]
     this.#child = fork(options.workerPath ?? workerPath(), argv, {
       execArgv: [],
@@ -79,7 +90,8 @@ export class WorkerProcess {
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#lastWords = (this.#lastWords + text).slice(-LAST_WORDS)
     })
-    this.#child.on('message', (message: WorkerMessage) => {
+    this.#child.on('message', message => {
+      if (!isWorkerMessage(message)) return // a plug-in may send whatever it likes
       if ('leftMs' in message) this.#tasks.get(message.id)?.onHeard?.(message.leftMs)
       else if ('turnOver' in message) void this.#yieldTurn(message.id)
       else this.#end(message.id, {kind: 'reply', reply: message})
@@ -149,7 +161,7 @@ export class WorkerProcess {
       resolve()
     }
     child.once('exit', (code, signal) => {
-      const buried = () => die(deathOf(code, signal, this.#lastWords))
+      const buried = () => die(deathOf(code, signal, this.#lastWords, this.#wantsMemory()))
       const timer = setTimeout(buried, GRACE_MS) // a process of its own may hold stderr open
       child.once('close', () => {
         clearTimeout(timer)
@@ -187,9 +199,15 @@ function timeoutError(timeoutMs: number | null): CellError {
 }
 
 const NATIVE_FAULT = ' (a fault in native code)'
+/** What SIGKILL says of it. @param wanted - whether the system ended a process for want of memory, if that is known */
+function killHint(wanted: boolean | undefined): string {
+  if (wanted === false)
+    return ' (by another program, as kill -9 does: the system has not run out of memory)'
+  return ' (the system does that when memory runs out)'
+}
+
 /** What a signal says of the death of a process. */
 const HINTS: Readonly<Record<string, string>> = {
-  SIGKILL: ' (the system does that when memory runs out)',
   SIGSEGV: NATIVE_FAULT,
   SIGBUS: NATIVE_FAULT,
   SIGILL: NATIVE_FAULT,
@@ -197,13 +215,18 @@ const HINTS: Readonly<Record<string, string>> = {
 }
 
 /** What a dead worker's cell is recorded with. */
-function deathOf(code: number | null, signal: string | null, stderr: string): Death {
+function deathOf(
+  code: number | null,
+  signal: string | null,
+  stderr: string,
+  wanted: boolean | undefined,
+): Death {
   const how = signal ? `was ended by ${signal}` : `exited with code ${code}`
-  const hint = signal ? (HINTS[signal] ?? '') : ''
+  const hint = signal === 'SIGKILL' ? killHint(wanted) : signal ? (HINTS[signal] ?? '') : ''
   const words = tellingLine(stderr)
   const message = `expected an answer of the worker process, but it ${how}${hint}`
   const told = words ? `${message}: ${words}` : message
-  if (signal === 'SIGKILL') return {code: 'CELL_CRASHED', message: told, ofMemory: true}
+  if (signal === 'SIGKILL') return {code: 'CELL_CRASHED', message: told, ofMemory: wanted ?? true}
   return deathBy(told, stderr)
 }
 

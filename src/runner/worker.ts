@@ -5,6 +5,7 @@
  * a cell too.
  */
 import {Worker} from 'node:worker_threads'
+import type {PluginRecord} from '../plugins/record.js'
 import {answer, type Line, type Skills, type Turn, type WorkerRequest} from './protocol.js'
 
 const [, , parent = process.ppid, ahead] = process.argv
@@ -21,16 +22,25 @@ process.on('disconnect', () => process.exit())
 const preparation = () => import('./preparation.js')
 const skills: Skills = {
   run: async ({experiment, cell, context, plugins}, during) => {
+    await trust(plugins)
     if (plugins) await (await import('../plugins/load.js')).requirePlugins(plugins)
     const {experimentNamed} = await import('../experiments/index.js')
     return (await experimentNamed(experiment)).run(cell, {...context, ...during})
   },
-  prepare: async task => (await preparation()).prepareRun(task.plan, task),
+  prepare: async task => {
+    await trust(task.plan.plugins)
+    return (await preparation()).prepareRun(task.plan, task)
+  },
   check: async plan => (await preparation()).checkInput(plan),
   profile: async step => {
     const {saveProfile, startProfile} = await import('./profiler.js')
     return step === 'start' ? startProfile() : saveProfile(step.path)
   },
+}
+
+/** Plug-ins that the parent sends may be loaded: it has had each of them named. */
+async function trust(plugins: readonly PluginRecord[] | undefined): Promise<void> {
+  if (plugins) (await import('../plugins/load.js')).trustPlugins(plugins)
 }
 
 /** Cells that wait for their turn, by the numbers of their requests. */

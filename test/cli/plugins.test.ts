@@ -178,6 +178,24 @@ describe('--plugin', () => {
   )
 })
 
+it('a plug-in that ends the process while it is loaded, or later, is no success', async () => {
+  const folder = await folderWith({
+    'exits.mjs': `process.exit(0)\n${reluMap('exits')}`,
+    'later.mjs': reluMap('later', '', 'setTimeout(() => process.exit(0))'),
+  })
+  const [first, json, later] = await Promise.all([
+    rfa(folder, `${SWEEP} --plugin exits.mjs --methods elu --output run`),
+    rfa(folder, 'methods --json --plugin exits.mjs'),
+    rfa(folder, `${SWEEP} --plugin later.mjs --methods later --dry-run`),
+  ])
+  const message = (name: string) =>
+    `${join(folder, name)}: expected a plug-in that lets the command go on, got an end of the process with code 0 before that of the command`
+  expect(first.code).toBe(3)
+  expect(first.stderr).toMatch(new RegExp(`^${message('exits.mjs')}\nCode: PLUGIN_FAILED   Try: `))
+  expect([json.code, JSON.parse(json.stdout).error.code]).toEqual([3, 'PLUGIN_FAILED'])
+  expect([later.code, later.stderr]).toEqual([3, expect.stringContaining(message('later.mjs'))])
+})
+
 it('rfa check takes names from files wherever these stand among its words, and from RFA_PLUGINS', async () => {
   const folder = await folderWith({'my.mjs': reluMap('my-map'), 'other.mjs': reluMap('other')})
   const line = 'check my-map elu ./my.mjs --only facts --json'
@@ -212,17 +230,15 @@ describe('a run with a plug-in', () => {
     return folder
   }
 
-  it.runIf(FULL)('goes on from its folder alone, also where the file has been moved', async () => {
+  it.runIf(FULL)('goes on once it is named, also where the file has been moved', async () => {
     const folder = await begun()
-    expect((await rfa(folder, 'error-sweep --resume --output run --quiet')).code).toBe(0)
+    const resume = 'error-sweep --resume --output run --quiet'
+    expect((await rfa(folder, resume)).code).toBe(2)
+    expect((await rfa(folder, `${resume} --plugin mine.mjs`)).code).toBe(0)
+    expect((await rfa(folder, resume, {RFA_PLUGINS: 'mine.mjs'})).code).toBe(0)
     mkdirSync(join(folder, 'moved'))
     for (const file of ['mine.mjs', 'part.mjs'])
       renameSync(join(folder, file), join(folder, 'moved', file))
-    const gone = await rfa(folder, 'error-sweep --resume --output run --quiet')
-    expect(gone.code).toBe(2)
-    expect(gone.stderr).toMatch(
-      /^run: expected the plug-in that this run was started with, .*mine\.mjs, got nothing there/,
-    )
     for (const rest of ['', line.slice('error-sweep'.length)]) {
       const found = await rfa(
         folder,
@@ -243,8 +259,8 @@ describe('a run with a plug-in', () => {
     async () => {
       const folder = await begun()
       writeFiles(folder, {'part.mjs': 'export const changed = 1\n'})
-      for (const command of ['error-sweep --output run --quiet', `${line} --plugin mine.mjs`]) {
-        const {code, stderr} = await rfa(folder, `${command} --resume`)
+      for (const command of ['error-sweep --output run --quiet', line]) {
+        const {code, stderr} = await rfa(folder, `${command} --resume --plugin mine.mjs`)
         expect(code).toBe(2)
         expect(stderr).toMatch(
           /^run: expected the plug-in that this run was started with, .*mine\.mjs \(SHA-256 [0-9a-f]{12}…\), got one of SHA-256 [0-9a-f]{12}…/,
@@ -260,16 +276,16 @@ describe('a run with a plug-in', () => {
       const folder = await begun()
       writeFiles(folder, {'copy.mjs': reluMap('mine', '', '// changed')})
       const resume = 'error-sweep --output run --quiet --resume'
-      for (const {code, stderr} of await Promise.all([
+      const [typed, other] = await Promise.all([
         rfa(folder, `${resume} --plugin copy.mjs`),
         rfa(folder, resume, {RFA_PLUGINS: 'copy.mjs'}),
-      ])) {
-        expect(code).toBe(2)
-        expect(stderr).toMatch(
-          /^run: expected the plug-in that this run was started with, .*mine\.mjs \(SHA-256 [0-9a-f]{12}…\), got one of SHA-256 [0-9a-f]{12}…/,
-        )
-        expect(stderr).toContain('PLAN_MISMATCH')
-      }
+      ])
+      expect(typed.code).toBe(2)
+      expect(typed.stderr).toMatch(
+        /^run: expected the plug-ins that this run was started with, .*mine\.mjs, got .*copy\.mjs \(SHA-256 [0-9a-f]{12}…\) besides/,
+      )
+      expect(other.code).toBe(2)
+      expect(other.stderr).toContain('mine.mjs, which nobody has named')
     },
   )
 

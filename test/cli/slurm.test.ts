@@ -19,6 +19,7 @@ const JOB = {
   directory: "/shared/it's a $HOME",
   workingDirectory: '/my work',
   program: ['/usr/bin/node', '/opt/rfa/bin/run.js'],
+  plugins: ["/my work/it's mine.mjs"],
   shards: 100,
   cpus: 4,
   threaded: true,
@@ -51,6 +52,8 @@ describe('the scripts', () => {
       '--resume',
       '--threads',
       '4',
+      '--plugin',
+      "/my work/it's mine.mjs",
     ])
     expect(words(mergeScript(JOB), {})).toEqual([
       ...JOB.program,
@@ -58,6 +61,8 @@ describe('the scripts', () => {
       "/shared/it's a $HOME/shard-*",
       '--output',
       "/shared/it's a $HOME/merged",
+      '--plugin',
+      "/my work/it's mine.mjs",
     ])
   })
 

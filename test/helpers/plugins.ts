@@ -4,6 +4,7 @@ import {mkdirSync, writeFileSync} from 'node:fs'
 import {dirname, join} from 'node:path'
 import {pathToFileURL} from 'node:url'
 import {packageRoot} from '../../src/package.js'
+import type {PluginRecord} from '../../src/plugins/record.js'
 
 /** The text of a module with a feature map of D rectified entries. @param facts - in place of its own */
 export function reluMap(name: string, facts = '', before = ''): string {
@@ -41,19 +42,26 @@ export interface Loaded {
   suggestions?: string[]
 }
 
+/** A plug-in with what it is to be. */
+type Wanted = readonly [path: string, wanted: PluginRecord]
+
 /**
  * Loads plug-ins one after the other in one process, as the program does.
  *
  * @param node - the executable. Default: the one that runs the tests
  */
-export function loadAll(folder: string, paths: readonly string[], node = process.execPath) {
+export function loadAll(
+  folder: string,
+  paths: readonly (string | Wanted)[],
+  node = process.execPath,
+) {
   const loader = pathToFileURL(join(packageRoot(), 'dist', 'src', 'plugins', 'load.js')).href
   const script = `
     import {loadPlugin} from '${loader}'
     const results = []
     for (const path of ${JSON.stringify(paths)}) {
       try {
-        results.push({record: (await loadPlugin(path)).record})
+        results.push({record: (await loadPlugin(...[path].flat())).record})
       } catch ({code, message, suggestions}) {
         results.push({code, message, suggestions})
       }

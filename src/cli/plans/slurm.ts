@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import {describe, expected} from '../../errors.js'
 import {MOST_SHARDS} from '../../results/shard.js'
 import {type FlagValues, oneNumber, oneText, present, toggle} from '../flag-kinds.js'
+import {pluginFlag} from '../flags.js'
 import {type NumberRule, POSITIVE_INTEGER, THREADS} from '../ranges.js'
 
 const SHARDS: NumberRule = {
@@ -53,7 +54,7 @@ export const slurmFlags = {
   )({
     helpValue: 'SIZE',
     description:
-      'memory of a task, as in 4G (default: half as much again as is predicted, and 256 MiB)',
+      'memory of a task, as in 4G (default: half as much again as is predicted, and 128 MiB)',
   }),
   time: oneWord(
     /^(\d+|\d+:\d\d|(\d+-)?\d+:\d\d:\d\d|\d+-\d+(:\d\d)?)$/,
@@ -76,6 +77,7 @@ export const slurmFlags = {
     helpValue: 'OPTION',
     description: 'another option for both jobs, may be repeated: --sbatch=--account=physics',
   }),
+  plugin: pluginFlag(undefined, 'for a plan with its estimators, which is a program'),
   submit: toggle('submit them, too: the same as sh DIR/submit.sh'),
 }
 /** What `rfa slurm` was asked for; a missing value was not typed. */

@@ -54,6 +54,22 @@ const BEHAVIOURS = {
     process.stdout.write('a library says something\n')
     return completed()
   },
+  nonsense: (_, __, id) => {
+    const odd = [
+      null,
+      5,
+      'x',
+      [],
+      {},
+      {id},
+      {id: 'x', leftMs: 0},
+      {id, leftMs: 'x'},
+      {id, error: 5},
+    ]
+    for (const message of odd) process.send(message)
+    return completed()
+  },
+  badError: () => ({error: {code: 5}}),
   exit: () => process.exit(7),
   kill: () => process.kill(process.pid, 'SIGKILL'),
   uncaught: () => setImmediate(() => decodeURIComponent('%')),

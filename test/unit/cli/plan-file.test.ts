@@ -61,10 +61,10 @@ describe('a plan of files', () => {
 
 describe('refuseChanges', () => {
   it('lets pass what changes only how a plan is run', () => {
-    expect(() => refuseChanges('p', VARIANCE_PLAN, [], 7, false)).not.toThrow()
+    expect(() => refuseChanges('p', VARIANCE_PLAN, [], 7)).not.toThrow()
     const own = {...BENCH_PLAN, threads: 2}
-    expect(() => refuseChanges('p', own, [], 2, false)).not.toThrow()
-    expect(() => refuseChanges('p', own, [], 3, false)).toThrow('--threads beside it')
-    expect(() => refuseChanges('p', own, ['--seed'], 2, true)).toThrow('--seed, --plugin beside')
+    expect(() => refuseChanges('p', own, [], 2)).not.toThrow()
+    expect(() => refuseChanges('p', own, [], 3)).toThrow('--threads beside it')
+    expect(() => refuseChanges('p', own, ['--seed'], 2)).toThrow('--seed beside')
   })
 })

@@ -1,9 +1,10 @@
 /** The built loader in processes of its own: what it loads stays loaded. */
 import {createHash} from 'node:crypto'
-import {realpathSync, symlinkSync} from 'node:fs'
+import {existsSync, realpathSync, symlinkSync} from 'node:fs'
 import {join} from 'node:path'
+import {pathToFileURL} from 'node:url'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {pluginDigest} from '../../../src/plugins/record.js'
+import {type PluginRecord, pluginDigest} from '../../../src/plugins/record.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 import {type Loaded, loadAll, reluMap, writeFiles} from '../../helpers/plugins.js'
 
@@ -23,6 +24,7 @@ const CASES: Record<string, {text: string; code?: string; message?: RegExp; reme
   'importing.js': {
     text: reluMap('importing', '', "import {third} from './third.js'\nexport const used = third"),
   },
+  'requiring.js': {text: reluMap('requiring', '', "import './common/first.cjs'")},
   'facts.js': {
     text: reluMap('facts').replace('export default defineFeatureMap(', 'export default ('),
   },
@@ -86,6 +88,11 @@ const CASES: Record<string, {text: string; code?: string; message?: RegExp; reme
     code: 'PLUGIN_FAILED',
     message: /throws\.mjs: threw TypeError: .* while it was loaded \(.*throws\.mjs:3:\d+\)$/,
   },
+  'math.mjs': {
+    text: `Math.exp = () => 1\n${reluMap('math')}`,
+    code: 'PLUGIN_FAILED',
+    message: /threw TypeError: Cannot assign to read only property 'exp' of object '#<Object>'/,
+  },
   'promise.mjs': {
     text: 'export default Promise.resolve(1)\n',
     code: 'BAD_PLUGIN',
@@ -145,6 +152,8 @@ beforeAll(() => {
     'parts/half.js': 'export const half = 0.5\n',
     'broken.js': '\nexport const = 1\n',
     'common/package.json': '{"type": "commonjs"}',
+    'common/first.cjs': "require('./second.cjs')\n",
+    'common/second.cjs': 'module.exports = 2\n',
   })
   const paths = Object.keys(CASES)
   const results = loadAll(
@@ -189,9 +198,30 @@ describe('a plug-in', () => {
       '  third.js\n',
     ]
     expect(pluginDigest(record!)).toBe(sha256(lines.join('')))
+    const required = found.get('requiring.js')!.record!.imports.map(({path}) => path)
+    expect(required).toEqual(['common/first.cjs', 'common/second.cjs'])
     const plain = found.get('plain.js')!.record!
     expect(plain.imports).toEqual([])
     expect(pluginDigest(plain)).toBe(plain.sha256)
+  })
+
+  it('is known by the files of its package where it stands in one, not by those of other packages', () => {
+    const other = 'node_modules/of-others/index.js'
+    writeFiles(folder, {
+      'packed/node_modules/map/package.json': JSON.stringify({name: 'map', type: 'module'}),
+      'packed/node_modules/map/index.js': reluMap(
+        'packed',
+        '',
+        "import './part.js'\nimport 'of-others'",
+      ),
+      'packed/node_modules/map/part.js': 'export {}\n',
+      [`packed/${other}`]: 'export {}\n',
+      'packed/node_modules/of-others/package.json': JSON.stringify({
+        ...{name: 'of-others', type: 'module', exports: './index.js'},
+      }),
+    })
+    const [{record}] = loadAll(folder, ['packed/node_modules/map/index.js']) as [Loaded]
+    expect(record!.imports).toEqual([{path: 'part.js', sha256: sha256('export {}\n')}])
   })
 
   it('is known by the same digest in a folder of another name', () => {
@@ -232,6 +262,66 @@ describe('a plug-in', () => {
       `${folder}/../${folder.split('/').at(-1)}/link.js`,
     ])
     expect(second).toEqual(first)
+  })
+})
+
+describe('a plug-in that is to be what was recorded', () => {
+  const mark = (name: string) =>
+    `import {writeFileSync} from 'node:fs'\nwriteFileSync('${name}-imported', '')\n`
+  const harmless = 'export {}\n'
+
+  it('imports no file besides, and no other content, be it changed after the first look', () => {
+    const swaps = (part: string) =>
+      `import {writeFileSync} from 'node:fs'\nwriteFileSync('${part}.mjs', ${JSON.stringify(mark(part))})\nawait import('./${part}.mjs')\n`
+    const modules = {
+      besides: "import './other.mjs'\n",
+      swapped: swaps('swap'),
+      linked:
+        "import {rmSync, symlinkSync} from 'node:fs'\nrmSync('link.mjs')\nsymlinkSync('other.mjs', 'link.mjs')\nawait import('./link.mjs')\n",
+      mapped: "import '#part'\n",
+      spelled: `import 'data:text/javascript,import "${pathToFileURL(join(folder, 'other.mjs'))}"'\n`,
+    }
+    writeFiles(folder, {
+      ...Object.fromEntries(
+        Object.entries(modules).map(([name, text]) => [`pin/${name}.mjs`, text]),
+      ),
+      'pin/package.json': JSON.stringify({type: 'module', imports: {'#part': './other.mjs'}}),
+      'pin/other.mjs': mark('other'),
+      'other.mjs': mark('other'),
+      ...Object.fromEntries(['pin/swap.mjs', 'pin/link.mjs'].map(path => [path, harmless])),
+    })
+    const imports = {swapped: ['swap.mjs'], linked: ['link.mjs']} as Record<string, string[]>
+    const wanted = Object.entries(modules).map(([name, text]) => {
+      const files = (imports[name] ?? []).map(path => ({path, sha256: sha256(harmless)}))
+      const path = join(folder, 'pin', `${name}.mjs`)
+      const record = {path, sha256: sha256(text), imports: files, methods: [name]}
+      return [path, record] as const
+    })
+    const refused = loadAll(join(folder, 'pin'), wanted)
+    expect(
+      refused.map(({code, message}) => [code, message?.match(/with another (.*)$/)?.[1]]),
+    ).toEqual([
+      ['FILE_CHANGED', 'other.mjs'],
+      ['FILE_CHANGED', 'swap.mjs'],
+      ['FILE_CHANGED', 'other.mjs'],
+      ['FILE_CHANGED', 'other.mjs'],
+      ['FILE_CHANGED', '../other.mjs'],
+    ])
+    for (const name of ['other', 'swap']) {
+      expect(existsSync(join(folder, 'pin', `${name}-imported`))).toBe(false)
+    }
+  })
+
+  it('is loaded where it is', () => {
+    const {path, sha256: digest} = found.get('importing.js')!.record!
+    const record = found.get('importing.js')!.record as PluginRecord
+    const other = {...record, sha256: sha256('other')}
+    const [another, same] = loadAll(folder, [
+      [path, other],
+      [path, record],
+    ])
+    expect(another).toMatchObject({code: 'FILE_CHANGED'})
+    expect(same).toHaveProperty('record.sha256', digest)
   })
 })
 

@@ -4,7 +4,13 @@ import type {ErrorSweepPlan} from '../../../src/experiments/error-sweep/schema.j
 import {planRun, predictRun} from '../../../src/experiments/planned-run.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import type {Plan} from '../../../src/results/record.js'
-import {assertFits, type DryRun, describeRun, dryRunReport} from '../../../src/runner/dry-run.js'
+import {
+  assertFits,
+  type DryRun,
+  describeRun,
+  dryRunReport,
+  leaderBytes,
+} from '../../../src/runner/dry-run.js'
 import {PROCESS_SECONDS, schedule} from '../../../src/runner/schedule.js'
 import {bench, method, sweep} from '../../helpers/plans.js'
 import {BENCH_MANIFEST} from '../../helpers/records/bench.js'
@@ -19,7 +25,7 @@ async function described(plan: Plan, processes = 1) {
 async function refusal(plan: Plan, processes = 1, memory?: {free: number; total: number}) {
   const run = await planRun(plan)
   try {
-    assertFits(run, {processes}, memory && {memory: () => memory})
+    assertFits(run, {processes, fresh: false, open: 0}, memory && {memory: () => memory})
     return undefined
   } catch (error) {
     return error
@@ -52,8 +58,32 @@ describe('describeRun', () => {
     expect(many.predicted_peak_bytes).toBe(one.predicted_peak_bytes)
   })
 
-  const bytesOf = async (changes: Partial<ErrorSweepPlan>) =>
-    (await described(sweep({methods: [method('favor-pos')], ...changes}))).predicted_peak_bytes
+  it('counts the program itself, which grows with the number of cells', async () => {
+    const run = await planRun(sweep({methods: [method('elu')], scales: [1]}))
+    const [job] = [...run.jobs]
+    const {predicted_peak_bytes: peakBytes} = describeRun(run, schedule(run, 1))
+    expect(peakBytes).toBe(leaderBytes(1) + job!.predictedBytes)
+    // measured peaks, none of which is predicted too low, nor 1.2 times too high
+    const measured = {200: 129.4e6, 2000: 299.6e6, 20000: 449e6}
+    for (const [cells, bytes] of Object.entries(measured)) {
+      expect(leaderBytes(Number(cells)) / bytes, cells).toBeGreaterThanOrEqual(1)
+      expect(leaderBytes(Number(cells)) / bytes, cells).toBeLessThan(1.2)
+    }
+  })
+
+  it('counts every benchmark that waits for its turn', async () => {
+    const run = await planRun(bench())
+    const sizes = [...run.jobs].map(({predictedBytes}) => predictedBytes).sort((a, b) => b - a)
+    const described = describeRun(run, {processes: 1, fresh: true, open: 2, threadShare: undefined})
+    expect(described.predicted_peak_bytes).toBe(leaderBytes(6) + sizes[0]! + sizes[1]!)
+  })
+
+  /** Of processes that compute. */
+  const bytesOf = async (changes: Partial<ErrorSweepPlan>) => {
+    const plan = sweep({methods: [method('favor-pos')], ...changes})
+    const {predicted_peak_bytes: peakBytes, cells} = await described(plan)
+    return peakBytes - leaderBytes(cells)
+  }
 
   it('counts what row metrics, causal composites and every kept context take', async () => {
     const plain = await bytesOf({seq_lens: [512]})
@@ -133,7 +163,8 @@ describe('describeRun', () => {
     }
     const curves = await of(['iid', 'orth-sqrt-d', 'orth'])
     const [covered, others] = [curves.slice(0, 6), curves.slice(6)]
-    expect(covered.map(own => own?.rank)).toEqual([0, 1, undefined, undefined, 2, 3])
+    // rows of each kind are drawn by themselves
+    expect(covered.map(own => own?.rank)).toEqual([0, 1, undefined, undefined, 0, 1])
     expect(others).toEqual(new Array(6).fill(undefined))
     expect(curves[0]!.cost).toBeGreaterThan(0)
   })
@@ -211,16 +242,21 @@ describe('assertFits', () => {
   it('lets a plan in that fits into what is free, and no other, by the figure of a dry run', async () => {
     const plan = sweep({seq_lens: [64]})
     const {predicted_peak_bytes: peakBytes} = await described(plan, 2)
-    expect(await refusal(plan, 2, machine(peakBytes))).toBeUndefined()
-    expect(await refusal(plan, 2, machine(peakBytes - 1))).toMatchObject({code: 'TOO_LARGE'})
+    const needed = peakBytes - leaderBytes(0) // which this process has already
+    expect(await refusal(plan, 2, machine(needed))).toBeUndefined()
+    expect(await refusal(plan, 2, machine(needed - 1))).toMatchObject({code: 'TOO_LARGE'})
   })
 
   it('counts as free what the process holds that made the plan', async () => {
     const plan = sweep({seq_lens: [64]})
     const run = await planRun(plan)
-    const {predicted_peak_bytes: needed} = await described(plan)
+    const needed = (await described(plan)).predicted_peak_bytes - leaderBytes(0)
     const fits = (heldBytes: number) => () =>
-      assertFits(run, {processes: 1}, {memory: () => machine(needed - 1000), heldBytes})
+      assertFits(
+        run,
+        {processes: 1, fresh: false, open: 0},
+        {memory: () => machine(needed - 1000), heldBytes},
+      )
     expect(fits(999)).toThrow('expected to fit into memory')
     expect(fits(1000)).not.toThrow()
   })

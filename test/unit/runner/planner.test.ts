@@ -4,7 +4,7 @@ import {join} from 'node:path'
 import {describe, expect, it, onTestFinished} from 'vitest'
 import {planRun} from '../../../src/experiments/planned-run.js'
 import {askForCheck, askForPlan} from '../../../src/runner/planner.js'
-import {WorkerProcess} from '../../../src/runner/worker-process.js'
+import {type WorkerOptions, WorkerProcess} from '../../../src/runner/worker-process.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 import {bench, method, sweep} from '../../helpers/plans.js'
 import {reluMap, writeFiles} from '../../helpers/plugins.js'
@@ -12,18 +12,20 @@ import {reluMap, writeFiles} from '../../helpers/plugins.js'
 const folder = temporaryFolder()
 
 /** A worker that goes at the end of the test. */
-function worker(workerPath?: string): WorkerProcess {
-  const started = new WorkerProcess({workerPath})
+function worker(workerPath?: string, options: WorkerOptions = {}): WorkerProcess {
+  const started = new WorkerProcess({workerPath, ...options})
   onTestFinished(() => started.kill())
   return started
 }
 
 /** A worker that runs this. */
-function scripted(script: string): WorkerProcess {
+function scripted(script: string, options?: WorkerOptions): WorkerProcess {
   const path = join(folder, 'worker.mjs')
   writeFileSync(path, script)
-  return worker(path)
+  return worker(path, options)
 }
+
+const KILLED = "process.on('message', () => process.kill(process.pid, 'SIGKILL'))"
 
 describe('a worker that is asked for a plan', () => {
   it('gives the jobs that this process would make', async () => {
@@ -66,11 +68,23 @@ describe('a worker that is asked for a plan', () => {
     })
   })
 
+  it.each([
+    [
+      'by another program',
+      () => 3,
+      'BACKEND_NOT_READY',
+      /^expected an answer .* SIGKILL \(by another program/,
+    ],
+    ['and nobody knows why', () => undefined, 'TOO_LARGE', /when memory runs out/],
+  ])('may be killed %s', async (_, endedForMemory, code, message) => {
+    const planning = askForPlan(sweep(), scripted(KILLED, {endedForMemory}))
+    await expect(planning).rejects.toMatchObject({code, message: expect.stringMatching(message)})
+  })
+
   it('may run out of memory, which is told as that', async () => {
-    const reading = (script: string) => askForCheck(sweep(), scripted(script))
-    await expect(
-      reading("process.on('message', () => process.kill(process.pid, 'SIGKILL'))"),
-    ).rejects.toMatchObject({
+    let count = 0
+    const counts = {endedForMemory: () => count++}
+    await expect(askForCheck(sweep(), scripted(KILLED, counts))).rejects.toMatchObject({
       code: 'TOO_LARGE',
       message: expect.stringMatching(/^memory ran out while reading the input: .*ended by SIGKILL/),
       suggestions: expect.arrayContaining(['write a shorter excerpt of the input']),

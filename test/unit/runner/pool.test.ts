@@ -68,6 +68,24 @@ describe('runJobs', () => {
     expect(new Set(await pids(true)).size).toBe(3)
   })
 
+  it('gives each plug-in a process of its own, whatever the order of cells', async () => {
+    const jobs = [undefined, 'aa', undefined, 'bb', 'aa'].map((plugin, seed) => {
+      const job = jobFor('ok', seed)
+      return plugin === undefined ? job : {...job, cell: {...job.cell, plugin}}
+    })
+    const [first, own, second, other, again] = (await run(jobs)).map(pidOf)
+    expect([second, again]).toEqual([first, own])
+    expect(new Set([first, own, other]).size).toBe(3)
+  })
+
+  it('is not disturbed by messages that are none of a worker', async () => {
+    expect(errorsOf(await run(jobsFor('nonsense', 'badError', 'ok')))).toEqual([
+      'completed',
+      {code: 'CELL_CRASHED', message: expect.any(String)},
+      'completed',
+    ])
+  })
+
   it('gives the first job to a worker that is there already, unless it has died', async () => {
     const worker = new WorkerProcess({workerPath: fakeWorker})
     const [first, second] = (await run(jobsFor('ok', 'ok'), {worker})).map(pidOf)
@@ -180,7 +198,7 @@ describe('runJobs', () => {
 
   it.each([
     ['exits', 'exit', /expected an answer of the worker process, but it exited with code 7$/],
-    ['is killed', 'kill', /it was ended by SIGKILL \(the system does that when memory runs out\)$/],
+    ['is killed', 'kill', /it was ended by SIGKILL \(.*\)$/],
     ['throws', 'uncaught', /it exited with code 1: URIError: URI malformed$/],
     [
       'runs out of heap',

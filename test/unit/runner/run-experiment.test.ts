@@ -1,4 +1,12 @@
-import {existsSync, mkdirSync, writeFileSync} from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
@@ -6,8 +14,12 @@ import {services} from '../../../src/cli/services.js'
 import {readRuns} from '../../../src/cli/write-report.js'
 import {layOut, planRun} from '../../../src/experiments/planned-run.js'
 import {runReport} from '../../../src/experiments/run-report.js'
-import varianceExperiment, {type VariancePlan} from '../../../src/experiments/variance/schema.js'
+import varianceExperiment, {
+  type CompletedVariance,
+  type VariancePlan,
+} from '../../../src/experiments/variance/schema.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
+import {journalLine} from '../../../src/results/journal-line.js'
 import type {CellRecord} from '../../../src/results/record.js'
 import {
   type ExperimentRun,
@@ -29,6 +41,13 @@ import {
   SERIAL,
 } from '../../helpers/runner/variance-runs.js'
 import {WIDE} from '../../helpers/terminal.js'
+
+/** Changes some bytes of a file in place. */
+function overwrite(path: string): void {
+  const file = openSync(path, 'r+')
+  writeSync(file, '####', 100)
+  closeSync(file)
+}
 
 describe('runExperiment', () => {
   it('gives records in the order of the plan, however they came in', async () => {
@@ -198,24 +217,76 @@ describe('runExperiment, resumed', () => {
     expect(await readFile(join(directory, 'records.csv'), 'utf8')).toBe(table)
   })
 
-  it('takes the newest record of a cell: one that failed after it was done runs again', async () => {
+  it('takes no line that stands in the journal twice for a newer one', async () => {
     const directory = await runFolder()
     const [job] = jobsFor('ok')
     await run([job!], {directory})
     const [record] = await recordsIn(directory)
     const {schema, key, cell} = record!
     const error = {code: 'CELL_CRASHED', message: 'text'}
-    const line = JSON.stringify({schema, key, cell, status: 'failed', error})
-    await appendFile(join(directory, 'records.jsonl'), `${line}\n`)
+    const line = journalLine({schema, key, cell, status: 'failed', error})
+    await appendFile(join(directory, 'records.jsonl'), line)
     const {records} = await run([job!], {directory, resume: true})
-    expect(records).toMatchObject([{status: 'completed'}])
-    expect((await recordsIn(directory)).length).toBe(3)
+    expect(records).toEqual([record])
+    expect((await recordsIn(directory)).length).toBe(2)
   })
+
+  it('runs the cells of damaged lines again, names them and keeps the file as it was', async () => {
+    const directory = await runFolder()
+    const path = join(directory, 'records.jsonl')
+    const jobs = jobsFor('ok', 'ok', 'ok')
+    const first = await run(jobs, {directory, schedule: SERIAL})
+    const damaged = Buffer.from(await readFile(path))
+    const middle = damaged.length >> 1
+    damaged.fill(0, middle - 20, middle + 20)
+    await writeFile(path, damaged)
+    await expect(readRuns([directory], 'rfa', services)).rejects.toMatchObject({code: 'BAD_FILE'})
+    const [warnings, started] = [[] as string[], [] as string[]]
+    const onWarning = (text: string) => void warnings.push(text)
+    const onProgress = ({label}: ProgressEvent) => void (label && started.push(label))
+    const {records} = await run(jobs, {directory, resume: true, onWarning, onProgress})
+    expect(warnings).toEqual([
+      'records.jsonl: line 2 is damaged and left out; records.damaged-1.jsonl holds the file as it was. Cells without a record run again: ok 1',
+    ])
+    expect(started).toEqual(['ok 1'])
+    expect(records.map(({key}) => key)).toEqual(first.records.map(({key}) => key))
+    expect(await readFile(join(directory, 'records.damaged-1.jsonl'))).toEqual(damaged)
+    expect(await readRuns([directory], 'rfa', services)).toHaveLength(1)
+  })
+
+  it.each([
+    [
+      'cuts',
+      (path: string) => truncateSync(path, 100),
+      /expected the \d+ bytes .*, got \d+ bytes$/,
+    ],
+    [
+      'overwrites',
+      (path: string) => overwrite(path),
+      /that this run found and wrote, got other bytes$/,
+    ],
+  ])(
+    'ends with an error when another program %s its journal, and goes on',
+    async (_, harm, message) => {
+      const directory = await runFolder()
+      const jobs = jobsFor('ok', 'ok')
+      const onProgress = ({done}: ProgressEvent) => {
+        if (done === 1) harm(join(directory, 'records.jsonl'))
+      }
+      await expect(run(jobs, {directory, schedule: SERIAL, onProgress})).rejects.toMatchObject({
+        code: 'NOT_WRITABLE',
+        message: expect.stringMatching(message),
+      })
+      const {counts} = await run(jobs, {directory, resume: true})
+      expect(counts).toMatchObject({total: 2, completed: 2})
+      expect(await readRuns([directory], 'rfa', services)).toHaveLength(1)
+    },
+  )
 
   it('leaves records of other experiments in the journal out of the tables, and says so', async () => {
     const directory = await runFolder()
     await run(jobsFor('ok'), {directory})
-    await appendFile(join(directory, 'records.jsonl'), `${JSON.stringify(timed())}\n`)
+    await appendFile(join(directory, 'records.jsonl'), journalLine(timed()))
     const warnings: string[] = []
     const onWarning = (text: string) => void warnings.push(text)
     const {records} = await run(jobsFor('ok'), {directory, resume: true, onWarning})
@@ -229,10 +300,10 @@ describe('runExperiment, resumed', () => {
     await run(jobs, {directory})
     const [one, two] = await recordsIn(directory)
     const swapped = [
-      {...one, key: two!.key},
-      {...two, key: one!.key},
+      {...one!, key: two!.key},
+      {...two!, key: one!.key},
     ]
-    const lines = swapped.map(record => `${JSON.stringify(record)}\n`)
+    const lines = swapped.map(journalLine)
     await writeFile(join(directory, 'records.jsonl'), lines.join(''))
     const {records} = await run(jobs, {directory, resume: true})
     expect(records.map(({cell}) => cell)).toEqual(jobs.map(({cell}) => cell))
@@ -253,7 +324,12 @@ describe('runExperiment, resumed', () => {
     const jobs = jobsFor('ok', 'ok')
     await run(jobs.slice(0, 1), {directory})
     const path = join(directory, 'records.jsonl')
-    await writeFile(path, (await readFile(path, 'utf8')).replace('"cpu"', '"wasm"'))
+    const [record] = await recordsIn(directory)
+    const {result} = record as CompletedVariance
+    await writeFile(
+      path,
+      journalLine({...(record as CompletedVariance), result: {...result, backend: 'wasm'}}),
+    )
     const warnings: string[] = []
     const onWarning = (text: string) => void warnings.push(text)
     await run(jobs, {directory, resume: true, onWarning})
