@@ -15,18 +15,20 @@ export default class Apply extends RfaCommand {
 
   async run() {
     const {flags} = await this.parse(Apply)
-    const {notFiniteWarning} = await import('../src/apply/report.js')
+    const {illConditionedWarning, notFiniteWarning} = await import('../src/apply/report.js')
     const {loadEstimators} = await import('../src/attention/names.js')
     const {typed, others} = this.plugins
     const owner = [...typed, ...others].find(({record}) => record.methods.includes(flags.method))
     const request = {...toApplyRequest(flags, await loadEstimators()), origin: owner?.record}
-    for (const warning of await idleSettings(flags, request)) this.caution(warning)
     const record = await this.services.applyEstimator(request, {
       note: text => this.note(text),
       warn: text => this.caution(text),
     })
+    const settled = {...request, causal: record.causal}
+    for (const warning of await idleSettings(flags, settled)) this.caution(warning)
     this.note(`written to ${flags.output}`)
     this.caution(notFiniteWarning(record))
+    this.caution(illConditionedWarning(record))
     return record
   }
 }

@@ -3,12 +3,13 @@ import {basename} from 'node:path'
 import {useBackend} from '../backends/index.js'
 import {expected} from '../errors.js'
 import {computedBy as backendFacts} from '../experiments/computed-by.js'
+import {causalLabel, inputLabel} from '../experiments/labels.js'
 import {resolveMethod} from '../experiments/method.js'
 import type {AttentionArray, AttentionInput} from '../inputs/attention-input.js'
 import {arrayExtension, writeArrays} from '../inputs/files/index.js'
 import {checkOutput} from '../inputs/files/output.js'
-import {inputWarnings, MASK_LEFT_OUT} from '../inputs/input-facts.js'
-import {layersOf, layoutOf} from '../inputs/input-files.js'
+import {inputWarnings} from '../inputs/input-facts.js'
+import {causalOf, layersOf, layoutOf} from '../inputs/input-files.js'
 import {KEY_MASK} from '../inputs/key-mask.js'
 import {layerName} from '../inputs/layers.js'
 import {DEFAULT_LAYOUT, exchangeAxes, exchanged, type Layout} from '../inputs/layout.js'
@@ -16,11 +17,17 @@ import {loadInput} from '../inputs/load.js'
 import type {NdArray} from '../inputs/nd-array.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {type AppliedLayer, applyLayer} from './layer.js'
-import {APPLY_SCHEMA, type AppliedArray, type ApplyRecord, type ApplyRequest} from './record.js'
+import {
+  APPLY_SCHEMA,
+  type AppliedArray,
+  type ApplyRecord,
+  type ApplyRequest,
+  type SettledRequest,
+} from './record.js'
 
 /** Who is told what while it is done. */
 export interface ApplyListeners {
-  /** Why `auto` passed over a backend, and what the file says of its model. */
+  /** Why `auto` passed over a backend, and whether attention was causal. */
   note?(text: string): void
   /** What to be wary of in the input. */
   warn?(text: string): void
@@ -44,22 +51,25 @@ export interface ApplyListeners {
  * @throws what reading, attention and writing throw
  */
 export async function applyEstimator(
-  request: ApplyRequest,
+  asked: ApplyRequest,
   {note, warn}: ApplyListeners = {},
 ): Promise<ApplyRecord> {
-  const {output, method, preset, threads, seed} = request
-  await checkOutput(output, {inputs: inputFiles(request.input), force: request.force})
-  const layers = await layersOf(request.input, request.layers)
+  const {output, method, preset, threads, seed} = asked
+  await checkOutput(output, {inputs: inputFiles(asked.input), force: asked.force})
+  const layers = await layersOf(asked.input, asked.layers)
   if (layers && layers.length > 1) checkSeveral(output, layers)
-  const places = (layers ?? [undefined]).map(layer => ({layer, logitScale: request.scale}))
-  const warnings = await Promise.all(places.map(place => inputWarnings(request.input, place)))
+  const places = (layers ?? [undefined]).map(layer => ({layer, logitScale: asked.scale}))
+  const causal = asked.causal ?? (await causalOf(asked.input, layers))
+  const request: SettledRequest = {...asked, causal}
+  const warnings = await Promise.all(
+    places.map(place => inputWarnings(request.input, {...place, causal})),
+  )
   for (const text of new Set(warnings.flat())) warn?.(text)
   const layout = await layoutOf(request.input)
   const resolved = await resolveMethod(request)
   const load = (place: (typeof places)[number]) =>
     loadInput(request.input, {seqLen: null, seed, ...place})
   let input = await load(places[0]!) // what is wrong with it is told before a backend is looked for
-  if (input.ranCausal && !request.causal) note?.(`${input.label}: ${MASK_LEFT_OUT}`)
   const backend = await useBackend(request.backend, {threads, note})
   const applied: Output[] = []
   for (const [i, place] of places.entries()) {
@@ -70,9 +80,10 @@ export async function applyEstimator(
     )
   }
   await writeOutputs(request, applied, {metadata: input.metadata, layout})
+  note?.(`${inputLabel(asked.input)}: ${causalLabel(causal, input.ranCausal ?? null)}`)
   return {
     schema: APPLY_SCHEMA,
-    ...{output, layout, method, preset},
+    ...{output, layout, causal, method, preset},
     plugin: request.origin ?? null,
     ...backendFacts(backend),
     operations: Object.assign({}, ...applied.map(({operations}) => operations)),
@@ -112,7 +123,7 @@ function outputOf(
 
 /** Writes all outputs, with the texts of the input: what was computed goes before what they say of that. */
 async function writeOutputs(
-  {output, method, preset, causal, input}: ApplyRequest,
+  {output, method, preset, causal, input}: SettledRequest,
   outputs: readonly Output[],
   {metadata, layout}: {metadata: Record<string, string>; layout: Layout},
 ): Promise<void> {
@@ -124,7 +135,7 @@ async function writeOutputs(
   const [first] = Object.entries(arrays)
   // .npy has no place for a mask
   const kept = arrayExtension(output) === '.npy' ? Object.fromEntries([first!]) : arrays
-  const texts = Object.entries(metadata).filter(([name]) => !/(^|\.)scale$/.test(name))
+  const texts = Object.entries(metadata).filter(([name]) => !/(^|\.)(scale|causal)$/.test(name))
   await writeArrays(output, kept, {
     ...Object.fromEntries([...texts, ...scales]),
     ...{method, preset, layout, causal: String(causal)},

@@ -8,7 +8,7 @@ import {hiddenKeys, type KeyMask} from '../inputs/key-mask.js'
 import type {Layout} from '../inputs/layout.js'
 import {tf} from '../tf.js'
 import {type Extras, extraTensors, usedNames} from './extras.js'
-import type {AppliedArray, ApplyRequest} from './record.js'
+import {type AppliedArray, MOST_GROWTH, type SettledRequest} from './record.js'
 
 /** What an estimator made of one layer. */
 export interface AppliedLayer {
@@ -26,7 +26,7 @@ export interface AppliedLayer {
  * @throws {UNSUPPORTED | SHAPE_MISMATCH} for arrays of the file that do not fit the method, see {@link extraTensors}
  */
 export function applyLayer(
-  request: ApplyRequest,
+  request: SettledRequest,
   method: ResolvedMethod,
   input: AttentionInput,
   layout: Layout,
@@ -51,7 +51,7 @@ interface LayerRun {
 }
 
 function factsOf(
-  request: ApplyRequest,
+  request: SettledRequest,
   {estimator, projected, options}: ResolvedMethod,
   {input, extras, scale, out}: LayerRun,
 ): AppliedLayer['facts'] {
@@ -69,7 +69,18 @@ function factsOf(
     orth_sign: given || !own || !projectionNamed(own).takesOrthSign ? null : request.orthSign,
     used_extras: usedNames(extras),
     not_finite: out.data.reduce((count, x) => count + (Number.isFinite(x) ? 0 : 1), 0),
+    ill_conditioned: estimator.nonNegative ? 0 : countBeyond(out.data, input.value.data),
   }
+}
+
+/**
+ * How many outputs are more than {@link MOST_GROWTH} times the largest value. A mean with weights of both signs is so only where
+ * these cancel to less than that part of their sizes, by which rounding then grows.
+ */
+function countBeyond(out: Float32Array, values: Float32Array): number {
+  const largest = values.reduce((most, x) => Math.max(most, Math.abs(x)), 0)
+  const bound = MOST_GROWTH * largest
+  return out.reduce((count, x) => count + (Number.isFinite(x) && Math.abs(x) > bound ? 1 : 0), 0)
 }
 
 /** @param keys - `[B, H, S, D]` */
@@ -78,7 +89,7 @@ function maskTensor(mask: KeyMask, [batch, , keyLen]: AttentionArray['shape']): 
 }
 
 function forward(
-  request: ApplyRequest,
+  request: SettledRequest,
   {query, key, value, keyMask}: AttentionInput,
   {projection, gate, noise, parameters}: Extras,
   scale: number,

@@ -7,6 +7,7 @@ import {
   type ProjectionName,
 } from '../attention/names.js'
 import type {BackendChoice} from '../backends/index.js'
+import {causalField} from '../experiments/axes.js'
 import type {LayerChoice} from '../inputs/layers.js'
 import {LAYOUTS} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
@@ -25,7 +26,8 @@ export interface ApplyRequest {
   method: string
   preset: PresetName
   options: Record<string, string | number | boolean>
-  causal: boolean
+  /** `null`: what the file says, else not. */
+  causal: boolean | null
   numFeatures: number
   /** `null`: the method's own. A `projection` array in the file goes before it. */
   projection: ProjectionName | null
@@ -39,6 +41,12 @@ export interface ApplyRequest {
   /** The plug-in that the method comes from, if it is not built in. */
   origin?: PluginRecord | undefined
 }
+
+/** The same once the file was asked what the request leaves to it. */
+export type SettledRequest = ApplyRequest & {causal: boolean}
+
+/** Growth of rounding by which half of the 24 binary digits of float32 are lost. */
+export const MOST_GROWTH = 2 ** 12
 
 /** Name and version of {@link applyRecord}. */
 export const APPLY_SCHEMA = 'rfa.apply/2'
@@ -67,6 +75,12 @@ const appliedArray = z.object({
     .array(z.string())
     .describe('Arrays of the file that the method used beside q, k, v and the key mask.'),
   not_finite: z.number().int().describe('Entries that are not finite.'),
+  ill_conditioned: z
+    .number()
+    .int()
+    .describe(
+      `Entries more than ${MOST_GROWTH} times the largest value: weights of both signs nearly cancel there.`,
+    ),
 })
 
 export type AppliedArray = z.infer<typeof appliedArray>
@@ -78,6 +92,7 @@ export const applyRecord = z.object({
   layout: z
     .enum(LAYOUTS)
     .describe('Order of axes, as in the input. bhld: B, H, L, Dv; blhd: B, L, H, Dv.'),
+  causal: causalField,
   method: z.string().describe('The estimator.'),
   preset: z.string().describe('Which release it followed; `exact`: none.'),
   plugin: pluginRecord.nullable().describe('Where it comes from; `null`: it is built in.'),

@@ -1,6 +1,17 @@
 import {elementCount} from '../inputs/nd-array.js'
 import {plural} from '../report/numbers.js'
-import type {ApplyRecord} from './record.js'
+import {type ApplyRecord, MOST_GROWTH} from './record.js'
+
+/** What to say of outputs that are mostly rounding; `undefined` where none is. */
+export function illConditionedWarning({
+  method,
+  arrays,
+}: Pick<ApplyRecord, 'method' | 'arrays'>): string | undefined {
+  const bad = arrays.reduce((sum, {ill_conditioned}) => sum + ill_conditioned, 0)
+  if (bad === 0) return undefined
+  const total = arrays.reduce((sum, {shape}) => sum + elementCount(shape), 0)
+  return `${bad} of ${plural(total, 'output element')} are more than ${MOST_GROWTH} times the largest value: the weights of ${method} nearly cancel there, float32 keeps less than half of its digits, and another backend has other numbers; try a smaller \`scale\`, smaller queries and keys, or favor-pos, where nothing cancels`
+}
 
 /** What to say of an output that nobody can use; `undefined` where all of it is finite. */
 export function notFiniteWarning({arrays}: Pick<ApplyRecord, 'arrays'>): string | undefined {

@@ -61,6 +61,18 @@ export function inputLabel(input: InputSpec): string {
   return input.layout === undefined ? files : `${files} as ${axesOf(input.layout)}`
 }
 
+/**
+ * `causal` or `bidirectional`, with why where a file says something of it: `causal (as the file says)`,
+ * `bidirectional (--no-causal)`.
+ *
+ * @param ranCausal - whether the model ran so; `null`: nobody says
+ */
+export function causalLabel(causal: boolean, ranCausal: boolean | null): string {
+  if (causal === ranCausal) return causal ? 'causal (as the file says)' : 'bidirectional'
+  if (ranCausal === null) return causal ? 'causal' : 'bidirectional'
+  return causal ? 'causal (--causal)' : 'bidirectional (--no-causal)'
+}
+
 /** One line per reason why cells were skipped or failed, with the methods and how many cells. */
 export function troubleItems(records: readonly CellRecord<MethodSpec>[]): string[] {
   const groups = new Map<string, {methods: Set<string>; cells: number}>()

@@ -7,6 +7,7 @@ import {
   withInput,
 } from './input-files.js'
 import {DEFAULT_LAYOUT, type Layout} from './layout.js'
+import {readLayout} from './metadata.js'
 import type {InputSpec} from './spec.js'
 
 /**
@@ -28,7 +29,8 @@ export async function pinInput(spec: InputSpec, layer?: number): Promise<InputSp
 }
 
 function pinnedLayout(files: InputFiles, spec: FileSpec): Layout | undefined {
-  const {layout: said = DEFAULT_LAYOUT} = textsOf(files, undefined)
   const layout = layoutIn(files, spec, undefined)
-  return layout === DEFAULT_LAYOUT && said === DEFAULT_LAYOUT ? undefined : layout
+  if (layout !== DEFAULT_LAYOUT) return layout
+  const {layout: said = DEFAULT_LAYOUT} = textsOf(files, undefined)
+  return spec.layout === undefined || readLayout(said) === DEFAULT_LAYOUT ? undefined : layout
 }

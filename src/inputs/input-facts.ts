@@ -23,7 +23,7 @@ import {
 import {checkMaskShape} from './key-mask.js'
 import {DEFAULT_LAYOUT, type Layout} from './layout.js'
 import {cutLengths} from './lengths.js'
-import type {StatedTexts} from './metadata.js'
+import {rankWarning, readLayout, type StatedTexts, unreadTexts} from './metadata.js'
 import {DTYPES, elementCount} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 
@@ -31,10 +31,6 @@ const FLOAT = 4
 
 /** Sizes of an input at one length. */
 export type InputSizes = Omit<GeneratorShape, 'seed'>
-
-/** What to say where a model's own mask is not applied. */
-export const MASK_LEFT_OUT =
-  'the arrays are those of a causal model, here without its mask; --causal is attention as it ran'
 
 /** What is known of an input before any of it is read or made. */
 export interface InputFacts {
@@ -78,20 +74,30 @@ export async function inputFacts(
 }
 
 /**
- * What to be wary of in an input, from the header of a file alone: axes that look as if they were in another order, and
- * what a file says that settings go before.
+ * What to be wary of in an input, from the header of a file alone: axes that look as if they were in another order, what a
+ * file says that settings go before, and what it says that cannot be read.
  *
+ * @param causal - whether attention is causal; absent: it does not matter
  * @throws what `loadInput` throws before it reads arrays
  */
-export async function inputWarnings(spec: InputSpec, part: PartOfInput = {}): Promise<string[]> {
+export async function inputWarnings(
+  spec: InputSpec,
+  {causal, ...part}: PartOfInput & {causal?: boolean | undefined} = {},
+): Promise<string[]> {
   if (spec.kind === 'generator') return []
   const headers = await readHeaders(spec, part)
-  const {layout, texts} = headers
+  const {layout, texts, places} = headers
+  const overrides = {logitScale: part.logitScale, layout: spec.layout}
+  const rank = places[0]!.shape.length
   return [
-    ...[layoutWarning(sizesOf(headers), layout)].flatMap(text => text ?? []),
-    ...overridden('layout', texts.layout, spec.layout),
-    ...overridden('scale', texts.scale, part.logitScale),
-  ].map(text => `${labelOf(spec, {})}: ${text}`)
+    layoutWarning(sizesOf(headers), layout),
+    spec.layout === undefined ? rankWarning(texts.layout, rank) : undefined,
+    ...unreadTexts(texts, {...overrides, causal}),
+    overridden('layout', texts.layout, spec.layout),
+    overridden('scale', texts.scale, part.logitScale),
+  ]
+    .filter(text => text !== undefined)
+    .map(text => `${labelOf(spec, {})}: ${text}`)
 }
 
 /** A setting that is another than what the file says. */
@@ -99,12 +105,11 @@ function overridden(
   name: 'layout' | 'scale',
   said: string | undefined,
   given: string | number | null | undefined,
-): string[] {
-  const same = given === said || (typeof given === 'number' && given === Number(said))
-  if (said === undefined || given === undefined || given === null || same) return []
-  return [
-    `\`${name}: ${given}\` goes before the metadata of the file, which says ${describe(said)}`,
-  ]
+): string | undefined {
+  if (said === undefined || given === undefined || given === null) return undefined
+  const meant = typeof given === 'number' ? Number(said) : (readLayout(said) ?? said)
+  if (given === meant) return undefined
+  return `\`${name}: ${given}\` goes before the metadata of the file, which says ${describe(said)}`
 }
 
 interface Headers extends AttentionShapes {

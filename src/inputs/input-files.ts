@@ -4,7 +4,7 @@ import {describe, expected, shownName} from '../errors.js'
 import {formatOf} from './files/formats.js'
 import {type ArrayReader, missingArray, openArrays} from './files/index.js'
 import {KEY_MASK} from './key-mask.js'
-import {chosenLayers, type LayerChoice, layerName, layersWith} from './layers.js'
+import {chosenLayers, type LayerChoice, layerName, layersWith, numbered} from './layers.js'
 import {DEFAULT_LAYOUT, type Layout, shapesOf} from './layout.js'
 import {
   type StatedFacts,
@@ -72,15 +72,53 @@ async function withFiles<Result>(
  */
 export function layersOf(spec: InputSpec, asked?: LayerChoice): Promise<number[] | undefined> {
   if (spec.kind !== 'file') return Promise.resolve(undefined)
-  return withFiles(spec, async ({arrangement, readers}) => {
-    if (arrangement === 'named') {
-      const {path, entries} = readers[0]!
-      return chosenLayers(asked, {path, entries, query: spec.names.query})
-    }
-    if (asked === undefined) return undefined
-    const what = 'a .safetensors or .npz file, whose arrays have names'
-    throw expected('BAD_OPTION', '`layer`', what, describe(spec.paths))
+  return withFiles(spec, async files => layersIn(files, spec, asked))
+}
+
+function layersIn(
+  {arrangement, readers}: InputFiles,
+  {names, paths}: FileSpec,
+  asked: LayerChoice | undefined,
+): number[] | undefined {
+  if (arrangement === 'named') {
+    const {path, entries} = readers[0]!
+    return chosenLayers(asked, {path, entries, query: names.query})
+  }
+  if (asked === undefined) return undefined
+  const what = 'a .safetensors or .npz file, whose arrays have names'
+  throw expected('BAD_OPTION', '`layer`', what, describe(paths))
+}
+
+/**
+ * Whether attention on an input is causal where nothing else is asked for: as its file says, else it is not.
+ *
+ * @throws {BAD_OPTION} where it says one thing of some of the layers and another of others
+ * @throws as {@link layersOf}
+ */
+export function causalOf(spec: InputSpec, asked?: LayerChoice): Promise<boolean> {
+  if (spec.kind !== 'file') return Promise.resolve(false)
+  return withFiles(spec, async files => {
+    const layers = layersIn(files, spec, asked)
+    if (layers === undefined) return ranCausal(files, undefined)
+    const causal = layers.filter(layer => ranCausal(files, layer))
+    const others = layers.filter(layer => !causal.includes(layer))
+    if (causal.length === 0 || others.length === 0) return causal.length > 0
+    const got = `causal in ${numbered(causal)}, not in ${numbered(others)}`
+    const [first] = files.readers
+    throw expected(
+      'BAD_OPTION',
+      `${first!.path}, metadata causal`,
+      'the same in all layers',
+      got,
+      'take one kind with `layer`',
+      'or say which for all: `causal` or `noCausal`',
+    )
   })
+}
+
+function ranCausal(files: InputFiles, layer: number | undefined): boolean {
+  const {causal} = textsOf(files, layer)
+  return statedFacts({causal}, files.readers[0]!.path).ranCausal ?? false
 }
 
 /** The layout that an input is read in. @throws as {@link layersOf} and {@link layoutIn} */

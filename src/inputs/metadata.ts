@@ -1,7 +1,8 @@
 /** What the texts beside the arrays of a file say of attention. */
 import {describe, expected} from '../errors.js'
 import {layerName} from './layers.js'
-import {LAYOUTS, type Layout} from './layout.js'
+import {axesOf, DEFAULT_LAYOUT, LAYOUTS, type Layout} from './layout.js'
+import {spelledLayout} from './spelled-layout.js'
 
 /** What a file says of attention, as it stands there; absent where it says nothing. */
 export interface StatedTexts {
@@ -10,7 +11,7 @@ export interface StatedTexts {
   layout?: string | undefined
 }
 
-/** The same, read. */
+/** The same, as far as it can be read. */
 export interface StatedFacts {
   /** beta: logits of the model are `beta q.k`. */
   logitScale?: number
@@ -23,7 +24,7 @@ export interface StatedFacts {
 export type StatedOverrides = Partial<Record<'logitScale' | 'layout', unknown>>
 
 /**
- * `scale`, `causal` and `layout` of a file; a layer may have a `scale` of its own.
+ * `scale`, `causal` and `layout` of a file; a layer may have a `scale` and a `causal` of its own.
  *
  * @param metadata - texts by name
  * @param layer - whose they are; `undefined`: arrays of no layer
@@ -32,9 +33,9 @@ export function statedTexts(
   metadata: Readonly<Record<string, string>>,
   layer: number | undefined,
 ): StatedTexts {
-  const {scale, causal, layout} = metadata
-  const own = layer === undefined ? undefined : metadata[layerName(layer, 'scale')]
-  return {scale: own ?? scale, causal, layout}
+  const own = (name: string) =>
+    (layer === undefined ? undefined : metadata[layerName(layer, name)]) ?? metadata[name]
+  return {scale: own('scale'), causal: own('causal'), layout: metadata.layout}
 }
 
 /**
@@ -42,29 +43,79 @@ export function statedTexts(
  *
  * @param where - the file, in messages
  * @param overrides - settings that go before it
- * @returns without `ranCausal` where the text is neither true nor false: nothing is computed by it
- * @throws {BAD_FILE} for a scale that is no positive number, and a layout that is none
+ * @returns without what cannot be read, of which {@link unreadTexts} warns
+ * @throws {BAD_FILE} for what can be read and cannot be: a scale that is a number but not a positive one, an order of axes
+ *   in which no file is read
  */
 export function statedFacts(
   {scale, causal, layout}: StatedTexts,
   where: string,
   overrides: StatedOverrides = {},
 ): StatedFacts {
-  const given = (setting: unknown) => setting !== undefined && setting !== null
-  const truth = causal?.toLowerCase()
+  const logitScale = isOpen(overrides.logitScale) ? scaleOf(scale, where) : undefined
+  const read = isOpen(overrides.layout) ? layoutOf(layout, where) : undefined
+  const ranCausal = truthOf(causal)
   return {
-    ...(scale !== undefined && !given(overrides.logitScale) && {logitScale: scaleOf(scale, where)}),
-    ...((truth === 'true' || truth === 'false') && {ranCausal: truth === 'true'}),
-    ...(layout !== undefined && !given(overrides.layout) && {layout: layoutOf(layout, where)}),
+    ...(logitScale !== undefined && {logitScale}),
+    ...(ranCausal !== undefined && {ranCausal}),
+    ...(read !== undefined && {layout: read}),
   }
 }
 
-/** Decimal numbers as programs write them; not what JavaScript also takes, such as `0x1` or nothing at all. */
-const DECIMAL = /^\s*\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i
+function isOpen(setting: unknown): boolean {
+  return setting === undefined || setting === null
+}
 
-function scaleOf(text: string, where: string): number {
-  const scale = DECIMAL.test(text) ? Number(text) : Number.NaN
-  if (scale > 0 && Number.isFinite(scale)) return scale
+/**
+ * A sentence for each text that cannot be read, with what is assumed in its place and what goes before it.
+ *
+ * @param settings - settings that go before it, and whether attention is causal here
+ */
+export function unreadTexts(
+  {scale, causal, layout}: StatedTexts,
+  {causal: isCausal, ...overrides}: StatedOverrides & {causal?: boolean | undefined},
+): string[] {
+  const unread: string[] = []
+  const warn = (name: string, text: string, assumed: string, advice: string) =>
+    unread.push(`metadata ${name} ${describe(text)} cannot be read: ${assumed}; ${advice}`)
+  if (scale !== undefined && numberIn(scale) === undefined && isOpen(overrides.logitScale)) {
+    warn('scale', scale, 'assumed 1/sqrt(D), the usual factor on q.k', 'say another with `scale`')
+  }
+  if (layout !== undefined && readLayout(layout) === undefined && isOpen(overrides.layout)) {
+    warn('layout', layout, `assumed ${axesOf(DEFAULT_LAYOUT)}`, 'say another with `layout`')
+  }
+  if (causal !== undefined && truthOf(causal) === undefined && isCausal !== undefined) {
+    const taken = `taken as ${isCausal ? 'causal' : 'bidirectional'}`
+    warn('causal', causal, taken, 'say which with `causal` or `noCausal`')
+  }
+  return unread
+}
+
+/**
+ * What to be wary of in a layout in words: it names other axes than the arrays have.
+ *
+ * @param rank - axes of the queries in the file
+ * @returns a sentence, or `undefined`
+ */
+export function rankWarning(text: string | undefined, rank: number): string | undefined {
+  const spelled = text === undefined || isLayout(text) ? undefined : spelledLayout(text)
+  if (!spelled?.layout || spelled.axes === rank) return undefined
+  const read = `the queries have ${rank}, read as ${axesOf(spelled.layout)}`
+  return `metadata layout ${describe(text)} names ${spelled.axes} axes; ${read}`
+}
+
+/** Decimal numbers as programs write them; not what JavaScript also takes, such as `0x1` or nothing at all. */
+const NUMBER = /^\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*$/i
+
+/** The number that a text is; `undefined`: it is none. What is too large for one, and `inf`, count as infinite. */
+function numberIn(text: string): number | undefined {
+  if (!NUMBER.test(text)) return undefined
+  return Number(text.replace(/inf(inity)?/i, 'Infinity'))
+}
+
+function scaleOf(text: string | undefined, where: string): number | undefined {
+  const scale = text === undefined ? undefined : numberIn(text)
+  if (scale === undefined || (scale > 0 && Number.isFinite(scale))) return scale
   throw expected(
     'BAD_FILE',
     `${where}, metadata scale`,
@@ -74,14 +125,32 @@ function scaleOf(text: string, where: string): number {
   )
 }
 
-function layoutOf(text: string, where: string): Layout {
-  const layout = LAYOUTS.find(known => known === text)
-  if (layout !== undefined) return layout
+function truthOf(text: string | undefined): boolean | undefined {
+  const truth = text?.trim().toLowerCase()
+  if (truth === 'true' || truth === 'false') return truth === 'true'
+  return undefined
+}
+
+function isLayout(text: string): text is Layout {
+  return (LAYOUTS as readonly string[]).includes(text)
+}
+
+/** The layout that a text says; `null` for an order in which no file is read, `undefined` for a text that says none. */
+export function readLayout(text: string): Layout | null | undefined {
+  if (isLayout(text)) return text
+  const spelled = spelledLayout(text)
+  return spelled && (spelled.layout ?? null)
+}
+
+function layoutOf(text: string | undefined, where: string): Layout | undefined {
+  const layout = text === undefined ? undefined : readLayout(text)
+  if (layout !== null) return layout
   throw expected(
     'BAD_FILE',
     `${where}, metadata layout`,
-    `one of ${LAYOUTS.join(', ')}`,
+    `axes in the order ${LAYOUTS.map(axesOf).join(' or ')}`,
     describe(text),
-    'name it with `layout`, which goes before it',
+    'transpose the arrays',
+    'or, where the metadata are wrong, name the order with `layout`, which goes before them',
   )
 }

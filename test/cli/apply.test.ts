@@ -14,6 +14,7 @@ describe('rfa apply', () => {
     schema: 'rfa.apply/2',
     output: 'b.npy',
     layout: 'bhld',
+    causal: false,
     method: 'rfa',
     preset: 'exact',
     plugin: null,
@@ -70,7 +71,10 @@ describe('rfa apply', () => {
     ['rfa', ['--num-features', '8', '--projection', 'orth'], ''],
     ['elu', [], ''],
   ])('tells of settings that %s does not use: %j', async (method, typed, warning) => {
-    runner.applyEstimator.mockResolvedValue(applied(0))
+    runner.applyEstimator.mockImplementation(async ({causal}) => ({
+      ...applied(0),
+      causal: causal ?? false,
+    }))
     const argv = ['-m', method, '-i', 'a.npz', '-o', 'b.npy', '--quiet', ...typed]
     const {stderr, exitCode} = await run(Apply, 'apply', argv)
     expect(exitCode).toBe(0)

@@ -13,6 +13,7 @@ import {
 } from '../flag-kinds.js'
 import {
   arrayFlags,
+  causalFlag,
   computeFlags,
   layoutFlag,
   optionFlag,
@@ -50,7 +51,7 @@ export const applyFlags = {
     description: 'where to write: .npz, .npy or .safetensors',
   }),
   force: toggle('replace an output that is there; never an input'),
-  causal: toggle('query i sees keys 0..i only'),
+  causal: causalFlag(),
   preset: oneName(
     'presets',
     PRESET_NAMES,
@@ -104,7 +105,7 @@ export function toApplyRequest(flags: ApplyFlags, estimators: EstimatorFacts): A
     layers: toLayers(flags),
     output: flags.output,
     force: flags.force,
-    causal: flags.causal,
+    causal: flags.causal ?? null,
     numFeatures: flags['num-features'] ?? 256,
     projection: flags.projection ?? null,
     orthSign: flags['orth-sign'] ?? 'haar',

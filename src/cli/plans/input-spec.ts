@@ -48,6 +48,22 @@ export type InputFlags = Partial<
   FlagValues<typeof inputFlags & typeof generatorFlags> & {causal: boolean}
 >
 
+/** Flags once it is known whether attention is causal. */
+export type WithCausal<Flags> = Omit<Flags, 'causal'> & {causal: boolean}
+
+/**
+ * The flags with what the file of the input says of a causal mask, where none of them does.
+ *
+ * @throws {USAGE | BAD_OPTION | FILE_MISSING | BAD_FILE | ARRAY_MISSING} when the file cannot be asked
+ */
+export async function withCausal<Flags extends InputFlags>(
+  flags: Flags,
+): Promise<WithCausal<Flags>> {
+  if (flags.causal !== undefined) return {...flags, causal: flags.causal}
+  const {causalOf} = await import('../../inputs/input-files.js')
+  return {...flags, causal: await causalOf(toInputSpec(flags), toLayers(flags))}
+}
+
 /** Flags that make sense only with a file. */
 const FILE_FLAGS = [
   ...['layer', 'query-name', 'key-name', 'value-name', 'key-mask-name'],

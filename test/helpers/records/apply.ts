@@ -12,4 +12,5 @@ export const APPLIED_ARRAY: AppliedArray = {
   orth_sign: 'haar',
   used_extras: [],
   not_finite: 0,
+  ill_conditioned: 0,
 }

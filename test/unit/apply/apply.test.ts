@@ -75,6 +75,26 @@ describe('applyEstimator', () => {
     expect(record).toMatchObject({backend: 'cpu', instruction_set: null, threads: 1})
   })
 
+  it('counts outputs that are mostly rounding, where weights of both signs cancel', async () => {
+    // cos 1 and cos(pi - 1 - gap) of keys of one norm: their sum is sin(1) gap, the output 2 cos 1 over that
+    const weighted = async (gap: number) => {
+      const [near, far] = [1, Math.PI - 1 - gap]
+      const extras = {
+        q: {shape: [1, 2], data: [0, 0]},
+        k: {shape: [2, 2], data: [near, Math.sqrt(far ** 2 - near ** 2), far, 0]},
+        v: {shape: [2, 1], data: [1, -1]},
+        projection: {shape: [1, 2], data: [1, 0]},
+      }
+      const request = await requestFor('favor-trig', extras, {scale: 1, numFeatures: 1})
+      const {arrays} = await applyEstimator(request)
+      return {count: arrays[0]!.ill_conditioned, out: (await written(request))[0]}
+    }
+    const {count, out} = await weighted(5e-5)
+    expect(out).toBeGreaterThan(4096)
+    expect(count).toBe(1)
+    expect(await weighted(0.1)).toMatchObject({count: 0})
+  })
+
   it('takes the random vectors from the file', async () => {
     const projection = hostNormals('projection', [1, heads, 5, headDim])
     const given = {shape: [heads, 5, headDim], data: projection.data}
@@ -217,7 +237,13 @@ describe('applyEstimator on a file of several layers', () => {
         ...Object.fromEntries(arrays),
         key_mask: {shape: [2, 13], dtype: 'bool', data: mask},
       },
-      {scale: '0.5', 'layers.11.scale': '0.25', origin: 'made here', causal: 'true'},
+      {
+        scale: '0.5',
+        'layers.11.scale': '0.25',
+        origin: 'made here',
+        causal: 'true',
+        'layers.2.causal': 'true',
+      },
     )
     const output = join(folder, 'layered-out.safetensors')
     return {...request, output, ...rest, input: {...request.input, paths: [path]} as never}
@@ -232,9 +258,7 @@ describe('applyEstimator on a file of several layers', () => {
     const request = await layered()
     const notes: string[] = []
     const record = await applyEstimator(request, {note: text => notes.push(text)})
-    expect(notes).toEqual([
-      expect.stringMatching(/layer 2: the arrays are those of a causal model/),
-    ])
+    expect(notes).toEqual(['layered.safetensors: bidirectional (--no-causal)'])
     expect(record.arrays).toMatchObject([
       {name: 'layers.2.out', layer: 2, logit_scale: 0.5, hidden_keys: 6},
       {name: 'layers.11.out', layer: 11, logit_scale: 0.25, hidden_keys: 6},
@@ -271,13 +295,21 @@ describe('applyEstimator on a file of several layers', () => {
       warn: (text: string) => warnings.push(text),
     }
     const record = await applyEstimator(request, heard)
-    expect(notes).toEqual([])
+    expect(notes).toEqual(['layered.safetensors: causal (as the file says)'])
     expect(warnings).toEqual([expect.stringContaining('`scale: 0.125` goes before')])
     expect(record.arrays).toMatchObject([{name: 'out', layer: 2, logit_scale: 0.125}])
     const {arrays, metadata} = await readArrays(request.output)
     expect([...arrays.keys()].sort()).toEqual(['key_mask', 'out'])
     expect(arrays.get('out')!.data).toEqual(softmax(0.125, true))
     expect(metadata).toMatchObject({scale: '0.125', causal: 'true'})
+  })
+
+  it('is causal where the file says so and nothing else is asked for', async () => {
+    const request = await layered({layers: [2], causal: null})
+    expect(await applyEstimator(request)).toMatchObject({causal: true})
+    const {arrays, metadata} = await readArrays(request.output)
+    expect(arrays.get('out')!.data).toEqual(softmax(0.5, true))
+    expect(metadata).toMatchObject({causal: 'true'})
   })
 
   it('writes one alone to .npy, where there is no place for the mask', async () => {

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {notFiniteWarning} from '../../../src/apply/report.js'
+import {illConditionedWarning, notFiniteWarning} from '../../../src/apply/report.js'
 import {APPLIED_ARRAY} from '../../helpers/records/apply.js'
 
 /** Outputs with so many elements that are not finite. */
@@ -25,5 +25,17 @@ describe('notFiniteWarning', () => {
 
   it('has nothing to say of a finite output', () => {
     expect(notFiniteWarning(of([0, [1, 3, 31, 13]], [0, [1, 1, 1, 1]]))).toBeUndefined()
+  })
+})
+
+describe('illConditionedWarning', () => {
+  const said = (ill_conditioned: number) =>
+    illConditionedWarning({method: 'hrf', arrays: [{...APPLIED_ARRAY, ill_conditioned}]})
+
+  it('counts the elements of which rounding is most, and says what to try', () => {
+    expect(said(17)).toMatch(
+      /^17 of 1209 output elements are more than 4096 times the largest value: .* of hrf .*; try a smaller `scale`, .*favor-pos/,
+    )
+    expect(said(0)).toBeUndefined()
   })
 })

@@ -6,7 +6,7 @@ import type {AttentionInput} from '../../../src/inputs/attention-input.js'
 import {pinInput} from '../../../src/inputs/digest.js'
 import {writeArrays} from '../../../src/inputs/files/index.js'
 import {inputFacts, inputWarnings} from '../../../src/inputs/input-facts.js'
-import {type FileSpec, layersOf} from '../../../src/inputs/input-files.js'
+import {causalOf, type FileSpec, layersOf} from '../../../src/inputs/input-files.js'
 import {exchangeAxes, exchanged, type Four} from '../../../src/inputs/layout.js'
 import {loadInput} from '../../../src/inputs/load.js'
 import {elementCount, type NdArray} from '../../../src/inputs/nd-array.js'
@@ -53,6 +53,8 @@ const qkv = (start: number, prefix = '', keyLen = L) => ({
   [`${prefix}k`]: counting(start + 1e4, B, KV, keyLen, D),
   [`${prefix}v`]: counting(start + 2e4, B, KV, keyLen, DV),
 })
+/** All but what names the file. */
+const omit = ({label: _label, metadata: _metadata, ...rest}: AttentionInput) => rest
 const first = ({query, key, value}: AttentionInput) => [query, key, value].map(({data}) => data[0])
 
 describe('several layers in one file', () => {
@@ -275,14 +277,57 @@ describe('texts of a file', () => {
   })
 
   it('that are wrong fail before anything is read, unless settings go before them', async () => {
-    const spec = file(await save(qkv(0), {scale: '1/sqrt(5)', layout: 'bshd'}))
+    const spec = file(await save(qkv(0), {scale: '-1', layout: 'sbhd'}))
     const layout = 'bhld' as const
-    await expect(inputFacts(spec, [null])).rejects.toThrow('metadata layout: expected one of bhld')
+    await expect(inputFacts(spec, [null])).rejects.toThrow('metadata layout: expected axes')
     await expect(inputFacts({...spec, layout}, [null])).rejects.toThrow(
       'metadata scale: expected a',
     )
     await inputFacts({...spec, layout}, [null], {logitScale: 0.5})
     await loadInput({...spec, layout}, {...ALL, logitScale: 0.5})
+  })
+
+  it('in prose are passed over with a warning that says what was assumed', async () => {
+    const texts = {
+      ...{scale: '1/sqrt(head_dim), not applied', causal: 'yes, since GPT'},
+      layout: '[heads, length, head_dim]',
+    }
+    const spec = file(await save(qkv(0), texts))
+    expect(await loadInput(spec, ALL)).toEqual(
+      expect.objectContaining(omit(await loadInput(file(await save(qkv(0))), ALL))),
+    )
+    const warnings = await inputWarnings(spec, {causal: false})
+    expect(warnings.map(text => text.replace(/^\S+ metadata (\w+) ".*"/, '$1'))).toEqual([
+      'layout names 3 axes; the queries have 4, read as [B, H, L, D]',
+      'scale cannot be read: assumed 1/sqrt(D), the usual factor on q.k; say another with `scale`',
+      'causal cannot be read: taken as bidirectional; say which with `causal` or `noCausal`',
+    ])
+  })
+
+  it('in prose are warned of once the plan is pinned as before, unless a layout was asked for', async () => {
+    const spec = file(await save(qkv(0), {layout: 'row-major'}))
+    const pinned = await pinInput(spec)
+    expect(pinned).not.toHaveProperty('layout')
+    expect(await inputWarnings(pinned)).toEqual([expect.stringContaining('assumed [B, H, L, D]')])
+    const asked = await pinInput({...spec, layout: 'bhld'})
+    expect(asked).toMatchObject({layout: 'bhld'})
+    expect(await inputWarnings(asked)).toEqual([expect.stringContaining('goes before')])
+    const words = await pinInput(file(await save(qkv(0), {layout: '[batch, heads, length, dim]'})))
+    expect(words).not.toHaveProperty('layout')
+  })
+
+  it('say whether attention is causal, of all layers that are read alike', async () => {
+    const layers = {...qkv(0, 'layers.0.'), ...qkv(0, 'layers.1.'), ...qkv(0, 'layers.2.')}
+    const texts = {causal: 'true', 'layers.1.causal': 'false'}
+    const path = await save(layers, texts)
+    expect(await causalOf(file(path), [0, 2])).toBe(true)
+    expect(await causalOf(file(path), [1])).toBe(false)
+    await expect(causalOf(file(path))).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+      message: `${path}, metadata causal: expected the same in all layers, got causal in layers 0, 2, not in layer 1`,
+    })
+    expect(await causalOf(file(await save(qkv(0))))).toBe(false)
+    expect(await causalOf(file(await save(qkv(0), {causal: 'True'})))).toBe(true)
   })
 
   it('that settings go before are told', async () => {
