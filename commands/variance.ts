@@ -24,7 +24,11 @@ export default class Variance extends ExperimentCommand {
     const saved = await this.savedPlan(flags)
     const asked = asksEstimators(flags) || flags.methods !== undefined // not all estimate a kernel
     const estimators = await this.estimators(!saved && asked)
-    const sampled = saved ? undefined : await sampledInput(flags)
+    const listeners = {
+      note: (text: string) => this.note(text),
+      warn: (text: string) => this.caution(text),
+    }
+    const sampled = saved ? undefined : await sampledInput(flags, listeners)
     return this.conduct(saved ?? toVariancePlan(flags, estimators, sampled), flags)
   }
 }

@@ -5,6 +5,7 @@
 export {attendInputs} from './attention.js'
 export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exact.js'
 export {footprint, leaveUncounted, type MeteredBackend, plainSeconds} from './footprint/index.js'
+export {TRANSCENDENTAL} from './forms/costs.js'
 export {extendedDecoder} from './forms/decoders/stateful.js'
 export type {KernelFacts} from './forms/estimator.js'
 export {type Eigen, symmetricEigen} from './forms/exponential/symmetric.js'
@@ -13,6 +14,7 @@ export {hostData} from './host-data.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'
 export {drawnInPlane, planeRows} from './projections/plane.js'
 export {projectionTensor} from './projections/tensor.js'
+export {drawnTurned, turnedAxes, turnedRows} from './projections/turned.js'
 export {
   type ExactOptions,
   exactTile,

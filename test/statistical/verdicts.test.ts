@@ -71,6 +71,7 @@ function recordOf({moments}: Theory, rows: ProjectionRow[]): VarianceRecord {
   const per_projection = rows.map(row => ({
     ...row,
     ...{exact_variance: moments.variance, exact_z: null, exact_ratio: null, logarithms: null},
+    all_directions: false,
     theorem_bound: row.projection === 'iid' ? null : moments.variance,
   }))
   const record = variance({replicates: REPLICATES})

@@ -1,13 +1,12 @@
 import {z} from 'zod'
 import {tf} from '../../tf.js'
-import {passCost} from '../forms/costs.js'
 import {defineFeatureMap} from '../forms/feature-map.js'
 
 /**
  * Yardstick: every output is the mean of the values in view. An estimator that does worse has
  * learnt nothing from queries and keys.
  */
-const uniform = defineFeatureMap({
+export default defineFeatureMap({
   name: 'mean-value',
   title: 'Mean of the values (yardstick)',
   citation: 'yardstick',
@@ -20,9 +19,6 @@ const uniform = defineFeatureMap({
   inputs: () => 'raw',
   phi: () => constantFeature,
 })
-
-/** Features are not worth counting where there is one, of no arithmetic. */
-export default {...uniform, cost: passCost}
 
 /** The feature map of uniform weights, `[B, H, L, 1]`. */
 function constantFeature(x: tf.Tensor4D): tf.Tensor4D {

@@ -7,7 +7,7 @@ import type {CallShape, Cost} from '../types.js'
 
 const FLOAT_BYTES = 4
 /** Elementary operations that one exp, sin or cos stands for. */
-const TRANSCENDENTAL = 10
+export const TRANSCENDENTAL = 10
 
 /** Exact attention: `2 L S (D + Dv)` and the softmax; tiles skip half of a causal square. */
 export function softmaxCost(shape: CallShape, {tiled}: {tiled: boolean}): Cost {

@@ -154,6 +154,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   takesGate?: boolean
   /** What outputs do not depend on, each with the reason: there is no gradient by it. Default: nothing. */
   ignores?: Partial<Record<'query' | 'key', string>>
+  /** Outputs move in steps when queries or keys do, with the reason: there are no gradients by them. Default: they do not. */
+  stepwise?: string
   /** Its option for the number of tokens to come, which the recurrent form must be told beforehand. */
   lengthOption?: string
   /** Declared by random estimators: there is a projection with M rows. */

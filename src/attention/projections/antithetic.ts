@@ -8,6 +8,7 @@ import type {ProjectionDefinition} from './types.js'
 export const antithetic: ProjectionDefinition = {
   title: 'independent pairs w, -w',
   rows: 'normal',
+  rotationInvariant: true,
   citation: 'Hammersley & Morton 1956, Proc. Cambridge Phil. Soc. 52',
   draw: ({numFeatures, headDim}, stream) => {
     const half = normals(stream('directions'), Math.ceil(numFeatures / 2) * headDim)

@@ -15,6 +15,7 @@ export const givens: ProjectionDefinition = {
   title:
     'D ln D random plane rotations, chi lengths; along an axis biased upwards, more variance than iid',
   rows: 'near-normal',
+  rotationInvariant: false,
   citation: 'Choromanski et al. 2021, arXiv:2009.14794, appendix B.2',
   draw: (shape, stream) =>
     inBlocks(shape, shape.headDim, (block, rows) =>

@@ -14,6 +14,7 @@ export const sorf: ProjectionDefinition = {
   title:
     'three Hadamard transforms with random signs, rows of length sqrt(D) if D is a power of two',
   rows: 'padded-sphere',
+  rotationInvariant: false,
   citation: CITATION,
   draw: (shape, stream) => hadamardRows(shape, stream),
 }
@@ -22,6 +23,7 @@ export const sorf: ProjectionDefinition = {
 export const sorfChi: ProjectionDefinition = {
   title: 'three Hadamard transforms with random signs, chi lengths',
   rows: 'near-normal',
+  rotationInvariant: false,
   citation: CITATION,
   draw: (shape, stream) => {
     const padded = paddedSize(shape.headDim)

@@ -12,6 +12,7 @@ const CELLS = 2 ** 32
 export const halton: ProjectionDefinition = {
   title: 'scrambled Halton points through the normal quantile; any M',
   rows: 'normal',
+  rotationInvariant: false,
   citation: 'Owen 2017, arXiv:1706.02808',
   draw: ({numFeatures, headDim}, stream) => {
     const sequences = firstPrimes(headDim).map((prime, d) => scrambling(prime, stream('digits', d)))

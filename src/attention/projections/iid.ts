@@ -10,6 +10,7 @@ import type {ProjectionDefinition} from './types.js'
 export const iid: ProjectionDefinition = {
   title: 'independent rows',
   rows: 'normal',
+  rotationInvariant: true,
   citation: 'Rahimi & Recht 2007',
   draw: (shape, stream) =>
     inBlocks(shape, shape.headDim, (block, rows) =>

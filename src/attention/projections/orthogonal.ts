@@ -10,6 +10,7 @@ const CITATION = 'Yu et al. 2016, arXiv:1610.09072; Choromanski et al. 2021, arX
 export const orth: ProjectionDefinition = {
   title: 'blocks of D orthogonal rows, independent chi lengths',
   rows: 'normal',
+  rotationInvariant: true,
   citation: CITATION,
   takesOrthSign: true,
   draw: (shape, stream, {orthSign}) =>
@@ -30,6 +31,7 @@ export const orth: ProjectionDefinition = {
 export const orthSqrtD: ProjectionDefinition = {
   title: 'blocks of D orthogonal rows, all of length sqrt(D)',
   rows: 'sphere',
+  rotationInvariant: true,
   citation: CITATION,
   takesOrthSign: true,
   draw: (shape, stream, {orthSign}) =>

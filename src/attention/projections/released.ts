@@ -11,6 +11,7 @@ import type {OrthSign, ProjectionDefinition} from './types.js'
 export const orthTall: ProjectionDefinition = {
   title: 'orthogonal factor of one M x D matrix, rows times chi_M: rows not orthogonal for M > D',
   rows: 'normal',
+  rotationInvariant: true,
   citation: 'Noahs-ARK/RFA, construct_random_matrices.py',
   releasedBy: 'noahs-ark',
   takesOrthSign: true,
@@ -55,6 +56,7 @@ export function tallRows(
 export const orthColumns: ProjectionDefinition = {
   title: 'orthogonal columns with chi_M lengths: input dimensions are orthogonal, rows are not',
   rows: 'near-normal',
+  rotationInvariant: false,
   citation: 'facebookresearch/xformers, feature_maps/softmax.py',
   releasedBy: 'xformers',
   takesOrthSign: true,
@@ -77,6 +79,7 @@ export const orthColumns: ProjectionDefinition = {
 export const orthCoupled: ProjectionDefinition = {
   title: 'blocks of D orthogonal rows, lengths from the same Gaussian block',
   rows: 'other',
+  rotationInvariant: false,
   citation: 'idiap/fast-transformers, feature_maps/fourier_features.py',
   releasedBy: 'fast-transformers',
   takesOrthSign: true,
@@ -103,6 +106,7 @@ export function coupledRows(gaussian: Float64Array, headDim: number, sign: OrthS
 export const householderProduct: ProjectionDefinition = {
   title: 'products of D Householder reflections, rows of length sqrt(D): directions not uniform',
   rows: 'other',
+  rotationInvariant: false,
   citation: 'google-research, slim_performer; Stewart 1980 has other reflections',
   releasedBy: 'google-slim',
   draw: (shape, stream) =>

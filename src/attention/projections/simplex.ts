@@ -11,6 +11,7 @@ const SWEEPS = 5
 export const simplex: ProjectionDefinition = {
   title: 'blocks of D rows to the vertices of a regular simplex, chi lengths (SimRF)',
   rows: 'normal',
+  rotationInvariant: true,
   citation: CITATION,
   draw: (shape, stream) => simplexBlocks(shape, stream, simplexDirections),
 }
@@ -19,6 +20,7 @@ export const simplex: ProjectionDefinition = {
 export const simplexPlus: ProjectionDefinition = {
   title: 'simplex with directions adapted to the drawn lengths (SimRF+)',
   rows: 'normal',
+  rotationInvariant: true,
   citation: `${CITATION}, equation 17`,
   draw: (shape, stream) =>
     simplexBlocks(shape, stream, (dim, lengths) => adapted(simplexDirections(dim), lengths)),

@@ -17,6 +17,7 @@ export const MAX_SOBOL_DIM = SOBOL_DIRECTIONS.length + 1
 export const sobol: ProjectionDefinition = {
   title: 'scrambled Sobol points through the normal quantile; best for M a power of two',
   rows: 'normal',
+  rotationInvariant: false,
   citation: 'Joe & Kuo 2008, SIAM J. Sci. Comput. 30; Avron et al. 2016, JMLR 17',
   refuses: ({headDim}) =>
     headDim <= MAX_SOBOL_DIM

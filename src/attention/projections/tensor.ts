@@ -26,15 +26,19 @@ export function rowsTensor(
   return tf.tensor3d(rows, [replicates * heads, numFeatures, headDim])
 }
 
+/** {@link drawRows} of which recent ones are kept on the host: not to be changed. */
+export function drawnRows(request: ProjectionRequest): Float32Array {
+  const key = JSON.stringify(request)
+  return kept.get(key) ?? keep(key, drawRows(request))
+}
+
 /**
  * A drawn projection on the current backend, `[R H, M, D]`; recent draws are kept on the host.
  *
  * @throws what {@link drawProjectionFloats} throws
  */
 export function projectionTensor(request: ProjectionRequest): tf.Tensor3D {
-  const key = JSON.stringify(request)
-  const rows = kept.get(key) ?? keep(key, drawRows(request))
-  return rowsTensor(rows, request)
+  return rowsTensor(drawnRows(request), request)
 }
 
 /** Keeps a draw in place of the oldest ones; one that is larger than all that may be kept is not. */

@@ -55,6 +55,11 @@ export interface ProjectionDefinition {
   title: string
   /** With Haar signs, where those matter. */
   rows: RowLaw
+  /**
+   * A rotation of all rows together leaves their joint law as it is, with Haar signs where those matter: what holds in one
+   * direction holds in all. Else bias and variance of estimates depend on where vectors point.
+   */
+  rotationInvariant: boolean
   /** Authors, year, arXiv or venue. */
   citation: string
   /** Whose released code draws it so; such a projection is here to show what that costs. */

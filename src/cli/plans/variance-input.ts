@@ -1,9 +1,11 @@
 /** Pairs of `rfa variance` that an input has. */
 import {expected} from '../../errors.js'
+import {causalLabel} from '../../experiments/labels.js'
 import type {VariancePlan} from '../../experiments/variance/schema.js'
 import {type FlagValues, fileList, oneNumber} from '../flag-kinds.js'
+import {causalFlag} from '../flags.js'
 import {POSITIVE_INTEGER} from '../ranges.js'
-import {inputFlags, toInputSpec, toLayers} from './input-spec.js'
+import {inputFlags, toInputSpec, toLayers, withCausal} from './input-spec.js'
 
 /** Flags of an input that pairs are drawn from. */
 export const pairFlags = {
@@ -14,6 +16,7 @@ export const pairFlags = {
     description:
       'file that --pairs are drawn from, as in error-sweep (default with --pairs: a layer of the package)',
   }),
+  causal: causalFlag('INPUT'),
   pairs: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'INPUT',
     helpValue: 'N',
@@ -37,6 +40,17 @@ const OTHER_PAIRS = [
   'head-dim',
 ] as const
 
+/** Who is told what of an input. */
+export interface InputListeners {
+  /** Its name, and whether keys after their query are in view. */
+  note(text: string): void
+  /** What to be wary of in it. */
+  warn(text: string): void
+}
+
+/** Flags that are only asked of an input. */
+const PAIR_NAMES = [...Object.keys(inputFlags), 'causal'] as (keyof typeof inputFlags | 'causal')[]
+
 /**
  * Reads the input that pairs are asked of and draws them; `undefined` where norms and angles make them.
  *
@@ -45,9 +59,9 @@ const OTHER_PAIRS = [
  */
 export async function sampledInput(
   flags: PairFlags & Partial<Record<(typeof OTHER_PAIRS)[number], unknown>>,
+  {note, warn}: InputListeners,
 ): Promise<SampledInput | undefined> {
-  const names = Object.keys(inputFlags) as (keyof typeof inputFlags)[]
-  const asked = flags.pairs !== undefined || names.some(name => flags[name] !== undefined)
+  const asked = flags.pairs !== undefined || PAIR_NAMES.some(name => flags[name] !== undefined)
   if (!asked) return undefined
   const other = OTHER_PAIRS.find(name => flags[name] !== undefined)
   if (other) {
@@ -61,17 +75,18 @@ export async function sampledInput(
     )
   }
   const layer = onlyLayer(flags)
+  const own = await withCausal(fileOf(flags))
+  const {causal} = own
+  const spec = toInputSpec(own)
+  const {inputWarnings} = await import('../../inputs/input-facts.js')
+  for (const text of await inputWarnings(spec, {layer, causal})) warn(text)
   const {loadInput} = await import('../../inputs/load.js')
   const {samplePairs} = await import('../../experiments/variance/sampled-pairs.js')
   const seed = flags.seed ?? 0
-  const input = await loadInput(toInputSpec(fileOf(flags)), {
-    seqLen: null,
-    seed,
-    extras: false,
-    layer,
-  })
+  const input = await loadInput(spec, {seqLen: null, seed, extras: false, layer})
+  note(`pairs of ${input.label}, ${causalLabel(causal, input.ranCausal ?? null)}`)
   const [, heads, , headDim] = input.query.shape
-  const sampling = {count: flags.pairs ?? heads, seed, causal: input.ranCausal ?? false}
+  const sampling = {count: flags.pairs ?? heads, seed, causal}
   return {input: input.label, pairs: samplePairs(input, sampling), headDim}
 }
 
@@ -85,6 +100,5 @@ function onlyLayer(flags: PairFlags): number | undefined {
 
 /** The flags of the file alone: `--head-dim` is one of the pairs here, elsewhere one of generated inputs. */
 function fileOf(flags: PairFlags): PairFlags {
-  const names = Object.keys(inputFlags) as (keyof typeof inputFlags)[]
-  return Object.fromEntries(names.map(name => [name, flags[name]]))
+  return Object.fromEntries(PAIR_NAMES.map(name => [name, flags[name]]))
 }

@@ -6,7 +6,7 @@ import {finiteOrNull} from '../../stats/index.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {resolveMethod} from '../method.js'
-import {NO_PROJECTION} from './batch.js'
+import {isTurned, NO_PROJECTION} from './batch.js'
 import {type EstimateRequest, estimateRequest, kernelEstimates} from './estimates.js'
 import {exactFields, exactOf, NOTHING_KNOWN} from './exact.js'
 import {LOG_DRAWS, type LogSummary, logSummary} from './logarithms.js'
@@ -53,7 +53,9 @@ export async function runVarianceCell(
       per_projection: drawn.rows.map(row => {
         const exact = isWithoutSpread(theory) ? NOTHING_KNOWN : exactOf(request, row.projection)
         const logarithms = logarithmsOf(request, theory, row)
-        return {...row, ...exactFields(exact, theory.moments.variance, row), logarithms}
+        const all_directions = isTurned(row.projection, cell.orth_sign)
+        const known = exactFields(exact, theory.moments.variance, row)
+        return {...row, all_directions, ...known, logarithms}
       }),
     },
   }

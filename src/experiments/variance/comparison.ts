@@ -3,6 +3,7 @@ import {logInterval, ratioPValue} from '../../stats/index.js'
 import type {ComparedLine, Comparison, Place, UncomparedLine} from '../comparison.js'
 import {methodLabel} from '../labels.js'
 import {NO_PROJECTION} from './batch.js'
+import {rowsText} from './pair-text.js'
 import type {CompletedVariance, VarianceCell} from './schema.js'
 
 const LEGEND =
@@ -59,7 +60,7 @@ type Row = CompletedVariance['result']['per_projection'][number]
 type Rows = ReadonlyMap<string, Row>
 
 function rowsByName({result}: CompletedVariance): Rows {
-  return new Map(result.per_projection.map(row => [row.projection, row]))
+  return new Map(result.per_projection.map(row => [rowsText(row), row]))
 }
 
 function partnersOf(name: string, others: Rows): Row[] {
@@ -69,21 +70,21 @@ function partnersOf(name: string, others: Rows): Row[] {
 }
 
 /** What only A has may hide a regression. */
-function oneSided({projection}: Row, side: 'A' | 'B'): UncomparedLine {
-  const at = placeOf(projection)
+function oneSided(row: Row, side: 'A' | 'B'): UncomparedLine {
+  const at = placeOf(row)
   const reason = `a random matrix of ${side} alone`
   return {quantity: 'variance', at, reason, settled: side === 'B'}
 }
 
-function placeOf(...projections: string[]): Place {
-  const [projection] = projections.filter(name => name !== NO_PROJECTION)
-  return projection === undefined ? {} : {projection}
+function placeOf(...rows: Row[]): Place {
+  const row = rows.find(({projection}) => projection !== NO_PROJECTION)
+  return row ? {projection: rowsText(row)} : {}
 }
 
 type Measured = readonly [CompletedVariance, Row]
 
 function lineOf([a, own]: Measured, [b, other]: Measured): Line {
-  const at = placeOf(own.projection, other.projection)
+  const at = placeOf(own, other)
   const line = {quantity: 'variance', at} as const
   const withheld = own.withheld ?? other.withheld
   if (withheld !== null) {

@@ -6,6 +6,7 @@ import {
   hostData,
   planeRows,
   projectionTensor,
+  turnedRows,
 } from '../../attention/internal.js'
 import type {ProjectionName} from '../../attention/names.js'
 import {tf} from '../../tf.js'
@@ -115,11 +116,15 @@ function features(
 
 /** One matrix per draw, `[h, M, D]`; nothing for methods that do not look at it. */
 function projectionOf(cell: VarianceCell, drawn: Drawn): Projection {
-  const {projection, plane, columns, count, group} = drawn
+  const {projection, plane, turned, columns, count, group} = drawn
   const {num_features: numFeatures, head_dim: headDim, orth_sign: orthSign} = cell
   if (projection === NO_PROJECTION) return tf.zeros<tf.Rank.R2>([1, headDim])
   const name = projection as ProjectionName
   const request = {name, numFeatures, headDim, seed: drawSeed(cell)}
+  if (turned) {
+    const rows = turnedRows({...request, draws: count, columns, group})
+    return tf.tensor3d(rows, [count, numFeatures, columns])
+  }
   if (!plane) return projectionTensor({...request, heads: count, replicate: group, orthSign})
   const rows = new Float32Array(count * numFeatures * columns)
   for (let first = 0; first < count; first += GROUP) {

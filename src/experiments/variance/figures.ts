@@ -6,7 +6,7 @@ import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {plural, significant, withInterval} from '../../report/numbers.js'
 import {methodLabel} from '../labels.js'
-import {angleText, pairText} from './pair-text.js'
+import {angleText, pairText, rowsText} from './pair-text.js'
 import type {CompletedVariance, VarianceCell, VarianceRecord} from './schema.js'
 
 /** Figures that pages show: experiments may have any number of norms. */
@@ -80,8 +80,8 @@ function xOf({cell}: CompletedVariance): number {
   return cell.difference_norm ?? cell.angle_deg
 }
 
-function labelOf({record: {cell}, own: {projection}}: Row): string {
-  return `${methodLabel(cell)} ${projection}`
+function labelOf({record: {cell}, own}: Row): string {
+  return `${methodLabel(cell)} ${rowsText(own)}`
 }
 
 /** A line of measured ratios, or of exact ones; points of an input lie on none. */
@@ -118,7 +118,7 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   {
     title: 'projection',
     align: 'left',
-    cell: ({own}) => own.projection,
+    cell: ({own}) => rowsText(own),
   },
   {title: 'angle', cell: ({record: {cell}}) => angleText(cell)},
   {

@@ -1,6 +1,6 @@
-/** How tables and labels tell pairs of vectors apart. */
+/** How tables and labels tell pairs of vectors apart, and the rows that estimate them. */
 import {significant} from '../../report/numbers.js'
-import type {VarianceCell} from './schema.js'
+import type {VarianceCell, VarianceResult} from './schema.js'
 
 /** What says where the vectors of a cell are. */
 export type PairFields = Pick<
@@ -35,4 +35,12 @@ export function pairText(pair: PairFields): string {
   const {sum_norm: sum, difference_norm: difference} = pair
   if (sum !== undefined) return `|x+y| ${sum} |x-y| ${difference}`
   return `norm ${normText(pair)} angle ${angleText(pair)}`
+}
+
+/** A projection, and whether numbers are averages over directions: `sobol (all directions)`. */
+export function rowsText({
+  projection,
+  all_directions: all,
+}: Pick<VarianceResult['per_projection'][number], 'projection' | 'all_directions'>): string {
+  return all ? `${projection} (all directions)` : projection
 }

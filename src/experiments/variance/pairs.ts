@@ -16,8 +16,8 @@ type PairRequest = PairFields & Pick<VarianceCell, 'head_dim' | 'seed'>
 export const CALIBRATION_PAIRS = 256
 
 /**
- * Two vectors of the cell's norm at the cell's angle, in a plane that the seed chooses: not every
- * projection treats all directions alike, and the axes are special to some.
+ * Two vectors of the cell's norm at the cell's angle, in a plane that the seed chooses. Projections that treat directions
+ * differently are turned anew for each draw.
  */
 export function pairOf(cell: PairRequest): Pair {
   return pairInPlane(cell, randomStream(cell.seed, 'variance.plane'))

@@ -4,6 +4,7 @@ import {significant, withInterval} from '../../report/numbers.js'
 import {logInterval} from '../../stats/index.js'
 import {methodLabel} from '../labels.js'
 import {isIndependent} from './exact.js'
+import {rowsText} from './pair-text.js'
 import {pairColumns} from './report-pairs.js'
 import {closedFormVariance} from './rounding.js'
 import type {CompletedVariance} from './schema.js'
@@ -99,7 +100,7 @@ function exactText({exact}: Beside, factor: number): string {
 
 const COLUMNS: readonly ColumnSpec<Beside>[] = [
   {title: 'method', align: 'left', cell: ({record}) => methodLabel(record.cell)},
-  {title: 'projection', align: 'left', cell: ({own}) => own.projection},
+  {title: 'projection', align: 'left', cell: ({own}) => rowsText(own)},
   {title: 'D', priority: 4, cell: ({record}) => String(record.cell.head_dim)},
   {title: 'M', priority: 3, cell: ({record}) => String(record.cell.num_features)},
   {title: 'F', priority: 3, cell: ({record}) => String(record.result.feature_dim)},

@@ -3,6 +3,7 @@ import {type Block, type ColumnSpec, heading, table, text} from '../../report/do
 import {significant} from '../../report/numbers.js'
 import {methodLabel} from '../labels.js'
 import type {LogSummary} from './logarithms.js'
+import {rowsText} from './pair-text.js'
 import {pairColumns} from './report-pairs.js'
 import type {CompletedVariance} from './schema.js'
 
@@ -19,8 +20,8 @@ const LEGEND =
 /** The table of heavy tails, where there are some. */
 export function tailBlocks(records: readonly CompletedVariance[]): Block[] {
   const rows = records.flatMap(({cell, result}) =>
-    result.per_projection.flatMap(({projection, logarithms}): Tail[] =>
-      logarithms ? [{cell, projection, logarithms}] : [],
+    result.per_projection.flatMap((own): Tail[] =>
+      own.logarithms ? [{cell, projection: rowsText(own), logarithms: own.logarithms}] : [],
     ),
   )
   if (rows.length === 0) return []

@@ -5,6 +5,7 @@ import {groupBy, inOrder} from '../../report/groups.js'
 import {significant, withInterval} from '../../report/numbers.js'
 import {backendItems, methodLabel, troubleItems} from '../labels.js'
 import {isIndependent} from './exact.js'
+import {rowsText} from './pair-text.js'
 import {methodBlocks} from './report-methods.js'
 import {pairColumns} from './report-pairs.js'
 import {tailBlocks} from './report-tails.js'
@@ -55,7 +56,12 @@ export function varianceReport(records: readonly VarianceRecord[]): Block[] {
     ...verdictBlocks(records),
     ...(completed.length > 0 ? [text(LEGEND)] : []),
     ...list(backendItems(completed)),
-    ...list([...kernelItems(completed), ...effectItems(completed), ...calibrationItems(completed)]),
+    ...list([
+      ...directionItems(completed),
+      ...kernelItems(completed),
+      ...effectItems(completed),
+      ...calibrationItems(completed),
+    ]),
     ...list(troubleItems(records)),
   ]
 }
@@ -102,7 +108,7 @@ const SIZE: ColumnSpec<Row> = {title: 'M', cell: ({cell}) => String(cell.num_fea
 /** Columns of the table; measured variance and closed form always stay. */
 const COLUMNS: readonly ColumnSpec<Row>[] = [
   {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
-  {title: 'projection', align: 'left', cell: ({own}) => own.projection},
+  {title: 'projection', align: 'left', cell: ({own}) => rowsText(own)},
   SIZE,
   {
     title: 'R',
@@ -167,6 +173,25 @@ function varianceText({own, result}: Row): string {
   if (own.needed_replicates !== null) return `needs R >= ${significant(own.needed_replicates)}`
   if (own.variance === null) return 'no R is enough'
   return withInterval(own.variance, own.variance_low, own.variance_high)
+}
+
+/** Rows that treat directions differently, and from which of them they were seen. */
+function directionItems(records: readonly CompletedVariance[]): string[] {
+  const rows = records.flatMap(({result}) => result.per_projection)
+  const names = rows.filter(row => row.all_directions).map(({projection}) => projection)
+  const raw = records.some(({cell}) => cell.orth_sign === 'raw')
+  return [
+    ...(names.length > 0
+      ? [
+          `all directions: rows of ${[...new Set(names)].join(', ')} treat directions differently; each draw has a fresh random direction, and bias and variance are averages over them`,
+        ]
+      : []),
+    ...(raw
+      ? [
+          'raw signs: rows with them treat directions differently; all draws have one direction, by the seed, and another seed gives another bias',
+        ]
+      : []),
+  ]
 }
 
 /** What is estimated, where not all methods estimate one kernel. */

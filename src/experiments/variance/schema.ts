@@ -92,7 +92,7 @@ export const variancePlan = z
       })
       .optional()
       .describe(
-        'Pairs of an input, by norms and angle: in planes that the seed chooses, of which i.i.d. and orthogonal rows know nothing.',
+        'Pairs of an input, by norms and angle: in planes that the seed chooses, or each draw where rows treat directions differently.',
       ),
     replicates: z
       .number()
@@ -150,6 +150,12 @@ export function mostDraws({
 /** What one projection measured. */
 const projectionResult = z.object({
   projection: z.string().describe('Random matrix [M, D]; `none`: the method takes no matrix.'),
+  all_directions: z
+    .boolean()
+    .default(false)
+    .describe(
+      'These rows treat directions differently, and each draw has a fresh one: numbers are averages over directions.',
+    ),
   withheld: z
     .string()
     .nullable()

@@ -14,10 +14,10 @@ import type {ExactFields} from './exact.js'
 import {roundingVariance} from './rounding.js'
 import type {VarianceResult} from './schema.js'
 
-/** A row of the result, without what theory says of its rows. */
+/** A row of the result, without what theory says of its rows and how they are seen. */
 export type ProjectionRow = Omit<
   VarianceResult['per_projection'][number],
-  keyof ExactFields | 'logarithms'
+  keyof ExactFields | 'all_directions' | 'logarithms'
 >
 
 /** Largest relative standard error of a variance that is reported as measured. */

@@ -6,6 +6,7 @@ import type {Verdict} from '../../results/verdict.js'
 import {bonferroniZ, normalQuantile} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
 import {isIndependent} from './exact.js'
+import {rowsText} from './pair-text.js'
 import {
   type CompletedVariance,
   mostDraws,
@@ -75,7 +76,9 @@ function exactVariance({own, result}: Row): number | null {
   return own.exact_variance ?? (isIndependent(own.projection) ? result.closed_form_variance : null)
 }
 
-function drawLabel({orth_sign}: Row['cell'], {projection}: Row['own']): string {
+function drawLabel({orth_sign}: Row['cell'], own: Row['own']): string {
+  const {projection, all_directions: all} = own
+  if (all) return rowsText(own)
   return projectionLabel({projection: projection as 'orth', orth_sign}) ?? projection
 }
 

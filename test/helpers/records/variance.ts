@@ -42,6 +42,7 @@ export function varianceCell(changes: Partial<VarianceCell> = {}): VarianceCell 
 }
 
 const MEASURED = {
+  all_directions: false,
   withheld: null,
   variance_relative_standard_error: 0.1,
   needed_replicates: null,

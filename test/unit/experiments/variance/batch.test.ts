@@ -18,7 +18,7 @@ describe('the draws of a variance cell', () => {
     expect(batch('favor-pos', 'orth')).toMatchObject({plane: 2, columns: 2})
     expect(batch('oprf', 'iid')).toMatchObject({plane: 3, columns: 3})
     for (const [method, projection] of [
-      ['favor-pos', 'sobol'],
+      ['favor-pos', 'simplex-plus'],
       ['sderf', 'orth'],
       ['saderf', 'iid'],
       ['maclaurin', NO_PROJECTION],
@@ -26,6 +26,28 @@ describe('the draws of a variance cell', () => {
       expect(batch(method, projection)).toMatchObject({plane: undefined, columns: 16})
     }
     expect(batch('favor-pos', 'orth', {head_dim: 2})).toMatchObject({plane: undefined, columns: 2})
+  })
+
+  it('are turned where rows treat directions differently, by coordinates where those are all that features take', () => {
+    const turned = (method: string, projection: string, changes: {orth_sign?: 'raw'} = {}) => {
+      const {turned: one, plane, columns, draws} = batch(method, projection, changes as never)
+      return [one, plane, columns, draws]
+    }
+    expect(turned('favor-pos', 'sobol')).toEqual([true, 2, 2, GROUP])
+    expect(turned('oprf', 'givens')).toEqual([true, 3, 3, GROUP])
+    expect(turned('sderf', 'sorf')).toEqual([true, undefined, 16, GROUP])
+    // raw signs are there to show what they cost in one direction
+    expect(turned('favor-pos', 'orth-columns')[0]).toBe(true)
+    expect(turned('favor-pos', 'orth-columns', {orth_sign: 'raw'})[0]).toBe(false)
+    for (const projection of ['iid', 'orth', 'moment', NO_PROJECTION]) {
+      expect(batch('maclaurin', projection).turned).toBe(false)
+    }
+  })
+
+  it('take the work and the memory of the whole matrix where rows are turned', () => {
+    const [whole, turned] = [batch('favor-pos', 'moment'), batch('favor-pos', 'sobol')]
+    expect(turned.drawnBytes).toBeGreaterThan(12 * 64 * 16)
+    expect(turned.operations).toBeGreaterThan(whole.operations / 2)
   })
 
   it('are estimated in whole groups, as many as fit, and never less than one', () => {

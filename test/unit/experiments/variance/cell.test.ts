@@ -235,3 +235,17 @@ describe('closed forms of dependent rows', () => {
     expect(flat.per_projection[0]).toMatchObject(nothing)
   })
 })
+
+describe('rows that treat directions differently', () => {
+  it('are told apart in the record, raw signs and rows of any direction are not', async () => {
+    const names = ['iid', 'orth', 'sobol', 'givens', 'simplex-plus'] as const
+    const told = async (orth_sign: 'haar' | 'raw') => {
+      const {per_projection} = await run('favor-pos', {
+        ...{projections: [...names], orth_sign, replicates: 100, num_features: 8},
+      })
+      return per_projection.map(row => row.all_directions)
+    }
+    expect(await told('haar')).toEqual([false, false, true, true, false])
+    expect(await told('raw')).toEqual([false, false, true, true, false])
+  })
+})

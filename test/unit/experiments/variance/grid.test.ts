@@ -43,8 +43,12 @@ describe('the memory of a variance cell', () => {
     // matrices in double and in single precision and as a tensor; five arrays of features on each side
     const matrix = 256 * 64 * (8 + 2 * 4)
     const features = 10 * 256 * 4
-    const whole = {projections: ['givens' as const]}
+    const whole = {projections: ['simplex-plus' as const]}
     expect(await predicted('favor-pos', {}, whole)).toBe(SHARED + 64 * (matrix + features))
+    // a matrix that no tensor is made of, two directions to turn it by, and two columns that a tensor is made of
+    const turned = 256 * 64 * (8 + 4) + 2 * 64 * 8 + 256 * 2 * 2 * 4
+    const sobol = {projections: ['sobol' as const]}
+    expect(await predicted('favor-pos', {}, sobol)).toBe(SHARED + 64 * (turned + features))
     // two directions of four blocks and three numbers for a length each; two columns, and as a tensor
     const plane = 256 * 5 * 8 + 256 * 2 * 2 * 4
     const draws = 64 * Math.floor(2 ** 23 / 64 / (plane + features))
@@ -100,9 +104,14 @@ describe('the cost of a variance cell', () => {
     expect(await cost('favor-pos', {projections: ['iid', 'orth']})).toBe(2 * iid)
     // five normals a row in place of 64 and Gram-Schmidt over 64 rows; ten arrays of features both
     const features = 8 * 10 * 256
-    const given = {projections: ['givens' as const]}
+    const given = {projections: ['simplex-plus' as const]}
     expect(iid).toBe(1000 * (50 * 5 * 256 + features))
-    expect(await cost('favor-pos', given)).toBe(1000 * ((50 + 2 * 64) * 256 * 64 + features))
+    const matrix = (50 + 2 * 64) * 256 * 64
+    expect(await cost('favor-pos', given)).toBe(1000 * (matrix + features))
+    // and two directions, with which each row and they are multiplied
+    const turning = 50 * 2 * 64 + 2 * 2 * (2 + 256) * 64
+    const turned = {projections: ['sobol' as const]}
+    expect(await cost('favor-pos', turned)).toBe(1000 * (matrix + turning + features))
   })
 
   it('counts other random arrays and longer features', async () => {

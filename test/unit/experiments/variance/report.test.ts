@@ -87,6 +87,22 @@ describe('varianceReport', () => {
     expect(shown).toContain('favor-pos (google-slim): set by 256 other pairs')
   })
 
+  it('says which rows are seen from all directions, and that raw signs are not', () => {
+    const {cell, ...record} = variance()
+    const rows = record.result.per_projection.map(row => ({
+      ...row,
+      ...(row.projection === 'orth' && {projection: 'sobol', all_directions: true}),
+    }))
+    const result = {...record.result, per_projection: rows}
+    const shown = (orth_sign: 'haar' | 'raw') =>
+      renderTerminal(varianceReport([{...record, cell: {...cell, orth_sign}, result}]), WIDE)
+    expect(shown('haar')).toMatch(/^favor-pos +sobol \(all directions\) /m)
+    expect(shown('haar')).toContain('sobol (all directions) rows vary less than iid ones')
+    expect(shown('haar')).toContain('all directions: rows of sobol treat directions differently')
+    expect(shown('haar')).not.toContain('raw signs')
+    expect(shown('raw')).toContain('raw signs: rows with them treat directions differently')
+  })
+
   it('keeps variance and needs in 80 columns', () => {
     const shown = renderTerminal(
       varianceReport([changed(WITHHELD), variance({angle_deg: 180}, 0.9)]),
