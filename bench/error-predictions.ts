@@ -1,75 +1,118 @@
 #!/usr/bin/env node
-// Predicted against measured error of attention, head by head, over layers of trained models and generated inputs; beside
-// it what the norms alone say, fitted on two layers and judged on the others. Nothing of the prediction itself is fitted.
-// npm run bench:error-predictions -- [FILTER] [--json]: FILTER names a part of an input, e.g. minilm.
+// Predicted against measured error of attention, over layers of trained models in both directions; and what predictions take.
+// npm run bench:error-predictions -- [FILTER] [--cache FOLDER] [--json]: FILTER names a part of an input, e.g. minilm;
+// measured errors are kept in FOLDER, and read from there.
+import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
+import {join} from 'node:path'
 import {parseArgs} from 'node:util'
-import type {CompletedSweep, ErrorSweepRecord} from '../src/experiments/error-sweep/schema.js'
+import {useBackend} from '../src/backends/index.js'
+import {contextOf} from '../src/experiments/error-sweep/context.js'
+import {errorAt} from '../src/experiments/error-sweep/curve.js'
+import {predictedCurves} from '../src/experiments/error-sweep/predicted.js'
+import type {ErrorSweepCell, ErrorSweepRecord} from '../src/experiments/error-sweep/schema.js'
+import {targetOf} from '../src/experiments/error-sweep/target.js'
+import {variantLabel} from '../src/experiments/labels.js'
+import {resolveMethod} from '../src/experiments/method.js'
 import {planRun} from '../src/experiments/planned-run.js'
-import {type Case, INPUTS} from './error-prediction-plans.js'
-import {carried, type Judged, judge, type Measured, normRules} from './error-prediction-rules.js'
-import {errorPredictionsText} from './error-prediction-table.js'
+import {groupBy} from '../src/report/groups.js'
+import {type Case, INPUTS, TIMED} from './error-prediction-plans.js'
+import {errorPredictionsText, type Judged, type Times} from './error-prediction-table.js'
+
+/** One cell, all heads together. */
+interface Compared {
+  scale: number
+  label: string
+  measured: number
+  predicted: number | null
+}
 
 const {values, positionals} = parseArgs({
   allowPositionals: true,
-  options: {json: {type: 'boolean', default: false}},
+  options: {json: {type: 'boolean', default: false}, cache: {type: 'string'}},
 })
-
-const measured: Measured[] = []
+await useBackend('auto')
+const compared: Compared[] = []
 for (const input of INPUTS) {
   if (positionals[0] && !input.name.includes(positionals[0])) continue
   process.stderr.write(`${input.name}\n`)
-  for (const record of await recordsOf(input)) measured.push(...headsOf(input, record))
+  compared.push(...(await comparedOf(input)))
 }
-const report = judgements(measured)
+const report = {
+  scales: groupBy(compared, ({scale}) => `${scale}`).map(judged),
+  times: [] as Times[],
+}
+// one after the other: the time is that of the process
+for (const input of positionals[0] ? [] : TIMED) report.times.push(await timesOf(input))
 process.stdout.write(
-  `${values.json ? JSON.stringify(report, null, 1) : errorPredictionsText(report)}\n`,
+  `${values.json ? JSON.stringify(report, null, 1) : errorPredictionsText(report.scales, report.times)}\n`,
 )
 
-async function recordsOf({plan}: Case): Promise<CompletedSweep[]> {
-  const {experiment, jobs} = await planRun(plan)
-  const records: CompletedSweep[] = []
-  for (const {cell} of jobs) {
-    const outcome = await experiment.run(cell, {})
-    const record = {cell, ...outcome} as ErrorSweepRecord
-    if (record.status === 'completed') records.push(record)
+async function comparedOf(input: Case): Promise<Compared[]> {
+  const {experiment, jobs} = await planRun(input.plan)
+  const cells = jobs.map(({cell}) => cell as ErrorSweepCell)
+  const cache = cacheOf(input)
+  const found: Compared[] = []
+  for (const cell of cells) {
+    const label = `${input.name} ${variantLabel(cell)}`
+    const place = `${label} scale ${cell.scale}`
+    if (cache.errors[place] === undefined) {
+      const record = {cell, ...(await experiment.run(cell, {}))} as ErrorSweepRecord
+      if (record.status !== 'completed') throw new Error(`${place}: ${record.status}`)
+      cache.errors[place] = record.result.rel_l2.median!
+      cache.save()
+    }
+    const predicted = await predictedOf(cell)
+    found.push({scale: cell.scale, label, measured: cache.errors[place], predicted})
   }
-  return records
+  return found
 }
 
-function headsOf({name, group}: Case, {cell, result}: CompletedSweep): Measured[] {
-  return result.per_head.flatMap(own => {
-    const {predicted_rel_l2: predicted, rel_l2} = own
-    if (predicted === null || !rel_l2 || cell.num_features === null) return []
-    return {
-      ...{name, group, method: cell.method, projection: cell.projection ?? ''},
-      place: `${name} ${cell.causal} ${cell.scale} ${own.head}`,
-      numFeatures: cell.num_features,
-      measured: rel_l2,
-      predicted,
-      sumNorm2: own.statistics.sum_norm2,
-      varianceLog10: own.needed_num_features_log10,
-    }
-  })
+async function predictedOf(cell: ErrorSweepCell): Promise<number | null> {
+  const method = await resolveMethod(cell)
+  const curves = predictedCurves(cell, method, await contextOf(cell, targetOf(cell, method)))
+  return curves ? errorAt(curves.all, cell.num_features!) : null
 }
 
-/** By group, method and projection; a rule of norms has none for some methods. */
-function judgements(all: readonly Measured[]): Judged[] {
-  const rules = normRules(all.filter(({group}) => group === 'fitted'))
-  const groups = new Map<string, Measured[]>()
-  for (const one of all) {
-    for (const method of [one.method, 'all']) {
-      const key = JSON.stringify([one.group, method, one.projection])
-      groups.set(key, [...(groups.get(key) ?? []), one])
+/** Measured errors by cell. */
+function cacheOf({name}: Case) {
+  const file = values.cache === undefined ? undefined : join(values.cache, `${name}.json`)
+  const errors: Record<string, number> = {}
+  if (file) {
+    mkdirSync(values.cache!, {recursive: true})
+    try {
+      Object.assign(errors, JSON.parse(readFileSync(file, 'utf8')))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
   }
-  return [...groups].map(([key, own]) => {
-    const [group, method, projection] = JSON.parse(key) as [string, string, string]
-    return {
-      ...{group, method, projection, points: own.length},
-      prediction: judge(own.map(({predicted, measured}) => Math.log10(predicted / measured))),
-      carried: judge(carried(own)),
-      rule: judge(own.flatMap(rules.rule)),
-      regression: judge(own.flatMap(rules.regression)),
-    }
-  })
+  const save = () => file && writeFileSync(file, JSON.stringify(errors, null, 1))
+  return {errors, save}
+}
+
+function judged(own: readonly Compared[]): Judged {
+  const known = own.flatMap(({predicted, measured, label}) =>
+    predicted === null ? [] : [{label, log: Math.log10(predicted / measured)}],
+  )
+  const mean = (of: readonly number[]) => of.reduce((sum, x) => sum + x, 0) / of.length
+  const worst = known.reduce((a, b) => (Math.abs(b.log) > Math.abs(a.log) ? b : a))
+  return {
+    scale: own[0]!.scale,
+    cells: own.length,
+    rmse: Math.sqrt(mean(known.map(({log}) => log ** 2))),
+    mean: mean(known.map(({log}) => log)),
+    worst: Math.abs(worst.log),
+    worstCell: worst.label,
+    withheld: 1 - known.length / own.length,
+  }
+}
+
+/** Processor time of the prediction alone: of all threads, whatever else runs. */
+async function timesOf({name, plan}: Case): Promise<Times> {
+  const [job] = (await planRun(plan)).jobs
+  const cell = job!.cell as ErrorSweepCell
+  const {input} = await contextOf(cell, targetOf(cell, await resolveMethod(cell)))
+  const before = process.cpuUsage()
+  await predictedOf(cell)
+  const {user, system} = process.cpuUsage(before)
+  return {name, cpuSecondsPerHead: (user + system) / 1e6 / input.query.shape[1]}
 }

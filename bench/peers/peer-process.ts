@@ -50,7 +50,7 @@ export async function startPeer(given: ChildCommand): Promise<Peer> {
     return data
   }
   return {
-    facts: await talk.firstLine().then(line => facts.parse(line)),
+    facts: await talk.nextLine().then(line => facts.parse(line)),
     async prepare(request, folder) {
       const {forms, failed} = await ask({do: 'prepare', case: request, folder}, prepared)
       const engines = Object.entries(forms).map(([form, departs]): Engine => {

@@ -3,9 +3,10 @@ import {afterAll, afterEach, describe, expect, it} from 'vitest'
 import {nativeHostLoops} from '../../src/backends/native/host-loops.js'
 import {bringHostLoops} from '../../src/host-loops.js'
 import {normals, randomStream} from '../../src/random/index.js'
-import {sampledQueries} from '../../src/theory/ratio-error/queries.js'
+import {exactOutputs, sampledQueries} from '../../src/theory/ratio-error/queries.js'
+import {drawnErrors} from '../../src/theory/ratio-error/simulate.js'
 import type {PositiveHead} from '../../src/theory/ratio-error/types.js'
-import {votesOf} from '../../src/theory/ratio-error/votes.js'
+import {votesByView} from '../../src/theory/ratio-error/votes.js'
 import {describeNative, instructionSets} from './addon.js'
 
 /** Half a unit in the last place of 1, in doubles. */
@@ -54,18 +55,53 @@ describeNative('votes of random rows', addon => {
     ])('%o: those of the definition', ({headDim, ...options}) => {
       addon.selectIsa(isa)
       const {head, rows} = headOf(headDim!, options)
-      const queries = sampledQueries(head, 9)
-      const wanted = votesOf(head, queries, rows)
+      const {ends} = sampledQueries(head, 9)
+      const wanted = allViews(head, ends, rows)
       bringHostLoops(nativeHostLoops(addon))
-      const got = votesOf(head, queries, rows)
-      const bound = boundOf(head, rows, queries.ends.length)
+      const got = allViews(head, ends, rows)
+      const bound = boundOf(head, rows, ends.length)
       const largest = Math.max(...Array.from(head.value, Math.abs))
-      expect(farthest(got.logSum, wanted.logSum)).toBeLessThanOrEqual(bound)
-      expect(farthest(got.says, wanted.says)).toBeLessThanOrEqual(bound * largest)
-      expect(got.logSum.every(Number.isFinite)).toBe(true)
+      expect(got.length).toBe(ends.length)
+      for (const [view, {logSum, says}] of got.entries()) {
+        expect(farthest(logSum, wanted[view]!.logSum)).toBeLessThanOrEqual(bound)
+        expect(farthest(says, wanted[view]!.says)).toBeLessThanOrEqual(bound * largest)
+        expect(logSum.every(Number.isFinite)).toBe(true)
+      }
     })
+
+    it.each<Partial<PositiveHead>>([{}, {paired: true}])(
+      '%o: errors that are drawn are those of the definition',
+      options => {
+        addon.selectIsa(isa)
+        const {head} = headOf(6, options)
+        const numFeatures = [2, 4, 8, 16]
+        const rows = normals(randomStream(8, 'rows'), 32 * head.headDim)
+        const queries = sampledQueries(head, 9)
+        const exact = exactOutputs(head, queries)
+        const drawn = () => drawnErrors(head, {queries, exact}, {rows, numFeatures})
+        bringHostLoops({})
+        const wanted = drawn()
+        bringHostLoops(nativeHostLoops(addon))
+        const got = drawn()
+        // what rows say is rounded to float32; all else is rounding of doubles, far below another such rounding
+        const off = 2 ** -23 * Math.max(...Array.from(head.value, Math.abs))
+        const entries = exact.length
+        for (const [k, own] of wanted.entries()) {
+          for (const [draw, error] of own.entries()) {
+            const bound = 2 * Math.sqrt(entries * error) * off + entries * off ** 2
+            expect(Math.abs(got[k]![draw]! - error)).toBeLessThanOrEqual(bound)
+          }
+        }
+      },
+    )
   })
 })
+
+/** Copies: a view is written over the one before. */
+function allViews(head: PositiveHead, ends: Int32Array, rows: Float64Array) {
+  const views = votesByView(head, ends, {rows, levels: [1, 0.5]})
+  return Array.from(views, ({logSum, says}) => ({logSum: logSum.slice(), says: says.slice()}))
+}
 
 function farthest(got: Float64Array, wanted: Float64Array): number {
   expect(got.length).toBe(wanted.length)

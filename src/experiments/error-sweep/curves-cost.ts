@@ -25,40 +25,69 @@ export function mayHaveCurves(
   )
 }
 
+/** Independent predictions that are held against each other. */
+export const SEEDS = 2
+
 /** Queries of each head, over all sequences, that stand for the others; and of each sequence at least. */
-const QUERIES = 24
-const LEAST_QUERIES = 8
-/** Multiply-adds that curves may take, about a tenth of a second; beyond, fewer queries do. */
-const BUDGET = 1.5e8
-/** Random rows for each query. */
-const ROWS = 6
+const QUERIES = 64
+const LEAST_QUERIES = 16
 
 type Sizes = Pick<ForwardShape, 'batch' | 'heads' | 'keyLen' | 'headDim' | 'valueDim'>
 
-/** Queries that stand for those of each head: each has rows, each of them against all keys and then against each query. */
-export function queriesFor({batch, heads, keyLen, headDim, valueDim}: Sizes): number {
-  const wanted = Math.max(LEAST_QUERIES, Math.ceil(QUERIES / batch))
-  const each = ROWS * keyLen * (headDim + valueDim + 40)
-  return Math.min(wanted, Math.max(LEAST_QUERIES, Math.floor(BUDGET / (batch * heads * each))))
+/** Queries that stand for those of each head of a sequence. */
+export function queriesFor({batch}: Pick<Sizes, 'batch'>): number {
+  return Math.max(LEAST_QUERIES, Math.ceil(QUERIES / batch))
 }
 
-/** What a logit's exponentials count, of either level. */
-const EXPONENTIALS = 80
+/** Up to where errors are drawn: the first of these that is no less than M, as far as it is affordable. */
+const DRAWN = [256, 1024, 4096]
+/** Fewest rows of a seed, as far as they are affordable; and of any. */
+const LEAST_ROWS = 1024
+const ANY_ROWS = 16
+/** Multiply-adds that rows may take, of all heads together: a second or two by the loop of `native`. */
+const BUDGET = 3e10
+/** What an exponential counts. */
+const EXPONENTIAL = 20
+
+/** What a row of each seed says of all keys. */
+function rowWork({batch, heads, keyLen, headDim, valueDim}: Sizes): number {
+  return SEEDS * batch * heads * keyLen * (headDim + valueDim + EXPONENTIAL)
+}
+
+/** Rows of each seed that are affordable: a power of two. */
+function affordableRows(sizes: Sizes): number {
+  return Math.max(ANY_ROWS, 2 ** Math.floor(Math.log2(BUDGET / rowWork(sizes))))
+}
+
+/** The largest M that is drawn for the prediction at an M. It depends on sizes alone. */
+export function drawnUpTo(numFeatures: number, sizes: Sizes): number {
+  const wanted = DRAWN.find(most => numFeatures <= most) ?? DRAWN.at(-1)!
+  return Math.min(wanted, affordableRows(sizes))
+}
+
+/** Rows of each seed. @param most - largest M that is drawn */
+export function rowsFor(most: number, sizes: Sizes): number {
+  return Math.max(most, Math.min(LEAST_ROWS, affordableRows(sizes)))
+}
+
+/** Rows of the integral for each query: two of about six kinds. */
+const INTEGRAL_ROWS = 12
 /** What a row counts to a query: some 25 steps of an integral, each of two exponentials and a sum of values; half of it cold. */
 const STEPS = 12_000
 
 /** @param backend - what runs @param choice - what the plan says, whose rate predicted times go by */
 export function curvesCost(
+  numFeatures: number,
   shape: ForwardShape,
   {backend, choice}: {backend: MeteredBackend; choice: BackendChoice},
 ): number {
-  const {batch, heads, keyLen, headDim, valueDim} = shape
-  const queries = queriesFor(shape)
-  const rows = ROWS * queries
-  const pair = 4 * headDim + 2 * valueDim + EXPONENTIALS
-  const votes = batch * heads * rows * keyLen * pair
-  const exact = batch * heads * queries * keyLen * pair
-  const integrals = batch * heads * queries * rows * STEPS
-  const rest = hostCost(exact + integrals, choice)
+  const {batch, heads, headDim, valueDim} = shape
+  const most = drawnUpTo(numFeatures, shape)
+  const queries = batch * heads * queriesFor(shape)
+  const rows = rowsFor(most, shape)
+  const votes = 2 * rows * rowWork(shape)
+  const judged = 2 * queries * SEEDS * rows * (headDim + valueDim + EXPONENTIAL)
+  const integrals = (queries * SEEDS * INTEGRAL_ROWS * queriesFor(shape) * STEPS) / 16
+  const rest = hostCost(judged + integrals, choice)
   return rest + (backend === 'native' ? loopCost(votes, choice) : hostCost(votes, choice))
 }

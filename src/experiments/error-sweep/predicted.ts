@@ -1,24 +1,20 @@
 /**
- * The error that theory predicts of a cell, head by head, and the M that an error of 5 % takes. Computed once for all M,
- * projections and replicates of a method on an input; see `theory/ratio-error`.
+ * The error that a cell is predicted to have, head by head, and the M that an error of 5 % takes. Up to some M it is drawn,
+ * by rows of its own; from there on it goes as theory has it. See `theory/ratio-error`.
  */
+import {drawProjection} from '../../attention/index.js'
 import {type AttentionInput, sizesOf} from '../../inputs/attention-input.js'
+import {mean, median} from '../../stats/index.js'
 import {predictError} from '../../theory/ratio-error/predict.js'
+import {exactOutputs, halfSquares, sampledQueries} from '../../theory/ratio-error/queries.js'
+import {drawnErrors} from '../../theory/ratio-error/simulate.js'
 import type {PositiveHead} from '../../theory/ratio-error/types.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
-import {coversRows, mayHaveCurves, queriesFor} from './curves-cost.js'
+import {COUNTS, type Curve} from './curve.js'
+import {coversRows, drawnUpTo, mayHaveCurves, queriesFor, rowsFor, SEEDS} from './curves-cost.js'
 import {partsInView} from './in-view.js'
 import type {ErrorSweepCell} from './schema.js'
-
-/** The error whose M is told. */
-export const WANTED = 0.05
-
-/** Every M of a curve: powers of two. */
-const COUNTS = Array.from({length: 22}, (_, i) => 2 ** (i + 3))
-
-/** Relative squared errors at each of {@link COUNTS}. */
-type Curve = Float64Array
 
 /** Of all heads together, and of each. */
 export interface Curves {
@@ -26,7 +22,16 @@ export interface Curves {
   perHead: Curve[]
 }
 
-const known = new WeakMap<AttentionInput, Map<string, Curves>>()
+/** What is known of one input, by method, direction and draws. */
+const kept = new WeakMap<AttentionInput, Map<string, unknown>>()
+
+function remembered<Found>(input: AttentionInput, name: unknown[], make: () => Found): Found {
+  const before = kept.get(input) ?? new Map<string, unknown>()
+  kept.set(input, before)
+  const key = JSON.stringify(name)
+  if (!before.has(key)) before.set(key, make())
+  return before.get(key) as Found
+}
 
 /** The curves of a cell's method; `undefined` where theory has none for it, or for what it is compared with. */
 export function predictedCurves(
@@ -34,60 +39,210 @@ export function predictedCurves(
   method: ResolvedMethod,
   context: SweepContext,
 ): Curves | undefined {
-  const {estimator, options} = method
-  if (!mayHaveCurves(cell, method) || !coversRows(cell.projection)) return undefined
-  if (cell.num_features === null) return undefined
+  const {projection, num_features} = cell
+  if (!mayHaveCurves(cell, method) || !coversRows(projection)) return undefined
+  if (num_features === null) return undefined
   const {input} = context
-  const name = JSON.stringify([estimator.name, options, cell.causal])
-  const before = known.get(input) ?? new Map<string, Curves>()
-  known.set(input, before)
-  const found = before.get(name) ?? curvesOf(cell, method, context)
-  if (found) before.set(name, found)
-  return found
+  const sizes = sizesOf(input)
+  const most = drawnUpTo(num_features, sizes)
+  const name = [method.estimator.name, method.options, cell.causal]
+  const queries = queriesFor(sizes)
+  const theory = remembered(input, name, () => theoryOf(cell, method, context, queries))
+  if (!theory) return undefined
+  return remembered(input, [...name, projection, cell.orth_sign, cell.seed, most], () =>
+    curvesOf(squaresOf(cell, method, context, {most, queries, theory})),
+  )
 }
 
-function curvesOf(
+/** How much is drawn. */
+interface Draws {
+  /** Largest M that is drawn. */
+  most: number
+  /** Queries of each head of a sequence that stand for the others. */
+  queries: number
+}
+
+/** Squared errors, summed over the queries of a head or of several. */
+interface Squares {
+  /** Of each draw, `[seeds][counts][draws]`, at the M of {@link COUNTS} that are drawn. */
+  drawn: Float64Array[][]
+  /** Their means as theory has them, `[seeds][counts]`, at all M of {@link COUNTS}. */
+  theory: Float64Array[]
+  /** Of the exact outputs. */
+  exact: number
+  /** Whether float32 cannot weigh the keys. */
+  overflows: boolean
+}
+
+/** Every head of every sequence, canonical; `undefined` where theory has no form for the options. */
+function* headsOf(
   {causal}: Pick<ErrorSweepCell, 'causal'>,
   {estimator, options}: ResolvedMethod,
-  context: SweepContext,
-): Curves | undefined {
-  const {input, logitScale, exactSums} = context
+  {input, logitScale}: SweepContext,
+): Generator<{at: number; head: PositiveHead | undefined}> {
   const {heads} = sizesOf(input)
-  const sums = Array.from({length: heads}, () => new Float64Array(COUNTS.length))
-  const queries = queriesFor(sizesOf(input))
   for (const part of partsInView(input, causal)) {
-    const {queryLen} = sizesOf(part)
-    for (let head = 0; head < heads; head++) {
-      const own = estimator.positiveHead!(headOf(part, head, {logitScale, causal}), options)
-      if (!own) return undefined
-      const {errors} = predictError(own, COUNTS, {queries, seed: head})
-      errors.forEach((error, at) => {
-        sums[head]![at]! += error * queryLen
-      })
+    for (let at = 0; at < sizesOf(part).batch * heads; at++) {
+      const head = headOf(part, at, {logitScale, causal})
+      yield {at: at % heads, head: estimator.positiveHead!(head, options)}
     }
   }
-  const squares = sums.map((_, head) =>
-    exactSums.reduce((sum, own, at) => sum + (at % heads === head ? own.squares : 0), 0),
-  )
-  const all = COUNTS.map((_, at) => total(sums.map(sum => sum[at]!)) / total(squares))
-  const perHead = sums.map((sum, head) => sum.map(error => error / squares[head]!))
-  return {all: Float64Array.from(all), perHead}
+}
+/** Squared errors as theory has them, `[heads][seeds][counts]`; `undefined` where it has no form for the options. */
+function theoryOf(
+  cell: ErrorSweepCell,
+  method: ResolvedMethod,
+  context: SweepContext,
+  queries: number,
+): Float64Array[][] | undefined {
+  const sums = perHeadAndSeed(context, () => new Float64Array(COUNTS.length))
+  for (const {at, head} of headsOf(cell, method, context)) {
+    if (!head) return undefined
+    if (overflows(head)) continue
+    for (const [seed, into] of sums[at]!.entries()) {
+      const wanted = {queries: Math.ceil(THEORY_SHARE * queries), seed: SEEDS * at + seed}
+      const {errors} = predictError(head, COUNTS, wanted)
+      for (const [k, error] of errors.entries())
+        into[k]! += (head.query.length / head.headDim) * error
+    }
+  }
+  return sums
 }
 
-function total(numbers: readonly number[]): number {
-  return numbers.reduce((sum, x) => sum + x, 0)
+/** Of the queries that errors are drawn for, those that theory takes: rows are so many times as many. */
+const THEORY_SHARE = 1 / 4
+
+function perHeadAndSeed<Item>({input}: SweepContext, make: () => Item): Item[][] {
+  const {heads} = sizesOf(input)
+  return Array.from({length: heads}, () => Array.from({length: SEEDS}, make))
 }
 
-/** One head of one sequence, canonical. */
+/** Squared errors of each head. All sequences see the same rows, as in a replicate. */
+function squaresOf(
+  cell: ErrorSweepCell,
+  method: ResolvedMethod,
+  context: SweepContext,
+  {most, queries: wanted, theory}: Draws & {theory: Float64Array[][]},
+): Squares[] {
+  const counts = COUNTS.filter(count => count <= most)
+  const count = rowsFor(most, sizesOf(context.input))
+  const drawn = perHeadAndSeed(context, () => counts.map(M => new Float64Array(count / M)))
+  const all = drawn.map((own, at) => ({
+    ...{drawn: own, theory: theory[at]!},
+    ...{exact: 0, overflows: false},
+  }))
+  for (const {at, head} of headsOf(cell, method, context)) {
+    const own = all[at]!
+    if (!head || overflows(head)) {
+      own.overflows = true
+      continue
+    }
+    const queries = sampledQueries(head, wanted)
+    const exact = exactOutputs(head, queries)
+    const weight = head.query.length / head.headDim / queries.places.length
+    own.exact += weight * exact.reduce((sum, x) => sum + x * x, 0)
+    for (const [seed, into] of own.drawn.entries()) {
+      const rows = rowsOf(cell, {headDim: head.headDim, count, replicate: seed * all.length + at})
+      const errors = drawnErrors(head, {queries, exact}, {rows, numFeatures: counts})
+      for (const [k, sums] of into.entries()) {
+        for (let draw = 0; draw < sums.length; draw++) sums[draw]! += weight * errors[k]![draw]!
+      }
+    }
+  }
+  return all
+}
+
+/** Rows that no replicate of a cell has. */
+function rowsOf(
+  {projection, orth_sign, seed}: ErrorSweepCell,
+  {headDim, count, replicate}: {headDim: number; count: number; replicate: number},
+): Float64Array {
+  return drawProjection({
+    ...{name: projection!, heads: 1, headDim, numFeatures: count},
+    ...{seed, replicate, redraw: 1, orthSign: orth_sign ?? 'haar'},
+  })
+}
+
+/** Above it float32 has only every other integer. */
+const LARGEST = 2 ** 24
+
+/** Whether logits or half squared lengths may be so large that their rounding alone changes weights by factors. */
+function overflows({query, key, headDim}: PositiveHead): boolean {
+  const longest = (vectors: Float64Array) =>
+    halfSquares(vectors, headDim).reduce((most, half) => Math.max(most, half), 0)
+  return !(longest(query) + longest(key) < LARGEST)
+}
+
+function curvesOf(heads: readonly Squares[]): Curves {
+  return {all: curveOf(summed(heads)), perHead: heads.map(curveOf)}
+}
+
+/** Of all heads together, draw by draw. */
+function summed(heads: readonly Squares[]): Squares {
+  const [first] = heads as [Squares, ...Squares[]]
+  const over = (pick: (of: Squares) => number) => heads.reduce((sum, own) => sum + pick(own), 0)
+  return {
+    drawn: first.drawn.map((ofSeed, seed) =>
+      ofSeed.map((draws, k) => draws.map((_, i) => over(own => own.drawn[seed]![k]![i]!))),
+    ),
+    theory: first.theory.map((ofSeed, seed) =>
+      ofSeed.map((_, k) => over(own => own.theory[seed]![k]!)),
+    ),
+    exact: over(own => own.exact),
+    overflows: heads.some(own => own.overflows),
+  }
+}
+
+/** Medians of what was drawn where both seeds agree; from the last of them on as theory goes on. */
+function curveOf({drawn, theory, exact, overflows}: Squares): Curve {
+  if (overflows) return {errors: COUNTS.map(() => null), unknown: 'overflow'}
+  const known = drawn[0]!.map((_, k) => {
+    const ofSeeds = drawn.map(own => median(own[k]!))
+    const all = drawn.flatMap(own => Array.from(own[k]!))
+    return agree(ofSeeds) ? Math.sqrt(median(all) / exact) : null
+  })
+  const errors: (number | null)[] = []
+  let from = -1
+  for (let k = 0; k < COUNTS.length; k++) {
+    if (typeof known[k] === 'number') from = k
+    errors.push(known[k] ?? carriedOn(errors, {from, to: k}, theory))
+  }
+  return {errors, unknown: errors.includes(null) ? 'uncertain' : null}
+}
+
+/** From the last error that was drawn as theory goes on; not where its seeds differ, or it rises: there it has no rows. */
+function carriedOn(
+  errors: readonly (number | null)[],
+  {from, to}: {from: number; to: number},
+  theory: readonly Float64Array[],
+): number | null {
+  const start = errors[from] ?? null
+  const shares = theory.map(own => own[to]! / own[from]!)
+  // no further than its first gap
+  if (start === null || !agree(shares) || errors.includes(null, from)) return null
+  const error = start * Math.sqrt(mean(shares))
+  const least = Math.min(...errors.map(own => own ?? Number.POSITIVE_INFINITY))
+  return error > APART * least ? null : error
+}
+
+/** How many times as large as the other one of two predictions may be. */
+const APART = 1.15
+
+/** Whether squared errors of two seeds agree. */
+function agree([one, other]: readonly number[]): boolean {
+  return one === other || Math.abs(Math.log(one! / other!)) <= 2 * Math.log(APART)
+}
+
+/** One head of one sequence, canonical. @param at - sequence by sequence */
 function headOf(
   {query, key, value}: AttentionInput,
-  head: number,
+  at: number,
   {logitScale, causal}: {logitScale: number; causal: boolean},
 ): PositiveHead {
   const factor = Math.sqrt(logitScale)
   const part = ({shape, data}: AttentionInput['query']) => {
     const size = shape[2] * shape[3]
-    return data.subarray(head * size, (head + 1) * size)
+    return data.subarray(at * size, (at + 1) * size)
   }
   return {
     query: scaled(part(query), factor),
@@ -103,36 +258,4 @@ function scaled(vectors: Float32Array, factor: number): Float64Array {
   const out = new Float64Array(vectors)
   for (let at = 0; at < out.length; at++) out[at]! *= factor
   return out
-}
-
-/** rel_l2 at an M, `null` for fewer than curves begin with or more than they end with. */
-export function errorAt(curve: Curve, numFeatures: number): number | null {
-  const at = Math.log2(numFeatures) - Math.log2(COUNTS[0]!)
-  if (at < 0 || at > COUNTS.length - 1) return null
-  const before = Math.min(Math.floor(at), COUNTS.length - 2)
-  const [low, high] = [curve[before]!, curve[before + 1]!]
-  if (low === 0 || high === 0) return Math.sqrt(low)
-  return Math.sqrt(low * (high / low) ** (at - before))
-}
-
-/**
- * The M at which rel_l2 comes down to {@link WANTED}: the measured error, carried on along the curve.
- *
- * @param measured - at `numFeatures`; `null`: the curve alone
- * @returns `null` where that is beyond the curve
- */
-export function neededFor(
-  curve: Curve,
-  numFeatures: number,
-  measured: number | null,
-): number | null {
-  const predicted = errorAt(curve, numFeatures)
-  const factor = measured && predicted ? measured / predicted : 1
-  const errors = Array.from(curve, square => factor * Math.sqrt(square))
-  const at = errors.findIndex(error => error <= WANTED)
-  if (at < 0) return null
-  if (at === 0) return COUNTS[0]!
-  const [high, low] = [errors[at - 1]!, errors[at]!]
-  const share = low === 0 ? 1 : Math.log(high / WANTED) / Math.log(high / low)
-  return Math.ceil(COUNTS[at - 1]! * 2 ** share)
 }

@@ -9,10 +9,9 @@
  * exactly, at any norms, for every M at once. For large M it becomes the variance of the delta method,
  * `E[rho^2 |f-o|^2] / M`; the second term is the bias of rows whose weight is too rare to be seen.
  *
- * Rows are taken for independent. Orthogonal ones err less where norms are small; on layers of trained models both differ
- * from the prediction by as much (`npm run bench:error-predictions`: root mean square of log10 of predicted over measured
- * 0.092 for iid and 0.095 for orth rows, 0.11 for both on generated inputs). Signed features (sine and cosine) have no such
- * form: their sums come near zero, where the mean of a ratio does not exist.
+ * Rows are taken for independent; orthogonal ones err less where norms are small. At small M draws tell more for less
+ * (`simulate.ts`): this goes on from them. Signed features (sine and cosine) have no such form: their sums come near zero,
+ * where the mean of a ratio does not exist.
  *
  * Source: derived here; the integral: Cressie, Davis, Folks & Policello 1981, The American Statistician 35, 148-150.
  */

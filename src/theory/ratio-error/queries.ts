@@ -2,12 +2,6 @@
 import type {RandomStream} from '../../random/index.js'
 import type {PositiveHead, SampledQueries} from './types.js'
 
-/**
- * Factors on queries and keys under which random rows are drawn, beside rows of N(0, I) itself: at 1 they are those
- * that a query's weight concentrates on, which are rare among the given ones; one half lies between.
- */
-export const LEVELS = [1, 0.5] as const
-
 /** About `wanted` queries, each in the middle of its equal part. */
 export function sampledQueries(
   {query, key, headDim, causal}: PositiveHead,
@@ -50,33 +44,41 @@ export interface ExactRows {
   picked: Int32Array
 }
 
-/** @param picks - keys for each query and level */
+/**
+ * @param levels - factors on queries and keys, the first of them 1: those of the outputs
+ * @param picks - keys for each query and level
+ */
 export function exactRows(
   head: PositiveHead,
   queries: SampledQueries,
-  {picks, stream}: {picks: number; stream: RandomStream},
+  {levels, picks, stream}: {levels: readonly number[]; picks: number; stream?: RandomStream},
 ): ExactRows {
   const {key, value, headDim, valueDim} = head
   const half = head.longKeysCount ? halfSquares(key, headDim) : undefined
   const count = queries.places.length
   const output = new Float64Array(count * valueDim)
-  const logSum = new Float64Array(count * LEVELS.length)
-  const picked = new Int32Array(count * LEVELS.length * picks)
+  const logSum = new Float64Array(count * levels.length)
+  const picked = new Int32Array(count * levels.length * picks)
   for (let i = 0; i < count; i++) {
     const end = queries.ends[queries.viewOf[i]!]!
     const logits = new Float64Array(end)
     for (let m = 0; m < end; m++) {
       logits[m] = dotAt(head.query, queries.places[i]!, key, m, headDim) + (half?.[m] ?? 0)
     }
-    LEVELS.forEach((level, l) => {
-      const at = i * LEVELS.length + l
+    for (const [l, level] of levels.entries()) {
+      const at = i * levels.length + l
       const {weights, log} = softmax(logits, level ** 2)
       logSum[at] = log
-      for (let k = 0; k < picks; k++) picked[at * picks + k] = pick(weights, stream.uniform())
-      if (level === 1) weigh(output.subarray(i * valueDim, (i + 1) * valueDim), weights, value)
-    })
+      for (let k = 0; k < picks; k++) picked[at * picks + k] = pick(weights, stream!.uniform())
+      if (l === 0) weigh(output.subarray(i * valueDim, (i + 1) * valueDim), weights, value)
+    }
   }
   return {output, logSum, picked}
+}
+
+/** Exact outputs of the sampled queries, `[R, Dv]`. */
+export function exactOutputs(head: PositiveHead, queries: SampledQueries): Float64Array {
+  return exactRows(head, queries, {levels: [1], picks: 0}).output
 }
 
 /** Softmax of logits times a factor, and the logarithm of its sum. */

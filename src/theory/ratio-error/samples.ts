@@ -6,9 +6,9 @@
  * Source: Veach & Guibas 1995, section 3.3; rows where the weight is: Zheng et al. 2022, arXiv:2204.04667, section 3.
  */
 import {normals, type RandomStream, randomStream} from '../../random/index.js'
-import {dotAt, type ExactRows, exactRows, halfSquares, LEVELS, sampledQueries} from './queries.js'
+import {dotAt, type ExactRows, exactRows, halfSquares, sampledQueries} from './queries.js'
 import type {PositiveHead, SampledQueries} from './types.js'
-import {type Votes, votesOf} from './votes.js'
+import {votesByView} from './votes.js'
 
 /** Samples of one head; the first half of the rows and the second are independent. */
 export interface RatioSamples {
@@ -26,15 +26,17 @@ export interface RatioSamples {
 }
 
 /**
- * @param queries - how many queries stand for all; rows are 6 times as many: two of each level and of N(0, I)
+ * @param queries - how many queries stand for all; for each, rows are two of each level and of N(0, I)
  * @param seed - of the draws; the same gives the same samples
  */
 export function ratioSamples(head: PositiveHead, queries: number, seed: number): RatioSamples {
   const stream = randomStream(seed, 'error-prediction')
   const sampled = sampledQueries(head, queries)
-  const exact = exactRows(head, sampled, {picks: HALVES, stream})
-  const rows = drawnRows(head, sampled, exact, stream)
-  const weighed = weighedRows(head, sampled, exact, rows)
+  const levels = levelsOf(head, sampled)
+  const exact = exactRows(head, sampled, {levels, picks: HALVES, stream})
+  const drawing = {head, queries: sampled, exact, levels}
+  const rows = drawnRows(drawing, stream)
+  const weighed = weighedRows(drawing, rows)
   const count = rows.length / head.headDim
   const {logRho, says, views} = weighed
   return {
@@ -49,32 +51,94 @@ export function ratioSamples(head: PositiveHead, queries: number, seed: number):
 
 const HALVES = 2
 
+/** Steps of c |x + y| between levels: rows of neighbours overlap, being 2 standard deviations apart. */
+const STEP = 2
+/** c |x + y| beyond which rows are too rare to be drawn among any M: the density is `exp(-8^2/2)` of that of N(0, I). */
+const REACH = 8
+
+/**
+ * Factors c on queries and keys under which random rows are drawn, beside rows of N(0, I) itself. Which of M rows counts
+ * most for a query lies at `|c (x + y)|` of about `sqrt(2 ln M)`; at 1 are those that its weight concentrates on, however
+ * rare they are.
+ *
+ * @returns 1, then the others from the largest to the least
+ */
+function levelsOf({query, key, headDim}: PositiveHead, {places, ends}: SampledQueries): number[] {
+  const keys = ends.at(-1)!
+  let sum = 0
+  for (const place of places) sum += dotAt(query, place, query, place, headDim) / places.length
+  for (let at = 0; at < keys * headDim; at++) sum += key[at]! ** 2 / keys
+  const length = Math.sqrt(sum)
+  const levels = [1]
+  for (let reach = REACH; reach > 0; reach -= STEP) {
+    if (reach <= length - STEP / 2) levels.push(reach / length)
+  }
+  return levels
+}
+
+/** What rows are drawn for. */
+interface Drawing {
+  head: PositiveHead
+  queries: SampledQueries
+  exact: ExactRows
+  levels: readonly number[]
+}
+
 /** v = b w of all rows, `[halves, R, levels + 1, D]`: `N(c (x + y), I)` at level c, y picked; last `N(0, b^2)`. */
 function drawnRows(
-  {query, key, headDim, exponents}: PositiveHead,
-  {places}: SampledQueries,
-  {picked}: ExactRows,
+  {head, queries: {places}, exact: {picked}, levels}: Drawing,
   stream: RandomStream,
 ): Float64Array {
-  const kinds = LEVELS.length + 1
+  const {query, key, headDim} = head
+  const kinds = levels.length + 1
   const rows = normals(stream, HALVES * places.length * kinds * headDim)
-  const spread = Float64Array.from({length: headDim}, (_, d) =>
-    Math.sqrt(1 - 4 * (exponents?.[d] ?? 0)),
-  )
+  const spread = spreadOf(head)
   for (let at = 0; at * headDim < rows.length; at++) {
     const [kind, i] = [at % kinds, Math.floor(at / kinds) % places.length]
     const half = Math.floor(at / (kinds * places.length))
     const row = rows.subarray(at * headDim, (at + 1) * headDim)
-    const level = LEVELS[kind]
+    const level = levels[kind]
     if (level === undefined) {
       for (let d = 0; d < headDim; d++) row[d]! *= spread[d]!
       continue
     }
     const x = places[i]! * headDim
-    const y = picked[(i * LEVELS.length + kind) * HALVES + half]! * headDim
+    const y = picked[(i * levels.length + kind) * HALVES + half]! * headDim
     for (let d = 0; d < headDim; d++) row[d]! += level * (query[x + d]! + key[y + d]!)
   }
   return rows
+}
+
+/** b of each axis, `[D]`. */
+export function spreadOf({headDim, exponents}: PositiveHead): Float64Array {
+  return Float64Array.from({length: headDim}, (_, d) => Math.sqrt(1 - 4 * (exponents?.[d] ?? 0)))
+}
+
+/** Of all views. */
+interface AllVotes {
+  /** f(w), `[rows, views, Dv]`. */
+  says: Float64Array
+  /** `[rows, views, levels]` */
+  logSum: Float64Array
+}
+
+function allVotes({head, queries: {ends}, levels}: Drawing, rows: Float64Array): AllVotes {
+  const {headDim, valueDim} = head
+  const count = rows.length / headDim
+  const says = new Float64Array(count * ends.length * valueDim)
+  const logSum = new Float64Array(count * ends.length * levels.length)
+  let view = 0
+  for (const votes of votesByView(head, ends, {rows, levels})) {
+    for (let row = 0; row < count; row++) {
+      const at = row * ends.length + view
+      says.set(votes.says.subarray(row * valueDim, (row + 1) * valueDim), at * valueDim)
+      for (let l = 0; l < levels.length; l++) {
+        logSum[at * levels.length + l] = votes.logSum[l * count + row]!
+      }
+    }
+    view++
+  }
+  return {says, logSum}
 }
 
 interface WeighedRows extends Pick<RatioSamples, 'logRho' | 'says'> {
@@ -84,23 +148,17 @@ interface WeighedRows extends Pick<RatioSamples, 'logRho' | 'says'> {
   views: Int32Array
 }
 
-function weighedRows(
-  head: PositiveHead,
-  queries: SampledQueries,
-  exact: ExactRows,
-  rows: Float64Array,
-): WeighedRows {
+function weighedRows(drawing: Drawing, rows: Float64Array): WeighedRows {
+  const {head, queries, levels} = drawing
   const {paired} = head
   const signs = paired ? [rows, rows.map(v => -v)] : [rows]
-  const votes = signs.map(signed => votesOf(head, queries, signed))
-  const logs = signs.map((signed, s) =>
-    logWeights(head, queries, {exact, rows: signed, votes: votes[s]!}),
-  )
+  const votes = signs.map(signed => allVotes(drawing, signed))
+  const logs = signs.map((signed, s) => logWeights(drawing, signed, votes[s]!))
   const both = paired ? logs[0]!.map((log, at) => logMean(log, logs[1]![at]!)) : logs[0]!
   const count = rows.length / head.headDim
   const size = queries.places.length * count
   const logRho = both.subarray(0, size)
-  const logMixture = mixtureOf(both, count)
+  const logMixture = mixtureOf(both, {count, levels: levels.length})
   if (!paired) return {logRho, logMixture, says: votes[0]!.says, views: queries.viewOf}
   const says = pairSays(votes, logs, queries, head.valueDim)
   return {logRho, logMixture, says, views: queries.viewOf.map((_, i) => i)}
@@ -108,42 +166,48 @@ function weighedRows(
 
 /** ln rho of all rows for each query, `[levels, R, count]`: densities over N(0, I), at every level. */
 function logWeights(
-  {query, headDim, exponents}: PositiveHead,
-  {places, viewOf, ends}: SampledQueries,
-  {exact, rows, votes}: {exact: ExactRows; rows: Float64Array; votes: Votes},
+  {head, queries: {places, viewOf, ends}, exact, levels}: Drawing,
+  rows: Float64Array,
+  votes: AllVotes,
 ): Float64Array {
+  const {query, headDim} = head
   const [count, queries] = [rows.length / headDim, places.length]
   const half = halfSquares(query, headDim)
-  const out = new Float64Array(LEVELS.length * queries * count)
+  const own = ownLogs(head, rows)
+  const out = new Float64Array(levels.length * queries * count)
   for (let row = 0; row < count; row++) {
-    const own = ownLog(rows.subarray(row * headDim, (row + 1) * headDim), exponents)
     for (let i = 0; i < queries; i++) {
       const product = dotAt(rows, row, query, places[i]!, headDim)
-      const at = (row * ends.length + viewOf[i]!) * LEVELS.length
-      LEVELS.forEach((level, l) => {
+      const at = (row * ends.length + viewOf[i]!) * levels.length
+      for (const [l, level] of levels.entries()) {
         const log = level * product - level * level * half[places[i]!]! + votes.logSum[at + l]!
-        out[(l * queries + i) * count + row] = own + log - exact.logSum[i * LEVELS.length + l]!
-      })
+        out[(l * queries + i) * count + row] =
+          own[row]! + log - exact.logSum[i * levels.length + l]!
+      }
     }
   }
   return out
 }
 
-/** `ln D0^2 + 2 w.A w` of v = b w. */
-function ownLog(v: Float64Array, exponents: Float64Array | undefined): number {
-  if (!exponents) return 0
-  let sum = 0
-  for (let d = 0; d < v.length; d++) {
-    const a = exponents[d]!
-    sum += Math.log1p(-4 * a) / 2 + (2 * a * v[d]! ** 2) / (1 - 4 * a)
-  }
-  return sum
+/** `ln D0^2 + 2 w.A w` of each row v = b w. */
+export function ownLogs({headDim, exponents}: PositiveHead, rows: Float64Array): Float64Array {
+  const out = new Float64Array(rows.length / headDim)
+  exponents?.forEach((a, d) => {
+    const constant = Math.log1p(-4 * a) / 2
+    for (let row = 0; row < out.length; row++) {
+      out[row]! += constant + (2 * a * rows[row * headDim + d]! ** 2) / (1 - 4 * a)
+    }
+  })
+  return out
 }
 
 /** ln of the sum of all densities that as many rows were drawn from, those of N(0, I) being 1. */
-function mixtureOf(logs: Float64Array, count: number): Float64Array {
+function mixtureOf(
+  logs: Float64Array,
+  {count, levels}: {count: number; levels: number},
+): Float64Array {
   const others = logs.length / count
-  const bases = others / LEVELS.length
+  const bases = others / levels
   return Float64Array.from({length: count}, (_, row) => {
     let top = 0
     for (let k = 0; k < others; k++) top = Math.max(top, logs[k * count + row]!)
@@ -171,13 +235,13 @@ function logMean(a: number, b: number): number {
 
 /** What a pair of rows says to each query: each row's own word by its weight, `[count, R, Dv]`. */
 function pairSays(
-  votes: readonly Votes[],
+  votes: readonly AllVotes[],
   logs: readonly Float64Array[],
   {viewOf, ends}: SampledQueries,
   dim: number,
 ): Float64Array {
   const queries = viewOf.length
-  const [plus, minus] = votes as [Votes, Votes]
+  const [plus, minus] = votes as [AllVotes, AllVotes]
   const count = plus.says.length / (ends.length * dim)
   const says = new Float64Array(count * queries * dim)
   for (let row = 0; row < count; row++) {

@@ -46,6 +46,33 @@ describe('orthogonal rows', () => {
     expect(ratioToIid('orth', {shape: 'exp', squaredNorm: 0}, size)).toBeNaN()
   })
 
+  it('add to the variance of cosines at large |x - y|, by the polynomial that the series ends in for even D', () => {
+    // 1F1(-D/2; D/2; x) at D = 4 and 8, x = s/2, by hand
+    const polynomials = {
+      4: (x: number) => 1 - x + x ** 2 / 6,
+      8: (x: number) => 1 - x + (3 / 10) * x ** 2 - x ** 3 / 30 + x ** 4 / 840,
+    }
+    for (const [dim, polynomial] of Object.entries(polynomials)) {
+      const headDim = Number(dim)
+      for (const s of [0.5, 4, 8, 12, 16]) {
+        const covariance = Math.exp(s / 2) * polynomial(s / 2) - 1
+        const single = (Math.exp(s) + Math.exp(-s)) / 2 - 1
+        const wanted = 1 + ((headDim - 1) * covariance) / single
+        const product = {shape: 'cos', squaredNorm: s} as const
+        const found = ratioToIid('orth', product, {headDim, numFeatures: headDim})
+        // terms of the polynomial and e^s are at most so many times the value, with an ulp for each of ten operations
+        expect(Math.abs(found - wanted)).toBeLessThan(headDim * 40 * 2 ** -52 * Math.exp(s / 2))
+      }
+    }
+    const at = (headDim: number) =>
+      ratioToIid('orth', {shape: 'cos', squaredNorm: 12}, {headDim, numFeatures: headDim})
+    expect([4, 8, 16].map(dim => (100 * (at(dim) - 1)).toFixed(2))).toEqual([
+      '1.48',
+      '0.49',
+      '0.03',
+    ])
+  })
+
   it('leave even products 3 / (D + 2) of their variance in the limit of small norms', () => {
     for (const shape of ['cosh', 'cos'] as const) {
       for (const headDim of [2, 7, 64]) {

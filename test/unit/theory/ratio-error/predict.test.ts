@@ -120,9 +120,9 @@ const QUERIES = 24
 const SEEDS = 12
 
 /** Predictions of independent draws. */
-function predictions(head: PositiveHead, counts: readonly number[]) {
+function predictions(head: PositiveHead, counts: readonly number[], queries = QUERIES) {
   const drawn = Array.from({length: SEEDS}, (_, seed) =>
-    predictError(head, counts, {queries: QUERIES, seed}),
+    predictError(head, counts, {queries, seed}),
   )
   return counts.map((_, k) => moments(drawn.map(({errors}) => errors[k]!)))
 }
@@ -278,7 +278,7 @@ describe('predicted errors of a head', () => {
       const {says} = heard.reduce((a, b) => (b.log > a.log ? b : a))
       return (says - 1) ** 2
     })
-    const [got, drawn] = [predictions(oneQuery(x, keys, values), [M])[0]!, moments(squares)]
+    const [got, drawn] = [predictions(oneQuery(x, keys, values), [M], 8)[0]!, moments(squares)]
     const error = Math.hypot(got.standardError, drawn.standardError)
     assertNear('far apart', got.mean, drawn.mean, error, QUADRATURE * drawn.mean)
   })
