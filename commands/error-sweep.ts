@@ -2,6 +2,7 @@ import {helpText} from '../src/cli/base-command.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../src/cli/packaged-input.js'
 import {errorSweepFlags, toErrorSweepPlan} from '../src/cli/plans/error-sweep.js'
+import {withCausal} from '../src/cli/plans/input-spec.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
 
 export default class ErrorSweep extends ExperimentCommand {
@@ -22,6 +23,7 @@ export default class ErrorSweep extends ExperimentCommand {
     const {flags} = await this.parse(ErrorSweep)
     const saved = await this.savedPlan(flags)
     const estimators = await this.estimators(!saved && asksEstimators(flags))
-    return this.conduct(saved ?? toErrorSweepPlan(flags, estimators), flags)
+    const plan = saved ?? toErrorSweepPlan(await withCausal(flags), estimators)
+    return this.conduct(plan, flags)
   }
 }

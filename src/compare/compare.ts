@@ -1,4 +1,5 @@
 /** Two runs, or two methods of one, line by line. */
+import {adjustedPValues, answerOf} from '../experiments/answers.js'
 import type {
   ComparedLine,
   Comparison,
@@ -9,15 +10,12 @@ import type {
 } from '../experiments/comparison.js'
 import {canonicalJson} from '../results/keys.js'
 import type {CellRecord} from '../results/record.js'
-import {finiteOrNull, holm} from '../stats/index.js'
+import {finiteOrNull} from '../stats/index.js'
 import {judged, type Limit} from './limits.js'
 import {type Matching, matchMethods, matchRuns} from './match.js'
 import type {ComparisonRequest, MeasuredPair, Side} from './request.js'
 import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
 import {warningsOf} from './warnings.js'
-
-/** Chance of any false answer among the lines that have a test. */
-const ALPHA = 0.05
 
 /** Compares what is matched, and names the rest. */
 export function compare(request: ComparisonRequest): ComparisonFacts {
@@ -82,15 +80,15 @@ function joined(a: Place, b: Place): Place {
 
 function rowsOf(
   found: readonly Found[],
-  {comparison: {quantities}, limits}: ComparisonRequest,
+  {comparison: {quantities, margin = 0}, limits}: ComparisonRequest,
 ): ComparedRow[] {
   const lines = found.flatMap(({pair, line, at}) => ('reason' in line ? [] : [{pair, line, at}]))
-  const tested = lines.filter(({line}) => !Number.isNaN(line.pValue))
-  const adjusted = holm(tested.map(({line}) => line.pValue))
-  const places = new Map(tested.map((own, place) => [own, place]))
-  return lines.map(own => {
-    const {pair, line, at} = own
-    const p = adjusted[places.get(own) ?? -1] ?? Number.NaN
+  const adjusted = adjustedPValues(
+    lines.map(({line}) => line),
+    margin,
+  )
+  return lines.map(({pair, line, at}, place) => {
+    const p = isOpposed(line) ? 1 : adjusted[place]!
     const limit = limits.find(({quantity}) => quantity === line.quantity)
     const {a, b, ratio, basis} = line
     return {
@@ -106,19 +104,17 @@ function rowsOf(
       effect: finiteOrNull(line.effect),
       basis,
       pairs: line.pairs ?? null,
-      answer: answerOf(line, p),
+      answer: answerOf(ratio, p, margin),
       limit_percent: limit?.percent ?? null,
       judgement: limit ? judged(line, limit) : null,
     }
   })
 }
 
-/** @param p - adjusted; `NaN` where there is no test */
-function answerOf({ratio: {value, low, high}}: ComparedLine, p: number): ComparedRow['answer'] {
-  if (value === 1 && low === 1 && high === 1) return 'same'
-  const told = Number.isNaN(p) ? low > 1 || high < 1 : p <= ALPHA
-  if (!told) return 'cannot_be_told'
-  return value > 1 ? 'more' : 'less'
+/** Whether the mean of paired differences, which is tested, lies on the other side of none than the centre that is shown. */
+function isOpposed({differences, ratio}: ComparedLine): boolean {
+  if (!differences) return false
+  return differences.reduce((sum, x) => sum + x, 0) * Math.log(ratio.value) < 0
 }
 
 function leftLine({quantity, reason, settled}: UncomparedLine, at: Place): LeftRow {
@@ -172,21 +168,34 @@ function isPassed(
   {limits, strict}: ComparisonRequest,
 ): boolean {
   if (limits.length === 0) return true
-  if (rows.every(({judgement}) => judgement === null)) return false
   if (rows.some(({judgement}) => judgement === 'regression')) return false
-  return !strict || untold(rows, left, limits).length === 0
+  const within = rows.filter(({judgement}) => judgement === 'within').length
+  if (within + settled(left, limits).length === 0) return false
+  return !strict || unjudged(rows, left, limits).length === 0
 }
 
-/** What a limit speaks of and could not be told, of lines and of what is no line. */
-export function untold(
+/** What a limit speaks of and could not be judged, of lines and of what is no line. */
+export function unjudged(
   rows: readonly ComparedRow[],
   left: readonly LeftRow[],
   limits: readonly Limit[],
 ): (ComparedRow | LeftRow)[] {
-  const limited = (quantity: LeftRow['quantity']) =>
-    limits.some(limit => limit.quantity === quantity)
   return [
     ...rows.filter(({judgement}) => judgement === 'cannot_be_told'),
-    ...left.filter(({open, quantity}) => open && (quantity === null || limited(quantity))),
+    ...left.filter(
+      ({open, quantity}) => open && (quantity === null || isLimited(quantity, limits)),
+    ),
   ]
+}
+
+/** Lines that a limit speaks of and that need no numbers to be within it. */
+export function settled(left: readonly LeftRow[], limits: readonly Limit[]): LeftRow[] {
+  return left.filter(
+    ({where, open, quantity}) =>
+      where === 'both' && !open && quantity !== null && isLimited(quantity, limits),
+  )
+}
+
+function isLimited(quantity: LeftRow['quantity'], limits: readonly Limit[]): boolean {
+  return limits.some(limit => limit.quantity === quantity)
 }

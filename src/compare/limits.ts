@@ -10,7 +10,7 @@ export interface Limit {
   percent: number
 }
 
-/** What a limit says of a line: beyond it for certain, within it for certain, or neither. */
+/** What a limit says of a line: beyond it for certain, within it for certain, or not to be judged. */
 export const JUDGEMENTS = ['regression', 'within', 'cannot_be_told'] as const
 export type Judgement = (typeof JUDGEMENTS)[number]
 
@@ -41,7 +41,7 @@ export function checkLimits(limits: readonly Limit[], where: string): readonly L
 
 /**
  * Judges a ratio by a limit: a regression where the lower end of its interval exceeds `1 + limit`, within where the upper end
- * does not, and not told where the limit lies in the interval, or there is none.
+ * does not, and not judged where the limit lies in the interval, or there is none.
  */
 export function judged(
   {ratio: {low, high}}: Pick<ComparedLine, 'ratio'>,

@@ -3,7 +3,7 @@ import type {Comparison, Place, Quantity} from '../experiments/comparison.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {bytes, MISSING, nanoseconds, plural, significant, withInterval} from '../report/numbers.js'
-import {untold} from './compare.js'
+import {settled, unjudged} from './compare.js'
 import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
 
 /** Cells of one reason that are named; all are in CSV and JSON. */
@@ -119,13 +119,13 @@ function valueText(value: number, {unit}: Quantity): string {
 }
 
 function answerText({answer}: ComparedRow, {more, less}: Quantity): string {
-  return {more, less, same: 'same', cannot_be_told: 'not told apart'}[answer]
+  return {more, less, same: 'equal', cannot_be_told: 'not distinguishable'}[answer]
 }
 
 const JUDGED = {
   regression: 'regression beyond',
   within: 'within',
-  cannot_be_told: 'cannot be told from',
+  cannot_be_told: 'not judged at',
 } as const
 
 function judgementText({judgement, limit_percent}: ComparedRow): string {
@@ -160,7 +160,7 @@ function verdictItems(
   if (limits.length === 0) return []
   const asked = limits.map(({quantity, percent}) => `${quantity}:${percent}%`).join(',')
   const beyond = rows.filter(({judgement}) => judgement === 'regression')
-  const open = untold(rows, left, limits)
+  const open = unjudged(rows, left, limits)
   const named = beyond.map(
     row =>
       `regression: ${row.quantity} of ${nameOf(row.at, shared)}: ${withInterval(row.ratio, row.ratio_low, row.ratio_high)} times A, beyond ${row.limit_percent}%`,
@@ -170,10 +170,15 @@ function verdictItems(
     open.length === 0
       ? []
       : [
-          `${kind}: cannot be told: ${firstOf(open.map(one => openText(one, shared)))}: measure more, or take a wider limit`,
+          `${kind}: could not judge ${firstOf(open.map(one => openText(one, shared)))}: measure more, or take a wider limit`,
         ]
-  const judged = rows.filter(({judgement}) => judgement !== null).length
-  const count = `${plural(beyond.length, 'regression')} in ${plural(judged, 'line')}, ${open.length} not told`
+  const decided = rows.filter(one => one.judgement !== null && !open.includes(one)).length
+  const judged = decided + settled(left, limits).length
+  const all = plural(judged + open.length, 'line')
+  const count =
+    judged === 0
+      ? `could not judge any of ${all}`
+      : `${plural(beyond.length, 'regression')}, ${judged} of ${all} judged`
   return [...named, ...doubts, `${passed ? 'passed' : 'failed'} ${asked}: ${count}`]
 }
 

@@ -1,5 +1,6 @@
 /** A comparison as `--json` prints it. */
 import {z} from 'zod'
+import {ANSWERS} from '../experiments/answers.js'
 import {BASES, QUANTITIES} from '../experiments/comparison.js'
 import {nullableNumber} from '../results/record.js'
 import {JUDGEMENTS} from './limits.js'
@@ -13,9 +14,6 @@ const place = z
   .describe(
     'What tells the line from others, by the names of the tables; `x / y`: x in A and y in B.',
   )
-
-/** What is said of a line without a limit. */
-export const ANSWERS = ['more', 'less', 'same', 'cannot_be_told'] as const
 
 /** A line: one quantity of two cells. */
 export const comparedRow = z.object({
@@ -32,7 +30,7 @@ export const comparedRow = z.object({
   ),
   ratio_high: nullableNumber.describe('Upper end of it; `null` too: there is none.'),
   p_value: nullableNumber.describe(
-    'Two-sided, of the null hypothesis that the ratio is 1, adjusted for all lines (Holm); `null`: there is no test.',
+    'Two-sided, of the null hypothesis that the ratio is 1, of errors that it is within 1 % of it, adjusted for all lines; `null`: there is no test.',
   ),
   effect: nullableNumber.describe(
     'Chance that a value of B exceeds one of A, ties counted as half; `null`: single values are not known.',
@@ -46,7 +44,7 @@ export const comparedRow = z.object({
   answer: z
     .enum(ANSWERS)
     .describe(
-      'What B has of it: by the adjusted p-value at 5 %, or where there is none by the interval.',
+      'What B has of it: by the adjusted p-value at 5 %, or where there is none by the interval; `same`: no other value, of errors one that is less than 1 % away.',
     ),
   limit_percent: nullableNumber.describe('How much more B may have; `null`: no limit was set.'),
   judgement: z
@@ -103,11 +101,11 @@ export const comparisonFacts = z.object({
       }),
     )
     .describe('As --fail-on has them.'),
-  strict: z.boolean().describe('What cannot be told fails, too.'),
+  strict: z.boolean().describe('What cannot be judged fails, too.'),
   passed: z
     .boolean()
     .describe(
-      'No line is a regression, and some line was judged; with --strict all are within, and nothing is left open; always without limits.',
+      'No line is a regression, and some line is within its limit; with --strict all are, and nothing is left open; always without limits.',
     ),
 })
 export type ComparisonFacts = z.infer<typeof comparisonFacts>

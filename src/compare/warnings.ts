@@ -4,12 +4,9 @@ import type {Related} from '../experiments/comparison.js'
 import {spanOf} from '../report/figures/span.js'
 import {plural, ratio as ratioText} from '../report/numbers.js'
 import type {Machine} from '../results/manifest.js'
-import {median} from '../stats/index.js'
+import {LEAST_FOR_FLIPS, median} from '../stats/index.js'
 import type {ComparisonRequest, MeasuredPair, Side} from './request.js'
 import type {ComparedRow} from './schema.js'
-
-/** Chance of any false answer. */
-const ALPHA = 0.05
 
 /** Sentences, those about the machine first. */
 export function warningsOf(
@@ -137,15 +134,11 @@ function commonShift(rows: readonly ComparedRow[]): string[] {
   ]
 }
 
-/** Signed ranks of n pairs have no p-value below 2^(1 - n), times as many as are tested. */
+/** With fewer pairs no p-value is small enough. */
 function fewPairs(rows: readonly ComparedRow[]): string[] {
   const pairs = rows.flatMap(row => row.pairs ?? [])
-  if (pairs.length === 0) return []
-  const tested = rows.filter(({p_value}) => p_value !== null).length
-  const needed = Math.ceil(1 + Math.log2(tested / ALPHA))
   const [, most] = spanOf(pairs)
-  if (most >= needed) return []
-  return [
-    `signed ranks of ${plural(most, 'replicate')} cannot tell any of ${plural(tested, 'line')}, ${needed} can`,
-  ]
+  if (pairs.length === 0 || most >= LEAST_FOR_FLIPS) return []
+  const few = most === 1 ? '1 replicate is' : `${plural(most, 'replicate')} are`
+  return [`${few} too few to compare pairs; use --replicates ${LEAST_FOR_FLIPS} or more`]
 }

@@ -46,8 +46,13 @@ export interface ComparedLine {
   b: number
   /** B over A; ends are `NaN` where too little is known, and the value itself where nothing varies. */
   ratio: Estimate
-  /** Two-sided, of the null hypothesis that the ratio is 1; `NaN` where there is no test. */
+  /**
+   * Two-sided, of the null hypothesis that the ratio is 1, or no farther from it than the margin; `NaN` where there is no test,
+   * and where `differences` has it.
+   */
   pValue: number
+  /** Logarithms of the ratios of paired replicates, which are tested together with those of other lines. */
+  differences?: Float64Array
   /** Probability that a value of B exceeds one of A; `NaN` where single values are not known. */
   effect: number
   basis: Basis
@@ -73,6 +78,8 @@ export interface Comparison<
   Record extends MeasuredRecord = MeasuredRecord,
 > {
   quantities: readonly Quantity[]
+  /** Relative difference up to which two values count as the same. Default: 0. */
+  margin?: number
   /**
    * What of a cell says what it measures: how often, how long, by which draws and by what code are no part of it. It has
    * `method`, `preset` and `options` of the cell as they are.

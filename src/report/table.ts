@@ -133,7 +133,7 @@ export function tableWithTexts(block: TableBlock, change: (content: string) => s
   const column = ({short, best, ...rest}: TableColumn): TableColumn => ({
     ...rest,
     title: title(rest.title),
-    ...(best && {best: {...best, what: change(best.what)}}),
+    ...(best && {best: {...best, what: change(best.what), how: change(best.how)}}),
     ...(short && {short: {...short, title: title(short.title), cells: short.cells.map(change)}}),
   })
   return {

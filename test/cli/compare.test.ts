@@ -6,8 +6,9 @@ import {comparisonDocument} from '../../src/cli/json-documents.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {method, sweep as sweepPlan} from '../helpers/plans.js'
 import {BENCH_MANIFEST} from '../helpers/records/bench.js'
-import {sweep} from '../helpers/records/error-sweep.js'
+import {replicated, sweep} from '../helpers/records/error-sweep.js'
 import {MACHINE} from '../helpers/records/machine.js'
+import {failed} from '../helpers/records/outcomes.js'
 import {benchPlanOf, benchRecords, writeRun} from '../helpers/run-folder.js'
 import {runCommand} from './run-command.js'
 
@@ -42,6 +43,22 @@ beforeAll(async () => {
   await writeRun(at('other-machine'), plan, await benchRecords(plan, () => 1e7), {machine})
   await writeRun(at('sweep'), sweepPlan(), [sweep()])
   await writeRun(at('empty'), plan, [])
+  for (const [name, factor] of [
+    ['sweep-3', 1],
+    ['sweep-3-worse', 4],
+  ] as const) {
+    const drawn = [64, 128].map(num_features =>
+      replicated(
+        [0.2, 0.3, 0.25].map((error, i) => error * factor * (1 + i / 10)),
+        {num_features},
+      ),
+    )
+    await writeRun(at(name), sweepPlan(), drawn)
+  }
+  const crashed = (await benchRecords(plan, () => 1e7)).map(record =>
+    failed(record, {code: 'CELL_CRASHED', message: 'it crashed'}),
+  )
+  await writeRun(at('crashed'), plan, crashed)
   await writeRun(at('unfinished'), plan, (await benchRecords(plan, () => 1e7)).slice(0, 3))
   await run('torn', 1)
   await appendFile(at('torn/records.jsonl'), '{"schema":"rfa.bench/1","key":"0')
@@ -56,20 +73,24 @@ describe('rfa compare', () => {
     expect(stderr).toBe('')
     expect(stdout).toMatch(/^Comparison of runs of bench: B over A\n/)
     expect(stdout).toMatch(/favor-pos +orth +64 +256 +10\.0 ms +15\.0 ms +1\.50 \[.*slower$/m)
-    expect(stdout).toMatch(/softmax +- +- +128 +10\.0 ms +10\.0 ms +1\.00 \[.*not told apart$/m)
+    expect(stdout).toMatch(
+      /softmax +- +- +128 +10\.0 ms +10\.0 ms +1\.00 \[.*not distinguishable$/m,
+    )
   })
 
   it('fails on a regression beyond the limit, and on none within it', async () => {
     const {stdout, exitCode} = await compare('DIR/before', 'DIR/after', '--fail-on', 'time:10%')
     expect(exitCode).toBe(1)
     expect(stdout).toMatch(/^- regression: time of method favor-pos.*L=128: 1\.50 \[/m)
-    expect(stdout).toMatch(/^- failed time:10%: 2 regressions in 4 lines, 0 not told$/m)
+    expect(stdout).toMatch(/^- failed time:10%: 2 regressions, 4 of 4 lines judged$/m)
     const limits = ['time:80%,memory:0%', 'time:80% --fail-on memory:0%']
     for (const limit of limits) {
       const within = await compare('DIR/before', 'DIR/after', '--fail-on', ...limit.split(' '))
       expect(within).toMatchObject({
         exitCode: 0,
-        stdout: expect.stringContaining('passed time:80%,memory:0%: 0 regressions in 8 lines'),
+        stdout: expect.stringContaining(
+          'passed time:80%,memory:0%: 0 regressions, 8 of 8 lines judged',
+        ),
       })
     }
     expect(await compare('DIR/after', 'DIR/before', '--fail-on', 'time:10%')).toMatchObject({
@@ -77,15 +98,39 @@ describe('rfa compare', () => {
     })
   })
 
-  it('passes what cannot be told with a warning, and fails it with --strict', async () => {
+  it('passes what cannot be judged with a warning, and fails it with --strict', async () => {
     const argv = ['DIR/before', 'DIR/after', '--fail-on', 'time:50%']
     expect(await compare(...argv)).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringContaining('- warning: cannot be told: time of method favor-pos'),
+      stdout: expect.stringContaining('- warning: could not judge time of method favor-pos'),
     })
     expect(await compare(...argv, '--strict')).toMatchObject({
       exitCode: 1,
-      stdout: expect.stringContaining('- fails (--strict): cannot be told: time of'),
+      stdout: expect.stringContaining('- fails (--strict): could not judge time of'),
+    })
+  })
+
+  it('says how many lines it judged, and fails where it could judge none', async () => {
+    const gate = async (...argv: string[]) => {
+      const {stdout, exitCode} = await compare(...argv)
+      return {exitCode, last: stdout.trimEnd().split('\n').at(-1)}
+    }
+    expect(await gate('DIR/before', 'DIR/after', '--fail-on', 'time:50%')).toEqual({
+      exitCode: 0,
+      last: '- passed time:50%: 0 regressions, 2 of 4 lines judged',
+    })
+    // three draws have no interval
+    const errors = ['DIR/sweep-3', 'DIR/sweep-3-worse', '--fail-on', 'error:5%']
+    expect(await gate(...errors)).toEqual({
+      exitCode: 1,
+      last: '- failed error:5%: could not judge any of 2 lines',
+    })
+    const {stdout} = await compare(...errors)
+    expect(stdout).toContain('3 replicates are too few to compare pairs; use --replicates 6')
+    // all that A has measured is missing in B
+    expect(await gate('DIR/before', 'DIR/crashed', '--fail-on', 'time:50%')).toEqual({
+      exitCode: 1,
+      last: '- failed time:50%: could not judge any of 4 lines',
     })
   })
 

@@ -6,7 +6,7 @@ import {
   PRECISION_METRICS,
 } from '../../experiments/error-sweep/schema.js'
 import {type FlagValues, nameList, numberList, oneNumber, toggle} from '../flag-kinds.js'
-import {methodFlags, runFlags, scaleFlag} from '../flags.js'
+import {causalFlag, methodFlags, runFlags, scaleFlag} from '../flags.js'
 import {POSITIVE_INTEGER, POSITIVE_NUMBER, SCALE} from '../ranges.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {
@@ -16,6 +16,7 @@ import {
   toHeadDims,
   toInputSpec,
   toLayers,
+  type WithCausal,
 } from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
@@ -85,7 +86,7 @@ export const errorSweepFlags = {
     description: `with --until-ci: replicates at which a cell ends all the same (default: ${MAX_REPLICATES})`,
   }),
   scale: scaleFlag('GRID', '; --scales multiplies q and k before that'),
-  causal: toggle('query i sees keys 0..i only', 'GRID'),
+  causal: causalFlag('GRID'),
   'row-metrics': toggle(
     'KL divergence, total variation and agreement of the largest weights of attention rows; takes time like L x S',
     'GRID',
@@ -93,7 +94,7 @@ export const errorSweepFlags = {
   ...runFlags,
 }
 /** What `rfa error-sweep` was asked for; a missing value was not typed. */
-export type ErrorSweepFlags = FlagValues<typeof errorSweepFlags>
+export type ErrorSweepFlags = WithCausal<FlagValues<typeof errorSweepFlags>>
 
 /**
  * The plan of an error sweep: flags first, then the quick or the standard grid.

@@ -1,5 +1,5 @@
-/** Which times and sizes of a benchmark's tables are marked as the least, as far as noise tells. */
-import {type BestRule, leastAmong} from '../../report/best.js'
+/** Which times and sizes of a benchmark's tables are marked as the lowest, as far as noise tells. */
+import {type BestRule, type Contest, leastOf} from '../../report/best.js'
 import type {Estimate} from '../../stats/index.js'
 import {PASS_THROUGH} from './baselines.js'
 import {timeRatio} from './noise.js'
@@ -10,53 +10,49 @@ type Rule = BestRule<TimedRecord>
 const TIES = 'the 95 % interval of the ratio holds 1'
 
 /** Least time of a call of each length. */
-export const LEAST_TIME: Rule = {
-  what: 'least time of its L',
-  ties: TIES,
-  among: rows =>
-    leastAmong(rows, {rivals: lengthOf, value: ({result}) => result.median_ns, ties: asFast}),
-}
+export const LEAST_TIME: Rule = leastOf({
+  what: 'lowest time at its L',
+  rivals: lengthOf,
+  value: ({result}) => result.median_ns,
+  ties: {what: TIES, hold: asFast},
+})
 
 /** Least memory of a call of each length, which is counted. */
-export const LEAST_LIVE: Rule = {
-  what: 'least live memory of its L',
-  among: rows => leastAmong(rows, {rivals: lengthOf, value: ({result}) => result.live_bytes}),
-}
+export const LEAST_LIVE: Rule = leastOf({
+  what: 'lowest live memory at its L',
+  rivals: lengthOf,
+  value: ({result}) => result.live_bytes,
+})
 
 /** Least time to so many tokens. @param upTo - a row as one of so many; `undefined` where it went not so far */
 export function leastTotal(upTo: (row: TimedRecord) => TimedRecord | undefined): Rule {
-  return {
-    what: 'least time of its column',
-    ties: TIES,
-    among: rows =>
-      leastAmong(rows, {
-        rivals: () => '',
-        value: row => upTo(row)?.result.median_ns ?? null,
-        ties: (row, least) => asFast(upTo(row)!, upTo(least)!),
-      }),
-  }
+  return leastOfColumn({
+    what: 'lowest time of its column',
+    value: row => upTo(row)?.result.median_ns ?? null,
+    ties: {what: TIES, hold: (row, least) => asFast(upTo(row)!, upTo(least)!)},
+  })
 }
 
 /** Least of times that were not taken turn by turn. */
 export function leastToken(timeOf: (row: TimedRecord) => Estimate | undefined): Rule {
-  return {
-    what: 'least time of its column',
-    ties: '95 % intervals overlap',
-    among: rows =>
-      leastAmong(rows, {
-        rivals: () => '',
-        value: row => timeOf(row)?.value ?? null,
-        ties: (row, least) => timeOf(row)!.low <= timeOf(least)!.high,
-      }),
-  }
+  return leastOfColumn({
+    what: 'lowest time of its column',
+    value: row => timeOf(row)?.value ?? null,
+    ties: {
+      what: '95 % intervals overlap',
+      hold: (row, least) => timeOf(row)!.low <= timeOf(least)!.high,
+    },
+  })
 }
 
 /** Least state, which is counted. */
 export function leastState(stateOf: (row: TimedRecord) => number | undefined): Rule {
-  return {
-    what: 'least state',
-    among: rows => leastAmong(rows, {rivals: () => '', value: row => stateOf(row) ?? null}),
-  }
+  return leastOfColumn({what: 'lowest state', value: row => stateOf(row) ?? null})
+}
+
+/** All rows of a column are rivals. */
+function leastOfColumn(contest: Omit<Contest<TimedRecord>, 'rivals'>): Rule {
+  return leastOf({...contest, rivals: () => ''})
 }
 
 /** What passes values through is a yardstick: nothing would be faster. */

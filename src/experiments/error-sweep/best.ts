@@ -1,38 +1,46 @@
-/** Which errors of a table are marked as the least: of rows that cost alike, as far as draws tell. */
-import {type BestRule, leastAmong} from '../../report/best.js'
-import type {CompletedSweep} from './schema.js'
-import {boundsOf, untold} from './spread.js'
+/** The stars of error tables: rows on the front of error and features. */
+import type {BestRule} from '../../report/best.js'
+import {LEAST_FOR_FLIPS} from '../../stats/index.js'
+import {isDrawn} from './comparison.js'
+import {isWorseThanAverage, type Ranking, sizeOf} from './ranking.js'
+import {type CompletedSweep, replicatesOf} from './schema.js'
 
-/** The yardstick: named beside the others, never among them. */
-export const YARDSTICK = 'mean-value'
-
-/** The mark of rel L2. @param rows - of its table */
-export function leastError(rows: readonly CompletedSweep[]): BestRule<CompletedSweep> {
-  const layered = new Set(rows.map(({cell}) => cell.layer)).size > 1
-  const sizes = new Set(rows.flatMap(row => sizeOf(row)?.name ?? []))
-  const size = sizes.size > 1 ? 'its F, or M where it has no F' : `its ${[...sizes].join()}`
-  return {
-    what: `least rel L2 of ${layered ? 'its layer and ' : ''}${size}`,
-    ties: 'spreads in brackets overlap',
-    among: all => leastAmong(all, {rivals, value: errorOf, ties: untold}),
+/** The mark of rel L2. @param rankings - of all rows of the table */
+export function lowestError(rankings: readonly Ranking[]): BestRule<CompletedSweep> {
+  return () => {
+    const rows = new Set(rankings.flatMap(({front}) => [...front]))
+    const compared = howCompared(rankings)
+    const competing = rankings.flatMap(ranking => ranking.competing)
+    if (rows.size > 0) {
+      const how = `ties included (${compared}); never on a row worse than averaging V`
+      return {rows, what: `lowest rel L2 ${scopeOf(competing)}`, how}
+    }
+    if (competing.length > 1) {
+      return {rows, what: 'rel L2', how: `no two rows differ (${compared})`}
+    }
+    const worse = rankings.some(ranking => ranking.rows.some(isWorseThanAverage))
+    return worse
+      ? {rows, what: 'rel L2', how: 'no row with features is better than averaging V'}
+      : undefined
   }
 }
 
-/** Rows of one layer and size that estimate the same. */
-function rivals(row: CompletedSweep): string | undefined {
-  const size = sizeOf(row)
-  if (row.cell.method === YARDSTICK || !size) return undefined
-  return JSON.stringify([row.cell.layer, row.result.target_label, size])
+/** What a row is the lowest of. */
+function scopeOf(rows: readonly CompletedSweep[]): string {
+  const layer = new Set(rows.map(({cell}) => cell.layer)).size > 1 ? 'of its layer ' : ''
+  const sizes = new Set(rows.map(row => sizeOf(row)!.name))
+  return `${layer}with at most its ${sizes.size > 1 ? 'F (or M where there is no F)' : [...sizes].join()}`
 }
 
-/** What a row costs: the length of its feature vectors, else the number that it was given. */
-function sizeOf({cell, result}: CompletedSweep): {name: 'F' | 'M'; size: number} | undefined {
-  if (result.feature_dim > 0) return {name: 'F', size: result.feature_dim}
-  return cell.num_features === null ? undefined : {name: 'M', size: cell.num_features}
-}
-
-/** Broken replicates leave an error that cannot be compared. */
-function errorOf(row: CompletedSweep): number | null {
-  const {rel_l2} = row.result
-  return boundsOf(row, rel_l2) ? rel_l2.median : null
+/** How rows are compared, in words. */
+function howCompared(rankings: readonly Ranking[]): string {
+  const equal = 'differences below 1 % are equal'
+  const drawn = rankings.flatMap(({competing}) => competing.filter(isDrawn))
+  if (drawn.length === 0) return equal
+  if (rankings.every(({tested}) => tested)) return `paired tests; ${equal}`
+  const few = drawn.some(row => replicatesOf(row) < LEAST_FOR_FLIPS)
+  const how = few
+    ? `tests need ${LEAST_FOR_FLIPS} draws, so rows tie where ranges overlap`
+    : 'rows tie where 95 % intervals overlap'
+  return `${how}; ${equal}`
 }

@@ -36,7 +36,7 @@ export interface CallCosts {
   /** Seconds in plain JavaScript. */
   plain: number[]
   /** Of the error that theory predicts, which cells have in common. */
-  curves: number
+  curves: number[]
   bytes: number[]
 }
 
@@ -76,7 +76,7 @@ export class CallCostsByMethod {
     const call = (num_features: number | null) => callOf(plan, {method, shape, num_features})
     const rates = {...machine, choice: plan.backend}
     return {
-      curves: curvesCost(shape, rates),
+      curves: counts.map(count => curvesCost(count ?? 0, shape, rates)),
       flops: counts.map(count => flopsOf(call(count), rates)),
       plain: byCount(counts, share, count => plainOf(call(count), machine)),
       bytes: byCount(counts, share, count => processBytes(call(count), {...machine, ...loading})),

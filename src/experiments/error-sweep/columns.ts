@@ -5,7 +5,9 @@ import {groupBy} from '../../report/groups.js'
 import {MISSING, percent, significant, withError, withInterval} from '../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
-import {leastError} from './best.js'
+import {lowestError} from './best.js'
+import {UNKNOWN_BECAUSE} from './curve.js'
+import type {Ranking} from './ranking.js'
 import {
   type CompletedSweep,
   type ErrorSweepResult,
@@ -19,19 +21,29 @@ export function legend(records: readonly CompletedSweep[]): string {
   return [
     'M: random vectors; F: length of a feature vector.',
     `Errors are medians over replicates${spreadLegend(records)}.`,
-    ...(records.some(({result}) => result.predicted_rel_l2 !== null) ? [PREDICTED_LEGEND] : []),
+    ...predictedLegend(records),
     ...meansLegend(records),
     'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
     ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
   ].join(' ')
 }
 
-/**
- * What a prediction is, and how good: by `npm run bench:error-predictions` log10 of predicted over measured has a root mean
- * square of 0.09 on layers and 0.11 on generated inputs, and is 0.68 at worst.
- */
+/** What a prediction is; `npm run bench:error-predictions` says how good. */
+function predictedLegend(records: readonly CompletedSweep[]): string[] {
+  const shown = records.filter(({result}) => result.predicted_rel_l2 !== null)
+  const withheld = records.some(
+    ({result}) => result.predicted_rel_l2 === null && result.prediction_unknown === 'uncertain',
+  )
+  return [
+    ...(shown.length > 0 ? [PREDICTED_LEGEND] : []),
+    ...(shown.length > 0 && withheld
+      ? [`Of methods that are predicted elsewhere, - means: ${UNKNOWN_BECAUSE.uncertain}.`]
+      : []),
+  ]
+}
+
 const PREDICTED_LEGEND =
-  'predicted: rel L2 by theory, from the input alone; most often within a factor of 1.3, at worst 5.'
+  'predicted: rel L2 from other draws; from theory where those do not settle it.'
 
 /** What the columns of means say where there are any, or what they need. */
 function meansLegend(records: readonly CompletedSweep[]): string[] {
@@ -184,10 +196,13 @@ const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   },
 ]
 
-/** All columns of an error table. */
-export function columnsOf(rows: readonly CompletedSweep[]): readonly ColumnSpec<CompletedSweep>[] {
+/** All columns of an error table. @param rankings - of its rows */
+export function columnsOf(
+  rows: readonly CompletedSweep[],
+  rankings: readonly Ranking[],
+): readonly ColumnSpec<CompletedSweep>[] {
   const [lengths, error, ...others] = COLUMNS
-  return [...variantColumns(rows), lengths, {...error, best: leastError(rows)}, ...others]
+  return [...variantColumns(rows), lengths, {...error, best: lowestError(rankings)}, ...others]
 }
 
 /**

@@ -1,8 +1,9 @@
 /** Errors of two cells: of two sweeps, or of two methods of one. */
 import {
   type Estimate,
+  hodgesLehmann,
+  logRatios,
   mapped,
-  pairedRatio,
   pairedSuperiority,
   ratioOf,
   superiority,
@@ -13,8 +14,11 @@ import type {ComparedLine, Comparison, Related, UncomparedLine} from '../compari
 import {inputLabel, methodLabel, projectionLabel} from '../labels.js'
 import type {CompletedSweep, ErrorSweepCell} from './schema.js'
 
+/** Relative difference of two errors that counts as none. */
+export const EQUAL = 0.01
+
 const LEGEND =
-  'rel L2. Where both have the same seed replicates are paired, as they share random numbers: B/A is the centre of their ratios with its 95 % interval (Hodges-Lehmann), p that of signed ranks. Otherwise it is the ratio of geometric means, with interval and p by the t test of Welch on logarithms. Without draws, and where the same draws gave the same errors, its interval is what the rounding of float32 may do. p is adjusted for all lines (Holm). P(B > A): chance that B errs more in a replicate.'
+  'rel L2; differences below 1 % count as equal. Where both have the same seed replicates are paired, as they share random numbers: B/A is the centre of their ratios with its 95 % interval (Hodges-Lehmann), p that of random signs of their logarithms. Otherwise it is the ratio of geometric means, with interval and p by the t test of Welch on logarithms. Without draws, and where the same draws gave the same errors, its interval is what the rounding of float32 may do. p is adjusted for all lines. P(B > A): chance that the error of B is higher in a replicate.'
 
 /** How error sweeps are compared. */
 export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = {
@@ -22,12 +26,13 @@ export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = 
     {
       name: 'error',
       title: 'Error',
-      more: 'errs more',
-      less: 'errs less',
+      more: 'higher',
+      less: 'lower',
       unit: null,
       legend: {runs: LEGEND, methods: LEGEND},
     },
   ],
+  margin: EQUAL,
   measured({seed, backend, replicates, until_ci, row_metrics, plugin, input, ...cell}) {
     return {...cell, input: sourceOf(input)}
   },
@@ -45,7 +50,7 @@ export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = 
     sees: cell.causal ? 'the past' : 'all',
     backend: result?.backend ?? '',
   }),
-  lines: (a, b, related) => [lineOf(a, b, related)],
+  lines: (a, b, related) => [errorLine(a, b, related)],
 }
 
 /** Files are what is in them, wherever they lie. */
@@ -58,7 +63,8 @@ function sourceOf(input: ErrorSweepCell['input']): object {
 type Line = ComparedLine | UncomparedLine
 const QUANTITY = {quantity: 'error', at: {}} as const
 
-function lineOf(a: CompletedSweep, b: CompletedSweep, related: Related): Line {
+/** rel L2 of two cells, B over A, or why there is none. */
+function errorLine(a: CompletedSweep, b: CompletedSweep, related: Related): Line {
   const reason = whyNot(a, b, related)
   if (reason !== undefined) return {...QUANTITY, reason}
   if (bothRounding(a, b)) {
@@ -106,21 +112,21 @@ function bothRounding(a: CompletedSweep, b: CompletedSweep): boolean {
  * relative error of an average of S values with weights from products of D terms. See theory/rounding.ts, whose bound this is
  * with the factors left out that are 1 for small logits and weights that are not negative.
  */
-function roundingOf({result: {key_len, head_dim}}: CompletedSweep): number {
+export function roundingOf({result: {key_len, head_dim}}: CompletedSweep): number {
   return 2 * (key_len + head_dim) * FLOAT32_ROUNDOFF
 }
 
 /** Of every replicate; `undefined` where a version kept none. What is not finite is `NaN`. */
-function errorsOf({result}: CompletedSweep): number[] | undefined {
+export function errorsOf({result}: CompletedSweep): number[] | undefined {
   return result.replicate_metrics?.rel_l2.map(error => error ?? Number.NaN)
 }
 
 /** Whether there is more than one value that the cell might have shown. */
-function isDrawn({result}: CompletedSweep): boolean {
+export function isDrawn({result}: CompletedSweep): boolean {
   return result.mse_standard_error !== 0
 }
 
-type Found = Pick<ComparedLine, 'ratio' | 'pValue' | 'effect' | 'basis' | 'pairs'>
+type Found = Pick<ComparedLine, 'ratio' | 'pValue' | 'differences' | 'effect' | 'basis' | 'pairs'>
 
 /** Nothing is drawn, or the same was: what remains is rounding. */
 function exactly({a, b}: {a: number; b: number}, rounding: number): Found {
@@ -136,20 +142,48 @@ function exactly({a, b}: {a: number; b: number}, rounding: number): Found {
   return {ratio, pValue: Number.NaN, effect: Number.NaN, basis: 'exact'}
 }
 
-/** Replicates of the same draws; a single value, which does not depend on any, stands beside each. */
-function paired(a: readonly number[], b: readonly number[]): Found {
+/** Errors of the same draws. */
+export interface PairedErrors {
+  /** Logarithms of the ratios. */
+  differences: Float64Array
+  /** Their centre with its 95 % interval (Hodges-Lehmann), `NaN` for fewer than six. */
+  ratio: Estimate
+}
+
+/** Errors of replicates over those of others; a single value, which does not depend on any draw, stands beside each. */
+export function pairedErrors(above: readonly number[], below: readonly number[]): PairedErrors {
+  const differences = pairedLogs(above, below)
+  return {differences, ratio: mapped(hodgesLehmann(differences), Math.exp)}
+}
+
+/** Logarithms of their ratios alone. */
+export function pairedLogs(above: readonly number[], below: readonly number[]): Float64Array {
+  return logRatios(...inPairs(above, below))
+}
+
+function inPairs(a: readonly number[], b: readonly number[]): [Float64Array, Float64Array] {
   const drawn = [a, b].map(({length}) => length).filter(length => length > 1)
   const pairs = drawn.length === 0 ? 1 : Math.min(...drawn)
-  const [own, other] = [a, b].map(values =>
-    Float64Array.from({length: pairs}, (_, at) => values[values.length > 1 ? at : 0]!),
-  ) as [Float64Array, Float64Array]
-  const {ratio, signedRank} = pairedRatio(other, own)
-  const effect = pairedSuperiority(other, own)
-  return {ratio, pValue: signedRank.pValue, effect, basis: 'pairs', pairs}
+  const paired = (values: readonly number[]) =>
+    Float64Array.from({length: pairs}, (_, at) => values[values.length > 1 ? at : 0]!)
+  return [paired(a), paired(b)]
+}
+
+function paired(a: readonly number[], b: readonly number[]): Found {
+  const {differences, ratio} = pairedErrors(b, a)
+  const effect = pairedSuperiority(...inPairs(b, a))
+  const pairs = differences.length
+  return {ratio, pValue: Number.NaN, differences, effect, basis: 'pairs', pairs}
 }
 
 function unpaired(a: readonly number[], b: readonly number[]): Found {
-  const {estimate, pValue} = welchTest(b.map(Math.log), a.map(Math.log))
+  const [own, other] = [a, b].map(errors => errors.map(Math.log)) as [number[], number[]]
+  const {estimate} = welchTest(other, own)
+  // towards the other by the margin: what lies within it is no difference
+  const moved = Math.sign(estimate.value) * Math.log1p(EQUAL)
+  const beyond = Math.abs(estimate.value) > Math.abs(moved)
+  const shifted = other.map(value => value - moved)
+  const pValue = beyond ? welchTest(shifted, own).pValue : 1
   return {ratio: mapped(estimate, Math.exp), pValue, effect: superiority(b, a), basis: 'samples'}
 }
 

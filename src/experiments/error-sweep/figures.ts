@@ -7,10 +7,12 @@ import {spanOf} from '../../report/figures/span.js'
 import {groupBy} from '../../report/groups.js'
 import {significant, withInterval} from '../../report/numbers.js'
 import {inputLabel, methodLabel, projectionLabel} from '../labels.js'
+import {lowestError} from './best.js'
 import {averageGuide, averages, slopeGuide} from './figure-guides.js'
 import {labelOf, linesOf} from './figure-lines.js'
 import {FEATURES, type Span, VARIABLES, type Variable} from './figure-variables.js'
 import {headsFigures} from './heads-figure.js'
+import {type Ranking, rankingsWith} from './ranking.js'
 import {type Ringed, withRings} from './rings.js'
 import type {CompletedSweep, ErrorSweepRecord} from './schema.js'
 
@@ -22,12 +24,15 @@ const [MOST_FIGURES, MOST_POINTS, MOST_ROWS] = [12, 2000, 1000]
 
 /** Figures of a whole sweep; none of what has but one value. */
 export function errorSweepFigures(all: readonly ErrorSweepRecord[]): Figure[] {
-  const records = all.filter(record => record.status === 'completed').filter(isEstimate)
+  const completed = all.filter(record => record.status === 'completed')
+  const records = completed.filter(isEstimate)
   const lines = VARIABLES.flatMap(variable => {
     const shared = SHARED.filter(field => field !== variable.varied)
     const groups = groupBy(records, ({cell}) => JSON.stringify(shared.map(field => cell[field])))
     const told = groups.filter(group => hasTwoValues(variable, group))
-    return evenly(told, MOST_FIGURES).map(group => figureOf(variable, group, told.length))
+    return evenly(told, MOST_FIGURES).map(group =>
+      figureOf(variable, group, {count: told.length, completed}),
+    )
   })
   return [...lines, ...headsFigures(records)]
 }
@@ -56,8 +61,19 @@ function valuesOf(variable: Variable, records: readonly CompletedSweep[]): numbe
   return records.flatMap(record => variable.read(record) ?? [])
 }
 
-/** @param count - of the figures that there could be over that variable */
-function figureOf(variable: Variable, records: readonly CompletedSweep[], count: number): Figure {
+/** What figures of one variable have in common. */
+interface Figures {
+  /** How many there could be. */
+  count: number
+  /** All records of the sweep. */
+  completed: readonly CompletedSweep[]
+}
+
+function figureOf(
+  variable: Variable,
+  records: readonly CompletedSweep[],
+  {count, completed}: Figures,
+): Figure {
   const all = recordsFor(variable, records)
   const span = spanOf(valuesOf(variable, all))
   const shown = thinnedBy(variable, all, span)
@@ -77,7 +93,7 @@ function figureOf(variable: Variable, records: readonly CompletedSweep[], count:
     y: {label: 'rel L2', scale: 'log'},
     series: [...measured, ...predicted.lines],
     guides: [...slopeGuide(variable, measured, span), ...averageGuide(levels, span)],
-    table: pointTable(variable, all),
+    table: pointTable(variable, all, rankingsWith(all, completed)),
   }
 }
 
@@ -100,7 +116,7 @@ function thinnedBy(
 function captionOf({lines, says}: Ringed): string {
   const facts = [
     'Median of |estimate - exact| / |exact| over draws; bars are its 95 % interval',
-    ...(lines.length > 0 ? ['broad pale lines what theory predicts of the input'] : []),
+    ...(lines.length > 0 ? ['broad pale lines what is predicted from the input'] : []),
     ...(says.length > 0 ? [`rings where by it ${says.join(', or ')}`] : []),
   ]
   return `${facts.join(', ')}.`
@@ -124,7 +140,11 @@ function placeOf(variable: Variable, {cell, result}: CompletedSweep): string[] {
   ]
 }
 
-function pointTable(variable: Variable, records: readonly CompletedSweep[]) {
+function pointTable(
+  variable: Variable,
+  records: readonly CompletedSweep[],
+  rankings: readonly Ranking[],
+) {
   const columns: ColumnSpec<CompletedSweep>[] = [
     {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
     {
@@ -149,6 +169,7 @@ function pointTable(variable: Variable, records: readonly CompletedSweep[]) {
     {
       title: 'rel L2',
       cell: ({result: {rel_l2}}) => withInterval(rel_l2.median, rel_l2.low, rel_l2.high),
+      best: lowestError(rankings),
     },
     {
       title: 'predicted',

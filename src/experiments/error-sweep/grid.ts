@@ -17,7 +17,7 @@ import {timeCost} from '../rates.js'
 import {costForOthers, type SharedCost} from '../shared-cost.js'
 import {CallCostsByMethod, type LengthFacts, type Machine} from './call-costs.js'
 import {unscaledInput} from './context.js'
-import {coversRows, mayHaveCurves} from './curves-cost.js'
+import {coversRows, drawnUpTo, mayHaveCurves} from './curves-cost.js'
 import {contextCost} from './host-cost.js'
 import {KeptContexts} from './kept-contexts.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
@@ -197,12 +197,12 @@ function* jobs(
     const family = {id: context.id, cost: reference}
     const cells: CellsOfBlock = {plan, block, shape}
     const {counts, length} = block.draws
-    const curveRanks = ranksWithCurves(block)
+    const curveRanks = ranksWithCurves(block, shape)
     for (let index = 0; index < length; index++) {
       const count = index % counts.length
       const shared: SharedCost[] = [{cost: reference, rank: context.cells + index}]
       const rank = curveRanks(index)
-      if (rank !== undefined) shared.push({cost: curves, rank})
+      if (rank !== undefined) shared.push({cost: curves[count]!, rank})
       const serialCost = timeCost(plain[count]!, choice)
       const predictedCost = flops[count]! + serialCost + costForOthers(shared)
       const predictedBytes = bytes[count]! + context.bytes
@@ -211,17 +211,18 @@ function* jobs(
   }
 }
 
-/** How many cells of a block that theory has curves for come before one, where it has any for that one. */
-function ranksWithCurves(block: PlacedBlock): (index: number) => number | undefined {
+/** How many cells of a block that have the same curve come before one, where theory has any for that one. */
+function ranksWithCurves(
+  block: PlacedBlock,
+  shape: ForwardShape,
+): (index: number) => number | undefined {
   const {projections, counts} = block.draws
-  const places: number[] = []
-  for (const [place, projection] of projections.entries()) {
-    if (coversRows(projection)) places.push(place)
-  }
   const has = mayHaveCurves(block, block.method)
+  const drawn = counts.map(count => drawnUpTo(count ?? 0, shape))
+  const ranks = drawn.map((most, at) => drawn.slice(0, at).filter(own => own === most).length)
   return index => {
-    const earlier = places.indexOf(Math.floor(index / counts.length))
-    return has && earlier >= 0 ? earlier * counts.length + (index % counts.length) : undefined
+    const covered = coversRows(projections[Math.floor(index / counts.length)]!)
+    return has && covered ? ranks[index % counts.length] : undefined
   }
 }
 

@@ -1,8 +1,9 @@
 /** What an error sweep found, as the first screen of a report tells it. */
 import {groupBy} from '../../report/groups.js'
-import {roundNumber, withInterval} from '../../report/numbers.js'
+import {plural, roundNumber, withInterval} from '../../report/numbers.js'
 import {listed} from '../../report/words.js'
 import {inputLabel, methodLabel, projectionLabel, variantLabel} from '../labels.js'
+import {rankingsOf} from './ranking.js'
 import type {CompletedSweep, ErrorSweepRecord} from './schema.js'
 
 /** Sections that sentences tell; tables have them all. */
@@ -19,18 +20,22 @@ export function errorSweepHighlights(records: readonly ErrorSweepRecord[]): stri
   )
   return sections
     .slice(0, MOST_SECTIONS)
-    .flatMap(rows => [...leastError(rows), ...featuresNeeded(rows)])
+    .flatMap(rows => [...lowestError(rows), ...featuresNeeded(rows)])
 }
 
-/** Of methods with features: the exact forms have no error to speak of. */
-function leastError(rows: readonly CompletedSweep[]): string[] {
-  const random = rows.filter(isRandom)
-  const [best] = random.toSorted((a, b) => a.result.rel_l2.median! - b.result.rel_l2.median!)
-  if (!best || random.length < 2) return []
-  const {median, low, high} = best.result.rel_l2
-  return [
-    `${placeOf(best)} the least relative error measured is ${withInterval(median, low, high)}, of ${variantLabel(best.cell)}.`,
-  ]
+/** The lowest of the rows with a star, or where there is none that all tie, and how many tie with it. */
+function lowestError(rows: readonly CompletedSweep[]): string[] {
+  return rankingsOf(rows).flatMap(({front, competing, compare}) => {
+    const marked = front.size > 0 ? [...front] : competing
+    const [best, ...others] = marked.toSorted((a, b) => errorOf(a) - errorOf(b))
+    if (!best || competing.length < 2) return []
+    const {median, low, high} = best.result.rel_l2
+    const ties = others.filter(row => compare(best, row).answer !== 'less').length
+    const tied = ties === 0 ? '' : `, not distinguishable from ${plural(ties, 'other row')}`
+    return [
+      `${placeOf(best)} the lowest relative error is ${withInterval(median, low, high)}, of ${variantLabel(best.cell)}${tied}.`,
+    ]
+  })
 }
 
 /** How many features a relative error of 5 % takes: all variants that theory can tell of, the fewest first. */
@@ -55,8 +60,8 @@ function nameOf({cell}: CompletedSweep): string {
   return drawn === null ? methodLabel(cell) : `${methodLabel(cell)} ${drawn}`
 }
 
-function isRandom({cell, result}: CompletedSweep): boolean {
-  return cell.num_features !== null && result.rel_l2.median !== null
+function errorOf({result}: CompletedSweep): number {
+  return result.rel_l2.median ?? Number.POSITIVE_INFINITY
 }
 
 function placeOf({cell, result}: CompletedSweep): string {

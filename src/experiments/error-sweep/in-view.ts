@@ -53,7 +53,7 @@ function brokenOrder({label}: AttentionInput, at: number) {
     `${label}, key mask of sequence ${at}`,
     'only keys at the end hidden, where attention is causal and queries and keys differ in number',
     'a hidden key before one in view',
-    'leave out `causal`',
+    'say `noCausal`',
   )
 }
 

@@ -1,15 +1,14 @@
 /** What to know of an input before its errors are believed. */
 import {layoutWarning} from '../../inputs/attention-input.js'
-import {MASK_LEFT_OUT} from '../../inputs/input-facts.js'
 import type {CompletedSweep} from './schema.js'
 
 /**
- * Notes on the input of a section: axes that look exchanged, and a model's mask that is left out.
+ * Notes on the input of a section: axes that look exchanged, and keys that are hidden.
  *
  * @param record - any of the section
  */
 export function inputNotes({cell, result}: CompletedSweep): string[] {
-  return [...exchangedAxes({cell, result}), ...leftOutMask({cell, result}), ...hidden(result)]
+  return [...exchangedAxes({cell, result}), ...hidden(result)]
 }
 
 /** Only of whole files: how many tokens there are beyond those that were asked for is not recorded. */
@@ -27,10 +26,6 @@ function asTyped(_: string, value?: string): string {
 }
 
 type CellAndResult = Pick<CompletedSweep, 'cell' | 'result'>
-
-function leftOutMask({cell, result}: CellAndResult): string[] {
-  return result.ran_causal && !cell.causal ? [MASK_LEFT_OUT] : []
-}
 
 /** What a key mask leaves out of errors. */
 function hidden({

@@ -19,12 +19,13 @@ const MEDIANS = [
 export const KEPT = [
   ...['batch', 'heads', 'key_heads', 'query_len', 'key_len', 'head_dim', 'value_dim'],
   ...['logit_scale', 'feature_dim', 'backend', 'instruction_set', 'threads', 'processes'],
-  ...['target_label', 'means_unknown', 'replicates_run', 'stopped_by'],
+  ...['ran_causal', 'target_label', 'means_unknown', 'replicates_run', 'stopped_by'],
   ...SUMMARY.map(name => `mse.${name}`),
   ...SUMMARY.map(name => `rel_l2.${name}`),
   ...MEDIANS.map(name => `${name}.median`),
   ...['row_kl_infinite_pct', 'bias_squared', 'variance', 'mse_standard_error'],
   ...['bias_squared_standard_error', 'variance_standard_error', 'mean_value_mse'],
   ...['mse_over_mean_value', 'predicted_rel_l2', 'num_features_for_5_percent'],
+  'prediction_unknown',
   'statistics.query_norm2',
 ]

@@ -6,13 +6,15 @@ import {spanOf} from '../../report/figures/span.js'
 import {groupBy, inOrder} from '../../report/groups.js'
 import {plural, significant} from '../../report/numbers.js'
 import type {Verdict} from '../../results/verdict.js'
+import {LEAST_FOR_INTERVAL} from '../../stats/index.js'
 import {backendItems, methodLabel, projectionLabel, troubleItems} from '../labels.js'
 import {closing} from './closing.js'
 import {columnsOf, legend, variantColumns} from './columns.js'
+import {EQUAL, isDrawn} from './comparison.js'
 import {inputNotes} from './input-notes.js'
 import {byLayer, itemsByLayer} from './layers.js'
-import {orderItems} from './order.js'
-import {pairedBlocks, pairedVerdicts} from './paired-report.js'
+import {pairedBlocks, pairedDifferences, pairedVerdicts} from './paired-report.js'
+import {type Ranking, rankingsOf, YARDSTICK} from './ranking.js'
 import {
   type CompletedSweep,
   type ErrorSweepRecord,
@@ -34,18 +36,20 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
   const completed = records.filter(record => record.status === 'completed')
   const all = sectionsOf(completed)
   const sections = evenly(all, MOST_SECTIONS)
+  const rankings = sections.map(rankingsOf)
   const mostRows = fairShare(sections.flatMap(byTarget), MOST_ROWS)
   const shown = sections.flatMap(byTarget).flatMap(rows => evenly(sorted(rows), mostRows))
   return [
     ...leftOut(sections.length, all.length),
-    ...sections.flatMap(own => section(own, mostRows)),
+    ...sections.flatMap((own, at) => section(own, {rankings: rankings[at]!, mostRows})),
     ...(completed.length > 0 ? [text(legend(shown))] : []),
     ...list([...endItems(completed), ...backendItems(completed)]),
     ...list(troubleItems(records)),
     ...closing(
-      sections.flatMap(section =>
-        byLayer(section).map(own => ({title: sectionTitle(own), records: own})),
-      ),
+      rankings
+        .flat()
+        .filter(({rows: [first]}) => first!.cell.target === 'raw')
+        .map(ranking => ({title: sectionTitle(ranking.rows), ranking})),
     ),
   ]
 }
@@ -84,19 +88,27 @@ export function errorSweepVerdicts(records: readonly ErrorSweepRecord[]): Verdic
         ...(targets.length > 1 ? [rows[0]!.cell.target] : []),
       ]
       const where = place.length > 0 ? place.join(', ') : undefined
-      return pairedVerdicts(atLargestFeatures(sorted(rows)), where)
+      const found = pairedDifferences(atLargestFeatures(sorted(rows)), rankingsOf(rows))
+      return pairedVerdicts(found, where)
     })
   })
 }
 
+/** What tables of a section show. */
+interface Tables {
+  /** Of all rows of the section. */
+  rankings: readonly Ranking[]
+  mostRows: number
+}
+
 /** One input at one length, scale and causality: what the input is like, then how the methods did. */
-function section(records: readonly CompletedSweep[], mostRows: number): Block[] {
+function section(records: readonly CompletedSweep[], tables: Tables): Block[] {
   if (records.length === 0) return []
   return [
     heading(2, sectionTitle(records)),
     ...list(itemsByLayer(records, ([first]) => inputNotes(first!))),
     ...statisticsBlocks(byLayer(records).map(([first]) => first!)),
-    ...byTarget(records).flatMap(own => targetBlocks(own, mostRows)),
+    ...byTarget(records).flatMap(own => targetBlocks(own, tables)),
     ...list(itemsByLayer(records, sweepWarnings)),
   ]
 }
@@ -111,22 +123,22 @@ const TARGET_TITLES = {
  * The errors against one target, by method, projection and number of features, with what stands
  * out in them.
  */
-function targetBlocks(records: readonly CompletedSweep[], mostRows: number): Block[] {
+function targetBlocks(records: readonly CompletedSweep[], {rankings, mostRows}: Tables): Block[] {
   const target = records[0]?.cell.target ?? 'raw'
   const rows = sorted(records)
+  const ranked = rankings.filter(({rows: [first]}) => first!.cell.target === target)
   return [
     heading(3, TARGET_TITLES[target]),
-    {...table(columnsOf(rows), rows, mostRows), labels: labelCount(rows)},
+    {...table(columnsOf(rows, ranked), rows, mostRows), labels: labelCount(rows)},
     ...list(target === 'matched' ? targetItems(rows) : []),
     ...list(
       itemsByLayer(rows, own => [
-        ...worseItems(own),
-        ...orderItems(own),
+        ...worseItems(own, ranked),
         ...unknownItems(own),
         ...splitItems(own),
       ]),
     ),
-    ...pairedBlocks(atLargestFeatures(rows)),
+    ...pairedBlocks(atLargestFeatures(rows), ranked),
     ...perHead(rows),
   ]
 }
@@ -147,16 +159,23 @@ function targetItems(rows: readonly CompletedSweep[]): string[] {
 }
 
 /** Variants that averaging V beats beyond doubt even with the most features they were given, each method once. */
-function worseItems(rows: readonly CompletedSweep[]): string[] {
-  const worse = atLargestFeatures(rows).filter(row => leastOverYardstick(row) > 1 + TIE)
+function worseItems(rows: readonly CompletedSweep[], rankings: readonly Ranking[]): string[] {
+  const worse = atLargestFeatures(rows).filter(row => {
+    const ranking = rankings.find(own => own.rows.includes(row))!
+    const average = ranking.rows.find(({cell}) => cell.method === YARDSTICK)
+    if (isDrawn(row) && replicatesOf(row) < LEAST_FOR_INTERVAL) return false
+    return average
+      ? ranking.compare(row, average).answer === 'more'
+      : leastOverYardstick(row) > (1 + EQUAL) ** 2
+  })
   const names = groupBy(worse, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
   return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
 }
 
-/** The least that the ratio to averaging V may as well be. */
-function leastOverYardstick(row: CompletedSweep): number {
-  const {mse, mse_over_mean_value: ratio} = row.result
-  const bounds = boundsOf(row, mse)
+/** The least that the ratio of squared errors to averaging V may as well be. */
+function leastOverYardstick({result}: CompletedSweep): number {
+  const {mse, mse_over_mean_value: ratio} = result
+  const bounds = boundsOf(mse)
   if (ratio === null || !bounds || !mse.median) return ratio ?? 0
   return (ratio * bounds.low) / mse.median
 }
@@ -215,9 +234,6 @@ function unknownItems(rows: readonly CompletedSweep[]): string[] {
     return [`no mean MSE, bias^2 or variance for ${names.join('; ')}: ${reason}`]
   })
 }
-
-/** The yardstick itself differs from 1 by float32 rounding only. */
-const TIE = 2 ** -10
 
 /** The last row of each variant of each layer: rows are sorted by M. */
 function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSweep[] {

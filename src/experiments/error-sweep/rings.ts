@@ -69,7 +69,7 @@ function worseFrom(line: Series, levels: readonly Level[], {label}: Variable): P
     ])
     const y = heightAt([from, to], x)
     return [
-      {x, y, facts: [`worse than averaging V from ${significant(x)} on (${label}), by theory`]},
+      {x, y, facts: [`worse than averaging V from ${significant(x)} on (${label}), as predicted`]},
     ]
   })
 }

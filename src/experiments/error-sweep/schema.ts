@@ -21,6 +21,7 @@ import {
   sizeFields,
 } from '../axes.js'
 import {defineExperiment} from '../experiment.js'
+import {UNKNOWN} from './curve.js'
 import {KEPT} from './kept.js'
 import {
   REPLICATE_PATHS,
@@ -202,12 +203,19 @@ const predictions = {
   predicted_rel_l2: nullableNumber
     .default(null)
     .describe(
-      'rel_l2 that theory predicts from the input for this M, root mean square over draws of independent rows; `null` where it has none for the method, its options, its projection or its target.',
+      'rel_l2 that is predicted for this M from the input: the median over draws of other random rows than those that were measured, carried on by theory where draws of two seeds differ or take too long, and beyond 4096; `null` where theory has none for the method, its options, its projection or its target, and where it is not known.',
     ),
   num_features_for_5_percent: nullableNumber
     .default(null)
     .describe(
-      'M at which rel_l2 comes down to 0.05: the measured one, carried on along the prediction; `null` without one, and beyond 2^24.',
+      'M at which rel_l2 comes down to 0.05: the measured one, carried on along the prediction; `null` without one, beyond 2^24, and where it is not known.',
+    ),
+  prediction_unknown: z
+    .enum(UNKNOWN)
+    .nullable()
+    .default(null)
+    .describe(
+      'Why the predicted rel_l2, or the M for 0.05, is not known: `overflow` of what float32 can weigh, or predictions that are `uncertain`, as two seeds differ by more than 15 % or errors rise with M; `null`: they are known, M may be beyond 2^24, or theory has none.',
     ),
 }
 const mse_over_mean_value = nullableNumber.describe(

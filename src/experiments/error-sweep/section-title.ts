@@ -1,17 +1,18 @@
 import {significant} from '../../report/numbers.js'
-import {inputLabel} from '../labels.js'
+import {causalLabel, inputLabel} from '../labels.js'
 import {layersLabel} from './layers.js'
 import type {CompletedSweep, ErrorSweepResult} from './schema.js'
 
 /** The facts that all cells of a section share, with the sizes that the run really had. */
 export function sectionTitle(records: readonly CompletedSweep[]): string {
-  const {cell} = records[0]!
+  const {cell, result} = records[0]!
   const sizes = [...new Set(records.map(({result}) => sizesText(result)))]
+  const alike = records.every(one => one.result.ran_causal === result.ran_causal)
   const parts = [
     inputLabel(cell.input),
     ...[layersLabel(records)].flatMap(label => label ?? []),
     sizes.length === 1 ? sizes[0]! : 'of different sizes',
-    cell.causal ? 'causal' : 'bidirectional',
+    causalLabel(cell.causal, alike ? result.ran_causal : null),
   ]
   const scales = [...new Set(records.flatMap(({result}) => unusualScale(result) ?? []))]
   if (scales.length > 0)

@@ -4,7 +4,8 @@ import {finiteOrNull, summarise} from '../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../theory/predictor.js'
 import type {ResolvedMethod} from '../method.js'
 import type {SweepContext} from './context.js'
-import {type Curves, errorAt, neededFor} from './predicted.js'
+import {type Curve, errorAt, neededFor} from './curve.js'
+import type {Curves} from './predicted.js'
 import {keptMetrics} from './replicate-metrics.js'
 import type {Replicate} from './replicates.js'
 import type {RowMetrics} from './row-distances.js'
@@ -159,16 +160,18 @@ export function prediction(
 
 /** The error that theory predicts, and where the measured one goes from here. */
 export function predictedError(
-  curve: Curves['all'] | undefined,
+  curve: Curve | undefined,
   {num_features}: {num_features: number | null},
   measured: number | null,
 ) {
   if (!curve || num_features === null) {
-    return {predicted_rel_l2: null, num_features_for_5_percent: null}
+    return {predicted_rel_l2: null, num_features_for_5_percent: null, prediction_unknown: null}
   }
+  const {needed, unknown} = neededFor(curve, num_features, measured)
   return {
     predicted_rel_l2: errorAt(curve, num_features),
-    num_features_for_5_percent: neededFor(curve, num_features, measured),
+    num_features_for_5_percent: needed,
+    prediction_unknown: unknown,
   }
 }
 

@@ -1,5 +1,6 @@
 /** Records of error sweeps, with round numbers so that tables can be checked to the letter. */
 
+import {keptMetrics} from '../../../src/experiments/error-sweep/replicate-metrics.js'
 import type {
   CompletedSweep,
   ErrorSweepCell,
@@ -9,7 +10,7 @@ import type {
 } from '../../../src/experiments/error-sweep/schema.js'
 import errorSweepExperiment from '../../../src/experiments/error-sweep/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
-import type {MetricSummary} from '../../../src/stats/index.js'
+import {type MetricSummary, summarise} from '../../../src/stats/index.js'
 import {madeBy} from './made-by.js'
 import {failed, skipped} from './outcomes.js'
 
@@ -101,6 +102,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
   mse_over_mean_value: 0.5,
   predicted_rel_l2: null,
   num_features_for_5_percent: null,
+  prediction_unknown: null,
   predicted_relative_variance: 162,
   needed_num_features: 25_000,
   needed_num_features_log10: Math.log10(25_000),
@@ -114,6 +116,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
       mse_over_mean_value: 0.4,
       predicted_rel_l2: null,
       num_features_for_5_percent: null,
+      prediction_unknown: null,
       needed_num_features: 400,
       needed_num_features_log10: Math.log10(400),
       statistics: STATISTICS,
@@ -125,6 +128,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
       mse_over_mean_value: 1.6,
       predicted_rel_l2: null,
       num_features_for_5_percent: null,
+      prediction_unknown: null,
       needed_num_features: 25_000,
       needed_num_features_log10: Math.log10(25_000),
       statistics: {...STATISTICS, sum_norm2: 10.1},
@@ -197,3 +201,40 @@ export function failedSweep(
 ): ErrorSweepRecord {
   return failed(sweep(cell), {code, message})
 }
+
+/** A cell with these rel L2 of its replicates; what is not finite is `null`. */
+export function replicated(
+  errors: readonly (number | null)[],
+  changes: Partial<ErrorSweepCell> = {},
+  result: Partial<ErrorSweepResult> = {},
+): CompletedSweep {
+  const ones = errors.map(() => 1)
+  const over = {
+    ...{mse: ones, rel_l2: errors.map(error => error ?? Number.NaN), rel_l1: ones, max_abs: ones},
+    ...{cosine: ones, row_sum_deviation: ones, negative_denominators_pct: ones},
+    ...{row_kl_nats: null, row_total_variation: null},
+    ...{row_top1_agreement: null, row_top8_agreement: null},
+  }
+  return sweep(
+    {replicates: errors.length, ...changes},
+    {
+      rel_l2: summarise(errors.map(error => error ?? Number.NaN)),
+      replicate_metrics: keptMetrics(over, [ones]),
+      ...result,
+    },
+  )
+}
+
+/** The same of a method that draws nothing. */
+export const replicatedOnce = (
+  method: string,
+  error: number,
+  result: Partial<ErrorSweepResult> = {},
+) => {
+  const {rel_l2, replicate_metrics} = replicated([error]).result
+  return deterministic(method, {rel_l2, replicate_metrics, ...result})
+}
+
+/** Factors that scatter by a fifth about 1, symmetrically in their logarithms, and in another order for each start. */
+export const scattered = (count: number, start: number) =>
+  Array.from({length: count}, (_, at) => 1.2 ** Math.sin(1 + 2.4 * at * (1 + start / 7) + start))

@@ -1,12 +1,14 @@
 import {describe, expect, it} from 'vitest'
-import {compare, untold} from '../../../src/compare/compare.js'
+import {compare, settled, unjudged} from '../../../src/compare/compare.js'
 import type {ComparisonRequest} from '../../../src/compare/request.js'
 import {comparisonFacts} from '../../../src/compare/schema.js'
 import {benchComparison} from '../../../src/experiments/bench/comparison.js'
 import type {Comparison} from '../../../src/experiments/comparison.js'
+import {errorSweepComparison} from '../../../src/experiments/error-sweep/comparison.js'
 import type {CellRecord} from '../../../src/results/record.js'
 import {holm, ratioPValue} from '../../../src/stats/index.js'
 import {BENCH_MANIFEST, exactForm, timed} from '../../helpers/records/bench.js'
+import {replicated} from '../../helpers/records/error-sweep.js'
 import {failed, skipped} from '../../helpers/records/outcomes.js'
 
 const side = (directory: string, records: readonly CellRecord[]) => ({
@@ -95,7 +97,7 @@ describe('compare', () => {
     ])
     expect(facts.left[0]!.at).toMatchObject({L: '512', method: 'favor-pos'})
     expect(facts.passed).toBe(true)
-    expect(untold(facts.rows, facts.left, facts.limits)).toHaveLength(2)
+    expect(unjudged(facts.rows, facts.left, facts.limits)).toHaveLength(2)
     expect(compare(request(a, b, {limits: time(50), strict: true})).passed).toBe(false)
   })
 
@@ -139,5 +141,30 @@ describe('compare', () => {
       expect(row.ratio_low! * other.ratio_high!).toBeCloseTo(1, 12)
       expect(other.p_value ?? -1).toBeCloseTo(row.p_value ?? -1, 12)
     })
+  })
+})
+
+describe('a comparison of errors', () => {
+  const sweeps = (a: CellRecord, b: CellRecord, changes: Partial<ComparisonRequest> = {}) =>
+    compare({
+      ...request([a], [b], changes),
+      experiment: 'error-sweep',
+      comparison: errorSweepComparison as unknown as Comparison,
+    })
+
+  it('says nothing where the mean that is tested and the centre that is shown are on different sides', () => {
+    const own = Array.from({length: 100}, () => 0.1)
+    const other = own.map((error, at) => error * Math.exp(at < 79 ? -0.02 : 1))
+    const [row] = sweeps(replicated(own), replicated(other)).rows
+    expect(row!.ratio).toBeLessThan(1 / 1.01)
+    expect(row).toMatchObject({answer: 'cannot_be_told', p_value: 1})
+  })
+
+  it('passes a limit where both errors are rounding', () => {
+    const exact = replicated([1e-9, 1e-9, 1e-9])
+    const limits = [{quantity: 'error', percent: 1}] as const
+    const facts = sweeps(exact, exact, {limits, strict: true})
+    expect(facts).toMatchObject({rows: [], passed: true})
+    expect(settled(facts.left, limits)).toHaveLength(1)
   })
 })

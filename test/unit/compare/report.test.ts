@@ -42,20 +42,20 @@ describe('comparisonReport', () => {
     expect(text()).toMatch(
       /^128 +10\.0 ms +15\.0 ms +1\.50 \[\S+ \S+\] +1\.00 .* slower +regression beyond 10%$/m,
     )
-    expect(text()).toMatch(/^256 .* not told apart {2}cannot be told from 10%$/m)
+    expect(text()).toMatch(/^256 .* not distinguishable {2}not judged at 10%$/m)
   })
 
-  it('names what is beyond a limit, what cannot be told, and what was not compared', () => {
+  it('names what is beyond a limit, what could not be judged, and what was not compared', () => {
     const lines = text(false, 200).split('\n')
     expect(lines).toContain('- not compared: L=512: in A: measured; in B: failed, it crashed')
     expect(lines.find(line => line.startsWith('- regression'))).toMatch(
       /^- regression: time of L=128: 1\.50 \[.*\] times A, beyond 10%$/,
     )
     expect(lines).toContain(
-      '- warning: cannot be told: time of L=256; all of L=512: measure more, or take a wider limit',
+      '- warning: could not judge time of L=256; all of L=512: measure more, or take a wider limit',
     )
-    expect(lines.at(-1)).toBe('- failed time:10%: 1 regression in 2 lines, 2 not told')
-    expect(text(true)).toContain('- fails (--strict): cannot be told:')
+    expect(lines.at(-1)).toBe('- failed time:10%: 1 regression, 1 of 3 lines judged')
+    expect(text(true)).toContain('- fails (--strict): could not judge ')
   })
 
   it('names the only line in full, and says where there is none', () => {

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {bestLegend, leastAmong} from '../../../src/report/best.js'
+import {bestLegend, leastOf} from '../../../src/report/best.js'
 import {type ColumnSpec, table} from '../../../src/report/document.js'
 import {tableMarkup} from '../../../src/report/html/table.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
@@ -9,15 +9,22 @@ interface Row {
   group: string
   value: number | null
 }
-const rowsOf = (...pairs: [string, number | null][]): Row[] =>
+const rowsOf = (...pairs: (readonly [string, number | null])[]): Row[] =>
   pairs.map(([group, value]) => ({group, value}))
 
-describe('leastAmong', () => {
-  const contest = {rivals: ({group}: Row) => group || undefined, value: ({value}: Row) => value}
-  const marked = (rows: Row[], near = 0) => {
-    const ties = (row: Row, best: Row) => row.value! - best.value! <= near
-    const found = leastAmong(rows, near ? {...contest, ties} : contest)
-    return found && rows.flatMap((row, at) => (found.has(row) ? [at] : []))
+describe('leastOf', () => {
+  const contest = {
+    what: 'lowest value',
+    rivals: ({group}: Row) => group || undefined,
+    value: ({value}: Row) => value,
+  }
+  const near = (most: number) => ({
+    what: 'they are near',
+    hold: (row: Row, best: Row) => row.value! - best.value! <= most,
+  })
+  const marked = (rows: Row[], most = 0) => {
+    const found = leastOf(most ? {...contest, ties: near(most)} : contest)(rows)
+    return found && rows.flatMap((row, at) => (found.rows.has(row) ? [at] : []))
   }
 
   it('takes the least of each group', () => {
@@ -28,7 +35,8 @@ describe('leastAmong', () => {
     const rows = rowsOf(['a', 1], ['a', 1.5], ['a', 3], ['b', 1], ['b', 1.5])
     expect(marked(rows, 1)).toEqual([0, 1])
     expect(marked(rowsOf(['a', 1], ['a', 1], ['a', 2]))).toEqual([0, 1])
-    expect(marked(rowsOf(['a', 1], ['a', 1]))).toEqual([])
+    expect(marked(rowsOf(['a', 1], ['a', 1.5]), 1)).toEqual([])
+    expect(marked(rowsOf(['a', 1], ['a', 1]))).toBeUndefined()
   })
 
   it('leaves out what takes no part, and what has no rivals', () => {
@@ -37,28 +45,33 @@ describe('leastAmong', () => {
   })
 
   it('takes none where the least is not known well enough to be as good as itself', () => {
-    const ties = (row: Row, best: Row) => best.value !== 1 && row === best
-    expect(leastAmong(rowsOf(['a', 1], ['a', 2]), {...contest, ties})?.size).toBe(0)
+    const ties = {what: 'x', hold: (row: Row, best: Row) => best.value !== 1 && row === best}
+    expect(leastOf({...contest, ties})(rowsOf(['a', 1], ['a', 2]))?.rows.size).toBe(0)
+  })
+
+  it('says which ties are marked, or that all tie', () => {
+    const how = (...values: number[]) =>
+      leastOf({...contest, ties: near(1)})(rowsOf(...values.map(one => ['a', one] as const)))?.how
+    expect(how(1, 3)).toBe('ties included (they are near)')
+    expect(how(1, 2)).toBe('all tie (they are near)')
+    expect(leastOf(contest)(rowsOf(['a', 1], ['a', 2]))?.how).toBe('ties included')
   })
 })
 
 describe('bestLegend', () => {
-  const rows = new Set([0])
+  const [rows, none] = [new Set([0]), new Set<number>()]
+  const time = {rows, what: 'lowest time', how: 'ties included'}
+  const open = {rows: none, what: 'lowest time', how: 'all tie'}
 
-  it('says once what is marked, and how others come to be', () => {
-    const time = {rows, what: 'least time', ties: 'intervals overlap'}
-    const columns = [{best: time}, {}, {best: {...time, rows: new Set<number>()}}]
-    expect(bestLegend([...columns, {best: {rows, what: 'least state'}}], '*')).toBe(
-      '* best: least time, with rivals not distinguishable from it (intervals overlap) unless that is all of them; least state.',
+  it('says once what is marked', () => {
+    const columns = [{best: time}, {}, {best: time}, {best: open}]
+    expect(bestLegend([...columns, {best: {...time, what: 'lowest state'}}], '*')).toBe(
+      '* lowest time, ties included; lowest state, ties included.',
     )
   })
 
-  it('says what is not marked for noise', () => {
-    const none = {rows: new Set<number>(), what: 'least time'}
-    expect(bestLegend([{best: {...none, ties: 'intervals overlap'}}], '*')).toBe(
-      'Not marked: least time, as no rival is distinguishable from it (intervals overlap).',
-    )
-    expect(bestLegend([{best: none}], '*')).toBeUndefined()
+  it('says why nothing is', () => {
+    expect(bestLegend([{best: open}, {best: open}], '*')).toBe('No * for lowest time: all tie.')
     expect(bestLegend([{}], '*')).toBeUndefined()
   })
 })
@@ -70,10 +83,7 @@ describe('the best value', () => {
       title: 'time',
       cell: value => `${value} ms [1, 9]`,
       short: {cell: value => String(value), lacks: 'interval'},
-      best: {
-        what: 'least time',
-        among: rows => leastAmong(rows, {rivals: () => '', value: value => value}),
-      },
+      best: leastOf({what: 'lowest time', rivals: () => '', value: value => value}),
     },
     {title: 'runs', priority: 2, cell: () => '12'},
   ]
@@ -88,13 +98,13 @@ describe('the best value', () => {
       'row 20    20 ms [1, 9]    12',
       'row 3    ★ 3 ms [1, 9]    12',
       'row 100  100 ms [1, 9]    12',
-      '★ best: least time.',
+      '★ lowest time, ties included.',
     ])
   })
 
   it('has an asterisk where there is no Unicode', () => {
     expect(lines({})).toContain('row 3    * 3 ms [1, 9]    12')
-    expect(lines({})).toContain('* best: least time.')
+    expect(lines({})).toContain('* lowest time, ties included.')
   })
 
   it('keeps its mark in short forms, and below each other', () => {
@@ -104,8 +114,8 @@ describe('the best value', () => {
       'row 20     20',
       'row 3     * 3',
       'row 100   100',
-      '* best: least',
-      'time.',
+      '* lowest time,',
+      'ties included.',
       '(too wide to',
       'show:',
       'interval,',
@@ -136,7 +146,7 @@ describe('the best value', () => {
         '| row 3 | ★ **3 ms \\[1, 9\\]** | 12 |',
         '| row 100 | 100 ms \\[1, 9\\] | 12 |',
         '',
-        '★ best: least time.\n',
+        '★ lowest time, ties included.\n',
       ].join('\n'),
     )
   })
@@ -147,7 +157,7 @@ describe('the best value', () => {
       '<td class="n"><b class="best">3 ms [1, 9]<span class="unseen"> (best)</span></b></td>',
     )
     expect(text.match(/class="best"/g)).toHaveLength(1)
-    expect(text).toContain('<p class="note">★ best: least time.</p>')
+    expect(text).toContain('<p class="note">★ lowest time, ties included.</p>')
     expect(text).toContain('<td class="n">20 ms [1, 9]</td>')
   })
 })

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {leastAmong} from '../../../src/report/best.js'
+import {leastOf} from '../../../src/report/best.js'
 import {type ColumnSpec, table} from '../../../src/report/document.js'
 import {renderMarkdown} from '../../../src/report/markdown.js'
 import {MOST_ROWS} from '../../../src/report/table.js'
@@ -9,11 +9,11 @@ const COLUMNS: ColumnSpec<number>[] = [
   {
     title: 'error',
     cell: String,
-    best: {
-      what: 'least',
-      among: rows =>
-        leastAmong(rows, {rivals: () => 'all', value: row => (row === 777 ? -1 : row)}),
-    },
+    best: leastOf({
+      what: 'lowest',
+      rivals: () => 'all',
+      value: row => (row === 777 ? -1 : row),
+    }),
   },
 ]
 const rows = Array.from({length: 25_000}, (_, at) => at)

@@ -1,6 +1,6 @@
 /** JSON lines to a child process and back, one at a time. */
 import {spawn} from 'node:child_process'
-import {createInterface} from 'node:readline'
+import type {Readable} from 'node:stream'
 import {setTimeout as delay} from 'node:timers/promises'
 
 /** How a child is started. */
@@ -18,8 +18,8 @@ export interface ChildCommand {
 export interface Conversation {
   /** `undefined` when it could not be started. */
   readonly pid: number | undefined
-  /** What it says before it is asked. */
-  firstLine(): Promise<unknown>
+  /** What it says before it is asked. @param patience - longest time, in ms. Default: that of an answer */
+  nextLine(patience?: number): Promise<unknown>
   /** @param data - what follows the line of the request, as it is */
   ask(request: object, data?: readonly Uint8Array[]): Promise<unknown>
   stop(): void
@@ -29,30 +29,38 @@ export interface Conversation {
 const LAST_WORDS = 4096
 /** How long stderr may take to end after stdout, in ms: a process of its own may hold it open. */
 const GRACE_MS = 2000
+/** Longest line, in bytes: answers have outputs of some hundred rows. */
+const LONGEST_LINE = 2 ** 24
 /** Shown of a line that is none of ours. */
 const SHOWN = 100
 
 /** Starts a child. What it asks for rejects where it cannot be started, ends, is silent for too long or talks nonsense. */
-export function conversation({name, command, args, env, patience}: ChildCommand): Conversation {
+export function conversation({
+  name,
+  command,
+  args,
+  env,
+  patience: ordinary,
+}: ChildCommand): Conversation {
   const child = spawn(command, args, {stdio: ['pipe', 'pipe', 'pipe'], env})
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = `${complaint}${text}`.slice(-LAST_WORDS)
   })
   child.stdin.on('error', () => {}) // that it went is told by its last line
-  const lines = createInterface({input: child.stdout})[Symbol.asyncIterator]()
+  const nextLine = lineReader(name, child.stdout)
   const unstarted = new Promise<never>((_, fail) => child.once('error', fail))
   unstarted.catch(() => {})
   const closed = new Promise<void>(done => child.once('close', () => done()))
-  const read = async (): Promise<unknown> => {
+  const read = async (patience = ordinary): Promise<unknown> => {
     let silent = false
     const timer = setTimeout(() => {
       silent = true
       child.kill('SIGKILL')
     }, patience)
     try {
-      const line = await Promise.race([lines.next(), unstarted])
-      if (!line.done) return parsed(name, line.value)
+      const line = await Promise.race([nextLine(), unstarted])
+      if (line !== undefined) return parsed(name, line)
       if (silent) throw new Error(`${name}: ended: no answer within ${patience / 1000} s`)
       await Promise.race([closed, delay(GRACE_MS, undefined, {ref: false})])
       throw new Error(`${name}: ended${lastLine(complaint)}`)
@@ -62,13 +70,37 @@ export function conversation({name, command, args, env, patience}: ChildCommand)
   }
   return {
     pid: child.pid,
-    firstLine: read,
+    nextLine: read,
     ask(request, data = []) {
       child.stdin.write(`${JSON.stringify(request)}\n`)
       for (const part of data) child.stdin.write(part)
       return read()
     },
     stop: () => void child.kill('SIGKILL'),
+  }
+}
+
+/** Lines of a stream, of which no more is taken than is asked for; `undefined` at its end. */
+function lineReader(name: string, stream: Readable): () => Promise<string | undefined> {
+  const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]()
+  let rest = Buffer.alloc(0)
+  return async () => {
+    for (;;) {
+      const end = rest.indexOf('\n')
+      if (end >= 0) {
+        const line = rest.toString('utf8', 0, end)
+        rest = rest.subarray(end + 1)
+        return line
+      }
+      if (rest.length > LONGEST_LINE) {
+        throw new Error(
+          `${name}: expected an answer in lines, got ${rest.length} bytes without one`,
+        )
+      }
+      const {value, done} = await chunks.next()
+      if (done) return undefined
+      rest = Buffer.concat([rest, value])
+    }
   }
 }
 

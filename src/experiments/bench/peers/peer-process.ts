@@ -13,6 +13,7 @@ const facts = z.object({
 })
 /** What a peer says of itself. */
 export type PeerFacts = z.infer<typeof facts>
+const loading = z.object({loading: z.string()})
 const greeting = z.union([facts, z.object({missing: z.string()})])
 
 /** What a peer is to run. */
@@ -50,6 +51,8 @@ export interface Peer extends Pick<Conversation, 'stop'> {
 
 /** Loading the package on a busy machine; the longest single run. */
 const PATIENCE_MS = 600_000
+/** Starting Python alone, on a busy machine: what says nothing for so long is no Python, or waits for something. */
+const START_MS = 30_000
 
 /** Python that peers run in. */
 export function pythonPath(environment = process.env): string {
@@ -63,10 +66,15 @@ export function peerCommand(name: PeerName, threads: number): ChildCommand {
   return {name: `peer ${name}`, command: pythonPath(), args, env, patience: PATIENCE_MS}
 }
 
-/** Starts a peer. @throws {BACKEND_MISSING} where it is not there, with what to install */
-export async function startPeer(command: ChildCommand): Promise<Peer> {
+/**
+ * Starts a peer.
+ *
+ * @param startMs - longest time until it says what it loads
+ * @throws {BACKEND_MISSING} where it is not there, with what to install
+ */
+export async function startPeer(command: ChildCommand, startMs = START_MS): Promise<Peer> {
   const talk = conversation(command)
-  const greeted = await greetingOf(talk).catch(error => {
+  const greeted = await greetingOf(talk, startMs).catch(error => {
     talk.stop()
     throw missing(command, messageOf(error).replace(`${command.name}: `, ''))
   })
@@ -94,11 +102,21 @@ export async function startPeer(command: ChildCommand): Promise<Peer> {
   }
 }
 
-async function greetingOf(talk: Conversation) {
-  const said = await talk.firstLine()
+async function greetingOf(talk: Conversation, startMs: number) {
+  const first = await talk.nextLine(startMs)
+  if (!loading.safeParse(first).success) throw unexpected('what it loads', first)
+  const said = await talk.nextLine()
   const {success, data} = greeting.safeParse(said)
   if (success) return data
-  throw new Error(`expected what it is, got ${JSON.stringify(said)}`)
+  throw unexpected('what it is', said)
+}
+
+function unexpected(what: string, got: unknown): Error {
+  return new Error(`expected ${what}, got ${shown(got)}`)
+}
+
+function shown(answer: unknown): string {
+  return JSON.stringify(answer).slice(0, 200)
 }
 
 /** Asks, and takes no answer but one of this form. @throws {CELL_CRASHED} */
@@ -111,8 +129,8 @@ function asking({ask}: Conversation, name: string) {
     if (told.success) throw new RfaError('CELL_CRASHED', `${name}: ${told.data.error}`)
     const found = form.safeParse(answer)
     if (found.success) return found.data
-    const shown = JSON.stringify(answer).slice(0, 200)
-    throw new RfaError('CELL_CRASHED', `${name}: expected another answer, got ${shown}`)
+    const message = `${name}: expected another answer, got ${shown(answer)}`
+    throw new RfaError('CELL_CRASHED', message)
   }
 }
 

@@ -32,8 +32,7 @@ describe('benchReport', () => {
       favor-pos       orth        64  64  128     3.00 ms ±7%  0.333x ±13%        0.667x ±10%  1.00 MiB    3.00 MiB     1.00
       favor-pos       orth        64  64  256     6.00 ms ±6%   0.667x ±9%          1.33x ±9%  1.00 MiB    3.00 MiB    0.500
       favor-pos       orth        64  64  512   * 12.0 ms ±6%    1.33x ±9%          2.67x ±9%  1.00 MiB    3.00 MiB    0.250
-      * best: least time of its L, with rivals not distinguishable from it (the 95 % interval of the ratio holds 1) unless
-      that is all of them.
+      * lowest time at its L, ties included (the 95 % interval of the ratio holds 1).
       (too wide to show: quartiles, runs; a wider terminal, or a pipe to less -S, shows all)
 
       ±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less, time spent waiting for
@@ -242,8 +241,7 @@ describe('the report of decodes', () => {
       ---------  ----------  --  --  -----------  --------------  ----------  ------------  ----------  --------  -------
       softmax    -            -   -  840 us ±10%    10.9 ms ±10%           -   210 us ±10%    23.4 KiB      9090  50.0 us
       favor-pos  orth        64  64  960 us ±10%  * 3.96 ms ±10%  2.75x ±14%  40.0 us ±10%  * 12.0 KiB     25000  50.0 us
-      * best: least time of its column, with rivals not distinguishable from it (the 95 % interval of the ratio holds 1)
-      unless that is all of them; least state.
+      * lowest time of its column, ties included (the 95 % interval of the ratio holds 1); lowest state, ties included.
 
       to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).
       token: time of one there, of one step of all sequences at once. ±: reach of the 95 % interval of the median of the runs,
@@ -257,8 +255,7 @@ describe('the report of decodes', () => {
       -------------------  --------------
       softmax                 138 us ±10%
       favor-pos orth M=64  * 40.0 us ±10%
-      * best: least time of its column, with rivals not distinguishable from it (95 % intervals overlap) unless that is all of
-      them.
+      * lowest time of its column, ties included (95 % intervals overlap).
 
       Speed-up over softmax
 

@@ -5,7 +5,7 @@ import type {
   CompletedSweep,
   ErrorSweepCell,
 } from '../../../../src/experiments/error-sweep/schema.js'
-import {median, pairedRatio, welchTest} from '../../../../src/stats/index.js'
+import {logRatios, median, pairedRatio, welchTest} from '../../../../src/stats/index.js'
 import {deterministic, metric, ranged, sweep} from '../../../helpers/records/error-sweep.js'
 
 const {lines, measured} = errorSweepComparison
@@ -37,17 +37,22 @@ const one = (a: CompletedSweep, b: CompletedSweep, related: 'runs' | 'methods' =
 
 describe('errorSweepComparison', () => {
   it('pairs replicates of one seed', () => {
-    const {ratio, signedRank} = pairedRatio(B, A)
+    const {ratio} = pairedRatio(B, A)
     const line = one(drawn(A), drawn(B))
     expect(line).toMatchObject({basis: 'pairs', pairs: 7, ratio, effect: 1})
-    expect(line.pValue).toBe(signedRank.pValue)
+    expect(line.differences).toEqual(logRatios(B, A))
+    expect(line.pValue).toBeNaN()
     expect(one(drawn(A), drawn([...B, 9])).ratio).toEqual(ratio)
   })
 
   it('takes replicates of different seeds for independent', () => {
     const line = one(drawn(A), drawn(B, {seed: 3}))
-    const {estimate, pValue} = welchTest(B.map(Math.log), A.map(Math.log))
-    expect(line).toMatchObject({basis: 'samples', pValue})
+    const logs = (errors: number[], times = 1) => errors.map(error => Math.log(times * error))
+    const {estimate} = welchTest(logs(B), logs(A))
+    // a difference of 1 % is none
+    expect(line.pValue).toBeCloseTo(welchTest(logs(B, 1 / 1.01), logs(A)).pValue, 12)
+    expect(line.basis).toBe('samples')
+    expect(one(drawn(A), drawn(logs(A, 1.005).map(Math.exp), {seed: 3})).pValue).toBe(1)
     expect(line.ratio.low).toBeCloseTo(Math.exp(estimate.low), 12)
   })
 

@@ -22,7 +22,7 @@ describe('errorSweepHighlights', () => {
       at('orth', 256, 0.1, 1234),
     ]
     expect(errorSweepHighlights(records)).toEqual([
-      'On tiny.safetensors at 31 tokens the least relative error measured is 0.100 [0.0500, 0.200], of favor-pos orth M=256.',
+      'On tiny.safetensors at 31 tokens the lowest relative error is 0.100 [0.0500, 0.200], of favor-pos orth M=256, not distinguishable from 3 other rows.',
       'On tiny.safetensors at 31 tokens a relative error of 5 % takes so many features: favor-pos orth about 1,200 and favor-pos iid about 4,000.',
     ])
   })

@@ -25,15 +25,6 @@ const swept = (cell: Partial<ErrorSweepCell>, sizes: object = {}) => {
 }
 
 describe('notes on the input of a sweep', () => {
-  it('say of a model that ran with a causal mask that it is left out', () => {
-    const [note] = inputNotes(swept({causal: false}, {ran_causal: true}))
-    expect(note).toMatch(/^the arrays are those of a causal model, .*--causal/)
-    expect(inputNotes(swept({causal: true}, {ran_causal: true}))).toEqual([])
-    for (const ran_causal of [false, null]) {
-      expect(inputNotes(swept({causal: false}, {ran_causal}))).toEqual([])
-    }
-  })
-
   it('say what a key mask leaves out', () => {
     const sizes = {batch: 2, query_len: 31, key_len: 31, hidden_keys: 7}
     expect(inputNotes(swept({}, {...sizes, judged_queries: 55}))).toEqual([

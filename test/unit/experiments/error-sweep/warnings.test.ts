@@ -55,6 +55,23 @@ describe('sweepWarnings', () => {
     )
   })
 
+  it('says where rounding decides, and what to try', () => {
+    const signed = (deviation: number, guarded = 0) => ({
+      ...heads(4),
+      row_sum_deviation: metric(deviation),
+      negative_denominators_pct: metric(40),
+      guarded_pct: metric(guarded),
+    })
+    const hrf = {method: 'hrf'} as const
+    expect(sweepWarnings([sweep(hrf, signed(1e-6)), sweep(hrf, signed(0.25))])).toEqual([
+      'hrf: float32 rounding decides on these outputs, and another backend has others (sums of weights, which are 1 but for rounding, are off by 0.250); try smaller queries and keys (`scales`), or favor-pos, where nothing cancels',
+    ])
+    expect(sweepWarnings([sweep(hrf, signed(1e-4))])).toEqual([])
+    expect(sweepWarnings([sweep(hrf, signed(0.25, 3))])).toEqual([]) // a guard moved them
+    const shifted = {...hrf, options: {normalizerEpsilon: 0.1}}
+    expect(sweepWarnings([sweep(shifted, signed(0.25))])).toEqual([])
+  })
+
   it('says nothing while every head has enough', () => {
     expect(sweepWarnings([sweep({num_features: 400}, heads(400, 31))])).toEqual([])
   })
@@ -90,5 +107,31 @@ describe('sweepWarnings', () => {
     ])
     // one head needs more, all together do not
     expect(warnings([20, 80], 50)).toEqual([])
+  })
+
+  it('says why the M for an error of 5 % is not known', () => {
+    const unknown = (predicted_rel_l2: number | null) =>
+      sweepWarnings([
+        sweep(
+          {num_features: 64},
+          {rel_l2: metric(0.19), predicted_rel_l2, prediction_unknown: 'uncertain'},
+        ),
+      ])
+    const why =
+      'the M that favor-pos needs for an error of 5 % is not known, as two seeds differ by more than 15 %, or errors rise with M'
+    expect(unknown(0.21)).toEqual([`${why}; at M=64 rel L2 is 0.190, predicted 0.210`])
+    expect(unknown(null)).toEqual([`${why}; at M=64 rel L2 is 0.190`])
+  })
+
+  it('says in one sentence that logits overflow, and what to try', () => {
+    const {statistics} = sweep().result
+    const overflowing = {
+      statistics: {...statistics, sum_norm2: 3.1e16},
+      prediction_unknown: 'overflow',
+    } as const
+    const records = [sweep({}, overflowing), sweep({num_features: 256}, overflowing)]
+    expect(sweepWarnings(records)).toEqual([
+      'logits overflow float32: the mean of |x+y|^2 is 3.10e16, and float32 has only every other integer above 2^24. No error is predicted; try --scales 1e-9',
+    ])
   })
 })

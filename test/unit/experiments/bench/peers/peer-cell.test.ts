@@ -135,9 +135,21 @@ describe('a peer that does not', () => {
 
   it('is killed when it does not begin', async () => {
     behaving('silent')
+    await expect(startPeer(peerCommand('torch', 1), 200)).rejects.toMatchObject({
+      message: expect.stringMatching(/got .*: ended: no answer within 0.2 s/),
+    })
+    behaving('loading')
     await expect(startPeer({...peerCommand('torch', 1), patience: 200})).rejects.toMatchObject({
       message: expect.stringMatching(/got .*: ended: no answer within 0.2 s/),
     })
+  })
+
+  it('is killed when its answer has no end, with little of it in memory', async () => {
+    behaving('endless')
+    await expect(startPeer(peerCommand('torch', 1))).rejects.toMatchObject({
+      message: expect.stringMatching(/expected an answer in lines, got 16\d{6} bytes without one/),
+    })
+    await expect.poll(started).toEqual([false])
   })
 
   it.runIf(FULL)('is killed when it says nothing for too long', async () => {

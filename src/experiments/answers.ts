@@ -1,0 +1,57 @@
+/** What is said of two values of less-is-better: one rule for tables, stars, sentences and `rfa compare`. */
+import {randomStream} from '../random/index.js'
+import {holm, type Interval, signFlips} from '../stats/index.js'
+import type {ComparedLine} from './comparison.js'
+
+/** Chance of any false `more` or `less` among the tested lines of a comparison. */
+export const ALPHA = 0.05
+
+/** What one of two has of it. `same`: by no more than the margin another. */
+export const ANSWERS = ['more', 'less', 'same', 'cannot_be_told'] as const
+export type Answer = (typeof ANSWERS)[number]
+
+/**
+ * p-values of lines, adjusted for all of them: those of paired replicates together (`signFlips`), the others by Holm. Where
+ * there are both, each is twice as large.
+ *
+ * @param margin - relative difference that counts as none
+ * @returns `NaN` for a line without a test
+ */
+export function adjustedPValues(
+  lines: readonly Pick<ComparedLine, 'pValue' | 'differences'>[],
+  margin: number,
+): number[] {
+  const flipped = signFlips(
+    lines.map(({differences = []}) => differences),
+    {stream: randomStream(0, 'comparison'), margin: Math.log1p(margin)},
+  )
+  const others = lines.flatMap(({pValue}, at) => (Number.isNaN(pValue) ? [] : [at]))
+  const byHolm = holm(others.map(at => lines[at]!.pValue))
+  const families = others.length > 0 && flipped.some(p => !Number.isNaN(p)) ? 2 : 1
+  const adjusted = flipped.slice()
+  others.forEach((at, place) => {
+    adjusted[at] = byHolm[place]!
+  })
+  return adjusted.map(p => Math.min(1, families * p))
+}
+
+/**
+ * What a ratio says: the same where its interval lies within the margin; more or less where it is beyond the margin and its
+ * p-value says so, or its interval where there is no test.
+ *
+ * @param ratio - with its 95 % interval
+ * @param pValue - adjusted; `NaN` where there is no test
+ */
+export function answerOf(
+  {value, low, high}: Interval & {value: number},
+  pValue: number,
+  margin: number,
+): Answer {
+  const most = 1 + margin
+  if (low >= 1 / most && high <= most) return 'same'
+  const differs = Number.isNaN(pValue)
+    ? low > most || high < 1 / most
+    : pValue <= ALPHA && (value > most || value < 1 / most)
+  if (differs) return value > 1 ? 'more' : 'less'
+  return 'cannot_be_told'
+}
