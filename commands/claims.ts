@@ -1,36 +1,33 @@
 import * as Args from '@oclif/core/args'
-import * as Flags from '@oclif/core/flags'
 import type {Claim} from '../src/claims/claim.js'
-import {FIGURE_IDS, figureNamed} from '../src/claims/figures/index.js'
+import {figureNamed} from '../src/claims/figures/index.js'
 import {CLAIM_IDS, claimsNamed} from '../src/claims/index.js'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import type {ClaimsFlags} from '../src/cli/claim-runs.js'
-import {EXIT_CELLS_FAILED, EXIT_CLAIM_REFUTED} from '../src/cli/exit-codes.js'
-import {completedWith, oneName, oneNumber, oneText, present, toggle} from '../src/cli/flag-kinds.js'
+import type {ClaimsFlags, Ending} from '../src/cli/claim-runs.js'
+import {completedWith, present} from '../src/cli/flag-kinds.js'
 import type {
   ClaimListDocument,
   FigureDocument,
   FigureFactsDocument,
 } from '../src/cli/json-documents.js'
-import {COUNT, THREADS} from '../src/cli/ranges.js'
+import {claimsFlags} from '../src/cli/plans/claims.js'
 import {expected} from '../src/errors.js'
 import type {Block} from '../src/report/document.js'
-
-const figureName = oneName('figures', FIGURE_IDS)
 
 export default class Claims extends RfaCommand {
   static override summary = "Test the papers' claims by experiments"
   static override description = helpText(
-    'Each claim is a sentence of a paper with an experiment: setting, statistic and decision rule are fixed beforehand, its runs are ordinary ones, and the verdict is holds, refuted, depends (true under one condition and not under another) or not measurable here. Chance is accounted for over all claims of a run together, at 5 %. Claims about trained models are listed with the numbers of the papers.',
+    'Each claim is a sentence of a paper with an experiment: setting, statistic and decision rule are fixed beforehand, its runs are ordinary ones, and the verdict is holds, refuted, depends (true under one condition and not under another), inconclusive (run it again: the machine was busy, draws were too few, or cells failed) or not measurable here (it takes training or hardware). Chance is accounted for over all claims of a run together, at 5 %. Claims about trained models are listed with the numbers of the papers.',
     'With --figure it draws a figure of a paper anew: its points go into a table (CSV), beside what the paper gives.',
   )
   static override usage = [
-    'claims [CLAIM...] [--quick] [--seed N] [--output DIR] [--explain]',
+    'claims [CLAIM...] [--quick] [--strict] [--seed N] [--output DIR] [--explain]',
     'claims --figure NAME [--quick] [--seed N] [--output DIR]',
   ]
   static override examples = [
     '<%= config.bin %> claims --quick',
     '<%= config.bin %> claims H6 H13 --output results/claims',
+    '<%= config.bin %> claims H6 H13 --quick --strict',
     '<%= config.bin %> claims H10 --explain',
     '<%= config.bin %> claims --figure performer-4 --quick',
   ]
@@ -42,31 +39,7 @@ export default class Claims extends RfaCommand {
       parse: async word => present(word, 'claims'),
     }),
   }
-  static override flags = {
-    figure: figureName({
-      description: `figure of a paper instead of claims: ${FIGURE_IDS.join(', ')}`,
-    }),
-    quick: toggle('fewer draws and shorter times: about a minute for all claims'),
-    explain: Flags.boolean({
-      default: false,
-      exclusive: ['quick', 'seed', 'threads', 'output', 'resume'],
-      description:
-        'print setting, statistic and rule of each claim, or the setting of the figure, and run nothing',
-    }),
-    seed: oneNumber(COUNT)({description: 'seed of every random draw (default: 0)'}),
-    threads: oneNumber(THREADS)({
-      description: 'threads in all, where times are not taken (default: one per processor)',
-    }),
-    output: oneText({
-      char: 'o',
-      helpValue: 'DIR',
-      description:
-        'folder of the runs and of claims.json (default: results/claims-<date>-<time>, or <figure>-…)',
-    }),
-    resume: toggle(
-      'go on with the runs in --output: finished cells are kept, and claims that have a verdict there are judged with the others',
-    ),
-  }
+  static override flags = claimsFlags
 
   async run() {
     const {args, flags} = await this.parse(Claims)
@@ -74,11 +47,10 @@ export default class Claims extends RfaCommand {
     const claims = await claimsNamed(args.claim ?? [])
     if (flags.explain) return this.explain(claims)
     const {closingLine, runClaims} = await import('../src/cli/run-claims.js')
-    const document = await runClaims(claims, flags, this.invocation())
+    const {document, ending} = await runClaims(claims, flags, this.invocation())
     const {claimsReport} = await import('../src/claims/report.js')
     await this.show(claimsReport(document.claims), closingLine(document))
-    const refuted = document.claims.some(({verdict}) => verdict === 'refuted')
-    if (refuted) process.exitCode = EXIT_CLAIM_REFUTED
+    this.endWith(ending)
     return document
   }
 
@@ -106,9 +78,9 @@ export default class Claims extends RfaCommand {
       return {schema: 'rfa.figure-facts/1', ...factsOf(figure)}
     }
     const {closingLine, runFigure} = await import('../src/cli/run-figure.js')
-    const document = await runFigure(figure, flags, this.invocation())
+    const {document, ending} = await runFigure(figure, flags, this.invocation())
     await this.show(figureReport(document), closingLine(document))
-    if (document.points.length === 0) process.exitCode = EXIT_CELLS_FAILED
+    this.endWith(ending)
     return document
   }
 
@@ -116,5 +88,10 @@ export default class Claims extends RfaCommand {
     const {renderTerminal} = await import('../src/report/terminal.js')
     this.print(renderTerminal(blocks, this.layout()))
     if (closing !== undefined) this.note(closing)
+  }
+
+  private endWith({warnings, exitCode}: Ending): void {
+    for (const warning of warnings) this.caution(warning)
+    process.exitCode = exitCode
   }
 }

@@ -15,10 +15,22 @@ export type Effort = (typeof EFFORTS)[number]
  * - `holds`: the statistic says so, beyond chance
  * - `refuted`: it says the opposite, beyond chance
  * - `depends`: it holds under one condition that was tried and not under another; the statement names both
- * - `not_measurable`: it takes training, hardware or draws that are not there; the statement says which
+ * - `inconclusive`: these records do not settle it, others may: {@link OPEN_REASONS} says why
+ * - `not_measurable`: it takes training, hardware or a fused kernel that is not there; the statement says which
  */
-export const VERDICTS = ['holds', 'refuted', 'depends', 'not_measurable'] as const
+export const VERDICTS = ['holds', 'refuted', 'depends', 'inconclusive', 'not_measurable'] as const
 export type ClaimVerdict = (typeof VERDICTS)[number]
+
+/**
+ * Why a claim is inconclusive:
+ *
+ * - `busy`: processes whose times were taken waited for a processor
+ * - `times`: they did not, and times are too few, spread too much or are too near the limit all the same
+ * - `draws`: there are too few
+ * - `cells`: cells of its runs failed
+ */
+export const OPEN_REASONS = ['busy', 'times', 'draws', 'cells'] as const
+export type OpenReason = (typeof OPEN_REASONS)[number]
 
 /** What is claimed, and where. */
 export interface ClaimFacts {

@@ -133,7 +133,7 @@ export function allOf(answers: readonly Answer[]): Answer {
 export function verdictOf(answers: readonly Answer[]): ClaimVerdict {
   const [some, none] = [answers.includes('yes'), answers.includes('no')]
   if (some && none) return 'depends'
-  if (answers.includes('open') || answers.length === 0) return 'not_measurable'
+  if (answers.includes('open') || answers.length === 0) return 'inconclusive'
   return some ? 'holds' : 'refuted'
 }
 

@@ -23,6 +23,11 @@ export function relativeGrowth(
   return measuredCenter(logTimesByTurn([...exponentParts(records), ...exponentParts(others, -1)]))
 }
 
+/** An exponent with its interval, to hundredths: `0.95 [0.93, 0.97]`. */
+export function exponentText({value, low, high}: Measured): string {
+  return `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`
+}
+
 /** Exponent of the bytes of a call in length over the longest lengths, counted. */
 export function memoryGrowth(records: readonly TimedRecord[], count: number): number {
   const last = records.slice(-count)

@@ -1,7 +1,7 @@
 import type {Judgement, TestedClaim} from './claim.js'
 import {sentencesRun, speedUps, TOKENS} from './decoding.js'
 import type {ClaimRuns} from './runs.js'
-import {ratiosText} from './time-ratios.js'
+import {ratiosText, settledBy} from './time-ratios.js'
 
 /** From this factor on a gain is nearer to twice than to none. */
 const GAIN = 1.5
@@ -20,7 +20,7 @@ function judge(runs: ClaimRuns): Judgement {
       {hypothesis: `to ${length} tokens it is ${GAIN} or more`, p: ratio.below(GAIN)},
     ]),
     decide(rejected) {
-      const statement = `time of exact attention over that of RFA: ${ratiosText(rows)} tokens`
+      const statement = `time of exact attention over that of RFA: ${ratiosText(rows, settledBy(rejected))} tokens`
       const explanation =
         'A token of exact attention reads all keys and values so far, one of RFA reads and writes a state of 2M (Dv + 1) numbers a head, whatever came before: with M = D = 64 that state is as large as the keys and values of 65 tokens, and the gain grows from there. What a model does beside its attention is alike for both and dilutes any gain; the factor of the paper is one of whole models on accelerators, where many short operations cost more than their arithmetic.'
       const gains = rows.map((_, at) => rejected[2 * at])
@@ -30,7 +30,7 @@ function judge(runs: ClaimRuns): Judgement {
         return {verdict: 'holds', statement, explanation}
       if (none.every(Boolean)) return {verdict: 'refuted', statement, explanation}
       const split = none[0] && gains.at(-1)
-      return {verdict: split ? 'depends' : 'not_measurable', statement, explanation}
+      return {verdict: split ? 'depends' : 'inconclusive', statement, explanation}
     },
   }
 }

@@ -2,7 +2,7 @@ import type {Judgement, TestedClaim} from './claim.js'
 import {ofMethod, relativeGrowth} from './growth.js'
 import {lengthsRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
-import {timeRatios} from './time-ratios.js'
+import {ratiosText, settledBy, timeRatios} from './time-ratios.js'
 
 const METHODS = ['favor-pos', 'rfa']
 const EXACT = 'softmax-online'
@@ -27,9 +27,10 @@ function judge(runs: ClaimRuns): Judgement {
       {hypothesis: `the speed-up of ${method} does not shrink`, p: exponent.below(0)},
     ]),
     decide(rejected) {
-      const told = rows.map(({method, points}) => {
-        const [first, last] = [points[0]!, points.at(-1)!]
-        return `${method} ${first.ratio.value.toFixed(1)}x at ${first.length}, ${last.ratio.value.toFixed(1)}x at ${last.length}`
+      const told = rows.map(({method, points}, at) => {
+        const ends = [points[0]!, points.at(-1)!]
+        const settled = settledBy(rejected)[at]!
+        return `${method} ${ratiosText(ends, [settled, settled])}`
       })
       const statement = `over tiled exact attention: ${told.join('; ')}`
       const explanation =
@@ -37,7 +38,7 @@ function judge(runs: ClaimRuns): Judgement {
       const grows = rows.every((_, at) => rejected[2 * at])
       const shrinks = rows.some((_, at) => rejected[2 * at + 1])
       if (grows) return {verdict: 'holds', statement, explanation}
-      return {verdict: shrinks ? 'refuted' : 'not_measurable', statement, explanation}
+      return {verdict: shrinks ? 'refuted' : 'inconclusive', statement, explanation}
     },
   }
 }

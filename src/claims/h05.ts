@@ -1,5 +1,5 @@
 import type {Judgement, TestedClaim} from './claim.js'
-import {growth, memoryGrowth, ofMethod} from './growth.js'
+import {exponentText, growth, memoryGrowth, ofMethod} from './growth.js'
 import {lengthsRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
 
@@ -37,7 +37,10 @@ function judge(runs: ClaimRuns): Judgement {
       })),
     ],
     decide(rejected) {
-      const told = slopes.map(({method, time}) => `${method} ${time.value.toFixed(2)}`)
+      const settled = (at: number) => rejected[at] || rejected[slopes.length + at]
+      const told = slopes.map(
+        ({method, time}, at) => `${method} ${settled(at) ? exponentText(time) : 'not settled'}`,
+      )
       const statement = `exponents of time over the longest two octaves: ${told.join(', ')}`
       const explanation =
         'The work is counted, and linear; what clocks can add is caches and memory, which bend the line where tensors leave them, and costs of a call that lengths do not change, which flatten it at short ones. The bytes of a call grow with exponent 1 at most for linear forms and for tiled exact attention, and with 2 for the form that holds all weights: linear memory is no advantage over the tiled form.'
@@ -45,7 +48,7 @@ function judge(runs: ClaimRuns): Judgement {
       const asClaimed = rejected.slice(0, slopes.length).every(Boolean)
       if (asClaimed && bytes) return {verdict: 'holds', statement, explanation}
       const wrong = !bytes || rejected.slice(slopes.length).some(Boolean)
-      return {verdict: wrong ? 'refuted' : 'not_measurable', statement, explanation}
+      return {verdict: wrong ? 'refuted' : 'inconclusive', statement, explanation}
     },
   }
 }

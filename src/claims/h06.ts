@@ -50,7 +50,7 @@ function judge(runs: ClaimRuns): Judgement {
       return settled
         ? {verdict: 'holds', statement: seen, explanation: WHY}
         : {
-            verdict: 'not_measurable',
+            verdict: 'inconclusive',
             statement: `${seen}: too few draws to tell the exponent from others within ${MARGIN}`,
             explanation: WHY,
           }

@@ -61,7 +61,7 @@ function judge(runs: ClaimRuns): Judgement {
       const explanation =
         'The hyperbolic estimate is half the sum of two positive ones, with w and -w. Both have the same mean, and are as good as independent where |x + y| is large: then nothing is gained over drawing twice as many vectors, and the factor 1 - exp(-|x + y|^2) tends to 1. Where it is small they move in opposite directions and cancel.'
       if (wrong) return {verdict: 'refuted', statement, explanation}
-      return {verdict: better ? 'holds' : 'not_measurable', statement, explanation}
+      return {verdict: better ? 'holds' : 'inconclusive', statement, explanation}
     },
   }
 }

@@ -1,10 +1,10 @@
 import type {BenchPlan} from '../experiments/bench/schema.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
-import {ofMethod, relativeGrowth} from './growth.js'
+import {exponentText, ofMethod, relativeGrowth} from './growth.js'
 import {benchPlanOf} from './plans.js'
 import type {ClaimRuns} from './runs.js'
 import {bonferroni} from './tests.js'
-import {ratiosText, timeRatios} from './time-ratios.js'
+import {ratiosText, settledBy, timeRatios} from './time-ratios.js'
 
 const [METHOD, PASS_THROUGH] = ['favor-pos', 'identity'] as const
 /** Exponents up to this, either way, are those of a ratio that stays: a layer with exact attention comes near 1. */
@@ -46,12 +46,19 @@ function judge(runs: ClaimRuns): Judgement {
         p: bonferroni(Math.min(exponent.above(MARGIN), exponent.below(-MARGIN)), 2),
       },
     ],
-    decide([stays, grows]) {
-      const statement = `a layer takes ${ratiosText(rows)} tokens of one that passes values through; exponent of that in length ${exponent.value.toFixed(3)}`
+    decide(rejected) {
+      const [stays, grows] = rejected
+      const [settled = false] = settledBy(rejected)
+      const found = settled ? exponentText(exponent) : 'not settled'
+      const ratios = ratiosText(
+        rows,
+        rows.map(() => settled),
+      )
+      const statement = `time of a layer over that of one that passes values through: ${ratios} tokens; exponent of that in length: ${found}`
       const explanation =
         'Both parts of a layer are linear in the length: the ratio is set by their work for a token, 8 M D operations a head and the exponentials against 24 times the square of the width, whatever the length. How close the lines are is a matter of these sizes: wider layers and fewer vectors bring them together.'
       if (stays) return {verdict: 'holds', statement, explanation}
-      return {verdict: grows ? 'refuted' : 'not_measurable', statement, explanation}
+      return {verdict: grows ? 'refuted' : 'inconclusive', statement, explanation}
     },
   }
 }

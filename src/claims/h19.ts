@@ -59,7 +59,7 @@ function judge(runs: ClaimRuns): Judgement {
       if (biased) return {verdict: 'refuted', statement, explanation}
       if (!released || needed > exact.replicates) {
         return {
-          verdict: 'not_measurable',
+          verdict: 'inconclusive',
           statement: `${statement}; ${exact.replicates} replicates do not see what it takes ${needed} for`,
           explanation,
         }
@@ -67,7 +67,7 @@ function judge(runs: ClaimRuns): Judgement {
       return seen.every(Boolean)
         ? {verdict: 'holds', statement: `${statement}${own}`, explanation}
         : {
-            verdict: 'not_measurable',
+            verdict: 'inconclusive',
             statement: `${statement}: too few replicates to see the bias of all ratios`,
             explanation,
           }

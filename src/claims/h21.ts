@@ -2,7 +2,7 @@ import type {Judgement, TestedClaim} from './claim.js'
 import {samplersRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
 import {bonferroni} from './tests.js'
-import {ratiosText, timeRatios} from './time-ratios.js'
+import {ratiosText, settledBy, timeRatios} from './time-ratios.js'
 
 /** Factors that count as "about twice". */
 const [LEAST, MOST] = [1.4, 2.8]
@@ -26,7 +26,7 @@ function judge(runs: ClaimRuns): Judgement {
       },
     ]),
     decide(rejected) {
-      const statement = `time over that of tiled exact attention: ${ratiosText(rows)}`
+      const statement = `time over that of tiled exact attention: ${ratiosText(rows, settledBy(rejected))}`
       const explanation =
         'One sample of RA draws a key from each row of the softmax and takes a second softmax about it: 1.5 times the multiplications, twice the exponentials, and the draw. At short lengths the costs of more steps show.'
       const inside = rows.map((_, at) => rejected[2 * at])
@@ -34,7 +34,7 @@ function judge(runs: ClaimRuns): Judgement {
       if (inside.every(Boolean)) return {verdict: 'holds', statement, explanation}
       if (outside.every(Boolean)) return {verdict: 'refuted', statement, explanation}
       const split = outside.some(Boolean) && inside.some(Boolean)
-      return {verdict: split ? 'depends' : 'not_measurable', statement, explanation}
+      return {verdict: split ? 'depends' : 'inconclusive', statement, explanation}
     },
   }
 }

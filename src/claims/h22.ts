@@ -1,7 +1,7 @@
 import type {Judgement, TestedClaim} from './claim.js'
 import {samplersRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
-import {ratiosText, timeRatios} from './time-ratios.js'
+import {ratiosText, settledBy, timeRatios} from './time-ratios.js'
 
 /** From this factor on an overhead is no marginal one. */
 const MARGINAL = 1.25
@@ -18,7 +18,7 @@ function judge(runs: ClaimRuns): Judgement {
       {hypothesis: `at L = ${length} it is ${MARGINAL} or less`, p: ratio.above(MARGINAL)},
     ]),
     decide(rejected) {
-      const statement = `time over that of positive features with as many vectors: ${ratiosText(rows)}`
+      const statement = `time over that of positive features with as many vectors: ${ratiosText(rows, settledBy(rejected))}`
       const explanation =
         'LARA evaluates as many vectors as positive features do, and besides the density of each of its proposals at each of its samples, weights for each query, and means over chunks. Both forms compute with fused kernels here; on a GPU, where a launch costs more than what it computes at these lengths, the difference may hide.'
       const marginal = rows.map((_, at) => rejected[2 * at])
@@ -26,7 +26,7 @@ function judge(runs: ClaimRuns): Judgement {
       if (marginal.every(Boolean)) return {verdict: 'holds', statement, explanation}
       if (more.every(Boolean)) return {verdict: 'refuted', statement, explanation}
       const split = marginal.some(Boolean) && more.some(Boolean)
-      return {verdict: split ? 'depends' : 'not_measurable', statement, explanation}
+      return {verdict: split ? 'depends' : 'inconclusive', statement, explanation}
     },
   }
 }

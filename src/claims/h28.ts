@@ -7,7 +7,7 @@ import type {Measured} from './measured.js'
 import {benchPlanOf} from './plans.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
 import {bonferroni} from './tests.js'
-import {timeRatios} from './time-ratios.js'
+import {ratiosText, timeRatios} from './time-ratios.js'
 
 const RUN = 'h28-reformer'
 const [REFORMER, PERFORMER] = ['reformer', 'favor-pos'] as const
@@ -78,7 +78,8 @@ function testsOf(ratio: Measured) {
 async function judge(runs: ClaimRuns): Promise<Judgement> {
   const records = runs.timed(RUN)
   const [reformer, performer] = [only(records, REFORMER), only(records, PERFORMER)]
-  const {ratio} = timeRatios(records, REFORMER, PERFORMER)[0]!
+  const row = timeRatios(records, REFORMER, PERFORMER)[0]!
+  const {ratio} = row
   const [slow, fast] = [rateOf(reformer), rateOf(performer)]
   const counted = await countedRatio()
   const comparable = Math.max(slow / fast, fast / slow) <= COMPARABLE
@@ -92,14 +93,15 @@ async function judge(runs: ClaimRuns): Promise<Judgement> {
       {name: `operations of Reformer over positive features, L = ${PAPER_LENGTH}`, value: counted},
     ],
     tests: comparable ? testsOf(ratio) : [],
-    decide([about = false, off = false]) {
+    decide(rejected) {
+      const [about = false, off = false] = rejected
       const rates = `Reformer works at ${slow.toPrecision(2)} GFLOP/s, positive features at ${fast.toPrecision(2)}`
-      const measured = `${ratio.value.toFixed(1)}x at ${length} tokens; ${work}`
+      const measured = `${ratiosText([row], [about || off])} tokens; ${work}`
       if (!comparable) {
         const statement = `times would compare programs (${rates}); ${work}`
         return {verdict: 'not_measurable', statement, explanation: WHY}
       }
-      const verdict = about ? 'holds' : off ? 'refuted' : 'not_measurable'
+      const verdict = about ? 'holds' : off ? 'refuted' : 'inconclusive'
       return {verdict, statement: measured, explanation: WHY}
     },
   }

@@ -2,7 +2,16 @@
 import {z} from 'zod'
 import {nullableNumber} from '../results/record.js'
 import {holm} from '../stats/index.js'
-import {type Claim, type Judgement, type QuotedClaim, type TestedClaim, VERDICTS} from './claim.js'
+import {
+  type Claim,
+  type ClaimVerdict,
+  type Judgement,
+  OPEN_REASONS,
+  type OpenReason,
+  type QuotedClaim,
+  type TestedClaim,
+  VERDICTS,
+} from './claim.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
 
 /** Probability of a false alarm among all tests of a run. */
@@ -42,7 +51,16 @@ export const claimFacts = z.object({
 export const claimOutcome = claimFacts.extend({
   verdict: z
     .enum(VERDICTS)
-    .describe('`depends`: true under one condition that was tried and not under another.'),
+    .describe(
+      '`depends`: true under one condition that was tried and not under another; `inconclusive`: these records do not settle it, others may; `not_measurable`: it takes training, hardware or a fused kernel that is not there.',
+    ),
+  inconclusive_because: z
+    .enum(OPEN_REASONS)
+    .nullable()
+    .default(null)
+    .describe(
+      'Why it is inconclusive. `busy`: the machine did other things while times were taken; `times`: it did not, and times are too few, spread too much or are too near the limit; `draws`: there are too few; `cells`: cells failed; `null`: it is not.',
+    ),
   statement: z.string().describe('What was found, in a line.'),
   explanation: z.string().nullable().describe('Why it is so.'),
   quantities: z.array(quantity).describe('The numbers that it rests on.'),
@@ -52,7 +70,7 @@ export const claimOutcome = claimFacts.extend({
 export type ClaimOutcome = z.infer<typeof claimOutcome>
 
 /** A tested claim with what its records say, or why they say nothing. */
-type Judged = {claim: TestedClaim} & ({judgement: Judgement} | {lacks: string})
+type Judged = {claim: TestedClaim} & ({judgement: Judgement} | {lacks: Unmeasured})
 
 /** The verdicts on claims, in their order. @param runsOf - names of the runs of a claim */
 export async function outcomes(
@@ -73,7 +91,8 @@ export async function outcomes(
     const count = 'judgement' in own ? own.judgement.tests.length : 0
     const ps = adjusted.slice(next, next + count)
     next += count
-    return {...outcomeOf(own, ps), runs: [...runsOf(claim)]}
+    const names = [...runsOf(claim)]
+    return {...outcomeOf(own, ps, runs.openReason(names)), runs: names}
   })
 }
 
@@ -82,21 +101,39 @@ async function judgedBy(claim: TestedClaim, runs: ClaimRuns): Promise<Judged> {
     return {claim, judgement: await claim.judge(runs)}
   } catch (error) {
     if (!(error instanceof Unmeasured)) throw error
-    return {claim, lacks: error.message}
+    return {claim, lacks: error}
   }
 }
 
-function outcomeOf(judged: Judged, adjusted: readonly number[]): Omit<ClaimOutcome, 'runs'> {
+/** What to do about an inconclusive claim. */
+const REMEDIES: Readonly<Record<OpenReason, string>> = {
+  busy: 'the machine was busy: run it again when it is quiet',
+  times: 'longer runs may settle it',
+  draws: 'more draws may settle it',
+  cells: 'run it again with --resume',
+}
+
+/** @param reason - why the runs leave a claim open, should they */
+function outcomeOf(
+  judged: Judged,
+  adjusted: readonly number[],
+  reason: OpenReason,
+): Omit<ClaimOutcome, 'runs'> {
   const facts = factsOf(judged.claim)
   if ('lacks' in judged) {
+    const {cells, message} = judged.lacks
     const nothing = {explanation: null, quantities: [], tests: []}
-    return {...facts, verdict: 'not_measurable', statement: judged.lacks, ...nothing}
+    const verdict = cells === 'skipped' ? 'not_measurable' : 'inconclusive'
+    const because = cells === 'failed' ? 'cells' : reason
+    return {...facts, ...withReason(verdict, message, because), ...nothing}
   }
   const {quantities, tests, decide} = judged.judgement
   const rejected = adjusted.map(p => p < FAMILY_WISE)
+  const {verdict, statement, explanation} = decide(rejected)
   return {
     ...facts,
-    ...decide(rejected),
+    ...withReason(verdict, statement, reason),
+    explanation,
     quantities: quantities.map(({name, value, low, high, expected}) => ({
       name,
       value: finite(value),
@@ -113,6 +150,27 @@ function outcomeOf(judged: Judged, adjusted: readonly number[]): Omit<ClaimOutco
   }
 }
 
+/** A verdict with its statement and, where it is inconclusive, why and what to do. */
+function withReason(verdict: ClaimVerdict, statement: string, reason: OpenReason) {
+  if (verdict !== 'inconclusive') return {verdict, inconclusive_because: null, statement}
+  const told = `${statement}; ${REMEDIES[reason]}`
+  return {verdict, inconclusive_because: reason, statement: told}
+}
+
+/** What speaks against a run under `--strict`, a line each: what was refuted, what was left open, or that nothing was judged. */
+export function objections(claims: readonly ClaimOutcome[]): string[] {
+  const ids = (wanted: ClaimVerdict) =>
+    claims.filter(({verdict}) => verdict === wanted).map(({id}) => id)
+  const judged = claims.some(({verdict}) => verdict !== 'not_measurable')
+  return [
+    ...(['refuted', 'inconclusive'] as const).flatMap(verdict => {
+      const own = ids(verdict)
+      return own.length > 0 ? [`${verdict}: ${own.join(', ')}`] : []
+    }),
+    ...(judged ? [] : ['no claim could be judged']),
+  ]
+}
+
 function finite(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null
 }
@@ -121,6 +179,7 @@ function quoted(claim: QuotedClaim): ClaimOutcome {
   return {
     ...factsOf(claim),
     verdict: 'not_measurable',
+    inconclusive_because: null,
     statement: `takes ${claim.needs}`,
     explanation: null,
     quantities: [],

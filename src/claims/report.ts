@@ -9,8 +9,11 @@ const WORDS: Record<ClaimVerdict, string> = {
   holds: 'holds',
   refuted: 'refuted',
   depends: 'depends',
+  inconclusive: 'inconclusive',
   not_measurable: 'not measurable here',
 }
+/** Behind a number of inconclusive claims. */
+const BUSY = 'as the machine was busy: run again when it is quiet'
 /** Of several claims. */
 const PLURALS = {...WORDS, holds: 'hold', depends: 'depend'}
 
@@ -82,11 +85,13 @@ function testLines(tests: ClaimOutcome['tests']): string[] {
   )
 }
 
-/** `3 hold, 2 refuted`. */
+/** `3 hold, 2 refuted, 1 inconclusive (1 as the machine was busy: run again when it is quiet)`. */
 export function countsText(outcomes: readonly ClaimOutcome[]): string {
+  const busy = outcomes.filter(one => one.inconclusive_because === 'busy').length
   const counts = (Object.keys(WORDS) as ClaimVerdict[]).map(verdict => {
     const count = outcomes.filter(one => one.verdict === verdict).length
-    return {count, words: (count === 1 ? WORDS : PLURALS)[verdict]}
+    const why = verdict === 'inconclusive' && busy > 0 ? ` (${busy} ${BUSY})` : ''
+    return {count, words: `${(count === 1 ? WORDS : PLURALS)[verdict]}${why}`}
   })
   const told = counts.filter(({count}) => count > 0).map(({words, count}) => `${count} ${words}`)
   return `${told.join(', ')}.`

@@ -1,15 +1,45 @@
 /** The records of a claim's runs. */
-import type {TimedRecord} from '../experiments/bench/schema.js'
+import {BUSY, waitingShare} from '../experiments/bench/noise.js'
+import bench, {type TimedRecord} from '../experiments/bench/schema.js'
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
 import type {CellRecord} from '../results/record.js'
 
 /** What a claim's records lack. */
-export class Unmeasured extends Error {}
+export class Unmeasured extends Error {
+  /** @param cells - what became of cells that it takes; absent: they are there, and say too little */
+  constructor(
+    message: string,
+    readonly cells?: 'failed' | 'skipped',
+  ) {
+    super(message)
+  }
+}
 
 /** Records by the name of their run; a cell without numbers is found where it is asked for. */
 export class ClaimRuns {
   constructor(private readonly records: ReadonlyMap<string, readonly CellRecord[]>) {}
+
+  /** Cells of all runs. */
+  get counts(): Record<'total' | CellRecord['status'], number> {
+    const all = [...this.records.values()].flat()
+    const count = (wanted: CellRecord['status']) => {
+      return all.filter(({status}) => status === wanted).length
+    }
+    const [completed, skipped, failed] = [count('completed'), count('skipped'), count('failed')]
+    return {total: all.length, completed, skipped, failed}
+  }
+
+  /** Why these runs may not settle a claim: their machine, their times, or else their number of draws. */
+  openReason(names: readonly string[]): 'busy' | 'times' | 'draws' {
+    const timed = names
+      .flatMap(name => this.records.get(name) ?? [])
+      .filter((record): record is TimedRecord => {
+        return record.schema === bench.schema && record.status === 'completed'
+      })
+    if (timed.length === 0) return 'draws'
+    return timed.some(record => (waitingShare(record) ?? 0) > BUSY) ? 'busy' : 'times'
+  }
 
   variance(name: string): CompletedVariance[] {
     return this.completed(name) as unknown as CompletedVariance[]
@@ -26,11 +56,15 @@ export class ClaimRuns {
   /** @throws {Unmeasured} for a run that is not there, and for one with a cell that was skipped or failed */
   private completed(name: string): Extract<CellRecord, {status: 'completed'}>[] {
     const records = this.records.get(name)
-    if (!records || records.length === 0) throw new Unmeasured(`the run ${name} is not there`)
+    if (!records || records.length === 0) {
+      throw new Unmeasured(`the run ${name} is not there`, 'failed')
+    }
     return records.map(record => {
       if (record.status === 'completed') return record
-      const why = record.status === 'skipped' ? record.reason : record.error.message
-      throw new Unmeasured(`a cell of ${name} was ${record.status}: ${why}`)
+      if (record.status === 'skipped') {
+        throw new Unmeasured(`a cell of ${name} was skipped: ${record.reason}`, 'skipped')
+      }
+      throw new Unmeasured(`a cell of ${name} failed: ${record.error.message}`, 'failed')
     })
   }
 }

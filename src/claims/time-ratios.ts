@@ -1,6 +1,8 @@
 /** Times of methods over those of others, length by length. */
 import type {TimedRecord} from '../experiments/bench/schema.js'
 import {logTimesByTurn} from '../experiments/bench/turns.js'
+import {significant} from '../report/numbers.js'
+import type {Estimate} from '../stats/index.js'
 import {ofMethod} from './growth.js'
 import {type Measured, measuredRatio} from './measured.js'
 
@@ -32,7 +34,27 @@ export function timeRatios(
   }))
 }
 
-/** `3.2x at 196, 1.9x at 784` */
-export function ratiosText(rows: readonly TimeRatio[]): string {
-  return rows.map(({length, ratio}) => `${ratio.value.toFixed(1)}x at ${length}`).join(', ')
+/** `3.2x [3.0, 3.4] at 196, 1.9x [1.8, 2.0] at 784; not settled at 25`. @param settled - whether a test settled each row */
+export function ratiosText(rows: readonly TimeRatio[], settled: readonly boolean[]): string {
+  const told = rows.filter((_, at) => settled[at])
+  const open = rows.filter((_, at) => !settled[at])
+  const lengths = open.map(({length}) => length).join(', ')
+  return [
+    ...(told.length > 0
+      ? [told.map(({length, ratio}) => `${timesText(ratio)} at ${length}`).join(', ')]
+      : []),
+    ...(open.length > 0 ? [`not settled at ${lengths}`] : []),
+  ].join('; ')
+}
+
+/** A factor with its 95 % interval: `3.2x [3.0, 3.4]`. */
+function timesText({value, low, high}: Estimate): string {
+  return `${significant(value)}x [${significant(low)}, ${significant(high)}]`
+}
+
+/** Whether one of each pair of tests, which ask opposite questions of a row, is rejected. */
+export function settledBy(rejected: readonly boolean[]): boolean[] {
+  return Array.from({length: rejected.length / 2}, (_, at) =>
+    rejected.slice(2 * at, 2 * at + 2).some(Boolean),
+  )
 }

@@ -1,7 +1,10 @@
 /** The runs of claims and figures: one after the other, each in a folder of its own below theirs. */
 import type {ClaimPlan, PlanRequest} from '../claims/claim.js'
 import {ClaimRuns} from '../claims/runs.js'
+import {resumeLine} from '../report/command-line.js'
+import {plural} from '../report/numbers.js'
 import type {CellRecord} from '../results/record.js'
+import {EXIT_CELLS_FAILED} from './exit-codes.js'
 import type {RunOptions} from './flags.js'
 import {OwnRuns} from './own-folder-run.js'
 import type {Invocation} from './run-plan.js'
@@ -11,6 +14,35 @@ export interface ClaimsFlags extends Pick<RunOptions, 'output' | 'seed' | 'threa
   quick: boolean
   resume: boolean
   quiet: boolean
+}
+
+/** How such a command ends. */
+export interface Ending {
+  warnings: readonly string[]
+  /** 0 where nothing speaks against it. */
+  exitCode: number
+}
+
+/**
+ * The end of runs: cells that failed, or all of which were skipped, count for more than anything else.
+ *
+ * @param otherwise - how it ends where neither is so
+ */
+export function endingOf(
+  {counts: {total, completed, failed}}: ClaimRuns,
+  directory: string,
+  {argv}: Invocation,
+  otherwise: Ending,
+): Ending {
+  const resume = `next: ${resumeLine(argv, directory)} runs what failed again`
+  const faults = [
+    ...(failed > 0 ? [`${failed} of ${plural(total, 'cell')} failed; ${resume}`] : []),
+    ...(total > 0 && completed + failed === 0
+      ? ['nothing was measured: all cells were skipped']
+      : []),
+  ]
+  if (faults.length === 0) return otherwise
+  return {warnings: [...otherwise.warnings, ...faults], exitCode: EXIT_CELLS_FAILED}
 }
 
 /** What plans are made for. */

@@ -2,12 +2,13 @@
 import {isDeepStrictEqual} from 'node:util'
 import type {Claim, ClaimPlan, PlanRequest, TestedClaim} from '../claims/claim.js'
 import {CLAIM_IDS, claimNamed} from '../claims/index.js'
-import {outcomes} from '../claims/outcome.js'
+import {objections, outcomes} from '../claims/outcome.js'
 import {claimTables} from '../claims/tables.js'
 import {expected} from '../errors.js'
 import {plural} from '../report/numbers.js'
-import {type ClaimsFlags, requestOf, runAll} from './claim-runs.js'
+import {type ClaimsFlags, type Ending, endingOf, requestOf, runAll} from './claim-runs.js'
 import {documentToGoOnWith, saveDocument} from './claims-folder.js'
+import {EXIT_CLAIM_NOT_SHOWN} from './exit-codes.js'
 import type {ClaimsDocument} from './json-documents.js'
 import {type Invocation, refuseResumeOfNothing} from './run-plan.js'
 
@@ -15,6 +16,7 @@ import {type Invocation, refuseResumeOfNothing} from './run-plan.js'
  * Runs what the claims take, judges them and saves the verdicts. Those that a folder has are judged anew with the others:
  * chance is accounted for over all claims of a folder, and none can be left out once its verdict is known.
  *
+ * @returns the verdicts, and how the command ends
  * @throws {USAGE} for `--resume` without a folder
  * @throws {WOULD_OVERWRITE} where verdicts lie that are not to be gone on with
  * @throws {PLAN_MISMATCH} where they come from another seed or effort
@@ -23,9 +25,9 @@ import {type Invocation, refuseResumeOfNothing} from './run-plan.js'
  */
 export async function runClaims(
   asked: readonly Claim[],
-  flags: ClaimsFlags,
+  flags: ClaimsFlags & {strict: boolean},
   invocation: Invocation,
-): Promise<ClaimsDocument> {
+): Promise<{document: ClaimsDocument; ending: Ending}> {
   refuseResumeOfNothing(flags)
   const request = requestOf(flags)
   const directory =
@@ -42,7 +44,15 @@ export async function runClaims(
     claims: await outcomes(claims, runs, runsOf),
   }
   await saveDocument(document, claimTables(document.claims))
-  return document
+  const verdicts = flags.strict ? strictEnding(document) : {warnings: [], exitCode: 0}
+  return {document, ending: endingOf(runs, directory, invocation, verdicts)}
+}
+
+/** How verdicts end the command under `--strict`. */
+function strictEnding({claims}: ClaimsDocument): Ending {
+  const found = objections(claims)
+  if (found.length === 0) return {warnings: [], exitCode: 0}
+  return {warnings: [`--strict: ${found.join('; ')}`], exitCode: EXIT_CLAIM_NOT_SHOWN}
 }
 
 /** The claims asked for, and those that the folder has verdicts on. */

@@ -13,7 +13,7 @@ import {RfaError} from '../../src/errors.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed, timedInTurns} from '../helpers/records/bench.js'
-import {skipped} from '../helpers/records/outcomes.js'
+import {failed, skipped} from '../helpers/records/outcomes.js'
 import {answerWith, run, runner, worker} from './services.js'
 
 const folder = temporaryFolder()
@@ -128,8 +128,52 @@ describe('rfa claims', () => {
     expect((await again()).exitCode).toBe(3)
   })
 
+  it('ends with 0 whatever the verdicts, and under --strict only where all that is judged was shown', async () => {
+    const world = (factor: number) => {
+      const methods = ['softmax-online', 'ra', 'lara', 'favor-pos']
+      answerWith(
+        ...methods.map(method =>
+          timedInTurns({method, seq_len: 784}, method === 'lara' ? factor * 1e6 : 1e6),
+        ),
+      )
+    }
+    const strict = (...argv: string[]) =>
+      claims(...argv, '--quick', '--strict', '--output', output())
+    world(2)
+    const plain = await claims('H22', '--quick', '--output', output())
+    expect(plain.stdout).toMatch(/^H22 +refuted/m)
+    expect([plain.exitCode, plain.stderr.includes('--strict')]).toEqual([0, false])
+    const refuted = await strict('H22', 'H3')
+    expect(refuted.exitCode).toBe(1)
+    expect(refuted.stderr).toContain('warning: --strict: refuted: H22\n')
+    world(1.25)
+    const open = await strict('H22')
+    expect(open.exitCode).toBe(1)
+    expect(open.stderr).toContain('warning: --strict: inconclusive: H22\n')
+    world(1)
+    expect((await strict('H22', 'H3', 'H9')).exitCode).toBe(0)
+    const nothing = await strict('H9')
+    expect(nothing.exitCode).toBe(1)
+    expect(nothing.stderr).toContain('--strict: no claim could be judged')
+  })
+
+  it('ends with 4 where cells failed, and tells how they run again', async () => {
+    answerWith(failed(timed(), {code: 'CELL_CRASHED', message: 'it crashed'}))
+    const directory = output()
+    const {stdout, stderr, exitCode} = await claims(
+      ...['H4', 'H3', '--quick', '--strict', '--output', directory],
+    )
+    expect(stdout).toMatch(/^H4 +inconclusive/m)
+    expect(stderr).toContain(
+      `warning: 1 of 1 cell failed; next: rfa claims H4 H3 --quick --strict --output ${directory} --resume runs what failed again`,
+    )
+    expect(exitCode).toBe(4)
+  })
+
   it('says why there is no verdict', async () => {
-    const {stdout, result} = await claims('H6', '--output', output(), '--json')
+    const {stdout, stderr, result, exitCode} = await claims('H6', '--output', output(), '--json')
+    expect(stderr).toContain('warning: nothing was measured: all cells were skipped')
+    expect(exitCode).toBe(4)
     expect(result).toMatchObject({
       claims: [{verdict: 'not_measurable', statement: expect.stringContaining('no machine here')}],
     })

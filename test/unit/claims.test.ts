@@ -135,7 +135,7 @@ describe('H6', async () => {
     const withheld = {...row!, variance: null, withheld: 'too few', needed_replicates: 77_000}
     const record = {...first!, result: {...first!.result, per_projection: [withheld]}}
     const found = await outcomeOn('H6', {[name]: [record, ...others]})
-    expect(found.verdict).toBe('not_measurable')
+    expect(found.verdict).toBe('inconclusive')
     expect(found.statement).toContain('it takes 77000 draws')
   })
 })
@@ -173,6 +173,21 @@ describe('H13', async () => {
     expect(await verdictOn('H13', records(truth))).toBe('holds')
   })
 
+  it('compares as many features: at as many vectors the ratio would be half of the formula', async () => {
+    // two features of a vector on one side, one on the other: variances of one feature over their number
+    const perVector = Object.fromEntries(
+      Object.entries(plans).map(([name, plan]) => [
+        name,
+        varianceRecords(plan, ({method, norm, numFeatures}) =>
+          method === 'favor-hyp' ? truth(norm) / (2 * numFeatures) : 1 / numFeatures,
+        ),
+      ]),
+    )
+    const {verdict, quantities} = await outcomeOn('H13', perVector)
+    expect(verdict).toBe('holds')
+    for (const {value, expected} of quantities) expect(value! / expected!).toBeCloseTo(1, 12)
+  })
+
   it('is refuted with any other', async () => {
     expect(
       await verdictOn(
@@ -199,9 +214,16 @@ describe('H26', async () => {
     ['holds', {simplex: 1}, 2],
     ['depends', {simplex: 1, sobol: 0.5}, 2],
     ['refuted', {simplex: 1}, 0.5],
-    ['not_measurable', {simplex: 1, orth: 1.01}, 2],
+    ['inconclusive', {simplex: 1, orth: 1.01}, 2],
   ])('%s', async (verdict, variances, others) => {
     expect(await verdictOn('H26', records(variances, others))).toBe(verdict)
+  })
+
+  it('says what is not settled', async () => {
+    const {statement} = await outcomeOn('H26', records({simplex: 1, sobol: 1.01, orth: 0.5}, 2))
+    expect(statement).toContain(
+      'higher than orth at M = 8, orth at M = 20; not settled against sobol at M = 8, sobol at M = 20',
+    )
   })
 })
 
@@ -234,8 +256,8 @@ describe('H4 and H5', async () => {
   })
 
   it('are not decided where times are those of a busy machine', async () => {
-    expect(await verdictOn('H5', times(asTheory, 1))).toBe('not_measurable')
-    expect(await verdictOn('H4', times(asTheory, 3))).toBe('not_measurable')
+    expect(await verdictOn('H5', times(asTheory, 1))).toBe('inconclusive')
+    expect(await verdictOn('H4', times(asTheory, 3))).toBe('inconclusive')
   })
 
   it('are decided where what disturbed the machine disturbed all alike', async () => {
@@ -269,7 +291,7 @@ describe('H21 and H22', async () => {
   it.each<[string, ClaimVerdict, ReturnType<typeof ra>]>([
     ['H21', 'holds', ra(2)],
     ['H21', 'refuted', ra(4)],
-    ['H21', 'not_measurable', ra(2.8)],
+    ['H21', 'inconclusive', ra(2.8)],
     [
       'H21',
       'depends',
@@ -277,7 +299,7 @@ describe('H21 and H22', async () => {
     ],
     ['H22', 'holds', lara(1.1)],
     ['H22', 'refuted', lara(2)],
-    ['H22', 'not_measurable', lara(1.25)],
+    ['H22', 'inconclusive', lara(1.25)],
     [
       'H22',
       'depends',
@@ -285,6 +307,19 @@ describe('H21 and H22', async () => {
     ],
   ])('%s %s', async (id, verdict, runs) => {
     expect(await verdictOn(id, runs)).toBe(verdict)
+  })
+
+  it('tells ratios that are settled, each with its interval, and no other', async () => {
+    const {statement, quantities} = await outcomeOn(
+      'H22',
+      samplers((method, length) => (method === 'lara' ? (length > 1000 ? 2 : 1.25) : 1)),
+    )
+    const [, low, high] = /: 2\.\d\dx \[(\d\.\d\d), (\d\.\d\d)\] at 1568; not settled at 784/.exec(
+      statement,
+    )!
+    const {value, low: least, high: most} = quantities[1]!
+    expect(value!.toPrecision(3)).toMatch(/^2\.0/)
+    expect([low, high]).toEqual([least!.toPrecision(3), most!.toPrecision(3)])
   })
 })
 
@@ -313,7 +348,7 @@ describe('H28', async () => {
     ['holds', 2],
     ['refuted', 5],
     ['refuted', 1],
-    ['not_measurable', 1.4],
+    ['inconclusive', 1.4],
   ])('%s at %fx and comparable rates', async (verdict, ratio) => {
     expect(await verdictOn('H28', runs(ratio, 1 / 2))).toBe(verdict)
   })

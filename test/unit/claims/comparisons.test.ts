@@ -28,8 +28,8 @@ describe('comparisons', () => {
     ['holds', ['yes', 'yes']],
     ['refuted', ['no', 'no']],
     ['depends', ['yes', 'open', 'no']],
-    ['not_measurable', ['yes', 'open']],
-    ['not_measurable', ['no', 'open']],
+    ['inconclusive', ['yes', 'open']],
+    ['inconclusive', ['no', 'open']],
   ])('%s', (verdict, answers) => {
     expect(verdictOf(answers)).toBe(verdict)
   })

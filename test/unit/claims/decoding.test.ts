@@ -57,18 +57,18 @@ describe('claims about decoding', () => {
     ['H1', 'depends', {exact: growing(1e4, 100), other: flat(1e4)}],
     ['H1', 'holds', {exact: flat(2e4), other: flat(1e4)}],
     ['H1', 'refuted', {exact: flat(1e4), other: flat(1e4)}],
-    ['H1', 'not_measurable', {exact: flat(1.5e4), other: flat(1e4)}],
-    ['H1', 'not_measurable', {exact: growing(1e4, 100), other: flat(1e4), noise: 2}],
+    ['H1', 'inconclusive', {exact: flat(1.5e4), other: flat(1e4)}],
+    ['H1', 'inconclusive', {exact: growing(1e4, 100), other: flat(1e4), noise: 2}],
     // 1 + 2048 / 2 x 1 % = 11.2
     ['H2', 'holds', {exact: growing(1e4, 100), other: flat(1e4)}],
     ['H2', 'refuted', {exact: growing(1e4, 15), other: flat(1e4)}],
     ['H2', 'refuted', {exact: growing(1e4, 400), other: flat(1e4)}],
-    ['H2', 'not_measurable', {exact: growing(1e4, 29.3), other: flat(1e4)}],
+    ['H2', 'inconclusive', {exact: growing(1e4, 29.3), other: flat(1e4)}],
     // all prefixes of T are T / 3 wholes: 784 / 3 x 784^2 x 10 over 784 x 5000 is 410, 3072^2 / 3 x 10 / 5000 is 6291
     ['H27', 'depends', {exact: growing(1e4, 100), other: flat(5e3), forward: 10}],
     ['H27', 'refuted', {exact: growing(1e4, 100), other: flat(5e3), forward: 1}],
     ['H27', 'holds', {exact: growing(1e6, 3e4), other: flat(5e3), forward: 10}],
-    ['H27', 'not_measurable', {exact: growing(1e4, 100), other: flat(5e3), forward: 2.6}],
+    ['H27', 'inconclusive', {exact: growing(1e4, 100), other: flat(5e3), forward: 2.6}],
   ])('%s %s in %o', async (id, verdict, world) => {
     expect((await outcomeIn(id, world)).verdict).toBe(verdict)
   })
@@ -95,7 +95,7 @@ describe('claims about decoding', () => {
   it('are not decided by a few turns', async () => {
     const world = {exact: growing(1e4, 100), other: flat(1e4), turns: 3}
     expect(await outcomeIn('H2', world)).toMatchObject({
-      verdict: 'not_measurable',
+      verdict: 'inconclusive',
       statement: expect.stringContaining('3 turns'),
     })
   })

@@ -7,7 +7,14 @@ const QUANTITY = {low: null, high: null, expected: null}
 function outcome(id: string, quantities: Partial<ClaimOutcome['quantities'][number]>[]) {
   return {
     ...{id, sentence: 's', source: 's', paper: 'p', ours: null, statistic: null, rule: null},
-    ...{verdict: 'holds', statement: 's', explanation: null, tests: [], runs: []},
+    ...{
+      verdict: 'holds',
+      inconclusive_because: null,
+      statement: 's',
+      explanation: null,
+      tests: [],
+      runs: [],
+    },
     quantities: quantities.map(own => ({name: 'ratio', value: 1, ...QUANTITY, ...own})),
   } as ClaimOutcome
 }

@@ -15,8 +15,8 @@ describe('H7', () => {
     ['holds', truth({})],
     ['refuted', truth({trig: 0.01})],
     ['refuted', truth({matched: 0.05})],
-    ['not_measurable', truth({matched: 0.01})],
-    ['not_measurable', truth({}, [1, 1])],
+    ['inconclusive', truth({matched: 0.01})],
+    ['inconclusive', truth({}, [1, 1])],
   ])('%s', async (verdict, truthOf) => {
     expect((await outcomeOf('H7', truthOf)).verdict).toBe(verdict)
   })

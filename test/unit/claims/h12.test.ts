@@ -12,7 +12,7 @@ describe('H12', () => {
   it.each<[ClaimVerdict, (norm: number) => number]>([
     ['holds', () => 0.1],
     ['refuted', () => 3],
-    ['not_measurable', () => 1],
+    ['inconclusive', () => 1],
   ])('%s', async (verdict, ratioOf) => {
     expect((await outcomeOf('H12', truth(ratioOf))).verdict).toBe(verdict)
   })

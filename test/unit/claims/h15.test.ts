@@ -26,8 +26,8 @@ describe('H15', () => {
     ['holds', length => 1.3 * length ** 0.05],
     ['refuted', length => 1.3 * length ** 0.4],
     ['refuted', length => 1.3 * length ** -0.4],
-    ['not_measurable', () => 1.3, 0.6],
-    ['not_measurable', length => length ** 0.3],
+    ['inconclusive', () => 1.3, 0.6],
+    ['inconclusive', length => length ** 0.3],
   ])('%s where the ratio is %o', async (verdict, ratio, noise) => {
     expect((await outcomeOf(ratio, noise)).verdict).toBe(verdict)
   })

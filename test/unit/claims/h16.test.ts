@@ -12,7 +12,7 @@ describe('H16', () => {
     ['holds', -0.6, -0.3],
     ['depends', -0.6, 0.6],
     ['refuted', 0.4, 0.6],
-    ['not_measurable', -0.6, 0],
+    ['inconclusive', -0.6, 0],
   ])('%s', async (verdict, stays, grows) => {
     expect((await outcomeOf('H16', truth(stays, grows))).verdict).toBe(verdict)
   })

@@ -13,9 +13,9 @@ describe('H19', () => {
   it.each<[ClaimVerdict, ReturnType<typeof truth>]>([
     ['holds', truth([0.01, 0.02], [1, 0.02])],
     ['refuted', truth([0.5, 0.02], [1, 0.02])],
-    ['not_measurable', truth([0.01, 0.4], [1, 0.02])],
-    ['not_measurable', truth([0.01, 0.02], [0.01, 0.02])],
-    ['not_measurable', truth([0.01, 0.02], [1, 0.02], [0.1, 0.1])],
+    ['inconclusive', truth([0.01, 0.4], [1, 0.02])],
+    ['inconclusive', truth([0.01, 0.02], [0.01, 0.02])],
+    ['inconclusive', truth([0.01, 0.02], [1, 0.02], [0.1, 0.1])],
   ])('%s', async (verdict, truthOf) => {
     expect((await outcomeOf('H19', truthOf)).verdict).toBe(verdict)
   })

@@ -27,7 +27,7 @@ describe('H20', () => {
     ['depends', truth(data => (data === 'gaussian' ? {lara: 1} : {}))],
     ['refuted', truth(() => ({slope: -1}))],
     ['refuted', truth(() => ({ra: 0.2}))],
-    ['not_measurable', truth(data => (data === 'ar1' ? {ra: 0.1, spread: 2} : {}))],
+    ['inconclusive', truth(data => (data === 'ar1' ? {ra: 0.1, spread: 2} : {}))],
   ])('%s', async (verdict, truthOf) => {
     const found = await outcomeOf('H20', truthOf)
     expect(found.verdict).toBe(verdict)

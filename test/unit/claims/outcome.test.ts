@@ -1,7 +1,11 @@
 import {describe, expect, it} from 'vitest'
 import type {TestedClaim} from '../../../src/claims/claim.js'
-import {outcomes} from '../../../src/claims/outcome.js'
+import {claimNamed} from '../../../src/claims/index.js'
+import {objections, outcomes} from '../../../src/claims/outcome.js'
+import {countsText} from '../../../src/claims/report.js'
 import {ClaimRuns, Unmeasured} from '../../../src/claims/runs.js'
+import type {CellRecord} from '../../../src/results/record.js'
+import {timed} from '../../helpers/records/bench.js'
 
 const NO_RUNS = new ClaimRuns(new Map())
 
@@ -68,8 +72,9 @@ describe('verdicts', () => {
     }
     const [none, other] = await judged(lacking, claim('H2', 0.03))
     expect(none).toMatchObject({
-      verdict: 'not_measurable',
-      statement: 'it takes 900 draws',
+      verdict: 'inconclusive',
+      inconclusive_because: 'draws',
+      statement: 'it takes 900 draws; more draws may settle it',
       tests: [],
     })
     expect(other!.verdict).toBe('holds')
@@ -86,11 +91,73 @@ describe('verdicts', () => {
   })
 })
 
+/** A claim that its records leave open, of this run or of none. */
+const open: TestedClaim = {
+  ...claim('H1', 0.5),
+  judge(runs) {
+    runs.timed('r')
+    const decide = () => ({verdict: 'inconclusive', statement: 'seen', explanation: 'why'}) as const
+    return {quantities: [], tests: [], decide}
+  },
+}
+
+const foundIn = async (record: CellRecord, tested = open) => {
+  const [found] = await outcomes([tested], new ClaimRuns(new Map([['r', [record]]])), () => ['r'])
+  return found!
+}
+const skipped = {schema: 's', key: 'k', cell: {}, status: 'skipped' as const, reason: 'too big'}
+const failed = {
+  ...{schema: 's', key: 'k', cell: {}, status: 'failed' as const},
+  error: {code: 'CELL_CRASHED', message: 'it crashed'},
+} as CellRecord
+
+describe('an inconclusive claim', () => {
+  it('says that the machine was busy where processes waited for it, and is counted apart', async () => {
+    const busy = await foundIn(timed({}, 1e6, {samples_ns: [1e6, 1e6], waited_ns: 2e5}))
+    expect(busy).toMatchObject({
+      ...{verdict: 'inconclusive', inconclusive_because: 'busy'},
+      statement: 'seen; the machine was busy: run it again when it is quiet',
+    })
+    const calm = await foundIn(timed({}, 1e6, {samples_ns: [1e6, 1e6], waited_ns: 1e4}))
+    expect(calm).toMatchObject({
+      ...{verdict: 'inconclusive', inconclusive_because: 'times'},
+      statement: 'seen; longer runs may settle it',
+    })
+    const [training] = await outcomes([await claimNamed('H9')], NO_RUNS, () => [])
+    expect(countsText([busy, calm, training!])).toBe(
+      '2 inconclusive (1 as the machine was busy: run again when it is quiet), 1 not measurable here.',
+    )
+  })
+
+  it('says how cells that failed run again; one that was skipped cannot be measured here', async () => {
+    expect(await foundIn(failed)).toMatchObject({
+      ...{verdict: 'inconclusive', inconclusive_because: 'cells'},
+      statement: 'a cell of r failed: it crashed; run it again with --resume',
+    })
+    expect(await foundIn(skipped)).toMatchObject({
+      ...{verdict: 'not_measurable', inconclusive_because: null},
+      statement: 'a cell of r was skipped: too big',
+    })
+  })
+})
+
+describe('objections under --strict', () => {
+  it('are refuted and inconclusive claims, or that nothing was judged', async () => {
+    const [holds, refuted] = await judged(claim('H1', 1e-9), claim('H2', 0.9))
+    const unsettled = {...holds!, id: 'H3', verdict: 'inconclusive' as const}
+    const training = {...holds!, id: 'H9', verdict: 'not_measurable' as const}
+    const depends = {...holds!, id: 'H4', verdict: 'depends' as const}
+    expect(objections([holds!, depends, training])).toEqual([])
+    expect(objections([holds!, refuted!, unsettled])).toEqual(['refuted: H2', 'inconclusive: H3'])
+    expect(objections([training])).toEqual(['no claim could be judged'])
+  })
+})
+
 describe('runs of a claim', () => {
   it('say which cell is no measurement, and why', () => {
-    const skipped = {schema: 's', key: 'k', cell: {}, status: 'skipped' as const, reason: 'too big'}
     const runs = new ClaimRuns(new Map([['r', [skipped]]]))
     expect(() => runs.timed('r')).toThrow('a cell of r was skipped: too big')
     expect(() => runs.timed('other')).toThrow('the run other is not there')
+    expect(runs.counts).toEqual({total: 1, completed: 0, skipped: 1, failed: 0})
   })
 })

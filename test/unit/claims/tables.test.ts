@@ -12,6 +12,7 @@ const OUTCOME: ClaimOutcome = {
   statistic: null,
   rule: null,
   verdict: 'holds',
+  inconclusive_because: null,
   statement: 'a; b',
   explanation: 'line one\nline two',
   quantities: [

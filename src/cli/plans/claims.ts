@@ -1,0 +1,39 @@
+/** Flags of `rfa claims`. */
+import * as Flags from '@oclif/core/flags'
+import {FIGURE_IDS} from '../../claims/figures/index.js'
+import {oneName, oneNumber, oneText, toggle} from '../flag-kinds.js'
+import {COUNT, THREADS} from '../ranges.js'
+
+const figureName = oneName('figures', FIGURE_IDS)
+
+export const claimsFlags = {
+  figure: figureName({
+    description: `figure of a paper instead of claims: ${FIGURE_IDS.join(', ')}`,
+  }),
+  quick: toggle('fewer draws and shorter times: about a minute for all claims'),
+  explain: Flags.boolean({
+    default: false,
+    exclusive: ['quick', 'seed', 'threads', 'output', 'resume'],
+    description:
+      'print setting, statistic and rule of each claim, or the setting of the figure, and run nothing',
+  }),
+  strict: Flags.boolean({
+    default: false,
+    exclusive: ['explain', 'figure'],
+    description:
+      'exit code 1 where a claim is refuted or inconclusive, or none could be judged; without it verdicts leave it at 0',
+  }),
+  seed: oneNumber(COUNT)({description: 'seed of every random draw (default: 0)'}),
+  threads: oneNumber(THREADS)({
+    description: 'threads in all, where times are not taken (default: one per processor)',
+  }),
+  output: oneText({
+    char: 'o',
+    helpValue: 'DIR',
+    description:
+      'folder of the runs and of claims.json (default: results/claims-<date>-<time>, or <figure>-…)',
+  }),
+  resume: toggle(
+    'go on with the runs in --output: finished cells are kept, and claims that have a verdict there are judged with the others',
+  ),
+}
