@@ -15,9 +15,10 @@ import {
 import {type Call, hostCall, optionsOf, runCall, toCalibration, toProjection} from './call.js'
 import {calibrated} from './causality.js'
 import {arrayOf, callOf, formsOf, placeOf} from './forms.js'
+import {movesInSteps} from './numerics.js'
 import {boundedOutput} from './output-bound.js'
 import {Tally} from './tally.js'
-import type {Check, Finding, Subject} from './types.js'
+import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 const SIZES: Sizes = {
   batch: 1,
@@ -57,6 +58,8 @@ const ADVICE =
  * call in 30 has one. So who fails is tried on other numbers, and has failed when it fails there, too, and a third time.
  */
 async function gradients(subject: Subject): Promise<Finding> {
+  const {stepwise} = subject.estimator
+  if (stepwise !== undefined) return notApplicable(movesInSteps(stepwise))
   await registerGradients()
   for (let attempt = 1; ; attempt++) {
     const found = compareGradients({...subject, seed: subject.seed + attempt})

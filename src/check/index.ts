@@ -6,6 +6,7 @@ import {messageOf, RfaError} from '../errors.js'
 import {BACKEND_CHECKS, JUDGE} from './backends.js'
 import {VIEW_CHECKS} from './causality.js'
 import {DRAW_CHECKS} from './draws.js'
+import {EXACTNESS} from './exactness.js'
 import {EXPLICIT} from './explicit.js'
 import {FACTS} from './facts.js'
 import {GRADIENTS} from './gradients.js'
@@ -14,8 +15,15 @@ import {NUMERICS} from './numerics.js'
 import {OPTION_CHECKS} from './options.js'
 import {RECURRENCE} from './recurrence.js'
 import {SHAPE_CHECKS} from './shapes.js'
-import type {Check, CheckGroup, CheckOutcome, Subject} from './types.js'
+import {
+  CHECK_SECONDS,
+  type Check,
+  type CheckGroup,
+  type CheckOutcome,
+  type Subject,
+} from './types.js'
 import {UNBIASEDNESS} from './unbiasedness.js'
+import {WORK} from './work.js'
 
 export {
   CHECK_GROUPS,
@@ -28,6 +36,7 @@ export {
 /** All of them, in the order in which they run. */
 export const CHECKS: readonly Check[] = [
   ...FACTS,
+  ...WORK,
   ...SHAPE_CHECKS,
   ...LAWS,
   ...EXPLICIT,
@@ -39,6 +48,7 @@ export const CHECKS: readonly Check[] = [
   ...OPTION_CHECKS,
   ...BACKEND_CHECKS,
   ...UNBIASEDNESS,
+  ...EXACTNESS,
 ]
 
 /** What is asked of {@link checkEstimator}. */
@@ -47,16 +57,19 @@ export interface CheckRequest {
   method: string
   groups: readonly CheckGroup[]
   seed: number
-  draws: number
+  /** Draws of each statistical comparison, of variances four times as many. Default: as many as it takes. */
+  draws?: number | undefined
+  /** Processor time that each statistical check may take, unless the draws are given. Default: {@link CHECK_SECONDS} */
+  seconds?: number | undefined
   /** Told before each check. */
   onCheck?(name: string, done: number, total: number): void
 }
 
 /** All checks of the groups, one after the other, on the backend cpu. */
 export async function checkEstimator(request: CheckRequest): Promise<CheckOutcome[]> {
-  const {method, groups, seed, draws, onCheck} = request
+  const {method, groups, seed, draws, seconds = CHECK_SECONDS, onCheck} = request
   await useBackend(JUDGE)
-  const subject: Subject = {method, estimator: estimatorNamed(method), seed, draws}
+  const subject: Subject = {method, estimator: estimatorNamed(method), seed, draws, seconds}
   const asked = CHECKS.filter(({group}) => groups.includes(group))
   const outcomes: CheckOutcome[] = []
   for (const [done, check] of asked.entries()) {

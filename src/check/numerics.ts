@@ -1,15 +1,20 @@
-/** Outputs stay finite, whatever the norms. */
+/** Outputs stay finite, whatever the norms, and move with their inputs as finely as float32 does. */
+
+import {randomStream} from '../random/index.js'
 import {type Sizes, SMALL} from './arrays.js'
 import {type Call, hostCall, runCall} from './call.js'
 import {callOf, formsOf, placeOf} from './forms.js'
 import {mapInputs} from './parts.js'
 import {Tally} from './tally.js'
-import type {Check, Finding, Subject} from './types.js'
+import {type Check, type Finding, notApplicable, type Subject} from './types.js'
 
 /** Standard deviations of queries and keys: logits of the last are in the ten thousands. */
 const SCALES = [2, 5, 20, 100] as const
 
-/** No NaN and no infinity, from zeros to logits in the ten thousands. */
+/**
+ * No NaN and no infinity, up to logits in the ten thousands. A formula that is right and overflows there deserves a warning:
+ * ordinary norms are those of the shapes.
+ */
 function largeNorms(subject: Subject): Finding {
   const tally = new Tally(
     'exponentials: form them relative to a maximum, or by logarithms (a log-* recipe, {logarithms}, {scaled} maps)',
@@ -23,7 +28,8 @@ function largeNorms(subject: Subject): Finding {
       )
     }
   }
-  return tally.finding()
+  const found = tally.finding()
+  return found.status === 'failed' ? {...found, status: 'warning'} : found
 }
 
 /** No NaN where queries, keys or both are zero. */
@@ -49,7 +55,58 @@ function expectFinite(tally: Tally, label: string, given: Call): void {
   tally.expect(label, at < 0, () => `${placeOf(at, given.sizes as Sizes)} is ${out[at]}`)
 }
 
+/** Relative move of each number: 2^8 roundings of float32, and small beside steps of any coarser kind. */
+const MOVE = 2 ** -16
+/** Part of the rows that may stay as they are: some see one key only, or keys of no weight. */
+const STILL = 0.5
+
+/** Moving every number of queries, or of keys, by some roundings moves outputs: they are not made of rounded features. */
+function fineSteps(subject: Subject): Finding {
+  const {stepwise, ignores = {}} = subject.estimator
+  if (stepwise !== undefined) return notApplicable(movesInSteps(stepwise))
+  const tally = new Tally(
+    'phi: rounding, integers and comparisons leave outputs as they are between steps (stepwise says so, where it is meant)',
+  )
+  for (const {causal, name} of formsOf(subject)) {
+    const given = callOf(subject, SMALL, {causal})
+    const {out} = runCall(given)
+    for (const side of ['query', 'key'] as const) {
+      if (side in ignores) continue
+      const stream = randomStream(subject.seed, `moves.${side}`)
+      const inputs = mapInputs(hostCall(given).inputs, (array, own) => {
+        if (own !== side) return array
+        const factor = () => 1 + (stream.uint32() & 1 ? MOVE : -MOVE)
+        return {...array, data: Float64Array.from(array.data, x => x * factor())}
+      })
+      const still = rowsStill(out, runCall({...given, inputs}).out, given.sizes.valueDim)
+      const rows = out.length / given.sizes.valueDim
+      tally.expect(
+        `${name}, other ${side}`,
+        still <= STILL * rows,
+        () =>
+          `${still} of ${rows} rows keep every bit when each number of the ${side} moves by 2^-16 of its size`,
+      )
+    }
+  }
+  return tally.finding()
+}
+
+/** Rows of which no bit differs. */
+function rowsStill(before: Float32Array, after: Float32Array, width: number): number {
+  let still = 0
+  for (let at = 0; at < before.length; at += width) {
+    if (before.subarray(at, at + width).every((x, d) => x === after[at + d])) still++
+  }
+  return still
+}
+
+/** Why what takes outputs for smooth does not apply. */
+export function movesInSteps(reason: string): string {
+  return `declares that outputs move in steps (stepwise: ${reason})`
+}
+
 export const NUMERICS: readonly Check[] = [
   {name: 'large norms', group: 'numerics', run: largeNorms},
   {name: 'zeros', group: 'numerics', run: zeros},
+  {name: 'fine steps', group: 'numerics', run: fineSteps},
 ]

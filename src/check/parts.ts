@@ -3,6 +3,9 @@ import type {HostArray} from '../attention/index.js'
 import {type HostArrays, type HostInputs, hostNormals} from './arrays.js'
 import {type Call, hostCall} from './call.js'
 
+/** Standard deviation of padding. */
+export const PADDING = 9
+
 /** Every array of the inputs, changed. */
 export function mapInputs(
   {query, key, value}: HostInputs,
@@ -86,10 +89,15 @@ export function replacedTokens(own: HostArray, other: HostArray, first: number):
   return {...own, data}
 }
 
-/** `extra` large random rows after those of each head. */
-export function padded({shape, data}: HostArray, extra: number, name: string): HostArray {
+/** `extra` random rows after those of each head. @param scale - their standard deviation, large unless said otherwise */
+export function padded(
+  {shape, data}: HostArray,
+  extra: number,
+  name: string,
+  scale = PADDING,
+): HostArray {
   const [batch, heads, length, width] = shape
-  const filler = hostNormals(name, [batch, heads, length + extra, width], 9)
+  const filler = hostNormals(name, [batch, heads, length + extra, width], scale)
   const size = length * width
   for (let head = 0; head < batch * heads; head++) {
     const own = data.subarray(head * size, (head + 1) * size)

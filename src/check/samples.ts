@@ -30,13 +30,20 @@ export interface Sample {
   scale: number
   /** What rounding may add. */
   slack: number
+  /** A verdict takes draws that bring z standard errors to this part of the scale. Default: a tenth. */
+  resolution?: number
+  /** A bias of this part of the scale is to be found, with the time that there is. Default: what a verdict finds. */
+  finds?: number
 }
 
-interface Judged extends Sample {
+/** A sample with what its draws say. */
+export interface Judged extends Sample {
   mean: number
   standardError: number
   /** Draws that a verdict takes. */
   needs: number
+  /** Draws with which a bias of {@link Sample.finds} is found in 999 of 1000 runs. */
+  wants: number
 }
 
 /** What samples are of. */
@@ -45,32 +52,20 @@ interface Question {
   what: string
   /** Of a failure: where to look. */
   advice: string
-  draws: number
-  /** Default: a tenth. */
-  resolution?: number
 }
 
-/** Whether all means are what they should be, or how many draws it takes to tell. */
-export function verdict(
-  samples: readonly Sample[],
-  {what, advice, draws, resolution = RESOLUTION}: Question,
-): Finding {
-  const z = bonferroniZ(samples.length, FALSE_ALARMS / SKEWED_ALARMS)
-  const judged = samples.map(sample => judge(sample, z, resolution))
+/** Whether all means are what they should be, or how many draws it takes to say. */
+export function verdict(samples: readonly Sample[], {what, advice}: Question): Finding {
+  const z = zOf(samples.length)
+  const judged = samples.map(sample => judge(sample, samples.length))
+  const tried = samples.map(({label, values}) => `${label}, ${values.length} draws`)
   const allowed = ({standardError, slack}: Judged) => z * standardError + slack
   const off = (one: Judged) => Math.abs(one.mean - one.truth)
-  const worst = judged.reduce((a, b) => (off(b) / allowed(b) > off(a) / allowed(a) ? b : a))
-  const tried = samples.map(({label}) => `${label}, ${draws} draws`)
+  const decided = judged.filter(({needs, values}) => needs <= values.length)
+  const [first, ...others] = decided
+  if (!first) return undecided(judged, tried)
+  const worst = others.reduce((a, b) => (off(b) / allowed(b) > off(a) / allowed(a) ? b : a), first)
   const figures = {measured: off(worst), bound: allowed(worst)}
-  const needs = Math.max(...judged.map(one => one.needs))
-  if (!(needs <= draws)) {
-    const wanted = Number.isFinite(needs) ? `needs about ${needs}` : 'estimates are not finite'
-    return {
-      status: 'not measurable',
-      tried,
-      finding: `not measurable at ${draws} draws, ${wanted} (--draws)`,
-    }
-  }
   if (off(worst) > allowed(worst)) {
     const distance = (off(worst) / worst.standardError).toFixed(1)
     const beyond =
@@ -78,6 +73,7 @@ export function verdict(
     const finding = `${worst.label}: ${what} is ${worst.mean.toPrecision(4)}, expected ${worst.truth.toPrecision(4)} (${beyond})`
     return {status: 'failed', tried, ...figures, finding, advice}
   }
+  if (decided.length < judged.length) return {...undecided(judged, tried), ...figures}
   const found = Math.max(
     ...judged.map(({standardError, scale}) =>
       standardError === 0 ? 0 : ((z + POWER) * standardError) / Math.abs(scale),
@@ -91,6 +87,24 @@ export function verdict(
   }
 }
 
+/** Too few draws for some samples, and how many the worst of them takes. */
+function undecided(judged: readonly Judged[], tried: readonly string[]): Finding {
+  const open = judged.filter(({needs, values}) => !(needs <= values.length))
+  const worst = open.reduce((a, b) =>
+    b.needs / b.values.length > a.needs / a.values.length ? b : a,
+  )
+  const wanted = Number.isFinite(worst.needs)
+    ? `${worst.label} needs about ${worst.needs} draws, got ${worst.values.length} (--max-time, --draws)`
+    : `estimates are not finite at ${open.find(({needs}) => !Number.isFinite(needs))!.label}`
+  const share = open.length < judged.length ? `${open.length} of ${judged.length} open: ` : ''
+  return {status: 'not measurable', tried, finding: `${share}${wanted}`}
+}
+
+/** Standard errors that a mean may be off where a check makes so many comparisons. */
+function zOf(comparisons: number): number {
+  return bonferroniZ(comparisons, FALSE_ALARMS / SKEWED_ALARMS)
+}
+
 /**
  * Draws for each unit of squared skewness g: from `P(T < -z) = Phi(-z) + g (2 z^2 + 1) phi(z) / (6 sqrt(n)) + O(1/n)` for a
  * studentised mean (Hall 1992, The Bootstrap and Edgeworth Expansion, section 2.6), with `phi(z) <= z (1 + z^-2) Phi(-z)`.
@@ -99,17 +113,27 @@ function perSkewness(z: number): number {
   return (((2 * z ** 2 + 1) * (z + 1 / z)) / (6 * TAIL_EXCESS)) ** 2
 }
 
-function judge(sample: Sample, z: number, resolution: number): Judged {
-  const {values, scale, slack} = sample
+/** What the draws of a sample say, and how many it takes. @param comparisons - that its check makes */
+export function judge(sample: Sample, comparisons: number): Judged {
+  const {values, scale, slack, resolution = RESOLUTION, finds = Infinity} = sample
+  const z = zOf(comparisons)
   const n = values.length
   const mean = values.reduce((sum, x) => sum + x, 0) / n
-  if (scale === 0 && Number.isFinite(mean)) return {...sample, mean, standardError: 0, needs: 0}
-  const moment = (power: number) => values.reduce((sum, x) => sum + (x - mean) ** power, 0) / n
-  const variance = moment(2)
-  const standardError = Math.sqrt(variance / (n - 1))
+  if (scale === 0 && Number.isFinite(mean)) {
+    return {...sample, mean, standardError: 0, needs: 0, wants: 0}
+  }
+  let [second, third] = [0, 0]
+  for (const x of values) {
+    second += (x - mean) ** 2 / n
+    third += (x - mean) ** 3 / n
+  }
+  const standardError = Math.sqrt(second / (n - 1))
   // what does not vary has no skewness
-  const skewness = standardError * n <= slack ? 0 : moment(3) / variance ** 1.5
-  const ratio = (z * standardError) / (resolution * Math.abs(scale))
-  const needs = Math.ceil(Math.max(n * ratio ** 2, perSkewness(z) * skewness ** 2))
-  return {...sample, mean, standardError, needs: ratio === 0 ? 0 : needs}
+  const skewness = standardError * n <= slack ? 0 : third / second ** 1.5
+  const relative = standardError / Math.abs(scale)
+  if (relative === 0) return {...sample, mean, standardError, needs: 0, wants: 0}
+  const spread = n * ((z * relative) / resolution) ** 2
+  const needs = Math.ceil(Math.max(spread, perSkewness(z) * skewness ** 2))
+  const wants = Math.ceil(n * (((z + POWER) * relative) / finds) ** 2)
+  return {...sample, mean, standardError, needs, wants}
 }

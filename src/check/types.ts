@@ -14,13 +14,17 @@ export const CHECK_GROUPS = [
 ] as const
 export type CheckGroup = (typeof CHECK_GROUPS)[number]
 
+/** Processor time that each statistical check may take, in seconds, unless said otherwise. */
+export const CHECK_SECONDS = 10
+
 /**
- * How a check ended: `not applicable` for a declared fact that rules it out, `not measurable` where float32 or the draws
- * decide too little, `information` for a figure without a verdict.
+ * How a check ended: `warning` for what is right and has a limit, `not applicable` for a declared fact that rules it out,
+ * `not measurable` where float32 or the draws decide too little, `information` for a figure without a verdict.
  */
 export const CHECK_STATUSES = [
   'passed',
   'failed',
+  'warning',
   'not applicable',
   'not measurable',
   'information',
@@ -36,9 +40,9 @@ export interface Finding {
   measured?: number
   /** What it may be. */
   bound?: number
-  /** Of a failure the smallest example; else why there is no verdict, or what there is to know beside it. */
+  /** Of a failure or a warning the smallest example; else why there is no verdict, or what there is to know beside it. */
   finding?: string
-  /** Of a failure: where to look. */
+  /** Of a failure or a warning: where to look. */
   advice?: string
 }
 
@@ -55,8 +59,10 @@ export interface Subject {
   estimator: Estimator
   /** Seed of inputs, projections and noise. */
   seed: number
-  /** Draws of statistical checks. */
-  draws: number
+  /** Draws of each statistical comparison; `undefined`: as many as it takes. */
+  draws: number | undefined
+  /** Processor time that each statistical check may take, where it says itself how many draws. */
+  seconds: number
 }
 
 /** A check that is over. */

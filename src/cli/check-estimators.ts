@@ -19,7 +19,9 @@ interface Named {
 export interface ChecksAsked {
   groups: readonly CheckGroup[]
   seed: number
-  draws: number
+  /** `null`: as many as it takes. */
+  draws: number | null
+  seconds: number
 }
 
 /**
@@ -70,7 +72,13 @@ export async function checkAll(
   for (const {name, plugin} of named) {
     const onCheck = (check: string, done: number, total: number) =>
       show(`${name}: ${done}/${total} checks, ${check}`)
-    all.push(checkedFacts(name, plugin, await checkEstimator({...asked, method: name, onCheck})))
+    all.push(
+      checkedFacts(
+        name,
+        plugin,
+        await checkEstimator({...asked, draws: asked.draws ?? undefined, method: name, onCheck}),
+      ),
+    )
   }
   return all
 }

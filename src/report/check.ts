@@ -11,7 +11,7 @@ const checkFacts = z.object({
   status: z
     .enum(CHECK_STATUSES)
     .describe(
-      'How it ended; `not applicable`: a declared fact rules it out; `not measurable`: float32, or so few draws, decide too little; `information`: a figure without a verdict.',
+      'How it ended; `not applicable`: a declared fact rules it out; `warning`: it is right and has a limit; `not measurable`: float32, or so few draws, decide too little; `information`: a figure without a verdict.',
     ),
   tried: z.array(z.string()).describe('Forms, shapes and options that were tried.'),
   measured: z
@@ -25,9 +25,9 @@ const checkFacts = z.object({
     .string()
     .nullable()
     .describe(
-      'The smallest example of a failure; else why there is no verdict, or what there is to know.',
+      'The smallest example of a failure or a warning; else why there is no verdict, or what there is to know.',
     ),
-  advice: z.string().nullable().describe('Of a failure: where to look.'),
+  advice: z.string().nullable().describe('Of a failure or a warning: where to look.'),
 })
 
 /** One estimator with its checks. */
@@ -35,6 +35,9 @@ export const checkedSchema = z.object({
   name: z.string().describe('The estimator.'),
   plugin: z.string().nullable().describe('Absolute path of its plug-in; `null`: it is built in.'),
   passed: z.boolean().describe('No check failed.'),
+  unchecked: z
+    .array(z.string())
+    .describe('Checks without a verdict: what they are about is declared and was not checked.'),
   checks: z
     .array(checkFacts)
     .describe('All checks that were asked for, in the order in which they ran.'),
@@ -51,6 +54,7 @@ export function checkedFacts(
   return {
     ...{name, plugin},
     passed: outcomes.every(({status}) => status !== 'failed'),
+    unchecked: outcomes.flatMap(({check, status}) => (status === 'not measurable' ? check : [])),
     checks: outcomes.map(({check, group, status, tried, measured, bound, finding, advice}) => ({
       ...{check, group, status, tried: [...tried]},
       measured: finite(measured),
@@ -61,9 +65,9 @@ export function checkedFacts(
   }
 }
 
-/** Blocks of one estimator: a table, the failures in full, and how many of each kind there are. */
-export function checkReport({name, checks}: Checked): Block[] {
-  const failed = checks.filter(({status}) => status === 'failed')
+/** Blocks of one estimator: a table, failures and warnings in full, how many of each kind there are, what was not checked. */
+export function checkReport({name, checks, unchecked}: Checked): Block[] {
+  const open = unchecked.length > 0 ? ` Declared and not checked: ${unchecked.join(', ')}.` : ''
   return [
     heading(1, `Checks of ${name}`),
     table(
@@ -93,8 +97,8 @@ export function checkReport({name, checks}: Checked): Block[] {
       ],
       checks,
     ),
-    ...list(failed.map(failureLine)),
-    text(`${name}: ${countsText(checks)}.`),
+    ...list(checks.filter(isTold).map(failureLine)),
+    text(`${name}: ${countsText(checks)}.${open}`),
   ]
 }
 
@@ -104,13 +108,17 @@ function triedCell({tried}: Checked['checks'][number]): string {
   return others.length > 0 ? `${first}; ${others.length} more` : first
 }
 
-function findingCell({status, finding}: Checked['checks'][number]): string {
-  if (status === 'failed') return 'see below'
-  return finding ?? MISSING
+function findingCell(check: Checked['checks'][number]): string {
+  return isTold(check) ? 'see below' : (check.finding ?? MISSING)
 }
 
-function failureLine({check, finding, advice}: Checked['checks'][number]): string {
-  return `${check}: ${finding ?? ''}${advice ? `. Look at ${advice}` : ''}`
+/** Whether it has a line below the table. */
+function isTold({status}: Checked['checks'][number]): boolean {
+  return status === 'failed' || status === 'warning'
+}
+
+function failureLine({check, status, finding, advice}: Checked['checks'][number]): string {
+  return `${status === 'warning' ? 'warning, ' : ''}${check}: ${finding ?? ''}${advice ? `. Look at ${advice}` : ''}`
 }
 
 /** `28 passed, 1 failed, 4 not applicable`. */

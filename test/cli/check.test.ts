@@ -54,6 +54,35 @@ describe('rfa check', () => {
     expect(exitCode).toBe(1)
   })
 
+  it('warns with exit code 0', async () => {
+    const warning = {...FAILED, status: 'warning', check: 'large norms'} as const
+    runner.checkEstimator.mockResolvedValue([PASSED, warning])
+    const {stdout, exitCode} = await check('elu', '--strict')
+    expect(stdout).toContain('- warning, large norms: changing token 9')
+    expect(stdout).toContain('elu: 1 passed, 1 warning.')
+    expect(exitCode).toBe(0)
+  })
+
+  it('says last what was not checked, which fails under --strict', async () => {
+    const open = {...PASSED, check: 'kernel mean', status: 'not measurable'} as const
+    runner.checkEstimator.mockResolvedValue([PASSED, open])
+    const {stdout, exitCode} = await check('elu')
+    expect(stdout.trim().split('\n').at(-1)).toBe(
+      'elu: 1 passed, 1 not measurable. Declared and not checked: kernel mean.',
+    )
+    expect(exitCode).toBe(0)
+    expect((await check('elu', '--strict')).exitCode).toBe(1)
+    const document = JSON.parse((await check('elu', '--json')).stdout)
+    expect(document.estimators[0]).toMatchObject({passed: true, unchecked: ['kernel mean']})
+  })
+
+  it('draws as much as it takes within a time, unless the draws are given', async () => {
+    await check('elu')
+    expect(runner.checkEstimator.mock.lastCall![0]).toMatchObject({draws: undefined, seconds: 10})
+    await check('elu', '--max-time', '2.5')
+    expect(runner.checkEstimator.mock.lastCall![0]).toMatchObject({seconds: 2.5})
+  })
+
   it('asks for the groups, the seed and the draws that were typed, and for all groups else', async () => {
     await check('elu', '--only', 'laws,gradients', '--seed', '7', '--draws', '500')
     expect(runner.checkEstimator.mock.lastCall![0]).toMatchObject({
@@ -97,6 +126,8 @@ describe('rfa check', () => {
     ],
     [['elu', '--draws', '5'], 2, /--draws: expected an integer from 100 to 100000, got 5/],
     [['elu', '--seed', '-1'], 2, /--seed/],
+    [['elu', '--max-time', '-1'], 2, /--max-time: expected seconds from 0 to 1e9, got -1/],
+    [['elu', '--max-time', '9', '--draws', '500'], 2, /--draws.*--max-time|--max-time.*--draws/],
   ] as const)('%j is refused', async (argv, code, message) => {
     const {stderr, exitCode} = await check(...argv)
     expect(stderr).toMatch(message)

@@ -15,8 +15,9 @@ const QUICK_GROUPS = CHECK_GROUPS.filter(group => group !== 'unbiasedness')
 describe('an estimator of the registry', () => {
   it.each(FULL ? METHOD_NAMES : QUICK)('%s fails no check', async method => {
     const groups = FULL ? CHECK_GROUPS : QUICK_GROUPS
-    const outcomes = await checkEstimator({method, groups, seed: 0, draws: 1500})
-    expect(outcomes.filter(({status}) => status === 'failed')).toEqual([])
+    const outcomes = await checkEstimator({method, groups, seed: 0})
+    const found = outcomes.filter(({status}) => status === 'failed' || status === 'warning')
+    expect(found).toEqual([])
     const passed = outcomes.filter(({status}) => status === 'passed').length
     expect(passed).toBeGreaterThanOrEqual(outcomes.length / 2)
   })

@@ -170,12 +170,6 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
       phi: (inputs: PhiInputs) => (tokens: tf.Tensor4D) => tf.exp(projected(inputs, tokens)),
     }),
   },
-  'exponentials of anything': {
-    check: 'large norms',
-    estimator: featureMap('overflowing', {
-      phi: (inputs: PhiInputs) => (tokens: tf.Tensor4D) => tf.exp(projected(inputs, tokens)),
-    }),
-  },
   'a counter in the module': {
     check: 'nothing left behind',
     estimator: featureMap('counting', {

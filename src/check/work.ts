@@ -1,0 +1,96 @@
+/** The declared cost beside the operations of TensorFlow.js that a call really makes. */
+import {attention, type CallOptions, type MethodName} from '../attention/index.js'
+import {TRANSCENDENTAL} from '../attention/internal.js'
+import {resolveOptions} from '../attention/names.js'
+import {tf} from '../tf.js'
+import {SMALL, toTensors} from './arrays.js'
+import {hostCall} from './call.js'
+import {callOf, formsOf, square} from './forms.js'
+import {Tally} from './tally.js'
+import type {Check, Finding, Subject} from './types.js'
+
+/** Large enough that products outweigh what is done once. */
+const SIZES = {...square(SMALL, 64), batch: 1, heads: 2, headDim: 16, valueDim: 16, numFeatures: 16}
+
+/**
+ * How far the count may be off the cost: 2 for the masked half of causal squares, which operations compute and costs may leave
+ * out, or count where chunks skip it; and 2 for passes over numbers, of which costs name the leading ones only.
+ */
+const FACTOR = 4
+
+/** What moves numbers and computes none. */
+const MOVES: ReadonlySet<string> = new Set([
+  ...['BroadcastTo', 'Cast', 'Concat', 'ExpandDims', 'Fill', 'GatherNd', 'GatherV2', 'Identity'],
+  ...['OneHot', 'OnesLike', 'Pack', 'PadV2', 'Range', 'Reshape', 'Reverse', 'ScatterNd', 'Slice'],
+  ...['SplitV', 'StridedSlice', 'Tile', 'Transpose', 'Unpack', 'ZerosLike'],
+])
+
+/** Functions that cost what an exponential does. */
+const ELEMENTARY: ReadonlySet<string> = new Set([
+  ...['Acos', 'Acosh', 'Asin', 'Asinh', 'Atan', 'Atan2', 'Atanh', 'Cos', 'Cosh', 'Elu', 'Erf'],
+  ...['Exp', 'Expm1', 'Log', 'Log1p', 'LogSoftmax', 'Pow', 'Rsqrt', 'Selu', 'Sigmoid', 'Sin'],
+  ...['Sinh', 'Softmax', 'Softplus', 'Sqrt', 'Tan', 'Tanh'],
+])
+
+/** One operation as TensorFlow.js tells of it. */
+interface Operation {
+  name: string
+  inputShapes: readonly (readonly number[] | null)[]
+  outputShapes: readonly (readonly number[])[]
+}
+
+/**
+ * Floating-point operations of an operation, from its shapes: 2 for each multiply-add of a product, {@link TRANSCENDENTAL} for
+ * an elementary function, 1 for each number that another operation reads or gives, whichever is more.
+ */
+export function operationsOf({name, inputShapes, outputShapes}: Operation): number {
+  const size = (shape: readonly number[] | null) => (shape ?? []).reduce((a, b) => a * b, 1)
+  const given = outputShapes.reduce((sum, shape) => sum + size(shape), 0)
+  if (MOVES.has(name)) return 0
+  if (name === 'BatchMatMul' || name === '_FusedMatMul') {
+    const [first] = inputShapes
+    const rows = outputShapes[0]!.at(-2)!
+    return 2 * given * ((first!.at(-1)! * first!.at(-2)!) / rows)
+  }
+  if (ELEMENTARY.has(name)) return TRANSCENDENTAL * given
+  return Math.max(given, ...inputShapes.map(size))
+}
+
+/**
+ * The operations of a call. What throws is thrown by a call before: while TensorFlow.js tells of operations, it rejects a
+ * promise of its own besides, and goes on telling for ever.
+ */
+async function operationsIn(run: () => tf.Tensor): Promise<Operation[]> {
+  run().dispose()
+  const {kernels, result} = await tf.profile(run)
+  tf.dispose(result as tf.Tensor)
+  return kernels as Operation[]
+}
+
+/** The cost of each form is the number of operations that it makes, but for {@link FACTOR}. */
+async function countedWork(subject: Subject): Promise<Finding> {
+  const tally = new Tally(
+    'cost: floating-point operations of one forward call, a multiply-add counting two',
+  )
+  const {estimator, method, seed} = subject
+  const options = resolveOptions(estimator, 'exact')
+  for (const {name, causal} of formsOf(subject)) {
+    const given = callOf(subject, SIZES, {causal})
+    const tensors = toTensors(hostCall(given).inputs)
+    const call = {method: method as MethodName, causal, seed, numFeatures: SIZES.numFeatures}
+    const run = () => attention(...tensors, call as {method: MethodName} & CallOptions)
+    const counted = (await operationsIn(run)).reduce((sum, one) => sum + operationsOf(one), 0)
+    tf.dispose([...tensors])
+    const {flops} = estimator.cost({...given.sizes, causal}, options)
+    const ratio = flops / counted
+    tally.expect(
+      `${name} at 64 tokens`,
+      ratio >= 1 / FACTOR && ratio <= FACTOR,
+      () =>
+        `${flops} operations are declared, ${counted} were made: ${ratio.toPrecision(2)} times as many, expected 1/${FACTOR} to ${FACTOR}`,
+    )
+  }
+  return tally.finding()
+}
+
+export const WORK: readonly Check[] = [{name: 'counted cost', group: 'facts', run: countedWork}]
