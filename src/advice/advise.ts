@@ -1,13 +1,16 @@
 /** From the records of both runs to advice. */
 
-import {expected} from '../errors.js'
+import {expected, type RfaError} from '../errors.js'
+import type {MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/baselines.js'
 import type {BenchRecord, TimedRecord} from '../experiments/bench/schema.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../experiments/error-sweep/schema.js'
 import {backendItems, inputLabel, troubleItems} from '../experiments/labels.js'
+import type {CellRecord} from '../results/record.js'
 import {candidateOf} from './candidates.js'
 import {adviseLayer, costFields} from './layer.js'
-import type {AdviceRequest, LayerShape} from './plans.js'
+import {notTried} from './not-tried.js'
+import {type AdviceRequest, isDefault, type LayerShape} from './plans.js'
 import type {Advice, LayerAdvice} from './schema.js'
 import {type Counted, Times} from './times.js'
 
@@ -24,16 +27,14 @@ export function completedOf<R extends {status: string}>(
  * The sizes that the layers of a sweep share.
  *
  * @throws {UNSUPPORTED} where they share none, or nothing was measured
+ * @throws {CELL_CRASHED} where nothing was, as cells failed
  */
 export function shapeOf(records: readonly ErrorSweepRecord[]): LayerShape {
-  const [first, ...others] = completedOf(records).map(({result}) => {
+  const [first, ...others] = completedOf(records).map(({cell, result}) => {
     const {batch, heads, head_dim, value_dim, query_len, key_len} = result
-    return {batch, heads, head_dim, value_dim, query_len, key_len}
+    return {batch, heads, head_dim, value_dim, query_len, key_len, causal: cell.causal}
   })
-  if (!first) {
-    const [why = 'none was measured'] = troubleItems(records)
-    throw expected('UNSUPPORTED', 'advise', 'a method that runs on the input', why)
-  }
+  if (!first) throw nothingIn(records, 'a method that runs on the input')
   const other = others.find(one => JSON.stringify(one) !== JSON.stringify(first))
   if (other) {
     const got = [first, other].map(shape => JSON.stringify(shape)).join(' and ')
@@ -43,7 +44,14 @@ export function shapeOf(records: readonly ErrorSweepRecord[]): LayerShape {
   return first
 }
 
-/** @throws {UNSUPPORTED} when no exact form was timed */
+/** The error where records lack what advice takes: cells that failed may be run again, others may not. */
+function nothingIn(records: readonly CellRecord<MethodSpec>[], what: string): RfaError {
+  const failed = records.some(({status}) => status === 'failed')
+  const [why = 'none'] = troubleItems(records)
+  return expected(failed ? 'CELL_CRASHED' : 'UNSUPPORTED', 'advise', what, why)
+}
+
+/** @throws {UNSUPPORTED} when no exact form was timed, {CELL_CRASHED} where its cells failed */
 export function advise(
   request: AdviceRequest,
   runs: {error: readonly ErrorSweepRecord[]; time: readonly BenchRecord[]},
@@ -53,26 +61,33 @@ export function advise(
   const timed = completedOf(runs.time) as TimedRecord[]
   const shape = shapeOf(runs.error)
   if (!timed.some(({cell}) => BASELINES.includes(cell.method))) {
-    const [why = 'none'] = troubleItems(runs.time)
-    throw expected('UNSUPPORTED', 'advise', 'times of an exact form', why)
+    throw nothingIn(runs.time, 'times of an exact form')
   }
   const times = new Times(timed, counted)
   const length = request.seqLen ?? shape.query_len
-  const {metric, tolerance, budgetMs, effort, seed, causal} = request
-  const {query_len, key_len, batch, heads, head_dim, value_dim} = shape
+  const {metric, tolerance, budgetMs, effort, seed} = request
+  const {causal, query_len, key_len, batch, heads, head_dim, value_dim} = shape
   return {
     input: inputLabel(request.input),
     ...{metric, tolerance, budget_ms: budgetMs, effort, seed, causal},
+    ran_causal: ranCausal(sweeps),
     ...{batch, heads, head_dim, value_dim, query_len, key_len, seq_len: length},
     timed_lens: [...new Set(timed.map(({cell}) => cell.seq_len))].sort((a, b) => a - b),
     backend: backendItems(timed).join('; '),
     left_out: [...new Set([...troubleItems(runs.error), ...troubleItems(runs.time)])],
+    not_tried: isDefault(request) ? notTried(request.methods) : [],
     exact: times.exact.map(variant => ({
       form: variant.method,
       ...costFields(times.at(variant, length)!),
     })),
     layers: layersOf(request, sweeps, times, length),
   }
+}
+
+/** What the file says of all layers. */
+function ranCausal(sweeps: readonly CompletedSweep[]): boolean | null {
+  const [said = null, ...others] = new Set(sweeps.map(({result}) => result.ran_causal))
+  return others.length === 0 ? said : null
 }
 
 function layersOf(
@@ -88,11 +103,14 @@ function layersOf(
     const candidates = new Map(
       scales.map(scale => {
         const there = own.filter(({cell}) => cell.scale === scale)
-        return [scale, there.map(record => candidateOf(record, metric))] as const
+        return [scale, there.map(record => candidateOf(record, metric, length))] as const
       }),
     )
     const budget = budgetMs === null ? null : budgetMs * 1e6
     const wish = {tolerance, budget}
-    return adviseLayer({layer, candidates, times, length, wish, predictable: metric === 'rel_l2'})
+    const entropies = own
+      .find(({cell}) => cell.scale === 1)!
+      .result.per_head.map(({statistics}) => statistics)
+    return adviseLayer({layer, candidates, times, length, wish, metric, entropies})
   })
 }

@@ -1,12 +1,13 @@
 /** What would change the advice on a layer, in numbers and sentences. */
-import {significant} from '../report/numbers.js'
-import type {Estimate} from '../stats/index.js'
+import {UNKNOWN_BECAUSE} from '../experiments/error-sweep/curve.js'
+import {roundNumber} from '../report/numbers.js'
 import type {Candidate} from './candidates.js'
 import {type Joined, joinedAt, type LayerFacts, offerOf} from './joined.js'
-import {type Choice, choose, isAccurate} from './recommend.js'
+import {type Choice, choose, isAccurate, type Obstacle} from './recommend.js'
 import type {AdviceChange} from './schema.js'
 import type {Variant} from './times.js'
-import {largestScale, nearestInError, neededFeatures} from './what-if.js'
+import {KNOWN, largestScale, nearestInError, neededFeatures} from './what-if.js'
+import {errorText, exactError, isUnsettled, lengthText, speedText} from './words.js'
 
 /** Nothing is asked to change where there is a recommendation. */
 export function changesOf(
@@ -15,23 +16,41 @@ export function changesOf(
   picked: Choice,
 ): AdviceChange[] {
   if ('offer' in picked) return []
-  const features = picked.obstacle === 'error' ? moreFeatures(facts) : undefined
-  const short = picked.obstacle === 'error' && facts.predictable && !features
+  const asked = picked.obstacle === 'error' && facts.metric === 'rel_l2'
+  const features = asked ? moreFeatures(facts) : undefined
   return [
     ...(features ? [features.change] : []),
-    ...(short ? [NO_FEATURES] : []),
-    longerInput(facts, joined, features?.variant),
+    ...(asked && !features ? [noFeatures(facts)] : []),
+    longerInput(facts, joined, {obstacle: picked.obstacle, needed: features?.variant}),
     looserTolerance(facts, joined),
-    smallerNorms(facts),
+    ...smallerNorms(facts),
   ]
 }
 
-/** Where theory knows no M. */
-const NO_FEATURES: AdviceChange = {
-  kind: 'features',
-  candidate: null,
-  value: null,
-  statement: 'more features: theory knows of no M up to 16 million for an error of 0.05',
+/** Candidates with an M, at the largest of each method, whose estimates can be relied on. */
+function extensible({candidates}: LayerFacts): Candidate[] {
+  return largestOfEach(candidates.get(1) ?? []).filter(
+    ({unfit, cell}) => !unfit && cell.num_features !== null,
+  )
+}
+
+/** Why no M is named: no M up to 16 million reaches 5 %, and so no smaller error either, or none is known. */
+function noFeatures(facts: LayerFacts): AdviceChange {
+  const {wish, metric} = facts
+  const asked = exactError(metric, wish.tolerance)
+  const able = extensible(facts)
+  const beyond = able.filter(
+    one =>
+      one.predicted && one.predictionUnknown === null && neededOf(one, wish.tolerance) === null,
+  )
+  const names = beyond.map(({cell}) => cell.method)
+  const [why] = able.flatMap(({predictionUnknown}) => predictionUnknown ?? [])
+  const because = why ? `: ${UNKNOWN_BECAUSE[why]}` : ''
+  const statement =
+    names.length > 0 && wish.tolerance <= KNOWN
+      ? `Predicted for ${names.join(', ')}: no M up to 16 million reaches ${asked}.`
+      : `The M that would reach ${asked} is not predicted here${because}.`
+  return {kind: 'features', candidate: null, value: null, statement}
 }
 
 /** A candidate at an M that was not measured. */
@@ -40,27 +59,27 @@ interface Needed {
   change: AdviceChange
 }
 
+/** The M that a tolerance takes, as far as it is predicted. */
+function neededOf(candidate: Candidate, tolerance: number): number | null {
+  const {error, cell, featuresForFivePercent} = candidate
+  const measured = {numFeatures: cell.num_features!, error: error.value}
+  return neededFeatures(measured, featuresForFivePercent, tolerance)
+}
+
 /** The M with which a method would be accurate: of all methods the one that is then the fastest. */
 function moreFeatures(facts: LayerFacts): Needed | undefined {
-  const {times, length, wish, predictable} = facts
-  if (!predictable) return undefined
-  const found = largestOfEach(facts.candidates.get(1) ?? []).flatMap(candidate => {
-    const {error, cell, featuresForFivePercent, unfit} = candidate
-    if (unfit || cell.num_features === null) return []
-    const measured = {numFeatures: cell.num_features, error: error.value}
-    const needed = neededFeatures(measured, featuresForFivePercent, wish.tolerance)
+  const {times, length, wish, metric} = facts
+  const found = extensible(facts).flatMap(candidate => {
+    const needed = neededOf(candidate, wish.tolerance)
     if (needed === null) return []
-    const variant = {...cell, num_features: needed}
+    const variant = {...candidate.cell, num_features: needed}
     const gain = times.gain(variant, length)
     return gain ? [{variant, needed, gain}] : []
   })
   if (found.length === 0) return undefined
   const {variant, needed, gain} = found.reduce((a, b) => (b.gain.value > a.gain.value ? b : a))
-  const speed =
-    gain.value > 1
-      ? `${significant(gain.value)} times as fast as exact attention`
-      : `${significant(1 / gain.value)} times as slow as exact attention`
-  const statement = `${variant.method} would need M = ${needed} (predicted), and be ${speed} at L=${length} (predicted)`
+  const sure = isUnsettled(gain) ? 'predicted, unsettled' : 'predicted'
+  const statement = `About ${neededLabel(variant)} would reach ${exactError(metric, wish.tolerance)} (predicted), ${speedText(gain)} as fast as exact attention at L=${length} (${sure}).`
   const change: AdviceChange = {
     kind: 'features',
     candidate: variant.method,
@@ -87,62 +106,77 @@ function largestOfEach(candidates: readonly Candidate[]): Candidate[] {
 function longerInput(
   {times, wish}: LayerFacts,
   joined: readonly Joined[],
-  needed: Variant | undefined,
+  {obstacle, needed}: {obstacle: Obstacle; needed: Variant | undefined},
 ): AdviceChange {
-  const accurate = joined.filter(one => isAccurate(offerOf(one), wish))
+  const accurate = joined.filter(one => {
+    const offer = offerOf(one)
+    return isAccurate(offer, wish) && offer.beatsMean && !one.candidate.ofSequence
+  })
   const tried = [
-    ...accurate.map(({candidate}) => ({label: candidate.label, variant: candidate.cell})),
-    ...(needed ? [{label: `${needed.method} M=${needed.num_features}`, variant: needed}] : []),
+    ...accurate.map(({candidate: {label, cell}}) => ({label, variant: cell})),
+    ...(needed ? [{label: neededLabel(needed), variant: needed}] : []),
   ]
   const found = tried.flatMap(({label, variant}) => {
     const from = times.crossover(variant)
     return from ? [{label, from}] : []
   })
   if (found.length === 0) {
+    const inaccurate =
+      obstacle === 'error'
+        ? 'Longer inputs do not help: no method is accurate enough.'
+        : 'Whether longer inputs help is not known: what is accurate here is no better than averaging V, or its error depends on the length.'
     const statement =
       tried.length === 0
-        ? 'longer input: no length helps, as nothing measured or predicted is accurate enough'
-        : 'longer input: what is accurate enough is not faster within 4 million tokens'
+        ? inaccurate
+        : 'Longer inputs do not help: what is accurate enough is not faster within 4 million tokens.'
     return {kind: 'length', candidate: null, value: null, statement}
   }
   const {label, from} = found.reduce((a, b) => (b.from.value < a.from.value ? b : a))
-  const statement = `longer input: ${label} is faster from about L=${reach(from)} on, if its error stays the same`
+  const statement = `${label} would be faster from L=${lengthText(from)} on, if its error stays the same.`
   return {kind: 'length', candidate: label, value: from.value, statement}
 }
 
-/** `4150 [3800, 4600]`; without an upper end `4150 [from 3800]`. */
-function reach({value, low, high}: Estimate): string {
-  if (low === value && high === value) return significant(value)
-  const [from, to] = [significant(low), significant(high)]
-  return `${significant(value)} [${Number.isFinite(high) ? `${from}, ${to}` : `from ${from}`}]`
+/** `sderf M=550,000`: two digits of M, as more are not predicted. */
+function neededLabel({method, num_features}: Variant): string {
+  return `${method} M=${roundNumber(Math.log10(num_features!))}`
 }
 
-function looserTolerance({wish}: LayerFacts, joined: readonly Joined[]): AdviceChange {
+function looserTolerance({wish, metric}: LayerFacts, joined: readonly Joined[]): AdviceChange {
   const offers = joined.map(one => offerOf(one))
   const best = nearestInError(offers, wish)
   if (!best) {
-    const statement = 'looser tolerance: no candidate is faster than exact attention for certain'
+    const within = wish.budget === null ? '' : ' and within the budget'
+    const statement = `A looser tolerance does not help: nothing better than averaging V is faster${within} for certain.`
     return {kind: 'tolerance', candidate: null, value: null, statement}
   }
-  const value = best.error.high
-  const statement = `looser tolerance: at ${significant(value)} it would be ${best.label}`
+  const value = roundedUp(best.error.high)
+  const statement = `With a tolerance of ${exactError(metric, value)}, ${best.label} would qualify.`
   return {kind: 'tolerance', candidate: best.label, value, statement}
 }
 
-function smallerNorms(facts: LayerFacts): AdviceChange {
+/** To three digits that are no less: a tolerance that is typed as it is shown is met. */
+function roundedUp(value: number): number {
+  const step = 10 ** (Math.floor(Math.log10(value)) - 2)
+  return Number((Math.ceil(value / step) * step).toPrecision(3))
+}
+
+/** Nothing where no smaller norms were measured. */
+function smallerNorms(facts: LayerFacts): AdviceChange[] {
+  const {metric, wish} = facts
   const scales = [...facts.candidates.keys()].filter(scale => scale < 1)
+  if (scales.length === 0) return []
   const choices = new Map(
     scales.map(scale => {
       const offers = joinedAt(facts, scale).map(one => offerOf(one))
-      return [scale, choose(offers, facts.wish)] as const
+      return [scale, choose(offers, wish)] as const
     }),
   )
   const found = largestScale(choices)
   if (!found) {
-    const statement = `smaller norms: not with queries and keys times ${scales.join(', ')} either (measured)`
-    return {kind: 'norms', candidate: null, value: null, statement}
+    const statement = `Smaller norms do not help: nothing qualifies with queries and keys times ${scales.join(' or ')} either (measured).`
+    return [{kind: 'norms', candidate: null, value: null, statement}]
   }
   const {scale, offer} = found
-  const statement = `smaller norms: with queries and keys times ${scale} it would be ${offer.label} (measured)`
-  return {kind: 'norms', candidate: offer.label, value: scale, statement}
+  const statement = `With queries and keys times ${scale}, ${offer.label} would qualify, ${errorText(metric, offer.error)} off (measured).`
+  return [{kind: 'norms', candidate: offer.label, value: scale, statement}]
 }

@@ -9,8 +9,7 @@ import type {Counted, Variant} from './times.js'
 
 /** Counts for a layer. @param variants - every method that is asked for later, beside the exact forms */
 export async function countsOf(
-  {batch, heads, head_dim, value_dim}: LayerShape,
-  causal: boolean,
+  {batch, heads, head_dim, value_dim, causal}: LayerShape,
   variants: readonly Variant[],
 ): Promise<Counted> {
   const backend = await meteredBackend('auto')

@@ -2,8 +2,10 @@
 import {table} from '../report/document.js'
 import type {Figure, Guide, Point, Series} from '../report/figures/figure.js'
 import {groupBy} from '../report/groups.js'
-import {nanoseconds, ratio, significant, withInterval} from '../report/numbers.js'
+import {nanoseconds, significant, withInterval} from '../report/numbers.js'
+import {gainOf} from './report.js'
 import type {Advice, AdviceCandidate, LayerAdvice} from './schema.js'
+import {speedText} from './words.js'
 
 const MS = 1e6
 /** Rows and columns of tiles that can be read. */
@@ -51,7 +53,7 @@ function front(layer: LayerAdvice, advice: Advice): Figure[] {
           {title: 'candidate', align: 'left', cell: ({label}) => label},
           {title: metric, cell: one => withInterval(one.error, one.error_low, one.error_high)},
           {title: 'time', cell: ({time_ns: time}) => nanoseconds(time)},
-          {title: 'speed-up', cell: ({gain}) => ratio(gain)},
+          {title: 'speed-up', cell: one => speedText(gainOf(one))},
           {title: 'on the front', align: 'left', cell: one => (one.on_front ? 'yes' : 'no')},
         ],
         placed,
@@ -82,7 +84,7 @@ function pointOf(one: Placed): Point {
       one.label,
       `error: ${withInterval(error, xLow, xHigh)}`,
       `time: ${nanoseconds(time_ns)}, ${one.time_from}`,
-      `speed-up: ${ratio(one.gain)}`,
+      `speed-up: ${speedText(gainOf(one))}`,
     ],
   }
 }

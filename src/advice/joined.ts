@@ -1,6 +1,7 @@
 /** Errors of candidates joined with their times. */
+import type {InputStatistics} from '../inputs/statistics.js'
 import type {Estimate} from '../stats/index.js'
-import type {Candidate} from './candidates.js'
+import {type AdviceMetric, beatsMean, type Candidate} from './candidates.js'
 import type {Offer, Wish} from './recommend.js'
 import type {Timed, Times} from './times.js'
 
@@ -13,8 +14,22 @@ export interface LayerFacts {
   /** L */
   length: number
   wish: Wish
-  /** Errors are rel_l2, for which theory knows the M it takes. */
-  predictable: boolean
+  metric: AdviceMetric
+  /** Mean entropy of the exact rows of each head and its maximum ln(keys in view), in nats. */
+  entropies: readonly Pick<InputStatistics, 'entropy_nats' | 'max_entropy_nats'>[]
+}
+
+/**
+ * Weights of uniform rows deviate from 1/n by at most this share of it, root mean square. To second order that square is twice
+ * what the entropy lacks to ln(n).
+ */
+const UNIFORM = 0.1
+
+/** Heads of which attention is nearly uniform. */
+export function uniformHeads({entropies}: Pick<LayerFacts, 'entropies'>): number[] {
+  return entropies.flatMap(({entropy_nats, max_entropy_nats}, head) =>
+    2 * (max_entropy_nats - entropy_nats) <= UNIFORM ** 2 ? [head] : [],
+  )
 }
 
 /** A candidate with its time. */
@@ -35,7 +50,24 @@ export function joinedAt({candidates, times, length}: LayerFacts, scale: number)
 
 /** What the rule sees of it. @param head - default: all */
 export function offerOf({candidate, timed, gain}: Joined, head?: number): Offer {
-  const {label, unfit, error, heads} = candidate
-  const own = head === undefined ? error : heads[head]!
-  return {label, error: own, time: timed.time, gain, unfit: unfit !== null}
+  const {label, unfit} = candidate
+  return {
+    label,
+    error: errorOf(candidate, head),
+    time: timed.time,
+    gain,
+    unfit: unfit !== null,
+    beatsMean: isBetter(candidate, head),
+  }
+}
+
+/** Its error. @param head - default: all */
+export function errorOf({error, heads}: Candidate, head?: number): Estimate {
+  return head === undefined ? error : heads[head]!
+}
+
+/** Whether it is better than averaging V for certain, or averages V. @param head - default: all */
+export function isBetter(candidate: Candidate, head?: number): boolean {
+  const {overMean, headsOverMean} = candidate
+  return beatsMean(candidate, head === undefined ? overMean : headsOverMean[head]!)
 }

@@ -1,73 +1,63 @@
 /** The advice on one layer. */
-import {nanoseconds, significant} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
 import {changesOf} from './changes.js'
-import {type Joined, joinedAt, type LayerFacts, offerOf} from './joined.js'
+import {
+  errorOf,
+  isBetter,
+  type Joined,
+  joinedAt,
+  type LayerFacts,
+  offerOf,
+  uniformHeads,
+} from './joined.js'
 import {paretoFront} from './pareto.js'
 import {type Choice, choose} from './recommend.js'
 import type {AdviceCandidate, HeadAdvice, LayerAdvice} from './schema.js'
+import {statementOf} from './statement.js'
 import type {Timed, Times} from './times.js'
 
 export function adviseLayer(facts: LayerFacts): LayerAdvice {
   const joined = joinedAt(facts, 1)
   const offers = joined.map(one => offerOf(one))
   const picked = choose(offers, facts.wish)
-  const front = frontOf(facts, joined, ({candidate}) => candidate.error.value)
+  const front = frontOf(facts, joined)
   const heads = headsOf(facts, joined)
+  const uniform = uniformHeads(facts)
   return {
     layer: facts.layer,
     ...choiceFields(picked),
-    statement: statementOf(picked, facts),
+    statement: statementOf({facts, picked, uniform: uniform.length === facts.entropies.length}),
+    uniform_heads: uniform,
     candidates: joined.map(one => rowOf(one, front.includes(one.candidate.label), facts.times)),
     heads,
-    mixed: mixedOf(heads, facts, joined),
+    mixed: mixedOf(heads, facts),
     changes: changesOf(facts, joined, picked),
   }
 }
 
-/** Labels of what nothing beats, exact attention among it, which errs by nothing. */
-function frontOf(
-  {times, length}: LayerFacts,
-  joined: readonly Joined[],
-  errorOf: (one: Joined) => number,
-): string[] {
+/**
+ * Labels of what nothing beats, exact attention among it, which has no error; what is not better than averaging V is never
+ * among it.
+ *
+ * @param head - default: all
+ */
+function frontOf({times, length}: LayerFacts, joined: readonly Joined[], head?: number): string[] {
   const exact = times.exact.map(variant => ({
     label: variant.method,
     numbers: [0, times.at(variant, length)!.time.value, times.at(variant, length)!.bytes],
   }))
-  const others = joined.map(one => ({
-    label: one.candidate.label,
-    numbers: [errorOf(one), one.timed.time.value, one.timed.bytes],
-  }))
+  const others = joined
+    .filter(({candidate}) => candidate.unfit === null && isBetter(candidate, head))
+    .map(({candidate, timed}) => ({
+      label: candidate.label,
+      numbers: [errorOf(candidate, head).value, timed.time.value, timed.bytes],
+    }))
   return paretoFront([...exact, ...others], ({numbers}) => numbers).map(({label}) => label)
 }
 
 function choiceFields(picked: Choice): Pick<LayerAdvice, 'candidate' | 'obstacle'> {
   if ('offer' in picked) return {candidate: picked.offer.label, obstacle: null}
   return {candidate: null, obstacle: picked.obstacle}
-}
-
-function statementOf(picked: Choice, {times, length, wish}: LayerFacts): string {
-  const asked = `an error of at most ${significant(wish.tolerance)}`
-  const {label: exact, time} = times.fastestExact(length)
-  if ('offer' in picked) {
-    const {label, error, gain} = picked.offer
-    return `take ${label}: error ${interval(error)}, ${interval(gain)} times as fast as ${exact} at L=${length}`
-  }
-  const reasons = {
-    error: `no candidate has ${asked} for certain`,
-    time: `what has ${asked} is not faster than ${exact} for certain at L=${length}`,
-    budget: `what has ${asked} and is faster than ${exact} takes longer than the budget`,
-  }
-  const late = wish.budget !== null && time.value > wish.budget
-  const besides = late ? `; it takes ${nanoseconds(time.value)}, more than the budget, too` : ''
-  return `none: keep exact attention (${exact}); ${reasons[picked.obstacle]}${besides}`
-}
-
-/** `0.0312 [0.0309, 0.0317]`. */
-export function interval({value, low, high}: Estimate): string {
-  if (low === value && high === value) return significant(value)
-  return `${significant(value)} [${significant(low)}, ${significant(high)}]`
 }
 
 /** Numbers as JSON has them. */
@@ -90,8 +80,12 @@ export function costFields({time, from, bytes}: Timed) {
   }
 }
 
+function gainFields({value, low, high}: Estimate) {
+  return {gain: plain(value), gain_low: plain(low), gain_high: plain(high)}
+}
+
 function rowOf({candidate, timed, gain}: Joined, onFront: boolean, times: Times): AdviceCandidate {
-  const {label, cell, featureDim, error, heads, unfit} = candidate
+  const {label, cell, featureDim, error, heads, unfit, overMean} = candidate
   const crossover = times.crossover(cell)
   return {
     label,
@@ -100,10 +94,11 @@ function rowOf({candidate, timed, gain}: Joined, onFront: boolean, times: Times)
     num_features: cell.num_features,
     feature_dim: featureDim,
     ...errorFields(error),
+    over_mean: plain(overMean.value),
+    over_mean_low: plain(overMean.low),
+    over_mean_high: plain(overMean.high),
     ...costFields(timed),
-    gain: plain(gain.value),
-    gain_low: plain(gain.low),
-    gain_high: plain(gain.high),
+    ...gainFields(gain),
     crossover_len: crossover?.value ?? null,
     crossover_low_len: crossover ? plain(crossover.low) : null,
     crossover_high_len: crossover ? plain(crossover.high) : null,
@@ -126,25 +121,29 @@ function headsOf(facts: LayerFacts, joined: readonly Joined[]): HeadAdvice[] {
       head,
       ...choiceFields(picked),
       ...errorFields(error),
-      gain: plain(gain.value),
-      front: frontOf(facts, joined, one => one.candidate.heads[head]!.value),
+      ...gainFields(gain),
+      front: frontOf(facts, joined, head),
     }
   })
 }
 
 const NOTHING: Estimate = {value: Number.NaN, low: Number.NaN, high: Number.NaN}
 
-/** Some heads by what is best for each, the others exact; heads of a form share its time alike. */
-function mixedOf(
-  heads: readonly HeadAdvice[],
-  {times, length}: LayerFacts,
-  joined: readonly Joined[],
-): LayerAdvice['mixed'] {
+/**
+ * Some heads by what is best for each, the others exact. Each takes its share of the time of its form, so that the speed-up
+ * is the harmonic mean of those of the heads; its ends are those of all of them at once, as they share the exact form.
+ */
+function mixedOf(heads: readonly HeadAdvice[], {times, length}: LayerFacts): LayerAdvice['mixed'] {
   const replaced = heads.filter(({candidate}) => candidate !== null)
   if (replaced.length === 0) return null
-  const exact = times.fastestExact(length).time.value
-  const timeOf = (label: string | null) =>
-    joined.find(({candidate}) => candidate.label === label)?.timed.time.value ?? exact
-  const time = heads.reduce((sum, {candidate}) => sum + timeOf(candidate), 0) / heads.length
-  return {replaced_heads: replaced.map(({head}) => head), time_ns: time, gain: exact / time}
+  const harmonic = (end: 'gain' | 'gain_low' | 'gain_high') =>
+    heads.length / heads.reduce((sum, head) => sum + 1 / (head[end] ?? 1), 0)
+  const gain = harmonic('gain')
+  return {
+    replaced_heads: replaced.map(({head}) => head),
+    time_ns: times.fastestExact(length).time.value / gain,
+    gain,
+    gain_low: plain(harmonic('gain_low')),
+    gain_high: plain(harmonic('gain_high')),
+  }
 }

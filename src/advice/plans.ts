@@ -1,6 +1,8 @@
 /** The runs behind an advice: errors on the input as it is and at smaller norms, then times. */
+import type {MethodName} from '../attention/names.js'
 import {BASELINES} from '../experiments/bench/baselines.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
+import {YARDSTICK} from '../experiments/error-sweep/ranking.js'
 import {
   type CompletedSweep,
   type ErrorSweepPlan,
@@ -30,40 +32,43 @@ export interface AdviceRequest {
 
 /** What runs where flags leave it open. */
 interface Effort {
-  methods: readonly string[]
+  methods: readonly MethodName[]
   numFeatures: readonly number[]
-  /** Factors on queries and keys; the input as it is first. */
-  scales: number[]
-  replicates: number
   timing: BenchPlan['timing']
   /** Operations of one exact call that is timed, at most. */
   mostFlops: number
 }
 
 /**
- * The cheapest of each kind: positive features in their plain, paired, tuned and data-adapted forms, trigonometric ones (best
- * at small norms), LARA and Nystroemformer, which know the input, and elu, which costs least and converges to something
- * else. RA, which makes exact attention of sampled keys, costs as much as that, and methods that take training do not
- * replace a layer as it is.
+ * The cheapest of each kind, and those that are the most accurate on heads of trained models: positive features in their
+ * plain, paired, tuned and data-adapted forms, trigonometric ones (best at small norms), those of normalised tokens, LARA,
+ * Nystroemformer and EVA, which know the input, and elu, which costs least and converges to something else. Averaging V is
+ * always among them. `NOT_TRIED` has the reasons why others are not.
  */
 export const ADVICE: Record<'standard' | 'quick', Effort> = {
   standard: {
-    methods: ['favor-pos', 'favor-hyp', 'favor-trig', 'oprf', 'saderf', 'lara', 'nystrom', 'elu'],
-    numFeatures: [64, 256, 1024, 4096],
-    scales: [1, 0.5, 0.25],
-    replicates: 10,
+    methods: [
+      ...(['favor-pos', 'favor-hyp', 'favor-trig', 'oprf', 'saderf', 'sderf'] as const),
+      ...(['rfa', 'lara', 'nystrom', 'eva', 'elu'] as const),
+    ],
+    numFeatures: [64, 256, 1024],
     timing: {warmup_runs: 2, min_runs: 6, max_runs: 50, min_time_ns: 1e8},
     mostFlops: 2e10,
   },
   quick: {
-    methods: ['favor-pos', 'favor-hyp', 'favor-trig', 'elu'],
+    methods: ['favor-pos', 'favor-hyp', 'favor-trig', 'sderf', 'rfa', 'elu'],
     numFeatures: [64, 256],
-    scales: [1, 0.5, 0.25],
-    replicates: 6,
     timing: {warmup_runs: 1, min_runs: 6, max_runs: 30, min_time_ns: 5e7},
     mostFlops: 5e9,
   },
 }
+
+/** Draws of each error: with fewer, no interval of a paired ratio is narrow. */
+const REPLICATES = 10
+/** Factors on queries and keys that are tried where nothing qualifies as they are. */
+const SMALLER_NORMS = [0.5, 0.25]
+/** M of errors at smaller norms, at most, but for the smallest that was asked for. */
+const NORMS_FEATURES = 256
 
 /** Most bytes of logits that an exact form may hold at once. */
 const MOST_LOGITS = 2 ** 29
@@ -72,26 +77,46 @@ function effortOf({effort}: Pick<AdviceRequest, 'effort'>): Effort {
   return effort === 'quick' ? ADVICE.quick : ADVICE.standard
 }
 
+/** Whether candidates are those that nobody has chosen. */
+export function isDefault(request: Pick<AdviceRequest, 'effort' | 'methods'>): boolean {
+  return effortOf(request).methods.join() === request.methods.join()
+}
+
 function exactForms(names: readonly string[]) {
   return names.map(method => ({method, preset: 'exact' as const, options: {}}))
 }
 
-/** Errors of all heads and rows of the file against its exact attention, at every scale. */
+/** Errors of all heads and rows of the file against its exact attention. */
 export function sweepPlanOf(request: AdviceRequest): ErrorSweepPlan {
-  const {scales, replicates} = effortOf(request)
-  const {input, layers, logitScale, causal, methods, numFeatures, seed} = request
+  return errorPlan(request, [1], request.numFeatures)
+}
+
+/** The same with queries and keys of smaller norms, at one M. */
+export function normsPlanOf(request: AdviceRequest): ErrorSweepPlan {
+  const {numFeatures} = request
+  const small = numFeatures.filter(count => count <= NORMS_FEATURES)
+  const one = small.length > 0 ? Math.max(...small) : Math.min(...numFeatures)
+  return errorPlan(request, SMALLER_NORMS, [one])
+}
+
+function errorPlan(
+  request: AdviceRequest,
+  scales: number[],
+  numFeatures: readonly number[],
+): ErrorSweepPlan {
+  const {input, layers, logitScale, causal, methods, seed} = request
   return errorSweepPlan.parse({
     experiment: 'error-sweep',
     input,
     ...(layers && {layers}),
-    methods: exactForms(methods),
+    methods: exactForms([...new Set([...methods, YARDSTICK])]),
     projections: ['orth'],
     num_features: [...numFeatures],
     seq_lens: null,
     scales,
     ...(logitScale !== undefined && {logit_scale: logitScale}),
     targets: ['raw'],
-    replicates,
+    replicates: REPLICATES,
     causal,
     row_metrics: false,
     seed,
@@ -99,15 +124,16 @@ export function sweepPlanOf(request: AdviceRequest): ErrorSweepPlan {
   })
 }
 
-/** Sizes of a layer. */
+/** Sizes of a layer, and whether its errors were measured causally. */
 export type LayerShape = Pick<
   CompletedSweep['result'],
   'batch' | 'heads' | 'head_dim' | 'value_dim' | 'query_len' | 'key_len'
->
+> &
+  Pick<CompletedSweep['cell'], 'causal'>
 
 /** Lengths to time: the file's and the one asked for, as far as they are affordable, and another one where that is one. */
 export function timedLengths(
-  {query_len, ...shape}: LayerShape,
+  {query_len, ...shape}: Omit<LayerShape, 'causal' | 'key_len'>,
   request: Pick<AdviceRequest, 'effort' | 'seqLen'>,
 ): number[] {
   const most = longestTimed(shape, request)
@@ -119,7 +145,7 @@ export function timedLengths(
 }
 
 function longestTimed(
-  {batch, heads, head_dim, value_dim}: Omit<LayerShape, 'query_len'>,
+  {batch, heads, head_dim, value_dim}: Omit<LayerShape, 'query_len' | 'key_len' | 'causal'>,
   request: Pick<AdviceRequest, 'effort'>,
 ): number {
   const {mostFlops} = effortOf(request)
@@ -149,8 +175,8 @@ export function benchPlanFor(
     sized.some(one => one.num_features === count && counted.flops(one, longest) <= most),
   )
   const methods = [...new Set(variants.map(({method}) => method))]
-  const {batch, heads, head_dim, value_dim} = shape
-  const {causal, seed, threads} = request
+  const {batch, heads, head_dim, value_dim, causal} = shape
+  const {seed, threads} = request
   return benchPlan.parse({
     experiment: 'bench',
     methods: exactForms([...new Set([...BASELINES, ...methods])]),

@@ -11,6 +11,8 @@ export interface Offer {
   gain: Estimate
   /** One call of it cannot be relied on. */
   unfit: boolean
+  /** Its error is lower than that of averaging V for certain; averaging V itself counts. */
+  beatsMean: boolean
 }
 
 /** What is asked of a candidate. */
@@ -24,12 +26,15 @@ export interface Wish {
 /**
  * Why there is none:
  * - `error`: none is as accurate as asked for
+ * - `mean`: what is, is not better than averaging V for certain
  * - `time`: what is, is not faster than exact attention for certain
  * - `budget`: what is that, too, takes longer than the budget
  */
-export type Obstacle = 'error' | 'time' | 'budget'
+export const OBSTACLES = ['error', 'mean', 'time', 'budget'] as const
+export type Obstacle = (typeof OBSTACLES)[number]
 
-export type Choice = {offer: Offer} | {obstacle: Obstacle}
+/** What to take; or why nothing, with the nearest to it: of lowest error under `error`, else the fastest. */
+export type Choice = {offer: Offer} | {obstacle: Obstacle; nearest?: Offer}
 
 /** Whether the error is within the tolerance for certain: the upper end of its interval is. */
 export function isAccurate({error, unfit}: Offer, {tolerance}: Wish): boolean {
@@ -45,13 +50,57 @@ export function isWithinBudget({time}: Offer, {budget}: Wish): boolean {
   return budget === null || time.high <= budget
 }
 
-/** The fastest of those that are accurate, faster than exact attention and within the budget, each for certain. */
+/**
+ * The fastest of those that are accurate, better than averaging V, faster than exact attention and within the budget, each
+ * for certain.
+ */
 export function choose(offers: readonly Offer[], wish: Wish): Choice {
-  const accurate = offers.filter(offer => isAccurate(offer, wish))
-  if (accurate.length === 0) return {obstacle: 'error'}
-  const faster = accurate.filter(isFaster)
-  if (faster.length === 0) return {obstacle: 'time'}
-  const affordable = faster.filter(offer => isWithinBudget(offer, wish))
-  if (affordable.length === 0) return {obstacle: 'budget'}
-  return {offer: affordable.reduce((a, b) => (b.time.value < a.time.value ? b : a))}
+  const sound = offers.filter(({unfit, error}) => !unfit && Number.isFinite(error.high))
+  let left = sound
+  for (const [obstacle, meets] of conditions(wish)) {
+    const next = left.filter(meets)
+    if (next.length === 0) {
+      const nearest = obstacle === 'error' ? nearestOf(sound) : fastest(left)
+      return {obstacle, ...(nearest && {nearest})}
+    }
+    left = next
+  }
+  return {offer: fastest(left)!}
+}
+
+/** What an offer has to meet, one after the other. */
+function conditions(wish: Wish): [Obstacle, (offer: Offer) => boolean][] {
+  return [
+    ['error', offer => isAccurate(offer, wish)],
+    ['mean', ({beatsMean}) => beatsMean],
+    ['time', isFaster],
+    ['budget', offer => isWithinBudget(offer, wish)],
+  ]
+}
+
+/** The offer of lowest error, by its upper end, among those that are better than averaging V, or that itself. */
+export function mostAccurate(offers: readonly Offer[]): Offer | undefined {
+  return least(
+    offers.filter(({beatsMean}) => beatsMean),
+    ({error}) => error.high,
+  )
+}
+
+/** The offer of lowest error among those that are better than averaging V, or that itself. */
+function nearestOf(offers: readonly Offer[]): Offer | undefined {
+  return least(
+    offers.filter(({beatsMean}) => beatsMean),
+    ({error}) => error.value,
+  )
+}
+
+function fastest(offers: readonly Offer[]): Offer | undefined {
+  return least(offers, ({time}) => time.value)
+}
+
+function least(offers: readonly Offer[], number: (offer: Offer) => number): Offer | undefined {
+  return offers.reduce<Offer | undefined>(
+    (best, offer) => (best && number(best) <= number(offer) ? best : offer),
+    undefined,
+  )
 }

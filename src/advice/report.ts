@@ -1,9 +1,15 @@
 /** Advice as tables and sentences. */
 
+import {YARDSTICK} from '../experiments/error-sweep/ranking.js'
+import {causalLabel} from '../experiments/labels.js'
 import {commandText} from '../report/command-line.js'
 import {type Block, heading, type Item, list, table, text} from '../report/document.js'
-import {bytes, MISSING, nanoseconds, ratio, significant, withInterval} from '../report/numbers.js'
+import {groupBy} from '../report/groups.js'
+import {bytes, MISSING, nanoseconds, significant} from '../report/numbers.js'
+import type {Estimate} from '../stats/index.js'
+import {reasonOf} from './not-tried.js'
 import type {Advice, AdviceCandidate, HeadAdvice, LayerAdvice} from './schema.js'
+import {errorText, exactError, isUnsettled, lengthText, speedText} from './words.js'
 
 /** What was typed, for the commands that look at a recommendation again. */
 export interface AsTyped {
@@ -13,70 +19,123 @@ export interface AsTyped {
   input: readonly string[]
 }
 
-/** All of it. @param typed - default: nobody knows any more how the input was named, and no command is told */
-export function adviceReport(advice: Advice, typed?: AsTyped): Block[] {
+/** How much is shown. */
+export interface AdviceView {
+  /** Default: nobody knows any more how the input was named, and no command is given. */
+  typed?: AsTyped
+  /** The first screen: heads that are all alike have a line, and what the numbers rest on is left out. Default: false */
+  brief?: boolean
+}
+
+/** Tables and sentences of all layers, what they rest on, and commands. */
+export function adviceReport(advice: Advice, {typed, brief = false}: AdviceView = {}): Block[] {
   const several = advice.layers.length > 1
   return [
-    heading(1, `Advice on ${advice.input} at L=${advice.seq_len}`),
-    ...advice.layers.flatMap(layer => layerBlocks(layer, advice, several)),
-    ...list(notes(advice)),
+    heading(
+      1,
+      `Advice on ${advice.input} at L=${advice.seq_len}, ${causalLabel(advice.causal, advice.ran_causal)}`,
+    ),
+    ...advice.layers.flatMap(layer => layerBlocks(layer, advice, {several, brief})),
+    ...list([...(brief ? [] : basis(advice)), ...warnings(advice)]),
     ...list(typed ? advice.layers.flatMap(layer => again(layer, advice, typed)) : []),
   ]
 }
 
-function layerBlocks(layer: LayerAdvice, advice: Advice, several: boolean): Block[] {
+function layerBlocks(
+  layer: LayerAdvice,
+  advice: Advice,
+  {several, brief}: {several: boolean; brief: boolean},
+): Block[] {
   return [
     ...(several ? [heading(2, `Layer ${layer.layer}`)] : []),
-    text(`${capital(layer.statement)}.`),
+    text(layer.statement),
     frontTable(layer, advice),
-    ...headBlocks(layer, advice),
+    ...headBlocks(layer, advice, brief),
     ...list(layer.changes.map(({statement}) => statement)),
   ]
 }
-
-const capital = (words: string) => words[0]!.toUpperCase() + words.slice(1)
 
 /** A row of the front: a candidate or an exact form. */
 type FrontRow = Pick<
   AdviceCandidate,
   'label' | 'error' | 'error_low' | 'error_high' | 'time_ns' | 'time_from' | 'live_bytes'
 > &
-  Partial<Pick<AdviceCandidate, 'gain' | 'crossover_len'>>
+  Partial<Pick<AdviceCandidate, Gain | Crossover>>
+type Gain = 'gain' | 'gain_low' | 'gain_high'
+type Crossover = 'crossover_len' | 'crossover_low_len' | 'crossover_high_len'
 
-function frontTable({candidates}: LayerAdvice, {exact, metric}: Advice): Block {
+/** What nothing else beats, with the exact forms and averaging V beside it. */
+function frontTable(layer: LayerAdvice, {exact, metric}: Advice): Block {
   const forms = exact.map(({form, ...cost}) => ({label: form, ...EXACT_ERROR, ...cost}))
-  const rows: FrontRow[] = [...forms, ...candidates.filter(one => one.on_front)]
   return table<FrontRow>(
     [
-      {title: 'front', align: 'left', cell: ({label}) => label},
+      {title: 'method', align: 'left', cell: ({label}) => label},
       {
-        title: metric,
-        cell: ({error, error_low, error_high}) =>
-          error === 0 ? '0' : withInterval(error, error_low, error_high),
+        title: metric === 'rel_l2' ? 'error' : metric,
+        cell: row => (row.error === 0 ? 'exact' : errorText(metric, errorOf(row))),
       },
       {title: 'time', cell: ({time_ns}) => nanoseconds(time_ns)},
       {title: 'from', align: 'left', priority: 2, cell: ({time_from}) => time_from},
-      {title: 'speed-up', cell: ({gain}) => ratio(gain ?? null)},
-      {
-        title: 'faster from L',
-        priority: 1,
-        cell: row => ('crossover_len' in row ? significant(row.crossover_len) : MISSING),
-      },
+      {title: 'speed-up', cell: row => speedText(gainOf(row))},
+      {title: 'faster from L', priority: 1, cell: crossoverText},
       {title: 'memory', priority: 1, cell: row => bytes(row.live_bytes)},
     ],
-    rows,
+    [...forms, ...shownOf(layer)],
   )
+}
+
+function shownOf({candidates}: LayerAdvice): AdviceCandidate[] {
+  return candidates.filter(one => one.on_front || one.method === YARDSTICK)
 }
 
 const EXACT_ERROR = {error: 0, error_low: 0, error_high: 0}
 
-function headBlocks({heads, mixed}: LayerAdvice, {metric, budget_ms}: Advice): Block[] {
+/** What JSON has as `null` is not known; an end alone that is missing is unbounded where `open`. */
+function estimateOf(
+  [value, low, high]: readonly (number | null | undefined)[],
+  open = Number.NaN,
+): Estimate {
+  return {value: value ?? Number.NaN, low: low ?? Number.NaN, high: high ?? open}
+}
+
+function errorOf({error, error_low, error_high}: HeadError): Estimate {
+  return estimateOf([error, error_low, error_high])
+}
+type HeadError = Pick<AdviceCandidate, 'error' | 'error_low' | 'error_high'>
+
+/** A speed-up as documents have it, with its interval. */
+export function gainOf({
+  gain,
+  gain_low,
+  gain_high,
+}: Partial<Pick<AdviceCandidate, Gain>>): Estimate {
+  return estimateOf([gain, gain_low, gain_high])
+}
+
+function crossoverText(row: FrontRow): string {
+  const {crossover_len: value = null, crossover_low_len: low, crossover_high_len: high} = row
+  return value === null
+    ? MISSING
+    : lengthText(estimateOf([value, low, high], Number.POSITIVE_INFINITY))
+}
+
+function headBlocks(
+  {heads, mixed, uniform_heads: uniform}: LayerAdvice,
+  {metric, budget_ms}: Advice,
+  brief: boolean,
+): Block[] {
   const late = mixed !== null && budget_ms !== null && mixed.time_ns > 1e6 * budget_ms
-  const told = mixed
-    ? `${mixed.replaced_heads.length === 1 ? 'Head' : 'Heads'} ${mixed.replaced_heads.join(', ')} can be replaced, each by its own: ${significant(mixed.gain)} times as fast as exact attention of all heads (predicted from shares of the times above)${late ? ', but above the budget' : ''}.`
-    : 'No head can be replaced.'
+  const some = uniform.length > 0 && uniform.length < heads.length
+  const sentences = [
+    ...(some ? [`Attention is nearly uniform in ${headList(uniform)}.`] : []),
+    mixed
+      ? `${capital(headList(mixed.replaced_heads, heads.length))} can be replaced: ${speedText(gainOf(mixed))} as fast as exact attention of all heads (predicted)${late ? ', but over the budget' : ''}.`
+      : 'No head can be replaced.',
+  ]
+  const alike = new Set(heads.map(({candidate, obstacle}) => candidate ?? obstacle)).size <= 1
+  if (brief && alike) return [text(sentences.join(' '))]
   return [
-    text(told),
+    text(sentences.join(' ')),
     table<HeadAdvice>(
       [
         {title: 'head', cell: ({head}) => String(head)},
@@ -86,21 +145,14 @@ function headBlocks({heads, mixed}: LayerAdvice, {metric, budget_ms}: Advice): B
           cell: ({candidate, obstacle}) => candidate ?? `exact (${WHY[obstacle!]})`,
         },
         {
-          title: metric,
-          cell: ({error, error_low, error_high}) => withInterval(error, error_low, error_high),
+          title: metric === 'rel_l2' ? 'error' : metric,
+          cell: head => errorText(metric, errorOf(head)),
           tells: ({error}) => error !== null,
         },
         {
           title: 'speed-up',
-          cell: ({gain}) => ratio(gain),
+          cell: head => speedText(gainOf(head)),
           tells: ({gain}) => gain !== null,
-        },
-        {
-          title: 'front',
-          align: 'left',
-          flexible: true,
-          priority: 2,
-          cell: ({front}) => front.join(', '),
         },
       ],
       heads,
@@ -108,22 +160,56 @@ function headBlocks({heads, mixed}: LayerAdvice, {metric, budget_ms}: Advice): B
   ]
 }
 
-const WHY = {error: 'error', time: 'no faster', budget: 'over budget'}
+const WHY = {
+  error: 'error',
+  mean: 'no better than mean-value',
+  time: 'no faster',
+  budget: 'over budget',
+}
 
-function notes(advice: Advice): string[] {
-  const {query_len, key_len, seq_len, timed_lens, tolerance, metric, budget_ms, left_out} = advice
-  const predicted = !timed_lens.includes(seq_len)
+const capital = (words: string) => words[0]!.toUpperCase() + words.slice(1)
+
+/** `head 3`, `heads 0, 2`, `every head`. @param all - how many there are */
+function headList(heads: readonly number[], all = Number.POSITIVE_INFINITY): string {
+  if (heads.length === all) return 'every head'
+  return `${heads.length === 1 ? 'head' : 'heads'} ${heads.join(', ')}`
+}
+
+/** What a reader of the table has to know. */
+function warnings(advice: Advice): string[] {
+  const {query_len, key_len, seq_len, layers, left_out, not_tried: untried} = advice
+  const unsettled = layers.some(layer => shownOf(layer).some(one => isUnsettled(gainOf(one))))
   return [
-    `asked for: ${metric} of at most ${significant(tolerance)}${budget_ms === null ? '' : `, ${significant(budget_ms)} ms at most`}; an error counts by the upper end of its interval, a speed-up by the lower one`,
-    `errors are those of all heads and all ${query_len} queries of the file; none was left out`,
+    ...(unsettled
+      ? [
+          'a speed-up that is a range is unsettled, its 95 % interval wider than ±25 %: run again on a quiet machine, in another folder',
+        ]
+      : []),
     ...(seq_len === query_len
       ? []
-      : [`errors at L=${seq_len} are taken to be those of the file, L=${query_len}`]),
+      : [
+          `errors at L=${seq_len} are taken to be those of the file, L=${query_len}; methods of windows or landmarks have none there`,
+        ]),
     ...(query_len === key_len
       ? []
       : [`times are of as many keys as queries; the file has ${key_len} keys`]),
-    `times of ${advice.backend}, on made-up inputs of the same shape, ${predicted ? `predicted from L=${timed_lens.join(', ')}` : `measured at L=${timed_lens.join(', ')}`}; speed-ups are over the faster exact form`,
+    ...(untried.length > 0 ? [`methods that were not tried: --methods ${untried.join(',')}`] : []),
     ...left_out.map(reason => `left out: ${reason}`),
+  ]
+}
+
+/** What the numbers rest on. */
+function basis(advice: Advice): string[] {
+  const {query_len, seq_len, timed_lens, tolerance, metric, budget_ms, not_tried} = advice
+  const budget = budget_ms === null ? '' : `, ${significant(budget_ms)} ms at most`
+  const predicted = timed_lens.includes(seq_len) ? 'measured at' : 'predicted from'
+  return [
+    `asked for: ${metric} of at most ${exactError(metric, tolerance)}${budget}; an error counts by the upper end of its interval, a speed-up by the lower one`,
+    `errors are those of all heads and all ${query_len} queries of the file; none was left out`,
+    `times of ${advice.backend}, on made-up inputs of the same shape, ${predicted} L=${timed_lens.join(', ')}; speed-ups are over the faster exact form`,
+    ...groupBy(not_tried, reasonOf).map(
+      names => `not tried: ${names.join(', ')}: ${reasonOf(names[0]!)}`,
+    ),
   ]
 }
 
@@ -137,8 +223,8 @@ function again(layer: LayerAdvice, advice: Advice, {bin, input}: AsTyped): Item[
     ...['--methods', method],
     ...(projection === null ? [] : ['--projections', projection]),
     ...(num_features === null ? [] : ['--num-features', String(num_features)]),
-    ...(advice.causal ? ['--causal'] : []),
   ]
+  const causal = advice.causal ? ['--causal'] : []
   const shape = Object.entries({
     '--seq-len': seq_len,
     '--batch': batch,
@@ -147,9 +233,13 @@ function again(layer: LayerAdvice, advice: Advice, {bin, input}: AsTyped): Item[
     '--value-dim': value_dim,
   }).flatMap(([flag, value]) => [flag, String(value)])
   const own = layer.layer === null ? [] : ['--layer', String(layer.layer)]
-  const sweep = [bin, 'error-sweep', ...input, ...own, ...variant, '--targets', 'raw']
+  const asked = advice.ran_causal && !advice.causal ? ['--no-causal'] : causal
+  const sweep = [bin, 'error-sweep', ...input, ...own, ...variant, ...asked, '--targets', 'raw']
   return [
     {label: 'its error again', command: commandText(sweep)},
-    {label: 'its time again', command: commandText([bin, 'bench', ...variant, ...shape])},
+    {
+      label: 'its time again',
+      command: commandText([bin, 'bench', ...variant, ...causal, ...shape]),
+    },
   ]
 }

@@ -2,7 +2,8 @@
 import {z} from 'zod'
 import {causalField, sizeFields} from '../experiments/axes.js'
 import {nullableNumber, seed} from '../results/record.js'
-import {ADVICE_METRICS} from './candidates.js'
+import {ADVICE_METRICS, UNFIT} from './candidates.js'
+import {OBSTACLES} from './recommend.js'
 
 const ns = (description: string) => ({unit: 'ns', description})
 const tokens = (description: string) => ({unit: 'tokens', description})
@@ -45,6 +46,8 @@ const gainFields = {
   crossover_high_len: nullableNumber.meta(tokens('Upper end of it; `null`: it has none.')),
 }
 
+const overMean = nullableNumber.default(null)
+
 const candidate = z.object({
   label: z.string().describe('Method, projection and M.'),
   method: z.string().describe('Estimator, as `--methods` takes it.'),
@@ -52,17 +55,26 @@ const candidate = z.object({
   num_features: z.number().int().nullable().describe('M; `null`: the method has none.'),
   feature_dim: z.number().int().describe('F, length of phi; 0: the method has no features.'),
   ...headError.shape,
+  over_mean: overMean.describe(
+    'rel_l2 over that of averaging V, centre of the ratios of replicates; `null`: not known.',
+  ),
+  over_mean_low: overMean.describe('Lower end of its 95 % interval.'),
+  over_mean_high: overMean.describe(
+    'Upper end of that interval: from 0.99 on the method is never recommended, as it is not distinguishable from averaging V, or worse; averaging V itself may be.',
+  ),
   ...costFields,
   ...gainFields,
   unfit: z
-    .enum(['not_finite', 'sign_changes'])
+    .enum(UNFIT)
     .nullable()
     .describe(
-      'Why it is never recommended, whatever its median: estimates that are not finite, or denominators on both sides of zero.',
+      'Why it is not recommended, whatever its median: estimates that are not finite; denominators on both sides of zero; `other_length`: its windows or landmarks were measured at the length of the file, and it is advised for another.',
     ),
   on_front: z
     .boolean()
-    .describe('Nothing else is as good in error, time and memory, and better in one of them.'),
+    .describe(
+      'Better than averaging V, and nothing else is as good in error, time and memory, and better in one of them.',
+    ),
   heads: z.array(headError).describe('The error of each head.'),
 })
 export type AdviceCandidate = z.infer<typeof candidate>
@@ -70,10 +82,10 @@ export type AdviceCandidate = z.infer<typeof candidate>
 const choice = {
   candidate: z.string().nullable().describe('Label of what to take; `null`: exact attention.'),
   obstacle: z
-    .enum(['error', 'time', 'budget'])
+    .enum(OBSTACLES)
     .nullable()
     .describe(
-      'Why nothing: no candidate is accurate enough, none of those faster, none of those within the budget; `null` with a candidate.',
+      'Why nothing: no candidate is accurate enough, none of those better than averaging V (`mean`), none of those faster, none of those within the budget; `null` with a candidate.',
     ),
 }
 
@@ -82,6 +94,8 @@ const headAdvice = z.object({
   ...choice,
   ...headError.shape,
   gain: nullableNumber.describe('Times faster than the faster exact form, of all heads together.'),
+  gain_low: nullableNumber.default(null).describe('Lower end of its 95 % interval.'),
+  gain_high: nullableNumber.default(null).describe('Upper end of that interval.'),
   front: z.array(z.string()).describe('Labels of what nothing else beats for this head.'),
 })
 export type HeadAdvice = z.infer<typeof headAdvice>
@@ -96,6 +110,10 @@ const mixed = z.object({
       ),
     ),
   gain: z.number().describe('Times faster than all heads in the faster exact form.'),
+  gain_low: nullableNumber
+    .default(null)
+    .describe('The same with all speed-ups at their lower ends.'),
+  gain_high: nullableNumber.default(null).describe('The same with all at their upper ends.'),
 })
 
 const change = z.object({
@@ -117,7 +135,13 @@ const layerAdvice = z.object({
     .nullable()
     .describe('Layer of a file of several; `null`: the file is no such one.'),
   ...choice,
-  statement: z.string().describe('The recommendation in a sentence.'),
+  statement: z.string().describe('The recommendation in sentences.'),
+  uniform_heads: z
+    .array(z.number().int())
+    .default([])
+    .describe(
+      'Heads whose attention is nearly uniform: weights deviate from 1/n by at most 10 % of it, root mean square, by the entropy of the rows.',
+    ),
   candidates: z.array(candidate).describe('What was measured, over all heads and of each.'),
   heads: z.array(headAdvice).describe('Each head for itself.'),
   mixed: mixed
@@ -139,6 +163,10 @@ export const adviceFacts = z.object({
   effort: z.enum(['quick', 'full']).describe('How much was spent on draws and times.'),
   seed,
   causal: causalField,
+  ran_causal: z
+    .boolean()
+    .nullable()
+    .describe('Whether the model ran with a causal mask, as the file says; `null`: it does not.'),
   ...sizeFields,
   query_len: z
     .number()
@@ -149,6 +177,10 @@ export const adviceFacts = z.object({
   timed_lens: z.array(z.number().int()).describe('Lengths that were timed.'),
   backend: z.string().describe('What computed.'),
   left_out: z.array(z.string()).describe('What could not be measured, and why.'),
+  not_tried: z
+    .array(z.string())
+    .default([])
+    .describe('Methods that were no candidates; `--methods` takes them.'),
   exact: z.array(exactForm).describe('Both exact forms.'),
   layers: z.array(layerAdvice).describe('The layers, in the order of the file.'),
 })

@@ -1,5 +1,12 @@
 /** What would change an advice: more features, a looser tolerance, a longer input, smaller norms. */
-import {type Choice, isFaster, isWithinBudget, type Offer, type Wish} from './recommend.js'
+import {
+  type Choice,
+  isFaster,
+  isWithinBudget,
+  mostAccurate,
+  type Offer,
+  type Wish,
+} from './recommend.js'
 
 /** An error that was measured at an M, or is expected there. */
 export interface ErrorPoint {
@@ -8,7 +15,9 @@ export interface ErrorPoint {
 }
 
 /** The error that records say the M of. */
-const KNOWN = 0.05
+export const KNOWN = 0.05
+/** Largest M that is looked for. */
+const MOST_FEATURES = 2 ** 24
 
 /**
  * The M that an error takes, beyond those that were measured. Between the largest of them and the M for 5 % the error is a
@@ -16,7 +25,7 @@ const KNOWN = 0.05
  *
  * @param measured - at the largest M
  * @param forFivePercent - M for rel_l2 of 0.05; `null`: not known, and nothing is
- * @returns `null` where it is not known, or the error does not fall between the two
+ * @returns `null` where it is not known, beyond {@link MOST_FEATURES}, or the error does not fall between the two
  */
 export function neededFeatures(
   measured: ErrorPoint,
@@ -25,25 +34,24 @@ export function neededFeatures(
 ): number | null {
   if (forFivePercent === null) return null
   const known = {numFeatures: forFivePercent, error: KNOWN}
-  if (tolerance <= KNOWN) return Math.ceil(known.numFeatures * (KNOWN / tolerance) ** 2)
+  const upTo = (count: number) => (count <= MOST_FEATURES ? Math.ceil(count) : null)
+  if (tolerance <= KNOWN) return upTo(known.numFeatures * (KNOWN / tolerance) ** 2)
   if (known.numFeatures <= measured.numFeatures || measured.error <= tolerance) return null
   const slope =
     Math.log(known.error / measured.error) / Math.log(known.numFeatures / measured.numFeatures)
-  return Math.ceil(measured.numFeatures * (tolerance / measured.error) ** (1 / slope))
+  return upTo(measured.numFeatures * (tolerance / measured.error) ** (1 / slope))
 }
 
-/** The offer of least error, as far as it is known, among those that are faster than exact attention and within the budget. */
+/** The offer of lowest error among those that are faster than exact attention, within the budget and better than averaging V. */
 export function nearestInError(offers: readonly Offer[], wish: Wish): Offer | undefined {
-  const fitting = offers.filter(
-    offer =>
-      !offer.unfit &&
-      Number.isFinite(offer.error.high) &&
-      isFaster(offer) &&
-      isWithinBudget(offer, wish),
-  )
-  return fitting.reduce<Offer | undefined>(
-    (best, offer) => (best && best.error.high <= offer.error.high ? best : offer),
-    undefined,
+  return mostAccurate(
+    offers.filter(
+      offer =>
+        !offer.unfit &&
+        Number.isFinite(offer.error.high) &&
+        isFaster(offer) &&
+        isWithinBudget(offer, wish),
+    ),
   )
 }
 

@@ -3,11 +3,14 @@ import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Advise from '../../commands/advise.js'
 import {adviceDocument} from '../../src/cli/json-documents.js'
+import {asTyped} from '../../src/cli/run-advise.js'
 import {RfaError} from '../../src/errors.js'
+import type {CellRecord} from '../../src/results/record.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, exactForm, timed} from '../helpers/records/bench.js'
 import {deterministic, sweep} from '../helpers/records/error-sweep.js'
+import {failed} from '../helpers/records/outcomes.js'
 import {run, runner, worker} from './services.js'
 
 const folder = temporaryFolder()
@@ -29,17 +32,21 @@ const RECORDS = {
   ]),
 }
 
-beforeEach(() => {
-  vi.clearAllMocks()
+function answerWith(records: Record<string, readonly CellRecord[]>): void {
   runner.runExperiment.mockImplementation(
     async ({plan}) =>
       ({
         manifest: {...BENCH_MANIFEST, plan},
-        records: RECORDS[plan.experiment as keyof typeof RECORDS],
+        records: records[plan.experiment],
         counts: {total: 2, completed: 2, skipped: 0, failed: 0},
         verdicts: [],
       }) as unknown as ExperimentRun,
   )
+}
+
+beforeEach(() => {
+  vi.clearAllMocks()
+  answerWith(RECORDS)
 })
 
 describe('rfa advise', () => {
@@ -47,8 +54,8 @@ describe('rfa advise', () => {
     const directory = output()
     const {stdout, stderr, exitCode} = await advise('--causal', '--quick', '--output', directory)
     expect(stdout).toContain('Advice on charlm-layer0.safetensors at L=31')
-    expect(stdout).toContain('None: keep exact attention (softmax)')
-    expect(stdout).toContain('looser tolerance: at 0.250 it would be elu')
+    expect(stdout).toContain('Keep exact attention (softmax, 400 ms at L=31).')
+    expect(stdout).toContain('With a tolerance of 25 %, elu would qualify.')
     expect(stderr).toContain(`saved in ${directory}`)
     expect(exitCode).toBe(0)
     const saved = JSON.parse(readFileSync(join(directory, 'advise.json'), 'utf8'))
@@ -58,10 +65,23 @@ describe('rfa advise', () => {
   it('says what to take, and how to measure it again', async () => {
     const argv = ['--tolerance', '0.3', '--metric', 'rel-l2', '--causal', '--scale', '0.1']
     const {stdout} = await advise(...argv, '--output', output())
-    expect(stdout).toContain('Take elu: error 0.250, 4')
+    expect(stdout).toContain('Take elu: 25 % off, 4')
     expect(stdout).toMatch(
       /error-sweep --input .*charlm-layer0.safetensors --scale 0.1 --methods elu/,
     )
+  })
+
+  it('gives commands that can be typed for files and arrays that begin with a dash', () => {
+    const names = {query: '-q', key: 'k', value: 'v'}
+    const input = {kind: 'file' as const, paths: ['-my file.npz'], names}
+    expect(asTyped('rfa', {input, logitScale: undefined}).input).toEqual([
+      ...['--input', './-my file.npz', '--query-name=-q'],
+    ])
+  })
+
+  it('takes a tolerance in per cent', async () => {
+    const {result} = await advise('--tolerance', '5%', '--causal', '--output', output())
+    expect(result).toMatchObject({tolerance: 0.05})
   })
 
   it('prints the document and nothing else under --json', async () => {
@@ -82,10 +102,48 @@ describe('rfa advise', () => {
     expect(runs).toEqual([
       [join(directory, 'error'), 'error-sweep', 7],
       [join(directory, 'time'), 'bench', 7],
+      [join(directory, 'norms'), 'error-sweep', 7],
     ])
-    const [{plan}] = runner.runExperiment.mock.lastCall!
+    const [{plan}] = runner.runExperiment.mock.calls[1]!
     expect(plan).toMatchObject({seq_lens: [31, 124], heads: 2, head_dim: 17, threads: 1})
     expect(worker.kill.mock.calls.length).toBeGreaterThanOrEqual(2)
+  })
+
+  it('measures no smaller norms where something can be taken as it is', async () => {
+    await advise('--tolerance', '30%', '--output', output())
+    expect(runner.runExperiment.mock.calls.map(([{plan}]) => plan.experiment)).toEqual([
+      'error-sweep',
+      'bench',
+    ])
+  })
+
+  it('says beforehand what it is going to measure, and how long that takes', async () => {
+    const {stderr} = await advise('--causal', '--output', output())
+    expect(stderr).toMatch(
+      /^measuring \d+ cells of errors and \d+ of times: about [\d.]+ (s|min) on a quiet machine/m,
+    )
+  })
+
+  it('ends with 4 where cells failed, and tells how to run them again', async () => {
+    const crashed = failed(timed({method: 'lara'}), {code: 'CELL_CRASHED', message: 'killed'})
+    answerWith({...RECORDS, bench: [...RECORDS.bench, crashed]})
+    const directory = output()
+    const {stdout, stderr, exitCode} = await advise('--quick', '--output', directory)
+    expect(stdout).toContain('left out: lara failed: killed (CELL_CRASHED) [1 cell]')
+    expect(stderr).toContain(
+      `warning: 1 cell failed, and the advice does without; run again what failed: rfa advise --quick --output ${directory} --resume`,
+    )
+    expect(exitCode).toBe(4)
+  })
+
+  it('ends with 4 where every cell failed', async () => {
+    const crashed = failed(sweep(), {code: 'CELL_CRASHED', message: 'killed'})
+    answerWith({...RECORDS, 'error-sweep': [crashed]})
+    const directory = output()
+    const {stderr, exitCode} = await advise('--quick', '--output', directory)
+    expect(stderr).toContain('killed')
+    expect(stderr).toContain(`rfa advise --quick --output ${directory} --resume`)
+    expect(exitCode).toBe(4)
   })
 
   it('replaces advice only where it goes on with its runs', async () => {
@@ -110,7 +168,12 @@ describe('rfa advise', () => {
     [['--metric', 'mse'], 'add --tolerance'],
     [['--metric', 'rel-l3'], 'rel_l2'],
     [['--methods', 'softmax'], 'softmax'],
-    [['--tolerance', '0'], 'a positive number'],
+    [['--tolerance', '0'], '0.05 or 5%'],
+    [['--tolerance', 'five'], '0.05 or 5%'],
+    [['--tolerance', '5'], 'write 5%'],
+    [['--tolerance', '500%'], '0.05 or 5%'],
+    [['--tolerance', '5%', '--metric', 'mse'], 'a number beside --metric mse'],
+    [['--seq-len', '1'], 'at least 2'],
     [['--resume'], '--output'],
   ])('refuses %j', async (argv, remedy) => {
     const {stderr, exitCode} = await advise(...argv)

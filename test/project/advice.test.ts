@@ -3,6 +3,9 @@ import {spawnSync} from 'node:child_process'
 import {readFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
+import {NOT_TRIED} from '../../src/advice/not-tried.js'
+import {ADVICE} from '../../src/advice/plans.js'
+import {errorText} from '../../src/advice/words.js'
 import type {AdviceDocument} from '../../src/cli/json-documents.js'
 import {packageRoot} from '../../src/package.js'
 import {documentedCommands} from '../helpers/documented-commands.js'
@@ -30,6 +33,15 @@ describe('docs/advice.md', () => {
     expect(EXAMPLES.map(words => words[0])).toEqual(['advise', 'advise', 'advise'])
   })
 
+  it('names every candidate, and every other method with its reason', () => {
+    const text = readFileSync(join(root, 'docs', 'advice.md'), 'utf8')
+    const [candidates = ''] = /^- \*\*Candidates\*\*[\s\S]*?orthogonal rows/m.exec(text) ?? []
+    for (const name of ADVICE.standard.methods) expect(candidates).toContain(`\`${name}\``)
+    const rows = text.split('\n').filter(line => line.startsWith('| `'))
+    const named = rows.flatMap(row => row.split('|')[1]!.match(/[\w-]+/g) ?? [])
+    expect(named.toSorted()).toEqual(Object.keys(NOT_TRIED).toSorted())
+  })
+
   it.runIf(FULL)('shows a layer of which exact attention is to be kept', () => {
     const {candidate, obstacle, candidates} = adviceOf(EXAMPLES[0]!)
     expect({candidate, obstacle}).toEqual({candidate: null, obstacle: 'error'})
@@ -43,7 +55,9 @@ describe('docs/advice.md', () => {
     expect(shown.error_high).toBeLessThan(0.05)
     for (const head of shown.heads) expect(head.error_high).toBeLessThan(0.05)
     const text = readFileSync(join(root, 'docs', 'advice.md'), 'utf8')
-    expect(text).toContain(`error ${shown.error!.toFixed(5)} [`)
+    const {error, error_low, error_high} = shown
+    const estimate = {value: error!, low: error_low!, high: error_high!}
+    expect(text).toContain(errorText('rel_l2', estimate))
   })
 
   it.runIf(FULL)('shows that the same layer is not as it is', () => {

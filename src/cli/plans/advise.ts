@@ -1,9 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import {ADVICE_METRICS, type AdviceMetric} from '../../advice/candidates.js'
+import {CANDIDATES} from '../../advice/not-tried.js'
 import {ADVICE, type AdviceRequest} from '../../advice/plans.js'
-import {METHOD_NAMES} from '../../attention/names.js'
 import {expected, unknownName} from '../../errors.js'
-import {BASELINES} from '../../experiments/bench/baselines.js'
 import {
   completedWith,
   type FlagValues,
@@ -13,17 +12,43 @@ import {
   oneText,
   toggle,
 } from '../flag-kinds.js'
-import {computeFlags, scaleFlag} from '../flags.js'
-import {POSITIVE_INTEGER, POSITIVE_NUMBER, THREADS} from '../ranges.js'
+import {causalFlag, computeFlags, scaleFlag} from '../flags.js'
+import {
+  type NumberRule,
+  POSITIVE_INTEGER,
+  POSITIVE_NUMBER,
+  parseNumber,
+  THREADS,
+} from '../ranges.js'
 import {defaultHelp, gridOf} from './defaults.js'
-import {inputFlags, toInputSpec, toLayers} from './input-spec.js'
+import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {listOr} from './values.js'
 
 /** Tolerance of rel_l2 where none is typed. */
 const TOLERANCE = 0.05
 
-/** What could be taken in place of exact attention. */
-const CANDIDATES = METHOD_NAMES.filter(name => !BASELINES.includes(name))
+/** An error that was typed. */
+export interface TypedError {
+  value: number
+  /** It had a per cent sign. */
+  percent: boolean
+}
+
+/** Reads `0.05` or `5%`. @throws {BAD_RANGE} */
+function parseError(text: string): TypedError {
+  const [, percent] = /^\s*(.*?)\s*%\s*$/.exec(text) ?? []
+  const where = '--tolerance'
+  const rule = {...POSITIVE_NUMBER, what: 'a positive error such as 0.05 or 5%'}
+  if (percent === undefined) return {value: parseNumber(text, where, rule), percent: false}
+  return {value: parseNumber(percent, where, rule) / 100, percent: true}
+}
+
+/** Attention over one token copies its value: nothing is to be replaced. */
+const TWO_TOKENS: NumberRule = {
+  what: 'an integer of at least 2, as attention over one token copies its value',
+  integer: true,
+  accepts: value => value >= 2,
+}
 
 /** Metrics are called as in records; flags are written with dashes, and these may be, too. */
 function metricNamed(text: string): AdviceMetric {
@@ -36,15 +61,15 @@ function metricNamed(text: string): AdviceMetric {
 export const adviseFlags = {
   ...inputFlags,
   scale: scaleFlag('INPUT'),
-  causal: toggle('query i sees keys 0..i only', 'INPUT'),
-  'seq-len': oneNumber(POSITIVE_INTEGER)({
+  causal: causalFlag('INPUT'),
+  'seq-len': oneNumber(TWO_TOKENS)({
     helpGroup: 'ADVICE',
     description: 'length L to advise for (default: that of the file, where errors are measured)',
   }),
-  tolerance: oneNumber(POSITIVE_NUMBER)({
+  tolerance: Flags.custom<TypedError>({parse: async text => parseError(text)})({
     helpGroup: 'ADVICE',
     helpValue: 'ERROR',
-    description: `largest error that is accepted (default: ${TOLERANCE} for rel_l2)`,
+    description: `largest error that is accepted, 0.05 or 5% (default: ${TOLERANCE} for rel_l2)`,
   }),
   metric: Flags.custom<AdviceMetric>({
     helpValue: 'NAME',
@@ -64,13 +89,13 @@ export const adviseFlags = {
   )({
     char: 'm',
     helpGroup: 'ADVICE',
-    description: `candidates: ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}`,
+    description: `candidates beside mean-value, which averages V: ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}`,
   }),
   'num-features': numberList(POSITIVE_INTEGER)({
     helpGroup: 'ADVICE',
     description: `numbers of random vectors M to try: lists a,b and ranges 64..4kx4, with k = 1024 ${defaultHelp(ADVICE, grid => grid.numFeatures)}`,
   }),
-  quick: toggle('fewer candidates, draws and runs: some fifteen seconds', 'RUN'),
+  quick: toggle('fewer candidates, M and runs: some twenty seconds', 'RUN'),
   output: oneText({
     char: 'o',
     helpGroup: 'RUN',
@@ -88,7 +113,21 @@ export const adviseFlags = {
   }),
 }
 /** What `rfa advise` was asked for; a missing value was not typed. */
-export type AdviseFlags = FlagValues<typeof adviseFlags>
+export type AdviseFlags = WithCausal<FlagValues<typeof adviseFlags>>
+
+/** @throws {USAGE} where a share of the output is meant and another metric is asked for, or more than all of it */
+function toleranceOf(metric: AdviceMetric, typed: TypedError | undefined): number {
+  const {value, percent} = typed ?? {value: TOLERANCE, percent: false}
+  if (metric !== 'rel_l2') {
+    if (!percent) return value
+    const got = `${100 * value}%`
+    throw expected('USAGE', '--tolerance', `a number beside --metric ${metric}`, got)
+  }
+  if (value <= 1) return value
+  const got = percent ? `${100 * value}%` : `${value} (${100 * value} %)`
+  const remedies = percent || value > 100 ? [] : [`for ${value} per cent write ${value}%`]
+  throw expected('USAGE', '--tolerance', 'at most 1 (100%), such as 0.05 or 5%', got, ...remedies)
+}
 
 /**
  * What to measure and to advise on.
@@ -107,7 +146,7 @@ export function toAdviceRequest(flags: AdviseFlags): AdviceRequest {
     logitScale: flags.scale,
     causal: flags.causal,
     metric,
-    tolerance: tolerance ?? TOLERANCE,
+    tolerance: toleranceOf(metric, tolerance),
     budgetMs: flags['budget-ms'] ?? null,
     seqLen: flags['seq-len'] ?? null,
     methods: [...new Set(flags.methods ?? grid.methods)],

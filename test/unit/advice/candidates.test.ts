@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {candidateOf} from '../../../src/advice/candidates.js'
+import {beatsMean, candidateOf} from '../../../src/advice/candidates.js'
 import type {CompletedSweep} from '../../../src/experiments/error-sweep/schema.js'
 import {deterministic, metric, sweep} from '../../helpers/records/error-sweep.js'
 
@@ -45,6 +45,30 @@ describe('candidateOf', () => {
     [null, null],
   ] as const)('of %s is unfit: %s', (means_unknown, unfit) => {
     expect(candidateOf(withReplicates({means_unknown}), 'rel_l2').unfit).toBe(unfit)
+  })
+
+  it.each([
+    ['all draws lower', [0.8, 0.82, 0.84, 0.86, 0.88, 0.9], true],
+    ['lower by less than 1 % of rel_l2', [0.981, 0.982, 0.983, 0.984, 0.985, 0.986], false],
+    ['lower in the median only', [0.5, 0.6, 0.7, 0.8, 0.9, 1.2], false],
+    ['higher', [1.1, 1.2, 1.3, 1.4, 1.5, 1.6], false],
+  ])('is better than averaging V for certain: %s', (_, squares, better) => {
+    const mse = squares.map(x => x * 0.0024)
+    const kept = {mse, head_mse: [mse, mse]} as unknown as object
+    const replicate_metrics = kept as CompletedSweep['result']['replicate_metrics']
+    const candidate = candidateOf(withReplicates({replicate_metrics}), 'rel_l2')
+    expect(beatsMean(candidate, candidate.overMean)).toBe(better)
+    const {low, high} = candidate.overMean
+    // six draws: the interval is their range
+    expect(low).toBeCloseTo(Math.sqrt(squares[0]!), 12)
+    expect(high).toBeCloseTo(Math.sqrt(squares[5]!), 12)
+  })
+
+  it('counts averaging V itself as better, and nothing where that is exact', () => {
+    const mean = candidateOf(deterministic('mean-value'), 'rel_l2')
+    expect(beatsMean(mean, mean.overMean)).toBe(true)
+    const exact = candidateOf(deterministic('elu', {mse_over_mean_value: null}), 'rel_l2')
+    expect(beatsMean(exact, exact.overMean)).toBe(false)
   })
 
   it('of a broken estimate has no error', () => {

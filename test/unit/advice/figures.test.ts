@@ -12,6 +12,7 @@ function candidate(label: string, error: number | null, ms: number, on_front = t
   return {
     ...{label, method: label, projection: null, num_features: null, feature_dim: 16},
     ...{...ERROR, error, ...COST, time_ns: ms * 1e6},
+    ...{over_mean: 0.5, over_mean_low: 0.4, over_mean_high: 0.6},
     ...{gain: 2, gain_low: 1, gain_high: 3, unfit: null, on_front},
     ...{crossover_len: null, crossover_low_len: null, crossover_high_len: null},
     heads: [ERROR, {...ERROR, error: 0.5}],
@@ -48,6 +49,10 @@ describe('figures of advice', () => {
         [0.9, 1],
       ],
     })
+  })
+
+  it('have speed-ups with their intervals', () => {
+    expect(front!.series[0]!.points[0]!.facts).toContain('speed-up: 1.00-3.00x')
   })
 
   it('have the tolerance and the exact forms for comparison', () => {

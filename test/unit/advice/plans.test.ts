@@ -1,11 +1,17 @@
 import {describe, expect, it} from 'vitest'
+import {CANDIDATES, NOT_TRIED, notTried} from '../../../src/advice/not-tried.js'
 import {
+  ADVICE,
   type AdviceRequest,
   benchPlanFor,
+  normsPlanOf,
   sweepPlanOf,
   timedLengths,
 } from '../../../src/advice/plans.js'
 import type {Counted, Variant} from '../../../src/advice/times.js'
+import {METHOD_NAMES} from '../../../src/attention/names.js'
+import {BASELINES} from '../../../src/experiments/bench/baselines.js'
+import {YARDSTICK} from '../../../src/experiments/error-sweep/ranking.js'
 import {timed} from '../../helpers/records/bench.js'
 
 const REQUEST: AdviceRequest = {
@@ -21,15 +27,20 @@ const REQUEST: AdviceRequest = {
   seed: 7,
   threads: 1,
 }
-const SHAPE = {batch: 1, heads: 4, head_dim: 64, value_dim: 64, query_len: 256, key_len: 256}
+const SHAPE = {
+  ...{batch: 1, heads: 4, head_dim: 64, value_dim: 64},
+  ...{query_len: 256, key_len: 256, causal: true},
+}
 
 describe('sweepPlanOf', () => {
-  it('measures the input as it is first, then at smaller norms, against exact attention', () => {
+  it('measures the input as it is against exact attention, averaging V among the methods', () => {
     const plan = sweepPlanOf({...REQUEST, layers: [0, 3], logitScale: 0.5})
+    expect(plan.methods.map(({method}) => method)).toEqual(['favor-pos', 'elu', 'mean-value'])
     expect(plan).toMatchObject({
-      scales: [1, 0.5, 0.25],
+      scales: [1],
+      num_features: [64, 4096],
       targets: ['raw'],
-      replicates: 6,
+      replicates: 10,
       seq_lens: null,
       layers: [0, 3],
       logit_scale: 0.5,
@@ -37,6 +48,29 @@ describe('sweepPlanOf', () => {
       seed: 7,
     })
     expect(sweepPlanOf(REQUEST)).not.toHaveProperty('layers')
+  })
+})
+
+describe('normsPlanOf', () => {
+  it('measures smaller norms at one M', () => {
+    const at = (...numFeatures: number[]) => normsPlanOf({...REQUEST, numFeatures})
+    expect(at(64, 256, 1024)).toMatchObject({scales: [0.5, 0.25], num_features: [256]})
+    expect(at(1024, 512)).toMatchObject({num_features: [512]})
+  })
+})
+
+describe('methods that are not tried', () => {
+  const {standard, quick} = ADVICE
+
+  it.each(METHOD_NAMES)('%s is an exact form, a candidate, or has a reason', name => {
+    const known = [...BASELINES, YARDSTICK, ...standard.methods, ...Object.keys(NOT_TRIED)]
+    expect(known.filter(one => one === name)).toHaveLength(1)
+  })
+
+  it('are named, those that only --quick leaves out among them', () => {
+    expect(notTried(standard.methods)).toEqual(CANDIDATES.filter(name => name in NOT_TRIED))
+    expect(notTried(quick.methods)).toEqual(expect.arrayContaining(['oprf', 'eva', 'taylor']))
+    expect(notTried(['taylor'])).not.toContain('taylor')
   })
 })
 

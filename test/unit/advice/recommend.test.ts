@@ -12,6 +12,7 @@ const offer = (changes: Partial<Offer> = {}): Offer => ({
   time: around(2e6),
   gain: around(2),
   unfit: false,
+  beatsMean: true,
   ...changes,
 })
 const wish = {tolerance: 0.05, budget: null}
@@ -31,14 +32,25 @@ describe('choose', () => {
       'error',
     ],
     ['a method that cannot be relied on', {unfit: true}, 'error'],
+    ['what is not better than averaging V', {beatsMean: false}, 'mean'],
     ['the lower end of the speed-up', {gain: around(1.05)}, 'time'],
   ] as const)('counts %s', (_, changes, obstacle) => {
-    expect(choose([offer(changes)], wish)).toEqual({obstacle})
+    expect(choose([offer(changes)], wish)).toMatchObject({obstacle})
   })
 
   it('holds the upper end of the time against the budget', () => {
-    expect(choose([offer()], {...wish, budget: 2.1e6})).toEqual({obstacle: 'budget'})
+    expect(choose([offer()], {...wish, budget: 2.1e6})).toEqual({
+      obstacle: 'budget',
+      nearest: offer(),
+    })
     expect(choose([offer()], {...wish, budget: 2.3e6})).toEqual({offer: offer()})
+  })
+
+  it('names what is nearest: the most accurate of what beats averaging V', () => {
+    const rough = offer({label: 'b', error: around(0.3)})
+    const better = offer({label: 'c', error: around(0.2)})
+    const worse = offer({label: 'd', error: around(0.1), beatsMean: false})
+    expect(choose([rough, better, worse], wish)).toEqual({obstacle: 'error', nearest: better})
   })
 
   it('has nothing to take where nothing was measured', () => {

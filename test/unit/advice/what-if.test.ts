@@ -9,6 +9,7 @@ const offer = (label: string, error: number, gain: number): Offer => ({
   time: exactly(1),
   gain: exactly(gain),
   unfit: false,
+  beatsMean: true,
 })
 
 describe('neededFeatures', () => {
@@ -23,6 +24,11 @@ describe('neededFeatures', () => {
     expect(neededFeatures({numFeatures: 256, error: 0.2}, 4096, 0.1)).toBe(1024)
   })
 
+  it('is not known beyond 16 million', () => {
+    expect(neededFeatures({numFeatures: 256, error: 0.2}, 2 ** 20, 0.0125)).toBe(2 ** 24)
+    expect(neededFeatures({numFeatures: 256, error: 0.2}, 2 ** 20, 0.01)).toBeNull()
+  })
+
   it('is not known without a prediction, nor where the error does not fall', () => {
     expect(neededFeatures({numFeatures: 256, error: 0.2}, null, 0.1)).toBeNull()
     expect(neededFeatures({numFeatures: 256, error: 0.2}, 128, 0.1)).toBeNull()
@@ -35,6 +41,8 @@ describe('what else could be asked', () => {
     const offers = [offer('slow', 0.1, 0.9), offer('fast', 0.3, 3), offer('faster', 0.4, 4)]
     expect(nearestInError(offers, {tolerance: 0.05, budget: null})?.label).toBe('fast')
     const unfit = offers.map(one => ({...one, unfit: true}))
+    const even = offers.map(one => ({...one, beatsMean: false}))
+    expect(nearestInError(even, {tolerance: 0.05, budget: null})).toBeUndefined()
     expect(nearestInError(unfit, {tolerance: 0.05, budget: null})).toBeUndefined()
   })
 
