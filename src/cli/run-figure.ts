@@ -11,14 +11,16 @@ import {expected} from '../errors.js'
 import {plural} from '../report/numbers.js'
 import {columnsOf} from '../results/columns.js'
 import {plainCsv} from '../results/csv.js'
-import {type ClaimsFlags, requestOf, runAll} from './claim-runs.js'
+import {type ClaimsFlags, type Ending, endingOf, requestOf, runAll} from './claim-runs.js'
 import {documentToGoOnWith, saveDocument} from './claims-folder.js'
+import {EXIT_CELLS_FAILED} from './exit-codes.js'
 import type {FigureDocument} from './json-documents.js'
 import {type Invocation, refuseResumeOfNothing} from './run-plan.js'
 
 /**
  * Runs what a figure takes and saves its points.
  *
+ * @returns the figure, and how the command ends
  * @throws {USAGE} for `--resume` without a folder
  * @throws {WOULD_OVERWRITE} {PLAN_MISMATCH} where something else lies in the folder
  * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
@@ -28,7 +30,7 @@ export async function runFigure(
   figure: Figure,
   flags: ClaimsFlags,
   invocation: Invocation,
-): Promise<FigureDocument> {
+): Promise<{document: FigureDocument; ending: Ending}> {
   refuseResumeOfNothing(flags)
   const request = requestOf(flags)
   const {id} = figure
@@ -54,7 +56,8 @@ export async function runFigure(
   }
   const text = plainCsv(columnsOf(figurePoint), document.points)
   await saveDocument(document, [{name: `${id}.csv`, text}])
-  return document
+  const exitCode = points.length === 0 ? EXIT_CELLS_FAILED : 0
+  return {document, ending: endingOf(runs, directory, invocation, {warnings: [], exitCode})}
 }
 
 /** Points of a figure; none, and why, where a cell was skipped or failed. */

@@ -1,5 +1,5 @@
 /** Figures of a report as files, with a list of what they show. */
-import {mkdir, readFile, stat, writeFile} from 'node:fs/promises'
+import {lstat, readFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {z} from 'zod'
 import {messageOf, RfaError} from '../errors.js'
@@ -7,6 +7,7 @@ import {writeAtomic} from '../files.js'
 import type {Block} from '../report/document.js'
 import type {Figure} from '../report/figures/figure.js'
 import {type FigureWidth, WIDTHS} from '../report/figures/widths.js'
+import {makeFolder, requireRegularFile} from '../results/files.js'
 
 /** Lists the files of a folder, so that they can be told from others there. */
 const LIST = 'figures.json'
@@ -59,12 +60,13 @@ export async function writeFigures(
     for (const name of [LIST, ...names]) await refuseForeign(folder, name, {known, format})
   }
   try {
-    await mkdir(folder, {recursive: true})
+    await makeFolder(folder)
     const all = JSON.stringify(joined(earlier, figures, format), null, 2)
     await writeAtomic(join(folder, LIST), `${all}\n`)
     for (const figure of figures) await writeFigure(figure, folder, format)
   } catch (error) {
-    throw new RfaError('NOT_WRITABLE', `--${format}: cannot write ${folder}: ${messageOf(error)}`, {
+    const why = error instanceof RfaError ? error.message : `${folder}: ${messageOf(error)}`
+    throw new RfaError('NOT_WRITABLE', `--${format}: cannot write ${why}`, {
       suggestions: [`name another folder with --${format}`],
       cause: error,
     })
@@ -102,14 +104,16 @@ async function writeFigure(figure: Figure, folder: string, format: FigureFormat)
     const name = fileOf(figure.name, width, format)
     const content =
       format === 'svg' ? await figureSvg(figure, width) : await figurePng(figure, width)
-    await writeFile(join(folder, name), content)
+    await writeAtomic(join(folder, name), content)
   }
 }
 
 /** What earlier reports have written there; `undefined`: there is no list of theirs. */
 async function listOf(folder: string): Promise<FigureList['figures'] | undefined> {
+  const path = join(folder, LIST)
   try {
-    return figureList.parse(JSON.parse(await readFile(join(folder, LIST), 'utf8'))).figures
+    await requireRegularFile(path)
+    return figureList.parse(JSON.parse(await readFile(path, 'utf8'))).figures
   } catch {
     return undefined
   }
@@ -121,7 +125,7 @@ async function refuseForeign(
   {known, format}: {known: ReadonlySet<string>; format: FigureFormat},
 ): Promise<void> {
   const path = join(folder, name)
-  if (known.has(name) || !(await stat(path).catch(() => undefined))) return
+  if (known.has(name) || !(await lstat(path).catch(() => undefined))) return
   throw new RfaError(
     'WOULD_OVERWRITE',
     `--${format}: expected a new file or one of an earlier report, got ${path}, which is neither`,

@@ -22,7 +22,13 @@ export function resumeLine(
   directory: string,
   dropped: readonly string[] = [],
 ): string {
-  return commandText([...withoutFolder(argv, dropped), '--output', directory, '--resume'])
+  const folder = typeablePath(directory)
+  return commandText([...withoutFolder(argv, dropped), '--output', folder, '--resume'])
+}
+
+/** A path that no program takes for a flag: one that begins with a dash begins with `./`. */
+export function typeablePath(path: string): string {
+  return path.startsWith('-') ? `./${path}` : path
 }
 
 /** A command without its folder and `--resume`, and without some flags that have a value, with dashes. */

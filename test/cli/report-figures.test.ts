@@ -1,9 +1,10 @@
-import {mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile} from 'node:fs/promises'
+import {mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
 import Report from '../../commands/report.js'
 import {BENCH_MANIFEST, exactForm, timed} from '../helpers/records/bench.js'
+import {expectXml} from '../helpers/xml.js'
 import {run, runner} from './services.js'
 
 const RECORDS = [128, 256].flatMap(L => [
@@ -41,6 +42,9 @@ describe('rfa report with figures', () => {
     expect(await report('--svg', figures)).toMatchObject({exitCode: 0})
     const list = JSON.parse(await readFile(join(figures, 'figures.json'), 'utf8'))
     expect(list.figures[0].files).toHaveLength(4)
+    for (const file of (await readdir(figures)).filter(name => name.endsWith('.svg'))) {
+      await expectXml(await readFile(join(figures, file), 'utf8'))
+    }
     expect(list.figures.map(({name}: {name: string}) => name)).toEqual(NAMES)
     const other = join(folder, 'other')
     await report('--svg', other)
@@ -53,6 +57,31 @@ describe('rfa report with figures', () => {
     expect(await readFile(join(other, 'time-over-length.svg'), 'utf8')).toBe('mine')
     expect(await report('--svg', other, '--force')).toMatchObject({exitCode: 0})
     expect((await stat(join(other, 'time-over-length.svg'))).size).toBeGreaterThan(10_000)
+  })
+
+  it.skipIf(process.platform !== 'linux').each([
+    ['--svg', '/proc/x'],
+    ['--png', '/proc/x/y'],
+    ['--html', '/proc/x.html'],
+    ['--markdown', '/proc/x/y.md'],
+    ['--output', '/proc/x.md'],
+  ])('says of %s %s, where nothing can be made, that it cannot', async (flag, place) => {
+    expect(await report(flag, place)).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringMatching(
+        /^--\w+: cannot write \/proc\/x.*: expected .*, got .*\nCode: NOT_WRITABLE/,
+      ),
+    })
+  })
+
+  it('writes through no link of a folder that is not its own', async () => {
+    const figures = join(folder, 'figures')
+    await mkdir(figures)
+    await writeFile(join(folder, 'precious'), 'mine')
+    await symlink(join(folder, 'precious'), join(figures, 'time-over-length.svg'))
+    expect(await report('--svg', figures)).toMatchObject({exitCode: 2})
+    expect(await report('--svg', figures, '--force')).toMatchObject({exitCode: 0})
+    expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('mine')
   })
 
   it('replaces no figures.json of others', async () => {

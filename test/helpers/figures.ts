@@ -39,3 +39,21 @@ export const FIGURE: Figure = {
   ],
   table: table([{title: 'method', cell: (name: string) => name}], ['favor-pos', 'rfa']),
 }
+
+/** Tiles of two variants and three heads. */
+export const TILES: Figure = {
+  ...{name: 'tiles', title: 'Tiles', caption: 'What they show.', guides: []},
+  table: FIGURE.table,
+  x: {label: 'variant', scale: 'linear', names: ['elu', 'rfa']},
+  y: {label: 'head', scale: 'linear', names: ['head 0', 'head 1', 'head 2']},
+  shade: {label: 'rel L2', scale: 'log'},
+  series: [
+    {
+      ...{label: '', method: 'elu', projection: null, joined: false},
+      points: [
+        {x: 0, y: 0, value: 0.012, facts: ['head 0', 'elu']},
+        {x: 1, y: 2, value: 0.9, facts: ['head 2', 'rfa']},
+      ],
+    },
+  ],
+}

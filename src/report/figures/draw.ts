@@ -1,11 +1,11 @@
 /** Figures as SVG, by Observable Plot on a document that no browser shows. */
 import * as Plot from '@observablehq/plot'
-import {parseHTML} from 'linkedom'
 import {axisOptions} from './axes.js'
 import {type Figure, joinedValues, shownValues} from './figure.js'
 import {heightOf, lettersOf, margins, xOptions} from './margins.js'
 import {guideMarks, seriesMarks} from './marks.js'
 import {COLOURS} from './style.js'
+import {svgDocument, svgText} from './svg-document.js'
 import {tileMarks} from './tiles.js'
 
 /** Size and colours of a drawing. */
@@ -34,12 +34,11 @@ export function drawFigure(
   figure: Figure,
   {width = 640, height = (width * 5) / 8, fontSize = 12, colour = customColour}: DrawOptions = {},
 ): string {
-  const {document} = parseHTML('<!doctype html><html><body></body></html>')
   const {x, y, series, guides, shade} = figure
   const ink = 'currentColor'
   const letters = lettersOf(width, fontSize)
   const plot = Plot.plot({
-    document: document as never, // of linkedom's own type
+    document: svgDocument(),
     width,
     height: heightOf(figure, {height, fontSize}),
     ...margins(figure, fontSize, letters),
@@ -62,5 +61,5 @@ export function drawFigure(
       ),
     ],
   })
-  return plot.outerHTML
+  return svgText(plot)
 }

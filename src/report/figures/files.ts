@@ -53,7 +53,7 @@ export async function figurePng(
 let started: Promise<typeof import('@resvg/resvg-wasm')> | undefined
 
 /** The rasterizer, which takes its code once. */
-function rasterizer() {
+export function rasterizer() {
   started ??= (async () => {
     const module = await import('@resvg/resvg-wasm')
     const code = createRequire(import.meta.url).resolve('@resvg/resvg-wasm/index_bg.wasm')

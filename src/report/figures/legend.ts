@@ -1,9 +1,9 @@
 /** Legends of figures in files; pages have buttons. */
 import * as Plot from '@observablehq/plot'
-import {parseHTML} from 'linkedom'
 import type {Figure, Series} from './figure.js'
 import {MARKER} from './marks.js'
 import {PALE, styleOf} from './style.js'
+import {svgDocument, svgText} from './svg-document.js'
 
 /** How a legend is drawn. */
 export interface LegendOptions {
@@ -43,16 +43,15 @@ export function drawLegend(
     row: place % rows,
   }))
   const height = rows * LINE * fontSize
-  const {document} = parseHTML('<!doctype html><html><body></body></html>')
   const plot = Plot.plot({
-    document: document as never, // of linkedom's own type
+    document: svgDocument(),
     ...{width, height, margin: 0, axis: null},
     style: {fontSize: `${fontSize}px`, background: 'none'},
     x: {domain: [0, width], range: [0, width]},
     y: {domain: [0, height], range: [0, height]},
     marks: entries.flatMap(entry => entryMarks(entry, {column: width / columns, fontSize, colour})),
   })
-  return {svg: plot.outerHTML, height}
+  return {svg: svgText(plot), height}
 }
 
 function entryMarks(

@@ -1,5 +1,10 @@
 import {describe, expect, it} from 'vitest'
-import {commandText, resumeLine, resumeLineOf} from '../../../src/report/command-line.js'
+import {
+  commandText,
+  resumeLine,
+  resumeLineOf,
+  typeablePath,
+} from '../../../src/report/command-line.js'
 
 describe('commandText', () => {
   it('quotes only the words that a shell would take apart', () => {
@@ -35,6 +40,23 @@ describe('resumeLine', () => {
     const argv = ['rfa', 'bench', ...flags, '--quick']
     expect(resumeLine(argv, 'run', ['--timeout'])).toBe('rfa bench --quick --output run --resume')
     expect(resumeLine(argv, 'run')).toContain('--timeout')
+  })
+})
+
+describe('typeablePath', () => {
+  it.each([
+    ['-runs/a', './-runs/a'],
+    ['--output', './--output'],
+    ['runs/-a', 'runs/-a'],
+    ['/-a', '/-a'],
+  ])('of %s is %s', (path, typed) => {
+    expect(typeablePath(path)).toBe(typed)
+  })
+
+  it('is the folder to go on in, quoted where it must be', () => {
+    expect(resumeLine(['rfa', 'advise', '--output=-my run'], '-my run')).toBe(
+      "rfa advise --output './-my run' --resume",
+    )
   })
 })
 

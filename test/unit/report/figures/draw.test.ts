@@ -3,7 +3,7 @@ import {describe, expect, it} from 'vitest'
 import {drawFigure} from '../../../../src/report/figures/draw.js'
 import type {Figure} from '../../../../src/report/figures/figure.js'
 import {heightOf} from '../../../../src/report/figures/margins.js'
-import {FIGURE} from '../../../helpers/figures.js'
+import {FIGURE, TILES} from '../../../helpers/figures.js'
 
 function drawn(figure: Figure, options = {}) {
   const {document} = parseHTML(`<html><body>${drawFigure(figure, options)}</body></html>`)
@@ -70,27 +70,11 @@ describe('a drawing', () => {
   })
 
   it('has tiles with numbers between names, as high as there are names', () => {
-    const {table} = FIGURE
-    const tiles: Figure = {
-      ...{name: 'tiles', title: 'Tiles', caption: 'What they show.', guides: [], table},
-      x: {label: 'variant', scale: 'linear', names: ['elu', 'rfa']},
-      y: {label: 'head', scale: 'linear', names: ['head 0', 'head 1', 'head 2']},
-      shade: {label: 'rel L2', scale: 'log'},
-      series: [
-        {
-          ...{label: '', method: 'elu', projection: null, joined: false},
-          points: [
-            {x: 0, y: 0, value: 0.012, facts: ['head 0', 'elu']},
-            {x: 1, y: 2, value: 0.9, facts: ['head 2', 'rfa']},
-          ],
-        },
-      ],
-    }
-    const document = drawn(tiles)
+    const document = drawn(TILES)
     expect(document.querySelectorAll('g.series-0 rect')).toHaveLength(2)
     const texts = [...document.querySelectorAll('text')].map(one => one.textContent)
     for (const wanted of ['0.012', '0.90', 'head 2', 'rfa']) expect(texts).toContain(wanted)
-    expect(heightOf(tiles, {height: 999, fontSize: 10})).toBeLessThan(200)
+    expect(heightOf(TILES, {height: 999, fontSize: 10})).toBeLessThan(200)
     expect(heightOf(FIGURE, {height: 999, fontSize: 10})).toBe(999)
   })
 })

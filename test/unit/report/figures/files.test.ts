@@ -1,6 +1,10 @@
 import {describe, expect, it} from 'vitest'
+import {drawFigure} from '../../../../src/report/figures/draw.js'
+import {type Figure, figureWithTexts} from '../../../../src/report/figures/figure.js'
 import {figurePng, figureSvg} from '../../../../src/report/figures/files.js'
-import {FIGURE} from '../../../helpers/figures.js'
+import {drawLegend} from '../../../../src/report/figures/legend.js'
+import {FIGURE, TILES} from '../../../helpers/figures.js'
+import {expectXml} from '../../../helpers/xml.js'
 
 describe('files of figures', () => {
   it('are SVG with font, chart and legend in it', async () => {
@@ -13,6 +17,24 @@ describe('files of figures', () => {
     expect(svg.match(/>rfa iid</g)).toHaveLength(1)
     expect(svg).toContain('width="691"')
     expect(await figureSvg(FIGURE, 'column')).toContain('width="336"')
+  })
+
+  it.each([
+    ['a name of markup', `a&b <c> "d" 'e' ]]> &amp; &nbsp; <!-- -->`],
+    ['characters that XML has no place for', 'a\u0000\u001b[31m\ufffe\ud800b'],
+    ['other letters', 'Größe ≥ 10\u00a0% 🦆'],
+  ])('are XML whatever the names: %s', async (_, name) => {
+    for (const plain of [FIGURE, TILES]) {
+      const figure: Figure = figureWithTexts(plain, text => `${name} ${text}`)
+      const look = {width: 500, fontSize: 10, colour: () => '#000000'}
+      await expectXml(await figureSvg(figure, 'page'))
+      await expectXml(await figureSvg(figure, 'column'))
+      await expectXml(
+        drawFigure(figure).replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '),
+      )
+      expect(drawLegend(figure, look).svg).not.toMatch(/&(?!(amp|lt|gt|quot|#160);)/)
+      expect((await figurePng(figure, 'column', 1)).length).toBeGreaterThan(1000)
+    }
   })
 
   it('are PNG of so many pixels, not all of them white', async () => {
