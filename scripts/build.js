@@ -2,10 +2,11 @@
 // Builds dist/, schemas/ and oclif.manifest.json. Output whose source went away is removed, so that no stale command or
 // module is ever found.
 import {execFileSync} from 'node:child_process'
-import {existsSync, mkdirSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
+import {existsSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
 import {fileURLToPath, pathToFileURL} from 'node:url'
+import {replaceFolder} from './aside.js'
 import {bundle} from './bundle.js'
 import {writeGradients} from './gradients.js'
 import {writePage} from './page.js'
@@ -48,12 +49,11 @@ function removeOrphans(folder) {
 async function writeSchemas() {
   const module = pathToFileURL(join(root, 'dist/src/cli/json-schemas.js')).href
   const {jsonSchemas} = await import(module)
-  const folder = join(root, 'schemas')
-  rmSync(folder, {recursive: true, force: true})
-  mkdirSync(folder)
-  for (const [name, schema] of Object.entries(await jsonSchemas())) {
-    writeFileSync(join(folder, name), `${JSON.stringify(schema, null, 2)}\n`)
-  }
+  await replaceFolder(join(root, 'schemas'), async folder => {
+    for (const [name, schema] of Object.entries(await jsonSchemas())) {
+      writeFileSync(join(folder, name), `${JSON.stringify(schema, null, 1)}\n`)
+    }
+  })
 }
 
 /** Writes the manifest that spares `--help` loading every command; each build renews it. */

@@ -1,9 +1,10 @@
 // Puts what `rfa` itself runs into a few files: Node takes about half a millisecond to find, read and link one, and a run
 // would load some eight hundred in its two processes. The library, dist/src, stays as it was compiled.
-import {copyFileSync, readdirSync, rmSync} from 'node:fs'
+import {copyFileSync, readdirSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {dirname, isAbsolute, join} from 'node:path'
 import {rolldown} from 'rolldown'
+import {replaceFolder} from './aside.js'
 
 /** What starts a process or is looked up by its name, and the doors that plug-ins enter by. */
 const ENTRIES = [
@@ -21,7 +22,7 @@ const GROUPS = [
   {name: 'zod', test: /node_modules[\\/]zod[\\/]/},
   {name: 'estimators', test: /attention[\\/](estimators[\\/](?!index)|forms[\\/](?!estimator))/},
   {name: 'kernels', test: /attention[\\/]kernels[\\/]/},
-  {name: 'native', test: /backends[\\/](native[\\/](?!loader)|check)/},
+  {name: 'native', test: /backends[\\/](native[\\/](?!loader|prebuilt)|check)/},
   // what every command loads, and plug-ins too
   {
     name: 'tf',
@@ -39,10 +40,12 @@ const DOOR = /[\\/]attention[\\/]index\.js$/
  *
  * @param root - folder of the package
  */
-export async function bundle(root) {
+export function bundle(root) {
   const dist = join(root, 'dist')
-  const output = join(dist, 'program')
-  rmSync(output, {recursive: true, force: true})
+  return replaceFolder(join(dist, 'program'), output => writeProgram(dist, output))
+}
+
+async function writeProgram(dist, output) {
   const commands = readdirSync(join(dist, 'commands'))
     .filter(name => name.endsWith('.js'))
     .map(name => `commands/${name}`)

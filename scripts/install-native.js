@@ -7,7 +7,7 @@ import {spawnSync} from 'node:child_process'
 import {closeSync, constants, existsSync, openSync, writeSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
-import {fileURLToPath} from 'node:url'
+import {fileURLToPath, pathToFileURL} from 'node:url'
 import {headerArguments, missingTools, nodeGyp} from './node-gyp.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -16,7 +16,7 @@ const START = 'building the C++ addon, about a minute (RFA_NO_NATIVE=1 does with
 const LOST = 'everything runs on WebAssembly instead (see rfa doctor)'
 
 if (process.argv.includes('--required')) buildOrFail()
-else main()
+else await main()
 
 function buildOrFail() {
   const build = runNodeGyp('build', 'inherit')
@@ -24,9 +24,11 @@ function buildOrFail() {
   if (!build) say('addon not built: node-gyp was not found beside npm')
 }
 
-function main() {
+async function main() {
   if (isOn(process.env.RFA_NO_NATIVE)) return say(`addon skipped by RFA_NO_NATIVE; ${LOST}`)
-  if (prebuiltWorks()) return say('prebuilt addon fits this machine')
+  const found = await prebuilt()
+  if (found === 'fits') return say('prebuilt addon fits this machine')
+  if (found) say(`prebuilt addon not taken: ${found}`)
   if (!nodeGyp()) return say(`addon not built: node-gyp was not found beside npm; ${LOST}`)
   say(START)
   tellTerminal(START)
@@ -85,18 +87,32 @@ function isOn(value) {
   return value !== undefined && value !== '' && value !== '0'
 }
 
-/** Whether `prebuilds/` holds an addon that loads here; one left in `build/` may be of older source. */
-function prebuiltWorks() {
-  if (!existsSync(join(root, 'prebuilds'))) return false
+/**
+ * Whether `prebuilds/` holds an addon that `fits`: as it was packed, and loads here; one left in `build/` may be of older source.
+ *
+ * @returns how it differs from the one that was packed; `undefined` where there is none for this machine
+ */
+async function prebuilt() {
+  if (!existsSync(join(root, 'prebuilds'))) return undefined
   process.env.PREBUILDS_ONLY = '1' // read when node-gyp-build loads
   try {
-    require('node-gyp-build')(root)
-    return true
+    const load = require('node-gyp-build')
+    const changed = await whyNotAsPacked(load.path(root))
+    if (changed) return changed
+    load(root)
+    return 'fits'
   } catch {
-    return false
+    return undefined
   } finally {
     delete process.env.PREBUILDS_ONLY
   }
+}
+
+/** By the code that looks when an addon is loaded; a checkout that is not built has no checksums either. */
+async function whyNotAsPacked(file) {
+  const code = join(root, 'dist/src/backends/native/prebuilt.js')
+  if (!existsSync(code)) return undefined
+  return (await import(pathToFileURL(code).href)).whyNotAsPacked(root, file)
 }
 
 /** What went wrong, in one line. */

@@ -43,7 +43,8 @@ const METHODS = `Every estimator that \`--methods\` takes, as the registry has i
 terminal. F is the length of phi at head dimension ${SIZE.headDim}.`
 const PROJECTIONS = 'Every random matrix that `--projection` takes, as the registry has it.'
 const RECORDS = `Every column of \`records.csv\` and of the files beside it. Lines of \`records.jsonl\` hold the same, nested, and have a
-[schema](schemas.md).`
+[schema](schemas.md). The last field of a line, \`crc32\`, is the CRC-32 of all bytes of the line in front of \`,"crc32"\`; lines of
+earlier versions have none.`
 
 /** Headings one level down: the page has a title of its own. */
 function nested(markdown) {

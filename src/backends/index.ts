@@ -198,8 +198,10 @@ async function activate(name: BackendName, how: ThreadOptions): Promise<BackendN
   return name
 }
 
-/** Production mode: no per-kernel checks inside timed regions, no advertisement on stderr. */
+/**
+ * Production mode: no per-kernel checks inside timed regions, no advertisement on stderr. Flag IS_TEST is left alone: it
+ * takes a tensor that `tf.customGrad` saves for a leak.
+ */
 function quietTensorFlow(): void {
-  tf.env().set('IS_TEST', true)
   tf.enableProdMode()
 }

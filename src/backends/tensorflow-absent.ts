@@ -7,6 +7,8 @@ import type {Availability} from './types.js'
 
 /** The package, named at run time: it is optional, so the compiler must not need its types. */
 export const PACKAGE = '@tensorflow/tfjs-node'
+/** The one that package.json names. */
+const VERSION = '4.22.0'
 
 type Absence = Pick<Availability, 'reason' | 'remedy'>
 
@@ -30,7 +32,7 @@ function here(): Place {
 /** The command that sets the backend up, where there is one for this platform. */
 function setUpCommand({platform, arch, root, cwd}: Place): string | undefined {
   if (!SET_UP_ON.includes(`${platform} ${arch}`)) return undefined
-  if (!root.includes(`${sep}node_modules${sep}`)) return 'npm run setup:tensorflow'
+  if (!isInstalled(root)) return 'npm run setup:tensorflow'
   const script = join(root, 'scripts', 'setup-tensorflow.js')
   const near = relative(cwd, script)
   return `node ${quoted(near.startsWith('..') || isAbsolute(near) ? script : near)}`
@@ -47,6 +49,7 @@ export function whyNotLoaded(error: unknown, place = here()): Absence {
   const command = setUpCommand(place)
   const missing = (error as NodeJS.ErrnoException | null)?.code === 'ERR_MODULE_NOT_FOUND'
   if (missing && message.includes(PACKAGE)) {
+    if (isInstalled(place.root)) return notAdded(command)
     const mirror =
       'set TFJS_NODE_CDN_STORAGE to a mirror that this machine reaches and install again'
     return {
@@ -68,6 +71,21 @@ export function whyNotLoaded(error: unknown, place = here()): Absence {
     }
   }
   return {reason: `${PACKAGE} does not load: ${message}`, remedy: 'run npm ci again'}
+}
+
+/** Whether this package is a dependency of a project, and no checkout. */
+function isInstalled(root: string): boolean {
+  return root.includes(`${sep}node_modules${sep}`)
+}
+
+/** Who installs this package gets the engine on request alone: it is an optional peer. */
+function notAdded(command: string | undefined): Absence {
+  const add = `npm install ${PACKAGE}@${VERSION}`
+  const instead = `; or, where its download is refused, ${command}, which takes the library from a package of PyPI`
+  return {
+    reason: `${PACKAGE} is not installed: it is an optional addition`,
+    remedy: `${add}${command ? instead : ''}`,
+  }
 }
 
 /** It registers with the TensorFlow.js that it finds itself, which must be the one that attention computes with. */

@@ -23,8 +23,11 @@ const tensorflow: Backend = {
     process.env.TF_NUM_INTRAOP_THREADS = String(loadedThreads)
     process.env.TF_CPP_MIN_LOG_LEVEL ??= '1' // warnings, not how it was built
     replaceDeprecatedUtilities()
+    const before = tf.engine().backendName
     try {
       await import(PACKAGE)
+      // which has made itself the current one
+      if (before) await tf.setBackend(before)
     } catch (error) {
       return {available: false, detail: DETAIL, ...whyNotLoaded(error)}
     }

@@ -23,14 +23,12 @@ export interface Packed {
   files: {path: string; size: number}[]
 }
 
-/** Runs `npm pack` on what is built. @param args - e.g. `--dry-run` */
+/** Packs what is built as `npm run pack:release` does. @param args - of npm pack, e.g. `--dry-run` */
 export function pack(...args: string[]): Packed {
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  const argv = ['pack', '--json', '--ignore-scripts', ...args]
-  const stdio = ['ignore', 'pipe', 'ignore'] as const
-  const shell = process.platform === 'win32'
+  const argv = [join(root, 'scripts', 'pack.js'), '--json', ...args]
+  const stdio: ('ignore' | 'pipe')[] = ['ignore', 'pipe', 'ignore']
   const told = JSON.parse(
-    execFileSync(npm, argv, {cwd: root, encoding: 'utf8', stdio: [...stdio], shell}),
+    execFileSync(process.execPath, argv, {cwd: root, encoding: 'utf8', stdio}),
   )
   const [packed] = Object.values(told) as Packed[] // a list, and by name since npm 12
   return packed!

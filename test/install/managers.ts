@@ -60,8 +60,7 @@ function yarn4Files(linker: string, scripts: boolean): Record<string, string> {
 /** pnpm fails where nobody has said of an install script whether it may run. */
 function pnpmFiles(tarball: string, scripts: boolean): Record<string, string> {
   const rfa = `  'rfa@file:${tarball}': ${scripts}`
-  const others = ['@tensorflow/tfjs-node', 'core-js'].map(name => `  '${name}': false`)
-  return {'pnpm-workspace.yaml': ['allowBuilds:', rfa, ...others, ''].join('\n')}
+  return {'pnpm-workspace.yaml': ['allowBuilds:', rfa, ''].join('\n')}
 }
 
 export const MANAGERS = {

@@ -1,5 +1,5 @@
 /** The packed package in places other than a plain project; npm that comes with this Node. `npm run test:install`. */
-import {chmodSync, mkdirSync, readdirSync} from 'node:fs'
+import {chmodSync, existsSync, mkdirSync, readdirSync, statSync} from 'node:fs'
 import {dirname, join} from 'node:path'
 import {beforeAll, describe, expect, it, onTestFinished} from 'vitest'
 import {newFolder, temporaryFolder} from '../helpers/folders.js'
@@ -23,6 +23,15 @@ async function succeed(words: string[], cwd: string, as?: number): Promise<strin
   return said
 }
 
+const ENGINE = '@tensorflow/tfjs-node'
+
+/** Sizes of all files below a folder. */
+function bytesIn(place: string): number {
+  const entries = readdirSync(place, {recursive: true, withFileTypes: true})
+  const files = entries.filter(entry => entry.isFile())
+  return files.reduce((sum, {parentPath, name}) => sum + statSync(join(parentPath, name)).size, 0)
+}
+
 /** A guard against hanging, in ms: registries may be slow. */
 const PATIENCE = 30 * 60_000
 
@@ -41,6 +50,23 @@ describe.runIf(INSTALL)('the packed package', {timeout: PATIENCE}, () => {
     expect(swept).toMatch(/\d+ cells completed/)
     expect(readdirSync(join(elsewhere, 'results'))).toHaveLength(1)
     if (!machineIsRoot) await succeed(['chmod', '-R', 'u+w', 'node_modules'], project)
+  })
+
+  it('brings no engine, nothing that only that needs, and at most 120 MB; the engine is one command more', async () => {
+    const project = newProject(onTestFinished)
+    const modules = join(project, 'node_modules')
+    await succeed(['npm', 'install', tarball], project)
+    const names = ['tar', 'rimraf', 'glob', 'inflight', 'core-js', '@mapbox', ENGINE]
+    expect(names.filter(name => existsSync(join(modules, name)))).toEqual([])
+    // of files: what their blocks take depends on the file system, and was 119 MiB in blocks of 4 KiB
+    expect(bytesIn(modules)).toBeLessThan(120e6)
+    const doctor = async () =>
+      (await succeed(['npx', '--no', 'rfa', 'doctor'], project)).replace(/\s+/g, ' ')
+    expect(await doctor()).toContain(`npm install ${ENGINE}@4.22.0`)
+
+    // without its script, which downloads the library from elsewhere
+    await succeed(['npm', 'install', '--ignore-scripts', `${ENGINE}@4.22.0`], project)
+    expect(await doctor()).toContain(`${ENGINE} is installed but its native addon is not`)
   })
 
   it('works installed for all projects', async () => {

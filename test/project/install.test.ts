@@ -1,5 +1,14 @@
 import {execFileSync, spawnSync} from 'node:child_process'
-import {cpSync, existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync} from 'node:fs'
+import {createHash} from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
@@ -46,6 +55,30 @@ describe('the install script', () => {
     expect(out).toBe('rfa: prebuilt addon fits this machine\n')
     expect(existsSync(join(folder, 'build'))).toBe(false)
   })
+
+  it.runIf(existsSync(BUILT))(
+    'takes no prebuilt addon that was changed after it was packed',
+    () => {
+      const folder = copyOfPackage()
+      const place = prebuiltOf(folder)
+      cpSync(BUILT, place)
+      const check = 'dist/src/backends/native/prebuilt.js'
+      cpSync(join(packageRoot(), check), join(folder, check))
+      const name = place.slice(join(folder, 'prebuilds/').length)
+      const sum = createHash('sha256').update(readFileSync(place)).digest('hex')
+      writeFileSync(join(folder, 'prebuilds', 'SHA256SUMS'), `${sum}  ${name}\n`)
+      const env = withoutCompiler(folder)
+      expect(install(folder, env)).toBe('rfa: prebuilt addon fits this machine\n')
+      const bytes = readFileSync(place)
+      bytes[bytes.length >> 1]! ^= 1
+      writeFileSync(place, bytes)
+      expect(install(folder, env)).toMatch(
+        new RegExp(
+          `^rfa: prebuilt addon not taken: prebuilds/${name}: expected SHA-256 ${sum}, got [0-9a-f]{64}\nrfa: building`,
+        ),
+      )
+    },
+  )
 
   it.runIf(existsSync(BUILT))(
     'builds where a prebuilt addon does not load, whatever was built before',

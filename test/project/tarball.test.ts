@@ -1,4 +1,4 @@
-/** What `npm pack` puts into the package: all that is needed, and nothing else. */
+/** What `npm run pack:release` puts into the package: all that is needed, and nothing else. */
 import {readdirSync, readFileSync} from 'node:fs'
 import {dirname, join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
@@ -6,11 +6,13 @@ import {packageRoot} from '../../src/package.js'
 import {type Packed, pack} from '../helpers/packed.js'
 
 const root = packageRoot()
-const {exports: doors, bin} = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const PACKAGE = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const {exports: doors, bin, dependencies} = PACKAGE
+const {packedManifest} = await import(join(root, 'scripts', 'packed-manifest.js'))
 
 /** Every file of the package has its line here: one that nobody meant to ship fails the test. */
 const MEANT = [
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|binding\.gyp|oclif\.manifest\.json)$/,
+  /^(package\.json|README\.md|LICENSE|THIRD-PARTY-LICENSES\.md|CHANGELOG\.md|binding\.gyp|oclif\.manifest\.json)$/,
   /^bin\/(run|start)\.js$/,
   /^dist\/(gradients|src\/.+)\.(js|d\.ts)$|^dist\/(gradients|program\/parts\/[\w-]+)-LICENSE$/,
   /^dist\/program\/.+\.js$/,
@@ -19,7 +21,7 @@ const MEANT = [
   /^docs\/(kernel-estimates|attention-outputs|faq|clusters)\.md$/,
   /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm|minilm)-layer\d\.safetensors)$/,
   /^native\/((bindings|kernels|simd)\/)?[\w-]+\.(cc|h)$/,
-  /^prebuilds\/linux-(x64|arm64)\/rfa\.glibc\.node$/,
+  /^prebuilds\/(SHA256SUMS|linux-(x64|arm64)\/rfa\.glibc\.node)$/,
   /^python\/rfa_(export|peers)\.py$/,
   /^schemas\/[\w-]+\.schema\.json$/,
   /^scripts\/((install-native|node-gyp|setup-tensorflow)|tensorflow\/[\w-]+)\.js$/,
@@ -51,6 +53,24 @@ function entries(kind: 'types' | 'default'): string[] {
 }
 
 describe('the packed package', () => {
+  it('names the licence of each package that is installed with it, and of what it holds of others', () => {
+    expect(paths).toContain('THIRD-PARTY-LICENSES.md')
+    const text = readFileSync(join(root, 'THIRD-PARTY-LICENSES.md'), 'utf8')
+    const rows = [...text.matchAll(/^\| `([^`]+)` \| (\S+) \|$/gm)]
+    const named = Object.fromEntries(rows.map(([, name = '', licence]) => [name, licence]))
+    const licences = Object.keys(dependencies).map(name => {
+      const file = join(root, 'node_modules', name, 'package.json')
+      return [name, JSON.parse(readFileSync(file, 'utf8')).license]
+    })
+    expect(named).toEqual(Object.fromEntries(licences))
+    expect(named['@resvg/resvg-wasm']).toBe('MPL-2.0')
+    expect(named['@fontsource/source-sans-3']).toBe('OFL-1.1')
+    const held = paths.filter(
+      path => /(^|[-/])(LICENSE|NOTICE)(?!S)/.test(path) && path !== 'LICENSE',
+    )
+    for (const path of held) expect(text).toContain(path)
+  })
+
   it('has every module that its doors lead to, with types', () => {
     for (const file of reached(entries('default'), '.js')) expect(paths).toContain(file)
     for (const file of reached(entries('types'), '.d.ts')) expect(paths).toContain(file)
@@ -74,6 +94,15 @@ describe('the packed package', () => {
     )) {
       expect(paths).toContain(file)
     }
+  })
+
+  it('has a package.json of its own, and leaves that of the checkout as it is', () => {
+    const [own, made] = [PACKAGE, packedManifest(PACKAGE)].map(
+      manifest => `${JSON.stringify(manifest, null, 2)}\n`,
+    )
+    const size = packed.files.find(({path}) => path === 'package.json')?.size
+    expect(size).toBe(Buffer.byteLength(made!))
+    expect(readFileSync(join(root, 'package.json'), 'utf8')).toBe(own)
   })
 
   it('has what the addon is built from', () => {

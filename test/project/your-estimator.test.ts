@@ -34,7 +34,7 @@ function node(...argv: string[]): Ending {
 /** What a quick run types: each of the others takes some ten seconds. */
 const QUICK = ['methods', 'error-sweep']
 
-/** What came of each command, by its first word. */
+/** What came of each command, by its first word; of one that comes again by all of them. */
 const endings = new Map<string, Ending>()
 
 /** Writes a file, changes one, or types commands. */
@@ -49,10 +49,15 @@ const STEPS: Readonly<Record<string, (text: string) => void>> = {
   },
   sh(text) {
     for (const line of text.trim().split('\n')) {
-      const [npx, rfa, ...argv] = line.split(' ')
+      const [command = '', file] = line.split(' > ')
+      const [npx, rfa, ...argv] = command.split(' ')
       expect([npx, rfa]).toEqual(['npx', 'rfa'])
-      if (FULL || QUICK.includes(argv[0]!))
-        endings.set(argv[0]!, node(join(root, 'bin', 'run.js'), ...argv))
+      // a quick run types each once
+      const name = endings.has(argv[0]!) ? command : argv[0]!
+      if (!FULL && !QUICK.includes(name)) continue
+      const ending = node(join(root, 'bin', 'run.js'), ...argv)
+      endings.set(name, ending)
+      if (file) writeFileSync(join(folder, file), ending.said)
     }
   },
   ts: () => {},
@@ -93,6 +98,12 @@ describe('docs/your-estimator.md', () => {
     expect(text).toMatch(/^causality +passed/m)
     expect(text).toMatch(/^relu-power: \d+ passed, .*not applicable/m)
     expect(text).not.toContain('failed')
+  })
+
+  it.runIf(FULL)('runs its plan, and goes on with its run', () => {
+    expect(said('run')).toContain('saved in results/own')
+    const resume = [...endings.keys()].find(command => command.includes('--resume'))!
+    expect(said(resume)).toContain('saved in results/own')
   })
 
   it.runIf(FULL)('times it', () => {

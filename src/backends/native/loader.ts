@@ -2,9 +2,10 @@
 import {existsSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
-import {messageOf} from '../../errors.js'
+import {messageOf, RfaError} from '../../errors.js'
 import {packageRoot} from '../../package.js'
 import type {Addon} from './addon.js'
+import {whyNotAsPacked} from './prebuilt.js'
 
 /** The addon, or why there is none and what to do. */
 export type LoadResult = {addon: Addon} | {reason: string; remedy: string; absent?: boolean}
@@ -51,13 +52,27 @@ export function loadFrom({root, env, load}: LoadSite): LoadResult {
   return {reason: error, remedy: `set RFA_ISA to one of ${available}, or unset it`}
 }
 
+interface NodeGypBuild {
+  (root: string): unknown
+  path(root: string): string
+}
+
+/** @throws {BAD_FILE} for a prebuilt addon that is not as it was packed: it is not loaded */
 function nodeGypBuild(root: string): unknown {
-  const require = createRequire(import.meta.url)
-  return (require('node-gyp-build') as (root: string) => unknown)(root)
+  const load = createRequire(import.meta.url)('node-gyp-build') as NodeGypBuild
+  const changed = whyNotAsPacked(root, load.path(root))
+  if (changed) throw new RfaError('BAD_FILE', changed)
+  return load(root)
 }
 
 function whyNot(root: string, error: unknown): LoadResult {
   const message = firstLine(messageOf(error))
+  if (error instanceof RfaError) {
+    return {
+      reason: `the prebuilt addon was changed after it was packed: ${message}`,
+      remedy: `install the package again; or ${REBUILD} ${COMPILER}`,
+    }
+  }
   if (message.includes('No native build was found')) {
     return {
       reason: `the addon is not built for ${process.platform} ${process.arch}`,

@@ -26,6 +26,40 @@ describe('useBackend', () => {
     expect(tf.tidy(() => tf.sum(tf.tensor1d([1, 2])).dataSync()[0])).toBe(3)
   })
 
+  it.each(available)('lets a gradient save what its forward computes, on %s', async name => {
+    await useBackend(name)
+    const root = tf.customGrad((x, save) => {
+      const half = tf.sqrt(x as tf.Tensor)
+      ;(save as (tensors: tf.Tensor[]) => void)([half])
+      return {
+        value: tf.mul(half, 2),
+        gradFunc: (dy, [saved]) => tf.div(dy, saved!),
+      }
+    })
+    const slopes = tf.tidy(() =>
+      tf
+        .grad(x => root(x))(tf.tensor1d([4, 16]))
+        .dataSync(),
+    )
+    expect([...slopes]).toEqual([0.5, 0.25])
+  })
+
+  it('leaves no advertisement of TensorFlow.js to print', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    await useBackend('cpu')
+    const write = async () => {
+      const fresh = (await tf.findBackendFactory('cpu')()) as tf.KernelBackend
+      fresh.write(new Float32Array(1), [1], 'float32')
+    }
+    await write()
+    expect(warn).not.toHaveBeenCalled()
+    tf.env().set('PROD', false)
+    await write()
+    tf.enableProdMode()
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('Hi, looks like'))
+    warn.mockRestore()
+  })
+
   it('takes the first available one under auto', async () => {
     expect((await useBackend('auto')).name).toBe(available[0])
     expect((await useBackend()).name).toBe(available[0])

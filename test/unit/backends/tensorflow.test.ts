@@ -42,7 +42,10 @@ describe('the ways in which @tensorflow/tfjs-node is not there', () => {
 
   it('in another project: the script is named by its path', () => {
     const script = 'node_modules/rfa/scripts/setup-tensorflow.js'
-    expect(whyNotLoaded(PRUNED, PROJECT).remedy).toMatch(`node ${script}, which`)
+    expect(whyNotLoaded(PRUNED, PROJECT)).toEqual({
+      reason: '@tensorflow/tfjs-node is not installed: it is an optional addition',
+      remedy: `npm install @tensorflow/tfjs-node@4.22.0; or, where its download is refused, node ${script}, which takes the library from a package of PyPI`,
+    })
     expect(whyNotLoaded(NO_LIBRARY, PROJECT).remedy).toBe(`node ${script}`)
     const outside = {...PROJECT, cwd: '/home/me/other'}
     expect(whyNotLoaded(PRUNED, outside).remedy).toMatch(`node /home/me/project/${script}, which`)
