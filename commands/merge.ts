@@ -33,10 +33,13 @@ export default class Merge extends RfaCommand {
     ),
     format: ungrouped(runFlags.format),
     samples: toggle('write every single time of a benchmark as records_samples.csv, too'),
-    plugin: pluginFlag(
-      undefined,
-      'for a plan with its estimators, where it is not at its old place',
-    ),
+    plugin: pluginFlag(undefined, 'for a plan with its estimators, which is a program'),
+  }
+
+  protected override async recordedPlugins() {
+    const {args} = await this.parse(Merge)
+    const {recordedInRun} = await import('../src/cli/plugins.js')
+    return recordedInRun(args.run[0]!, this.services)
   }
 
   async run() {

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {htmlFile, markdownFile, oneText, present, toggle} from '../src/cli/flag-kinds.js'
-import {plotFlag, pluginFlag} from '../src/cli/flags.js'
+import {eitherWay, htmlFile, markdownFile, oneText, present, toggle} from '../src/cli/flag-kinds.js'
+import {pluginFlag} from '../src/cli/flags.js'
 import type {ReportDocument} from '../src/cli/json-documents.js'
 import type {Block} from '../src/report/document.js'
 import type {DrawFigure} from '../src/report/terminal.js'
@@ -43,7 +43,7 @@ export default class Report extends RfaCommand {
         'folder for the figures as SVG, for papers: fonts in them, as wide as a page and as a column',
     }),
     png: oneText({helpValue: 'DIR', description: 'the same as PNG; Markdown shows them'}),
-    plot: plotFlag('draw the most telling figure of each run in the terminal'),
+    plot: eitherWay('draw the most telling figure of each run in the terminal'),
     open: toggle('show the page of --html in the browser'),
     force: toggle('replace a file that is no report of rfa'),
     plugin: pluginFlag(

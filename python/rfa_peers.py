@@ -2,8 +2,8 @@
 
     python3 rfa_peers.py torch --threads 2
 
-It needs PyTorch alone. The first line that it prints says what it is: {"version", "python", "instruction_set"}, or
-{"missing": reason}. Then it answers each request, a JSON object in a line, with one:
+It needs PyTorch alone. The first line that it prints comes at once: {"loading": "torch"}. The second says what it is:
+{"version", "python", "instruction_set"}, or {"missing": reason}. Then it answers each request, a JSON object in a line, with one:
 
   {"do": "make", "case": {...}, "bytes": n}  followed by n bytes, float32: query [B, H, L, D], key [B, H, L, D],
       value [B, H, L, Dv] and, where case.projected, the projection [H, M, D]; builds the form of the case: {"made": true}
@@ -25,6 +25,9 @@ import signal
 import sys
 import threading
 import time
+
+if __name__ == "__main__":  # whoever waits knows that a Python runs
+    print('{"loading": "torch"}', flush=True)
 
 try:
     import torch

@@ -18,6 +18,7 @@ const REMEDIES: Record<string, string> = {
   ENOENT: 'choose another folder, or create this one: it is not there',
   ENOTDIR: 'a file stands where a folder is needed: choose another folder',
   EEXIST: 'a file stands where a folder is needed: choose another folder',
+  ENXIO: 'start what is to read the pipe first',
 }
 
 /** What the system said, in words. */
@@ -31,6 +32,7 @@ const WORDS: Record<string, string> = {
   ENOENT: 'a folder that is not there',
   ENOTDIR: 'a file in place of a folder',
   EEXIST: 'a file in place of a folder',
+  ENXIO: 'a pipe that nothing reads',
 }
 
 /**
@@ -71,15 +73,15 @@ export function temporaryOf(path: string): string {
  * temporary file beside it, flushed, takes its name.
  *
  * @param path - the file; replaced when it exists
- * @param content - its text, or what appends its bytes; when that throws, the error is passed on
+ * @param content - its text, its bytes, or what appends them; when that throws, the error is passed on
  * @throws {NOT_WRITABLE} when the file cannot be written; the old one is then still there
  */
 export async function writeAtomic(
   path: string,
-  content: string | ((append: Append) => Promise<void>),
+  content: string | Uint8Array | ((append: Append) => Promise<void>),
 ): Promise<void> {
   const fill =
-    typeof content === 'string' ? (append: Append) => append(Buffer.from(content)) : content
+    typeof content === 'function' ? content : (append: Append) => append(Buffer.from(content))
   const temporary = temporaryOf(path)
   const file = await attempt(path, () => open(temporary, 'wx'))
   try {

@@ -13,7 +13,7 @@ import {
   formatErrorReport,
 } from './error-report.js'
 import {exitCodesHelp} from './exit-codes.js'
-import type {PluginsAsked} from './plugins.js'
+import type {PluginsAsked, RecordedPlugins} from './plugins.js'
 import type {Invocation} from './run-plan.js'
 import {type Services, services} from './services.js'
 import {singleDashed, type Typed} from './usage-advice.js'
@@ -70,7 +70,12 @@ export abstract class RfaCommand extends Command {
   /** @throws what loading a plug-in throws */
   protected async loadPlugins(): Promise<PluginsAsked> {
     const {pluginsAsked} = await import('./plugins.js')
-    return pluginsAsked(this.argv, process.env)
+    return pluginsAsked(this.argv, process.env, await this.recordedPlugins())
+  }
+
+  /** What the plan or the run on the command line has recorded of plug-ins, read before any is imported. */
+  protected async recordedPlugins(): Promise<RecordedPlugins | undefined> {
+    return undefined
   }
 
   /** Prints a result on stdout; nothing under `--json`. Of escape sequences only our own pass. */

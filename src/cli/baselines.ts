@@ -3,8 +3,8 @@ import {copyFile, mkdir, readdir, readFile, rename, rm, stat} from 'node:fs/prom
 import {join} from 'node:path'
 import {z} from 'zod'
 import {closest, describe, expected, RfaError} from '../errors.js'
-import {notWritable, temporaryOf, writeAtomic} from '../files.js'
-import {A_FOLDER, makeFolder} from '../results/files.js'
+import {errorCode, notWritable, temporaryOf, writeAtomic} from '../files.js'
+import {A_FOLDER, makeFolder, requireRegularFile} from '../results/files.js'
 
 /** Marks a folder as a baseline, which another one of its name may replace. */
 const MARK_FILE = 'baseline.json'
@@ -39,6 +39,7 @@ function insteadOfSwitch(text: string): string[] {
 
 /** The folder of a saved baseline. @throws {FILE_MISSING} telling which there are */
 export async function savedBaseline(root: string, name: string): Promise<string> {
+  await restore(root)
   const folder = join(root, name)
   if (await isBaseline(folder)) return folder
   throw missing(root, name, await baselinesIn(root))
@@ -69,8 +70,10 @@ async function baselinesIn(root: string): Promise<string[]> {
 }
 
 async function isBaseline(folder: string): Promise<boolean> {
-  const text = await readFile(join(folder, MARK_FILE), 'utf8').catch(() => '')
+  const path = join(folder, MARK_FILE)
   try {
+    await requireRegularFile(path)
+    const text = await readFile(path, 'utf8')
     return mark.safeParse(JSON.parse(text)).success
   } catch {
     return false
@@ -79,6 +82,7 @@ async function isBaseline(folder: string): Promise<boolean> {
 
 /** Makes sure that a baseline may be saved under a name. @throws {WOULD_OVERWRITE} where something else has it */
 export async function checkSavable(root: string, name: string): Promise<void> {
+  await restore(root)
   const folder = join(root, name)
   if (await isBaseline(folder)) return
   const there = await stat(folder).catch(() => undefined)
@@ -115,14 +119,36 @@ export async function saveBaseline(root: string, name: string, directory: string
   return folder
 }
 
+/** Ending of a baseline that is being replaced. */
+const ASIDE = '.old'
+/** Its whole name, with that of the baseline in it. */
+const ASIDE_NAME = /^\.(.+)\.\d+-[0-9a-f]{8}\.tmp\.old$/
+
+/** Puts baselines back that a process moved aside and was killed before it replaced them; replaced ones are deleted. */
+async function restore(root: string): Promise<void> {
+  for (const aside of await readdir(root).catch(() => [])) {
+    const [, name = ''] = ASIDE_NAME.exec(aside) ?? []
+    if (!NAME.test(name)) continue
+    const own = join(root, aside)
+    if (await stat(join(root, name)).catch(() => undefined)) {
+      await rm(own, {recursive: true, force: true})
+    } else await rename(own, join(root, name)).catch(ignoreMissing)
+  }
+}
+
+/** How often a folder is put in the place of one that {@link restore} of another process brings back. */
+const MOST_TRIES = 3
+
 /** Puts a folder in the place of another one, which comes back where that fails. */
-async function replaceFolder(folder: string, fresh: string): Promise<void> {
-  const old = `${fresh}.old`
+async function replaceFolder(folder: string, fresh: string, tries = MOST_TRIES): Promise<void> {
+  const old = `${fresh}${ASIDE}`
   await rename(folder, old).catch(ignoreMissing)
   try {
     await rename(fresh, folder)
   } catch (error) {
     await rename(old, folder).catch(ignoreMissing)
+    if (tries > 1 && errorCode(error) === 'ENOTEMPTY')
+      return replaceFolder(folder, fresh, tries - 1)
     throw error
   }
   await rm(old, {recursive: true, force: true})

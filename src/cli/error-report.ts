@@ -74,7 +74,8 @@ export function formatErrorReport(report: ErrorReport): string {
 }
 
 /**
- * The settings of a text as flags: `` `seqLen` `` as `--seq-len`, `` `preset: exact` `` as `--preset exact`.
+ * The settings of a text as flags: `` `seqLen` `` as `--seq-len`, `` `noCausal` `` as `--no-causal`, `` `preset: exact` `` as
+ * `--preset exact`.
  *
  * @param flagNames - flags of the command, without dashes; others stay as they are
  */
@@ -83,7 +84,7 @@ export function asFlags(text: string, flagNames: readonly string[]): string {
     /`([a-z][A-Za-z]*)(?:: ([^`]+))?`/g,
     (all, name: string, value?: string) => {
       const flag = name.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
-      if (!flagNames.includes(flag)) return all
+      if (!flagNames.includes(flag.replace(/^no-/, ''))) return all
       return value === undefined ? `--${flag}` : `--${flag} ${value}`
     },
   )

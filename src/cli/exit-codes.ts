@@ -3,7 +3,11 @@ import type {RfaErrorCode} from '../errors.js'
 /** Exit codes of every command, in the order in which help shows them. */
 export const EXIT_CODES = [
   {exit: 0, meaning: 'done'},
-  {exit: 1, meaning: 'a check failed, a claim was refuted, or a limit of --fail-on was exceeded'},
+  {
+    exit: 1,
+    meaning:
+      'a check failed, a claim was not shown (--strict), or --fail-on found a limit exceeded or nothing to judge',
+  },
   {exit: 2, meaning: 'wrong usage: a flag, a value or a combination of them'},
   {exit: 3, meaning: 'a backend or a file is missing or cannot be used'},
   {exit: 4, meaning: 'some cells failed, or all were skipped; the others are reported'},
@@ -13,9 +17,9 @@ export const EXIT_CODES = [
 
 /** Exit code when a check of an estimator failed. */
 export const EXIT_CHECK_FAILED = 1
-/** Exit code when a claim was refuted. */
-export const EXIT_CLAIM_REFUTED = 1
-/** Exit code when a comparison found a regression. */
+/** Exit code of `claims --strict` when a claim was refuted or left open, or none was judged. */
+export const EXIT_CLAIM_NOT_SHOWN = 1
+/** Exit code when a comparison found a regression, or could judge nothing. */
 export const EXIT_REGRESSION = 1
 /** Exit code when at least one cell of a run failed, or all that were asked for were skipped. */
 export const EXIT_CELLS_FAILED = 4

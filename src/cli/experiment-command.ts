@@ -1,6 +1,6 @@
 import {expected} from '../errors.js'
 import type {Experiment} from '../experiments/experiment.js'
-import {commandText} from '../report/command-line.js'
+import {commandText, typeablePath} from '../report/command-line.js'
 import type {Block} from '../report/document.js'
 import type {DrawFigure} from '../report/terminal.js'
 import type {Plan} from '../results/record.js'
@@ -11,6 +11,7 @@ import {EXIT_CELLS_FAILED} from './exit-codes.js'
 import type {RunOptions} from './flags.js'
 import {nothingMeasured} from './nothing-measured.js'
 import type {EstimatorFacts} from './plans/method-specs.js'
+import type {RecordedPlugins} from './plugins.js'
 import type {Invocation} from './run-plan.js'
 import {withShard} from './shard-flag.js'
 
@@ -46,42 +47,60 @@ export abstract class ExperimentCommand extends RfaCommand {
     if (plan === undefined) return undefined
     if (plan.experiment !== this.id) {
       const {output} = flags
-      const own = commandText(['rfa', plan.experiment, '--output', output, '--resume'])
+      const own = commandText([
+        'rfa',
+        plan.experiment,
+        '--output',
+        typeablePath(output),
+        '--resume',
+      ])
       throw otherCommand('run', plan, output, this.id ?? '', own)
     }
     const {threads} = flags
     const own = plan.threads === undefined || threads === undefined ? plan : {...plan, threads}
-    return this.withSavedPlugins(own, flags.output)
+    const {withNamedPlugins} = await import('./plugins.js')
+    return withNamedPlugins(own, {from: flags.output, keeper: 'run'}, this.plugins)
   }
 
-  /** The plan of a run with its plug-ins loaded. @throws {PLAN_MISMATCH} where they are not what they were */
-  private async withSavedPlugins(plan: Plan, directory: string): Promise<Plan> {
-    const {pluginsOfRun} = await import('./plugins.js')
-    return pluginsOfRun(plan, directory, this.plugins)
+  /** The flags that name a plan are looked for before all are parsed: names of estimators need the plug-ins. */
+  protected override async recordedPlugins(): Promise<RecordedPlugins | undefined> {
+    const {recordedInFile, recordedInRun, valuesTyped} = await import('./plugins.js')
+    const file = valuesTyped(this.argv, '--plan').at(-1)
+    if (file !== undefined) return recordedInFile(file)
+    const folder = valuesTyped(this.argv, '--output', '-o').at(-1)
+    if (folder === undefined || !this.argv.includes('--resume')) return undefined
+    return recordedInRun(folder, this.services)
   }
 
-  /** The plan in a file. @throws {USAGE} for flags that would change it, and {PLAN_MISMATCH} for one of another command */
+  /**
+   * The plan in a file.
+   *
+   * @throws {USAGE} for flags that would change it, and for plug-ins that were not named
+   * @throws {PLAN_MISMATCH} for one of another command, and for other plug-ins
+   */
   protected async planOfFile(path: string, flags: RunOptions): Promise<Plan> {
     const {readPlanFile, refuseChanges} = await import('./plan-file.js')
+    const {withNamedPlugins} = await import('./plugins.js')
     const plan = await readPlanFile(path)
-    const {typed} = this.plugins
-    refuseChanges(path, plan, this.gridFlags(flags), flags.threads, typed.length > 0)
+    refuseChanges(path, plan, this.gridFlags(flags), flags.threads)
     if (this.id !== 'run' && plan.experiment !== this.id) {
-      const own = commandText(['rfa', plan.experiment, '--plan', path])
+      const own = commandText(['rfa', plan.experiment, '--plan', typeablePath(path)])
       throw otherCommand('plan', plan, path, this.id ?? '', own)
     }
-    return plan
+    return withNamedPlugins(plan, {from: path, keeper: 'plan'}, this.plugins)
   }
 
   /** The flags that were typed and say what to run, not only how; with dashes. */
   private gridFlags(flags: RunOptions): string[] {
     const known = (this.ctor as typeof ExperimentCommand).flags as Record<
       string,
-      {default?: unknown}
+      {default?: unknown; allowNo?: boolean}
     >
+    const untyped = ({default: own, allowNo}: (typeof known)[string] = {}) =>
+      own ?? (allowNo ? undefined : false)
     return Object.entries(flags)
       .filter(([name]) => !HOW_TO_RUN.has(name))
-      .filter(([name, value]) => value !== undefined && value !== (known[name]?.default ?? false))
+      .filter(([name, value]) => value !== undefined && value !== untyped(known[name]))
       .map(([name, value]) => (value === false ? `--no-${name}` : `--${name}`))
   }
 

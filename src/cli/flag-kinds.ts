@@ -18,6 +18,12 @@ export function toggle(description: string, helpGroup?: string) {
   return Flags.boolean({default: false, description, ...(helpGroup && {helpGroup})})
 }
 
+/** A switch that may be typed either way; `undefined` where neither was. */
+export function eitherWay(description: string, helpGroup?: string) {
+  const flag = Flags.boolean({allowNo: true, description, ...(helpGroup && {helpGroup})})
+  return flag as Interfaces.BooleanFlag<boolean | undefined> // the library's type has it always there
+}
+
 /** Names of a registry, or how to ask for them where it grows. */
 type Names<Name> = readonly Name[] | (() => readonly Name[])
 

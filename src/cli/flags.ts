@@ -5,7 +5,6 @@
  * or the standard grid (plans/defaults.ts) supplies.
  */
 import * as Flags from '@oclif/core/flags'
-import type * as Interfaces from '@oclif/core/interfaces'
 import {
   METHOD_NAMES,
   methodNames,
@@ -18,6 +17,7 @@ import {LAYOUTS} from '../inputs/layout.js'
 import {RUN_FORMATS} from '../runner/formats.js'
 import {
   completedWith,
+  eitherWay,
   emptyItem,
   type FlagValues,
   nameList,
@@ -140,6 +140,14 @@ export function scaleFlag(helpGroup?: string, besides = '') {
   })
 }
 
+/** `--causal` of every command that reads an input. */
+export function causalFlag(helpGroup?: string) {
+  return eitherWay(
+    'query i sees keys 0..i only (default: what the metadata of the file say as causal, else bidirectional)',
+    helpGroup,
+  )
+}
+
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */
 export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   return {
@@ -198,12 +206,6 @@ export const computeFlags = {
   }),
 }
 
-/** Whether results are drawn in the terminal; `undefined` where neither form was typed. */
-export function plotFlag(description: string, helpGroup?: string) {
-  const flag = Flags.boolean({allowNo: true, description, ...(helpGroup && {helpGroup})})
-  return flag as Interfaces.BooleanFlag<boolean | undefined> // the library's type has it always there
-}
-
 /** What a command that runs a grid of cells takes beside its grid. */
 export const runFlags = {
   output: oneText({
@@ -243,7 +245,7 @@ export const runFlags = {
     helpGroup: 'RUN',
     description: 'files to write beside the journal: csv, json (default: csv)',
   }),
-  plot: plotFlag(
+  plot: eitherWay(
     'draw the most telling figure below the tables (default: on terminals of 80 columns or more that show Braille)',
     'RUN',
   ),

@@ -29,7 +29,16 @@ export const checkDocument = z.object({
   schema: tag('rfa.check/1'),
   groups: z.array(z.enum(CHECK_GROUPS)).describe('Kinds of checks that were asked for.'),
   seed: z.number().int().describe('Seed of inputs, projections and noise.'),
-  draws: z.number().int().describe('Draws of statistical checks.'),
+  draws: z
+    .number()
+    .int()
+    .nullable()
+    .describe(
+      'Draws of each statistical comparison, of variances four times as many; `null`: as many as it takes.',
+    ),
+  seconds: z
+    .number()
+    .describe('Processor time that each statistical check may take where `draws` is null, in s.'),
   passed: z.boolean().describe('No check of any estimator failed.'),
   estimators: z.array(checkedSchema).describe('The estimators, in the order of the command line.'),
 })

@@ -1,6 +1,7 @@
 import {z} from 'zod'
 import {applyRecord} from '../apply/record.js'
 import {allExperiments} from '../experiments/index.js'
+import {LINE_CHECKSUM} from '../results/journal-line.js'
 import {anyPlan, runManifest} from '../results/manifest.js'
 import {anyRecord} from '../results/record.js'
 import {runSummary} from '../results/summary.js'
@@ -9,8 +10,18 @@ import {finishedRunSchema} from '../runner/run-experiment.js'
 import * as documents from './json-documents.js'
 import {figureList} from './write-figures.js'
 
-/** A schema with the name of its file and what it is of. */
-type Named = [name: string, title: string, schema: z.ZodType]
+/** A schema with the name of its file, what it is of, and what its lines have besides in a file of lines. */
+type Named = [name: string, title: string, schema: z.ZodType, besides?: object]
+
+/** What a line of a journal ends with. */
+const CHECKSUM = {
+  [LINE_CHECKSUM]: {
+    type: 'string',
+    pattern: '^[0-9a-f]{8}$',
+    description:
+      'In records.jsonl alone: CRC-32 of the bytes of the line in front of the comma before this field.',
+  },
+}
 
 /**
  * The files' formats and what `--json` prints as JSON Schema (draft 2020-12), for readers in other languages.
@@ -23,8 +34,9 @@ type Named = [name: string, title: string, schema: z.ZodType]
 export async function jsonSchemas(): Promise<Record<string, object>> {
   const all = [...(await fileSchemas()), ...(await documentSchemas())]
   return Object.fromEntries(
-    all.map(([name, title, schema]) => {
+    all.map(([name, title, schema, besides]) => {
       const {$schema, ...rest} = z.toJSONSchema(schema, {target: 'draft-2020-12'})
+      for (const one of besides ? (rest.oneOf ?? []) : []) Object.assign(one.properties!, besides)
       return [`${name}.schema.json`, {$schema, $id: idOf(name, rest), title, ...rest}]
     }),
   )
@@ -36,7 +48,7 @@ async function fileSchemas(): Promise<Named[]> {
   return [
     ...experiments.flatMap(({name, title, plan, record}): Named[] => [
       [`${name}-plan`, `Plan of ${title}`, plan],
-      [`${name}-record`, `One cell of ${title}`, record],
+      [`${name}-record`, `One cell of ${title}`, record, CHECKSUM],
     ]),
     ['run-manifest', 'manifest.json of a run', runManifest(experiments)],
     ['run-summary', 'summary.json of a run', runSummary],

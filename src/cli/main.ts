@@ -9,10 +9,11 @@ import {run} from '@oclif/core/run'
 import {settings} from '@oclif/core/settings'
 import {closest, describe, expected, type RfaError} from '../errors.js'
 import {packageRoot} from '../package.js'
+import {exitOfPlugins} from '../plugins/import.js'
 import {printableJson} from '../report/printable.js'
 import {dropAhead} from '../runner/ahead.js'
 import {type ErrorReport, errorDocument, errorReport, formatErrorReport} from './error-report.js'
-import {watchForNoEnd} from './no-end.js'
+import {watchForExit, watchForNoEnd} from './no-end.js'
 
 /**
  * Runs one command and sets the exit code.
@@ -22,13 +23,21 @@ import {watchForNoEnd} from './no-end.js'
  */
 export async function main(argv: readonly string[], entry: string): Promise<void> {
   settings.enableAutoTranspile = false // built code only, whatever NODE_ENV says
-  process.stdout.once('error', endWithoutOutput)
+  const endExitWatch = watchForExit(() => tellOfExit(argv.includes('--json')))
+  process.stdout.once('error', error => {
+    endExitWatch()
+    endWithoutOutput(error)
+  })
   process.stderr.on('error', () => {}) // what cannot be said must not end what is computed
-  const endWatch = watchForNoEnd(tellOfNoEnd)
+  const endWatch = watchForNoEnd(() => {
+    endExitWatch()
+    tellOfNoEnd()
+  })
   try {
     await runCommandOf(withHelpFlag(argv), entry)
     await flush()
   } catch (error) {
+    endExitWatch()
     if (error instanceof ExitError) return await handle(error)
     const missing = missingCommand(error)
     const refused = missing === undefined ? error : unknownCommand(missing)
@@ -36,7 +45,13 @@ export async function main(argv: readonly string[], entry: string): Promise<void
   } finally {
     await dropAhead()
     endWatch()
+    endExitWatch()
   }
+}
+
+function tellOfExit(json: boolean): void {
+  const fault = exitOfPlugins()
+  if (fault) report(errorReport(fault), json)
 }
 
 function tellOfNoEnd(): void {

@@ -5,9 +5,10 @@ import {troubleItems} from '../experiments/labels.js'
 import type {CellRecord, Plan} from '../results/record.js'
 
 /** What to do about a reason for which cells are skipped. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  'causal only': 'add `causal`',
-  'bidirectional only': 'leave `causal` out',
+function remedyOf(reason: string, {input}: Plan): string[] {
+  if (reason === 'causal only') return ['add `causal`']
+  if (reason !== 'bidirectional only') return []
+  return [input ? 'say `noCausal`' : 'leave `causal` out']
 }
 
 type SweepRecord = Parameters<typeof troubleItems>[0][number]
@@ -22,7 +23,7 @@ export function nothingMeasured(plan: Plan, records: readonly CellRecord[]): str
   const asked = askedFor(plan, records as readonly SweepRecord[])
   if (asked.length === 0 || asked.some(({status}) => status !== 'skipped')) return undefined
   const reasons = asked.flatMap(record => (record.status === 'skipped' ? [record.reason] : []))
-  const remedies = [...new Set(reasons)].flatMap(reason => REMEDIES[reason] ?? [])
+  const remedies = [...new Set(reasons)].flatMap(reason => remedyOf(reason, plan))
   return [`nothing was measured: ${troubleItems(asked).join('; ')}`, ...remedies].join('; ')
 }
 

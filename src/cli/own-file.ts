@@ -1,7 +1,8 @@
 /** Files that a command writes where the user says, and replaces only where they are its own. */
-import {readFile, realpath, stat, writeFile} from 'node:fs/promises'
-import {messageOf, RfaError} from '../errors.js'
-import {errorCode, writeAtomic} from '../files.js'
+import {constants} from 'node:fs'
+import {lstat, open, readFile, realpath, stat, writeFile} from 'node:fs/promises'
+import {RfaError} from '../errors.js'
+import {errorCode, notWritable, writeAtomic} from '../files.js'
 
 /** What names a file, and which ones may be replaced. */
 export interface OwnFile {
@@ -9,6 +10,11 @@ export interface OwnFile {
   flag: string
   /** Replace any file. */
   force: boolean
+  /**
+   * Whether nobody typed where it goes: a symbolic link there is then replaced under `force`, and never written through, as a
+   * run folder may be of somebody else. Default: somebody did.
+   */
+  untyped?: boolean
   /** Whether such a file has this content. */
   isOwn(content: string): boolean
   /** Such a file in words, as in "expected a new file or an earlier report". */
@@ -24,10 +30,10 @@ export interface OwnFile {
 export async function writeOwnFile(path: string, text: string, own: OwnFile): Promise<void> {
   if (!own.force) await refuseForeignFile(path, own)
   try {
-    await writeWhole(path, text)
-  } catch (error) {
-    const why = error instanceof RfaError ? error.message : `${path}: ${messageOf(error)}`
-    throw new RfaError('NOT_WRITABLE', `${own.flag}: cannot write ${why}`, {
+    await writeWhole(path, text, own)
+  } catch (cause) {
+    const error = cause instanceof RfaError ? cause : notWritable(path, cause)
+    throw new RfaError('NOT_WRITABLE', `${own.flag}: cannot write ${error.message}`, {
       suggestions: [`name another file with ${own.flag}`, `use ${own.flag} - for stdout`],
       cause: error,
     })
@@ -38,21 +44,36 @@ export async function writeOwnFile(path: string, text: string, own: OwnFile): Pr
 const NO_PLACE: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EBUSY'])
 
 /** Writes a file so that an earlier one stays where that fails; what is no file, as a pipe, is written to. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  const target = await realpath(path).catch(() => path)
-  const facts = await stat(target).catch(() => undefined)
-  if (facts && !facts.isFile()) return writeFile(target, text)
+async function writeWhole(path: string, text: string, {untyped}: OwnFile): Promise<void> {
+  const target = untyped ? path : await realpath(path).catch(() => path)
+  const facts = await lstat(target).catch(() => undefined)
+  if (facts?.isFIFO()) return writePipe(target, text)
+  if (facts && !facts.isFile() && !facts.isSymbolicLink()) return writeFile(target, text)
   try {
     await writeAtomic(target, text)
   } catch (error) {
-    if (!facts || !(error instanceof RfaError) || !NO_PLACE.has(errorCode(error.cause))) throw error
+    if (!facts?.isFile() || !(error instanceof RfaError) || !NO_PLACE.has(errorCode(error.cause)))
+      throw error
     await writeFile(target, text)
   }
 }
 
+/** Writes to a pipe that something reads: one that nothing reads would be waited for without end. @throws ENXIO */
+async function writePipe(path: string, text: string): Promise<void> {
+  const reader = await open(path, constants.O_WRONLY | constants.O_NONBLOCK)
+  try {
+    await writeFile(path, text)
+  } finally {
+    await reader.close()
+  }
+}
+
 /** Notes of the user are not ours to replace, and pipes are not ours to wait for. @throws {WOULD_OVERWRITE} */
-async function refuseForeignFile(path: string, {flag, isOwn, what}: OwnFile): Promise<void> {
-  const facts = await stat(path).catch(() => undefined)
+async function refuseForeignFile(
+  path: string,
+  {flag, isOwn, what, untyped}: OwnFile,
+): Promise<void> {
+  const facts = await (untyped ? lstat : stat)(path).catch(() => undefined)
   if (facts === undefined) return
   const present = facts.isFile() ? await readFile(path, 'utf8').catch(() => undefined) : undefined
   if (present !== undefined && isOwn(present)) return

@@ -59,7 +59,7 @@ function adviceSummary(advice: AdviceDocument, facts: PageRun['facts']): PageRun
     what: `What could take the place of exact attention on ${input} at L=${seq_len}, where ${metric} up to ${tolerance} is accepted.`,
     facts: [...facts, ['backend', backend]],
     findings: layers.map(({layer, statement}) =>
-      layer === null ? `${statement}.` : `Layer ${layer}: ${statement}.`,
+      layer === null ? statement : `Layer ${layer}: ${statement}`,
     ),
     missing: left_out,
   }

@@ -9,7 +9,7 @@ import {type ReportedRun, type ReportParts, runReport} from '../experiments/run-
 import type {Block} from '../report/document.js'
 import {drawable, type Figure} from '../report/figures/figure.js'
 import {withOwnNames} from '../report/figures/names.js'
-import {JOURNAL_FILE} from '../results/journal.js'
+import {JOURNAL_FILE} from '../results/journal-reader.js'
 import {type SavedDocument, savedDocument} from './claims-folder.js'
 import type {ReportDocument} from './json-documents.js'
 import {type RunServices, readRuns, runFacts} from './write-report.js'

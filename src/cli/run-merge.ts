@@ -34,7 +34,8 @@ export async function mergeFolders(
 ): Promise<EndedMerge> {
   const load = async (plan: Plan) => {
     if (!plan.plugins) return
-    await (await import('./plugins.js')).pluginsOfRun(plan, directories[0]!, plugins)
+    const {withNamedPlugins} = await import('./plugins.js')
+    withNamedPlugins(plan, {from: directories[0]!, keeper: 'run'}, plugins)
   }
   const merged = await readShards(directories, load, caution)
   const {experiment} = merged.manifest.plan

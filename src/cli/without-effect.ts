@@ -1,5 +1,5 @@
 /** Settings that were typed and that no method asked for uses. */
-import type {ApplyRequest} from '../apply/record.js'
+import type {SettledRequest} from '../apply/record.js'
 import type {Cells} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import type {RunOptions} from './flags.js'
@@ -28,7 +28,7 @@ function isIdle(field: string, jobs: Cells<PredictedCell>): boolean {
 /** The same of one call. @param typed - flags of `rfa apply`; a missing value was not typed */
 export async function idleSettings(
   typed: {'num-features'?: unknown; projection?: unknown},
-  request: ApplyRequest,
+  request: SettledRequest,
 ): Promise<string[]> {
   if (typed['num-features'] === undefined && typed.projection === undefined) return []
   const {resolveMethod} = await import('../experiments/method.js')

@@ -123,7 +123,10 @@ export async function writeReport(
     print(markdown.trimEnd())
     return null
   }
-  await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {flag: '--output', force})
+  await saveReport(path, `${REPORT_MARK}\n\n${markdown}`, {
+    ...{flag: '--output', force},
+    untyped: output === undefined,
+  })
   return path
 }
 
@@ -135,16 +138,16 @@ function relativeUrl(folder: string, file: string): string {
 /**
  * Writes a report to a file.
  *
- * @param options - `flag`: that named the file; `force`: replace any file
+ * @param options - `flag`: that names the file; `force`: replace any file; `untyped`: nobody named it
  * @throws {WOULD_OVERWRITE} when the file is not a report of rfa, unless forced
  * @throws {NOT_WRITABLE} when the file cannot be written
  */
 export function saveReport(
   path: string,
   content: string,
-  {flag, force}: {flag: string; force: boolean},
+  {flag, force, untyped = false}: {flag: string; force: boolean; untyped?: boolean},
 ): Promise<void> {
   const isOwn = (present: string) =>
     present.startsWith(REPORT_MARK) || present.startsWith(PAGE_START)
-  return writeOwnFile(path, content, {flag, force, isOwn, what: 'an earlier report'})
+  return writeOwnFile(path, content, {flag, force, untyped, isOwn, what: 'an earlier report'})
 }

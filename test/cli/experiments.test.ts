@@ -68,6 +68,20 @@ describe('an experiment', () => {
     })
   })
 
+  it('measures with a causal mask where the file says so, unless typed otherwise', async () => {
+    answerWith(sweep())
+    const causalOf = async (...argv: string[]) => {
+      await errorSweep('--quick', ...argv)
+      return lastRun().plan.causal
+    }
+    const input = ['-i', 'fixtures/charlm-layer0.safetensors']
+    expect(await causalOf(...input)).toBe(true)
+    expect(await causalOf(...input, '--no-causal')).toBe(false)
+    expect(await causalOf()).toBe(false)
+    expect(await causalOf('-i', 'fixtures/minilm-layer5.safetensors', '--causal')).toBe(true)
+    expect(await causalOf('--generator', 'gaussian', '--seq-len', '31')).toBe(false)
+  })
+
   it('takes lists as commas and as repeated flags, in every command', async () => {
     answerWith(timed())
     await bench('--seq-len', '31,63', '--seq-len', '127..512*2', '--no-exact', '-m', 'elu')

@@ -32,6 +32,12 @@ describe('--output DIR --resume', () => {
     },
   )
 
+  it('makes it of the flags where --no-causal alone says something of it', async () => {
+    await run(ErrorSweep, 'error-sweep', ['-o', 'dir', '--resume', '--no-causal'])
+    expect(runner.readPlan).not.toHaveBeenCalled()
+    expect(lastRun().plan).toMatchObject({experiment: 'error-sweep', causal: false})
+  })
+
   it('starts the standard grid where no run is there yet', async () => {
     runner.readPlan.mockResolvedValue(undefined)
     await bench('-o', 'dir', '--resume')

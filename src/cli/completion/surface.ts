@@ -39,6 +39,7 @@ interface Definition {
   multiple?: boolean
   delimiter?: string
   allowNo?: boolean
+  default?: unknown
   hidden?: boolean
   /** Set by flags that take names of a registry (flags.ts). */
   choices?: readonly string[] | (() => readonly string[])
@@ -69,10 +70,11 @@ export function surfaceOf(id: string, command: CommandClass): CompletedCommand {
 }
 
 function flagsOf(name: string, flag: Definition): CompletedFlag[] {
-  const {type, char, description = name, multiple = false, allowNo} = flag
+  const {type, char, description = name, multiple = false, allowNo, default: isOn = false} = flag
   const shared = {about: shortened(description), repeated: multiple}
   if (type === 'boolean') {
-    return [{name: allowNo ? `no-${name}` : name, ...(char && {char}), ...shared}]
+    const names = [...(isOn ? [] : [name]), ...(allowNo ? [`no-${name}`] : [])]
+    return names.map(own => ({name: own, ...(char && {char}), ...shared}))
   }
   return [{name, ...(char && {char}), ...shared, values: valuesOf(flag)}]
 }

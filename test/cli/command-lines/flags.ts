@@ -47,12 +47,13 @@ export const MISTYPED_FLAGS: readonly Row[] = [
   ['methods --causal', 2, /Nonexistent flag: --causal/],
   ['error-sweep --norms 1', 2, /Nonexistent flag: --norms/],
   ['variance --seq-len 64', 2, /Nonexistent flag: --seq-len/],
-  ['variance --causal', 2, /Nonexistent flag: --causal/],
+  ['variance --causal --norms 1', 2, /--norms: expected no pairs of an input beside it/],
 ]
 
 export const OPPOSITES: readonly Row[] = [
   ['bench --no-causal', 2, /without --causal it is off, which is the default/, /mean --causal/],
-  ['error-sweep --non-causal', 2, /without --causal it is off/, /mean --causal/],
+  ['error-sweep --non-causal', 2, /did you mean --no-causal\?/, /mean --causal/],
+  ['error-sweep --causal=false', 2, /write --no-causal to have it off/],
   ['bench --acausal', 2, /without --causal it is off/, /mean --causal/],
   ['bench --no-quick', 2, /without --quick it is off/, /mean --quick/],
   ['bench --no-exac', 2, /did you mean --no-exact\?/, /mean --exact/],

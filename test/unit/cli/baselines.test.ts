@@ -1,4 +1,5 @@
-import {cp, mkdir, readdir, readFile, writeFile} from 'node:fs/promises'
+import {execFileSync} from 'node:child_process'
+import {cp, mkdir, readdir, readFile, rename, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {
@@ -62,6 +63,29 @@ describe('baselines', () => {
     expect(await readdir(root)).toEqual(['main'])
     expect(await readdir(folder)).toEqual(['baseline.json', 'manifest.json', 'records.jsonl'])
   })
+
+  it('come back where a process was killed while it replaced them', async () => {
+    const {root, run} = await folders()
+    const folder = await saveBaseline(root, 'v1.2', run)
+    const aside = join(root, '.v1.2.77-0123abcd.tmp.old')
+    await rename(folder, aside)
+    expect(await savedBaseline(root, 'v1.2')).toBe(folder)
+    await rename(folder, aside)
+    await checkSavable(root, 'v1.2')
+    expect(await readdir(root)).toEqual(['v1.2'])
+    expect(await readFile(join(folder, 'records.jsonl'), 'utf8')).toBe('one')
+  })
+
+  it.skipIf(process.platform === 'win32')(
+    'are none where a pipe stands for their mark',
+    async () => {
+      const {root} = await folders()
+      await mkdir(join(root, 'main'), {recursive: true})
+      execFileSync('mkfifo', [join(root, 'main', 'baseline.json')])
+      await expect(savedBaseline(root, 'main')).rejects.toMatchObject({code: 'FILE_MISSING'})
+      await expect(checkSavable(root, 'main')).rejects.toMatchObject({code: 'WOULD_OVERWRITE'})
+    },
+  )
 
   it('take the place of nothing else', async () => {
     const {root, run} = await folders()

@@ -12,9 +12,9 @@ describe('exit codes', () => {
   })
 
   it('are all named in the help', () => {
-    const help = exitCodesHelp()
-    for (const {exit, meaning} of EXIT_CODES) {
-      expect(help).toMatch(new RegExp(`^${exit} +${meaning}$`, 'm'))
-    }
+    const lines = exitCodesHelp()
+      .split('\n')
+      .map(line => line.replace(/ +/, ' '))
+    for (const {exit, meaning} of EXIT_CODES) expect(lines).toContain(`${exit} ${meaning}`)
   })
 })

@@ -1,6 +1,6 @@
 import {EventEmitter} from 'node:events'
 import {describe, expect, it, vi} from 'vitest'
-import {watchForNoEnd} from '../../../src/cli/no-end.js'
+import {watchForExit, watchForNoEnd} from '../../../src/cli/no-end.js'
 
 describe('watchForNoEnd', () => {
   it('tells once of a process that stays idle, not of one that goes on from it', () => {
@@ -19,5 +19,19 @@ describe('watchForNoEnd', () => {
     const tell = vi.fn()
     watchForNoEnd(tell, source)()
     expect(source.listenerCount('beforeExit')).toBe(0)
+  })
+})
+
+describe('watchForExit', () => {
+  it('tells of an exit with any code but that of an interrupt, until the watch ends', () => {
+    const source = new EventEmitter()
+    const tell = vi.fn()
+    const end = watchForExit(tell, source)
+    source.emit('exit', 130)
+    expect(tell).not.toHaveBeenCalled()
+    source.emit('exit', 0)
+    expect(tell).toHaveBeenCalledOnce()
+    end()
+    expect(source.listenerCount('exit')).toBe(0)
   })
 })

@@ -1,3 +1,4 @@
+import {execFileSync} from 'node:child_process'
 import {chmod, lstat, readdir, readFile, symlink, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
@@ -25,6 +26,35 @@ describe('writeOwnFile', () => {
     await writeOwnFile(link, 'new', own)
     expect(await readFile(path, 'utf8')).toBe('new')
     expect((await lstat(link)).isSymbolicLink()).toBe(true)
+  })
+
+  it('replaces a link where nobody typed the place, under force alone, and never writes through it', async () => {
+    const folder = await newFolder()
+    const [path, link] = [join(folder, 'precious'), join(folder, 'report.md')]
+    await writeFile(path, 'old')
+    await symlink(path, link)
+    const untyped = {...own, untyped: true}
+    await expect(writeOwnFile(link, 'new', untyped)).rejects.toMatchObject({
+      code: 'WOULD_OVERWRITE',
+    })
+    await writeOwnFile(link, 'new', {...untyped, force: true})
+    expect(await readFile(path, 'utf8')).toBe('old')
+    expect(await readFile(link, 'utf8')).toBe('new')
+    expect((await lstat(link)).isFile()).toBe(true)
+  })
+
+  it.skipIf(process.platform === 'win32')('waits for no pipe that nothing reads', async () => {
+    const pipe = join(await newFolder(), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    await expect(writeOwnFile(pipe, 'x', {...own, force: true})).rejects.toMatchObject({
+      code: 'NOT_WRITABLE',
+      message: expect.stringContaining('a pipe that nothing reads (ENXIO)'),
+    })
+    const reading = readFile(pipe, 'utf8')
+    await expect
+      .poll(() => writeOwnFile(pipe, 'x', {...own, force: true}).then(() => 'written'))
+      .toBe('written')
+    expect(await reading).toBe('x')
   })
 
   // root may write anywhere
