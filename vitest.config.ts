@@ -13,6 +13,7 @@ const ALONE = [
   'test/unit/check/index.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/run-directory.test.ts',
+  'test/unit/results/stored-records.test.ts',
 ]
 
 /**

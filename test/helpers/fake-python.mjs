@@ -12,12 +12,17 @@ if (kept) appendFileSync(kept, `${process.pid}\n`)
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
 
+if (how === 'endless') {
+  const zeros = Buffer.alloc(2 ** 20)
+  const more = () => process.stdout.write(zeros, more)
+  more()
+} else if (how !== 'silent') say({loading: 'torch'})
 if (how === 'missing') {
   say({missing: "ModuleNotFoundError: No module named 'torch'"})
   process.exit(1)
 }
-if (how === 'silent') setInterval(() => {}, 1000)
-else say({version: '9.9.9', python: '3.99.0', instruction_set: 'FAKE'})
+if (how === 'silent' || how === 'loading') setInterval(() => {}, 1000)
+else if (how !== 'endless') say({version: '9.9.9', python: '3.99.0', instruction_set: 'FAKE'})
 
 let buffer = Buffer.alloc(0)
 let pending

@@ -199,10 +199,12 @@ describe.runIf(PYTHON)('fixtures/make-minilm.py', () => {
         ...report.matchAll(/RMS error of the output (\S+), largest error (\S+), .* bound (\S+), /g),
       ]
       expect(found).toHaveLength(2)
+      // the order of the model's sums differs between processors: some values are rounded to another float16, and each
+      // is said with three digits at most
       for (const [, rms, largest, share] of found) {
-        expect(Number(rms)).toBe(claims.relative_rms_error)
-        expect(Number(largest)).toBe(claims.largest_error)
-        expect(Number(share)).toBe(claims.largest_share_of_its_bound)
+        expect(Math.abs(Number(rms) / claims.relative_rms_error - 1)).toBeLessThan(0.01)
+        expect(Math.abs(Number(largest) / claims.largest_error - 1)).toBeLessThan(0.05)
+        expect(Math.abs(Number(share) - claims.largest_share_of_its_bound)).toBeLessThan(0.02)
       }
     }
   })
