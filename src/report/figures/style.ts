@@ -30,16 +30,8 @@ export const COLOURS = [
 /** The line of what is computed: a broad one that measured lines are seen on. */
 export const PALE = {width: 5, opacity: 0.28} as const
 
-const MARKERS = [
-  'circle',
-  'square',
-  'triangle',
-  'diamond',
-  'cross',
-  'star',
-  'wye',
-  'hexagon',
-] as const
+/** No star: that marks what nothing beats. */
+const MARKERS = ['circle', 'square', 'triangle', 'diamond', 'cross', 'wye', 'hexagon'] as const
 export type Marker = (typeof MARKERS)[number]
 
 /** Those that are often in one figure come first: none of them shares a colour. */
