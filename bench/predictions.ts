@@ -7,7 +7,7 @@ import {resolve} from 'node:path'
 import {pathToFileURL} from 'node:url'
 import {parseArgs} from 'node:util'
 import type {PlannedRun} from '../src/experiments/planned-run.js'
-import type {CellReply, Sign, WorkerRequest} from '../src/runner/protocol.js'
+import type {CellReply, Sign, TurnOver, WorkerRequest} from '../src/runner/protocol.js'
 import {PLANS} from './prediction-plans.js'
 import type {Prediction} from './report-schema.js'
 import {predictionsText} from './table.js'
@@ -49,8 +49,9 @@ function measured({experiment, jobs}: PlannedRun): Promise<Pick<Prediction, 'wha
     }
     child.on('error', fail)
     child.on('exit', code => fail(new Error(`worker ended with ${code}`)))
-    child.on('message', (reply: CellReply | Sign) => {
+    child.on('message', (reply: CellReply | Sign | TurnOver) => {
       if ('leftMs' in reply) return // still at work
+      if ('turnOver' in reply) return void child.send({id: reply.id, others: false})
       const failed = 'error' in reply
       if (left.length > 0 && !failed) return next(reply.id + 1)
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
