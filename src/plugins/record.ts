@@ -16,6 +16,11 @@ export const pluginRecord = z.object({
 })
 export type PluginRecord = z.infer<typeof pluginRecord>
 
+/** Digest of the plug-in that a cell's estimator comes from; `undefined`: it is built in. */
+export function pluginOf(cell: object): string | undefined {
+  return (cell as {plugin?: string}).plugin
+}
+
 /** Plug-ins of a plan; absent where all its estimators are built in. */
 export const pluginRecords = z
   .array(pluginRecord)

@@ -5,6 +5,7 @@ import {MOST_CELLS} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {type Memory, readMemory} from '../free-memory.js'
+import {pluginOf} from '../plugins/record.js'
 import {type Block, list, text} from '../report/document.js'
 import {neededMemory, plural, waitingTime} from '../report/numbers.js'
 import type {Plan} from '../results/record.js'
@@ -64,7 +65,7 @@ type Predicted = PlannedRun<PredictedCell>
 export function describeRun({plan, jobs}: Predicted, schedule: Schedule, kept = 0): DryRun {
   const {processes, fresh} = schedule
   const labels: string[] = []
-  const largest = new Largest(thereAtOnce(schedule))
+  const largest = new Largest(schedule)
   let seconds = 0
   for (const job of jobs) {
     seconds += cellSeconds(job, plan, schedule)
@@ -82,33 +83,40 @@ export function describeRun({plan, jobs}: Predicted, schedule: Schedule, kept = 
   }
 }
 
-/** Processes that have a cell in memory at once: fresh ones wait for their turns with theirs. */
-function thereAtOnce({processes, fresh, open}: AtOnce): number {
-  return fresh ? Math.max(processes, open) : processes
-}
-
 type AtOnce = Pick<Schedule, 'processes' | 'fresh' | 'open'>
 
-/** The largest cells, as many as processes run at once: one that has run such a cell may keep it while it runs others. */
+/**
+ * The largest cells that are in memory at once. Fresh processes wait for their turns with theirs; others may keep the largest
+ * that they have run, and there are as many of them for each plug-in.
+ */
 class Largest {
-  /** The largest first. */
-  private readonly sizes: number[] = []
+  /** By plug-in, the largest first. */
+  private readonly sizes = new Map<string | undefined, number[]>()
   private first: PredictedCell | undefined
 
-  constructor(private readonly processes: number) {}
+  constructor(private readonly schedule: AtOnce) {}
 
   add(job: PredictedCell): void {
-    const {sizes, processes} = this
-    const {predictedBytes: size} = job
-    if (sizes.length === processes && size <= sizes.at(-1)!) return
-    if (size > (sizes[0] ?? Number.NEGATIVE_INFINITY)) this.first = job
+    const {processes, fresh, open} = this.schedule
+    const most = fresh ? Math.max(processes, open) : processes
+    const {predictedBytes: size, cell} = job
+    if (size > (this.first?.predictedBytes ?? Number.NEGATIVE_INFINITY)) this.first = job
+    const plugin = fresh ? undefined : pluginOf(cell)
+    const sizes = this.sizes.get(plugin) ?? []
+    this.sizes.set(plugin, sizes)
+    if (sizes.length === most && size <= sizes.at(-1)!) return
     const place = sizes.findIndex(other => other < size)
     sizes.splice(place < 0 ? sizes.length : place, 0, size)
-    if (sizes.length > processes) sizes.pop()
+    if (sizes.length > most) sizes.pop()
+  }
+
+  /** Of how many cells. */
+  get count(): number {
+    return [...this.sizes.values()].flat().length
   }
 
   get bytes(): number {
-    return this.sizes.reduce((sum, size) => sum + size, 0)
+    return [...this.sizes.values()].flat().reduce((sum, size) => sum + size, 0)
   }
 
   /** Of the largest cell. */
@@ -135,14 +143,13 @@ export function assertFits(
   schedule: AtOnce,
   {memory = readMemory, heldBytes = 0}: FreeMemory = {},
 ): void {
-  const there = thereAtOnce(schedule)
-  const largest = new Largest(there)
+  const largest = new Largest(schedule)
   for (const job of jobs) largest.add(job)
   const needed = leaderBytes(jobs.length) - leaderBytes(0) + largest.bytes
   const {free: left, total} = memory()
   const free = Math.min(total, left + heldBytes)
   if (needed <= free) return
-  const atOnce = Math.min(there, jobs.length)
+  const atOnce = largest.count
   const each = atOnce > 1 ? ` (${atOnce} processes at once)` : ''
   throw new RfaError(
     'TOO_LARGE',

@@ -2,7 +2,7 @@ import {RfaError} from '../errors.js'
 import type {Cells} from '../experiments/cells.js'
 import type {Experiment} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
-import {type PluginRecord, pluginDigest} from '../plugins/record.js'
+import {type PluginRecord, pluginDigest, pluginOf} from '../plugins/record.js'
 import {parseRecord} from '../results/parse-record.js'
 import type {CellError, CellRecord} from '../results/record.js'
 import type {Schedule} from './schedule.js'
@@ -229,11 +229,6 @@ class Pool {
     }
     await worker.kill()
   }
-}
-
-/** Digest of the plug-in that a cell's estimator comes from; `undefined`: it is built in. */
-function pluginOf(cell: object): string | undefined {
-  return (cell as {plugin?: string}).plugin
 }
 
 /** The plug-in that a cell's estimator comes from: others need not be there for it. */

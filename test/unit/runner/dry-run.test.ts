@@ -78,6 +78,22 @@ describe('describeRun', () => {
     expect(described.predicted_peak_bytes).toBe(leaderBytes(6) + sizes[0]! + sizes[1]!)
   })
 
+  it('counts a process of its own for each plug-in, and those of every thread', async () => {
+    const run = await planRun(sweep({methods: [method('elu')], scales: [1]}))
+    const [elu] = run.jobs
+    const of = (plugins: string[], processes = 1, fresh = false) => {
+      const own = plugins.map(plugin => ({...elu!, cell: {...elu!.cell, plugin}}))
+      const jobs = [elu!, ...own]
+      const how = {processes, fresh, open: 1, threadShare: 1}
+      return describeRun({...run, jobs}, how).predicted_peak_bytes - leaderBytes(jobs.length)
+    }
+    const each = elu!.predictedBytes
+    expect(of(['a'])).toBe(2 * each)
+    expect(of(['a', 'b'])).toBe(3 * each)
+    expect(of(['a', 'a', 'b', 'b'], 2)).toBe(5 * each) // there is one cell without
+    expect(of(['a', 'b'], 1, true)).toBe(each) // a new process for each cell, one after the other
+  })
+
   /** Of processes that compute. */
   const bytesOf = async (changes: Partial<ErrorSweepPlan>) => {
     const plan = sweep({methods: [method('favor-pos')], ...changes})
