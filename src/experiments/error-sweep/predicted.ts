@@ -47,10 +47,10 @@ export function predictedCurves(
   const most = drawnUpTo(num_features, sizes)
   const name = [method.estimator.name, method.options, cell.causal]
   const queries = queriesFor(sizes)
-  const theory = remembered(input, name, () => theoryOf(cell, method, context, queries))
-  if (!theory) return undefined
+  const known = remembered(input, name, () => knownOf(cell, method, context, queries))
+  if (!known) return undefined
   return remembered(input, [...name, projection, cell.orth_sign, cell.seed, most], () =>
-    curvesOf(squaresOf(cell, method, context, {most, queries, theory})),
+    curvesOf(squaresOf(cell, method, context, {most, queries, known})),
   )
 }
 
@@ -88,25 +88,37 @@ function* headsOf(
     }
   }
 }
-/** Squared errors as theory has them, `[heads][seeds][counts]`; `undefined` where it has no form for the options. */
-function theoryOf(
+
+/** What does not depend on the rows that are drawn. */
+interface Known {
+  /** Squared errors as theory has them, `[heads][seeds][counts]`. */
+  theory: Float64Array[][]
+  /** Exact outputs of sampled queries, of each head of {@link headsOf}; `undefined` where float32 cannot weigh the keys. */
+  exact: (Float64Array | undefined)[]
+}
+
+/** @returns `undefined` where theory has no form for the options */
+function knownOf(
   cell: ErrorSweepCell,
   method: ResolvedMethod,
   context: SweepContext,
   queries: number,
-): Float64Array[][] | undefined {
-  const sums = perHeadAndSeed(context, () => new Float64Array(COUNTS.length))
+): Known | undefined {
+  const exact: Known['exact'] = []
+  const theory = perHeadAndSeed(context, () => new Float64Array(COUNTS.length))
   for (const {at, head} of headsOf(cell, method, context)) {
     if (!head) return undefined
-    if (overflows(head)) continue
-    for (const [seed, into] of sums[at]!.entries()) {
+    const weighs = !overflows(head)
+    exact.push(weighs ? exactOutputs(head, sampledQueries(head, queries)) : undefined)
+    if (!weighs) continue
+    for (const [seed, into] of theory[at]!.entries()) {
       const wanted = {queries: Math.ceil(THEORY_SHARE * queries), seed: SEEDS * at + seed}
       const {errors} = predictError(head, COUNTS, wanted)
       for (const [k, error] of errors.entries())
         into[k]! += (head.query.length / head.headDim) * error
     }
   }
-  return sums
+  return {theory, exact}
 }
 
 /** Of the queries that errors are drawn for, those that theory takes: rows are so many times as many. */
@@ -122,23 +134,24 @@ function squaresOf(
   cell: ErrorSweepCell,
   method: ResolvedMethod,
   context: SweepContext,
-  {most, queries: wanted, theory}: Draws & {theory: Float64Array[][]},
+  {most, queries: wanted, known}: Draws & {known: Known},
 ): Squares[] {
   const counts = COUNTS.filter(count => count <= most)
   const count = rowsFor(most, sizesOf(context.input))
   const drawn = perHeadAndSeed(context, () => counts.map(M => new Float64Array(count / M)))
   const all = drawn.map((own, at) => ({
-    ...{drawn: own, theory: theory[at]!},
+    ...{drawn: own, theory: known.theory[at]!},
     ...{exact: 0, overflows: false},
   }))
+  let place = 0
   for (const {at, head} of headsOf(cell, method, context)) {
     const own = all[at]!
-    if (!head || overflows(head)) {
+    const exact = known.exact[place++]
+    if (!head || !exact) {
       own.overflows = true
       continue
     }
     const queries = sampledQueries(head, wanted)
-    const exact = exactOutputs(head, queries)
     const weight = head.query.length / head.headDim / queries.places.length
     own.exact += weight * exact.reduce((sum, x) => sum + x * x, 0)
     for (const [seed, into] of own.drawn.entries()) {
