@@ -4,10 +4,8 @@ import type {ProgressEvent} from '../runner/run-experiment.js'
 
 /** Shows events until it is stopped. */
 export interface Progress {
-  /** Takes note that a cell begins or has ended. */
+  /** Takes note of how far a run is. */
   update(event: ProgressEvent): void
-  /** Takes note of how far cells are; for what is redrawn, no line of its own. */
-  tick(event: ProgressEvent): void
   /** Lets something else be written on the same stream, out of the way of what is redrawn. */
   aside(write: () => void): void
   stop(): void
@@ -24,12 +22,15 @@ export interface ProgressOptions {
 /** Between two plain lines, in ms. */
 const PLAIN_INTERVAL_MS = 10_000
 
-/** One event as text, e.g. `37/96 cells, ETA 3m 10s, favor-pos L=4096`. */
-export function progressText({done, total, label, etaMs, rough, failed}: ProgressEvent): string {
+/** One event as text, e.g. `37/96 cells, 41 %, ETA 3m 10s, favor-pos L=4096`: cells that take turns end all at last. */
+export function progressText(event: ProgressEvent): string {
+  const {done, total, label, etaMs, share, rough, failed} = event
   const parts = [`${done}/${total} cells`]
   if (failed > 0) parts.push(`${failed} failed`)
-  if (done < total) parts.push(`ETA ${rough ? 'about ' : ''}${duration(etaMs)}`)
-  if (label && done < total) parts.push(label)
+  if (done < total) {
+    parts.push(`${Math.floor(100 * share)} %`, `ETA ${rough ? 'about ' : ''}${duration(etaMs)}`)
+    if (label) parts.push(label)
+  }
   return printable(parts.join(', '))
 }
 
@@ -50,16 +51,14 @@ export function duration(ms: number): string {
  */
 export async function startProgress(options: ProgressOptions): Promise<Progress> {
   const {stream, quiet, now = () => performance.now()} = options
-  if (quiet) return {update() {}, tick() {}, aside: write => write(), stop() {}}
+  if (quiet) return {update() {}, aside: write => write(), stop() {}}
   if (!stream.isTTY || !(stream.columns > 0)) return plainProgress(stream, now)
   const {default: ora} = await import('ora')
   const spinner = ora({stream, discardStdin: false, isEnabled: true, text: 'starting'}).start()
-  const show = (event: ProgressEvent) => {
-    spinner.text = fitted(progressText(event), stream.columns)
-  }
   return {
-    update: show,
-    tick: show,
+    update: event => {
+      spinner.text = fitted(progressText(event), stream.columns)
+    },
     aside: write => {
       spinner.clear()
       write()
@@ -80,7 +79,6 @@ function plainProgress(stream: NodeJS.WriteStream, now: () => number): Progress 
       last = now()
       stream.write(`${progressText(event)}\n`)
     },
-    tick() {},
     aside: write => write(),
     stop() {},
   }

@@ -176,7 +176,7 @@ export async function runPrepared(
         begun = true
         progress.update(event)
       },
-      onTick: event => progress.tick(event),
+      onTick: event => progress.update(event),
       onNote: text => progress.aside(() => note(text)),
       onWarning: text => progress.aside(() => caution(text)),
       profile: flags.profile,

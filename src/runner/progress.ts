@@ -11,6 +11,8 @@ export interface ProgressEvent {
   label: string
   /** Time left, in ms. */
   etaMs: number
+  /** Share of this session's time that has gone by, from 0 to 1. */
+  share: number
   /** Whether that goes by nothing but predicted costs, as no cell has ended or told how far it is. */
   rough: boolean
   /** Cells that failed, of those done. */
@@ -74,15 +76,21 @@ export function progressMeter(metered: Metered): ProgressMeter {
   const trustMs = Math.min(TRUST.ms, TRUST.share * waitingMs)
   const running = new Map<string, Running>()
   const ended = {count: 0, failed: 0, predictedMs: 0, tookMs: 0}
+  const begin = now()
   const eta = () => timeLeft([...running.values()], {ended, trustMs, waitingMs, processes})
-  const look = (): ProgressEvent => ({
-    done: reused + ended.count,
-    total: reused + jobs.length,
-    label: shown([...running.values()])?.label ?? '',
-    etaMs: ended.count === jobs.length ? 0 : eta(),
-    rough: ended.count === 0 && ![...running.values()].some(({heard}) => heard),
-    failed: ended.failed,
-  })
+  const look = (): ProgressEvent => {
+    const etaMs = ended.count === jobs.length ? 0 : eta()
+    const goneMs = now() - begin
+    return {
+      done: reused + ended.count,
+      total: reused + jobs.length,
+      label: shown([...running.values()])?.label ?? '',
+      etaMs,
+      share: etaMs > 0 ? goneMs / (goneMs + etaMs) : 1,
+      rough: ended.count === 0 && ![...running.values()].some(({heard}) => heard),
+      failed: ended.failed,
+    }
+  }
   return {
     look,
     start(job) {

@@ -6,6 +6,7 @@ const event = {
   total: 96,
   label: 'favor-pos L=4096',
   etaMs: 190_000,
+  share: 0.419,
   rough: false,
   failed: 0,
 }
@@ -29,18 +30,18 @@ function fakeStream(shape: {isTTY?: boolean; columns?: number} = {}) {
 
 describe('progressText', () => {
   it('tells cells, time left and the current cell', () => {
-    expect(progressText(event)).toBe('37/96 cells, ETA 3m 10s, favor-pos L=4096')
+    expect(progressText(event)).toBe('37/96 cells, 41 %, ETA 3m 10s, favor-pos L=4096')
   })
 
   it('tells how many cells failed', () => {
     expect(progressText({...event, failed: 2})).toBe(
-      '37/96 cells, 2 failed, ETA 3m 10s, favor-pos L=4096',
+      '37/96 cells, 2 failed, 41 %, ETA 3m 10s, favor-pos L=4096',
     )
   })
 
   it('says that a time left is a guess until there is something to go by', () => {
-    const rough = {...event, done: 0, rough: true}
-    expect(progressText(rough)).toBe('0/96 cells, ETA about 3m 10s, favor-pos L=4096')
+    const rough = {...event, done: 0, share: 0, rough: true}
+    expect(progressText(rough)).toBe('0/96 cells, 0 %, ETA about 3m 10s, favor-pos L=4096')
   })
 
   it('leaves out what is over', () => {
@@ -69,8 +70,6 @@ describe('startProgress', () => {
     let clock = 0
     const progress = await startProgress({stream, quiet: false, now: () => clock})
     for (clock of [3_000, 9_999, 10_000, 12_000, 20_000]) progress.update(event)
-    clock = 40_000
-    progress.tick(event) // no line of its own
     progress.stop()
     const line = `${progressText(event)}\n`
     expect(written).toEqual([line, line])
@@ -88,14 +87,14 @@ describe('startProgress', () => {
     await import('ora') // which real timers load
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
-    const {stream, written} = fakeStream({isTTY: true, columns: 23})
+    const {stream, written} = fakeStream({isTTY: true, columns: 29})
     const progress = await startProgress({stream, quiet: false})
     progress.update(event)
     vi.advanceTimersByTime(250)
-    expect(written.join('')).toContain('37/96 cells, ETA 3m…')
-    progress.tick({...event, etaMs: 60_000})
+    expect(written.join('')).toContain('37/96 cells, 41 %, ETA 3m…')
+    progress.update({...event, etaMs: 60_000})
     vi.advanceTimersByTime(250)
     progress.stop()
-    expect(written.join('')).toContain('37/96 cells, ETA 1m…')
+    expect(written.join('')).toContain('37/96 cells, 41 %, ETA 1m…')
   })
 })

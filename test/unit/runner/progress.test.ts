@@ -25,11 +25,12 @@ describe('progressMeter', () => {
       total: 2,
       label: 'job 0',
       etaMs: 4000,
+      share: 0,
       rough: true,
       failed: 0,
     })
     clock.ms += 600
-    expect(meter.look()).toMatchObject({etaMs: 3400, rough: true})
+    expect(meter.look()).toMatchObject({etaMs: 3400, share: 0.15, rough: true})
     clock.ms += 400
     expect(meter.end(jobs[0]!.key, false)).toMatchObject({done: 1, etaMs: 3000, rough: false})
   })
@@ -52,7 +53,7 @@ describe('progressMeter', () => {
     // one second of the prediction is still believed
     expect(etaMs).toBeCloseTo((60_000 * (1000 + 60_000)) / (1000 + 20_000))
     meter.start(jobs[1]!)
-    expect(meter.end(jobs[1]!.key, false)).toMatchObject({done: 2, etaMs: 0, label: ''})
+    expect(meter.end(jobs[1]!.key, false)).toMatchObject({done: 2, etaMs: 0, share: 1, label: ''})
   })
 
   it('moves within a cell that tells how far it is, and corrects the others by it', () => {
