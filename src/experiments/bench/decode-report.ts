@@ -10,7 +10,7 @@ import {leastState, leastToken, leastTotal} from './best.js'
 import {type Crossover, crossover} from './crossover.js'
 import type {DecodeMark} from './marks.js'
 import {isSettled, ofAnotherProcess, SETTLED_FACTOR, timeRatio} from './noise.js'
-import {oddityItems, unsettledItem, withheldShare} from './notes.js'
+import {oddityItems, shareText, unsettledItem} from './notes.js'
 import type {TimedRecord} from './schema.js'
 import {decodeTo} from './turns.js'
 import {ratioText, timeText, VARIANT_COLUMNS} from './variants.js'
@@ -19,7 +19,7 @@ const LEGEND = [
   'to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).',
   'token: time of one there, of one step of all sequences at once.',
   '±: reach of the 95 % interval of the median of the runs, where other processes are taken to differ by 5 % (one standard deviation).',
-  `Speed-ups: ratios of times to t, turn by turn where cells took turns, unsettled where their interval reaches beyond ±${Math.round(100 * (SETTLED_FACTOR - 1))} %.`,
+  `Speed-ups: ratios of times to t, turn by turn where cells took turns, each with the reach of its 95 % interval; ?: unsettled, that is beyond ±${Math.round(100 * (SETTLED_FACTOR - 1))} %.`,
   'state: held from token to token; a cache of keys and values has room for all of them from the start.',
 ].join(' ')
 
@@ -32,7 +32,7 @@ export function decodeSection(rows: readonly TimedRecord[]): Block[] {
     text(LEGEND),
     ...latencyBlocks(rows),
     ...byBackend(rows).flatMap(own => gainBlocks(own, rows)),
-    ...list([...withheld(rows), ...oddityItems(rows)]),
+    ...list([...unsettled(rows), ...oddityItems(rows)]),
   ]
 }
 
@@ -202,12 +202,12 @@ function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
   return [variantLabel(row.cell), ...backendMarks(row, all)].join(' ')
 }
 
-function withheld(rows: readonly TimedRecord[]): string[] {
+function unsettled(rows: readonly TimedRecord[]): string[] {
   const gains = rows.flatMap(row => {
     const exact = exactDecode(row, rows)
     return exact ? lengthsOf([row]).flatMap(at => decodeGain(row, exact, at) ?? []) : []
   })
-  const unsettled = gains.filter(gain => !isSettled(gain)).length
-  const told = withheldShare(unsettled, gains.length, 'speed-up')
+  const open = gains.filter(gain => !isSettled(gain)).length
+  const told = shareText(open, gains.length, 'speed-up')
   return told === null ? [] : [unsettledItem([told], rows)]
 }

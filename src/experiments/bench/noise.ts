@@ -1,4 +1,4 @@
-/** How far times can be believed: intervals, what is withheld, and signs of a machine that had other things to do. */
+/** How far times can be believed: intervals, what is unsettled, and signs of a machine that had other things to do. */
 
 import {
   dependence,

@@ -1,4 +1,4 @@
-/** What stands under the times of a benchmark: what columns mean, what is withheld and why, what disturbed the runs. */
+/** What stands under the times of a benchmark: what columns mean, what is unsettled and why, what disturbed the runs. */
 
 import {nanoseconds, plural, significant} from '../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type Outliers, tukeyOutliers} from '../../stats/index.js'
@@ -14,14 +14,14 @@ const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
 /** What the columns mean. */
 export const LEGEND = [
   `±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less, time spent waiting for a processor is not the method's, and other processes are taken to differ by 45 us and 3 % (one standard deviation).`,
-  `Speed-ups: ratios of times at the same length, turn by turn where cells took turns, unsettled where their interval reaches beyond ±${PERCENT} %.`,
+  `Speed-ups: ratios of times at the same length, turn by turn where cells took turns, each with the reach of its 95 % interval; ?: unsettled, that is beyond ±${PERCENT} %.`,
   'RSS growth: of resident memory over what the process held before it had inputs; - where less than what is counted, as memory freed before is used again.',
   'live: counted, the most bytes of tensors that a call holds at once beside inputs and output.',
   'GFLOP/s: operations of the method, counted (a multiply-add two, an exponential and the like ten), over the median; % of peak: of the fastest run, over the multiply-add peak of all its threads, measured before and after it.',
 ].join(' ')
 
-/** What is withheld, and what would settle it; nothing where nothing is. */
-export function withheldItems(rows: readonly TimedRecord[], found: readonly Growing[]): string[] {
+/** What is unsettled, and what would settle it; nothing where nothing is. */
+export function unsettledItems(rows: readonly TimedRecord[], found: readonly Growing[]): string[] {
   const ratios = rows.flatMap(row =>
     [backendGain(row, rows), ...BASELINES.map(baseline => speedUp(row, rows, baseline))].flatMap(
       gain => gain ?? [],
@@ -29,8 +29,8 @@ export function withheldItems(rows: readonly TimedRecord[], found: readonly Grow
   )
   const slopes = found.map(({growth}) => growth.slope)
   const told = [
-    withheldShare(ratios.filter(ratio => !isSettled(ratio)).length, ratios.length, 'speed-up'),
-    withheldShare(slopes.filter(slope => !isSettledSlope(slope)).length, slopes.length, 'slope'),
+    shareText(ratios.filter(ratio => !isSettled(ratio)).length, ratios.length, 'speed-up'),
+    shareText(slopes.filter(slope => !isSettledSlope(slope)).length, slopes.length, 'slope'),
   ].filter(text => text !== null)
   return [...bentItems(found), ...(told.length === 0 ? [] : [unsettledItem(told, rows)])]
 }
@@ -44,14 +44,14 @@ function bentItems(found: readonly Growing[]): string[] {
   return [`bent: times of ${bent.join(', ')} leave the line by more than their intervals`]
 }
 
-/** What would settle what is withheld. @param told - how many of what */
+/** What would settle it. @param told - how many of what */
 export function unsettledItem(told: readonly string[], rows: readonly TimedRecord[]): string {
   const few = rows.some(({result}) => result.runs < LEAST_FOR_INTERVAL)
-  return `unsettled: ${told.join(' and ')}, whose 95 % intervals reach beyond ±${PERCENT} % (slopes: ±${SETTLED_SLOPE})${few ? `, or which rest on fewer than ${LEAST_FOR_INTERVAL} runs` : ''}: free the machine, take longer lengths, or measure more with --min-runs and --min-time`
+  return `unsettled (?): ${told.join(' and ')}, whose 95 % intervals reach beyond ±${PERCENT} % (slopes: ±${SETTLED_SLOPE})${few ? `, or which rest on fewer than ${LEAST_FOR_INTERVAL} runs` : ''}: free the machine, or make calls longer with --seq-len or --batch${few ? ', and more with --min-runs' : ''}`
 }
 
-/** How many of a kind are withheld, in words; `null` for none. */
-export function withheldShare(part: number, whole: number, noun: string): string | null {
+/** How many of a kind, in words; `null` for none. */
+export function shareText(part: number, whole: number, noun: string): string | null {
   return part === 0 ? null : `${part} of ${plural(whole, noun)}`
 }
 

@@ -12,7 +12,7 @@ import {breakdownBlocks} from './breakdown-report.js'
 import {decodeSection} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
-import {LEGEND, nameOf, oddityItems, withheldItems} from './notes.js'
+import {LEGEND, nameOf, oddityItems, unsettledItems} from './notes.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
 import {type Growing, type Growth, growing, speedUp, trends} from './trends.js'
@@ -46,7 +46,7 @@ function section(records: readonly TimedRecord[]): Block[] {
     text(LEGEND),
     ...trendBlocks(lines),
     ...breakdownBlocks(rows),
-    ...list([...withheldItems(rows, lines), ...oddityItems(rows)]),
+    ...list([...unsettledItems(rows, lines), ...oddityItems(rows)]),
   ]
 }
 
@@ -191,7 +191,7 @@ function trendBlocks(found: readonly Growing[]): Block[] {
         {title: 'slope', cell: ({growth}) => slopeText(growth)},
         {
           title: 'R^2',
-          cell: ({growth: {slope, r2}}) => (isSettledSlope(slope) ? significant(r2, 4) : MISSING),
+          cell: ({growth: {r2}}) => significant(r2, 4),
         },
       ],
       found,
@@ -201,11 +201,12 @@ function trendBlocks(found: readonly Growing[]): Block[] {
 }
 
 function slopeText({slope, bent}: Growth): string {
-  if (!isSettledSlope(slope)) return UNSETTLED
-  if (bent) return 'bent'
   const {value, low, high} = slope
   const reach = Math.max(0.01, high - value, value - low)
-  return `${value.toFixed(2)} ±${reach.toFixed(2)}`
+  const mark = isSettledSlope(slope) ? (bent ? ', bent' : '') : ` ${UNSETTLED}`
+  return Number.isNaN(reach)
+    ? `${value.toFixed(2)}${mark}`
+    : `${value.toFixed(2)} ±${reach.toFixed(2)}${mark}`
 }
 
 /** Whether the machine was fit for it. */

@@ -9,8 +9,8 @@ import {COMPUTERS} from './computers.js'
 import {isSettled} from './noise.js'
 import type {TimedRecord} from './schema.js'
 
-/** Stands for a number whose interval is too wide to tell it. */
-export const UNSETTLED = 'unsettled'
+/** Stands behind a number whose interval is too wide to rely on it. */
+export const UNSETTLED = '?'
 
 /** Records of one shape by variant, the exact forms first, and by length. */
 export function rowsInOrder(records: readonly TimedRecord[]): TimedRecord[] {
@@ -69,8 +69,9 @@ export function timeText(estimate: Estimate): string {
   return withReach(nanoseconds(estimate.value), factorOf(estimate))
 }
 
-/** A ratio with its reach, where it is settled. */
+/** A ratio with its reach, `2.80x ±8%`; `2.80x ±33% ?` where that is wide. */
 export function ratioText(estimate: Estimate | null): string {
   if (estimate === null) return MISSING
-  return isSettled(estimate) ? withReach(ratio(estimate.value), factorOf(estimate)) : UNSETTLED
+  const text = withReach(ratio(estimate.value), factorOf(estimate))
+  return isSettled(estimate) ? text : `${text} ${UNSETTLED}`
 }

@@ -37,12 +37,12 @@ describe('benchReport', () => {
 
       ±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less, time spent waiting for
       a processor is not the method's, and other processes are taken to differ by 45 us and 3 % (one standard deviation).
-      Speed-ups: ratios of times at the same length, turn by turn where cells took turns, unsettled where their interval
-      reaches beyond ±25 %. RSS growth: of resident memory over what the process held before it had inputs; - where less than
-      what is counted, as memory freed before is used again. live: counted, the most bytes of tensors that a call holds at
-      once beside inputs and output. GFLOP/s: operations of the method, counted (a multiply-add two, an exponential and the
-      like ten), over the median; % of peak: of the fastest run, over the multiply-add peak of all its threads, measured
-      before and after it.
+      Speed-ups: ratios of times at the same length, turn by turn where cells took turns, each with the reach of its 95 %
+      interval; ?: unsettled, that is beyond ±25 %. RSS growth: of resident memory over what the process held before it had
+      inputs; - where less than what is counted, as memory freed before is used again. live: counted, the most bytes of
+      tensors that a call holds at once beside inputs and output. GFLOP/s: operations of the method, counted (a multiply-add
+      two, an exponential and the like ten), over the median; % of peak: of the fastest run, over the multiply-add peak of all
+      its threads, measured before and after it.
 
       Growth with length, over the longest: time ~ L^slope
 
@@ -97,12 +97,12 @@ describe('benchReport', () => {
     ])
     const text = renderTerminal(benchReport(rows), {width: 300, colour: false})
 
-    it('withholds ratios and slopes, and says how many, why and what to try', () => {
-      expect(text.match(/ unsettled +unsettled /g)).toHaveLength(3)
-      expect(text).toMatch(/^favor-pos orth M=64 +128\.\.512 +unsettled +-$/m)
+    it('marks ratios and slopes that are unsettled, and says how many, why and what to try', () => {
+      expect(text.match(/x ±(>100|\d+)% \? +\d\S*x ±(>100|\d+)% \? /g)).toHaveLength(3)
+      expect(text).toMatch(/^favor-pos orth M=64 +128\.\.512 +1\.00 ±\d\.\d\d \? +\d\S*$/m)
       expect(text).toMatch(/^softmax +128\.\.512 +2\.00 ±0\.09 +1\.000$/m)
       expect(text).toContain(
-        '- unsettled: 6 of 12 speed-ups and 1 of 3 slopes, whose 95 % intervals reach beyond ±25 % (slopes: ±0.25): free the machine, take longer lengths, or measure more with --min-runs and --min-time',
+        '- unsettled (?): 6 of 12 speed-ups and 1 of 3 slopes, whose 95 % intervals reach beyond ±25 % (slopes: ±0.25): free the machine, or make calls longer with --seq-len or --batch',
       )
       expect(text).toContain(' ±>100%')
     })
@@ -125,16 +125,16 @@ describe('benchReport', () => {
     })
   })
 
-  it('has nothing to warn of, and nothing withheld, where runs are steady', () => {
+  it('has nothing to warn of, and nothing unsettled, where runs are steady', () => {
     const text = renderTerminal(benchReport([...EXACT, timed()]), WIDE)
     expect(text).not.toMatch(/^- (unsettled|warning)/m)
-    expect(text).not.toMatch(/unsettled {2}| unsettled$/m)
+    expect(text).not.toMatch(/% \?/)
   })
 
-  it('prints no quartiles, no interval and no speed-up of runs that are too few for them', () => {
+  it('prints no quartiles and no interval of runs that are too few for them', () => {
     const once = [...EXACT, timed({}, 1, {samples_ns: [5e5]}), timed({num_features: 7}, 2e6)]
     const text = renderTerminal(benchReport(once), {width: 300, colour: false})
-    expect(text).toMatch(/^favor-pos +orth +64 +64 +128 +500 us +unsettled +unsettled .* - +1$/m)
+    expect(text).toMatch(/^favor-pos +orth +64 +64 +128 +500 us +2\.00x \? +4\.00x \? .* - +1$/m)
     expect(text).toContain('or which rest on fewer than 6 runs')
     const alone = renderTerminal(benchReport([timed({}, 1, {samples_ns: [5e5]})]), WIDE)
     expect(alone).not.toContain('quartiles')
@@ -246,8 +246,8 @@ describe('the report of decodes', () => {
       to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).
       token: time of one there, of one step of all sequences at once. ±: reach of the 95 % interval of the median of the runs,
       where other processes are taken to differ by 5 % (one standard deviation). Speed-ups: ratios of times to t, turn by turn
-      where cells took turns, unsettled where their interval reaches beyond ±25 %. state: held from token to token; a cache of
-      keys and values has room for all of them from the start.
+      where cells took turns, each with the reach of its 95 % interval; ?: unsettled, that is beyond ±25 %. state: held from
+      token to token; a cache of keys and values has room for all of them from the start.
 
       Time of one token, by the tokens so far
 
@@ -275,11 +275,11 @@ describe('the report of decodes', () => {
     expect(text).toMatch(/^Forward pass, .*^Decoding token by token, /ms)
   })
 
-  it('withholds speed-ups of runs that differ, and goes without an exact form', () => {
+  it('marks speed-ups of runs that differ, and goes without an exact form', () => {
     const wild = Array.from({length: 8}, (_, at) => [1, 3, 0.5, 2][at % 4]!)
     const text = renderTerminal(benchReport([rows[0]!, decoded({}, {token: 4e4}, wild)]), WIDE)
-    expect(text).toMatch(/^favor-pos orth M=64 +unsettled +unsettled$/m)
-    expect(text).toContain('- unsettled: 2 of 2 speed-ups')
+    expect(text).toMatch(/^favor-pos orth M=64 +\S+x ±>100% \? +\S+x ±>100% \?$/m)
+    expect(text).toContain('- unsettled (?): 2 of 2 speed-ups')
     expect(renderTerminal(benchReport([rows[1]!]), WIDE)).not.toContain('Speed-up over')
   })
 })
