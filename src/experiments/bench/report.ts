@@ -3,6 +3,7 @@
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../report/document.js'
 import {groupBy} from '../../report/groups.js'
 import {bytes, MISSING, nanoseconds, plural, significant} from '../../report/numbers.js'
+import {quantile} from '../../stats/index.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
 import {backendLabel, troubleItems} from '../labels.js'
 import {backendColumns} from './backends.js'
@@ -113,8 +114,18 @@ const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   },
 ]
 
+/** Fewest runs of which a tenth is one. */
+const LEAST_FOR_TENTH = 10
+
 /** How far runs lie apart. */
 const SPREAD_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
+  {
+    title: 'p10',
+    priority: 4,
+    cell: ({result: {runs, samples_ns}}) =>
+      runs < LEAST_FOR_TENTH ? MISSING : nanoseconds(quantile(samples_ns, 0.1)),
+    tells: ({result}) => result.runs >= LEAST_FOR_TENTH,
+  },
   {
     title: 'quartiles',
     priority: 4,

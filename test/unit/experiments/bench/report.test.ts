@@ -21,19 +21,19 @@ describe('benchReport', () => {
     expect(renderTerminal(benchReport([...own.reverse(), ...EXACT]), WIDE)).toMatchInlineSnapshot(`
       "Forward pass, B=1 H=2 D=17 Dv=13, bidirectional
 
-      method          projection   M   F    L          median   vs softmax  vs softmax-online      live  RSS growth  GFLOP/s
+      method          projection   M   F    L          median   vs softmax  vs softmax-online      live  RSS growth      p10
       --------------  ----------  --  --  ---  --------------  -----------  -----------------  --------  ----------  -------
-      softmax         -            -   -  128  * 1.00 ms ±11%            -         2.00x ±13%  1.00 MiB    3.00 MiB     3.00
-      softmax         -            -   -  256   * 4.00 ms ±7%            -          2.00x ±9%  1.00 MiB    3.00 MiB    0.750
-      softmax         -            -   -  512     16.0 ms ±6%            -          2.00x ±9%  1.00 MiB    3.00 MiB    0.188
-      softmax-online  -            -   -  128     2.00 ms ±8%  0.500x ±13%                  -  1.00 MiB    3.00 MiB     1.50
-      softmax-online  -            -   -  256     8.00 ms ±6%   0.500x ±9%                  -  1.00 MiB    3.00 MiB    0.375
-      softmax-online  -            -   -  512     32.0 ms ±6%   0.500x ±9%                  -  1.00 MiB    3.00 MiB   0.0938
-      favor-pos       orth        64  64  128     3.00 ms ±7%  0.333x ±13%        0.667x ±10%  1.00 MiB    3.00 MiB     1.00
-      favor-pos       orth        64  64  256     6.00 ms ±6%   0.667x ±9%          1.33x ±9%  1.00 MiB    3.00 MiB    0.500
-      favor-pos       orth        64  64  512   * 12.0 ms ±6%    1.33x ±9%          2.67x ±9%  1.00 MiB    3.00 MiB    0.250
+      softmax         -            -   -  128  * 1.00 ms ±11%            -         2.00x ±13%  1.00 MiB    3.00 MiB   980 us
+      softmax         -            -   -  256   * 4.00 ms ±7%            -          2.00x ±9%  1.00 MiB    3.00 MiB  3.92 ms
+      softmax         -            -   -  512     16.0 ms ±6%            -          2.00x ±9%  1.00 MiB    3.00 MiB  15.7 ms
+      softmax-online  -            -   -  128     2.00 ms ±8%  0.500x ±13%                  -  1.00 MiB    3.00 MiB  1.96 ms
+      softmax-online  -            -   -  256     8.00 ms ±6%   0.500x ±9%                  -  1.00 MiB    3.00 MiB  7.84 ms
+      softmax-online  -            -   -  512     32.0 ms ±6%   0.500x ±9%                  -  1.00 MiB    3.00 MiB  31.4 ms
+      favor-pos       orth        64  64  128     3.00 ms ±7%  0.333x ±13%        0.667x ±10%  1.00 MiB    3.00 MiB  2.94 ms
+      favor-pos       orth        64  64  256     6.00 ms ±6%   0.667x ±9%          1.33x ±9%  1.00 MiB    3.00 MiB  5.88 ms
+      favor-pos       orth        64  64  512   * 12.0 ms ±6%    1.33x ±9%          2.67x ±9%  1.00 MiB    3.00 MiB  11.8 ms
       * lowest time at its L, ties included (the 95 % interval of the ratio holds 1).
-      (too wide to show: quartiles, runs; a wider terminal, or a pipe to less -S, shows all)
+      (too wide to show: GFLOP/s, quartiles, runs; a wider terminal, or a pipe to less -S, shows all)
 
       ±: reach of the 95 % interval of the median, in which runs that follow slow ones count for less, time spent waiting for
       a processor is not the method's, and other processes are taken to differ by 45 us and 3 % (one standard deviation).
