@@ -4,8 +4,9 @@ import {attendInputs} from '../../attention/internal.js'
 import {finiteOrNull, median} from '../../stats/index.js'
 import {tf} from '../../tf.js'
 import type {Breakdown, BreakdownPart} from './breakdown-schema.js'
+import {type Clock, monotonic} from './clock.js'
 import {medianOfRuns, turnsInterval} from './noise.js'
-import {type Clock, monotonic, type Others, type Timing} from './timing.js'
+import type {Others, Timing} from './timing.js'
 import {LEAST_TURNS, turnMedians} from './turns.js'
 
 /** Runs of a part in each turn: at most so many, or for so many ns; one at least. */

@@ -9,6 +9,7 @@ import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {startBreakdown} from './breakdown.js'
+import {monotonic} from './clock.js'
 import {looking, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
 import {passGate} from './gate.js'
@@ -136,7 +137,7 @@ function projectionSource(
   cell: BenchCell,
   method: ResolvedMethod,
 ): {source: ProjectionSource | undefined; projection_ns: number | null} {
-  const start = process.hrtime.bigint()
+  const start = monotonic()
   const source = newSource(cell, method)
-  return {source, projection_ns: source ? Number(process.hrtime.bigint() - start) : null}
+  return {source, projection_ns: source ? monotonic() - start : null}
 }

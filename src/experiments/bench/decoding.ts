@@ -2,10 +2,11 @@
 import type {Decoder} from '../../attention/index.js'
 import {finiteOrNull, median} from '../../stats/index.js'
 import type {tf} from '../../tf.js'
+import {type Clock, monotonic} from './clock.js'
 import type {DecodeMark} from './marks.js'
 import {medianOfRuns} from './noise.js'
 import type {TimingProtocol} from './schema.js'
-import {type Clock, type Timing, timeMeasured, type Watches} from './timing.js'
+import {type Timing, timeMeasured, type Watches} from './timing.js'
 
 /** Query, key and value of one token. */
 export type Token = readonly [query: tf.Tensor, key: tf.Tensor, value: tf.Tensor]
@@ -22,9 +23,6 @@ export interface Decoding {
 
 /** Tokens to either side of a mark that its latency is the median of, at most. */
 const WINDOW = 8
-
-/** In ns, without a new object for each token; reading it takes some 50 ns, which are part of each token. */
-const monotonic: Clock = () => performance.now() * 1e6
 
 /**
  * Times whole decodes by the protocol, a run being one from behind the first token to the last mark: on the first one falls

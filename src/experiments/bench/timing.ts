@@ -2,6 +2,7 @@
 
 import {finiteOrNull, mean, quantile, tukeyOutliers} from '../../stats/index.js'
 import type {OnStep, YieldTurn} from '../experiment.js'
+import {type Clock, monotonic} from './clock.js'
 import {LEAST_FOR_QUARTILES, medianOfRuns} from './noise.js'
 import type {BenchResult, OutlierCounts, TimingProtocol} from './schema.js'
 import {startWaiting} from './waiting.js'
@@ -29,12 +30,6 @@ export type TimedCell = {timing: Timing} & Pick<
   BenchResult,
   'operations' | 'live_bytes' | 'marks' | 'first_token_ns' | 'breakdown'
 >
-
-/** A clock in nanoseconds; the process's monotonic one unless a test brings its own. */
-export type Clock = () => number
-
-/** That of the process. */
-export const monotonic: Clock = () => Number(process.hrtime.bigint())
 
 /** What tells how long others were waited for, a test brings its own; and others that compute on the machine, by default none. */
 export interface Others {
