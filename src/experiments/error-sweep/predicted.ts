@@ -113,8 +113,7 @@ function knownOf(
     if (!weighs) continue
     for (const [seed, into] of theory[at]!.entries()) {
       const wanted = {queries: Math.ceil(THEORY_SHARE * queries), seed: SEEDS * at + seed}
-      const {errors} = predictError(head, COUNTS, wanted)
-      for (const [k, error] of errors.entries())
+      for (const [k, error] of predictError(head, COUNTS, wanted).entries())
         into[k]! += (head.query.length / head.headDim) * error
     }
   }

@@ -18,14 +18,6 @@
 import {type RatioSamples, ratioSamples} from './samples.js'
 import type {PositiveHead} from './types.js'
 
-/** Means over the queries of one head. */
-export interface PredictedSquares {
-  /** |estimate - exact|^2 of an output at each M. */
-  errors: Float64Array
-  /** |exact|^2, over the same queries. */
-  exact: number
-}
-
 /** What a prediction may cost. */
 export interface PredictionOptions {
   /** Queries that stand for all. */
@@ -35,28 +27,25 @@ export interface PredictionOptions {
 }
 
 /**
- * Predicts the mean squared error of one head's outputs for independent rows.
+ * Predicts the mean of |estimate - exact|^2 over one head's outputs for independent rows.
  *
  * @param numFeatures - every M that is asked for, at least 1
- * @returns see {@link PredictedSquares}; an estimate from {@link PredictionOptions.queries} queries
+ * @returns one for each M; an estimate from {@link PredictionOptions.queries} queries
  */
 export function predictError(
   head: PositiveHead,
   numFeatures: readonly number[],
   {queries, seed = 0}: PredictionOptions,
-): PredictedSquares {
+): Float64Array {
   const samples = ratioSamples(head, queries, seed)
   const count = samples.queries.places.length
   const errors = new Float64Array(numFeatures.length)
-  let exact = 0
   for (let i = 0; i < count; i++) {
     const ofQuery = queryErrors(samples, i, numFeatures)
     for (let k = 0; k < errors.length; k++) errors[k]! += ofQuery[k]!
-    const own = samples.exact.subarray(i * head.valueDim, (i + 1) * head.valueDim)
-    exact += own.reduce((sum, x) => sum + x * x, 0)
   }
   // differences of independent estimates may come out below zero where there is next to nothing
-  return {errors: errors.map(error => Math.max(0, error / count)), exact: exact / count}
+  return errors.map(error => Math.max(0, error / count))
 }
 
 /**

@@ -2,6 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {randomStream} from '../../../../src/random/index.js'
 import {ratioMoments} from '../../../../src/theory/attention-ratio.js'
 import {predictError, queryErrors} from '../../../../src/theory/ratio-error/predict.js'
+import {exactOutputs, sampledQueries} from '../../../../src/theory/ratio-error/queries.js'
 import type {RatioSamples} from '../../../../src/theory/ratio-error/samples.js'
 import type {PositiveHead} from '../../../../src/theory/ratio-error/types.js'
 import {assertNear, moments} from '../../../helpers/statistics.js'
@@ -124,7 +125,7 @@ function predictions(head: PositiveHead, counts: readonly number[], queries = QU
   const drawn = Array.from({length: SEEDS}, (_, seed) =>
     predictError(head, counts, {queries, seed}),
   )
-  return counts.map((_, k) => moments(drawn.map(({errors}) => errors[k]!)))
+  return counts.map((_, k) => moments(drawn.map(errors => errors[k]!)))
 }
 
 /** Mean of g(w) over w ~ N(0, 1), by sums of steps of 1/16: exact to rounding for what is smooth. */
@@ -162,15 +163,17 @@ describe('predicted errors of a head', () => {
       ],
       [3, -1, 7],
     )
-    const {errors, exact} = predictError(same, [1, 64, 4096], {queries: 5})
-    expect(exact).toBeCloseTo(9, 12)
+    // three weights, each rounded a few times, of numbers up to 7
+    for (const value of exactOutputs(same, sampledQueries(same, 5)))
+      expect(Math.abs(value - 3)).toBeLessThan(3 * 7 * 8 * 2 ** -52)
+    const errors = predictError(same, [1, 64, 4096], {queries: 5})
     // words are rounded sums of 30 rows, of numbers up to 7
     for (const error of errors) expect(error).toBeLessThan((60 * 7 * 2 ** -52) ** 2)
   })
 
   it('are zero with a single key, at any norm', () => {
     const single = oneQuery([30, -20], [[25, 40]], [3])
-    const {errors} = predictError(single, [8, 2 ** 24], {queries: 4})
+    const errors = predictError(single, [8, 2 ** 24], {queries: 4})
     for (const error of errors) expect(error).toBeLessThan((60 * 3 * 2 ** -52) ** 2)
   })
 
@@ -245,14 +248,14 @@ describe('predicted errors of a head', () => {
       causal: true,
     }
     // the first query sees one key, and the rest of its row none
-    const {errors} = predictError({...causal, query: causal.query.slice(0, 2)}, [1, 64], {
+    const errors = predictError({...causal, query: causal.query.slice(0, 2)}, [1, 64], {
       queries: 1,
     })
     expect(Array.from(errors)).toEqual([0, 0])
     const later = {...causal, key: causal.key.slice(), value: causal.value.slice()}
     later.key.set([9, 9], 10)
     const of = (head: PositiveHead, queries: number) =>
-      predictError({...head, query: head.query.slice(0, 10)}, [64], {queries}).errors[0]
+      predictError({...head, query: head.query.slice(0, 10)}, [64], {queries})[0]
     expect(of(later, 5)).toBe(of(causal, 5))
     expect(of({...later, causal: false}, 5)).not.toBe(of({...causal, causal: false}, 5))
   })

@@ -90,7 +90,7 @@ describe('errors of draws', () => {
     const [errors] = drawnErrors(head, {queries, exact}, {rows, numFeatures: [M]})
     const drawn = moments(Array.from(errors!, error => error / L))
     const theory = moments(
-      Array.from({length: 16}, (_, seed) => predictError(head, [M], {queries: L, seed}).errors[0]!),
+      Array.from({length: 16}, (_, seed) => predictError(head, [M], {queries: L, seed})[0]!),
     )
     const noise = Math.hypot(drawn.standardError, theory.standardError)
     // the sum over steps of ln u is within 2.2 % of the integral
