@@ -64,6 +64,17 @@ function attending(name: string, attend: (map: Estimator) => Estimator['attend']
   return {...rest, unbiasedFor: 'none', attend: attend(map)}
 }
 
+/** A map whose features take in the mean of all along an axis. */
+function mixing(name: string, axis: number): Estimator {
+  return own(name, {
+    unbiasedFor: 'none',
+    phi: inputs => tokens => {
+      const features = positive(inputs)(tokens)
+      return tf.add(features, tf.mul(tf.mean(features, axis, true), 0.1))
+    },
+  })
+}
+
 /** Attention by sums over all pairs, with a logit for each. */
 const exact = defineEstimator({
   name: 'own-softmax',
@@ -206,23 +217,11 @@ export const DEFECTS: Readonly<Record<string, Broken>> = {
   },
   'heads that look at each other': {
     check: 'heads alone',
-    estimator: own('mixing', {
-      unbiasedFor: 'none',
-      phi: inputs => tokens => {
-        const features = positive(inputs)(tokens)
-        return tf.add(features, tf.mul(tf.mean(features, 1, true), 0.1))
-      },
-    }),
+    estimator: mixing('mixing', 1),
   },
   'batch elements that look at each other': {
     check: 'batch elements alone',
-    estimator: own('batched', {
-      unbiasedFor: 'none',
-      phi: inputs => tokens => {
-        const features = positive(inputs)(tokens)
-        return tf.add(features, tf.mul(tf.mean(features, 0, true), 0.1))
-      },
-    }),
+    estimator: mixing('batched', 0),
   },
   'a denominator that is left out': {
     check: 'constant values',
