@@ -166,6 +166,7 @@ export const adviceFacts = z.object({
   ran_causal: z
     .boolean()
     .nullable()
+    .default(null)
     .describe('Whether the model ran with a causal mask, as the file says; `null`: it does not.'),
   ...sizeFields,
   query_len: z

@@ -92,7 +92,10 @@ const time = [1024, 4096].flatMap(length => [
 ])
 const adviceOn = (error: CompletedSweep[], request: Partial<AdviceRequest> = {}, bench = time) => {
   const advice = advise({...REQUEST, ...request}, {error, time: bench}, counted)
-  expect(adviceFacts.safeParse(JSON.parse(JSON.stringify(advice))).success).toBe(true)
+  const saved = JSON.parse(JSON.stringify(advice))
+  // folders of before do not say whether the model ran with a causal mask
+  const {ran_causal: _, ...before} = saved
+  for (const facts of [saved, before]) expect(adviceFacts.safeParse(facts).success).toBe(true)
   return advice.layers[0]!
 }
 
