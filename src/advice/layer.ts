@@ -136,8 +136,10 @@ const NOTHING: Estimate = {value: Number.NaN, low: Number.NaN, high: Number.NaN}
 function mixedOf(heads: readonly HeadAdvice[], {times, length}: LayerFacts): LayerAdvice['mixed'] {
   const replaced = heads.filter(({candidate}) => candidate !== null)
   if (replaced.length === 0) return null
-  const harmonic = (end: 'gain' | 'gain_low' | 'gain_high') =>
-    heads.length / heads.reduce((sum, head) => sum + 1 / (head[end] ?? 1), 0)
+  const harmonic = (end: 'gain' | 'gain_low' | 'gain_high') => {
+    const of = (head: HeadAdvice) => (head.candidate === null ? 1 : (head[end] ?? Number.NaN))
+    return heads.length / heads.reduce((sum, head) => sum + 1 / of(head), 0)
+  }
   const gain = harmonic('gain')
   return {
     replaced_heads: replaced.map(({head}) => head),

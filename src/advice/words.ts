@@ -32,7 +32,8 @@ function shortest(value: number): string {
 
 /**
  * How many times faster: `3.44x [2.92, 4.18]` where the interval is narrow (`isSettled` of benchmarks), the interval alone
- * where it is not, `2.45-107x`, or its upper end where that is slower, `below 0.585x`.
+ * where it is not, `2.45-107x`, or its upper end where that is slower, `below 0.585x`. Ends that are not known are left out:
+ * `over 2.45x`, `about 4.00x`.
  */
 export function speedText(gain: Estimate): string {
   const {value, low, high} = gain
@@ -40,9 +41,10 @@ export function speedText(gain: Estimate): string {
   if (low === high) return `${significant(value)}x`
   if (isSettled(gain)) return `${significant(value)}x [${significant(low)}, ${significant(high)}]`
   if (high < 1) return `below ${significant(high)}x`
-  return Number.isFinite(low) && Number.isFinite(high)
+  if (!Number.isFinite(low)) return `about ${significant(value)}x`
+  return Number.isFinite(high)
     ? `${significant(low)}-${significant(high)}x`
-    : 'unsettled'
+    : `over ${significant(low)}x`
 }
 
 /** Whether a speed-up is known too roughly for a single number. */

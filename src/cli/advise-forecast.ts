@@ -14,7 +14,7 @@ import {plural, waitingTime} from '../report/numbers.js'
 import type {OwnRun} from './own-folder-run.js'
 import type {Invocation} from './run-plan.js'
 
-/** `measuring 34 cells of errors and 58 of times, about 1.2 min (--quick: less)`. */
+/** `measuring 34 cells of errors and 58 of times: about 1.2 min on a quiet machine (--quick takes less)`. */
 export async function forecast(
   request: AdviceRequest,
   {threads}: Pick<OwnRun, 'threads'>,
@@ -35,7 +35,7 @@ export async function forecast(
   const time = await described(await benchPlanAhead(request, cells))
   const seconds = error.seconds + norms.seconds + time.seconds
   const errors = plural(error.cells + norms.cells, 'cell')
-  const quick = request.effort === 'full' ? ' (--quick takes a third)' : ''
+  const quick = request.effort === 'full' ? ' (--quick takes less)' : ''
   return `measuring ${errors} of errors and ${time.cells} of times: about ${waitingTime(1e9 * seconds)} on a quiet machine${quick}`
 }
 

@@ -30,7 +30,8 @@ describe('speedText', () => {
     [18, 2.45, 107, '2.45-107x', true],
     [0.01, 4e-6, 0.585, 'below 0.585x', true],
     [4, 4, 4, '4.00x', false],
-    [4, Number.NaN, Number.NaN, 'unsettled', true],
+    [4, Number.NaN, Number.NaN, 'about 4.00x', true],
+    [4, 1.5, Number.POSITIVE_INFINITY, 'over 1.50x', true],
     [Number.NaN, Number.NaN, Number.NaN, '-', false],
   ])('of %d [%d, %d] is %s', (value, low, high, text, unsettled) => {
     expect(speedText({value, low, high})).toBe(text)
