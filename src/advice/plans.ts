@@ -52,13 +52,13 @@ export const ADVICE: Record<'standard' | 'quick', Effort> = {
       ...(['rfa', 'lara', 'nystrom', 'eva', 'elu'] as const),
     ],
     numFeatures: [64, 256, 1024],
-    timing: {warmup_runs: 2, min_runs: 6, max_runs: 50, min_time_ns: 1e8},
+    timing: {processes: 3, warmup_runs: 2, min_runs: 6, max_runs: 50, min_time_ns: 1e8},
     mostFlops: 2e10,
   },
   quick: {
     methods: ['favor-pos', 'favor-hyp', 'favor-trig', 'sderf', 'rfa', 'elu'],
     numFeatures: [64, 256],
-    timing: {warmup_runs: 1, min_runs: 6, max_runs: 30, min_time_ns: 5e7},
+    timing: {processes: 3, warmup_runs: 1, min_runs: 6, max_runs: 30, min_time_ns: 5e7},
     mostFlops: 5e9,
   },
 }

@@ -1,7 +1,8 @@
 /** Times and memory of candidates at any length: measured there, or predicted from what was measured. */
 import type {DrawPoint, MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/baselines.js'
-import {medianOf, timeRatio} from '../experiments/bench/noise.js'
+import {medianOf} from '../experiments/bench/noise.js'
+import {PairedTimes} from '../experiments/bench/paired-times.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
 import {variantLabel} from '../experiments/labels.js'
 import {type Estimate, ratioOf, weightedSum} from '../stats/index.js'
@@ -63,6 +64,7 @@ export class Times {
   readonly exact: readonly Variant[]
   /** Shortest length that was timed. */
   readonly shortest: number
+  readonly #paired: PairedTimes
 
   /** @param records - of one shape; at least one of an exact form */
   constructor(
@@ -71,6 +73,7 @@ export class Times {
   ) {
     const first = (name: string) => records.find(({cell}) => cell.method === name)
     this.exact = BASELINES.flatMap(name => first(name)?.cell ?? [])
+    this.#paired = new PairedTimes(records)
     this.shortest = Math.min(...records.map(({cell}) => cell.seq_len))
   }
 
@@ -128,12 +131,12 @@ export class Times {
     return all.reduce((a, b) => (b.time.value < a.time.value ? b : a))
   }
 
-  /** How many times faster than the faster exact form, turn by turn where both were timed. */
+  /** How many times faster than the faster exact form, process by process where both were timed. */
   gain(variant: Variant, length: number): Estimate | undefined {
     const own = this.timeAt(variant, length)
     if (!own) return undefined
     const exact = this.fastest(length)
-    if (own.record && exact.record) return timeRatio(exact.record, own.record)
+    if (own.record && exact.record) return this.#paired.ratio(exact.record, own.record)
     return ratioOf(exact.time, own.time)
   }
 

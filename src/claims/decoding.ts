@@ -1,6 +1,7 @@
 /** Decodes up to some number of tokens, as claims about generation read them. */
+import {decodeTo} from '../experiments/bench/decode-to.js'
+import type {PairedTimes} from '../experiments/bench/paired-times.js'
 import type {BenchPlan, TimedRecord} from '../experiments/bench/schema.js'
-import {decodeTo} from '../experiments/bench/turns.js'
 import type {PlanRequest} from './claim.js'
 import {benchPlanOf} from './plans.js'
 import {Unmeasured} from './runs.js'
@@ -11,8 +12,8 @@ const HEADS = 8
 
 /** Decodes are long, and making the state known has warmed up already. */
 const TIMING = {
-  quick: {warmup_runs: 1, min_runs: 12, max_runs: 200, min_time_ns: 0.2e9},
-  full: {warmup_runs: 1, min_runs: 25, max_runs: 1000, min_time_ns: 4e9},
+  quick: {processes: 3, warmup_runs: 1, min_runs: 12, max_runs: 200, min_time_ns: 0.2e9},
+  full: {processes: 5, warmup_runs: 1, min_runs: 25, max_runs: 1000, min_time_ns: 4e9},
 }
 
 /** Tokens of sentences, of a longer text, and of images of 28 x 28 pixels and of 32 x 32 in three colours. */
@@ -62,11 +63,12 @@ export function prefixRun(request: PlanRequest): Record<string, BenchPlan> {
 
 /** Time of decoding by exact attention over that of another method, from behind the first token to each of some. */
 export function speedUps(
+  times: PairedTimes,
   records: readonly TimedRecord[],
   method: string,
   lengths: readonly number[],
 ): TimeRatio[] {
-  return timeRatios(decodesTo(records, lengths), 'softmax', method)
+  return timeRatios(times, decodesTo(records, lengths), 'softmax', method)
 }
 
 /** Decodes as records of the time up to each of some tokens. @throws {Unmeasured} where one was not looked at */

@@ -1,8 +1,8 @@
 /** Times over lengths, as claims about growth read them. */
+import {exponentParts, type PairedTimes} from '../experiments/bench/paired-times.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
-import {exponentParts, logTimesByTurn} from '../experiments/bench/turns.js'
 import {logLogSlope} from '../stats/index.js'
-import {type Measured, measuredCenter} from './measured.js'
+import {type Measured, measuredSum} from './measured.js'
 
 /** Records of one method, by length. */
 export function ofMethod(records: readonly TimedRecord[], method: string): TimedRecord[] {
@@ -10,17 +10,22 @@ export function ofMethod(records: readonly TimedRecord[], method: string): Timed
   return own.sort((a, b) => a.cell.seq_len - b.cell.seq_len)
 }
 
-/** Exponent of time in length over the longest lengths, turn by turn. @param count - of them, at least two */
-export function growth(records: readonly TimedRecord[], count: number): Measured {
-  return measuredCenter(logTimesByTurn(exponentParts(records.slice(-count))))
+/** Exponent of time in length over the longest lengths. @param count - of them, at least two */
+export function growth(
+  times: PairedTimes,
+  records: readonly TimedRecord[],
+  count: number,
+): Measured {
+  return measuredSum(times.sum(exponentParts(records.slice(-count))))
 }
 
 /** Exponent of the time of some records over that of others, at the same lengths. */
 export function relativeGrowth(
+  times: PairedTimes,
   records: readonly TimedRecord[],
   others: readonly TimedRecord[],
 ): Measured {
-  return measuredCenter(logTimesByTurn([...exponentParts(records), ...exponentParts(others, -1)]))
+  return measuredSum(times.sum([...exponentParts(records), ...exponentParts(others, -1)]))
 }
 
 /** An exponent with its interval, to hundredths: `0.95 [0.93, 0.97]`. */

@@ -14,7 +14,7 @@ function judge(runs: ClaimRuns): Judgement {
   const records = runs.timed('lengths')
   const slopes = [...METHODS, ...EXACT].map(method => {
     const own = ofMethod(records, method)
-    return {method, time: growth(own, TOP), memory: memoryGrowth(own, TOP)}
+    return {method, time: growth(runs.times, own, TOP), memory: memoryGrowth(own, TOP)}
   })
   const linear = slopes.slice(0, METHODS.length)
   return {
@@ -62,7 +62,7 @@ export default {
   paper: 'O(L) against O(L^2), by counting',
   ours: 'forward passes of 2 heads of 64 on one thread, 64 random vectors, up to 2048 tokens (8 heads and 8192 tokens in the full run)',
   statistic:
-    'exponent of time over the longest three lengths, turn by turn of cells that take turns, by signed ranks; exponent of counted bytes',
+    'exponent of time over the longest three lengths, process by process, by t tests; exponent of counted bytes',
   rule: `holds if all linear forms are below ${LINEAR} and tiled exact attention above ${QUADRATIC}, beyond chance; refuted if a linear form is above ${LINEAR} beyond chance`,
   plans: lengthsRun,
   judge,

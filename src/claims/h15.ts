@@ -13,8 +13,8 @@ const LENGTHS = {quick: [512, 1024, 2048], full: [512, 1024, 2048, 4096, 8192, 1
 /** Heads of 64, which make the width of the layer. */
 const HEADS = {quick: 2, full: 8}
 const TIMING = {
-  quick: {warmup_runs: 2, min_runs: 24, max_runs: 400, min_time_ns: 0.4e9},
-  full: {warmup_runs: 3, min_runs: 25, max_runs: 500, min_time_ns: 2e9},
+  quick: {processes: 3, warmup_runs: 2, min_runs: 24, max_runs: 400, min_time_ns: 0.4e9},
+  full: {processes: 5, warmup_runs: 3, min_runs: 25, max_runs: 500, min_time_ns: 2e9},
 }
 
 function plans(request: PlanRequest): Record<string, BenchPlan> {
@@ -26,8 +26,12 @@ function plans(request: PlanRequest): Record<string, BenchPlan> {
 
 function judge(runs: ClaimRuns): Judgement {
   const records = runs.timed('layers')
-  const rows = timeRatios(records, METHOD, PASS_THROUGH)
-  const exponent = relativeGrowth(ofMethod(records, METHOD), ofMethod(records, PASS_THROUGH))
+  const rows = timeRatios(runs.times, records, METHOD, PASS_THROUGH)
+  const exponent = relativeGrowth(
+    runs.times,
+    ofMethod(records, METHOD),
+    ofMethod(records, PASS_THROUGH),
+  )
   return {
     quantities: [
       {name: 'exponent of the ratio in length', ...exponent, expected: 0},
@@ -73,7 +77,7 @@ export default {
     '(heads, layers, feed-forward, width) = (8, 6, 2048, 512), forward and backward passes on a V100 of 16 GB against length; the line "X" has no attention',
   ours: 'forward passes of one layer (four projections and a feed-forward part of four times the width), 2 heads of 64 (8 in the full run), 256 random vectors, one thread; backward passes are not timed',
   statistic:
-    'exponent in length of the time of a layer with positive features over that of one with values passed through, turn by turn of cells that take turns, by signed ranks',
+    'exponent in length of the time of a layer with positive features over that of one with values passed through, process by process, by a t test',
   rule: `holds if it is within ${MARGIN} of 0, refuted if farther away, beyond chance; the ratio itself is told`,
   plans,
   judge,

@@ -1,5 +1,5 @@
+import type {PairedTimes} from '../experiments/bench/paired-times.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
-import {logTimesByTurn} from '../experiments/bench/turns.js'
 import type {Judgement, TestedClaim} from './claim.js'
 import {decodeRun, decodesTo, prefixRun, speedUps, TOKENS} from './decoding.js'
 import {ofMethod} from './growth.js'
@@ -17,6 +17,7 @@ const SHARE = 1 / 3
  * whole at least: all of them (T + 1) (2T + 1) / 6T times as long as the whole.
  */
 function withoutCache(
+  times: PairedTimes,
   decodes: readonly TimedRecord[],
   forwards: readonly TimedRecord[],
 ): TimeRatio[] {
@@ -24,19 +25,16 @@ function withoutCache(
   return ofMethod(forwards, 'softmax-online').map((record, at) => {
     const length = record.cell.seq_len
     const prefixes = ((length + 1) * (2 * length + 1)) / (6 * length)
-    const logs = logTimesByTurn([
-      {record, weight: 1},
-      {record: own[at]!, weight: -1},
-    ])
-    return {length, ratio: measuredRatio(logs.map(log => log + Math.log(prefixes)))}
+    const whole = times.logRatio(record, own[at]!)
+    return {length, ratio: measuredRatio({...whole, value: whole.value + Math.log(prefixes)})}
   })
 }
 
 function judge(runs: ClaimRuns): Judgement {
   const decodes = runs.timed('decode')
   const kinds = [
-    {cache: 'with a cache', rows: speedUps(decodes, 'elu', TOKENS.images)},
-    {cache: 'without a cache', rows: withoutCache(decodes, runs.timed('prefixes'))},
+    {cache: 'with a cache', rows: speedUps(runs.times, decodes, 'elu', TOKENS.images)},
+    {cache: 'without a cache', rows: withoutCache(runs.times, decodes, runs.timed('prefixes'))},
   ]
   const all = kinds.flatMap(({cache, rows}) =>
     rows.map(({length, ratio}, at) => ({cache, length, ratio, paper: PAPER[at]!})),
@@ -89,7 +87,7 @@ export default {
     '317 times the images a second of 784 pixels, 4462 times those of 3072, whole models on a GPU (quoted from summaries)',
   ours: 'the attention alone, one sequence, 8 heads of 64, one thread, against exact attention with a cache of keys and values, and against one that computes every prefix anew, which is concluded from the time of a whole causal forward',
   statistic:
-    'ratios of times to 784 and 3072 tokens, turn by turn, by signed ranks of their logarithms',
+    'ratios of times to 784 and 3072 tokens, process by process, by t tests of their logarithms',
   rule: `holds if all ratios are above a third of the paper's, refuted if all are below, depends if those without a cache are above and those with one below, each beyond chance`,
   plans: request => ({...decodeRun(request), ...prefixRun(request)}),
   judge,

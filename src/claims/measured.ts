@@ -1,11 +1,7 @@
-/** Centres of independent measurements, with their tests: those of turns that cells of a benchmark took. */
-
-import {plural} from '../report/numbers.js'
-import {type Estimate, hodgesLehmann, mapped, signedRank} from '../stats/index.js'
+/** Times that processes of a benchmark measured, with their tests. */
+import {intervalOf, type LogTime, pAbove, pBelow} from '../experiments/bench/paired-times.js'
+import {type Estimate, mapped} from '../stats/index.js'
 import {Unmeasured} from './runs.js'
-
-/** Fewest turns that are tested: signed ranks of fewer can reject nothing after chance is accounted for over a hundred tests. */
-const LEAST_TURNS = 12
 
 /** What was measured, and what it says of any bound. */
 export interface Measured extends Estimate {
@@ -15,29 +11,21 @@ export interface Measured extends Estimate {
   below(bound: number): number
 }
 
-/**
- * The centre of values, by signed ranks: a turn in which a machine had other things to do is an outlier, and counts as one
- * turn.
- *
- * @throws {Unmeasured} for fewer than {@link LEAST_TURNS}
- */
-export function measuredCenter(values: ArrayLike<number>): Measured {
-  if (values.length < LEAST_TURNS) {
-    throw new Unmeasured(
-      `times were taken in ${plural(values.length, 'turn')}; it takes ${LEAST_TURNS}`,
-    )
+/** A sum of logarithms of times with its tests, by Student's t. @throws {Unmeasured} for one process */
+export function measuredSum(time: LogTime): Measured {
+  if (Number.isNaN(time.error)) {
+    throw new Unmeasured('times were taken in one process; it takes several')
   }
-  const p = (alternative: 'greater' | 'less') => (bound: number) =>
-    signedRank(
-      Array.from(values, value => value - bound),
-      {alternative},
-    ).pValue
-  return {...hodgesLehmann(values), above: p('greater'), below: p('less')}
+  return {
+    ...intervalOf(time),
+    above: bound => pAbove(time, bound),
+    below: bound => pBelow(time, bound),
+  }
 }
 
-/** The centre of what the values are logarithms of. @throws as {@link measuredCenter} */
-export function measuredRatio(logs: ArrayLike<number>): Measured {
-  const {above, below, ...estimate} = measuredCenter(logs)
+/** What it is the logarithm of. @throws as {@link measuredSum} */
+export function measuredRatio(time: LogTime): Measured {
+  const {above, below, ...estimate} = measuredSum(time)
   return {
     ...mapped(estimate, Math.exp),
     above: bound => above(Math.log(bound)),

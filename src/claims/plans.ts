@@ -123,8 +123,8 @@ const HEADS = {quick: 2, full: 8}
 
 /** Runs of one cell in a benchmark: so many that the interval of a median rests on ranks, not on the extremes. */
 const TIMING = {
-  quick: {warmup_runs: 5, min_runs: 16, max_runs: 300, min_time_ns: 0.2e9},
-  full: {warmup_runs: 5, min_runs: 25, max_runs: 1000, min_time_ns: 2e9},
+  quick: {processes: 3, warmup_runs: 5, min_runs: 16, max_runs: 300, min_time_ns: 0.2e9},
+  full: {processes: 5, warmup_runs: 5, min_runs: 25, max_runs: 1000, min_time_ns: 2e9},
 }
 
 interface BenchAxes {

@@ -1,5 +1,6 @@
 /** The records of a claim's runs. */
-import {BUSY, waitingShare} from '../experiments/bench/noise.js'
+import {machineVerdictOf} from '../experiments/bench/machine-verdict.js'
+import {PairedTimes} from '../experiments/bench/paired-times.js'
 import bench, {type TimedRecord} from '../experiments/bench/schema.js'
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
@@ -16,8 +17,14 @@ export class Unmeasured extends Error {
   }
 }
 
+function isTimed(record: CellRecord): record is TimedRecord {
+  return record.schema === bench.schema && record.status === 'completed'
+}
+
 /** Records by the name of their run; a cell without numbers is found where it is asked for. */
 export class ClaimRuns {
+  #times: PairedTimes | undefined
+
   constructor(private readonly records: ReadonlyMap<string, readonly CellRecord[]>) {}
 
   /** Cells of all runs. */
@@ -32,13 +39,15 @@ export class ClaimRuns {
 
   /** Why these runs may not settle a claim: their machine, their times, or else their number of draws. */
   openReason(names: readonly string[]): 'busy' | 'times' | 'draws' {
-    const timed = names
-      .flatMap(name => this.records.get(name) ?? [])
-      .filter((record): record is TimedRecord => {
-        return record.schema === bench.schema && record.status === 'completed'
-      })
+    const timed = names.flatMap(name => this.records.get(name) ?? []).filter(isTimed)
     if (timed.length === 0) return 'draws'
-    return timed.some(record => (waitingShare(record) ?? 0) > BUSY) ? 'busy' : 'times'
+    return machineVerdictOf(timed)?.verdict === 'disturbed' ? 'busy' : 'times'
+  }
+
+  /** Times of all runs beside each other: one machine took them, one after the other. */
+  get times(): PairedTimes {
+    this.#times ??= new PairedTimes([...this.records.values()].flat().filter(isTimed))
+    return this.#times
   }
 
   variance(name: string): CompletedVariance[] {

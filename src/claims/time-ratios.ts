@@ -1,6 +1,6 @@
 /** Times of methods over those of others, length by length. */
+import type {PairedTimes} from '../experiments/bench/paired-times.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
-import {logTimesByTurn} from '../experiments/bench/turns.js'
 import {significant} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
 import {ofMethod} from './growth.js'
@@ -13,11 +13,12 @@ export interface TimeRatio {
 }
 
 /**
- * Time of a method over that of another, turn by turn, at each length.
+ * Time of a method over that of another, process by process, at each length.
  *
- * @throws {Unmeasured} where there were too few turns
+ * @throws {Unmeasured} where one process took them
  */
 export function timeRatios(
+  times: PairedTimes,
   records: readonly TimedRecord[],
   method: string,
   other: string,
@@ -25,12 +26,7 @@ export function timeRatios(
   const others = ofMethod(records, other)
   return ofMethod(records, method).map((record, at) => ({
     length: record.cell.seq_len,
-    ratio: measuredRatio(
-      logTimesByTurn([
-        {record, weight: 1},
-        {record: others[at]!, weight: -1},
-      ]),
-    ),
+    ratio: measuredRatio(times.logRatio(record, others[at]!)),
   }))
 }
 

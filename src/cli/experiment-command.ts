@@ -19,7 +19,7 @@ import {withShard} from './shard-flag.js'
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
   ...['plugin', 'json', 'quiet', 'plan', 'shard', 'plot'],
-  ...['baseline', 'save-baseline', 'fail-on', 'strict'],
+  ...['baseline', 'fail-on', 'strict'],
 ])
 
 /** A command that runs a plan. */

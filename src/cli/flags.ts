@@ -226,7 +226,7 @@ export const runFlags = {
   ),
   shard: shardFlag({
     helpGroup: 'RUN',
-    ...notBeside('baseline', 'save-baseline'),
+    ...notBeside('baseline'),
     description:
       'run part I of N of the plan alone, in a folder of its own: cells are dealt evenly by predicted cost, the same way on every machine; rfa merge joins the folders. slurm: the part that SLURM_ARRAY_TASK_ID, _MIN and _COUNT say',
   }),

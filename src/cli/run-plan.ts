@@ -10,6 +10,7 @@ import {commandText, resumeLine, typeablePath} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
 import type {CellRecord, Plan} from '../results/record.js'
 import {shardText} from '../results/shard.js'
+import {InterruptedRun} from '../runner/interruption.js'
 import type {Preparation} from '../runner/preparation.js'
 import {PROFILE_FOLDER} from '../runner/profile-files.js'
 import type {ExperimentRun} from '../runner/run-experiment.js'
@@ -140,14 +141,14 @@ export interface EndedRun {
   run: ExperimentRun
   /** Where it was saved, and what to do next. */
   closing: readonly string[]
-  /** Why its tables could not be saved, telling how to go on; its cells are. */
+  /** Why it has no tables, or not all of its cells, telling how to go on. */
   fault?: RfaError | undefined
 }
 
 /**
  * Runs what was prepared, showing progress on stderr.
  *
- * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
+ * @throws {INTERRUPTED} after Ctrl-C where there is nothing to show, telling how to go on
  * @throws {NOT_WRITABLE} when the folder cannot be written, telling how to go on once a cell had begun
  */
 export async function runPrepared(
@@ -186,8 +187,10 @@ export async function runPrepared(
     return {run: finished, closing: closing(finished, {directory, argv, profile: flags.profile})}
   } catch (error) {
     const told = withResumeHint(error, command, begun)
+    if (!(told instanceof RfaError)) throw told
+    if (error instanceof InterruptedRun) return {run: error.run, closing: [], fault: told}
     if (!(error instanceof UnsavedTables)) throw told
-    return {run: (error as UnsavedTables<ExperimentRun>).run, closing: [], fault: told as RfaError}
+    return {run: (error as UnsavedTables<ExperimentRun>).run, closing: [], fault: told}
   } finally {
     progress.stop()
     interruption.dispose()

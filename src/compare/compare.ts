@@ -3,9 +3,9 @@ import {adjustedPValues, answerOf} from '../experiments/answers.js'
 import type {
   ComparedLine,
   Comparison,
+  LinesOf,
   MeasuredRecord,
   Place,
-  Related,
   UncomparedLine,
 } from '../experiments/comparison.js'
 import {canonicalJson} from '../results/keys.js'
@@ -28,7 +28,9 @@ export function compare(request: ComparisonRequest): ComparisonFacts {
     matching.pairs.filter((pair): pair is MeasuredPair => pair.every(isMeasured)),
     comparison,
   )
-  const found = measured.flatMap(pair => linesOf(pair, comparison, related))
+  const all = [...new Set([...a.records, ...b.records])].filter(isMeasured)
+  const between = comparison.between(related, all)
+  const found = measured.flatMap(pair => linesOf(pair, comparison, between))
   const rows = rowsOf(found, request)
   const left = [
     ...found.flatMap(one => ('reason' in one.line ? [leftLine(one.line, one.at)] : [])),
@@ -61,10 +63,10 @@ interface Found {
   at: Place
 }
 
-function linesOf(pair: MeasuredPair, {lines, place}: Comparison, related: Related) {
+function linesOf(pair: MeasuredPair, {place}: Comparison, between: LinesOf<MeasuredRecord>) {
   const [a, b] = pair
   const where = joined(place(a.cell, a.result), place(b.cell, b.result))
-  return lines(a, b, related).map((line): Found => ({pair, line, at: {...where, ...line.at}}))
+  return between.lines(a, b).map((line): Found => ({pair, line, at: {...where, ...line.at}}))
 }
 
 /** Names of both; what differs stands side by side, and what one of them lacks is that of the other. */

@@ -38,7 +38,7 @@ export const comparedRow = z.object({
   basis: z
     .enum(BASES)
     .describe(
-      'What the ratio rests on: `exact`: nothing varies but rounding; `turns`: cells that took turns, turn by turn; `medians`: independent medians; `pairs`: replicates of the same draws; `samples`: replicates of independent draws; `spreads`: variances by their standard errors.',
+      'What the ratio rests on: `exact`: nothing varies but rounding; `processes`: cells whose processes took turns, process by process; `medians`: medians of independent processes; `pairs`: replicates of the same draws; `samples`: replicates of independent draws; `spreads`: variances by their standard errors.',
     ),
   pairs: z.number().int().nullable().describe('Pairs that were compared; `null`: not paired.'),
   answer: z

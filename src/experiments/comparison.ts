@@ -25,13 +25,13 @@ export type Related = 'runs' | 'methods'
 /**
  * What a ratio rests on:
  * - `exact`: nothing is drawn and nothing varies
- * - `turns`: cells that took turns, turn by turn
+ * - `processes`: cells whose processes took turns, process by process
  * - `medians`: medians of independent measurements
  * - `pairs`: replicates of the same draws
  * - `samples`: replicates of independent draws
  * - `spreads`: variances over draws, by their standard errors
  */
-export const BASES = ['exact', 'turns', 'medians', 'pairs', 'samples', 'spreads'] as const
+export const BASES = ['exact', 'processes', 'medians', 'pairs', 'samples', 'spreads'] as const
 export type Basis = (typeof BASES)[number]
 
 /** Names and values that tell rows of a table apart, in order. */
@@ -72,6 +72,11 @@ export interface UncomparedLine {
 /** A completed record of any experiment. */
 export type MeasuredRecord = Completed<object, ComputedBy>
 
+/** Compares cells. */
+export interface LinesOf<Record> {
+  lines(a: Record, b: Record): (ComparedLine | UncomparedLine)[]
+}
+
 /** How cells of an experiment are compared. */
 export interface Comparison<
   Cell extends object = object,
@@ -91,6 +96,10 @@ export interface Comparison<
   inOrder?(records: readonly Record[]): Record[]
   /** What is to be said of the machine of a run that had other things to do. */
   disturbed?(records: readonly Record[]): string | undefined
-  /** The lines of two completed cells. */
-  lines(a: Record, b: Record, related: Related): (ComparedLine | UncomparedLine)[]
+  /**
+   * What compares two completed cells.
+   *
+   * @param all - completed cells of both runs, or of the one
+   */
+  between(related: Related, all: readonly Record[]): LinesOf<Record>
 }

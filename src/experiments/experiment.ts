@@ -36,6 +36,8 @@ export interface PredictedCell<Cell = object> {
   readonly serialCost?: number | undefined
   /** Peak resident bytes of its process. */
   readonly predictedBytes: number
+  /** Processes that it takes, where it has them to itself. Default: one. */
+  readonly processes?: number | undefined
   /** What every process computes once for all of its cells that share it. Default: nothing. */
   readonly shared?: readonly SharedCost[] | undefined
   /** Which cells have that in common, and what it costs; said of each of them. Default: this one has its own alone. */
@@ -48,24 +50,35 @@ export interface CellContext {
   threadShare?: number | undefined
   /** Processes that compute cells of the run at once, this one among them. Default: it is alone. */
   processes?: number | undefined
+  /** Which of the processes of the cell this is, from 0. Default: 0. */
+  process?: number | undefined
   /** Told how far the cell is. Never called while something is timed. */
   onStep?: OnStep | undefined
-  /** Of a timed cell: lets the others compute. Default: there are no others. */
+  /** Of a timed cell: asked for its first turn once it is ready, then lets the others compute. Default: there are no others. */
   yieldTurn?: YieldTurn | undefined
 }
 
-/**
- * Ends the turn of a cell and waits for its next one, so that what disturbs the machine for a while falls on all cells.
- *
- * @returns whether others computed meanwhile
- */
-export type YieldTurn = () => Promise<boolean>
+/** What comes after a turn: another one, behind those of others or at once; or none, as the run was interrupted. */
+export type NextTurn = 'after others' | 'alone' | 'none'
+
+/** Ends the turn of a cell and waits for its next one, so that what disturbs the machine for a while falls on all cells. */
+export type YieldTurn = () => Promise<NextTurn>
 
 /**
  * Told after a step of a cell, such as a replicate, that `done` of `total` are done. It costs a look at the clock, and
  * a message now and then.
  */
 export type OnStep = (done: number, total: number) => void
+
+/** A cell in several fresh processes: what differs from one to the next is then in its result. */
+export interface InProcesses<Cell = object, Result = ComputedBy> {
+  /** What each of them runs. */
+  of(cell: Cell): readonly Cell[]
+  /** Whether two cells may have one process, which runs both at once: the same text. Default: none may. */
+  shares?(cell: Cell): string | undefined
+  /** One result from theirs, in that order; from those that there are where the run was interrupted. */
+  join(results: readonly Result[]): Promise<Result>
+}
 
 /** An experiment as everybody but itself sees it: its plans, cells and results are plain data. */
 export interface Experiment<
@@ -94,6 +107,8 @@ export interface Experiment<
   load?(): Promise<unknown>
   /** Computes one cell in this process. */
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
+  /** How a cell is divided among fresh processes. Default: one computes it. */
+  processes?: InProcesses<Cell, Result>
   /** Answers to what it asks. Default: it asks no question that has one. */
   verdicts?(records: readonly CellRecord<Cell, Result>[]): Promise<Verdict[]>
   /** What records say together, as data. Default: nothing. */

@@ -5,9 +5,9 @@ import {nullableNumber} from './record.js'
 export const machineVerdict = z.object({
   verdict: z.enum(['quiet', 'disturbed', 'unknown']).describe('`unknown`: nothing here tells.'),
   signs: z
-    .array(z.enum(['waiting', 'stolen', 'clock', 'turns', 'load']))
+    .array(z.enum(['turns', 'processes']))
     .describe(
-      'Of a disturbance: processes waited for a processor for more than 5 % of the timed time; the host gave more than 2 % to others; the clock changed by more than 10 %; all cells were slower in some turns, the slowest tenth by more than 25 % than the fastest; where waiting is unknown, others computed beforehand.',
+      'Of a disturbance: all cells were slower in some turns, the slowest tenth by more than 25 % than the fastest; processes of most cells differ by more than 25 %.',
     ),
   statement: z.string().describe('The verdict as the report prints it.'),
   waiting_share: nullableNumber.describe(
@@ -20,6 +20,9 @@ export const machineVerdict = z.object({
   highest_mhz: nullableNumber.meta({unit: 'MHz', description: 'Highest clock; `null`: unknown.'}),
   turn_spread: nullableNumber.describe(
     'By what share of it the slowest tenth of the turns was slower than the fastest tenth, by the median over the cells of the time of a turn over that of the usual one; `null`: fewer than six turns.',
+  ),
+  process_spread: nullableNumber.describe(
+    'By what share of it the slowest process of a cell was slower than the fastest, median over the cells; `null`: one process.',
   ),
   unknown: z.string().nullable().describe('Why some of it is not known; `null`: all is.'),
 })

@@ -79,7 +79,7 @@ export type CellRecord<Cell = object, Result = ComputedBy> = {
   key: string
   cell: Cell
 } & (
-  | {status: 'completed'; result: Result}
+  | {status: 'completed'; result: Result; interrupted?: true | undefined}
   | {status: 'skipped'; reason: string}
   | {status: 'failed'; error: CellError}
 )
@@ -113,6 +113,11 @@ export const recordFields = z.object({
     .enum(['completed', 'skipped', 'failed'])
     .describe('How the cell ended; only a completed one has numbers.'),
   reason: z.string().describe('Why the cell was skipped.'),
+  interrupted: z
+    .literal(true)
+    .describe(
+      'The run was interrupted before all of the cell was measured; a resumed run measures it anew.',
+    ),
   error: z
     .object({
       code: z.string().describe('What kind of error.'),
@@ -127,7 +132,7 @@ export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
   cell: Cell,
   result: Result,
 ) {
-  const {status, reason, error, key} = recordFields
+  const {status, reason, error, key, interrupted} = recordFields
   const shared = {
     schema: z.literal(schema).describe(recordFields.schema.description!),
     key,
@@ -139,6 +144,7 @@ export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
       ...shared,
       status: ended('completed'),
       result: result.describe('What was measured, and with what.'),
+      interrupted: interrupted.optional(),
     }),
     z.object({...shared, status: ended('skipped'), reason}),
     z.object({...shared, status: ended('failed'), error}),

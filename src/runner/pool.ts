@@ -4,10 +4,14 @@ import type {Experiment} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
 import {type PluginRecord, pluginDigest, pluginOf} from '../plugins/record.js'
 import {parseRecord} from '../results/parse-record.js'
-import type {CellError, CellRecord} from '../results/record.js'
+import type {CellError, CellRecord, ComputedBy} from '../results/record.js'
+import {type Part, partsOf} from './parts.js'
 import type {Schedule} from './schedule.js'
 import {type Place, Turns} from './turns.js'
 import {type JobEnd, requireWorker, type WorkerOptions, WorkerProcess} from './worker-process.js'
+
+/** How long a timed cell that is interrupted may take to end its turn and to tell what it has, in ms. */
+const LAST_TURN_MS = 2000
 
 /** Default of {@link PoolOptions.profilePatienceMs}. */
 const PROFILE_PATIENCE_MS = {ended: 60_000, stopped: 2000}
@@ -26,12 +30,13 @@ export interface PoolOptions extends WorkerOptions {
   keepWorker?: boolean | undefined
   /** Stops everything. */
   signal?: AbortSignal | undefined
-  /** Told when a job begins. */
-  onStart?: ((job: Job) => void) | undefined
-  /** Told by a cell that runs how long it still needs, in ms. */
-  onHeard?: ((job: Job, leftMs: number) => void) | undefined
+  /** Told when a job begins in one of its processes, and when it has ended there. */
+  onStart?: ((part: Part) => void) | undefined
+  onEnd?: ((part: Part) => void) | undefined
+  /** Told by a cell that runs how long its process still needs, in ms. */
+  onHeard?: ((part: Part, leftMs: number) => void) | undefined
   /** Told when a timed cell gives up its turn, and when it has the next. */
-  onTurn?: ((job: Job, own: boolean) => void) | undefined
+  onTurn?: ((part: Part, own: boolean) => void) | undefined
   /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
   profileFile?: (() => string) | undefined
   /** How long a worker may take to write it, in ms: after its last cell, and when it is stopped in one. */
@@ -40,8 +45,8 @@ export interface PoolOptions extends WorkerOptions {
   onWarning?: ((text: string) => void) | undefined
 }
 
-/** Told when a job has ended: its record, and how long it took, in ms. */
-export type OnRecord = (record: CellRecord, elapsedMs: number) => Promise<void> | void
+/** Told when a job has ended: its record. */
+export type OnRecord = (record: CellRecord) => Promise<void> | void
 
 /**
  * Runs jobs in child processes. They begin in the order given; records come as jobs end. A job whose
@@ -49,7 +54,8 @@ export type OnRecord = (record: CellRecord, elapsedMs: number) => Promise<void> 
  *
  * @param onRecord - awaited before its worker takes another job; an error of it stops everything
  * @throws {INTERRUPTED} when the signal came before the last job had ended: workers are killed, their
- *   jobs leave no record, and `onRecord` is not called any more when the promise is rejected
+ *   jobs leave no record, but that timed ones tell what was measured; `onRecord` is not called any more when the promise is
+ *   rejected
  * @throws {FILE_MISSING} when the worker's script is not there
  */
 export async function runJobs(
@@ -73,10 +79,25 @@ export async function runJobs(
 /** No job any more. */
 const END = {value: undefined, done: true} as const
 
+/** What is known of a job on its way. */
+interface Underway {
+  job: Job
+  /** Results of its processes, by their places. */
+  results: Map<number, ComputedBy>
+  /** Whether it has its record: what other processes of it say is no matter any more. */
+  ended: boolean
+}
+
+/** A process that several cells share. */
+interface Shared {
+  worker: Promise<WorkerProcess>
+  users: number
+}
+
 class Pool {
   readonly #count: number
-  /** Jobs that have not begun; they are made as they begin. */
-  readonly #jobs: Iterator<Job>
+  /** Processes of jobs that have not begun; they are made as they begin. */
+  readonly #parts: Iterator<Part>
   readonly #options: PoolOptions
   readonly #onRecord: OnRecord
   readonly #workers = new Set<WorkerProcess>()
@@ -84,25 +105,35 @@ class Pool {
   readonly #profiled = new Set<WorkerProcess>()
   /** Ends on their way: who asks for one again waits for the same. */
   readonly #ends = new Map<WorkerProcess, Promise<void>>()
+  /** Processes that timed cells share, by what they are. */
+  readonly #shared = new Map<string, Shared>()
+  /** Jobs of which a process has begun, by their keys. */
+  readonly #underway = new Map<string, Underway>()
   /** The worker that was there already, until a lane takes it. */
   #spare: WorkerProcess | undefined
   /** Of lanes whose cells are timed. */
-  readonly #turns = new Turns()
+  readonly #turns: Turns
   #ended = 0
   #stopped = false
 
   constructor(jobs: Cells<Job>, options: PoolOptions, onRecord: OnRecord) {
     this.#count = jobs.length
-    this.#jobs = jobs[Symbol.iterator]()
+    this.#parts = partsOf(jobs, options.experiment)
     this.#options = options
     this.#onRecord = onRecord
+    this.#turns = new Turns(options.schedule.preparing)
     this.#spare = options.worker
   }
 
-  /** Kills all workers; lanes end as soon as they notice. */
+  /** Ends everything: timed cells tell what they have; other workers are killed, and lanes end as soon as they notice. */
   stop(): void {
     this.#stopped = true
     this.#turns.close()
+    if (!this.#options.schedule.fresh) this.#killAll()
+    else setTimeout(() => this.#killAll(), LAST_TURN_MS).unref()
+  }
+
+  #killAll(): void {
     for (const worker of this.#workers) void this.#endWorker(worker)
   }
 
@@ -111,12 +142,30 @@ class Pool {
     const lanes = Math.min(fresh ? open : processes, this.#count)
     const lane = () => (fresh ? this.#timedLane() : this.#lane())
     const ends = await Promise.allSettled(Array.from({length: lanes}, lane))
+    await Promise.all(
+      [...this.#shared.values()].map(async ({worker}) => this.#retire(await worker)),
+    )
     const failure = ends.find(end => end.status === 'rejected')
     if (failure) throw failure.reason
     const left = this.#count - this.#ended
     if (left > 0) {
-      throw new RfaError('INTERRUPTED', `interrupted: ${left} of ${this.#count} cells not run`)
+      const partly = await this.#tellPartly()
+      const measured = partly > 0 ? `, ${partly} more measured in part` : ''
+      const what = `${left - partly} of ${this.#count} cells not run${measured}`
+      throw new RfaError('INTERRUPTED', `interrupted: ${what}`)
     }
+  }
+
+  /** Records of jobs that were interrupted, as far as they were measured. @returns how many */
+  async #tellPartly(): Promise<number> {
+    const partly = [...this.#underway.values()].filter(
+      ({ended, results}) => !ended && results.size > 0,
+    )
+    for (const one of partly) {
+      const record = await this.#joined(one)
+      await this.#onRecord(record.status === 'completed' ? {...record, interrupted: true} : record)
+    }
+    return partly.length
   }
 
   /**
@@ -127,16 +176,16 @@ class Pool {
     const workers = new Map<string | undefined, WorkerProcess>()
     try {
       while (!this.#stopped) {
-        const {value: job, done} = this.#jobs.next()
+        const {value: part, done} = this.#parts.next()
         if (done) break
-        const plugin = pluginOf(job.cell)
+        const plugin = pluginOf(part.cell)
         const worker = await this.#workerFor(workers.get(plugin))
         workers.set(plugin, worker)
         if (this.#stopped) break
-        await this.#runOne(job, worker)
+        await this.#runOne(part, worker)
       }
     } catch (error) {
-      this.stop()
+      this.#abort()
       throw error
     } finally {
       const ended = [...workers.values()].filter(worker => !this.#keeps(worker))
@@ -149,47 +198,123 @@ class Pool {
     return Boolean(keepWorker) && worker === given && !this.#stopped
   }
 
-  /** The same with a new worker for every job, and in turns with other such lanes, from its start to its end. */
+  /** Ends everything at once. */
+  #abort(): void {
+    this.stop()
+    this.#killAll()
+  }
+
+  /** The same with new workers, and in turns with other such lanes, from the start of each to its end. */
   async #timedLane(): Promise<void> {
     const place = this.#turns.place()
     try {
       for (;;) {
-        await place.take()
-        const {value: job, done} = this.#stopped ? END : this.#jobs.next()
+        await place.prepare()
+        const {value: part, done} = this.#stopped ? END : this.#parts.next()
         if (done) break
-        const worker = await this.#workerFor(undefined)
-        if (!this.#stopped) await this.#runOne(job, worker, place)
-        await this.#retire(worker)
+        if (this.#underway.get(part.job.key)?.ended) continue
+        const {worker, release} = await this.#freshWorkerFor(part)
+        if (!this.#stopped) await this.#runOne(part, worker, place)
+        await release()
         place.leave()
       }
     } catch (error) {
-      this.stop()
+      this.#abort()
       throw error
     } finally {
       place.leave()
     }
   }
 
-  async #runOne(job: Job, worker: WorkerProcess, place?: Place): Promise<void> {
-    this.#options.onStart?.(job)
-    const {experiment, schedule, timeoutMs, onHeard, onTurn} = this.#options
-    const {threadShare, processes} = schedule
-    const context = {threadShare, processes}
-    const plugins = pluginsOf(job.cell, this.#options.plugins)
-    const task = {experiment: experiment.name, cell: job.cell, context, ...(plugins && {plugins})}
-    const begin = performance.now()
-    const yieldTurn = async () => {
-      onTurn?.(job, false)
-      const others = (await place?.pass()) ?? false
-      onTurn?.(job, true)
-      return others
+  /** A worker that no other cell has, or that of those which share one in this round. */
+  async #freshWorkerFor({
+    cell,
+    index,
+  }: Part): Promise<{worker: WorkerProcess; release(): Promise<void>}> {
+    const kind = this.#options.experiment.processes?.shares?.(cell)
+    if (kind === undefined) {
+      const worker = await this.#workerFor(undefined)
+      return {worker, release: () => this.#retire(worker)}
     }
-    const heard = (leftMs: number) => onHeard?.(job, leftMs)
+    const key = `${index} ${kind}`
+    const known = this.#shared.get(key)
+    const shared =
+      known && (await known.worker).alive ? known : {worker: this.#workerFor(undefined), users: 0}
+    this.#shared.set(key, shared)
+    shared.users++
+    const worker = await shared.worker
+    await this.#retireIdle(key)
+    const release = async () => {
+      shared.users--
+      if (!worker.alive) await this.#retire(worker)
+    }
+    return {worker, release}
+  }
+
+  /** Ends shared workers of earlier rounds. @param key - of the one that stays */
+  async #retireIdle(key: string): Promise<void> {
+    for (const [other, {worker, users}] of this.#shared) {
+      if (other === key || users > 0) continue
+      this.#shared.delete(other)
+      await this.#retire(await worker)
+    }
+  }
+
+  async #runOne(part: Part, worker: WorkerProcess, place?: Place): Promise<void> {
+    const {experiment, schedule, timeoutMs, onStart, onEnd, onHeard, onTurn} = this.#options
+    onStart?.(part)
+    const {job, cell} = part
+    const {threadShare, processes} = schedule
+    const context = {threadShare, processes, process: part.index}
+    const plugins = pluginsOf(cell, this.#options.plugins)
+    const task = {experiment: experiment.name, cell, context, ...(plugins && {plugins})}
+    const yieldTurn = async () => {
+      onTurn?.(part, false)
+      const next = (await place?.pass()) ?? 'alone'
+      onTurn?.(part, true)
+      return next
+    }
+    const heard = (leftMs: number) => onHeard?.(part, leftMs)
+    const own = this.#underwayOf(job)
     const end = await worker.run(task, timeoutMs, {onHeard: heard, yieldTurn})
-    const elapsed = performance.now() - begin
-    if (this.#stopped && end.kind !== 'reply') return // killed by us: no fault of the cell
-    await this.#onRecord(recordOf(experiment, job, end), elapsed)
+    onEnd?.(part)
+    // killed by us, or without a turn of its own: no fault of the cell
+    const untold = end.kind !== 'reply' || (schedule.fresh && 'error' in end.reply)
+    if (this.#stopped && untold) return
+    await this.#take(own, part, recordOf(experiment, part, end))
+  }
+
+  #underwayOf(job: Job): Underway {
+    const own = this.#underway.get(job.key) ?? {job, results: new Map(), ended: false}
+    this.#underway.set(job.key, own)
+    return own
+  }
+
+  /** Takes what a process has found: with the last one, or one that found nothing, the job has its record. */
+  async #take(own: Underway, {index, count}: Part, record: CellRecord): Promise<void> {
+    if (own.ended) return
+    const isWhole = record.status !== 'completed'
+    if (!isWhole) own.results.set(index, record.result)
+    // a process that ended after the interrupt may have left out turns
+    if (!isWhole && (own.results.size < count || (this.#stopped && this.#options.schedule.fresh)))
+      return
+    own.ended = true
+    const {key, cell} = own.job
+    const whole = isWhole ? {...record, key, cell} : await this.#joined(own)
+    own.results.clear()
+    if (count === 1) this.#underway.delete(key)
+    await this.#onRecord(whole)
     this.#ended++
+  }
+
+  /** The record of a job from the results that there are. */
+  async #joined({job, results}: Underway): Promise<CellRecord> {
+    const {experiment} = this.#options
+    const found = [...results].sort(([a], [b]) => a - b).map(([, result]) => result)
+    const {schema, processes} = experiment
+    const {key, cell} = job
+    const result = processes ? await processes.join(found) : found[0]!
+    return {schema, key, cell, status: 'completed', result}
   }
 
   /** The same worker as long as it may serve again, else a new one. */
@@ -246,9 +371,9 @@ function lossOf(end: JobEnd): string | undefined {
   return 'refusal' in end.reply ? end.reply.refusal.message : undefined
 }
 
-/** The record of a job that has ended. What does not fit its schema is a failure of the cell too. */
-function recordOf(experiment: Experiment, job: Job, end: JobEnd): CellRecord {
-  const {key, cell, label} = job
+/** The record of what ended in a process. What does not fit its schema is a failure of the cell too. */
+function recordOf(experiment: Experiment, {job, cell}: Part, end: JobEnd): CellRecord {
+  const {key, label} = job
   const parsed = (outcome: object, where: string) =>
     parseRecord({schema: experiment.schema, key, cell, ...outcome}, where, [experiment])
   const failed = (error: CellError) => parsed({status: 'failed', error}, label)

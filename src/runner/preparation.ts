@@ -108,8 +108,9 @@ async function leastThreading(choices: readonly BackendChoice[]) {
 }
 
 /** A job as a message carries it. */
-function told({key, cell, label, predictedCost, serialCost, predictedBytes, shared}: Job): Job {
-  return {key, cell, label, predictedCost, serialCost, predictedBytes, shared}
+function told(job: Job): Job {
+  const {key, cell, label, processes, predictedCost, serialCost, predictedBytes, shared} = job
+  return {key, cell, label, processes, predictedCost, serialCost, predictedBytes, shared}
 }
 
 /**

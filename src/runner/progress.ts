@@ -1,5 +1,6 @@
 import type {Cells} from '../experiments/cells.js'
 import type {Job} from '../experiments/planned-run.js'
+import type {Part} from './parts.js'
 import {Stopwatch} from './stopwatch.js'
 
 /** How far a run is. */
@@ -21,13 +22,15 @@ export interface ProgressEvent {
 
 /** Counts cells and estimates the time left. */
 export interface ProgressMeter {
-  start(job: Job): ProgressEvent
-  /** Takes what a running cell says of itself: the time that it still needs, in ms. */
-  hear(job: Job, leftMs: number): void
+  start(part: Part): ProgressEvent
+  /** Takes what a running cell says of itself: the time that its process still needs, in ms. */
+  hear(part: Part, leftMs: number): void
   /** Told when a running cell gives up its turn, and when it has the next: time of others is none of its own. */
-  turn(job: Job, own: boolean): void
-  /** @param key - of a job that has ended */
-  end(key: string, failed: boolean): ProgressEvent
+  turn(part: Part, own: boolean): void
+  /** Told when a cell has ended in one of its processes. */
+  end(part: Part): void
+  /** Counts a cell that has ended as a whole. */
+  count(failed: boolean): ProgressEvent
   /** How far the run is now, in the midst of cells. */
   look(): ProgressEvent
 }
@@ -40,7 +43,7 @@ export interface Metered {
   reused: number
   /** Processes that run at once. */
   processes: number
-  /** Predicted time of a cell in its process, in ms. */
+  /** Predicted time of a cell in all of its processes, in ms. */
   predictedMs(job: Job): number
   /** What the first cell of each process takes besides, in ms. Default: 0. */
   coldMs?: number
@@ -74,8 +77,8 @@ export function progressMeter(metered: Metered): ProgressMeter {
   let waitingMs = cold * coldMs
   for (const job of jobs) waitingMs += predictedMs(job)
   const trustMs = Math.min(TRUST.ms, TRUST.share * waitingMs)
-  const running = new Map<string, Running>()
-  const ended = {count: 0, failed: 0, predictedMs: 0, tookMs: 0}
+  const running = new Map<Part, Running>()
+  const ended = {count: 0, failed: 0, parts: 0, predictedMs: 0, tookMs: 0}
   const begin = now()
   const eta = () => timeLeft([...running.values()], {ended, trustMs, waitingMs, processes})
   const look = (): ProgressEvent => {
@@ -87,33 +90,37 @@ export function progressMeter(metered: Metered): ProgressMeter {
       label: shown([...running.values()])?.label ?? '',
       etaMs,
       share: etaMs > 0 ? goneMs / (goneMs + etaMs) : 1,
-      rough: ended.count === 0 && ![...running.values()].some(({heard}) => heard),
+      rough: ended.parts === 0 && ![...running.values()].some(({heard}) => heard),
       failed: ended.failed,
     }
   }
   return {
     look,
-    start(job) {
-      const predicted = predictedMs(job) + (cold > 0 ? coldMs : 0)
+    start(part) {
+      const {job, count} = part
+      const predicted = predictedMs(job) / count + (cold > 0 ? coldMs : 0)
       cold = Math.max(0, cold - 1)
       waitingMs = Math.max(0, waitingMs - predicted)
-      running.set(job.key, {label: job.label, predictedMs: predicted, watch: new Stopwatch(now)})
+      running.set(part, {label: job.label, predictedMs: predicted, watch: new Stopwatch(now)})
       return look()
     },
-    hear(job, leftMs) {
-      const cell = running.get(job.key)
+    hear(part, leftMs) {
+      const cell = running.get(part)
       if (cell) cell.heard = {leftMs, at: cell.watch.ms}
     },
-    turn(job, own) {
-      const watch = running.get(job.key)?.watch
+    turn(part, own) {
+      const watch = running.get(part)?.watch
       if (own) watch?.start()
       else watch?.stop()
     },
-    end(key, hasFailed) {
-      const cell = running.get(key)
-      running.delete(key)
+    end(part) {
+      const cell = running.get(part)
+      running.delete(part)
+      ended.parts++
       ended.predictedMs += cell?.predictedMs ?? 0
       ended.tookMs += cell?.watch.ms ?? 0
+    },
+    count(hasFailed) {
       ended.count++
       if (hasFailed) ended.failed++
       return look()

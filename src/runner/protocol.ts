@@ -1,5 +1,11 @@
 import {messageOf, RfaError, type RfaErrorCode} from '../errors.js'
-import type {CellContext, CellOutcome, OnStep, YieldTurn} from '../experiments/experiment.js'
+import type {
+  CellContext,
+  CellOutcome,
+  NextTurn,
+  OnStep,
+  YieldTurn,
+} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
 import type {PluginRecord} from '../plugins/record.js'
 import type {CellError, Plan} from '../results/record.js'
@@ -37,8 +43,8 @@ export type WorkerTask = CellTask | PlanTask | CheckTask | ProfileTask
 /** What a worker is told; the number is given back in the reply. */
 export type WorkerRequest = {id: number} & WorkerTask
 
-/** What a cell is told that has given up its turn, when it has the next: whether others computed meanwhile. */
-export type Turn = {id: number; others: boolean}
+/** What a cell is told that has given up its turn. */
+export type Turn = {id: number; next: NextTurn}
 
 /** An error on its way between processes: all that an RfaError is made of but its cause; no code where it is none. */
 export interface Refusal {
@@ -93,7 +99,7 @@ export interface Line {
 }
 
 /** Nobody listens, and nobody else computes. */
-const NO_LINE: Line = {send: () => {}, turn: async id => ({id, others: false})}
+const NO_LINE: Line = {send: () => {}, turn: async id => ({id, next: 'alone'})}
 
 /** How a worker does its tasks. */
 export interface Skills {
@@ -143,9 +149,9 @@ async function answerCell(
   const yieldTurn = async () => {
     own.stop()
     send({id, turnOver: true})
-    const {others} = await turn(id)
+    const {next} = await turn(id)
     own.start()
-    return others
+    return next
   }
   try {
     return {id, outcome: await run(request, {onStep, yieldTurn})}

@@ -1,3 +1,4 @@
+import {RfaError} from '../errors.js'
 import type {Cells} from '../experiments/cells.js'
 import {allExperiments} from '../experiments/index.js'
 import {type Job, type PlannedRun, planKeys} from '../experiments/planned-run.js'
@@ -8,8 +9,9 @@ import {commitOf} from '../results/machine.js'
 import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
 import {type ExperimentRun, runOf, saveTables, type TableOptions} from './finished-run.js'
-import {unlessInterrupted} from './interruption.js'
+import {InterruptedRun, unlessInterrupted} from './interruption.js'
 import {compareCode, watchMixture} from './mixture.js'
+import type {Part} from './parts.js'
 import {runJobs} from './pool.js'
 import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
@@ -56,7 +58,8 @@ export interface RunExperimentOptions extends TableOptions {
  * `records.csv`, `records.json` and `summary.json`. An interrupted run leaves its journal, and
  * resuming runs only what is missing or has failed.
  *
- * @throws {INTERRUPTED} when the signal came first; the journal holds all cells that had ended
+ * @throws {INTERRUPTED} when the signal came first; the journal holds all cells that had ended, and timed ones as far as they were
+ *   measured; an {@link InterruptedRun} where there are any
  * @throws {WOULD_OVERWRITE} {PLAN_MISMATCH} {NOT_WRITABLE} for the directory, before anything is computed
  * @throws {NOT_WRITABLE} when the disk fills up, or the directory is moved, deleted or taken by another
  *   process; cells that had ended before are saved
@@ -71,7 +74,9 @@ export async function runExperiment(
   const shard = run.shard && {...run.shard, cells: jobs.length}
   if (directory === null) {
     const manifest = await newManifest({plan, argv, shard}, run.experiment)
-    return runOf(run, {directory, manifest, records: await runMissing(run, options)})
+    const {records, interrupted} = await runMissing(run, options)
+    if (interrupted) throw interrupted
+    return runOf(run, {directory, manifest, records})
   }
   const experiments = await allExperiments()
   const request = {directory, experiments, plan, shard, argv, resume, keysOf: planKeys}
@@ -85,8 +90,9 @@ export async function runExperiment(
       onNote?.(`the run in ${directory} had ${plural(extended, 'cell')}, now it has ${jobs.length}`)
     }
     if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
-    const records = await runMissing(run, options, journal)
+    const {records, interrupted} = await runMissing(run, options, journal)
     const finished = await runOf(run, {directory, manifest, records})
+    if (interrupted) throw new InterruptedRun(finished, interrupted)
     await saveTables(run, finished, options, journal)
     return finished
   } finally {
@@ -97,12 +103,19 @@ export async function runExperiment(
 /** Between two looks at how far a run is, in ms. */
 const TICK_MS = 1000
 
-/** Runs the cells that the journal does not hold yet. @returns one record per job, in their order */
+/** What came of the cells. */
+interface Ran {
+  /** One per job, in their order; of an interrupted run those that there are. */
+  records: CellRecord[]
+  interrupted?: RfaError
+}
+
+/** Runs the cells that the journal does not hold yet. @throws {INTERRUPTED} where nothing of it was measured */
 async function runMissing(
   run: PlannedRun,
   options: RunExperimentOptions,
   journal?: Journal,
-): Promise<CellRecord[]> {
+): Promise<Ran> {
   const {jobs, experiment, plan} = run
   const {onProgress, onTick, onWarning = () => {}} = options
   const earlier = savedRecords(jobs, journal, onWarning)
@@ -115,7 +128,7 @@ async function runMissing(
     await journal?.append(record)
     compare(record)
     records.set(record.key, record)
-    onProgress?.(meter.end(record.key, record.status === 'failed'))
+    onProgress?.(meter.count(record.status === 'failed'))
   }
   const {directory, profile} = options
   const pool = {
@@ -124,19 +137,27 @@ async function runMissing(
     experiment,
     plugins: plan.plugins,
     signal: eitherOf(options.signal, journal?.lost),
-    onStart: (job: Job) => onProgress?.(meter.start(job)),
+    onStart: (part: Part) => onProgress?.(meter.start(part)),
+    onEnd: meter.end,
     onHeard: meter.hear,
     onTurn: meter.turn,
   }
   const ticks = onTick && setInterval(() => onTick(meter.look()), TICK_MS)
+  const inOrder = () =>
+    Array.from(jobs, ({key}) => records.get(key)).filter(one => one !== undefined)
   try {
     await runJobs(missing, pool, onRecord)
+    return {records: inOrder()}
   } catch (error) {
-    throw journal?.lost.aborted ? journal.lost.reason : error
+    if (journal?.lost.aborted) throw journal.lost.reason
+    const found = inOrder()
+    // a run whose cells take turns has measured something of all of them
+    const tells = experiment.isolation === 'fresh' && found.length > 0
+    if (!(tells && error instanceof RfaError && error.code === 'INTERRUPTED')) throw error
+    return {records: found, interrupted: error}
   } finally {
     clearInterval(ticks)
   }
-  return Array.from(jobs, ({key}) => records.get(key)!)
 }
 
 function meterOf({plan, jobs}: PlannedRun, missing: Cells<Job>, schedule: Schedule) {

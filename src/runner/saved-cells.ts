@@ -10,7 +10,7 @@ import type {CellRecord} from '../results/record.js'
 import type {SetAside} from '../results/set-aside.js'
 
 /**
- * The records that stand for cells of a plan: the newest of each, unless it failed.
+ * The records that stand for cells of a plan: the newest of each, unless it failed or was interrupted.
  *
  * @param keys - of the plan's cells, in its order
  */
@@ -19,7 +19,11 @@ export function usableRecords(
   keys: readonly string[],
 ): {records: CellRecord[]; foreign: number} {
   const {records, foreign} = recordsOfPlan(saved, keys, packageVersion())
-  return {records: records.filter(({status}) => status !== 'failed'), foreign}
+  return {records: records.filter(isWhole), foreign}
+}
+
+function isWhole(record: CellRecord): boolean {
+  return record.status === 'skipped' || (record.status === 'completed' && !record.interrupted)
 }
 
 /** The cells of a plan that would run beside what was saved. */

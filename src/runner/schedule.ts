@@ -18,6 +18,8 @@ export interface Schedule {
   fresh: boolean
   /** Fresh ones that are there at once: they compute in turns, so that what disturbs the machine for a while falls on all. */
   open: number
+  /** Of these, how many may get ready at once, while none is timed. */
+  preparing: number
   /** Threads that each computes with, where its cells ask for no number; `undefined`: the backend's own choice. */
   threadShare: number | undefined
 }
@@ -41,13 +43,15 @@ export function schedule(
   threading: Threading = 'any',
 ): Schedule {
   if (experiment.isolation === 'fresh') {
-    return {processes: 1, fresh: true, open: openAtOnce(jobs), threadShare: undefined}
+    const open = openAtOnce(jobs)
+    return {processes: 1, fresh: true, open, preparing: threads, threadShare: undefined}
   }
   const cells = Math.max(1, jobs.length)
   return {
     processes: Math.min(threads, cells),
     fresh: false,
     open: 0,
+    preparing: 0,
     threadShare: threading === 'one' ? 1 : Math.max(1, Math.floor(threads / cells)),
   }
 }
@@ -64,11 +68,11 @@ function openAtOnce(jobs: Cells<PredictedCell>): number {
 export const PROCESS_SECONDS = 0.5
 
 /**
- * Predicted seconds of a cell in its process (costs are those of the plan's first backend), which is started for it where
+ * Predicted seconds of a cell (costs are those of the plan's first backend) in its processes, which are started for it where
  * none is shared. As many cells as there are processes begin at once: each computes what they share.
  */
 export function cellSeconds(
-  {predictedCost, serialCost = 0, shared}: Costs,
+  {predictedCost, serialCost = 0, shared, processes: own = 1}: Costs,
   {backend}: Pick<Plan, 'backend'>,
   {fresh, threadShare = 1, processes}: Pick<Schedule, 'fresh' | 'threadShare' | 'processes'>,
 ): number {
@@ -77,8 +81,8 @@ export function cellSeconds(
   const alone = Math.min(serialCost, flops)
   return (
     ((flops - alone) / threadShare + alone) / rateOf([backend].flat()[0]!) +
-    (fresh ? PROCESS_SECONDS : 0)
+    (fresh ? own * PROCESS_SECONDS : 0)
   )
 }
 
-type Costs = Pick<PredictedCell, 'predictedCost' | 'serialCost' | 'shared'>
+type Costs = Pick<PredictedCell, 'predictedCost' | 'serialCost' | 'shared' | 'processes'>

@@ -1,9 +1,29 @@
-/** Turns of those that compute one at a time: who asks gets the next one after all who asked before. */
+import type {NextTurn} from '../experiments/experiment.js'
+
+/** Somebody who waits. */
+interface Waiting {
+  place: Place
+  /** Whether others may prepare meanwhile. */
+  prepares: boolean
+  begin(): void
+}
+
+/**
+ * Turns of those that compute one at a time, after they have prepared, several at a time but never beside one that computes:
+ * who asks gets the next one after all who asked before.
+ */
 export class Turns {
+  /** Most that prepare at once. */
+  readonly #together: number
   /** Those that wait, the first of them next. */
-  readonly #line: {place: Place; begin: () => void}[] = []
-  #holder: Place | undefined
+  readonly #line: Waiting[] = []
+  /** Those whose turn it is: one that computes, or some that prepare. */
+  readonly #holders = new Map<Place, {prepares: boolean}>()
   #closed = false
+
+  constructor(together = 1) {
+    this.#together = together
+  }
 
   /** A place in the line; it is nobody's turn until it is taken. */
   place(): Place {
@@ -17,13 +37,12 @@ export class Turns {
   }
 
   /** Waits for the turn of a place. */
-  take(place: Place): Promise<void> {
+  take(place: Place, prepares: boolean): Promise<void> {
     if (this.#closed) return Promise.resolve()
-    if (!this.#holder) {
-      this.#holder = place
-      return Promise.resolve()
-    }
-    return new Promise(begin => this.#line.push({place, begin}))
+    return new Promise(begin => {
+      this.#line.push({place, prepares, begin})
+      this.#admit()
+    })
   }
 
   /** Whether others wait. */
@@ -31,14 +50,36 @@ export class Turns {
     return this.#line.length > 0
   }
 
+  /** Whether nobody has another one. */
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Whether a place has the turn to compute. */
+  computes(place: Place): boolean {
+    return this.#holders.get(place)?.prepares === false
+  }
+
   /** Ends the turn of a place, or its waiting for one. */
   leave(place: Place): void {
     const at = this.#line.findIndex(one => one.place === place)
     if (at >= 0) this.#line.splice(at, 1)
-    if (this.#holder !== place) return
-    const next = this.#line.shift()
-    this.#holder = next?.place
-    next?.begin()
+    this.#holders.delete(place)
+    this.#admit()
+  }
+
+  #admit(): void {
+    for (let next = this.#line[0]; next && this.#mayBegin(next); next = this.#line[0]) {
+      this.#line.shift()
+      this.#holders.set(next.place, next)
+      next.begin()
+    }
+  }
+
+  #mayBegin({prepares}: Waiting): boolean {
+    if (this.#holders.size === 0) return true
+    const beside = [...this.#holders.values()]
+    return prepares && beside.length < this.#together && beside.every(one => one.prepares)
   }
 }
 
@@ -50,20 +91,21 @@ export class Place {
     this.#turns = turns
   }
 
-  /** Waits for a turn. */
-  take(): Promise<void> {
-    return this.#turns.take(this)
+  /** Waits until it may prepare. */
+  prepare(): Promise<void> {
+    return this.#turns.take(this, true)
   }
 
-  /** Lets all others have theirs first. @returns whether there were any */
-  async pass(): Promise<boolean> {
-    if (!this.#turns.wanted) return false
+  /** Waits for a turn to compute: lets all others have theirs first. */
+  async pass(): Promise<NextTurn> {
+    if (this.#turns.closed) return 'none'
+    if (this.#turns.computes(this) && !this.#turns.wanted) return 'alone'
     this.leave()
-    await this.take()
-    return true
+    await this.#turns.take(this, false)
+    return this.#turns.closed ? 'none' : 'after others'
   }
 
-  /** Ends its turn, or its waiting: a promise of {@link take} then stays open. */
+  /** Ends its turn, or its waiting: a promise of a turn then stays open. */
   leave(): void {
     this.#turns.leave(this)
   }

@@ -3,6 +3,7 @@ import {existsSync} from 'node:fs'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {expected} from '../errors.js'
+import type {YieldTurn} from '../experiments/experiment.js'
 import {packageRoot} from '../package.js'
 import type {CellError} from '../results/record.js'
 import {
@@ -55,8 +56,8 @@ export function workerPath(): string {
 export interface During {
   /** Told how long it still needs, in ms. */
   onHeard?: ((leftMs: number) => void) | undefined
-  /** Lets others compute and waits for its next turn. @returns whether others computed. Default: at once, none did. */
-  yieldTurn?: (() => Promise<boolean>) | undefined
+  /** Lets others compute and waits for its next turn. Default: it goes on alone. */
+  yieldTurn?: YieldTurn | undefined
 }
 
 /** A task on its way. */
@@ -145,10 +146,10 @@ export class WorkerProcess {
   async #yieldTurn(id: number): Promise<void> {
     const task = this.#tasks.get(id)
     task?.limit.pause()
-    const others = (await task?.yieldTurn?.()) ?? false
+    const next = (await task?.yieldTurn?.()) ?? 'alone'
     if (!this.#tasks.has(id)) return // it has died meanwhile
     task?.limit.resume()
-    const turn: Turn = {id, others}
+    const turn: Turn = {id, next}
     this.#child.send(turn, () => {})
   }
 

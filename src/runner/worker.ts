@@ -51,7 +51,7 @@ const line: Line = {
 }
 
 process.on('message', async (message: WorkerRequest | Turn) => {
-  if ('others' in message) waiting.get(message.id)?.(message)
+  if ('next' in message) waiting.get(message.id)?.(message)
   else process.send?.(await answer(message, skills, line))
 })
 

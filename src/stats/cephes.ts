@@ -17,6 +17,10 @@ interface Cephes {
   lgam(x: number): number
   /** Complementary error function. */
   erfc(x: number): number
+  /** Digamma function. */
+  psi(x: number): number
+  /** Hurwitz zeta function: the sum of (q + k)^-s over k from 0. */
+  zeta(s: number, q: number): number
 }
 
 let loaded: Cephes | undefined

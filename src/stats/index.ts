@@ -64,6 +64,7 @@ export {
   studentNoncentrality,
   studentPower,
 } from './power.js'
+export {leaning, type SharedVariance, sharedVariance} from './shared-variance.js'
 export {LEAST_FOR_FLIPS, type SignFlipOptions, signFlips} from './sign-flips.js'
 export {type SignedRankOptions, type SignedRankTest, signedRank} from './signed-rank.js'
 export {

@@ -1,3 +1,4 @@
+import type {PairedTimes} from '../../experiments/bench/paired-times.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import type {PlanRequest} from '../claim.js'
 import {ofMethod} from '../growth.js'
@@ -24,8 +25,8 @@ function plans(request: PlanRequest) {
   }
 }
 
-function times(records: readonly TimedRecord[], method: string): Point[] {
-  return timeRatios(records, method, EXACT).map(({length, ratio}) => ({
+function ratios(times: PairedTimes, records: readonly TimedRecord[], method: string): Point[] {
+  return timeRatios(times, records, method, EXACT).map(({length, ratio}) => ({
     series: `time, ${METHODS[method]}`,
     x: length,
     y: ratio.value,
@@ -49,7 +50,7 @@ function draw(runs: ClaimRuns): Drawing {
   const methods = Object.keys(METHODS)
   return {
     points: [
-      ...methods.flatMap(method => times(records, method)),
+      ...methods.flatMap(method => ratios(runs.times, records, method)),
       ...methods.flatMap(method => memory(records, method)),
     ],
     notes: ['memory is counted: what a call holds beside its inputs and its output'],

@@ -1,6 +1,6 @@
-import type {DecodeMark} from '../../experiments/bench/marks.js'
+import {decodeTo} from '../../experiments/bench/decode-to.js'
+import type {PairedTimes} from '../../experiments/bench/paired-times.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
-import {logTimesByTurn} from '../../experiments/bench/turns.js'
 import type {PlanRequest} from '../claim.js'
 import {ofMethod} from '../growth.js'
 import {measuredRatio} from '../measured.js'
@@ -25,12 +25,11 @@ function plans(request: PlanRequest) {
   return {[RUN]: {...benchPlanOf(axes, request), mode: 'decode' as const, causal: true}}
 }
 
-/** A decode as if it ended at one of its marks. */
-function upTo(record: TimedRecord, {total_samples_ns: samples_ns}: DecodeMark): TimedRecord {
-  return {...record, result: {...record.result, samples_ns}}
-}
-
-function curves(exact: TimedRecord, rfa: TimedRecord): {speed: Point[]; memory: Point[]} {
+function curves(
+  times: PairedTimes,
+  exact: TimedRecord,
+  rfa: TimedRecord,
+): {speed: Point[]; memory: Point[]} {
   const pairs = (rfa.result.marks ?? []).flatMap(own => {
     const other = exact.result.marks?.find(({tokens}) => tokens === own.tokens)
     return other && own.tokens >= SHORTEST ? [{own, other}] : []
@@ -38,18 +37,10 @@ function curves(exact: TimedRecord, rfa: TimedRecord): {speed: Point[]; memory: 
   const vectors = `M = ${rfa.cell.num_features}`
   const quoted = (tokens: number, value: number) => tokens === QUOTED.tokens && {quoted: value}
   return {
-    speed: pairs.map(({own, other}) => {
-      const {
-        value: y,
-        low,
-        high,
-      } = measuredRatio(
-        logTimesByTurn([
-          {record: upTo(exact, other), weight: 1},
-          {record: upTo(rfa, own), weight: -1},
-        ]),
-      )
+    speed: pairs.map(({own}) => {
       const {tokens: x} = own
+      const [slow, fast] = [decodeTo(exact, x)!, decodeTo(rfa, x)!]
+      const {value: y, low, high} = measuredRatio(times.logRatio(slow, fast))
       return {series: `speed-up, ${vectors}`, x, y, low, high, ...quoted(x, QUOTED.speedUp)}
     }),
     memory: pairs.map(({own, other}) => {
@@ -67,7 +58,7 @@ function draw(runs: ClaimRuns): Drawing {
   const all = VECTORS.flatMap(count =>
     ofMethod(records, RFA)
       .filter(({cell}) => cell.num_features === count)
-      .map(record => curves(exact, record)),
+      .map(record => curves(runs.times, exact, record)),
   )
   return {
     points: [...all.flatMap(({speed}) => speed), ...all.flatMap(({memory}) => memory)],

@@ -35,6 +35,7 @@ interface BenchGrid extends Grid {
   batch: number
   heads: number
   headDim: number
+  processes: number
   warmupRuns: number
   minRuns: number
   maxRuns: number
@@ -52,6 +53,7 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
     batch: 1,
     heads: 8,
     headDim: 64,
+    processes: 5,
     warmupRuns: 2,
     minRuns: 10,
     maxRuns: 200,
@@ -65,7 +67,8 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
     batch: 1,
     heads: 2,
     headDim: 64,
-    warmupRuns: 30,
+    processes: 3,
+    warmupRuns: 10,
     minRuns: 10,
     maxRuns: 2000,
     minTime: 0.2,
@@ -108,9 +111,13 @@ export const benchFlags = {
   'head-dim': size(`head dimension D ${defaultHelp(BENCH, grid => grid.headDim)}`),
   'value-dim': size('value dimension Dv (default: D)'),
   causal: toggle('query i sees keys 0..i only', 'GRID'),
+  processes: oneNumber(POSITIVE_INTEGER)({
+    helpGroup: 'TIMING',
+    description: `fresh processes for each cell, which its runs and its time are divided among; intervals take two or more ${defaultHelp(BENCH, grid => grid.processes)}`,
+  }),
   warmup: oneNumber(COUNT)({
     helpGroup: 'TIMING',
-    description: `runs before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}`,
+    description: `runs of each process before timing ${defaultHelp(BENCH, grid => grid.warmupRuns)}; decode: ${DECODE_WARMUP}`,
   }),
   'min-time': oneNumber(SECONDS)({
     helpGroup: 'TIMING',
@@ -119,7 +126,7 @@ export const benchFlags = {
   }),
   'min-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
-    description: `at least this many runs; intervals take 6 ${defaultHelp(BENCH, grid => grid.minRuns)}`,
+    description: `at least this many runs ${defaultHelp(BENCH, grid => grid.minRuns)}`,
   }),
   'max-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
@@ -129,16 +136,10 @@ export const benchFlags = {
     helpGroup: 'TIMING',
     description: 'order of the cells; random spreads drift over all of them (default: random)',
   }),
-  'save-baseline': oneText({
-    helpGroup: 'COMPARISON',
-    helpValue: 'NAME',
-    description:
-      'save the run as a baseline, in the place of one of that name, in RFA_BASELINES (default: results/baselines)',
-  }),
   baseline: oneText({
     helpGroup: 'COMPARISON',
-    helpValue: 'NAME',
-    description: 'compare the run, B, with the baseline of that name, A, as rfa compare does',
+    helpValue: 'DIR',
+    description: 'compare the run, B, with the one in that folder, A, as rfa compare does',
   }),
   'fail-on': grouped(failOnFlags['fail-on'], 'COMPARISON', 'time:25%,memory:0%'),
   strict: grouped(failOnFlags.strict, 'COMPARISON'),
@@ -260,6 +261,7 @@ function timing(flags: BenchFlags): TimingProtocol {
     throw expected('USAGE', '--max-runs', `at least --min-runs ${minRuns}`, String(maxRuns))
   }
   return {
+    processes: flags.processes ?? grid.processes,
     warmup_runs: flags.warmup ?? (flags.mode === 'decode' ? DECODE_WARMUP : grid.warmupRuns),
     min_runs: minRuns,
     max_runs: maxRuns,

@@ -3,7 +3,7 @@ import type {ColumnSpec} from '../../report/document.js'
 import type {Estimate} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {COMPUTERS} from './computers.js'
-import {timeRatio} from './noise.js'
+import type {PairedTimes} from './paired-times.js'
 import type {TimedRecord} from './schema.js'
 import {ratioText} from './variants.js'
 
@@ -27,29 +27,37 @@ export function backendMarks({result}: TimedRecord, all: readonly TimedRecord[])
 export function backendGain(
   row: TimedRecord,
   all: readonly TimedRecord[],
+  times: PairedTimes,
   timeOf: (row: TimedRecord) => TimedRecord | undefined = one => one,
 ): Estimate | null {
   const [first] = backendsOf(all)
   if (row.result.backend === first) return null
   const same = all.find(other => other.result.backend === first && sameCell(other, row))
   const [above, below] = [same && timeOf(same), timeOf(row)]
-  return above && below ? timeRatio(above, below) : null
+  return above && below ? times.ratio(above, below) : null
 }
 
 function sameCell({cell: a}: TimedRecord, {cell: b}: TimedRecord): boolean {
   return a.seq_len === b.seq_len && a.redraw === b.redraw && variantLabel(a) === variantLabel(b)
 }
 
+/** Who computed a row: no column where there is one. */
+export function backendName(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
+  if (backendsOf(all).length < 2) return []
+  return [{title: 'backend', align: 'left', cell: ({result}) => result.backend}]
+}
+
 /** Who computed a row and how many times faster than the first backend: no columns where there is one. */
 export function backendColumns(
   all: readonly TimedRecord[],
+  times: PairedTimes,
   timeOf?: (row: TimedRecord) => TimedRecord | undefined,
 ): {name: ColumnSpec<TimedRecord>[]; gain: ColumnSpec<TimedRecord>[]} {
   const [first, ...others] = backendsOf(all)
   if (others.length === 0) return {name: [], gain: []}
-  const gain = (row: TimedRecord) => backendGain(row, all, timeOf)
+  const gain = (row: TimedRecord) => backendGain(row, all, times, timeOf)
   return {
-    name: [{title: 'backend', align: 'left', cell: ({result}) => result.backend}],
+    name: backendName(all),
     gain: [{title: `vs ${first}`, cell: row => ratioText(gain(row))}],
   }
 }

@@ -2,7 +2,7 @@
 import {type BestRule, type Contest, leastOf} from '../../report/best.js'
 import type {Estimate} from '../../stats/index.js'
 import {PASS_THROUGH} from './baselines.js'
-import {timeRatio} from './noise.js'
+import type {PairedTimes} from './paired-times.js'
 import type {TimedRecord} from './schema.js'
 
 type Rule = BestRule<TimedRecord>
@@ -10,12 +10,14 @@ type Rule = BestRule<TimedRecord>
 const TIES = 'the 95 % interval of the ratio holds 1'
 
 /** Least time of a call of each length. */
-export const LEAST_TIME: Rule = leastOf({
-  what: 'lowest time at its L',
-  rivals: lengthOf,
-  value: ({result}) => result.median_ns,
-  ties: {what: TIES, hold: asFast},
-})
+export function leastTime(times: PairedTimes): Rule {
+  return leastOf({
+    what: 'lowest time at its L',
+    rivals: lengthOf,
+    value: ({result}) => result.median_ns,
+    ties: {what: TIES, hold: (row, least) => asFast(times, row, least)},
+  })
+}
 
 /** Least memory of a call of each length, which is counted. */
 export const LEAST_LIVE: Rule = leastOf({
@@ -25,15 +27,18 @@ export const LEAST_LIVE: Rule = leastOf({
 })
 
 /** Least time to so many tokens. @param upTo - a row as one of so many; `undefined` where it went not so far */
-export function leastTotal(upTo: (row: TimedRecord) => TimedRecord | undefined): Rule {
+export function leastTotal(
+  times: PairedTimes,
+  upTo: (row: TimedRecord) => TimedRecord | undefined,
+): Rule {
   return leastOfColumn({
     what: 'lowest time of its column',
     value: row => upTo(row)?.result.median_ns ?? null,
-    ties: {what: TIES, hold: (row, least) => asFast(upTo(row)!, upTo(least)!)},
+    ties: {what: TIES, hold: (row, least) => asFast(times, upTo(row)!, upTo(least)!)},
   })
 }
 
-/** Least of times that were not taken turn by turn. */
+/** Least of times that have no ratios of their own. */
 export function leastToken(timeOf: (row: TimedRecord) => Estimate | undefined): Rule {
   return leastOfColumn({
     what: 'lowest time of its column',
@@ -60,7 +65,7 @@ function lengthOf({cell: {method, seq_len}}: TimedRecord): string | undefined {
   return method === PASS_THROUGH ? undefined : String(seq_len)
 }
 
-/** Whether a row may be as fast as another one, for all that is known; too few runs have no interval, and tell nothing. */
-function asFast(row: TimedRecord, least: TimedRecord): boolean {
-  return timeRatio(row, least).low <= 1
+/** Whether a row may be as fast as another one, for all that is known; one process has no interval, and tells nothing. */
+function asFast(times: PairedTimes, row: TimedRecord, least: TimedRecord): boolean {
+  return times.ratio(row, least).low <= 1
 }

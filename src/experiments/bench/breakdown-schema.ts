@@ -16,15 +16,19 @@ export const breakdownPart = z.object({
   in_whole: z
     .boolean()
     .describe('Whether every timed forward has this part; projections may be drawn once before.'),
-  median_ns: z.number().meta(ns('Median of its timed runs.')),
+  median_ns: z
+    .number()
+    .meta(ns('Geometric mean over the processes of the medians of its timed runs.')),
   median_low_ns: nullableNumber.meta(
-    ns('Lower end of a 95 % interval of it; `null`: fewer than six runs.'),
+    ns('Lower end of its 95 % interval, by the processes; `null`: one process.'),
   ),
   median_high_ns: nullableNumber.meta(ns('Upper end of that interval; `null`: as above.')),
   share: nullableNumber.describe(
-    'Its time over that of the whole forward, turn by turn; `null`: fewer than six turns.',
+    'Its time over that of the whole forward, turn by turn: median of each process, geometric mean of all.',
   ),
-  share_low: nullableNumber.describe('Lower end of a 95 % interval of the share.'),
+  share_low: nullableNumber.describe(
+    'Lower end of a 95 % interval of the share; `null`: one process.',
+  ),
   share_high: nullableNumber.describe('Upper end of that interval.'),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
   turn_runs: z.array(z.number().int()).describe('How many of them each turn took.'),
@@ -42,7 +46,7 @@ export const breakdown = z.object({
       'Parts, timed by themselves through the kernels of the whole, in the same turns; kernels that are fused do several in one.',
     ),
   sum_over_whole: nullableNumber.describe(
-    'Sum of the parts that every forward has over the whole, turn by turn; not 1 where kernels are fused. `null`: fewer than six turns, or no parts.',
+    'Sum of the parts that every forward has over the whole, as the shares; not 1 where kernels are fused. `null`: no parts.',
   ),
   sum_over_whole_low: nullableNumber.describe('Lower end of a 95 % interval of it.'),
   sum_over_whole_high: nullableNumber.describe('Upper end of that interval.'),

@@ -1,13 +1,12 @@
 /** Where the time of a forward goes: its parts by themselves, in the turns in which the whole is timed. */
 import type {ProjectionSource} from '../../attention/index.js'
 import {attendInputs} from '../../attention/internal.js'
-import {finiteOrNull, median} from '../../stats/index.js'
+import {median} from '../../stats/index.js'
 import {tf} from '../../tf.js'
 import type {Breakdown, BreakdownPart} from './breakdown-schema.js'
 import {type Clock, monotonic} from './clock.js'
-import {medianOfRuns, turnsInterval} from './noise.js'
+import {turnMedians} from './processes.js'
 import type {Others, Timing} from './timing.js'
-import {LEAST_TURNS, turnMedians} from './turns.js'
 
 /** Runs of a part in each turn: at most so many, or for so many ns; one at least. */
 const TURN = {runs: 10, ns: 5e6}
@@ -50,51 +49,38 @@ export class PartTimer {
     })
   }
 
-  /** What was found beside the whole. */
+  /** What was found beside the whole, in this process: intervals take several. */
   result(whole: Pick<Timing, 'samples_ns' | 'turn_runs'>): Breakdown {
-    const turns = turnMedians({result: whole})
+    const turns = turnMedians(whole)
     const parts = this.parts.map(({part, inWhole}, at): BreakdownPart => {
       const {samples, turns: turn_runs} = this.taken[at]!
-      const {value, low, high} = medianOfRuns(samples, null, turn_runs)
-      const share = ratioByTurns(this.timesOf(at), turns)
       return {
         part,
         in_whole: inWhole,
-        median_ns: value,
-        median_low_ns: finiteOrNull(low),
-        median_high_ns: finiteOrNull(high),
-        share: share?.value ?? null,
-        share_low: share?.low ?? null,
-        share_high: share?.high ?? null,
+        ...{median_ns: median(samples), median_low_ns: null, median_high_ns: null},
+        ...{share: ratioByTurns(this.timesOf(at), turns), share_low: null, share_high: null},
         samples_ns: samples,
         turn_runs,
       }
     })
     const own = this.parts.flatMap(({inWhole}, at) => (inWhole ? [this.timesOf(at)] : []))
     const sums = turns.map((_, turn) => own.reduce((sum, times) => sum + times[turn]!, 0))
-    const all = ratioByTurns(sums, turns)
-    return {parts, ...sumFields(all), none: null}
+    return {parts, ...sumFields(ratioByTurns(sums, turns)), none: null}
   }
 
   private timesOf(at: number): number[] {
     const {samples, turns} = this.taken[at]!
-    return turnMedians({result: {samples_ns: samples, turn_runs: turns}})
+    return turnMedians({samples_ns: samples, turn_runs: turns})
   }
 }
 
-function ratioByTurns(above: readonly number[], below: readonly number[]) {
-  if (below.length < LEAST_TURNS) return null
-  const logs = Float64Array.from(below, (time, turn) => Math.log(above[turn]! / time))
-  const {value, low, high} = turnsInterval(logs)
-  return {value: Math.exp(value), low: Math.exp(low), high: Math.exp(high)}
+/** Median over the turns of the ratio in each. */
+function ratioByTurns(above: readonly number[], below: readonly number[]): number {
+  return median(below.map((time, turn) => above[turn]! / time))
 }
 
-function sumFields(all: ReturnType<typeof ratioByTurns>) {
-  return {
-    sum_over_whole: all?.value ?? null,
-    sum_over_whole_low: all?.low ?? null,
-    sum_over_whole_high: all?.high ?? null,
-  }
+function sumFields(sum_over_whole: number | null) {
+  return {sum_over_whole, sum_over_whole_low: null, sum_over_whole_high: null}
 }
 
 /** Of a method that is one whole. */
@@ -131,8 +117,9 @@ export function startBreakdown(call: BrokenDown): Breaking {
       ...(yieldTurn && {
         yieldTurn: async () => {
           timer.takeTurn()
-          await yieldTurn()
-          return true // parts have had the caches, whether others computed or not
+          const next = await yieldTurn()
+          // parts have had the caches, whether others computed or not
+          return next === 'none' ? next : 'after others'
         },
       }),
     }),

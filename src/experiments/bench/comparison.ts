@@ -1,18 +1,13 @@
 /** Times and memory of two cells: of two benchmarks, or of two methods of one. */
-import {ratioOf, ratioPValue, superiority} from '../../stats/index.js'
-import type {
-  ComparedLine,
-  Comparison,
-  Place,
-  Quantity,
-  Related,
-  UncomparedLine,
-} from '../comparison.js'
+import {mapped, superiority, welchTest} from '../../stats/index.js'
+import type {ComparedLine, Comparison, Place, Quantity, UncomparedLine} from '../comparison.js'
 import {methodLabel, projectionLabel} from '../labels.js'
+import {decodeTo} from './decode-to.js'
 import {machineVerdictOf} from './machine-verdict.js'
-import {medianOf, timeRatio} from './noise.js'
+import {medianOf} from './noise.js'
+import {intervalOf, PairedTimes, pDiffers} from './paired-times.js'
+import {processMedians} from './processes.js'
 import type {BenchCell, TimedRecord} from './schema.js'
-import {decodeTo, LEAST_TURNS, turnMedians} from './turns.js'
 import {rowsInOrder} from './variants.js'
 
 const TIME: Quantity = {
@@ -22,9 +17,9 @@ const TIME: Quantity = {
   less: 'faster',
   unit: 'ns',
   legend: {
-    runs: 'B/A: ratio of the medians with its 95 % interval, in which processes are taken to differ by 45 us and 3 % (decodes by 5 %; one standard deviation), and the two runs by no more than that: a machine that was slower as a whole in one of them is not told from slower code. p: that of the interval, normal on the logarithmic scale, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
+    runs: "B/A: ratio of the times with its 95 % interval, Welch's t on the logarithms of the medians of the processes: a machine that was slower as a whole in one of the runs is not told from slower code. p: that of the test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
     methods:
-      'B/A: ratio turn by turn, where cells took turns (else of the medians), with its 95 % interval, in which processes are taken to differ by 45 us and 3 % (decodes by 5 %; one standard deviation). p: that of the interval, normal on the logarithmic scale, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
+      'B/A: ratio of the times, process by process, with its 95 % interval, t on their logarithms. p: that of the test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
   },
 }
 
@@ -66,10 +61,16 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
     const found = machineVerdictOf(records)
     return found?.verdict === 'disturbed' ? found.statement : undefined
   },
-  lines: (a, b, related) =>
-    a.cell.mode === 'decode'
-      ? decodeLines(a, b, related)
-      : linesOf(forward(a), forward(b), related),
+  between(related, all) {
+    const times = new PairedTimes(all)
+    const compared = related === 'methods' ? ofOneRun(times) : ofTwoRuns
+    return {
+      lines: (a, b) =>
+        a.cell.mode === 'decode'
+          ? decodeLines(a, b, compared)
+          : linesOf(forward(a), forward(b), compared),
+    }
+  },
 }
 
 /** What is compared of a cell, or of a decode up to some token. */
@@ -84,23 +85,36 @@ function forward(record: TimedRecord): Timed {
   return {at: {}, record, bytes: record.result.live_bytes}
 }
 
-function linesOf(a: Timed, b: Timed, related: Related): ComparedLine[] {
-  return [timeLine(a, b, related), ...memoryLine(a, b)]
+function linesOf(a: Timed, b: Timed, compared: Compared): ComparedLine[] {
+  return [timeLine(a, b, compared), ...memoryLine(a, b)]
 }
 
-function timeLine({at, record: a}: Timed, {record: b}: Timed, related: Related): ComparedLine {
-  const inTurns =
-    related === 'methods' && [a, b].every(row => turnMedians(row).length >= LEAST_TURNS)
+function timeLine({at, record: a}: Timed, {record: b}: Timed, compared: Compared): ComparedLine {
   const [own, other] = [medianOf(a), medianOf(b)]
-  const ratio = related === 'methods' ? timeRatio(b, a) : ratioOf(other, own)
   return {
     quantity: 'time',
     at,
-    ...{a: own.value, b: other.value, ratio},
-    pValue: ratioPValue(ratio),
+    ...{a: own.value, b: other.value},
+    ...compared(a, b),
     effect: superiority(b.result.samples_ns, a.result.samples_ns),
-    basis: inTurns ? 'turns' : 'medians',
   }
+}
+
+/** The ratio of B to A, and how it is tested. */
+type Compared = (a: TimedRecord, b: TimedRecord) => Pick<ComparedLine, 'ratio' | 'pValue' | 'basis'>
+
+function ofOneRun(times: PairedTimes): Compared {
+  return (a, b) => {
+    const found = times.logRatio(b, a)
+    const ratio = mapped(intervalOf(found), Math.exp)
+    return {ratio, pValue: pDiffers(found), basis: 'processes'}
+  }
+}
+
+const ofTwoRuns: Compared = (a, b) => {
+  const [own, other] = [a, b].map(({result}) => processMedians(result).map(Math.log))
+  const {estimate, pValue} = welchTest(other!, own!)
+  return {ratio: mapped(estimate, Math.exp), pValue, basis: 'medians'}
 }
 
 /** Nothing where neither holds anything, or nobody counted. */
@@ -115,14 +129,14 @@ function memoryLine({at, bytes: a}: Timed, {bytes: b}: Timed): ComparedLine[] {
 function decodeLines(
   a: TimedRecord,
   b: TimedRecord,
-  related: Related,
+  compared: Compared,
 ): (ComparedLine | UncomparedLine)[] {
   const asked = [...new Set([a, b].flatMap(({cell}) => cell.lengths ?? []))]
   return asked
     .sort((one, other) => one - other)
     .flatMap((tokens): (ComparedLine | UncomparedLine)[] => {
       const [own, other] = [upTo(a, tokens), upTo(b, tokens)]
-      if (own && other) return linesOf(own, other, related)
+      if (own && other) return linesOf(own, other, compared)
       return own || other ? oneSided(tokens, own ? 'A' : 'B') : []
     })
 }

@@ -8,31 +8,31 @@ import {backendColumns, backendMarks, byBackend} from './backends.js'
 import {BASELINES} from './baselines.js'
 import {leastState, leastToken, leastTotal} from './best.js'
 import {type Crossover, crossover} from './crossover.js'
+import {decodeTo} from './decode-to.js'
 import type {DecodeMark} from './marks.js'
-import {isSettled, ofAnotherProcess, SETTLED_FACTOR, timeRatio} from './noise.js'
-import {oddityItems, shareText, unsettledItem} from './notes.js'
+import {isSettled} from './noise.js'
+import {oddityItems, shareText, LEGEND as TIMES_LEGEND, unsettledItem} from './notes.js'
+import type {PairedTimes} from './paired-times.js'
 import type {TimedRecord} from './schema.js'
-import {decodeTo} from './turns.js'
 import {ratioText, timeText, VARIANT_COLUMNS} from './variants.js'
 
 const LEGEND = [
   'to t: time of the tokens up to the t-th, without the first, on which what a decoder makes ready falls (column first).',
   'token: time of one there, of one step of all sequences at once.',
-  '±: reach of the 95 % interval of the median of the runs, where other processes are taken to differ by 5 % (one standard deviation).',
-  `Speed-ups: ratios of times to t, turn by turn where cells took turns, each with the reach of its 95 % interval; ?: unsettled, that is beyond ±${Math.round(100 * (SETTLED_FACTOR - 1))} %.`,
   'state: held from token to token; a cache of keys and values has room for all of them from the start.',
+  TIMES_LEGEND,
 ].join(' ')
 
-/** One shape. @param rows - of decodes, in order */
-export function decodeSection(rows: readonly TimedRecord[]): Block[] {
+/** One shape. @param rows - of decodes, in order @param times - of the whole run */
+export function decodeSection(rows: readonly TimedRecord[], times: PairedTimes): Block[] {
   const {batch, heads, head_dim, value_dim} = rows[0]!.cell
   return [
     heading(2, `Decoding token by token, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}`),
-    table(totalColumns(rows), rows),
+    table(totalColumns(rows, times), rows),
     text(LEGEND),
     ...latencyBlocks(rows),
-    ...byBackend(rows).flatMap(own => gainBlocks(own, rows)),
-    ...list([...unsettled(rows), ...oddityItems(rows)]),
+    ...byBackend(rows).flatMap(own => gainBlocks(own, rows, times)),
+    ...list([...unsettled(rows, times), ...oddityItems(rows)]),
   ]
 }
 
@@ -54,18 +54,27 @@ function markAt({result}: TimedRecord, tokens: number): DecodeMark | undefined {
 
 /** Time from behind the first token to the last one of a mark. */
 export function totalOf({total_ns, total_low_ns, total_high_ns}: DecodeMark): Estimate {
-  return ofAnotherProcess(total_ns, total_low_ns, total_high_ns)
+  return estimateOf(total_ns, total_low_ns, total_high_ns)
 }
 
 /** Time of one token at a mark. */
 function tokenOf({token_ns, token_low_ns, token_high_ns}: DecodeMark): Estimate {
-  return ofAnotherProcess(token_ns, token_low_ns, token_high_ns)
+  return estimateOf(token_ns, token_low_ns, token_high_ns)
+}
+
+function estimateOf(value: number, low: number | null, high: number | null): Estimate {
+  return {value, low: low ?? Number.NaN, high: high ?? Number.NaN}
 }
 
 /** How many times faster than an exact form a row comes to so many tokens; `null` where either was not looked at there. */
-export function decodeGain(row: TimedRecord, exact: TimedRecord, tokens: number): Estimate | null {
+export function decodeGain(
+  row: TimedRecord,
+  exact: TimedRecord,
+  tokens: number,
+  times: PairedTimes,
+): Estimate | null {
   const [own, other] = [decodeTo(row, tokens), decodeTo(exact, tokens)]
-  return own && other ? timeRatio(other, own) : null
+  return own && other ? times.ratio(other, own) : null
 }
 
 function lengthsOf(rows: readonly TimedRecord[]): number[] {
@@ -79,14 +88,14 @@ function marksOf(rows: readonly TimedRecord[]): number[] {
 }
 
 /** Times to each length, and at the longest all else. */
-function totalColumns(rows: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
+function totalColumns(rows: readonly TimedRecord[], times: PairedTimes): ColumnSpec<TimedRecord>[] {
   const lengths = lengthsOf(rows)
   const last = lengths.at(-1)!
   const atLast = (tell: (mark: DecodeMark) => string) => (row: TimedRecord) => {
     const mark = markAt(row, last)
     return mark ? tell(mark) : MISSING
   }
-  const backends = backendColumns(rows, row => decodeTo(row, last))
+  const backends = backendColumns(rows, times, row => decodeTo(row, last))
   const exact = rows.find(({cell}) => BASELINES.includes(cell.method))
   return [
     ...VARIANT_COLUMNS,
@@ -100,10 +109,10 @@ function totalColumns(rows: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
           const mark = markAt(row, tokens)
           return mark ? timeText(totalOf(mark)) : MISSING
         },
-        best: leastTotal(row => decodeTo(row, tokens)),
+        best: leastTotal(times, row => decodeTo(row, tokens)),
       }),
     ),
-    ...(exact ? [gainColumn(rows, last, `vs ${exact.cell.method}`)] : []),
+    ...(exact ? [gainColumn(rows, last, `vs ${exact.cell.method}`, times)] : []),
     ...backends.gain,
     {title: `token ${last}`, priority: 1, cell: atLast(mark => timeText(tokenOf(mark)))},
     {
@@ -128,10 +137,11 @@ function gainColumn(
   all: readonly TimedRecord[],
   tokens: number,
   title: string,
+  times: PairedTimes,
 ): ColumnSpec<TimedRecord> {
   const gain = (row: TimedRecord) => {
     const exact = exactDecode(row, all)
-    return exact ? decodeGain(row, exact, tokens) : null
+    return exact ? decodeGain(row, exact, tokens, times) : null
   }
   return {title, cell: row => ratioText(gain(row)), tells: row => gain(row) !== null}
 }
@@ -166,20 +176,24 @@ function latencyBlocks(rows: readonly TimedRecord[]): Block[] {
 }
 
 /** Speed-ups over exact attention by length, and from where on there is one. */
-function gainBlocks(own: readonly TimedRecord[], all: readonly TimedRecord[]): Block[] {
+function gainBlocks(
+  own: readonly TimedRecord[],
+  all: readonly TimedRecord[],
+  times: PairedTimes,
+): Block[] {
   const exact = own.find(({cell}) => BASELINES.includes(cell.method))
   if (!exact) return []
   const rows = own.filter(row => row !== exact)
   const lengths = lengthsOf(own)
-  const found = rows.filter(row => decodeGain(row, exact, lengths.at(-1)!) !== null)
+  const found = rows.filter(row => decodeGain(row, exact, lengths.at(-1)!, times) !== null)
   if (found.length === 0) return []
-  const columns = lengths.map(tokens => gainColumn(own, tokens, `to ${tokens}`))
+  const columns = lengths.map(tokens => gainColumn(own, tokens, `to ${tokens}`, times))
   return [
     heading(3, `Speed-up over ${nameOf(exact, all)}`),
     table([{title: 'method', align: 'left', cell: row => nameOf(row, all)}, ...columns], found),
     ...list(
       found.flatMap(row =>
-        decodeCrossover(row, exact).map(({statement}) => `${nameOf(row, all)} ${statement}`),
+        decodeCrossover(row, exact, times).map(({statement}) => `${nameOf(row, all)} ${statement}`),
       ),
     ),
   ]
@@ -189,9 +203,10 @@ function gainBlocks(own: readonly TimedRecord[], all: readonly TimedRecord[]): B
 export function decodeCrossover(
   row: TimedRecord,
   exact: TimedRecord,
+  times: PairedTimes,
 ): (Crossover & {baseline: string})[] {
   const points = marksOf([row]).flatMap(length => {
-    const gain = decodeGain(row, exact, length)
+    const gain = decodeGain(row, exact, length, times)
     return gain === null ? [] : [{length, gain}]
   })
   const baseline = exact.cell.method
@@ -202,10 +217,10 @@ function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
   return [variantLabel(row.cell), ...backendMarks(row, all)].join(' ')
 }
 
-function unsettled(rows: readonly TimedRecord[]): string[] {
+function unsettled(rows: readonly TimedRecord[], times: PairedTimes): string[] {
   const gains = rows.flatMap(row => {
     const exact = exactDecode(row, rows)
-    return exact ? lengthsOf([row]).flatMap(at => decodeGain(row, exact, at) ?? []) : []
+    return exact ? lengthsOf([row]).flatMap(at => decodeGain(row, exact, at, times) ?? []) : []
   })
   const open = gains.filter(gain => !isSettled(gain)).length
   const told = shareText(open, gains.length, 'speed-up')

@@ -1,10 +1,9 @@
 /** The clock of decoding: whole sequences, token by token, looked at where marks stand. */
 import type {Decoder} from '../../attention/index.js'
-import {finiteOrNull, median} from '../../stats/index.js'
+import {median} from '../../stats/index.js'
 import type {tf} from '../../tf.js'
 import {type Clock, monotonic} from './clock.js'
-import type {DecodeMark} from './marks.js'
-import {medianOfRuns} from './noise.js'
+import {type DecodeMark, markOf} from './marks.js'
 import type {TimingProtocol} from './schema.js'
 import {type Timing, timeMeasured, type Watches} from './timing.js'
 
@@ -96,35 +95,4 @@ export function statesOf({make, tokens, marks}: Decoding): number[] {
   }
   decoder.dispose()
   return bytes
-}
-
-/** Every run at one mark, in order. */
-interface MarkSamples {
-  tokens: number
-  state_bytes: number
-  totals: number[]
-  latencies: number[]
-}
-
-function markOf(
-  {tokens, state_bytes, totals, latencies}: MarkSamples,
-  {waited_ns, median_ns, turn_runs}: Timing,
-): DecodeMark {
-  // waiting falls on tokens as time does
-  const waitedIn = (share: number) => (waited_ns === null ? null : waited_ns * Math.min(1, share))
-  const total = medianOfRuns(totals, waitedIn(median(totals) / median_ns), turn_runs)
-  const token = medianOfRuns(latencies, waitedIn(median(latencies) / median_ns), turn_runs)
-  return {
-    tokens,
-    total_ns: total.value,
-    total_low_ns: finiteOrNull(total.low),
-    total_high_ns: finiteOrNull(total.high),
-    token_ns: token.value,
-    token_low_ns: finiteOrNull(token.low),
-    token_high_ns: finiteOrNull(token.high),
-    tokens_per_second: ((tokens - 1) / total.value) * 1e9,
-    state_bytes,
-    total_samples_ns: totals,
-    token_samples_ns: latencies,
-  }
 }

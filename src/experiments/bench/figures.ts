@@ -6,9 +6,9 @@ import {bytes, nanoseconds, withInterval} from '../../report/numbers.js'
 import type {Fit} from '../../results/fits.js'
 import {type Estimate, heightAmong} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
-import {backendColumns, backendMarks, backendsOf} from './backends.js'
+import {backendMarks, backendName, backendsOf} from './backends.js'
 import {benchFits} from './fits.js'
-import {medianOf, ofAnotherProcess} from './noise.js'
+import {medianOf} from './noise.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
 import {rowsInOrder, VARIANT_COLUMNS} from './variants.js'
@@ -29,7 +29,7 @@ interface Quantity {
 
 const MS = 1e6
 const MIB = 2 ** 20
-const INTERVAL = 'bars are 95 % intervals of medians, differences between processes included'
+const INTERVAL = 'bars are 95 % intervals over processes'
 
 const TIME: Quantity = {
   name: 'time-over-length',
@@ -68,17 +68,14 @@ const TOKEN: Quantity = {
   y: 'time of a token, ms',
   points: ({result}) =>
     (result.marks ?? []).map(mark => {
-      const {value, low, high} = ofAnotherProcess(
-        mark.token_ns,
-        mark.token_low_ns,
-        mark.token_high_ns,
-      )
       const facts = [
         `t = ${mark.tokens}`,
         `token: ${nanoseconds(mark.token_ns)}`,
         `up to it: ${nanoseconds(mark.total_ns)}`,
         `state: ${bytes(mark.state_bytes)}`,
       ]
+      const {token_ns: value, token_low_ns, token_high_ns} = mark
+      const [low, high] = [token_low_ns ?? Number.NaN, token_high_ns ?? Number.NaN]
       return {x: mark.tokens, y: value / MS, low: low / MS, high: high / MS, facts}
     }),
   exponents: [],
@@ -104,7 +101,7 @@ function timeFacts({result}: TimedRecord): string[] {
     `median: ${nanoseconds(median_ns)} of ${runs} runs, ${outliers} of them outliers`,
     ...(median_low_ns === null || median_high_ns === null
       ? []
-      : [`its runs: ${nanoseconds(median_low_ns)} - ${nanoseconds(median_high_ns)}`]),
+      : [`95 % interval: ${nanoseconds(median_low_ns)} - ${nanoseconds(median_high_ns)}`]),
   ]
 }
 
@@ -238,13 +235,11 @@ interface PointRow {
 }
 
 function columnsOf({x, y}: Quantity, all: readonly TimedRecord[]): ColumnSpec<PointRow>[] {
-  const variant = [...VARIANT_COLUMNS, ...backendColumns(all).name].map(
-    ({title, align, cell, tells}) => ({
-      ...{title, cell: ({row}: PointRow) => cell(row)},
-      ...(align && {align}),
-      ...(tells && {tells: ({row}: PointRow) => tells(row)}),
-    }),
-  )
+  const variant = [...VARIANT_COLUMNS, ...backendName(all)].map(({title, align, cell, tells}) => ({
+    ...{title, cell: ({row}: PointRow) => cell(row)},
+    ...(align && {align}),
+    ...(tells && {tells: ({row}: PointRow) => tells(row)}),
+  }))
   return [
     ...variant,
     {title: x, cell: ({point}) => String(point.x)},

@@ -6,6 +6,7 @@ import {backendMarks} from './backends.js'
 import {decodeCrossover, exactDecode} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope} from './noise.js'
+import {PairedTimes} from './paired-times.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
 import {type Growth, type Trend, trends} from './trends.js'
@@ -20,11 +21,12 @@ export function benchFindings(records: readonly BenchRecord[]): Findings {
 /** One per variant, shape by shape, as the report tells them. */
 export function benchFits(records: readonly BenchRecord[]): Fit[] {
   const shapes = shapesOf(records)
+  const times = new PairedTimes(shapes.flat())
   const batches = new Set(shapes.map(([first]) => first!.cell.batch))
   return shapes.flatMap(shape => {
     const rows = rowsInOrder(shape)
     const {mode, batch} = rows[0]!.cell
-    const fits = mode === 'decode' ? decodeFits(rows) : trends(rows).map(fitOf)
+    const fits = mode === 'decode' ? decodeFits(rows, times) : trends(rows, times).map(fitOf)
     if (batches.size === 1) return fits
     return fits.map(fit => ({...fit, variant: `${fit.variant} B=${batch}`}))
   })
@@ -50,9 +52,13 @@ function shapeOf({cell: {batch, heads, head_dim, value_dim, causal}}: TimedRecor
   return {batch, heads, head_dim, value_dim, causal}
 }
 
-function crossoversOf(row: TimedRecord, rows: readonly TimedRecord[]): Fit['crossovers'] {
+function crossoversOf(
+  row: TimedRecord,
+  rows: readonly TimedRecord[],
+  times: PairedTimes,
+): Fit['crossovers'] {
   const exact = exactDecode(row, rows)
-  return exact ? decodeCrossover(row, exact) : []
+  return exact ? decodeCrossover(row, exact, times) : []
 }
 
 function whyNoSlope(growth: Growth | null): Fit['no_slope'] {
@@ -61,7 +67,7 @@ function whyNoSlope(growth: Growth | null): Fit['no_slope'] {
   return growth.bent ? 'bent' : null
 }
 
-function decodeFits(rows: readonly TimedRecord[]): Fit[] {
+function decodeFits(rows: readonly TimedRecord[], times: PairedTimes): Fit[] {
   return rows.map(row => ({
     variant: [variantLabel(row.cell), ...backendMarks(row, rows)].join(' '),
     mode: 'decode',
@@ -72,6 +78,6 @@ function decodeFits(rows: readonly TimedRecord[]): Fit[] {
     slope_lengths: [],
     no_slope: 'decode',
     r2: null,
-    crossovers: crossoversOf(row, rows),
+    crossovers: crossoversOf(row, rows, times),
   }))
 }

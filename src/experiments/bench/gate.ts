@@ -28,7 +28,7 @@ export async function passGate(
   cell: BenchCell,
   method: ResolvedMethod,
   backend: string,
-): Promise<BenchResult['gate']> {
+): Promise<NonNullable<BenchResult['gate']>> {
   const run = cell.mode === 'decode' ? decoded : forward
   return passGateBy(cell, method, {
     ...{name: `${cell.method} on ${backend}`, backend, most: GATE_ROWS},
@@ -53,7 +53,7 @@ export async function passGateBy(
   cell: BenchCell,
   method: ResolvedMethod,
   {name, backend, most, run}: Candidate,
-): Promise<BenchResult['gate']> {
+): Promise<NonNullable<BenchResult['gate']>> {
   const rows = Math.min(most, cell.seq_len)
   const arrays = gateArrays(cell, rows)
   const candidate = await run(arrays, rows)

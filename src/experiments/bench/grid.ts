@@ -258,6 +258,7 @@ function predicted(
   return {
     cell,
     predictedCost: factor * timedCost({flops, plain}, cell, {backend, unit}),
+    processes: cell.timing.processes,
     predictedBytes: bytes + (point.peer ? PEER_BYTES : 0),
   }
 }
@@ -276,11 +277,11 @@ function timedCost(
   cell: BenchCell,
   {backend, unit}: Pick<Metered, 'backend' | 'unit'>,
 ): number {
-  const {warmup_runs, min_runs, max_runs, min_time_ns} = cell.timing
+  const {processes = 1, warmup_runs, min_runs, max_runs, min_time_ns} = cell.timing
   const threads = backend === 'native' ? (cell.threads ?? availableParallelism()) : 1
   const call = backendCost(flops, {backend, choice: unit}) / threads + timeCost(plain, unit)
   const enough = Math.ceil(((min_time_ns / 1e9) * rateOf(unit)) / call)
-  return call * (warmup_runs + Math.min(max_runs, Math.max(min_runs, enough)))
+  return call * (processes * warmup_runs + Math.min(max_runs, Math.max(min_runs, enough)))
 }
 
 /** Places in the order in which they run: as listed, or Fisher-Yates by the plan's seed, so that slow drift of the machine hits all methods alike. */

@@ -1,18 +1,13 @@
 /** Whether a machine was fit for timing, from all cells of a run. */
-import {spanOf} from '../../report/figures/span.js'
 import {significant} from '../../report/numbers.js'
 import type {MachineVerdict} from '../../results/machine-verdict.js'
 import {median, quantile} from '../../stats/index.js'
-import {BUSY, SETTLED_FACTOR, waitingShare} from './noise.js'
+import {SETTLED_FACTOR, waitingShare} from './noise.js'
+import {processMedians, turnMedians} from './processes.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
-import {LEAST_TURNS, turnMedians} from './turns.js'
 
-/** Share of wanted time that a host may give to others. */
-const STOLEN = 0.02
-/** How far a clock may change. */
-const CLOCK = 1.1
-/** Load for each processor from which on others compute. */
-const LOAD = 0.5
+/** Fewest turns that have a slowest tenth. */
+const LEAST_TURNS = 6
 
 /** What is known of the whole run. */
 type Facts = Omit<MachineVerdict, 'verdict' | 'signs' | 'statement'>
@@ -22,9 +17,8 @@ export function machineVerdictOf(records: readonly BenchRecord[]): MachineVerdic
   const rows = records.filter(record => record.status === 'completed')
   if (!rows.some(({result}) => result.conditions)) return undefined
   const facts = factsOf(rows)
-  const [, processors] = spanOf(rows.map(({result}) => result.threads))
-  const signs = signsOf(facts, processors)
-  const told = facts.waiting_share !== null || facts.load_before !== null
+  const signs = signsOf(facts)
+  const told = facts.turn_spread !== null || facts.process_spread !== null
   const verdict = signs.length > 0 ? 'disturbed' : told ? 'quiet' : 'unknown'
   return {verdict, signs, statement: statementOf(verdict, facts), ...facts}
 }
@@ -58,13 +52,16 @@ function factsOf(rows: readonly TimedRecord[]): Facts {
       Math.max,
     ),
     turn_spread: turnSpread(rows),
+    process_spread: processSpread(rows),
     unknown: seen.find(({unknown}) => unknown !== null)?.unknown ?? null,
   }
 }
 
 /** How much slower the slowest tenth of the turns was than the fastest, for most cells alike. */
 export function turnSpread(rows: readonly TimedRecord[]): number | null {
-  const relative = rows.map(turnMedians).filter(({length}) => length >= LEAST_TURNS)
+  const relative = rows
+    .map(({result}) => turnMedians(result))
+    .filter(({length}) => length >= LEAST_TURNS)
   if (relative.length === 0) return null
   const shares = relative.map(times => times.map(time => time / median(times)))
   const turns = Math.min(...shares.map(({length}) => length))
@@ -72,31 +69,39 @@ export function turnSpread(rows: readonly TimedRecord[]): number | null {
   return quantile(common, 0.9) / quantile(common, 0.1) - 1
 }
 
-function signsOf(facts: Facts, processors: number): MachineVerdict['signs'] {
-  const {waiting_share, steal_share, load_before, lowest_mhz, highest_mhz, turn_spread} = facts
+/** How much slower the slowest process of a cell was than the fastest, for most cells alike. */
+function processSpread(rows: readonly TimedRecord[]): number | null {
+  const spreads = rows.flatMap(({result}) => {
+    const medians = processMedians(result)
+    return medians.length < 2 ? [] : [Math.max(...medians) / Math.min(...medians) - 1]
+  })
+  return spreads.length > 0 ? median(spreads) : null
+}
+
+/** What others, a host or a clock did counts where times show it. */
+function signsOf({turn_spread, process_spread}: Facts): MachineVerdict['signs'] {
   const found = {
-    waiting: (waiting_share ?? 0) > BUSY,
-    stolen: (steal_share ?? 0) > STOLEN,
-    clock: lowest_mhz !== null && highest_mhz! > CLOCK * lowest_mhz,
     turns: (turn_spread ?? 0) > SETTLED_FACTOR - 1,
-    load: waiting_share === null && (load_before ?? 0) > LOAD * processors,
+    processes: (process_spread ?? 0) > SETTLED_FACTOR - 1,
   }
   return (Object.keys(found) as (keyof typeof found)[]).filter(sign => found[sign])
 }
 
-const percent = (share: number) => `${Math.min(100, Math.round(100 * share))} %`
+const percent = (share: number) => `${Math.round(100 * share)} %`
 
 function statementOf(verdict: MachineVerdict['verdict'], facts: Facts): string {
   const {waiting_share, steal_share, load_before, load_after, lowest_mhz, highest_mhz} = facts
   const clocks = [lowest_mhz, highest_mhz].map(mhz => significant((mhz ?? 0) / 1000))
   const told = [
+    facts.turn_spread !== null &&
+      `turns ${percent(facts.turn_spread)} apart (slowest tenth over fastest)`,
+    facts.process_spread !== null &&
+      `processes ${percent(facts.process_spread)} apart (slowest over fastest)`,
     waiting_share !== null && `cells waited for a processor for up to ${percent(waiting_share)}`,
     steal_share !== null && `${percent(steal_share)} stolen by the host`,
     load_before !== null &&
       `load ${significant(load_before, 2)} before, ${significant(load_after, 2)} after`,
     lowest_mhz !== null && `clock ${[...new Set(clocks)].join(' - ')} GHz`,
-    facts.turn_spread !== null &&
-      `turns ${percent(facts.turn_spread)} apart (slowest tenth over fastest)`,
   ].filter(part => part !== false)
   return `the machine was ${verdict === 'unknown' ? 'not watched' : verdict}: ${told.join('; ')}`
 }

@@ -1,6 +1,8 @@
 /** Decoding at some number of tokens, as records have it. */
 import {z} from 'zod'
 import {nullableNumber} from '../../results/record.js'
+import {finiteOrNull} from '../../stats/index.js'
+import {ofProcesses, processMedians} from './processes.js'
 
 const ns = (description: string) => ({unit: 'ns', description})
 
@@ -9,16 +11,22 @@ export const decodeMark = z.object({
   tokens: z.number().int().positive().describe('t, tokens so far.'),
   total_ns: z
     .number()
-    .meta(ns('Time from behind the first token to this one, median of the runs.')),
+    .meta(
+      ns(
+        'Time from behind the first token to this one: geometric mean of the medians of the processes.',
+      ),
+    ),
   total_low_ns: nullableNumber.meta(
-    ns('Lower end of an interval that covers that median with 95 %; `null`: fewer than six runs.'),
+    ns(
+      'Lower end of its 95 % interval: t on the logarithms of the medians of the processes; `null`: one process.',
+    ),
   ),
   total_high_ns: nullableNumber.meta(ns('Upper end of that interval; `null`: as above.')),
   token_ns: z
     .number()
     .meta(
       ns(
-        'Time of one token here: median of the tokens within t / 8, at most 8, of it, then over the runs.',
+        'Time of one token here: median of the tokens within t / 8, at most 8, of it, then over runs and processes as above.',
       ),
     ),
   token_low_ns: nullableNumber.meta(ns('Lower end of a 95 % interval of it; `null`: as above.')),
@@ -48,4 +56,37 @@ export function markedTokens(lengths: readonly number[]): number[] {
   const powers = Array.from({length: Math.floor(Math.log2(longest))}, (_, k) => 2 ** (k + 1))
   const marks = new Set([...powers, ...lengths.filter(length => length >= LEAST_TOKENS)])
   return [...marks].sort((a, b) => a - b)
+}
+
+/** Every run at one mark, in order. */
+export interface MarkSamples {
+  tokens: number
+  state_bytes: number
+  totals: number[]
+  latencies: number[]
+}
+
+/** What is quoted of them. @param turns - of the runs */
+export function markOf(
+  {tokens, state_bytes, totals, latencies}: MarkSamples,
+  turns: {turn_runs: readonly number[]; process_turns: readonly number[]},
+): DecodeMark {
+  const of = (samples_ns: readonly number[]) =>
+    ofProcesses(
+      processMedians({samples_ns, turn_runs: turns.turn_runs, process_turns: turns.process_turns}),
+    )
+  const [total, token] = [of(totals), of(latencies)]
+  return {
+    tokens,
+    total_ns: total.value,
+    total_low_ns: finiteOrNull(total.low),
+    total_high_ns: finiteOrNull(total.high),
+    token_ns: token.value,
+    token_low_ns: finiteOrNull(token.low),
+    token_high_ns: finiteOrNull(token.high),
+    tokens_per_second: ((tokens - 1) / total.value) * 1e9,
+    state_bytes,
+    total_samples_ns: totals,
+    token_samples_ns: latencies,
+  }
 }

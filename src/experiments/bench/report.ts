@@ -8,12 +8,13 @@ import {MOST_OF_PEAK, shareOfPeak} from '../../theory/peak.js'
 import {backendLabel, troubleItems} from '../labels.js'
 import {backendColumns} from './backends.js'
 import {PASS_THROUGH} from './baselines.js'
-import {LEAST_LIVE, LEAST_TIME} from './best.js'
+import {LEAST_LIVE, leastTime} from './best.js'
 import {breakdownBlocks} from './breakdown-report.js'
 import {decodeSection} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
 import {LEGEND, nameOf, oddityItems, unsettledItems} from './notes.js'
+import {PairedTimes} from './paired-times.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
 import {type Growing, type Growth, growing, speedUp, trends} from './trends.js'
@@ -22,11 +23,15 @@ import {ratioText, rowsInOrder, timeText, UNSETTLED, VARIANT_COLUMNS} from './va
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
   const completed = records.filter(record => record.status === 'completed')
+  const times = new PairedTimes(completed)
   return [
     ...shapesOf(records).flatMap(rows =>
-      rows[0]!.cell.mode === 'decode' ? decodeSection(rowsInOrder(rows)) : section(rows),
+      rows[0]!.cell.mode === 'decode'
+        ? decodeSection(rowsInOrder(rows), times)
+        : section(rows, times),
     ),
     ...list(footer(completed)),
+    ...list(interruptedItems(records)),
     ...list(machineItems(records)),
     ...list(impossible(completed)),
     ...list(troubleItems(records)),
@@ -34,20 +39,20 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
 }
 
 /** One shape: times of every variant by length, then how they grow. */
-function section(records: readonly TimedRecord[]): Block[] {
+function section(records: readonly TimedRecord[], times: PairedTimes): Block[] {
   const rows = rowsInOrder(records)
   const {mode, batch, heads, head_dim, value_dim, causal} = records[0]!.cell
   const what = mode === 'layer' ? `Transformer layer of width ${heads * head_dim}` : 'Forward pass'
   const title = `${what}, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
-  const found = trends(rows)
+  const found = trends(rows, times)
   const lines = growing(found)
   return [
     heading(2, title),
-    table(timeColumns(records), rows),
-    text(LEGEND),
+    table(timeColumns(records, times), rows),
+    text(`${LEGEND} live: tensors that a call holds at once beside inputs and output, counted.`),
     ...trendBlocks(lines),
     ...breakdownBlocks(rows),
-    ...list([...unsettledItems(rows, lines), ...oddityItems(rows)]),
+    ...list([...unsettledItems(rows, lines, times), ...oddityItems(rows)]),
   ]
 }
 
@@ -56,19 +61,19 @@ function section(records: readonly TimedRecord[]): Block[] {
  *
  * @param all - records of the same shape, in which the exact forms are looked up
  */
-function timeColumns(all: readonly TimedRecord[]): ColumnSpec<TimedRecord>[] {
+function timeColumns(all: readonly TimedRecord[], times: PairedTimes): ColumnSpec<TimedRecord>[] {
   // the exact forms have columns of their own: the tiled one is the fair rival, the other the usual one
   const against = (baseline: string): ColumnSpec<TimedRecord> => ({
     title: `vs ${baseline}`,
-    cell: row => ratioText(speedUp(row, all, baseline)),
-    tells: row => speedUp(row, all, baseline) !== null,
+    cell: row => ratioText(speedUp(row, all, baseline, times)),
+    tells: row => speedUp(row, all, baseline, times) !== null,
   })
-  const backends = backendColumns(all)
+  const backends = backendColumns(all, times)
   return [
     ...VARIANT_COLUMNS,
     ...backends.name,
     {title: 'L', cell: ({cell}) => String(cell.seq_len)},
-    {title: 'median', cell: row => timeText(medianOf(row)), best: LEAST_TIME},
+    {title: 'median', cell: row => timeText(medianOf(row)), best: leastTime(times)},
     {
       title: 'mean',
       priority: 1,
@@ -220,6 +225,15 @@ function slopeText({slope, bent}: Growth): string {
     : `${value.toFixed(2)} ±${reach.toFixed(2)}${mark}`
 }
 
+/** Cells that an interrupt cut short. */
+function interruptedItems(records: readonly BenchRecord[]): string[] {
+  const part = records.filter(record => record.status === 'completed' && record.interrupted)
+  if (part.length === 0) return []
+  return [
+    `warning: interrupted: ${part.length} of ${plural(records.length, 'cell')} have fewer turns, or processes, than were asked for`,
+  ]
+}
+
 /** Whether the machine was fit for it. */
 function machineItems(records: readonly BenchRecord[]): string[] {
   const found = machineVerdictOf(records)
@@ -232,16 +246,18 @@ function machineItems(records: readonly BenchRecord[]): string[] {
 /** Which machine parts ran: one line per backend, and what was checked before any timing. */
 function footer(records: readonly TimedRecord[]): string[] {
   return groupBy(records, computerLabel).map(group => {
-    const gates = group.map(({result}) => result.gate)
-    const worst = gates.reduce((a, b) =>
-      b.max_abs_error / b.bound > a.max_abs_error / a.bound ? b : a,
-    )
-    return [
-      computerLabel(group[0]!),
-      ...operations(group),
-      `accuracy gate passed by all: worst error ${significant(worst.max_abs_error)} of at most ${significant(worst.bound)}`,
-    ].join('; ')
+    return [computerLabel(group[0]!), ...operations(group), ...gateTexts(group)].join('; ')
   })
+}
+
+function gateTexts(rows: readonly TimedRecord[]): string[] {
+  const gates = rows.flatMap(({result}) => result.gate ?? [])
+  if (gates.length === 0) return []
+  const worst = gates.reduce((a, b) =>
+    b.max_abs_error / b.bound > a.max_abs_error / a.bound ? b : a,
+  )
+  const error = `worst error ${significant(worst.max_abs_error)} of at most ${significant(worst.bound)}`
+  return [`accuracy gate passed by all: ${error}`]
 }
 
 /** What computed: a backend, or a peer with its version. */

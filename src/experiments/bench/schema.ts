@@ -25,6 +25,7 @@ import {conditions} from './conditions-schema.js'
 import {decodeMark, markRow} from './marks.js'
 import {oneOrMore} from './one-or-more.js'
 import {PEER_NAMES} from './peers/names.js'
+import {processCells} from './process-cells.js'
 import {sampleRow, sampleRows} from './samples.js'
 
 /** What else than forward passes can be timed. */
@@ -39,7 +40,19 @@ const mode = z
 
 /** How long and how often a forward, or a decode, is timed. */
 export const timingProtocol = z.object({
-  warmup_runs: z.number().int().nonnegative().describe('Runs before the clock starts.'),
+  processes: z
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      'Fresh processes that the timed runs are divided among; absent: one, which says nothing of what another would measure.',
+    ),
+  warmup_runs: z
+    .number()
+    .int()
+    .nonnegative()
+    .describe('Runs of each process before the clock starts.'),
   min_runs: z.number().int().positive().describe('Fewest timed runs.'),
   max_runs: z.number().int().positive().describe('Most timed runs.'),
   min_time_ns: z.number().nonnegative().meta({
@@ -115,7 +128,7 @@ export type BenchPlan = z.infer<typeof benchPlan>
 const {num_features, ...matrix} = drawPoint
 const ns = (description: string) => ({unit: 'ns', description})
 
-/** One method at one length, timed in a process of its own. */
+/** One method at one length, timed in processes of its own. */
 export const benchCell = z.object({
   mode,
   ...methodSpec.shape,
@@ -176,21 +189,24 @@ export const benchResult = z.object({
       bound: z.number().describe('Largest difference that passes that check.'),
       rows: z.number().int().describe('Queries that were compared in it.'),
     })
+    .nullable()
     .describe(
-      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method whose place they take; no time is reported unless it passed.',
+      'Accuracy on a short prefix, of exact forms against the float64 definition, of estimators against their composite, the causal one for a decode, peers like the method whose place they take; no time is reported unless it passed. `null`: the process that checks it was interrupted.',
     ),
   runs: z.number().int().describe('Timed runs: forwards, or decodes up to L.'),
-  median_ns: z.number().meta(ns('Median of the timed runs.')),
+  median_ns: z
+    .number()
+    .meta(ns('Geometric mean of the medians of the processes; of one process, its median.')),
   median_low_ns: nullableNumber
     .default(null)
     .meta(
       ns(
-        'Lower end of an interval that covers the median with 95 %, lowered by time that the process waited for a processor; `null`: fewer than six runs, or not recorded.',
+        'Lower end of its 95 % interval: t on the logarithms of the medians of the processes; `null`: one process.',
       ),
     ),
   median_high_ns: nullableNumber
     .default(null)
-    .meta(ns('Upper end of that interval; `null`: fewer than six runs, or not recorded.')),
+    .meta(ns('Upper end of that interval; `null`: one process.')),
   q1_ns: nullableNumber.meta(
     ns('First quartile of the timed runs; `null`: fewer than four of them.'),
   ),
@@ -217,7 +233,7 @@ export const benchResult = z.object({
     .default(null)
     .meta(
       ns(
-        'Time in which the thread that makes the calls could have computed but waited for a processor, in the turns of its timed runs; `null`: unknown, or not recorded.',
+        'Time in which the thread that waited longest could have computed but others were on all processors, around the timed runs, less what waking a thread takes on an idle machine; `null`: unknown, or not recorded.',
       ),
     ),
   conditions: conditions
@@ -253,6 +269,10 @@ export const benchResult = z.object({
     .describe(
       'How many of them each turn took: between turns, other cells compute. Empty: not recorded.',
     ),
+  process_turns: z
+    .array(z.number().int())
+    .default([])
+    .describe('How many turns each process took. Empty: one process took all.'),
   breakdown: breakdown
     .optional()
     .describe('Where the time of a forward goes; absent: not asked for.'),
@@ -277,9 +297,13 @@ export type TimedRecord = Completed<BenchCell, BenchResult>
 
 const partsOf = (result: Row) => ((result.breakdown as Breakdown | undefined)?.parts ?? []) as Row[]
 
-const tabled = {cell: benchCell, result: benchResult, omit: ['samples_ns', 'turn_runs']}
+const tabled = {
+  cell: benchCell,
+  result: benchResult,
+  omit: ['samples_ns', 'turn_runs', 'process_turns'],
+}
 
-/** Time and memory of forward passes, or of decoding, each method at each length in a process of its own. */
+/** Time and memory of forward passes, or of decoding, each method at each length in processes of its own. */
 export default defineExperiment({
   name: 'bench',
   title: 'a benchmark',
@@ -302,6 +326,10 @@ export default defineExperiment({
   jobs: async plan => (await import('./grid.js')).benchJobs(plan),
   load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
   run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
+  processes: {
+    of: processCells,
+    join: async results => (await import('./join.js')).joinProcesses(results),
+  },
   findings: async records => (await import('./fits.js')).benchFindings(records),
   highlights: async records => (await import('./highlights.js')).benchHighlights(records),
   figures: async records => (await import('./figures.js')).benchFigures(records),

@@ -1,9 +1,11 @@
 /** The clock of the benchmarks: warm-up, then timed runs until there are enough of them. */
 
+import {RfaError} from '../../errors.js'
 import {finiteOrNull, mean, quantile, tukeyOutliers} from '../../stats/index.js'
 import type {OnStep, YieldTurn} from '../experiment.js'
 import {type Clock, monotonic} from './clock.js'
-import {LEAST_FOR_QUARTILES, medianOfRuns} from './noise.js'
+import {LEAST_FOR_QUARTILES} from './noise.js'
+import {ofProcesses, processMedians} from './processes.js'
 import type {BenchResult, OutlierCounts, TimingProtocol} from './schema.js'
 import {startWaiting} from './waiting.js'
 
@@ -23,6 +25,7 @@ export interface Timing {
   waited_ns: number | null
   samples_ns: number[]
   turn_runs: number[]
+  process_turns: number[]
 }
 
 /** What was timed in a cell, and what it takes beside time. */
@@ -51,8 +54,8 @@ export interface Watches extends Others {
   clock?: Clock
 }
 
-/** Turns that the least time is spread over, where that many runs are asked for; a turn has one run at least. */
-const TURNS = 24
+/** Turns that the least time of a process is spread over, where that many runs are asked for; a turn has one run at least. */
+const TURNS = 8
 /** Default of {@link Others.warmedNs}. */
 const WARMED_NS = 1e9
 /** Steps of the progress. */
@@ -102,15 +105,21 @@ export async function timeMeasured(
 ): Promise<Timing> {
   const {yieldTurn, onStep, warmedNs = WARMED_NS} = others
   for (let i = 0; i < protocol.warmup_runs; i++) await measure(false, ONE_RUN)
+  if ((await yieldTurn?.()) === 'none') {
+    throw new RfaError('INTERRUPTED', 'interrupted before the first timed run')
+  }
   // from here on a turn tells the pace: what came before is done once
   onStep?.(0, STEPS)
   const taken: Taken = {samples: [], turns: [], total: 0, waited: 0}
   while (!(await takeTurn(measure, protocol, taken, others))) {
     onStep?.(Math.floor(STEPS * shareOf(taken, protocol)), STEPS)
-    const computed = await yieldTurn?.()
-    if (computed && taken.samples.at(-1)! < warmedNs) await measure(false, ONE_RUN)
+    const next = await yieldTurn?.()
+    if (next === 'none') break
+    if (next === 'after others' && taken.samples.at(-1)! < warmedNs) await measure(false, ONE_RUN)
   }
-  return quoted(taken.samples, taken.waited, taken.turns)
+  const {samples, turns} = taken
+  const times = {samples_ns: samples, turn_runs: turns, process_turns: [turns.length]}
+  return quoted(times, taken.waited)
 }
 
 /** What was measured so far, in ns. */
@@ -165,10 +174,14 @@ function shareOf({samples, total}: Taken, {min_runs, max_runs, min_time_ns}: Tim
 }
 
 /** What is quoted of times in the order in which they were measured. */
-export function quoted(samples: number[], waited_ns: number | null, turn_runs: number[]): Timing {
+export function quoted(
+  times: Pick<Timing, 'samples_ns' | 'turn_runs' | 'process_turns'>,
+  waited_ns: number | null,
+): Timing {
+  const {samples_ns: samples} = times
   const quartile = (p: number) =>
     samples.length < LEAST_FOR_QUARTILES ? null : quantile(samples, p)
-  const {value, low, high} = medianOfRuns(samples, waited_ns, turn_runs)
+  const {value, low, high} = ofProcesses(processMedians(times))
   const {mild, severe, lowSevere, lowMild, highMild, highSevere} = tukeyOutliers(samples)
   return {
     runs: samples.length,
@@ -188,7 +201,6 @@ export function quoted(samples: number[], waited_ns: number | null, turn_runs: n
       high_severe: highSevere,
     },
     waited_ns,
-    samples_ns: samples,
-    turn_runs,
+    ...times,
   }
 }

@@ -6,7 +6,8 @@ import {variantLabel} from '../labels.js'
 import {backendMarks} from './backends.js'
 import {BASELINES} from './baselines.js'
 import {type Crossover, crossover} from './crossover.js'
-import {medianOf, timeExponent, timeRatio} from './noise.js'
+import {medianOf} from './noise.js'
+import type {PairedTimes} from './paired-times.js'
 import type {TimedRecord} from './schema.js'
 
 /** The line through the times of one variant at its longest lengths. */
@@ -41,11 +42,13 @@ export type Growing = Trend & {growth: Growth}
  * baseline itself.
  *
  * @param all - records of one shape, the baseline's among them
+ * @param times - of the whole run
  */
 export function speedUp(
   row: TimedRecord,
   all: readonly TimedRecord[],
   baseline: string,
+  times: PairedTimes,
 ): Estimate | null {
   if (row.cell.method === baseline) return null
   const match = all.find(
@@ -54,23 +57,24 @@ export function speedUp(
       cell.seq_len === row.cell.seq_len &&
       result.backend === row.result.backend,
   )
-  return match ? timeRatio(match, row) : null
+  return match ? times.ratio(match, row) : null
 }
 
 /**
  * Trend of each variant.
  *
  * @param rows - records of one shape, sorted by length within each variant
+ * @param times - of the whole run
  */
-export function trends(rows: readonly TimedRecord[]): Trend[] {
+export function trends(rows: readonly TimedRecord[], times: PairedTimes): Trend[] {
   const variants = groupBy(rows, ({cell, result}) =>
     JSON.stringify([variantLabel(cell), cell.redraw, result.backend]),
   )
   return variants.map(variant => ({
     label: [labelOf(variant[0]!), ...backendMarks(variant[0]!, rows)].join(' '),
     records: variant,
-    growth: growthOf(longest(variant)),
-    crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline)),
+    growth: growthOf(longest(variant), times),
+    crossovers: BASELINES.flatMap(baseline => crossoverOf(variant, rows, baseline, times)),
   }))
 }
 
@@ -91,7 +95,7 @@ function longest(variant: readonly TimedRecord[]): readonly TimedRecord[] {
   return top.length >= LEAST_LENGTHS ? top : variant.slice(-LEAST_LENGTHS)
 }
 
-function growthOf(variant: readonly TimedRecord[]): Growth | null {
+function growthOf(variant: readonly TimedRecord[], times: PairedTimes): Growth | null {
   const lengths = variant.map(({cell}) => cell.seq_len)
   if (lengths.length < 2) return null
   const medians = variant.map(medianOf)
@@ -101,7 +105,7 @@ function growthOf(variant: readonly TimedRecord[]): Growth | null {
   )
   return {
     lengths,
-    slope: timeExponent(variant),
+    slope: times.exponent(variant),
     r2: line.r2,
     bent: medians.some((median, at) => misses(line, lengths[at]!, median)),
   }
@@ -122,10 +126,11 @@ function crossoverOf(
   variant: readonly TimedRecord[],
   rows: readonly TimedRecord[],
   baseline: string,
+  times: PairedTimes,
 ): Trend['crossovers'] {
   if (BASELINES.includes(variant[0]!.cell.method)) return []
   const points = variant.flatMap(row => {
-    const gain = speedUp(row, rows, baseline)
+    const gain = speedUp(row, rows, baseline, times)
     return gain === null ? [] : [{length: row.cell.seq_len, gain}]
   })
   return points.length === 0 || variant.length < 2

@@ -1,7 +1,7 @@
 /** Rows of a benchmark's tables: what was timed, in which order, and how estimates are told. */
 import type {ColumnSpec} from '../../report/document.js'
 import {inOrder} from '../../report/groups.js'
-import {MISSING, nanoseconds, ratio, withReach} from '../../report/numbers.js'
+import {MISSING, nanoseconds, ratio, significant, withReach} from '../../report/numbers.js'
 import {type Estimate, factorOf} from '../../stats/index.js'
 import {methodLabel, projectionLabel} from '../labels.js'
 import {BASELINES} from './baselines.js'
@@ -69,9 +69,12 @@ export function timeText(estimate: Estimate): string {
   return withReach(nanoseconds(estimate.value), factorOf(estimate))
 }
 
-/** A ratio with its reach, `2.80x ±8%`; `2.80x ±33% ?` where that is wide. */
+/** A ratio with its interval, `2.80x [2.61, 3.02]`; `2.80x [2.10, 3.71] ?` where that is wide. */
 export function ratioText(estimate: Estimate | null): string {
   if (estimate === null) return MISSING
-  const text = withReach(ratio(estimate.value), factorOf(estimate))
+  const {value, low, high} = estimate
+  const text = Number.isNaN(low)
+    ? ratio(value)
+    : `${ratio(value)} [${significant(low)}, ${significant(high)}]`
   return isSettled(estimate) ? text : `${text} ${UNSETTLED}`
 }

@@ -50,7 +50,7 @@ export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = 
     sees: cell.causal ? 'the past' : 'all',
     backend: result?.backend ?? '',
   }),
-  lines: (a, b, related) => [errorLine(a, b, related)],
+  between: related => ({lines: (a, b) => [errorLine(a, b, related)]}),
 }
 
 /** Files are what is in them, wherever they lie. */

@@ -35,7 +35,7 @@ export const varianceComparison: Comparison<VarianceCell, CompletedVariance> = {
     pair: pairOf(cell),
     backend: result?.backend ?? '',
   }),
-  lines: linesOf,
+  between: () => ({lines: linesOf}),
 }
 
 /** Where a pair of an input stands. */
