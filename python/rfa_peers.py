@@ -6,17 +6,20 @@ It needs PyTorch alone. The first line that it prints comes at once: {"loading":
 {"version", "python", "instruction_set"}, or {"missing": reason}. Then it answers each request, a JSON object in a line, with one:
 
   {"do": "make", "case": {...}, "bytes": n}  followed by n bytes, float32: query [B, H, L, D], key [B, H, L, D],
-      value [B, H, L, Dv] and, where case.projected, the projection [H, M, D]; builds the form of the case: {"made": true}
-  {"do": "output"}  runs it once: {"output": base64 of float32 [B, H, L, Dv]}
-  {"do": "time", "runs": n, "ns": t}  at least one run, at most n, no new one after t ns: {"ns": [...]}
+      value [B, H, L, Dv] and, where case.projected, the projection [H, M, D]; builds the form of the case: {"id": i}
+  {"do": "output", "id": i}  runs it once: {"output": base64 of float32 [B, H, L, Dv]}
+  {"do": "time", "id": i, "runs": n, "ns": t}  at least one run, at most n, no new one after t ns: {"ns": [...]}
+  {"do": "drop", "id": i}  frees it: {"dropped": i}
 
-A case is {"method", "causal", "batch", "heads", "length", "head_dim", "value_dim", "num_features"}. What goes wrong with a
-request is answered with {"error": "..."}. The script ends when its input does, in the midst of a run too.
+A case is {"method", "causal", "batch", "heads", "length", "head_dim", "value_dim", "num_features"}; any number are there at
+once, until they are dropped. What goes wrong with a request is answered with {"error": "..."}. The script ends when its
+input does, in the midst of a run too.
 """
 
 import argparse
 import base64
 import ctypes
+import itertools
 import json
 import os
 import platform
@@ -149,16 +152,23 @@ def times(run, runs, ns):
 
 
 class Answers:
-    run = None
+    def __init__(self):
+        self.ids = itertools.count(1)
+        self.runs = {}  # by the ids of their cases
 
     def answer(self, request, data):
         if request["do"] == "make":
-            self.run = None  # frees what the last case held
-            self.run = form_of(request["case"], *tensors_of(request["case"], data))
-            return {"made": True}
+            run = form_of(request["case"], *tensors_of(request["case"], data))
+            made = next(self.ids)
+            self.runs[made] = run
+            return {"id": made}
+        if request["do"] == "drop":
+            del self.runs[request["id"]]
+            return {"dropped": request["id"]}
+        run = self.runs[request["id"]]
         if request["do"] == "output":
-            return {"output": base64.b64encode(bytes_of(self.run())).decode()}
-        return {"ns": times(self.run, request["runs"], request["ns"])}
+            return {"output": base64.b64encode(bytes_of(run())).decode()}
+        return {"ns": times(run, request["runs"], request["ns"])}
 
 
 def reading(requests):

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Stands for a Python with python/rfa_peers.py: speaks as that does, and misbehaves as RFA_FAKE_PYTHON says. Its only method
- * is softmax.
+ * is softmax, and a run of L tokens takes it L us, or a little more.
  */
 import {appendFileSync} from 'node:fs'
 
@@ -24,42 +24,58 @@ if (how === 'missing') {
 if (how === 'silent' || how === 'loading') setInterval(() => {}, 1000)
 else if (how !== 'endless') say({version: '9.9.9', python: '3.99.0', instruction_set: 'FAKE'})
 
+/** Most cases that it holds where memory is short: one of each of two cells. */
+const MOST = how === 'crammed' ? 2 : Number.POSITIVE_INFINITY
+const cases = new Map()
+let made = 0
+
 let buffer = Buffer.alloc(0)
-let pending
-let given
+let busy = false
 process.stdin.on('end', () => process.exit())
 process.stdin.on('data', data => {
+  if (busy) crash('asked before it has answered')
   buffer = Buffer.concat([buffer, data])
-  for (;;) {
-    if (!pending) {
-      const end = buffer.indexOf('\n')
-      if (end < 0) return
-      pending = JSON.parse(buffer.subarray(0, end).toString())
-      buffer = buffer.subarray(end + 1)
-    }
-    const size = pending.bytes ?? 0
-    if (buffer.length < size) return
-    answer(pending, buffer.subarray(0, size))
-    buffer = buffer.subarray(size)
-    pending = undefined
-  }
+  const end = buffer.indexOf('\n')
+  if (end < 0) return
+  const request = JSON.parse(buffer.subarray(0, end).toString())
+  const floats = buffer.subarray(end + 1)
+  if (floats.length < (request.bytes ?? 0)) return
+  if (floats.length > (request.bytes ?? 0)) crash('asked twice at once')
+  buffer = Buffer.alloc(0)
+  busy = true
+  // long enough for another request to come too early
+  setTimeout(() => {
+    busy = false
+    answer(request, floats)
+  }, 2)
 })
+
+function crash(words) {
+  process.stderr.write(`Fatal Python error: ${words}\n`)
+  process.kill(process.pid, 'SIGKILL')
+}
 
 function answer(request, data) {
   if (request.do === 'make') {
-    given = {...request.case, floats: new Float32Array(Uint8Array.from(data).buffer)}
-    if (how === 'error') say({error: 'RuntimeError: out of fake memory'})
-    else say({made: true})
+    if (how === 'error' || cases.size === MOST)
+      return say({error: 'RuntimeError: out of fake memory'})
+    cases.set(++made, {...request.case, floats: new Float32Array(Uint8Array.from(data).buffer)})
+    return say({id: made})
+  }
+  const given = cases.get(request.id)
+  if (!given) return say({error: `KeyError: ${request.id}`})
+  if (request.do === 'drop') {
+    cases.delete(request.id)
+    say({dropped: request.id})
   } else if (request.do === 'output') {
     const floats = how === 'wrong' ? softmax(given).map(x => 1.01 * x) : softmax(given)
     say({output: Buffer.from(floats.buffer).toString('base64')})
-  } else if (how === 'crash') {
-    process.stderr.write('Fatal Python error: Segmentation fault\n')
-    process.kill(process.pid, 'SIGKILL')
-  } else if (how === 'garbage') process.stdout.write('Warning: something else\n')
+  } else if (how === 'crash') crash('Segmentation fault')
+  else if (how === 'garbage') process.stdout.write('Warning: something else\n')
   else if (how === 'nonsense') say({ns: [-1]})
   else if (how !== 'hang') {
-    say({ns: Array.from({length: Math.min(request.runs, 3)}, (_, at) => 1e6 + 1e4 * at)})
+    const ns = at => 1000 * given.length + 1e4 * at
+    say({ns: Array.from({length: Math.min(request.runs, 3)}, (_, at) => ns(at))})
   }
 }
 

@@ -2,6 +2,11 @@
  * `python/rfa_peers.py` with PyTorch: what `rfa bench --peers torch` times is what its methods compute. Needs a Python with
  * `python/requirements.txt`, which `npm run test:python` makes; skipped without.
  */
+import {spawn} from 'node:child_process'
+import {once} from 'node:events'
+import {readFileSync} from 'node:fs'
+import {createInterface} from 'node:readline'
+import {setTimeout as delay} from 'node:timers/promises'
 import {describe, expect, it} from 'vitest'
 import {runBenchCell} from '../../src/experiments/bench/cell.js'
 import {benchJobs} from '../../src/experiments/bench/grid.js'
@@ -21,7 +26,7 @@ import {PYTHON} from './python.js'
 /** Beyond a chunk of causal forms, and no multiple of one. */
 const LENGTH = 150
 
-/** Cells of the peer, a process each. */
+/** Cells of the peer. */
 async function peerCells(causal: boolean, names: readonly string[]): Promise<BenchCell[]> {
   const shape = {seq_lens: [LENGTH], batch: 2, heads: 3, head_dim: 7, value_dim: 5}
   const timing = {warmup_runs: 1, min_runs: 4, max_runs: 4, min_time_ns: 0}
@@ -31,6 +36,17 @@ async function peerCells(causal: boolean, names: readonly string[]): Promise<Ben
 }
 
 const SHAPE = {batch: 2, heads: 3, head_dim: 7, value_dim: 5, num_features: 16}
+
+const ONE_HEAD = {
+  ...{method: 'softmax-online', causal: false, batch: 1, heads: 1},
+  ...{head_dim: 64, value_dim: 64, num_features: 0},
+}
+
+/** Resident memory of a process, in bytes. */
+function resident(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1])
+}
 
 /** Inputs of {@link SHAPE}, and those of one of its heads. */
 function inputsOf(name: string) {
@@ -87,11 +103,13 @@ describe.skipIf(!PYTHON)('PyTorch as a peer', () => {
           const given: PeerCase = {...SHAPE, method: name, causal, length: LENGTH}
           const {inputs, ofHead, part, bound} = inputsOf(name)
           expect(bound).toBeLessThan(0.05)
-          await peer.make(given, inputs)
-          const whole = await peer.output()
+          const all = await peer.make(given, inputs)
+          const whole = await all.output()
           for (let at = 0; at < SHAPE.batch * SHAPE.heads; at++) {
-            await peer.make({...given, batch: 1, heads: 1}, ofHead(at))
-            const alone = await peer.output()
+            const one = await peer.make({...given, batch: 1, heads: 1}, ofHead(at))
+            const alone = await one.output()
+            expect(await all.output()).toEqual(whole)
+            await one.drop()
             const own = part(whole, at)
             const worst = alone.reduce((top, x, i) => Math.max(top, Math.abs(x - own[i]!)), 0)
             expect(worst, `${name} ${causal} ${at}`).toBeLessThan(2 * bound)
@@ -100,6 +118,39 @@ describe.skipIf(!PYTHON)('PyTorch as a peer', () => {
       }
     } finally {
       peer.stop()
+    }
+  })
+
+  it.runIf(process.platform === 'linux')('gives back the memory of what is dropped', async () => {
+    const peer = await startPeer(peerCommand('torch', 1))
+    try {
+      const array = new Float32Array(2 ** 23)
+      const given: PeerCase = {...ONE_HEAD, length: array.length / ONE_HEAD.head_dim}
+      const before = resident(peer.pid)
+      const made = await peer.make(given, {query: array, key: array, value: array})
+      expect(resident(peer.pid) - before).toBeGreaterThan(2.5 * array.byteLength)
+      await made.drop()
+      expect(resident(peer.pid) - before).toBeLessThan(0.5 * array.byteLength)
+    } finally {
+      peer.stop()
+    }
+  })
+
+  it('ends with its input, in the midst of a run too', async () => {
+    const {command, args, env} = peerCommand('torch', 1)
+    const child = spawn(command, args, {env, stdio: ['pipe', 'pipe', 'inherit']})
+    try {
+      const bytes = 3 * 4 * ONE_HEAD.head_dim
+      const made = {do: 'make', case: {...ONE_HEAD, length: 1, projected: false}, bytes}
+      child.stdin.write(`${JSON.stringify(made)}\n`)
+      child.stdin.write(new Uint8Array(bytes))
+      for await (const line of createInterface(child.stdout)) if (line === '{"id": 1}') break
+      child.stdin.write(`${JSON.stringify({do: 'time', id: 1, runs: 1e12, ns: 1e15})}\n`)
+      await delay(200)
+      child.stdin.end()
+      expect(await once(child, 'exit')).toEqual([0, null])
+    } finally {
+      child.kill('SIGKILL')
     }
   })
 })

@@ -260,7 +260,7 @@ export const benchResult = z.object({
   peak_rss_over_baseline_bytes: nullableNumber.meta({
     unit: 'bytes',
     description:
-      'Growth of the resident memory of the process, of a peer that of its own, from before it has inputs to its peak; `null`: unknown. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
+      'Growth of the resident memory of the process from before it has inputs to its peak; `null`: unknown, as of a peer, whose process serves several cells. Memory that was freed before is used again without growth: it may be less than inputs, output and call hold.',
   }),
   samples_ns: z.array(z.number()).meta(ns('Every timed run, in order.')),
   turn_runs: z

@@ -18,6 +18,8 @@ export interface ChildCommand {
 export interface Conversation {
   /** `undefined` when it could not be started. */
   readonly pid: number | undefined
+  /** Whether it can be asked. */
+  readonly alive: boolean
   /** What it says before it is asked. @param patience - longest time, in ms. Default: that of an answer */
   nextLine(patience?: number): Promise<unknown>
   /** @param data - what follows the line of the request, as it is */
@@ -70,6 +72,9 @@ export function conversation({
   }
   return {
     pid: child.pid,
+    get alive() {
+      return child.exitCode === null && child.signalCode === null && !child.killed
+    },
     nextLine: read,
     ask(request, data = []) {
       child.stdin.write(`${JSON.stringify(request)}\n`)

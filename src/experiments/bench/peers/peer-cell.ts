@@ -1,4 +1,4 @@
-/** One timing of a peer: a method as it has it, in a process of its own. */
+/** One timing of a peer: a method as it has it, in a process that it shares with other cells. */
 import {availableParallelism} from 'node:os'
 import {hostData} from '../../../attention/internal.js'
 import {useBackend} from '../../../backends/index.js'
@@ -8,14 +8,20 @@ import {looking, watchConditions} from '../conditions.js'
 import {type GateArrays, passGateBy, withIdentity} from '../gate.js'
 import {workOf} from '../grid.js'
 import {benchArrays, newSource} from '../inputs.js'
-import {startPeakMemory} from '../memory.js'
 import {bestPeak, measurePeak} from '../peak.js'
 import type {BenchCell, BenchResult} from '../schema.js'
 import {type Others, timeMeasured} from '../timing.js'
 import {startWaiting} from '../waiting.js'
 import {whyNotTimed} from '../why-not-timed.js'
-import {whyNoPeer} from './names.js'
-import {type Peer, type PeerCase, type PeerInputs, peerCommand, startPeer} from './peer-process.js'
+import {type PeerName, whyNoPeer} from './names.js'
+import {
+  type MadeCase,
+  type Peer,
+  type PeerCase,
+  type PeerInputs,
+  peerCommand,
+  startPeer,
+} from './peer-process.js'
 
 /** Rows of the prefix that is checked: causal forms of peers go by chunks of 128. */
 const GATE_ROWS = 160
@@ -32,18 +38,27 @@ export async function runPeerCell(
   const reason = whyNoPeer(name, cell) ?? whyNotTimed(cell, method)
   if (reason) return {status: 'skipped', reason}
   const threads = cell.threads ?? threadShare ?? availableParallelism()
-  const peer = await startPeer(peerCommand(name, threads))
-  try {
-    const {version, python, instruction_set} = peer.facts
-    const found = await timePeer(peer, {cell, method}, others)
-    const computedBy = {backend: name, instruction_set, threads, processes: 1}
-    return {
-      status: 'completed',
-      result: {...computedBy, peer: {version, python}, ...found},
-    }
-  } finally {
-    peer.stop()
+  const peer = await sharedPeer(name, threads)
+  const {version, python, instruction_set} = peer.facts
+  const found = await timePeer(peer, {cell, method}, others)
+  const computedBy = {backend: name, instruction_set, threads, processes: 1}
+  return {
+    status: 'completed',
+    result: {...computedBy, peer: {version, python}, ...found},
   }
+}
+
+/** Peers of this process, by names and threads; each ends when its input does, with this process at the latest. */
+const peers = new Map<string, Promise<Peer>>()
+
+/** The peer of all cells of this process; a new one where there is none, or none any more. */
+function sharedPeer(name: PeerName, threads: number): Promise<Peer> {
+  const start = () => startPeer(peerCommand(name, threads))
+  const which = `${name} ${threads}`
+  const peer =
+    peers.get(which)?.then(running => (running.alive ? running : start()), start) ?? start()
+  peers.set(which, peer)
+  return peer
 }
 
 /** What is measured of a peer. */
@@ -59,31 +74,41 @@ async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): P
     ...{name: `${cell.method} of ${cell.peer}`, backend: 'cpu', most: GATE_ROWS},
     run: (arrays, rows) => gateOutput(peer, {cell, method}, arrays, rows),
   })
-  const peakMemory = startPeakMemory(peer.pid)
-  const {projection, ...arrays} = {...benchArrays(cell), projection: projectionOf(cell, method)}
-  await peer.make(caseOf(cell), {...arrays, projection})
-  const before = measurePeak()
-  const watch = watchConditions()
-  const timing = await timeMeasured(
-    (counts, left) => peer.time(counts ? left() : {runs: 1, ns: 0}),
-    cell.timing,
-    {
-      ...others,
-      yieldTurn: looking(others.yieldTurn, watch),
-      waiting: () => startWaiting(`/proc/${peer.pid}/task`),
-    },
-  )
+  const made = await peer.make(caseOf(cell), inputsOf(cell, method))
+  const found = await whileHeld(made, async () => {
+    const before = measurePeak()
+    const watch = watchConditions()
+    const timing = await timeMeasured(
+      (counts, left) => made.time(counts ? left() : {runs: 1, ns: 0}),
+      cell.timing,
+      {
+        ...others,
+        yieldTurn: looking(others.yieldTurn, watch),
+        waiting: () => startWaiting(`/proc/${peer.pid}/task`),
+      },
+    )
+    const fma_peak_gflops = bestPeak([before, measurePeak()])
+    return {...timing, conditions: watch.end(), fma_peak_gflops}
+  })
   return {
     feature_dim: method.estimator.featureDim(cell.num_features ?? 0, cell.head_dim, method.options),
     operations: {},
     gate,
-    ...timing,
+    ...found,
     live_bytes: null,
-    conditions: watch.end(),
     projection_ns: null,
     work_flops: workOf(cell, method),
-    fma_peak_gflops: bestPeak([before, measurePeak()]),
-    peak_rss_over_baseline_bytes: peakMemory(),
+    // the process holds what other cells have made, too
+    peak_rss_over_baseline_bytes: null,
+  }
+}
+
+/** Works with a case, and drops it. */
+async function whileHeld<T>(made: MadeCase, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } finally {
+    await made.drop()
   }
 }
 
@@ -97,8 +122,13 @@ async function gateOutput(
   const one = {...cell, batch: 1, heads: 1, seq_len: rows}
   const projection = projectionOf(one, method)
   const inputs: PeerInputs = {query, key, value: withIdentity(value, rows), projection}
-  await peer.make({...caseOf(one), value_dim: cell.value_dim + rows}, inputs)
-  return peer.output()
+  const given = {...caseOf(one), value_dim: cell.value_dim + rows}
+  const made = await peer.make(given, inputs)
+  return whileHeld(made, () => made.output())
+}
+
+function inputsOf(cell: BenchCell, method: ResolvedMethod): PeerInputs {
+  return {...benchArrays(cell), projection: projectionOf(cell, method)}
 }
 
 /** `[H, M, D]`; `undefined` for a method without. */

@@ -37,16 +37,24 @@ export interface PeerInputs {
   projection?: Float32Array | undefined
 }
 
-/** A peer while it runs. */
-export interface Peer extends Pick<Conversation, 'stop'> {
-  facts: PeerFacts
-  pid: number
-  /** Takes the place of what it made before. */
-  make(given: PeerCase, inputs: PeerInputs): Promise<void>
+/** A case that a peer holds, until it is dropped. */
+export interface MadeCase {
   /** `[B, H, L, Dv]`. */
   output(): Promise<Float32Array>
   /** Times of single runs, in ns: one at least, no more than `runs`, no new one after so many ns. */
   time(budget: {runs: number; ns: number}): Promise<readonly number[]>
+  /** Frees it. Never rejects: a peer that is gone holds nothing. */
+  drop(): Promise<void>
+}
+
+/** A peer while it runs. It does one thing at a time, whoever asks: what else it did would be in the times. */
+export interface Peer {
+  readonly facts: PeerFacts
+  readonly pid: number
+  /** Whether it can be asked. */
+  readonly alive: boolean
+  make(given: PeerCase, inputs: PeerInputs): Promise<MadeCase>
+  stop(): void
 }
 
 /** Loading the package on a busy machine; the longest single run. */
@@ -83,21 +91,33 @@ export async function startPeer(command: ChildCommand, startMs = START_MS): Prom
   return {
     facts: greeted,
     pid: talk.pid!,
-    stop: talk.stop,
+    get alive() {
+      return talk.alive
+    },
     async make(given, {query, key, value, projection}) {
       const parts = [query, key, value, ...(projection ? [projection] : [])]
       const data = parts.map(part => new Uint8Array(part.buffer, part.byteOffset, part.byteLength))
       const bytes = data.reduce((sum, {length}) => sum + length, 0)
       const request = {do: 'make', case: {...given, projected: projection !== undefined}, bytes}
-      await ask(request, z.object({made: z.literal(true)}), data)
+      const {id} = await ask(request, z.object({id: z.number().int()}), data)
+      return madeCase(ask, id)
     },
+    stop: talk.stop,
+  }
+}
+
+function madeCase(ask: Ask, id: number): MadeCase {
+  return {
     async output() {
-      const {output} = await ask({do: 'output'}, z.object({output: z.base64()}))
+      const {output} = await ask({do: 'output', id}, z.object({output: z.base64()}))
       return floatsOf(Buffer.from(output, 'base64'))
     },
     async time(budget) {
       const answer = z.object({ns: z.array(z.number().positive()).min(1).max(budget.runs)})
-      return (await ask({do: 'time', ...budget}, answer)).ns
+      return (await ask({do: 'time', id, ...budget}, answer)).ns
+    },
+    async drop() {
+      await ask({do: 'drop', id}, z.object({dropped: z.literal(id)})).catch(() => {})
     },
   }
 }
@@ -119,18 +139,36 @@ function shown(answer: unknown): string {
   return JSON.stringify(answer).slice(0, 200)
 }
 
-/** Asks, and takes no answer but one of this form. @throws {CELL_CRASHED} */
-function asking({ask}: Conversation, name: string) {
-  return async <T>(request: object, form: z.ZodType<T>, data?: readonly Uint8Array[]) => {
-    const answer = await ask(request, data).catch(error => {
-      throw new RfaError('CELL_CRASHED', messageOf(error), {cause: error})
+/** Asks after all who asked before, and takes no answer but one of this form. @throws {CELL_CRASHED} */
+type Ask = <T>(request: object, form: z.ZodType<T>, data?: readonly Uint8Array[]) => Promise<T>
+
+/** A peer that talks nonsense is ended: the answer to one might be taken for that to another. */
+function asking(talk: Conversation, name: string): Ask {
+  let last: Promise<unknown> = Promise.resolve()
+  let end: RfaError | undefined
+  const ended = (message: string, cause?: unknown) => {
+    talk.stop()
+    end = new RfaError('CELL_CRASHED', message, {cause})
+    return end
+  }
+  const askNow: Ask = async (request, form, data) => {
+    if (end) throw end
+    const answer = await talk.ask(request, data).catch(error => {
+      throw ended(messageOf(error), error)
     })
     const told = z.object({error: z.string()}).safeParse(answer)
     if (told.success) throw new RfaError('CELL_CRASHED', `${name}: ${told.data.error}`)
     const found = form.safeParse(answer)
     if (found.success) return found.data
-    const message = `${name}: expected another answer, got ${shown(answer)}`
-    throw new RfaError('CELL_CRASHED', message)
+    throw ended(`${name}: expected another answer, got ${shown(answer)}`)
+  }
+  return (request, form, data) => {
+    const answer = last.then(() => askNow(request, form, data))
+    last = answer.then(
+      () => {},
+      () => {},
+    )
+    return answer
   }
 }
 

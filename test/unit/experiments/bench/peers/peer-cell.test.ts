@@ -1,14 +1,20 @@
 /** Peers of a benchmark, by a stand-in for Python that answers as python/rfa_peers.py does, or as it must not. */
-import {mkdtempSync, readFileSync, rmSync} from 'node:fs'
+import {EventEmitter, once} from 'node:events'
+import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
 import {runBenchCell} from '../../../../../src/experiments/bench/cell.js'
 import {benchJobs} from '../../../../../src/experiments/bench/grid.js'
-import {peerCommand, startPeer} from '../../../../../src/experiments/bench/peers/peer-process.js'
+import {
+  type PeerCase,
+  peerCommand,
+  startPeer,
+} from '../../../../../src/experiments/bench/peers/peer-process.js'
 import bench, {
   type BenchCell,
   type BenchPlan,
+  type BenchResult,
   benchCell,
   benchPlan,
   benchResult,
@@ -25,8 +31,9 @@ beforeEach(() => {
   vi.stubEnv('RFA_PYTHON', FAKE)
   vi.stubEnv('RFA_FAKE_PYTHON_PIDS', join(folder, 'pids'))
 })
-afterEach(() => {
+afterEach(async () => {
   vi.unstubAllEnvs()
+  await endPeers()
   rmSync(folder, {recursive: true})
 })
 
@@ -43,16 +50,27 @@ async function peerCell(changes: Partial<BenchPlan> = {}): Promise<BenchCell> {
 
 const behaving = (how: string) => vi.stubEnv('RFA_FAKE_PYTHON', how)
 
-/** Processes that were started, and whether each is still there. */
-function started(): boolean[] {
-  const pids = readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n').map(Number)
-  return pids.map(isThere)
+/** Those that were started. */
+function pids(): number[] {
+  const file = join(folder, 'pids')
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : []
 }
 
-function isThere(pid: number): boolean {
+/** Whether each of them is still there. */
+function started(): boolean[] {
+  return pids().map(pid => send(pid, 0))
+}
+
+/** Ends them, so that no cell of another test finds one. */
+async function endPeers(): Promise<void> {
+  for (const pid of pids()) send(pid, 'SIGKILL')
+  await expect.poll(started).not.toContain(true)
+}
+
+/** @returns whether there is such a process */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, 0)
-    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    return process.kill(pid, signal)
   } catch {
     return false
   }
@@ -100,8 +118,8 @@ describe('a peer that computes', () => {
     expect(result.runs).toBeGreaterThanOrEqual(6)
     expect(result.runs).toBeLessThanOrEqual(12)
     expect(turns.length).toBe(result.turn_runs.length - 1)
-    expect(result.min_ns).toBe(1e6)
-    await expect.poll(started).toEqual([false])
+    expect(result.min_ns).toBe(200_000)
+    expect(result.peak_rss_over_baseline_bytes).toBeNull()
   })
 
   it('is left out of what it does not have, and says so', async () => {
@@ -119,18 +137,121 @@ describe('a peer that computes', () => {
   })
 })
 
+/** A cell that gives up its turn, and waits until it is told to go on. */
+function waitingCell(cell: BenchCell) {
+  const signs = new EventEmitter()
+  const yielded = once(signs, 'waiting')
+  const turn = once(signs, 'turn').then(() => true)
+  const yieldTurn = () => {
+    signs.emit('waiting')
+    return turn
+  }
+  const end = runBenchCell(cell, {yieldTurn})
+  return {waiting: Promise.race([yielded, end]), goOn: () => signs.emit('turn'), end}
+}
+
+describe('a process of a peer', () => {
+  const timing = {warmup_runs: 1, min_runs: 6, max_runs: 6, min_time_ns: 0}
+  const ofLength = (length: number) => peerCell({timing, threads: 1, seq_lens: [length]})
+  const yieldTurn = async () => true
+
+  it('serves cells at once and one after the other, and holds no more than their cases', async () => {
+    behaving('crammed')
+    const cells = await Promise.all([32, 64].map(ofLength))
+    for (const which of ['first', 'later']) {
+      const outcomes = await Promise.all(cells.map(cell => runBenchCell(cell, {yieldTurn})))
+      const results = outcomes.map(outcome => (outcome as {result: BenchResult}).result)
+      expect(
+        results.map(({min_ns, runs}) => [min_ns, runs]),
+        which,
+      ).toEqual([
+        [32_000, 6],
+        [64_000, 6],
+      ])
+    }
+    expect(started()).toEqual([true])
+  })
+
+  it('is that of cells with so many threads', async () => {
+    const cell = await ofLength(32)
+    for (const threads of [1, 2, 1]) await runBenchCell({...cell, threads})
+    expect(started()).toEqual([true, true])
+  })
+
+  it('fails the cells that use it when it dies, and no others; the next has a new one', async () => {
+    const cell = await ofLength(32)
+    const other = waitingCell({...cell, threads: 2})
+    await other.waiting
+    behaving('crash')
+    const failing = await Promise.allSettled(
+      [cell, await ofLength(64)].map(one => runBenchCell(one)),
+    )
+    for (const end of failing) {
+      const message = 'peer torch: ended: Fatal Python error: Segmentation fault'
+      expect(end).toMatchObject({status: 'rejected', reason: {code: 'CELL_CRASHED', message}})
+    }
+    behaving('right')
+    await expect(runBenchCell(cell)).resolves.toMatchObject({status: 'completed'})
+    other.goOn()
+    await expect(other.end).resolves.toMatchObject({status: 'completed'})
+    expect(started()).toEqual([true, false, true])
+  })
+
+  it('fails a cell that waits for its turn meanwhile', async () => {
+    const cell = await ofLength(32)
+    const first = waitingCell(cell)
+    await first.waiting
+    await endPeers()
+    await expect(runBenchCell(cell)).resolves.toMatchObject({status: 'completed'})
+    first.goOn()
+    await expect(first.end).rejects.toMatchObject({message: 'peer torch: ended'})
+    expect(started()).toEqual([false, true])
+  })
+
+  it('holds cases by themselves, and frees what is dropped', async () => {
+    const peer = await startPeer(peerCommand('torch', 1))
+    const given: PeerCase = {
+      ...{method: 'softmax', causal: false, batch: 1, heads: 1, num_features: 0},
+      ...{length: 1, head_dim: 1, value_dim: 1},
+    }
+    const valued = (value: number) =>
+      peer.make(given, {
+        query: Float32Array.of(1),
+        key: Float32Array.of(1),
+        value: Float32Array.of(value),
+      })
+    const [three, five] = await Promise.all([valued(3), valued(5)])
+    const asked = [five.output(), three.output(), three.drop(), three.output(), five.output()]
+    expect(await Promise.allSettled(asked)).toMatchObject([
+      {value: Float32Array.of(5)},
+      {value: Float32Array.of(3)},
+      {status: 'fulfilled'},
+      {reason: {code: 'CELL_CRASHED', message: 'peer torch: KeyError: 1'}},
+      {value: Float32Array.of(5)},
+    ])
+    peer.stop()
+    await expect(five.output()).rejects.toMatchObject({message: 'peer torch: ended'})
+    await expect(five.drop()).resolves.toBeUndefined()
+  })
+})
+
 describe('a peer that does not', () => {
   it.each([
-    ['wrong', 'GATE_FAILED', /softmax of torch: expected an error of at most/],
-    ['crash', 'CELL_CRASHED', /peer torch: ended: Fatal Python error: Segmentation fault/],
-    ['garbage', 'CELL_CRASHED', /expected an answer in JSON, got "Warning: something else"/],
-    ['nonsense', 'CELL_CRASHED', /expected another answer, got {"ns":\[-1\]}/],
-    ['error', 'CELL_CRASHED', /peer torch: RuntimeError: out of fake memory/],
-  ])('fails its cell and is gone: %s', async (how, code, message) => {
+    ['wrong', 'GATE_FAILED', /softmax of torch: expected an error of at most/, 'stays'],
+    ['error', 'CELL_CRASHED', /peer torch: RuntimeError: out of fake memory/, 'stays'],
+    ['crash', 'CELL_CRASHED', /peer torch: ended: Fatal Python error: Segmentation fault/, 'ends'],
+    [
+      'garbage',
+      'CELL_CRASHED',
+      /expected an answer in JSON, got "Warning: something else"/,
+      'ends',
+    ],
+    ['nonsense', 'CELL_CRASHED', /expected another answer, got {"ns":\[-1\]}/, 'ends'],
+  ])('fails its cell: %s', async (how, code, message, then) => {
     behaving(how)
     const failing = runBenchCell(await peerCell())
     await expect(failing).rejects.toMatchObject({code, message: expect.stringMatching(message)})
-    await expect.poll(started).toEqual([false])
+    await expect.poll(started).toEqual([then === 'stays'])
   })
 
   it('is killed when it does not begin', async () => {
@@ -155,7 +276,10 @@ describe('a peer that does not', () => {
   it.runIf(FULL)('is killed when it says nothing for too long', async () => {
     behaving('hang')
     const peer = await startPeer({...peerCommand('torch', 1), patience: 10_000})
-    await expect(peer.time({runs: 1, ns: 0})).rejects.toMatchObject({
+    const given: PeerCase = {...(await peerCell()), length: 0, num_features: 0}
+    const nothing = new Float32Array()
+    const made = await peer.make(given, {query: nothing, key: nothing, value: nothing})
+    await expect(made.time({runs: 1, ns: 0})).rejects.toMatchObject({
       message: 'peer torch: ended: no answer within 10 s',
     })
     await expect.poll(started).toEqual([false])
