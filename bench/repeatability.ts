@@ -1,0 +1,236 @@
+/**
+ * How far the intervals of `rfa bench` can be believed here: runs a small grid many times in fresh programs, on a machine that
+ * is left alone and beside a loop that keeps one processor busy, and prints how often the interval of one run holds what
+ * the others found, how wide it is, and what `rfa compare` makes of runs that measured the same.
+ *
+ *     node dist/bench/repeatability.js [--runs N] [--output FILE]      N runs of each kind, default 21
+ */
+import {spawn} from 'node:child_process'
+import {mkdtemp, rm, writeFile} from 'node:fs/promises'
+import {tmpdir} from 'node:os'
+import {join} from 'node:path'
+import {parseArgs} from 'node:util'
+import {compareSides} from '../src/cli/run-compare.js'
+import type {Side} from '../src/compare/request.js'
+import {medianOf} from '../src/experiments/bench/noise.js'
+import {PairedTimes} from '../src/experiments/bench/paired-times.js'
+import bench, {type BenchPlan, type TimedRecord} from '../src/experiments/bench/schema.js'
+import {table} from '../src/report/document.js'
+import {percent} from '../src/report/numbers.js'
+import {renderTerminal} from '../src/report/terminal.js'
+import {machineFacts} from '../src/results/machine.js'
+import {openRun} from '../src/results/run-directory.js'
+import {type Estimate, factorOf, median} from '../src/stats/index.js'
+import {measured} from './measured.js'
+
+/** Calls of at least this long have to be known to a few per cent. */
+const LONG_NS = 150e3
+/** A change that is to be seen, and one that a gate lets pass. */
+const CHANGE = 1.1
+const GATE = {quantity: 'time', percent: 5} as const
+
+/** The same method twice: an option that says what is the default anyway. */
+const METHODS: BenchPlan['methods'] = [
+  {method: 'softmax-online', preset: 'exact', options: {}},
+  {method: 'favor-pos', preset: 'exact', options: {}},
+  {method: 'elu', preset: 'exact', options: {}},
+  {method: 'elu', preset: 'exact', options: {denGuard: 'none'}},
+]
+
+const PLAN: BenchPlan = {
+  experiment: 'bench',
+  methods: METHODS,
+  projections: ['orth'],
+  orth_sign: 'haar',
+  redraw: 'fixed',
+  num_features: [64],
+  seq_lens: [256, 1024],
+  batch: 1,
+  heads: 2,
+  head_dim: 64,
+  value_dim: 64,
+  causal: false,
+  timing: {processes: 5, warmup_runs: 10, min_runs: 10, max_runs: 3000, min_time_ns: 0.3e9},
+  order: 'random',
+  seed: 0,
+  backend: 'native',
+  threads: null,
+}
+
+/** Under which conditions runs are made. */
+const KINDS = [
+  {machine: 'alone', threads: 1},
+  {machine: 'alone', threads: 2},
+  {machine: 'beside a busy loop', threads: 1},
+  {machine: 'beside a busy loop', threads: 2},
+] as const
+type Kind = (typeof KINDS)[number]
+
+/** A row of the report; shares are of 1. */
+type Found = Kind & {
+  runs: number
+  /** How often the interval of a time holds the mean of the other runs. */
+  covered: number
+  /** Usual half-width of the intervals of calls of 150 us and longer, as a share. */
+  half_width: number
+  /** The same of ratios of times within a run. */
+  ratio_covered: number
+  ratio_half_width: number
+  /** How often ratios of equal calls within a run are called different. */
+  equal_told_different: number
+  /** How many lines of such calls `compare` can tell 10 % of, of two runs. */
+  told_ten_percent: number
+  /** How many of them it sees once all times of one run are multiplied by 1.1. */
+  change_seen: number
+  /** Pairs of runs with a regression by `--fail-on time:5%`. */
+  false_alarms: number
+  pairs: number
+}
+
+const {values} = parseArgs({
+  options: {runs: {type: 'string', default: '21'}, output: {type: 'string'}},
+})
+const count = Number(values.runs)
+const folder = await mkdtemp(join(tmpdir(), 'rfa-repeatability-'))
+try {
+  const found: Found[] = []
+  // conditions take turns, too: an hour in which the machine is slow falls on all of them
+  const sides = new Map<Kind, Side[]>(KINDS.map(kind => [kind, []]))
+  for (let run = 0; run < count; run++) {
+    for (const kind of KINDS) sides.get(kind)!.push(await oneRun(kind, run))
+    process.stderr.write(`${run + 1} of ${count} runs of each kind\n`)
+  }
+  for (const kind of KINDS) found.push({...kind, ...(await judged(sides.get(kind)!))})
+  process.stdout.write(`${renderTerminal([shown(found)], {width: 120, colour: false})}\n`)
+  if (values.output) {
+    const report = {
+      schema: 'rfa.repeatability/1',
+      machine: await machineFacts({timed: true}),
+      plan: PLAN,
+      found,
+    }
+    await writeFile(values.output, `${JSON.stringify(report, null, 2)}\n`)
+  }
+} finally {
+  await rm(folder, {recursive: true, force: true})
+}
+
+async function oneRun({machine, threads}: Kind, run: number): Promise<Side> {
+  const name = join(folder, `${machine.replaceAll(' ', '-')}-${threads}-${run}`)
+  await writeFile(`${name}.json`, JSON.stringify({...PLAN, threads, seed: run}))
+  const busy = machine === 'alone' ? undefined : spawn(process.execPath, ['-e', 'for (;;);'])
+  try {
+    measured(['bench', '--plan', `${name}.json`, '--output', name, '--quiet'])
+  } finally {
+    busy?.kill('SIGKILL')
+  }
+  const {manifest, records} = await openRun(name, [bench])
+  return {directory: name, method: null, manifest, records, cells: records.length}
+}
+
+async function judged(sides: readonly Side[]): Promise<Omit<Found, keyof Kind>> {
+  const runs = sides.map(timesOf)
+  const names = [...runs[0]!.keys()]
+  const single = (name: string) => runs.map(run => medianOf(run.get(name)!))
+  const times = names.map(single)
+  const long = (one: Estimate) => one.value >= LONG_NS
+  const paired = runs.map(run => new PairedTimes([...run.values()]))
+  const ratioOf = (a: string, b: string) =>
+    runs.map((run, at) => paired[at]!.ratio(run.get(a)!, run.get(b)!))
+  const ratios = names.flatMap((a, at) => names.slice(0, at).map(b => ratioOf(a, b)))
+  const equal = PLAN.seq_lens.flatMap(length =>
+    ratioOf(`elu ${length}`, `elu (denGuard=none) ${length}`),
+  )
+  const pairs = sides.slice(1).map((side, at) => [sides[at]!, side] as const)
+  const lines = await Promise.all(pairs.map(([a, b]) => linesOf(a, b)))
+  const changed = await Promise.all(pairs.map(([a, b]) => linesOf(a, slower(b))))
+  const longLines = lines.flat().filter(({a}) => a >= LONG_NS)
+  return {
+    runs: runs.length,
+    covered: coverage(times),
+    half_width: median(times.flat().filter(long).map(factorOf)) - 1,
+    ratio_covered: coverage(ratios),
+    ratio_half_width: median(ratios.flat().map(factorOf)) - 1,
+    equal_told_different: shareOf(equal, ({low, high}) => low > 1 || high < 1),
+    told_ten_percent: shareOf(
+      longLines,
+      ({ratio, ratio_low, ratio_high}) =>
+        ratio_high! <= CHANGE * ratio! && ratio_low! >= ratio! / CHANGE,
+    ),
+    change_seen: shareOf(
+      changed.flat().filter(({a}) => a >= LONG_NS),
+      ({answer}) => answer === 'more',
+    ),
+    false_alarms: lines.filter(rows => rows.some(({judgement}) => judgement === 'regression'))
+      .length,
+    pairs: pairs.length,
+  }
+}
+
+/** Completed records of a run by what they time. */
+function timesOf({records}: Side): Map<string, TimedRecord> {
+  return new Map(
+    (records as readonly TimedRecord[]).map(record => {
+      const {method, options, seq_len} = record.cell
+      const marks = Object.entries(options).map(([name, value]) => ` (${name}=${value})`)
+      return [`${method}${marks.join('')} ${seq_len}`, record]
+    }),
+  )
+}
+
+/** How often the interval of one run holds the geometric mean of the others. @param all - by what was measured, then by runs */
+function coverage(all: readonly (readonly Estimate[])[]): number {
+  const held = all.flatMap(runs => {
+    const logs = runs.map(({value}) => Math.log(value))
+    const sum = logs.reduce((total, log) => total + log, 0)
+    return runs.map(({low, high}, at) => {
+      const others = Math.exp((sum - logs[at]!) / (runs.length - 1))
+      return low <= others && others <= high
+    })
+  })
+  return shareOf(held, Boolean)
+}
+
+/** What `rfa compare A B --fail-on time:5%` says of times. */
+async function linesOf(a: Side, b: Side) {
+  const {facts} = await compareSides([a, b], {related: 'runs', limits: [GATE], strict: false})
+  return facts.rows.filter(({quantity}) => quantity === 'time')
+}
+
+/** A run as if all of its times were longer. */
+function slower(side: Side): Side {
+  const records = (side.records as readonly TimedRecord[]).map(
+    ({schema, key, cell, status, result}) => {
+      const samples_ns = result.samples_ns.map(time => CHANGE * time)
+      return {schema, key, cell, status, result: {...result, samples_ns}}
+    },
+  )
+  return {...side, records}
+}
+
+function shareOf<T>(all: readonly T[], holds: (one: T) => boolean): number {
+  return all.filter(holds).length / all.length
+}
+
+function shown(found: readonly Found[]) {
+  const share = (title: string, of: (row: Found) => number) => ({
+    title,
+    cell: (row: Found) => percent(100 * of(row)),
+  })
+  return table(
+    [
+      {title: 'machine', align: 'left', cell: ({machine}) => machine},
+      {title: 'threads', cell: ({threads}) => String(threads)},
+      {title: 'runs', cell: ({runs}) => String(runs)},
+      share('times: covered', ({covered}) => covered),
+      share('half-width', ({half_width}) => half_width),
+      share('ratios: covered', ({ratio_covered}) => ratio_covered),
+      share('half-width', ({ratio_half_width}) => ratio_half_width),
+      share('equal told different', ({equal_told_different}) => equal_told_different),
+      share('compare tells 10 %', ({told_ten_percent}) => told_ten_percent),
+      share('x1.1 seen', ({change_seen}) => change_seen),
+      {title: 'false alarms', cell: ({false_alarms, pairs}) => `${false_alarms} of ${pairs}`},
+    ],
+    found,
+  )
+}
