@@ -126,14 +126,17 @@ function uncollected(
  * Peak of the process of a benchmark's cell: its inputs, on tfjs-wasm in a heap of its own too, and one forward.
  *
  * @param repetitions - forwards
+ * @param keyHeads - heads of keys and values as they are given; fewer are repeated in each forward. Default: all
  */
 export function benchProcessBytes(
   {backend, method, shape}: ProcessOfCell,
   repetitions: number,
+  keyHeads = shape.heads,
 ): number {
   const {queries, keys, values} = counts(shape)
-  const inputs = FLOAT * (queries + keys + values)
-  const run = footprint(method.estimator, method.options, shape, backend)
+  const copied = keyHeads === shape.heads ? 0 : FLOAT * (keys + values)
+  const inputs = FLOAT * (queries + ((keys + values) * keyHeads) / shape.heads)
+  const run = copied + footprint(method.estimator, method.options, shape, backend)
   const heap = backend === 'wasm' ? inputs : 0
   return (
     RUNTIME[backend] + inputs + heap + run + uncollected(backend, {made: run, read: 0}, repetitions)

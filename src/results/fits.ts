@@ -34,6 +34,7 @@ export const fitSchema = z.object({
     .object({
       batch: z.number().int().describe('B.'),
       heads: z.number().int().describe('H.'),
+      kv_heads: z.number().int().optional().describe('Hkv; absent: H.'),
       head_dim: z.number().int().describe('D.'),
       value_dim: z.number().int().describe('Dv.'),
       causal: z.boolean().describe('Query i sees keys 0..i only.'),

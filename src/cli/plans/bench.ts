@@ -3,6 +3,7 @@ import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
 import {BACKEND_CHOICES, type BackendChoice} from '../../backends/index.js'
 import {expected} from '../../errors.js'
 import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/baselines.js'
+import {areGrouped, kvHeadsOf} from '../../experiments/bench/grouped.js'
 import {axisOf} from '../../experiments/bench/one-or-more.js'
 import {PEER_NAMES} from '../../experiments/bench/peers/names.js'
 import {
@@ -108,6 +109,9 @@ export const benchFlags = {
     description: `batches B, compared each by itself ${defaultHelp(BENCH, grid => grid.batch)}`,
   }),
   heads: size(`heads H ${defaultHelp(BENCH, grid => grid.heads)}`),
+  'kv-heads': size(
+    'heads Hkv of keys and values, which divide --heads (default: as many): as no kernel here shares heads, each is repeated for its queries inside the timed region, as a model without a kernel for it does; a decode repeats each token, and holds the state of H heads',
+  ),
   'head-dim': size(`head dimension D ${defaultHelp(BENCH, grid => grid.headDim)}`),
   'value-dim': size('value dimension Dv (default: D)'),
   causal: toggle('query i sees keys 0..i only', 'GRID'),
@@ -185,7 +189,7 @@ export type BenchFlags = FlagValues<typeof benchFlags>
  */
 export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): BenchPlan {
   const grid = gridOf(BENCH, flags)
-  const headDim = flags['head-dim'] ?? grid.headDim
+  const sizes = typedSizes(flags, grid)
   const mode = flags.mode === 'forward' ? undefined : flags.mode
   if (mode === 'decode') refuseForwardFlags(flags)
   if (mode && flags.breakdown) throw onlyForward(mode, '--breakdown', ', which have parts')
@@ -198,12 +202,9 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
       flags.exact ? baselinesOf(mode) : [],
     ),
     ...drawAxesOf(flags, grid),
-    redraw: redrawOf(flags.redraw ?? 'fixed', flags.heads ?? grid.heads),
+    redraw: redrawOf(flags.redraw ?? 'fixed', sizes.heads),
     seq_lens: listOr(flags['seq-len'], '--seq-len', grid.seqLens),
-    batch: axisOf(listOr(flags.batch, '--batch', [grid.batch])),
-    heads: flags.heads ?? grid.heads,
-    head_dim: headDim,
-    value_dim: flags['value-dim'] ?? headDim,
+    ...sizes,
     causal: flags.causal || mode === 'decode',
     timing: timing(flags),
     ...(flags.breakdown && {breakdown: true as const}),
@@ -213,6 +214,33 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     ...(flags.peers && {peers: distinct(flags.peers)}),
     threads: flags.threads ?? null,
   })
+}
+
+/** Sizes of a plan. */
+type BenchSizes = Pick<BenchPlan, 'batch' | 'heads' | 'kv_heads' | 'head_dim' | 'value_dim'>
+
+/** @throws {USAGE} for heads of keys and values that heads of queries cannot share evenly */
+function typedSizes(flags: BenchFlags, grid: BenchGrid): BenchSizes {
+  const {heads = grid.heads, 'kv-heads': kv_heads, 'head-dim': head_dim = grid.headDim} = flags
+  if (!areGrouped({heads, kv_heads})) {
+    const what = `a number that divides --heads ${heads}`
+    const remedy = `--kv-heads ${divisorBelow(heads, kv_heads!)}`
+    throw expected('USAGE', '--kv-heads', what, String(kv_heads), remedy)
+  }
+  return {
+    batch: axisOf(listOr(flags.batch, '--batch', [grid.batch])),
+    heads,
+    ...kvHeadsOf({heads, kv_heads}),
+    head_dim,
+    value_dim: flags['value-dim'] ?? head_dim,
+  }
+}
+
+/** The largest divisor of a number that is not above a bound. */
+function divisorBelow(whole: number, bound: number): number {
+  let part = Math.min(whole, bound)
+  while (whole % part !== 0) part--
+  return part
 }
 
 /** Exact forms come first; one that was asked for anyway stays where it was put. */

@@ -4,14 +4,14 @@ import {nullableNumber} from '../../results/record.js'
 const ns = (description: string) => ({unit: 'ns', description})
 
 /** Parts of a forward in their order. */
-export const PARTS = ['draw', 'features', 'contraction', 'guard'] as const
+export const PARTS = ['draw', 'repeat', 'features', 'contraction', 'guard'] as const
 
 /** What one part of a forward takes by itself. */
 export const breakdownPart = z.object({
   part: z
     .enum(PARTS)
     .describe(
-      '`draw`: drawing the projection; `features`: the feature map of queries and keys; `contraction`: keys with values, queries with that; `guard`: the denominator made safe, and the division. In the log domain the contraction has the division, and bidirectional features are norms of keys alone.',
+      '`draw`: drawing the projection; `repeat`: keys and values of fewer heads than queries repeated; `features`: the feature map of queries and keys; `contraction`: keys with values, queries with that; `guard`: the denominator made safe, and the division. In the log domain the contraction has the division, and bidirectional features are norms of keys alone.',
     ),
   in_whole: z
     .boolean()

@@ -6,6 +6,7 @@ import {tf} from '../../tf.js'
 import type {Breakdown, BreakdownPart} from './breakdown-schema.js'
 import {type Clock, monotonic} from './clock.js'
 import {turnMedians} from './processes.js'
+import {repeatHeads} from './repeat-heads.js'
 import type {Others, Timing} from './timing.js'
 
 /** Runs of a part in each turn: at most so many, or for so many ns; one at least. */
@@ -140,12 +141,23 @@ function partsOfCall({
 }: BrokenDown): {parts: TimedPart[]; dispose(): void} | string {
   const source = draw?.()
   const projection = source && {projection: source.next()}
-  const {estimator, inputs} = attendInputs(...tensors, {...options, ...projection})
+  const [query, key, value] = tensors
+  const heads = query.shape[1]
+  const shared = key.shape[1] !== heads
+  const repeat = () => [repeatHeads(key, heads), repeatHeads(value, heads)] as const
+  const full = repeat()
+  const {estimator, inputs} = attendInputs(query, ...full, {...options, ...projection})
   const parts = estimator.parts?.(inputs)
-  if (!parts) return `${estimator.name} is one whole: its attention is not that of features alone`
+  const kept: tf.Tensor[] = shared ? [...full] : []
+  if (!parts) {
+    tf.dispose(kept)
+    return `${estimator.name} is one whole: its attention is not that of features alone`
+  }
   // a part may pass on what is not its own: the rows of a projection are all that some features are
-  const held = new Set<tf.Tensor>([...tensors, ...(projection ? [projection.projection] : [])])
-  const kept: tf.Tensor[] = []
+  const held = new Set<tf.Tensor>([
+    ...[query, ...full],
+    ...(projection ? [projection.projection] : []),
+  ])
   const timed: TimedPart[] = []
   let given: readonly tf.Tensor[] = []
   for (const {name, run} of parts) {
@@ -158,11 +170,14 @@ function partsOfCall({
   const drawing: TimedPart[] = draw
     ? [{part: 'draw', inWhole: drawsInWhole, run: () => drawOnce(draw)}]
     : []
+  const repeating: TimedPart[] = shared
+    ? [{part: 'repeat', inWhole: true, run: () => tf.dispose([...repeat()])}]
+    : []
   const dispose = () => {
     tf.dispose(kept)
     source?.dispose()
   }
-  return {parts: [...drawing, ...timed], dispose}
+  return {parts: [...drawing, ...repeating, ...timed], dispose}
 }
 
 function drawOnce(draw: () => ProjectionSource): void {

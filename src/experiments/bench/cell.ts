@@ -14,11 +14,13 @@ import {looking, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
 import {passGate} from './gate.js'
 import {benchShape, workOf} from './grid.js'
+import {copiedBytes, keyHeads} from './grouped.js'
 import {benchArrays, newSource} from './inputs.js'
 import {type Attention, layerBytes, layerForward, makeLayer} from './layer.js'
 import {startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
 import {runPeerCell} from './peers/peer-cell.js'
+import {repeatHeads} from './repeat-heads.js'
 import type {BenchCell, BenchResult} from './schema.js'
 import {type Others, type TimedCell, timeRuns} from './timing.js'
 import {whyNotTimed} from './why-not-timed.js'
@@ -90,7 +92,10 @@ async function timeForward(
   const options = {...attendOptions(cell), noise}
   const attention: Attention = (query, key, value) => {
     const projection = source && {projection: source.next()}
-    return tf.tidy(() => attend(query, key, value, {...options, ...projection}).out)
+    return tf.tidy(() => {
+      const [full, values] = [repeatHeads(key, cell.heads), repeatHeads(value, cell.heads)]
+      return attend(query, full, values, {...options, ...projection}).out
+    })
   }
   const tensors = cell.mode === 'layer' ? undefined : benchTensors(cell)
   const pass = tensors ? () => attention(...tensors) : layerOf(cell, attention)
@@ -101,7 +106,7 @@ async function timeForward(
   const timing = await timeRuns(forward, cell.timing, breaking ? breaking.watch(others) : others)
   const breakdown = breaking && {breakdown: breaking.end(timing)}
   const held = footprint(estimator, methodOptions, shape, backend)
-  const around = cell.mode === 'layer' ? layerBytes(cell).made : 0
+  const around = copiedBytes(cell) + (cell.mode === 'layer' ? layerBytes(cell).made : 0)
   const live_bytes = around + Math.max(0, held - outputBytes(cell))
   return {operations, timing, live_bytes, ...breakdown}
 }
@@ -126,11 +131,16 @@ function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {
 
 /** Queries, keys and values on the current backend. */
 function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] {
-  const {batch, heads, seq_len, head_dim, value_dim} = cell
+  const {batch, seq_len, head_dim, value_dim} = cell
   const {query, key, value} = benchArrays(cell)
-  const tensor = (values: Float32Array, dim: number) =>
+  const tensor = (values: Float32Array, heads: number, dim: number) =>
     tf.tensor4d(values, [batch, heads, seq_len, dim])
-  return [tensor(query, head_dim), tensor(key, head_dim), tensor(value, value_dim)]
+  const own = keyHeads(cell)
+  return [
+    tensor(query, cell.heads, head_dim),
+    tensor(key, own, head_dim),
+    tensor(value, own, value_dim),
+  ]
 }
 
 /** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */

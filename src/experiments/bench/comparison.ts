@@ -51,6 +51,7 @@ export const benchComparison: Comparison<BenchCell, TimedRecord> = {
     L: cell.mode === 'decode' ? '' : String(cell.seq_len),
     B: String(cell.batch),
     H: String(cell.heads),
+    ...(cell.kv_heads && {Hkv: String(cell.kv_heads)}),
     D: String(cell.head_dim),
     Dv: String(cell.value_dim),
     sees: cell.causal ? 'the past' : 'all',

@@ -1,12 +1,15 @@
 /** One decode: a method from the first token to the last, in a process of its own. */
-import {type HostArray, recordOperations} from '../../attention/index.js'
-import type {HostInputs} from '../../check/arrays.js'
+import {recordOperations} from '../../attention/index.js'
 import {decoderFor, recurrentOptions, token} from '../../check/decode.js'
+import type {AttentionArray} from '../../inputs/attention-input.js'
+import {repeatHeads} from '../../inputs/grouped-heads.js'
 import {normals, randomStream} from '../../random/index.js'
 import {tf} from '../../tf.js'
 import {attendOptions} from '../axes.js'
 import {type Decoding, statesOf, type Token, timeDecoding} from './decoding.js'
+import {keyHeads} from './grouped.js'
 import {markedTokens} from './marks.js'
+import {groupedDecoder} from './repeat-heads.js'
 import type {BenchCell} from './schema.js'
 import type {Others, TimedCell} from './timing.js'
 
@@ -28,16 +31,20 @@ export async function timeDecodeCell(
   others: Others,
 ): Promise<TimedCell> {
   const {method, batch, heads, head_dim, value_dim, seq_len, lengths = [seq_len]} = cell
-  const inputs = tokensOf(cell)
+  const given = tokensOf(cell)
+  // statistics are those of all heads
+  const all = (array: AttentionArray) => repeatHeads(array, heads, method)
+  const inputs = {query: given.query, key: all(given.key), value: all(given.value)}
   const options = {
     ...recurrentOptions(method, seq_len),
     ...attendOptions(cell),
     ...(projection && {projection}),
     ...{batch, heads, headDim: head_dim, valueDim: value_dim, capacity: seq_len},
   }
+  const make = () => decoderFor(options, inputs)
   const decoding: Decoding = {
-    make: () => decoderFor(options, inputs),
-    tokens: tensorsOf(inputs),
+    make: keyHeads(cell) === heads ? make : () => groupedDecoder(make(), heads),
+    tokens: tensorsOf(given),
     marks: markedTokens(lengths),
   }
   const {result: states, operations} = recordOperations(() => statesOf(decoding))
@@ -48,26 +55,27 @@ export async function timeDecodeCell(
   return {...timed, operations, live_bytes: states.at(-1)!}
 }
 
-/** Tokens N(0, 1) `[B, H, n, D]`. */
-function tokensOf({batch, heads, head_dim, value_dim, seed}: BenchCell): HostInputs {
-  const draw = (name: string, dim: number): HostArray => {
-    const shape = [batch, heads, TOKENS, dim] as const
+type Tokens = Record<'query' | 'key' | 'value', AttentionArray>
+
+/** Tokens N(0, 1), `[B, H, n, D]`, `[B, Hkv, n, D]` and `[B, Hkv, n, Dv]`. */
+function tokensOf(cell: BenchCell): Tokens {
+  const {batch, head_dim, value_dim, seed} = cell
+  const draw = (name: string, heads: number, dim: number): AttentionArray => {
+    const shape: AttentionArray['shape'] = [batch, heads, TOKENS, dim]
     const length = shape.reduce((product, axis) => product * axis, 1)
     const data = Float32Array.from(normals(randomStream(seed, `bench.decode.${name}`), length))
     return {shape, data}
   }
   return {
-    query: draw('query', head_dim),
-    key: draw('key', head_dim),
-    value: draw('value', value_dim),
+    query: draw('query', cell.heads, head_dim),
+    key: draw('key', keyHeads(cell), head_dim),
+    value: draw('value', keyHeads(cell), value_dim),
   }
 }
 
 /** The same one by one, each in memory of its own. */
-function tensorsOf({query, key, value}: HostInputs): Token[] {
-  const whole = [query, key, value].map(({data, shape}) =>
-    tf.tensor4d(data as Float32Array, [...shape]),
-  )
+function tensorsOf({query, key, value}: Tokens): Token[] {
+  const whole = [query, key, value].map(({data, shape}) => tf.tensor4d(data, shape))
   const tokens = Array.from(
     {length: TOKENS},
     (_, t) => whole.map(x => token(x, t)) as unknown as Token,

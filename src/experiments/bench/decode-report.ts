@@ -9,6 +9,7 @@ import {BASELINES} from './baselines.js'
 import {leastState, leastToken, leastTotal} from './best.js'
 import {type Crossover, crossover} from './crossover.js'
 import {decodeTo} from './decode-to.js'
+import {headsText} from './grouped.js'
 import type {DecodeMark} from './marks.js'
 import {isSettled} from './noise.js'
 import {oddityItems, shareText, LEGEND as TIMES_LEGEND, unsettledItem} from './notes.js'
@@ -25,9 +26,13 @@ const LEGEND = [
 
 /** One shape. @param rows - of decodes, in order @param times - of the whole run */
 export function decodeSection(rows: readonly TimedRecord[], times: PairedTimes): Block[] {
-  const {batch, heads, head_dim, value_dim} = rows[0]!.cell
+  const {cell} = rows[0]!
+  const {batch, head_dim, value_dim} = cell
   return [
-    heading(2, `Decoding token by token, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}`),
+    heading(
+      2,
+      `Decoding token by token, B=${batch} ${headsText(cell)} D=${head_dim} Dv=${value_dim}`,
+    ),
     table(totalColumns(rows, times), rows),
     text(LEGEND),
     ...latencyBlocks(rows),

@@ -8,6 +8,7 @@ import {type Estimate, heightAmong} from '../../stats/index.js'
 import {variantLabel} from '../labels.js'
 import {backendMarks, backendName, backendsOf} from './backends.js'
 import {benchFits} from './fits.js'
+import {headsText} from './grouped.js'
 import {medianOf} from './noise.js'
 import type {BenchRecord, TimedRecord} from './schema.js'
 import {shapesOf} from './shapes.js'
@@ -199,11 +200,12 @@ function fitTexts(series: readonly Series[], fits: readonly Fit[]): string[] {
   ]
 }
 
-function shapeOf({cell: {mode, batch, heads, head_dim, value_dim, causal}}: TimedRecord): string {
+function shapeOf({cell}: TimedRecord): string {
+  const {mode, batch, head_dim, value_dim, causal} = cell
   const values = value_dim === head_dim ? '' : ` Dv=${value_dim}`
   const what = mode === 'layer' ? 'transformer layer, ' : ''
   const seen = mode === 'decode' ? '' : causal ? ', causal' : ', bidirectional'
-  return `${what}B=${batch} H=${heads} D=${head_dim}${values}${seen}`
+  return `${what}B=${batch} ${headsText(cell)} D=${head_dim}${values}${seen}`
 }
 
 /** A power law beside the line that ends highest, or for a linear one lowest. */

@@ -4,6 +4,7 @@ import type {Fit} from '../../results/fits.js'
 import {variantLabel} from '../labels.js'
 import {backendMarks} from './backends.js'
 import {decodeCrossover, exactDecode} from './decode-report.js'
+import {kvHeadsOf} from './grouped.js'
 import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope} from './noise.js'
 import {PairedTimes} from './paired-times.js'
@@ -48,8 +49,9 @@ function fitOf({label, records, growth, crossovers}: Trend): Fit {
   }
 }
 
-function shapeOf({cell: {batch, heads, head_dim, value_dim, causal}}: TimedRecord): Fit['shape'] {
-  return {batch, heads, head_dim, value_dim, causal}
+function shapeOf({cell}: TimedRecord): Fit['shape'] {
+  const {batch, heads, head_dim, value_dim, causal} = cell
+  return {batch, heads, ...kvHeadsOf(cell), head_dim, value_dim, causal}
 }
 
 function crossoversOf(

@@ -14,6 +14,7 @@ import {benchProcessBytes, byCount, decodeProcessBytes} from '../process-memory.
 import {backendCost, rateOf, timeCost} from '../rates.js'
 import {breakdownBytes, breakdownFactor} from './breakdown-costs.js'
 import {decodeFlops, stateBytes, TOKEN_SECONDS, UNSHARED} from './decode-costs.js'
+import {copiedBytes, keyHeads, kvHeadsOf} from './grouped.js'
 import {layerBytes, layerFlops} from './layer.js'
 import {valuesOf} from './one-or-more.js'
 import type {PeerName} from './peers/names.js'
@@ -154,7 +155,8 @@ function cellAt(
   {batch, seq_len, ...computer}: Pick<BenchCell, 'batch' | 'seq_len' | 'backend' | 'peer'>,
 ): BenchCell {
   const {heads, head_dim, value_dim, causal, timing, seed, threads} = plan
-  const shared = {batch, heads, head_dim, value_dim, causal, timing, seed, ...computer, threads}
+  const sizes = {batch, heads, ...kvHeadsOf(plan), head_dim, value_dim}
+  const shared = {...sizes, causal, timing, seed, ...computer, threads}
   const point = draws.at(index)
   const redraw = point.projection === null ? 'fixed' : plan.redraw
   const broken = plan.breakdown && !computer.peer && {breakdown: plan.breakdown}
@@ -205,9 +207,9 @@ function callCounts(plan: BenchPlan, backend: MeteredBackend): (point: Point) =>
         bytes: of(shape =>
           decodes
             ? decodeProcessBytes(backend, stateBytes({method, shape}), runs)
-            : benchProcessBytes({backend, method, shape}, runs) +
+            : benchProcessBytes({backend, method, shape}, runs, keyHeads(plan)) +
               aroundBytes(sizes) +
-              (plan.breakdown ? breakdownBytes(method, shape) : 0),
+              (plan.breakdown ? breakdownBytes(method, shape) + copiedBytes(sizes) : 0),
         ),
         plain: of(shape =>
           decodes

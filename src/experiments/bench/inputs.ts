@@ -3,22 +3,26 @@ import {ProjectionSource} from '../../attention/index.js'
 import {randomStream} from '../../random/index.js'
 import {drawOf} from '../axes.js'
 import type {ResolvedMethod} from '../method.js'
+import {keyHeads} from './grouped.js'
 import type {BenchCell} from './schema.js'
 
-/** Queries, keys and values N(0, 1), `[B, H, L, D]` and `[B, H, L, Dv]`. */
+/** Queries, keys and values N(0, 1), `[B, H, L, D]`, `[B, Hkv, L, D]` and `[B, Hkv, L, Dv]`. */
 export function benchArrays(
-  cell: Pick<BenchCell, 'batch' | 'heads' | 'seq_len' | 'head_dim' | 'value_dim' | 'seed'>,
+  cell: Pick<
+    BenchCell,
+    'batch' | 'heads' | 'kv_heads' | 'seq_len' | 'head_dim' | 'value_dim' | 'seed'
+  >,
 ): Record<'query' | 'key' | 'value', Float32Array> {
-  const {batch, heads, seq_len, head_dim, value_dim, seed} = cell
-  const draw = (name: string, dim: number) => {
+  const {batch, seq_len, head_dim, value_dim, seed} = cell
+  const draw = (name: string, heads: number, dim: number) => {
     const values = new Float32Array(batch * heads * seq_len * dim)
     randomStream(seed, `bench.${name}`).fillNormals(values)
     return values
   }
   return {
-    query: draw('query', head_dim),
-    key: draw('key', head_dim),
-    value: draw('value', value_dim),
+    query: draw('query', cell.heads, head_dim),
+    key: draw('key', keyHeads(cell), head_dim),
+    value: draw('value', keyHeads(cell), value_dim),
   }
 }
 

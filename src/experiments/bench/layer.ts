@@ -1,6 +1,7 @@
 /** A transformer layer around attention: the products that attention never comes without. */
 import {randomStream} from '../../random/index.js'
 import {tf} from '../../tf.js'
+import {keyHeads} from './grouped.js'
 import type {BenchCell} from './schema.js'
 
 const FLOAT = 4
@@ -8,25 +9,30 @@ const FLOAT = 4
 const EXPANSION = 4
 
 /** Sizes that a layer depends on. */
-type LayerCell = Pick<BenchCell, 'batch' | 'heads' | 'seq_len' | 'head_dim' | 'value_dim' | 'seed'>
+type LayerCell = Pick<
+  BenchCell,
+  'batch' | 'heads' | 'kv_heads' | 'seq_len' | 'head_dim' | 'value_dim' | 'seed'
+>
 
 /** Tokens and weights, drawn once. */
 export interface Layer {
   tokens: tf.Tensor2D // [B L, d], d = H D
   query: tf.Tensor2D // [d, H D]
-  key: tf.Tensor2D // [d, H D]
-  value: tf.Tensor2D // [d, H Dv]
+  key: tf.Tensor2D // [d, Hkv D]
+  value: tf.Tensor2D // [d, Hkv Dv]
   out: tf.Tensor2D // [H Dv, d]
   expand: tf.Tensor2D // [d, 4 d]
   contract: tf.Tensor2D // [4 d, d]
 }
 
-/** What stands at the place of attention: `[B, H, L, D]` twice and `[B, H, L, Dv]` to `[B, H, L, Dv]`. */
+/** What stands at the place of attention: `[B, H, L, D]`, `[B, Hkv, L, D]` and `[B, Hkv, L, Dv]` to `[B, H, L, Dv]`. */
 export type Attention = (query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D) => tf.Tensor4D
 
 /** Tokens N(0, 1), and weights of such a size that what they make of them is about as large. */
-export function makeLayer({batch, heads, seq_len, head_dim, value_dim, seed}: LayerCell): Layer {
+export function makeLayer(cell: LayerCell): Layer {
+  const {batch, heads, seq_len, head_dim, value_dim, seed} = cell
   const width = heads * head_dim
+  const own = keyHeads(cell)
   const draw = (name: string, rows: number, columns: number, scale: number) => {
     const values = new Float32Array(rows * columns)
     randomStream(seed, `bench.layer.${name}`).fillNormals(values)
@@ -40,8 +46,8 @@ export function makeLayer({batch, heads, seq_len, head_dim, value_dim, seed}: La
   return {
     tokens: draw('tokens', batch * seq_len, width, 1),
     query: weights('query', width, width),
-    key: weights('key', width, width),
-    value: weights('value', width, heads * value_dim),
+    key: weights('key', width, own * head_dim),
+    value: weights('value', width, own * value_dim),
     out: weights('out', heads * value_dim, width),
     expand: weights('expand', width, EXPANSION * width),
     contract: weights('contract', EXPANSION * width, width),
@@ -56,25 +62,29 @@ export function makeLayer({batch, heads, seq_len, head_dim, value_dim, seed}: La
  */
 export function layerForward(
   {tokens, query, key, value, out, expand, contract}: Layer,
-  {batch, heads, seq_len}: LayerCell,
+  cell: LayerCell,
   attention: Attention,
 ): tf.Tensor2D {
-  const split = (weights: tf.Tensor2D): tf.Tensor4D => {
+  const {batch, heads, seq_len} = cell
+  const own = keyHeads(cell)
+  const split = (weights: tf.Tensor2D, heads: number): tf.Tensor4D => {
     const width = weights.shape[1] / heads
     const shape: [number, number, number, number] = [batch, seq_len, heads, width]
     const rows: tf.Tensor4D = tf.reshape(tf.matMul(tokens, weights), shape)
     return tf.transpose(rows, [0, 2, 1, 3])
   }
-  const heard = attention(split(query), split(key), split(value))
+  const heard = attention(split(query, heads), split(key, own), split(value, own))
   const merged = tf.reshape(tf.transpose(heard, [0, 2, 1, 3]), [batch * seq_len, out.shape[0]])
   const hidden = tf.relu(tf.matMul(tf.matMul(merged, out), expand))
   return tf.matMul(hidden, contract)
 }
 
 /** Floating-point operations of a layer beside its attention. */
-export function layerFlops({batch, heads, seq_len, head_dim, value_dim}: LayerCell): number {
+export function layerFlops(cell: LayerCell): number {
+  const {batch, heads, seq_len, head_dim, value_dim} = cell
   const width = heads * head_dim
-  const perToken = 2 * width ** 2 + 2 * width * heads * value_dim + 2 * EXPANSION * width ** 2
+  const columns = (heads + keyHeads(cell)) * (head_dim + value_dim) // of the four projections
+  const perToken = width * columns + 2 * EXPANSION * width ** 2
   return 2 * batch * seq_len * perToken
 }
 
@@ -87,12 +97,14 @@ export interface LayerBytes {
 }
 
 /** Bytes of a layer beside the call of its attention. */
-export function layerBytes({batch, heads, seq_len, head_dim, value_dim}: LayerCell): LayerBytes {
+export function layerBytes(cell: LayerCell): LayerBytes {
+  const {batch, heads, seq_len, head_dim, value_dim} = cell
   const width = heads * head_dim
-  const values = heads * value_dim
-  const weights = width * (2 * width + 2 * values + 2 * EXPANSION * width)
-  // queries and keys before and after they are split, and values; merged, projected, hidden twice
-  const perToken = 4 * width + 2 * values + values + width + 2 * EXPANSION * width
+  const merged = heads * value_dim
+  const kept = keyHeads(cell) * (head_dim + value_dim)
+  const weights = width * (width + kept + merged + 2 * EXPANSION * width)
+  // queries, keys and values before and after they are split; merged, projected, hidden twice
+  const perToken = 2 * width + 2 * kept + merged + width + 2 * EXPANSION * width
   const rows = batch * seq_len
   return {inputs: FLOAT * (rows * width + weights), made: FLOAT * rows * perToken}
 }

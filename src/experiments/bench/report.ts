@@ -11,6 +11,7 @@ import {PASS_THROUGH} from './baselines.js'
 import {LEAST_LIVE, leastTime} from './best.js'
 import {breakdownBlocks} from './breakdown-report.js'
 import {decodeSection} from './decode-report.js'
+import {headsText, keyHeads} from './grouped.js'
 import {machineVerdictOf} from './machine-verdict.js'
 import {isSettledSlope, LEAST_FOR_QUARTILES, medianOf} from './noise.js'
 import {LEGEND, nameOf, oddityItems, unsettledItems} from './notes.js'
@@ -43,7 +44,7 @@ function section(records: readonly TimedRecord[], times: PairedTimes): Block[] {
   const rows = rowsInOrder(records)
   const {mode, batch, heads, head_dim, value_dim, causal} = records[0]!.cell
   const what = mode === 'layer' ? `Transformer layer of width ${heads * head_dim}` : 'Forward pass'
-  const title = `${what}, B=${batch} H=${heads} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
+  const title = `${what}, B=${batch} ${headsText(records[0]!.cell)} D=${head_dim} Dv=${value_dim}, ${causal ? 'causal' : 'bidirectional'}`
   const found = trends(rows, times)
   const lines = growing(found)
   return [
@@ -160,7 +161,7 @@ function hasQuartiles({runs, q1_ns, q3_ns}: TimedRecord['result']): boolean {
  */
 function residentGrowth({cell, result}: TimedRecord): number | null {
   const {batch, heads, seq_len, head_dim, value_dim} = cell
-  const arrays = 4 * batch * heads * seq_len * (2 * head_dim + 2 * value_dim)
+  const arrays = 4 * batch * (heads + keyHeads(cell)) * seq_len * (head_dim + value_dim)
   const growth = result.peak_rss_over_baseline_bytes
   return growth !== null && growth >= arrays + (result.live_bytes ?? 0) ? growth : null
 }

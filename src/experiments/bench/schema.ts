@@ -22,6 +22,7 @@ import {
 import {defineExperiment} from '../experiment.js'
 import {type Breakdown, breakdown, partRow} from './breakdown-schema.js'
 import {conditions} from './conditions-schema.js'
+import {areGrouped, kvHeadsField} from './grouped.js'
 import {decodeMark, markRow} from './marks.js'
 import {oneOrMore} from './one-or-more.js'
 import {PEER_NAMES} from './peers/names.js'
@@ -89,8 +90,7 @@ function isOneOrNamed(backend: z.infer<typeof backendChoice> | readonly string[]
   return typeof backend === 'string' || backend.length === 1 || !backend.includes('auto')
 }
 
-/** Everything that determines a benchmark. */
-export const benchPlan = z.object({
+const fieldsOfPlan = z.object({
   experiment: z.literal('bench').describe('Name of the experiment.'),
   mode,
   ...methodAxes,
@@ -104,6 +104,7 @@ export const benchPlan = z.object({
     ),
   ...sizeFields,
   batch: oneOrMore(sizeFields.batch),
+  kv_heads: kvHeadsField,
   causal: causalField,
   timing,
   breakdown: breakdownField,
@@ -123,6 +124,12 @@ export const benchPlan = z.object({
     ),
   threads,
 })
+
+/** Everything that determines a benchmark. */
+export const benchPlan = fieldsOfPlan.refine(areGrouped, {
+  path: ['kv_heads'],
+  message: 'expected a divisor of heads',
+})
 export type BenchPlan = z.infer<typeof benchPlan>
 
 const {num_features, ...matrix} = drawPoint
@@ -141,6 +148,7 @@ export const benchCell = z.object({
     .optional()
     .describe('Numbers of tokens at which a decode is looked at, L the last; absent: a forward.'),
   ...sizeFields,
+  kv_heads: kvHeadsField,
   causal: causalField,
   timing,
   breakdown: breakdownField,
