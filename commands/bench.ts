@@ -3,6 +3,7 @@ import type {Baseline} from '../src/cli/bench-baseline.js'
 import {EXIT_REGRESSION} from '../src/cli/exit-codes.js'
 import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {type BenchFlags, benchFlags, toBenchPlan} from '../src/cli/plans/bench.js'
+import {fileShape} from '../src/cli/plans/bench-input.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {BASELINES} from '../src/experiments/bench/baselines.js'
 import type {Plan} from '../src/results/record.js'
@@ -17,6 +18,8 @@ export default class Bench extends ExperimentCommand {
     '<%= config.bin %> bench --quick',
     '<%= config.bin %> bench --methods favor-pos,rfa --num-features 64,256 --seq-len 256..16kx2 --causal',
     '<%= config.bin %> bench --mode decode --methods rfa --seq-len 100,2048',
+    '<%= config.bin %> bench --heads 32 --kv-heads 8 --head-dim 128 --seq-len 1024 --causal',
+    '<%= config.bin %> bench --input qkv.safetensors --methods favor-pos,rfa',
     '<%= config.bin %> bench --output results/before',
     '<%= config.bin %> bench --baseline results/before --fail-on time:10%',
     '<%= config.bin %> bench --seq-len 1024 --min-time 2 --backend wasm --output results/wasm',
@@ -27,7 +30,12 @@ export default class Bench extends ExperimentCommand {
     const {flags} = await this.parse(Bench)
     const saved = await this.savedPlan(flags)
     const estimators = await this.estimators(!saved && asksEstimators(flags))
-    const plan = saved ?? toBenchPlan(flags, estimators)
+    const listeners = {
+      note: (text: string) => this.note(text),
+      warn: (text: string) => this.caution(text),
+    }
+    const file = saved ? undefined : await fileShape(flags, listeners)
+    const plan = saved ?? toBenchPlan(flags, estimators, file)
     const baseline = await this.baseline(plan, flags)
     const run = await this.conduct(plan, flags)
     return baseline && 'records' in run ? this.settle(baseline, run) : run

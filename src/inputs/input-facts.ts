@@ -36,6 +36,8 @@ export type InputSizes = Omit<GeneratorShape, 'seed'>
 export interface InputFacts {
   /** What `loadInput` gives at each of the lengths asked for. */
   sizes: InputSizes[]
+  /** Heads of keys and values as they stand in the file, which may serve several heads of queries each. */
+  keyHeads: number
   /** Bytes that loading takes at its peak, whatever the length: files are read whole. */
   loadingBytes: number
   /** There is a key mask, which may hide keys. */
@@ -62,7 +64,7 @@ export async function inputFacts(
 ): Promise<InputFacts> {
   if (spec.kind === 'generator') {
     const sizes = seqLens.map(seqLen => generatedSizes(spec, seqLen))
-    return {sizes, loadingBytes: 0, masked: false}
+    return {sizes, keyHeads: spec.heads, loadingBytes: 0, masked: false}
   }
   const headers = await readHeaders(spec, part)
   const {batch, heads, headDim, valueDim} = sizesOf(headers)
@@ -70,7 +72,12 @@ export async function inputFacts(
     const [queryLen, keyLen] = cutLengths({label: labelOf(spec, part), ...headers}, seqLen)
     return {batch, heads, queryLen, keyLen, headDim, valueDim}
   })
-  return {sizes, loadingBytes: loadingBytes(headers), masked: headers.mask !== undefined}
+  return {
+    sizes,
+    keyHeads: headers.key.shape[1],
+    loadingBytes: loadingBytes(headers),
+    masked: headers.mask !== undefined,
+  }
 }
 
 /**

@@ -3,7 +3,6 @@ const RUN = {quick: false, 'dry-run': false, force: false, resume: false, profil
 export const ERROR_SWEEP_FLAGS = {...RUN, causal: false, 'row-metrics': false}
 export const BENCH_FLAGS = {
   ...RUN,
-  causal: false,
   exact: true,
   samples: false,
   breakdown: false,

@@ -21,10 +21,10 @@ import {
   numberList,
   oneNumber,
   oneText,
-  toggle,
 } from '../flag-kinds.js'
-import {methodFlags, runFlags} from '../flags.js'
+import {causalFlag, methodFlags, runFlags} from '../flags.js'
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../ranges.js'
+import {benchInputFlags, type FileShape} from './bench-input.js'
 import {failOnFlags} from './compare.js'
 import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
@@ -83,6 +83,7 @@ const size = (description: string) => oneNumber(POSITIVE_INTEGER)({helpGroup: 'G
 
 /** The flags of `rfa bench`. */
 export const benchFlags = {
+  ...benchInputFlags,
   ...methodFlags(BENCH),
   mode: Flags.option({options: ['forward', ...BENCH_MODES] as const})({
     helpGroup: 'GRID',
@@ -114,7 +115,7 @@ export const benchFlags = {
   ),
   'head-dim': size(`head dimension D ${defaultHelp(BENCH, grid => grid.headDim)}`),
   'value-dim': size('value dimension Dv (default: D)'),
-  causal: toggle('query i sees keys 0..i only', 'GRID'),
+  causal: causalFlag('GRID'),
   processes: oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
     description: `fresh processes for each cell, which its runs and its time are divided among; intervals take two or more ${defaultHelp(BENCH, grid => grid.processes)}`,
@@ -185,11 +186,16 @@ export type BenchFlags = FlagValues<typeof benchFlags>
  * to stand on, unless `exact` is off.
  *
  * @param estimators - the registry, for options and presets
+ * @param file - sizes of a file, in place of those of flags and grid. Default: none
  * @throws {USAGE | BAD_RANGE | BAD_OPTION | UNKNOWN_NAME} when the flags make no plan
  */
-export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): BenchPlan {
+export function toBenchPlan(
+  flags: BenchFlags,
+  estimators: EstimatorFacts,
+  file?: FileShape,
+): BenchPlan {
   const grid = gridOf(BENCH, flags)
-  const sizes = typedSizes(flags, grid)
+  const sizes = file ? sizesOfFile(file) : typedSizes(flags, grid)
   const mode = flags.mode === 'forward' ? undefined : flags.mode
   if (mode === 'decode') refuseForwardFlags(flags)
   if (mode && flags.breakdown) throw onlyForward(mode, '--breakdown', ', which have parts')
@@ -203,9 +209,9 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
     ),
     ...drawAxesOf(flags, grid),
     redraw: redrawOf(flags.redraw ?? 'fixed', sizes.heads),
-    seq_lens: listOr(flags['seq-len'], '--seq-len', grid.seqLens),
+    seq_lens: listOr(flags['seq-len'], '--seq-len', file ? [file.queryLen] : grid.seqLens),
     ...sizes,
-    causal: flags.causal || mode === 'decode',
+    causal: (flags.causal ?? file?.causal ?? false) || mode === 'decode',
     timing: timing(flags),
     ...(flags.breakdown && {breakdown: true as const}),
     order: flags.order ?? 'random',
@@ -218,6 +224,11 @@ export function toBenchPlan(flags: BenchFlags, estimators: EstimatorFacts): Benc
 
 /** Sizes of a plan. */
 type BenchSizes = Pick<BenchPlan, 'batch' | 'heads' | 'kv_heads' | 'head_dim' | 'value_dim'>
+
+function sizesOfFile({batch, heads, keyHeads, headDim, valueDim}: FileShape): BenchSizes {
+  const shared = kvHeadsOf({heads, kv_heads: keyHeads})
+  return {batch, heads, ...shared, head_dim: headDim, value_dim: valueDim}
+}
 
 /** @throws {USAGE} for heads of keys and values that heads of queries cannot share evenly */
 function typedSizes(flags: BenchFlags, grid: BenchGrid): BenchSizes {
@@ -262,7 +273,11 @@ function backendsOf(names: readonly BackendChoice[] = ['auto']): BenchPlan['back
 }
 
 /** @throws {USAGE} for what means nothing to a decode */
-function refuseForwardFlags({redraw}: BenchFlags): void {
+function refuseForwardFlags({redraw, causal}: BenchFlags): void {
+  if (causal === false) {
+    const what = 'nothing else with --mode decode, whose tokens see the past alone'
+    throw expected('USAGE', '--causal', what, '--no-causal')
+  }
   if (redraw === undefined || redraw === 'fixed') return
   const why = 'nothing with --mode decode: projections last for a sequence'
   throw expected('USAGE', '--redraw', why, redraw)

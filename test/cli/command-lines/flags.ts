@@ -24,7 +24,8 @@ export const MISTYPED_FLAGS: readonly Row[] = [
   ['bench --thread 1', 2, /did you mean --threads\?/],
   ['bench --presets exact', 2, /did you mean --preset\?/],
   ['bench --out x', 2, /did you mean --output\?/],
-  ['bench --input x.npz', 2, /Nonexistent flag: --input/, /did you mean/],
+  ['bench --generator ar1', 2, /Nonexistent flag: --generator/, /did you mean/],
+  ['bench --kv-head 2', 2, /did you mean --kv-heads\?/],
   ['bench --jobs 2', 2, /Nonexistent flag: --jobs\n.*did you mean --threads\?/],
   ['bench --gpu', 2, /Nonexistent flag: --gpu/, /did you mean/],
   ['bench --verbose', 2, /Nonexistent flag: --verbose/, /did you mean/],
@@ -51,10 +52,10 @@ export const MISTYPED_FLAGS: readonly Row[] = [
 ]
 
 export const OPPOSITES: readonly Row[] = [
-  ['bench --no-causal', 2, /without --causal it is off, which is the default/, /mean --causal/],
+  ['bench --no-causal --mode decode', 2, /--causal: expected nothing else .*, got --no-causal/],
   ['error-sweep --non-causal', 2, /did you mean --no-causal\?/, /mean --causal/],
   ['error-sweep --causal=false', 2, /write --no-causal to have it off/],
-  ['bench --acausal', 2, /without --causal it is off/, /mean --causal/],
+  ['bench --acausal', 2, /did you mean --no-causal\?/, /mean --causal/],
   ['bench --no-quick', 2, /without --quick it is off/, /mean --quick/],
   ['bench --no-exac', 2, /did you mean --no-exact\?/, /mean --exact/],
   ['bench --no-baseline', 2, /did you mean --no-exact\?/, /mean --baseline/],
@@ -66,8 +67,9 @@ export const OPPOSITES: readonly Row[] = [
 
 export const SWITCHES: readonly Row[] = [
   ['bench --causal=true', 2, /--causal takes no value: write --causal alone/],
-  ['bench --causal=false', 2, /leave --causal out to have it off/],
-  ['bench --causal false', 2, /leave --causal out to have it off/],
+  ['bench --causal=false', 2, /write --no-causal to have it off/],
+  ['bench --quick=false', 2, /leave --quick out to have it off/],
+  ['bench --quick false', 2, /leave --quick out to have it off/],
   ['bench --causal true', 2, /write --causal alone/],
   ['bench --causal 1', 2, /write --causal alone/],
   ['bench --causal=', 2, /--causal takes no value/],

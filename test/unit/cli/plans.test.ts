@@ -225,6 +225,69 @@ describe('what projections are drawn with', () => {
   })
 })
 
+describe('sizes of a benchmark', () => {
+  const plan = (flags: Partial<BenchFlags>) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators)
+
+  it('have heads of keys and values where they are fewer', () => {
+    expect(plan({heads: 12, 'kv-heads': 3})).toMatchObject({heads: 12, kv_heads: 3})
+    expect(plan({'kv-heads': 1})).toMatchObject({heads: BENCH.standard.heads, kv_heads: 1})
+    for (const flags of [{}, {heads: 12, 'kv-heads': 12}]) {
+      expect(plan(flags)).not.toHaveProperty('kv_heads')
+    }
+  })
+
+  it.each([
+    [{heads: 12, 'kv-heads': 5}, '--heads 12, got 5', '--kv-heads 4'],
+    [{heads: 12, 'kv-heads': 24}, '--heads 12, got 24', '--kv-heads 12'],
+    [{quick: true, 'kv-heads': 3}, '--heads 2, got 3', '--kv-heads 2'],
+  ])(
+    'refuse heads of keys and values that do not divide those of queries: %j',
+    (flags, end, remedy) => {
+      expect(() => plan(flags)).toThrow(
+        expect.objectContaining({
+          code: 'USAGE',
+          message: `--kv-heads: expected a number that divides ${end}`,
+          suggestions: [remedy],
+        }),
+      )
+    },
+  )
+
+  it('are those of a file, with its length and its mask unless they are typed', () => {
+    const lengths = {queryLen: 512, keyLen: 512}
+    const file = {
+      batch: 2,
+      heads: 6,
+      keyHeads: 2,
+      ...lengths,
+      headDim: 32,
+      valueDim: 16,
+      causal: true,
+    }
+    const of = (flags: Partial<BenchFlags>) =>
+      toBenchPlan({...BENCH_FLAGS, ...flags}, estimators, file)
+    expect(of({})).toMatchObject({
+      ...{batch: 2, heads: 6, kv_heads: 2, head_dim: 32, value_dim: 16},
+      ...{seq_lens: [512], causal: true},
+    })
+    expect(of({'seq-len': [[64, 1024]], causal: false})).toMatchObject({
+      seq_lens: [64, 1024],
+      causal: false,
+    })
+    expect(() => of({redraw: 'pool:5'})).toThrow('a pool of at least 6 matrices')
+    expect(toBenchPlan(BENCH_FLAGS, estimators, {...file, keyHeads: 6})).not.toHaveProperty(
+      'kv_heads',
+    )
+  })
+
+  it('leave a decode no way to see what comes', () => {
+    expect(plan({mode: 'decode'}).causal).toBe(true)
+    expect(() => plan({mode: 'decode', causal: false})).toThrow(
+      '--causal: expected nothing else with --mode decode, whose tokens see the past alone, got --no-causal',
+    )
+  })
+})
+
 describe('toVariancePlan', () => {
   it('runs the quick grid', () => {
     expect(toVariancePlan({...VARIANCE_FLAGS, quick: true}, estimators)).toMatchObject({
@@ -295,6 +358,7 @@ describe('checkedPlan', () => {
 
   it.each([
     [{heads: 0}, '--heads: expected a value that a plan can hold, got 0'],
+    [{kv_heads: 3}, '--kv-heads: expected a value that a plan can hold, got 3'],
     [{seq_lens: [64, -1]}, '--seq-len: expected a value that a plan can hold, got -1'],
     [{timing}, '--min-time: expected a value that a plan can hold, got Infinity'],
   ])('names the flag of the first field that does not fit the schema: %j', (change, message) => {

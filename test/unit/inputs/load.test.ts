@@ -389,7 +389,12 @@ describe('inputFacts', () => {
     const huge = 2 ** 40
     const length = {queryLen: huge, keyLen: huge}
     const whole = {batch: 1, heads: 2, ...length, headDim: 64, valueDim: 32}
-    expect(await inputFacts(spec, [huge])).toEqual({sizes: [whole], loadingBytes: 0, masked: false})
+    expect(await inputFacts(spec, [huge])).toEqual({
+      sizes: [whole],
+      keyHeads: 2,
+      loadingBytes: 0,
+      masked: false,
+    })
     await expect(inputFacts(spec, [null])).rejects.toMatchObject({code: 'BAD_OPTION'})
   })
 })

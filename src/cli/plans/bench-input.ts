@@ -1,0 +1,129 @@
+/** Shapes that `rfa bench` takes from a file of queries, keys and values. */
+import {expected} from '../../errors.js'
+import {headsText} from '../../experiments/bench/grouped.js'
+import {causalLabel, inputLabel} from '../../experiments/labels.js'
+import type {InputSizes} from '../../inputs/input-facts.js'
+import type {InputSpec} from '../../inputs/spec.js'
+import {type FlagValues, fileList} from '../flag-kinds.js'
+import {arrayFlags, layoutFlag} from '../flags.js'
+import {toInputSpec, toLayers, withCausal} from './input-spec.js'
+import type {InputListeners} from './variance-input.js'
+
+const {layer, ...names} = arrayFlags('INPUT')
+
+/** Flags of the file that shapes are taken from. */
+export const benchInputFlags = {
+  input: fileList({
+    char: 'i',
+    helpGroup: 'INPUT',
+    description:
+      'take B, H, Hkv, D and Dv from a file of queries, keys and values, as error-sweep reads it, L where no --seq-len is typed, and --causal where its metadata say so. Only shapes: values are generated, as times of these kernels do not depend on them, and all keys take part',
+  }),
+  layer,
+  'query-name': names['query-name'],
+  'key-name': names['key-name'],
+  'value-name': names['value-name'],
+  layout: layoutFlag('INPUT'),
+}
+
+/** Sizes that a file has of its own. */
+const SIZES = ['batch', 'heads', 'kv-heads', 'head-dim', 'value-dim'] as const
+
+/** Flags that are asked of the file. */
+const FILE_NAMES = Object.keys(benchInputFlags) as (keyof typeof benchInputFlags)[]
+
+type FileFlags = FlagValues<typeof benchInputFlags>
+
+/** What shapes depend on; of the sizes it matters only whether they were typed. */
+type ShapeFlags = FileFlags &
+  Partial<Record<(typeof SIZES)[number] | 'seq-len', unknown> & {causal: boolean; mode: string}>
+
+/** Sizes of arrays in a file; keys and values may have fewer heads than queries. */
+type FileSizes = InputSizes & {keyHeads: number}
+
+/** Those that a benchmark is planned with, and whether the model ran causally. */
+export type FileShape = FileSizes & {causal: boolean}
+
+/**
+ * The shapes in the header of a file; `undefined` where no file is named.
+ *
+ * @throws {USAGE} for sizes beside a file, and for names of arrays without one
+ * @throws {SHAPE_MISMATCH} for layers of several shapes; where no length is typed also for keys that are not as many as queries
+ * @throws what reading the header of an input throws
+ */
+export async function fileShape(
+  flags: ShapeFlags,
+  {note, warn}: InputListeners,
+): Promise<FileShape | undefined> {
+  if (flags.input === undefined) return requireNoneOf(flags)
+  const typed = SIZES.find(name => flags[name] !== undefined)
+  if (typed) {
+    const what = 'no --input beside it, whose file has sizes of its own'
+    throw expected('USAGE', `--${typed}`, what, 'both', 'leave one of them out')
+  }
+  const own = await withCausal(fileFlags(flags))
+  const spec = toInputSpec(own)
+  const {layersOf} = await import('../../inputs/input-files.js')
+  const {inputWarnings} = await import('../../inputs/input-facts.js')
+  const layers = (await layersOf(spec, toLayers(own))) ?? [undefined]
+  const {causal} = own
+  for (const text of await inputWarnings(spec, {layer: layers[0], causal})) warn(text)
+  const sizes = await commonSizes(spec, layers, flags['seq-len'] === undefined)
+  // a decode is causal whatever the file says
+  const seen = flags.mode === 'decode' ? [] : [causalLabel(causal, flags.causal ? null : causal)]
+  note(`shapes of ${inputLabel(spec)}: ${[sizesText(sizes), ...seen].join(', ')}`)
+  return {...sizes, causal}
+}
+
+/** Nothing, as nothing is asked of a file. @throws {USAGE} where something is */
+function requireNoneOf(flags: ShapeFlags): undefined {
+  const idle = FILE_NAMES.find(name => flags[name] !== undefined)
+  if (idle) throw expected('USAGE', `--${idle}`, '--input beside it', 'none')
+}
+
+/** Those of the file alone: `--batch` and the like are sizes of generated inputs elsewhere. */
+function fileFlags(flags: ShapeFlags): FileFlags & {causal?: boolean} {
+  const names = [...FILE_NAMES, 'causal'] as const
+  return Object.fromEntries(names.map(name => [name, flags[name]]))
+}
+
+/**
+ * Sizes that all layers have.
+ *
+ * @param wholeLength - whether their length is one of them
+ */
+async function commonSizes(
+  spec: InputSpec,
+  layers: readonly (number | undefined)[],
+  wholeLength: boolean,
+): Promise<FileSizes> {
+  const {inputFacts} = await import('../../inputs/input-facts.js')
+  const all: FileSizes[] = []
+  for (const layer of layers) {
+    const {sizes, keyHeads} = await inputFacts(spec, [null], {layer})
+    all.push({...sizes[0]!, keyHeads})
+  }
+  const [first] = all
+  const {queryLen, keyLen} = first!
+  const texts = all.map(sizes => sizesText(sizes, wholeLength))
+  const other = texts.findIndex(text => text !== texts[0])
+  if (other > 0) {
+    const got = [0, other].map(at => `${texts[at]} in layer ${layers[at]}`).join(', ')
+    const remedy = `take those of one with \`layer: ${layers[0]}\``
+    throw expected('SHAPE_MISMATCH', inputLabel(spec), 'layers of one shape', got, remedy)
+  }
+  if (wholeLength && queryLen !== keyLen) {
+    const got = `${queryLen} queries and ${keyLen} keys`
+    const remedy = 'say which lengths to time with `seqLen`'
+    throw expected('SHAPE_MISMATCH', inputLabel(spec), 'as many keys as queries', got, remedy)
+  }
+  return first!
+}
+
+/** `B=1 H=8 Hkv=2 D=64 Dv=64`, and its length, or both of them. */
+function sizesText(sizes: FileSizes, withLength = true): string {
+  const {batch, heads, keyHeads, queryLen, keyLen, headDim, valueDim} = sizes
+  const lengths = `L=${queryLen}${keyLen === queryLen ? '' : ` S=${keyLen}`}`
+  const own = `B=${batch} ${headsText({heads, kv_heads: keyHeads})} D=${headDim} Dv=${valueDim}`
+  return withLength ? `${own} ${lengths}` : own
+}
