@@ -336,6 +336,8 @@ export default defineExperiment({
   run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
   processes: {
     of: processCells,
+    // loading a peer takes seconds
+    shares: ({peer, threads}) => peer && `${peer} ${threads}`,
     join: async results => (await import('./join.js')).joinProcesses(results),
   },
   findings: async records => (await import('./fits.js')).benchFindings(records),

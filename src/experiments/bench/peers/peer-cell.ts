@@ -29,7 +29,7 @@ const GATE_ROWS = 160
 /** Runs the cell of a peer; what it computes is judged here first. */
 export async function runPeerCell(
   cell: BenchCell,
-  {threadShare, ...others}: CellContext,
+  {threadShare, process = 0, ...others}: CellContext,
 ): Promise<CellOutcome<BenchResult>> {
   const name = cell.peer!
   // the judge's; nothing of ours is timed
@@ -40,11 +40,13 @@ export async function runPeerCell(
   const threads = cell.threads ?? threadShare ?? availableParallelism()
   const peer = await sharedPeer(name, threads)
   const {version, python, instruction_set} = peer.facts
+  // its other processes run the same code
+  const gate = process === 0 ? await passPeerGate(peer, {cell, method}) : null
   const found = await timePeer(peer, {cell, method}, others)
   const computedBy = {backend: name, instruction_set, threads, processes: 1}
   return {
     status: 'completed',
-    result: {...computedBy, peer: {version, python}, ...found},
+    result: {...computedBy, peer: {version, python}, gate, ...found},
   }
 }
 
@@ -62,18 +64,24 @@ function sharedPeer(name: PeerName, threads: number): Promise<Peer> {
 }
 
 /** What is measured of a peer. */
-type Found = Omit<BenchResult, 'backend' | 'instruction_set' | 'threads' | 'processes' | 'peer'>
+type Found = Omit<
+  BenchResult,
+  'backend' | 'instruction_set' | 'threads' | 'processes' | 'peer' | 'gate'
+>
 
 interface PeerTask {
   cell: BenchCell
   method: ResolvedMethod
 }
 
-async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): Promise<Found> {
-  const gate = await passGateBy(cell, method, {
+function passPeerGate(peer: Peer, {cell, method}: PeerTask) {
+  return passGateBy(cell, method, {
     ...{name: `${cell.method} of ${cell.peer}`, backend: 'cpu', most: GATE_ROWS},
     run: (arrays, rows) => gateOutput(peer, {cell, method}, arrays, rows),
   })
+}
+
+async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): Promise<Found> {
   const made = await peer.make(caseOf(cell), inputsOf(cell, method))
   const found = await whileHeld(made, async () => {
     const before = measurePeak()
@@ -93,7 +101,6 @@ async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): P
   return {
     feature_dim: method.estimator.featureDim(cell.num_features ?? 0, cell.head_dim, method.options),
     operations: {},
-    gate,
     ...found,
     live_bytes: null,
     projection_ns: null,
