@@ -212,10 +212,7 @@ class Pool {
         await place.prepare()
         const {value: part, done} = this.#stopped ? END : this.#parts.next()
         if (done) break
-        if (this.#underway.get(part.job.key)?.ended) continue
-        const {worker, release} = await this.#freshWorkerFor(part)
-        if (!this.#stopped) await this.#runOne(part, worker, place)
-        await release()
+        if (!this.#underway.get(part.job.key)?.ended) await this.#runTimed(part, place)
         place.leave()
       }
     } catch (error) {
@@ -224,6 +221,12 @@ class Pool {
     } finally {
       place.leave()
     }
+  }
+
+  async #runTimed(part: Part, place: Place): Promise<void> {
+    const {worker, release} = await this.#freshWorkerFor(part)
+    if (!this.#stopped) await this.#runOne(part, worker, place)
+    await release()
   }
 
   /** A worker that no other cell has, or that of those which share one in this round. */
