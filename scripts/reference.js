@@ -60,6 +60,8 @@ const PARTS = {
   kernels: () => benchmark('kernels'),
   backends: () => node('dist/bench/backends.js'),
   experiments: () => benchmark('experiments'),
+  repeatability: () =>
+    node('dist/bench/repeatability.js', '--output', `${REFERENCE}/repeatability.json`),
 }
 
 const asked = process.argv.slice(2)

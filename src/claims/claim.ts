@@ -24,8 +24,8 @@ export type ClaimVerdict = (typeof VERDICTS)[number]
 /**
  * Why a claim is inconclusive:
  *
- * - `busy`: processes whose times were taken waited for a processor
- * - `times`: they did not, and times are too few, spread too much or are too near the limit all the same
+ * - `busy`: turns, or processes, whose times were taken lie far apart
+ * - `times`: they do not, and times are too few, spread too much or are too near the limit all the same
  * - `draws`: there are too few
  * - `cells`: cells of its runs failed
  */
