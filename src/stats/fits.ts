@@ -1,6 +1,5 @@
 import {expected} from '../errors.js'
 import {mean} from './descriptive.js'
-import {type Estimate, mapped, weightedSum} from './estimate.js'
 
 /** A power law `y = exp(intercept) * x^slope`. */
 export interface PowerLaw {
@@ -26,30 +25,6 @@ export function logLogSlope(x: ArrayLike<number>, y: ArrayLike<number>): PowerLa
     throw expected('SHAPE_MISMATCH', 'log-log fit', what, `${x.length} and ${y.length}`)
   }
   return fitLine(logarithms('x', x), logarithms('y', y))
-}
-
-/**
- * The exponent of a power law through points that were measured independently, with the interval that follows from
- * theirs: a least-squares slope is a weighted sum of the logarithms of y. It says how far noise may have turned the line,
- * not whether the points lie on one: that is `r2` of {@link logLogSlope}.
- *
- * @param x - positive, at least two different values
- * @param y - positive, one per x
- * @throws as {@link logLogSlope}
- */
-export function slopeEstimate(x: readonly number[], y: readonly Estimate[]): Estimate {
-  const {slope} = logLogSlope(
-    x,
-    y.map(({value}) => value),
-  )
-  const logs = x.map(Math.log)
-  const center = mean(logs)
-  const spread = logs.reduce((sum, log) => sum + (log - center) ** 2, 0)
-  const parts = y.map((estimate, at) => ({
-    weight: (logs[at]! - center) / spread,
-    estimate: mapped(estimate, Math.log),
-  }))
-  return {...weightedSum(parts), value: slope}
 }
 
 /** Natural logarithms, or a sentence about the first value that has none. */

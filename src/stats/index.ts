@@ -32,17 +32,12 @@ export {
   ratioOf,
   weightedSum,
 } from './estimate.js'
-export {logLogSlope, type PowerLaw, slopeEstimate} from './fits.js'
+export {logLogSlope, type PowerLaw} from './fits.js'
 export {hodgesLehmann} from './hodges-lehmann.js'
 export {holm} from './holm.js'
 export {ratioPValue} from './interval-test.js'
 export {heightAmong, heightAt, type LogLine, type LogPlace, passesOne} from './log-lines.js'
-export {
-  dependence,
-  LEAST_FOR_INTERVAL,
-  medianInterval,
-  seriesMedianInterval,
-} from './median-interval.js'
+export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
 export {pairMeanError} from './pair-mean.js'
 export {

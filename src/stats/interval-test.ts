@@ -7,7 +7,7 @@ import {CONFIDENCE} from './tests.js'
  * Two-sided p-value of the null hypothesis that a ratio is 1, from its 95 % interval: that of a normal law on the logarithmic
  * scale whose interval ends where this one does on the side of 1. It is 0.05 where that end is 1.
  *
- * For ratios whose interval has more in it than a sample, as what processes differ by, and so no test of its own.
+ * For ratios that have an interval but no test, such as those of variances by their standard errors.
  *
  * Source: Altman and Bland 2011, "How to obtain the P value from a confidence interval", BMJ 343, d2304.
  *

@@ -1,6 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {normals, randomStream} from '../../../src/random/index.js'
-import {logLogSlope, slopeEstimate, variance} from '../../../src/stats/index.js'
+import {logLogSlope} from '../../../src/stats/index.js'
 
 const lengths = [101, 211, 401, 809, 1601]
 /**
@@ -54,51 +53,5 @@ describe('logLogSlope', () => {
     const act = () => logLogSlope([1, 2, 3], [1, 2])
     expect(act).toThrow(/x and y of equal length, got 3 and 2/)
     expect(act).toThrow(expect.objectContaining({code: 'SHAPE_MISMATCH'}))
-  })
-})
-
-describe('slopeEstimate', () => {
-  const within = (factor: number) =>
-    lengths.map(x => ({value: x ** 2, low: x ** 2 / factor, high: x ** 2 * factor}))
-
-  it('is as wide as the least-squares slope of points that are off by so much', () => {
-    const {slope, low, high} = {...slopeEstimate(lengths, within(1.1)), slope: 2}
-    const logs = lengths.map(Math.log)
-    const reach = Math.log(1.1) / Math.sqrt((logs.length - 1) * variance(logs))
-    expect(Math.abs(slope - low - reach)).toBeLessThan(slopeBound)
-    expect(Math.abs(high - slope - reach)).toBeLessThan(slopeBound)
-  })
-
-  it('is a point where every y is one', () => {
-    const {value, low, high} = slopeEstimate(lengths, within(1))
-    expect(value).toBe(
-      logLogSlope(
-        lengths,
-        within(1).map(y => y.value),
-      ).slope,
-    )
-    expect(Math.abs(high - value)).toBeLessThan(slopeBound)
-    expect(Math.abs(value - low)).toBeLessThan(slopeBound)
-  })
-
-  it('covers the exponent as often as its points are covered', () => {
-    const trials = 1000
-    const sigma = 0.1
-    const covered = Array.from({length: trials}, (_, trial) => {
-      const noise = normals(randomStream(13, 'test.slope', trial), lengths.length)
-      const points = lengths.map((x, at) => {
-        const value = x ** 1.5 * Math.exp(sigma * noise[at]!)
-        return {value, low: value * Math.exp(-1.96 * sigma), high: value * Math.exp(1.96 * sigma)}
-      })
-      const {low, high} = slopeEstimate(lengths, points)
-      return low <= 1.5 && 1.5 <= high
-    }).filter(Boolean).length
-    // normal parts of known spread: 95 % exactly; four binomial standard deviations of 1000 trials: 0.0276
-    expect(Math.abs(covered / trials - 0.95)).toBeLessThan(0.0276)
-  })
-
-  it('has no interval where a y has none', () => {
-    const y = within(1.1).with(2, {value: 401 ** 2, low: Number.NaN, high: Number.NaN})
-    expect(slopeEstimate(lengths, y).low).toBeNaN()
   })
 })

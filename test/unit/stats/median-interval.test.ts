@@ -1,11 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {normals, randomStream} from '../../../src/random/index.js'
-import {
-  dependence,
-  LEAST_FOR_INTERVAL,
-  medianInterval,
-  seriesMedianInterval,
-} from '../../../src/stats/index.js'
+import {LEAST_FOR_INTERVAL, medianInterval} from '../../../src/stats/index.js'
 
 const countUpTo = (length: number) => Float64Array.from({length}, (_, i) => i + 1)
 
@@ -77,57 +72,5 @@ describe('medianInterval', () => {
     const values = Float64Array.of(6, 5, 4, 3, 2, 1)
     medianInterval(values)
     expect([...values]).toEqual([6, 5, 4, 3, 2, 1])
-  })
-})
-
-describe('seriesMedianInterval', () => {
-  it.each([6, 7, 12, 50, 201])(
-    'of %d values that take turns is that of independent ones',
-    length => {
-      const turns = countUpTo(length).map((x, i) => (i % 2 === 0 ? x : length + 1 - x))
-      expect(seriesMedianInterval(turns)).toEqual(medianInterval(turns))
-    },
-  )
-
-  it('of values that rise is as wide as that of few', () => {
-    // of 60 independent values the ranks are 22 and 39; twelve of them, or fewer, have 3 and 10 at most: middles of twelfths
-    expect(medianInterval(countUpTo(60))).toEqual({low: 22, high: 39})
-    const {low, high} = seriesMedianInterval(countUpTo(60))
-    expect(low).toBeLessThanOrEqual(13)
-    expect(low + high).toBe(61)
-    // six are the fewest, whose range begins in the middle of the first sixth
-    expect(low).toBeGreaterThanOrEqual(0)
-  })
-
-  it('has none where there is none for independent values', () => {
-    expect(seriesMedianInterval([1, 2, 3, 4, 5]).low).toBeNaN()
-    expect(seriesMedianInterval([1, 2, 3, 4, 5, 6, Number.NaN]).low).toBeNaN()
-    expect(seriesMedianInterval([3, 3, 3, 3, 3, 3])).toEqual({low: 3, high: 3})
-  })
-})
-
-describe('dependence', () => {
-  /** Turns of ten runs each, every other turn slow. */
-  const turns = new Array<number>(24).fill(10)
-  const inTurns = turns.flatMap((runs, turn) => new Array<number>(runs).fill(turn % 4 < 2 ? 1 : 2))
-
-  it('is 1 where values alternate, and where all are equal', () => {
-    expect(dependence(Array.from({length: 100}, (_, at) => at % 2))).toBe(1)
-    expect(dependence([3, 3, 3, 3, 3, 3])).toBe(1)
-  })
-
-  it('sees what lasts for turns by their sums, further than sqrt(n) runs reach', () => {
-    const alone = dependence(inTurns)
-    const summed = dependence(inTurns, turns)
-    expect(summed).toBe(alone) // two turns up, two down: at lags of some turns they cancel
-    const slow = turns.flatMap((runs, turn) => new Array<number>(runs).fill(turn < 12 ? 1 : 2))
-    // as good as two values: 240 runs in two halves
-    expect(dependence(slow, turns)).toBeGreaterThan(1.5 * dependence(slow))
-    const interval = seriesMedianInterval(slow, turns)
-    expect(interval).toEqual({low: 1, high: 2})
-  })
-
-  it('goes by runs alone where turns are too few', () => {
-    expect(dependence(inTurns, [120, 120])).toBe(dependence(inTurns))
   })
 })
