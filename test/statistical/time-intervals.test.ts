@@ -1,166 +1,139 @@
 /**
- * How often intervals of times miss, by simulation: runs in turns, disturbed as a shared machine disturbs them. The ranks that
- * `rfa bench` goes by stand beside a bootstrap over turns; docs/statistics.md has the table, which slow runs print.
+ * How often intervals of times miss, by simulation: cells run by processes in rounds, on machines that disturb them in several
+ * ways. docs/statistics.md has the table, which slow runs print.
  */
 import {readFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {turnsInterval} from '../../src/experiments/bench/noise.js'
+import {medianOf} from '../../src/experiments/bench/noise.js'
+import {PairedTimes} from '../../src/experiments/bench/paired-times.js'
+import type {TimedRecord} from '../../src/experiments/bench/schema.js'
 import {packageRoot} from '../../src/package.js'
 import {type RandomStream, randomStream} from '../../src/random/index.js'
-import {
-  bonferroniZ,
-  bootstrap,
-  type Interval,
-  median,
-  seriesMedianInterval,
-} from '../../src/stats/index.js'
+import {bonferroniZ, type Estimate, mean, median} from '../../src/stats/index.js'
 import {SLOW} from '../helpers/effort.js'
+import {timed} from '../helpers/records/bench.js'
 
 /** Of the table in the docs; fast runs are the first of them. */
 const DOCUMENTED_TRIALS = 1000
 const TRIALS = SLOW ? DOCUMENTED_TRIALS : 40
-const TURNS = 24
-/** Runs of each turn. */
-const RUNS = [1, 4, 12]
-const RESAMPLES = 300
-
-/** What a disturbance does to the logarithms of the times of a run, and to those of all cells in a turn alike. */
-interface Machine {
-  /** Shared by all cells, one for each turn. */
-  shared(stream: RandomStream): Float64Array
-  /** Runs of one cell, turn by turn. */
-  own(runs: number, stream: RandomStream): Float64Array
-}
-
+/** Of each cell. */
+const PROCESSES = [3, 5]
+const CELLS = 12
+/** Of each process, and runs of each turn. */
+const TURNS = 8
+const RUNS = 5
+/** Standard deviation of a run. */
 const NOISE = 0.02
-const none = () => new Float64Array(TURNS)
-const noise = (runs: number, stream: RandomStream) =>
-  Float64Array.from({length: TURNS * runs}, () => NOISE * stream.normal())
-/** A series whose neighbours correlate. */
-function series(length: number, spread: number, correlation: number, stream: RandomStream) {
-  let last = stream.normal()
-  const fresh = Math.sqrt(1 - correlation ** 2)
-  return Float64Array.from({length}, (_, at) => {
-    if (at > 0) last = correlation * last + fresh * stream.normal()
-    return spread * last
-  })
+
+/** What is in the logarithms of times beside the noise of runs; default: nothing. */
+interface Machine {
+  /** Standard deviation of the processes of a cell. */
+  between?(cell: number): number
+  /** The same of turns. */
+  turns?: number
+  /** What one run has on top. */
+  run?(stream: RandomStream): number
+  /** What all cells have on top, by rounds and turns. */
+  shared?(length: number, stream: RandomStream): Float64Array
+  /** The cells of the ratio, the first of them that of the time. */
+  pair?(stream: RandomStream): readonly [number, number]
 }
+
+/** From 0.5 % to 8 %. */
+const ladder = (cell: number) => 0.005 * 16 ** (cell / (CELLS - 1))
 
 const MACHINES: Record<string, Machine> = {
-  quiet: {shared: none, own: noise},
+  quiet: {},
+  'processes 2 % apart': {between: () => 0.02},
+  'turns 5 %, processes 2 % apart': {between: () => 0.02, turns: 0.05},
   'slow runs, one in ten': {
-    shared: none,
-    own: (runs, stream) =>
-      noise(runs, stream).map(x => (stream.uniform() < 0.1 ? x - Math.log(stream.uniform()) : x)),
+    run: stream => (stream.uniform() < 0.1 ? -Math.log(stream.uniform()) : 0),
   },
-  'runs like the one before, 0.6': {
-    shared: none,
-    own: (runs, stream) => series(TURNS * runs, NOISE, 0.6, stream),
-  },
-  'slow turns, one in four': {
-    shared: stream => none().map(() => (stream.uniform() < 0.25 ? 0.5 : 0)),
-    own: noise,
-  },
-  'own slow turns, one in four': {
-    shared: none,
-    own: (runs, stream) => {
-      const slow = none().map(() => (stream.uniform() < 0.25 ? 0.5 : 0))
-      return noise(runs, stream).map((x, at) => x + slow[Math.floor(at / runs)]!)
+  'a slow minute, processes 2 % apart': {
+    between: () => 0.02,
+    // a quarter of the run, all of it by a factor of 1.65
+    shared: (length, stream) => {
+      const from = stream.uniform() * 0.75 * length
+      return new Float64Array(length).map((_, turn) =>
+        from <= turn && turn < from + length / 4 ? 0.5 : 0,
+      )
     },
   },
-  'turns like the one before, 0.8': {
-    shared: stream => series(TURNS, 0.1, 0.8, stream),
-    own: noise,
+  'cells 0.5 to 8 % apart, any two': {
+    between: ladder,
+    pair: stream => {
+      const first = Math.floor(CELLS * stream.uniform())
+      return [first, (first + 1 + Math.floor((CELLS - 1) * stream.uniform())) % CELLS]
+    },
   },
+  'cells 0.5 to 8 % apart, the steadiest two': {between: ladder, pair: () => [0, 1]},
+  'cells 0.5 to 8 % apart, the noisiest two': {between: ladder, pair: () => [CELLS - 2, CELLS - 1]},
 }
 
-/** Two cells of one run, logarithms of times by turns. */
-type Pair = readonly [Float64Array, Float64Array]
-
-function measured({shared, own}: Machine, runs: number, stream: RandomStream): Pair {
-  const both = shared(stream)
-  const cell = () => own(runs, stream).map((x, at) => x + both[Math.floor(at / runs)]!)
-  return [cell(), cell()]
-}
-
-const turnOf = (values: Float64Array, turn: number) => {
-  const runs = values.length / TURNS
-  return values.subarray(turn * runs, (turn + 1) * runs)
-}
-const turnMedians = (values: Float64Array) =>
-  Float64Array.from({length: TURNS}, (_, turn) => median(turnOf(values, turn)))
-
-const runsOf = (values: Float64Array) => [...none()].map(() => values.length / TURNS)
-
-/** The runs of some turns, those that were drawn twice twice. */
-function drawn(values: Float64Array, turns: Float64Array): Float64Array {
-  const runs = values.length / TURNS
-  const all = new Float64Array(values.length)
-  turns.forEach((turn, at) => {
-    all.set(turnOf(values, turn), at * runs)
+/** A cell of a run. @param shared - by rounds and turns */
+function measured(machine: Machine, cell: number, shared: Float64Array, stream: RandomStream) {
+  const {between = () => 0, turns = 0, run = () => 0} = machine
+  let process = 0
+  const logs = [...shared].flatMap((common, at) => {
+    if (at % TURNS === 0) process = between(cell) * stream.normal()
+    const turn = common + process + turns * stream.normal()
+    return Array.from({length: RUNS}, () => turn + NOISE * stream.normal() + run(stream))
   })
-  return all
+  return timed({seq_len: cell + 1}, 1, {
+    samples_ns: logs.map(Math.exp),
+    turn_runs: new Array(shared.length).fill(RUNS),
+    process_turns: new Array(shared.length / TURNS).fill(TURNS),
+  })
 }
 
-/** Percentiles of a statistic of turns that are drawn anew with all their runs. */
-function overTurns(statistic: (turns: Float64Array) => number, stream: RandomStream): Interval {
-  const turns = none().map((_, at) => at)
-  return bootstrap(turns, statistic, {stream, resamples: RESAMPLES, kind: 'percentile'})
+/** What the processes of a cell tell on average of a machine that nothing else disturbs. */
+function trueLog(machine: Machine): number {
+  const quiet = new Float64Array(4000 * TURNS)
+  const record = measured(machine, 0, quiet, randomStream(23, 'truth'))
+  return mean(new PairedTimes([record]).logsOf(record))
 }
 
-type Procedure = (pair: Pair, stream: RandomStream) => Interval
-
-/** Intervals of the logarithm of a median, and of that of a ratio, whose truth is 0: both cells have one law. */
-const PROCEDURES: Record<'median' | 'ratio', Record<string, Procedure>> = {
-  median: {
-    'median, ranks': ([first]) => seriesMedianInterval(first, runsOf(first)),
-    'median, bootstrap of turns': ([first], stream) =>
-      overTurns(turns => median(drawn(first, turns)), stream),
-  },
-  ratio: {
-    'ratio, signed ranks of turns': ([first, second]) => {
-      const others = turnMedians(second)
-      return turnsInterval(turnMedians(first).map((x, at) => x - others[at]!))
-    },
-    'ratio, bootstrap of turns': ([first, second], stream) =>
-      overTurns(turns => median(drawn(first, turns)) - median(drawn(second, turns)), stream),
-  },
+/** Records of a run, and those of the ratio. */
+interface Run {
+  all: TimedRecord[]
+  pair: readonly [TimedRecord, TimedRecord]
 }
 
-/** The median of the law of a run, by so many that its own error is a hundredth of the intervals. */
-function trueMedian(machine: Machine, stream: RandomStream): number {
-  const runs = Array.from({length: 4000}, () => [...measured(machine, 1, stream)[0]])
-  return median(runs.flat())
-}
-
-const CASES = (['median', 'ratio'] as const).flatMap(what =>
-  Object.keys(PROCEDURES[what]).flatMap(procedure =>
-    Object.keys(MACHINES).map(machine => [what, procedure, machine] as const),
-  ),
-)
-const Z = bonferroniZ(2 * CASES.length * RUNS.length, 1e-4)
-
-/** Share of the trials that miss, and the median distance of an end, as a share of the time. */
-function tried(what: 'median' | 'ratio', procedure: string, name: string, runs: number) {
+function runOn(name: string, processes: number, trial: number): Run {
   const machine = MACHINES[name]!
-  const truth = what === 'ratio' ? 0 : trueMedian(machine, randomStream(23, `truth ${name}`))
-  let missed = 0
-  const reach = Float64Array.from({length: TRIALS}, (_, trial) => {
-    const pair = measured(machine, runs, randomStream(23, `times ${name} ${runs}`, trial))
-    const stream = randomStream(23, `resamples ${name} ${runs}`, trial)
-    const {low, high} = PROCEDURES[what][procedure]!(pair, stream)
-    if (!(low <= truth && truth <= high)) missed++
-    return (high - low) / 2
-  })
-  return {missed: missed / TRIALS, reach: Math.expm1(median(reach))}
+  const stream = randomStream(23, `times ${name} ${processes}`, trial)
+  const none = new Float64Array(processes * TURNS)
+  const shared = machine.shared?.(none.length, stream) ?? none
+  const all = Array.from({length: CELLS}, (_, cell) => measured(machine, cell, shared, stream))
+  const [first, second] = machine.pair?.(stream) ?? [0, 1]
+  return {all, pair: [all[first]!, all[second]!]}
 }
+
+const PROCEDURES: Record<string, (run: Run) => Estimate> = {
+  time: ({pair: [first]}) => medianOf(first),
+  'ratio, two cells': ({pair}) => new PairedTimes(pair).ratio(...pair),
+  'ratio, among twelve cells': ({all, pair}) => new PairedTimes(all).ratio(...pair),
+}
+
+/** What keeps no 5 %, as docs/statistics.md says. */
+const BROKEN = ['ratio, among twelve cells | cells 0.5 to 8 % apart, the noisiest two']
+
+const MISSES = Object.keys(MACHINES).length * Object.keys(PROCEDURES).length * PROCESSES.length
+/** All checks of this file together raise an alarm with a probability of 1e-4: shares are too high, or not the documented ones. */
+const Z = bonferroniZ(3 * MISSES, 1e-4)
+/** Most misses at a nominal 5 %, by a normal law of their number; one more, as the number is a whole one. */
+const KEPT = 0.05 + Z * Math.sqrt((0.05 * 0.95) / TRIALS) + 1 / TRIALS
 
 /** The numbers of a row of docs/statistics.md, in per cent. */
 function documentedRow(row: string): number[] {
   const text = readFileSync(join(packageRoot(), 'docs', 'statistics.md'), 'utf8')
-  const line = text.split('\n').find(other => other.startsWith(`${row} |`)) ?? ''
-  return line.slice(row.length).split('|').slice(1, -1).map(Number)
+  const line = text.split('\n').find(other => other.startsWith(`| ${row} |`)) ?? ''
+  return line
+    .slice(row.length + 2)
+    .split('|')
+    .slice(1, -1)
+    .map(Number)
 }
 
 /** That a share is the documented one but for the chance of both; pooled, one miss and one hit added. */
@@ -176,25 +149,45 @@ function expectDocumented(found: number, documented: number): void {
   expect(Math.abs(found - stated)).toBeLessThan(Z * Math.sqrt(variance) + 1 / TRIALS)
 }
 
-describe('intervals of times in turns, of 95 %', () => {
+/** Share of the intervals that miss, and their median half-width, as a share of the time. */
+function missesOf(intervals: readonly Estimate[], truth: number) {
+  const missed = intervals.filter(({low, high}) => !(low <= truth && truth <= high)).length
+  const reach = intervals.map(({low, high}) => Math.sqrt(high / low) - 1)
+  return {missed: missed / TRIALS, reach: median(reach)}
+}
+
+describe('intervals of times, of 95 %', () => {
   const lines: string[] = []
 
-  it.each(CASES)('%s: %s, %s', (what, procedure, machine) => {
-    const found = RUNS.map(runs => tried(what, procedure, machine, runs))
-    const row = `| ${procedure} | ${machine}`
-    const shown = [...found.map(({missed}) => missed), ...found.map(({reach}) => reach)]
-    lines.push(`${row} | ${shown.map(share => (100 * share).toFixed(1)).join(' | ')} |`)
-    const documented = documentedRow(row)
-    expect(documented).toHaveLength(shown.length)
-    found.forEach(({missed}, at) => {
-      expectDocumented(missed, documented[at]!)
-    })
+  it.each(Object.keys(MACHINES))('%s', name => {
+    const time = Math.exp(trueLog(MACHINES[name]!))
+    const runs = PROCESSES.map(processes =>
+      Array.from({length: TRIALS}, (_, trial) => runOn(name, processes, trial)),
+    )
+    for (const [procedure, interval] of Object.entries(PROCEDURES)) {
+      const truth = procedure === 'time' ? time : 1
+      const found = runs.map(all => missesOf(all.map(interval), truth))
+      const row = `${procedure} | ${name}`
+      const shown = [...found.map(({missed}) => missed), ...found.map(({reach}) => reach)]
+      lines.push(`| ${row} | ${shown.map(share => (100 * share).toFixed(1)).join(' | ')} |`)
+      if (!BROKEN.includes(row)) {
+        for (const {missed} of found) expect(missed).toBeLessThanOrEqual(KEPT)
+      }
+      const documented = documentedRow(row)
+      expect(documented).toHaveLength(shown.length)
+      found.forEach(({missed, reach}, at) => {
+        expectDocumented(missed, documented[at]!)
+        if (SLOW)
+          expect(reach.toFixed(3)).toBe((documented[PROCESSES.length + at]! / 100).toFixed(3))
+      })
+    }
   })
 
   it('make a table in slow runs', () => {
-    if (!SLOW) return
-    const counts = RUNS.map(runs => `${runs}`)
-    const head = `| interval | machine | misses, ${counts.join(' | ')} | reach, ${counts.join(' | ')} |`
-    process.stdout.write(`\n${[head, head.replace(/[^|]+/g, '---'), ...lines].join('\n')}\n`)
+    expect(lines).toHaveLength(MISSES / PROCESSES.length)
+    const rows = Object.keys(PROCEDURES).flatMap(name =>
+      lines.filter(line => line.startsWith(`| ${name} |`)),
+    )
+    if (SLOW) process.stdout.write(`\n${rows.join('\n')}\n`)
   })
 })
