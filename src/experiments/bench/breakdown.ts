@@ -32,6 +32,11 @@ export class PartTimer {
     this.taken = parts.map(() => ({samples: [], turns: []}))
   }
 
+  /** How many it has taken. */
+  get turns(): number {
+    return this.taken[0]?.turns.length ?? 0
+  }
+
   /** Runs every part for a while. */
   takeTurn(): void {
     this.parts.forEach(({run}, at) => {
@@ -113,19 +118,24 @@ export function startBreakdown(call: BrokenDown): Breaking {
   if (typeof found === 'string') return {watch: others => others, end: () => noParts(found)}
   const timer = new PartTimer(found.parts)
   return {
-    watch: ({yieldTurn, ...others}) => ({
-      ...others,
-      ...(yieldTurn && {
+    watch({yieldTurn, ...others}) {
+      if (!yieldTurn) return others
+      let begun = false
+      return {
+        ...others,
         yieldTurn: async () => {
-          timer.takeTurn()
+          // the first turn is yet to come
+          if (begun) timer.takeTurn()
+          begun = true
           const next = await yieldTurn()
           // parts have had the caches, whether others computed or not
           return next === 'none' ? next : 'after others'
         },
-      }),
-    }),
+      }
+    },
     end(whole) {
-      timer.takeTurn()
+      // an interrupt comes behind the parts of the last turn
+      if (timer.turns < whole.turn_runs.length) timer.takeTurn()
       found.dispose()
       return timer.result(whole)
     },

@@ -1,7 +1,7 @@
 /** Plan, records and a run of benchmarks, with round numbers. */
 
-import type {DecodeMark} from '../../../src/experiments/bench/marks.js'
-import {medianOfRuns} from '../../../src/experiments/bench/noise.js'
+import {markOf} from '../../../src/experiments/bench/marks.js'
+import type {InProcesses} from '../../../src/experiments/bench/processes.js'
 import type {
   BenchCell,
   BenchPlan,
@@ -10,7 +10,7 @@ import type {
 } from '../../../src/experiments/bench/schema.js'
 import benchExperiment from '../../../src/experiments/bench/schema.js'
 import {quoted} from '../../../src/experiments/bench/timing.js'
-import {randomStream} from '../../../src/random/index.js'
+import {type RandomStream, randomStream} from '../../../src/random/index.js'
 import {cellKey} from '../../../src/results/keys.js'
 import type {RunManifest} from '../../../src/results/manifest.js'
 import {MACHINE} from './machine.js'
@@ -40,15 +40,46 @@ const BENCH_CELL: BenchCell = {
 export const steady = (median: number, runs = 12): number[] =>
   Array.from({length: runs}, (_, at) => median * (1 + 0.01 * [-2, 1, -1, 2][at % 4]!))
 
-/** A completed cell that took `median` ns, or the runs of `result`. */
+/** Standard deviation of processes, as a share of the time. */
+const APART = 0.01
+
+/** What each of three processes of a cell takes over the usual time: factors of its own, whose product is 1. */
+function factorsOf(cell: BenchCell, backend?: string): number[] {
+  const {method, projection, num_features, seq_len, batch} = cell
+  const name = [method, projection, num_features, batch, backend].join(' ')
+  const turn = randomStream(seq_len, name).uniform()
+  // logarithms at thirds of a circle: they have a mean of 0 and a variance of 3 / 4
+  const scale = APART / Math.sqrt(3 / 4)
+  return [0, 1, 2].map(at => Math.exp(scale * Math.cos(2 * Math.PI * (turn + at / 3))))
+}
+
+/** Steady runs of processes that have these medians. @param turns - of each, of four runs */
+export function inProcesses(medians: readonly number[], turns = 1): Times {
+  return {
+    samples_ns: medians.flatMap(median => steady(median, 4 * turns)),
+    turn_runs: medians.flatMap(() => Array.from({length: turns}, () => 4)),
+    process_turns: medians.map(() => turns),
+  }
+}
+
+/** Runs of one process, in one turn. */
+export function oneProcess(samples_ns: number[]): Times {
+  return {samples_ns, turn_runs: [samples_ns.length], process_turns: [1]}
+}
+
+type Times = {[Name in keyof InProcesses]: number[]}
+
+/**
+ * A completed cell that took `median` ns, by three processes that differ by 1 %; or the runs of `result`, by one process where
+ * that names none.
+ */
 export function timed(
   changes: Partial<BenchCell> = {},
   median = 1e6,
   result: Partial<BenchResult> = {},
 ): TimedRecord {
   const cell = {...BENCH_CELL, ...changes}
-  const {samples_ns = steady(median), waited_ns = 0} = result
-  const {turn_runs = [samples_ns.length]} = result
+  const {waited_ns = 0} = result
   return {
     schema: benchExperiment.schema,
     key: cellKey(benchExperiment.schema, cell),
@@ -60,7 +91,7 @@ export function timed(
       threads: 1,
       operations: {softmaxAttention: 'composite'},
       gate: {max_abs_error: 1e-7, bound: 1e-5, rows: 31},
-      ...quoted(samples_ns, waited_ns, turn_runs),
+      ...quoted(timesOf(cell, median, result), waited_ns),
       conditions: null,
       projection_ns: 2e5,
       work_flops: 3e6,
@@ -72,8 +103,16 @@ export function timed(
   }
 }
 
+function timesOf(cell: BenchCell, median: number, result: Partial<BenchResult>): Times {
+  const {samples_ns, backend} = result
+  if (!samples_ns) return inProcesses(factorsOf(cell, backend).map(factor => factor * median))
+  const {turn_runs = [samples_ns.length]} = result
+  const {process_turns = [turn_runs.length]} = result
+  return {samples_ns, turn_runs, process_turns}
+}
+
 /**
- * A completed cell that took twelve turns of one run each.
+ * A completed cell that three processes took in four turns of one run each.
  *
  * @param noise - standard deviation of each run, as a share, independent of other methods and lengths
  */
@@ -84,10 +123,18 @@ export function timedInTurns(
   noise = 0.01,
 ): TimedRecord {
   const {method, seq_len} = {...BENCH_CELL, ...changes}
-  const normals = new Float64Array(12)
-  randomStream(seq_len, method).fillNormals(normals)
-  const samples_ns = Array.from(normals, normal => median * Math.exp(noise * normal))
-  return timed(changes, median, {samples_ns, turn_runs: samples_ns.map(() => 1), ...result})
+  const factors = noisyTurns(randomStream(seq_len, method), noise)
+  const samples_ns = factors.samples_ns.map(factor => factor * median)
+  return timed(changes, median, {...factors, samples_ns, ...result})
+}
+
+/** Noise of three processes with four turns of one run each, about 1. */
+export function noisyTurns(stream: RandomStream, noise: number): Times {
+  return {
+    samples_ns: Array.from({length: 12}, () => Math.exp(noise * stream.normal())),
+    turn_runs: Array.from({length: 12}, () => 1),
+    process_turns: [4, 4, 4],
+  }
 }
 
 /** An exact form: no projection, no features. */
@@ -97,37 +144,28 @@ export const exactForm = (method: string, seq_len: number, median: number) =>
 /**
  * A decode, each token of which takes `token` ns and `more` ns for each before it; looked at after 25, 64 and 100.
  *
- * @param samples - every run over the usual one
+ * @param runs - every run over the usual one; by default those of three processes that differ by 1 %
  * @param looked - numbers of tokens to look at instead
  */
 export function decoded(
   changes: Partial<BenchCell>,
   {token, more = 0}: {token: number; more?: number},
-  samples = steady(1),
+  runs: Times = inProcesses(factorsOf({...BENCH_CELL, ...changes})),
   looked: readonly number[] = [25, 64, 100],
 ): TimedRecord {
-  const marks = looked.map((tokens): DecodeMark => {
+  const {samples_ns, ...turns} = runs
+  const marks = looked.map(tokens => {
     const total = (tokens - 1) * token + (more * tokens * (tokens - 1)) / 2
     const last = token + more * tokens
-    const {low, high} = medianOfRuns(
-      samples.map(x => x * total),
-      0,
-    )
-    return {
-      tokens,
-      ...{total_ns: total, total_low_ns: low, total_high_ns: high},
-      ...{token_ns: last, token_low_ns: last, token_high_ns: last},
-      tokens_per_second: ((tokens - 1) / total) * 1e9,
-      state_bytes: more > 0 ? 240 * tokens : 12288,
-      total_samples_ns: samples.map(x => x * total),
-      token_samples_ns: samples.map(x => x * last),
-    }
+    const totals = samples_ns.map(x => x * total)
+    const latencies = samples_ns.map(x => x * last)
+    return markOf({tokens, state_bytes: more > 0 ? 240 * tokens : 12288, totals, latencies}, turns)
   })
   const seq_len = looked.at(-1)!
   const lengths = {mode: 'decode' as const, seq_len, lengths: [looked[0]!, seq_len], causal: true}
   const {total_ns, total_samples_ns} = marks.at(-1)!
   const feature_dim = changes.projection === null ? 0 : 64
-  const extra = {marks, first_token_ns: 5e4, samples_ns: total_samples_ns, feature_dim}
+  const extra = {marks, first_token_ns: 5e4, ...turns, samples_ns: total_samples_ns, feature_dim}
   return timed({...lengths, ...changes}, total_ns, extra)
 }
 

@@ -4,12 +4,14 @@ import {PartTimer, type TimedPart} from '../../../../src/experiments/bench/break
 import type {Breakdown} from '../../../../src/experiments/bench/breakdown-schema.js'
 import {runBenchCell} from '../../../../src/experiments/bench/cell.js'
 import {benchCells} from '../../../../src/experiments/bench/grid.js'
+import {joinProcesses} from '../../../../src/experiments/bench/join.js'
 import {benchReport} from '../../../../src/experiments/bench/report.js'
 import benchExperiment, {
   type BenchPlan,
   benchPlan,
   benchResult,
 } from '../../../../src/experiments/bench/schema.js'
+import type {NextTurn, YieldTurn} from '../../../../src/experiments/experiment.js'
 import {renderTerminal} from '../../../../src/report/terminal.js'
 import {tf} from '../../../../src/tf.js'
 import {bench, method} from '../../../helpers/plans.js'
@@ -20,12 +22,12 @@ await useBackend('cpu')
 /** A clock that parts move by what they are said to take. */
 function timerOf(times: Record<string, number>) {
   let now = 0
-  const parts = Object.entries(times).map(
-    ([part, time]): TimedPart => ({
+  const parts = Object.keys(times).map(
+    (part): TimedPart => ({
       part: part as TimedPart['part'],
       inWhole: part !== 'draw',
       run: () => {
-        now += time
+        now += times[part]!
       },
     }),
   )
@@ -47,7 +49,7 @@ describe('PartTimer', () => {
     expect(features!.turn_runs).toEqual(new Array(8).fill(5))
     expect(contraction!.turn_runs).toEqual(new Array(8).fill(3))
     expect(guard!.turn_runs).toEqual(new Array(8).fill(10))
-    expect(features).toMatchObject({median_ns: 1e6, median_low_ns: 1e6, median_high_ns: 1e6})
+    expect(features).toMatchObject({median_ns: 1e6, median_low_ns: null, median_high_ns: null})
   })
 
   it('sums what every forward has, over the whole and turn by turn', () => {
@@ -56,10 +58,17 @@ describe('PartTimer', () => {
     expect(found.parts[0]).toMatchObject({in_whole: false})
   })
 
-  it('has no ratios of few turns', () => {
-    const once = timerOf(TIMES)
-    once.takeTurn()
-    expect(once.result({samples_ns: [1e6], turn_runs: [1]})).toMatchObject({sum_over_whole: null})
+  it('goes turn by turn: what is slow for a while is not in the shares', () => {
+    const times = {...TIMES}
+    const disturbed = timerOf(times)
+    const slow = [1, 4, 1, 0.5, 9]
+    for (const factor of slow) {
+      times.features = factor * TIMES.features
+      disturbed.takeTurn()
+    }
+    const samples_ns = slow.map(factor => factor * 2e6)
+    const {parts} = disturbed.result({samples_ns, turn_runs: slow.map(() => 1)})
+    expect(parts[1]!.share).toBe(0.5)
   })
 })
 
@@ -67,13 +76,15 @@ describe('PartTimer', () => {
 const SHORT = {warmup_runs: 0, min_runs: 6, max_runs: 6, min_time_ns: 0}
 
 describe('the breakdown of a cell', () => {
-  async function brokenDown(changes: Partial<BenchPlan>): Promise<Breakdown> {
+  async function brokenDown(
+    changes: Partial<BenchPlan>,
+    yieldTurn: YieldTurn = async () => 'alone',
+  ): Promise<Breakdown> {
     const plan = benchPlan.parse(
       bench({breakdown: true, timing: SHORT, seq_lens: [13], ...changes}),
     )
     const [cell] = [...(await benchCells(plan))]
-    const turns = {yieldTurn: async () => false}
-    const outcome = await runBenchCell(cell!, turns)
+    const outcome = await runBenchCell(cell!, {yieldTurn})
     if (outcome.status !== 'completed') return expect.unreachable()
     const result = benchResult.parse(outcome.result)
     expect(result.peak_rss_over_baseline_bytes).toBeNull()
@@ -101,6 +112,13 @@ describe('the breakdown of a cell', () => {
     expect(tf.memory().numTensors - before).toBeLessThanOrEqual(4)
   })
 
+  it('has parts in each turn of an interrupted cell, and none before the first', async () => {
+    const answers: NextTurn[] = ['after others', 'alone', 'alone', 'none']
+    const {parts} = await brokenDown({methods: [method('elu')]}, async () => answers.shift()!)
+    expect(parts[0]!.turn_runs).toHaveLength(3)
+    expect(answers).toEqual([])
+  })
+
   it('has drawing in the whole where each call draws', async () => {
     const {parts} = await brokenDown({methods: [method('favor-trig')], redraw: 'call'})
     expect(parts[0]).toMatchObject({part: 'draw', in_whole: true})
@@ -116,10 +134,16 @@ describe('the breakdown of a cell', () => {
 })
 
 describe('the table of parts', () => {
-  const timer = timerOf(TIMES)
-  for (let turn = 0; turn < 8; turn++) timer.takeTurn()
-  const runs = new Array<number>(8).fill(1.5e6)
-  const breakdown = timer.result({samples_ns: runs, turn_runs: runs.map(() => 1)})
+  /** A process whose features take so many times as long as usual, and forwards 1.5 ms. */
+  const processOf = (factor: number) => {
+    const timer = timerOf({...TIMES, features: factor * TIMES.features})
+    for (let turn = 0; turn < 8; turn++) timer.takeTurn()
+    const samples_ns = new Array<number>(8).fill(1.5e6)
+    const turn_runs = samples_ns.map(() => 1)
+    return timed({}, 1, {samples_ns, turn_runs, breakdown: timer.result({samples_ns, turn_runs})})
+  }
+  const processes = [1, 1.1, 1 / 1.1].map(processOf)
+  const result = joinProcesses(processes.map(record => record.result))
   const none = {
     parts: [],
     sum_over_whole: null,
@@ -128,7 +152,7 @@ describe('the table of parts', () => {
   }
   const softmax = exactForm('softmax', 128, 1e6)
   const rows = [
-    timed({}, 1.5e6, {breakdown}),
+    {...processes[0]!, result},
     {...softmax, result: {...softmax.result, breakdown: {...none, none: 'softmax is whole'}}},
   ]
 
@@ -137,8 +161,9 @@ describe('the table of parts', () => {
     expect(text).toMatch(
       /^method +L +draw +features +contraction +guard +sum +whole +sum \/ whole$/m,
     )
+    // logarithms of features log(1.1) apart: 1.1^(4.303 / sqrt(3)) = 1.267
     expect(text).toMatch(
-      /^favor-pos orth M=64 +128 +7\.00 ms ±<1% +1\.00 ms ±<1% +2\.00 ms ±<1% +1\.00 us ±<1% +3\.00 ms +1\.50 ms +2\.00x ±<1%$/m,
+      /^favor-pos orth M=64 +128 +7\.00 ms ±<1% +1\.00 ms ±27% +2\.00 ms ±<1% +1\.00 us ±<1% +3\.00 ms +1\.50 ms +2\.00x \[1\.85, 2\.17\]$/m,
     )
     expect(text).toContain('- no parts: softmax is whole')
     expect(renderTerminal(benchReport([timed()]), {width: 200, colour: false})).not.toContain(
