@@ -54,12 +54,13 @@ export function isUnsettled(gain: Estimate): boolean {
 
 /**
  * A length from which something is faster: `4150 [3800, 4600]` where the interval is narrow, else the interval alone,
- * `406-9000`, without an upper end `406 or more`.
+ * `406-9000`, without an upper end `406 or more`; `about 4150` without a lower one.
  */
 export function lengthText(length: Estimate): string {
   const {value, low, high} = length
   if (low === value && high === value) return significant(value)
   const [from, to] = [significant(low), significant(high)]
   if (isSettled(length)) return `${significant(value)} [${from}, ${to}]`
+  if (!Number.isFinite(low)) return `about ${significant(value)}`
   return Number.isFinite(high) ? `${from}-${to}` : `${from} or more`
 }

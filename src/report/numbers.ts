@@ -32,7 +32,7 @@ export function roundNumber(log10: number): string {
   return rounded < 1000 ? significant(rounded, 2) : rounded.toLocaleString('en-US')
 }
 
-/** A value with its interval, `0.123 [0.110, 0.140]`; the value alone where the interval is a point. */
+/** A value with its interval, `0.123 [0.110, 0.140]`; the value alone where the interval is a point, or not known. */
 export function withInterval(
   value: number | null,
   low: number | null,
@@ -40,6 +40,7 @@ export function withInterval(
 ): string {
   const middle = significant(value)
   if (low === null || high === null || low === high) return middle
+  if (Number.isNaN(low) || Number.isNaN(high)) return middle
   return `${middle} [${significant(low)}, ${significant(high)}]`
 }
 

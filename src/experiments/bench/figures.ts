@@ -35,7 +35,7 @@ const INTERVAL = 'bars are 95 % intervals over processes'
 const TIME: Quantity = {
   name: 'time-over-length',
   title: 'Time over length',
-  caption: `Median time of a call; ${INTERVAL}. L^: growth over the longest lengths, with its 95 % interval.`,
+  caption: `Median time of a call; ${INTERVAL}.`,
   isFitted: true,
   x: 'length L',
   y: 'time of a call, ms',

@@ -103,5 +103,9 @@ function statementOf(verdict: MachineVerdict['verdict'], facts: Facts): string {
       `load ${significant(load_before, 2)} before, ${significant(load_after, 2)} after`,
     lowest_mhz !== null && `clock ${[...new Set(clocks)].join(' - ')} GHz`,
   ].filter(part => part !== false)
-  return `the machine was ${verdict === 'unknown' ? 'not watched' : verdict}: ${told.join('; ')}`
+  const found =
+    verdict === 'unknown'
+      ? 'one process with few turns does not tell whether the machine was disturbed'
+      : `the machine was ${verdict}`
+  return told.length > 0 ? `${found}: ${told.join('; ')}` : found
 }

@@ -46,5 +46,6 @@ describe('lengthText', () => {
     expect(from(406, 9000)).toBe('406-9000')
     expect(from(3800, Number.POSITIVE_INFINITY)).toBe('3800 or more')
     expect(from(4150, 4150)).toBe('4150')
+    expect(from(Number.NaN, Number.POSITIVE_INFINITY)).toBe('about 4150')
   })
 })

@@ -77,6 +77,7 @@ describe('withInterval', () => {
   it('leaves out an interval that is a point or unknown', () => {
     expect(withInterval(0.25, 0.25, 0.25)).toBe('0.250')
     expect(withInterval(0.25, null, 0.3)).toBe('0.250')
+    expect(withInterval(0.25, Number.NaN, Number.NaN)).toBe('0.250')
     expect(withInterval(null, null, null)).toBe('-')
   })
 })

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {benchFigures} from '../../../../src/experiments/bench/figures.js'
-import {decoded, exactForm, timed} from '../../../helpers/records/bench.js'
+import {decoded, exactForm, oneProcess, timed} from '../../../helpers/records/bench.js'
 
 describe('figures of a benchmark', () => {
   const records = [1024, 512].flatMap(L => [
@@ -12,8 +12,8 @@ describe('figures of a benchmark', () => {
     const [time] = benchFigures(records)
     expect(time!.name).toBe('time-over-length')
     const [exact, features] = time!.series
-    expect(exact!.label).toBe('softmax-online')
-    expect(features!.label).toBe('favor-pos orth M=64, L^1.00 [0.85, 1.15]')
+    expect(exact!.label).toMatch(/^softmax-online, L\^2\.00 \[1\.9\d, 2\.0\d\]$/)
+    expect(features!.label).toBe('favor-pos orth M=64, L^1.00 [0.93, 1.07]')
     expect(time!.caption).toContain('L^: how time grows')
     expect(features!.points.map(({x}) => x)).toEqual([512, 1024])
     expect(features!.points[0]!.y).toBeCloseTo((3000 * 512) / 1e6, 2)
@@ -44,11 +44,28 @@ describe('figures of a benchmark', () => {
   it('has latency and state of decodes over tokens', () => {
     const [latency, state] = benchFigures([decoded({}, {token: 1e6, more: 10_000})])
     expect(latency!.series[0]!.points.map(({x, y}) => [x, y])).toEqual([
-      [25, 1.25],
-      [64, 1.64],
-      [100, 2],
+      [25, expect.closeTo(1.25, 9)],
+      [64, expect.closeTo(1.64, 9)],
+      [100, expect.closeTo(2, 9)],
     ])
+    // processes 1 % apart: t of two degrees of freedom is 4.303, over sqrt(3) 2.48
+    for (const {y, low, high} of latency!.series[0]!.points) {
+      expect(Math.log(high! / y)).toBeCloseTo(0.0248, 4)
+      expect(Math.log(y / low!)).toBeCloseTo(0.0248, 4)
+    }
     expect(state!.series[0]!.points[0]!.y).toBe((240 * 25) / 2 ** 20)
+  })
+
+  it('has points without bars where one process took the times', () => {
+    const once = [512, 1024].map(seq_len => timed({seq_len}, 1, oneProcess([1e6 * seq_len])))
+    const [time] = benchFigures(once)
+    expect(time!.series[0]!.label).toBe('favor-pos orth M=64')
+    for (const {low, high, facts} of time!.series[0]!.points) {
+      expect([low, high]).toEqual([Number.NaN, Number.NaN])
+      expect(facts!.join()).not.toContain('interval')
+    }
+    expect(time!.caption).not.toContain('L^:')
+    expect(time!.table.rows.map(row => row.at(-1))).toEqual(['512', '1020'])
   })
 
   it('is not drawn of one length', () => {
