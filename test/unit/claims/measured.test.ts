@@ -1,35 +1,45 @@
 import {describe, expect, it} from 'vitest'
-import {measuredCenter, measuredRatio} from '../../../src/claims/measured.js'
+import {measuredRatio, measuredSum} from '../../../src/claims/measured.js'
 import {Unmeasured} from '../../../src/claims/runs.js'
-import {hodgesLehmann} from '../../../src/stats/index.js'
+import type {LogTime} from '../../../src/experiments/bench/paired-times.js'
+import {studentTest} from '../../../src/stats/index.js'
 
-const values = [1.1, 2.2, 3.1, 4.3, 2.4, 3.6, 1.7, 4.8, 2.9, 3.3, 2.6, 3.9]
+const values = [1.1, 2.2, 3.1, 4.3, 2.4].map(Math.log)
+const test = studentTest(values)
+const time: LogTime = {
+  value: test.estimate.value,
+  error: test.standardError,
+  degrees: test.degrees,
+}
+const pOf = (mean: number, alternative: 'greater' | 'less') =>
+  studentTest(values, {mean, alternative}).pValue
 
-describe('measuredCenter', () => {
-  it('has the interval of Hodges and Lehmann, and the tests of Wilcoxon', () => {
-    const measured = measuredCenter(values)
-    expect(measured).toMatchObject(hodgesLehmann(values))
-    expect(measured.above(1)).toBe(2 ** -12) // all on one side
-    expect(measured.below(1)).toBe(1)
-    expect(measured.above(3)).toBeGreaterThan(0.3)
+describe('measuredSum', () => {
+  it('has the interval and the tests of Student', () => {
+    const measured = measuredSum(time)
+    for (const name of ['value', 'low', 'high'] as const) {
+      expect(measured[name]).toBeCloseTo(test.estimate[name], 12)
+    }
+    for (const bound of [0, 0.9, 1.5]) {
+      expect(measured.above(bound)).toBeCloseTo(pOf(bound, 'greater'), 12)
+      expect(measured.below(bound)).toBeCloseTo(pOf(bound, 'less'), 12)
+    }
   })
 
-  it('counts an outlier as one turn', () => {
-    const center = measuredCenter(values).value
-    const disturbed = measuredCenter([...values.slice(1), 1000])
-    expect(Math.abs(disturbed.value - center)).toBeLessThan(0.5)
-    expect(disturbed.above(1)).toBe(2 ** -12)
-  })
-
-  it('is none of fewer turns than a test takes', () => {
-    expect(() => measuredCenter(values.slice(1))).toThrow(Unmeasured)
+  it('is none of one process', () => {
+    const one = {value: 1, error: Number.NaN, degrees: 0}
+    expect(() => measuredSum(one)).toThrow(Unmeasured)
+    expect(() => measuredRatio(one)).toThrow('times were taken in one process; it takes several')
   })
 })
 
 describe('measuredRatio', () => {
   it('is that of logarithms', () => {
-    const ratio = measuredRatio(values.map(Math.log))
-    expect(ratio.value).toBeCloseTo(Math.exp(hodgesLehmann(values.map(Math.log)).value), 12)
-    expect(ratio.above(2)).toBe(measuredCenter(values.map(Math.log)).above(Math.log(2)))
+    const ratio = measuredRatio(time)
+    for (const name of ['value', 'low', 'high'] as const) {
+      expect(Math.log(ratio[name])).toBeCloseTo(test.estimate[name], 12)
+    }
+    expect(ratio.above(2)).toBeCloseTo(pOf(Math.log(2), 'greater'), 12)
+    expect(ratio.below(2)).toBeCloseTo(pOf(Math.log(2), 'less'), 12)
   })
 })

@@ -5,7 +5,7 @@ import {objections, outcomes} from '../../../src/claims/outcome.js'
 import {countsText} from '../../../src/claims/report.js'
 import {ClaimRuns, Unmeasured} from '../../../src/claims/runs.js'
 import type {CellRecord} from '../../../src/results/record.js'
-import {timed} from '../../helpers/records/bench.js'
+import {inProcesses, timed} from '../../helpers/records/bench.js'
 
 const NO_RUNS = new ClaimRuns(new Map())
 
@@ -112,13 +112,18 @@ const failed = {
 } as CellRecord
 
 describe('an inconclusive claim', () => {
-  it('says that the machine was busy where processes waited for it, and is counted apart', async () => {
-    const busy = await foundIn(timed({}, 1e6, {samples_ns: [1e6, 1e6], waited_ns: 2e5}))
+  it('says that the machine was busy where processes differ by much, and is counted apart', async () => {
+    const conditions = {
+      ...{load_before: 1, load_after: 1, steal_share: 0, lowest_mhz: null, highest_mhz: null},
+      unknown: 'clock: none',
+    }
+    const of = (...medians: number[]) => timed({}, 1, {...inProcesses(medians), conditions})
+    const busy = await foundIn(of(1e6, 1.3e6, 1.1e6))
     expect(busy).toMatchObject({
       ...{verdict: 'inconclusive', inconclusive_because: 'busy'},
       statement: 'seen; the machine was busy: run it again when it is quiet',
     })
-    const calm = await foundIn(timed({}, 1e6, {samples_ns: [1e6, 1e6], waited_ns: 1e4}))
+    const calm = await foundIn(of(1e6, 1.2e6, 1.1e6))
     expect(calm).toMatchObject({
       ...{verdict: 'inconclusive', inconclusive_because: 'times'},
       statement: 'seen; longer runs may settle it',

@@ -2,13 +2,12 @@ import {describe, expect, it} from 'vitest'
 import figure from '../../../../src/claims/figures/rfa-decode.js'
 import {ClaimRuns} from '../../../../src/claims/runs.js'
 import type {TimedRecord} from '../../../../src/experiments/bench/schema.js'
-import {decoded, steady} from '../../../helpers/records/bench.js'
+import {decoded} from '../../../helpers/records/bench.js'
 
-/** The same decode, its runs in a turn each, with its marks after other numbers of tokens. */
+/** The same decode, with its marks after other numbers of tokens. */
 function movedTo(tokens: readonly number[], record: TimedRecord): TimedRecord {
   const marks = record.result.marks!.map((mark, at) => ({...mark, tokens: tokens[at]!}))
-  const turn_runs = record.result.samples_ns.map(() => 1)
-  return {...record, result: {...record.result, marks, turn_runs}}
+  return {...record, result: {...record.result, marks}}
 }
 
 describe('figure rfa-decode', () => {
@@ -16,8 +15,8 @@ describe('figure rfa-decode', () => {
   const records = [
     // at 25, 64 and 100 tokens
     decoded({method: 'softmax', ...none}, {token: 1000, more: 100}),
-    decoded({method: 'rfa', num_features: 64}, {token: 500}, steady(1).reverse()),
-    decoded({method: 'rfa', num_features: 128}, {token: 1000}, steady(1).reverse()),
+    decoded({method: 'rfa', num_features: 64}, {token: 500}),
+    decoded({method: 'rfa', num_features: 128}, {token: 1000}),
   ].map(record => movedTo([8, 1024, 2048], record))
   const runs = new ClaimRuns(new Map([['rfa-decode', records]]))
 
