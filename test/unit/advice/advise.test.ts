@@ -4,7 +4,7 @@ import type {AdviceRequest} from '../../../src/advice/plans.js'
 import {adviceFacts} from '../../../src/advice/schema.js'
 import type {Counted} from '../../../src/advice/times.js'
 import type {CompletedSweep, ErrorSweepResult} from '../../../src/experiments/error-sweep/schema.js'
-import {exactForm, timed} from '../../helpers/records/bench.js'
+import {exactForm, inProcesses, oneProcess, timed} from '../../helpers/records/bench.js'
 import {metric, STATISTICS, sweep} from '../../helpers/records/error-sweep.js'
 import {failed, skipped} from '../../helpers/records/outcomes.js'
 
@@ -171,7 +171,7 @@ describe('advise', () => {
     expect(short).toMatchObject({candidate: null, obstacle: 'time'})
     expect(short.changes.map(({kind}) => kind)).toEqual(['length', 'tolerance'])
     expect(short.statement).toMatch(
-      /favor-pos orth M=64 is within 5 % and not faster for certain at L=256: 0.697-1.72x as fast \(unsettled\)\.$/,
+      /favor-pos orth M=64 is within 5 % and not faster for certain at L=256: 0.415-1.63x as fast \(unsettled\)\.$/,
     )
     const late = adviceOn(accurate, {budgetMs: 1})
     expect(late).toMatchObject({candidate: null, obstacle: 'budget'})
@@ -263,14 +263,20 @@ describe('advise', () => {
   it('has no single number for a speed-up that is hardly known', () => {
     const rough = [1024, 4096].flatMap(length => [
       exactForm('softmax', length, 10 * length ** 2),
-      timed({seq_len: length}, 10 * 256 * length, {
-        samples_ns: [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4].map(x => x * 2560 * length),
-      }),
+      timed({seq_len: length}, 1, inProcesses([0.3, 1, 1.5].map(x => x * 2560 * length))),
     ])
     const {statement, candidates} = adviceOn([erring(0.04, [0.04, 0.04])], {}, rough)
     const {gain_low, gain_high} = candidates[0]!
     expect(gain_high! / gain_low!).toBeGreaterThan(10)
     expect(statement).toMatch(/ off, \d\.\d+-\d+x as fast as softmax at L=4096 \(unsettled\)/)
+  })
+
+  it('tells times of one process without the ends that they do not have', () => {
+    const once = time.map(({cell, result}) => timed(cell, 1, oneProcess([result.median_ns])))
+    const {statement} = adviceOn([erring(0.04, [0.04, 0.04])], {}, once)
+    expect(statement).toContain('not faster for certain at L=4096: about 16.0x as fast (unsettled)')
+    const short = adviceOn([erring(0.04, [0.04, 0.04])], {seqLen: 256}, once)
+    expect(short.changes[0]!.statement).toMatch(/would be faster from L=about \d+ on, /)
   })
 
   it.each([1, 32])('advises on %d heads', count => {

@@ -3,10 +3,12 @@ import {compare, settled, unjudged} from '../../../src/compare/compare.js'
 import type {ComparisonRequest} from '../../../src/compare/request.js'
 import {comparisonFacts} from '../../../src/compare/schema.js'
 import {benchComparison} from '../../../src/experiments/bench/comparison.js'
+import {processMedians} from '../../../src/experiments/bench/processes.js'
+import type {TimedRecord} from '../../../src/experiments/bench/schema.js'
 import type {Comparison} from '../../../src/experiments/comparison.js'
 import {errorSweepComparison} from '../../../src/experiments/error-sweep/comparison.js'
 import type {CellRecord} from '../../../src/results/record.js'
-import {holm, ratioPValue} from '../../../src/stats/index.js'
+import {holm, welchTest} from '../../../src/stats/index.js'
 import {BENCH_MANIFEST, exactForm, timed} from '../../helpers/records/bench.js'
 import {replicated} from '../../helpers/records/error-sweep.js'
 import {failed, skipped} from '../../helpers/records/outcomes.js'
@@ -49,9 +51,8 @@ describe('compare', () => {
     const times = facts.rows.filter(({quantity}) => quantity === 'time')
     expect(times.map(({at}) => at.L)).toEqual(['128', '256', '512'])
     expect(times.map(({answer}) => answer)).toEqual(['cannot_be_told', 'more', 'less'])
-    const own = times.map(({ratio, ratio_low, ratio_high}) =>
-      ratioPValue({value: ratio!, low: ratio_low!, high: ratio_high!}),
-    )
+    const logs = ({result}: TimedRecord) => processMedians(result).map(Math.log)
+    const own = before.map((row, at) => welchTest(logs(after[at]!), logs(row)).pValue)
     expect(times.map(({p_value}) => p_value)).toEqual(holm(own))
     const [memory] = facts.rows.filter(({quantity}) => quantity === 'memory')
     expect(memory).toMatchObject({answer: 'same', p_value: null, effect: null, pairs: null})
