@@ -1,6 +1,10 @@
 import {describe, expect, it} from 'vitest'
 import type {DrawPoint, MethodSpec} from '../../src/experiments/axes.js'
-import {type BenchPlan, benchResult} from '../../src/experiments/bench/schema.js'
+import bench, {
+  type BenchCell,
+  type BenchPlan,
+  benchResult,
+} from '../../src/experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepResult} from '../../src/experiments/error-sweep/schema.js'
 import {planRun} from '../../src/experiments/planned-run.js'
 import {type VariancePlan, varianceResult} from '../../src/experiments/variance/schema.js'
@@ -258,9 +262,19 @@ describe('a cell of a benchmark', () => {
     const result = benchResult.parse(outcome.result)
     expect(result.backend).toBe('wasm')
     expect(result.operations).toMatchObject({CausalFeatureAttention: 'composite'})
-    expect(result.gate.max_abs_error).toBeLessThanOrEqual(result.gate.bound)
+    expect(result.gate!.max_abs_error).toBeLessThanOrEqual(result.gate!.bound)
     expect(result.samples_ns).toHaveLength(3)
     expect(result.min_ns).toBeGreaterThan(0)
+  })
+
+  it('is checked by the first of its processes alone', async () => {
+    const [job] = (await planRun(benchPlan)).jobs
+    const gateOf = async (process: number) => {
+      const outcome = await bench.run(job!.cell as BenchCell, {process})
+      return outcome.status === 'completed' ? outcome.result.gate : expect.unreachable()
+    }
+    expect(await gateOf(0)).toMatchObject({rows: 41})
+    expect(await gateOf(1)).toBeNull()
   })
 
   it.each(['call', 'every:2', 'pool:5'])('draws projections anew as told: %s', async redraw => {

@@ -1,36 +1,58 @@
 import {describe, expect, it} from 'vitest'
 import {benchComparison} from '../../../../src/experiments/bench/comparison.js'
-import {medianOf, timeRatio} from '../../../../src/experiments/bench/noise.js'
-import type {ComparedLine} from '../../../../src/experiments/comparison.js'
-import {ratioOf} from '../../../../src/stats/index.js'
-import {decoded, exactForm, timed, timedInTurns} from '../../../helpers/records/bench.js'
+import {PairedTimes, pDiffers} from '../../../../src/experiments/bench/paired-times.js'
+import {processMedians} from '../../../../src/experiments/bench/processes.js'
+import type {TimedRecord} from '../../../../src/experiments/bench/schema.js'
+import type {ComparedLine, Related} from '../../../../src/experiments/comparison.js'
+import {welchTest} from '../../../../src/stats/index.js'
+import {decoded, exactForm, inProcesses, oneProcess, timed} from '../../../helpers/records/bench.js'
 
-const {lines, measured, place} = benchComparison
+const {measured, place} = benchComparison
+/** Lines of two cells beside which there are no others. */
+const lines = (a: TimedRecord, b: TimedRecord, related: Related) =>
+  benchComparison.between(related, [a, b]).lines(a, b)
 
 describe('benchComparison', () => {
-  it('compares the medians of two runs, with what processes differ by in the interval', () => {
-    const [a, b] = [timed({}, 1e6), timed({}, 2e6)]
+  it("compares two runs by Welch's t on the logarithms of their processes", () => {
+    const [a, b] = [
+      timed({}, 1, inProcesses([1e6, 1.02e6, 1.01e6])),
+      timed({}, 1, inProcesses([2e6, 2.3e6, 2.1e6, 1.9e6, 2.2e6])),
+    ]
     const [time, memory] = lines(a, b, 'runs') as ComparedLine[]
-    const expected = ratioOf(medianOf(b), medianOf(a))
-    expect(time).toMatchObject({quantity: 'time', basis: 'medians', effect: 1, ratio: expected})
-    expect(expected.value).toBeCloseTo(2, 12)
-    // 45 us and 3 %, twice, are more than the 2 % of the runs themselves
-    const between = Math.hypot(
-      Math.log1p(1.96 * Math.hypot(0.045, 0.03)),
-      Math.log1p(1.96 * Math.hypot(0.0225, 0.03)),
+    const [logs, others] = [b, a].map(({result}) => processMedians(result).map(Math.log))
+    const {estimate, pValue} = welchTest(logs!, others!)
+    const {value, low, high} = time!.ratio
+    expect([value, low, high].map(Math.log)).toEqual(
+      [estimate.value, estimate.low, estimate.high].map(end => expect.closeTo(end, 12)),
     )
-    expect(expected.low).toBeLessThan(2 * Math.exp(-between))
-    expect(expected.low).toBeGreaterThan(2 * Math.exp(-1.2 * between))
-    expect(time!.pValue).toBeLessThan(1e-6)
+    expect(time).toMatchObject({quantity: 'time', basis: 'medians', effect: 1, pValue})
+    expect(time!.b / time!.a).toBeCloseTo(value, 12)
     expect(memory).toMatchObject({quantity: 'memory', basis: 'exact', ratio: {value: 1, low: 1}})
   })
 
-  it('compares methods of one run turn by turn, where both took turns', () => {
-    const [a, b] = [timedInTurns({method: 'softmax'}, 1e6), timedInTurns({method: 'elu'}, 3e6)]
-    const [time] = lines(a, b, 'methods') as ComparedLine[]
-    expect(time).toMatchObject({basis: 'turns', ratio: timeRatio(b, a)})
-    const [once] = lines(timed({method: 'softmax'}), b, 'methods') as ComparedLine[]
-    expect(once!.basis).toBe('medians')
+  it('compares methods of one run process by process, beside its other cells', () => {
+    const [a, b] = [timed({method: 'softmax'}, 1e6), timed({method: 'elu'}, 3e6)]
+    const all = [a, b, ...[1, 2, 3, 4, 5].map(at => timed({num_features: at}, at * 1e6))]
+    const times = new PairedTimes(all)
+    const [time] = benchComparison.between('methods', all).lines(a, b) as ComparedLine[]
+    const pValue = pDiffers(times.logRatio(b, a))
+    expect(time).toMatchObject({basis: 'processes', ratio: times.ratio(b, a), pValue})
+    const [alone] = lines(a, b, 'methods') as ComparedLine[]
+    expect(alone!.ratio.value).toBe(time!.ratio.value)
+    expect(alone!.pValue).toBeGreaterThan(pValue)
+  })
+
+  it('has no test of one process', () => {
+    const [a, b] = [1e6, 2e6].map(ns => timed({}, 1, oneProcess([ns, ns])))
+    for (const related of ['runs', 'methods'] as const) {
+      const [time] = lines(a!, b!, related) as ComparedLine[]
+      expect(time!.ratio.value).toBeCloseTo(2, 12)
+      expect([time!.ratio.low, time!.ratio.high, time!.pValue]).toEqual([
+        Number.NaN,
+        Number.NaN,
+        Number.NaN,
+      ])
+    }
   })
 
   it('has a line for each length at which both decodes were looked at', () => {

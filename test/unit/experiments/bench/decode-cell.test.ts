@@ -68,8 +68,8 @@ describe('a decode', () => {
     expect(status).toBe('completed')
     const {result} = rest as {result: unknown}
     const {marks = [], gate, runs, samples_ns, live_bytes} = benchResult.parse(result)
-    expect(gate.max_abs_error).toBeLessThanOrEqual(gate.bound)
-    expect(gate.rows).toBe(20)
+    expect(gate!.max_abs_error).toBeLessThanOrEqual(gate!.bound)
+    expect(gate!.rows).toBe(20)
     expect(marks.map(({tokens}) => tokens)).toEqual([2, 3, 4, 7, 8, 16, 20])
     expect(marks.at(-1)!.total_samples_ns).toEqual(samples_ns)
     expect(samples_ns).toHaveLength(runs)

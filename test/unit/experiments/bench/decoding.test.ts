@@ -62,7 +62,8 @@ describe('the clock of decodes', async () => {
     expect(marks.map(({token_samples_ns}) => token_samples_ns)).toEqual(
       Array(4).fill([11, 12, 13, 14, 15, 16]),
     )
-    expect(marks[0]).toMatchObject({token_low_ns: 11, token_high_ns: 16})
+    // other processes say how far that can be believed
+    expect(marks[0]).toMatchObject({token_low_ns: null, token_high_ns: null})
   })
 
   it('frees every output', async () => {

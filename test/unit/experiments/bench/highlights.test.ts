@@ -9,7 +9,7 @@ describe('benchHighlights', () => {
     const exact = LENGTHS.map((length, at) => exactForm('softmax', length, 1e6 * 4 ** at))
     const own = LENGTHS.map((seq_len, at) => timed({seq_len}, 3e6 * 2 ** at))
     expect(benchHighlights([...exact, ...own])).toEqual([
-      'favor-pos orth M=64 overtakes softmax at L=384 [352, 419].',
+      'favor-pos orth M=64 overtakes softmax at L=384 [378, 390].',
       expect.stringMatching(
         /^The time of softmax grows as L\^2\.00 \[.*\] from 128 to 512 tokens\.$/,
       ),

@@ -2,88 +2,56 @@ import {describe, expect, it} from 'vitest'
 import {
   isSettled,
   isSettledSlope,
+  levelsOf,
   medianOf,
-  medianOfRuns,
-  odditiesOf,
-  timeExponent,
-  timeRatio,
+  waitingShare,
+  warmingOf,
 } from '../../../../src/experiments/bench/noise.js'
-import {normals, randomStream} from '../../../../src/random/index.js'
-import {type Estimate, factorOf, ratioOf} from '../../../../src/stats/index.js'
-import {steady, timed} from '../../../helpers/records/bench.js'
+import {PairedTimes} from '../../../../src/experiments/bench/paired-times.js'
+import {randomStream} from '../../../../src/random/index.js'
+import {type Estimate, studentTest} from '../../../../src/stats/index.js'
+import {inProcesses, oneProcess, steady, timed} from '../../../helpers/records/bench.js'
 
-/** Runs of a busy machine: every other few take several times as long, as another program has the processor. */
-const BUSY = [
-  ...[907, 1180, 1076, 1362, 5070, 749, 530, 667, 6187, 1836, 10973, 8259, 656, 572, 577, 1769],
-  ...[450, 355, 1077, 545, 365, 1293, 630, 332, 402, 435, 781, 1741, 371, 350, 496, 376, 553],
-].map(us => 1000 * us)
+const ofMedians = (...medians: number[]) => timed({}, 1, inProcesses(medians))
 
-describe('medianOfRuns', () => {
-  it('knows the median of steady runs within their spread', () => {
-    const {value, low, high} = medianOfRuns(steady(1e6), 0)
-    expect(value).toBe(1e6)
-    expect(low).toBeGreaterThanOrEqual(0.98e6)
-    expect(high).toBeLessThanOrEqual(1.02e6)
+describe('medianOf', () => {
+  it('is the geometric mean of processes with its t interval, as records have it', () => {
+    const record = ofMedians(1e6, 1.1e6, 1.21e6)
+    const {value, low, high} = medianOf(record)
+    expect(value / 1.1e6).toBeCloseTo(1, 12)
+    const {estimate} = studentTest([1e6, 1.1e6, 1.21e6].map(Math.log))
+    expect(Math.log(low)).toBeCloseTo(estimate.low, 12)
+    const {median_ns, median_low_ns, median_high_ns} = record.result
+    expect({value, low, high}).toEqual({
+      value: median_ns,
+      low: median_low_ns,
+      high: median_high_ns,
+    })
   })
 
-  it('has no interval below six runs', () => {
-    expect(medianOfRuns([3, 1, 2, 5, 4], 0)).toEqual({value: 3, low: Number.NaN, high: Number.NaN})
-    expect(medianOfRuns([3, 1, 2, 5, 4, 6], 0)).toEqual({value: 3.5, low: 1, high: 6})
-  })
-
-  it('takes time waited for a processor from its lower end, as no run shows it', () => {
-    const runs = steady(1e6, 20)
-    const free = medianOfRuns(runs, 0)
-    // half of the 20 ms were spent waiting
-    const {value, low, high} = medianOfRuns(runs, 10e6)
-    expect([value, high]).toEqual([free.value, free.high])
-    expect(low / free.low).toBeCloseTo(0.5, 12)
-    expect(medianOfRuns(runs, 1e9).low).toBe(0)
-    expect(medianOfRuns(runs, null)).toEqual(free)
-  })
-
-  it('does not take what outliers explain: one run that lost the processor says nothing of the others', () => {
-    const runs = steady(1e6, 20).with(7, 5e6)
-    expect(medianOfRuns(runs, 4e6 * (1 - 1e-12)).low).toBe(medianOfRuns(runs, 0).low)
-    expect(medianOfRuns(runs, 8e6).low).toBeLessThan(0.85e6)
+  it('has no interval of one process, however many runs it made', () => {
+    const record = timed({}, 1, oneProcess(steady(1e6, 50)))
+    expect(medianOf(record)).toEqual({value: 1e6, low: Number.NaN, high: Number.NaN})
+    expect(record.result).toMatchObject({median_low_ns: null, median_high_ns: null})
   })
 })
 
 describe('a ratio of two medians', () => {
-  const ratio = (above: number[], below: number[]) =>
-    ratioOf(medianOfRuns(above, 0), medianOfRuns(below, 0))
-
-  it('is settled by steady runs and not by those of a busy machine', () => {
-    expect(isSettled(ratio(steady(3e6), steady(1e6)))).toBe(true)
-    expect(isSettled(ratio(BUSY, steady(1e6)))).toBe(false)
-    expect(isSettled(ratio(steady(1e6), BUSY))).toBe(false)
-    expect(isSettled(ratio(steady(3e6, 5), steady(1e6)))).toBe(false) // too few for an interval
-  })
-
-  /** Share of trials in which the interval of the ratio of equal medians holds 1. */
-  function coverage(runs: number, correlation: number, trials = 2000): number {
-    const own = Math.sqrt(1 - correlation ** 2)
-    const times = (trial: number, which: number) => {
-      const noise = normals(randomStream(17, 'test.ratio', runs, trial, which), runs)
-      for (let i = 1; i < runs; i++) noise[i] = correlation * noise[i - 1]! + own * noise[i]!
-      return Array.from(noise, Math.exp)
-    }
-    let covered = 0
-    for (let trial = 0; trial < trials; trial++) {
-      const {low, high} = ratio(times(trial, 0), times(trial, 1))
-      if (low <= 1 && 1 <= high) covered++
-    }
-    return covered / trials
+  const ratio = (above: number[], below: number[]) => {
+    const rows = [timed({}, 1, inProcesses(above)), timed({batch: 2}, 1, inProcesses(below))]
+    return new PairedTimes(rows).ratio(rows[0]!, rows[1]!)
   }
 
-  // three binomial standard deviations of 2000 trials at 95 %: 0.0146
-  it.each([6, 10, 50])('has an interval that covers it with 95 %% after %d runs', runs => {
-    expect(coverage(runs, 0)).toBeGreaterThan(0.95 - 0.0146)
+  it('is settled by processes that agree and not by others', () => {
+    expect(isSettled(ratio([3e6, 3.03e6, 3.01e6], [1e6, 1.01e6, 1.02e6]))).toBe(true)
+    expect(isSettled(ratio([3e6, 4e6, 3.01e6], [1e6, 1.01e6, 1.02e6]))).toBe(false)
+    expect(isSettled(ratio([3e6], [1e6]))).toBe(false)
   })
 
-  it.each([10, 50])('nearly so after %d runs of which slow ones follow slow ones', runs => {
-    expect(coverage(runs, 0.3)).toBeGreaterThan(0.95 - 0.0146)
-    expect(coverage(runs, 0.6)).toBeGreaterThan(0.9 - 0.0201)
+  it('is settled within a factor of 1.25 to either side', () => {
+    expect(isSettled({value: 2, low: 1.6, high: 2.5})).toBe(true)
+    expect(isSettled({value: 2, low: 1.6, high: 2.51})).toBe(false)
+    expect(isSettled({value: 2, low: 1.59, high: 2.5})).toBe(false)
   })
 })
 
@@ -98,74 +66,85 @@ describe('isSettledSlope', () => {
   })
 })
 
-describe('odditiesOf', () => {
-  const oddities = (samples_ns: number[], waited_ns: number | null = 0) =>
-    odditiesOf(timed({}, 1, {samples_ns, waited_ns}))
-
-  it('finds nothing in steady runs, nor in a single slow one of twelve', () => {
-    const none = {outliers: null, waiting: null, drift: null}
-    expect(oddities(steady(1e6, 50))).toEqual(none)
-    expect(oddities(steady(1e6).with(3, 4e6))).toEqual(none)
-    expect(oddities(steady(1e6), null)).toEqual(none)
-  })
-
-  it('counts outliers by how far out they are, where they are many', () => {
-    const {outliers} = oddities(BUSY)
-    expect(outliers).toMatchObject({mild: 0, severe: 4, runs: 33})
-    expect(outliers?.slowest).toBeCloseTo(10973 / 656, 10)
-    // quartiles 0.99 and 1.02: fences at 1.065 and 1.11
-    const runs = steady(1e6, 20).with(0, 1.09e6).with(8, 1.09e6).with(16, 1.12e6)
-    expect(oddities(runs).outliers).toMatchObject({mild: 2, severe: 1})
-  })
-
-  it('finds a machine that lets the process wait', () => {
-    expect(oddities(steady(1e6, 20), 0.9e6).waiting).toBeNull()
-    expect(oddities(steady(1e6, 20), 5e6).waiting).toBeCloseTo(0.25, 12)
-  })
-
-  it('finds runs that become faster or slower, unless by little or in few', () => {
-    const falling = [...steady(3e6, 6), ...steady(2e6, 6), ...steady(1e6, 6)]
-    expect(oddities(falling).drift).toEqual({first: 3e6, last: 1e6})
-    expect(oddities(falling.toReversed()).drift).toEqual({first: 1e6, last: 3e6})
-    expect(oddities([...steady(1.2e6, 6), ...steady(1e6, 12)]).drift).toBeNull()
-    expect(oddities([...steady(3e6, 6), ...steady(1e6, 11)]).drift).toBeNull()
-  })
-
-  it('has wide intervals for drifting runs too', () => {
-    const runs = [...steady(3e6, 20), ...steady(1e6, 20)]
-    expect(factorOf(medianOfRuns(runs, 0))).toBeGreaterThan(1.4)
+describe('waitingShare', () => {
+  it('is that of the timed time, where it is known', () => {
+    const share = (waited_ns: number | null) =>
+      waitingShare(timed({}, 1, {...oneProcess([3e6, 1e6]), waited_ns}))
+    expect(share(1e6)).toBe(0.25)
+    expect(share(0)).toBe(0)
+    expect(share(null)).toBeNull()
   })
 })
 
-describe('ratios and exponents of times', () => {
-  // in every third turn all takes four times as long
-  const disturbed = (ns: number, seq_len = 64, turns = 12) => {
-    const samples_ns = Array.from(
-      {length: turns},
-      (_, at) => ns * (at % 3 ? 1 : 4) * (1 + at / 1000),
+describe('warmingOf', () => {
+  /** Processes whose first third of nine runs takes so many times as long. */
+  const warming = (...factors: number[]) => {
+    const samples_ns = factors.flatMap(factor =>
+      [factor, 1, 1].flatMap(third => steady(third * 1e6, 3)),
     )
-    return timed({seq_len}, ns, {samples_ns, turn_runs: samples_ns.map(() => 1)})
+    const turn_runs = factors.map(() => 9)
+    return warmingOf(timed({}, 1, {samples_ns, turn_runs, process_turns: factors.map(() => 1)}))
   }
-  const apart = (record: ReturnType<typeof disturbed>) => ({
-    ...record,
-    result: {...record.result, turn_runs: []},
+
+  it('finds first runs that are slower in all processes', () => {
+    const {value, low, high} = warming(2, 1.9, 2.1)!
+    expect(value).toBeCloseTo(Math.cbrt(2 * 1.9 * 2.1), 12)
+    const {estimate} = studentTest([2, 1.9, 2.1].map(Math.log))
+    expect(Math.log(low)).toBeCloseTo(estimate.low, 12)
+    expect(Math.log(high)).toBeCloseTo(estimate.high, 12)
   })
 
-  it('do not feel what disturbed all cells in a turn', () => {
-    const [slow, fast] = [disturbed(3e8), disturbed(1e8)]
-    const ratio = timeRatio(slow, fast)
-    expect(ratio.value).toBeCloseTo(3, 10)
-    // what processes differ by is left: 3 % twice
-    expect(Math.log(ratio.high / 3)).toBeCloseTo(Math.SQRT2 * Math.log(1 + 1.96 * 0.03), 3)
-    expect(factorOf(timeRatio(apart(slow), apart(fast)))).toBeGreaterThan(2)
-    const lengths = [disturbed(1e8, 64), disturbed(4e8, 128), disturbed(16e8, 256)]
-    expect(timeExponent(lengths).value).toBeCloseTo(2, 10)
-    expect(isSettledSlope(timeExponent(lengths))).toBe(true)
-    expect(isSettledSlope(timeExponent(lengths.map(apart)))).toBe(false)
+  it('finds none by little, in one process, or by chance', () => {
+    expect(warming(1.2, 1.21, 1.19)).toBeNull()
+    expect(warming(2)).toBeNull()
+    // 4 is far from 1, but t of two degrees of freedom asks for more of three that differ so
+    expect(warming(1, 1, 4)).toBeNull()
+    expect(warming(0.5, 0.49, 0.51)).toBeNull()
   })
 
-  it('are those of medians where turns are fewer than six', () => {
-    const [slow, fast] = [disturbed(3e8, 64, 5), disturbed(1e8, 64, 5)]
-    expect(timeRatio(slow, fast)).toEqual(ratioOf(medianOf(slow), medianOf(fast)))
+  it('finds none in fewer than three runs', () => {
+    const samples_ns = [4e6, 1e6, 4e6, 1e6]
+    const twice = {samples_ns, turn_runs: [2, 2], process_turns: [1, 1]}
+    expect(warmingOf(timed({}, 1, twice))).toBeNull()
+  })
+})
+
+describe('levelsOf', () => {
+  it('has the spread of processes beside the noise of the turns in each', () => {
+    const [quiet, noisy] = [0.01, 0.2]
+    // two turns of logarithms s apart have a variance of s^2 / 2; their medians are pi / 4 of that off
+    const turns = (center: number, apart: number) =>
+      [-1, 1].map(side => 1e6 * Math.exp(center + (side * apart) / 2))
+    const of = (centers: number[], apart: number) =>
+      levelsOf({
+        samples_ns: centers.flatMap(center => turns(center, apart)),
+        turn_runs: centers.flatMap(() => [1, 1]),
+        process_turns: centers.map(() => 2),
+      })!
+    const within = (apart: number) => Math.sqrt(((Math.PI / 2) * apart ** 2) / 2 / 2)
+    const apart = of([-0.3, 0, 0.3], quiet)
+    expect(apart.within).toBeCloseTo(within(quiet), 12)
+    // the medians of two are means, not quite the exponentials of those of logarithms
+    expect(apart.between).toBeCloseTo(Math.sqrt(0.3 ** 2 - within(quiet) ** 2), 4)
+    const alike = of([-0.03, 0, 0.03], noisy)
+    expect(alike.within).toBeCloseTo(within(noisy), 12)
+    expect(alike.between).toBe(0)
+  })
+
+  it('counts what follows each other in a turn as one', () => {
+    const stream = randomStream(3, 'test.levels')
+    const noise = Array.from({length: 3 * 4}, () => Math.exp(0.1 * stream.normal()))
+    const repeated = (runs: number) =>
+      levelsOf({
+        samples_ns: noise.flatMap(time => new Array<number>(runs).fill(time)),
+        turn_runs: noise.map(() => runs),
+        process_turns: [4, 4, 4],
+      })
+    expect(repeated(5)).toEqual(repeated(1))
+  })
+
+  it('is not known of one process, nor of processes with one turn', () => {
+    expect(levelsOf({samples_ns: [1, 2], turn_runs: [1, 1], process_turns: [2]})).toBeNull()
+    expect(levelsOf(ofMedians(1, 2, 3).result)).toBeNull()
   })
 })

@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {sampleRows} from '../../../../src/experiments/bench/samples.js'
 import benchExperiment from '../../../../src/experiments/bench/schema.js'
 import {plainCsv} from '../../../../src/results/csv.js'
-import {decoded, timed} from '../../../helpers/records/bench.js'
+import {decoded, oneProcess, timed} from '../../../helpers/records/bench.js'
 
 const table = benchExperiment.tables.find(({flag}) => flag === 'samples')!
 
@@ -23,7 +23,7 @@ describe('the table of samples', () => {
   })
 
   it('has those of a decode at each of its marks', () => {
-    const record = decoded({}, {token: 10}, [1, 2], [25, 100])
+    const record = decoded({}, {token: 10}, oneProcess([1, 2]), [25, 100])
     expect(table.rows(record).map(({item}) => item)).toEqual([
       {turn: 1, run: 1, tokens: 25, time_ns: 240, token_ns: 10},
       {turn: 1, run: 2, tokens: 25, time_ns: 480, token_ns: 20},

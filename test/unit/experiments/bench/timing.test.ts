@@ -1,5 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {type Budget, timeMeasured, timeRuns} from '../../../../src/experiments/bench/timing.js'
+import type {NextTurn, YieldTurn} from '../../../../src/experiments/experiment.js'
 
 /** A clock that advances by the given durations, one per run, and processors that are waited for so long. */
 function watches(durations: number[], waited: number | null = 0) {
@@ -32,14 +33,14 @@ describe('timeRuns', () => {
     expect(timing.runs).toBe(10)
   })
 
-  it('quotes median with interval, quartiles, minimum, mean and outliers, and keeps the samples in order', async () => {
+  it('quotes median, quartiles, minimum, mean and outliers, and keeps the samples in order', async () => {
     const durations = [10, 12, 11, 13, 100, 17, 12]
     const timing = await timeRuns(() => {}, {...protocol, min_runs: 7}, watches(durations, 5))
     expect(timing).toEqual({
       runs: 7,
       median_ns: 12,
-      median_low_ns: 10,
-      median_high_ns: 100,
+      median_low_ns: null,
+      median_high_ns: null,
       q1_ns: 11.5,
       q3_ns: 15,
       min_ns: 10,
@@ -50,32 +51,65 @@ describe('timeRuns', () => {
       waited_ns: 5,
       samples_ns: durations,
       turn_runs: [7],
+      process_turns: [1],
     })
   })
 
   it.each([
-    [1, {median_ns: 10, q1_ns: null, q3_ns: null, median_low_ns: null, median_high_ns: null}],
-    [3, {median_ns: 11, q1_ns: null, q3_ns: null, median_low_ns: null, median_high_ns: null}],
-    [4, {median_ns: 11.5, q1_ns: 10.75, q3_ns: 12.25, median_low_ns: null, median_high_ns: null}],
+    [1, {median_ns: 10, q1_ns: null, q3_ns: null}],
+    [3, {median_ns: 11, q1_ns: null, q3_ns: null}],
+    [4, {median_ns: 11.5, q1_ns: 10.75, q3_ns: 12.25}],
   ])('quotes of %d runs no more than there is to quote', async (min_runs, expected) => {
     const timing = await timeRuns(() => {}, {...protocol, min_runs}, watches([10, 12, 11, 13]))
     expect(timing).toMatchObject({runs: min_runs, min_ns: 10, ...expected})
   })
 
-  it('spreads the least time over 24 turns, and warms up in each that follows one of others', async () => {
+  it('spreads the least time over 8 turns, and warms up in each that follows one of others', async () => {
     let [runs, yields] = [0, 0]
     const steps: number[] = []
-    const yieldTurn = async () => ++yields !== 3 // once nobody else computes
+    // once nobody else computes
+    const yieldTurn = async () => (++yields === 3 ? 'alone' : 'after others')
     const timing = await timeRuns(
       () => runs++,
-      {...protocol, max_runs: 100, min_time_ns: 480},
+      {...protocol, min_runs: 8, max_runs: 100, min_time_ns: 160},
       {...watches([]), yieldTurn, onStep: done => void steps.push(done)},
     )
-    expect(yields).toBe(23)
+    expect(yields).toBe(8)
     // runs of 10
-    expect(timing).toMatchObject({runs: 48, turn_runs: Array.from({length: 24}, () => 2)})
-    expect(runs).toBe(2 + 48 + 22)
-    expect(steps.slice(0, 4)).toEqual([0, 41, 83, 125])
+    expect(timing).toMatchObject({runs: 16, turn_runs: Array.from({length: 8}, () => 2)})
+    expect(timing.process_turns).toEqual([8])
+    expect(runs).toBe(2 + 16 + 6)
+    expect(steps).toEqual([0, 125, 250, 375, 500, 625, 750, 875])
+  })
+
+  it('asks for the first turn once it is warm, and tells no pace before', async () => {
+    const seen: string[] = []
+    await timeRuns(() => seen.push('run'), protocol, {
+      ...watches([2e9, 2e9, 2e9]),
+      yieldTurn: async () => {
+        seen.push('asks')
+        return 'after others'
+      },
+      onStep: () => seen.push('step'),
+    })
+    expect(seen.slice(0, 6)).toEqual(['run', 'run', 'asks', 'step', 'run', 'step'])
+  })
+
+  it('ends with what it has where there is no further turn', async () => {
+    const answers: NextTurn[] = ['after others', 'alone', 'none']
+    const timing = await timeRuns(
+      () => {},
+      {...protocol, min_runs: 8, max_runs: 100, min_time_ns: 160},
+      {...watches([], 5), yieldTurn: async () => answers.shift()!},
+    )
+    expect(timing).toMatchObject({runs: 4, turn_runs: [2, 2], process_turns: [2], waited_ns: 10})
+  })
+
+  it('has nothing to tell where there is no first turn', async () => {
+    let runs = 0
+    const cut = timeRuns(() => runs++, protocol, {...watches([]), yieldTurn: async () => 'none'})
+    await expect(cut).rejects.toMatchObject({code: 'INTERRUPTED'})
+    expect(runs).toBe(2)
   })
 
   it('takes one run a turn where runs are long, without warming up, and sums the waiting', async () => {
@@ -84,26 +118,26 @@ describe('timeRuns', () => {
     const timing = await timeRuns(
       () => runs++,
       {...protocol, min_time_ns: 1e6},
-      {...watches(long, 5), yieldTurn: async () => true},
+      {...watches(long, 5), yieldTurn: async () => 'after others'},
     )
     expect(timing).toMatchObject({runs: 3, turn_runs: [1, 1, 1], waited_ns: 15})
     expect(runs).toBe(2 + 3)
   })
 
   it('spreads the most runs over the turns, too, and makes no fewer turns of slow runs', async () => {
-    const yieldTurn = async () => false
+    const yieldTurn: YieldTurn = async () => 'alone'
     const most = await timeRuns(
       () => {},
-      {...protocol, min_runs: 24, max_runs: 48, min_time_ns: 1e9},
+      {...protocol, min_runs: 8, max_runs: 16, min_time_ns: 1e9},
       {...watches([]), yieldTurn},
     )
-    expect(most.turn_runs).toEqual(Array.from({length: 24}, () => 2))
+    expect(most.turn_runs).toEqual(Array.from({length: 8}, () => 2))
     const slow = await timeRuns(
       () => {},
-      {...protocol, min_runs: 24, max_runs: 100, min_time_ns: 480},
-      {...watches([10, 200, 10, 50]), yieldTurn},
+      {...protocol, min_runs: 8, max_runs: 100, min_time_ns: 160},
+      {...watches([10, 80, 10, 50]), yieldTurn},
     )
-    expect(slow.turn_runs).toEqual([2, ...Array.from({length: 23}, () => 1)])
+    expect(slow.turn_runs).toEqual([2, ...Array.from({length: 7}, () => 1)])
   })
 })
 
@@ -131,12 +165,12 @@ describe('timeMeasured of runs that come several at a time', () => {
     const budgets: Budget[] = []
     const timing = await timeMeasured(
       bursts(budgets),
-      {warmup_runs: 1, min_runs: 24, max_runs: 48, min_time_ns: 1e9},
-      {waiting, yieldTurn: async () => true},
+      {warmup_runs: 1, min_runs: 8, max_runs: 16, min_time_ns: 1e9},
+      {waiting, yieldTurn: async () => 'after others'},
     )
-    expect(timing.turn_runs).toEqual(Array(24).fill(2))
+    expect(timing.turn_runs).toEqual(Array(8).fill(2))
     expect(budgets.every(({runs}) => runs === 2)).toBe(true)
-    expect(timing.runs).toBe(48)
+    expect(timing.runs).toBe(16)
   })
 
   it('goes on one at a time until there are enough', async () => {

@@ -8,7 +8,7 @@ import type {
 import {logRatios, median, pairedRatio, welchTest} from '../../../../src/stats/index.js'
 import {deterministic, metric, ranged, sweep} from '../../../helpers/records/error-sweep.js'
 
-const {lines, measured} = errorSweepComparison
+const {between, measured} = errorSweepComparison
 
 /** A cell whose replicates have these errors. */
 function drawn(errors: (number | null)[], cell: Partial<ErrorSweepCell> = {}): CompletedSweep {
@@ -33,7 +33,7 @@ const A = [0.2, 0.25, 0.22, 0.3, 0.27, 0.21, 0.26]
 const B = A.map((error, at) => error * [1.1, 1.2, 1.15, 1.3, 1.05, 1.18, 1.22][at]!)
 
 const one = (a: CompletedSweep, b: CompletedSweep, related: 'runs' | 'methods' = 'runs') =>
-  lines(a, b, related)[0] as ComparedLine & {reason?: string; settled?: boolean}
+  between(related, [a, b]).lines(a, b)[0] as ComparedLine & {reason?: string; settled?: boolean}
 
 describe('errorSweepComparison', () => {
   it('pairs replicates of one seed', () => {

@@ -1,9 +1,11 @@
 import {describe, expect, it} from 'vitest'
-import type {ComparedLine} from '../../../../src/experiments/comparison.js'
+import type {ComparedLine, Related} from '../../../../src/experiments/comparison.js'
 import {varianceComparison} from '../../../../src/experiments/variance/comparison.js'
 import {type CompletedVariance, variance} from '../../../helpers/records/variance.js'
 
-const {lines, measured} = varianceComparison
+const {measured} = varianceComparison
+const lines = (a: CompletedVariance, b: CompletedVariance, related: Related) =>
+  varianceComparison.between(related, [a, b]).lines(a, b)
 
 /** The record with its first row changed. */
 function changed(
