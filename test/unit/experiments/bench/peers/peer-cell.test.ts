@@ -146,7 +146,7 @@ describe('a peer that computes', () => {
 function waitingCell(cell: BenchCell) {
   const signs = new EventEmitter()
   const yielded = once(signs, 'waiting')
-  const turn = once(signs, 'turn').then(() => true)
+  const turn = once(signs, 'turn').then(() => 'after others' as const)
   const yieldTurn = () => {
     signs.emit('waiting')
     return turn
@@ -158,7 +158,7 @@ function waitingCell(cell: BenchCell) {
 describe('a process of a peer', () => {
   const timing = {warmup_runs: 1, min_runs: 6, max_runs: 6, min_time_ns: 0}
   const ofLength = (length: number) => peerCell({timing, threads: 1, seq_lens: [length]})
-  const yieldTurn = async () => true
+  const yieldTurn = async () => 'after others' as const
 
   it('serves cells at once and one after the other, and holds no more than their cases', async () => {
     behaving('crammed')
