@@ -58,7 +58,7 @@ export const ADVICE: Record<'standard' | 'quick', Effort> = {
   quick: {
     methods: ['favor-pos', 'favor-hyp', 'favor-trig', 'sderf', 'rfa', 'elu'],
     numFeatures: [64, 256],
-    timing: {processes: 3, warmup_runs: 1, min_runs: 6, max_runs: 30, min_time_ns: 5e7},
+    timing: {processes: 2, warmup_runs: 1, min_runs: 6, max_runs: 30, min_time_ns: 5e7},
     mostFlops: 5e9,
   },
 }

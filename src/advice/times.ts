@@ -2,10 +2,10 @@
 import type {DrawPoint, MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/baselines.js'
 import {medianOf} from '../experiments/bench/noise.js'
-import {PairedTimes} from '../experiments/bench/paired-times.js'
+import {intervalOf, PairedTimes} from '../experiments/bench/paired-times.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
 import {variantLabel} from '../experiments/labels.js'
-import {type Estimate, ratioOf, weightedSum} from '../stats/index.js'
+import {type Estimate, mapped, weightedSum} from '../stats/index.js'
 
 /** A method with its draw. */
 export type Variant = MethodSpec & DrawPoint
@@ -55,6 +55,14 @@ export function timeOfWork(timed: readonly TimedWork[], flops: number): Estimate
   return {...line, low: Math.max(line.low, last.time.low)}
 }
 
+/** The same of single numbers, as one process measured them. @param timed - times of one process */
+function singleTimeOfWork(timed: readonly {flops: number; time: number}[], flops: number): number {
+  const works = timed.map(({flops, time}) => ({flops, time: {value: time, low: time, high: time}}))
+  const {value, low} = timeOfWork(works, flops)
+  // a process whose longer call took hardly longer than the shorter one
+  return Math.max(value, low)
+}
+
 /** Lengths beyond which nobody looks. */
 export const LONGEST = 2 ** 22
 
@@ -81,8 +89,8 @@ export class Times {
   at(variant: Variant, length: number): Timed | undefined {
     const found = this.timeAt(variant, length)
     if (!found) return undefined
-    const {record, ...timed} = found
-    return {...timed, bytes: record?.result.live_bytes ?? this.counted.bytes(variant, length)}
+    const {record, time, from} = found
+    return {time, from, bytes: record?.result.live_bytes ?? this.counted.bytes(variant, length)}
   }
 
   /** The same without bytes, which take time to count. */
@@ -90,11 +98,14 @@ export class Times {
     const label = variantLabel(variant)
     const own = this.records.filter(({cell}) => variantLabel(cell) === label)
     const record = own.find(({cell}) => cell.seq_len === length)
-    if (record) return {time: medianOf(record), from: 'measured' as const, record}
-    const timed = this.worksOf(own.length > 0 ? own : this.nearest(variant))
-    if (timed.length === 0) return undefined
-    const time = timeOfWork(timed, this.counted.flops(variant, length))
-    return {time, from: 'predicted' as const}
+    const flops = this.counted.flops(variant, length)
+    if (record) {
+      const works = [{record, flops, time: medianOf(record)}]
+      return {time: works[0]!.time, from: 'measured' as const, record, works, flops}
+    }
+    const works = this.worksOf(own.length > 0 ? own : this.nearest(variant))
+    if (works.length === 0) return undefined
+    return {time: timeOfWork(works, flops), from: 'predicted' as const, works, flops}
   }
 
   /** The same method at the M nearest to one that was not timed. */
@@ -109,8 +120,9 @@ export class Times {
     return same.filter(({cell}) => cell.num_features === best)
   }
 
-  private worksOf(records: readonly TimedRecord[]): TimedWork[] {
+  private worksOf(records: readonly TimedRecord[]) {
     const works = records.map(record => ({
+      record,
       flops: this.counted.flops(record.cell, record.cell.seq_len),
       time: medianOf(record),
     }))
@@ -131,13 +143,28 @@ export class Times {
     return all.reduce((a, b) => (b.time.value < a.time.value ? b : a))
   }
 
-  /** How many times faster than the faster exact form, process by process where both were timed. */
+  /** How many times faster than the faster exact form, process by process. */
   gain(variant: Variant, length: number): Estimate | undefined {
     const own = this.timeAt(variant, length)
     if (!own) return undefined
     const exact = this.fastest(length)
     if (own.record && exact.record) return this.#paired.ratio(exact.record, own.record)
-    return ratioOf(exact.time, own.time)
+    // a prediction goes through the two longest calls
+    const sides = [exact, own].map(({works, flops}) => ({works: works.slice(-2), flops}))
+    const of = (logs: readonly number[]) => {
+      const [above, below] = sides.map(({works, flops}, side) => {
+        const from = side * sides[0]!.works.length
+        const timed = works.map((work, at) => ({
+          flops: work.flops,
+          time: Math.exp(logs[from + at]!),
+        }))
+        return Math.log(singleTimeOfWork(timed, flops))
+      })
+      return above! - below!
+    }
+    const records = sides.flatMap(({works}) => works.map(({record}) => record))
+    const {low, high} = mapped(intervalOf(this.#paired.made(records, of)), Math.exp)
+    return {value: exact.time.value / own.time.value, low, high}
   }
 
   /**

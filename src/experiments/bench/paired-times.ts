@@ -29,6 +29,9 @@ export interface LogTime {
   degrees: number
 }
 
+/** Of a logarithm, to either side, for a slope. */
+const STEP = 1e-3
+
 const NOTHING: SharedVariance = {value: 0, degrees: 0}
 
 /**
@@ -67,10 +70,31 @@ export class PairedTimes {
 
   /** Weighted sum of the logarithms of times. */
   sum(parts: readonly Weighted[]): LogTime {
+    const of = (logs: readonly number[]) =>
+      parts.reduce((sum, {weight}, at) => sum + weight * logs[at]!, 0)
+    return this.#by(parts, of)
+  }
+
+  /**
+   * A logarithm that is made of times otherwise, as of one that is predicted from others.
+   *
+   * @param of - smooth; given the logarithms of the times of the records, in their order
+   */
+  made(records: readonly TimedRecord[], of: (logs: readonly number[]) => number): LogTime {
+    const centers = records.map(record => mean(this.logsOf(record)))
+    const parts = records.map((record, at) => {
+      const moved = (by: number) => of(centers.map((log, other) => (other === at ? log + by : log)))
+      return {record, weight: (moved(STEP) - moved(-STEP)) / (2 * STEP)}
+    })
+    return this.#by(parts, of)
+  }
+
+  /** @param parts - how much of each is in it */
+  #by(parts: readonly Weighted[], of: (logs: readonly number[]) => number): LogTime {
     const logs = parts.map(({record}) => this.logsOf(record))
     const count = Math.min(...logs.map(({length}) => length))
     const values = Float64Array.from({length: count}, (_, process) =>
-      parts.reduce((sum, {weight}, at) => sum + weight * logs[at]![process]!, 0),
+      of(logs.map(own => own[process]!)),
     )
     if (count < 2) return {value: mean(values), error: Number.NaN, degrees: 0}
     const own = {value: variance(values), degrees: count - 1}

@@ -96,13 +96,13 @@ function timeColumns(all: readonly TimedRecord[], times: PairedTimes): ColumnSpe
 const RESOURCE_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
   {
     title: 'live',
-    priority: 3,
+    priority: 2,
     cell: ({result}) => bytes(result.live_bytes),
     best: LEAST_LIVE,
   },
   {
     title: 'RSS growth',
-    priority: 2,
+    priority: 3,
     cell: row => bytes(residentGrowth(row)),
     tells: row => residentGrowth(row) !== null,
   },

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {type Counted, Times, timeOfWork, type Variant} from '../../../src/advice/times.js'
 import {medianOf} from '../../../src/experiments/bench/noise.js'
-import {exactForm, timed} from '../../helpers/records/bench.js'
+import {exactForm, inProcesses, timed} from '../../helpers/records/bench.js'
 
 /** Exact attention takes L^2 operations, the others M L. */
 const counted: Counted = {
@@ -50,6 +50,23 @@ describe('timeOfWork', () => {
 })
 
 describe('Times', () => {
+  it('predicts a ratio process by process: what a process does to all of its calls cancels', () => {
+    const spread = [0.9, 1, 1 / 0.9]
+    const at = (cell: Parameters<typeof timed>[0], time: number) =>
+      timed(cell, time, inProcesses(spread.map(factor => factor * time)))
+    const exact = (length: number) =>
+      at({method: 'softmax', projection: null, num_features: null, seq_len: length}, length ** 2)
+    const linear = (length: number) => at({seq_len: length, num_features: 1024}, 1024 * length)
+    const alike = new Times(
+      [exact(2 ** 14), exact(2 ** 15), linear(2 ** 14), linear(2 ** 15)],
+      counted,
+    )
+    const {value, low, high} = alike.gain(cellOf(1024), 2 ** 18)!
+    expect(value).toBeCloseTo(2 ** 8, 6)
+    expect(high / low).toBeCloseTo(1, 6)
+    expect(alike.at(cellOf(1024), 2 ** 18)!.from).toBe('predicted')
+  })
+
   it('takes what was measured, and predicts what was not', () => {
     expect(times.at(cellOf(1024), 2 ** 16)).toEqual({
       time: medianOf(records[3]!),

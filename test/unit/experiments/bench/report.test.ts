@@ -29,19 +29,19 @@ describe('benchReport', () => {
     expect(renderTerminal(benchReport([...own.reverse(), ...EXACT]), WIDE)).toMatchInlineSnapshot(`
       "Forward pass, B=1 H=2 D=17 Dv=13, bidirectional
 
-      method          projection   M   F    L         median             vs softmax      vs softmax-online  RSS growth  runs
-      --------------  ----------  --  --  ---  -------------  ---------------------  ---------------------  ----------  ----
-      softmax         -            -   -  128  * 1.00 ms ±3%                      -     2.00x [1.96, 2.04]    3.00 MiB    12
-      softmax         -            -   -  256  * 4.00 ms ±3%                      -     2.00x [1.96, 2.04]    3.00 MiB    12
-      softmax         -            -   -  512    16.0 ms ±3%                      -     2.00x [1.96, 2.04]    3.00 MiB    12
-      softmax-online  -            -   -  128    2.00 ms ±3%  0.500x [0.490, 0.510]                      -    3.00 MiB    12
-      softmax-online  -            -   -  256    8.00 ms ±3%  0.500x [0.490, 0.510]                      -    3.00 MiB    12
-      softmax-online  -            -   -  512    32.0 ms ±3%  0.500x [0.490, 0.510]                      -    3.00 MiB    12
-      favor-pos       orth        64  64  128    3.00 ms ±3%  0.333x [0.327, 0.340]  0.667x [0.653, 0.681]    3.00 MiB    12
-      favor-pos       orth        64  64  256    6.00 ms ±3%  0.667x [0.654, 0.680]     1.33x [1.31, 1.36]    3.00 MiB    12
-      favor-pos       orth        64  64  512  * 12.0 ms ±3%     1.33x [1.31, 1.36]     2.67x [2.61, 2.72]    3.00 MiB    12
+      method          projection   M   F    L         median             vs softmax      vs softmax-online      live      p10
+      --------------  ----------  --  --  ---  -------------  ---------------------  ---------------------  --------  -------
+      softmax         -            -   -  128  * 1.00 ms ±3%                      -     2.00x [1.96, 2.04]  1.00 MiB   978 us
+      softmax         -            -   -  256  * 4.00 ms ±3%                      -     2.00x [1.96, 2.04]  1.00 MiB  3.92 ms
+      softmax         -            -   -  512    16.0 ms ±3%                      -     2.00x [1.96, 2.04]  1.00 MiB  15.7 ms
+      softmax-online  -            -   -  128    2.00 ms ±3%  0.500x [0.490, 0.510]                      -  1.00 MiB  1.96 ms
+      softmax-online  -            -   -  256    8.00 ms ±3%  0.500x [0.490, 0.510]                      -  1.00 MiB  7.83 ms
+      softmax-online  -            -   -  512    32.0 ms ±3%  0.500x [0.490, 0.510]                      -  1.00 MiB  31.3 ms
+      favor-pos       orth        64  64  128    3.00 ms ±3%  0.333x [0.327, 0.340]  0.667x [0.653, 0.681]  1.00 MiB  2.94 ms
+      favor-pos       orth        64  64  256    6.00 ms ±3%  0.667x [0.654, 0.680]     1.33x [1.31, 1.36]  1.00 MiB  5.88 ms
+      favor-pos       orth        64  64  512  * 12.0 ms ±3%     1.33x [1.31, 1.36]     2.67x [2.61, 2.72]  1.00 MiB  11.7 ms
       * lowest time at its L, ties included (the 95 % interval of the ratio holds 1).
-      (too wide to show: live, GFLOP/s, p10, quartiles; a wider terminal, or a pipe to less -S, shows all)
+      (too wide to show: RSS growth, GFLOP/s, quartiles, runs; a wider terminal, or a pipe to less -S, shows all)
 
       ± and [ ]: 95 % intervals over fresh processes; ?: wider than ±25 %; see docs/statistics.md. live: tensors that a call
       holds at once beside inputs and output, counted.
