@@ -90,7 +90,10 @@ interface Underway {
 
 /** A process that several cells share. */
 interface Shared {
-  worker: Promise<WorkerProcess>
+  round: number
+  starting: Promise<WorkerProcess>
+  /** The same once it is there. */
+  worker?: WorkerProcess
   users: number
 }
 
@@ -143,7 +146,7 @@ class Pool {
     const lane = () => (fresh ? this.#timedLane() : this.#lane())
     const ends = await Promise.allSettled(Array.from({length: lanes}, lane))
     await Promise.all(
-      [...this.#shared.values()].map(async ({worker}) => this.#retire(await worker)),
+      [...this.#shared.values()].map(async ({starting}) => this.#retire(await starting)),
     )
     const failure = ends.find(end => end.status === 'rejected')
     if (failure) throw failure.reason
@@ -241,12 +244,15 @@ class Pool {
     }
     const key = `${index} ${kind}`
     const known = this.#shared.get(key)
-    const shared =
-      known && (await known.worker).alive ? known : {worker: this.#workerFor(undefined), users: 0}
+    const shared: Shared =
+      known && known.worker?.alive !== false
+        ? known
+        : {round: index, starting: this.#workerFor(undefined), users: 0}
     this.#shared.set(key, shared)
     shared.users++
-    const worker = await shared.worker
-    await this.#retireIdle(key)
+    const worker = await shared.starting
+    shared.worker = worker
+    await this.#retireIdle(index)
     const release = async () => {
       shared.users--
       if (!worker.alive) await this.#retire(worker)
@@ -254,12 +260,12 @@ class Pool {
     return {worker, release}
   }
 
-  /** Ends shared workers of earlier rounds. @param key - of the one that stays */
-  async #retireIdle(key: string): Promise<void> {
-    for (const [other, {worker, users}] of this.#shared) {
-      if (other === key || users > 0) continue
-      this.#shared.delete(other)
-      await this.#retire(await worker)
+  /** Ends shared workers of rounds before this one that no cell has any more. */
+  async #retireIdle(now: number): Promise<void> {
+    for (const [key, {round, starting, users}] of this.#shared) {
+      if (round >= now || users > 0) continue
+      this.#shared.delete(key)
+      await this.#retire(await starting)
     }
   }
 

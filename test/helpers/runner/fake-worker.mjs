@@ -1,18 +1,22 @@
-import {appendFileSync, existsSync} from 'node:fs'
+import {appendFileSync, existsSync, readFileSync} from 'node:fs'
 
-/** A worker that does what the cell's method says. */
-const result = () => ({
+/** A worker that does what the cell's method says. @param found - a number of the cell's own */
+const result = (found = 1) => ({
   backend: 'cpu',
   feature_dim: 13,
   kernel: `pid ${process.pid}`,
-  expectation: 1,
+  expectation: found,
   closed_form_variance: 2,
   closed_form_kurtosis: 1,
   calibration_pairs: null,
   without_effect: {},
   per_projection: [],
 })
-const completed = () => ({outcome: {status: 'completed', result: result()}})
+const completed = found => ({outcome: {status: 'completed', result: result(found)}})
+const seen = path => existsSync(path)
+const until = async isSo => {
+  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
+}
 
 /** Cells that wait for their turn. */
 const waiting = new Map()
@@ -20,28 +24,57 @@ const yieldTurn = id => {
   process.send({id, turnOver: true})
   return new Promise(begin => waiting.set(id, begin))
 }
+/** Takes turns until there is an end, or none any more. */
+const takeTurns = async ({seed}, id, {isLast}) => {
+  let turns = 0
+  for (;;) {
+    const next = await yieldTurn(id)
+    if (next === 'none' && turns === 0) {
+      return {error: {code: 'INTERRUPTED', message: 'interrupted before the first turn'}}
+    }
+    if (next === 'none') return completed(turns)
+    turns++
+    note(`turn ${seed}`)
+    await new Promise(resolve => setTimeout(resolve, 5))
+    note(`over ${seed}`)
+    if (isLast(turns)) return completed(turns)
+  }
+}
 
 const BEHAVIOURS = {
-  ok: completed,
-  turns: async ({seed}, _, id) => {
-    note(`turn ${seed}`)
+  ok: () => completed(),
+  process: (_, {process: index}) => completed(index),
+  turns: (cell, _, id) => takeTurns(cell, id, {isLast: turns => turns === 2}),
+  laps: (cell, _, id) => takeTurns(cell, id, {isLast: () => seen(process.env.RFA_TEST_GATE)}),
+  // with as many others as its norm says
+  together: async (cell, _, id) => {
+    note(`begin ${cell.seed}`)
+    await until(() => notesOf('begin').length >= cell.norm)
+    note(`ready ${cell.seed}`)
+    return takeTurns(cell, id, {isLast: turns => turns === 2})
+  },
+  stuck: async ({seed}, _, id) => {
     await yieldTurn(id)
-    note(`turn ${seed}`)
-    return completed()
+    await yieldTurn(id)
+    note(`stuck ${seed}`)
+    for (;;);
   },
   turnAndDie: (_, __, id) => {
     yieldTurn(id)
     setTimeout(() => process.exit(7), 50)
   },
-  sign: completed,
+  sign: () => completed(),
   sleep: async ({norm}) => {
     await new Promise(resolve => setTimeout(resolve, norm))
     return completed()
   },
   wait: async () => {
-    while (!existsSync(process.env.RFA_TEST_GATE))
-      await new Promise(resolve => setTimeout(resolve, 5))
+    await until(() => seen(process.env.RFA_TEST_GATE))
     return completed()
+  },
+  waitAndSkip: async () => {
+    await until(() => seen(process.env.RFA_TEST_GATE))
+    return {outcome: {status: 'skipped', reason: 'late'}}
   },
   skip: () => ({outcome: {status: 'skipped', reason: 'not for this shape'}}),
   refuse: () => ({error: {code: 'BAD_FILE', message: 'q.npy: expected 4 axes, got 5'}}),
@@ -91,8 +124,14 @@ const note = text => {
   if (process.env.RFA_TEST_FILE) appendFileSync(process.env.RFA_TEST_FILE, `${text}\n`)
 }
 
-process.on('message', async ({id, cell, context, profile, others}) => {
-  if (others !== undefined) return waiting.get(id)()
+/** What was written so that begins with a word. */
+const notesOf = word =>
+  readFileSync(process.env.RFA_TEST_FILE, 'utf8')
+    .split('\n')
+    .filter(line => line.startsWith(word))
+
+process.on('message', async ({id, cell, context, profile, next}) => {
+  if (next !== undefined) return waiting.get(id)(next)
   note(profile === undefined ? 'cell' : JSON.stringify(profile))
   if (profile?.path === 'refused') {
     return process.send({id, refusal: {message: 'refused: no place', suggestions: []}})

@@ -1,4 +1,6 @@
+import {readFileSync} from 'node:fs'
 import {fileURLToPath} from 'node:url'
+import {onTestFinished, vi} from 'vitest'
 import type {Job} from '../../../src/experiments/planned-run.js'
 import varianceExperiment from '../../../src/experiments/variance/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
@@ -26,13 +28,43 @@ export function jobsFor(...methods: string[]): Job[] {
   return methods.map((method, seed) => jobFor(method, seed))
 }
 
+/** The experiment of these jobs as one that is timed, whose cells take the processes that the name of their method joins. */
+export const timedExperiment: typeof varianceExperiment = {
+  ...varianceExperiment,
+  isolation: 'fresh',
+  processes: {
+    of: ({method, ...cell}) => method.split('+').map(own => ({...cell, method: own})),
+    join: async results => {
+      const kernel = results.map(one => one.kernel).join(', ')
+      const expectation = results.reduce((sum, one) => 10 * sum + one.expectation!, 0)
+      return {...results[0]!, kernel, expectation}
+    },
+  },
+}
+
+/** What the processes of a cell of it found, a digit of each, in their order. */
+export function foundIn(record: {status: string; result?: unknown}): number {
+  return (record.result as {expectation: number}).expectation
+}
+
 /** Whether a process runs; one that has ended but that nobody has asked about does not. */
 export function isRunning(pid: number): boolean {
   return runs(pid)
 }
 
-/** The process that computed a record of a fake worker. */
-export function pidOf(record: {status: string; result?: unknown}): number {
+/** The processes that computed a record of fake workers. */
+export function pidsOf(record: {status: string; result?: unknown}): number[] {
   const {kernel} = record.result as {kernel: string}
-  return Number(kernel.replace('pid ', ''))
+  return kernel.split(', ').map(name => Number(name.replace('pid ', '')))
 }
+/** The only one. */
+export const pidOf = (record: {status: string; result?: unknown}) => pidsOf(record)[0]!
+
+/** Sets a variable that workers inherit, for one test. */
+export function environment(name: string, value: string): void {
+  vi.stubEnv(name, value)
+  onTestFinished(() => void vi.unstubAllEnvs())
+}
+
+/** What is written in a file that workers note in. */
+export const lines = (file: string) => readFileSync(file, 'utf8').trim().split('\n')

@@ -18,7 +18,13 @@ import {WIDE} from '../../helpers/terminal.js'
 
 /** What a dry run tells of a plan on so many processes. */
 async function described(plan: Plan, processes = 1) {
-  return describeRun(await planRun(plan), {processes, fresh: false, open: 0, threadShare: 1})
+  return describeRun(await planRun(plan), {
+    processes,
+    fresh: false,
+    open: 0,
+    preparing: 0,
+    threadShare: 1,
+  })
 }
 
 /** Whether a plan is let in; the error if not. */
@@ -74,7 +80,13 @@ describe('describeRun', () => {
   it('counts every benchmark that waits for its turn', async () => {
     const run = await planRun(bench())
     const sizes = [...run.jobs].map(({predictedBytes}) => predictedBytes).sort((a, b) => b - a)
-    const described = describeRun(run, {processes: 1, fresh: true, open: 2, threadShare: undefined})
+    const described = describeRun(run, {
+      processes: 1,
+      fresh: true,
+      open: 2,
+      preparing: 1,
+      threadShare: undefined,
+    })
     expect(described.predicted_peak_bytes).toBe(leaderBytes(6) + sizes[0]! + sizes[1]!)
   })
 
@@ -84,7 +96,7 @@ describe('describeRun', () => {
     const of = (plugins: string[], processes = 1, fresh = false) => {
       const own = plugins.map(plugin => ({...elu!, cell: {...elu!.cell, plugin}}))
       const jobs = [elu!, ...own]
-      const how = {processes, fresh, open: 1, threadShare: 1}
+      const how = {processes, fresh, open: 1, preparing: 1, threadShare: 1}
       return describeRun({...run, jobs}, how).predicted_peak_bytes - leaderBytes(jobs.length)
     }
     const each = elu!.predictedBytes
@@ -158,8 +170,8 @@ describe('describeRun', () => {
     const plan = sweep({methods: names.map(name => method(name)), seq_lens: [4096], scales: [1]})
     const run = await predictRun({...plan, backend: 'native'} as Plan)
     const seconds = (processes: number) =>
-      describeRun(run, {processes, fresh: false, open: 0, threadShare: 1}).predicted_seconds -
-      PROCESS_SECONDS
+      describeRun(run, {processes, fresh: false, open: 0, preparing: 0, threadShare: 1})
+        .predicted_seconds - PROCESS_SECONDS
     const shared = Array.from(run.jobs, job => job.shared!)
     expect(shared.map(of => of.map(({rank}) => rank))).toEqual([[0], [1], [2], [3]])
     const {cost} = shared[0]![0]!
@@ -188,7 +200,7 @@ describe('describeRun', () => {
   it('predicts no other time for auto than for the backend that it takes', async () => {
     const seconds = async (backend: string) => {
       const run = await predictRun({...sweep({scales: [1]}), backend} as Plan)
-      return describeRun(run, {processes: 1, fresh: false, open: 0, threadShare: 1})
+      return describeRun(run, {processes: 1, fresh: false, open: 0, preparing: 0, threadShare: 1})
         .predicted_seconds
     }
     expect(await seconds('auto')).toBeCloseTo(await seconds(await meteredBackend('auto')), 9)
@@ -218,7 +230,7 @@ describe('a dry run of a large plan', () => {
     }
     const run = describeRun(
       {experiment, plan, jobs: counted},
-      {processes: 1, fresh: false, open: 0, threadShare: 1},
+      {processes: 1, fresh: false, open: 0, preparing: 0, threadShare: 1},
     )
     expect([run.cells, walked, run.cell_labels.length]).toEqual([150_000, 150_000, 10_000])
     const text = renderTerminal(dryRunReport(run), WIDE)

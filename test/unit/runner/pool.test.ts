@@ -1,27 +1,30 @@
-import {existsSync, readFileSync, writeFileSync} from 'node:fs'
+import {existsSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
-import {describe, expect, it, onTestFinished, vi} from 'vitest'
+import {describe, expect, it} from 'vitest'
 import {RfaError} from '../../../src/errors.js'
 import experiment from '../../../src/experiments/variance/schema.js'
 import type {CellRecord} from '../../../src/results/record.js'
+import type {Part} from '../../../src/runner/parts.js'
 import {type PoolOptions, runJobs} from '../../../src/runner/pool.js'
 import {WorkerProcess} from '../../../src/runner/worker-process.js'
 import {FULL} from '../../helpers/effort.js'
 import {temporaryFolder} from '../../helpers/folders.js'
-import {fakeWorker, isRunning, jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
+import {
+  environment,
+  fakeWorker,
+  isRunning,
+  jobFor,
+  jobsFor,
+  lines,
+  pidOf,
+} from '../../helpers/runner/jobs.js'
 
 const options: PoolOptions = {
   experiment,
-  schedule: {processes: 1, fresh: false, open: 1, threadShare: 1},
+  schedule: {processes: 1, fresh: false, open: 1, preparing: 1, threadShare: 1},
   timeoutMs: null,
   workerPath: fakeWorker,
-}
-
-/** Sets a variable that workers inherit, for one test. */
-function environment(name: string, value: string): void {
-  vi.stubEnv(name, value)
-  onTestFinished(() => void vi.unstubAllEnvs())
 }
 
 /** Runs jobs and gives the records in the order in which they came. */
@@ -32,7 +35,6 @@ async function run(jobs = jobsFor('ok'), changes: Partial<PoolOptions> = {}) {
 }
 
 const temporary = temporaryFolder()
-const lines = (file: string) => readFileSync(file, 'utf8').trim().split('\n')
 
 /** Waits until workers that note in a file what they are asked have taken so many cells. */
 async function cellBegun(file: string, cells = 1): Promise<void> {
@@ -129,7 +131,7 @@ describe('runJobs', () => {
     const schedule = {...options.schedule, fresh: true, open: 2}
     const jobs = [jobFor('turns', 0), jobFor('turns', 1), jobFor('turns', 2)]
     const heard: [string, boolean][] = []
-    const onTurn = ({label}: {label: string}, own: boolean) => void heard.push([label, own])
+    const onTurn = ({job}: Part, own: boolean) => void heard.push([job.label, own])
     const records = await run(jobs, {schedule, onTurn})
     expect(errorsOf(records)).toEqual(['completed', 'completed', 'completed'])
     // the third takes the place of the first that has ended
@@ -162,8 +164,8 @@ describe('runJobs', () => {
     const stopping = run([jobFor('turns', 0), jobFor('hang', 1), jobFor('turns', 2)], {
       schedule,
       signal: controller.signal,
-      onStart: ({label}) => {
-        if (label === 'hang 1') controller.abort()
+      onStart: ({job}) => {
+        if (job.label === 'hang 1') controller.abort()
       },
     })
     await expect(stopping).rejects.toMatchObject({code: 'INTERRUPTED'})
@@ -180,20 +182,12 @@ describe('runJobs', () => {
     const jobs = [jobFor('wait', 0), jobFor('ok', 1), jobFor('ok', 2)]
     const started: string[] = []
     const records: CellRecord[] = []
-    const onStart = ({key}: {key: string}) => void started.push(key)
+    const onStart = ({job}: Part) => void started.push(job.key)
     await runJobs(jobs, {...options, ...two, onStart}, record => {
       if (records.push(record) === 2) writeFileSync(gate, '')
     })
     expect(started).toEqual(jobs.map(({key}) => key))
     expect(records.map(({key}) => key)).toEqual([1, 2, 0].map(index => jobs[index]!.key))
-  })
-
-  it('tells how long a job took', async () => {
-    const times: number[] = []
-    await runJobs([jobFor('sleep', 0, 200)], options, (_, elapsedMs) => void times.push(elapsedMs))
-    expect(times).toEqual([expect.any(Number)])
-    // timers may fire up to a millisecond early by the other clock
-    expect(times[0]).toBeGreaterThanOrEqual(199)
   })
 
   it.each([
@@ -339,7 +333,7 @@ describe('runJobs, profiled', () => {
 describe('a cell on its way', () => {
   it('is heard, under its job', async () => {
     const heard: [string, number][] = []
-    const onHeard = ({key}: {key: string}, leftMs: number) => void heard.push([key, leftMs])
+    const onHeard = ({job}: Part, leftMs: number) => void heard.push([job.key, leftMs])
     const jobs = [jobFor('sign', 0, 70), jobFor('ok', 1), jobFor('sign', 2, 30)]
     await runJobs(jobs, {...options, onHeard}, () => {})
     expect(heard.sort(([, a], [, b]) => b - a)).toEqual([
@@ -356,7 +350,7 @@ describe('runJobs, interrupted', () => {
     const controller = new AbortController()
     const records: CellRecord[] = []
     const jobs = [jobFor('ok', 0), jobFor('hang', 1), jobFor('ok', 2)]
-    const onStart = ({key}: {key: string}) => {
+    const onStart = ({job: {key}}: Part) => {
       if (key === jobs[1]!.key) void cellBegun(said, 2).then(() => controller.abort())
     }
     const {signal} = controller
@@ -392,7 +386,7 @@ describe('runJobs, interrupted', () => {
   it('does not start when the signal came before', async () => {
     const started: string[] = []
     const signal = AbortSignal.abort()
-    const running = run(jobsFor('ok'), {signal, onStart: ({key}) => started.push(key)})
+    const running = run(jobsFor('ok'), {signal, onStart: ({job}) => started.push(job.key)})
     await expect(running).rejects.toMatchObject({code: 'INTERRUPTED'})
     expect(started).toEqual([])
   })

@@ -1,10 +1,14 @@
 import {describe, expect, it} from 'vitest'
+import type {Part} from '../../../src/runner/parts.js'
 import {progressMeter} from '../../../src/runner/progress.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
-/** Jobs of the given predicted times in ms, and a clock that the test sets. */
-function session(times: number[], {reused = 0, processes = 1, coldMs = 0} = {}) {
+/** Jobs of the given predicted times in ms, with their processes, and a clock that the test sets. */
+function session(times: number[], {reused = 0, processes = 1, coldMs = 0, each = 1} = {}) {
   const jobs = times.map((predictedCost, seed) => ({...jobFor('job', seed), predictedCost}))
+  const parts = jobs.map(job =>
+    Array.from({length: each}, (_, index): Part => ({job, cell: job.cell, index, count: each})),
+  )
   const clock = {ms: 1000}
   const meter = progressMeter({
     jobs,
@@ -14,13 +18,18 @@ function session(times: number[], {reused = 0, processes = 1, coldMs = 0} = {}) 
     predictedMs: ({predictedCost}) => predictedCost,
     now: () => clock.ms,
   })
-  return {jobs, clock, meter}
+  /** Ends a cell of one process. */
+  const end = ([part]: readonly Part[], failed = false) => {
+    meter.end(part!)
+    return meter.count(failed)
+  }
+  return {parts, clock, meter, end}
 }
 
 describe('progressMeter', () => {
   it('goes by the prediction until there is something else, and says so', () => {
-    const {jobs, clock, meter} = session([1000, 3000])
-    expect(meter.start(jobs[0]!)).toEqual({
+    const {parts, clock, meter, end} = session([1000, 3000])
+    expect(meter.start(parts[0]![0]!)).toEqual({
       done: 0,
       total: 2,
       label: 'job 0',
@@ -32,35 +41,35 @@ describe('progressMeter', () => {
     clock.ms += 600
     expect(meter.look()).toMatchObject({etaMs: 3400, share: 0.15, rough: true})
     clock.ms += 400
-    expect(meter.end(jobs[0]!.key, false)).toMatchObject({done: 1, etaMs: 3000, rough: false})
+    expect(end(parts[0]!)).toMatchObject({done: 1, etaMs: 3000, rough: false})
   })
 
   it('takes no process to be slow for what its first cell alone takes', () => {
-    const {jobs, clock, meter} = session([1000, 1000, 8000], {processes: 2, coldMs: 500})
+    const {parts, clock, meter, end} = session([1000, 1000, 8000], {processes: 2, coldMs: 500})
     expect(meter.look().etaMs).toBe((10_000 + 2 * 500) / 2)
-    meter.start(jobs[0]!)
-    meter.start(jobs[1]!)
+    meter.start(parts[0]![0]!)
+    meter.start(parts[1]![0]!)
     clock.ms += 1500
-    meter.end(jobs[0]!.key, false)
-    expect(meter.end(jobs[1]!.key, false).etaMs).toBe(8000 / 2)
+    end(parts[0]!)
+    expect(end(parts[1]!).etaMs).toBe(8000 / 2)
   })
 
   it('corrects predictions by how long cells took', () => {
-    const {jobs, clock, meter} = session([20_000, 60_000])
-    meter.start(jobs[0]!)
+    const {parts, clock, meter, end} = session([20_000, 60_000])
+    meter.start(parts[0]![0]!)
     clock.ms += 60_000 // three times as long
-    const {etaMs} = meter.end(jobs[0]!.key, false)
+    const {etaMs} = end(parts[0]!)
     // one second of the prediction is still believed
     expect(etaMs).toBeCloseTo((60_000 * (1000 + 60_000)) / (1000 + 20_000))
-    meter.start(jobs[1]!)
-    expect(meter.end(jobs[1]!.key, false)).toMatchObject({done: 2, etaMs: 0, share: 1, label: ''})
+    meter.start(parts[1]![0]!)
+    expect(end(parts[1]!)).toMatchObject({done: 2, etaMs: 0, share: 1, label: ''})
   })
 
   it('moves within a cell that tells how far it is, and corrects the others by it', () => {
-    const {jobs, clock, meter} = session([10_000, 10_000])
-    meter.start(jobs[0]!)
+    const {parts, clock, meter} = session([10_000, 10_000])
+    meter.start(parts[0]![0]!)
     clock.ms += 10_000
-    meter.hear(jobs[0]!, 30_000) // four times as long
+    meter.hear(parts[0]![0]!, 30_000) // four times as long
     const slowness = (1000 + 10_000) / (1000 + 2500)
     expect(meter.look()).toMatchObject({rough: false})
     expect(meter.look().etaMs).toBeCloseTo(30_000 + 10_000 * slowness)
@@ -69,8 +78,8 @@ describe('progressMeter', () => {
   })
 
   it('takes longer for a cell that takes longer than predicted, in silence', () => {
-    const {jobs, clock, meter} = session([1000])
-    meter.start(jobs[0]!)
+    const {parts, clock, meter} = session([1000])
+    meter.start(parts[0]![0]!)
     const etas = [0, 500, 20_000, 60_000].map(ms => {
       clock.ms = 1000 + ms
       return meter.look().etaMs
@@ -81,40 +90,73 @@ describe('progressMeter', () => {
   })
 
   it('divides the time among processes, but no cell among them', () => {
-    const {jobs, meter} = session([1000, 1000, 1000, 1000], {processes: 2})
-    expect(meter.start(jobs[0]!).etaMs).toBe(2000)
+    const {parts, meter} = session([1000, 1000, 1000, 1000], {processes: 2})
+    expect(meter.start(parts[0]![0]!).etaMs).toBe(2000)
     const last = session([1000, 8000], {processes: 2})
-    last.meter.start(last.jobs[0]!)
-    expect(last.meter.start(last.jobs[1]!).etaMs).toBe(8000)
+    last.meter.start(last.parts[0]![0]!)
+    expect(last.meter.start(last.parts[1]![0]!).etaMs).toBe(8000)
   })
 
   it('counts the cells of an earlier session as done, but not their time', () => {
-    const {jobs, clock, meter} = session([1, 1], {reused: 5})
-    meter.start(jobs[0]!)
+    const {parts, clock, meter, end} = session([1, 1], {reused: 5})
+    meter.start(parts[0]![0]!)
     clock.ms += 1
-    expect(meter.end(jobs[0]!.key, false)).toMatchObject({done: 6, total: 7, etaMs: 1})
+    expect(end(parts[0]!)).toMatchObject({done: 6, total: 7, etaMs: 1})
   })
 
   it('counts failures', () => {
-    const {jobs, meter} = session([1, 1])
-    meter.start(jobs[0]!)
-    expect(meter.end(jobs[0]!.key, true)).toMatchObject({done: 1, failed: 1})
-    meter.start(jobs[1]!)
-    expect(meter.end(jobs[1]!.key, false)).toMatchObject({done: 2, failed: 1})
+    const {parts, meter, end} = session([1, 1])
+    meter.start(parts[0]![0]!)
+    expect(end(parts[0]!, true)).toMatchObject({done: 1, failed: 1})
+    meter.start(parts[1]![0]!)
+    expect(end(parts[1]!)).toMatchObject({done: 2, failed: 1})
   })
 
   it('names the cell begun last of those that run', () => {
-    const {jobs, meter} = session([1, 1, 1])
-    meter.start(jobs[0]!)
-    expect(meter.start(jobs[1]!).label).toBe('job 1')
-    expect(meter.end(jobs[1]!.key, false).label).toBe('job 0')
+    const {parts, meter, end} = session([1, 1, 1])
+    meter.start(parts[0]![0]!)
+    expect(meter.start(parts[1]![0]!).label).toBe('job 1')
+    expect(end(parts[1]!).label).toBe('job 0')
   })
 
   it('has a time left where nothing is predicted to take any', () => {
-    const {jobs, clock, meter} = session([0, 0])
-    meter.start(jobs[0]!)
+    const {parts, clock, meter, end} = session([0, 0])
+    meter.start(parts[0]![0]!)
     clock.ms += 100
     expect(meter.look().etaMs).toBeGreaterThan(0)
-    expect(Number.isFinite(meter.end(jobs[0]!.key, false).etaMs)).toBe(true)
+    expect(Number.isFinite(end(parts[0]!).etaMs)).toBe(true)
+  })
+
+  it('counts cells, and moves with each of their processes', () => {
+    const {parts, clock, meter} = session([3000, 3000], {each: 3})
+    const [[one, two, three]] = parts as [[Part, Part, Part]]
+    expect(meter.start(one)).toMatchObject({done: 0, total: 2, etaMs: 6000, rough: true})
+    clock.ms += 1000
+    meter.end(one)
+    expect(meter.look()).toMatchObject({done: 0, total: 2, etaMs: 5000, rough: false, label: ''})
+    meter.start(two)
+    clock.ms += 500
+    expect(meter.look()).toMatchObject({done: 0, etaMs: 4500, share: 0.25, label: 'job 0'})
+    clock.ms += 500
+    meter.end(two)
+    meter.start(three)
+    clock.ms += 1000
+    meter.end(three)
+    expect(meter.count(false)).toMatchObject({done: 1, total: 2, etaMs: 3000})
+  })
+
+  it('tells processes of one cell apart', () => {
+    const {parts, clock, meter} = session([20_000], {each: 2})
+    const [[one, two]] = parts as [[Part, Part]]
+    meter.start(one)
+    meter.turn(one, false)
+    meter.start(two)
+    clock.ms += 3000
+    meter.hear(two, 7000)
+    expect(meter.look().etaMs).toBeCloseTo(10_000 + 7000)
+    meter.turn(two, false)
+    meter.turn(one, true)
+    clock.ms += 4000
+    expect(meter.look().etaMs).toBeCloseTo(6000 + 7000)
   })
 })

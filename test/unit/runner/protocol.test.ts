@@ -1,5 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {RfaError} from '../../../src/errors.js'
+import type {NextTurn} from '../../../src/experiments/experiment.js'
 import {
   answer,
   type CheckTask,
@@ -9,6 +10,7 @@ import {
   pacer,
   type Sign,
   type Skills,
+  type Turn,
   type TurnOver,
 } from '../../../src/runner/protocol.js'
 import {sweep} from '../../helpers/plans.js'
@@ -19,7 +21,7 @@ const request = {id: 5, experiment: 'variance', cell, context: {threadShare: 2}}
 const plan = sweep()
 const refused = () => Promise.reject(new Error('not asked for'))
 /** Nobody else computes. */
-const alone: Pick<Line, 'turn'> = {turn: async id => ({id, others: false})}
+const alone: Pick<Line, 'turn'> = {turn: async id => ({id, next: 'alone'})}
 
 const skilled = (skills: Partial<Skills>): Skills => ({
   run: refused,
@@ -120,20 +122,20 @@ describe('a cell on its way', () => {
 
   it('gives up its turn, and counts no time of others', async () => {
     const said: (Sign | TurnOver)[] = []
-    const others: boolean[] = []
+    const turns: NextTurn[] = []
     const run: Skills['run'] = async (_, {onStep, yieldTurn}) => {
       onStep(1, 3)
-      others.push(await yieldTurn())
+      turns.push(await yieldTurn())
       await new Promise(resolve => setTimeout(resolve, 250))
       onStep(2, 3)
       return {status: 'skipped', reason: 'no'}
     }
-    const turn = async (id: number) => {
+    const turn = async (id: number): Promise<Turn> => {
       await new Promise(resolve => setTimeout(resolve, 1000))
-      return {id, others: true}
+      return {id, next: 'after others'}
     }
     await answer(request, skilled({run}), {turn, send: message => void said.push(message)})
-    expect(others).toEqual([true])
+    expect(turns).toEqual(['after others'])
     expect(said).toEqual([
       {id: 5, turnOver: true},
       {id: 5, leftMs: expect.any(Number)},
@@ -144,10 +146,10 @@ describe('a cell on its way', () => {
   it('goes on at once where nobody else computes', async () => {
     const run: Skills['run'] = async (_, {yieldTurn}) => ({
       status: 'skipped',
-      reason: `others: ${await yieldTurn()}`,
+      reason: await yieldTurn(),
     })
     expect(await answer(request, skilled({run}))).toMatchObject({
-      outcome: {reason: 'others: false'},
+      outcome: {reason: 'alone'},
     })
   })
 })

@@ -15,7 +15,7 @@ describe('schedule', () => {
     ['no cells need none', 0, 4, {processes: 1, threadShare: 4}],
   ])('divides the threads among the cells: %s', (_, cells, threads, expected) => {
     const run = {experiment: sweep, jobs: jobs(cells)}
-    expect(schedule(run, threads)).toEqual({fresh: false, open: 0, ...expected})
+    expect(schedule(run, threads)).toEqual({fresh: false, open: 0, preparing: 0, ...expected})
   })
 
   it('gives no process threads that its backend does not have', () => {
@@ -26,12 +26,18 @@ describe('schedule', () => {
   it('takes a thread per processor where nothing is said', () => {
     const processors = availableParallelism()
     const run = {experiment: sweep, jobs: jobs(2 * processors)}
-    expect(schedule(run)).toEqual({processes: processors, fresh: false, open: 0, threadShare: 1})
+    expect(schedule(run)).toEqual({
+      ...{processes: processors, fresh: false},
+      ...{open: 0, preparing: 0, threadShare: 1},
+    })
   })
 
-  it('runs what is timed alone, in a process of its own, on the threads of its plan', () => {
+  it('runs what is timed alone, on the threads of its plan, and prepares as many cells at once as there are threads', () => {
     const run = {experiment: bench, jobs: jobs(5)}
-    expect(schedule(run, 4)).toEqual({processes: 1, fresh: true, open: 5, threadShare: undefined})
+    expect(schedule(run, 4)).toEqual({
+      ...{processes: 1, fresh: true},
+      ...{open: 5, preparing: 4, threadShare: undefined},
+    })
   })
 
   it('lets so many timed cells take turns as memory has room for, and no more than 32', () => {
@@ -70,5 +76,12 @@ describe('cellSeconds', () => {
     expect(
       cellSeconds(cell, native, {fresh: true, threadShare: undefined, processes: 1}),
     ).toBeCloseTo(1 + PROCESS_SECONDS, 12)
+  })
+
+  it('starts as many fresh processes as a cell takes', () => {
+    const how = {fresh: true, threadShare: undefined, processes: 1}
+    const seconds = (processes: number) =>
+      cellSeconds({predictedCost: 6e10, processes}, native, how)
+    expect(seconds(5)).toBeCloseTo(1 + 5 * PROCESS_SECONDS, 12)
   })
 })
