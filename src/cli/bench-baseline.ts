@@ -18,6 +18,8 @@ export interface BaselineFlags extends FailOnFlags {
 /** A run that a benchmark was asked to be compared with. */
 export interface Baseline {
   base: Side
+  /** Cells of the plan. */
+  cells: number
   limits: readonly Limit[]
   strict: boolean
 }
@@ -44,12 +46,16 @@ export async function openBaseline(
   if (baseline === undefined) return undefined
   const [run] = await readRuns([baseline], bin, services)
   const base: Side = {...run!, method: null}
-  await requireCommonCells(base, plan, limits)
-  return {base, limits, strict}
+  const cells = await requireCommonCells(base, plan, limits)
+  return {base, cells, limits, strict}
 }
 
-/** A benchmark may take an hour: that there is nothing to compare it with is told before. */
-async function requireCommonCells(base: Side, plan: Plan, limits: readonly Limit[]): Promise<void> {
+/** A benchmark may take an hour: that there is nothing to compare it with is told before. @returns how many cells it has */
+async function requireCommonCells(
+  base: Side,
+  plan: Plan,
+  limits: readonly Limit[],
+): Promise<number> {
   const {experiment: id} = plan
   const experiment = await experimentNamed(id)
   const {measured, quantities} = await experiment.comparison()
@@ -65,7 +71,7 @@ async function requireCommonCells(base: Side, plan: Plan, limits: readonly Limit
   const cells = await experiment.cells(plan)
   let first: object | undefined
   for (const cell of cells) {
-    if (saved.has(canonicalJson(measured(cell)))) return
+    if (saved.has(canonicalJson(measured(cell)))) return cells.length
     first ??= measured(cell)
   }
   const own = base.records[0]
@@ -74,10 +80,11 @@ async function requireCommonCells(base: Side, plan: Plan, limits: readonly Limit
 
 /** Compares a run with it. */
 export function compareWithBaseline(
-  {base, limits, strict}: Baseline,
+  {base, cells, limits, strict}: Baseline,
   {manifest, records, directory}: ExperimentRun,
 ): Promise<Compared> {
   const place = directory ?? ''
-  const own: Side = {directory: place, method: null, manifest, records, cells: records.length}
+  const all = manifest.shard?.cells ?? cells
+  const own: Side = {directory: place, method: null, manifest, records, cells: all}
   return compareSides([base, own], {related: 'runs', limits, strict})
 }

@@ -20,7 +20,7 @@ export interface Merging extends Pick<RunOptions, 'output' | 'format' | 'samples
 export interface EndedMerge {
   run: ExperimentRun
   closing: readonly string[]
-  /** Cells of its plan without a record. */
+  /** Cells of its plan that have not ended. */
   missing: number
   /** Why its tables could not be saved; its records are. */
   fault?: RfaError | undefined

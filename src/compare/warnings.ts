@@ -4,6 +4,7 @@ import type {Related} from '../experiments/comparison.js'
 import {spanOf} from '../report/figures/span.js'
 import {plural, ratio as ratioText} from '../report/numbers.js'
 import type {Machine} from '../results/manifest.js'
+import {endedRecords} from '../results/record.js'
 import {LEAST_FOR_FLIPS, median} from '../stats/index.js'
 import type {ComparisonRequest, MeasuredPair, Side} from './request.js'
 import type {ComparedRow} from './schema.js'
@@ -89,8 +90,9 @@ function disturbed(
 }
 
 function unfinished({records, cells, directory}: Side, name: string): string[] {
-  if (cells === null || records.length >= cells) return []
-  return [`${name} is not finished: ${records.length} of ${plural(cells, 'cell')} in ${directory}`]
+  const ended = endedRecords(records).length
+  if (cells === null || ended >= cells) return []
+  return [`${name} is not finished: ${ended} of ${plural(cells, 'cell')} in ${directory}`]
 }
 
 /** Fields of cells that may differ in a match, and what that means. */

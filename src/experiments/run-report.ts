@@ -6,7 +6,7 @@ import {type Block, type FigureBlock, heading, type Item, list, text} from '../r
 import {drawable} from '../report/figures/figure.js'
 import {plural} from '../report/numbers.js'
 import type {RunManifest} from '../results/manifest.js'
-import type {CellRecord} from '../results/record.js'
+import {type CellRecord, endedRecords} from '../results/record.js'
 import {shardText} from '../results/shard.js'
 import {countRecords} from '../results/summary.js'
 import type {Experiment} from './experiment.js'
@@ -133,12 +133,12 @@ function strangers({foreign}: ReportedRun): string[] {
 /** How many cells there are and how they ended; a run that stopped early says so. */
 function progress({records, cells, resumeCommand}: ReportedRun): Item[] {
   const {completed, skipped, failed} = countRecords(records)
-  const outcomes = `${completed} completed, ${skipped} skipped, ${failed} failed`
-  if (cells === null || records.length >= cells) {
-    return [`${plural(records.length, 'cell')}: ${outcomes}`]
-  }
+  const ended = endedRecords(records).length
+  const part = records.length - ended
+  const outcomes = `${completed - part} completed, ${skipped} skipped, ${failed} failed${part > 0 ? `, ${part} measured in part` : ''}`
+  if (cells === null || ended >= cells) return [`${plural(records.length, 'cell')}: ${outcomes}`]
   return [
-    `${records.length} of ${plural(cells, 'cell')}, incomplete: ${outcomes}`,
+    `${ended} of ${plural(cells, 'cell')}, incomplete: ${outcomes}`,
     ...(resumeCommand === null ? [] : [{label: 'resume with', command: resumeCommand}]),
   ]
 }

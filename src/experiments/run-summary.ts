@@ -4,7 +4,7 @@ import type {PageRun} from '../report/html/summary.js'
 import {bytes, plural} from '../report/numbers.js'
 import {dateText, listed, numbersListed} from '../report/words.js'
 import type {RunManifest} from '../results/manifest.js'
-import type {Plan} from '../results/record.js'
+import {endedRecords, type Plan} from '../results/record.js'
 import {shardText} from '../results/shard.js'
 import {countRecords} from '../results/summary.js'
 import type {Verdict} from '../results/verdict.js'
@@ -109,8 +109,9 @@ function missingFrom({manifest, records, cells, resumeCommand}: ReportedRun): st
   const {shard} = manifest
   const {failed} = countRecords(records)
   const all = cells ?? records.length
+  const ended = endedRecords(records).length
   return [
-    ...(records.length < all ? [stoppedText(records.length, all, resumeCommand)] : []),
+    ...(ended < all ? [stoppedText(ended, all, resumeCommand)] : []),
     ...(failed > 0 ? [`${plural(failed, 'cell')} of ${all} failed; the report says why.`] : []),
     ...(shard
       ? [`This is shard ${shardText(shard)} of its plan: others have the other cells.`]
@@ -119,6 +120,6 @@ function missingFrom({manifest, records, cells, resumeCommand}: ReportedRun): st
 }
 
 function stoppedText(done: number, all: number, resumeCommand: string | null): string {
-  const rest = `${plural(all - done, 'cell')} of ${all} have no record yet.`
+  const rest = `${plural(all - done, 'cell')} of ${all} have not ended yet.`
   return resumeCommand === null ? rest : `${rest} Go on with: ${resumeCommand}`
 }

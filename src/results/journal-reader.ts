@@ -103,7 +103,7 @@ export function newest(records: readonly CellRecord[]): CellRecord[] {
   const byName = new Map<string, CellRecord>()
   for (const record of records) {
     const name = `${record.key} ${cellKeyOf(record)}`
-    if (isSuperseded(byName.get(name)?.status, record.status)) byName.set(name, record)
+    if (isSuperseded(byName.get(name), record)) byName.set(name, record)
   }
   return [...byName.values()]
 }

@@ -36,7 +36,7 @@ export function recordsOfPlan(
     const place = planned.placeOf(key)
     const truthful = version !== packageVersion() || record.key === key
     if (!truthful || place === undefined) foreign.add(`${record.key} ${key}`)
-    else if (isSuperseded(found[place]?.status, record.status)) found[place] = record
+    else if (isSuperseded(found[place], record)) found[place] = record
   }
   return {records: found.filter(record => record !== undefined), foreign: foreign.size}
 }

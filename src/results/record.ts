@@ -84,15 +84,26 @@ export type CellRecord<Cell = object, Result = ComputedBy> = {
   | {status: 'failed'; error: CellError}
 )
 
-/**
- * Whether a record takes the place of an earlier one of its cell. Only cells that failed run again, so a failure takes
- * the place of nothing but another: a line that stands in a journal twice changes nothing.
- */
-export function isSuperseded(earlier: Status | undefined, later: Status): boolean {
-  return later !== 'failed' || earlier === undefined || earlier === 'failed'
+/** How a record ended. */
+type End = {status: CellRecord['status']; interrupted?: boolean | undefined}
+
+/** Whether a record stands for its cell: those that failed or were interrupted run again. */
+export function isWhole({status, interrupted}: End): boolean {
+  return status === 'skipped' || (status === 'completed' && !interrupted)
 }
 
-type Status = CellRecord['status']
+/** Those of cells that have ended, in whichever way: that were not interrupted. */
+export function endedRecords<Item extends End>(records: readonly Item[]): Item[] {
+  return records.filter(({interrupted}) => !interrupted)
+}
+
+/**
+ * Whether a record takes the place of an earlier one of its cell. Only cells without a whole one run again, so what is not
+ * whole takes the place of no whole one: a line that stands in a journal twice changes nothing.
+ */
+export function isSuperseded(earlier: End | undefined, later: End): boolean {
+  return earlier === undefined || isWhole(later) || !isWhole(earlier)
+}
 
 /** Why a cell failed. */
 export interface CellError {

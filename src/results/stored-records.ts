@@ -19,6 +19,7 @@ const HELD_LAST = 64
 interface Facts {
   schema: string
   status: CellRecord['status']
+  interrupted: boolean
   /** Whether its key is that of its cell. */
   named: boolean
   number: number
@@ -76,9 +77,10 @@ export class StoredRecords {
   add(record: CellRecord, {number, start, bytes}: Omit<Line, 'text' | 'last'>): void {
     const place = this.count++
     const {schema, status, key, cell} = record
+    const interrupted = status === 'completed' && record.interrupted === true
     const own = cellKey(schema, cell)
     const named = key === own
-    const facts: Facts = {schema, status, named, number, start, bytes}
+    const facts: Facts = {schema, status, interrupted, named, number, start, bytes}
     this.keys.push(own)
     this.facts.push(facts as unknown as Fields)
     this.cells.push(cell as Fields)
@@ -91,8 +93,8 @@ export class StoredRecords {
     const slot = named ? this.slotAt(this.keys.keep(place), place) : this.slotNamed(`${key} ${own}`)
     this.slotOf.push(slot)
     const earlier = this.newestPlaces[slot]
-    const before = earlier === undefined ? undefined : this.fact(earlier, 'status')
-    if (isSuperseded(before, status)) this.newestPlaces[slot] = place
+    const before = earlier === undefined ? undefined : new StoredRecord(this, earlier)
+    if (isSuperseded(before, record)) this.newestPlaces[slot] = place
   }
 
   /** The slot of a cell that first appeared at some place, which may be the present one. */
@@ -201,6 +203,10 @@ class StoredRecord {
 
   get result(): unknown {
     return this.status === 'completed' ? this.all.result(this.place) : undefined
+  }
+
+  get interrupted() {
+    return this.all.fact(this.place, 'interrupted') || undefined
   }
 
   get reason(): unknown {

@@ -8,7 +8,7 @@ import type {Journal} from '../results/journal.js'
 import {LINE_CHECKSUM} from '../results/journal-line.js'
 import type {RunManifest} from '../results/manifest.js'
 import {recordsOfPlan} from '../results/plan-records.js'
-import type {CellRecord, Plan} from '../results/record.js'
+import {type CellRecord, endedRecords, type Plan} from '../results/record.js'
 import {createMergedRun, openRun} from '../results/run-directory.js'
 import {shardText} from '../results/shard.js'
 import {
@@ -37,7 +37,7 @@ export interface MergedRun {
   manifest: RunManifest
   /** One per cell that has one, in the order of the plan. */
   records: readonly CellRecord[]
-  /** Keys of cells without a record, in that order. */
+  /** Keys of cells without a record, or with one that was interrupted, in that order. */
   missing: readonly string[]
 }
 
@@ -66,7 +66,7 @@ export async function readShards(
   const keys = await planKeys(manifest.plan)
   const all = shards.flatMap(({records}) => records)
   const {records, foreign} = recordsOfPlan(all, keys, manifest.machine.rfa)
-  const there = new Set(records.map(({key}) => key))
+  const there = new Set(endedRecords(records).map(({key}) => key))
   warnOf({shards, records, foreign}, onWarning)
   return {shards, manifest, records, missing: keys.filter(key => !there.has(key))}
 }
@@ -156,11 +156,12 @@ async function incomplete({shards, manifest, records, missing}: MergedRun): Prom
   const labels = await labelsOf(manifest.plan, missing.slice(0, MOST_NAMED))
   const more = missing.length - labels.length
   const names = [...labels, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+  const ended = endedRecords(records).length
   return expected(
     'FILE_MISSING',
     'merge',
-    `a record of each of the ${plural(records.length + missing.length, 'cell')} of the plan`,
-    `${records.length}; missing: ${names}`,
+    `a record of each of the ${plural(ended + missing.length, 'cell')} of the plan`,
+    `${ended}; missing: ${names}`,
     ...advice(shards),
     'join what is there with --partial; --resume then runs the rest in one place',
   )
@@ -176,11 +177,13 @@ function advice(shards: readonly SavedShard[]): string[] {
   const which = `${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
   const [shardWord, them] =
     absent.length === 1 ? ['the folder of shard', 'it'] : ['the folders of shards', 'them']
-  const unfinished = shards.filter(({manifest, records}) => records.length < manifest.shard.cells)
+  const unfinished = shards.filter(
+    ({manifest, records}) => endedRecords(records).length < manifest.shard.cells,
+  )
   return [
     ...(absent.length > 0 ? [`name ${shardWord} ${which}, too, or run ${them} with --shard`] : []),
     ...unfinished.slice(0, MOST_NAMED).map(({directory, manifest: {argv, shard}, records}) => {
-      const has = `${directory} has ${records.length} of ${shard.cells} cells`
+      const has = `${directory} has ${endedRecords(records).length} of ${shard.cells} cells`
       return `${has}, go on with: ${resumeLine(argv, directory)}`
     }),
   ]

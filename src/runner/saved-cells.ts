@@ -6,7 +6,7 @@ import {packageVersion} from '../package.js'
 import {listed} from '../report/words.js'
 import {cellKey} from '../results/keys.js'
 import {recordsOfPlan} from '../results/plan-records.js'
-import type {CellRecord} from '../results/record.js'
+import {type CellRecord, isWhole} from '../results/record.js'
 import type {SetAside} from '../results/set-aside.js'
 
 /**
@@ -20,10 +20,6 @@ export function usableRecords(
 ): {records: CellRecord[]; foreign: number} {
   const {records, foreign} = recordsOfPlan(saved, keys, packageVersion())
   return {records: records.filter(isWhole), foreign}
-}
-
-function isWhole(record: CellRecord): boolean {
-  return record.status === 'skipped' || (record.status === 'completed' && !record.interrupted)
 }
 
 /** The cells of a plan that would run beside what was saved. */

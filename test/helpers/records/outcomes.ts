@@ -1,5 +1,5 @@
-/** Cells that ended otherwise than completed. */
-import type {CellRecord} from '../../../src/results/record.js'
+/** Cells that ended otherwise than completed, or before they were. */
+import type {CellRecord, Completed} from '../../../src/results/record.js'
 
 const ERROR = {code: 'CELL_CRASHED', message: 'expected an answer, got "none",\nbut a newline'}
 
@@ -14,4 +14,11 @@ export function skipped<R extends CellRecord>(
   reason = 'supports no mask',
 ): R {
   return {schema, key, cell, status: 'skipped', reason} as unknown as R
+}
+
+/** The same record of a cell that was interrupted. */
+export function interrupted<Cell, Result>(
+  record: Completed<Cell, Result>,
+): Completed<Cell, Result> {
+  return {...record, interrupted: true}
 }

@@ -8,6 +8,7 @@ import type {CellRecord} from '../../../src/results/record.js'
 import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
 import {sweep} from '../../helpers/records/error-sweep.js'
 import {MACHINE} from '../../helpers/records/machine.js'
+import {interrupted} from '../../helpers/records/outcomes.js'
 
 const side = (records: readonly CellRecord[], changes: Partial<Side> = {}): Side => ({
   ...{directory: 'run', method: null, manifest: BENCH_MANIFEST, records, cells: records.length},
@@ -54,6 +55,13 @@ describe('warningsOf', () => {
       'B is not finished: 1 of 5 cells in late',
       'seeds differ, so that draws are not shared',
       'times were taken by other protocols (warm-up, runs, least time)',
+    ])
+  })
+
+  it('takes cells that were interrupted for none that are finished', () => {
+    const cells = [128, 256].map(seq_len => timed({seq_len}))
+    expect(warnings(side(cells), side([cells[0]!, interrupted(cells[1]!)]))).toEqual([
+      'B is not finished: 1 of 2 cells in run',
     ])
   })
 

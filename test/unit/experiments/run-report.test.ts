@@ -7,6 +7,7 @@ import {renderTerminal} from '../../../src/report/terminal.js'
 import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
 import {sweep} from '../../helpers/records/error-sweep.js'
 import {MACHINE} from '../../helpers/records/machine.js'
+import {interrupted} from '../../helpers/records/outcomes.js'
 import {variance} from '../../helpers/records/variance.js'
 import {WIDE} from '../../helpers/terminal.js'
 
@@ -72,6 +73,18 @@ describe('runReport', () => {
         '- resume with: rfa bench --quick --output results/x --resume',
       ].join('\n'),
     )
+  })
+
+  it('says that cells were interrupted, and how to go on', async () => {
+    const records = [timed(), interrupted(timed({seq_len: 256}))]
+    const text = renderTerminal(await runReport([{...savedRun, records, cells: 2}]), WIDE)
+    expect(text).toContain(
+      [
+        '- 1 of 2 cells, incomplete: 1 completed, 0 skipped, 0 failed, 1 measured in part',
+        '- resume with: rfa bench --quick --output results/x --resume',
+      ].join('\n'),
+    )
+    expect(text).toContain('warning: interrupted: 1 of 2 cells have fewer turns, or processes')
   })
 
   it.each([1, null])('asks for nothing more where the plan has %s cells', async cells => {

@@ -4,7 +4,7 @@ import {answersText, runSummary} from '../../../src/experiments/run-summary.js'
 import {sweep as sweepPlan} from '../../helpers/plans.js'
 import {BENCH_MANIFEST, timed} from '../../helpers/records/bench.js'
 import {sweep} from '../../helpers/records/error-sweep.js'
-import {failed} from '../../helpers/records/outcomes.js'
+import {failed, interrupted} from '../../helpers/records/outcomes.js'
 
 const run = (changes: Partial<ReportedRun> = {}): ReportedRun => ({
   directory: 'results/x',
@@ -33,11 +33,13 @@ describe('runSummary', () => {
     const broken = failed(timed(), {code: 'CELL_CRASHED', message: 'gone'})
     const stopped = run({records: [broken], cells: 3, resumeCommand: 'rfa bench --resume'})
     expect((await runSummary(stopped)).missing).toEqual([
-      '2 cells of 3 have no record yet. Go on with: rfa bench --resume',
+      '2 cells of 3 have not ended yet. Go on with: rfa bench --resume',
       '1 cell of 3 failed; the report says why.',
     ])
+    const part = run({records: [timed(), interrupted(timed({seq_len: 256}))], cells: 2})
+    expect((await runSummary(part)).missing).toEqual(['1 cell of 2 have not ended yet.'])
     const foreign = run({records: [], cells: 3})
-    expect((await runSummary(foreign)).missing).toEqual(['3 cells of 3 have no record yet.'])
+    expect((await runSummary(foreign)).missing).toEqual(['3 cells of 3 have not ended yet.'])
     expect((await runSummary(run({cells: null}))).missing).toEqual([])
   })
 

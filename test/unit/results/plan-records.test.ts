@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {packageVersion} from '../../../src/package.js'
 import {recordsOfPlan} from '../../../src/results/plan-records.js'
 import {timed} from '../../helpers/records/bench.js'
-import {failed} from '../../helpers/records/outcomes.js'
+import {failed, interrupted} from '../../helpers/records/outcomes.js'
 import {variance} from '../../helpers/records/variance.js'
 
 const [first, second, third] = [1, 2, 3].map(seed => variance({seed}))
@@ -15,6 +15,15 @@ describe('recordsOfPlan', () => {
       records: [first, second],
       foreign: 0,
     })
+  })
+
+  it.each([
+    ['the one that failed when it was measured anew', [interrupted(first!), failed(first!)], 1],
+    ['the whole one', [failed(first!), interrupted(first!), first!], 2],
+    ['the whole one, though lines stand twice', [first!, interrupted(first!), failed(first!)], 0],
+  ])('gives of a cell that was interrupted %s', (_, journal, newest) => {
+    const {records} = recordsOfPlan(journal, plan, packageVersion())
+    expect(records).toEqual([journal[newest]])
   })
 
   it('leaves out cells of other plans', () => {

@@ -13,7 +13,7 @@ import {cellKeyOf, StoredRecords, wholeRecord} from '../../../src/results/stored
 import {newFolder} from '../../helpers/folders.js'
 import {timed} from '../../helpers/records/bench.js'
 import {metric, sweep} from '../../helpers/records/error-sweep.js'
-import {failed, skipped} from '../../helpers/records/outcomes.js'
+import {failed, interrupted, skipped} from '../../helpers/records/outcomes.js'
 import {variance} from '../../helpers/records/variance.js'
 
 const EXPERIMENTS = await allExperiments()
@@ -50,7 +50,8 @@ const ODD = [
 ]
 const ALL = [
   ...[...SWEEPS, ...ODD],
-  ...[timed(), variance(), failed(sweep({seed: 9})), skipped(variance({seed: 7}))],
+  ...[timed(), interrupted(timed({method: 'rfa'})), variance()],
+  ...[failed(sweep({seed: 9})), skipped(variance({seed: 7}))],
 ]
 
 describe('records of a journal', () => {
@@ -69,10 +70,11 @@ describe('records of a journal', () => {
   it('are the newest of each cell, where the first one stood; keys that are wrong hide none', async () => {
     const [a, b] = [sweep({seed: 1}), sweep({seed: 2})]
     const swapped = {...b, key: a.key}
-    const records = [failed(a), b, a, failed(a), failed(swapped), swapped]
+    const c = timed()
+    const records = [failed(a), b, a, failed(a), failed(swapped), interrupted(c), swapped, c]
     const stored = await readNewest(await folderWith(records), EXPERIMENTS)
-    expect(stored.map(wholeRecord)).toEqual([a, b, swapped])
-    expect(stored.map(({key}) => key)).toEqual([a.key, b.key, a.key])
+    expect(stored.map(wholeRecord)).toEqual([a, b, swapped, c])
+    expect(stored.map(({key}) => key)).toEqual([a.key, b.key, a.key, c.key])
   })
 
   it('are read to the last whole line, of more than one piece', async () => {

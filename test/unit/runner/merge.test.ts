@@ -1,7 +1,7 @@
-import {readFile, symlink} from 'node:fs/promises'
+import {readdir, readFile, symlink} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it, vi} from 'vitest'
-import type {BenchRecord} from '../../../src/experiments/bench/schema.js'
+import type {BenchRecord, TimedRecord} from '../../../src/experiments/bench/schema.js'
 import {allExperiments, experimentNamed} from '../../../src/experiments/index.js'
 import {planRun} from '../../../src/experiments/planned-run.js'
 import type {RunManifest} from '../../../src/results/manifest.js'
@@ -13,7 +13,7 @@ import {readShards, writeMerged} from '../../../src/runner/merge.js'
 import {shardsOf} from '../../../src/runner/shards.js'
 import {newFolder} from '../../helpers/folders.js'
 import {BENCH_MANIFEST} from '../../helpers/records/bench.js'
-import {failed} from '../../helpers/records/outcomes.js'
+import {failed, interrupted} from '../../helpers/records/outcomes.js'
 import {benchPlanOf, benchRecords, writeRun} from '../../helpers/run-folder.js'
 
 const PLAN = benchPlanOf([64, 128, 256, 512, 1024])
@@ -117,6 +117,26 @@ describe('shards of one run', () => {
     )
     const {run} = await merge(folders, true)
     expect(run.counts.total).toBe(jobs.length - 1)
+  })
+
+  it('have not ended where cells were interrupted, whose records are kept for reports', async () => {
+    const folders = await shardFolders()
+    const [first, ...others] = partOf(2)
+    const shard = {index: 2, count: COUNT, cells: others.length + 1}
+    const argv = ['rfa', 'run', 'plan.json', '--shard', '2/3']
+    const part = interrupted(first as TimedRecord)
+    await writeRun(folders[1]!, PLAN, [part, ...others], {shard, argv})
+    const {message, suggestions} = await refusal(folders)
+    expect(message).toContain(`of the ${jobs.length} cells of the plan, got ${jobs.length - 1}; `)
+    expect(suggestions[0]).toContain(
+      `${folders[1]} has ${others.length} of ${others.length + 1} cells, go on with: `,
+    )
+    const {run, directory} = await merge(folders, true)
+    expect(run.records.map(wholeRecord)).toContainEqual(part)
+    expect(await readdir(directory)).not.toContain('summary.json')
+    // gone on with
+    await writeRun(folders[1]!, PLAN, [part, ...others, first!], {shard, argv})
+    expect((await merge(folders)).run.records.map(wholeRecord)).toContainEqual(first)
   })
 
   it('keep what failed, and take the newest record of a cell', async () => {
