@@ -55,10 +55,10 @@ export const BENCH: Record<'standard' | 'quick', BenchGrid> = {
     heads: 8,
     headDim: 64,
     processes: 5,
-    warmupRuns: 2,
+    warmupRuns: 1,
     minRuns: 10,
     maxRuns: 200,
-    minTime: 1,
+    minTime: 0.75,
   },
   quick: {
     methods: ['favor-pos', 'elu'],
