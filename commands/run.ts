@@ -9,7 +9,7 @@ const {plan: _plan, quick: _quick, seed: _seed, backend: _backend, ...howToRun} 
 export default class Run extends ExperimentCommand {
   static override summary = 'Run a plan out of a file'
   static override description = helpText(
-    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files must be here under the same names and hold the same. A plan with plug-ins is a program: each of them is named by --plugin or RFA_PLUGINS, and holds what it held. Flags of one command alone, such as --baseline and --samples of bench, stand beside its --plan: rfa bench --plan plan.json --baseline main.',
+    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files must be here under the same names and hold the same. A plan with plug-ins is a program: each of them is named by --plugin or RFA_PLUGINS, and holds what it held. Flags of one command alone, such as --baseline and --samples of bench, stand beside its --plan: rfa bench --plan plan.json --baseline results/before.',
   )
   static override examples = [
     '<%= config.bin %> run plan.json',

@@ -57,7 +57,7 @@ describe('--shard', () => {
   })
 
   it('compares nothing with a baseline, of which it has a part', async () => {
-    const {exitCode, stderr} = await bench('--shard', '1/2', '--save-baseline', 'before')
+    const {exitCode, stderr} = await bench('--shard', '1/2', '--baseline', 'before')
     expect(exitCode).toBe(2)
     expect(stderr).toMatch(/--shard/)
   })

@@ -1,10 +1,13 @@
-import {readFileSync} from 'node:fs'
+import {existsSync, readFileSync, writeFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {setTimeout as sleep} from 'node:timers/promises'
 import {fileURLToPath} from 'node:url'
 import {onTestFinished, vi} from 'vitest'
 import type {Job} from '../../../src/experiments/planned-run.js'
 import varianceExperiment from '../../../src/experiments/variance/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
 import {isRunning as runs} from '../../../src/results/processes.js'
+import {newFolder} from '../folders.js'
 import {varianceCell} from '../records/variance.js'
 
 /** The script of the fake workers. */
@@ -68,3 +71,23 @@ export function environment(name: string, value: string): void {
 
 /** What is written in a file that workers note in. */
 export const lines = (file: string) => readFileSync(file, 'utf8').trim().split('\n')
+
+/** A file that workers note in what they do. */
+export async function notes(): Promise<string> {
+  const path = join(await newFolder(), 'notes')
+  environment('RFA_TEST_FILE', path)
+  return path
+}
+
+/** Waits until workers have noted something so often. */
+export async function noted(file: string, text: string, times = 1): Promise<void> {
+  const count = () => (existsSync(file) ? lines(file).filter(line => line === text).length : 0)
+  while (count() < times) await sleep(5)
+}
+
+/** What workers wait for. */
+export async function gate(): Promise<{open(): void}> {
+  const path = join(await newFolder(), 'gate')
+  environment('RFA_TEST_GATE', path)
+  return {open: () => writeFileSync(path, '')}
+}

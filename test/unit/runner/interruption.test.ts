@@ -5,16 +5,29 @@ import {appendFile, readdir} from 'node:fs/promises'
 import {join} from 'node:path'
 import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it, onTestFinished, vi} from 'vitest'
+import {services} from '../../../src/cli/services.js'
+import {readRuns} from '../../../src/cli/write-report.js'
 import type {Job} from '../../../src/experiments/planned-run.js'
+import type {CellRecord} from '../../../src/results/record.js'
+import {InterruptedRun} from '../../../src/runner/interruption.js'
 import {
   type ProgressEvent,
   type RunExperimentOptions,
   runExperiment,
 } from '../../../src/runner/run-experiment.js'
+import type {Schedule} from '../../../src/runner/schedule.js'
 import {FULL} from '../../helpers/effort.js'
 import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
 import {buildRunner, removeBuilt} from '../../helpers/runner/built.js'
-import {jobFor, jobsFor, pidOf} from '../../helpers/runner/jobs.js'
+import {
+  gate,
+  jobFor,
+  jobsFor,
+  noted,
+  notes,
+  pidOf,
+  timedExperiment,
+} from '../../helpers/runner/jobs.js'
 import {
   OPTIONS,
   planned,
@@ -23,6 +36,12 @@ import {
   runFolder,
   SERIAL,
 } from '../../helpers/runner/variance-runs.js'
+
+/** Two cells take turns. */
+const TIMED: Schedule = {
+  ...{processes: 1, fresh: true, threadShare: undefined},
+  ...{open: 2, preparing: 2},
+}
 
 describe('runExperiment, interrupted', () => {
   it('leaves the journal and no tables, and can be resumed', async () => {
@@ -40,6 +59,69 @@ describe('runExperiment, interrupted', () => {
     expect((await readdir(directory)).sort()).toEqual(['manifest.json', 'records.jsonl'])
     const {counts} = await run(jobs, {directory, resume: true})
     expect(counts).toEqual({total: 2, completed: 2, skipped: 0, failed: 0})
+  })
+
+  it('tells what timed cells have measured, writes no tables, and measures them anew', async () => {
+    const directory = await runFolder()
+    const [file, {open}] = [await notes(), await gate()]
+    const jobs = jobsFor('ok', 'process+laps', 'laps', 'ok')
+    const controller = new AbortController()
+    const timedRun = (changes: Partial<RunExperimentOptions>) =>
+      runExperiment(
+        {...planned(jobs), experiment: timedExperiment},
+        {...OPTIONS, schedule: TIMED, directory, ...changes},
+      )
+    const interrupted = timedRun({signal: controller.signal})
+    await Promise.all([1, 2].map(seed => noted(file, `over ${seed}`)))
+    controller.abort()
+    const error = await interrupted.catch(caught => caught)
+    expect(error).toBeInstanceOf(InterruptedRun)
+    expect(error).toMatchObject({
+      code: 'INTERRUPTED',
+      message: 'interrupted: 0 of 4 cells not run, 2 more measured in part',
+      run: {directory, counts: {total: 4, completed: 4}},
+    })
+    const before: CellRecord[] = error.run.records
+    expect(before.map(({key}) => key)).toEqual(jobs.map(({key}) => key))
+    expect(before.map(record => 'interrupted' in record)).toEqual([false, true, true, false])
+    expect((await recordsIn(directory)).length).toBe(4)
+    expect((await readdir(directory)).sort()).toEqual(['manifest.json', 'records.jsonl'])
+    const [saved] = await readRuns([directory], 'rfa', services)
+    expect(saved!.records.filter(({key}) => key === jobs[1]!.key)).toMatchObject([
+      {interrupted: true},
+    ])
+
+    open()
+    const started = new Set<string>()
+    const {records, counts} = await timedRun({
+      resume: true,
+      onProgress: ({label}) => void (label && started.add(label)),
+    })
+    expect([...started]).toEqual(jobs.slice(1, 3).map(({label}) => label))
+    expect(counts).toEqual({total: 4, completed: 4, skipped: 0, failed: 0})
+    expect([records[0], records[3]]).toEqual([before[0], before[3]])
+    expect((await recordsIn(directory)).length).toBe(6)
+    expect(records.filter(record => 'interrupted' in record)).toEqual([])
+    expect(await readdir(directory)).toContain('summary.json')
+  })
+
+  it('says as ever that timed cells were interrupted before anything was measured', async () => {
+    const directory = await runFolder()
+    await gate()
+    const controller = new AbortController()
+    const running = runExperiment(
+      {...planned(jobsFor('wait', 'laps')), experiment: timedExperiment},
+      {
+        ...{...OPTIONS, schedule: TIMED, directory, signal: controller.signal},
+        onProgress: () => controller.abort(),
+      },
+    ).catch(caught => caught)
+    expect(await running).not.toBeInstanceOf(InterruptedRun)
+    expect(await running).toMatchObject({
+      code: 'INTERRUPTED',
+      message: 'interrupted: 2 of 2 cells not run',
+    })
+    expect(await recordsIn(directory)).toEqual([])
   })
 
   it('lets go of a folder that it gets after the interrupt', async () => {

@@ -1,6 +1,3 @@
-import {existsSync, writeFileSync} from 'node:fs'
-import {join} from 'node:path'
-import {setTimeout as sleep} from 'node:timers/promises'
 import {describe, expect, it} from 'vitest'
 import type {Job} from '../../../src/experiments/planned-run.js'
 import type {VarianceCell} from '../../../src/experiments/variance/schema.js'
@@ -8,15 +5,16 @@ import type {CellRecord} from '../../../src/results/record.js'
 import type {Part} from '../../../src/runner/parts.js'
 import {type PoolOptions, runJobs} from '../../../src/runner/pool.js'
 import type {Schedule} from '../../../src/runner/schedule.js'
-import {newFolder} from '../../helpers/folders.js'
 import {
-  environment,
   fakeWorker,
   foundIn,
+  gate,
   isRunning,
   jobFor,
   jobsFor,
   lines,
+  noted,
+  notes,
   pidsOf,
   timedExperiment,
 } from '../../helpers/runner/jobs.js'
@@ -50,26 +48,6 @@ async function run(jobs: Job[], changes: Partial<PoolOptions> = {}) {
 }
 
 const nameOf = ({job, index}: Part) => `${job.label}: ${index}`
-
-/** A file that workers note in what they do. */
-async function notes(): Promise<string> {
-  const path = join(await newFolder(), 'notes')
-  environment('RFA_TEST_FILE', path)
-  return path
-}
-
-/** A file that workers wait for. */
-async function gate(): Promise<{open(): void}> {
-  const path = join(await newFolder(), 'gate')
-  environment('RFA_TEST_GATE', path)
-  return {open: () => writeFileSync(path, '')}
-}
-
-/** Waits until workers have noted something so often. */
-async function noted(file: string, text: string, times = 1): Promise<void> {
-  const count = () => (existsSync(file) ? lines(file).filter(line => line === text).length : 0)
-  while (count() < times) await sleep(5)
-}
 
 describe('runJobs, a cell in several processes', () => {
   it('runs first processes first, each a fresh one that is told which it is', async () => {
