@@ -139,7 +139,7 @@ async function takeTurn(
   {waiting = startWaiting, yieldTurn}: Others,
 ): Promise<boolean> {
   const {samples} = taken
-  const before = samples.length
+  const before = {runs: samples.length, total: taken.total}
   const turn = taken.turns.length + 1
   // what slow runs took is missing in the turns that follow, which have one run at least
   const isOver = () =>
@@ -161,9 +161,11 @@ async function takeTurn(
       taken.total += elapsed
     }
   } while (!isLast() && !(yieldTurn && isOver()))
-  taken.turns.push(samples.length - before)
+  taken.turns.push(samples.length - before.runs)
   const now = waited()
-  taken.waited = taken.waited === null || now === null ? null : taken.waited + now
+  // looking at the threads takes time, too, in which they may wait
+  const within = now === null ? null : Math.min(now, taken.total - before.total)
+  taken.waited = taken.waited === null || within === null ? null : taken.waited + within
   return isLast()
 }
 

@@ -28,6 +28,11 @@ describe('timeRuns', () => {
     expect(timing.runs).toBe(7) // seven runs of 10
   })
 
+  it('takes no turn to have waited for longer than its runs took', async () => {
+    const timing = await timeRuns(() => {}, protocol, watches([10, 10, 10], 1000))
+    expect(timing.waited_ns).toBe(timing.samples_ns.reduce((sum, ns) => sum + ns, 0))
+  })
+
   it('stops at the maximum number of runs', async () => {
     const timing = await timeRuns(() => {}, {...protocol, min_time_ns: 1e9}, watches([]))
     expect(timing.runs).toBe(10)
