@@ -153,9 +153,10 @@ class Pool {
     const left = this.#count - this.#ended
     if (left > 0) {
       const partly = await this.#tellPartly()
-      const measured = partly > 0 ? `, ${partly} more measured in part` : ''
-      const what = `${left - partly} of ${this.#count} cells not run${measured}`
-      throw new RfaError('INTERRUPTED', `interrupted: ${what}`)
+      const all = `of ${this.#count} cells`
+      const notRun = left > partly ? [`${left - partly} ${all} not run`] : []
+      const inPart = partly > 0 ? [`${partly} ${all} measured in part`] : []
+      throw new RfaError('INTERRUPTED', `interrupted: ${[...notRun, ...inPart].join(', ')}`)
     }
   }
 

@@ -379,4 +379,64 @@ describe('a run', () => {
       )
     },
   )
+
+  it.runIf(process.platform === 'linux')(
+    'shows what a benchmark has measured when it is interrupted, and goes on with the rest',
+    async () => {
+      const seconds = ['--processes', '2', '--min-time', '1.5', '--max-runs', '1000000']
+      const grid = ['-m', 'elu', '--no-exact', '--seq-len', '16,32', '--heads', '1']
+      const argv = ['bench', ...grid, ...seconds, '--backend', 'cpu', '--output', 'cut']
+      const env = {...process.env, RFA_TEST_MARK: `cut-${process.pid}`}
+      const child = spawn(process.execPath, [program, ...argv], {cwd: folder, env})
+      const [stdout, stderr] = [said(child.stdout), said(child.stderr)]
+      const ended = once(child, 'close')
+      // one that plans and one for each cell: with one more, a cell has its second
+      const workers = new Set<string>()
+      while (workers.size < 1 + 2 + 1 && child.exitCode === null) {
+        const pids = processesWith(env.RFA_TEST_MARK)
+        for (const pid of pids) if (commandLineOf(pid).includes('worker.js')) workers.add(pid)
+        await sleep(31)
+      }
+      child.kill('SIGINT')
+      expect(await ended).toEqual([130, null])
+      expect(stdout()).toMatch(/^Forward pass[\s\S]*^elu +64 +32 /m)
+      expect(stdout()).toContain(
+        'warning: interrupted: 2 of 2 cells have fewer turns, or processes,',
+      )
+      expect(stderr()).toMatch(
+        /^interrupted: 2 of 2 cells measured in part\nCode: INTERRUPTED {3}Try: rfa bench .* --output cut --resume$/m,
+      )
+      const cut = join(folder, 'cut')
+      expect(readdirSync(cut).sort()).toEqual(['manifest.json', 'records.jsonl'])
+      expect(processesWith(env.RFA_TEST_MARK)).toEqual([])
+      const {stdout: report} = await rfa('report', 'cut', '--output', '-')
+      expect(report).toContain(
+        '0 of 2 cells, incomplete: 0 completed, 0 skipped, 0 failed, 2 measured',
+      )
+
+      const again = await rfa('bench', '--output', 'cut', '--resume')
+      expect(again).toMatchObject({code: 0, stderr: expect.stringMatching(/^2 cells completed; /m)})
+      expect(again.stdout).not.toContain('interrupted')
+      expect(readdirSync(cut)).toContain('records.csv')
+      expect(readFileSync(join(cut, 'records.jsonl'), 'utf8').trim().split('\n')).toHaveLength(4)
+    },
+  )
 })
+
+/** Of a process; nothing where it is gone. */
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(join('/proc', pid, 'cmdline'), 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** What a stream has said so far. */
+function said(stream: NodeJS.ReadableStream): () => string {
+  let text = ''
+  stream.on('data', chunk => {
+    text += chunk
+  })
+  return () => text
+}

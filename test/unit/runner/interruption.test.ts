@@ -78,7 +78,7 @@ describe('runExperiment, interrupted', () => {
     expect(error).toBeInstanceOf(InterruptedRun)
     expect(error).toMatchObject({
       code: 'INTERRUPTED',
-      message: 'interrupted: 0 of 4 cells not run, 2 more measured in part',
+      message: 'interrupted: 2 of 4 cells measured in part',
       run: {directory, counts: {total: 4, completed: 4}},
     })
     const before: CellRecord[] = error.run.records
