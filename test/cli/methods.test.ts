@@ -44,7 +44,9 @@ describe('rfa methods', () => {
   it('says what the columns of saved tables are, for a terminal and as Markdown', async () => {
     const {stdout} = await run(Methods, 'methods', ['bench', '--records'])
     expect(stdout).toMatch(/^bench: records.csv\n/)
-    expect(stdout).toMatch(/^median_ns +ns, number +Median of the timed runs\.$/m)
+    expect(stdout).toMatch(
+      /^median_ns +ns, number +Geometric mean of the medians of the processes;/m,
+    )
     const {stdout: markdown} = await run(Methods, 'methods', ['--records', '--markdown'])
     expect(markdown.match(/^# .*/gm)).toEqual([
       '# error-sweep: records.csv',

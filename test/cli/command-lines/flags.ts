@@ -75,7 +75,6 @@ export const SWITCHES: readonly Row[] = [
   ['bench --causal=', 2, /--causal takes no value/],
   ['bench --exact=false', 2, /write --no-exact/],
   ['bench --exact no', 2, /write --no-exact/],
-  ['bench --baseline no', 3, /--no-exact leaves the exact forms out/],
   ['error-sweep --quick yes', 2, /write --quick alone/],
   ['apply --causal=on', 2, /write --causal alone/],
   ['methods --projections=true', 2, /Unexpected argument|projections/],
