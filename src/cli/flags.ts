@@ -235,7 +235,8 @@ export const runFlags = {
   timeout: oneNumber(POSITIVE_NUMBER)({
     helpGroup: 'RUN',
     helpValue: 'SECONDS',
-    description: 'give up on a cell after this long (default: never)',
+    description:
+      'give up on a cell after this long; bench: on each of its processes (default: never)',
   }),
   force: toggle('run even when the predicted memory exceeds what this machine has free', 'RUN'),
   format: nameList(

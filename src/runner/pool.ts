@@ -4,7 +4,7 @@ import type {Experiment} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
 import {type PluginRecord, pluginDigest, pluginOf} from '../plugins/record.js'
 import {parseRecord} from '../results/parse-record.js'
-import type {CellError, CellRecord, ComputedBy} from '../results/record.js'
+import type {CellError, CellRecord, Completed, ComputedBy} from '../results/record.js'
 import {type Part, partsOf} from './parts.js'
 import type {Schedule} from './schedule.js'
 import {type Place, Turns} from './turns.js'
@@ -165,10 +165,8 @@ class Pool {
     const partly = [...this.#underway.values()].filter(
       ({ended, results}) => !ended && results.size > 0,
     )
-    for (const one of partly) {
-      const record = await this.#joined(one)
-      await this.#onRecord(record.status === 'completed' ? {...record, interrupted: true} : record)
-    }
+    for (const one of partly)
+      await this.#onRecord({...(await this.#joined(one)), interrupted: true})
     return partly.length
   }
 
@@ -303,14 +301,16 @@ class Pool {
   /** Takes what a process has found: with the last one, or one that found nothing, the job has its record. */
   async #take(own: Underway, {index, count}: Part, record: CellRecord): Promise<void> {
     if (own.ended) return
-    const isWhole = record.status !== 'completed'
-    if (!isWhole) own.results.set(index, record.result)
-    // a process that ended after the interrupt may have left out turns
-    if (!isWhole && (own.results.size < count || (this.#stopped && this.#options.schedule.fresh)))
-      return
+    const completed = record.status === 'completed'
+    if (completed) {
+      own.results.set(index, record.result)
+      // a process that ended after the interrupt may have left out turns
+      const cut = this.#stopped && this.#options.schedule.fresh
+      if (cut || own.results.size < count) return
+    }
     own.ended = true
     const {key, cell} = own.job
-    const whole = isWhole ? {...record, key, cell} : await this.#joined(own)
+    const whole = completed ? await this.#joined(own) : {...record, key, cell}
     own.results.clear()
     if (count === 1) this.#underway.delete(key)
     await this.#onRecord(whole)
@@ -318,7 +318,7 @@ class Pool {
   }
 
   /** The record of a job from the results that there are. */
-  async #joined({job, results}: Underway): Promise<CellRecord> {
+  async #joined({job, results}: Underway): Promise<Completed<object, ComputedBy>> {
     const {experiment} = this.#options
     const found = [...results].sort(([a], [b]) => a - b).map(([, result]) => result)
     const {schema, processes} = experiment

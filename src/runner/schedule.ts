@@ -30,7 +30,7 @@ const MOST_OPEN = 32
 const OPEN_SHARE = 0.5
 
 /**
- * Timed cells compute alone, each in a process of its own, in turns; the others have a process per thread, or share the threads
+ * Timed cells compute alone, in processes of their own, in turns; the others have a process per thread, or share the threads
  * where there are fewer cells. It goes by all cells of the plan: those of a resumed run then have the threads they
  * always had.
  *

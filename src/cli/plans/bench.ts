@@ -127,11 +127,11 @@ export const benchFlags = {
   'min-time': oneNumber(SECONDS)({
     helpGroup: 'TIMING',
     helpValue: 'SECONDS',
-    description: `go on until this much was timed ${defaultHelp(BENCH, grid => grid.minTime)}`,
+    description: `go on until this much was timed, in all processes together ${defaultHelp(BENCH, grid => grid.minTime)}`,
   }),
   'min-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',
-    description: `at least this many runs ${defaultHelp(BENCH, grid => grid.minRuns)}`,
+    description: `at least this many runs, in all processes together ${defaultHelp(BENCH, grid => grid.minRuns)}`,
   }),
   'max-runs': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'TIMING',

@@ -1,4 +1,4 @@
-/** One timing: a method at one length, in a process of its own. */
+/** One timing: a method at one length, in one of the processes of its cell. */
 
 import {attend, type ProjectionSource, recordOperations} from '../../attention/index.js'
 import {callNoise, footprint} from '../../attention/internal.js'

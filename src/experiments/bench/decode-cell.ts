@@ -1,4 +1,4 @@
-/** One decode: a method from the first token to the last, in a process of its own. */
+/** One decode: a method from the first token to the last, in one of the processes of its cell. */
 import {recordOperations} from '../../attention/index.js'
 import {decoderFor, recurrentOptions, token} from '../../check/decode.js'
 import type {AttentionArray} from '../../inputs/attention-input.js'
