@@ -9,7 +9,7 @@ import {comparisonFiles, failOnFlags, twoMethods} from '../src/cli/plans/compare
 export default class Compare extends RfaCommand {
   static override summary = 'Compare two saved runs, or two methods of one'
   static override description = helpText(
-    'Matches the cells of two runs of bench, error-sweep or variance by what they measure and gives, line by line, what B has over what A has: a ratio with a 95 % interval, a p-value adjusted for all lines, and the chance that a value of B exceeds one of A. Replicates of the same draws are compared in pairs, cells of one benchmark turn by turn. What has no partner is named, and so is what else differs between the runs.',
+    'Matches the cells of two runs of bench, error-sweep or variance by what they measure and gives, line by line, what B has over what A has: a ratio with a 95 % interval, a p-value adjusted for all lines, and the chance that a value of B exceeds one of A. Replicates of the same draws are compared in pairs, cells of one benchmark process by process. What has no partner is named, and so is what else differs between the runs.',
     'With --fail-on it is a gate: it ends with exit code 1 where the lower end of an interval is beyond a limit, and where no line could be judged. By chance that happens in about 2.5 % of lines whose true ratio is at the limit, and far less often where nothing changed (docs/compare.md).',
   )
   static override usage = [

@@ -57,6 +57,7 @@ export const OPPOSITES: readonly Row[] = [
   ['error-sweep --causal=false', 2, /write --no-causal to have it off/],
   ['bench --acausal', 2, /did you mean --no-causal\?/, /mean --causal/],
   ['bench --no-quick', 2, /without --quick it is off/, /mean --quick/],
+  ['bench --save-baseline main', 2, /Nonexistent flag: --save-baseline/],
   ['bench --no-exac', 2, /did you mean --no-exact\?/, /mean --exact/],
   ['bench --no-baseline', 2, /did you mean --no-exact\?/, /mean --baseline/],
   ['bench --without-exact', 2, /did you mean --no-exact\?/],

@@ -90,6 +90,14 @@ describe('toBenchPlan', () => {
     expect(timing({'min-runs': 501})).toMatchObject({min_runs: 501, max_runs: 501})
   })
 
+  it('takes five fresh processes for each cell, three where it is quick, or as many as were typed', () => {
+    const processes = (flags: object) =>
+      toBenchPlan({...BENCH_FLAGS, ...flags}, estimators).timing.processes
+    expect(processes({})).toBe(5)
+    expect(processes({quick: true})).toBe(3)
+    expect(processes({quick: true, processes: 1})).toBe(1)
+  })
+
   it('has a mode where it is not forward passes, with one exact form and fewer runs to warm up', () => {
     const plan = (flags: object) => toBenchPlan({...BENCH_FLAGS, ...flags}, estimators)
     expect(plan({mode: 'forward'})).toEqual(plan({}))
