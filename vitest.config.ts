@@ -5,12 +5,13 @@ import {defineConfig} from 'vitest/config'
 // draw 16 times as much
 const PATIENCE = 5 * 60_000 * (process.env.RFA_SLOW ? 16 : 1)
 
-/** Files that replace modules, add estimators, or look at a library whose backend nobody has chosen yet. */
+/** Files that replace modules, add estimators, look at a library whose backend nobody has chosen yet, or count bytes of tensors. */
 const ALONE = [
   'test/fuzz/mutated.test.ts',
   'test/unit/index.test.ts',
   'test/unit/attention/registering/register.test.ts',
   'test/unit/check/index.test.ts',
+  'test/unit/experiments/bench/grouped.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/run-directory.test.ts',
   'test/unit/results/stored-records.test.ts',
