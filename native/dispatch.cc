@@ -135,6 +135,12 @@ void set_threads(int count) {
   Pool::instance().resize(count);
 }
 
+bool bind_threads(const std::vector<int>& processors) {
+  const Pool::Session session;
+  Pool& pool = Pool::instance();
+  return processors.size() == static_cast<std::size_t>(pool.size()) && pool.bind(processors);
+}
+
 int threads() {
   const Pool::Session session;
   return Pool::instance().size();

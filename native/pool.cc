@@ -1,9 +1,15 @@
 #include "pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
 
 namespace rfa {
 
@@ -11,6 +17,25 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 // Waking threads costs some 10 us: share what takes several times that, about 1e6 multiply-adds.
 constexpr double kWorthSharing = 1e6;
+// Calls follow each other closely, and waking a thread of a processor that has gone to sleep may
+// cost more than the call: a thread looks for this long before it sleeps.
+constexpr std::chrono::microseconds kLooks{200};
+
+template <class Ready>
+void look_for(const Ready& ready) {
+  const auto end = std::chrono::steady_clock::now() + kLooks;
+  while (!ready() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
+
+#if defined(__linux__)
+bool bind_to(pthread_t thread, int processor) {
+  if (processor < 0 || processor >= CPU_SETSIZE) return false;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  return pthread_setaffinity_np(thread, sizeof one, &one) == 0;
+}
+#endif
 }  // namespace
 
 // Room for the alignment on top: malloc gives 16 bytes of it, std::aligned_alloc is missing on
@@ -66,6 +91,19 @@ void Pool::resize(int threads) {
   }
 }
 
+bool Pool::bind(const std::vector<int>& processors) {
+#if defined(__linux__)
+  bool bound = bind_to(pthread_self(), processors[0]);
+  for (std::size_t i = 0; i < workers_.size(); i++) {
+    bound = bind_to(workers_[i].native_handle(), processors[i + 1]) && bound;
+  }
+  return bound;
+#else
+  (void)processors;
+  return false;
+#endif
+}
+
 void Pool::run(Size items, Size scratch_floats, double work, Task task, const void* context) {
   if (items <= 0) return;
   // the calling thread works as well: with one item, or nothing to share, no other is woken
@@ -90,15 +128,20 @@ void Pool::run(Size items, Size scratch_floats, double work, Task task, const vo
   // workers who do not wait yet look for a place before they do
   for (std::size_t i = 0; i < helpers; i++) wake_.notify_one();
   take_items(scratch_[0].data());
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    busy_ -= places_;  // nothing is left for those who have not come yet
+    places_ = 0;
+  }
+  look_for([this] { return busy_ == 0; });
   std::unique_lock<std::mutex> lock(mutex_);
-  busy_ -= places_;  // nothing is left for those who have not come yet
-  places_ = 0;
   done_.wait(lock, [this] { return busy_ == 0; });
 }
 
 void Pool::work_loop() {
   for (;;) {
     std::size_t place;
+    look_for([this] { return stopping_ || places_ > 0; });
     {
       std::unique_lock<std::mutex> lock(mutex_);
       wake_.wait(lock, [this] { return stopping_ || places_ > 0; });

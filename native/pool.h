@@ -45,6 +45,9 @@ class Pool {
   // Throws std::system_error or std::bad_alloc, with one thread left.
   void resize(int threads);
   int size() const { return static_cast<int>(workers_.size()) + 1; }
+  // Keeps the calling thread on the first of these processors and each worker on one of the others,
+  // until the next resize. Whether the system did so; there is one for each thread.
+  bool bind(const std::vector<int>& processors);
 
   // task(context, item, scratch) for item = 0 .. items - 1, each thread with `scratch_floats` floats
   // of its own. On the calling thread alone when `work` (in multiply-adds) is too small to share.
@@ -83,9 +86,10 @@ class Pool {
   // the job in hand, published under mutex_ as places for workers: no more than it has items for
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  bool stopping_ = false;
-  std::size_t places_ = 0;  // not taken yet
-  std::size_t busy_ = 0;    // workers who have not ended, places not taken included
+  // written under mutex_; atomic for those who look before they wait
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::size_t> places_{0};  // not taken yet
+  std::atomic<std::size_t> busy_{0};    // workers who have not ended, places not taken included
   Task task_ = nullptr;
   const void* context_ = nullptr;
   Size items_ = 0;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rfa {
 
@@ -413,6 +414,10 @@ std::string select_isa(const std::string& name);
 // several threads of a process run one after the other; they share this number and the instruction set.
 void set_threads(int count);
 int threads();
+
+// Keeps each thread on a processor of its own, the calling one on the first: benchmarks then do not
+// measure where the system happens to put two threads. Until the next set_threads; whether it was done.
+bool bind_threads(const std::vector<int>& processors);
 
 // Peak float32 rate of one thread in GFLOP/s: independent multiply-adds in registers only, best of
 // several rounds within about `seconds`.

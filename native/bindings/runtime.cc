@@ -29,6 +29,15 @@ void set_threads(const CallbackInfo& info) {
 }
 Value threads(const CallbackInfo& info) { return Napi::Number::New(info.Env(), rfa::threads()); }
 
+Value bind_threads(const CallbackInfo& info) {
+  const Napi::Array processors = info[0].As<Napi::Array>();
+  std::vector<int> all(processors.Length());
+  for (std::uint32_t i = 0; i < all.size(); i++) {
+    all[i] = processors.Get(i).As<Napi::Number>().Int32Value();
+  }
+  return Napi::Boolean::New(info.Env(), rfa::bind_threads(all));
+}
+
 Value fma_peak(const CallbackInfo& info) {
   return Napi::Number::New(info.Env(), rfa::fma_peak(info[0].As<Napi::Number>().DoubleValue()));
 }
@@ -57,6 +66,7 @@ void export_runtime(Env env, Object exports) {
   export_function<select_isa>(env, exports, "selectIsa");
   export_procedure<set_threads>(env, exports, "setThreads");
   export_function<threads>(env, exports, "threads");
+  export_function<bind_threads>(env, exports, "bindThreads");
   export_function<fma_peak>(env, exports, "fmaPeak");
   export_procedure<advise_large_pages>(env, exports, "adviseLargePages");
   export_function<line_offset>(env, exports, "lineOffset");

@@ -3,7 +3,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <thread>
+#include <vector>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 #include "harness.h"
 #include "pool.h"
@@ -235,6 +241,37 @@ void pool_laws() {
         }
       }
     }
+  });
+  run_case("threads keep to the processors that they are bound to", [] {
+    const Pool::Session session;
+    Pool& pool = Pool::instance();
+    pool.resize(2);
+#if defined(__linux__)
+    cpu_set_t before;
+    expect(sched_getaffinity(0, sizeof before, &before) == 0, "processors of this thread");
+    std::vector<int> allowed;
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+      if (CPU_ISSET(i, &before)) allowed.push_back(i);
+    }
+    const int first = allowed.front(), last = allowed.back();
+    expect(pool.bind({first, last}), "bound");
+    // the calling thread's and the worker's, each for as long as the other has not come
+    std::vector<std::atomic<int>> seen(2);
+    const auto task = [](const void* context, Size item, float*) {
+      auto& all = *const_cast<std::vector<std::atomic<int>>*>(
+          static_cast<const std::vector<std::atomic<int>>*>(context));
+      all[static_cast<std::size_t>(item)] = sched_getcpu() + 1;
+      while (all[static_cast<std::size_t>(1 - item)] == 0) std::this_thread::yield();
+    };
+    pool.run(2, 0, 1e9, task, &seen);
+    const std::set<int> found{seen[0] - 1, seen[1] - 1};
+    expect(found == std::set<int>{first, last}, text("ran on ", seen[0] - 1, " and ", seen[1] - 1));
+    expect(!pool.bind({first, CPU_SETSIZE}), "a processor that is none");
+    sched_setaffinity(0, sizeof before, &before);
+#else
+    expect(!pool.bind({0, 1}), "not known to this system");
+#endif
+    pool.resize(1);
   });
   run_case("calls from several threads at once run one after the other", [] {
     set_threads(2);

@@ -66,6 +66,16 @@ export async function useBackend(
 }
 
 /**
+ * Keeps each thread of a backend that is in use on a processor of its own, for benchmarks: they otherwise measure where the
+ * system happens to put threads. Does nothing with one thread, where the system offers no such thing, and to backends that
+ * have threads of a library.
+ */
+export async function bindThreads(name: BackendName): Promise<void> {
+  const {default: backend} = await REGISTRY[name]()
+  backend.bindThreads?.()
+}
+
+/**
  * Refuses threads that no machine could give; loads nothing that computes under `auto`.
  *
  * @throws {BAD_OPTION} for threads that are no integer from 1 to `MAX_THREADS`

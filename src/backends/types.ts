@@ -37,6 +37,8 @@ export interface Backend {
   probe(options?: ThreadOptions): Promise<Availability>
   /** Makes it the current backend; called after a successful probe. */
   activate(options?: ThreadOptions): Promise<void>
+  /** Keeps each of several threads on a processor of its own from now on, where the system does that. */
+  bindThreads?(): void
   /** Loops over plain arrays that it has faster than the common ones; called after {@link activate}. */
   hostLoops?(): Partial<HostLoops>
   /** Facts that records name; called after {@link activate}. */

@@ -302,6 +302,8 @@ export interface Addon extends DrawsAddon, LoopsAddon {
   /** Of the whole process, worker threads included, as is the choice of an instruction set. */
   setThreads(count: number): void
   threads(): number
+  /** Keeps the calling thread and each other one on a processor, one for each thread. @returns whether the system did so */
+  bindThreads(processors: readonly number[]): boolean
   /** Float32 multiply-add peak of one thread, GFLOP/s. @param seconds - how long to measure */
   fmaPeak(seconds: number): number
   /** Asks the system for large pages under an array that has not been written yet. */

@@ -8,6 +8,7 @@ import type {Addon} from './addon.js'
 import {BACKEND, registerNativeBackend} from './backend.js'
 import {nativeHostLoops} from './host-loops.js'
 import {loadAddon} from './loader.js'
+import {processorsFor} from './processors.js'
 
 /** Seconds of the peak measurement that `rfa doctor` shows. */
 const PEAK_SECONDS = 0.05
@@ -32,6 +33,11 @@ const native: Backend = {
   async activate({threads, threadShare} = {}) {
     await tf.setBackend(BACKEND)
     addonOf().setThreads(threads ?? threadShare ?? ownThreads())
+  },
+  bindThreads() {
+    const addon = addonOf()
+    const processors = addon.threads() > 1 ? processorsFor(addon.threads()) : undefined
+    if (processors) addon.bindThreads(processors)
   },
   hostLoops() {
     return nativeHostLoops(addonOf())
