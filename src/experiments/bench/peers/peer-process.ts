@@ -67,10 +67,13 @@ export function pythonPath(environment = process.env): string {
   return environment.RFA_PYTHON || 'python3'
 }
 
+/** Each of several threads on a core of its own, as this package's are while it is timed; the user's word stands. */
+const BOUND = {OMP_PROC_BIND: 'close', OMP_PLACES: 'cores'}
+
 /** The command of a peer. @param threads - that it computes with */
 export function peerCommand(name: PeerName, threads: number): ChildCommand {
   const args = [join(packageRoot(), 'python', 'rfa_peers.py'), name, '--threads', String(threads)]
-  const env = {...process.env, PYTHONDONTWRITEBYTECODE: '1'}
+  const env = {...(threads > 1 && BOUND), ...process.env, PYTHONDONTWRITEBYTECODE: '1'}
   return {name: `peer ${name}`, command: pythonPath(), args, env, patience: PATIENCE_MS}
 }
 
