@@ -1,10 +1,8 @@
 /** One timing: a method at one length, in one of the processes of its cell. */
 
-import {attend, type ProjectionSource, recordOperations} from '../../attention/index.js'
-import {callNoise, footprint} from '../../attention/internal.js'
-import {type BackendName, useBackend} from '../../backends/index.js'
-import {tf} from '../../tf.js'
-import {attendOptions, drawOf} from '../axes.js'
+import {type ProjectionSource, recordOperations} from '../../attention/index.js'
+import {footprint} from '../../attention/internal.js'
+import {type BackendName, bindThreads, useBackend} from '../../backends/index.js'
 import {computedBy} from '../computed-by.js'
 import type {CellContext, CellOutcome} from '../experiment.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
@@ -12,15 +10,15 @@ import {startBreakdown} from './breakdown.js'
 import {monotonic} from './clock.js'
 import {looking, watchConditions} from './conditions.js'
 import {timeDecodeCell} from './decode-cell.js'
+import {type Forward, forwardOf, warmCode} from './forward.js'
 import {passGate} from './gate.js'
 import {benchShape, workOf} from './grid.js'
-import {copiedBytes, keyHeads} from './grouped.js'
-import {benchArrays, newSource} from './inputs.js'
-import {type Attention, layerBytes, layerForward, makeLayer} from './layer.js'
+import {copiedBytes} from './grouped.js'
+import {newSource} from './inputs.js'
+import {layerBytes} from './layer.js'
 import {startPeakMemory} from './memory.js'
 import {bestPeak, measurePeak} from './peak.js'
 import {runPeerCell} from './peers/peer-cell.js'
-import {repeatHeads} from './repeat-heads.js'
 import type {BenchCell, BenchResult} from './schema.js'
 import {type Others, type TimedCell, timeRuns} from './timing.js'
 import {whyNotTimed} from './why-not-timed.js'
@@ -37,8 +35,9 @@ export async function runBenchCell(
   const method = await resolveMethod(cell)
   const reason = whyNotTimed(cell, method)
   if (reason) return {status: 'skipped', reason}
-  // its other processes run the same code
-  const gate = process === 0 ? await passGate(cell, method, backend.name) : null
+  // a decode is long enough to warm itself
+  if (cell.mode !== 'decode') warmCode({cell, method})
+  await bindThreads(backend.name)
   const peakMemory = startPeakMemory()
   const {source, projection_ns} = projectionSource(cell, method)
   const before = measurePeak()
@@ -47,9 +46,11 @@ export async function runBenchCell(
   const {timing, ...measured} =
     cell.mode === 'decode'
       ? await timeDecodeCell(cell, source?.next(), watched)
-      : await timeForward({cell, method, source, backend: backend.name}, watched)
+      : await timeForward({cell, method, source}, backend.name, watched)
   const conditions = watch.end()
   const peak = peakMemory()
+  // once timed, as it leaves traces in what V8 compiles; its other processes run the same code
+  const gate = process === 0 ? await passGate(cell, method, backend.name) : null
   return {
     status: 'completed',
     result: {
@@ -72,49 +73,23 @@ export async function runBenchCell(
   }
 }
 
-/** What is timed. */
-interface Forward {
-  cell: BenchCell
-  method: ResolvedMethod
-  source: ProjectionSource | undefined
-  backend: BackendName
-}
-
 /** Times forward passes. */
 async function timeForward(
-  {cell, method, source, backend}: Forward,
+  timed: Forward,
+  backend: BackendName,
   others: Others,
 ): Promise<TimedCell> {
-  const {estimator, options: methodOptions} = method
-  const shape = benchShape(cell)
-  // drawn before the timed region, as a trained model would have it
-  const noise = callNoise(estimator, shape, methodOptions, {}, drawOf(cell))
-  const options = {...attendOptions(cell), noise}
-  const attention: Attention = (query, key, value) => {
-    const projection = source && {projection: source.next()}
-    return tf.tidy(() => {
-      const [full, values] = [repeatHeads(key, cell.heads), repeatHeads(value, cell.heads)]
-      return attend(query, full, values, {...options, ...projection}).out
-    })
-  }
-  const tensors = cell.mode === 'layer' ? undefined : benchTensors(cell)
-  const pass = tensors ? () => attention(...tensors) : layerOf(cell, attention)
-  const forward = () => tf.dispose(tf.tidy(pass))
+  const {cell, method} = timed
+  const {forward, tensors, options} = forwardOf(timed)
   const {operations} = recordOperations(forward)
   const breaking =
     cell.breakdown && tensors && startBreakdown({...drawing(cell, method), tensors, options})
   const timing = await timeRuns(forward, cell.timing, breaking ? breaking.watch(others) : others)
   const breakdown = breaking && {breakdown: breaking.end(timing)}
-  const held = footprint(estimator, methodOptions, shape, backend)
+  const held = footprint(method.estimator, method.options, benchShape(cell), backend)
   const around = copiedBytes(cell) + (cell.mode === 'layer' ? layerBytes(cell).made : 0)
   const live_bytes = around + Math.max(0, held - outputBytes(cell))
   return {operations, timing, live_bytes, ...breakdown}
-}
-
-/** The forward of a layer around attention. */
-function layerOf(cell: BenchCell, attention: Attention): () => tf.Tensor {
-  const layer = makeLayer(cell)
-  return () => layerForward(layer, cell, attention)
 }
 
 /** How the parts of a call draw: like its own source, once for each of them. */
@@ -127,20 +102,6 @@ function drawing(cell: BenchCell, method: ResolvedMethod) {
 
 function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {
   return 4 * batch * heads * seq_len * value_dim
-}
-
-/** Queries, keys and values on the current backend. */
-function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] {
-  const {batch, seq_len, head_dim, value_dim} = cell
-  const {query, key, value} = benchArrays(cell)
-  const tensor = (values: Float32Array, heads: number, dim: number) =>
-    tf.tensor4d(values, [batch, heads, seq_len, dim])
-  const own = keyHeads(cell)
-  return [
-    tensor(query, cell.heads, head_dim),
-    tensor(key, own, head_dim),
-    tensor(value, own, value_dim),
-  ]
 }
 
 /** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */
