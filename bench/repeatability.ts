@@ -20,7 +20,7 @@ import {percent} from '../src/report/numbers.js'
 import {renderTerminal} from '../src/report/terminal.js'
 import {machineFacts} from '../src/results/machine.js'
 import {openRun} from '../src/results/run-directory.js'
-import {type Estimate, factorOf, median} from '../src/stats/index.js'
+import {type Estimate, factorOf, mapped, mean, median, variance} from '../src/stats/index.js'
 import {measured} from './measured.js'
 
 /** Calls of at least this long have to be known to a few per cent. */
@@ -71,6 +71,10 @@ type Found = Kind & {
   runs: number
   /** How often the interval of a time holds the mean of the other runs. */
   covered: number
+  /** The same once it is taken out how fast the machine as a whole was in each run. */
+  covered_aside: number
+  /** How far that differs between runs: standard deviation of the logarithm of their common level. */
+  runs_apart: number
   /** Usual half-width of the intervals of calls of 150 us and longer, as a share. */
   half_width: number
   /** The same of ratios of times within a run. */
@@ -148,6 +152,10 @@ async function judged(sides: readonly Side[]): Promise<Omit<Found, keyof Kind>> 
   return {
     runs: runs.length,
     covered: coverage(times),
+    covered_aside: coverage(levelAside(times)),
+    runs_apart: Math.sqrt(
+      variance(runs.map((_, run) => mean(levels(times).map(own => own[run]!)))),
+    ),
     half_width: median(times.flat().filter(long).map(factorOf)) - 1,
     ratio_covered: coverage(ratios),
     ratio_half_width: median(ratios.flat().map(factorOf)) - 1,
@@ -174,6 +182,25 @@ function timesOf({records}: Side): Map<string, TimedRecord> {
       const {method, options, seq_len} = record.cell
       const marks = Object.entries(options).map(([name, value]) => ` (${name}=${value})`)
       return [`${method}${marks.join('')} ${seq_len}`, record]
+    }),
+  )
+}
+
+/** By what was measured, then by runs: how far a logarithm is above the mean of all runs. */
+function levels(all: readonly (readonly Estimate[])[]): number[][] {
+  return all.map(runs => {
+    const logs = runs.map(({value}) => Math.log(value))
+    return logs.map(log => log - mean(logs))
+  })
+}
+
+/** Times without what the others of their run have in common. */
+function levelAside(all: readonly (readonly Estimate[])[]): Estimate[][] {
+  const above = levels(all)
+  return all.map((runs, own) =>
+    runs.map((time, run) => {
+      const others = above.filter((_, at) => at !== own).map(level => level[run]!)
+      return mapped(time, value => value / Math.exp(mean(others)))
     }),
   )
 }
@@ -222,8 +249,10 @@ function shown(found: readonly Found[]) {
       {title: 'machine', align: 'left', cell: ({machine}) => machine},
       {title: 'threads', cell: ({threads}) => String(threads)},
       {title: 'runs', cell: ({runs}) => String(runs)},
-      share('times: covered', ({covered}) => covered),
-      share('half-width', ({half_width}) => half_width),
+      share('times: half-width', ({half_width}) => half_width),
+      share('covered', ({covered}) => covered),
+      share('runs apart', ({runs_apart}) => runs_apart),
+      share('covered, that aside', ({covered_aside}) => covered_aside),
       share('ratios: covered', ({ratio_covered}) => ratio_covered),
       share('half-width', ({ratio_half_width}) => ratio_half_width),
       share('equal told different', ({equal_told_different}) => equal_told_different),
