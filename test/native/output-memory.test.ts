@@ -29,6 +29,16 @@ describeNative('memory of disposed outputs', () => {
     expect(backend.data.get(tf.square(tf.zeros([LENGTH])).dataId).values).toBe(values)
   })
 
+  it('is that of the next output once views of it are gone, too', () => {
+    const first = ones()
+    const {dataId} = first
+    const backend = tf.backend() as unknown as {data: {get(id: object): {values: Float32Array}}}
+    const {values} = backend.data.get(dataId)
+    const views = [tf.reshape(first, [2, LENGTH / 2]), tf.expandDims(first), first.clone()]
+    tf.dispose([first, ...views])
+    expect(backend.data.get(tf.square(tf.zeros([LENGTH])).dataId).values).toBe(values)
+  })
+
   const holders: [string, (x: tf.Tensor1D) => () => ArrayLike<number>][] = [
     [
       'who has read it',

@@ -22,7 +22,7 @@ export function registerNativeBackend(addon: Addon): void {
     tf.registerKernel({
       ...config,
       backendName: BACKEND,
-      kernelFunc: guardedKernel(config.kernelFunc),
+      kernelFunc: guardedKernel(config.kernelFunc, config.kernelName),
     })
   }
   for (const config of own) tf.registerKernel(config)

@@ -75,15 +75,21 @@ export function required(inputs: KernelCall['inputs'], name: string): TensorInfo
   return given('native', inputs, name)
 }
 
+/** Kernels whose output is one more tensor of the same memory, and counted as such: nothing else holds it. */
+const SHARING = new Set(['Reshape', 'ExpandDims', 'Identity'])
+
 /**
  * A kernel of the CPU backend for the tensors of this one: it reads whatever memory it finds, so that is
  * looked at before.
  */
-export function guardedKernel(kernelFunc: KernelFunc): KernelFunc {
+export function guardedKernel(kernelFunc: KernelFunc, kernelName?: string): KernelFunc {
+  const shares = kernelName !== undefined && SHARING.has(kernelName)
   return params => {
     const backend = params.backend as NativeBackend
     for (const input of Object.values(params.inputs)) {
-      if (input && input.dtype !== 'complex64') backend.lend(input)
+      if (!input || input.dtype === 'complex64') continue
+      if (shares) backend.values(input)
+      else backend.lend(input)
     }
     return kernelFunc(params)
   }

@@ -14,17 +14,17 @@ describe('spare memory', () => {
     expect(spare.take(7)).toBe(other)
   })
 
-  it('keeps 16 MiB and lets the oldest arrays go', () => {
+  it('keeps 128 MiB and lets the oldest arrays go', () => {
     const spare = new SpareMemory()
-    const arrays: Float32Array[] = Array.from({length: 4}, () => new Float32Array(5 * MIB))
+    const arrays: Float32Array[] = Array.from({length: 4}, () => new Float32Array(40 * MIB))
     for (const array of arrays) spare.give(array)
-    const taken = Array.from({length: 4}, () => spare.take(5 * MIB))
+    const taken = Array.from({length: 4}, () => spare.take(40 * MIB))
     expect(taken.map(array => array && arrays.indexOf(array))).toEqual([3, 2, 1, undefined])
   })
 
   it('has room again for what was taken', () => {
     const spare = new SpareMemory()
-    const array = new Float32Array(16 * MIB)
+    const array = new Float32Array(128 * MIB)
     for (let i = 0; i < 3; i++) {
       spare.give(array)
       expect(spare.take(array.length)).toBe(array)
@@ -33,8 +33,8 @@ describe('spare memory', () => {
 
   it('does not keep an array that is larger than all of it', () => {
     const spare = new SpareMemory()
-    spare.give(new Float32Array(16 * MIB + 1))
-    expect(spare.take(16 * MIB + 1)).toBeUndefined()
+    spare.give(new Float32Array(128 * MIB + 1))
+    expect(spare.take(128 * MIB + 1)).toBeUndefined()
   })
 
   it('keeps no more than 64 arrays, and none once it was cleared', () => {
