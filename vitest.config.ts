@@ -11,7 +11,7 @@ const ALONE = [
   'test/unit/index.test.ts',
   'test/unit/attention/registering/register.test.ts',
   'test/unit/check/index.test.ts',
-  'test/unit/experiments/bench/grouped.test.ts',
+  'test/unit/experiments/bench/fields/grouped.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/run-directory.test.ts',
   'test/unit/results/stored-records.test.ts',

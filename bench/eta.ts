@@ -4,10 +4,10 @@
  *
  *     node dist/bench/eta.js PLAN...      plans as --dry-run --json prints them
  */
-import {readPlanFile} from '../src/cli/plan-file.js'
+import {readPlanFile} from '../src/cli/run/plan-file.js'
 import {experimentNamed} from '../src/experiments/index.js'
-import {takeWorker} from '../src/runner/ahead.js'
 import {askForPlan} from '../src/runner/planner.js'
+import {takeWorker} from '../src/runner/prestarted-worker.js'
 import {type ProgressEvent, runExperiment} from '../src/runner/run-experiment.js'
 import {schedule} from '../src/runner/schedule.js'
 

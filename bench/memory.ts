@@ -2,7 +2,7 @@
 // Peak memory of one forward beyond its inputs and its output, in a process of its own (Linux).
 // node dist/bench/memory.js METHOD LENGTH CAUSAL prints JSON.
 import * as tf from '@tensorflow/tfjs-core'
-import {startPeakMemory} from '../src/experiments/bench/memory.js'
+import {startPeakMemory} from '../src/experiments/bench/measure/memory.js'
 import {attention, type MethodName, useBackend} from '../src/index.js'
 import {SHAPE} from './cases.js'
 import type {PeakMemory} from './report-schema.js'

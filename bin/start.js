@@ -13,13 +13,13 @@ if (['--version', '-v', 'version'].includes(argv[0] ?? '')) {
     process.exitCode = 3
   })
   process.stdout.write(`${name}/${version} ${platform}-${arch} node-${node}\n`)
-} else if (existsSync(new URL('dist/program/src/runner/ahead.js', root))) {
+} else if (existsSync(new URL('dist/program/src/runner/prestarted-worker.js', root))) {
   // help indents some of its text by two columns more than it counts
   const columns = process.stdout.columns || columnsAskedFor(process.env.COLUMNS) || 80
   process.env.OCLIF_COLUMNS ??= String(Math.max(40, columns) - 2)
-  const {startAhead} = await import('../dist/program/src/runner/ahead.js')
+  const {startAhead} = await import('../dist/program/src/runner/prestarted-worker.js')
   startAhead(argv)
-  const {main} = await import('../dist/program/src/cli/main.js')
+  const {main} = await import('../dist/program/src/cli/program/main.js')
   await main(argv, import.meta.url)
 } else {
   process.stderr.write('rfa is not built yet: run npm run build\n')

@@ -1,7 +1,7 @@
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {EXIT_CELLS_FAILED} from '../src/cli/exit-codes.js'
 import {adviseFlags, toAdviceRequest} from '../src/cli/plans/advise.js'
 import {withCausal} from '../src/cli/plans/input-spec.js'
+import {EXIT_CELLS_FAILED} from '../src/cli/program/exit-codes.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
 export default class Advise extends RfaCommand {
   static override summary = 'Say whether to replace exact attention on your input, and by what'
@@ -18,7 +18,7 @@ export default class Advise extends RfaCommand {
   async run() {
     const {flags} = await this.parse(Advise)
     const {adviceReport} = await import('../src/advice/report.js')
-    const {asTyped, closingLine, runAdvise} = await import('../src/cli/run-advise.js')
+    const {asTyped, closingLine, runAdvise} = await import('../src/cli/advise/run-advise.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const request = toAdviceRequest(await withCausal(flags))
     const {document, failure} = await runAdvise(request, flags, this.invocation())

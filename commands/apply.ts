@@ -1,6 +1,6 @@
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
 import {applyFlags, toApplyRequest} from '../src/cli/plans/apply.js'
-import {idleSettings} from '../src/cli/without-effect.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
+import {idleSettings} from '../src/cli/run/without-effect.js'
 
 export default class Apply extends RfaCommand {
   static override summary = 'Run one estimator on the arrays of a file and save its output'

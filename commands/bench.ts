@@ -1,11 +1,11 @@
-import {helpText} from '../src/cli/base-command.js'
-import type {Baseline} from '../src/cli/bench-baseline.js'
-import {EXIT_REGRESSION} from '../src/cli/exit-codes.js'
-import {ExperimentCommand} from '../src/cli/experiment-command.js'
+import type {Baseline} from '../src/cli/compare/bench-baseline.js'
 import {type BenchFlags, benchFlags, toBenchPlan} from '../src/cli/plans/bench.js'
 import {fileShape} from '../src/cli/plans/bench-input.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
-import {BASELINES} from '../src/experiments/bench/baselines.js'
+import {EXIT_REGRESSION} from '../src/cli/program/exit-codes.js'
+import {helpText} from '../src/cli/run/base-command.js'
+import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
+import {BASELINES} from '../src/experiments/bench/fields/baselines.js'
 import type {Plan} from '../src/results/record.js'
 import type {ExperimentRun} from '../src/runner/run-experiment.js'
 
@@ -37,7 +37,7 @@ export default class Bench extends ExperimentCommand {
     const file = saved ? undefined : await fileShape(flags, listeners)
     const plan = saved ?? toBenchPlan(flags, estimators, file)
     const baseline = await this.baseline(plan, flags)
-    const run = await this.conduct(plan, flags)
+    const run = await this.runOrDescribe(plan, flags)
     return baseline && 'records' in run ? this.settle(baseline, run) : run
   }
 
@@ -45,13 +45,13 @@ export default class Bench extends ExperimentCommand {
   private async baseline(plan: Plan, flags: BenchFlags): Promise<Baseline | undefined> {
     const {baseline, 'fail-on': limits, strict} = flags
     if ((baseline ?? limits) === undefined && !strict) return undefined
-    const {openBaseline} = await import('../src/cli/bench-baseline.js')
+    const {openBaseline} = await import('../src/cli/compare/bench-baseline.js')
     return openBaseline(plan, flags, {bin: this.config.bin, services: this.services})
   }
 
   /** Prints the comparison with the baseline. */
   private async settle(baseline: Baseline, run: ExperimentRun) {
-    const {compareWithBaseline} = await import('../src/cli/bench-baseline.js')
+    const {compareWithBaseline} = await import('../src/cli/compare/bench-baseline.js')
     const compared = await compareWithBaseline(baseline, run)
     const {renderTerminal} = await import('../src/report/terminal.js')
     this.print(`\n${renderTerminal(compared.blocks, this.layout())}`)

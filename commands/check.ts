@@ -1,11 +1,11 @@
 import * as Args from '@oclif/core/args'
 import {METHOD_NAMES} from '../src/attention/names.js'
 import {CHECK_GROUPS, CHECK_SECONDS} from '../src/check/types.js'
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {EXIT_CHECK_FAILED} from '../src/cli/exit-codes.js'
-import {completedWith, nameList, oneNumber, present, toggle} from '../src/cli/flag-kinds.js'
-import type {CheckDocument} from '../src/cli/json-documents.js'
-import {CHECK_DRAWS, COUNT, SECONDS} from '../src/cli/ranges.js'
+import {completedWith, nameList, oneNumber, present, toggle} from '../src/cli/flags/kinds.js'
+import {CHECK_DRAWS, COUNT, SECONDS} from '../src/cli/flags/ranges.js'
+import {EXIT_CHECK_FAILED} from '../src/cli/program/exit-codes.js'
+import type {CheckDocument} from '../src/cli/program/json-documents.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
 export default class Check extends RfaCommand {
   static override summary = 'Check an estimator of your own, or a built-in one'
@@ -50,7 +50,9 @@ export default class Check extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Check)
-    const {checkAll, estimatorsNamed, showChecks} = await import('../src/cli/check-estimators.js')
+    const {checkAll, estimatorsNamed, showChecks} = await import(
+      '../src/cli/describe/check-estimators.js'
+    )
     const {checkReport} = await import('../src/report/check.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const {only: groups = [...CHECK_GROUPS], seed = 0, draws = null} = flags

@@ -2,15 +2,15 @@ import * as Args from '@oclif/core/args'
 import type {Claim} from '../src/claims/claim.js'
 import {figureNamed} from '../src/claims/figures/index.js'
 import {CLAIM_IDS, claimsNamed} from '../src/claims/index.js'
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import type {ClaimsFlags, Ending} from '../src/cli/claim-runs.js'
-import {completedWith, present} from '../src/cli/flag-kinds.js'
+import type {ClaimsFlags, Ending} from '../src/cli/claims/claim-runs.js'
+import {completedWith, present} from '../src/cli/flags/kinds.js'
+import {claimsFlags} from '../src/cli/plans/claims.js'
 import type {
   ClaimListDocument,
   FigureDocument,
   FigureFactsDocument,
-} from '../src/cli/json-documents.js'
-import {claimsFlags} from '../src/cli/plans/claims.js'
+} from '../src/cli/program/json-documents.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import {expected} from '../src/errors.js'
 import type {Block} from '../src/report/document.js'
 
@@ -46,7 +46,7 @@ export default class Claims extends RfaCommand {
     if (flags.figure !== undefined) return this.draw(flags.figure, args.claim ?? [], flags)
     const claims = await claimsNamed(args.claim ?? [])
     if (flags.explain) return this.explain(claims)
-    const {closingLine, runClaims} = await import('../src/cli/run-claims.js')
+    const {closingLine, runClaims} = await import('../src/cli/claims/run-claims.js')
     const {document, ending} = await runClaims(claims, flags, this.invocation())
     const {claimsReport} = await import('../src/claims/report.js')
     await this.show(claimsReport(document.claims), closingLine(document))
@@ -77,7 +77,7 @@ export default class Claims extends RfaCommand {
       await this.show(figureFacts(figure))
       return {schema: 'rfa.figure-facts/1', ...factsOf(figure)}
     }
-    const {closingLine, runFigure} = await import('../src/cli/run-figure.js')
+    const {closingLine, runFigure} = await import('../src/cli/claims/run-figure.js')
     const {document, ending} = await runFigure(figure, flags, this.invocation())
     await this.show(figureReport(document), closingLine(document))
     this.endWith(ending)

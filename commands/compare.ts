@@ -1,10 +1,10 @@
 import * as Args from '@oclif/core/args'
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {EXIT_REGRESSION} from '../src/cli/exit-codes.js'
-import {present, toggle} from '../src/cli/flag-kinds.js'
-import {pluginFlag} from '../src/cli/flags.js'
-import type {ComparisonDocument} from '../src/cli/json-documents.js'
+import {present, toggle} from '../src/cli/flags/kinds.js'
+import {pluginFlag} from '../src/cli/flags/shared.js'
 import {comparisonFiles, failOnFlags, twoMethods} from '../src/cli/plans/compare.js'
+import {EXIT_REGRESSION} from '../src/cli/program/exit-codes.js'
+import type {ComparisonDocument} from '../src/cli/program/json-documents.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
 export default class Compare extends RfaCommand {
   static override summary = 'Compare two saved runs, or two methods of one'
@@ -49,7 +49,7 @@ export default class Compare extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Compare)
-    const {compareSaved, writeComparison} = await import('../src/cli/run-compare.js')
+    const {compareSaved, writeComparison} = await import('../src/cli/compare/run-compare.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const {bin} = this.config
     const compared = await compareSaved(args.run, flags, {bin, services: this.services})

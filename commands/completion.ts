@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {pluginFlag} from '../src/cli/flags.js'
-import type {CompletionDocument} from '../src/cli/json-documents.js'
+import {pluginFlag} from '../src/cli/flags/shared.js'
+import type {CompletionDocument} from '../src/cli/program/json-documents.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 

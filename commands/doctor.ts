@@ -1,7 +1,7 @@
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {asFlags} from '../src/cli/error-report.js'
-import {pluginFlag} from '../src/cli/flags.js'
-import type {DoctorDocument} from '../src/cli/json-documents.js'
+import {pluginFlag} from '../src/cli/flags/shared.js'
+import {asFlags} from '../src/cli/program/error-report.js'
+import type {DoctorDocument} from '../src/cli/program/json-documents.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
 export default class Doctor extends RfaCommand {
   static override summary = 'Tell which backends run here, and what to do about the others'
@@ -24,7 +24,7 @@ export default class Doctor extends RfaCommand {
 
   async run() {
     await this.parse(Doctor)
-    const {pluginReports} = await import('../src/cli/plugins.js')
+    const {pluginReports} = await import('../src/cli/run/plugins.js')
     const {probeBackends} = await import('../src/backends/index.js')
     const {doctorReport} = await import('../src/report/doctor.js')
     const {renderTerminal} = await import('../src/report/terminal.js')

@@ -1,9 +1,9 @@
-import {helpText} from '../src/cli/base-command.js'
-import {ExperimentCommand} from '../src/cli/experiment-command.js'
-import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../src/cli/packaged-input.js'
 import {errorSweepFlags, toErrorSweepPlan} from '../src/cli/plans/error-sweep.js'
 import {withCausal} from '../src/cli/plans/input-spec.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../src/cli/plans/packaged-input.js'
+import {helpText} from '../src/cli/run/base-command.js'
+import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 
 export default class ErrorSweep extends ExperimentCommand {
   static override summary = 'Measure how far random-feature attention is from exact attention'
@@ -24,6 +24,6 @@ export default class ErrorSweep extends ExperimentCommand {
     const saved = await this.savedPlan(flags)
     const estimators = await this.estimators(!saved && asksEstimators(flags))
     const plan = saved ?? toErrorSweepPlan(await withCausal(flags), estimators)
-    return this.conduct(plan, flags)
+    return this.runOrDescribe(plan, flags)
   }
 }

@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {EXIT_CELLS_FAILED} from '../src/cli/exit-codes.js'
-import {oneText, present, toggle, ungrouped} from '../src/cli/flag-kinds.js'
-import {pluginFlag, runFlags} from '../src/cli/flags.js'
+import {oneText, present, toggle, ungrouped} from '../src/cli/flags/kinds.js'
+import {pluginFlag, runFlags} from '../src/cli/flags/shared.js'
+import {EXIT_CELLS_FAILED} from '../src/cli/program/exit-codes.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
 export default class Merge extends RfaCommand {
   static override summary = 'Join the shards of a run'
@@ -38,13 +38,13 @@ export default class Merge extends RfaCommand {
 
   protected override async recordedPlugins() {
     const {args} = await this.parse(Merge)
-    const {recordedInRun} = await import('../src/cli/plugins.js')
+    const {recordedInRun} = await import('../src/cli/run/plugins.js')
     return recordedInRun(args.run[0]!, this.services)
   }
 
   async run() {
     const {args, flags} = await this.parse(Merge)
-    const {mergeFolders} = await import('../src/cli/run-merge.js')
+    const {mergeFolders} = await import('../src/cli/run/run-merge.js')
     const {experimentNamed} = await import('../src/experiments/index.js')
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
     const {renderTerminal} = await import('../src/report/terminal.js')

@@ -1,16 +1,16 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {completedWith, oneName, oneNumber} from '../src/cli/flag-kinds.js'
-import {pluginFlag} from '../src/cli/flags.js'
+import {TABLE_OWNERS} from '../src/cli/describe/table-owners.js'
+import {completedWith, oneName, oneNumber} from '../src/cli/flags/kinds.js'
+import {POSITIVE_INTEGER} from '../src/cli/flags/ranges.js'
+import {pluginFlag} from '../src/cli/flags/shared.js'
 import type {
   FieldsDocument,
   MethodsDocument,
   ProjectionsDocument,
-} from '../src/cli/json-documents.js'
-import {POSITIVE_INTEGER} from '../src/cli/ranges.js'
-import {TABLE_OWNERS} from '../src/cli/table-owners.js'
+} from '../src/cli/program/json-documents.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import type {Block} from '../src/report/document.js'
 
 export default class Methods extends RfaCommand {
@@ -70,9 +70,11 @@ export default class Methods extends RfaCommand {
 
   async run() {
     const {args, flags} = await this.parse(Methods)
-    const {describeMethods, describeProjections} = await import('../src/cli/describe-methods.js')
+    const {describeMethods, describeProjections} = await import(
+      '../src/cli/describe/describe-methods.js'
+    )
     if (flags.records) {
-      const {describeFields} = await import('../src/cli/describe-fields.js')
+      const {describeFields} = await import('../src/cli/describe/describe-fields.js')
       const {blocks, tables} = await describeFields(args.name)
       await this.show(blocks, flags)
       return {schema: 'rfa.fields/1', tables} satisfies FieldsDocument

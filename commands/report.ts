@@ -1,8 +1,15 @@
 import * as Args from '@oclif/core/args'
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {eitherWay, htmlFile, markdownFile, oneText, present, toggle} from '../src/cli/flag-kinds.js'
-import {pluginFlag} from '../src/cli/flags.js'
-import type {ReportDocument} from '../src/cli/json-documents.js'
+import {
+  eitherWay,
+  htmlFile,
+  markdownFile,
+  oneText,
+  present,
+  toggle,
+} from '../src/cli/flags/kinds.js'
+import {pluginFlag} from '../src/cli/flags/shared.js'
+import type {ReportDocument} from '../src/cli/program/json-documents.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 import type {Block} from '../src/report/document.js'
 import type {DrawFigure} from '../src/report/terminal.js'
 
@@ -55,11 +62,11 @@ export default class Report extends RfaCommand {
   async run() {
     const {args, flags} = await this.parse(Report)
     const {checkReportFlags, drawsFigures, placesOf, writeReportFiles} = await import(
-      '../src/cli/report-files.js'
+      '../src/cli/report/report-files.js'
     )
     checkReportFlags(flags)
     const {foldersAmong, readSaved, savedFacts, savedReport} = await import(
-      '../src/cli/read-saved.js'
+      '../src/cli/report/read-saved.js'
     )
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
     const {folders, files: others} = await foldersAmong(args.run)
@@ -95,7 +102,9 @@ export default class Report extends RfaCommand {
     blocks: readonly Block[],
     plot: boolean | undefined,
   ): Promise<{shown: readonly Block[]; draw?: DrawFigure}> {
-    const {firstFigures, NOTHING_TO_PLOT, plotForm, plotter} = await import('../src/cli/plots.js')
+    const {firstFigures, NOTHING_TO_PLOT, plotForm, plotter} = await import(
+      '../src/cli/run/plots.js'
+    )
     const form = plotForm(plot, {byItself: false}, process.stdout, process.env)
     if (!form) return {shown: blocks}
     const shown = firstFigures(blocks)

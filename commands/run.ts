@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
-import {helpText} from '../src/cli/base-command.js'
-import {ExperimentCommand} from '../src/cli/experiment-command.js'
-import {present} from '../src/cli/flag-kinds.js'
-import {pluginFlag, runFlags} from '../src/cli/flags.js'
+import {present} from '../src/cli/flags/kinds.js'
+import {pluginFlag, runFlags} from '../src/cli/flags/shared.js'
+import {helpText} from '../src/cli/run/base-command.js'
+import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 
 const {plan: _plan, quick: _quick, seed: _seed, backend: _backend, ...howToRun} = runFlags
 
@@ -30,13 +30,13 @@ export default class Run extends ExperimentCommand {
 
   protected override async recordedPlugins() {
     const {args} = await this.parse(Run)
-    const {recordedInFile} = await import('../src/cli/plugins.js')
+    const {recordedInFile} = await import('../src/cli/run/plugins.js')
     return recordedInFile(args.plan)
   }
 
   async run() {
     const {args, flags} = await this.parse(Run)
     const asked = {...flags, plan: args.plan, quick: false}
-    return this.conduct(await this.planOfFile(args.plan, asked), asked)
+    return this.runOrDescribe(await this.planOfFile(args.plan, asked), asked)
   }
 }

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
-import {helpText, RfaCommand} from '../src/cli/base-command.js'
-import {present} from '../src/cli/flag-kinds.js'
+import {present} from '../src/cli/flags/kinds.js'
 import {slurmFlags} from '../src/cli/plans/slurm.js'
+import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
 export default class Slurm extends RfaCommand {
   static override summary = 'Write a plan as jobs for Slurm'
@@ -23,15 +23,15 @@ export default class Slurm extends RfaCommand {
 
   protected override async recordedPlugins() {
     const {args} = await this.parse(Slurm)
-    const {recordedInFile} = await import('../src/cli/plugins.js')
+    const {recordedInFile} = await import('../src/cli/run/plugins.js')
     return recordedInFile(args.plan)
   }
 
   async run() {
     const {args, flags} = await this.parse(Slurm)
-    const {readPlanFile} = await import('../src/cli/plan-file.js')
-    const {withNamedPlugins} = await import('../src/cli/plugins.js')
-    const {slurmReport, writeSlurmJob} = await import('../src/cli/run-slurm.js')
+    const {readPlanFile} = await import('../src/cli/run/plan-file.js')
+    const {withNamedPlugins} = await import('../src/cli/run/plugins.js')
+    const {slurmReport, writeSlurmJob} = await import('../src/cli/slurm/run-slurm.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const {plan: from} = args
     const read = await readPlanFile(from)

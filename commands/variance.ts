@@ -1,8 +1,8 @@
-import {helpText} from '../src/cli/base-command.js'
-import {ExperimentCommand} from '../src/cli/experiment-command.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
 import {toVariancePlan, varianceFlags} from '../src/cli/plans/variance.js'
 import {sampledInput} from '../src/cli/plans/variance-input.js'
+import {helpText} from '../src/cli/run/base-command.js'
+import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 
 export default class Variance extends ExperimentCommand {
   static override summary =
@@ -29,6 +29,6 @@ export default class Variance extends ExperimentCommand {
       warn: (text: string) => this.caution(text),
     }
     const sampled = saved ? undefined : await sampledInput(flags, listeners)
-    return this.conduct(saved ?? toVariancePlan(flags, estimators, sampled), flags)
+    return this.runOrDescribe(saved ?? toVariancePlan(flags, estimators, sampled), flags)
   }
 }

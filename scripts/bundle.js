@@ -9,10 +9,10 @@ import {replaceFolder} from './aside.js'
 /** What starts a process or is looked up by its name, and the doors that plug-ins enter by. */
 const ENTRIES = [
   'src/attention/index.js',
-  'src/cli/main.js',
+  'src/cli/program/main.js',
   'src/index.js',
   'src/plugins/hooks.js',
-  'src/runner/ahead.js',
+  'src/runner/prestarted-worker.js',
   'src/runner/parent-watch.js',
   'src/runner/worker.js',
 ]

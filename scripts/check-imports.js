@@ -38,6 +38,42 @@ const FLOORS = [
   ['commands/'],
 ]
 
+/** Floors within a folder, by the same rule, names from the folder on. */
+const INNER_FLOORS = {
+  'src/cli/': [
+    ['program/', 'flags/', 'completion/'],
+    ['plans/'],
+    ['run/'],
+    ['claims/', 'slurm/', 'advise/', 'describe/'],
+    ['report/'],
+    ['compare/', 'json-schemas.ts'],
+  ],
+  'src/experiments/bench/': [
+    ['fields/'],
+    ['schema.ts'],
+    ['times/', 'cost/'],
+    ['measure/'],
+    ['grid.ts', 'report/'],
+    ['index.ts'],
+  ],
+  'src/experiments/error-sweep/': [
+    ['curve.ts', 'replicate-metrics.ts', 'kept.ts'],
+    ['schema.ts'],
+    ['measure/', 'earlier.ts'],
+    ['cost/', 'report/'],
+    ['grid.ts'],
+    ['index.ts'],
+  ],
+  'src/experiments/variance/': [
+    ['schema.ts'],
+    ['pair-text.ts', 'sampled-pairs.ts'],
+    ['pairs.ts'],
+    ['measure/'],
+    ['grid.ts', 'report/'],
+    ['index.ts'],
+  ],
+}
+
 /** Folders that others enter by these files only; a door may be for some of them. */
 const DOORS = [
   {
@@ -151,9 +187,9 @@ function target(file, specifier) {
   return join(dirname(file), specifier).replace(/\.js$/, '.ts')
 }
 
-function place(file) {
-  for (let floor = 0; floor < FLOORS.length; floor++) {
-    const room = FLOORS[floor].find(
+function place(file, floors) {
+  for (let floor = 0; floor < floors.length; floor++) {
+    const room = floors[floor].find(
       room => room === file || (room.endsWith('/') && file.startsWith(room)),
     )
     if (room) return {floor, room}
@@ -161,14 +197,29 @@ function place(file) {
   return undefined
 }
 
+/** The whole house, and the folders that have floors of their own. */
+function houses() {
+  const inner = Object.entries(INNER_FLOORS).map(([folder, floors]) => ({
+    folder,
+    floors: floors.map(rooms => rooms.map(room => `${folder}${room}`)),
+  }))
+  return [{folder: '', floors: FLOORS}, ...inner]
+}
+
 function homeless(graph) {
-  const files = [...graph.keys()].filter(file => !place(file))
-  return files.map(file => ({edge: '', text: `${file} stands on no floor`}))
+  return houses().flatMap(({folder, floors}) => {
+    const files = [...graph.keys()].filter(file => file.startsWith(folder) && !place(file, floors))
+    return files.map(file => ({edge: '', text: `${file} stands on no floor`}))
+  })
 }
 
 function floorBreaches(graph) {
+  return houses().flatMap(({floors}) => breachesOf(graph, floors))
+}
+
+function breachesOf(graph, floors) {
   return edges(graph).flatMap(({from, to, line}) => {
-    const [own, other] = [place(from), place(to)]
+    const [own, other] = [place(from, floors), place(to, floors)]
     if (!own || !other || own.room === other.room || own.floor > other.floor) return []
     const relation = own.floor === other.floor ? 'stands beside it' : 'stands above it'
     return [breach(from, to, line, `${other.room} ${relation}`)]
@@ -198,14 +249,11 @@ function edges(graph) {
   )
 }
 
-/**
- * One shortest way round for every import that leads back to its file. What `import()` loads comes later, when the
- * file itself is there: it closes no circle.
- */
+/** One shortest way round for every import that leads back to its file, those of `import()` among them. */
 function circles(graph) {
   const told = new Set()
-  return edges(graph).flatMap(({from, to, line, lazy}) => {
-    const back = lazy ? undefined : path(graph, to, from)
+  return edges(graph).flatMap(({from, to, line}) => {
+    const back = path(graph, to, from)
     if (!back) return []
     const id = [...back].sort().join()
     if (told.has(id)) return []
@@ -220,7 +268,7 @@ function path(graph, from, to) {
   for (const file of cameFrom.keys()) {
     if (file === to) break
     for (const next of graph.get(file) ?? []) {
-      if (next.lazy || !graph.has(next.to) || cameFrom.has(next.to)) continue
+      if (!graph.has(next.to) || cameFrom.has(next.to)) continue
       cameFrom.set(next.to, file)
     }
   }

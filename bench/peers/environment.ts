@@ -2,7 +2,7 @@
 import {execFileSync, spawnSync} from 'node:child_process'
 import {readFileSync} from 'node:fs'
 import {dirname, join} from 'node:path'
-import type {ChildCommand} from '../../src/experiments/bench/peers/conversation.js'
+import type {ChildCommand} from '../../src/experiments/bench/measure/peers/conversation.js'
 import {packageRoot} from '../../src/package.js'
 
 /** Peers in the order of the tables. */

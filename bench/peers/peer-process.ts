@@ -2,7 +2,10 @@
 import {readFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {z} from 'zod'
-import {type ChildCommand, conversation} from '../../src/experiments/bench/peers/conversation.js'
+import {
+  type ChildCommand,
+  conversation,
+} from '../../src/experiments/bench/measure/peers/conversation.js'
 import type {PeerCase} from './cases.js'
 import type {Engine} from './engine.js'
 

@@ -19,8 +19,8 @@ export async function writeReference(root, folder) {
 /** The pages by their names. @param root - folder of the package, built */
 export async function referencePages(root) {
   const built = path => import(new URL(`../../dist/src/${path}.js`, import.meta.url))
-  const {describeMethods, describeProjections} = await built('cli/describe-methods')
-  const {describeFields} = await built('cli/describe-fields')
+  const {describeMethods, describeProjections} = await built('cli/describe/describe-methods')
+  const {describeFields} = await built('cli/describe/describe-fields')
   const {renderMarkdown} = await built('report/markdown')
 
   const request = {...SIZE, name: undefined, preset: undefined}

@@ -2,7 +2,7 @@
 
 import {expected, type RfaError} from '../errors.js'
 import type {MethodSpec} from '../experiments/axes.js'
-import {BASELINES} from '../experiments/bench/baselines.js'
+import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import type {BenchRecord, TimedRecord} from '../experiments/bench/schema.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../experiments/error-sweep/schema.js'
 import {backendItems, inputLabel, troubleItems} from '../experiments/labels.js'

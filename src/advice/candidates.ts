@@ -1,7 +1,7 @@
 /** From records of an error sweep to errors with intervals, over all heads and of each. */
 
-import {EQUAL} from '../experiments/error-sweep/comparison.js'
-import {YARDSTICK} from '../experiments/error-sweep/ranking.js'
+import {EQUAL} from '../experiments/error-sweep/report/comparison.js'
+import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
 import {variantLabel} from '../experiments/labels.js'
 import {type Estimate, mapped, medianInterval, pairedRatio} from '../stats/index.js'

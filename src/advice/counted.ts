@@ -1,8 +1,8 @@
 /** Operations and bytes of calls, as estimators and the meter of memory count them. */
 import {footprint} from '../attention/internal.js'
 import {meteredBackend} from '../backends/index.js'
-import {BASELINES} from '../experiments/bench/baselines.js'
-import {benchShape} from '../experiments/bench/grid.js'
+import {benchShape} from '../experiments/bench/cost/work.js'
+import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import {type ResolvedMethod, resolveMethod} from '../experiments/method.js'
 import type {LayerShape} from './plans.js'
 import type {Counted, Variant} from './times.js'

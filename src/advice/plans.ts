@@ -1,8 +1,8 @@
 /** The runs behind an advice: errors on the input as it is and at smaller norms, then times. */
 import type {MethodName} from '../attention/names.js'
-import {BASELINES} from '../experiments/bench/baselines.js'
+import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import {type BenchPlan, benchPlan} from '../experiments/bench/schema.js'
-import {YARDSTICK} from '../experiments/error-sweep/ranking.js'
+import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
 import {
   type CompletedSweep,
   type ErrorSweepPlan,

@@ -1,6 +1,6 @@
 /** Advice as tables and sentences. */
 
-import {YARDSTICK} from '../experiments/error-sweep/ranking.js'
+import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
 import {causalLabel} from '../experiments/labels.js'
 import {commandText} from '../report/command-line.js'
 import {type Block, heading, type Item, list, table, text} from '../report/document.js'

@@ -1,6 +1,6 @@
 /** The recommendation on a layer in sentences. */
 
-import {YARDSTICK} from '../experiments/error-sweep/ranking.js'
+import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
 import {nanoseconds} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
 import type {AdviceMetric} from './candidates.js'

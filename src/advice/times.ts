@@ -1,9 +1,9 @@
 /** Times and memory of candidates at any length: measured there, or predicted from what was measured. */
 import type {DrawPoint, MethodSpec} from '../experiments/axes.js'
-import {BASELINES} from '../experiments/bench/baselines.js'
-import {medianOf} from '../experiments/bench/noise.js'
-import {intervalOf, PairedTimes} from '../experiments/bench/paired-times.js'
+import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
+import {intervalOf, PairedTimes} from '../experiments/bench/times/paired-times.js'
+import {medianOf} from '../experiments/bench/times/time-estimates.js'
 import {variantLabel} from '../experiments/labels.js'
 import {type Estimate, mapped, weightedSum} from '../stats/index.js'
 

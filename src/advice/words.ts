@@ -1,5 +1,5 @@
 /** Errors, speed-ups and lengths of advice as people read them. */
-import {isSettled} from '../experiments/bench/noise.js'
+import {isSettled} from '../experiments/bench/times/time-estimates.js'
 import {MISSING, significant} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
 import type {AdviceMetric} from './candidates.js'

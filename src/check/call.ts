@@ -76,7 +76,7 @@ export interface Call {
 }
 
 /** Why the estimator has no such form with these options, by its own declaration. */
-export function whyNot(given: Call): string | undefined {
+export function unsupportedReason(given: Call): string | undefined {
   const {method, sizes, causal, masked} = given
   const supports = supportsOf(estimatorNamed(method), optionsOf(given))
   if (causal && !supports.causal) return `${method} declares no causal form`

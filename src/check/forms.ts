@@ -1,6 +1,6 @@
 /** The calls that checks make: an estimator's forms on small shapes, its inputs and its draw fixed by the seed. */
 import {type HostInputs, hostInputs, hostNormals, type Sizes, SMALL, shapeName} from './arrays.js'
-import {type Call, whyNot} from './call.js'
+import {type Call, unsupportedReason} from './call.js'
 import type {Subject} from './types.js'
 
 /** Bidirectional or causal. */
@@ -60,7 +60,7 @@ export function callName({sizes, causal, masked, scale, inputScale, options}: Ca
 }
 
 /** Why the estimator has no such form, in one clause of its own declaration. */
-export {whyNot}
+export {unsupportedReason}
 
 /** Place of an element of an output `[B, H, L, Dv]` in words: `row 3 (batch 0, head 1, column 2)`. */
 export function placeOf(at: number, {heads, queryLen, valueDim}: Sizes): string {

@@ -1,7 +1,7 @@
 /** Decodes up to some number of tokens, as claims about generation read them. */
-import {decodeTo} from '../experiments/bench/decode-to.js'
-import type {PairedTimes} from '../experiments/bench/paired-times.js'
+import {decodeTo} from '../experiments/bench/report/decode-to.js'
 import type {BenchPlan, TimedRecord} from '../experiments/bench/schema.js'
+import type {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from './claim.js'
 import {benchPlanOf} from './plans.js'
 import {Unmeasured} from './runs.js'

@@ -1,6 +1,7 @@
 /** Times over lengths, as claims about growth read them. */
-import {exponentParts, type PairedTimes} from '../experiments/bench/paired-times.js'
+
 import type {TimedRecord} from '../experiments/bench/schema.js'
+import {exponentParts, type PairedTimes} from '../experiments/bench/times/paired-times.js'
 import {logLogSlope} from '../stats/index.js'
 import {type Measured, measuredSum} from './measured.js'
 

@@ -1,5 +1,5 @@
 /** Times that processes of a benchmark measured, with their tests. */
-import {intervalOf, type LogTime, pAbove, pBelow} from '../experiments/bench/paired-times.js'
+import {intervalOf, type LogTime, pAbove, pBelow} from '../experiments/bench/times/paired-times.js'
 import {type Estimate, mapped} from '../stats/index.js'
 import {Unmeasured} from './runs.js'
 

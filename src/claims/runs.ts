@@ -1,7 +1,9 @@
 /** The records of a claim's runs. */
-import {machineVerdictOf} from '../experiments/bench/machine-verdict.js'
-import {PairedTimes} from '../experiments/bench/paired-times.js'
-import bench, {type TimedRecord} from '../experiments/bench/schema.js'
+
+import bench from '../experiments/bench/index.js'
+import {machineVerdictOf} from '../experiments/bench/report/machine-verdict.js'
+import type {TimedRecord} from '../experiments/bench/schema.js'
+import {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
 import type {CellRecord} from '../results/record.js'

@@ -1,6 +1,7 @@
 /** Times of methods over those of others, length by length. */
-import type {PairedTimes} from '../experiments/bench/paired-times.js'
+
 import type {TimedRecord} from '../experiments/bench/schema.js'
+import type {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import {significant} from '../report/numbers.js'
 import type {Estimate} from '../stats/index.js'
 import {ofMethod} from './growth.js'

@@ -7,8 +7,8 @@ import {anyRecord} from '../results/record.js'
 import {runSummary} from '../results/summary.js'
 import {dryRunSchema} from '../runner/dry-run.js'
 import {finishedRunSchema} from '../runner/run-experiment.js'
-import * as documents from './json-documents.js'
-import {figureList} from './write-figures.js'
+import * as documents from './program/json-documents.js'
+import {figureList} from './report/write-figures.js'
 
 /** A schema with the name of its file, what it is of, and what its lines have besides in a file of lines. */
 type Named = [name: string, title: string, schema: z.ZodType, besides?: object]

@@ -63,7 +63,7 @@ export const drawAxes = {
 }
 type DrawAxes = z.output<z.ZodObject<typeof drawAxes>>
 
-/** What is drawn, as a cell has it; `null` where it means nothing to the method. */
+/** The draw of one cell; `null` where the method has no such axis. */
 export const drawPoint = {
   projection: projectionName
     .nullable()

@@ -23,13 +23,13 @@ export function distinctMethods<Spec extends object>(methods: readonly Spec[]): 
   return [...new Map(methods.map(spec => [JSON.stringify(spec), spec])).values()]
 }
 
-/** Most cells that are run without being asked twice: at a few milliseconds each they take minutes, and hold all their records. */
+/** Cell limit without --force: at a few milliseconds each they take minutes, and hold all their records. */
 export const MOST_CELLS = 100_000
 /** Most cells that are walked to say what they would take. */
 export const MOST_WALKED = 20_000_000
 
 /**
- * Refuses a plan with more cells than anybody means.
+ * Rejects implausibly large plans.
  *
  * @param count - of its cells
  * @param most - that are let in

@@ -65,7 +65,7 @@ export interface UncomparedLine {
   quantity: QuantityName
   at: Place
   reason: string
-  /** Neither has any of it but for rounding: no regression can be hidden there. */
+  /** Both are zero up to rounding, so no regression can hide here. */
   settled?: boolean
 }
 

@@ -39,7 +39,7 @@ const CUTS = [0.5, 0.75, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 3, 4, 8, Number.POS
  * @returns the shard of each cell, from 0
  */
 export function deal(cells: readonly DealtCell[], count: number): number[] {
-  const known = cells.map(cell => ({...cell, cost: atLeast0(cell.cost)}))
+  const known = cells.map(cell => ({...cell, cost: nonNegative(cell.cost)}))
   const families = familiesOf(known)
   const cuts = families.length === 0 ? [Number.POSITIVE_INFINITY] : CUTS
   const dealings = cuts.map(cut => dealPieces(piecesOf(known, families, cut * count), count))
@@ -59,26 +59,26 @@ export function dealtCosts(
   const paid = new Set<string>()
   for (const [at, {cost, family}] of cells.entries()) {
     const shard = shards[at]!
-    costs[shard]! += atLeast0(cost)
+    costs[shard]! += nonNegative(cost)
     const bill = family && `${shard} ${family.id}`
     if (bill === undefined || paid.has(bill)) continue
     paid.add(bill)
-    costs[shard]! += atLeast0(family!.cost)
+    costs[shard]! += nonNegative(family!.cost)
   }
   return costs
 }
 
-function atLeast0(cost: number): number {
+function nonNegative(cost: number): number {
   return Number.isFinite(cost) ? Math.max(0, cost) : 0
 }
 
 function familiesOf(cells: readonly DealtCell[]): Family[] {
   const families = new Map<string, Family>()
   for (const [at, {family}] of cells.entries()) {
-    if (!family || atLeast0(family.cost) === 0) continue
+    if (!family || nonNegative(family.cost) === 0) continue
     const known = families.get(family.id)
     if (known) known.cells.push(at)
-    else families.set(family.id, {at: families.size, cost: atLeast0(family.cost), cells: [at]})
+    else families.set(family.id, {at: families.size, cost: nonNegative(family.cost), cells: [at]})
   }
   return [...families.values()]
 }

@@ -140,6 +140,11 @@ export type ExperimentFacts<
   kept?: readonly string[]
 }
 
+/** What records name as their format. */
+export function schemaName(experiment: string, version: number): string {
+  return `rfa.${experiment}/${version}`
+}
+
 /** An experiment from the facts of its folder. */
 export function defineExperiment<
   P extends Plan,
@@ -156,7 +161,7 @@ export function defineExperiment<
   z.output<CellSchema>,
   z.output<ResultSchema> & ComputedBy
 > {
-  const schema = `rfa.${facts.name}/${version}`
+  const schema = schemaName(facts.name, version)
   const record = recordSchema(schema, cell, result) as unknown as z.ZodType<
     CellRecord<z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>
   >

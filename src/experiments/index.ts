@@ -4,9 +4,9 @@ import type {Experiment} from './experiment.js'
 
 /** One line per experiment: its name and its folder. */
 const REGISTRY = {
-  'error-sweep': () => import('./error-sweep/schema.js'),
-  bench: () => import('./bench/schema.js'),
-  variance: () => import('./variance/schema.js'),
+  'error-sweep': () => import('./error-sweep/index.js'),
+  bench: () => import('./bench/index.js'),
+  variance: () => import('./variance/index.js'),
 } as const satisfies Record<string, () => Promise<{default: Experiment}>>
 
 /** An experiment's name. */

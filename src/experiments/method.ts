@@ -65,7 +65,7 @@ export function callShape(
 }
 
 /** The stated reason why a method has no such form, if it has none. */
-export function whyNot(
+export function unsupportedReason(
   {estimator, options}: Pick<ResolvedMethod, 'estimator' | 'options'>,
   {causal, cross, masked = false, decode = false}: WantedForm,
 ): string | undefined {

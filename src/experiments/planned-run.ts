@@ -46,8 +46,8 @@ export async function planRun(plan: Plan): Promise<PlannedRun & {jobs: Job[]}> {
   return {experiment, plan, jobs: Array.from(jobs, job => jobOf(experiment.schema, job))}
 }
 
-/** Has no estimator of a plan's plug-ins called for counting, by this process, any more: what they hold stays unknown. */
-export async function leavePluginsUncounted({plugins = []}: Plan): Promise<void> {
+/** From now on this process does not call plug-in estimators to count memory. */
+export async function stopCountingPlugins({plugins = []}: Plan): Promise<void> {
   const {leaveUncounted} = await import('../attention/internal.js')
   leaveUncounted(plugins.flatMap(({methods}) => methods))
 }

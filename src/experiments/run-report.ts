@@ -76,7 +76,7 @@ function origin(run: ReportedRun): Item[] {
     ...progress(run),
     ...partOfPlan(run.manifest),
     ...plugins(run),
-    ...strangers(run),
+    ...foreignRecords(run),
     ...sessions(run.manifest),
     `machine: ${machineRows(machine)
       .map(([name, value]) => `${name} ${value}`)
@@ -123,7 +123,7 @@ function sessions({sessions: later = [], machine}: RunManifest): Item[] {
 }
 
 /** What stands in the journal without belonging to the run. */
-function strangers({foreign}: ReportedRun): string[] {
+function foreignRecords({foreign}: ReportedRun): string[] {
   if (foreign === 0) return []
   return [
     `left out: ${plural(foreign, 'record')} of no cell of this plan, or under the key of another`,

@@ -1,4 +1,4 @@
-/** What is known of an input before any of it is read or made. */
+/** Facts about an input that need no reading or generating. */
 import {basename} from 'node:path'
 import {describe, expected} from '../errors.js'
 import {
@@ -32,7 +32,7 @@ const FLOAT = 4
 /** Sizes of an input at one length. */
 export type InputSizes = Omit<GeneratorShape, 'seed'>
 
-/** What is known of an input before any of it is read or made. */
+/** Facts about an input that need no reading or generating. */
 export interface InputFacts {
   /** What `loadInput` gives at each of the lengths asked for. */
   sizes: InputSizes[]

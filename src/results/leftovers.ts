@@ -6,7 +6,7 @@ import {isRunning} from './processes.js'
 
 /** What a process calls a file that it has not finished, see {@link temporaryOf}; the random part may be missing. */
 const UNFINISHED = /\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
-/** Longest time for which a process that does not hold the folder has a file of its own there, in ms. */
+/** How long a process without the lock may keep a temporary file here, in ms. */
 const VISIT_MS = 60_000
 
 /**

@@ -19,7 +19,7 @@ import {
   type SavedShard,
 } from '../results/shard-folders.js'
 import {type ExperimentRun, runOf, saveTables, type TableOptions} from './finished-run.js'
-import {wayOf} from './mixture.js'
+import {wayOf} from './mixed-backends.js'
 
 /** How shards are joined. */
 export interface MergeOptions extends TableOptions {

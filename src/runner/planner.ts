@@ -1,6 +1,6 @@
 /** Asks a worker for what comes before the first cell. The program itself then loads no tensors. */
 import {RfaError} from '../errors.js'
-import {layOut, leavePluginsUncounted} from '../experiments/planned-run.js'
+import {layOut, stopCountingPlugins} from '../experiments/planned-run.js'
 import type {Plan} from '../results/record.js'
 import type {PlanOptions, Preparation} from './preparation.js'
 import {errorOf, type WorkerReply} from './protocol.js'
@@ -31,7 +31,7 @@ export async function askForPlan(
   if (end.kind === 'reply' || plugins.length === 0) return planOf(replyOf(end))
   const again = await inFreshWorker(async fresh => {
     const task = {plan, force, shards, uncounted: true}
-    return planOf(replyOf(await fresh.run(task, null)), () => leavePluginsUncounted(plan))
+    return planOf(replyOf(await fresh.run(task, null)), () => stopCountingPlugins(plan))
   })
   return {...again, serves: false, warnings: [...again.warnings, unpredicted(plan, end)]}
 }

@@ -7,6 +7,7 @@ import {parseRecord} from '../results/parse-record.js'
 import type {CellError, CellRecord, Completed, ComputedBy} from '../results/record.js'
 import {type Part, partsOf} from './parts.js'
 import type {Schedule} from './schedule.js'
+import {SharedWorkers, type TakenWorker} from './shared-workers.js'
 import {type Place, Turns} from './turns.js'
 import {type JobEnd, requireWorker, type WorkerOptions, WorkerProcess} from './worker-process.js'
 
@@ -88,15 +89,6 @@ interface Underway {
   ended: boolean
 }
 
-/** A process that several cells share. */
-interface Shared {
-  round: number
-  starting: Promise<WorkerProcess>
-  /** The same once it is there. */
-  worker?: WorkerProcess
-  users: number
-}
-
 class Pool {
   readonly #count: number
   /** Processes of jobs that have not begun; they are made as they begin. */
@@ -108,8 +100,7 @@ class Pool {
   readonly #profiled = new Set<WorkerProcess>()
   /** Ends on their way: who asks for one again waits for the same. */
   readonly #ends = new Map<WorkerProcess, Promise<void>>()
-  /** Processes that timed cells share, by what they are. */
-  readonly #shared = new Map<string, Shared>()
+  readonly #shared: SharedWorkers
   /** Jobs of which a process has begun, by their keys. */
   readonly #underway = new Map<string, Underway>()
   /** The worker that was there already, until a lane takes it. */
@@ -126,6 +117,10 @@ class Pool {
     this.#onRecord = onRecord
     this.#turns = new Turns(options.schedule.preparing)
     this.#spare = options.worker
+    this.#shared = new SharedWorkers({
+      start: () => this.#workerFor(undefined),
+      retire: worker => this.#retire(worker),
+    })
   }
 
   /** Ends everything: timed cells tell what they have; other workers are killed, and lanes end as soon as they notice. */
@@ -145,9 +140,7 @@ class Pool {
     const lanes = Math.min(fresh ? open : processes, this.#count)
     const lane = () => (fresh ? this.#timedLane() : this.#lane())
     const ends = await Promise.allSettled(Array.from({length: lanes}, lane))
-    await Promise.all(
-      [...this.#shared.values()].map(async ({starting}) => this.#retire(await starting)),
-    )
+    await this.#shared.retireAll()
     const failure = ends.find(end => end.status === 'rejected')
     if (failure) throw failure.reason
     const left = this.#count - this.#ended
@@ -232,40 +225,13 @@ class Pool {
   }
 
   /** A worker that no other cell has, or that of those which share one in this round. */
-  async #freshWorkerFor({
-    cell,
-    index,
-  }: Part): Promise<{worker: WorkerProcess; release(): Promise<void>}> {
+  async #freshWorkerFor({cell, index}: Part): Promise<TakenWorker> {
     const kind = this.#options.experiment.processes?.shares?.(cell)
     if (kind === undefined) {
       const worker = await this.#workerFor(undefined)
       return {worker, release: () => this.#retire(worker)}
     }
-    const key = `${index} ${kind}`
-    const known = this.#shared.get(key)
-    const shared: Shared =
-      known && known.worker?.alive !== false
-        ? known
-        : {round: index, starting: this.#workerFor(undefined), users: 0}
-    this.#shared.set(key, shared)
-    shared.users++
-    const worker = await shared.starting
-    shared.worker = worker
-    await this.#retireIdle(index)
-    const release = async () => {
-      shared.users--
-      if (!worker.alive) await this.#retire(worker)
-    }
-    return {worker, release}
-  }
-
-  /** Ends shared workers of rounds before this one that no cell has any more. */
-  async #retireIdle(now: number): Promise<void> {
-    for (const [key, {round, starting, users}] of this.#shared) {
-      if (round >= now || users > 0) continue
-      this.#shared.delete(key)
-      await this.#retire(await starting)
-    }
+    return this.#shared.take(kind, index)
   }
 
   async #runOne(part: Part, worker: WorkerProcess, place?: Place): Promise<void> {
@@ -287,8 +253,8 @@ class Pool {
     const end = await worker.run(task, timeoutMs, {onHeard: heard, yieldTurn})
     onEnd?.(part)
     // killed by us, or without a turn of its own: no fault of the cell
-    const untold = end.kind !== 'reply' || (schedule.fresh && 'error' in end.reply)
-    if (this.#stopped && untold) return
+    const unreported = end.kind !== 'reply' || (schedule.fresh && 'error' in end.reply)
+    if (this.#stopped && unreported) return
     await this.#take(own, part, recordOf(experiment, part, end))
   }
 

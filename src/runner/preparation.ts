@@ -13,9 +13,9 @@ import {experimentNamed} from '../experiments/index.js'
 import {
   type Job,
   layOut,
-  leavePluginsUncounted,
   type PlannedRun,
   predictRun,
+  stopCountingPlugins,
 } from '../experiments/planned-run.js'
 import {heldBytes} from '../free-memory.js'
 import {pinInput} from '../inputs/digest.js'
@@ -74,7 +74,7 @@ export async function prepareRun(
   {force = false, uncounted = false, shards}: PlanOptions = {},
 ): Promise<Preparation<Job[] | null>> {
   const plan = await pinned(asked)
-  if (uncounted) await leavePluginsUncounted(plan)
+  if (uncounted) await stopCountingPlugins(plan)
   const notes: string[] = []
   const names = await tried(plan, text => notes.push(text))
   const {jobs} = await layOut(plan)

@@ -10,7 +10,7 @@ import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
 import {type ExperimentRun, runOf, saveTables, type TableOptions} from './finished-run.js'
 import {InterruptedRun, unlessInterrupted} from './interruption.js'
-import {compareCode, watchMixture} from './mixture.js'
+import {compareCode, warnOnMixedBackends} from './mixed-backends.js'
 import type {Part} from './parts.js'
 import {runJobs} from './pool.js'
 import {profileFiles} from './profile-files.js'
@@ -123,7 +123,7 @@ async function runMissing(
   const missing = withoutThose(jobs, new Set(records.keys()), ({key}) => key)
   if (journal?.damaged) onWarning(damageNote(journal.damaged, missing))
   const meter = meterOf(run, missing, options.schedule)
-  const compare = watchMixture(earlier, onWarning)
+  const compare = warnOnMixedBackends(earlier, onWarning)
   const onRecord = async (record: CellRecord) => {
     await journal?.append(record)
     compare(record)

@@ -8,7 +8,7 @@ import {
   claimsDocument,
   figureDocument,
   figureFactsDocument,
-} from '../../src/cli/json-documents.js'
+} from '../../src/cli/program/json-documents.js'
 import {RfaError} from '../../src/errors.js'
 import type {ExperimentRun} from '../../src/runner/run-experiment.js'
 import {temporaryFolder} from '../helpers/folders.js'

@@ -3,7 +3,7 @@ import type {Config} from '@oclif/core'
 import type {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import {vi} from 'vitest'
-import {type Services, services} from '../../src/cli/services.js'
+import {type Services, services} from '../../src/cli/program/services.js'
 import {commandIds, loadCommand} from '../helpers/commands.js'
 
 /** What running a command left behind. */

@@ -1,6 +1,6 @@
 /** What commands would have done, told by each test. */
 import {vi} from 'vitest'
-import type {Services} from '../../src/cli/services.js'
+import type {Services} from '../../src/cli/program/services.js'
 import {layOut} from '../../src/experiments/planned-run.js'
 import type {CellRecord, Plan} from '../../src/results/record.js'
 import {countRecords} from '../../src/results/summary.js'

@@ -4,7 +4,7 @@ import {existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 
 import {join} from 'node:path'
 import {describe, expect, it, vi} from 'vitest'
 import Slurm from '../../commands/slurm.js'
-import {arrayScript, mergeScript, submitScript} from '../../src/cli/slurm-script.js'
+import {arrayScript, mergeScript, submitScript} from '../../src/cli/slurm/slurm-script.js'
 import {newFolder, temporaryFolder} from '../helpers/folders.js'
 import {bench, sweep} from '../helpers/plans.js'
 import {run} from './services.js'

@@ -1,9 +1,9 @@
 /** What is printed in terminals of 40 to 120 columns, and where there is none. */
 import {describe, expect, it} from 'vitest'
 import Methods from '../../commands/methods.js'
-import {benchReport} from '../../src/experiments/bench/report.js'
-import {errorSweepReport} from '../../src/experiments/error-sweep/report.js'
-import {varianceReport} from '../../src/experiments/variance/report.js'
+import {benchReport} from '../../src/experiments/bench/report/report.js'
+import {errorSweepReport} from '../../src/experiments/error-sweep/report/report.js'
+import {varianceReport} from '../../src/experiments/variance/report/report.js'
 import {renderTerminal} from '../../src/report/terminal.js'
 import {timed} from '../helpers/records/bench.js'
 import {deterministic, metric, skippedSweep, sweep} from '../helpers/records/error-sweep.js'

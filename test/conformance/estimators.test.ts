@@ -11,7 +11,7 @@ import {
   runCase,
   shapeCases,
   twinOfCase,
-  whyNot,
+  unsupportedReason,
 } from '../helpers/estimator-case.js'
 import {assertWithin} from '../helpers/rounding.js'
 
@@ -60,7 +60,7 @@ describe.each(every)('every estimator on %s is within rounding of its definition
   }))
   for (const given of casesOn(backend, shapeCases(METHOD_NAMES, shapes), 3)) {
     it(caseName(given), context => {
-      const reason = whyNot(given)
+      const reason = unsupportedReason(given)
       if (reason) return context.skip(reason)
       check(given)
     })
@@ -83,7 +83,7 @@ describe.each(backends)('every preset on %s is within rounding of its definition
   )
   for (const given of casesOn(backend, cases)) {
     it(caseName(given), context => {
-      const reason = whyNot(given)
+      const reason = unsupportedReason(given)
       if (reason) return context.skip(reason)
       check(given)
     })

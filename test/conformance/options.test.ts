@@ -8,7 +8,7 @@ import {
   type EstimatorCase,
   runCase,
   twinOfCase,
-  whyNot,
+  unsupportedReason,
 } from '../helpers/estimator-case.js'
 import {assertWithin} from '../helpers/rounding.js'
 
@@ -51,7 +51,7 @@ const CASES: EstimatorCase[] = VARIANTS.flatMap(variant => [
   {...variant, sizes: LONG, causal: true},
   {...variant, sizes: LONG, causal: true, masked: true},
   {...variant, sizes: LONG, masked: true},
-]).filter(given => whyNot(given) === undefined)
+]).filter(given => unsupportedReason(given) === undefined)
 
 function nameOf(given: EstimatorCase): string {
   return `${caseName(given)} ${JSON.stringify(given.options)}`
@@ -86,7 +86,7 @@ describe.each(backends)('logits in the thousands on %s', backend => {
 
   const cases = STABLE.flatMap(variant =>
     [false, true].map(causal => ({...variant, causal, sizes: LONG, inputScale: 100})),
-  ).filter(given => whyNot(given) === undefined)
+  ).filter(given => unsupportedReason(given) === undefined)
   it.each(casesOn(backend, cases).map(given => [nameOf(given), given] as const))(
     '%s: stay finite',
     (_name, given) => {

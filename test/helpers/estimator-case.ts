@@ -1,7 +1,7 @@
 /** One call of an estimator with everything fixed, and its twin's judgement. */
 import {createHash} from 'node:crypto'
 import type {MethodName} from '../../src/attention/index.js'
-import {type Call, hostCall, optionsOf, whyNot} from '../../src/check/call.js'
+import {type Call, hostCall, optionsOf, unsupportedReason} from '../../src/check/call.js'
 import {shapeName} from './arrays.js'
 import {SLOW} from './effort.js'
 import {TWINS, type TwinResult} from './twins/index.js'
@@ -13,7 +13,7 @@ export {
   runCall as runCase,
   toCalibration,
   toProjection,
-  whyNot,
+  unsupportedReason,
 } from '../../src/check/call.js'
 
 /** A call of a method that has a twin. */
@@ -55,7 +55,7 @@ export function shapeCases(
     shapes.flatMap((shape, index) => {
       const forms = FORMS.map(form => ({method, ...shape, ...form}))
       if (SLOW) return forms
-      const declared = forms.filter(form => whyNot(form) === undefined)
+      const declared = forms.filter(form => unsupportedReason(form) === undefined)
       return declared.length === 0 ? forms[0]! : declared[(index + offset) % declared.length]!
     }),
   )

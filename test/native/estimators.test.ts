@@ -2,7 +2,13 @@ import {beforeAll, describe, it} from 'vitest'
 import {loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import type {Sizes} from '../helpers/arrays.js'
-import {caseName, runCase, shapeCases, twinOfCase, whyNot} from '../helpers/estimator-case.js'
+import {
+  caseName,
+  runCase,
+  shapeCases,
+  twinOfCase,
+  unsupportedReason,
+} from '../helpers/estimator-case.js'
 import {assertWithin} from '../helpers/rounding.js'
 import {describeNative, instructionSets} from './addon.js'
 import {guarded} from './guards.js'
@@ -43,7 +49,7 @@ describeNative('fused kernels, outputs pre-filled with NaN between guard zones',
     const shapes = SHAPES.map((shape, index) => ({sizes: shape, sharedProjection: index % 2 === 0}))
     for (const given of shapeCases(METHOD_NAMES, shapes)) {
       it(`${caseName(given)} is within rounding of its definition`, context => {
-        const reason = whyNot(given)
+        const reason = unsupportedReason(given)
         if (reason) return context.skip(reason)
         const {out, denominator} = twinOfCase(given)
         const actual = guarded(() => runCase(given))

@@ -1,7 +1,7 @@
 import {afterAll, beforeEach, describe, expect, it} from 'vitest'
 import {nativeHostLoops} from '../../src/backends/native/host-loops.js'
-import {errorSums} from '../../src/experiments/error-sweep/error-sums.js'
-import {pairProducts} from '../../src/experiments/error-sweep/pair-products.js'
+import {errorSums} from '../../src/experiments/error-sweep/measure/error-sums.js'
+import {pairProducts} from '../../src/experiments/error-sweep/measure/pair-products.js'
 import {
   type ArcCosineRowsCall,
   bringHostLoops,

@@ -37,7 +37,7 @@ it('holds what it uses of zod with its licence, and imports the other packages t
 })
 
 it('has what is looked up by its name', () => {
-  for (const name of ['worker.js', 'parent-watch.js', 'ahead.js']) {
+  for (const name of ['worker.js', 'parent-watch.js', 'prestarted-worker.js']) {
     expect(existsSync(join(program, 'src', 'runner', name))).toBe(true)
   }
   expect(existsSync(join(program, 'src', 'plugins', 'hooks.js'))).toBe(true)

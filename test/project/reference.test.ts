@@ -2,8 +2,8 @@
 import {existsSync, readdirSync, readFileSync, statSync} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {readSaved, savedReport} from '../../src/cli/read-saved.js'
-import {services} from '../../src/cli/services.js'
+import {services} from '../../src/cli/program/services.js'
+import {readSaved, savedReport} from '../../src/cli/report/read-saved.js'
 import {packageRoot} from '../../src/package.js'
 import {renderTerminal} from '../../src/report/terminal.js'
 

@@ -8,15 +8,15 @@ import {readFileSync} from 'node:fs'
 import {createInterface} from 'node:readline'
 import {setTimeout as delay} from 'node:timers/promises'
 import {describe, expect, it} from 'vitest'
-import {runBenchCell} from '../../src/experiments/bench/cell.js'
 import {benchJobs} from '../../src/experiments/bench/grid.js'
-import {benchArrays} from '../../src/experiments/bench/inputs.js'
+import {runBenchCell} from '../../src/experiments/bench/measure/cell.js'
+import {benchArrays} from '../../src/experiments/bench/measure/inputs.js'
 import {
   type PeerCase,
   type PeerInputs,
   peerCommand,
   startPeer,
-} from '../../src/experiments/bench/peers/peer-process.js'
+} from '../../src/experiments/bench/measure/peers/peer-process.js'
 import {type BenchCell, benchPlan, benchResult} from '../../src/experiments/bench/schema.js'
 import {normals, randomStream} from '../../src/random/index.js'
 import {attentionRoundingBound} from '../../src/theory/rounding.js'

@@ -1,5 +1,5 @@
 import {expect, it} from 'vitest'
-import {OutputMoments} from '../../src/experiments/error-sweep/moments.js'
+import {OutputMoments} from '../../src/experiments/error-sweep/measure/moments.js'
 import {normals, randomStream} from '../../src/random/index.js'
 
 const SIZES = {heads: 1, queryLen: 6, valueDim: 4}

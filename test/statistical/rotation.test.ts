@@ -10,7 +10,7 @@ import {
 import {turnedRows} from '../../src/attention/projections/turned.js'
 import {estimatorNamed, resolveOptions} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
-import {estimateRequest, kernelEstimates} from '../../src/experiments/variance/estimates.js'
+import {estimateRequest, kernelEstimates} from '../../src/experiments/variance/measure/estimates.js'
 import type {VarianceCell} from '../../src/experiments/variance/schema.js'
 import {bonferroniZ} from '../../src/stats/index.js'
 import {ratioToIid} from '../../src/theory/index.js'

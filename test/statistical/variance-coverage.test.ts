@@ -13,7 +13,7 @@ import {
   rowOf,
   sampleOf,
   type Theory,
-} from '../../src/experiments/variance/spread.js'
+} from '../../src/experiments/variance/measure/spread.js'
 import {type RandomStream, randomStream} from '../../src/random/index.js'
 import {bonferroniZ, variance as sampleVariance} from '../../src/stats/index.js'
 import {averaged} from '../../src/theory/moments.js'

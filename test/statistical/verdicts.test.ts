@@ -4,14 +4,14 @@
  * i.i.d. are so all the same, so that their ratio is 1.
  */
 import {describe, expect, it} from 'vitest'
-import type {VarianceRecord} from '../../src/experiments/variance/schema.js'
 import {
   type ProjectionRow,
   rowOf,
   sampleOf,
   type Theory,
-} from '../../src/experiments/variance/spread.js'
-import {varianceVerdicts} from '../../src/experiments/variance/verdicts.js'
+} from '../../src/experiments/variance/measure/spread.js'
+import {varianceVerdicts} from '../../src/experiments/variance/report/verdicts.js'
+import type {VarianceRecord} from '../../src/experiments/variance/schema.js'
 import {normals, type RandomStream, randomStream} from '../../src/random/index.js'
 import type {Verdict} from '../../src/results/verdict.js'
 import {bonferroniZ} from '../../src/stats/index.js'

@@ -1,10 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import type {DrawPoint, MethodSpec} from '../../src/experiments/axes.js'
-import bench, {
-  type BenchCell,
-  type BenchPlan,
-  benchResult,
-} from '../../src/experiments/bench/schema.js'
+import bench from '../../src/experiments/bench/index.js'
+import {type BenchCell, type BenchPlan, benchResult} from '../../src/experiments/bench/schema.js'
 import {type ErrorSweepPlan, errorSweepResult} from '../../src/experiments/error-sweep/schema.js'
 import {planRun} from '../../src/experiments/planned-run.js'
 import {type VariancePlan, varianceResult} from '../../src/experiments/variance/schema.js'

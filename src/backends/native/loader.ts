@@ -43,7 +43,7 @@ export function loadFrom({root, env, load}: LoadSite): LoadResult {
   try {
     addon = load(root) as Addon
   } catch (error) {
-    return whyNot(root, error)
+    return unsupportedReason(root, error)
   }
   // the addon loads with a wrong RFA_ISA, too, and then runs another set: refused, never passed
   // over
@@ -65,7 +65,7 @@ function nodeGypBuild(root: string): unknown {
   return load(root)
 }
 
-function whyNot(root: string, error: unknown): LoadResult {
+function unsupportedReason(root: string, error: unknown): LoadResult {
   const message = firstLine(messageOf(error))
   if (error instanceof RfaError) {
     return {

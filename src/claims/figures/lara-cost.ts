@@ -1,5 +1,5 @@
-import type {PairedTimes} from '../../experiments/bench/paired-times.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
+import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'
 import {ofMethod} from '../growth.js'
 import {benchPlanOf} from '../plans.js'

@@ -1,5 +1,5 @@
-import {medianOf} from '../../experiments/bench/noise.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
+import {medianOf} from '../../experiments/bench/times/time-estimates.js'
 import type {PlanRequest} from '../claim.js'
 import {ofMethod} from '../growth.js'
 import {benchPlanOf} from '../plans.js'

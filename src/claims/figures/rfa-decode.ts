@@ -1,6 +1,6 @@
-import {decodeTo} from '../../experiments/bench/decode-to.js'
-import type {PairedTimes} from '../../experiments/bench/paired-times.js'
+import {decodeTo} from '../../experiments/bench/report/decode-to.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
+import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'
 import {ofMethod} from '../growth.js'
 import {measuredRatio} from '../measured.js'

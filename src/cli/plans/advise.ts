@@ -3,6 +3,7 @@ import {ADVICE_METRICS, type AdviceMetric} from '../../advice/candidates.js'
 import {CANDIDATES} from '../../advice/not-tried.js'
 import {ADVICE, type AdviceRequest} from '../../advice/plans.js'
 import {expected, unknownName} from '../../errors.js'
+import {defaultHelp, gridOf} from '../flags/defaults.js'
 import {
   completedWith,
   type FlagValues,
@@ -11,16 +12,15 @@ import {
   oneNumber,
   oneText,
   toggle,
-} from '../flag-kinds.js'
-import {causalFlag, computeFlags, scaleFlag} from '../flags.js'
+} from '../flags/kinds.js'
 import {
   type NumberRule,
   POSITIVE_INTEGER,
   POSITIVE_NUMBER,
   parseNumber,
   THREADS,
-} from '../ranges.js'
-import {defaultHelp, gridOf} from './defaults.js'
+} from '../flags/ranges.js'
+import {causalFlag, computeFlags, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {listOr} from './values.js'
 

@@ -10,7 +10,8 @@ import {
   oneText,
   toggle,
   ungrouped,
-} from '../flag-kinds.js'
+} from '../flags/kinds.js'
+import {POSITIVE_INTEGER} from '../flags/ranges.js'
 import {
   arrayFlags,
   causalFlag,
@@ -20,8 +21,7 @@ import {
   orthSignFlag,
   pluginFlag,
   scaleFlag,
-} from '../flags.js'
-import {POSITIVE_INTEGER} from '../ranges.js'
+} from '../flags/shared.js'
 import {toInputSpec, toLayers} from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 

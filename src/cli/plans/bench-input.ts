@@ -1,11 +1,11 @@
 /** Shapes that `rfa bench` takes from a file of queries, keys and values. */
 import {expected} from '../../errors.js'
-import {headsText} from '../../experiments/bench/grouped.js'
+import {headsText} from '../../experiments/bench/fields/grouped.js'
 import {causalLabel, inputLabel} from '../../experiments/labels.js'
 import type {InputSizes} from '../../inputs/input-facts.js'
 import type {InputSpec} from '../../inputs/spec.js'
-import {type FlagValues, fileList} from '../flag-kinds.js'
-import {arrayFlags, layoutFlag} from '../flags.js'
+import {type FlagValues, fileList} from '../flags/kinds.js'
+import {arrayFlags, layoutFlag} from '../flags/shared.js'
 import {toInputSpec, toLayers, withCausal} from './input-spec.js'
 import type {InputListeners} from './variance-input.js'
 

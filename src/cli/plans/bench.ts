@@ -2,10 +2,10 @@ import * as Flags from '@oclif/core/flags'
 import {parseRedraw, REDRAW_FORMS} from '../../attention/names.js'
 import {BACKEND_CHOICES, type BackendChoice} from '../../backends/index.js'
 import {expected} from '../../errors.js'
-import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/baselines.js'
-import {areGrouped, kvHeadsOf} from '../../experiments/bench/grouped.js'
-import {axisOf} from '../../experiments/bench/one-or-more.js'
-import {PEER_NAMES} from '../../experiments/bench/peers/names.js'
+import {BASELINES, baselinesOf, PASS_THROUGH} from '../../experiments/bench/fields/baselines.js'
+import {areGrouped, kvHeadsOf} from '../../experiments/bench/fields/grouped.js'
+import {axisOf} from '../../experiments/bench/fields/one-or-more.js'
+import {PEER_NAMES} from '../../experiments/bench/fields/peers.js'
 import {
   BENCH_MODES,
   type BenchPlan,
@@ -13,6 +13,7 @@ import {
   type TimingProtocol,
 } from '../../experiments/bench/schema.js'
 import {distinct} from '../../experiments/cells.js'
+import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
 import {
   type FlagValues,
   grouped,
@@ -21,12 +22,11 @@ import {
   numberList,
   oneNumber,
   oneText,
-} from '../flag-kinds.js'
-import {causalFlag, methodFlags, runFlags} from '../flags.js'
-import {COUNT, POSITIVE_INTEGER, SECONDS} from '../ranges.js'
+} from '../flags/kinds.js'
+import {COUNT, POSITIVE_INTEGER, SECONDS} from '../flags/ranges.js'
+import {causalFlag, methodFlags, runFlags} from '../flags/shared.js'
 import {benchInputFlags, type FileShape} from './bench-input.js'
 import {failOnFlags} from './compare.js'
-import {defaultHelp, type Grid, gridOf} from './defaults.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
 

@@ -1,8 +1,8 @@
 /** Flags of `rfa claims`. */
 import * as Flags from '@oclif/core/flags'
 import {FIGURE_IDS} from '../../claims/figures/index.js'
-import {oneName, oneNumber, oneText, toggle} from '../flag-kinds.js'
-import {COUNT, THREADS} from '../ranges.js'
+import {oneName, oneNumber, oneText, toggle} from '../flags/kinds.js'
+import {COUNT, THREADS} from '../flags/ranges.js'
 
 const figureName = oneName('figures', FIGURE_IDS)
 

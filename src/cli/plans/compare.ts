@@ -3,7 +3,7 @@ import {extname} from 'node:path'
 import * as Flags from '@oclif/core/flags'
 import {checkLimits, type Limit, parseLimit} from '../../compare/limits.js'
 import {describe, expected} from '../../errors.js'
-import {present, toggle} from '../flag-kinds.js'
+import {present, toggle} from '../flags/kinds.js'
 
 const limitList = Flags.custom<Limit>({
   multiple: true,

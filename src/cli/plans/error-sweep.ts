@@ -5,10 +5,10 @@ import {
   errorSweepPlan,
   PRECISION_METRICS,
 } from '../../experiments/error-sweep/schema.js'
-import {type FlagValues, nameList, numberList, oneNumber, toggle} from '../flag-kinds.js'
-import {causalFlag, methodFlags, runFlags, scaleFlag} from '../flags.js'
-import {POSITIVE_INTEGER, POSITIVE_NUMBER, SCALE} from '../ranges.js'
-import {defaultHelp, type Grid, gridOf} from './defaults.js'
+import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
+import {type FlagValues, nameList, numberList, oneNumber, toggle} from '../flags/kinds.js'
+import {POSITIVE_INTEGER, POSITIVE_NUMBER, SCALE} from '../flags/ranges.js'
+import {causalFlag, methodFlags, runFlags, scaleFlag} from '../flags/shared.js'
 import {
   GENERATOR_SHAPE,
   generatorFlags,

@@ -2,8 +2,8 @@ import type {Estimator} from '../../attention/index.js'
 import {METHOD_NAMES, methodNames, type PresetName, resolveOptions} from '../../attention/names.js'
 import {describe, expected, unknownName} from '../../errors.js'
 import type {MethodSpec} from '../../experiments/axes.js'
-import type {OptionAssignment} from '../flag-kinds.js'
-import {type NumberRule, parseNumberItem} from '../ranges.js'
+import type {OptionAssignment} from '../flags/kinds.js'
+import {type NumberRule, parseNumberItem} from '../flags/ranges.js'
 
 /** The registry as a plan needs it: facts by name, in registry order. */
 export type EstimatorFacts = Readonly<Record<string, Estimator>>

@@ -2,9 +2,9 @@
 import * as Flags from '@oclif/core/flags'
 import {describe, expected} from '../../errors.js'
 import {MOST_SHARDS} from '../../results/shard.js'
-import {type FlagValues, oneNumber, oneText, present, toggle} from '../flag-kinds.js'
-import {pluginFlag} from '../flags.js'
-import {type NumberRule, POSITIVE_INTEGER, THREADS} from '../ranges.js'
+import {type FlagValues, oneNumber, oneText, present, toggle} from '../flags/kinds.js'
+import {type NumberRule, POSITIVE_INTEGER, THREADS} from '../flags/ranges.js'
+import {pluginFlag} from '../flags/shared.js'
 
 const SHARDS: NumberRule = {
   what: `an integer from 1 to ${MOST_SHARDS}`,

@@ -1,10 +1,10 @@
 import type {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {describe, expected} from '../../errors.js'
-import type {FlagValues} from '../flag-kinds.js'
-import type {methodFlags} from '../flags.js'
-import {mergeValues} from '../ranges.js'
-import type {Grid} from './defaults.js'
+import type {Grid} from '../flags/defaults.js'
+import type {FlagValues} from '../flags/kinds.js'
+import {mergeValues} from '../flags/ranges.js'
+import type {methodFlags} from '../flags/shared.js'
 
 /** The values of a list flag, or the default where it was not given. */
 export function listOr(

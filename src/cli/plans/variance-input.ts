@@ -2,9 +2,9 @@
 import {expected} from '../../errors.js'
 import {causalLabel} from '../../experiments/labels.js'
 import type {VariancePlan} from '../../experiments/variance/schema.js'
-import {type FlagValues, fileList, oneNumber} from '../flag-kinds.js'
-import {causalFlag} from '../flags.js'
-import {POSITIVE_INTEGER} from '../ranges.js'
+import {type FlagValues, fileList, oneNumber} from '../flags/kinds.js'
+import {POSITIVE_INTEGER} from '../flags/ranges.js'
+import {causalFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, withCausal} from './input-spec.js'
 
 /** Flags of an input that pairs are drawn from. */

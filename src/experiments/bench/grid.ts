@@ -9,20 +9,22 @@ import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
 import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
-import {callShape, type ResolvedMethod, resolveMethod} from '../method.js'
-import {benchProcessBytes, byCount, decodeProcessBytes} from '../process-memory.js'
+import {type ResolvedMethod, resolveMethod} from '../method.js'
+import {byCount} from '../process-memory.js'
 import {backendCost, rateOf, timeCost} from '../rates.js'
-import {breakdownBytes, breakdownFactor} from './breakdown-costs.js'
-import {decodeFlops, stateBytes, TOKEN_SECONDS, UNSHARED} from './decode-costs.js'
-import {copiedBytes, keyHeads, kvHeadsOf} from './grouped.js'
-import {layerBytes, layerFlops} from './layer.js'
-import {valuesOf} from './one-or-more.js'
-import type {PeerName} from './peers/names.js'
+import {breakdownBytes, breakdownFactor} from './cost/breakdown-costs.js'
+import {stateBytes, TOKEN_SECONDS, UNSHARED} from './cost/decode-costs.js'
+import {layerBytes} from './cost/layer-costs.js'
+import {benchProcessBytes, decodeProcessBytes} from './cost/memory.js'
+import {benchShape, workOf} from './cost/work.js'
+import {copiedBytes, keyHeads, kvHeadsOf} from './fields/grouped.js'
+import {valuesOf} from './fields/one-or-more.js'
+import type {PeerName} from './fields/peers.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
 /** The whole grid, in the order in which it runs. */
 export async function benchCells(given: BenchPlan): Promise<Cells<BenchCell>> {
-  const plan = inForce(given)
+  const plan = withModeDefaults(given)
   const {length, at} = await gridOf(plan)
   return cellsFrom(length, function* () {
     for (const place of orderOf(plan, length)) yield at(place).cell()
@@ -34,7 +36,7 @@ const PEER_BYTES = 400 * 2 ** 20
 
 /** The same with predictions. */
 export async function benchJobs(given: BenchPlan): Promise<Cells<PredictedCell<BenchCell>>> {
-  const plan = inForce(given)
+  const plan = withModeDefaults(given)
   const {length, at} = await gridOf(plan)
   const choices = valuesOf(plan.backend)
   const countsOf = new Map<BackendChoice, Metered>()
@@ -71,7 +73,7 @@ function labelled({mode, batch, backend}: BenchPlan): (point: Point) => string {
 }
 
 /** A plan with what its mode fixes: a token that is decoded sees the past alone, and projections last for a sequence. */
-function inForce(plan: BenchPlan): BenchPlan {
+function withModeDefaults(plan: BenchPlan): BenchPlan {
   return plan.mode === 'decode' ? {...plan, causal: true, redraw: 'fixed'} : plan
 }
 
@@ -235,18 +237,6 @@ function runsOf({timing}: Pick<BenchPlan, 'timing'>): number {
   return timing.warmup_runs + timing.min_runs
 }
 
-/** The call that a cell times. */
-export function benchShape(
-  cell: Pick<
-    BenchCell,
-    'batch' | 'heads' | 'seq_len' | 'head_dim' | 'value_dim' | 'num_features' | 'causal'
-  >,
-): CallShape {
-  const {batch, heads, seq_len, head_dim, value_dim} = cell
-  const sizes = {batch, heads, queryLen: seq_len, keyLen: seq_len}
-  return callShape({...sizes, headDim: head_dim, valueDim: value_dim}, cell)
-}
-
 function predicted(
   point: Point,
   {backend, unit, of}: Metered,
@@ -263,14 +253,6 @@ function predicted(
     processes: cell.timing.processes,
     predictedBytes: bytes + (point.peer ? PEER_BYTES : 0),
   }
-}
-
-/** Floating-point operations of a timed run. */
-export function workOf(cell: BenchCell, method: ResolvedMethod): number {
-  const shape = benchShape(cell)
-  if (cell.mode === 'decode') return decodeFlops({method, shape})
-  const {flops} = method.estimator.cost(shape, method.options)
-  return cell.mode === 'layer' ? flops + layerFlops(cell) : flops
 }
 
 /** Operations of the unit that take as long as all runs of a cell: as many runs as its protocol makes of calls so long. */

@@ -9,7 +9,6 @@ import {
   operationForms,
   seed,
 } from '../../results/record.js'
-import {type Row, recordTable, requestedTable, rowTable} from '../../results/tables.js'
 import {
   causalField,
   drawAxes,
@@ -19,15 +18,12 @@ import {
   methodSpec,
   sizeFields,
 } from '../axes.js'
-import {defineExperiment} from '../experiment.js'
-import {type Breakdown, breakdown, partRow} from './breakdown-schema.js'
-import {conditions} from './conditions-schema.js'
-import {areGrouped, kvHeadsField} from './grouped.js'
-import {decodeMark, markRow} from './marks.js'
-import {oneOrMore} from './one-or-more.js'
-import {PEER_NAMES} from './peers/names.js'
-import {processCells} from './process-cells.js'
-import {sampleRow, sampleRows} from './samples.js'
+import {breakdown} from './fields/breakdown.js'
+import {conditions} from './fields/conditions.js'
+import {areGrouped, kvHeadsField} from './fields/grouped.js'
+import {oneOrMore} from './fields/one-or-more.js'
+import {PEER_NAMES} from './fields/peers.js'
+import {decodeMark} from './fields/token-marks.js'
 
 /** What else than forward passes can be timed. */
 export const BENCH_MODES = ['decode', 'layer'] as const
@@ -302,47 +298,3 @@ export type BenchResult = z.infer<typeof benchResult>
 export type BenchRecord = CellRecord<BenchCell, BenchResult>
 /** A record with times. */
 export type TimedRecord = Completed<BenchCell, BenchResult>
-
-const partsOf = (result: Row) => ((result.breakdown as Breakdown | undefined)?.parts ?? []) as Row[]
-
-const tabled = {
-  cell: benchCell,
-  result: benchResult,
-  omit: ['samples_ns', 'turn_runs', 'process_turns'],
-}
-
-/** Time and memory of forward passes, or of decoding, each method at each length in processes of its own. */
-export default defineExperiment({
-  name: 'bench',
-  title: 'a benchmark',
-  version: 1,
-  plan: benchPlan,
-  cell: benchCell,
-  result: benchResult,
-  isolation: 'fresh',
-  // single times stand in the journal, and in a table of their own on request
-  tables: [
-    recordTable(tabled),
-    rowTable(tabled, 'marks', markRow, ({marks = []}) => marks as Row[]),
-    rowTable(tabled, 'breakdown', partRow, result => partsOf(result)),
-    requestedTable('samples', sampleRow, result => sampleRows(result as BenchResult)),
-  ],
-  check: async ({peers}) => {
-    if (peers) await (await import('./peers/require.js')).requirePeers(peers)
-  },
-  cells: async plan => (await import('./grid.js')).benchCells(plan),
-  jobs: async plan => (await import('./grid.js')).benchJobs(plan),
-  load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
-  run: async (cell, context) => (await import('./cell.js')).runBenchCell(cell, context),
-  processes: {
-    of: processCells,
-    // loading a peer takes seconds
-    shares: ({peer, threads}) => peer && `${peer} ${threads}`,
-    join: async results => (await import('./join.js')).joinProcesses(results),
-  },
-  findings: async records => (await import('./fits.js')).benchFindings(records),
-  highlights: async records => (await import('./highlights.js')).benchHighlights(records),
-  figures: async records => (await import('./figures.js')).benchFigures(records),
-  comparison: async () => (await import('./comparison.js')).benchComparison,
-  report: async records => (await import('./report.js')).benchReport(records),
-})

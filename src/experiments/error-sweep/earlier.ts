@@ -1,9 +1,11 @@
 /** Records of earlier formats, told in the words of the present one, so that old runs can be reported. */
 import {cellKey} from '../../results/keys.js'
-import errorSweep, {type ErrorSweepResult, LEAST_FOR_ERRORS} from './schema.js'
+import {schemaName} from '../experiment.js'
+import {type ErrorSweepResult, LEAST_FOR_ERRORS, VERSION} from './schema.js'
 
+const SCHEMA = schemaName('error-sweep', VERSION)
 /** Read, but written no more: means without standard errors, needs of a head of mean norm. */
-const EARLIER_SCHEMA = 'rfa.error-sweep/2'
+const EARLIER_SCHEMA = schemaName('error-sweep', 2)
 
 /** Parsed JSON that may be anything. */
 type Loose = Record<string, unknown>
@@ -19,8 +21,8 @@ export function asPresentRecord(value: unknown): unknown {
   const keyOf = (schema: string) => cellKey(schema, cell as object)
   return {
     ...value,
-    schema: errorSweep.schema,
-    ...(key === keyOf(EARLIER_SCHEMA) && {key: keyOf(errorSweep.schema)}),
+    schema: SCHEMA,
+    ...(key === keyOf(EARLIER_SCHEMA) && {key: keyOf(SCHEMA)}),
     ...(isObject(result) && {result: withoutErrors(withWorstHead(result), replicates)}),
   }
 }

@@ -9,7 +9,6 @@ import {
   operationForms,
   seed,
 } from '../../results/record.js'
-import {listTable, recordTable, rowTable} from '../../results/tables.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../stats/index.js'
 import {
   causalField,
@@ -20,16 +19,11 @@ import {
   methodSpec,
   sizeFields,
 } from '../axes.js'
-import {defineExperiment} from '../experiment.js'
 import {UNKNOWN} from './curve.js'
-import {KEPT} from './kept.js'
-import {
-  REPLICATE_PATHS,
-  type ReplicateMetrics,
-  replicateColumns,
-  replicateMetrics,
-  replicateRows,
-} from './replicate-metrics.js'
+import {replicateMetrics} from './replicate-metrics.js'
+
+/** Of the format of records. */
+export const VERSION = 3
 
 const TARGETS =
   '`raw`: exact softmax attention of the given q and k; `matched`: what the method converges to, where that differs'
@@ -350,35 +344,3 @@ export type CompletedSweep = Completed<ErrorSweepCell, ErrorSweepResult>
 export function replicatesOf({cell, result}: Pick<CompletedSweep, 'cell' | 'result'>): number {
   return result.replicates_run ?? cell.replicates
 }
-
-const schemas = {cell: errorSweepCell, result: errorSweepResult}
-/** Cells of files leave the length open; tables show the one that was used. */
-const tabled = {...schemas, used: {seq_len: 'query_len'}, omit: REPLICATE_PATHS}
-
-/** Replicates over all heads: those of each head are in the journal. */
-const replicateTable = rowTable(tabled, 'replicates', replicateColumns, result =>
-  replicateRows(result.replicate_metrics as ReplicateMetrics),
-)
-
-/** Error of every estimator against exact attention, over many draws. */
-export default defineExperiment({
-  name: 'error-sweep',
-  title: 'an error sweep',
-  version: 3,
-  plan: errorSweepPlan,
-  ...schemas,
-  isolation: 'shared',
-  kept: KEPT,
-  tables: [recordTable(tabled), listTable(tabled, 'per_head'), replicateTable],
-  cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
-  jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
-  check: async plan => (await import('./grid.js')).checkErrorSweep(plan),
-  load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
-  run: async (cell, context) => (await import('./cell.js')).runErrorSweepCell(cell, context),
-  verdicts: async records => (await import('./report.js')).errorSweepVerdicts(records),
-  highlights: async records => (await import('./highlights.js')).errorSweepHighlights(records),
-  figures: async records => (await import('./figures.js')).errorSweepFigures(records),
-  comparison: async () => (await import('./comparison.js')).errorSweepComparison,
-  report: async records => (await import('./report.js')).errorSweepReport(records),
-  earlier: async () => (await import('./earlier.js')).asPresentRecord,
-})

@@ -7,9 +7,7 @@ import {
   nullableNumber,
   seed,
 } from '../../results/record.js'
-import {itemTable} from '../../results/tables.js'
 import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
-import {defineExperiment} from '../experiment.js'
 
 const index = (what: string) =>
   z.number().int().nonnegative().describe(`Index of the ${what} that the pair is of.`)
@@ -241,24 +239,3 @@ export type VarianceResult = z.infer<typeof varianceResult>
 
 export type VarianceRecord = CellRecord<VarianceCell, VarianceResult>
 export type CompletedVariance = Completed<VarianceCell, VarianceResult>
-
-const schemas = {cell: varianceCell, result: varianceResult}
-
-/** Bias and variance of kernel estimates of pairs of vectors, against their closed forms. */
-export default defineExperiment({
-  name: 'variance',
-  title: 'a variance experiment',
-  version: 2,
-  plan: variancePlan,
-  ...schemas,
-  isolation: 'shared',
-  tables: [itemTable(schemas, 'per_projection')],
-  cells: async plan => (await import('./grid.js')).varianceCells(plan),
-  jobs: async plan => (await import('./grid.js')).varianceJobs(plan),
-  load: () => Promise.all([import('./grid.js'), import('./cell.js')]),
-  run: async (cell, context) => (await import('./cell.js')).runVarianceCell(cell, context),
-  verdicts: async records => (await import('./verdicts.js')).varianceVerdicts(records),
-  figures: async records => (await import('./figures.js')).varianceFigures(records),
-  comparison: async () => (await import('./comparison.js')).varianceComparison,
-  report: async records => (await import('./report.js')).varianceReport(records),
-})

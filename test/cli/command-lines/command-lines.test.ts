@@ -1,6 +1,6 @@
 /** The kinds of command lines that a new user types: each is answered in words, and none by a fault of the program. */
 import {beforeAll, beforeEach, describe, expect, it, vi} from 'vitest'
-import {services} from '../../../src/cli/services.js'
+import {services} from '../../../src/cli/program/services.js'
 import {loadCommand} from '../../helpers/commands.js'
 import {temporaryFolder} from '../../helpers/folders.js'
 import {timed} from '../../helpers/records/bench.js'

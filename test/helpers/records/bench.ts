@@ -1,15 +1,15 @@
 /** Plan, records and a run of benchmarks, with round numbers. */
 
-import {markOf} from '../../../src/experiments/bench/marks.js'
-import type {InProcesses} from '../../../src/experiments/bench/processes.js'
+import benchExperiment from '../../../src/experiments/bench/index.js'
+import {markOf} from '../../../src/experiments/bench/measure/mark.js'
+import {quoted} from '../../../src/experiments/bench/measure/timing.js'
 import type {
   BenchCell,
   BenchPlan,
   BenchResult,
   TimedRecord,
 } from '../../../src/experiments/bench/schema.js'
-import benchExperiment from '../../../src/experiments/bench/schema.js'
-import {quoted} from '../../../src/experiments/bench/timing.js'
+import type {InProcesses} from '../../../src/experiments/bench/times/processes.js'
 import {type RandomStream, randomStream} from '../../../src/random/index.js'
 import {cellKey} from '../../../src/results/keys.js'
 import type {RunManifest} from '../../../src/results/manifest.js'

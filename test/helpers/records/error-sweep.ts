@@ -1,5 +1,6 @@
 /** Records of error sweeps, with round numbers so that tables can be checked to the letter. */
 
+import errorSweepExperiment from '../../../src/experiments/error-sweep/index.js'
 import {keptMetrics} from '../../../src/experiments/error-sweep/replicate-metrics.js'
 import type {
   CompletedSweep,
@@ -8,7 +9,6 @@ import type {
   ErrorSweepResult,
   MeansUnknown,
 } from '../../../src/experiments/error-sweep/schema.js'
-import errorSweepExperiment from '../../../src/experiments/error-sweep/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
 import {type MetricSummary, summarise} from '../../../src/stats/index.js'
 import {madeBy} from './made-by.js'

@@ -1,11 +1,11 @@
 /** Plan, cells and records of variance experiments, with round numbers. */
 
+import varianceExperiment from '../../../src/experiments/variance/index.js'
 import type {
   VarianceCell,
   VariancePlan,
   VarianceRecord,
 } from '../../../src/experiments/variance/schema.js'
-import varianceExperiment from '../../../src/experiments/variance/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
 import {madeBy} from './made-by.js'
 

@@ -10,7 +10,7 @@ import {packageRoot} from '../../../src/package.js'
 const EXPERIMENTS = `
 import {writeFileSync} from 'node:fs'
 import {RfaError} from '../errors.js'
-import variance from './variance/schema.js'
+import variance from './variance/index.js'
 async function run(cell) {
   if (cell.seed === 666) throw new RfaError('UNSUPPORTED', 'cell: expected another seed, got 666')
   if (cell.seed === 667) writeFileSync(process.env.RFA_TEST_FILE, String(process.pid))

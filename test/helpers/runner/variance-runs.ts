@@ -1,7 +1,7 @@
 import {join} from 'node:path'
 import {allExperiments} from '../../../src/experiments/index.js'
 import type {Job} from '../../../src/experiments/planned-run.js'
-import varianceExperiment from '../../../src/experiments/variance/schema.js'
+import varianceExperiment from '../../../src/experiments/variance/index.js'
 import {readRecords} from '../../../src/results/journal-reader.js'
 import {type RunExperimentOptions, runExperiment} from '../../../src/runner/run-experiment.js'
 import {newFolder} from '../folders.js'

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {type Counted, Times, timeOfWork, type Variant} from '../../../src/advice/times.js'
-import {medianOf} from '../../../src/experiments/bench/noise.js'
+import {medianOf} from '../../../src/experiments/bench/times/time-estimates.js'
 import {exactForm, inProcesses, timed} from '../../helpers/records/bench.js'
 
 /** Exact attention takes L^2 operations, the others M L. */

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {EFFORTS, type TestedClaim} from '../../../src/claims/claim.js'
 import {CLAIM_IDS, claimNamed, claimsNamed} from '../../../src/claims/index.js'
-import {plansOf} from '../../../src/cli/run-claims.js'
+import {plansOf} from '../../../src/cli/claims/run-claims.js'
 import {experimentNamed} from '../../../src/experiments/index.js'
 
 const claims = await claimsNamed([])

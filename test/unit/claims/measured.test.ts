@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {measuredRatio, measuredSum} from '../../../src/claims/measured.js'
 import {Unmeasured} from '../../../src/claims/runs.js'
-import type {LogTime} from '../../../src/experiments/bench/paired-times.js'
+import type {LogTime} from '../../../src/experiments/bench/times/paired-times.js'
 import {studentTest} from '../../../src/stats/index.js'
 
 const values = [1.1, 2.2, 3.1, 4.3, 2.4].map(Math.log)

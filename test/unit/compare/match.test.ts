@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {cellsOfMethod, matchMethods, matchRuns, methodsOf} from '../../../src/compare/match.js'
-import {benchComparison} from '../../../src/experiments/bench/comparison.js'
+import {benchComparison} from '../../../src/experiments/bench/report/comparison.js'
 import type {Comparison} from '../../../src/experiments/comparison.js'
 import {exactForm, timed} from '../../helpers/records/bench.js'
 import {sweep} from '../../helpers/records/error-sweep.js'

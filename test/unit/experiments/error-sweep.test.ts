@@ -1,11 +1,14 @@
 import {describe, expect, it} from 'vitest'
-import {featureStatistics, type SweepContext} from '../../../src/experiments/error-sweep/context.js'
-import {errorMetrics, exactSums} from '../../../src/experiments/error-sweep/metrics.js'
-import {OutputMoments} from '../../../src/experiments/error-sweep/moments.js'
-import type {Replicate} from '../../../src/experiments/error-sweep/replicates.js'
-import {perHead, yardstick} from '../../../src/experiments/error-sweep/summary.js'
-import {computeTruth} from '../../../src/experiments/error-sweep/truth.js'
-import {yardsticks} from '../../../src/experiments/error-sweep/yardstick.js'
+import {
+  featureStatistics,
+  type SweepContext,
+} from '../../../src/experiments/error-sweep/measure/context.js'
+import {errorMetrics, exactSums} from '../../../src/experiments/error-sweep/measure/metrics.js'
+import {OutputMoments} from '../../../src/experiments/error-sweep/measure/moments.js'
+import type {Replicate} from '../../../src/experiments/error-sweep/measure/replicates.js'
+import {perHead, yardstick} from '../../../src/experiments/error-sweep/measure/summary.js'
+import {computeTruth} from '../../../src/experiments/error-sweep/measure/truth.js'
+import {yardsticks} from '../../../src/experiments/error-sweep/measure/yardstick.js'
 import {matchedTarget, RAW_TARGET, resolveMethod} from '../../../src/experiments/method.js'
 import {inputStatistics} from '../../../src/inputs/statistics.js'
 import {normals, randomStream} from '../../../src/random/index.js'

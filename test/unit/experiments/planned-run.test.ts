@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import type {MethodSpec} from '../../../src/experiments/axes.js'
-import errorSweep from '../../../src/experiments/error-sweep/schema.js'
+import errorSweep from '../../../src/experiments/error-sweep/index.js'
 import {layOut, planKeys, planRun} from '../../../src/experiments/planned-run.js'
 import type {Plan} from '../../../src/results/record.js'
 import {bench, method, sweep} from '../../helpers/plans.js'

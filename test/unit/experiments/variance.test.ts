@@ -7,7 +7,7 @@ import {drawProjection, loadEstimators, METHOD_NAMES} from '../../../src/attenti
 import {estimatorNamed, resolveOptions} from '../../../src/attention/resolve.js'
 import type {CalibrationPairs, PresetName} from '../../../src/attention/types.js'
 import {useBackend} from '../../../src/backends/index.js'
-import {runVarianceCell} from '../../../src/experiments/variance/cell.js'
+import {runVarianceCell} from '../../../src/experiments/variance/measure/cell.js'
 import type {VarianceResult} from '../../../src/experiments/variance/schema.js'
 import {attentionRoundingBound} from '../../../src/theory/rounding.js'
 import {compute, hostInputs, toTensors} from '../../helpers/arrays.js'

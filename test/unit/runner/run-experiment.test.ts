@@ -10,14 +10,12 @@ import {
 import {appendFile, readdir, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {services} from '../../../src/cli/services.js'
-import {readRuns} from '../../../src/cli/write-report.js'
+import {services} from '../../../src/cli/program/services.js'
+import {readRuns} from '../../../src/cli/report/write-report.js'
 import {layOut, planRun} from '../../../src/experiments/planned-run.js'
 import {runReport} from '../../../src/experiments/run-report.js'
-import varianceExperiment, {
-  type CompletedVariance,
-  type VariancePlan,
-} from '../../../src/experiments/variance/schema.js'
+import varianceExperiment from '../../../src/experiments/variance/index.js'
+import type {CompletedVariance, VariancePlan} from '../../../src/experiments/variance/schema.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import {journalLine} from '../../../src/results/journal-line.js'
 import type {CellRecord} from '../../../src/results/record.js'

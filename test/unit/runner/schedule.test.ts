@@ -1,7 +1,7 @@
 import {availableParallelism, totalmem} from 'node:os'
 import {describe, expect, it} from 'vitest'
-import bench from '../../../src/experiments/bench/schema.js'
-import sweep from '../../../src/experiments/error-sweep/schema.js'
+import bench from '../../../src/experiments/bench/index.js'
+import sweep from '../../../src/experiments/error-sweep/index.js'
 import {cellSeconds, PROCESS_SECONDS, schedule} from '../../../src/runner/schedule.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 

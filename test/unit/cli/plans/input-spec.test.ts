@@ -1,11 +1,11 @@
 import {describe, expect, it} from 'vitest'
-import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../../../../src/cli/packaged-input.js'
 import {
   type InputFlags,
   toHeadDims,
   toInputSpec,
   toLayers,
 } from '../../../../src/cli/plans/input-spec.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../../../../src/cli/plans/packaged-input.js'
 
 const NAMES = {query: 'q', key: 'k', value: 'v'}
 

@@ -1,6 +1,6 @@
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators} from '../../../../src/attention/estimators/index.js'
-import {parseOptionAssignment} from '../../../../src/cli/flag-kinds.js'
+import {parseOptionAssignment} from '../../../../src/cli/flags/kinds.js'
 import {
   asksEstimators,
   type EstimatorFacts,

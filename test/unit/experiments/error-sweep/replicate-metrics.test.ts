@@ -1,9 +1,10 @@
 import {describe, expect, it} from 'vitest'
+import errorSweep from '../../../../src/experiments/error-sweep/index.js'
 import {
   keptMetrics,
   replicateRows,
 } from '../../../../src/experiments/error-sweep/replicate-metrics.js'
-import errorSweep, {type ErrorSweepResult} from '../../../../src/experiments/error-sweep/schema.js'
+import type {ErrorSweepResult} from '../../../../src/experiments/error-sweep/schema.js'
 import {toCsv} from '../../../../src/results/csv.js'
 import {median} from '../../../../src/stats/index.js'
 import {firstOutcome} from '../../../helpers/cells.js'

@@ -1,0 +1,133 @@
+/** `rfa advise`: a sweep of errors, then a benchmark, each in a folder of its own, and the advice on both. */
+import {existsSync} from 'node:fs'
+import {join} from 'node:path'
+import {advise, completedOf, shapeOf} from '../../advice/advise.js'
+import {countsOf} from '../../advice/counted.js'
+import {type AdviceRequest, benchPlanFor, normsPlanOf, sweepPlanOf} from '../../advice/plans.js'
+import type {AsTyped} from '../../advice/report.js'
+import type {Advice} from '../../advice/schema.js'
+import {expected, RfaError} from '../../errors.js'
+import type {BenchRecord} from '../../experiments/bench/schema.js'
+import type {ErrorSweepRecord} from '../../experiments/error-sweep/schema.js'
+import {writeAtomic} from '../../files.js'
+import {commandText, resumeLine, typeablePath} from '../../report/command-line.js'
+import {plural} from '../../report/numbers.js'
+import {makeFolder} from '../../results/files.js'
+import type {CellRecord, Plan} from '../../results/record.js'
+import type {AdviseFlags} from '../plans/advise.js'
+import type {AdviceDocument} from '../program/json-documents.js'
+import type {Invocation} from '../program/services.js'
+import {type OwnRun, OwnRuns} from '../run/own-folder-run.js'
+import {refuseResumeOfNothing} from '../run/run-plan.js'
+import {forecast} from './advise-forecast.js'
+
+/** File of the advice, in the folder of its runs. */
+const FILE = 'advise.json'
+
+/** Advice, and what of its runs failed. */
+export interface EndedAdvice {
+  document: AdviceDocument
+  /** How many cells failed, and how to run them again; `undefined`: none did. */
+  failure: string | undefined
+}
+
+/**
+ * Measures what the advice takes and saves it.
+ *
+ * @throws {USAGE} for `--resume` without a folder
+ * @throws {WOULD_OVERWRITE} where advice lies that is not to be gone on with
+ * @throws {UNSUPPORTED} where nothing could be measured, or layers have other sizes than one another
+ * @throws {CELL_CRASHED} where nothing was measured, as cells failed, telling how to go on
+ * @throws {INTERRUPTED} after Ctrl-C, telling how to go on
+ * @throws what running a plan throws
+ */
+export async function runAdvise(
+  request: AdviceRequest,
+  flags: Pick<AdviseFlags, 'output' | 'resume' | 'threads'> & {quiet: boolean},
+  invocation: Invocation,
+): Promise<EndedAdvice> {
+  refuseResumeOfNothing(flags)
+  const directory =
+    flags.output ?? (await invocation.services.newRunDirectory('advise', new Date()))
+  if (!flags.resume && existsSync(join(directory, FILE))) {
+    const remedies = ['choose another folder', 'or go on with it: --resume']
+    throw expected('WOULD_OVERWRITE', directory, 'no advice yet', FILE, ...remedies)
+  }
+  const {resume, quiet, threads} = flags
+  const again = resumeLine(invocation.argv, directory)
+  const own = {directory, resume, quiet, threads}
+  const {advice, failed} = await measured(request, own, invocation).catch(error => {
+    if (!(error instanceof RfaError) || error.code !== 'CELL_CRASHED') throw error
+    throw new RfaError(error.code, error.message, {suggestions: [again], cause: error})
+  })
+  const document: AdviceDocument = {schema: 'rfa.advice/1', directory, ...advice}
+  await makeFolder(directory)
+  await writeAtomic(join(directory, FILE), `${JSON.stringify(document, null, 2)}\n`)
+  const cells = `${plural(failed, 'cell')} failed, and the advice does without`
+  return {document, failure: failed > 0 ? `${cells}; run again what failed: ${again}` : undefined}
+}
+
+/** What the runs of errors and of times say; errors at smaller norms where nothing qualifies without. */
+async function measured(
+  request: AdviceRequest,
+  own: Omit<OwnRun, 'name'>,
+  invocation: Invocation,
+): Promise<{advice: Advice; failed: number}> {
+  const runs = new OwnRuns(invocation)
+  const {note} = invocation
+  const records = async <Record extends CellRecord>(name: string, plan: Plan) =>
+    runs.recordsOf<Record>(plan, {...own, name})
+  try {
+    if (!own.resume && !own.quiet) note(await forecast(request, own, invocation))
+    const error = await records<ErrorSweepRecord>('error', sweepPlanOf(request))
+    const shape = shapeOf(error)
+    const variants = completedOf(error).map(({cell}) => cell)
+    const counted = await countsOf(shape, variants)
+    const plan = benchPlanFor(request, shape, variants, counted)
+    const time = await records<BenchRecord>('time', plan)
+    const advice = advise(request, {error, time}, counted)
+    if (advice.layers.every(({candidate}) => candidate !== null)) {
+      return {advice, failed: failuresOf([...error, ...time])}
+    }
+    note('nothing qualifies as it is: smaller norms are tried')
+    const norms = await records<ErrorSweepRecord>('norms', normsPlanOf(request))
+    const all = [...error, ...norms]
+    const failed = failuresOf([...all, ...time])
+    return {advice: advise(request, {error: all, time}, counted), failed}
+  } finally {
+    await runs.end()
+  }
+}
+
+function failuresOf(records: readonly CellRecord[]): number {
+  return records.filter(({status}) => status === 'failed').length
+}
+
+/** The input as it was typed, for commands that measure on it again. */
+export function asTyped(
+  bin: string,
+  {input, logitScale}: Pick<AdviceRequest, 'input' | 'logitScale'>,
+): AsTyped {
+  const {paths, names, layout} = input as Extract<typeof input, {kind: 'file'}>
+  const comma = paths.map(path => typeablePath(path).replaceAll(',', '\\,')).join(',')
+  const others = Object.entries({
+    '--query-name': names.query === 'q' ? undefined : names.query,
+    '--key-name': names.key === 'k' ? undefined : names.key,
+    '--value-name': names.value === 'v' ? undefined : names.value,
+    '--key-mask-name': names.key_mask,
+    '--layout': layout,
+    '--scale': logitScale,
+  }).flatMap(([flag, value]) => (value === undefined ? [] : flagWords(flag, String(value))))
+  return {bin, input: ['--input', comma, ...others]}
+}
+
+/** Where it was saved, and what shows the rest of it. */
+export function closingLine(bin: string, {directory}: AdviceDocument): string {
+  const command = commandText([bin, 'report', typeablePath(directory)])
+  return `saved in ${directory}; heads, reasons and what the numbers rest on: ${command}`
+}
+
+/** A flag with its value, which a dash would make a flag of its own. */
+function flagWords(flag: string, value: string): string[] {
+  return value.startsWith('-') ? [`${flag}=${value}`] : [flag, value]
+}

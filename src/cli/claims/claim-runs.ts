@@ -1,0 +1,76 @@
+/** The runs of claims and figures: one after the other, each in a folder of its own below theirs. */
+import type {ClaimPlan, PlanRequest} from '../../claims/claim.js'
+import {ClaimRuns} from '../../claims/runs.js'
+import {resumeLine} from '../../report/command-line.js'
+import {plural} from '../../report/numbers.js'
+import type {CellRecord} from '../../results/record.js'
+import type {RunOptions} from '../flags/shared.js'
+import {EXIT_CELLS_FAILED} from '../program/exit-codes.js'
+import type {Invocation} from '../program/services.js'
+import {OwnRuns} from '../run/own-folder-run.js'
+
+/** What `rfa claims` was asked for. */
+export interface ClaimsFlags extends Pick<RunOptions, 'output' | 'seed' | 'threads'> {
+  quick: boolean
+  resume: boolean
+  quiet: boolean
+}
+
+/** How such a command ends. */
+export interface Ending {
+  warnings: readonly string[]
+  /** 0 where nothing speaks against it. */
+  exitCode: number
+}
+
+/**
+ * The end of runs: cells that failed, or all of which were skipped, count for more than anything else.
+ *
+ * @param otherwise - how it ends where neither is so
+ */
+export function endingOf(
+  {counts: {total, completed, failed}}: ClaimRuns,
+  directory: string,
+  {argv}: Invocation,
+  otherwise: Ending,
+): Ending {
+  const resume = `next: ${resumeLine(argv, directory)} runs what failed again`
+  const faults = [
+    ...(failed > 0 ? [`${failed} of ${plural(total, 'cell')} failed; ${resume}`] : []),
+    ...(total > 0 && completed + failed === 0
+      ? ['nothing was measured: all cells were skipped']
+      : []),
+  ]
+  if (faults.length === 0) return otherwise
+  return {warnings: [...otherwise.warnings, ...faults], exitCode: EXIT_CELLS_FAILED}
+}
+
+/** What plans are made for. */
+export function requestOf({quick, seed = 0}: Pick<ClaimsFlags, 'quick' | 'seed'>): PlanRequest {
+  return {effort: quick ? 'quick' : 'full', seed}
+}
+
+/**
+ * Runs plans by name.
+ *
+ * @param directory - folder of their folders
+ * @throws {INTERRUPTED} after Ctrl-C, telling how to go on with all of it
+ * @throws what running a plan throws
+ */
+export async function runAll(
+  plans: ReadonlyMap<string, ClaimPlan>,
+  flags: ClaimsFlags & {directory: string},
+  invocation: Invocation,
+): Promise<ClaimRuns> {
+  const records = new Map<string, readonly CellRecord[]>()
+  const runs = new OwnRuns(invocation)
+  try {
+    for (const [at, [name, plan]] of [...plans].entries()) {
+      invocation.note(`run ${at + 1} of ${plans.size}: ${name}`)
+      records.set(name, await runs.recordsOf(plan, {...flags, name}))
+    }
+  } finally {
+    await runs.end()
+  }
+  return new ClaimRuns(records)
+}

@@ -1,0 +1,217 @@
+/** `rfa compare`: reads runs, compares them, writes what was asked for. */
+import {realpath} from 'node:fs/promises'
+import {compare} from '../../compare/compare.js'
+import type {Limit} from '../../compare/limits.js'
+import {cellsOfMethod, matchMethods, matchRuns, methodsOf} from '../../compare/match.js'
+import {comparisonReport} from '../../compare/report.js'
+import type {ComparisonRequest, Side} from '../../compare/request.js'
+import {comparisonCsv} from '../../compare/tables.js'
+import {describe, expected, type RfaError, unknownName} from '../../errors.js'
+import {experimentNamed} from '../../experiments/index.js'
+import type {ReportedRun} from '../../experiments/run-report.js'
+import {PAGE_START} from '../../report/html/page-start.js'
+import {renderMarkdown} from '../../report/markdown.js'
+import {firstDifference} from '../../results/plan-difference.js'
+import {type ComparisonFile, type FailOnFlags, limitsOf} from '../plans/compare.js'
+import type {ComparisonDocument} from '../program/json-documents.js'
+import {writeOwnFile} from '../report/own-file.js'
+import {readSaved} from '../report/read-saved.js'
+import type {RunServices} from '../report/write-report.js'
+import type {Compared} from './compare-page.js'
+
+/** What `rfa compare` was asked for. */
+export interface CompareFlags extends FailOnFlags {
+  methods?: readonly [string, string] | undefined
+}
+
+/**
+ * Compares two runs, or two methods of one.
+ *
+ * @param bin - what the program is called
+ * @throws {USAGE} for another number of runs, one run twice, and limits of what the experiment does not measure
+ * @throws {UNKNOWN_NAME} for a method that is not in the run
+ * @throws {PLAN_MISMATCH} where no cell has a partner
+ * @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA} where a run cannot be read
+ */
+export async function compareSaved(
+  directories: readonly string[],
+  flags: CompareFlags,
+  {bin, services}: {bin: string; services: RunServices},
+): Promise<Compared> {
+  const limits = limitsOf(flags)
+  const {methods, strict} = flags
+  checkNumber(directories, methods !== undefined)
+  await refuseSameFolder(directories)
+  const saved = await readSaved(directories, bin, services)
+  const runs = saved.map(one => {
+    if (one.kind === 'run') return one.run
+    const remedy = 'name the folders of runs that are in it'
+    throw expected('USAGE', one.directory, 'the folder of a run', 'one of claims', remedy)
+  })
+  const sides = methods ? sidesOfMethods(runs[0]!, methods) : sidesOfRuns(runs)
+  const related = methods ? 'methods' : 'runs'
+  return compareSides(sides, {related, limits, strict})
+}
+
+/** How sides are compared. */
+type How = Pick<ComparisonRequest, 'related' | 'limits' | 'strict'>
+
+/** Compares sides of one experiment. @throws {USAGE | PLAN_MISMATCH} as {@link compareSaved} */
+export async function compareSides([a, b]: readonly [Side, Side], how: How): Promise<Compared> {
+  const {experiment: id} = a.manifest.plan
+  const experiment = await experimentNamed(id)
+  const comparison = await experiment.comparison()
+  const names = comparison.quantities.map(({name}) => name)
+  requireMeasured(how.limits, id, names)
+  const request: ComparisonRequest = {experiment: id, comparison, a, b, ...how}
+  requirePartners(request)
+  const facts = compare(request)
+  return {facts, blocks: comparisonReport(facts, comparison)}
+}
+
+function checkNumber(directories: readonly string[], methods: boolean): void {
+  const [count, what] = methods ? [1, 'one run beside --methods'] : [2, 'two runs']
+  if (directories.length === count) return
+  const remedy = methods
+    ? 'leave --methods out to compare runs'
+    : 'name the base first; or two methods of one run: --methods A,B'
+  throw expected('USAGE', 'RUN', what, String(directories.length), remedy)
+}
+
+async function refuseSameFolder([a, b]: readonly string[]): Promise<void> {
+  if (a === undefined || b === undefined) return
+  const [own, other] = await Promise.all(
+    [a, b].map(folder => realpath(folder).catch(() => undefined)),
+  )
+  if (own === undefined || own !== other) return
+  const remedy = 'compare two methods of one run: --methods A,B'
+  throw expected('USAGE', 'RUN', 'two runs', `${a} twice`, remedy)
+}
+
+function sidesOfRuns(runs: readonly ReportedRun[]): [Side, Side] {
+  const [a, b] = runs.map((run): Side => {
+    const {directory, manifest, records, cells} = run
+    if (records.length > 0) return {directory, method: null, manifest, records, cells}
+    const remedy = run.resumeCommand === null ? [] : [`go on with it: ${run.resumeCommand}`]
+    throw expected('PLAN_MISMATCH', directory, 'a run with finished cells', 'none', ...remedy)
+  }) as [Side, Side]
+  const [own, other] = [a, b].map(({manifest}) => manifest.plan.experiment)
+  if (own === other) return [a, b]
+  const got = `${own} in ${a.directory}, ${other} in ${b.directory}`
+  throw expected('USAGE', 'RUN', 'two runs of one experiment', got, 'rfa report shows both')
+}
+
+function sidesOfMethods(run: ReportedRun, names: readonly [string, string]): [Side, Side] {
+  const {directory, manifest, records, cells} = run
+  const [a, b] = names.map((method): Side => {
+    const own = cellsOfMethod(records, method)
+    if (own.length === 0)
+      throw unknownName('--methods', 'methods of the run', method, methodsOf(records))
+    const complete = cells !== null && records.length >= cells
+    return {directory, method, manifest, records: own, cells: complete ? own.length : null}
+  }) as [Side, Side]
+  refuseOverlap(a, b)
+  return [a, b]
+}
+
+/** A name stands for all options of a method where none of its cells has the name as it is. @throws {USAGE} */
+function refuseOverlap(a: Side, b: Side): void {
+  const own = new Set(a.records)
+  const shared = methodsOf(b.records.filter(record => own.has(record)))
+  if (shared.length === 0) return
+  const what = 'two different methods of the run'
+  const got = `${a.method} and ${b.method}, which are both ${shared.join(', ')}`
+  const labels = methodsOf([...own, ...b.records]).join(', ')
+  throw expected('USAGE', '--methods', what, got, `name each as the tables do: ${labels}`)
+}
+
+/** @throws {USAGE} for a limit of what an experiment does not measure */
+export function requireMeasured(
+  limits: readonly Limit[],
+  experiment: string,
+  names: readonly string[],
+): void {
+  const strange = limits.find(({quantity}) => !names.includes(quantity))
+  if (!strange) return
+  const remedy = `write --fail-on ${names[0]}:${strange.percent}%`
+  throw expected(
+    'USAGE',
+    '--fail-on',
+    `${names.join(' or ')}, as ${experiment} measures`,
+    strange.quantity,
+    remedy,
+  )
+}
+
+/** @throws {PLAN_MISMATCH} where no cell of one has a partner in the other */
+function requirePartners({comparison, related, a, b}: ComparisonRequest): void {
+  const {pairs} =
+    related === 'runs'
+      ? matchRuns(a.records, b.records, comparison)
+      : matchMethods([a.records, b.records])
+  if (pairs.length > 0) return
+  throw noPartners(
+    b.directory,
+    related === 'runs' ? [a, b].map(({records}) => comparison.measured(records[0]!.cell)) : [],
+  )
+}
+
+/** Error of cells of which none measures what another does. @param cells - one of each side, to tell how they differ */
+export function noPartners(where: string, cells: readonly object[]): RfaError {
+  const [a, b] = cells
+  const difference = a && b && firstDifference(a, b)
+  const {place = [], left, right} = difference ?? {}
+  const [own, other] = [left, right].map(value => describe(value ?? null))
+  const remedy = difference
+    ? [`the first cells differ in ${place.join('.')}: ${own} in A, ${other} in B`]
+    : []
+  return expected('PLAN_MISMATCH', where, 'cells that measure the same', 'none', ...remedy)
+}
+
+/** First line of every comparison in Markdown. */
+const MARK = '<!-- written by rfa compare -->'
+
+/** Writes the files that were asked for; Markdown for `-` is printed. @throws {WOULD_OVERWRITE | NOT_WRITABLE} */
+export async function writeComparison(
+  compared: Compared,
+  {output = [], force}: {output?: readonly ComparisonFile[] | undefined; force: boolean},
+  print: (text: string) => void,
+  argv: readonly string[],
+): Promise<string[]> {
+  for (const {path, format} of output) {
+    if (path === '-') print(renderMarkdown(compared.blocks).trimEnd())
+    else {
+      const {text, start} = await textOf(compared, format, argv)
+      const isOwn = (content: string) => content.startsWith(start)
+      const what = 'an earlier comparison'
+      await writeOwnFile(path, text, {flag: '--output', force, isOwn, what})
+    }
+  }
+  return output.map(({path}) => path).filter(path => path !== '-')
+}
+
+/** A comparison in a format, and how each file of that format begins. */
+async function textOf(
+  compared: Compared,
+  format: ComparisonFile['format'],
+  argv: readonly string[],
+): Promise<{text: string; start: string}> {
+  const {facts, blocks} = compared
+  switch (format) {
+    case 'markdown':
+      return {text: `${MARK}\n\n${renderMarkdown(blocks)}`, start: MARK}
+    case 'csv': {
+      const text = comparisonCsv(facts)
+      return {text, start: text.split('\n')[0]!}
+    }
+    case 'json': {
+      const document: ComparisonDocument = {schema: 'rfa.comparison/1', ...facts}
+      const text = `${JSON.stringify(document, null, 2)}\n`
+      return {text, start: '{\n  "schema": "rfa.comparison/'}
+    }
+    case 'html': {
+      const {comparisonPage} = await import('./compare-page.js')
+      return {text: await comparisonPage(compared, argv), start: PAGE_START}
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import {
+  loadEstimators,
+  PROJECTION_NAMES,
+  type PresetName,
+  unknownMethod,
+} from '../../attention/names.js'
+import {expected, type RfaError, unknownName} from '../../errors.js'
+import type {LoadedPlugin} from '../../plugins/load.js'
+import type {Block} from '../../report/document.js'
+import {
+  type FeatureSize,
+  type MethodFacts,
+  methodFacts,
+  methodReport,
+  methodsReport,
+  presetReport,
+} from '../../report/methods.js'
+import {
+  type ProjectionFacts,
+  projectionFacts,
+  projectionReport,
+  projectionsReport,
+} from '../../report/projections.js'
+import type {EstimatorFacts} from '../plans/method-specs.js'
+
+/** What `rfa methods` was asked for. */
+export interface MethodsRequest extends FeatureSize {
+  /** One estimator; all when not given. */
+  name: string | undefined
+  /** Only what this preset does. */
+  preset: PresetName | undefined
+  /** Those that were loaded for it. */
+  plugins?: readonly LoadedPlugin[]
+}
+
+/**
+ * The report that answers the request, with the facts it shows.
+ *
+ * @throws {UNKNOWN_NAME} for a method that is not in the registry
+ */
+export async function describeMethods(
+  request: MethodsRequest,
+): Promise<{blocks: Block[]; methods: MethodFacts[]}> {
+  const {name, preset, plugins = []} = request
+  const estimators: EstimatorFacts = await loadEstimators()
+  const ownerOf = (method: string) =>
+    plugins.find(({record}) => record.methods.includes(method))?.record.path
+  const all = Object.values(estimators).map(estimator =>
+    methodFacts(estimator, request, ownerOf(estimator.name)),
+  )
+  if (name === undefined) {
+    if (preset === undefined) return {blocks: methodsReport(all, request), methods: all}
+    const able = all.filter(({presets}) => presets.some(own => own.preset === preset))
+    return {blocks: presetReport(all, preset), methods: able}
+  }
+  const method = all.find(own => own.name === name)
+  if (!method) throw noSuchMethod(name)
+  return {blocks: methodReport(method, preset), methods: [method]}
+}
+
+/** Who names a projection has found the right command, but the wrong list. */
+function noSuchMethod(name: string): RfaError {
+  if (!(PROJECTION_NAMES as readonly string[]).includes(name)) return unknownMethod('methods', name)
+  const remedy = `rfa methods ${name} --projections`
+  return expected('UNKNOWN_NAME', 'methods', 'a method', `the projection ${name}`, remedy)
+}
+
+/**
+ * One projection in full, or the table of all, with the facts shown.
+ *
+ * @param name - a projection; all when not given
+ * @throws {UNKNOWN_NAME} for one that does not exist
+ */
+export function describeProjections(name: string | undefined): {
+  blocks: Block[]
+  projections: ProjectionFacts[]
+} {
+  const all = projectionFacts()
+  if (name === undefined) return {blocks: projectionsReport(all), projections: all}
+  const own = all.find(projection => projection.name === name)
+  if (!own) throw unknownName('--projections', 'projections', name, PROJECTION_NAMES)
+  return {blocks: projectionReport(own), projections: [own]}
+}

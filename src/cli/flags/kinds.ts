@@ -1,0 +1,203 @@
+/** Kinds of flags: what the words behind them are parsed to, and refused for. */
+import {extname} from 'node:path'
+import * as Flags from '@oclif/core/flags'
+import type * as Interfaces from '@oclif/core/interfaces'
+import {methodNames, unknownMethod} from '../../attention/names.js'
+import {describe, expected, unknownName} from '../../errors.js'
+import {type NumberRule, parseNumber, parseNumberItem} from './ranges.js'
+
+/** What the parser makes of flags: one that may be missing may be left out. */
+export type FlagValues<Definitions> =
+  Definitions extends Interfaces.FlagInput<infer Values> ? MaybeMissing<Values> : never
+type MaybeMissing<Values> = {
+  [Name in keyof Values as undefined extends Values[Name] ? never : Name]: Values[Name]
+} & {[Name in keyof Values as undefined extends Values[Name] ? Name : never]?: Values[Name]}
+
+/** A switch that is off unless typed. */
+export function toggle(description: string, helpGroup?: string) {
+  return Flags.boolean({default: false, description, ...(helpGroup && {helpGroup})})
+}
+
+/** A switch that may be typed either way; `undefined` where neither was. */
+export function eitherWay(description: string, helpGroup?: string) {
+  const flag = Flags.boolean({allowNo: true, description, ...(helpGroup && {helpGroup})})
+  return flag as Interfaces.BooleanFlag<boolean | undefined> // the library's type has it always there
+}
+
+/** Names of a registry, or how to ask for them where it grows. */
+type Names<Name> = readonly Name[] | (() => readonly Name[])
+
+/** A comma list of names; an unknown one is refused with the nearest known one. */
+export function nameList<Name extends string>(kind: string, names: Names<Name>) {
+  return Flags.custom<Name>({
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    helpValue: 'NAME,NAME',
+    ...completedWith(names),
+    parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
+  })
+}
+
+/** Names that a shell may complete; the parser does not look at them. */
+export function completedWith(choices: Names<string>): {choices: Names<string>} {
+  return {choices}
+}
+
+/** One name out of a registry. */
+export function oneName<Name extends string>(kind: string, names: Names<Name>): OneOf<Name> {
+  const flag = Flags.custom<string>({
+    helpValue: 'NAME',
+    ...completedWith(names),
+    parse: async (text, _context, {name}) => known(text, `--${name}`, kind, names),
+  })
+  return flag as unknown as OneOf<Name> // whose overloads tell no name of a registry from a list
+}
+type OneOf<Name> = Interfaces.FlagDefinition<
+  Name,
+  Interfaces.CustomOptions,
+  {multiple: false; requiredOrDefaulted: false}
+>
+
+/** A file, a folder or a name: anything but nothing. */
+export const oneText = Flags.custom<string>({
+  parse: async (text, _context, {name}) => present(text, `--${name}`),
+})
+
+/** Endings of files that hold Markdown; a file without one may hold anything. */
+const MARKDOWN = /^(\.(md|markdown|mdown|txt)|\.\d.*|)$/i
+
+/** A file for Markdown, or `-`. */
+export const markdownFile = Flags.custom<string>({
+  helpValue: 'FILE',
+  parse: async (text, _context, {name}) => {
+    const path = present(text, `--${name}`)
+    const ending = extname(path)
+    if (MARKDOWN.test(ending)) return path
+    const what = 'a Markdown file, ending in .md, or - for stdout'
+    throw expected('USAGE', `--${name}`, what, path, ...insteadOfMarkdown(ending.toLowerCase()))
+  },
+})
+
+/** A file for an HTML page, or `-`. */
+export const htmlFile = Flags.custom<string>({
+  helpValue: 'FILE',
+  parse: async (text, _context, {name}) => {
+    const path = present(text, `--${name}`)
+    if (path === '-' || /^(\.html?|)$/i.test(extname(path))) return path
+    throw expected('USAGE', `--${name}`, 'an HTML file, ending in .html, or - for stdout', path)
+  },
+})
+
+/** Where else to find what a file of this ending would hold. */
+function insteadOfMarkdown(ending: string): string[] {
+  const journal = `the folder of a run has it: records.csv, summary.json`
+  if (ending === '.csv' || ending === '.tsv') return [journal]
+  if (ending === '.json') return [`${journal}; --json prints JSON on stdout`]
+  if (/^\.html?$/.test(ending)) return ['--html writes a page for browsers']
+  return ['write .md, which other programs convert, pandoc among them']
+}
+
+/** A comma list of files; a comma within a name is written `\\,`. */
+export const fileList = Flags.custom<string>({
+  multiple: true,
+  multipleNonGreedy: true,
+  delimiter: ',',
+  helpValue: 'FILE,FILE',
+  parse: async (text, _context, {name}) => present(text, `--${name}`),
+})
+
+/** @throws {USAGE} for a text without anything in it: most often a variable of a script that was never set */
+export function present(text: string, where: string): string {
+  if (text.trim() !== '') return text
+  throw expected('USAGE', where, 'a name', 'an empty one', 'look whether a variable was not set')
+}
+
+/** A list of numbers and ranges (ranges.ts); each item of the value is itself a list. */
+export function numberList(rule: NumberRule) {
+  return Flags.custom<readonly number[]>({
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    helpValue: 'N,N',
+    parse: async (text, _context, {name}) => {
+      if (text.trim() === '') throw emptyItem(`--${name}`, rule.what)
+      return parseNumberItem(text, `--${name}`, rule)
+    },
+  })
+}
+
+/** One number. */
+export function oneNumber(rule: NumberRule) {
+  return Flags.custom<number>({
+    helpValue: 'N',
+    parse: async (text, _context, {name}) => parseNumber(text, `--${name}`, rule),
+  })
+}
+
+/** An option of an estimator as typed: `name=value`, or `method.name=value` for one method only. */
+export interface OptionAssignment {
+  method: string | null
+  name: string
+  value: string
+}
+
+/** Reads `tau=0.5` or `rfa.tau=0.5`. @throws {BAD_OPTION} */
+export function parseOptionAssignment(text: string, where: string): OptionAssignment {
+  const match = /^(?:([^.=]+)\.)?([^.=\s]+)=(.+)$/.exec(text.trim())
+  if (!match) {
+    throw expected('BAD_OPTION', where, 'name=value or method.name=value', describe(text))
+  }
+  const [, method, name = '', value = ''] = match
+  if (method !== undefined) known(method, where, 'methods', methodNames)
+  return {method: method ?? null, name, value}
+}
+
+/** The name itself, or the error that suggests the nearest one. @throws {UNKNOWN_NAME} */
+function known<Name extends string>(
+  text: string,
+  where: string,
+  kind: string,
+  choices: Names<Name>,
+): Name {
+  const names = typeof choices === 'function' ? choices() : choices
+  const found = names.find(name => name === text)
+  if (found === undefined) {
+    if (text === '') throw emptyItem(where, `one of the ${kind} ${names.join(', ')}`)
+    throw kind === 'methods'
+      ? unknownMethod(where, text, names)
+      : unknownName(where, kind, text, names)
+  }
+  return found
+}
+
+/** A comma at the end of a word: what follows the space after it is a word of its own. */
+export function emptyItem(where: string, what: string) {
+  return expected('USAGE', where, what, 'nothing', 'write lists with commas and no spaces: a,b')
+}
+
+/** The same flag among those of a group. @param helpValue - what its values look like, in place of its own */
+export function grouped<F extends {helpGroup?: string}>(
+  flag: F,
+  helpGroup: string,
+  helpValue?: string,
+): F {
+  return {...flag, helpGroup, ...(helpValue !== undefined && {helpValue})}
+}
+
+/** The same flag among those of no group. @param description - in place of its own */
+export function ungrouped<F extends {helpGroup?: string; description?: string}>(
+  flag: F,
+  description = flag.description,
+): F {
+  const {helpGroup: _group, ...rest} = flag
+  return {...rest, description} as F
+}
+
+/**
+ * Flags that may not stand beside one, as oclif's `exclusive` has them: usage shows those as a choice, with nothing in the place of a
+ * flag that another choice or no part of the command has.
+ */
+export function notBeside(...flags: string[]) {
+  return {relationships: [{type: 'none' as const, flags}]}
+}

@@ -1,0 +1,267 @@
+/**
+ * The flags that several commands share, each parsed to a typed value here.
+ *
+ * No flag has a built-in default: a plan must be able to tell what was typed from what `--quick`
+ * or the standard grid (plans/defaults.ts) supplies.
+ */
+import * as Flags from '@oclif/core/flags'
+import {
+  METHOD_NAMES,
+  methodNames,
+  ORTH_SIGNS,
+  PRESET_NAMES,
+  PROJECTION_NAMES,
+} from '../../attention/names.js'
+import {BACKEND_CHOICES} from '../../backends/index.js'
+import {LAYOUTS} from '../../inputs/layout.js'
+import {RUN_FORMATS} from '../../runner/formats.js'
+import {defaultHelp, type Grid} from './defaults.js'
+import {
+  completedWith,
+  eitherWay,
+  emptyItem,
+  type FlagValues,
+  nameList,
+  notBeside,
+  numberList,
+  type OptionAssignment,
+  oneName,
+  oneNumber,
+  oneText,
+  parseOptionAssignment,
+  present,
+  toggle,
+} from './kinds.js'
+import {COUNT, POSITIVE_INTEGER, POSITIVE_NUMBER, parseNumberItem, THREADS} from './ranges.js'
+import {shardFlag} from './shard.js'
+
+/** What `--methods` takes: the names of the registry, those of plug-ins among them once they are loaded, or all. */
+const methodChoices = () => [...methodNames(), 'all']
+
+/** What `--projections` takes: the names of the registry, or all of them. */
+const PROJECTION_CHOICES = [...PROJECTION_NAMES, 'all'] as const
+
+/** `--option`: no delimiter, as values may hold commas: what is a list, its option says. The flag is repeated instead. */
+const optionAssignment = Flags.custom<OptionAssignment>({
+  multiple: true,
+  multipleNonGreedy: true,
+  helpValue: 'NAME=VALUE',
+  parse: async (text, _context, {name}) => parseOptionAssignment(text, `--${name}`),
+})
+
+/** `--option` of every command that runs estimators. */
+export const optionFlag = optionAssignment({
+  helpGroup: 'GRID',
+  description:
+    'option of the estimators: tau=0.5 for every selected method that has it, rfa.tau=0.5 for one; several values (ra.samples=1,4,16) are an axis of the grid; see rfa methods NAME',
+})
+
+/** `--orth-sign` of every command that draws projections. */
+export const orthSignFlag = Flags.option({options: ORTH_SIGNS})({
+  helpGroup: 'GRID',
+  description:
+    'signs of orthogonal projections: uniform (haar, default), or as LAPACK leaves them (raw), as official codes do: biased',
+})
+
+/** `--layout` of every command that reads arrays. */
+export function layoutFlag(helpGroup?: string) {
+  return Flags.option({options: LAYOUTS})({
+    ...(helpGroup && {helpGroup}),
+    helpValue: 'AXES',
+    description:
+      'order of the axes of four- (and three-) axis arrays: bhld is [B, H, L, D] and [H, L, D] (default), blhd is [B, L, H, D] and [L, H, D], as PyTorch models split a projection and flash-attention takes it',
+  })
+}
+
+/** `--plugin` of every command that takes names of estimators. @param effect - what comes of it there */
+export function pluginFlag(helpGroup: string | undefined, effect: string) {
+  return Flags.custom<string>({
+    multiple: true,
+    multipleNonGreedy: true,
+    parse: async (text, _context, {name}) => present(text, `--${name}`),
+  })({
+    ...(helpGroup && {helpGroup}),
+    helpValue: 'FILE',
+    description: `module with an estimator of your own, may be repeated: ${effect}; RFA_PLUGINS in the environment names more, separated as in PATH`,
+  })
+}
+
+/** `--layer`: numbers and ranges, or `all`; each item of the value is one or the other. */
+const layerList = Flags.custom<'all' | readonly number[]>({
+  multiple: true,
+  multipleNonGreedy: true,
+  delimiter: ',',
+  helpValue: 'N,N',
+  ...completedWith(['all']),
+  parse: async (text, _context, {name}) => {
+    const where = `--${name}`
+    if (text.trim() === '') throw emptyItem(where, `all, or ${COUNT.what}`)
+    // layers are counted one by one, where other ranges multiply
+    const item = /^\s*\w+\.\.\w+\s*$/.test(text) ? `${text.trim()}+1` : text
+    return item.trim() === 'all' ? 'all' : parseNumberItem(item, where, COUNT)
+  },
+})
+
+/** Where the arrays of files are, for every command that reads them; without {@link layoutFlag} and the files. */
+export function arrayFlags(helpGroup?: string) {
+  const group = helpGroup && {helpGroup}
+  return {
+    layer: layerList({
+      ...group,
+      description:
+        'of a file with several layers (arrays layers.0.q, layers.0.k, layers.0.v and so on) those of these numbers (lists a,b and ranges 0..11), or all (default: all, where the file has no arrays q, k, v besides)',
+    }),
+    'query-name': oneText({
+      ...group,
+      helpValue: 'NAME',
+      description: 'array of queries (default: q)',
+    }),
+    'key-name': oneText({...group, helpValue: 'NAME', description: 'array of keys (default: k)'}),
+    'value-name': oneText({
+      ...group,
+      helpValue: 'NAME',
+      description: 'array of values (default: v)',
+    }),
+    'key-mask-name': oneText({
+      ...group,
+      helpValue: 'NAME',
+      description:
+        'array [B, S] of the keys that take part, nonzero: yes (default: key_mask, if the file has one)',
+    }),
+  }
+}
+
+/** `--scale` of every command that computes logits. @param besides - what is said after its default */
+export function scaleFlag(helpGroup?: string, besides = '') {
+  return oneNumber(POSITIVE_NUMBER)({
+    ...(helpGroup && {helpGroup}),
+    helpValue: 'BETA',
+    description: `factor on q.k, the scale of logits (default: what the metadata of the file say as scale, else 1/sqrt(D))${besides}`,
+  })
+}
+
+/** `--causal` of every command that reads an input. */
+export function causalFlag(helpGroup?: string) {
+  return eitherWay(
+    'query i sees keys 0..i only (default: what the metadata of the file say as causal, else bidirectional)',
+    helpGroup,
+  )
+}
+
+/** Which estimators, in which variants. @param grids - what runs where nothing is typed */
+export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
+  return {
+    methods: nameList(
+      'methods',
+      methodChoices,
+    )({
+      char: 'm',
+      helpGroup: 'GRID',
+      description: `estimators: ${[...METHOD_NAMES, 'all'].join(', ')} ${defaultHelp(grids, grid => grid.methods)}`,
+    }),
+    plugin: pluginFlag(
+      'GRID',
+      'its estimators join those of --methods, and without --methods the default ones',
+    ),
+    projections: nameList(
+      'projections',
+      PROJECTION_CHOICES,
+    )({
+      helpGroup: 'GRID',
+      description: `random matrices: ${PROJECTION_CHOICES.join(', ')} ${defaultHelp(grids, grid => grid.projections)}`,
+    }),
+    'orth-sign': orthSignFlag,
+    'num-features': numberList(POSITIVE_INTEGER)({
+      helpGroup: 'GRID',
+      description: `number of random vectors M: lists a,b and ranges 64..1kx2, 64..512+64, with k = 1024 ${defaultHelp(grids, grid => grid.numFeatures)}`,
+    }),
+    preset: nameList(
+      'presets',
+      PRESET_NAMES,
+    )({
+      helpGroup: 'GRID',
+      description: `whose implementation to reproduce; methods without it run as exact: ${PRESET_NAMES.join(', ')} (default: exact)`,
+    }),
+    option: optionFlag,
+  }
+}
+
+/** Seed, backend and threads: everything that computes has them. */
+export const computeFlags = {
+  seed: oneNumber(COUNT)({
+    helpGroup: 'RUN',
+    description: 'seed of every random draw (default: 0)',
+  }),
+  backend: oneName(
+    'backends',
+    BACKEND_CHOICES,
+  )({
+    helpGroup: 'RUN',
+    description: `where to compute: ${BACKEND_CHOICES.join(', ')} (default: auto, the first of the others that runs; rfa doctor tells which do)`,
+  }),
+  threads: oneNumber(THREADS)({
+    helpGroup: 'RUN',
+    description:
+      'threads in all (default: one per processor). error-sweep and variance compute as many cells at once, each in a process of its own; fewer cells share the threads out. bench gives all of them to one cell after the other',
+  }),
+}
+
+/** What a command that runs a grid of cells takes beside its grid. */
+export const runFlags = {
+  output: oneText({
+    char: 'o',
+    helpGroup: 'RUN',
+    helpValue: 'DIR',
+    description: 'folder of the run (default: results/<command>-<date>-<time>)',
+  }),
+  plan: oneText({
+    helpGroup: 'RUN',
+    helpValue: 'FILE',
+    description:
+      'run the plan in this file, which --dry-run --json has printed: nothing else of the grid is typed beside it',
+  }),
+  resume: toggle(
+    'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again, a typed plan with more cells adds them; where there is none, start it',
+    'RUN',
+  ),
+  shard: shardFlag({
+    helpGroup: 'RUN',
+    ...notBeside('baseline'),
+    description:
+      'run part I of N of the plan alone, in a folder of its own: cells are dealt evenly by predicted cost, the same way on every machine; rfa merge joins the folders. slurm: the part that SLURM_ARRAY_TASK_ID, _MIN and _COUNT say',
+  }),
+  quick: toggle('a grid of seconds; flags given beside it win', 'RUN'),
+  'dry-run': toggle('print the cells, the predicted time and memory, and stop', 'RUN'),
+  timeout: oneNumber(POSITIVE_NUMBER)({
+    helpGroup: 'RUN',
+    helpValue: 'SECONDS',
+    description:
+      'give up on a cell after this long; bench: on each of its processes (default: never)',
+  }),
+  force: toggle('run even when the predicted memory exceeds what this machine has free', 'RUN'),
+  format: nameList(
+    'formats',
+    RUN_FORMATS,
+  )({
+    helpGroup: 'RUN',
+    description: 'files to write beside the journal: csv, json (default: csv)',
+  }),
+  plot: eitherWay(
+    'draw the most telling figure below the tables (default: on terminals of 80 columns or more that show Braille)',
+    'RUN',
+  ),
+  profile: Flags.boolean({
+    default: false,
+    helpGroup: 'RUN',
+    exclusive: ['dry-run'],
+    description:
+      'have each worker process write where its time went, as profile/worker-N.cpuprofile in the folder of the run; Chrome DevTools, VS Code and speedscope.app open it. Times of bench are then those under a profiler',
+  }),
+  ...computeFlags,
+}
+
+/** The values of {@link runFlags}, with what every command has, and what was typed of the axes of draws. */
+export type RunOptions = Omit<FlagValues<typeof runFlags>, 'backend'> & {
+  quiet: boolean
+  samples?: boolean
+} & Partial<Pick<FlagValues<ReturnType<typeof methodFlags>>, 'num-features' | 'projections'>>

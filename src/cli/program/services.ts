@@ -1,0 +1,97 @@
+/** What commands have done for them, loaded when it is needed; whoever runs a command may hand it others. */
+import type {applyEstimator} from '../../apply/apply.js'
+import type {checkEstimator} from '../../check/index.js'
+import type {PredictedCell} from '../../experiments/experiment.js'
+import type {PlannedRun, planKeys} from '../../experiments/planned-run.js'
+import type {machineFacts} from '../../results/machine.js'
+import type {RunManifest} from '../../results/manifest.js'
+import type {defaultRunDirectory} from '../../results/new-directory.js'
+import type {Plan} from '../../results/record.js'
+import type {openRun, SavedRun} from '../../results/run-directory.js'
+import type {Shard} from '../../results/shard.js'
+import type {assertFits} from '../../runner/dry-run.js'
+import type {askForCheck, askForPlan} from '../../runner/planner.js'
+import type {prepareDryRun} from '../../runner/preparation.js'
+import type {takeWorker} from '../../runner/prestarted-worker.js'
+import type {runExperiment} from '../../runner/run-experiment.js'
+import type {showFile} from './show-file.js'
+
+/** A function of the library whose module has not been loaded yet. */
+type Lazy<F extends (...args: never[]) => unknown> = (
+  ...args: Parameters<F>
+) => Promise<Awaited<ReturnType<F>>>
+
+/** Everything in which commands touch the machine: backends, files, processes. */
+export interface Services {
+  takeWorker: Lazy<typeof takeWorker>
+  prepareRun: Lazy<typeof askForPlan>
+  prepareDryRun: Lazy<typeof prepareDryRun>
+  checkInput: Lazy<typeof askForCheck>
+  assertFits: Lazy<typeof assertFits>
+  runExperiment: Lazy<typeof runExperiment>
+  planKeys: Lazy<typeof planKeys>
+  openRun: Lazy<typeof openRun>
+  /** The run that a plan would go on with, `undefined` where it would start one. Refuses what running it would. */
+  examineRun(directory: string, run: PlannedRun<PredictedCell>): Promise<SavedRun | undefined>
+  /** The plan of the run in a folder, `undefined` where there is none. */
+  readPlan(directory: string): Promise<Plan | undefined>
+  /** Which part of its plan the run in a folder is, `undefined` where there is none, or it is all. */
+  readShard(directory: string): Promise<Shard | undefined>
+  applyEstimator: Lazy<typeof applyEstimator>
+  checkEstimator: Lazy<typeof checkEstimator>
+  machineFacts: Lazy<typeof machineFacts>
+  showFile: Lazy<typeof showFile>
+  /** A folder for a run of an experiment that nobody else has. */
+  newRunDirectory(...args: Parameters<typeof defaultRunDirectory>): Promise<string>
+}
+
+async function manifestIn(directory: string): Promise<RunManifest | undefined> {
+  const {readManifest} = await import('../../results/run-directory.js')
+  const {allExperiments} = await import('../../experiments/index.js')
+  return readManifest(directory, await allExperiments())
+}
+
+/** Those of the library. */
+export const services: Services = {
+  takeWorker: async (...args) =>
+    (await import('../../runner/prestarted-worker.js')).takeWorker(...args),
+  prepareRun: async (...args) => (await import('../../runner/planner.js')).askForPlan(...args),
+  prepareDryRun: async (...args) =>
+    (await import('../../runner/preparation.js')).prepareDryRun(...args),
+  checkInput: async (...args) => (await import('../../runner/planner.js')).askForCheck(...args),
+  assertFits: async (...args) => (await import('../../runner/dry-run.js')).assertFits(...args),
+  runExperiment: async (...args) =>
+    (await import('../../runner/run-experiment.js')).runExperiment(...args),
+  planKeys: async (...args) => (await import('../../experiments/planned-run.js')).planKeys(...args),
+  openRun: async (...args) => (await import('../../results/run-directory.js')).openRun(...args),
+  examineRun: async (directory, {plan, jobs, shard: asked}) => {
+    const {examineRun} = await import('../../results/run-directory.js')
+    const {allExperiments} = await import('../../experiments/index.js')
+    const {planKeys} = await import('../../experiments/planned-run.js')
+    const experiments = await allExperiments()
+    const shard = asked && {...asked, cells: jobs.length}
+    const request = {directory, experiments, plan, shard, argv: [], keysOf: planKeys}
+    return examineRun({...request, resume: true})
+  },
+  readPlan: async directory => (await manifestIn(directory))?.plan,
+  readShard: async directory => (await manifestIn(directory))?.shard,
+  applyEstimator: async (...args) => (await import('../../apply/apply.js')).applyEstimator(...args),
+  checkEstimator: async (...args) => (await import('../../check/index.js')).checkEstimator(...args),
+  machineFacts: async (...args) => (await import('../../results/machine.js')).machineFacts(...args),
+  showFile: async (...args) => (await import('./show-file.js')).showFile(...args),
+  newRunDirectory: async (experiment, date) => {
+    const {defaultRunDirectory, makeNewDirectory} = await import('../../results/new-directory.js')
+    return makeNewDirectory(defaultRunDirectory(experiment, date))
+  },
+}
+
+/** What a run needs to know about the command that called it. */
+export interface Invocation {
+  /** The command, word by word, as it was typed. */
+  argv: readonly string[]
+  services: Services
+  /** Says something on stderr. */
+  note(text: string): void
+  /** Says it even where notes are not wanted. */
+  caution(text: string): void
+}

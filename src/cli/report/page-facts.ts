@@ -1,0 +1,66 @@
+/** The first screen of a report page, from what was read. */
+import {countsText} from '../../claims/report.js'
+import {runSummary} from '../../experiments/run-summary.js'
+import {packageVersion} from '../../package.js'
+import {commandText} from '../../report/command-line.js'
+import type {PageFacts} from '../../report/html/page.js'
+import type {PageRun} from '../../report/html/summary.js'
+import type {SavedDocument} from '../claims/claims-folder.js'
+import type {AdviceDocument} from '../program/json-documents.js'
+import type {Saved} from './read-saved.js'
+
+/** What a page says beside its blocks. @param argv - command that makes it */
+export async function pageFacts(
+  all: readonly Saved[],
+  argv: readonly string[],
+): Promise<PageFacts> {
+  const runs = await Promise.all(
+    all.map(one => (one.kind === 'run' ? runSummary(one.run) : documentSummary(one.document))),
+  )
+  const [only, ...others] = runs
+  const title = others.length === 0 && only ? only.title : `${runs.length} runs of rfa`
+  return {title, runs, command: commandText(argv), generator: `rfa ${packageVersion()}`}
+}
+
+function documentSummary(document: SavedDocument): PageRun {
+  const {directory, effort, seed} = document
+  const facts: PageRun['facts'] = [
+    ['effort', effort],
+    ['seed', String(seed)],
+  ]
+  if (document.schema === 'rfa.figure/1') {
+    const {id, title, notes} = document
+    return {
+      title: `Figure ${id}: ${directory}`,
+      what: `${title}.`,
+      facts,
+      findings: [],
+      missing: notes,
+    }
+  }
+  if (document.schema === 'rfa.advice/1') return adviceSummary(document, facts)
+  const {claims} = document
+  return {
+    title: `Claims: ${directory}`,
+    what: `${claims.length === 1 ? 'One claim' : `${claims.length} claims`} of papers on random-feature attention, tried here: ${countsText(claims)}`,
+    facts,
+    findings: claims.map(
+      ({id, verdict, sentence, statement}) =>
+        `${id} ${verdict.replace('_', ' ')}. ${sentence}: ${statement}.`,
+    ),
+    missing: [],
+  }
+}
+
+function adviceSummary(advice: AdviceDocument, facts: PageRun['facts']): PageRun {
+  const {directory, input, seq_len, metric, tolerance, backend, layers, left_out} = advice
+  return {
+    title: `Advice: ${directory}`,
+    what: `What could take the place of exact attention on ${input} at L=${seq_len}, where ${metric} up to ${tolerance} is accepted.`,
+    facts: [...facts, ['backend', backend]],
+    findings: layers.map(({layer, statement}) =>
+      layer === null ? statement : `Layer ${layer}: ${statement}`,
+    ),
+    missing: left_out,
+  }
+}

@@ -1,0 +1,149 @@
+/** What `rfa report` reads: run folders, and those of `rfa claims` and `rfa advise` with verdicts, a figure or advice. */
+import {readdir, stat} from 'node:fs/promises'
+import {join} from 'node:path'
+import {setFlagsFromString} from 'node:v8'
+import {figureReport} from '../../claims/figures/report.js'
+import {claimsReport} from '../../claims/report.js'
+import {RfaError} from '../../errors.js'
+import {type ReportedRun, type ReportParts, runReport} from '../../experiments/run-report.js'
+import type {Block} from '../../report/document.js'
+import {drawable, type Figure} from '../../report/figures/figure.js'
+import {withOwnNames} from '../../report/figures/names.js'
+import {JOURNAL_FILE} from '../../results/journal-reader.js'
+import {type SavedDocument, savedDocument} from '../claims/claims-folder.js'
+import type {ReportDocument} from '../program/json-documents.js'
+import {type RunServices, readRuns, runFacts} from './write-report.js'
+
+/** A folder as a report shows it. */
+export type Saved =
+  | {kind: 'run'; run: ReportedRun}
+  | {kind: 'document'; directory: string; document: SavedDocument}
+
+/**
+ * Bytes of a journal from which on memory is saved at the cost of time: waste of the heap is collected when it is so many percent
+ * of what is not. V8 lets it be three times as much.
+ */
+const [MUCH, MOST_WASTE] = [2 ** 28, 15]
+
+/**
+ * Reads folders in the order given.
+ *
+ * @param bin - what the program is called, to tell its commands from others
+ * @throws {FILE_MISSING | BAD_FILE | UNKNOWN_SCHEMA}
+ */
+export async function readSaved(
+  directories: readonly string[],
+  bin: string,
+  services: RunServices,
+): Promise<Saved[]> {
+  const all: Saved[] = []
+  for (const directory of directories) {
+    const document = await savedDocument(directory)
+    if (document) {
+      all.push({kind: 'document', directory, document: {...document, directory}})
+      continue
+    }
+    const journal = await stat(join(directory, JOURNAL_FILE)).catch(() => undefined)
+    if (journal && journal.size > MUCH) setFlagsFromString(`--heap-growing-percent=${MOST_WASTE}`)
+    const [run] = await readRuns([directory], bin, services).catch(error =>
+      withRunsInside(error, directory),
+    )
+    all.push({kind: 'run', run: run!})
+  }
+  return all
+}
+
+/**
+ * Folders to report without the files among them: a pattern such as `results/*` matches what lies beside runs, too.
+ *
+ * @returns as they were named, files alone where there is nothing else
+ */
+export async function foldersAmong(
+  paths: readonly string[],
+): Promise<{folders: readonly string[]; files: readonly string[]}> {
+  const isFile = await Promise.all(
+    paths.map(async path => (await stat(path).catch(() => undefined))?.isFile() ?? false),
+  )
+  const folders = paths.filter((_, at) => !isFile[at])
+  if (folders.length === 0) return {folders: paths, files: []}
+  return {folders, files: paths.filter((_, at) => isFile[at])}
+}
+
+/** Claims that were interrupted have runs, each of which can be shown, and no verdicts yet. */
+async function withRunsInside(error: unknown, directory: string): Promise<never> {
+  if (!(error instanceof RfaError) || error.code !== 'FILE_MISSING') throw error
+  const names = await readdir(directory).catch(() => [])
+  const inside: string[] = []
+  for (const name of names.sort()) {
+    const path = join(directory, name)
+    const manifest = await stat(join(path, 'manifest.json')).catch(() => undefined)
+    if (manifest) inside.push(path)
+  }
+  if (inside.length === 0) throw error
+  const suggestions = [`name the runs that are in it: ${inside.join(' ')}`, ...error.suggestions]
+  throw new RfaError(error.code, error.message, {suggestions, cause: error})
+}
+
+/** One report of it all. @param parts - beside tables */
+export async function savedReport(
+  all: readonly Saved[],
+  parts: ReportParts = {},
+): Promise<Block[]> {
+  const blocks: Block[] = []
+  for (const one of all) {
+    const own = one.kind === 'run' ? runReport([one.run], parts) : documentReport(one, parts)
+    blocks.push(...(await own))
+  }
+  return parts.figures ? withOwnNames(blocks) : blocks
+}
+
+type SavedPlace = Extract<Saved, {kind: 'document'}>
+
+/** Behind the title what can be drawn. */
+async function documentReport(saved: SavedPlace, parts: ReportParts): Promise<Block[]> {
+  const [title, ...blocks] = await documentBlocks(saved)
+  const figures = parts.figures ? await documentFigures(saved) : []
+  const shown = figures.flatMap(figure => drawable(figure) ?? [])
+  return [title!, ...shown.map(figure => ({kind: 'figure' as const, figure})), ...blocks]
+}
+
+async function documentBlocks({directory, document}: SavedPlace): Promise<Block[]> {
+  const made = `${document.effort} run, seed ${document.seed}`
+  switch (document.schema) {
+    case 'rfa.claims/1':
+      return claimsReport(document.claims, `Claims: ${directory} (${made})`)
+    case 'rfa.figure/1':
+      return figureReport(document, `Figure ${document.id}: ${directory} (${made})`)
+    case 'rfa.advice/1': {
+      const {adviceReport} = await import('../../advice/report.js')
+      return adviceReport(document)
+    }
+  }
+}
+
+async function documentFigures({document}: SavedPlace): Promise<Figure[]> {
+  switch (document.schema) {
+    case 'rfa.claims/1':
+      return (await import('../../claims/figure.js')).claimsFigure(document.claims)
+    case 'rfa.figure/1':
+      return (await import('../../claims/paper-figure.js')).paperFigure(document)
+    case 'rfa.advice/1':
+      return (await import('../../advice/figures.js')).adviceFigures(document)
+  }
+}
+
+/** What `--json` tells of it. */
+export async function savedFacts(
+  all: readonly Saved[],
+): Promise<Pick<ReportDocument, 'runs' | 'claims' | 'figures' | 'advice'>> {
+  const documents = all.flatMap(one => (one.kind === 'document' ? [one.document] : []))
+  const claims = documents.filter(one => one.schema === 'rfa.claims/1')
+  const figures = documents.filter(one => one.schema === 'rfa.figure/1')
+  const advice = documents.filter(one => one.schema === 'rfa.advice/1')
+  return {
+    runs: await runFacts(all.flatMap(one => (one.kind === 'run' ? [one.run] : []))),
+    ...(claims.length > 0 && {claims}),
+    ...(figures.length > 0 && {figures}),
+    ...(advice.length > 0 && {advice}),
+  }
+}

@@ -1,0 +1,94 @@
+/** The files of a report: Markdown, an HTML page, figures. */
+import {dirname} from 'node:path'
+import {expected} from '../../errors.js'
+import type {Block} from '../../report/document.js'
+import type {ReportDocument} from '../program/json-documents.js'
+import type {Invocation} from '../program/services.js'
+import type {Saved} from './read-saved.js'
+import type {FigureFormat} from './write-figures.js'
+import {writeReport} from './write-report.js'
+
+/** A report before it has a form. */
+export interface UnwrittenReport {
+  blocks: readonly Block[]
+  saved: readonly Saved[]
+  /** Folders, as they were named. */
+  directories: readonly string[]
+}
+
+/** What is to be written, as flags say it. */
+export interface ReportFlags {
+  output?: string | undefined
+  html?: string | undefined
+  /** Folders for figures. */
+  svg?: string | undefined
+  png?: string | undefined
+  open: boolean
+  force: boolean
+}
+
+/** @throws {USAGE} where one stream is to hold two reports, or there is no page in a file to be opened */
+export function checkReportFlags({html, output, open}: ReportFlags): void {
+  const [file, nothing] = ['a file beside it, as in --html report.html', 'none']
+  if (open && (html === undefined || html === '-')) {
+    throw expected('USAGE', '--open', file, html === '-' ? '--html -' : nothing)
+  }
+  if (html === '-' && output === '-') throw expected('USAGE', '--output -', file, '--html -')
+}
+
+/** Whether anything is written that shows figures. */
+export function drawsFigures({html, svg, png}: ReportFlags): boolean {
+  return [html, svg, png].some(place => place !== undefined)
+}
+
+/** Files that were written, and of figures the folder. */
+export function placesOf({
+  output,
+  html,
+  svg,
+  png,
+}: Pick<ReportDocument, 'output' | 'html' | 'svg' | 'png'>): string[] {
+  const folders = [svg, png].flatMap(files => (files?.[0] === undefined ? [] : [dirname(files[0])]))
+  return [...new Set([output, html, ...folders])].filter(place => place !== null)
+}
+
+/**
+ * Writes what was asked for: Markdown alone, unless there is `--html`, and beside a page where `--output` names it.
+ *
+ * @returns the files, `null` where one was printed or not asked for
+ * @throws what {@link writeReport} and writing a page throw
+ */
+export async function writeReportFiles(
+  {blocks, saved, directories}: UnwrittenReport,
+  flags: ReportFlags,
+  maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
+): Promise<Pick<ReportDocument, 'output' | 'html' | 'svg' | 'png'>> {
+  const {html, output} = flags
+  const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
+  const write = () => writeReport(blocks, directories, {...flags, pictures}, maker.print)
+  if (html === undefined) return {output: await write(), html: null, ...figures}
+  const {writePage} = await import('./write-page.js')
+  const page = await writePage(blocks, saved, {...flags, html}, maker)
+  return {output: output === undefined ? null : await write(), html: page, ...figures}
+}
+
+/** Figures in the formats asked for; Markdown shows PNG, which everything can show, where there is. */
+async function writeAllFigures(
+  blocks: readonly Block[],
+  {svg, png, force}: ReportFlags,
+  {caution}: Pick<Invocation, 'caution'>,
+) {
+  let pictures: ReadonlyMap<string, string> = new Map()
+  const written: {svg?: string[]; png?: string[]} = {}
+  for (const [format, folder] of Object.entries({svg, png}) as [FigureFormat, string?][]) {
+    if (folder === undefined) continue
+    const {writeFigures} = await import('./write-figures.js')
+    const {files, pictures: own} = await writeFigures(blocks, folder, {format, force})
+    written[format] = files
+    if (files.length === 0) {
+      caution(`--${format}: nothing to draw, as no length, M or norm has two values`)
+    }
+    pictures = own
+  }
+  return {pictures, ...written}
+}

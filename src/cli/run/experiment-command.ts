@@ -1,0 +1,201 @@
+import {expected} from '../../errors.js'
+import type {Experiment} from '../../experiments/experiment.js'
+import {commandText, typeablePath} from '../../report/command-line.js'
+import type {Block} from '../../report/document.js'
+import type {DrawFigure} from '../../report/terminal.js'
+import type {Plan} from '../../results/record.js'
+import type {DryRun} from '../../runner/dry-run.js'
+import type {ExperimentRun} from '../../runner/run-experiment.js'
+import {withShard} from '../flags/shard.js'
+import type {RunOptions} from '../flags/shared.js'
+import type {EstimatorFacts} from '../plans/method-specs.js'
+import {EXIT_CELLS_FAILED} from '../program/exit-codes.js'
+import type {Invocation} from '../program/services.js'
+import {RfaCommand} from './base-command.js'
+import {nothingMeasured} from './nothing-measured.js'
+import type {RecordedPlugins} from './plugins.js'
+
+/** Flags that change nothing about what is run. */
+const HOW_TO_RUN: ReadonlySet<string> = new Set([
+  ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
+  ...['plugin', 'json', 'quiet', 'plan', 'shard', 'plot'],
+  ...['baseline', 'fail-on', 'strict'],
+])
+
+/** A command that runs a plan. */
+export abstract class ExperimentCommand extends RfaCommand {
+  /** The registry of estimators, loaded. @param asked - whether the plan needs it; else it is empty */
+  protected async estimators(asked: boolean): Promise<EstimatorFacts> {
+    if (!asked) return {}
+    const {loadEstimators} = await import('../../attention/names.js')
+    return loadEstimators()
+  }
+
+  /**
+   * The plan in the file of `--plan`; or of the run to go on with, where `--output DIR --resume` is all that was typed of
+   * it.
+   *
+   * @returns `undefined` where flags say more, or no run is there
+   * @throws {PLAN_MISMATCH} when it is one of another command
+   * @throws {USAGE} for flags beside `--plan` that would change it
+   */
+  protected async savedPlan(flags: RunOptions): Promise<Plan | undefined> {
+    if (flags.plan !== undefined) return this.planOfFile(flags.plan, flags)
+    const typed = this.gridFlags(flags).length > 0
+    if (!flags.resume || flags.output === undefined || typed) return undefined
+    const plan = await this.services.readPlan(flags.output)
+    if (plan === undefined) return undefined
+    if (plan.experiment !== this.id) {
+      const {output} = flags
+      const own = commandText([
+        'rfa',
+        plan.experiment,
+        '--output',
+        typeablePath(output),
+        '--resume',
+      ])
+      throw otherCommand('run', plan, output, this.id ?? '', own)
+    }
+    const {threads} = flags
+    const own = plan.threads === undefined || threads === undefined ? plan : {...plan, threads}
+    const {withNamedPlugins} = await import('./plugins.js')
+    return withNamedPlugins(own, {from: flags.output, keeper: 'run'}, this.plugins)
+  }
+
+  /** The flags that name a plan are looked for before all are parsed: names of estimators need the plug-ins. */
+  protected override async recordedPlugins(): Promise<RecordedPlugins | undefined> {
+    const {recordedInFile, recordedInRun, valuesTyped} = await import('./plugins.js')
+    const file = valuesTyped(this.argv, '--plan').at(-1)
+    if (file !== undefined) return recordedInFile(file)
+    const folder = valuesTyped(this.argv, '--output', '-o').at(-1)
+    if (folder === undefined || !this.argv.includes('--resume')) return undefined
+    return recordedInRun(folder, this.services)
+  }
+
+  /**
+   * The plan in a file.
+   *
+   * @throws {USAGE} for flags that would change it, and for plug-ins that were not named
+   * @throws {PLAN_MISMATCH} for one of another command, and for other plug-ins
+   */
+  protected async planOfFile(path: string, flags: RunOptions): Promise<Plan> {
+    const {readPlanFile, refuseChanges} = await import('./plan-file.js')
+    const {withNamedPlugins} = await import('./plugins.js')
+    const plan = await readPlanFile(path)
+    refuseChanges(path, plan, this.gridFlags(flags), flags.threads)
+    if (this.id !== 'run' && plan.experiment !== this.id) {
+      const own = commandText(['rfa', plan.experiment, '--plan', typeablePath(path)])
+      throw otherCommand('plan', plan, path, this.id ?? '', own)
+    }
+    return withNamedPlugins(plan, {from: path, keeper: 'plan'}, this.plugins)
+  }
+
+  /** The flags that were typed and say what to run, not only how; with dashes. */
+  private gridFlags(flags: RunOptions): string[] {
+    const known = (this.ctor as typeof ExperimentCommand).flags as Record<
+      string,
+      {default?: unknown; allowNo?: boolean}
+    >
+    const untyped = ({default: own, allowNo}: (typeof known)[string] = {}) =>
+      own ?? (allowNo ? undefined : false)
+    return Object.entries(flags)
+      .filter(([name]) => !HOW_TO_RUN.has(name))
+      .filter(([name, value]) => value !== undefined && value !== untyped(known[name]))
+      .map(([name, value]) => (value === false ? `--no-${name}` : `--${name}`))
+  }
+
+  /**
+   * Runs the plan, or only describes it under `--dry-run`, and prints the outcome.
+   *
+   * @returns what `--json` prints
+   */
+  protected async runOrDescribe(asked: Plan, typed: RunOptions): Promise<ExperimentRun | DryRun> {
+    const plan = await this.withOwnPlugins(asked)
+    const {refuseResumeOfNothing} = await import('./run-plan.js')
+    refuseResumeOfNothing(typed)
+    const flags = await this.withSavedShard(typed)
+    const {argv, ...rest} = this.invocation()
+    const invocation = {...rest, argv: withShard(argv, flags.shard)}
+    return flags['dry-run']
+      ? this.describe(plan, flags, invocation)
+      : this.compute(plan, flags, invocation)
+  }
+
+  /** A run that is a part of its plan is gone on with as that part. */
+  private async withSavedShard(flags: RunOptions): Promise<RunOptions> {
+    if (!flags.resume || flags.output === undefined || flags.shard) return flags
+    const shard = await this.services.readShard(flags.output)
+    return shard ? {...flags, shard} : flags
+  }
+
+  /** The plan with what it takes of the plug-ins that were named. */
+  private async withOwnPlugins(plan: Plan): Promise<Plan> {
+    const {typed, others} = this.plugins
+    const plugins = [...typed, ...others]
+    if (plugins.length === 0 || plan.plugins) return plan
+    const {pluginWithoutEffect, withPlugins} = await import('./plugins.js')
+    const marked = withPlugins(plan, plugins)
+    for (const {record} of typed) this.caution(pluginWithoutEffect(record, marked))
+    return marked
+  }
+
+  private async describe(plan: Plan, flags: RunOptions, invocation: Invocation): Promise<DryRun> {
+    const {prepareDry} = await import('./run-plan.js')
+    const {describeRun, dryRunReport} = await import('../../runner/dry-run.js')
+    const {renderTerminal} = await import('../../report/terminal.js')
+    const {run, schedule, kept} = await prepareDry(plan, flags, invocation)
+    const described = describeRun(run, schedule, kept)
+    this.print(renderTerminal(dryRunReport(described), this.layout()))
+    return described
+  }
+
+  private async compute(
+    plan: Plan,
+    flags: RunOptions,
+    invocation: Invocation,
+  ): Promise<ExperimentRun> {
+    const {prepare, runPrepared} = await import('./run-plan.js')
+    const worker = await this.services.takeWorker(plan.experiment)
+    try {
+      const prepared = await prepare(plan, flags, worker, invocation)
+      const {run, closing, fault} = await runPrepared(prepared, flags, invocation)
+      const {renderTerminal} = await import('../../report/terminal.js')
+      const {experiment} = prepared.run
+      const report = await experiment.report(run.records)
+      const {blocks, draw} = await this.withPlot(report, experiment, run, flags)
+      this.print(renderTerminal(this.withFlags(blocks), this.layout(), draw))
+      const nothing = nothingMeasured(plan, run.records)
+      this.caution(nothing)
+      for (const line of closing) this.note(line)
+      if (run.counts.failed > 0 || nothing) process.exitCode = EXIT_CELLS_FAILED
+      if (fault) this.complain(fault)
+      return run
+    } finally {
+      await worker.kill()
+    }
+  }
+
+  /** A report with what tells most of the run drawn below, where that is shown or asked for. */
+  private async withPlot(
+    report: readonly Block[],
+    {figures}: Pick<Experiment, 'figures'>,
+    {records}: ExperimentRun,
+    {plot}: RunOptions,
+  ): Promise<{blocks: readonly Block[]; draw?: DrawFigure}> {
+    if (this.jsonEnabled()) return {blocks: report}
+    const {NOTHING_TO_PLOT, plotForm, plotter} = await import('./plots.js')
+    const form = plotForm(plot, {byItself: true}, process.stdout, process.env)
+    if (!form) return {blocks: report}
+    const [figure] = (await figures?.(records)) ?? []
+    if (!figure) {
+      if (plot) this.caution(NOTHING_TO_PLOT)
+      return {blocks: report}
+    }
+    const draw = await plotter(this.layout(), form)
+    return {blocks: [...report, {kind: 'figure', figure}], draw}
+  }
+}
+
+function otherCommand(what: string, plan: Plan, path: string, id: string, own: string) {
+  return expected('PLAN_MISMATCH', path, `a ${what} of ${id}`, `one of ${plan.experiment}`, own)
+}

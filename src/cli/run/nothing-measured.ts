@@ -1,0 +1,35 @@
+/** A run in which nothing ran is no success, though nothing failed. */
+import {baselinesOf} from '../../experiments/bench/fields/baselines.js'
+import type {BenchPlan} from '../../experiments/bench/schema.js'
+import {troubleItems} from '../../experiments/labels.js'
+import type {CellRecord, Plan} from '../../results/record.js'
+
+/** What to do about a reason for which cells are skipped. */
+function remedyOf(reason: string, {input}: Plan): string[] {
+  if (reason === 'causal only') return ['add `causal`']
+  if (reason !== 'bidirectional only') return []
+  return [input ? 'say `noCausal`' : 'leave `causal` out']
+}
+
+type SweepRecord = Parameters<typeof troubleItems>[0][number]
+
+/**
+ * Why nothing was measured of all that was asked for, with what to do about it; the exact forms that a benchmark adds
+ * were not asked for.
+ *
+ * @returns `undefined` where some cell completed, or failed and is told of elsewhere
+ */
+export function nothingMeasured(plan: Plan, records: readonly CellRecord[]): string | undefined {
+  const asked = askedFor(plan, records as readonly SweepRecord[])
+  if (asked.length === 0 || asked.some(({status}) => status !== 'skipped')) return undefined
+  const reasons = asked.flatMap(record => (record.status === 'skipped' ? [record.reason] : []))
+  const remedies = [...new Set(reasons)].flatMap(reason => remedyOf(reason, plan))
+  return [`nothing was measured: ${troubleItems(asked).join('; ')}`, ...remedies].join('; ')
+}
+
+function askedFor(plan: Plan, records: readonly SweepRecord[]): readonly SweepRecord[] {
+  if (plan.experiment !== 'bench') return records
+  const added = baselinesOf((plan as BenchPlan).mode)
+  const others = records.filter(({cell}) => !added.includes(cell.method))
+  return others.length > 0 ? others : records
+}

@@ -1,0 +1,74 @@
+/** Runs of a command that makes several, each in a folder of its own below that of the command. */
+import {join} from 'node:path'
+import {RfaError} from '../../errors.js'
+import {resumeLine} from '../../report/command-line.js'
+import type {CellRecord, Plan} from '../../results/record.js'
+import type {WorkerProcess} from '../../runner/worker-process.js'
+import type {RunOptions} from '../flags/shared.js'
+import type {Invocation} from '../program/services.js'
+import {prepare, runPrepared} from './run-plan.js'
+
+/** Where it goes, and what of the command's flags it takes. */
+export interface OwnRun extends Pick<RunOptions, 'threads' | 'resume' | 'quiet'> {
+  /** Folder of the command. */
+  directory: string
+  /** Name of the run's folder in it. */
+  name: string
+}
+
+/** Runs plans one after the other; those that are not timed share a process, which would take as long to start. */
+export class OwnRuns {
+  readonly #invocation: Invocation
+  #worker: WorkerProcess | undefined
+
+  constructor(invocation: Invocation) {
+    this.#invocation = invocation
+  }
+
+  /**
+   * Runs a plan.
+   *
+   * @typeParam Record - of the plan's experiment
+   * @throws {INTERRUPTED} after Ctrl-C, telling how to go on with the whole command
+   * @throws what running a plan throws
+   */
+  async recordsOf<Record extends CellRecord>(plan: Plan, own: OwnRun): Promise<Record[]> {
+    const flags = runOptions(own)
+    try {
+      const worker = await this.#workerFor(plan)
+      const prepared = await prepare(plan, flags, worker, this.#invocation)
+      const {run, fault} = await runPrepared(
+        {...prepared, keepWorker: true},
+        flags,
+        this.#invocation,
+      )
+      if (fault) throw fault
+      return run.records as Record[]
+    } catch (error) {
+      throw withOwnHint(error, own.directory, this.#invocation.argv)
+    }
+  }
+
+  async #workerFor({experiment}: Plan): Promise<WorkerProcess> {
+    if (!this.#worker?.alive) this.#worker = await this.#invocation.services.takeWorker(experiment)
+    return this.#worker
+  }
+
+  /** Ends the process. */
+  async end(): Promise<void> {
+    await this.#worker?.kill()
+  }
+}
+
+function runOptions({directory, name, resume, threads, quiet}: OwnRun): RunOptions {
+  const off = {force: false, profile: false, 'dry-run': false, quick: false}
+  const options = {...off, output: join(directory, name), resume, quiet}
+  return threads === undefined ? options : {...options, threads}
+}
+
+/** What goes on is the whole command, not one of its runs. */
+function withOwnHint(error: unknown, directory: string, argv: readonly string[]): unknown {
+  if (!(error instanceof RfaError) || error.code !== 'INTERRUPTED') return error
+  const suggestions = [resumeLine(argv, directory)]
+  return new RfaError(error.code, error.message, {suggestions, cause: error})
+}

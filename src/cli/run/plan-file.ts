@@ -1,0 +1,121 @@
+/** Plans in files: what `--dry-run --json` prints, or the plan alone. */
+import {readFile} from 'node:fs/promises'
+import {describe, expected} from '../../errors.js'
+import {allExperiments, EXPERIMENT_NAMES} from '../../experiments/index.js'
+import {errorCode} from '../../files.js'
+import {parseJson, requireRegularFile, unreadable} from '../../results/files.js'
+import {anyPlan} from '../../results/manifest.js'
+import {parseWith, schemaOf, unknownSchema} from '../../results/parse-record.js'
+import type {Plan} from '../../results/record.js'
+import {DRY_RUN_SCHEMA} from '../../runner/dry-run.js'
+
+const REMEDY = 'write one with rfa error-sweep, bench or variance --dry-run --json'
+
+/**
+ * Reads a plan from a file; its plug-ins are not touched.
+ *
+ * @param path - of what `--dry-run --json` prints, or of its `plan` alone
+ * @throws {FILE_MISSING} when there is none
+ * @throws {BAD_FILE} for what is no plan, and for one with fields that this version does not know
+ * @throws {UNKNOWN_SCHEMA} for a document of another kind or version
+ */
+export async function readPlanFile(path: string): Promise<Plan> {
+  const value = planIn(path, parseJson(path, await textOf(path)))
+  const {experiment} = (value ?? {}) as {experiment?: unknown}
+  const known: readonly unknown[] = EXPERIMENT_NAMES
+  if (!known.includes(experiment)) {
+    const names = EXPERIMENT_NAMES.join(', ')
+    const got = experiment === undefined ? 'no `experiment`' : describe(experiment)
+    throw expected('BAD_FILE', path, `a plan of ${names}`, got, REMEDY)
+  }
+  const what = `a plan of ${experiment}`
+  const plan = parseWith(anyPlan(await allExperiments()), value, path, what, REMEDY)
+  const foreign = unknownField(value, plan)
+  if (foreign !== undefined) {
+    const remedy = 'it may be of a newer version of rfa: use that one'
+    throw expected('BAD_FILE', path, 'a plan of fields known here', `\`${foreign}\``, remedy)
+  }
+  return plan
+}
+
+async function textOf(path: string): Promise<string> {
+  await requireRegularFile(path)
+  return readFile(path, 'utf8').catch(error => {
+    if (errorCode(error) !== 'ENOENT') throw unreadable(path, error)
+    throw expected('FILE_MISSING', path, 'a plan', 'nothing', REMEDY)
+  })
+}
+
+/** The plan of a document, which may be the document itself. @throws {UNKNOWN_SCHEMA} */
+function planIn(path: string, value: unknown): unknown {
+  const schema = schemaOf(value)
+  if (schema === undefined) return value
+  if (schema !== DRY_RUN_SCHEMA) throw unknownSchema(path, schema, [DRY_RUN_SCHEMA])
+  return (value as {plan?: unknown}).plan
+}
+
+/** The first field of a file that a schema has dropped: running without it would be running another plan. */
+function unknownField(value: unknown, parsed: unknown, place = ''): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, child] of Object.entries(value)) {
+    const inner = place === '' ? name : `${place}.${name}`
+    const there = typeof parsed === 'object' && parsed !== null && Object.hasOwn(parsed, name)
+    const fault = there
+      ? unknownField(child, (parsed as Record<string, unknown>)[name], inner)
+      : inner
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+/**
+ * Whether the files of a plan still hold what they held when it was made.
+ *
+ * @param path - of the plan
+ * @param asked - as it stands there
+ * @param pinned - with what the files hold now
+ * @throws {FILE_CHANGED}
+ */
+export function requireSameInput(path: string, asked: Plan, pinned: Plan): void {
+  const [before, now] = [digestIn(asked), digestIn(pinned)]
+  if (before === undefined || before === now) return
+  throw expected(
+    'FILE_CHANGED',
+    path,
+    `input of SHA-256 ${before.slice(0, 12)}…`,
+    `${now?.slice(0, 12) ?? 'none'}…`,
+    'put back the file that the plan was made with',
+    'make the plan anew from this file',
+  )
+}
+
+function digestIn({input}: Plan): string | undefined {
+  return input?.kind === 'file' ? input.digest : undefined
+}
+
+/**
+ * Refuses what would change a plan that is given as a file.
+ *
+ * @param typed - flags of the grid that stand beside it, with dashes
+ * @param threads - that were asked for
+ * @throws {USAGE}
+ */
+export function refuseChanges(
+  path: string,
+  plan: Plan,
+  typed: readonly string[],
+  threads: number | undefined,
+): void {
+  const own = plan.threads ?? undefined
+  const others = [
+    ...typed,
+    ...(plan.threads !== undefined && threads !== undefined && threads !== own
+      ? ['--threads']
+      : []),
+  ]
+  if (others.length === 0) return
+  const names = others.join(', ')
+  const remedies = [`leave ${names} out`, 'make another plan with --dry-run --json']
+  const what = 'a plan that says all of what is run'
+  throw expected('USAGE', `--plan ${path}`, what, `${names} beside it`, ...remedies)
+}

@@ -1,0 +1,66 @@
+/** Whether, and of what characters, results are drawn in the terminal. */
+import type {Block} from '../../report/document.js'
+import {type Layout, showsUnicode} from '../../report/layout.js'
+import type {DrawFigure} from '../../report/terminal.js'
+
+/** Said where a plot was asked for in vain. */
+export const NOTHING_TO_PLOT = '--plot: nothing to draw, as no length, M or norm has two values'
+
+/** Columns of a terminal from which on plots come by themselves. */
+const LEAST_COLUMNS = 80
+
+/** As much of an output stream as decides on plots. */
+interface Output {
+  isTTY?: boolean
+  columns?: number
+  getColorDepth?(env?: object): number
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What plots are made of. */
+export interface PlotForm {
+  /** Braille, else ASCII. */
+  unicode: boolean
+  /** Whether the palette of figures can be shown: bits of colours, 8 of them or more. */
+  colour: boolean
+}
+
+/**
+ * What plots on a stream are made of. By themselves they come on terminals of 80 columns or more that show Braille.
+ *
+ * @param asked - `--plot` or `--no-plot`; `undefined`: neither was typed
+ * @param byItself - whether the command draws without being asked
+ * @returns `undefined` where none is to be drawn
+ */
+export function plotForm(
+  asked: boolean | undefined,
+  {byItself}: {byItself: boolean},
+  output: Output,
+  env: Environment,
+): PlotForm | undefined {
+  const {isTTY = false, columns = 0} = output
+  const unicode = showsUnicode(env)
+  const wanted = asked ?? (byItself && isTTY && columns >= LEAST_COLUMNS && unicode)
+  if (!wanted) return undefined
+  return {unicode, colour: isTTY && (output.getColorDepth?.(env) ?? 1) >= 8}
+}
+
+/** What draws figures. */
+export async function plotter(layout: Layout, {unicode, colour}: PlotForm): Promise<DrawFigure> {
+  const {plotFigure} = await import('../../report/plot/plot.js')
+  const options = {width: layout.width, colour: colour && layout.colour, unicode}
+  return figure => plotFigure(figure, options) ?? ''
+}
+
+/** Blocks with the first figure of each run alone, which tells most. */
+export function firstFigures(blocks: readonly Block[]): Block[] {
+  let seen = false
+  return blocks.filter(block => {
+    if (block.kind === 'heading' && block.level === 1) seen = false
+    if (block.kind !== 'figure') return true
+    const first = !seen
+    seen = true
+    return first
+  })
+}

@@ -1,0 +1,285 @@
+/** From a plan to a finished run: backend check, jobs, folder, progress, interrupt. */
+import {availableParallelism} from 'node:os'
+import {join} from 'node:path'
+import {RfaError} from '../../errors.js'
+import type {Cells} from '../../experiments/cells.js'
+import type {PredictedCell} from '../../experiments/experiment.js'
+import {experimentNamed} from '../../experiments/index.js'
+import type {PlannedRun} from '../../experiments/planned-run.js'
+import {commandText, resumeLine, typeablePath} from '../../report/command-line.js'
+import {plural} from '../../report/numbers.js'
+import type {CellRecord, Plan} from '../../results/record.js'
+import {shardText} from '../../results/shard.js'
+import {InterruptedRun} from '../../runner/interruption.js'
+import type {Preparation} from '../../runner/preparation.js'
+import {PROFILE_FOLDER} from '../../runner/profile-files.js'
+import type {ExperimentRun} from '../../runner/run-experiment.js'
+import {withoutSaved} from '../../runner/saved-cells.js'
+import {type Schedule, schedule} from '../../runner/schedule.js'
+import {ofShard} from '../../runner/shards.js'
+import {UnsavedTables} from '../../runner/unsaved.js'
+import type {WorkerProcess} from '../../runner/worker-process.js'
+import type {RunOptions} from '../flags/shared.js'
+import type {Invocation} from '../program/services.js'
+import {listenForInterrupt} from './interrupt.js'
+import {startProgress} from './progress.js'
+import {idleAxes} from './without-effect.js'
+
+/** A plan with its jobs, and the processes that are to run them. */
+export interface PreparedRun {
+  run: PlannedRun
+  schedule: Schedule
+  /** The process that has planned, where it may compute the first cells, too. */
+  worker?: WorkerProcess | undefined
+  /** Keep it running for another run. */
+  keepWorker?: boolean
+}
+
+/**
+ * Has a worker make the jobs of a plan, and decides how they run. What would make every cell fail is told here, before
+ * anything is written.
+ *
+ * @param worker - makes the plan; the caller ends it, whatever comes
+ * @throws {UNSUPPORTED} when the backend has fewer threads than asked for
+ * @throws {BACKEND_MISSING} when the backend, or a peer, cannot run here
+ * @throws {TOO_LARGE} when the plan does not fit into memory, unless forced
+ */
+export async function prepare(
+  asked: Plan,
+  flags: RunOptions,
+  worker: WorkerProcess,
+  invocation: Invocation,
+): Promise<PreparedRun> {
+  const {services, note} = invocation
+  const {force, timeout, shard} = flags
+  const timeoutMs = timeout === undefined ? null : timeout * 1000
+  const shards = shard?.count
+  const prepared = await services.prepareRun(asked, worker, {force, timeoutMs, shards})
+  for (const text of prepared.notes) note(text)
+  noteCrowding(flags.threads, note)
+  const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
+  const {heldBytes} = prepared
+  if (!force) await services.assertFits(run, schedule, {heldBytes})
+  // a generated input that alone is too large fails every cell, forced or not
+  const {input, peers} = run.plan
+  if (input?.kind === 'file' || peers || force) await services.checkInput(run.plan, worker)
+  if (prepared.serves && !schedule.fresh) return {run, schedule, worker}
+  await worker.kill()
+  return {run, schedule}
+}
+
+/** What a dry run describes. */
+export interface PreparedDryRun {
+  /** Only cells that would run. */
+  run: PlannedRun<PredictedCell>
+  schedule: Schedule
+  /** Cells that the run to go on with has already. */
+  kept: number
+}
+
+/**
+ * The same for a dry run, which tries nothing: it may be made for another machine. With `--resume` the run that is there
+ * is looked at.
+ *
+ * @throws {PLAN_MISMATCH} {WOULD_OVERWRITE} {BAD_FILE} where the plan cannot go on with that run
+ */
+export async function prepareDry(
+  asked: Plan,
+  flags: RunOptions,
+  invocation: Invocation,
+): Promise<PreparedDryRun> {
+  const {services} = invocation
+  const {force, output, resume, shard} = flags
+  const prepared = await services.prepareDryRun(asked, {force, shards: shard?.count})
+  const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
+  const saved = resume && output !== undefined ? await services.examineRun(output, run) : undefined
+  const jobs = saved ? await withoutSaved(run, saved.records) : run.jobs
+  const processes = Math.min(schedule.processes, Math.max(1, jobs.length))
+  const kept = run.jobs.length - jobs.length
+  return {run: {...run, jobs}, schedule: {...schedule, processes}, kept}
+}
+
+/** Jobs of a shard are computed as in a run of the whole plan: with as many threads, in as many processes. */
+async function scheduled<Item extends PredictedCell>(
+  asked: Plan,
+  {
+    plan,
+    jobs,
+    threading,
+    warnings,
+    shards,
+  }: Pick<Preparation<Cells<Item>>, 'plan' | 'jobs' | 'threading' | 'warnings' | 'shards'>,
+  flags: RunOptions,
+  {caution}: Invocation,
+): Promise<{run: PlannedRun<Item>; schedule: Schedule}> {
+  const {threads, shard} = flags
+  if (flags.plan !== undefined) {
+    const {requireSameInput} = await import('./plan-file.js')
+    requireSameInput(flags.plan, asked, plan)
+  }
+  for (const warning of [...warnings, ...idleAxes(flags, jobs)]) caution(warning)
+  const run = {experiment: await experimentNamed(plan.experiment), plan, jobs}
+  const how = schedule(run, threads, threading)
+  cautionOfIdleThreads(threading, how, threads, caution)
+  if (!shard || !shards) return {run, schedule: how}
+  return {run: {...run, jobs: ofShard(jobs, shards, shard.index), shard}, schedule: how}
+}
+
+/** A run that has ended, and what there is to say below its tables. */
+export interface EndedRun {
+  run: ExperimentRun
+  /** Where it was saved, and what to do next. */
+  closing: readonly string[]
+  /** Why it has no tables, or not all of its cells, telling how to go on. */
+  fault?: RfaError | undefined
+}
+
+/**
+ * Runs what was prepared, showing progress on stderr.
+ *
+ * @throws {INTERRUPTED} after Ctrl-C where there is nothing to show, telling how to go on
+ * @throws {NOT_WRITABLE} when the folder cannot be written, telling how to go on once a cell had begun
+ */
+export async function runPrepared(
+  {run, schedule, worker, keepWorker}: PreparedRun,
+  flags: RunOptions,
+  {argv, services, note, caution}: Invocation,
+): Promise<EndedRun> {
+  const directory =
+    flags.output ?? (await services.newRunDirectory(run.plan.experiment, new Date()))
+  if (flags.profile && schedule.fresh) note('times are taken under a profiler, which slows them')
+  const progress = await startProgress({stream: process.stderr, quiet: flags.quiet})
+  const interruption = listenForInterrupt()
+  const command = resumeLine(argv, directory)
+  let begun = false
+  try {
+    const finished = await services.runExperiment(run, {
+      directory,
+      resume: flags.resume,
+      argv,
+      schedule,
+      worker,
+      keepWorker,
+      timeoutMs: flags.timeout === undefined ? null : flags.timeout * 1000,
+      signal: interruption.signal,
+      onProgress: event => {
+        begun = true
+        progress.update(event)
+      },
+      onTick: event => progress.update(event),
+      onNote: text => progress.aside(() => note(text)),
+      onWarning: text => progress.aside(() => caution(text)),
+      profile: flags.profile,
+      formats: [...(flags.format ?? (['csv'] as const))],
+      requested: flags.samples ? ['samples'] : [],
+    })
+    return {run: finished, closing: closing(finished, {directory, argv, profile: flags.profile})}
+  } catch (error) {
+    const told = withResumeHint(error, command, begun)
+    if (!(told instanceof RfaError)) throw told
+    if (error instanceof InterruptedRun) return {run: error.run, closing: [], fault: told}
+    if (!(error instanceof UnsavedTables)) throw told
+    return {run: (error as UnsavedTables<ExperimentRun>).run, closing: [], fault: told}
+  } finally {
+    progress.stop()
+    interruption.dispose()
+  }
+}
+
+/** How a run ended, where it is, and what to do next. */
+export function closing(
+  {counts, records, manifest}: ExperimentRun,
+  {directory, argv, profile}: {directory: string; argv: readonly string[]; profile: boolean},
+): string[] {
+  const {total, completed, skipped, failed} = counts
+  const [bin = ''] = argv
+  const others = [
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ]
+  const all =
+    others.length === 0 ? plural(total, 'cell') : `${completed} of ${plural(total, 'cell')}`
+  return [
+    ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
+    `${partName(manifest)}${[`${all} completed`, ...others].join(', ')}; saved in ${directory}`,
+    ...(failed > 0 ? [runAgain(records, argv, directory)] : []),
+    ...(failed === 0 && manifest.shard ? [mergeAdvice(bin)] : []),
+    ...(failed === 0 && completed > 0 && !manifest.shard
+      ? [
+          `next: ${commandText([bin, 'report', typeablePath(directory)])} prints these tables again and writes them as Markdown`,
+        ]
+      : []),
+  ]
+}
+
+function partName({shard}: ExperimentRun['manifest']): string {
+  return shard ? `shard ${shardText(shard)}: ` : ''
+}
+
+function mergeAdvice(bin: string): string {
+  return `next, when all shards have ended: ${bin} merge, with their folders and --output DIR`
+}
+
+function isLate(record: CellRecord): boolean {
+  return record.status === 'failed' && record.error.code === 'CELL_TIMEOUT'
+}
+
+/** How to run what failed again. A limit of time that stopped cells would only stop them once more. */
+function runAgain(
+  records: readonly CellRecord[],
+  argv: readonly string[],
+  directory: string,
+): string {
+  const late = records.filter(isLate).length
+  if (late === 0) return `next: ${resumeLine(argv, directory)} runs what failed again`
+  const command = resumeLine(argv, directory, ['--timeout'])
+  return `next: ${command} runs what failed again, without the --timeout that stopped ${plural(late, 'cell')}; or give a longer one`
+}
+
+/** @throws {USAGE} where `--resume` does not say what to go on with */
+export function refuseResumeOfNothing({
+  output,
+  resume,
+}: Pick<RunOptions, 'output' | 'resume'>): void {
+  if (!resume || output !== undefined) return
+  throw new RfaError('USAGE', '--resume: expected --output DIR beside it, got none', {
+    suggestions: ['name the folder of the run to go on with'],
+  })
+}
+
+function noteCrowding(threads: number | undefined, note: Invocation['note']): void {
+  const processors = availableParallelism()
+  if (threads === undefined || threads <= processors) return
+  note(`threads: ${threads} on ${plural(processors, 'processor')}, which they will share`)
+}
+
+/** Threads that were asked for and cannot be used; benchmarks refuse them. */
+function cautionOfIdleThreads(
+  threading: Preparation['threading'],
+  {processes, fresh}: Schedule,
+  threads: number | undefined,
+  caution: Invocation['caution'],
+): void {
+  if (fresh || threading === 'any' || threads === undefined || processes >= threads) return
+  caution(
+    `threads: using ${processes} of ${threads}, as this backend has one thread for each cell and the plan ` +
+      `${plural(processes, 'cell')}; the native backend divides a cell among threads`,
+  )
+}
+
+/**
+ * An interrupt tells the command that goes on, and so does a full disk; other errors stay as they are.
+ *
+ * @param begun - whether there is a run to go on with
+ */
+function withResumeHint(error: unknown, command: string, begun: boolean): unknown {
+  if (!(error instanceof RfaError)) return error
+  const {code, message, suggestions} = error
+  if (code === 'INTERRUPTED')
+    return new RfaError(code, message, {suggestions: [command], cause: error})
+  if (code !== 'NOT_WRITABLE' || !begun) return error
+  return new RfaError(code, message, {
+    suggestions: [...suggestions, `then go on with: ${command}`],
+    cause: error,
+  })
+}

@@ -1,0 +1,43 @@
+/** Settings that were typed and that no method asked for uses. */
+import type {SettledRequest} from '../../apply/record.js'
+import type {Cells} from '../../experiments/cells.js'
+import type {PredictedCell} from '../../experiments/experiment.js'
+import type {RunOptions} from '../flags/shared.js'
+
+/** Fields of cells that are `null` where they mean nothing to the method. */
+const AXES = [
+  ['num-features', 'num_features', 'numFeatures'],
+  ['projections', 'projection', 'projections'],
+] as const
+
+/** Warnings of a grid of which no cell has an axis that was typed. */
+export function idleAxes(flags: RunOptions, jobs: Cells<PredictedCell>): string[] {
+  return AXES.filter(([flag, field]) => flags[flag] !== undefined && isIdle(field, jobs)).map(
+    ([, , setting]) => `\`${setting}\` changes nothing: no method asked for has random features`,
+  )
+}
+
+/** Whether no cell has a value there. Looks no further than the first that has one. */
+function isIdle(field: string, jobs: Cells<PredictedCell>): boolean {
+  for (const {cell} of jobs) {
+    if ((cell as Record<string, unknown>)[field] !== null) return false
+  }
+  return jobs.length > 0
+}
+
+/** The same of one call. @param typed - flags of `rfa apply`; a missing value was not typed */
+export async function idleSettings(
+  typed: {'num-features'?: unknown; projection?: unknown},
+  request: SettledRequest,
+): Promise<string[]> {
+  if (typed['num-features'] === undefined && typed.projection === undefined) return []
+  const {resolveMethod} = await import('../../experiments/method.js')
+  const {sized, projected} = await resolveMethod(request)
+  const idle = [
+    ...(typed['num-features'] !== undefined && !sized(request) ? ['`numFeatures`'] : []),
+    ...(typed.projection !== undefined && !projected ? ['`projection`'] : []),
+  ]
+  return idle.map(
+    setting => `${setting} changes nothing: ${request.method} as asked for does not use it`,
+  )
+}

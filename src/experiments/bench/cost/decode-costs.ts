@@ -1,0 +1,48 @@
+/** Time and memory of decoding, predicted. */
+import type {CallShape} from '../../../attention/index.js'
+import type {MeteredBackend} from '../../../attention/internal.js'
+import type {ResolvedMethod} from '../../method.js'
+
+const FLOAT = 4
+
+/** `batch` sequences at once, `keyLen` tokens each. */
+interface Decode {
+  method: ResolvedMethod
+  shape: CallShape
+}
+
+/** Bytes of the state after so many tokens. */
+export function stateBytes({method, shape}: Decode, length = shape.keyLen): number {
+  const {estimator, options} = method
+  const {batch, heads, headDim, valueDim, numFeatures} = shape
+  const sums = estimator.featureDim(numFeatures, headDim, options) * (valueDim + 1) * FLOAT
+  const perHead = estimator.stateBytes?.({headDim, valueDim, numFeatures, length}, options) ?? sums
+  return batch * heads * perHead
+}
+
+/**
+ * Floating-point operations of a decode. A state that grows with every token is read by each: tokens then are attention to half
+ * of the keys on average. Otherwise they are those of a causal forward.
+ */
+export function decodeFlops(decode: Decode): number {
+  const {method, shape} = decode
+  const {keyLen} = shape
+  const cached = keyLen > 1 && stateBytes(decode) === keyLen * stateBytes(decode, 1)
+  const cost = (sizes: CallShape) => method.estimator.cost(sizes, method.options).flops
+  if (!cached) return cost(shape)
+  return keyLen * cost({...shape, queryLen: 1, keyLen: (keyLen + 1) / 2, causal: false})
+}
+
+/**
+ * Seconds that a token takes beside its operations: calls, checks and temporary tensors. Orders of magnitude, of a step that
+ * is one kernel on `native`, and about a dozen elsewhere.
+ */
+export const TOKEN_SECONDS: Record<MeteredBackend, number> = {
+  native: 4e-6,
+  tensorflow: 3e-4,
+  wasm: 2e-4,
+  cpu: 1e-4,
+}
+
+/** How many times longer operations take than in a forward: every token reads the whole state for one query. */
+export const UNSHARED = 4

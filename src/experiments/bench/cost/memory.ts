@@ -1,0 +1,48 @@
+/** Resident memory of the process of a benchmark's cell, predicted from what it holds. */
+import {footprint, type MeteredBackend} from '../../../attention/internal.js'
+import {counts, type ProcessOfCell, runtimeBytes, uncollected} from '../../process-memory.js'
+
+const FLOAT = 4
+
+/**
+ * Peak of the process of a benchmark's cell: its inputs, on tfjs-wasm in a heap of its own too, and one forward.
+ *
+ * @param repetitions - forwards
+ * @param keyHeads - heads of keys and values as they are given; fewer are repeated in each forward. Default: all
+ */
+export function benchProcessBytes(
+  {backend, method, shape}: ProcessOfCell,
+  repetitions: number,
+  keyHeads = shape.heads,
+): number {
+  const {queries, keys, values} = counts(shape)
+  const copied = keyHeads === shape.heads ? 0 : FLOAT * (keys + values)
+  const inputs = FLOAT * (queries + ((keys + values) * keyHeads) / shape.heads)
+  const run = copied + footprint(method.estimator, method.options, shape, backend)
+  const heap = backend === 'wasm' ? inputs : 0
+  return (
+    runtimeBytes(backend) +
+    inputs +
+    heap +
+    run +
+    uncollected(backend, {made: run, read: 0}, repetitions)
+  )
+}
+
+/**
+ * Peak of the process of a decode: its state, and on backends that make a new one for each token, those that the collector has
+ * not come to.
+ *
+ * @param state - bytes after the last token
+ * @param repetitions - decodes
+ */
+export function decodeProcessBytes(
+  backend: MeteredBackend,
+  state: number,
+  repetitions: number,
+): number {
+  const made = backend === 'native' ? state : Number.POSITIVE_INFINITY
+  return (
+    runtimeBytes(backend) + 2 * state + uncollected(backend, {made, read: made}, repetitions + 1)
+  )
+}

@@ -1,0 +1,52 @@
+/** Time and memory: what the experiment is made of. */
+import {type Row, recordTable, requestedTable, rowTable} from '../../results/tables.js'
+import {defineExperiment} from '../experiment.js'
+import {type Breakdown, partRow} from './fields/breakdown.js'
+import {markRow} from './fields/token-marks.js'
+import {processCells} from './measure/process-cells.js'
+import {sampleRow, sampleRows} from './report/samples.js'
+import {type BenchResult, benchCell, benchPlan, benchResult} from './schema.js'
+
+const partsOf = (result: Row) => ((result.breakdown as Breakdown | undefined)?.parts ?? []) as Row[]
+
+const tabled = {
+  cell: benchCell,
+  result: benchResult,
+  omit: ['samples_ns', 'turn_runs', 'process_turns'],
+}
+
+/** Time and memory of forward passes, or of decoding, each method at each length in processes of its own. */
+export default defineExperiment({
+  name: 'bench',
+  title: 'a benchmark',
+  version: 1,
+  plan: benchPlan,
+  cell: benchCell,
+  result: benchResult,
+  isolation: 'fresh',
+  // single times stand in the journal, and in a table of their own on request
+  tables: [
+    recordTable(tabled),
+    rowTable(tabled, 'marks', markRow, ({marks = []}) => marks as Row[]),
+    rowTable(tabled, 'breakdown', partRow, result => partsOf(result)),
+    requestedTable('samples', sampleRow, result => sampleRows(result as BenchResult)),
+  ],
+  check: async ({peers}) => {
+    if (peers) await (await import('./measure/peers/require.js')).requirePeers(peers)
+  },
+  cells: async plan => (await import('./grid.js')).benchCells(plan),
+  jobs: async plan => (await import('./grid.js')).benchJobs(plan),
+  load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
+  run: async (cell, context) => (await import('./measure/cell.js')).runBenchCell(cell, context),
+  processes: {
+    of: processCells,
+    // loading a peer takes seconds
+    shares: ({peer, threads}) => peer && `${peer} ${threads}`,
+    join: async results => (await import('./measure/join.js')).joinProcesses(results),
+  },
+  findings: async records => (await import('./report/fits.js')).benchFindings(records),
+  highlights: async records => (await import('./report/highlights.js')).benchHighlights(records),
+  figures: async records => (await import('./report/figures.js')).benchFigures(records),
+  comparison: async () => (await import('./report/comparison.js')).benchComparison,
+  report: async records => (await import('./report/report.js')).benchReport(records),
+})

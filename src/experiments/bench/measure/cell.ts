@@ -1,0 +1,115 @@
+/** One timing: a method at one length, in one of the processes of its cell. */
+
+import {type ProjectionSource, recordOperations} from '../../../attention/index.js'
+import {footprint} from '../../../attention/internal.js'
+import {type BackendName, bindThreads, useBackend} from '../../../backends/index.js'
+import {computedBy} from '../../computed-by.js'
+import type {CellContext, CellOutcome} from '../../experiment.js'
+import {type ResolvedMethod, resolveMethod} from '../../method.js'
+import {layerBytes} from '../cost/layer-costs.js'
+import {benchShape, workOf} from '../cost/work.js'
+import {copiedBytes} from '../fields/grouped.js'
+import type {BenchCell, BenchResult} from '../schema.js'
+import {startBreakdown} from './breakdown.js'
+import {monotonic} from './clock.js'
+import {looking, watchConditions} from './conditions.js'
+import {timeDecodeCell} from './decode-cell.js'
+import {type Forward, forwardOf, warmCode} from './forward.js'
+import {passGate} from './gate.js'
+import {newSource} from './inputs.js'
+import {startPeakMemory} from './memory.js'
+import {bestPeak, measurePeak} from './peak.js'
+import {runPeerCell} from './peers/peer-cell.js'
+import {type Others, type TimedCell, timeRuns} from './timing.js'
+import {whyNotTimed} from './why-not-timed.js'
+
+/** Runs one cell of a benchmark; meant for a fresh process, whose memory is then the cell's. */
+export async function runBenchCell(
+  cell: BenchCell,
+  context: CellContext = {},
+): Promise<CellOutcome<BenchResult>> {
+  if (cell.peer) return runPeerCell(cell, context)
+  const {threadShare, process = 0, ...others} = context
+  const threads = cell.threads ?? undefined
+  const backend = await useBackend(cell.backend, {threads, threadShare})
+  const method = await resolveMethod(cell)
+  const reason = whyNotTimed(cell, method)
+  if (reason) return {status: 'skipped', reason}
+  // a decode is long enough to warm itself
+  if (cell.mode !== 'decode') warmCode({cell, method})
+  await bindThreads(backend.name)
+  const peakMemory = startPeakMemory()
+  const {source, projection_ns} = projectionSource(cell, method)
+  const before = measurePeak()
+  const watch = watchConditions()
+  const watched = {...others, yieldTurn: looking(others.yieldTurn, watch)}
+  const {timing, ...measured} =
+    cell.mode === 'decode'
+      ? await timeDecodeCell(cell, source?.next(), watched)
+      : await timeForward({cell, method, source}, backend.name, watched)
+  const conditions = watch.end()
+  const peak = peakMemory()
+  // once timed, as it leaves traces in what V8 compiles; its other processes run the same code
+  const gate = process === 0 ? await passGate(cell, method, backend.name) : null
+  return {
+    status: 'completed',
+    result: {
+      feature_dim: method.estimator.featureDim(
+        cell.num_features ?? 0,
+        cell.head_dim,
+        method.options,
+      ),
+      ...computedBy(backend),
+      gate,
+      ...timing,
+      ...measured,
+      conditions,
+      projection_ns,
+      work_flops: workOf(cell, method),
+      fma_peak_gflops: bestPeak([before, measurePeak()]),
+      // parts hold features that the whole may never have
+      peak_rss_over_baseline_bytes: cell.breakdown ? null : peak,
+    },
+  }
+}
+
+/** Times forward passes. */
+async function timeForward(
+  timed: Forward,
+  backend: BackendName,
+  others: Others,
+): Promise<TimedCell> {
+  const {cell, method} = timed
+  const {forward, tensors, options} = forwardOf(timed)
+  const {operations} = recordOperations(forward)
+  const breaking =
+    cell.breakdown && tensors && startBreakdown({...drawing(cell, method), tensors, options})
+  const timing = await timeRuns(forward, cell.timing, breaking ? breaking.watch(others) : others)
+  const breakdown = breaking && {breakdown: breaking.end(timing)}
+  const held = footprint(method.estimator, method.options, benchShape(cell), backend)
+  const around = copiedBytes(cell) + (cell.mode === 'layer' ? layerBytes(cell).made : 0)
+  const live_bytes = around + Math.max(0, held - outputBytes(cell))
+  return {operations, timing, live_bytes, ...breakdown}
+}
+
+/** How the parts of a call draw: like its own source, once for each of them. */
+function drawing(cell: BenchCell, method: ResolvedMethod) {
+  const drawsInWhole = cell.redraw === 'call'
+  const {projected} = method
+  if (!projected || cell.projection === null) return {drawsInWhole}
+  return {drawsInWhole, draw: () => newSource({...cell, redraw: 'fixed'}, method)!}
+}
+
+function outputBytes({batch, heads, seq_len, value_dim}: BenchCell): number {
+  return 4 * batch * heads * seq_len * value_dim
+}
+
+/** Draws what the redraw policy draws once, and times that; the rest is drawn inside the timed region. */
+function projectionSource(
+  cell: BenchCell,
+  method: ResolvedMethod,
+): {source: ProjectionSource | undefined; projection_ns: number | null} {
+  const start = monotonic()
+  const source = newSource(cell, method)
+  return {source, projection_ns: source ? monotonic() - start : null}
+}

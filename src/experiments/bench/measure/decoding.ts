@@ -1,0 +1,99 @@
+/** The clock of decoding: whole sequences, token by token, looked at where marks stand. */
+import type {Decoder} from '../../../attention/index.js'
+import {median} from '../../../stats/index.js'
+import type {tf} from '../../../tf.js'
+import type {DecodeMark} from '../fields/token-marks.js'
+import type {TimingProtocol} from '../schema.js'
+import {type Clock, monotonic} from './clock.js'
+import {markOf} from './mark.js'
+import {type Timing, timeMeasured, type Watches} from './timing.js'
+
+/** Query, key and value of one token. */
+export type Token = readonly [query: tf.Tensor, key: tf.Tensor, value: tf.Tensor]
+
+/** What is decoded. */
+export interface Decoding {
+  /** A decoder before its first token; made and disposed of outside the timed region. */
+  make(): Decoder
+  /** Fed one after the other, from the first one again after the last: which tokens come does not change the work. */
+  tokens: readonly Token[]
+  /** Numbers of tokens to look at, rising from 2 or more; the last one ends a run. */
+  marks: readonly number[]
+}
+
+/** Tokens to either side of a mark that its latency is the median of, at most. */
+const WINDOW = 8
+
+/**
+ * Times whole decodes by the protocol, a run being one from behind the first token to the last mark: on the first one falls
+ * what a decoder makes ready, such as the memory of its state, which is told by itself.
+ *
+ * @param stateBytes - at each mark, see {@link statesOf}
+ */
+export async function timeDecoding(
+  decoding: Decoding,
+  stateBytes: readonly number[],
+  protocol: TimingProtocol,
+  {clock = monotonic, ...others}: Watches = {},
+): Promise<{timing: Timing; first_token_ns: number; marks: DecodeMark[]}> {
+  const {marks} = decoding
+  const stamps = new Float64Array(marks.at(-1)! + 1)
+  const totals: number[][] = marks.map(() => [])
+  const latencies: number[][] = marks.map(() => [])
+  const firsts: number[] = []
+  const keep = () => {
+    firsts.push(stamps[1]! - stamps[0]!)
+    for (const [at, mark] of marks.entries()) {
+      totals[at]!.push(stamps[mark]! - stamps[1]!)
+      latencies[at]!.push(latencyAt(stamps, mark))
+    }
+  }
+  const measure = (counts: boolean) => {
+    decodeOnce(decoding, stamps, clock)
+    if (counts) keep()
+    return stamps.at(-1)! - stamps[1]!
+  }
+  const timing = await timeMeasured(measure, protocol, others)
+  return {
+    timing,
+    first_token_ns: median(firsts),
+    marks: marks.map((tokens, at) => {
+      const samples = {totals: totals[at]!, latencies: latencies[at]!}
+      return markOf({tokens, state_bytes: stateBytes[at]!, ...samples}, timing)
+    }),
+  }
+}
+
+/** Decodes once, keeping the moment before the first token and after each. */
+function decodeOnce({make, tokens}: Decoding, stamps: Float64Array, clock: Clock): void {
+  const decoder = make()
+  stamps[0] = clock()
+  for (let t = 1; t < stamps.length; t++) {
+    const [query, key, value] = tokens[t % tokens.length]!
+    decoder.next(query, key, value).dispose()
+    stamps[t] = clock()
+  }
+  decoder.dispose()
+}
+
+/** Median time of a token about the mark-th one. */
+function latencyAt(stamps: Float64Array, mark: number): number {
+  const reach = Math.min(WINDOW, Math.floor(mark / 8))
+  const last = Math.min(mark + reach, stamps.length - 1)
+  const times: number[] = []
+  for (let t = mark - reach; t <= last; t++) times.push(stamps[t]! - stamps[t - 1]!)
+  return median(times)
+}
+
+/** Bytes that are held between a mark's token and the next, from a decode that is not timed. */
+export function statesOf({make, tokens, marks}: Decoding): number[] {
+  const decoder = make()
+  const bytes: number[] = []
+  for (let t = 1; t <= marks.at(-1)!; t++) {
+    const [query, key, value] = tokens[t % tokens.length]!
+    decoder.next(query, key, value).dispose()
+    if (t === marks[bytes.length]) bytes.push(decoder.stateBytes)
+  }
+  decoder.dispose()
+  return bytes
+}

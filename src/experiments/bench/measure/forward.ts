@@ -1,0 +1,82 @@
+/** The forward pass of a cell, and the code that it runs. */
+import {attend, type ProjectionSource} from '../../../attention/index.js'
+import {callNoise} from '../../../attention/internal.js'
+import {tf} from '../../../tf.js'
+import {attendOptions, drawOf} from '../../axes.js'
+import type {ResolvedMethod} from '../../method.js'
+import {benchShape} from '../cost/work.js'
+import {keyHeads} from '../fields/grouped.js'
+import type {BenchCell} from '../schema.js'
+import {monotonic} from './clock.js'
+import {benchArrays, newSource} from './inputs.js'
+import {type Attention, layerForward, makeLayer} from './layer.js'
+import {repeatHeads} from './repeat-heads.js'
+
+/** What is computed, and where its projections come from. */
+export interface Forward {
+  cell: BenchCell
+  method: ResolvedMethod
+  source: ProjectionSource | undefined
+}
+
+/** One forward pass, and what it computes with. */
+export function forwardOf({cell, method, source}: Forward) {
+  const {estimator, options: methodOptions} = method
+  // drawn before the timed region, as a trained model would have it
+  const noise = callNoise(estimator, benchShape(cell), methodOptions, {}, drawOf(cell))
+  const options = {...attendOptions(cell), noise}
+  const attention: Attention = (query, key, value) => {
+    const projection = source && {projection: source.next()}
+    return tf.tidy(() => {
+      const [full, values] = [repeatHeads(key, cell.heads), repeatHeads(value, cell.heads)]
+      return attend(query, full, values, {...options, ...projection}).out
+    })
+  }
+  const tensors = cell.mode === 'layer' ? undefined : benchTensors(cell)
+  const pass = tensors ? () => attention(...tensors) : layerOf(cell, attention)
+  return {forward: () => tf.dispose(tf.tidy(pass)), tensors, options}
+}
+
+/** The forward of a layer around attention. */
+function layerOf(cell: BenchCell, attention: Attention): () => tf.Tensor {
+  const layer = makeLayer(cell)
+  return () => layerForward(layer, cell, attention)
+}
+
+/**
+ * Calls of a small forward after which V8 has compiled what they run, and the most that they may take together: backends without
+ * vector instructions get fewer.
+ */
+const WARM = {calls: 3000, ns: 0.5e9, rows: 64}
+
+/**
+ * Runs what is to be timed on a few rows of one head until its code is compiled. A call whose code is cold takes some 50 us
+ * longer, be it short or long, and processes differ in when that ends.
+ */
+export function warmCode({cell, method}: Omit<Forward, 'source'>): void {
+  // repeated heads are code, too
+  const heads = keyHeads(cell) === cell.heads ? 1 : 2
+  const kv_heads = heads === 1 ? undefined : 1
+  const few = {...cell, batch: 1, heads, kv_heads, seq_len: Math.min(cell.seq_len, WARM.rows)}
+  const source = newSource(few, method)
+  tf.tidy(() => {
+    const {forward} = forwardOf({cell: few, method, source})
+    const start = monotonic()
+    for (let i = 0; i < WARM.calls && monotonic() - start < WARM.ns; i++) forward()
+  })
+  source?.dispose()
+}
+
+/** Queries, keys and values on the current backend. */
+function benchTensors(cell: BenchCell): [tf.Tensor4D, tf.Tensor4D, tf.Tensor4D] {
+  const {batch, seq_len, head_dim, value_dim} = cell
+  const {query, key, value} = benchArrays(cell)
+  const tensor = (values: Float32Array, heads: number, dim: number) =>
+    tf.tensor4d(values, [batch, heads, seq_len, dim])
+  const own = keyHeads(cell)
+  return [
+    tensor(query, cell.heads, head_dim),
+    tensor(key, own, head_dim),
+    tensor(value, own, value_dim),
+  ]
+}

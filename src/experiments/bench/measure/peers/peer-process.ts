@@ -1,0 +1,194 @@
+/** A peer in a process of its own, as `python/rfa_peers.py` says. */
+import {join} from 'node:path'
+import {z} from 'zod'
+import {messageOf, RfaError} from '../../../../errors.js'
+import {packageRoot} from '../../../../package.js'
+import type {PeerName} from '../../fields/peers.js'
+import {type ChildCommand, type Conversation, conversation} from './conversation.js'
+
+const facts = z.object({
+  version: z.string(),
+  python: z.string(),
+  instruction_set: z.string().nullable(),
+})
+/** What a peer says of itself. */
+export type PeerFacts = z.infer<typeof facts>
+const loading = z.object({loading: z.string()})
+const greeting = z.union([facts, z.object({missing: z.string()})])
+
+/** What a peer is to run. */
+export interface PeerCase {
+  method: string
+  causal: boolean
+  batch: number
+  heads: number
+  /** L, of queries and keys. */
+  length: number
+  head_dim: number
+  value_dim: number
+  num_features: number
+}
+
+/** Its tensors, `[B, H, L, D]`, `[B, H, L, D]`, `[B, H, L, Dv]` and, where the method draws one, `[H, M, D]`. */
+export interface PeerInputs {
+  query: Float32Array
+  key: Float32Array
+  value: Float32Array
+  projection?: Float32Array | undefined
+}
+
+/** A case that a peer holds, until it is dropped. */
+export interface MadeCase {
+  /** `[B, H, L, Dv]`. */
+  output(): Promise<Float32Array>
+  /** Times of single runs, in ns: one at least, no more than `runs`, no new one after so many ns. */
+  time(budget: {runs: number; ns: number}): Promise<readonly number[]>
+  /** Frees it. Never rejects: a peer that is gone holds nothing. */
+  drop(): Promise<void>
+}
+
+/** A peer while it runs. It does one thing at a time, whoever asks: what else it did would be in the times. */
+export interface Peer {
+  readonly facts: PeerFacts
+  readonly pid: number
+  /** Whether it can be asked. */
+  readonly alive: boolean
+  make(given: PeerCase, inputs: PeerInputs): Promise<MadeCase>
+  stop(): void
+}
+
+/** Loading the package on a busy machine; the longest single run. */
+const PATIENCE_MS = 600_000
+/** Starting Python alone, on a busy machine: what says nothing for so long is no Python, or waits for something. */
+const START_MS = 30_000
+
+/** Python that peers run in. */
+export function pythonPath(environment = process.env): string {
+  return environment.RFA_PYTHON || 'python3'
+}
+
+/** Each of several threads on a core of its own, as this package's are while it is timed; the user's word stands. */
+const BOUND = {OMP_PROC_BIND: 'close', OMP_PLACES: 'cores'}
+
+/** The command of a peer. @param threads - that it computes with */
+export function peerCommand(name: PeerName, threads: number): ChildCommand {
+  const args = [join(packageRoot(), 'python', 'rfa_peers.py'), name, '--threads', String(threads)]
+  const env = {...(threads > 1 && BOUND), ...process.env, PYTHONDONTWRITEBYTECODE: '1'}
+  return {name: `peer ${name}`, command: pythonPath(), args, env, patience: PATIENCE_MS}
+}
+
+/**
+ * Starts a peer.
+ *
+ * @param startMs - longest time until it says what it loads
+ * @throws {BACKEND_MISSING} where it is not there, with what to install
+ */
+export async function startPeer(command: ChildCommand, startMs = START_MS): Promise<Peer> {
+  const talk = conversation(command)
+  const greeted = await greetingOf(talk, startMs).catch(error => {
+    talk.stop()
+    throw missing(command, messageOf(error).replace(`${command.name}: `, ''))
+  })
+  if ('missing' in greeted) throw missing(command, greeted.missing)
+  const ask = asking(talk, command.name)
+  return {
+    facts: greeted,
+    pid: talk.pid!,
+    get alive() {
+      return talk.alive
+    },
+    async make(given, {query, key, value, projection}) {
+      const parts = [query, key, value, ...(projection ? [projection] : [])]
+      const data = parts.map(part => new Uint8Array(part.buffer, part.byteOffset, part.byteLength))
+      const bytes = data.reduce((sum, {length}) => sum + length, 0)
+      const request = {do: 'make', case: {...given, projected: projection !== undefined}, bytes}
+      const {id} = await ask(request, z.object({id: z.number().int()}), data)
+      return madeCase(ask, id)
+    },
+    stop: talk.stop,
+  }
+}
+
+function madeCase(ask: Ask, id: number): MadeCase {
+  return {
+    async output() {
+      const {output} = await ask({do: 'output', id}, z.object({output: z.base64()}))
+      return floatsOf(Buffer.from(output, 'base64'))
+    },
+    async time(budget) {
+      const answer = z.object({ns: z.array(z.number().positive()).min(1).max(budget.runs)})
+      return (await ask({do: 'time', id, ...budget}, answer)).ns
+    },
+    async drop() {
+      await ask({do: 'drop', id}, z.object({dropped: z.literal(id)})).catch(() => {})
+    },
+  }
+}
+
+async function greetingOf(talk: Conversation, startMs: number) {
+  const first = await talk.nextLine(startMs)
+  if (!loading.safeParse(first).success) throw unexpected('what it loads', first)
+  const said = await talk.nextLine()
+  const {success, data} = greeting.safeParse(said)
+  if (success) return data
+  throw unexpected('what it is', said)
+}
+
+function unexpected(what: string, got: unknown): Error {
+  return new Error(`expected ${what}, got ${shown(got)}`)
+}
+
+function shown(answer: unknown): string {
+  return JSON.stringify(answer).slice(0, 200)
+}
+
+/** Asks after all who asked before, and takes no answer but one of this form. @throws {CELL_CRASHED} */
+type Ask = <T>(request: object, form: z.ZodType<T>, data?: readonly Uint8Array[]) => Promise<T>
+
+/** A peer that talks nonsense is ended: the answer to one might be taken for that to another. */
+function asking(talk: Conversation, name: string): Ask {
+  let last: Promise<unknown> = Promise.resolve()
+  let end: RfaError | undefined
+  const ended = (message: string, cause?: unknown) => {
+    talk.stop()
+    end = new RfaError('CELL_CRASHED', message, {cause})
+    return end
+  }
+  const askNow: Ask = async (request, form, data) => {
+    if (end) throw end
+    const answer = await talk.ask(request, data).catch(error => {
+      throw ended(messageOf(error), error)
+    })
+    const told = z.object({error: z.string()}).safeParse(answer)
+    if (told.success) throw new RfaError('CELL_CRASHED', `${name}: ${told.data.error}`)
+    const found = form.safeParse(answer)
+    if (found.success) return found.data
+    throw ended(`${name}: expected another answer, got ${shown(answer)}`)
+  }
+  return (request, form, data) => {
+    const answer = last.then(() => askNow(request, form, data))
+    last = answer.then(
+      () => {},
+      () => {},
+    )
+    return answer
+  }
+}
+
+function floatsOf(bytes: Uint8Array): Float32Array {
+  return new Float32Array(Uint8Array.from(bytes).buffer)
+}
+
+function missing({name, command}: ChildCommand, why: string): RfaError {
+  return new RfaError(
+    'BACKEND_MISSING',
+    `${name}: expected a Python with PyTorch, got ${command}: ${why}`,
+    {
+      suggestions: [
+        'pip install torch --index-url https://download.pytorch.org/whl/cpu (Linux), or pip install torch',
+        'RFA_PYTHON=PATH names the Python of an environment that has it',
+        'leave out --peers',
+      ],
+    },
+  )
+}

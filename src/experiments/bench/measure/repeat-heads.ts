@@ -1,0 +1,48 @@
+/** Heads of keys and values repeated for the heads of queries that share them, inside the timed region. */
+import type {Decoder} from '../../../attention/index.js'
+import {repeatedHeads} from '../../../inputs/grouped-heads.js'
+import {tf} from '../../../tf.js'
+
+/** Backends whose tensors lie where JavaScript reads them: there TensorFlow.js puts them together entry by entry. */
+const ON_HOST: readonly string[] = ['native', 'cpu']
+
+/**
+ * Repeats heads so that each query head has its own: head j becomes heads `j G .. j G + G - 1`, as in inputs.
+ *
+ * @param tensor - `[B, Hkv, S, D]`
+ * @param heads - H, a multiple of Hkv
+ * @returns `[B, H, S, D]`; `tensor` itself where it has as many heads
+ */
+export function repeatHeads(tensor: tf.Tensor4D, heads: number): tf.Tensor4D {
+  const [batch, own, length, dim] = tensor.shape
+  if (own === heads) return tensor
+  const shape: tf.Tensor4D['shape'] = [batch, heads, length, dim]
+  if (ON_HOST.includes(tf.getBackend())) {
+    return tf.tensor4d(repeatedHeads(tensor.dataSync<'float32'>(), tensor.shape, heads), shape)
+  }
+  return tf.tidy(() => {
+    const rows = tf.reshape(tensor, [batch * own, 1, length * dim])
+    return tf.reshape(tf.concat(Array<tf.Tensor>(heads / own).fill(rows), 1), shape)
+  })
+}
+
+/** A decoder that takes tokens whose keys and values have fewer heads, and repeats them in each step. */
+export function groupedDecoder(decoder: Decoder, heads: number): Decoder {
+  return {
+    next(query: tf.Tensor4D, key: tf.Tensor4D, value: tf.Tensor4D) {
+      const full = [repeatHeads(key, heads), repeatHeads(value, heads)] as const
+      const out = decoder.next(query, ...full)
+      tf.dispose([...full])
+      return out
+    },
+    get stateBytes() {
+      return decoder.stateBytes
+    },
+    get state() {
+      return decoder.state
+    },
+    dispose() {
+      decoder.dispose()
+    },
+  }
+}

@@ -1,0 +1,158 @@
+/** Times and memory of two cells: of two benchmarks, or of two methods of one. */
+import {mapped, superiority, welchTest} from '../../../stats/index.js'
+import type {ComparedLine, Comparison, Place, Quantity, UncomparedLine} from '../../comparison.js'
+import {methodLabel, projectionLabel} from '../../labels.js'
+import type {BenchCell, TimedRecord} from '../schema.js'
+import {intervalOf, PairedTimes, pDiffers} from '../times/paired-times.js'
+import {processMedians} from '../times/processes.js'
+import {medianOf} from '../times/time-estimates.js'
+import {decodeTo} from './decode-to.js'
+import {machineVerdictOf} from './machine-verdict.js'
+import {rowsInOrder} from './variants.js'
+
+const TIME: Quantity = {
+  name: 'time',
+  title: 'Time',
+  more: 'slower',
+  less: 'faster',
+  unit: 'ns',
+  legend: {
+    runs: "B/A: ratio of the times with its 95 % interval, Welch's t on the logarithms of the medians of the processes: a machine that was slower as a whole in one of the runs is not told from slower code. p: that of the test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.",
+    methods:
+      'B/A: ratio of the times, process by process, with its 95 % interval, t on their logarithms. p: that of the test, adjusted for all lines (Holm). P(B > A): chance that a timed run of B is slower than one of A.',
+  },
+}
+
+const COUNTED =
+  'Counted, the most bytes of tensors that a call holds at once beside inputs and output, of a decode its state: no noise, and no interval.'
+
+const MEMORY: Quantity = {
+  name: 'memory',
+  title: 'Memory',
+  more: 'more',
+  less: 'less',
+  unit: 'bytes',
+  legend: {runs: COUNTED, methods: COUNTED},
+}
+
+/** How benchmarks are compared. */
+export const benchComparison: Comparison<BenchCell, TimedRecord> = {
+  quantities: [TIME, MEMORY],
+  measured({seed, backend, threads, timing, lengths, breakdown, plugin, ...cell}) {
+    return cell
+  },
+  place: (cell, result) => ({
+    ...(cell.mode && {mode: cell.mode}),
+    method: methodLabel(cell),
+    projection: projectionLabel(cell) ?? '',
+    redraw: cell.redraw === 'fixed' ? '' : cell.redraw,
+    M: String(cell.num_features ?? ''),
+    // a decode has lines by the tokens so far
+    L: cell.mode === 'decode' ? '' : String(cell.seq_len),
+    B: String(cell.batch),
+    H: String(cell.heads),
+    ...(cell.kv_heads && {Hkv: String(cell.kv_heads)}),
+    D: String(cell.head_dim),
+    Dv: String(cell.value_dim),
+    sees: cell.causal ? 'the past' : 'all',
+    backend: result?.backend ?? '',
+  }),
+  inOrder: rowsInOrder,
+  disturbed(records) {
+    const found = machineVerdictOf(records)
+    return found?.verdict === 'disturbed' ? found.statement : undefined
+  },
+  between(related, all) {
+    const times = new PairedTimes(all)
+    const compared = related === 'methods' ? ofOneRun(times) : ofTwoRuns
+    return {
+      lines: (a, b) =>
+        a.cell.mode === 'decode'
+          ? decodeLines(a, b, compared)
+          : linesOf(forward(a), forward(b), compared),
+    }
+  },
+}
+
+/** What is compared of a cell, or of a decode up to some token. */
+interface Timed {
+  at: Place
+  record: TimedRecord
+  /** `null`: nobody counted them. */
+  bytes: number | null
+}
+
+function forward(record: TimedRecord): Timed {
+  return {at: {}, record, bytes: record.result.live_bytes}
+}
+
+function linesOf(a: Timed, b: Timed, compared: Compared): ComparedLine[] {
+  return [timeLine(a, b, compared), ...memoryLine(a, b)]
+}
+
+function timeLine({at, record: a}: Timed, {record: b}: Timed, compared: Compared): ComparedLine {
+  const [own, other] = [medianOf(a), medianOf(b)]
+  return {
+    quantity: 'time',
+    at,
+    ...{a: own.value, b: other.value},
+    ...compared(a, b),
+    effect: superiority(b.result.samples_ns, a.result.samples_ns),
+  }
+}
+
+/** The ratio of B to A, and how it is tested. */
+type Compared = (a: TimedRecord, b: TimedRecord) => Pick<ComparedLine, 'ratio' | 'pValue' | 'basis'>
+
+function ofOneRun(times: PairedTimes): Compared {
+  return (a, b) => {
+    const found = times.logRatio(b, a)
+    const ratio = mapped(intervalOf(found), Math.exp)
+    return {ratio, pValue: pDiffers(found), basis: 'processes'}
+  }
+}
+
+const ofTwoRuns: Compared = (a, b) => {
+  const [own, other] = [a, b].map(({result}) => processMedians(result).map(Math.log))
+  const {estimate, pValue} = welchTest(other!, own!)
+  return {ratio: mapped(estimate, Math.exp), pValue, basis: 'medians'}
+}
+
+/** Nothing where neither holds anything, or nobody counted. */
+function memoryLine({at, bytes: a}: Timed, {bytes: b}: Timed): ComparedLine[] {
+  if (a === null || b === null || (a === 0 && b === 0)) return []
+  const ratio = {value: b / a, low: b / a, high: b / a}
+  const exact = {pValue: Number.NaN, effect: Number.NaN, basis: 'exact'} as const
+  return [{quantity: 'memory', at, a, b, ratio, ...exact}]
+}
+
+/** Lines for each length that both were asked for; one that only A was looked at may hide a regression. */
+function decodeLines(
+  a: TimedRecord,
+  b: TimedRecord,
+  compared: Compared,
+): (ComparedLine | UncomparedLine)[] {
+  const asked = [...new Set([a, b].flatMap(({cell}) => cell.lengths ?? []))]
+  return asked
+    .sort((one, other) => one - other)
+    .flatMap((tokens): (ComparedLine | UncomparedLine)[] => {
+      const [own, other] = [upTo(a, tokens), upTo(b, tokens)]
+      if (own && other) return linesOf(own, other, compared)
+      return own || other ? oneSided(tokens, own ? 'A' : 'B') : []
+    })
+}
+
+function oneSided(tokens: number, side: 'A' | 'B'): UncomparedLine[] {
+  const reason = `only ${side} was looked at after as many tokens`
+  const settled = side === 'B'
+  return (['time', 'memory'] as const).map(quantity => {
+    return {quantity, at: {tokens: String(tokens)}, reason, settled}
+  })
+}
+
+function upTo(decode: TimedRecord, tokens: number): Timed | undefined {
+  if (!decode.cell.lengths?.includes(tokens)) return undefined
+  const record = decodeTo(decode, tokens)
+  const mark = decode.result.marks?.find(one => one.tokens === tokens)
+  return record && mark && {at: {tokens: String(tokens)}, record, bytes: mark.state_bytes}
+}

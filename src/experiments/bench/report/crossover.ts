@@ -1,0 +1,132 @@
+/** From which length on a method is faster than an exact form, as far as noise lets one say. */
+
+import {significant} from '../../../report/numbers.js'
+import type {CrossoverAnswer} from '../../../results/fits.js'
+import {type Estimate, passesOne} from '../../../stats/index.js'
+import {isSettled} from '../times/time-estimates.js'
+
+/** Speed-up over an exact form at one length. */
+export interface Point {
+  length: number
+  gain: Estimate
+}
+
+/** What lengths say together. */
+export interface Crossover {
+  answer: CrossoverAnswer
+  /** From which length on it is faster; `null` for every other answer than `overtakes`. */
+  length: Estimate | null
+  /** A sentence that continues the name of the method. */
+  statement: string
+}
+
+/** Which of two is faster; `open` where the interval of their ratio holds 1, or there is none. */
+type Order = 'faster' | 'slower' | 'open'
+
+/**
+ * Where lengths say for certain which is faster their order counts, however wide their intervals are; a length is named as
+ * crossover where it has an interval, and is withheld where that is wide.
+ *
+ * @param points - at least one, by length
+ * @param baseline - name of the exact form
+ */
+export function crossover(points: readonly Point[], baseline: string): Crossover {
+  const orders = points.map(orderOf)
+  const [first, last] = [points[0]!.length, points.at(-1)!.length]
+  if (orders.every(order => order === 'faster')) {
+    const where =
+      first === last ? `L=${first}` : `every length measured, from L=${first} to ${last}`
+    return without('faster', `is faster than ${baseline} at ${where}`)
+  }
+  if (orders.at(-1) !== 'faster') return notInTheEnd(points, orders, baseline)
+  const length = crossing(points)
+  // it was ahead before: from where on it stays so is another question than where it overtakes
+  const passes =
+    orders.lastIndexOf('slower') > orders.indexOf('faster') ? 'stays faster than' : 'overtakes'
+  if (length && isSettled(length)) {
+    const [value, low, high] = [length.value, length.low, length.high].map(x => significant(x))
+    const statement = `${passes} ${baseline} at L=${value} [${low}, ${high}]`
+    return {answer: 'overtakes', length, statement}
+  }
+  return without('unsettled', wideText(points, orders, baseline))
+}
+
+function without(answer: CrossoverAnswer, statement: string): Crossover {
+  return {answer, length: null, statement}
+}
+
+/** The sentence where a method is faster in the end, but nobody knows well enough from where on. */
+function wideText(points: readonly Point[], orders: readonly Order[], baseline: string): string {
+  const from = orders.findLastIndex(order => order !== 'faster') + 1
+  const after = points[from]!.length
+  const slower = orders.lastIndexOf('slower')
+  if (slower < 0) {
+    const open = lengthsOf(points, orders, 'open')
+    return `is faster than ${baseline} from L=${after} on; unsettled at ${open}`
+  }
+  return `overtakes ${baseline} between L=${points[slower]!.length} and ${after}; where is unsettled`
+}
+
+/** The answer for a method that is not faster, or not for certain, at the longest length. */
+function notInTheEnd(
+  points: readonly Point[],
+  orders: readonly Order[],
+  baseline: string,
+): Crossover {
+  const last = points.at(-1)!.length
+  const place = orders.length === 1 ? `at L=${last}` : `up to L=${last}`
+  if (orders.every(order => order === 'slower')) {
+    const statement =
+      orders.length === 1
+        ? `is slower than ${baseline} ${place}`
+        : `does not overtake ${baseline} within the lengths measured: it is slower ${place}`
+    return without('slower', statement)
+  }
+  if (orders.every(order => order === 'open')) {
+    const statement = `is neither faster nor slower than ${baseline} for certain ${place}: unsettled`
+    return without('unsettled', statement)
+  }
+  const told = (['faster', 'slower', 'open'] as const).flatMap(order => {
+    const lengths = lengthsOf(points, orders, order)
+    return lengths === '' ? [] : [`${order === 'open' ? 'unsettled' : order} at ${lengths}`]
+  })
+  return without(
+    orders.includes('faster') ? 'mixed' : 'unsettled',
+    `against ${baseline}: ${told.join(', ')}`,
+  )
+}
+
+function lengthsOf(points: readonly Point[], orders: readonly Order[], order: Order): string {
+  return points
+    .filter((_, at) => orders[at] === order)
+    .map(({length}) => length)
+    .join(', ')
+}
+
+function orderOf({gain: {low, high}}: Point): Order {
+  if (low > 1) return 'faster'
+  return high < 1 ? 'slower' : 'open'
+}
+
+/**
+ * Where the speed-up passes 1 for the last time, on straight lines between points in log-log axes. The ends are those of the
+ * lines through the upper and through the lower ends of all points: they cover it at least as often as those cover the
+ * points.
+ *
+ * @returns `undefined` where one of these lines does not pass 1 within the lengths
+ */
+function crossing(points: readonly Point[]): Estimate | undefined {
+  const [value, low, high] = (['value', 'high', 'low'] as const).map(end => passing(points, end))
+  if (value === undefined || low === undefined || high === undefined) return undefined
+  return {value, low, high}
+}
+
+/** The last length at which the line through one end of all points passes 1 from below. */
+function passing(points: readonly Point[], end: keyof Estimate): number | undefined {
+  const before = points.findLastIndex(({gain}) => !(gain[end] > 1))
+  const [below, above] = [points[before], points[before + 1]]
+  if (!below || !above) return undefined
+  const [from, to] = [below, above].map(({length, gain}) => ({x: length, y: gain[end]}))
+  const length = passesOne([from!, to!])
+  return Number.isNaN(length) ? undefined : length
+}

@@ -1,0 +1,104 @@
+/** What stands under the times of a benchmark: what columns mean, what is unsettled and what would help, what disturbed the runs. */
+
+import {plural} from '../../../report/numbers.js'
+import {median} from '../../../stats/index.js'
+import {variantLabel} from '../../labels.js'
+import {BASELINES} from '../fields/baselines.js'
+import type {TimedRecord} from '../schema.js'
+import type {PairedTimes} from '../times/paired-times.js'
+import {processMedians} from '../times/processes.js'
+import {
+  isSettled,
+  isSettledSlope,
+  levelsOf,
+  SETTLED_FACTOR,
+  SETTLED_SLOPE,
+  warmingOf,
+} from '../times/time-estimates.js'
+import {backendGain, backendMarks} from './backends.js'
+import {type Growing, speedUp} from './trends.js'
+
+const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
+
+/** What intervals are. */
+export const LEGEND = `± and [ ]: 95 % intervals over fresh processes; ?: wider than ±${PERCENT} %; see docs/statistics.md.`
+
+/** What is unsettled, and what would settle it; nothing where nothing is. */
+export function unsettledItems(
+  rows: readonly TimedRecord[],
+  found: readonly Growing[],
+  times: PairedTimes,
+): string[] {
+  const ratios = rows.flatMap(row =>
+    [
+      backendGain(row, rows, times),
+      ...BASELINES.map(baseline => speedUp(row, rows, baseline, times)),
+    ].flatMap(gain => gain ?? []),
+  )
+  const slopes = found.map(({growth}) => growth.slope)
+  const told = [
+    shareText(ratios.filter(ratio => !isSettled(ratio)).length, ratios.length, 'speed-up'),
+    shareText(slopes.filter(slope => !isSettledSlope(slope)).length, slopes.length, 'slope'),
+  ].filter(text => text !== null)
+  return [...bentItems(found), ...(told.length === 0 ? [] : [unsettledItem(told, rows)])]
+}
+
+/** Methods whose times no line describes. */
+function bentItems(found: readonly Growing[]): string[] {
+  const bent = found
+    .filter(({growth: {bent, slope}}) => bent && isSettledSlope(slope))
+    .map(({label}) => label)
+  if (bent.length === 0) return []
+  return [`bent: times of ${bent.join(', ')} leave the line by more than their intervals`]
+}
+
+/** What would settle it. @param told - how many of what */
+export function unsettledItem(told: readonly string[], rows: readonly TimedRecord[]): string {
+  return `unsettled (?): ${told.join(' and ')} (slopes: wider than ±${SETTLED_SLOPE}); ${remedyFor(rows)}`
+}
+
+/** What narrows intervals most, by the level that most of their width comes from. */
+function remedyFor(rows: readonly TimedRecord[]): string {
+  const processes = Math.min(...rows.map(({result}) => processMedians(result).length))
+  if (processes < 2) return 'one process says nothing of what another would measure: --processes 3'
+  const levels = rows.flatMap(({result}) => levelsOf(result) ?? [])
+  const of = (level: 'between' | 'within') => median(levels.map(one => one[level]))
+  const [between, within] = [of('between'), of('within')]
+  const apart = `processes differ by ${percentOf(between)}, the noise of runs in each makes ${percentOf(within)}`
+  return within > between
+    ? `${apart}: longer calls (--batch, --seq-len) or a longer --min-time help most`
+    : `${apart}: more --processes help most`
+}
+
+/** How many of a kind, in words; `null` for none. */
+export function shareText(part: number, whole: number, noun: string): string | null {
+  return part === 0 ? null : `${part} of ${plural(whole, noun)}`
+}
+
+/** Signs that times depend on more than the methods: one sentence each, with the worst cell as example. */
+export function oddityItems(rows: readonly TimedRecord[]): string[] {
+  const warming = rows
+    .flatMap(row => {
+      const found = warmingOf(row)
+      return found ? [{name: nameOf(row, rows), factor: found.value}] : []
+    })
+    .sort((a, b) => b.factor - a.factor)
+  const [worst] = warming
+  if (!worst) return []
+  const cells = `${warming.length} of ${plural(rows.length, 'cell')}`
+  return [
+    `warning: the first runs are slower than the last ones in ${cells}, by ${percentOf(worst.factor - 1)} in ${worst.name}; a longer --warmup leaves them out`,
+  ]
+}
+
+/** In percent, of a share. */
+function percentOf(share: number): string {
+  const percent = 100 * share
+  return `${percent.toFixed(percent < 10 ? 1 : 0)} %`
+}
+
+/** A row in a sentence. @param all - of its table */
+export function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
+  const {cell} = row
+  return [variantLabel(cell), ...backendMarks(row, all), `L=${cell.seq_len}`].join(' ')
+}

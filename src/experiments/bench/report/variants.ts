@@ -1,0 +1,80 @@
+/** Rows of a benchmark's tables: what was timed, in which order, and how estimates are told. */
+import type {ColumnSpec} from '../../../report/document.js'
+import {inOrder} from '../../../report/groups.js'
+import {MISSING, nanoseconds, ratio, significant, withReach} from '../../../report/numbers.js'
+import {type Estimate, factorOf} from '../../../stats/index.js'
+import {methodLabel, projectionLabel} from '../../labels.js'
+import {BASELINES} from '../fields/baselines.js'
+import type {TimedRecord} from '../schema.js'
+import {isSettled} from '../times/time-estimates.js'
+import {COMPUTERS} from './computers.js'
+
+/** Stands behind a number whose interval is too wide to rely on it. */
+export const UNSETTLED = '?'
+
+/** Records of one shape by variant, the exact forms first, and by length. */
+export function rowsInOrder(records: readonly TimedRecord[]): TimedRecord[] {
+  return inOrder(
+    exactFormsFirst(records),
+    [
+      ({cell}) => methodLabel(cell),
+      ({cell}) => projectionLabel(cell) ?? '',
+      ({cell}) => cell.redraw,
+      ({result}) => result.backend,
+    ],
+    [({cell}) => cell.num_features ?? 0, ({cell}) => cell.seq_len],
+  )
+}
+
+/** Exact forms, then the methods by name, and backends in the order of preference: cells may have run in random order. */
+function exactFormsFirst(records: readonly TimedRecord[]): TimedRecord[] {
+  const rank = ({cell, result}: TimedRecord) => {
+    const place = BASELINES.indexOf(cell.method)
+    const backend = COMPUTERS.indexOf(result.backend)
+    return `${place < 0 ? BASELINES.length : place} ${methodLabel(cell)} ${backend}`
+  }
+  return records.toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0))
+}
+
+/** What was timed: method, random matrix, M and F, the latter two side by side for fairness. */
+export const VARIANT_COLUMNS: readonly ColumnSpec<TimedRecord>[] = [
+  {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
+  {
+    title: 'projection',
+    align: 'left',
+    priority: 1,
+    cell: ({cell}) => projectionLabel(cell) ?? MISSING,
+    tells: ({cell}) => cell.projection !== null,
+  },
+  {
+    title: 'redraw',
+    align: 'left',
+    cell: ({cell}) => (cell.projection === null ? MISSING : cell.redraw),
+    tells: ({cell}) => cell.redraw !== 'fixed',
+  },
+  {
+    title: 'M',
+    cell: ({cell}) => String(cell.num_features ?? MISSING),
+    tells: ({cell}) => cell.num_features !== null,
+  },
+  {
+    title: 'F',
+    cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
+    tells: ({result}) => result.feature_dim > 0,
+  },
+]
+
+/** A time with its reach. */
+export function timeText(estimate: Estimate): string {
+  return withReach(nanoseconds(estimate.value), factorOf(estimate))
+}
+
+/** A ratio with its interval, `2.80x [2.61, 3.02]`; `2.80x [2.10, 3.71] ?` where that is wide. */
+export function ratioText(estimate: Estimate | null): string {
+  if (estimate === null) return MISSING
+  const {value, low, high} = estimate
+  const text = Number.isNaN(low)
+    ? ratio(value)
+    : `${ratio(value)} [${significant(low)}, ${significant(high)}]`
+  return isSettled(estimate) ? text : `${text} ${UNSETTLED}`
+}

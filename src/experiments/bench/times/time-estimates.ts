@@ -1,0 +1,76 @@
+/** How far times can be believed: intervals, what is unsettled, and signs of a machine that had other things to do. */
+
+import {type Estimate, factorOf, mean, median, variance} from '../../../stats/index.js'
+import type {TimedRecord} from '../schema.js'
+import {
+  type InProcesses,
+  ofProcesses,
+  processMedians,
+  processRuns,
+  turnMediansByProcess,
+} from './processes.js'
+
+/**
+ * A ratio is told where its 95 % interval lies within this factor of it, to either side. Two benchmarks then tell ratios
+ * that differ, but for one case in twenty, by less than 1.25^sqrt(2) = 1.37.
+ */
+export const SETTLED_FACTOR = 1.25
+/** A slope is told where its 95 % interval ends within this distance: 1 and 2, linear and quadratic, stay apart. */
+export const SETTLED_SLOPE = 0.25
+
+/** Fewest runs that have quartiles: one in each quarter. */
+export const LEAST_FOR_QUARTILES = 4
+
+/** Whether a ratio, or a time, is known well enough to be told as a number. */
+export function isSettled(estimate: Estimate): boolean {
+  return factorOf(estimate) <= SETTLED_FACTOR
+}
+
+/** The same of a slope. */
+export function isSettledSlope({value, low, high}: Estimate): boolean {
+  return Math.max(high - value, value - low) <= SETTLED_SLOPE
+}
+
+/** Time of a record with its 95 % interval; ends are `NaN` of one process, and of records made before there were several. */
+export function medianOf({result}: TimedRecord): Estimate {
+  return ofProcesses(processMedians(result))
+}
+
+/** Share of the timed time spent waiting for a processor; `null` where unknown. */
+export function waitingShare({result: {samples_ns, waited_ns}}: TimedRecord): number | null {
+  const total = samples_ns.reduce((sum, x) => sum + x, 0)
+  return waited_ns === null || total === 0 ? null : waited_ns / total
+}
+
+/**
+ * How much slower the first third of the runs of a process is than the last third, where that is much and holds for other
+ * processes, too: a warm-up that was too short.
+ */
+export function warmingOf({result}: TimedRecord): Estimate | null {
+  const ratios = processRuns(result).flatMap(runs => {
+    const third = Math.floor(runs.length / 3)
+    return third > 0 ? [median(runs.slice(0, third)) / median(runs.slice(-third))] : []
+  })
+  if (ratios.length < 2) return null
+  const found = ofProcesses(ratios)
+  return found.low > 1 && found.value > SETTLED_FACTOR ? found : null
+}
+
+/** Shares of the variance of a time that more processes, and more runs in each, would lower; `null` where neither is known. */
+export interface Levels {
+  /** Standard deviation of what processes differ by beside the noise of their runs, as a share of the time. */
+  between: number
+  /** The same of the median of a process by the noise of its runs. */
+  within: number
+}
+
+/** Runs that follow each other are no independent ones: the noise of a process is that of its turns. */
+export function levelsOf(times: InProcesses): Levels | null {
+  const medians = processMedians(times)
+  const turns = turnMediansByProcess(times).filter(({length}) => length > 1)
+  if (medians.length < 2 || turns.length === 0) return null
+  // the variance of a median is about pi / 2 times that of a mean
+  const within = mean(turns.map(own => ((Math.PI / 2) * variance(own.map(Math.log))) / own.length))
+  const all = variance(medians.map(Math.log))
+  return {between: Math.sqrt(Math.max(0, all - within)), within: Math.sqrt(within)}
+}

@@ -1,0 +1,81 @@
+/** Resident memory of the process of a sweep's cell, predicted from what it holds: arrays on the host, and tensors. */
+import {footprint, type MeteredBackend} from '../../../attention/internal.js'
+import type {ForwardShape} from '../../method.js'
+import {
+  counts,
+  type ProcessOfCell,
+  runtimeBytes,
+  UNCOLLECTED,
+  uncollected,
+} from '../../process-memory.js'
+import {momentBytes} from '../measure/moments.js'
+import {rowMetricBytes, tileKeys} from '../measure/row-sizes.js'
+
+const FLOAT = 4
+const DOUBLE = 8
+
+/** Arrays of one context of a sweep: the input with scaled queries and keys, and the exact output. */
+export function contextBytes(shape: ForwardShape, scale: number): {input: number; truth: number} {
+  const {queries, keys, values, outputs} = counts(shape)
+  const copies = scale === 1 ? 1 : 2
+  return {input: FLOAT * (copies * (queries + keys) + values), truth: DOUBLE * outputs}
+}
+
+/**
+ * What the exact output takes beside its context: queries and keys of one head in double precision, and on
+ * `native` its keys and values as the loop packs them.
+ */
+function truthBytes(backend: MeteredBackend, shape: ForwardShape): number {
+  const {queries, keys, values} = counts({...shape, batch: 1, heads: 1})
+  return DOUBLE * (queries + keys + (backend === 'native' ? keys + values : 0))
+}
+
+/** What a cell of a sweep does beside its call. */
+export interface SweepCalls {
+  /** Bytes of the contexts that its process keeps, its own among them. */
+  contexts: number
+  /** Bytes that loading the input takes at its peak. */
+  loading: number
+  /** There is a key mask: what it leaves is copied out of the input for the exact output, and out of each output. */
+  masked: boolean
+  replicates: number
+  /** How many of them make one call. */
+  together: number
+  rowMetrics: boolean
+}
+
+/** Peak of the process of a sweep's cell. */
+export function sweepProcessBytes(
+  {backend, method, shape}: ProcessOfCell,
+  {contexts, loading, masked, replicates, together, rowMetrics}: SweepCalls,
+): number {
+  const {queries, keys, values, outputs} = counts(shape)
+  const heads = together * shape.heads
+  const {estimator, options} = method
+  const call = (valueDim: number) =>
+    footprint(estimator, options, {...shape, heads, valueDim}, backend)
+  const perValue = (shape.valueDim + 1) / shape.valueDim
+  const widened = together * outputs * perValue
+  const run = call(shape.valueDim + 1)
+  const tile = rowMetrics ? tileKeys(shape) : 0
+  const identity = FLOAT * shape.batch * shape.heads * shape.keyLen * tile
+  const rows = rowMetrics ? identity + call(tile) : 0
+  const estimated = shape.batch * shape.heads * shape.queryLen * tile
+  const host =
+    momentBytes(outputs, replicates) + (rowMetrics ? rowMetricBytes(shape, replicates) : 0)
+  // queries and keys of a single replicate are the context's own where the backend computes on the host
+  const copied = together > 1 || backend === 'wasm' ? queries + keys : 0
+  const tensors = FLOAT * together * (values * perValue + copied)
+  const made = run + rows + FLOAT * widened
+  const read = FLOAT * (backend === 'wasm' ? widened + estimated : 0)
+  const calls = Math.ceil(replicates / together)
+  const takenOut = masked ? FLOAT * (widened + estimated) : 0
+  const judging =
+    host + tensors + Math.max(run, rows) + takenOut + uncollected(backend, {made, read}, calls)
+  // of what was read, only the input itself stays
+  const passing = Math.max(0, loading - FLOAT * (queries + keys + values))
+  const inView = masked ? FLOAT * (queries + keys + values) : 0
+  const truth = truthBytes(backend, shape) + inView
+  const working = Math.max(judging, truth) + Math.min(passing, UNCOLLECTED)
+  return runtimeBytes(backend) + contexts + Math.max(working, passing)
+}

@@ -1,0 +1,45 @@
+/** Error of every estimator against exact attention: what the experiment is made of. */
+import {listTable, recordTable, rowTable} from '../../results/tables.js'
+import {defineExperiment} from '../experiment.js'
+import {KEPT} from './kept.js'
+import {
+  REPLICATE_PATHS,
+  type ReplicateMetrics,
+  replicateColumns,
+  replicateRows,
+} from './replicate-metrics.js'
+import {errorSweepCell, errorSweepPlan, errorSweepResult, VERSION} from './schema.js'
+
+const schemas = {cell: errorSweepCell, result: errorSweepResult}
+/** Cells of files leave the length open; tables show the one that was used. */
+const tabled = {...schemas, used: {seq_len: 'query_len'}, omit: REPLICATE_PATHS}
+
+/** Replicates over all heads: those of each head are in the journal. */
+const replicateTable = rowTable(tabled, 'replicates', replicateColumns, result =>
+  replicateRows(result.replicate_metrics as ReplicateMetrics),
+)
+
+/** Error of every estimator against exact attention, over many draws. */
+export default defineExperiment({
+  name: 'error-sweep',
+  title: 'an error sweep',
+  version: VERSION,
+  plan: errorSweepPlan,
+  ...schemas,
+  isolation: 'shared',
+  kept: KEPT,
+  tables: [recordTable(tabled), listTable(tabled, 'per_head'), replicateTable],
+  cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
+  jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
+  check: async plan => (await import('./grid.js')).checkErrorSweep(plan),
+  load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
+  run: async (cell, context) =>
+    (await import('./measure/cell.js')).runErrorSweepCell(cell, context),
+  verdicts: async records => (await import('./report/report.js')).errorSweepVerdicts(records),
+  highlights: async records =>
+    (await import('./report/highlights.js')).errorSweepHighlights(records),
+  figures: async records => (await import('./report/figures.js')).errorSweepFigures(records),
+  comparison: async () => (await import('./report/comparison.js')).errorSweepComparison,
+  report: async records => (await import('./report/report.js')).errorSweepReport(records),
+  earlier: async () => (await import('./earlier.js')).asPresentRecord,
+})

@@ -1,0 +1,95 @@
+/** One grid point: all replicates of one estimator against the exact output. */
+import {recordOperations} from '../../../attention/index.js'
+import {useBackend} from '../../../backends/index.js'
+import {sizesOf} from '../../../inputs/attention-input.js'
+import {hiddenKeys} from '../../../inputs/key-mask.js'
+import {computedBy} from '../../computed-by.js'
+import type {CellContext, CellOutcome} from '../../experiment.js'
+import {
+  matchedTarget,
+  RAW_TARGET,
+  resolveMethod,
+  unsupportedReason,
+  whyNotDrawn,
+} from '../../method.js'
+import type {ErrorSweepCell, ErrorSweepResult} from '../schema.js'
+import {endOf} from './batches.js'
+import {contextOf, featureStatistics, type SweepContext} from './context.js'
+import {judgedQueries} from './masked-tokens.js'
+import {means} from './means.js'
+import {predictedCurves} from './predicted.js'
+import {replicateRuns} from './replicates.js'
+import {
+  perHead,
+  predictedError,
+  prediction,
+  replicateLists,
+  rowSummaries,
+  summaries,
+  yardstick,
+} from './summary.js'
+import {targetOf} from './target.js'
+
+/** Runs one cell of an error sweep. */
+export async function runErrorSweepCell(
+  cell: ErrorSweepCell,
+  how: CellContext = {},
+): Promise<CellOutcome<ErrorSweepResult>> {
+  const backend = await useBackend(cell.backend, {threadShare: how.threadShare})
+  const method = await resolveMethod(cell)
+  const target = targetOf(cell, method)
+  const context = await contextOf(cell, target)
+  const {query, key, keyMask} = context.input
+  const form = {
+    causal: cell.causal,
+    cross: query.shape[2] !== key.shape[2],
+    masked: keyMask !== undefined,
+  }
+  const reason = unsupportedReason(method, form) ?? whyNotDrawn(cell, query.shape[3])
+  if (reason) return {status: 'skipped', reason}
+  const {result: runs, operations} = recordOperations(() =>
+    replicateRuns({cell, method, context, target, onStep: how.onStep}),
+  )
+  const facts = {...inputFactsOf(context), ...computedBy(backend, how), operations}
+  const own = featureStatistics(context, matchedTarget(method) ?? RAW_TARGET, cell.causal)
+  const curves = predictedCurves(cell, method, context)
+  const metrics = summaries(runs.replicates)
+  const featureDim = method.estimator.featureDim(
+    cell.num_features ?? 0,
+    query.shape[3],
+    method.options,
+  )
+  return {
+    status: 'completed',
+    result: {
+      ...facts,
+      feature_dim: featureDim,
+      target_label: target.label,
+      truth: context.truth.precision,
+      ...metrics,
+      ...rowSummaries(runs.replicates),
+      ...means(method, runs),
+      ...yardstick(context, runs.replicates),
+      ...predictedError(curves?.all, cell, metrics.rel_l2.median),
+      ...prediction(method, own.perHead, query.shape[3], cell.num_features),
+      statistics: context.statistics.overall,
+      per_head: perHead({method, cell, context, own, curves}, runs.replicates),
+      ...endOf(cell, runs.replicates),
+      replicate_metrics: replicateLists(context, runs.replicates),
+    },
+  }
+}
+
+/** The input, as records tell of it. */
+function inputFactsOf({input, logitScale}: Pick<SweepContext, 'input' | 'logitScale'>) {
+  const {batch, heads, queryLen, keyLen, headDim, valueDim} = sizesOf(input)
+  return {
+    ...{batch, heads, query_len: queryLen, key_len: keyLen},
+    ...{head_dim: headDim, value_dim: valueDim},
+    key_heads: input.keyHeads ?? null,
+    logit_scale: logitScale,
+    hidden_keys: hiddenKeys(input.keyMask),
+    judged_queries: input.keyMask ? judgedQueries(input) : null,
+    ran_causal: input.ranCausal ?? null,
+  }
+}

@@ -1,0 +1,68 @@
+/** Which cells have the error that theory predicts, and by how many draws. */
+import type {DrawPoint} from '../../axes.js'
+import {type ForwardShape, matchedTarget, type ResolvedMethod} from '../../method.js'
+import type {ErrorSweepCell} from '../schema.js'
+
+/** Rows of other distributions have other errors; nothing is known of how far. */
+const COVERED: readonly DrawPoint['projection'][] = ['iid', 'orth']
+
+/** Whether theory covers rows of a projection. */
+export function coversRows(projection: DrawPoint['projection']): boolean {
+  return COVERED.includes(projection)
+}
+
+/** Whether theory may have curves for a method, and for what it is compared with. */
+export function mayHaveCurves(
+  {target}: Pick<ErrorSweepCell, 'target'>,
+  method: ResolvedMethod,
+): boolean {
+  return (
+    method.estimator.positiveHead !== undefined &&
+    (target === 'matched' || matchedTarget(method) === undefined)
+  )
+}
+
+/** Independent predictions that are held against each other. */
+export const SEEDS = 2
+
+/** Queries of each head, over all sequences, that stand for the others; and of each sequence at least. */
+const QUERIES = 64
+const LEAST_QUERIES = 16
+
+type Sizes = Pick<ForwardShape, 'batch' | 'heads' | 'keyLen' | 'headDim' | 'valueDim'>
+
+/** Queries that stand for those of each head of a sequence. */
+export function queriesFor({batch}: Pick<Sizes, 'batch'>): number {
+  return Math.max(LEAST_QUERIES, Math.ceil(QUERIES / batch))
+}
+
+/** Up to where errors are drawn: the first of these that is no less than M, as far as it is affordable. */
+const DRAWN = [256, 1024, 4096]
+/** Fewest rows of a seed, as far as they are affordable; and of any. */
+const LEAST_ROWS = 1024
+const ANY_ROWS = 16
+/** Multiply-adds that rows may take, of all heads together: a second or two by the loop of `native`. */
+const BUDGET = 3e10
+/** What an exponential counts, in multiply-adds. */
+export const EXPONENTIAL = 20
+
+/** What a row of each seed says of all keys. */
+export function rowWork({batch, heads, keyLen, headDim, valueDim}: Sizes): number {
+  return SEEDS * batch * heads * keyLen * (headDim + valueDim + EXPONENTIAL)
+}
+
+/** Rows of each seed that are affordable: a power of two. */
+function affordableRows(sizes: Sizes): number {
+  return Math.max(ANY_ROWS, 2 ** Math.floor(Math.log2(BUDGET / rowWork(sizes))))
+}
+
+/** The largest M that is drawn for the prediction at an M. It depends on sizes alone. */
+export function drawnUpTo(numFeatures: number, sizes: Sizes): number {
+  const wanted = DRAWN.find(most => numFeatures <= most) ?? DRAWN.at(-1)!
+  return Math.min(wanted, affordableRows(sizes))
+}
+
+/** Rows of each seed. @param most - largest M that is drawn */
+export function rowsFor(most: number, sizes: Sizes): number {
+  return Math.max(most, Math.min(LEAST_ROWS, affordableRows(sizes)))
+}

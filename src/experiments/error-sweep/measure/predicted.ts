@@ -1,0 +1,273 @@
+/**
+ * The error that a cell is predicted to have, head by head, and the M that an error of 5 % takes. Up to some M it is drawn,
+ * by rows of its own; from there on it goes as theory has it. See `theory/ratio-error`.
+ */
+import {drawProjection} from '../../../attention/index.js'
+import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import {mean, median} from '../../../stats/index.js'
+import {predictError} from '../../../theory/ratio-error/predict.js'
+import {exactOutputs, halfSquares, sampledQueries} from '../../../theory/ratio-error/queries.js'
+import {drawnErrors} from '../../../theory/ratio-error/simulate.js'
+import type {PositiveHead} from '../../../theory/ratio-error/types.js'
+import type {ResolvedMethod} from '../../method.js'
+import {COUNTS, type Curve} from '../curve.js'
+import type {ErrorSweepCell} from '../schema.js'
+import type {SweepContext} from './context.js'
+import {coversRows, drawnUpTo, mayHaveCurves, queriesFor, rowsFor, SEEDS} from './curve-plan.js'
+import {partsInView} from './masked-tokens.js'
+
+/** Of all heads together, and of each. */
+export interface Curves {
+  all: Curve
+  perHead: Curve[]
+}
+
+/** What is known of one input, by method, direction and draws. */
+const kept = new WeakMap<AttentionInput, Map<string, unknown>>()
+
+function remembered<Found>(input: AttentionInput, name: unknown[], make: () => Found): Found {
+  const before = kept.get(input) ?? new Map<string, unknown>()
+  kept.set(input, before)
+  const key = JSON.stringify(name)
+  if (!before.has(key)) before.set(key, make())
+  return before.get(key) as Found
+}
+
+/** The curves of a cell's method; `undefined` where theory has none for it, or for what it is compared with. */
+export function predictedCurves(
+  cell: ErrorSweepCell,
+  method: ResolvedMethod,
+  context: SweepContext,
+): Curves | undefined {
+  const {projection, num_features} = cell
+  if (!mayHaveCurves(cell, method) || !coversRows(projection)) return undefined
+  if (num_features === null) return undefined
+  const {input} = context
+  const sizes = sizesOf(input)
+  const most = drawnUpTo(num_features, sizes)
+  const name = [method.estimator.name, method.options, cell.causal]
+  const queries = queriesFor(sizes)
+  const known = remembered(input, name, () => knownOf(cell, method, context, queries))
+  if (!known) return undefined
+  return remembered(input, [...name, projection, cell.orth_sign, cell.seed, most], () =>
+    curvesOf(squaresOf(cell, method, context, {most, queries, known})),
+  )
+}
+
+/** How much is drawn. */
+interface Draws {
+  /** Largest M that is drawn. */
+  most: number
+  /** Queries of each head of a sequence that stand for the others. */
+  queries: number
+}
+
+/** Squared errors, summed over the queries of a head or of several. */
+interface Squares {
+  /** Of each draw, `[seeds][counts][draws]`, at the M of {@link COUNTS} that are drawn. */
+  drawn: Float64Array[][]
+  /** Their means as theory has them, `[seeds][counts]`, at all M of {@link COUNTS}. */
+  theory: Float64Array[]
+  /** Of the exact outputs. */
+  exact: number
+  /** Whether float32 cannot weigh the keys. */
+  overflows: boolean
+}
+
+/** Every head of every sequence, canonical; `undefined` where theory has no form for the options. */
+function* headsOf(
+  {causal}: Pick<ErrorSweepCell, 'causal'>,
+  {estimator, options}: ResolvedMethod,
+  {input, logitScale}: SweepContext,
+): Generator<{at: number; head: PositiveHead | undefined}> {
+  const {heads} = sizesOf(input)
+  for (const part of partsInView(input, causal)) {
+    for (let at = 0; at < sizesOf(part).batch * heads; at++) {
+      const head = headOf(part, at, {logitScale, causal})
+      yield {at: at % heads, head: estimator.positiveHead!(head, options)}
+    }
+  }
+}
+
+/** What does not depend on the rows that are drawn. */
+interface Known {
+  /** Squared errors as theory has them, `[heads][seeds][counts]`. */
+  theory: Float64Array[][]
+  /** Exact outputs of sampled queries, of each head of {@link headsOf}; `undefined` where float32 cannot weigh the keys. */
+  exact: (Float64Array | undefined)[]
+}
+
+/** @returns `undefined` where theory has no form for the options */
+function knownOf(
+  cell: ErrorSweepCell,
+  method: ResolvedMethod,
+  context: SweepContext,
+  queries: number,
+): Known | undefined {
+  const exact: Known['exact'] = []
+  const theory = perHeadAndSeed(context, () => new Float64Array(COUNTS.length))
+  for (const {at, head} of headsOf(cell, method, context)) {
+    if (!head) return undefined
+    const weighs = !overflows(head)
+    exact.push(weighs ? exactOutputs(head, sampledQueries(head, queries)) : undefined)
+    if (!weighs) continue
+    for (const [seed, into] of theory[at]!.entries()) {
+      const wanted = {queries: Math.ceil(THEORY_SHARE * queries), seed: SEEDS * at + seed}
+      for (const [k, error] of predictError(head, COUNTS, wanted).entries())
+        into[k]! += (head.query.length / head.headDim) * error
+    }
+  }
+  return {theory, exact}
+}
+
+/** Of the queries that errors are drawn for, those that theory takes: rows are so many times as many. */
+const THEORY_SHARE = 1 / 4
+
+function perHeadAndSeed<Item>({input}: SweepContext, make: () => Item): Item[][] {
+  const {heads} = sizesOf(input)
+  return Array.from({length: heads}, () => Array.from({length: SEEDS}, make))
+}
+
+/** Squared errors of each head. All sequences see the same rows, as in a replicate. */
+function squaresOf(
+  cell: ErrorSweepCell,
+  method: ResolvedMethod,
+  context: SweepContext,
+  {most, queries: wanted, known}: Draws & {known: Known},
+): Squares[] {
+  const counts = COUNTS.filter(count => count <= most)
+  const count = rowsFor(most, sizesOf(context.input))
+  const drawn = perHeadAndSeed(context, () => counts.map(M => new Float64Array(count / M)))
+  const all = drawn.map((own, at) => ({
+    ...{drawn: own, theory: known.theory[at]!},
+    ...{exact: 0, overflows: false},
+  }))
+  let place = 0
+  for (const {at, head} of headsOf(cell, method, context)) {
+    const own = all[at]!
+    const exact = known.exact[place++]
+    if (!head || !exact) {
+      own.overflows = true
+      continue
+    }
+    const queries = sampledQueries(head, wanted)
+    const weight = head.query.length / head.headDim / queries.places.length
+    own.exact += weight * exact.reduce((sum, x) => sum + x * x, 0)
+    for (const [seed, into] of own.drawn.entries()) {
+      const rows = rowsOf(cell, {headDim: head.headDim, count, replicate: seed * all.length + at})
+      const errors = drawnErrors(head, {queries, exact}, {rows, numFeatures: counts})
+      for (const [k, sums] of into.entries()) {
+        for (let draw = 0; draw < sums.length; draw++) sums[draw]! += weight * errors[k]![draw]!
+      }
+    }
+  }
+  return all
+}
+
+/** Rows that no replicate of a cell has. */
+function rowsOf(
+  {projection, orth_sign, seed}: ErrorSweepCell,
+  {headDim, count, replicate}: {headDim: number; count: number; replicate: number},
+): Float64Array {
+  return drawProjection({
+    ...{name: projection!, heads: 1, headDim, numFeatures: count},
+    ...{seed, replicate, redraw: 1, orthSign: orth_sign ?? 'haar'},
+  })
+}
+
+/** Above it float32 has only every other integer. */
+const LARGEST = 2 ** 24
+
+/** Whether logits or half squared lengths may be so large that their rounding alone changes weights by factors. */
+function overflows({query, key, headDim}: PositiveHead): boolean {
+  const longest = (vectors: Float64Array) =>
+    halfSquares(vectors, headDim).reduce((most, half) => Math.max(most, half), 0)
+  return !(longest(query) + longest(key) < LARGEST)
+}
+
+function curvesOf(heads: readonly Squares[]): Curves {
+  return {all: curveOf(summed(heads)), perHead: heads.map(curveOf)}
+}
+
+/** Of all heads together, draw by draw. */
+function summed(heads: readonly Squares[]): Squares {
+  const [first] = heads as [Squares, ...Squares[]]
+  const over = (pick: (of: Squares) => number) => heads.reduce((sum, own) => sum + pick(own), 0)
+  return {
+    drawn: first.drawn.map((ofSeed, seed) =>
+      ofSeed.map((draws, k) => draws.map((_, i) => over(own => own.drawn[seed]![k]![i]!))),
+    ),
+    theory: first.theory.map((ofSeed, seed) =>
+      ofSeed.map((_, k) => over(own => own.theory[seed]![k]!)),
+    ),
+    exact: over(own => own.exact),
+    overflows: heads.some(own => own.overflows),
+  }
+}
+
+/** Medians of what was drawn where both seeds agree; from the last of them on as theory goes on. */
+function curveOf({drawn, theory, exact, overflows}: Squares): Curve {
+  if (overflows) return {errors: COUNTS.map(() => null), unknown: 'overflow'}
+  const known = drawn[0]!.map((_, k) => {
+    const ofSeeds = drawn.map(own => median(own[k]!))
+    const all = drawn.flatMap(own => Array.from(own[k]!))
+    return agree(ofSeeds) ? Math.sqrt(median(all) / exact) : null
+  })
+  const errors: (number | null)[] = []
+  let from = -1
+  for (let k = 0; k < COUNTS.length; k++) {
+    if (typeof known[k] === 'number') from = k
+    errors.push(known[k] ?? carriedOn(errors, {from, to: k}, theory))
+  }
+  return {errors, unknown: errors.includes(null) ? 'uncertain' : null}
+}
+
+/** From the last error that was drawn as theory goes on; not where its seeds differ, or it rises: there it has no rows. */
+function carriedOn(
+  errors: readonly (number | null)[],
+  {from, to}: {from: number; to: number},
+  theory: readonly Float64Array[],
+): number | null {
+  const start = errors[from] ?? null
+  const shares = theory.map(own => own[to]! / own[from]!)
+  // no further than its first gap
+  if (start === null || !agree(shares) || errors.includes(null, from)) return null
+  const error = start * Math.sqrt(mean(shares))
+  const least = Math.min(...errors.map(own => own ?? Number.POSITIVE_INFINITY))
+  return error > APART * least ? null : error
+}
+
+/** How many times as large as the other one of two predictions may be. */
+const APART = 1.15
+
+/** Whether squared errors of two seeds agree. */
+function agree([one, other]: readonly number[]): boolean {
+  return one === other || Math.abs(Math.log(one! / other!)) <= 2 * Math.log(APART)
+}
+
+/** One head of one sequence, canonical. @param at - sequence by sequence */
+function headOf(
+  {query, key, value}: AttentionInput,
+  at: number,
+  {logitScale, causal}: {logitScale: number; causal: boolean},
+): PositiveHead {
+  const factor = Math.sqrt(logitScale)
+  const part = ({shape, data}: AttentionInput['query']) => {
+    const size = shape[2] * shape[3]
+    return data.subarray(at * size, (at + 1) * size)
+  }
+  return {
+    query: scaled(part(query), factor),
+    key: scaled(part(key), factor),
+    value: part(value),
+    headDim: query.shape[3],
+    valueDim: value.shape[3],
+    causal,
+  }
+}
+
+function scaled(vectors: Float32Array, factor: number): Float64Array {
+  const out = new Float64Array(vectors)
+  for (let at = 0; at < out.length; at++) out[at]! *= factor
+  return out
+}

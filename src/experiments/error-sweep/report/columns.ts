@@ -1,0 +1,253 @@
+/** The columns of an error sweep's tables, and what their titles stand for. */
+
+import type {ColumnSpec} from '../../../report/document.js'
+import {groupBy} from '../../../report/groups.js'
+import {MISSING, percent, significant, withError, withInterval} from '../../../report/numbers.js'
+import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../../stats/index.js'
+import {methodLabel, projectionLabel} from '../../labels.js'
+import {UNKNOWN_BECAUSE} from '../curve.js'
+import {
+  type CompletedSweep,
+  type ErrorSweepResult,
+  LEAST_FOR_ERRORS,
+  replicatesOf,
+} from '../schema.js'
+import {lowestError} from './best.js'
+import type {Ranking} from './ranking.js'
+import {spreadOf} from './spread.js'
+
+/** Said once below all tables: what the short column titles stand for. */
+export function legend(records: readonly CompletedSweep[]): string {
+  return [
+    'M: random vectors; F: length of a feature vector.',
+    `Errors are medians over replicates${spreadLegend(records)}.`,
+    ...predictedLegend(records),
+    ...meansLegend(records),
+    'vs mean(V): median MSE over that of averaging V; above 1 is worse than averaging V.',
+    ...(averagingIsExact(records) ? [EXACT_LEGEND] : []),
+  ].join(' ')
+}
+
+/** What a prediction is; `npm run bench:error-predictions` says how good. */
+function predictedLegend(records: readonly CompletedSweep[]): string[] {
+  const shown = records.filter(({result}) => result.predicted_rel_l2 !== null)
+  const withheld = records.some(
+    ({result}) => result.predicted_rel_l2 === null && result.prediction_unknown === 'uncertain',
+  )
+  return [
+    ...(shown.length > 0 ? [PREDICTED_LEGEND] : []),
+    ...(shown.length > 0 && withheld
+      ? [`Of methods that are predicted elsewhere, - means: ${UNKNOWN_BECAUSE.uncertain}.`]
+      : []),
+  ]
+}
+
+const PREDICTED_LEGEND =
+  'predicted: rel L2 from other draws; from theory where those do not settle it.'
+
+/** What the columns of means say where there are any, or what they need. */
+function meansLegend(records: readonly CompletedSweep[]): string[] {
+  if (records.some(hasMeans)) return [MEANS_LEGEND]
+  const few = records.some(({result}) => result.means_unknown === 'few_replicates')
+  return few ? [FEW_LEGEND] : []
+}
+
+/** Why means do not agree with the medians beside them, and what a negative square means. */
+const MEANS_LEGEND =
+  'mean MSE = bias^2 + variance: means over replicates, with their standard errors; ' +
+  'bias^2 is corrected for the noise of few replicates: a negative one is too small to see.'
+
+/** What became of the columns of means. */
+const FEW_LEGEND = `Mean MSE, bias^2 and variance need ${LEAST_FOR_ERRORS} replicates.`
+
+/** Whether a cell has means over replicates that are worth comparing. */
+function hasMeans({cell, result}: CompletedSweep): boolean {
+  return replicatesOf({cell, result}) > 1 && result.mse_standard_error !== null
+}
+
+/** Why there is no ratio, but an error. */
+const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up to rounding.'
+
+/** Whether the ratio to averaging V is missing in all or in some head for want of a yardstick. */
+function averagingIsExact(records: readonly CompletedSweep[]): boolean {
+  const isMissing = (mse: number | null, ratio: number | null) => mse !== null && ratio === null
+  if (records.some(({result}) => isMissing(result.mse.median, result.mse_over_mean_value))) {
+    return true
+  }
+  // the yardsticks of heads are those of their input: a record without broken heads speaks for the others
+  return groupBy(records, yardstickName).some(own => {
+    const unbroken = own.findIndex(({result}) => result.per_head.every(({mse}) => mse !== null))
+    const asked = unbroken < 0 ? own : own.slice(0, unbroken + 1)
+    return asked.some(({result}) =>
+      result.per_head.some(({mse, mse_over_mean_value}) => isMissing(mse, mse_over_mean_value)),
+    )
+  })
+}
+
+/** The same of records that are held against the same averages of V. */
+function yardstickName({cell}: CompletedSweep): string {
+  const {input, layer, seq_len, scale, logit_scale, causal, target, method} = cell
+  const own = target === 'raw' ? [] : [method, cell.preset, cell.options]
+  return JSON.stringify([input, layer, seq_len, scale, logit_scale, causal, target, ...own])
+}
+
+/** What stands in brackets behind a median, as far as the tables have any. */
+function spreadLegend(records: readonly CompletedSweep[]): string {
+  const spreads = records.map(record => ({record, spread: spreadOf(record.result.rel_l2)}))
+  const few = spreads
+    .filter(({spread}) => spread === 'range')
+    .map(({record}) => replicatesOf(record))
+  const counts = [...new Set(few)].sort((a, b) => a - b).join(' or ')
+  return [
+    spreads.some(({spread}) => spread === 'interval') ? ', in [] their 95 % interval' : '',
+    counts
+      ? `, in () the range of ${counts} replicates (a 95 % interval needs ${LEAST_FOR_INTERVAL})`
+      : '',
+  ].join('')
+}
+
+/** The median with its interval, `0.123 [0.110, 0.140]`, or with its range, `0.123 (0.110 - 0.140)`. */
+function withSpread(summary: MetricSummary): string {
+  const {median, low, high, min, max} = summary
+  if (spreadOf(summary) !== 'range') return withInterval(median, low, high)
+  return `${significant(median)} (${significant(min)} - ${significant(max)})`
+}
+
+/** Reads a metric that was summarised over replicates. */
+type Metric = (result: ErrorSweepResult) => MetricSummary | null
+/** Reads a number that a cell has once. */
+type Value = (result: ErrorSweepResult) => number | null
+
+/** The median of a metric; the column goes when it is missing or at most `floor` everywhere. */
+function metric(
+  title: string,
+  priority: number,
+  read: Metric,
+  floor = 0,
+): ColumnSpec<CompletedSweep> {
+  const value = ({result}: CompletedSweep) => read(result)?.median ?? null
+  return {
+    title,
+    priority,
+    cell: row => percent(value(row)),
+    tells: row => (value(row) ?? 0) > floor,
+  }
+}
+
+/** A single number of the result; the column goes when it is missing or zero everywhere. */
+function value(title: string, priority: number, read: Value): ColumnSpec<CompletedSweep> {
+  return {
+    title,
+    priority,
+    cell: ({result}) => significant(read(result)),
+    tells: ({result}) => Boolean(read(result)),
+  }
+}
+
+/** A mean over replicates with its standard error; the column goes when no row has one. */
+function estimate(
+  title: string,
+  priority: number,
+  read: (result: ErrorSweepResult) => {value: number | null; error: number | null},
+): ColumnSpec<CompletedSweep> {
+  return {
+    title,
+    priority,
+    cell: ({result}) => {
+      const {value, error} = read(result)
+      return error === null ? MISSING : withError(value, error)
+    },
+    tells: hasMeans,
+  }
+}
+
+type Column = ColumnSpec<CompletedSweep>
+
+/** Row sums this close to 1 differ from it by float32 rounding. */
+const ROUNDING = 2 ** -16
+
+/** Which of several layers. */
+const LAYER_COLUMN: ColumnSpec<CompletedSweep> = {
+  title: 'layer',
+  cell: ({cell}) => String(cell.layer ?? MISSING),
+}
+
+/** Which estimator, with which random matrix and how many rows of it, and on which layer where there are several. */
+export function variantColumns(
+  rows: readonly CompletedSweep[],
+): readonly ColumnSpec<CompletedSweep>[] {
+  const layers = new Set(rows.map(({cell}) => cell.layer))
+  return layers.size > 1 ? [...VARIANT_COLUMNS, LAYER_COLUMN] : VARIANT_COLUMNS
+}
+
+const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+  {title: 'method', align: 'left', flexible: true, cell: ({cell}) => methodLabel(cell)},
+  {
+    title: 'projection',
+    align: 'left',
+    short: {title: 'proj.'},
+    cell: ({cell}) => projectionLabel(cell) ?? MISSING,
+    tells: ({cell}) => cell.projection !== null,
+  },
+  {
+    title: 'M',
+    cell: ({cell}) => String(cell.num_features ?? MISSING),
+    tells: ({cell}) => cell.num_features !== null,
+  },
+]
+
+/** All columns of an error table. @param rankings - of its rows */
+export function columnsOf(
+  rows: readonly CompletedSweep[],
+  rankings: readonly Ranking[],
+): readonly ColumnSpec<CompletedSweep>[] {
+  const [lengths, error, ...others] = COLUMNS
+  return [...variantColumns(rows), lengths, {...error, best: lowestError(rankings)}, ...others]
+}
+
+/**
+ * Columns of the error tables beside those that tell rows apart, what matters most first. The yardstick stands beside the error
+ * on purpose: a relative error of 0.5 reads well until averaging V has the same. Narrow terminals lose diagnostics first, then the
+ * split of the error, then spreads, then F, without which methods cannot be compared, and never the error itself.
+ */
+const COLUMNS: readonly [Column, Column, ...Column[]] = [
+  {
+    title: 'F',
+    priority: 1,
+    cell: ({result}) => (result.feature_dim > 0 ? String(result.feature_dim) : MISSING),
+    tells: ({result}) => result.feature_dim > 0,
+  },
+  {
+    title: 'rel L2',
+    cell: ({result}) => withSpread(result.rel_l2),
+    short: {cell: ({result}) => significant(result.rel_l2.median), lacks: 'spread of rel L2'},
+  },
+  {
+    title: 'vs mean(V)',
+    cell: ({result}) => significant(result.mse_over_mean_value),
+    short: {title: 'vs\nmean(V)'},
+  },
+  {
+    title: 'predicted',
+    priority: 1,
+    cell: ({result}) => significant(result.predicted_rel_l2),
+    tells: ({result}) => result.predicted_rel_l2 !== null,
+  },
+  // the mean, not the median: the split beside it adds up to it
+  estimate('mean MSE', 2, ({mse, mse_standard_error: error}) => ({value: mse.mean, error})),
+  estimate('bias^2', 3, ({bias_squared: value, bias_squared_standard_error: error}) => ({
+    value,
+    error,
+  })),
+  estimate('variance', 4, ({variance: value, variance_standard_error: error}) => ({value, error})),
+  value('cosine', 3, result => result.cosine.median),
+  metric('|row sum-1|', 6, result => result.row_sum_deviation, ROUNDING),
+  metric('den<0 %', 2, result => result.negative_denominators_pct),
+  metric('guarded %', 5, result => result.guarded_pct),
+  metric('NaN %', 1, result => result.not_finite_pct),
+  metric('KL nats', 3, result => result.row_kl_nats),
+  metric('TV', 3, result => result.row_total_variation),
+  value('top-1', 4, result => result.row_top1_agreement?.median ?? null),
+  value('top-8', 5, result => result.row_top8_agreement?.median ?? null),
+  value('KL inf %', 4, result => result.row_kl_infinite_pct),
+]

@@ -1,0 +1,208 @@
+/** Errors of two cells: of two sweeps, or of two methods of one. */
+import {
+  type Estimate,
+  hodgesLehmann,
+  logRatios,
+  mapped,
+  pairedSuperiority,
+  ratioOf,
+  superiority,
+  welchTest,
+} from '../../../stats/index.js'
+import {FLOAT32_ROUNDOFF} from '../../../theory/rounding.js'
+import type {ComparedLine, Comparison, Related, UncomparedLine} from '../../comparison.js'
+import {inputLabel, methodLabel, projectionLabel} from '../../labels.js'
+import type {CompletedSweep, ErrorSweepCell} from '../schema.js'
+
+/** Relative difference of two errors that counts as none. */
+export const EQUAL = 0.01
+
+const LEGEND =
+  'rel L2; differences below 1 % count as equal. Where both have the same seed replicates are paired, as they share random numbers: B/A is the centre of their ratios with its 95 % interval (Hodges-Lehmann), p that of random signs of their logarithms. Otherwise it is the ratio of geometric means, with interval and p by the t test of Welch on logarithms. Without draws, and where the same draws gave the same errors, its interval is what the rounding of float32 may do. p is adjusted for all lines. P(B > A): chance that the error of B is higher in a replicate.'
+
+/** How error sweeps are compared. */
+export const errorSweepComparison: Comparison<ErrorSweepCell, CompletedSweep> = {
+  quantities: [
+    {
+      name: 'error',
+      title: 'Error',
+      more: 'higher',
+      less: 'lower',
+      unit: null,
+      legend: {runs: LEGEND, methods: LEGEND},
+    },
+  ],
+  margin: EQUAL,
+  measured({seed, backend, replicates, until_ci, row_metrics, plugin, input, ...cell}) {
+    return {...cell, input: sourceOf(input)}
+  },
+  place: (cell, result) => ({
+    method: methodLabel(cell),
+    projection: projectionLabel(cell) ?? '',
+    M: String(cell.num_features ?? ''),
+    against: result?.target_label ?? cell.target,
+    input: inputLabel(cell.input),
+    layer: String(cell.layer ?? ''),
+    L: String(result?.query_len ?? cell.seq_len ?? ''),
+    D: String(result?.head_dim ?? ''),
+    scale: String(cell.scale),
+    beta: String(cell.logit_scale ?? ''),
+    sees: cell.causal ? 'the past' : 'all',
+    backend: result?.backend ?? '',
+  }),
+  between: related => ({lines: (a, b) => [errorLine(a, b, related)]}),
+}
+
+/** Files are what is in them, wherever they lie. */
+function sourceOf(input: ErrorSweepCell['input']): object {
+  if (input.kind === 'generator' || input.digest === undefined) return input
+  const {paths, ...source} = input
+  return source
+}
+
+type Line = ComparedLine | UncomparedLine
+const QUANTITY = {quantity: 'error', at: {}} as const
+
+/** rel L2 of two cells, B over A, or why there is none. */
+function errorLine(a: CompletedSweep, b: CompletedSweep, related: Related): Line {
+  const reason = unsupportedReason(a, b, related)
+  if (reason !== undefined) return {...QUANTITY, reason}
+  if (bothRounding(a, b)) {
+    return {...QUANTITY, reason: 'both errors are the rounding of float32', settled: true}
+  }
+  const [own, other] = [errorsOf(a), errorsOf(b)]
+  if (!own || !other) return lineOfMedians(a, b)
+  const line = {...QUANTITY, a: a.result.rel_l2.median!, b: b.result.rel_l2.median!}
+  const shared = a.cell.seed === b.cell.seed || !isDrawn(a) || !isDrawn(b)
+  if (!shared) return {...line, ...unpaired(own, other)}
+  const rounding = roundingOf(a)
+  const drawn = isDrawn(a) || isDrawn(b)
+  const alike = own.length === other.length && own.every((x, at) => near(x, other[at]!, rounding))
+  return {...line, ...(drawn && !alike ? paired(own, other) : exactly(line, rounding))}
+}
+
+function near(a: number, b: number, rounding: number): boolean {
+  return Math.abs(a - b) <= rounding
+}
+
+/** Why the errors of two cells are no numbers to compare. */
+function unsupportedReason(
+  a: CompletedSweep,
+  b: CompletedSweep,
+  related: Related,
+): string | undefined {
+  if (related === 'methods' && a.result.target_label !== b.result.target_label) {
+    return `they are held against different targets: ${a.result.target_label}; ${b.result.target_label}`
+  }
+  if (a.cell.input.kind === 'generator' && a.cell.seed !== b.cell.seed) {
+    return 'generated inputs of another seed are other inputs: give both runs one seed, or read a file'
+  }
+  const [own, other] = [a, b].map(({result}) => result.rel_l2.median)
+  if (own == null || other == null) return 'an estimate is not finite'
+  const all = [a, b].flatMap(row => errorsOf(row) ?? [])
+  if (all.some(Number.isNaN)) return 'an estimate is not finite'
+  if (bothRounding(a, b)) return undefined
+  if (all.some(error => error === 0)) return 'a replicate without error has no ratio'
+  return undefined
+}
+
+function bothRounding(a: CompletedSweep, b: CompletedSweep): boolean {
+  const rounding = roundingOf(a)
+  return [a, b].every(({result: {rel_l2}}) => rel_l2.median !== null && rel_l2.median <= rounding)
+}
+
+/**
+ * What rounding to float32 may add to or take from rel L2, and so what a norm of a difference moves by at most: the
+ * relative error of an average of S values with weights from products of D terms. See theory/rounding.ts, whose bound this is
+ * with the factors left out that are 1 for small logits and weights that are not negative.
+ */
+export function roundingOf({result: {key_len, head_dim}}: CompletedSweep): number {
+  return 2 * (key_len + head_dim) * FLOAT32_ROUNDOFF
+}
+
+/** Of every replicate; `undefined` where a version kept none. What is not finite is `NaN`. */
+export function errorsOf({result}: CompletedSweep): number[] | undefined {
+  return result.replicate_metrics?.rel_l2.map(error => error ?? Number.NaN)
+}
+
+/** Whether there is more than one value that the cell might have shown. */
+export function isDrawn({result}: CompletedSweep): boolean {
+  return result.mse_standard_error !== 0
+}
+
+type Found = Pick<ComparedLine, 'ratio' | 'pValue' | 'differences' | 'effect' | 'basis' | 'pairs'>
+
+/** Nothing is drawn, or the same was: what remains is rounding. */
+function exactly({a, b}: {a: number; b: number}, rounding: number): Found {
+  const value = b / a
+  const ratio =
+    a === b
+      ? {value, low: value, high: value}
+      : {
+          value,
+          low: Math.max(0, b - rounding) / (a + rounding),
+          high: a > rounding ? (b + rounding) / (a - rounding) : Number.POSITIVE_INFINITY,
+        }
+  return {ratio, pValue: Number.NaN, effect: Number.NaN, basis: 'exact'}
+}
+
+/** Errors of the same draws. */
+export interface PairedErrors {
+  /** Logarithms of the ratios. */
+  differences: Float64Array
+  /** Their centre with its 95 % interval (Hodges-Lehmann), `NaN` for fewer than six. */
+  ratio: Estimate
+}
+
+/** Errors of replicates over those of others; a single value, which does not depend on any draw, stands beside each. */
+export function pairedErrors(above: readonly number[], below: readonly number[]): PairedErrors {
+  const differences = pairedLogs(above, below)
+  return {differences, ratio: mapped(hodgesLehmann(differences), Math.exp)}
+}
+
+/** Logarithms of their ratios alone. */
+export function pairedLogs(above: readonly number[], below: readonly number[]): Float64Array {
+  return logRatios(...inPairs(above, below))
+}
+
+function inPairs(a: readonly number[], b: readonly number[]): [Float64Array, Float64Array] {
+  const drawn = [a, b].map(({length}) => length).filter(length => length > 1)
+  const pairs = drawn.length === 0 ? 1 : Math.min(...drawn)
+  const paired = (values: readonly number[]) =>
+    Float64Array.from({length: pairs}, (_, at) => values[values.length > 1 ? at : 0]!)
+  return [paired(a), paired(b)]
+}
+
+function paired(a: readonly number[], b: readonly number[]): Found {
+  const {differences, ratio} = pairedErrors(b, a)
+  const effect = pairedSuperiority(...inPairs(b, a))
+  const pairs = differences.length
+  return {ratio, pValue: Number.NaN, differences, effect, basis: 'pairs', pairs}
+}
+
+function unpaired(a: readonly number[], b: readonly number[]): Found {
+  const [own, other] = [a, b].map(errors => errors.map(Math.log)) as [number[], number[]]
+  const {estimate} = welchTest(other, own)
+  // towards the other by the margin: what lies within it is no difference
+  const moved = Math.sign(estimate.value) * Math.log1p(EQUAL)
+  const beyond = Math.abs(estimate.value) > Math.abs(moved)
+  const shifted = other.map(value => value - moved)
+  const pValue = beyond ? welchTest(shifted, own).pValue : 1
+  return {ratio: mapped(estimate, Math.exp), pValue, effect: superiority(b, a), basis: 'samples'}
+}
+
+/** Where single replicates are not known. */
+function lineOfMedians(a: CompletedSweep, b: CompletedSweep): ComparedLine {
+  const [own, other] = [a, b].map(
+    ({
+      result: {
+        rel_l2: {median, low, high},
+      },
+    }): Estimate => {
+      return {value: median!, low: low ?? Number.NaN, high: high ?? Number.NaN}
+    },
+  ) as [Estimate, Estimate]
+  const none = {pValue: Number.NaN, effect: Number.NaN}
+  const ratio = ratioOf(other, own)
+  return {...QUANTITY, a: own.value, b: other.value, ratio, ...none, basis: 'medians'}
+}

@@ -1,0 +1,142 @@
+/** Paired differences as blocks of the report, and as verdicts of `--json`. */
+
+import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
+import {spanOf} from '../../../report/figures/span.js'
+import {groupBy} from '../../../report/groups.js'
+import {plural, significant, withInterval} from '../../../report/numbers.js'
+import type {Verdict} from '../../../results/verdict.js'
+import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
+import type {Answer} from '../../answers.js'
+import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {type CompletedSweep, replicatesOf} from '../schema.js'
+import {isDrawn} from './comparison.js'
+import {type Compared, isRounding, type Ranking} from './ranking.js'
+
+const ANSWERS: Readonly<Record<Answer, string>> = {
+  less: 'lower error',
+  more: 'higher error',
+  same: 'equal',
+  cannot_be_told: 'not distinguishable',
+}
+
+/** What the table is, below it. */
+const LEGEND =
+  'ratio: rel L2 of the variant over that of the other in paired replicates, which share random numbers, with its 95 % interval (Hodges-Lehmann); p: of random signs, that the higher error is so by 1 % at most, adjusted for all rows of the table that its row is compared with; lower and higher take p <= 0.05, equal an interval within 1 %'
+
+/**
+ * Compares, at the largest M, each projection of a method with its first one, and each method with the first one of the
+ * plan under the same projection.
+ *
+ * @param variants - of one table, a row for each method, projection and layer, at its largest M; in the order of the plan
+ * @param rankings - of the rows of that table
+ */
+export function pairedDifferences(
+  variants: readonly CompletedSweep[],
+  rankings: readonly Ranking[],
+): Compared[] {
+  return rankings.flatMap(({rows, compare}) => {
+    const own = variants.filter(row => rows.includes(row) && !isRounding(row))
+    return pairsOf(own).flatMap(([a, b]) => {
+      const found = compare(a, b)
+      return Number.isNaN(found.pValue) ? [] : [found]
+    })
+  })
+}
+
+/** Which variants of one layer are compared. */
+function pairsOf(variants: readonly CompletedSweep[]): [CompletedSweep, CompletedSweep][] {
+  const methods = groupBy(variants, ({cell}) => methodLabel(cell))
+  const [reference = []] = methods
+  const projections = methods.flatMap(([first, ...others]) =>
+    others.map((other): [CompletedSweep, CompletedSweep] => [other, first!]),
+  )
+  const across = methods.slice(1).flatMap(group =>
+    group.flatMap((row): [CompletedSweep, CompletedSweep][] => {
+      const drawn = projectionLabel(row.cell)
+      const same = reference.find(({cell}) => projectionLabel(cell) === drawn)
+      // what draws no projection stands beside the first one of the other
+      const other = same ?? (drawn === null || isAlone(reference) ? reference[0] : undefined)
+      return other ? [[row, other]] : []
+    }),
+  )
+  return [...projections, ...across]
+}
+
+/** Whether a method draws no projection. */
+function isAlone([first]: readonly CompletedSweep[]): boolean {
+  return first?.cell.projection === null
+}
+
+/** The table of paired differences, or how many draws it takes; nothing where nothing is compared. */
+export function pairedBlocks(
+  variants: readonly CompletedSweep[],
+  rankings: readonly Ranking[],
+): Block[] {
+  const found = pairedDifferences(variants, rankings)
+  if (found.length === 0) return list(tooFew(variants))
+  return [
+    heading(3, 'Paired differences, at the largest M'),
+    {...table(columnsOf(found), found), labels: 2},
+    ...list([LEGEND]),
+  ]
+}
+
+function tooFew(variants: readonly CompletedSweep[]): string[] {
+  const drawn = variants.filter(row => isDrawn(row) && row.result.replicate_metrics !== null)
+  const [, most] = spanOf(drawn.map(replicatesOf))
+  if (variants.length < 2 || drawn.length === 0 || most >= LEAST_FOR_FLIPS) return []
+  const few = most === 1 ? '1 draw is' : `${plural(most, 'draw')} are`
+  return [`${few} too few to compare pairs; use --replicates ${LEAST_FOR_FLIPS} or more`]
+}
+
+/** A variant of a table in which M stands elsewhere. */
+function named({cell}: CompletedSweep): string {
+  const drawn = projectionLabel(cell)
+  return drawn === null ? methodLabel(cell) : `${methodLabel(cell)} ${drawn}`
+}
+
+function columnsOf(found: readonly Compared[]): ColumnSpec<Compared>[] {
+  const layered = new Set(found.map(({a}) => a.cell.layer)).size > 1
+  const both = (of: (row: CompletedSweep) => number | null) => (row: Compared) =>
+    [...new Set([of(row.a) || '-', of(row.b) || '-'])].join(' / ')
+  return [
+    {title: 'variant', align: 'left', flexible: true, cell: ({a}) => named(a)},
+    {title: 'against', align: 'left', flexible: true, cell: ({b}) => named(b)},
+    ...(layered ? [{title: 'layer', cell: ({a}: Compared) => String(a.cell.layer)}] : []),
+    {title: 'M', priority: 3, cell: both(({cell}) => cell.num_features)},
+    {title: 'F', priority: 2, cell: both(({result}) => result.feature_dim)},
+    {title: 'ratio', cell: ({ratio}) => withInterval(ratio.value, ratio.low, ratio.high)},
+    {title: 'p', priority: 1, cell: ({pValue}) => significant(pValue)},
+    {title: 'verdict', align: 'left', cell: ({answer}) => ANSWERS[answer]},
+  ]
+}
+
+/** Answers of `--json`: an equal error is no lower one. */
+const LOWER = {less: 'yes', more: 'no', same: 'no', cannot_be_told: 'cannot_be_told'} as const
+
+/** A verdict for each comparison. @param where - before its statement, where there are several tables */
+export function pairedVerdicts(found: readonly Compared[], where: string | undefined): Verdict[] {
+  return found.map(({a, b, pairs, ratio, pValue, answer}) => {
+    const [own, other] = [variantLabel(a.cell), variantLabel(b.cell)]
+    const layer = a.cell.layer === undefined ? [] : [`layer ${a.cell.layer}`]
+    const place = [...(where === undefined ? [] : [where]), ...layer]
+    const numbers = `ratio ${withInterval(ratio.value, ratio.low, ratio.high)}, p ${significant(pValue)}`
+    return {
+      question: 'errs_less',
+      method: methodLabel(a.cell),
+      projection: projectionLabel(a.cell),
+      against: other,
+      answer: LOWER[answer],
+      statement: `${[...place, `${own} against ${other}`].join(', ')}: ${ANSWERS[answer]}, ${numbers}.`,
+      bound: null,
+      p_value: pValue,
+      measured: pairs,
+      beyond: 0,
+      low: ratio.low,
+      high: ratio.high,
+      not_measured: 0,
+      needed_replicates: null,
+      without_variance: 0,
+    }
+  })
+}

@@ -1,0 +1,202 @@
+/** What draws say about bias and variance, and where they must not be asked. */
+
+import {
+  finiteOrNull,
+  logInterval,
+  mean,
+  ratioStandardError,
+  sampleKurtosis,
+  squaresCorrelation,
+  variance,
+} from '../../../stats/index.js'
+import {type Moments, varianceStandardError} from '../../../theory/moments.js'
+import type {VarianceResult} from '../schema.js'
+import type {ExactFields} from './exact.js'
+import {roundingVariance} from './rounding.js'
+
+/** A row of the result, without what theory says of its rows and how they are seen. */
+export type ProjectionRow = Omit<
+  VarianceResult['per_projection'][number],
+  keyof ExactFields | 'all_directions' | 'logarithms'
+>
+
+/** Largest relative standard error of a variance that is reported as measured. */
+const LARGEST_ERROR = 0.1
+
+/** What theory knows before anything is drawn. */
+export interface Theory {
+  /** For M i.i.d. rows. */
+  moments: Moments
+  /** The product of one row is bounded by a few standard deviations. */
+  bounded: boolean
+  /** F */
+  featureDim: number
+}
+
+/** Estimates of one projection with what decides how far to trust them. */
+export interface Sample {
+  projection: string
+  estimates: Float64Array
+  variance: number
+  /** Excess kurtosis of one estimate; for rows that are not i.i.d. an estimate of it. */
+  kurtosis: number
+}
+
+/** No number of this row was measured. */
+const NOTHING = {
+  mean: null,
+  bias_z: null,
+  variance: null,
+  variance_low: null,
+  variance_high: null,
+  relative_mse: null,
+  ratio_to_iid: null,
+  ratio_low: null,
+  ratio_high: null,
+}
+
+/**
+ * A sample and its kurtosis. That of i.i.d. rows is known. Other rows have another one, of which this is an
+ * estimate: taking joint cumulants of different products to vanish, the fourth cumulant of their sum is that of
+ * i.i.d. rows, while the variance changes by the factor rho (measured), so that excess kurtosis becomes
+ * kurtosis / rho^2; where rho > 1, products repeat each other, rho of them counting as one, and it becomes
+ * rho kurtosis. Where products cancel in the tail too, joint cumulants are negative and that is more than it is:
+ * intervals cover more often than they say. It is never below the kurtosis of the sample, which for bounded
+ * products is believed instead.
+ *
+ * @param independent - rows are i.i.d.
+ */
+export function sampleOf(
+  projection: string,
+  estimates: Float64Array,
+  {moments, bounded}: Theory,
+  independent: boolean,
+): Sample {
+  const spread = variance(estimates)
+  if (independent) {
+    const {kurtosis} = moments
+    return {projection, estimates, variance: spread, kurtosis}
+  }
+  const seen = Math.max(moments.kurtosis, sampleKurtosis(estimates))
+  const ratio = spread / moments.variance
+  const scaled = moments.kurtosis * Math.max(ratio, 1 / ratio ** 2)
+  return {
+    projection,
+    estimates,
+    variance: spread,
+    kurtosis: bounded ? seen : Math.max(seen, scaled),
+  }
+}
+
+/**
+ * Whether theory leaves nothing to measure: a variance of at most the square of the rounding error at the size of
+ * the mean.
+ */
+export function isWithoutSpread({moments, featureDim}: Theory): boolean {
+  return moments.variance <= roundingVariance(Math.abs(moments.mean), featureDim)
+}
+
+/**
+ * Whether so many draws can say nothing of a spread, which is known before any is made: the kurtosis that rows
+ * are judged by only grows where they are not i.i.d., unless a sample may be believed.
+ */
+export function isHopeless({moments, bounded}: Theory, replicates: number): boolean {
+  return !bounded && !(varianceStandardError(moments.kurtosis, replicates) <= LARGEST_ERROR)
+}
+
+/** The row of a projection for which nothing was drawn; the replicates it needs are at least those of i.i.d. rows. */
+export function hopelessRow(
+  projection: string,
+  {moments}: Theory,
+  replicates: number,
+): ProjectionRow {
+  return withheldRow(projection, moments.kurtosis, replicates)
+}
+
+/** The row of one sample. @param iid - the sample of i.i.d. rows, where that is another one */
+export function rowOf(sample: Sample, theory: Theory, iid: Sample | undefined): ProjectionRow {
+  const {projection, estimates, kurtosis} = sample
+  const unmeasured = {projection, needed_replicates: null, variance_relative_standard_error: null}
+  if (isWithoutSpread(theory)) {
+    const withheld = 'theory leaves no spread: what varies is rounding'
+    return {...unmeasured, withheld, ...NOTHING, ...seenOf(sample, theory)}
+  }
+  if (!Number.isFinite(sample.variance)) {
+    return {...unmeasured, withheld: 'estimates leave the range of float32', ...NOTHING}
+  }
+  if (sample.variance <= roundingVariance(mean(estimates.map(Math.abs)), theory.featureDim)) {
+    const withheld = 'these rows leave no spread: what varies is rounding'
+    return {...unmeasured, withheld, ...NOTHING, ...seenOf(sample, theory)}
+  }
+  const error = varianceStandardError(kurtosis, estimates.length)
+  if (!(error <= LARGEST_ERROR)) return withheldRow(projection, kurtosis, estimates.length)
+  return {
+    ...unmeasured,
+    withheld: null,
+    variance_relative_standard_error: error,
+    ...measured(sample, theory, error),
+    ...ratioTo(iid, sample),
+  }
+}
+
+/** Without anything measured: so many draws do not show the tail. */
+function withheldRow(projection: string, kurtosis: number, replicates: number): ProjectionRow {
+  const needed = Math.ceil((kurtosis + 2) / LARGEST_ERROR ** 2)
+  const withheld = Number.isFinite(needed)
+    ? `${replicates} replicates are too few for this tail`
+    : 'no fourth moment that a double holds'
+  return {
+    projection,
+    withheld,
+    variance_relative_standard_error: finiteOrNull(varianceStandardError(kurtosis, replicates)),
+    needed_replicates: finiteOrNull(needed),
+    ...NOTHING,
+  }
+}
+
+/** What is told of a sample that does not vary. */
+function seenOf(sample: Sample, theory: Theory) {
+  return {
+    mean: finiteOrNull(mean(sample.estimates)),
+    variance: finiteOrNull(sample.variance),
+    relative_mse: finiteOrNull(relativeMeanSquare(sample, theory)),
+  }
+}
+
+function measured(sample: Sample, theory: Theory, error: number) {
+  const {estimates, variance: spread} = sample
+  const average = mean(estimates)
+  const {low, high} = logInterval(spread, error)
+  return {
+    mean: average,
+    bias_z: (average - theory.moments.mean) / Math.sqrt(spread / estimates.length),
+    variance: spread,
+    variance_low: low,
+    variance_high: high,
+    relative_mse: finiteOrNull(relativeMeanSquare(sample, theory)),
+  }
+}
+
+function relativeMeanSquare({estimates}: Sample, {moments}: Theory): number {
+  return mean(estimates.map(estimate => (estimate - moments.mean) ** 2)) / moments.mean ** 2
+}
+
+/**
+ * Variance over that of i.i.d. rows at the same M. Orthogonal rows are made from the same Gaussians as the
+ * i.i.d. ones of the same replicate: what errors of the two variances have in common is measured, as the
+ * correlation of squared deviations, whatever rows are made of.
+ */
+function ratioTo(iid: Sample | undefined, sample: Sample) {
+  const none = {ratio_to_iid: null, ratio_low: null, ratio_high: null}
+  if (!iid || !Number.isFinite(iid.variance)) return none
+  const replicates = sample.estimates.length
+  if (varianceStandardError(iid.kurtosis, replicates) > LARGEST_ERROR) return none
+  const error = ratioStandardError(
+    varianceStandardError(sample.kurtosis, replicates),
+    varianceStandardError(iid.kurtosis, replicates),
+    squaresCorrelation(sample.estimates, iid.estimates),
+  )
+  const ratio = sample.variance / iid.variance
+  const {low, high} = logInterval(ratio, error)
+  return {ratio_to_iid: ratio, ratio_low: low, ratio_high: high}
+}

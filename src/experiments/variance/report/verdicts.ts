@@ -1,0 +1,231 @@
+/** Answers to the questions of a variance experiment, decided from intervals of all rows that ask one. */
+import {spanOf} from '../../../report/figures/span.js'
+import {groupBy} from '../../../report/groups.js'
+import {plural, significant} from '../../../report/numbers.js'
+import type {Verdict} from '../../../results/verdict.js'
+import {bonferroniZ, normalQuantile} from '../../../stats/index.js'
+import {methodLabel, projectionLabel} from '../../labels.js'
+import {isIndependent} from '../measure/exact.js'
+import {rowsText} from '../pair-text.js'
+import {
+  type CompletedVariance,
+  mostDraws,
+  type VarianceRecord,
+  type VarianceResult,
+} from '../schema.js'
+
+/** Probability that any row of a question speaks against what is true. */
+const FALSE_ALARMS = 0.05
+/** Standard errors on each side of the intervals that records hold, which cover with 95 %. */
+const INTERVAL_Z = normalQuantile(0.975)
+
+/** One projection of one cell. */
+interface Row {
+  cell: CompletedVariance['cell']
+  result: VarianceResult
+  own: VarianceResult['per_projection'][number]
+}
+
+/** A row with what it says on one question. */
+interface Seen extends Row {
+  /** The ratio that is asked about, or |z|. */
+  value: number
+  /** How many standard errors it is from what would be true, with its sign. */
+  z: number
+}
+
+type Question = Exclude<Verdict['question'], 'errs_less'>
+
+/** The verdicts on a run: on bias one of all rows, on variances one per method, on projections one per method and projection. */
+export function varianceVerdicts(records: readonly VarianceRecord[]): Verdict[] {
+  const rows = rowsOf(records)
+  if (rows.length === 0) return []
+  const theory = rows.filter(row => exactVariance(row) !== null)
+  const bounded = rows.filter(({own}) => own.theorem_bound !== null)
+  const compared = rows.filter(({cell, own}) => {
+    return !isIndependent(own.projection) && cell.projections.includes('iid')
+  })
+  return [
+    verdict('unbiased', rows, boundOf(rows, bias)),
+    ...groupBy(theory, ({cell}) => methodLabel(cell)).map(group =>
+      verdict('variance_as_theory', group, boundOf(theory, overTheory)),
+    ),
+    ...groupBy(compared, ({cell, own}) => `${methodLabel(cell)} ${drawLabel(cell, own)}`).map(
+      group => verdict('varies_less_than_iid', group, boundOf(compared, overIid)),
+    ),
+    ...groupBy(bounded, ({cell}) => methodLabel(cell)).map(group =>
+      verdict('keeps_theorem_bound', group, boundOf(bounded, overBound)),
+    ),
+  ]
+}
+
+/** The bound on |z| of means: reports mark rows beyond it. */
+export function biasBound(records: readonly VarianceRecord[]): number {
+  return boundOf(rowsOf(records), bias)
+}
+
+function rowsOf(records: readonly VarianceRecord[]): Row[] {
+  const completed = records.filter(record => record.status === 'completed')
+  return completed.flatMap(({cell, result}) =>
+    result.per_projection.map(own => ({cell, result, own})),
+  )
+}
+
+/** The closed form; of i.i.d. rows earlier records have it in one place alone. */
+function exactVariance({own, result}: Row): number | null {
+  return own.exact_variance ?? (isIndependent(own.projection) ? result.closed_form_variance : null)
+}
+
+function drawLabel({orth_sign}: Row['cell'], own: Row['own']): string {
+  const {projection, all_directions: all} = own
+  if (all) return rowsText(own)
+  return projectionLabel({projection: projection as 'orth', orth_sign}) ?? projection
+}
+
+/** What a row says on a question; nothing where it was not measured. */
+type Reading = (row: Row) => Seen[]
+
+const bias: Reading = row => {
+  const {bias_z} = row.own
+  return bias_z === null ? [] : [{...row, value: Math.abs(bias_z), z: bias_z}]
+}
+
+const overTheory: Reading = row => over(row, exactVariance(row))
+
+const overBound: Reading = row => over(row, row.own.theorem_bound)
+
+/** The measured variance over what it should be, or stay below. */
+function over(row: Row, expected: number | null): Seen[] {
+  const {variance, variance_relative_standard_error: error, variance_low} = row.own
+  if (!expected || variance === null || error === null || variance_low === null) return []
+  const value = variance / expected
+  return [{...row, value, z: Math.log(value) / error}]
+}
+
+const overIid: Reading = row => {
+  const {ratio_to_iid: value, ratio_low: low, ratio_high: high} = row.own
+  if (value === null || low === null || high === null) return []
+  const error = Math.log(high / low) / (2 * INTERVAL_Z)
+  return [{...row, value, z: value === 1 ? 0 : Math.log(value) / error}]
+}
+
+const READINGS: Readonly<Record<Question, Reading>> = {
+  unbiased: bias,
+  variance_as_theory: overTheory,
+  varies_less_than_iid: overIid,
+  keeps_theorem_bound: overBound,
+}
+
+/** Bonferroni's, over all rows that were measured on a question. */
+function boundOf(rows: readonly Row[], reading: Reading): number {
+  const {length} = rows.flatMap(reading)
+  return length > 0 ? bonferroniZ(length, FALSE_ALARMS) : Number.POSITIVE_INFINITY
+}
+
+/** The verdict of some rows. @param bound - of all rows of the question */
+function verdict(question: Question, rows: readonly Row[], bound: number): Verdict {
+  const seen = rows.flatMap(READINGS[question])
+  const values = seen.map(({value}) => value)
+  const measured = new Set(seen.map(({own}) => own))
+  const flat = rows.filter(isFlat)
+  const left = rows.filter(row => !measured.has(row.own) && !isFlat(row))
+  const [{cell, own}] = rows as [Row]
+  const [low, high] = spanOf(values)
+  const facts = {
+    question,
+    method: question === 'unbiased' ? null : methodLabel(cell),
+    projection: question === 'varies_less_than_iid' ? drawLabel(cell, own) : null,
+    answer: answerTo(question, seen, bound),
+    bound: seen.length > 0 ? bound : null,
+    measured: seen.length,
+    beyond: seen.filter(({z}) => Math.abs(z) > bound).length,
+    low: values.length > 0 ? low : null,
+    high: values.length > 0 ? high : null,
+    not_measured: left.length,
+    needed_replicates: neededBy(left),
+    without_variance: flat.length,
+  }
+  return {...facts, statement: statementOf(facts, {seen, left, replicates: mostDraws(cell)})}
+}
+
+function answerTo(question: Question, seen: readonly Seen[], bound: number): Verdict['answer'] {
+  if (seen.length === 0) return 'cannot_be_told'
+  const [below, above] = [seen.some(({z}) => z < -bound), seen.some(({z}) => z > bound)]
+  if (question === 'keeps_theorem_bound') return above ? 'no' : 'yes'
+  if (question !== 'varies_less_than_iid') return below || above ? 'no' : 'yes'
+  return above ? 'no' : below ? 'yes' : 'cannot_be_told'
+}
+
+/** Rows that do not vary but for rounding: those are seen, and withheld all the same. */
+function isFlat({own}: Row): boolean {
+  return own.withheld !== null && own.variance !== null
+}
+
+function neededBy(rows: readonly Row[]): number | null {
+  const needs = rows.flatMap(({own}) => own.needed_replicates ?? [])
+  return needs.length > 0 ? spanOf(needs)[0] : null
+}
+
+type Facts = Omit<Verdict, 'statement'>
+
+/** The rows of a verdict: those that were measured, and those that could not be. */
+interface Evidence {
+  seen: readonly Seen[]
+  left: readonly Row[]
+  replicates: number
+}
+
+const WORDS = {yes: 'yes', no: 'no', cannot_be_told: 'cannot be told'} as const
+const BOUND_WORDS = {...WORDS, yes: 'holds', no: 'violated'} as const
+
+/** The verdict as a sentence: question, answer, what it rests on, and what was left out. */
+function statementOf(facts: Facts, rows: Evidence): string {
+  const {method, projection, answer, measured} = facts
+  const asked = {
+    unbiased: 'Unbiased',
+    variance_as_theory: `${method}, variance as theory says`,
+    varies_less_than_iid: `${method}, ${projection} rows vary less than iid ones`,
+    keeps_theorem_bound: `${method}, bound of Theorem 2 on orth rows`,
+  }[facts.question as Question]
+  const draws = answer === 'cannot_be_told' ? ` at ${rows.replicates} draws` : ''
+  const none = rows.left.length === 0 ? 'no row varies' : 'no row was measured'
+  const word = (facts.question === 'keeps_theorem_bound' ? BOUND_WORDS : WORDS)[answer]
+  const told = measured === 0 ? none : evidence(facts, rows.seen)
+  return `${[`${asked}: ${word}${draws}, ${told}`, ...leftOut(facts, rows)].join('; ')}.`
+}
+
+/** What measured rows say. */
+function evidence(facts: Facts, seen: readonly Seen[]): string {
+  const {question, bound, measured, beyond, low, high} = facts
+  const rule = `bound ${significant(bound)}, 5 % for all of them together`
+  if (question === 'unbiased') {
+    const of = `${plural(measured, 'measured row')} (${rule})`
+    if (beyond === 0) return `largest |z| ${significant(high)} of ${of}`
+    const are = beyond === 1 ? 'is' : 'are'
+    return `${beyond} of ${of} ${are} beyond, marked *; largest |z| ${significant(high)}`
+  }
+  const range = [...new Set([significant(low), significant(high)])].join(' to ')
+  const outside = seen.filter(({z}) => Math.abs(z) > INTERVAL_Z).length
+  if (question === 'variance_as_theory') {
+    return `measured over closed form ${range}, 95 % intervals cover it in ${measured - outside} of ${plural(measured, 'measured row')}`
+  }
+  if (question === 'keeps_theorem_bound') {
+    const below = seen.filter(({z}) => z < -INTERVAL_Z).length
+    return `measured over bound ${range}, 95 % intervals are below it in ${below} of ${plural(measured, 'measured row')}`
+  }
+  return `${range} of the variance of iid ones (95 % intervals exclude 1 in ${outside} of ${plural(measured, 'measured pair')})`
+}
+
+/** Rows that say nothing, and why. */
+function leftOut({without_variance}: Facts, {left}: Evidence): string[] {
+  const reasons = groupBy(left, ({own}) => own.withheld ?? '')
+  return [
+    ...reasons.map(group => {
+      const need = neededBy(group)
+      const takes = need === null ? '' : `, the first takes R >= ${significant(need)}`
+      const why = group[0]!.own.withheld ?? 'iid rows of their pair were not'
+      return `${group.length} not measured (${why}${takes})`
+    }),
+    ...(without_variance > 0 ? [`${without_variance} without variance`] : []),
+  ]
+}

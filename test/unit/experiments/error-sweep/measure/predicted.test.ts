@@ -1,0 +1,164 @@
+import {describe, expect, it} from 'vitest'
+import {type Curve, errorAt, neededFor} from '../../../../../src/experiments/error-sweep/curve.js'
+import type {
+  ErrorSweepPlan,
+  ErrorSweepResult,
+} from '../../../../../src/experiments/error-sweep/schema.js'
+import type {CellOutcome} from '../../../../../src/experiments/experiment.js'
+import {cellsOf} from '../../../../helpers/cells.js'
+
+/** Errors M^(-1/2), at the powers of two from 8 to 2^24. */
+const FALLING: Curve = {
+  errors: Array.from({length: 22}, (_, i) => 2 ** (-(i + 3) / 2)),
+  unknown: null,
+}
+
+describe('a curve of predicted errors', () => {
+  it('is read between its points by powers of M', () => {
+    expect(errorAt(FALLING, 8)).toBeCloseTo(8 ** -0.5, 12)
+    expect(errorAt(FALLING, 100)).toBeCloseTo(0.1, 12)
+    expect(errorAt(FALLING, 2 ** 24)).toBeCloseTo(2 ** -12, 12)
+    expect(errorAt(FALLING, 7)).toBeNull()
+    expect(errorAt(FALLING, 2 ** 25)).toBeNull()
+  })
+
+  it('carries a measured error on to 5 %', () => {
+    // 0.05 = M^(-1/2) at 400, and 2 M^(-1/2) at 1600
+    const needed = (measured: number | null, curve = FALLING) => neededFor(curve, 100, measured)
+    expect(needed(null)).toEqual({needed: 400, unknown: null})
+    expect(Math.abs(needed(0.2).needed! - 1600)).toBeLessThanOrEqual(1)
+    expect(needed(1e-3).needed).toBe(8)
+    expect(needed(1e3)).toEqual({needed: null, unknown: null})
+    expect(needed(0, {errors: new Array(22).fill(0), unknown: null}).needed).toBe(8)
+  })
+
+  it('says nothing of places where it is not known, and why', () => {
+    const upTo1024 = FALLING.errors.map((error, at) => (2 ** (at + 3) > 1024 ? null : error))
+    const curve: Curve = {errors: upTo1024, unknown: 'uncertain'}
+    expect(errorAt(curve, 1024)).toBeCloseTo(1 / 32, 12)
+    expect(errorAt(curve, 1025)).toBeNull()
+    expect(neededFor(curve, 100, 0.1)).toEqual({needed: 400, unknown: null})
+    expect(neededFor(curve, 100, 0.2)).toEqual({needed: null, unknown: 'uncertain'})
+    expect(neededFor(curve, 2048, 0.01)).toEqual({needed: null, unknown: 'uncertain'})
+  })
+})
+
+const PLAN: ErrorSweepPlan = {
+  experiment: 'error-sweep',
+  input: {
+    kind: 'generator',
+    name: 'gaussian',
+    batch: 1,
+    heads: 3,
+    head_dim: 5,
+    value_dim: 7,
+    key_len: null,
+  },
+  methods: [],
+  projections: ['iid'],
+  orth_sign: 'haar',
+  num_features: [64],
+  seq_lens: [31],
+  scales: [1],
+  targets: ['raw', 'matched'],
+  replicates: 6,
+  causal: false,
+  row_metrics: false,
+  seed: 0,
+  backend: 'cpu',
+}
+
+async function results(
+  method: string,
+  changes: Partial<ErrorSweepPlan> = {},
+  options: Record<string, string | number> = {},
+): Promise<ErrorSweepResult[]> {
+  const methods = [{method, preset: 'exact' as const, options}]
+  const outcomes: CellOutcome[] = []
+  for (const run of await cellsOf({...PLAN, methods, ...changes})) outcomes.push(await run())
+  return outcomes.flatMap(outcome =>
+    outcome.status === 'completed' ? [outcome.result as ErrorSweepResult] : [],
+  )
+}
+
+describe('the predicted error of a cell', () => {
+  // medians of six replicates of short inputs: of layers log10 of predicted over measured is 0.1 at worst
+  const LIMIT = 0.12
+
+  it.each([
+    ['favor-pos', false],
+    ['favor-pos', true],
+    ['favor-hyp', false],
+    ['oprf', false],
+    ['saderf', false],
+    ['aderf', false],
+    ['sderf', true],
+    ['favor-exp', false],
+  ])('is near the measured one: %s, causal %s', async (method, causal) => {
+    const [result] = await results(method, {causal, targets: ['matched']})
+    const ratio = result!.predicted_rel_l2! / result!.rel_l2.median!
+    expect(Math.abs(Math.log10(ratio))).toBeLessThan(LIMIT)
+    for (const {predicted_rel_l2, prediction_unknown} of result!.per_head) {
+      if (predicted_rel_l2 === null) expect(prediction_unknown).toBe('uncertain')
+      else expect(predicted_rel_l2).toBeGreaterThan(0)
+    }
+  })
+
+  it('is that of all sequences of a batch', async () => {
+    const input = {...PLAN.input, batch: 3} as ErrorSweepPlan['input']
+    const [result] = await results('favor-pos', {input})
+    const ratio = result!.predicted_rel_l2! / result!.rel_l2.median!
+    // errors of one sequence of three over the outputs of all would be 3^(-1/2) of that: a logarithm of -0.24
+    expect(Math.abs(Math.log10(ratio))).toBeLessThan(LIMIT)
+  })
+
+  it('is near the measured one at large norms, too', async () => {
+    const input = {...PLAN.input, head_dim: 32} as ErrorSweepPlan['input']
+    const [result] = await results('oprf', {
+      ...{input, scales: [2], num_features: [256], projections: ['orth']},
+    })
+    const ratio = result!.predicted_rel_l2! / result!.rel_l2.median!
+    expect(Math.abs(Math.log10(ratio))).toBeLessThan(LIMIT)
+  })
+
+  it('is of other draws than the measured ones: the same seed gives another error', async () => {
+    const [result] = await results('favor-pos', {replicates: 1, num_features: [1024]})
+    expect(result!.predicted_rel_l2).not.toBeCloseTo(result!.rel_l2.median!, 6)
+  })
+
+  it('is missing where logits overflow float32, and says so at once', async () => {
+    const [result] = await results('favor-pos', {scales: [1e8]})
+    expect(result!.predicted_rel_l2).toBeNull()
+    expect(result!.num_features_for_5_percent).toBeNull()
+    expect(result!.prediction_unknown).toBe('overflow')
+    expect(result!.per_head.map(own => own.prediction_unknown)).toEqual(Array(3).fill('overflow'))
+  })
+
+  it('is that of all heads by their squares', async () => {
+    const [result] = await results('favor-pos')
+    const errors = result!.per_head.flatMap(own => own.predicted_rel_l2 ?? [])
+    expect(result!.predicted_rel_l2!).toBeGreaterThan(Math.min(...errors))
+    expect(result!.predicted_rel_l2!).toBeLessThan(Math.max(...errors))
+  })
+
+  it('is missing where theory says nothing: sin/cos features, other projections, targets and options', async () => {
+    const missing = async (...of: Parameters<typeof results>) =>
+      (await results(...of)).map(result => result.predicted_rel_l2 === null)
+    expect(await missing('favor-trig')).toEqual([true])
+    expect(await missing('elu')).toEqual([true])
+    expect(await missing('favor-pos', {projections: ['orth-sqrt-d', 'orth']})).toEqual([
+      true,
+      false,
+    ])
+    expect(await missing('favor-exp')).toEqual([true, false])
+    expect(await missing('favor-pos', {}, {stabilizer: 'max'})).toEqual([true])
+    expect(await missing('favor-pos', {num_features: [4, 8]})).toEqual([true, false])
+  })
+
+  it('is zero where every query sees one key', async () => {
+    const input = {...PLAN.input, key_len: 1} as ErrorSweepPlan['input']
+    const [result] = await results('favor-pos', {input})
+    // outputs are that key's value, up to rounding of its weight over itself
+    expect(result!.predicted_rel_l2).toBeLessThan(2 ** -40)
+  })
+})

@@ -1,0 +1,142 @@
+import {describe, expect, it} from 'vitest'
+import {errorSweepFigures} from '../../../../../src/experiments/error-sweep/report/figures.js'
+import type {ErrorSweepRecord} from '../../../../../src/experiments/error-sweep/schema.js'
+import {deterministic, failedSweep, metric, sweep} from '../../../../helpers/records/error-sweep.js'
+
+/** Errors of 2 / sqrt(M). */
+const ofFeatures = (num_features: number, changes = {}) =>
+  sweep(
+    {num_features, ...changes},
+    {rel_l2: metric(2 / Math.sqrt(num_features)), mse: metric(4 / num_features), mean_value_mse: 9},
+  )
+
+/** Without tiles of heads, which have a test of their own. */
+const lines = (records: readonly ErrorSweepRecord[]) =>
+  errorSweepFigures(records).filter(({shade}) => !shade)
+
+describe('figures of an error sweep', () => {
+  it('has a line for each variant over M, with its points in order', () => {
+    const records = [256, 16, 64].flatMap(M => [
+      ofFeatures(M),
+      ofFeatures(M, {projection: 'iid', method: 'favor-hyp'}),
+    ])
+    const [figure, ...others] = lines(records)
+    expect(others).toEqual([])
+    expect(figure!.name).toBe('error-over-features')
+    expect(
+      figure!.series.map(({label, method, projection}) => [label, method, projection]),
+    ).toEqual([
+      ['favor-pos orth', 'favor-pos', 'orth'],
+      ['favor-hyp iid', 'favor-hyp', 'iid'],
+    ])
+    expect(figure!.series[0]!.points.map(({x, y}) => [x, y])).toEqual([
+      [16, 0.5],
+      [64, 0.25],
+      [256, 0.125],
+    ])
+    expect(figure!.table.rows).toHaveLength(6)
+  })
+
+  it('has the law and the error of averaging V beside them', () => {
+    const {guides} = lines([ofFeatures(16), ofFeatures(64)])[0]!
+    const [law, average] = guides
+    expect(law!.label).toBe('slope -1/2')
+    expect(law!.points[0]![1]).toBeCloseTo(0.5, 12)
+    expect(law!.points[1]![1]).toBeCloseTo(0.25, 12)
+    // sqrt(9 / (4 / 16)) times 0.5
+    expect(average).toEqual({
+      label: 'averaging V',
+      points: [
+        [16, 3],
+        [64, 3],
+      ],
+    })
+  })
+
+  it('has what theory predicts as lines without markers', () => {
+    const predicted = (M: number) => sweep({num_features: M}, {predicted_rel_l2: 1 / M})
+    const [, line] = lines([predicted(16), predicted(64)])[0]!.series
+    expect(line).toMatchObject({label: 'favor-pos orth, predicted', computed: true})
+    expect(line!.points.map(({y}) => y)).toEqual([1 / 16, 1 / 64])
+  })
+
+  it('shows a method without random vectors as a level', () => {
+    const [figure] = lines([ofFeatures(16), ofFeatures(64), deterministic('elu')])
+    const level = figure!.series.find(({method}) => method === 'elu')!
+    expect(level.points.map(({x, y}) => [x, y])).toEqual([
+      [16, 0.25],
+      [64, 0.25],
+    ])
+  })
+
+  it('leaves out what errs by rounding alone', () => {
+    const exact = sweep(
+      {method: 'softmax', projection: null, num_features: null},
+      {rel_l2: metric(3e-7)},
+    )
+    const [figure] = lines([ofFeatures(16), ofFeatures(64), exact])
+    expect(figure!.series.map(({method}) => method)).toEqual(['favor-pos'])
+  })
+
+  it('is drawn over length and norm at the most features', () => {
+    const norms = [0.5, 1].flatMap(scale =>
+      [16, 64].map(num_features =>
+        sweep(
+          {scale, num_features},
+          {statistics: {...sweep().result.statistics, query_norm2: 4 * scale ** 2}},
+        ),
+      ),
+    )
+    const figures = lines(norms)
+    const over = figures.find(({name}) => name === 'error-over-norm')!
+    expect(over.series.map(({label}) => label)).toEqual(['favor-pos orth M=64'])
+    expect(over.series[0]!.points.map(({x}) => x)).toEqual([1, 4])
+    const lengths = [128, 256].map(seq_len => sweep({seq_len}, {query_len: seq_len}))
+    expect(lines(lengths).map(({name}) => name)).toEqual(['error-over-length'])
+  })
+
+  it('is not drawn of one value, or of cells that failed', () => {
+    expect(lines([sweep(), failedSweep('CELL_CRASHED', 'no')])).toEqual([])
+  })
+
+  it('marks where theory predicts a method to be worse than averaging V', () => {
+    // averaging V: 1 everywhere; predicted 0.5 and 2: between them, at the geometric mean
+    const records = [0.5, 2].map(norm =>
+      sweep(
+        {scale: norm},
+        {
+          statistics: {...sweep().result.statistics, query_norm2: norm},
+          rel_l2: metric(0.5),
+          mse: metric(0.25),
+          mean_value_mse: 1,
+          predicted_rel_l2: norm,
+        },
+      ),
+    )
+    const [figure] = lines(records)
+    const predicted = figure!.series.find(({computed}) => computed)!
+    expect(predicted.crossings).toHaveLength(1)
+    expect(predicted.crossings![0]!.x).toBeCloseTo(1, 12)
+    expect(predicted.crossings![0]!.y).toBeCloseTo(1, 12)
+    expect(figure!.caption).toContain('rings')
+  })
+
+  it('has a line of averaging V where that differs along the axis', () => {
+    const records = [1, 4].map(norm =>
+      sweep(
+        {scale: norm},
+        {
+          statistics: {...sweep().result.statistics, query_norm2: norm},
+          rel_l2: metric(0.5),
+          mse: metric(0.25),
+          mean_value_mse: norm,
+        },
+      ),
+    )
+    const [average] = lines(records)[0]!.guides
+    expect(average!.points).toEqual([
+      [1, 1],
+      [4, 2],
+    ])
+  })
+})

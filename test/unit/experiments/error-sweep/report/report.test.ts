@@ -1,0 +1,312 @@
+import {describe, expect, it} from 'vitest'
+import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
+import type {
+  CompletedSweep,
+  ErrorSweepRecord,
+} from '../../../../../src/experiments/error-sweep/schema.js'
+import {renderTerminal} from '../../../../../src/report/terminal.js'
+import {
+  deterministic,
+  failedSweep,
+  metric,
+  ranged,
+  skippedSweep,
+  sweep,
+  withoutMeans,
+} from '../../../../helpers/records/error-sweep.js'
+import {WIDE} from '../../../../helpers/terminal.js'
+
+const report = (records: ErrorSweepRecord[], width = WIDE.width) =>
+  renderTerminal(errorSweepReport(records), {width, colour: false})
+
+describe('errorSweepReport', () => {
+  it('prints statistics, a table per target, and warnings', () => {
+    const records = [
+      sweep({num_features: 256}, {mse_over_mean_value: 2.5}),
+      sweep(),
+      deterministic('softmax', {rel_l2: metric(1.2e-7), mse_over_mean_value: 7e-13}),
+      sweep(
+        {target: 'matched', method: 'rfa', options: {tau: 0.5}},
+        {target_label: 'softmax of unit q, k at temperature 0.25', feature_dim: 128},
+      ),
+      skippedSweep('no causal form', {method: 'identity'}),
+    ]
+    expect(report(records)).toMatchInlineSnapshot(`
+      "tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal
+
+      Inputs, canonical x and y (entropy of the exact rows in nats)
+
+      head  E|x|^2  E|y|^2  E|x+y|^2  E|x-y|^2  entropy  maximum
+      ----  ------  ------  --------  --------  -------  -------
+         0    4.80    4.20      9.25      8.75     5.64     6.24
+         1    4.80    4.20      10.1      8.75     5.64     6.24
+       all    4.80    4.20      9.25      8.75     5.64     6.24
+
+      Relative variance of one kernel estimate, about: exp(|x+y|^2) / M of positive features, exp(|x-y|^2) / 2M of sin/cos.
+
+      Error against softmax of the given q and k
+
+      method     projection    M   F                  rel L2  vs mean(V)           mean MSE             bias^2  cosine
+      ---------  ----------  ---  --  ----------------------  ----------  -----------------  -----------------  ------
+      favor-pos  orth         64  64  * 0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      favor-pos  orth        256  64    0.250 [0.200, 0.300]        2.50  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      softmax    -             -   -                 1.20e-7    7.00e-13            0.00120            0.00120   0.970
+      * lowest rel L2 with at most its F, ties included (rows tie where 95 % intervals overlap; differences below 1 % are
+      equal); never on a row worse than averaging V.
+      (too wide to show: variance; a wider terminal, or a pipe to less -S, shows all)
+
+      - worse than averaging V: favor-pos orth M=256
+
+      MSE over that of averaging V, per head, at the largest M
+
+      method     projection    M  head 0  head 1
+      ---------  ----------  ---  ------  ------
+      favor-pos  orth        256   0.400    1.60
+      softmax    -             -   0.400    1.60
+
+      Error against what each method converges to
+
+      method         projection   M    F                rel L2  vs mean(V)           mean MSE             bias^2  cosine
+      -------------  ----------  --  ---  --------------------  ----------  -----------------  -----------------  ------
+      rfa (tau=0.5)  orth        64  128  0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
+      (too wide to show: variance; a wider terminal, or a pipe to less -S, shows all)
+
+      - rfa (tau=0.5): softmax of unit q, k at temperature 0.25
+
+      MSE over that of averaging V, per head, at the largest M
+
+      method         projection   M  head 0  head 1
+      -------------  ----------  --  ------  ------
+      rfa (tau=0.5)  orth        64   0.400    1.60
+
+      - favor-pos needs about 25,000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the
+        largest M here is 256
+      - rfa (tau=0.5) needs about 25,000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1,
+        the largest M here is 64
+
+      M: random vectors; F: length of a feature vector. Errors are medians over replicates, in [] their 95 % interval. mean
+      MSE = bias^2 + variance: means over replicates, with their standard errors; bias^2 is corrected for the noise of few
+      replicates: a negative one is too small to see. vs mean(V): median MSE over that of averaging V; above 1 is worse than
+      averaging V.
+
+      - backend native (avx2), 2 threads
+
+      - identity skipped: no causal form [1 cell]
+
+      Lowest rel L2: F=64 favor-pos orth M=64 0.250."
+    `)
+  })
+
+  it('shows the range of few replicates, and says that it is one', () => {
+    const few = sweep({replicates: 3}, {rel_l2: ranged(0.25, 0.2, 0.3)})
+    const text = report([few, deterministic('softmax')])
+    expect(text).toMatch(/favor-pos .* 0\.250 \(0\.200 - 0\.300\) /)
+    expect(text.replaceAll('\n', ' ')).toContain(
+      'Errors are medians over replicates, in () the range of 3 replicates (a 95 % interval needs 6).',
+    )
+  })
+
+  it('shows means with their standard errors, and says why a square can be negative', () => {
+    const skewed = {mse: {...metric(0.05), mean: 5.25}, bias_squared: -0.25, variance: 5.5}
+    const errors = {
+      mse_standard_error: 1.25,
+      bias_squared_standard_error: 0.375,
+      variance_standard_error: 1.5,
+    }
+    const text = report([sweep({}, {...skewed, ...errors})])
+    expect(text).toMatch(/ vs mean\(V\) +mean MSE +bias\^2 +variance/)
+    expect(text).toMatch(/ 5\.25 ± 1\.3 +-0\.250 ± 0\.38 +5\.50 ± 1\.5/)
+    const legend = text.replaceAll('\n', ' ')
+    expect(legend).toContain('mean MSE = bias^2 + variance: means over replicates, with their')
+    expect(legend).toContain('a negative one is too small to see')
+  })
+
+  it('shows the error of a method that draws nothing as bias, beside means of others', () => {
+    const text = report([sweep(), deterministic('elu')], 140)
+    expect(text).toMatch(/elu .* 0\.500 +0\.00120 +0\.00120 +0 +0\.970/)
+    expect(report([deterministic('elu')])).not.toContain('bias^2')
+  })
+
+  it('shows no means of few replicates, and says how many they need', () => {
+    const few = sweep({replicates: 3}, withoutMeans('few_replicates'))
+    const text = report([few, deterministic('elu')])
+    expect(text).not.toMatch(/mean MSE|variance {2}/)
+    expect(text.replaceAll('\n', ' ')).toContain('Mean MSE, bias^2 and variance need 6 replicates.')
+    expect(report([sweep()])).not.toContain('replicates.')
+  })
+
+  it('withholds means that say nothing, and says why', () => {
+    const trig = (projection: 'iid' | 'orth') =>
+      sweep({method: 'favor-trig', projection}, withoutMeans('sign_changes'))
+    const text = report([
+      sweep(),
+      trig('orth'),
+      trig('iid'),
+      sweep({method: 'ra', projection: null}, withoutMeans('one_draw')),
+      sweep({method: 'hrf', projection: null}, withoutMeans('not_finite')),
+      sweep({method: 'rfa', projection: null}, withoutMeans('not_recorded')),
+    ])
+    expect(text).toMatch(/favor-trig +iid .* 0\.500 +- +- +0\.970/)
+    for (const reason of [
+      'favor-trig orth, iid M=64: denominators change sign, and one near zero can make any error',
+      'ra M=64: one replicate makes up more than half of the squared error',
+      'hrf M=64: an estimate is not finite',
+      'rfa M=64: this run was made by a version that kept no standard errors',
+    ]) {
+      expect(text.replaceAll(/\n */g, ' ')).toContain(
+        `no mean MSE, bias^2 or variance for ${reason}`,
+      )
+    }
+  })
+
+  it('explains brackets only where it shows some', () => {
+    expect(report([deterministic('softmax')])).toContain('Errors are medians over replicates.')
+    const broken = sweep({}, {rel_l2: metric(0.25, 0.2, null)})
+    expect(report([broken])).toMatch(/ 0\.250 {2}/)
+    expect(report([broken])).toContain('Errors are medians over replicates.')
+  })
+
+  it('names a method that averaging V beats once, with all its projections', () => {
+    const worse = {mse_over_mean_value: 2.5}
+    const text = report([
+      sweep({projection: 'iid', num_features: 20}, worse),
+      sweep({projection: 'orth', num_features: 20}, worse),
+      sweep({projection: 'simplex', num_features: 16}, worse),
+      sweep({projection: 'givens', num_features: 20}),
+      sweep({method: 'nystrom', projection: null, num_features: 20}, worse),
+      deterministic('elu', worse),
+    ])
+    expect(text).toContain(
+      '- worse than averaging V: favor-pos iid, orth M=20; favor-pos simplex M=16; nystrom M=20; elu\n',
+    )
+  })
+
+  it('shows no ratio and no warning where averaging V is exact', () => {
+    const text = report([sweep({}, {mse: metric(1e-14), mse_over_mean_value: null})])
+    expect(text).toMatch(/ 0\.250 \[0\.200, 0\.300\] {11}- /)
+    expect(text).not.toContain('- worse than averaging V')
+    expect(text.replaceAll('\n', ' ')).toContain('No ratio where V hardly varies')
+    expect(report([sweep()])).not.toContain('No ratio')
+    expect(report([sweep({}, {mse: metric(null), mse_over_mean_value: null})])).not.toContain(
+      'No ratio',
+    )
+  })
+
+  it('opens a section for each length, scale and causality', () => {
+    const text = report([sweep(), sweep({causal: false}), sweep({scale: 0.5}), sweep({seq_len: 7})])
+    expect(text.match(/^tiny\.safetensors.*$/gm)).toEqual([
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, bidirectional',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal, q and k times 0.500',
+      'tiny.safetensors, B=1 H=2 L=31 S=31 D=17 Dv=13, causal',
+    ])
+  })
+
+  it('shows a diagnostic column as soon as one row has something to tell', () => {
+    const clean = report([sweep()])
+    for (const title of ['den<0 %', 'NaN %', 'guarded %', 'KL nats']) {
+      expect(clean).not.toContain(title)
+    }
+    const odd = sweep({num_features: 128}, {negative_denominators_pct: metric(16.8)})
+    expect(report([sweep(), odd])).toContain('den<0 %')
+  })
+
+  it('keeps the errors and what makes them comparable in 60 columns', () => {
+    expect(report([sweep()], 60)).toContain(
+      [
+        '                                                     vs',
+        'method     proj.   M   F                rel L2  mean(V)',
+        '---------  -----  --  --  --------------------  -------',
+        'favor-pos  orth   64  64  0.250 [0.200, 0.300]    0.500',
+        '(too wide to show: mean MSE, bias^2, variance, cosine; a',
+        'wider terminal, or a pipe to less -S, shows all)',
+      ].join('\n'),
+    )
+  })
+
+  /** A row of so many heads, each with a ratio of its own. */
+  const manyHeads = (heads: number, method: string) => {
+    const [first] = sweep().result.per_head
+    const per_head = Array.from({length: heads}, (_, head) => {
+      return {...first!, head, mse_over_mean_value: 1 + head / 1000}
+    })
+    return sweep({method, projection: 'iid'}, {per_head, heads})
+  }
+
+  it.each([12, 32, 96])('shows %i heads as rows, with every ratio', heads => {
+    const records = ['favor-pos', 'favor-hyp', 'rfa'].map(method => manyHeads(heads, method))
+    const text = report(records, 80).split('\n')
+    const start = text.findIndex(line => line.startsWith('MSE over that of averaging V, per head'))
+    const shown = text.slice(start + 2, start + 2 + 3 + 1 + heads)
+    expect(shown[2]).toMatch(/^head +M=64 +M=64 +M=64$/)
+    expect(shown.slice(4).map(line => line.split(/\s+/).filter(Boolean)[0])).toEqual(
+      Array.from({length: heads}, (_, head) => String(head)),
+    )
+  })
+
+  it('takes a row for worse than averaging V only where its whole interval is', () => {
+    const ratio = (low: number) =>
+      sweep({projection: 'iid'}, {mse: metric(0.02, low, 0.03), mse_over_mean_value: 1.25})
+    expect(report([ratio(0.015)])).not.toContain('- worse than averaging V')
+    expect(report([ratio(0.017)])).toContain('- worse than averaging V')
+    const once = {mse: ranged(0.02, 0.02, 0.02), mse_over_mean_value: 1.25}
+    const draw = sweep({projection: 'iid', replicates: 1}, once)
+    expect(report([draw])).not.toContain('- worse than averaging V')
+  })
+
+  describe('marks', () => {
+    /** Indices of the errors that are marked in the first table of them. */
+    const marked = (rows: readonly CompletedSweep[]) => {
+      const blocks = errorSweepReport(rows).filter(block => block.kind === 'table')
+      const columns = blocks.flatMap(({columns}) => columns)
+      return [...(columns.find(({title}) => title === 'rel L2')!.best?.rows ?? [])]
+    }
+    const row = (projection: 'iid' | 'orth' | 'sorf', low: number, result = {}) =>
+      sweep({projection}, {rel_l2: metric(low + 0.05, low, low + 0.1), ...result})
+
+    it('the front of errors and features, with what draws do not tell from it', () => {
+      const rows = [row('iid', 0.5), row('orth', 0.3), row('sorf', 0.35)]
+      expect(marked(rows)).toEqual([1, 2])
+      const longer = {feature_dim: 128}
+      expect(marked([...rows, row('iid', 0.2, longer), row('orth', 0.05, longer)])).toEqual([
+        2, 3, 4,
+      ])
+    })
+
+    it('no yardstick, no exact form, and nothing whose draws broke', () => {
+      const least = {feature_dim: 64, rel_l2: ranged(0.01, 0.01, 0.01)}
+      const rows = [
+        row('iid', 0.5),
+        row('orth', 0.3),
+        sweep({projection: 'sorf'}, {rel_l2: metric(0.1, 0.1, null)}),
+        deterministic('mean-value', least),
+        deterministic('softmax', {...least, feature_dim: 0}),
+      ]
+      expect(marked(rows)).toEqual([1])
+    })
+
+    it('of layers the best of each, and by M where there are no feature vectors', () => {
+      const layers = [0, 1].flatMap(layer => [
+        sweep({layer, projection: 'iid'}, {rel_l2: metric(0.5)}),
+        sweep({layer}, {rel_l2: metric(0.3 + layer)}),
+      ])
+      // by variant, then by layer
+      expect(marked(layers)).toEqual([1, 2])
+      expect(report(layers)).toContain('* lowest rel L2 of its layer with at most its F, ties')
+      const landmarks = ['lara', 'eva', 'nystrom'].map((method, at) =>
+        sweep({method, projection: null}, {feature_dim: 0, rel_l2: metric(0.5 - at / 10)}),
+      )
+      expect(marked(landmarks)).toEqual([2])
+      expect(report(landmarks)).toContain('* lowest rel L2 with at most its M, ties included')
+      expect(report([...landmarks, row('iid', 0.4), row('orth', 0.1)])).toContain(
+        'lowest rel L2 with at most its F (or M where there is no F), ties included',
+      )
+    })
+  })
+
+  it('tells only the troubles when no cell completed', () => {
+    expect(report([failedSweep('CELL_CRASHED', 'killed by SIGKILL')])).toBe(
+      '- favor-pos failed: killed by SIGKILL (CELL_CRASHED) [1 cell]',
+    )
+  })
+})

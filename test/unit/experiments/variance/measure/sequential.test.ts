@@ -1,0 +1,93 @@
+import {describe, expect, it} from 'vitest'
+import {logSummary} from '../../../../../src/experiments/variance/measure/logarithms.js'
+import {isPrecise} from '../../../../../src/experiments/variance/measure/sequential.js'
+import {type VariancePlan, variancePlan} from '../../../../../src/experiments/variance/schema.js'
+import {firstOutcome} from '../../../../helpers/cells.js'
+import {VARIANCE_PLAN, variance} from '../../../../helpers/records/variance.js'
+
+async function run(changes: Partial<VariancePlan>) {
+  const outcome = await firstOutcome<VariancePlan>({
+    ...VARIANCE_PLAN,
+    ...{num_features: [8], head_dims: [4], norms: [0.5], angles_deg: [90], backend: 'cpu'},
+    ...changes,
+  })
+  if (outcome.status !== 'completed') throw new Error(outcome.reason)
+  return outcome.result as (typeof record)['result']
+}
+const record = variance()
+
+describe('draws with a precision', () => {
+  it('go on until it is reached, and are those of as many draws asked for at once', async () => {
+    const found = await run({replicates: 100, precision: 0.15, max_draws: 50_000})
+    const draws = found.draws!
+    expect(draws).toBeGreaterThan(100)
+    expect(draws).toBeLessThan(50_000)
+    const [iid, orth] = found.per_projection
+    expect(isPrecise(iid!, 0.15) && isPrecise(orth!, 0.15)).toBe(true)
+    const {draws: none, ...once} = await run({replicates: draws})
+    expect(none).toBeNull()
+    expect(once.per_projection).toEqual(found.per_projection)
+  })
+
+  it('stop at the most of them, also where that is no double of the first', async () => {
+    const found = await run({replicates: 100, precision: 0.001, max_draws: 1430})
+    expect(found.draws).toBe(1430)
+    const {per_projection} = await run({replicates: 1430})
+    expect(found.per_projection).toEqual(per_projection)
+  })
+
+  it('are none where no row could be measured with the most of them', async () => {
+    const found = await run({norms: [2], angles_deg: [0], precision: 0.1, max_draws: 500})
+    expect(found.draws).toBe(0)
+    expect(found.per_projection[0]!.withheld).toBe('500 replicates are too few for this tail')
+  })
+})
+
+describe('a row is precise', () => {
+  const [iid, orth] = record.result.per_projection
+  it('by its ratio, or by its variance where there is none', () => {
+    expect(isPrecise(iid!, 0.126)).toBe(true) // [0.07, 0.09] about 0.08
+    expect(isPrecise(iid!, 0.124)).toBe(false)
+    expect(isPrecise(orth!, 0.251)).toBe(true) // [0.75, 1.25] of the ratio
+    expect(isPrecise(orth!, 0.249)).toBe(false)
+  })
+
+  it('where it does not vary, and never where its tail was not seen', () => {
+    expect(isPrecise({...iid!, withheld: 'no spread'}, 0.01)).toBe(true)
+    expect(isPrecise({...iid!, withheld: 'too few', variance: null}, 10)).toBe(false)
+  })
+})
+
+describe('logarithms of estimates', () => {
+  it('are those of their quantiles over the expectation', () => {
+    const estimates = Float64Array.from({length: 101}, (_, at) => Math.exp(at / 100)).reverse()
+    const found = logSummary(estimates, Math.E)
+    expect(found).toMatchObject({draws: 101})
+    expect(found.low).toBeCloseTo(0.05 - 1, 12)
+    expect(found.median).toBeCloseTo(0.5 - 1, 12)
+    expect(found.high).toBeCloseTo(0.95 - 1, 12)
+    expect(found.mean).toBeCloseTo(-0.5, 12)
+  })
+
+  it('are none of numbers that are not positive', () => {
+    const found = logSummary(Float64Array.of(-1, 1, 2, 4), 1)
+    expect(found).toMatchObject({mean: null, low: null})
+    expect(found.high).toBeGreaterThan(0)
+  })
+
+  it('stand in records of rows that are withheld for their tail, and in no other', async () => {
+    const heavy = await run({norms: [2], angles_deg: [0], replicates: 100})
+    const {logarithms} = heavy.per_projection[0]!
+    expect(logarithms).toMatchObject({draws: 100})
+    // nearly all draws fall short of the mean
+    expect(logarithms!.median).toBeLessThan(-1)
+    const light = await run({replicates: 1500})
+    expect(light.per_projection.map(row => row.logarithms)).toEqual([null, null])
+  })
+})
+
+describe('plans', () => {
+  it('have neither precision nor most draws unless asked for', () => {
+    expect(Object.keys(variancePlan.parse(VARIANCE_PLAN))).not.toContain('precision')
+  })
+})

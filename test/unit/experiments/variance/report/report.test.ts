@@ -1,0 +1,181 @@
+import {describe, expect, it} from 'vitest'
+import {varianceReport} from '../../../../../src/experiments/variance/report/report.js'
+import type {
+  VarianceRecord,
+  VarianceResult,
+} from '../../../../../src/experiments/variance/schema.js'
+import {renderMarkdown} from '../../../../../src/report/markdown.js'
+import {renderTerminal} from '../../../../../src/report/terminal.js'
+import {variance} from '../../../../helpers/records/variance.js'
+import {WIDE} from '../../../../helpers/terminal.js'
+
+describe('varianceReport', () => {
+  it('prints one row per projection, with its ratio to iid', () => {
+    const records = [variance({angle_deg: 180}, 0.9), variance()]
+    expect(renderTerminal(varianceReport(records), WIDE)).toMatchInlineSnapshot(`
+      "Kernel estimates, D=17, M=32, 500 replicates
+
+      method     projection  norm  angle  kernel  closed form                 variance                vs iid  bias z  rel MSE
+      ---------  ----------  ----  -----  ------  -----------  -----------------------  --------------------  ------  -------
+      favor-pos  iid          0.5      0    1.25       0.0800  0.0800 [0.0700, 0.0900]                     -   0.500   0.0500
+      favor-pos  orth         0.5      0    1.25     (0.0800)  0.0400 [0.0300, 0.0500]  0.500 [0.375, 0.625]  -0.250   0.0300
+      favor-pos  iid          0.5    180    1.25       0.0800  0.0800 [0.0700, 0.0900]                     -   0.500   0.0500
+      favor-pos  orth         0.5    180    1.25     (0.0800)  0.0720 [0.0540, 0.0900]   0.900 [0.675, 1.13]  -0.250   0.0300
+      (too wide to show: F; a wider terminal, or a pipe to less -S, shows all)
+
+      Verdicts
+
+      - Unbiased: yes, largest |z| 0.500 of 4 measured rows (bound 2.50, 5 % for all of them together).
+      - favor-pos, variance as theory says: yes, measured over closed form 1.00, 95 % intervals cover it in 2 of 2 measured
+        rows.
+      - favor-pos, orth rows vary less than iid ones: yes, 0.500 to 0.900 of the variance of iid ones (95 % intervals exclude
+        1 in 1 of 2 measured pairs).
+
+      closed form: exact variance of one kernel estimate with these rows; in brackets that of iid rows, where none is known;
+      variance: measured over replicates, with a 95 % interval; z: ln(variance / closed form) in standard errors; needs R:
+      with fewer replicates the relative standard error of a measured variance, known from the kurtosis, exceeds 0.1, because
+      draws miss the tail; vs iid: variance over that of iid rows at equal M, with a 95 % interval, and exactly; bound: what
+      Theorem 2 of arXiv:2009.14794v3 leaves orthogonal rows at most; intervals of other rows than iid go by an estimate of
+      their kurtosis; bias z: (mean - expectation) in standard errors; 0: nothing but rounding. Verdicts judge all rows of a
+      question together, so that chance makes a row speak against what is true in about 5 % of runs (Bonferroni). no: a row
+      does, or varies more than with iid rows; yes: none does and, of projections, some pair varies less; cannot be told:
+      nothing was measured, or no ratio is far enough from 1. Pairs of other norms, angles or sizes are drawn independently;
+      methods and projections share draws, but for rows that are drawn whole: others are drawn by their coordinates in the
+      plane of the pair, which is exact.
+
+      - backend wasm"
+    `)
+  })
+
+  it('shows no bias in standard errors where none was measured', () => {
+    const record = changed({bias_z: null})
+    const shown = renderTerminal(varianceReport([record]), WIDE)
+    expect(shown).not.toMatch(/^method.*bias z/m)
+    expect(shown).toContain('Unbiased: cannot be told at 500 draws, no row was measured')
+  })
+
+  it('shows what is needed where nothing was measured, and no number of a sample', () => {
+    const shown = renderTerminal(varianceReport([changed(WITHHELD)]), WIDE)
+    expect(shown).toMatch(/favor-pos +iid +32 +0\.5 +0 +1\.25 +0\.0800 +needs R >= 12500$/m)
+    expect(shown).not.toMatch(/^method.*(bias z|vs iid|rel MSE)/m)
+    const never = {...WITHHELD, needed_replicates: null}
+    expect(renderTerminal(varianceReport([changed(never)]), WIDE)).toContain('no R is enough')
+  })
+
+  it('marks a bias beyond the bound for all rows together, and says so once', () => {
+    const [fine, beyond] = [variance(), changed({bias_z: -2.6})]
+    const both = renderTerminal(varianceReport([beyond]), WIDE)
+    expect(both).toMatch(/-2\.60 \*/)
+    expect(both).toContain(
+      'Unbiased: no, 2 of 2 measured rows (bound 2.24, 5 % for all of them together) are beyond, marked *; largest |z| 2.60.',
+    )
+    const many = [fine, fine, beyond, fine]
+    expect(renderTerminal(varianceReport(many), WIDE)).toContain(
+      'Unbiased: yes, largest |z| 2.60 of 8 measured rows (bound 2.73, 5 % for all of them together).',
+    )
+  })
+
+  it('says which options are no part of it, what is estimated, and what features were set by', () => {
+    const record = variance()
+    const cell = {...record.cell, preset: 'google-slim' as const}
+    const result = {
+      ...record.result,
+      kernel: 'M exp(x.y)',
+      without_effect: {denGuard: 'a guard is none'},
+      calibration_pairs: 256,
+    }
+    const shown = renderMarkdown(varianceReport([{...record, cell, result}]))
+    expect(shown).toContain('favor-pos (google-slim): kernel M exp(x.y)')
+    expect(shown).toContain('favor-pos (google-slim): denGuard has no part in it: a guard is none')
+    expect(shown).toContain('favor-pos (google-slim): set by 256 other pairs')
+  })
+
+  it('says which rows are seen from all directions, and that raw signs are not', () => {
+    const {cell, ...record} = variance()
+    const rows = record.result.per_projection.map(row => ({
+      ...row,
+      ...(row.projection === 'orth' && {projection: 'sobol', all_directions: true}),
+    }))
+    const result = {...record.result, per_projection: rows}
+    const shown = (orth_sign: 'haar' | 'raw') =>
+      renderTerminal(varianceReport([{...record, cell: {...cell, orth_sign}, result}]), WIDE)
+    expect(shown('haar')).toMatch(/^favor-pos +sobol \(all directions\) /m)
+    expect(shown('haar')).toContain('sobol (all directions) rows vary less than iid ones')
+    expect(shown('haar')).toContain('all directions: rows of sobol treat directions differently')
+    expect(shown('haar')).not.toContain('raw signs')
+    expect(shown('raw')).toContain('raw signs: rows with them treat directions differently')
+  })
+
+  it('keeps variance and needs in 80 columns', () => {
+    const shown = renderTerminal(
+      varianceReport([changed(WITHHELD), variance({angle_deg: 180}, 0.9)]),
+      {
+        ...WIDE,
+        width: 80,
+      },
+    )
+    for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    expect(shown).toMatch(/^method +projection +norm +angle +closed form +variance/m)
+  })
+})
+
+const WITHHELD = {
+  withheld: '500 replicates are too few for this tail',
+  variance_relative_standard_error: 0.5,
+  needed_replicates: 12_500,
+  mean: null,
+  bias_z: null,
+  variance: null,
+  variance_low: null,
+  variance_high: null,
+  relative_mse: null,
+  ratio_to_iid: null,
+  ratio_low: null,
+  ratio_high: null,
+}
+
+/** A record with other numbers in all its rows. */
+function changed(row: Partial<VarianceResult['per_projection'][number]>): VarianceRecord {
+  const record = variance()
+  const per_projection = record.result.per_projection.map(own => ({...own, ...row}))
+  return {...record, result: {...record.result, per_projection}}
+}
+
+describe('methods beside each other', () => {
+  /** Records of two methods for one pair; the second has twice the features. */
+  function both(change: Partial<VarianceResult> = {}) {
+    const first = variance()
+    const second = variance({method: 'favor-hyp'})
+    const per_projection = second.result.per_projection.map((own, at) => ({
+      ...own,
+      variance: 0.02 / (at + 1),
+      exact_variance: 0.024 / (at + 1),
+    }))
+    return [
+      first,
+      {...second, result: {...second.result, feature_dim: 64, per_projection, ...change}},
+    ]
+  }
+  const table = (records: VarianceRecord[]) =>
+    renderTerminal(varianceReport(records), WIDE).match(
+      /Variance beside[\s\S]*?\n\n[\s\S]*?\n\n/,
+    )?.[0]
+
+  it('have ratios at equal M and at equal F, measured and exact, both labelled', () => {
+    expect(table(both())).toMatchInlineSnapshot(`
+      "Variance beside favor-pos with iid rows
+
+      method     projection   D   M   F  norm  angle                equal M  exact, M               equal F  exact, F
+      ---------  ----------  --  --  --  ----  -----  ---------------------  --------  --------------------  --------
+      favor-hyp  iid         17  32  64   0.5      0   0.250 [0.169, 0.370]     0.300  0.500 [0.338, 0.740]     0.600
+      favor-hyp  orth        17  32  64   0.5      0  0.125 [0.0845, 0.185]     0.150  0.250 [0.169, 0.370]     0.300
+
+      "
+    `)
+  })
+
+  it('have none where features of both are as many, or kernels differ', () => {
+    expect(table(both({feature_dim: 32}))).toBeUndefined()
+    expect(table(both({kernel: 'exp(-|x-y|^2/2)'}))).toBeUndefined()
+  })
+})
