@@ -188,17 +188,21 @@ export async function runPrepared(
 
 /** How a run ended, where it is, and what to do next. */
 export function closing(
-  {counts, records, manifest}: ExperimentRun,
+  {counts, records, manifest}: Pick<ExperimentRun, 'counts' | 'records' | 'manifest'>,
   {directory, argv, profile}: {directory: string; argv: readonly string[]; profile: boolean},
 ): string[] {
   const {total, completed, skipped, failed} = counts
+  const inPart = records.filter(record => record.status === 'completed' && record.interrupted)
   const [bin = ''] = argv
   const others = [
+    ...(inPart.length > 0 ? [`${inPart.length} measured in part`] : []),
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
   ]
   const all =
-    others.length === 0 ? plural(total, 'cell') : `${completed} of ${plural(total, 'cell')}`
+    others.length === 0
+      ? plural(total, 'cell')
+      : `${completed - inPart.length} of ${plural(total, 'cell')}`
   return [
     ...(profile ? [`profiles in ${join(directory, PROFILE_FOLDER)}`] : []),
     `${partName(manifest)}${[`${all} completed`, ...others].join(', ')}; saved in ${directory}`,

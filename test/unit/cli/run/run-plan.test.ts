@@ -1,0 +1,40 @@
+import {describe, expect, it} from 'vitest'
+import {closing} from '../../../../src/cli/run/run-plan.js'
+import type {CellRecord} from '../../../../src/results/record.js'
+import {countRecords} from '../../../../src/results/summary.js'
+import {BENCH_MANIFEST, timed} from '../../../helpers/records/bench.js'
+import {failed, interrupted, skipped} from '../../../helpers/records/outcomes.js'
+
+const [first, second] = [timed({seq_len: 64}), timed({seq_len: 128})]
+
+function said(records: CellRecord[]): string[] {
+  const run = {
+    records,
+    counts: countRecords(records),
+    manifest: BENCH_MANIFEST,
+    directory: 'results/a',
+  }
+  return closing(run, {directory: 'results/a', argv: ['rfa', 'bench'], profile: false})
+}
+
+describe('closing', () => {
+  it('says that all cells completed, where they are, and what is next', () => {
+    expect(said([first, second])).toEqual([
+      '2 cells completed; saved in results/a',
+      expect.stringMatching(/^next: rfa report results\/a prints these tables again/),
+    ])
+  })
+
+  it('says how many did not, and how to run them again', () => {
+    const records = [first, skipped(second), failed(second)]
+    const [line, again] = said(records)
+    expect(line).toBe('1 of 3 cells completed, 1 skipped, 1 failed; saved in results/a')
+    expect(again).toMatch(/--resume/)
+  })
+
+  it('counts cells that were interrupted as measured in part', () => {
+    expect(said([first, interrupted(second)])[0]).toBe(
+      '1 of 2 cells completed, 1 measured in part; saved in results/a',
+    )
+  })
+})
