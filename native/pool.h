@@ -45,8 +45,8 @@ class Pool {
   // Throws std::system_error or std::bad_alloc, with one thread left.
   void resize(int threads);
   int size() const { return static_cast<int>(workers_.size()) + 1; }
-  // Keeps the calling thread on the first of these processors and each worker on one of the others,
-  // until the next resize. Whether the system did so; there is one for each thread.
+  // Keeps the calling thread on the first of these processors for good, and each worker on one of the
+  // others until the next resize. Whether the system did so; there is one for each thread.
   bool bind(const std::vector<int>& processors);
 
   // task(context, item, scratch) for item = 0 .. items - 1, each thread with `scratch_floats` floats

@@ -416,7 +416,8 @@ void set_threads(int count);
 int threads();
 
 // Keeps each thread on a processor of its own, the calling one on the first: benchmarks then do not
-// measure where the system happens to put two threads. Until the next set_threads; whether it was done.
+// measure where the system happens to put two threads. The calling thread stays there, the others until
+// the next set_threads. Whether it was done.
 bool bind_threads(const std::vector<int>& processors);
 
 // Peak float32 rate of one thread in GFLOP/s: independent multiply-adds in registers only, best of
