@@ -1,27 +1,34 @@
 #!/usr/bin/env node
-// Prints the test files that `npm test` has not run in their full form: those outside of its folders, and those that
-// reach `test/helpers/effort.ts` by their imports, which do more where RFA_FULL is set.
+// Prints the test files that `npm test` does not run in their full form: those that reach `test/helpers/effort.ts` by their
+// imports, which do more where RFA_FULL is set, and those of test/faults.
+//
+//   node scripts/fuller-tests.js methods     those of estimators and kernels
+//   node scripts/fuller-tests.js program     all others
 import {existsSync, readdirSync, readFileSync} from 'node:fs'
 import {dirname, join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Folders that scripts of their own run, as they take what must be started first. */
-const APART = [join('test', 'slurm')]
+const METHODS = ['conformance', 'property', 'golden', 'unit/attention', 'unit/check']
+const PROGRAM = ['cli', 'faults', 'fuzz', 'project', 'unit']
 const EFFORT = join('test', 'helpers', 'effort.ts')
 /** Of `from './a.js'`, `import './a.js'` and `import('./a.js')`. */
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g
 
-const quick = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  .scripts.test.split(' ')
-  .filter(word => word.startsWith('test/'))
+const part = process.argv[2]
+if (part !== 'methods' && part !== 'program') {
+  process.stderr.write(`expected \`methods\` or \`program\`, got ${part ?? 'nothing'}\n`)
+  process.exit(2)
+}
+const within = folders => file => folders.some(folder => file.startsWith(join('test', folder, '/')))
+const isOfMethods = within(METHODS)
+const isWanted =
+  part === 'methods' ? isOfMethods : file => within(PROGRAM)(file) && !isOfMethods(file)
 const files = readdirSync(join(root, 'test'), {recursive: true})
   .filter(name => name.endsWith('.test.ts'))
   .map(name => join('test', name))
-const isQuick = file => quick.some(folder => file.startsWith(join(folder, '/')))
-const isApart = file => APART.some(folder => file.startsWith(join(folder, '/')))
-const fuller = files.filter(file => !isApart(file) && (!isQuick(file) || reachesEffort(file)))
-process.stdout.write(`${fuller.join('\n')}\n`)
+  .filter(file => isWanted(file) && (within(['faults'])(file) || reachesEffort(file)))
+process.stdout.write(`${files.join('\n')}\n`)
 
 /** Whether a file is `effort.ts` or imports it, be it by others. */
 function reachesEffort(file, seen = new Set()) {
