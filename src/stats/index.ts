@@ -29,7 +29,7 @@ export {heightAmong, heightAt, type LogLine, type LogPlace, passesOne} from './l
 export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
 export {pairMeanError} from './pair-mean.js'
-export {logRatios, type PairedRatio, pairedRatio} from './paired.js'
+export {logRatios, pairedRatio} from './paired.js'
 export {LEAST_EFFICIENCY, pairsNeeded, studentNoncentrality, studentPower} from './power.js'
 export {leaning, type SharedVariance, sharedVariance} from './shared-variance.js'
 export {LEAST_FOR_FLIPS, type SignFlipOptions, signFlips} from './sign-flips.js'
