@@ -77,9 +77,9 @@ export default class Claims extends RfaCommand {
       await this.show(figureFacts(figure))
       return {schema: 'rfa.figure-facts/1', ...factsOf(figure)}
     }
-    const {closingLine, runFigure} = await import('../src/cli/claims/run-figure.js')
+    const {figureLine, runFigure} = await import('../src/cli/claims/run-claims.js')
     const {document, ending} = await runFigure(figure, flags, this.invocation())
-    await this.show(figureReport(document), closingLine(document))
+    await this.show(figureReport(document), figureLine(document))
     this.endWith(ending)
     return document
   }

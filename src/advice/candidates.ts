@@ -136,13 +136,8 @@ function ratioToMean(squares: readonly number[], mean: number): Estimate {
   if (mean === 0) return exactly(Number.POSITIVE_INFINITY)
   if (squares.length === 1) return exactly(Math.sqrt(squares[0]! / mean))
   const above = squares.map(square => Math.max(square, Number.MIN_VALUE))
-  return mapped(
-    pairedRatio(
-      above,
-      above.map(() => mean),
-    ).ratio,
-    Math.sqrt,
-  )
+  const means = above.map(() => mean)
+  return mapped(pairedRatio(above, means), Math.sqrt)
 }
 
 function exactly(value: number): Estimate {

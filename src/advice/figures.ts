@@ -3,6 +3,7 @@ import {table} from '../report/document.js'
 import type {Figure, Guide, Point, Series} from '../report/figures/figure.js'
 import {groupBy} from '../report/groups.js'
 import {nanoseconds, significant, withInterval} from '../report/numbers.js'
+import {paretoFront} from './pareto.js'
 import {gainOf} from './report.js'
 import type {Advice, AdviceCandidate, LayerAdvice} from './schema.js'
 import {speedText} from './words.js'
@@ -91,17 +92,8 @@ function pointOf(one: Placed): Point {
 
 /** Through candidates that no other one beats in error and in time. */
 function frontLine(placed: readonly Placed[]): Guide[] {
-  const best = placed
-    .filter(one =>
-      placed.every(
-        other =>
-          other === one ||
-          other.error > one.error ||
-          other.time_ns > one.time_ns ||
-          (other.error === one.error && other.time_ns === one.time_ns),
-      ),
-    )
-    .toSorted((a, b) => a.error - b.error)
+  const front = paretoFront(placed, ({error, time_ns}) => [error, time_ns])
+  const best = front.toSorted((a, b) => a.error - b.error)
   if (best.length < 2) return []
   return [{label: 'front', points: best.map(one => [one.error, one.time_ns / MS] as const)}]
 }

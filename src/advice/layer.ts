@@ -1,5 +1,5 @@
 /** The advice on one layer. */
-import type {Estimate} from '../stats/index.js'
+import {type Estimate, finiteOrNull} from '../stats/index.js'
 import {changesOf} from './changes.js'
 import {
   errorOf,
@@ -60,28 +60,23 @@ function choiceFields(picked: Choice): Pick<LayerAdvice, 'candidate' | 'obstacle
   return {candidate: null, obstacle: picked.obstacle}
 }
 
-/** Numbers as JSON has them. */
-export function plain(value: number): number | null {
-  return Number.isFinite(value) ? value : null
-}
-
 function errorFields({value, low, high}: Estimate) {
-  return {error: plain(value), error_low: plain(low), error_high: plain(high)}
+  return {error: finiteOrNull(value), error_low: finiteOrNull(low), error_high: finiteOrNull(high)}
 }
 
 /** Time and memory as documents have them. */
 export function costFields({time, from, bytes}: Timed) {
   return {
-    time_ns: plain(time.value),
-    time_low_ns: plain(time.low),
-    time_high_ns: plain(time.high),
+    time_ns: finiteOrNull(time.value),
+    time_low_ns: finiteOrNull(time.low),
+    time_high_ns: finiteOrNull(time.high),
     time_from: from,
-    live_bytes: plain(bytes),
+    live_bytes: finiteOrNull(bytes),
   }
 }
 
 function gainFields({value, low, high}: Estimate) {
-  return {gain: plain(value), gain_low: plain(low), gain_high: plain(high)}
+  return {gain: finiteOrNull(value), gain_low: finiteOrNull(low), gain_high: finiteOrNull(high)}
 }
 
 function rowOf({candidate, timed, gain}: Joined, onFront: boolean, times: Times): AdviceCandidate {
@@ -94,14 +89,14 @@ function rowOf({candidate, timed, gain}: Joined, onFront: boolean, times: Times)
     num_features: cell.num_features,
     feature_dim: featureDim,
     ...errorFields(error),
-    over_mean: plain(overMean.value),
-    over_mean_low: plain(overMean.low),
-    over_mean_high: plain(overMean.high),
+    over_mean: finiteOrNull(overMean.value),
+    over_mean_low: finiteOrNull(overMean.low),
+    over_mean_high: finiteOrNull(overMean.high),
     ...costFields(timed),
     ...gainFields(gain),
     crossover_len: crossover?.value ?? null,
-    crossover_low_len: crossover ? plain(crossover.low) : null,
-    crossover_high_len: crossover ? plain(crossover.high) : null,
+    crossover_low_len: crossover ? finiteOrNull(crossover.low) : null,
+    crossover_high_len: crossover ? finiteOrNull(crossover.high) : null,
     unfit,
     on_front: onFront,
     heads: heads.map(errorFields),
@@ -145,7 +140,7 @@ function mixedOf(heads: readonly HeadAdvice[], {times, length}: LayerFacts): Lay
     replaced_heads: replaced.map(({head}) => head),
     time_ns: times.fastestExact(length).time.value / gain,
     gain,
-    gain_low: plain(harmonic('gain_low')),
-    gain_high: plain(harmonic('gain_high')),
+    gain_low: finiteOrNull(harmonic('gain_low')),
+    gain_high: finiteOrNull(harmonic('gain_high')),
   }
 }

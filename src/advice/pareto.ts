@@ -4,16 +4,14 @@
  * The items that no other one is at least as good as in every number and better in one; less is better. Equal ones stay
  * together.
  *
- * @param numbers - of an item, as many for each; one with `NaN` or without numbers is on no front
+ * @param numbers - of an item, as many for each; one with `NaN` is on no front
  */
 export function paretoFront<Item>(
   items: readonly Item[],
-  numbers: (item: Item) => readonly number[] | undefined,
+  numbers: (item: Item) => readonly number[],
 ): Item[] {
-  const known = items.flatMap(item => {
-    const own = numbers(item)
-    return own && !own.some(Number.isNaN) ? [{item, own}] : []
-  })
+  const all = items.map(item => ({item, own: numbers(item)}))
+  const known = all.filter(({own}) => !own.some(Number.isNaN))
   const front = known.filter(({own}) => !known.some(other => dominates(other.own, own)))
   return front.map(({item}) => item)
 }

@@ -1,4 +1,4 @@
-/** Errors of cells against those of others, replicate by replicate, and what a list of such comparisons says. */
+/** Errors of cells against those of others, replicate by replicate. */
 import type {CompletedSweep, ErrorSweepCell} from '../experiments/error-sweep/schema.js'
 import {
   type Estimate,
@@ -9,7 +9,8 @@ import {
   signedRank,
   variance,
 } from '../stats/index.js'
-import type {ClaimVerdict, Quantity, Test} from './claim.js'
+import type {Quantity, Test} from './claim.js'
+import type {Answer} from './ladder.js'
 import {Unmeasured} from './runs.js'
 import {PLANNED_ALPHA} from './tests.js'
 
@@ -106,35 +107,6 @@ function neededFor(differences: Float64Array): number {
 /** Its ratio as a number that a verdict rests on. */
 export function ratioQuantity({name, ratio}: Comparison): Quantity {
   return {name, ...ratio}
-}
-
-/** What is known of a condition: the claim is right there, wrong, or neither was seen. */
-export type Answer = 'yes' | 'no' | 'open'
-
-/** Of two tests, the first of which speaks for the claim. */
-export function answerOf([right, wrong]: readonly (boolean | undefined)[]): Answer {
-  return right ? 'yes' : wrong ? 'no' : 'open'
-}
-
-/** Answers of pairs of tests that follow each other. */
-export function answersOf(rejected: readonly boolean[]): Answer[] {
-  return Array.from({length: rejected.length / 2}, (_, at) =>
-    answerOf(rejected.slice(2 * at, 2 * at + 2)),
-  )
-}
-
-/** Of several conditions of one claim, all of which are to be met. */
-export function allOf(answers: readonly Answer[]): Answer {
-  if (answers.includes('no')) return 'no'
-  return answers.every(answer => answer === 'yes') ? 'yes' : 'open'
-}
-
-/** Over settings: `depends` takes one where the claim was seen to be right, and one where it was seen to be wrong. */
-export function verdictOf(answers: readonly Answer[]): ClaimVerdict {
-  const [some, none] = [answers.includes('yes'), answers.includes('no')]
-  if (some && none) return 'depends'
-  if (answers.includes('open') || answers.length === 0) return 'inconclusive'
-  return some ? 'holds' : 'refuted'
 }
 
 /** `; open: a, it takes 90 pairs`, where there is one. */

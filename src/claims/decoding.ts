@@ -5,7 +5,7 @@ import type {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from './claim.js'
 import {benchPlanOf} from './plans.js'
 import {Unmeasured} from './runs.js'
-import {type TimeRatio, timeRatios} from './time-ratios.js'
+import {type TimeRatio, timeRatios} from './times.js'
 
 /** Eight heads: a step of fewer takes about as long as the call that makes it. */
 const HEADS = 8

@@ -1,11 +1,20 @@
-import type {Judgement, TestedClaim} from './claim.js'
+import type {ClaimVerdict, Judgement, TestedClaim} from './claim.js'
 import {sentencesRun, speedUps, TOKENS} from './decoding.js'
+import {type Answer, allOf, answersOf} from './ladder.js'
 import type {ClaimRuns} from './runs.js'
-import {ratiosText, settledBy} from './time-ratios.js'
+import {testsAbove} from './tests.js'
+import {ratiosText} from './times.js'
 
 /** From this factor on a gain is nearer to twice than to none. */
 const GAIN = 1.5
 const LENGTHS = [...TOKENS.sentences, TOKENS.text]
+
+/** @param answers - to the lengths of sentences, then to that of a text */
+function verdictOn(answers: readonly Answer[]): ClaimVerdict {
+  if (allOf(answers.slice(0, -1)) === 'yes') return 'holds'
+  if (answers.every(answer => answer === 'no')) return 'refuted'
+  return answers[0] === 'no' && answers.at(-1) === 'yes' ? 'depends' : 'inconclusive'
+}
 
 function judge(runs: ClaimRuns): Judgement {
   const rows = speedUps(runs.times, runs.timed('sentences'), 'rfa', LENGTHS)
@@ -15,22 +24,15 @@ function judge(runs: ClaimRuns): Judgement {
       ...ratio,
       expected: 2,
     })),
-    tests: rows.flatMap(({length, ratio}) => [
-      {hypothesis: `to ${length} tokens it is ${GAIN} or less`, p: ratio.above(GAIN)},
-      {hypothesis: `to ${length} tokens it is ${GAIN} or more`, p: ratio.below(GAIN)},
-    ]),
+    tests: rows.flatMap(({length, ratio}) => testsAbove(`to ${length} tokens it`, ratio, GAIN)),
     decide(rejected) {
-      const statement = `time of exact attention over that of RFA: ${ratiosText(rows, settledBy(rejected))} tokens`
-      const explanation =
-        'A token of exact attention reads all keys and values so far, one of RFA reads and writes a state of 2M (Dv + 1) numbers a head, whatever came before: with M = D = 64 that state is as large as the keys and values of 65 tokens, and the gain grows from there. What a model does beside its attention is alike for both and dilutes any gain; the factor of the paper is one of whole models on accelerators, where many short operations cost more than their arithmetic.'
-      const gains = rows.map((_, at) => rejected[2 * at])
-      const none = rows.map((_, at) => rejected[2 * at + 1])
-      const sentences = TOKENS.sentences.length
-      if (gains.slice(0, sentences).every(Boolean))
-        return {verdict: 'holds', statement, explanation}
-      if (none.every(Boolean)) return {verdict: 'refuted', statement, explanation}
-      const split = none[0] && gains.at(-1)
-      return {verdict: split ? 'depends' : 'inconclusive', statement, explanation}
+      const answers = answersOf(rejected)
+      return {
+        verdict: verdictOn(answers),
+        statement: `time of exact attention over that of RFA: ${ratiosText(rows, answers)} tokens`,
+        explanation:
+          'A token of exact attention reads all keys and values so far, one of RFA reads and writes a state of 2M (Dv + 1) numbers a head, whatever came before: with M = D = 64 that state is as large as the keys and values of 65 tokens, and the gain grows from there. What a model does beside its attention is alike for both and dilutes any gain; the factor of the paper is one of whole models on accelerators, where many short operations cost more than their arithmetic.',
+      }
     },
   }
 }

@@ -1,8 +1,9 @@
 import type {Judgement, TestedClaim} from './claim.js'
 import {decodeRun, speedUps, TOKENS} from './decoding.js'
+import {answersOf, verdictOf} from './ladder.js'
 import type {ClaimRuns} from './runs.js'
-import {bonferroni} from './tests.js'
-import {ratiosText, settledBy} from './time-ratios.js'
+import {testsBetween} from './tests.js'
+import {ratiosText} from './times.js'
 
 const SPEED_UP = 12
 /** Factor to either side of it that counts as about the same: hardware differs. */
@@ -20,23 +21,15 @@ function judge(runs: ClaimRuns): Judgement {
         expected: SPEED_UP,
       },
     ],
-    tests: [
-      {
-        hypothesis: `it is below ${LEAST} or above ${MOST}`,
-        p: Math.max(ratio.above(LEAST), ratio.below(MOST)),
-      },
-      {
-        hypothesis: 'it is between them',
-        p: bonferroni(Math.min(ratio.below(LEAST), ratio.above(MOST)), 2),
-      },
-    ],
+    tests: testsBetween('it', ratio, [LEAST, MOST]),
     decide(rejected) {
-      const [inside, outside] = rejected
-      const statement = `${ratiosText([row!], settledBy(rejected))} tokens`
-      const explanation =
-        'Exact attention reads D + Dv numbers a head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is written, too, and its features take products, sines and cosines of their own: the factor is smaller than the count. It is that of the attention alone, and of these kernels.'
-      if (inside) return {verdict: 'holds', statement, explanation}
-      return {verdict: outside ? 'refuted' : 'inconclusive', statement, explanation}
+      const answers = answersOf(rejected)
+      return {
+        verdict: verdictOf(answers),
+        statement: `${ratiosText([row!], answers)} tokens`,
+        explanation:
+          'Exact attention reads D + Dv numbers a head for each token so far: 32 times the state of 64 random vectors at the end, 16 times on average over 2048 tokens, counted. That state is written, too, and its features take products, sines and cosines of their own: the factor is smaller than the count. It is that of the attention alone, and of these kernels.',
+      }
     },
   }
 }

@@ -1,8 +1,8 @@
 import type {Judgement, TestedClaim} from './claim.js'
-import {ofMethod, relativeGrowth} from './growth.js'
+import {allOf, answersOf, verdictOf} from './ladder.js'
 import {lengthsRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
-import {ratiosText, settledBy, timeRatios} from './time-ratios.js'
+import {ofMethod, ratiosText, relativeGrowth, timeRatios} from './times.js'
 
 const METHODS = ['favor-pos', 'rfa']
 const EXACT = 'softmax-online'
@@ -27,18 +27,17 @@ function judge(runs: ClaimRuns): Judgement {
       {hypothesis: `the speed-up of ${method} does not shrink`, p: exponent.below(0)},
     ]),
     decide(rejected) {
+      const answers = answersOf(rejected)
       const told = rows.map(({method, points}, at) => {
         const ends = [points[0]!, points.at(-1)!]
-        const settled = settledBy(rejected)[at]!
-        return `${method} ${ratiosText(ends, [settled, settled])}`
+        return `${method} ${ratiosText(ends, [answers[at]!, answers[at]!])}`
       })
-      const statement = `over tiled exact attention: ${told.join('; ')}`
-      const explanation =
-        'Work of exact attention grows with the square of the length and that of features with the length: the speed-up is proportional to L / 2M but for the exponentials of both. What counts is where it passes 1, which is a matter of M and of the kernels compared; against the materialised form it looks larger than it is.'
-      const grows = rows.every((_, at) => rejected[2 * at])
-      const shrinks = rows.some((_, at) => rejected[2 * at + 1])
-      if (grows) return {verdict: 'holds', statement, explanation}
-      return {verdict: shrinks ? 'refuted' : 'inconclusive', statement, explanation}
+      return {
+        verdict: verdictOf([allOf(answers)]),
+        statement: `over tiled exact attention: ${told.join('; ')}`,
+        explanation:
+          'Work of exact attention grows with the square of the length and that of features with the length: the speed-up is proportional to L / 2M but for the exponentials of both. What counts is where it passes 1, which is a matter of M and of the kernels compared; against the materialised form it looks larger than it is.',
+      }
     },
   }
 }

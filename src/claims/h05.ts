@@ -1,7 +1,8 @@
 import type {Judgement, TestedClaim} from './claim.js'
-import {exponentText, growth, memoryGrowth, ofMethod} from './growth.js'
+import {allOf, answerOf, verdictOf} from './ladder.js'
 import {lengthsRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
+import {exponentText, growth, memoryGrowth, ofMethod} from './times.js'
 
 /** Longest lengths that a slope is taken over: two octaves. */
 const TOP = 3
@@ -37,18 +38,18 @@ function judge(runs: ClaimRuns): Judgement {
       })),
     ],
     decide(rejected) {
-      const settled = (at: number) => rejected[at] || rejected[slopes.length + at]
+      const answers = slopes.map((_, at) => answerOf([rejected[at], rejected[slopes.length + at]]))
       const told = slopes.map(
-        ({method, time}, at) => `${method} ${settled(at) ? exponentText(time) : 'not settled'}`,
+        ({method, time}, at) =>
+          `${method} ${answers[at] === 'open' ? 'not settled' : exponentText(time)}`,
       )
-      const statement = `exponents of time over the longest two octaves: ${told.join(', ')}`
-      const explanation =
-        'The work is counted, and linear; what clocks can add is caches and memory, which bend the line where tensors leave them, and costs of a call that lengths do not change, which flatten it at short ones. The bytes of a call grow with exponent 1 at most for linear forms and for tiled exact attention, and with 2 for the form that holds all weights: linear memory is no advantage over the tiled form.'
-      const bytes = linear.every(({memory}) => memory < LINEAR)
-      const asClaimed = rejected.slice(0, slopes.length).every(Boolean)
-      if (asClaimed && bytes) return {verdict: 'holds', statement, explanation}
-      const wrong = !bytes || rejected.slice(slopes.length).some(Boolean)
-      return {verdict: wrong ? 'refuted' : 'inconclusive', statement, explanation}
+      const bytes = linear.every(({memory}) => memory < LINEAR) ? 'yes' : 'no'
+      return {
+        verdict: verdictOf([allOf([bytes, ...answers])]),
+        statement: `exponents of time over the longest two octaves: ${told.join(', ')}`,
+        explanation:
+          'The work is counted, and linear; what clocks can add is caches and memory, which bend the line where tensors leave them, and costs of a call that lengths do not change, which flatten it at short ones. The bytes of a call grow with exponent 1 at most for linear forms and for tiled exact attention, and with 2 for the form that holds all weights: linear memory is no advantage over the tiled form.',
+      }
     },
   }
 }

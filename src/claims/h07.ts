@@ -1,15 +1,7 @@
 import {biasOf} from './bias.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
-import {
-  allOf,
-  answersOf,
-  cellOf,
-  compared,
-  logErrors,
-  openText,
-  ratioQuantity,
-  verdictOf,
-} from './comparisons.js'
+import {cellOf, compared, logErrors, openText, ratioQuantity} from './comparisons.js'
+import {allOf, answersOf, verdictOf} from './ladder.js'
 import {layerPlanOf} from './plans.js'
 import type {ClaimRuns} from './runs.js'
 

@@ -5,6 +5,7 @@ import {normals, randomStream} from '../random/index.js'
 import {weightedLine} from '../stats/index.js'
 import {tf} from '../tf.js'
 import type {Judgement, TestedClaim} from './claim.js'
+import {verdictOf} from './ladder.js'
 
 const [LENGTH, HEAD_DIM, FEATURES] = [48, 16, 64]
 const GATES = [0.8, 0.95, 0.99]
@@ -71,19 +72,12 @@ async function judge(): Promise<Judgement> {
     ],
     tests: [],
     decide() {
-      const small = LAYERS.filter(({share}) => share < MOST)
-      const recency = off < TOLERANCE
       const told = LAYERS.map(
         ({headDim, share}) => `${(100 * share).toFixed(3)} % with heads of ${headDim}`,
       )
-      const verdict =
-        !recency || small.length === 0
-          ? 'refuted'
-          : small.length < LAYERS.length
-            ? 'depends'
-            : 'holds'
+      const small = LAYERS.map(({share}) => (share < MOST ? 'yes' : 'no'))
       return {
-        verdict,
+        verdict: off < TOLERANCE ? verdictOf(small) : 'refuted',
         statement: `weights fall with the lag like g^lag, to ${off.toExponential(0)} in the exponent; gates are ${told.join(', ')} of a layer's parameters`,
         explanation:
           'A gate per head multiplies the weight of a token by g at every step: whatever queries and keys say, recent tokens count for more. It takes a vector of the width and a bias for each head, beside the 12 width^2 of a layer: 1 / (12 D) of them for heads of D, below 0.1 % from D = 84 on. Whole models have embeddings beside, and encoders without gates, which makes the share smaller.',

@@ -1,5 +1,6 @@
 import {positiveVariance, softmaxKernel, trigonometricVariance} from '../theory/kernels.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
+import {verdictOf} from './ladder.js'
 import {variancePlanOf} from './plans.js'
 import {ratioRow, worstZ} from './ratio-rows.js'
 import type {ClaimRuns} from './runs.js'
@@ -37,10 +38,7 @@ function plans({effort, seed}: PlanRequest) {
 }
 
 function judge(runs: ClaimRuns): Judgement {
-  const rows = runs
-    .variance(RUN)
-    .map(record => ratioRow(record, record.result.closed_form_variance!))
-  const worst = worstZ(rows)
+  const worst = worstZ(runs.variance(RUN).map(record => ratioRow(record)))
   const last = NORMS.at(-1)!
   const falls = (angle: number) =>
     errorsAt(angle, last).positive <= errorsAt(angle, NORMS.at(-2)!).positive
@@ -60,20 +58,20 @@ function judge(runs: ClaimRuns): Judgement {
     ],
     tests: [{hypothesis: 'measured variances are the closed forms', p: worst.p}],
     decide([wrong]) {
-      const explanation =
-        'With norms r at an angle t the kernel is exp(r^2 cos t). The error of positive features goes like exp(2 r^2 (1 + 2 cos t)): beyond 120 degrees it vanishes with the kernel, between 90 and 120 degrees it grows without bound although the kernel vanishes. That of sin/cos features goes like exp(2 r^2) whatever the angle. Where |x + y| stays bounded, as the sentence silently assumes, it is true.'
-      if (wrong) {
-        const statement = `measured variances are off the closed forms, |z| up to ${worst.z.toFixed(1)}`
-        return {verdict: 'refuted', statement, explanation}
+      const tail =
+        rising.length === 0
+          ? ''
+          : `; at ${rising.join(' and ')} degrees the error of positive features grows, too, as the kernel vanishes`
+      return {
+        verdict: wrong
+          ? 'refuted'
+          : verdictOf(ANGLES.map(angle => (falling.includes(angle) ? 'yes' : 'no'))),
+        statement: wrong
+          ? `measured variances are off the closed forms, |z| up to ${worst.z.toFixed(1)}`
+          : `true at ${falling.join(', ')} degrees${tail}`,
+        explanation:
+          'With norms r at an angle t the kernel is exp(r^2 cos t). The error of positive features goes like exp(2 r^2 (1 + 2 cos t)): beyond 120 degrees it vanishes with the kernel, between 90 and 120 degrees it grows without bound although the kernel vanishes. That of sin/cos features goes like exp(2 r^2) whatever the angle. Where |x + y| stays bounded, as the sentence silently assumes, it is true.',
       }
-      const holdsAt = `true at ${falling.join(', ')} degrees`
-      return rising.length === 0
-        ? {verdict: 'holds', statement: holdsAt, explanation}
-        : {
-            verdict: 'depends',
-            statement: `${holdsAt}; at ${rising.join(' and ')} degrees the error of positive features grows, too, as the kernel vanishes`,
-            explanation,
-          }
     },
   }
 }

@@ -2,15 +2,8 @@ import type {CompletedVariance} from '../experiments/variance/schema.js'
 import {ratioToIid} from '../theory/dependent-rows.js'
 import type {RowProduct} from '../theory/row-product.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
-import {
-  type Answer,
-  answersOf,
-  cellOf,
-  compared,
-  logHeadErrors,
-  ratioQuantity,
-  verdictOf,
-} from './comparisons.js'
+import {cellOf, compared, logHeadErrors, ratioQuantity} from './comparisons.js'
+import {type Answer, answersOf, verdictOf} from './ladder.js'
 import {sweepPlanOf, variancePlanOf} from './plans.js'
 import {ratioRow, worstZ} from './ratio-rows.js'
 import type {ClaimRuns} from './runs.js'
@@ -94,7 +87,10 @@ function kernelRow(record: CompletedVariance) {
   const {norm, angle_deg, head_dim: headDim, num_features: numFeatures} = cell
   const squaredNorm = 2 * norm ** 2 * (1 + Math.cos((angle_deg * Math.PI) / 180))
   const ratio = ratioToIid('orth', {shape: 'exp', squaredNorm}, {headDim, numFeatures})
-  return ratioRow(record, result.closed_form_variance! * ratio, 'orth')
+  return ratioRow(record, {
+    expected: result.closed_form_variance! * ratio,
+    projection: 'orth',
+  })
 }
 
 /** @param most - where sines and cosines gain least */

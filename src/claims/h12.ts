@@ -2,15 +2,14 @@ import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
 import {positiveOvertakesAt} from '../theory/crossover.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
 import {
-  answersOf,
   type Comparison,
   cellOf,
   compared,
   logErrors,
   openText,
   ratioQuantity,
-  verdictOf,
 } from './comparisons.js'
+import {answersOf, verdictOf} from './ladder.js'
 import {sweepPlanOf} from './plans.js'
 import type {ClaimRuns} from './runs.js'
 

@@ -1,4 +1,5 @@
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
+import {allOf, verdictOf} from './ladder.js'
 import {variancePlanOf} from './plans.js'
 import {ratioRow} from './ratio-rows.js'
 import type {ClaimRuns} from './runs.js'
@@ -32,7 +33,7 @@ function sumNorm(norm: number): number {
 function judge(runs: ClaimRuns): Judgement {
   const positive = runs.variance(POSITIVE)
   const rows = runs.variance(HYPERBOLIC).map((record, at) => {
-    const [own, other] = [ratioRow(record, 1), ratioRow(positive[at]!, 1)]
+    const [own, other] = [ratioRow(record), ratioRow(positive[at]!)]
     const error = Math.hypot(own.error, other.error)
     const ratio = own.variance / other.variance
     const expected = -Math.expm1(-sumNorm(record.cell.norm))
@@ -57,11 +58,12 @@ function judge(runs: ClaimRuns): Judgement {
     ],
     decide([wrong, better]) {
       const ratios = rows.map(({ratio, expected}) => `${ratio.toFixed(3)} (${expected.toFixed(3)})`)
-      const statement = `ratios ${ratios.join(', ')}, in brackets what the formula says`
-      const explanation =
-        'The hyperbolic estimate is half the sum of two positive ones, with w and -w. Both have the same mean, and are as good as independent where |x + y| is large: then nothing is gained over drawing twice as many vectors, and the factor 1 - exp(-|x + y|^2) tends to 1. Where it is small they move in opposite directions and cancel.'
-      if (wrong) return {verdict: 'refuted', statement, explanation}
-      return {verdict: better ? 'holds' : 'inconclusive', statement, explanation}
+      return {
+        verdict: verdictOf([allOf([wrong ? 'no' : 'yes', better ? 'yes' : 'open'])]),
+        statement: `ratios ${ratios.join(', ')}, in brackets what the formula says`,
+        explanation:
+          'The hyperbolic estimate is half the sum of two positive ones, with w and -w. Both have the same mean, and are as good as independent where |x + y| is large: then nothing is gained over drawing twice as many vectors, and the factor 1 - exp(-|x + y|^2) tends to 1. Where it is small they move in opposite directions and cancel.',
+      }
     },
   }
 }

@@ -1,10 +1,10 @@
 import type {BenchPlan} from '../experiments/bench/schema.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
-import {exponentText, ofMethod, relativeGrowth} from './growth.js'
+import {answersOf, verdictOf} from './ladder.js'
 import {benchPlanOf} from './plans.js'
 import type {ClaimRuns} from './runs.js'
-import {bonferroni} from './tests.js'
-import {ratiosText, settledBy, timeRatios} from './time-ratios.js'
+import {testsBetween} from './tests.js'
+import {exponentText, ofMethod, ratiosText, relativeGrowth, timeRatios} from './times.js'
 
 const [METHOD, PASS_THROUGH] = ['favor-pos', 'identity'] as const
 /** Exponents up to this, either way, are those of a ratio that stays: a layer with exact attention comes near 1. */
@@ -40,29 +40,25 @@ function judge(runs: ClaimRuns): Judgement {
         ...ratio,
       })),
     ],
-    tests: [
-      {
-        hypothesis: `the exponent is off 0 by ${MARGIN} or more`,
-        p: Math.max(exponent.above(-MARGIN), exponent.below(MARGIN)),
-      },
-      {
-        hypothesis: `the exponent is off 0 by ${MARGIN} or less`,
-        p: bonferroni(Math.min(exponent.above(MARGIN), exponent.below(-MARGIN)), 2),
-      },
-    ],
+    tests: testsBetween(
+      'the exponent',
+      exponent,
+      [-MARGIN, MARGIN],
+      [`off 0 by ${MARGIN} or more`, `off 0 by ${MARGIN} or less`],
+    ),
     decide(rejected) {
-      const [stays, grows] = rejected
-      const [settled = false] = settledBy(rejected)
-      const found = settled ? exponentText(exponent) : 'not settled'
+      const [answer] = answersOf(rejected)
+      const found = answer === 'open' ? 'not settled' : exponentText(exponent)
       const ratios = ratiosText(
         rows,
-        rows.map(() => settled),
+        rows.map(() => answer!),
       )
-      const statement = `time of a layer over that of one that passes values through: ${ratios} tokens; exponent of that in length: ${found}`
-      const explanation =
-        'Both parts of a layer are linear in the length: the ratio is set by their work for a token, 8 M D operations a head and the exponentials against 24 times the square of the width, whatever the length. How close the lines are is a matter of these sizes: wider layers and fewer vectors bring them together.'
-      if (stays) return {verdict: 'holds', statement, explanation}
-      return {verdict: grows ? 'refuted' : 'inconclusive', statement, explanation}
+      return {
+        verdict: verdictOf([answer!]),
+        statement: `time of a layer over that of one that passes values through: ${ratios} tokens; exponent of that in length: ${found}`,
+        explanation:
+          'Both parts of a layer are linear in the length: the ratio is set by their work for a token, 8 M D operations a head and the exponentials against 24 times the square of the width, whatever the length. How close the lines are is a matter of these sizes: wider layers and fewer vectors bring them together.',
+      }
     },
   }
 }

@@ -1,10 +1,11 @@
 import type {ErrorSweepPlan} from '../experiments/error-sweep/schema.js'
 import {type Estimate, mean, variance} from '../stats/index.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
-import {answersOf, cellOf, logErrors, verdictOf} from './comparisons.js'
+import {cellOf, logErrors} from './comparisons.js'
+import {answersOf, verdictOf} from './ladder.js'
 import {sweepPlanOf} from './plans.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
-import {above, below, powerLaw} from './tests.js'
+import {boundsOf, powerLaw, testsBelow} from './tests.js'
 
 const DIMS = [16, 32, 64, 128]
 /** Where both settings meet: D = 16. */
@@ -73,10 +74,7 @@ function judge(runs: ClaimRuns): Judgement {
   const rows = SETTINGS.map(({name, scaleOf}) => ({name, slope: exponent(runs, scaleOf)}))
   return {
     quantities: rows.map(({name, slope}) => ({name: `exponent of D, ${name}`, ...slope})),
-    tests: rows.flatMap(({name, slope}) => [
-      {hypothesis: `${name}: the exponent is 0 or more`, p: below(slope, 0)},
-      {hypothesis: `${name}: the exponent is 0 or less`, p: above(slope, 0)},
-    ]),
+    tests: rows.flatMap(({name, slope}) => testsBelow(`${name}: the exponent`, boundsOf(slope), 0)),
     decide(rejected) {
       const told = rows.map(({name, slope}) => `${slope.value.toFixed(2)} for ${name}`)
       return {

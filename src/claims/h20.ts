@@ -1,19 +1,11 @@
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
 import {type Estimate, mean, variance} from '../stats/index.js'
 import type {Judgement, PlanRequest, Test, TestedClaim} from './claim.js'
-import {
-  type Answer,
-  allOf,
-  answersOf,
-  cellOf,
-  compared,
-  logErrors,
-  ratioQuantity,
-  verdictOf,
-} from './comparisons.js'
+import {cellOf, compared, logErrors, ratioQuantity} from './comparisons.js'
+import {type Answer, allOf, answersOf, verdictOf} from './ladder.js'
 import {samplingPlanOf} from './plans.js'
 import type {ClaimRuns} from './runs.js'
-import {above, below, powerLaw} from './tests.js'
+import {boundsOf, powerLaw, testsAbove, testsBelow} from './tests.js'
 
 /** Tokens in a row, patches of an image, and tokens without order. */
 const GENERATORS = ['ar1', 'grid2d', 'gaussian'] as const
@@ -77,16 +69,8 @@ function testsOf({generator, rows, slopes}: Setting): Test[] {
   const exponentOf = (name: string) => `${generator}: the exponent of ${name}`
   return [
     ...rows.flatMap(({tests}) => tests),
-    {
-      hypothesis: `${exponentOf('random features')} is ${PLATEAU} or less`,
-      p: above(slopes.positive, PLATEAU),
-    },
-    {
-      hypothesis: `${exponentOf('random features')} is ${PLATEAU} or more`,
-      p: below(slopes.positive, PLATEAU),
-    },
-    {hypothesis: `${exponentOf('LARA')} is ${PLATEAU} or more`, p: below(slopes.lara, PLATEAU)},
-    {hypothesis: `${exponentOf('LARA')} is ${PLATEAU} or less`, p: above(slopes.lara, PLATEAU)},
+    ...testsAbove(exponentOf('random features'), boundsOf(slopes.positive), PLATEAU),
+    ...testsBelow(exponentOf('LARA'), boundsOf(slopes.lara), PLATEAU),
   ]
 }
 

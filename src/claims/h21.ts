@@ -1,8 +1,9 @@
 import type {Judgement, TestedClaim} from './claim.js'
+import {answersOf, verdictOf} from './ladder.js'
 import {samplersRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
-import {bonferroni} from './tests.js'
-import {ratiosText, settledBy, timeRatios} from './time-ratios.js'
+import {testsBetween} from './tests.js'
+import {ratiosText, timeRatios} from './times.js'
 
 /** Factors that count as "about twice". */
 const [LEAST, MOST] = [1.4, 2.8]
@@ -15,26 +16,17 @@ function judge(runs: ClaimRuns): Judgement {
       ...ratio,
       expected: 2,
     })),
-    tests: rows.flatMap(({length, ratio}) => [
-      {
-        hypothesis: `at L = ${length} it is below ${LEAST} or above ${MOST}`,
-        p: Math.max(ratio.above(LEAST), ratio.below(MOST)),
-      },
-      {
-        hypothesis: `at L = ${length} it is between them`,
-        p: bonferroni(Math.min(ratio.below(LEAST), ratio.above(MOST)), 2),
-      },
-    ]),
+    tests: rows.flatMap(({length, ratio}) =>
+      testsBetween(`at L = ${length} it`, ratio, [LEAST, MOST]),
+    ),
     decide(rejected) {
-      const statement = `time over that of tiled exact attention: ${ratiosText(rows, settledBy(rejected))}`
-      const explanation =
-        'One sample of RA draws a key from each row of the softmax and takes a second softmax about it: 1.5 times the multiplications, twice the exponentials, and the draw. At short lengths the costs of more steps show.'
-      const inside = rows.map((_, at) => rejected[2 * at])
-      const outside = rows.map((_, at) => rejected[2 * at + 1])
-      if (inside.every(Boolean)) return {verdict: 'holds', statement, explanation}
-      if (outside.every(Boolean)) return {verdict: 'refuted', statement, explanation}
-      const split = outside.some(Boolean) && inside.some(Boolean)
-      return {verdict: split ? 'depends' : 'inconclusive', statement, explanation}
+      const answers = answersOf(rejected)
+      return {
+        verdict: verdictOf(answers),
+        statement: `time over that of tiled exact attention: ${ratiosText(rows, answers)}`,
+        explanation:
+          'One sample of RA draws a key from each row of the softmax and takes a second softmax about it: 1.5 times the multiplications, twice the exponentials, and the draw. At short lengths the costs of more steps show.',
+      }
     },
   }
 }

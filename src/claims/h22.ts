@@ -1,7 +1,9 @@
 import type {Judgement, TestedClaim} from './claim.js'
+import {answersOf, verdictOf} from './ladder.js'
 import {samplersRun} from './plans.js'
 import type {ClaimRuns} from './runs.js'
-import {ratiosText, settledBy, timeRatios} from './time-ratios.js'
+import {testsBelow} from './tests.js'
+import {ratiosText, timeRatios} from './times.js'
 
 /** From this factor on an overhead is no marginal one. */
 const MARGINAL = 1.25
@@ -13,20 +15,15 @@ function judge(runs: ClaimRuns): Judgement {
       name: `time of LARA over positive features, L = ${length}`,
       ...ratio,
     })),
-    tests: rows.flatMap(({length, ratio}) => [
-      {hypothesis: `at L = ${length} it is ${MARGINAL} or more`, p: ratio.below(MARGINAL)},
-      {hypothesis: `at L = ${length} it is ${MARGINAL} or less`, p: ratio.above(MARGINAL)},
-    ]),
+    tests: rows.flatMap(({length, ratio}) => testsBelow(`at L = ${length} it`, ratio, MARGINAL)),
     decide(rejected) {
-      const statement = `time over that of positive features with as many vectors: ${ratiosText(rows, settledBy(rejected))}`
-      const explanation =
-        'LARA evaluates as many vectors as positive features do, and besides the density of each of its proposals at each of its samples, weights for each query, and means over chunks. Both forms compute with fused kernels here; on a GPU, where a launch costs more than what it computes at these lengths, the difference may hide.'
-      const marginal = rows.map((_, at) => rejected[2 * at])
-      const more = rows.map((_, at) => rejected[2 * at + 1])
-      if (marginal.every(Boolean)) return {verdict: 'holds', statement, explanation}
-      if (more.every(Boolean)) return {verdict: 'refuted', statement, explanation}
-      const split = marginal.some(Boolean) && more.some(Boolean)
-      return {verdict: split ? 'depends' : 'inconclusive', statement, explanation}
+      const answers = answersOf(rejected)
+      return {
+        verdict: verdictOf(answers),
+        statement: `time over that of positive features with as many vectors: ${ratiosText(rows, answers)}`,
+        explanation:
+          'LARA evaluates as many vectors as positive features do, and besides the density of each of its proposals at each of its samples, weights for each query, and means over chunks. Both forms compute with fused kernels here; on a GPU, where a launch costs more than what it computes at these lengths, the difference may hide.',
+      }
     },
   }
 }

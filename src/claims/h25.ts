@@ -1,19 +1,11 @@
-import {loadInput} from '../inputs/index.js'
+import {loadInput} from '../inputs/load.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
-import {
-  allOf,
-  answersOf,
-  cellOf,
-  compared,
-  logErrors,
-  openText,
-  ratioQuantity,
-  verdictOf,
-} from './comparisons.js'
+import {cellOf, compared, logErrors, openText, ratioQuantity} from './comparisons.js'
+import {allOf, answersOf, verdictOf} from './ladder.js'
 import {layerPlanOf} from './plans.js'
 import type {ClaimRuns} from './runs.js'
 import {canonicalHeads, denseGain} from './second-moments.js'
-import {above, below} from './tests.js'
+import {boundsOf, testsAbove} from './tests.js'
 
 /** Diffuse heads and peaked ones. */
 const LAYERS = ['charlm-layer0', 'charlm-layer3'] as const
@@ -66,8 +58,7 @@ async function judge(runs: ClaimRuns): Promise<Judgement> {
       ratioQuantity(errors),
     ]),
     tests: rows.flatMap(({layer, best, errors}) => [
-      {hypothesis: `${layer}: the largest gain is ${ABOUT} nats or less`, p: above(best, ABOUT)},
-      {hypothesis: `${layer}: the largest gain is ${ABOUT} nats or more`, p: below(best, ABOUT)},
+      ...testsAbove(`${layer}: the largest gain`, boundsOf(best), ABOUT, `${ABOUT} nats`),
       ...errors.tests,
     ]),
     decide(rejected) {

@@ -1,6 +1,7 @@
 import type {ProjectionName} from '../attention/names.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
+import {type Answer, answersOf, verdictOf} from './ladder.js'
 import {variancePlanOf} from './plans.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
 import {upperTail} from './tests.js'
@@ -80,8 +81,9 @@ function judge(runs: ClaimRuns): Judgement {
       {hypothesis: `${nameOf(row)} varies at least as much`, p: upperTail(-z[at]!)},
     ]),
     decide(rejected) {
-      const more = rows.filter((_, at) => rejected[2 * at])
-      const less = rows.filter((_, at) => rejected[2 * at + 1])
+      const answers = answersOf(rejected)
+      const more = rows.filter((_, at) => answers[at] === 'yes')
+      const less = rows.filter((_, at) => answers[at] === 'no')
       const settled = [...more, ...less].map(nameOf)
       const unsettled = all.filter(name => !settled.includes(name))
       const lines = [
@@ -89,16 +91,10 @@ function judge(runs: ClaimRuns): Judgement {
         ...(less.length > 0 ? [`higher than ${less.map(nameOf).join(', ')}`] : []),
         ...(unsettled.length > 0 ? [`not settled against ${unsettled.join(', ')}`] : []),
       ]
-      const verdict =
-        less.length === 0
-          ? unsettled.length === 0
-            ? 'holds'
-            : 'inconclusive'
-          : more.length > 0
-            ? 'depends'
-            : 'refuted'
+      // what cannot be told apart leaves a refutation as it is
+      const open: Answer[] = unsettled.length > 0 && less.length === 0 ? ['open'] : []
       return {
-        verdict,
+        verdict: verdictOf([...answers.filter(answer => answer !== 'open'), ...open]),
         statement: `the variance of simplex rows is ${lines.join('; ')}`,
         explanation:
           'Simplex rows are the best directions for lengths that are drawn independently of them, which is the class of the theorem: they beat independent, orthogonal and antithetic rows. Directions that look at the lengths drawn (simplex-plus), and points that fill the space beyond one block of D rows (Sobol), are outside that class and can vary less. Sobol rows treat directions differently: each draw has a fresh one.',

@@ -2,10 +2,10 @@ import type {TimedRecord} from '../experiments/bench/schema.js'
 import type {PairedTimes} from '../experiments/bench/times/paired-times.js'
 import type {Judgement, TestedClaim} from './claim.js'
 import {decodeRun, decodesTo, prefixRun, speedUps, TOKENS} from './decoding.js'
-import {ofMethod} from './growth.js'
-import {type Measured, measuredRatio} from './measured.js'
+import {type Answer, answersOf, verdictOf} from './ladder.js'
 import type {ClaimRuns} from './runs.js'
-import {ratiosText, settledBy, type TimeRatio} from './time-ratios.js'
+import {testsAbove} from './tests.js'
+import {measuredRatio, ofMethod, ratiosText, type TimeRatio} from './times.js'
 
 /** Images a second over those of softmax attention, by the tokens of an image. */
 const PAPER = [317, 4462]
@@ -45,36 +45,27 @@ function judge(runs: ClaimRuns): Judgement {
       ...ratio,
       expected: paper,
     })),
-    tests: all.flatMap(({cache, length, ratio, paper}) =>
-      testsOf(ratio, paper, `${cache}, to ${length} tokens,`),
-    ),
+    tests: all.flatMap(({cache, length, ratio, paper}) => {
+      const bound = SHARE * paper
+      return testsAbove(`${cache}, to ${length} tokens, it`, ratio, bound, `${Math.round(bound)}`)
+    }),
     decide(rejected) {
-      const half = PAPER.length
-      const settled = settledBy(rejected)
-      const [cached, anew] = kinds.map(({rows}, kind) =>
-        ratiosText(rows, settled.slice(kind * half, (kind + 1) * half)),
-      )
-      const statement = `over exact attention that keeps its keys and values: ${cached} tokens; that computes every prefix anew: ${anew}`
-      const explanation =
-        'Whoever generates with softmax attention can keep keys and values, which takes L (D + Dv) numbers a head and as many steps as the linear form, or compute the whole prefix again for each token, which takes work of order L^3. The factors of the paper are found again against the latter alone; against a cache the gain is the ratio of what a token reads, 12 on average over 784 tokens and 47 over 3072, counted. Quotations of the factors do not say which of the two was meant.'
-      const [found, missed] = [0, 1].map(side =>
-        all.map((_, at) => Boolean(rejected[2 * at + side])),
-      )
-      if (found!.every(Boolean)) return {verdict: 'holds', statement, explanation}
-      if (missed!.every(Boolean)) return {verdict: 'refuted', statement, explanation}
-      const split = missed!.slice(0, half).every(Boolean) && found!.slice(half).every(Boolean)
-      return {verdict: split ? 'depends' : 'inconclusive', statement, explanation}
+      const answers = answersOf(rejected)
+      const halves = [answers.slice(0, PAPER.length), answers.slice(PAPER.length)]
+      const [cached, anew] = kinds.map(({rows}, kind) => ratiosText(rows, halves[kind]!))
+      return {
+        verdict: verdictOf(halves.map(unanimous)),
+        statement: `over exact attention that keeps its keys and values: ${cached} tokens; that computes every prefix anew: ${anew}`,
+        explanation:
+          'Whoever generates with softmax attention can keep keys and values, which takes L (D + Dv) numbers a head and as many steps as the linear form, or compute the whole prefix again for each token, which takes work of order L^3. The factors of the paper are found again against the latter alone; against a cache the gain is the ratio of what a token reads, 12 on average over 784 tokens and 47 over 3072, counted. Quotations of the factors do not say which of the two was meant.',
+      }
     },
   }
 }
 
-function testsOf(ratio: Measured, paper: number, where: string) {
-  const bound = SHARE * paper
-  const shown = Math.round(bound)
-  return [
-    {hypothesis: `${where} it is ${shown} or less`, p: ratio.above(bound)},
-    {hypothesis: `${where} it is ${shown} or more`, p: ratio.below(bound)},
-  ]
+/** What all of them say. */
+function unanimous([first = 'open', ...others]: readonly Answer[]): Answer {
+  return others.every(answer => answer === first) ? first : 'open'
 }
 
 export default {

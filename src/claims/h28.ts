@@ -2,12 +2,11 @@ import type {CallShape, Estimator} from '../attention/index.js'
 import {loadEstimators, resolveOptions} from '../attention/names.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
-import {ofMethod} from './growth.js'
-import type {Measured} from './measured.js'
+import {answersOf, verdictOf} from './ladder.js'
 import {benchPlanOf} from './plans.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
-import {bonferroni} from './tests.js'
-import {ratiosText, timeRatios} from './time-ratios.js'
+import {testsBetween} from './tests.js'
+import {ofMethod, ratiosText, timeRatios} from './times.js'
 
 const RUN = 'h28-reformer'
 const [REFORMER, PERFORMER] = ['reformer', 'favor-pos'] as const
@@ -62,19 +61,6 @@ function only(records: readonly TimedRecord[], method: string): TimedRecord {
 /** Operations in a nanosecond: GFLOP/s. */
 const rateOf = ({result}: TimedRecord) => result.work_flops / result.median_ns
 
-function testsOf(ratio: Measured) {
-  return [
-    {
-      hypothesis: `it is below ${LEAST} or above ${MOST}`,
-      p: Math.max(ratio.above(LEAST), ratio.below(MOST)),
-    },
-    {
-      hypothesis: 'it is between them',
-      p: bonferroni(Math.min(ratio.below(LEAST), ratio.above(MOST)), 2),
-    },
-  ]
-}
-
 async function judge(runs: ClaimRuns): Promise<Judgement> {
   const records = runs.timed(RUN)
   const [reformer, performer] = [only(records, REFORMER), only(records, PERFORMER)]
@@ -92,23 +78,21 @@ async function judge(runs: ClaimRuns): Promise<Judgement> {
       {name: 'rate of positive features, GFLOP/s', value: fast},
       {name: `operations of Reformer over positive features, L = ${PAPER_LENGTH}`, value: counted},
     ],
-    tests: comparable ? testsOf(ratio) : [],
+    tests: comparable ? testsBetween('it', ratio, [LEAST, MOST]) : [],
     decide(rejected) {
-      const [about = false, off = false] = rejected
+      const answers = answersOf(rejected)
       const rates = `Reformer works at ${slow.toPrecision(2)} GFLOP/s, positive features at ${fast.toPrecision(2)}`
-      const measured = `${ratiosText([row], [about || off])} tokens; ${work}`
-      if (!comparable) {
-        const statement = `times would compare programs (${rates}); ${work}`
-        return {verdict: 'not_measurable', statement, explanation: WHY}
+      return {
+        verdict: comparable ? verdictOf(answers) : 'not_measurable',
+        statement: comparable
+          ? `${ratiosText([row], answers)} tokens; ${work}`
+          : `times would compare programs (${rates}); ${work}`,
+        explanation:
+          'A ratio of times is one of methods only where both programs are about as well made. Reformer is put together of small operations here (sorting, gathering, masks), positive features have a kernel of their own; what can be compared is counted work, which leaves out sorting and moving tokens. It does not depend on the machine, and depends on rounds, chunks and the number of vectors in proportion.',
       }
-      const verdict = about ? 'holds' : off ? 'refuted' : 'inconclusive'
-      return {verdict, statement: measured, explanation: WHY}
     },
   }
 }
-
-const WHY =
-  'A ratio of times is one of methods only where both programs are about as well made. Reformer is put together of small operations here (sorting, gathering, masks), positive features have a kernel of their own; what can be compared is counted work, which leaves out sorting and moving tokens. It does not depend on the machine, and depends on rounds, chunks and the number of vectors in proportion.'
 
 export default {
   kind: 'tested',

@@ -1,7 +1,7 @@
 /** From records to verdicts, with chance accounted for over all claims of a run together. */
 import {z} from 'zod'
 import {nullableNumber} from '../results/record.js'
-import {holm} from '../stats/index.js'
+import {finiteOrNull, holm} from '../stats/index.js'
 import {
   type Claim,
   type ClaimVerdict,
@@ -136,10 +136,10 @@ function outcomeOf(
     explanation,
     quantities: quantities.map(({name, value, low, high, expected}) => ({
       name,
-      value: finite(value),
-      low: finite(low),
-      high: finite(high),
-      expected: finite(expected),
+      value: finiteOrNull(value),
+      low: finiteOrNull(low),
+      high: finiteOrNull(high),
+      expected: finiteOrNull(expected),
     })),
     tests: tests.map(({hypothesis, p}, at) => ({
       hypothesis,
@@ -169,10 +169,6 @@ export function objections(claims: readonly ClaimOutcome[]): string[] {
     }),
     ...(judged ? [] : ['no claim could be judged']),
   ]
-}
-
-function finite(value: number | undefined): number | null {
-  return value !== undefined && Number.isFinite(value) ? value : null
 }
 
 function quoted(claim: QuotedClaim): ClaimOutcome {

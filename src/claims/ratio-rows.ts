@@ -1,4 +1,5 @@
 /** Variances beside what theory says of them. */
+import type {ProjectionName} from '../attention/names.js'
 import type {CompletedVariance} from '../experiments/variance/schema.js'
 import {Unmeasured} from './runs.js'
 import {bonferroni, twoSided} from './tests.js'
@@ -16,13 +17,15 @@ export interface RatioRow {
 /**
  * The variance of a projection in a cell.
  *
- * @param expected - what it is held against
+ * @param against.expected - what it is held against. Default: the closed form of i.i.d. rows
  * @throws {Unmeasured} where it was withheld, with the draws that it takes
  */
 export function ratioRow(
   {cell, result}: CompletedVariance,
-  expected: number,
-  projection = 'iid',
+  {
+    expected = result.closed_form_variance ?? Number.NaN,
+    projection = 'iid',
+  }: {expected?: number; projection?: ProjectionName} = {},
 ): RatioRow {
   const row = result.per_projection.find(one => one.projection === projection)
   if (row?.variance == null || row.variance_relative_standard_error === null) {

@@ -1,6 +1,6 @@
 /** Second moments of exponential features on given tokens: what a dense exponent gains on one number for all axes. */
 import {symmetricEigen} from '../attention/internal.js'
-import type {AttentionInput} from '../inputs/index.js'
+import type {AttentionInput} from '../inputs/attention-input.js'
 import {type Estimate, studentTest} from '../stats/index.js'
 import {logSecondMoment, optimalExponent} from '../theory/exponential.js'
 

@@ -1,6 +1,7 @@
 /** Tests that several claims share. All are of normal estimates: of logarithms where numbers are positive. */
 import {groupBy} from '../report/groups.js'
 import {type Estimate, normalCdf, weightedLine} from '../stats/index.js'
+import type {Test} from './claim.js'
 
 /** Half the width of a 95 % interval in standard errors. */
 export const Z95 = 1.959963984540054
@@ -26,19 +27,58 @@ export function bonferroni(p: number, count: number): number {
   return Math.min(1, count * p)
 }
 
-/** p against "at most `bound`". */
-export function above(estimate: Estimate, bound: number): number {
-  return upperTail((estimate.value - bound) * (Z95 / (estimate.value - estimate.low)))
+/** What numbers say of any bound. */
+export interface Bounds {
+  /** p against "it is `bound` or less". */
+  above(bound: number): number
+  /** p against "it is `bound` or more". */
+  below(bound: number): number
 }
 
-/** p against "at least `bound`". */
-export function below(estimate: Estimate, bound: number): number {
-  return upperTail((bound - estimate.value) * (Z95 / (estimate.high - estimate.value)))
+/** Of a normal estimate. */
+export function boundsOf({value, low, high}: Estimate): Bounds {
+  return {
+    above: bound => upperTail((value - bound) * (Z95 / (value - low))),
+    below: bound => upperTail((bound - value) * (Z95 / (high - value))),
+  }
 }
 
-/** p against "off `center` by `margin` or more": the larger of both sides. */
-export function isAbout(estimate: Estimate, center: number, margin: number): number {
-  return Math.max(above(estimate, center - margin), below(estimate, center + margin))
+/** p against "it is not between these": the larger of both sides. */
+export function pBetween({above, below}: Bounds, [least, most]: readonly [number, number]): number {
+  return Math.max(above(least), below(most))
+}
+
+/** Two tests of one number, the first of which speaks for a claim that it is above a bound. @param shown - the bound, in words */
+export function testsAbove(
+  name: string,
+  {above, below}: Bounds,
+  bound: number,
+  shown = `${bound}`,
+): [Test, Test] {
+  return [
+    {hypothesis: `${name} is ${shown} or less`, p: above(bound)},
+    {hypothesis: `${name} is ${shown} or more`, p: below(bound)},
+  ]
+}
+
+/** The same for a claim that it is below. */
+export function testsBelow(name: string, bounds: Bounds, bound: number): [Test, Test] {
+  const [more, less] = testsAbove(name, bounds, bound)
+  return [less, more]
+}
+
+/** The same for a claim that it is between two bounds. @param words - what is tested of it */
+export function testsBetween(
+  name: string,
+  bounds: Bounds,
+  [least, most]: readonly [number, number],
+  words: readonly [string, string] = [`below ${least} or above ${most}`, 'between them'],
+): [Test, Test] {
+  const p = bonferroni(Math.min(bounds.below(least), bounds.above(most)), 2)
+  return [
+    {hypothesis: `${name} is ${words[0]}`, p: pBetween(bounds, [least, most])},
+    {hypothesis: `${name} is ${words[1]}`, p},
+  ]
 }
 
 /** A point of a power law with an independent error. */

@@ -4,6 +4,7 @@ import {describe, expected} from '../errors.js'
 import {
   type AttentionShapes,
   checkAttentionShapes,
+  cutLengths,
   fourAxes,
   layoutWarning,
   sizesOf,
@@ -22,7 +23,6 @@ import {
 } from './input-files.js'
 import {checkMaskShape} from './key-mask.js'
 import {DEFAULT_LAYOUT, type Layout} from './layout.js'
-import {cutLengths} from './lengths.js'
 import {rankWarning, readLayout, type StatedTexts, unreadTexts} from './metadata.js'
 import {DTYPES, elementCount} from './nd-array.js'
 import type {InputSpec} from './spec.js'

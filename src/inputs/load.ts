@@ -2,6 +2,7 @@ import {createHash} from 'node:crypto'
 import {
   type AttentionInput,
   checkAttentionShapes,
+  cutLengths,
   firstRows,
   sizesOf,
   toAttentionArray,
@@ -25,7 +26,6 @@ import {
 } from './input-files.js'
 import {cutKeyMask, toKeyMask} from './key-mask.js'
 import {layerName, layerOf} from './layers.js'
-import {cutLengths} from './lengths.js'
 import {elementCount, type NdArray} from './nd-array.js'
 import type {InputSpec} from './spec.js'
 

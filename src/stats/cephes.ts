@@ -9,10 +9,7 @@ import {requirePackage} from '../tf.js'
 interface Cephes {
   /** Regularised incomplete beta function I_x(a, b). */
   incbet(a: number, b: number, x: number): number
-  /** Regularised incomplete gamma function P(a, x). */
-  igam(a: number, x: number): number
-  /** Its complement Q(a, x); wanted where x is at least a. */
-  igamc(a: number, x: number): number
+
   /** Logarithm of the gamma function. */
   lgam(x: number): number
   /** Complementary error function. */

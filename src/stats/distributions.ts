@@ -6,9 +6,6 @@
 import {expected} from '../errors.js'
 import {cephes} from './cephes.js'
 
-/** Exponents below are those of numbers that Cephes takes for 0, and complains about. */
-const LEAST_EXPONENT = -700
-
 /** P(Z <= z) of a standard normal Z. The upper tail is `normalCdf(-z)`. */
 export function normalCdf(z: number): number {
   // below the smallest double; see cephes
@@ -25,7 +22,7 @@ export function normalCdf(z: number): number {
  * @throws {BAD_OPTION} without degrees of freedom
  */
 export function studentTail(t: number, degrees: number): number {
-  checkDegrees('Student t', degrees)
+  checkDegrees(degrees)
   if (Number.isNaN(t)) return t
   if (t < 0) return 1 - studentTail(-t, degrees)
   if (degrees === Number.POSITIVE_INFINITY || t === Number.POSITIVE_INFINITY) return normalCdf(-t)
@@ -33,11 +30,6 @@ export function studentTail(t: number, degrees: number): number {
   // the share of t^2 in df + t^2 keeps the digits of a small t, the share of df those of a small tail
   if (square < 1) return 0.5 - cephes('incbet', 0.5, degrees / 2, square / (degrees + square)) / 2
   return cephes('incbet', degrees / 2, 0.5, degrees / (degrees + square)) / 2
-}
-
-/** P(T <= t) of Student's t; see {@link studentTail}. */
-export function studentCdf(t: number, degrees: number): number {
-  return studentTail(-t, degrees)
 }
 
 /**
@@ -52,7 +44,7 @@ export function studentCdf(t: number, degrees: number): number {
  * @throws {BAD_OPTION} without degrees of freedom
  */
 export function studentQuantile(p: number, degrees: number): number {
-  checkDegrees('Student t', degrees)
+  checkDegrees(degrees)
   if (!(p >= 0 && p <= 1)) return Number.NaN
   const tail = Math.min(p, 1 - p)
   const sign = Math.sign(p - 0.5)
@@ -66,43 +58,6 @@ export function studentQuantile(p: number, degrees: number): number {
     if (studentTail(middle, degrees) > tail) low = middle
     else high = middle
   }
-}
-
-/**
- * P(F > x) of Fisher's F.
- *
- * Source: Abramowitz and Stegun 1964, eq. 26.6.2.
- *
- * @param above - degrees of freedom of the numerator, positive
- * @param below - of the denominator
- * @throws {BAD_OPTION} without degrees of freedom
- */
-export function fTail(x: number, above: number, below: number): number {
-  checkDegrees('F distribution', above)
-  checkDegrees('F distribution', below)
-  if (Number.isNaN(x)) return x
-  if (x <= 0) return 1
-  return cephes('incbet', below / 2, above / 2, below / (below + above * x))
-}
-
-/**
- * P(X > x) of chi-square.
- *
- * Source: Abramowitz and Stegun 1964, eq. 26.4.19.
- *
- * @param degrees - of freedom, positive
- * @throws {BAD_OPTION} without degrees of freedom
- */
-export function chiSquareTail(x: number, degrees: number): number {
-  checkDegrees('chi-square', degrees)
-  if (Number.isNaN(x)) return x
-  if (x <= 0) return 1
-  const half = degrees / 2
-  // the factor of both parts, below the smallest double: one of them is nothing
-  const factor = half * Math.log(x / 2) - x / 2 - cephes('lgam', half)
-  if (x < degrees) return factor < LEAST_EXPONENT ? 1 : 1 - cephes('igam', half, x / 2)
-  // infinity less infinity is the tail of an infinite x
-  return factor >= LEAST_EXPONENT ? cephes('igamc', half, x / 2) : 0
 }
 
 /**
@@ -129,7 +84,8 @@ export function binomialTail(least: number, trials: number, p: number): number {
   return p === 1 ? 1 : cephes('incbet', least, trials - least + 1, p)
 }
 
-function checkDegrees(where: string, degrees: number): void {
+function checkDegrees(degrees: number): void {
   if (degrees > 0) return
-  throw expected('BAD_OPTION', where, 'a positive number of degrees of freedom', String(degrees))
+  const what = 'a positive number of degrees of freedom'
+  throw expected('BAD_OPTION', 'Student t', what, String(degrees))
 }

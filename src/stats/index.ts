@@ -1,12 +1,4 @@
 export {
-  type BootstrapOptions,
-  bootstrap,
-  bootstrapCells,
-  bootstrapPairs,
-  bootstrapSlope,
-  type SlopeOptions,
-} from './bootstrap.js'
-export {
   mean,
   median,
   type Outliers,
@@ -17,10 +9,7 @@ export {
 } from './descriptive.js'
 export {
   binomialTail,
-  chiSquareTail,
-  fTail,
   normalCdf,
-  studentCdf,
   studentQuantile,
   studentTail,
 } from './distributions.js'
@@ -40,37 +29,12 @@ export {heightAmong, heightAt, type LogLine, type LogPlace, passesOne} from './l
 export {LEAST_FOR_INTERVAL, medianInterval} from './median-interval.js'
 export {bonferroniZ, normalQuantile} from './normal.js'
 export {pairMeanError} from './pair-mean.js'
-export {
-  type Equivalence,
-  type EquivalenceOptions,
-  equivalence,
-  logRatios,
-  type PairedDifference,
-  type PairedRatio,
-  pairedDifference,
-  pairedRatio,
-} from './paired.js'
-export {
-  type Chances,
-  LEAST_EFFICIENCY,
-  type PairsPower,
-  pairsForEquivalence,
-  pairsNeeded,
-  studentNoncentrality,
-  studentPower,
-} from './power.js'
+export {logRatios, pairedRatio} from './paired.js'
+export {LEAST_EFFICIENCY, pairsNeeded, studentNoncentrality, studentPower} from './power.js'
 export {leaning, type SharedVariance, sharedVariance} from './shared-variance.js'
 export {LEAST_FOR_FLIPS, type SignFlipOptions, signFlips} from './sign-flips.js'
 export {type SignedRankOptions, type SignedRankTest, signedRank} from './signed-rank.js'
-export {
-  BIAS_BLOCKS,
-  BiasBlocks,
-  type BiasPower,
-  replicatesForBias,
-  type SquaredBias,
-  spreadOfProducts,
-  squaredBias,
-} from './squared-bias.js'
+
 export {type StudentOptions, type StudentTest, studentTest} from './student-test.js'
 export {
   finiteOrNull,
@@ -86,5 +50,5 @@ export {
   sampleKurtosis,
   squaresCorrelation,
 } from './variance-interval.js'
-export {slopeTest, type WeightedLine, weightedLine} from './weighted-line.js'
+export {weightedLine} from './weighted-line.js'
 export {welchTest} from './welch.js'

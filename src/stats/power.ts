@@ -6,7 +6,7 @@ import {normalQuantile} from './normal.js'
 import {checkShare} from './tests.js'
 
 /** Chances that a one-sided test is planned for. */
-export interface Chances {
+interface Chances {
   /** Of a false alarm; default 0.05. A two-sided test has half of it on each side: give that. */
   alpha?: number
   /** Of seeing the effect; default 0.9. */
@@ -100,7 +100,7 @@ function checkPower(power: number): void {
 }
 
 /** What {@link pairsNeeded} plans for. */
-export interface PairsPower extends Chances {
+interface PairsPower extends Chances {
   /** Mean difference over the standard deviation of the differences, as it truly is; positive. */
   effect: number
   /** Default `signed-rank`: as many as the t test needs over {@link LEAST_EFFICIENCY}, and enough that `2^-n <= alpha`. */
@@ -135,17 +135,4 @@ export function pairsNeeded({
   }
   if (test === 't') return high
   return Math.max(Math.ceil(high / LEAST_EFFICIENCY), Math.ceil(-Math.log2(alpha)))
-}
-
-/**
- * Pairs with which two one-sided tests show equality where there is no difference: each must miss with at most half of what the
- * power leaves, whatever the other does.
- *
- * Source: Bonferroni's inequality for the two tests of Schuirmann 1987.
- *
- * @param plan - its `effect` is the nearer margin over the standard deviation of the differences
- * @throws {BAD_OPTION} as {@link pairsNeeded}
- */
-export function pairsForEquivalence({power = POWER, ...plan}: PairsPower): number {
-  return pairsNeeded({...plan, power: (1 + power) / 2})
 }

@@ -51,6 +51,6 @@ export function summarise(
 }
 
 /** The number, or `null` where files cannot hold it. */
-export function finiteOrNull(value = Number.NaN): number | null {
+export function finiteOrNull(value: number | null = Number.NaN): number | null {
   return Number.isFinite(value) ? value : null
 }

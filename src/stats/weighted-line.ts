@@ -1,27 +1,16 @@
 import {expected} from '../errors.js'
-import {chiSquareTail, normalCdf} from './distributions.js'
-import {type Alternative, pValueOf} from './tests.js'
 
 /** A line through points whose errors are known. */
-export interface WeightedLine {
+interface WeightedLine {
   slope: number
-  intercept: number
-  /** Standard errors, from those of the points alone. */
+  /** Its standard error, from those of the points alone. */
   slopeError: number
-  interceptError: number
-  /** Sum of the squared distances of the points to the line, in standard errors. */
-  chiSquare: number
-  /** Points less two. */
-  degrees: number
-  /** Of the null hypothesis that the points lie on a line but for their errors; `NaN` for two points. */
-  pValue: number
 }
 
 /**
- * Weighted least-squares line through independent points with known standard errors, and the chi-square of its fit: a slope
- * means little where the points lie on no line.
+ * Weighted least-squares line through independent points with known standard errors.
  *
- * Source: Press et al. 2007, "Numerical Recipes", 3rd edition, eq. 15.2.6 and 15.2.15 to 15.2.20.
+ * Source: Press et al. 2007, "Numerical Recipes", 3rd edition, eq. 15.2.15 to 15.2.20.
  *
  * @param x - at least two different values
  * @param y - one per x; logarithms, for the exponent of a power law
@@ -45,37 +34,7 @@ export function weightedLine(
   const distances = Float64Array.from(errors, (error, at) => (x[at]! - xMean) / error)
   const squares = distances.reduce((sum, distance) => sum + distance ** 2, 0)
   const products = distances.reduce((sum, t, at) => sum + (t * (y[at]! - yMean)) / errors[at]!, 0)
-  const slope = products / squares
-  const intercept = yMean - slope * xMean
-  const chiSquare = distances.reduce((sum, _, at) => {
-    return sum + ((y[at]! - intercept - slope * x[at]!) / errors[at]!) ** 2
-  }, 0)
-  const degrees = x.length - 2
-  return {
-    slope,
-    intercept,
-    slopeError: 1 / Math.sqrt(squares),
-    interceptError: Math.sqrt(1 / total + xMean ** 2 / squares),
-    chiSquare,
-    degrees,
-    pValue: degrees > 0 ? chiSquareTail(chiSquare, degrees) : Number.NaN,
-  }
-}
-
-/**
- * z test of the slope of a {@link weightedLine}.
- *
- * @param slope - under the null hypothesis
- * @param alternative - where the true slope lies otherwise; default `two-sided`
- * @returns the p-value
- */
-export function slopeTest(
-  line: Pick<WeightedLine, 'slope' | 'slopeError'>,
-  slope: number,
-  alternative: Alternative = 'two-sided',
-): number {
-  const z = (line.slope - slope) / line.slopeError
-  return pValueOf(alternative, normalCdf(-z), normalCdf(z))
+  return {slope: products / squares, slopeError: 1 / Math.sqrt(squares)}
 }
 
 function checkPoints(x: ArrayLike<number>, y: ArrayLike<number>, errors: ArrayLike<number>): void {

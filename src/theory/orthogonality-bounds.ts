@@ -1,6 +1,6 @@
 /** What theorems say of the mean squared error of positive features with orthogonal rows. */
 import {type BlockShape, sharedPairs} from './dependent-rows.js'
-import {dot, positiveVariance, squaredNorms} from './kernels.js'
+import {positiveVariance, squaredNorms} from './kernels.js'
 
 /**
  * Upper bound on the mean squared error of positive features with M <= D orthogonal rows:
@@ -38,19 +38,4 @@ export function orthogonalBoundRatio(
 ): number {
   const apart = Math.expm1(-squaredNorm / 2) ** 2 / Math.expm1(squaredNorm)
   return 1 - ((pairs / numFeatures) * 2 * apart) / (headDim + 2)
-}
-
-/**
- * The bound that the theorem first had, `MSE_iid - (1 - 1/M) 2 / (D + 2) SM^2`. It is refuted: at y = -x the error with
- * i.i.d. rows is 0, and the bound below it. Kept to show that.
- *
- * Source: Choromanski et al. 2021, ICLR, Theorem 2.
- */
-export function refutedOrthogonalBound(
-  x: Float64Array,
-  y: Float64Array,
-  numFeatures: number,
-): number {
-  const gap = ((1 - 1 / numFeatures) * 2 * Math.exp(2 * dot(x, y))) / (x.length + 2)
-  return positiveVariance(x, y, numFeatures) - gap
 }

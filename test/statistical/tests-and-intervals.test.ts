@@ -8,20 +8,12 @@ import {describe, expect, it} from 'vitest'
 import {packageRoot} from '../../src/package.js'
 import {type RandomStream, randomStream} from '../../src/random/index.js'
 import {
-  BiasBlocks,
   bonferroniZ,
-  bootstrap,
-  bootstrapSlope,
-  equivalence,
   hodgesLehmann,
   holm,
-  mean,
   normalCdf,
   pairsNeeded,
-  replicatesForBias,
   signedRank,
-  slopeTest,
-  squaredBias,
   studentTest,
   weightedLine,
 } from '../../src/stats/index.js'
@@ -102,36 +94,15 @@ const TRIALS: Record<string, Trial> = {
     const shifted = sample(data, length, stream).map(value => value - data.median)
     return signedRank(shifted, {alternative: 'greater'}).pValue <= ALPHA
   },
-  'equivalence by ranks, at a margin': (data, length, stream) => {
-    const shifted = exchanged(data, length, stream).map(value => value + 1)
-    return equivalence(shifted, {low: -1, high: 1}).pValue <= ALPHA
-  },
+
   'Hodges-Lehmann interval': (data, length, stream) =>
     misses(hodgesLehmann(sample(data, length, stream)), data.pseudomedian),
-  'bootstrap of a mean, percentile': (data, length, stream) => {
-    const options = {stream, resamples: 500, kind: 'percentile'} as const
-    return misses(bootstrap(sample(data, length, stream), mean, options), data.mean)
-  },
-  'bootstrap of a mean, BCa': (data, length, stream) => {
-    const options = {stream, resamples: 500}
-    return misses(bootstrap(sample(data, length, stream), mean, options), data.mean)
-  },
-  'bootstrap of a slope of medians, percentile': (data, length, stream) => {
-    const x = [1, 2, 4, 8]
-    const cells = x.map(one =>
-      sample(data, length, stream).map(value => Math.exp(0.3 * value) / Math.sqrt(one)),
-    )
-    const options = {stream, resamples: 200, kind: 'percentile'} as const
-    return misses(bootstrapSlope(x, cells, options), -0.5)
-  },
 }
 
 /** Where 5 % is a promise, whatever the size. */
 function isExact(trial: string, data: Data): boolean {
   if (trial.startsWith('t,')) return data === DATA.normal
-  if (trial === 'signed ranks, exchangeable pairs' || trial.startsWith('equivalence')) return true
-  if (trial === 'Hodges-Lehmann interval' || trial.startsWith('signed')) return data.symmetric
-  return false
+  return trial === 'signed ranks, exchangeable pairs' || data.symmetric
 }
 
 function rate(name: string, runs: number, trial: (stream: RandomStream) => boolean): number {
@@ -204,65 +175,6 @@ describe('false alarms and misses, of 5 %', () => {
   })
 })
 
-/** Products of blocks of replicates whose entries are independent draws, each off by `offset`. */
-function products(
-  data: Data,
-  {entries, half, offset = 0}: {entries: number; half: number; offset?: number},
-  stream: RandomStream,
-): Float64Array {
-  const blocks = new BiasBlocks(new Float64Array(entries).fill(data.mean - offset), half)
-  for (let replicate = 0; replicate < 40 * half; replicate++) {
-    blocks.add(sample(data, entries, stream))
-  }
-  return blocks.innerProducts()
-}
-
-/** Of one entry. */
-const VARIANCES: Record<string, number> = {
-  normal: 1,
-  'log-normal': Math.E * (Math.E - 1),
-  't, 3 degrees': 3,
-  'whole numbers': 2,
-}
-
-describe('the block test of squared bias, 20 blocks', () => {
-  const lines: string[] = []
-  const cases = Object.keys(DATA).flatMap(name => [1, 16].map(entries => [name, entries] as const))
-
-  it.each(cases)('%s, %i entries', (name, entries) => {
-    const data = DATA[name]!
-    const of = (what: string, trial: (stream: RandomStream) => boolean) =>
-      rate(`bias ${what} ${name} ${entries}`, RUNS, trial)
-    const alarms = [1, 5].map(half =>
-      of(`${half}`, stream => squaredBias(products(data, {entries, half}, stream)).pValue <= ALPHA),
-    )
-    // a bias of half a standard deviation in every entry, seen with as many replicates as planned
-    const offset = Math.sqrt(VARIANCES[name]!) / 2
-    const size = entries * offset ** 2
-    const spread = VARIANCES[name]! * Math.sqrt(entries)
-    const half = replicatesForBias({squaredBias: size, spread}) / 40
-    const found = [
-      of('power', stream => {
-        return squaredBias(products(data, {entries, half, offset}, stream)).pValue > ALPHA
-      }),
-      of('interval', stream => {
-        return misses(squaredBias(products(data, {entries, half, offset}, stream)).estimate, size)
-      }),
-    ]
-    const row = `| ${name} | ${entries}`
-    lines.push(`${row} | ${shown([...alarms, ...found])} |`)
-    expectDocumented(row, [...alarms, ...found])
-  })
-
-  it('makes a table in slow runs', () => {
-    expect(lines).toHaveLength(cases.length)
-    print(
-      '| data | entries | alarms, h = 1 | alarms, h = 5 | bias not seen | interval misses |',
-      lines,
-    )
-  })
-})
-
 describe('planned pairs see what they were planned for, 90 %', () => {
   it.each(['t', 'signed-rank'] as const)('%s, normal differences', test => {
     const effect = 0.6
@@ -294,13 +206,11 @@ describe('weighted lines', () => {
     return weightedLine(x, y, errors)
   }
 
-  it('fit, and have their slope, but for 5 % of the runs', () => {
+  it('have their slope within 1.96 standard errors but for 5 % of the runs', () => {
+    const far = ({slope, slopeError}: ReturnType<typeof line>) =>
+      Math.abs(slope + 1) > 1.96 * slopeError
     expectAtMost(
-      rate('line fit', RUNS, stream => line(stream).pValue <= ALPHA),
-      ALPHA,
-    )
-    expectAtMost(
-      rate('line slope', RUNS, stream => slopeTest(line(stream), -1) <= ALPHA),
+      rate('line slope', RUNS, stream => far(line(stream))),
       ALPHA,
     )
   })

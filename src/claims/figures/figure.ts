@@ -4,6 +4,7 @@
  */
 import {z} from 'zod'
 import {nullableNumber} from '../../results/record.js'
+import {finiteOrNull} from '../../stats/index.js'
 import type {ClaimPlan, PlanRequest} from '../claim.js'
 import type {ClaimRuns} from '../runs.js'
 
@@ -70,13 +71,9 @@ export function savedPoints(points: readonly Point[]): FigurePoint[] {
   return points.map(({series, x, y, low, high, quoted}) => ({
     series,
     x,
-    y: finite(y),
-    low: finite(low),
-    high: finite(high),
-    quoted: finite(quoted),
+    y: finiteOrNull(y),
+    low: finiteOrNull(low),
+    high: finiteOrNull(high),
+    quoted: finiteOrNull(quoted),
   }))
-}
-
-function finite(value: number | null | undefined): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
 }

@@ -2,10 +2,10 @@ import {decodeTo} from '../../experiments/bench/report/decode-to.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'
-import {ofMethod} from '../growth.js'
-import {measuredRatio} from '../measured.js'
+
 import {benchPlanOf} from '../plans.js'
 import {type ClaimRuns, Unmeasured} from '../runs.js'
+import {measuredRatio, ofMethod} from '../times.js'
 import type {Drawing, Figure, Point} from './figure.js'
 
 const RUN = 'rfa-decode'

@@ -1,5 +1,5 @@
 /** The runs of claims and figures: one after the other, each in a folder of its own below theirs. */
-import type {ClaimPlan, PlanRequest} from '../../claims/claim.js'
+import type {ClaimPlan} from '../../claims/claim.js'
 import {ClaimRuns} from '../../claims/runs.js'
 import {resumeLine} from '../../report/command-line.js'
 import {plural} from '../../report/numbers.js'
@@ -43,11 +43,6 @@ export function endingOf(
   ]
   if (faults.length === 0) return otherwise
   return {warnings: [...otherwise.warnings, ...faults], exitCode: EXIT_CELLS_FAILED}
-}
-
-/** What plans are made for. */
-export function requestOf({quick, seed = 0}: Pick<ClaimsFlags, 'quick' | 'seed'>): PlanRequest {
-  return {effort: quick ? 'quick' : 'full', seed}
 }
 
 /**

@@ -1,17 +1,27 @@
-/** `rfa claims`: the runs of claims and the verdicts on them. */
+/** `rfa claims`: the runs of claims and the verdicts on them, or those of a figure and its points. */
 import {isDeepStrictEqual} from 'node:util'
 import type {Claim, ClaimPlan, PlanRequest, TestedClaim} from '../../claims/claim.js'
+import {
+  type Drawing,
+  type Figure,
+  factsOf,
+  figurePoint,
+  savedPoints,
+} from '../../claims/figures/figure.js'
 import {CLAIM_IDS, claimNamed} from '../../claims/index.js'
 import {objections, outcomes} from '../../claims/outcome.js'
+import {type ClaimRuns, Unmeasured} from '../../claims/runs.js'
 import {claimTables} from '../../claims/tables.js'
 import {expected} from '../../errors.js'
 import {plural} from '../../report/numbers.js'
-import {EXIT_CLAIM_NOT_SHOWN} from '../program/exit-codes.js'
-import type {ClaimsDocument} from '../program/json-documents.js'
+import {columnsOf} from '../../results/columns.js'
+import {plainCsv} from '../../results/csv.js'
+import {EXIT_CELLS_FAILED, EXIT_CLAIM_NOT_SHOWN} from '../program/exit-codes.js'
+import type {ClaimsDocument, FigureDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import {refuseResumeOfNothing} from '../run/run-plan.js'
-import {type ClaimsFlags, type Ending, endingOf, requestOf, runAll} from './claim-runs.js'
-import {documentToGoOnWith, saveDocument} from './claims-folder.js'
+import {type ClaimsFlags, type Ending, endingOf, runAll} from './claim-runs.js'
+import {documentToGoOnWith, type SavedDocument, saveDocument} from './claims-folder.js'
 
 /**
  * Runs what the claims take, judges them and saves the verdicts. Those that a folder has are judged anew with the others:
@@ -29,12 +39,7 @@ export async function runClaims(
   flags: ClaimsFlags & {strict: boolean},
   invocation: Invocation,
 ): Promise<{document: ClaimsDocument; ending: Ending}> {
-  refuseResumeOfNothing(flags)
-  const request = requestOf(flags)
-  const directory =
-    flags.output ?? (await invocation.services.newRunDirectory('claims', new Date()))
-  const {resume} = flags
-  const saved = await documentToGoOnWith({directory, resume, ...request}, 'rfa.claims/1')
+  const {request, directory, saved} = await begun('claims', 'rfa.claims/1', flags, invocation)
   const claims = await withSaved(asked, saved, invocation)
   const runs = await runAll(plansOf(claims, request), {...flags, directory}, invocation)
   const runsOf = (claim: TestedClaim) => Object.keys(claim.plans(request))
@@ -47,6 +52,56 @@ export async function runClaims(
   await saveDocument(document, claimTables(document.claims))
   const verdicts = flags.strict ? strictEnding(document) : {warnings: [], exitCode: 0}
   return {document, ending: endingOf(runs, directory, invocation, verdicts)}
+}
+
+/**
+ * Runs what a figure takes and saves its points.
+ *
+ * @returns the figure, and how the command ends
+ * @throws {PLAN_MISMATCH} where another figure lies in the folder
+ * @throws as {@link runClaims}
+ */
+export async function runFigure(
+  figure: Figure,
+  flags: ClaimsFlags,
+  invocation: Invocation,
+): Promise<{document: FigureDocument; ending: Ending}> {
+  const {id} = figure
+  const {request, directory, saved} = await begun(id, 'rfa.figure/1', flags, invocation)
+  if (saved && saved.id !== id) {
+    throw expected('PLAN_MISMATCH', directory, `figure ${id}`, saved.id, 'choose another folder')
+  }
+  const plans = new Map(Object.entries(figure.plans(request)))
+  const runs = await runAll(plans, {...flags, directory}, invocation)
+  const {points, notes} = drawn(figure, runs)
+  const document: FigureDocument = {
+    schema: 'rfa.figure/1',
+    ...request,
+    directory,
+    ...factsOf(figure),
+    points: savedPoints(points),
+    notes,
+    runs: [...plans.keys()],
+  }
+  const text = plainCsv(columnsOf(figurePoint), document.points)
+  await saveDocument(document, [{name: `${id}.csv`, text}])
+  const exitCode = points.length === 0 ? EXIT_CELLS_FAILED : 0
+  return {document, ending: endingOf(runs, directory, invocation, {warnings: [], exitCode})}
+}
+
+/** What plans are made for, the folder of the runs, and what is there to go on with. @param name - of a new folder */
+async function begun<K extends SavedDocument['schema']>(
+  name: string,
+  kind: K,
+  flags: ClaimsFlags,
+  {services}: Invocation,
+) {
+  refuseResumeOfNothing(flags)
+  const {quick, seed = 0, resume} = flags
+  const request: PlanRequest = {effort: quick ? 'quick' : 'full', seed}
+  const directory = flags.output ?? (await services.newRunDirectory(name, new Date()))
+  const saved = await documentToGoOnWith({directory, resume, ...request}, kind)
+  return {request, directory, saved}
 }
 
 /** How verdicts end the command under `--strict`. */
@@ -92,8 +147,24 @@ export function plansOf(claims: readonly Claim[], request: PlanRequest): Map<str
   return plans
 }
 
+/** Points of a figure; none, and why, where a cell was skipped or failed. */
+function drawn(figure: Figure, runs: ClaimRuns): Drawing {
+  try {
+    return figure.draw(runs)
+  } catch (error) {
+    if (!(error instanceof Unmeasured)) throw error
+    return {points: [], notes: [`nothing is drawn: ${error.message}`]}
+  }
+}
+
 /** `4 claims judged on 6 runs; saved in DIR`. */
 export function closingLine({claims, directory}: ClaimsDocument): string {
   const runs = new Set(claims.flatMap(claim => claim.runs)).size
   return `${plural(claims.length, 'claim')} judged on ${plural(runs, 'run')}; saved in ${directory}`
+}
+
+/** `48 points of 4 curves; saved in DIR, performer-2.csv`. */
+export function figureLine({id, points, directory}: FigureDocument): string {
+  const curves = new Set(points.map(({series}) => series)).size
+  return `${plural(points.length, 'point')} of ${plural(curves, 'curve')}; saved in ${directory}, ${id}.csv`
 }

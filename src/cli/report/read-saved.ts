@@ -124,9 +124,9 @@ async function documentBlocks({directory, document}: SavedPlace): Promise<Block[
 async function documentFigures({document}: SavedPlace): Promise<Figure[]> {
   switch (document.schema) {
     case 'rfa.claims/1':
-      return (await import('../../claims/figure.js')).claimsFigure(document.claims)
+      return (await import('../../claims/charts.js')).claimsFigure(document.claims)
     case 'rfa.figure/1':
-      return (await import('../../claims/paper-figure.js')).paperFigure(document)
+      return (await import('../../claims/charts.js')).paperFigure(document)
     case 'rfa.advice/1':
       return (await import('../../advice/figures.js')).adviceFigures(document)
   }

@@ -11,23 +11,17 @@ import type {Bytes} from './elements.js'
 import type {ByteSource} from './source.js'
 
 export const STORED = 0
-export const DEFLATED = 8
+const DEFLATED = 8
 /** Deflate cannot shrink data more than this; a member that claims to is not what it says. */
 const MAX_DEFLATE_RATIO = 1032
 
 /** Real directories have some 60 bytes per member. */
 const MAX_DIRECTORY_BYTES = 2 ** 26
-/** An entry of the directory without its name, extra fields and comment. */
-const ENTRY_BYTES = 46
 const END_BYTES = 22
 /** The end record of zip64 and its locator, which stand between the directory and its end record. */
 const ZIP64_END_BYTES = 56
 const ZIP64_BYTES = ZIP64_END_BYTES + 20
 const ZIP64_END_SIGNATURE = 0x06064b50
-
-const DIRECTORY_AHEAD = 2 ** 16
-/** The header of a member and its name, as a rule. */
-const HEADER_AHEAD = 100
 
 /** Bits 0, 6 and 13 of the flags: encrypted, strongly encrypted, directory encrypted. */
 const ENCRYPTED = 0x2041
@@ -60,16 +54,15 @@ export interface ZipMember {
  */
 export async function readZipMembers(source: ByteSource): Promise<ZipMember[]> {
   const options = {autoClose: false, decodeStrings: false, validateEntrySizes: false}
-  const reader = new SourceReader(source)
-  const opened = fromRandomAccessReaderPromise(reader, source.size, options)
+  const opened = fromRandomAccessReaderPromise(new SourceReader(source), source.size, options)
   const zip = await told(source.where, ARCHIVE, opened)
-  const entries = await told(source.where, ARCHIVE, readEntries(source, zip))
-  const directory = await directoryStart(source, zip, entries)
-  reader.ahead = HEADER_AHEAD
+  const start = Number(zip.readEntryCursor)
+  const entries = await told(source.where, ARCHIVE, readEntries(source, zip, start))
+  await checkEnd(source, zip, [entries.length, Number(zip.readEntryCursor) - start, start])
   const members: ZipMember[] = []
   for (const entry of entries) members.push(await memberOf(source, zip, entry))
   checkNames(source, members)
-  checkPlaces(source, members, directory)
+  checkPlaces(source, members, start)
   return members
 }
 
@@ -78,16 +71,8 @@ export function memberWhere(source: ByteSource, {name}: Pick<ZipMember, 'name'>)
   return `${source.where}[${shownName(name)}]`
 }
 
-/**
- * Gives yauzl the bytes of a source, of which it asks for few at once: what it will ask for next is read
- * along with them.
- */
+/** Gives yauzl the bytes of a source. */
 class SourceReader extends RandomAccessReader {
-  /** Bytes read at once: many in the directory, few of each member. */
-  ahead = DIRECTORY_AHEAD
-  private offset = 0
-  private bytes: Bytes = new Uint8Array(0)
-
   constructor(private readonly source: ByteSource) {
     super()
   }
@@ -99,52 +84,31 @@ class SourceReader extends RandomAccessReader {
     position: number,
     callback: (error: Error | null) => void,
   ): void {
-    this.bytesAt(position, length).then(bytes => {
+    this.source.read(position, length).then(bytes => {
       buffer.set(bytes, offset)
       callback(null)
     }, callback)
   }
-
-  private async bytesAt(position: number, length: number): Promise<Bytes> {
-    const end = this.offset + this.bytes.length
-    if (position < this.offset || position + length > end) {
-      const there = Math.min(this.ahead, this.source.size - position)
-      this.bytes = await this.source.read(position, Math.max(length, there))
-      this.offset = position
-    }
-    const from = position - this.offset
-    return this.bytes.subarray(from, from + length)
-  }
 }
 
-/** All entries of the directory. */
-async function readEntries(source: ByteSource, zip: ZipFile): Promise<Entry[]> {
+/** All entries of the directory, which starts at a place. */
+async function readEntries(source: ByteSource, zip: ZipFile, start: number): Promise<Entry[]> {
   const entries: Entry[] = []
-  let length = 0
   for await (const entry of zip.eachEntry()) {
     entries.push(entry)
-    length += entryBytes(entry)
-    if (length <= MAX_DIRECTORY_BYTES) continue
+    if (Number(zip.readEntryCursor) - start <= MAX_DIRECTORY_BYTES) continue
     throw bad(source, `a zip directory of at most ${MAX_DIRECTORY_BYTES} bytes`, 'more')
   }
   return entries
 }
 
-function entryBytes({fileNameLength, extraFieldLength, fileCommentLength}: Entry): number {
-  return ENTRY_BYTES + fileNameLength + extraFieldLength + fileCommentLength
-}
-
-/**
- * Where the directory starts. Its entries must be all that the end records tell of, and reach up to
- * those records.
- */
-async function directoryStart(
+/** Entries must be all that the end records tell of, and reach up to those. @param found - their number, bytes and place */
+async function checkEnd(
   source: ByteSource,
   zip: ZipFile,
-  entries: readonly Entry[],
-): Promise<number> {
+  found: readonly [count: number, size: number, start: number],
+): Promise<void> {
   const end = Number(zip.readEntryCursor)
-  const size = entries.reduce((sum, entry) => sum + entryBytes(entry), 0)
   const endRecord = source.size - END_BYTES - zip.comment.length
   const between = endRecord - end
   if (between !== 0 && !(between === ZIP64_BYTES && (await isZip64End(source, end)))) {
@@ -155,9 +119,8 @@ async function directoryStart(
   const said = [view.getUint16(10, true), view.getUint32(12, true), view.getUint32(16, true)]
   // zip64 writes what does not fit as all ones
   const all = [0xffff, 0xffffffff, 0xffffffff]
-  const found = [entries.length, size, end - size]
-  if (found.every((value, i) => said[i] === value || said[i] === all[i])) return end - size
-  const what = `a zip directory of ${found[0]} members, ${size} bytes at ${end - size}`
+  if (found.every((value, i) => said[i] === value || said[i] === all[i])) return
+  const what = `a zip directory of ${found[0]} members, ${found[1]} bytes at ${found[2]}`
   throw bad(source, what, `an end record of ${said.join(', ')}: the archive is damaged`)
 }
 

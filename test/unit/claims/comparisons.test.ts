@@ -1,6 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import type {ClaimVerdict} from '../../../src/claims/claim.js'
-import {allOf, cellOf, compared, verdictOf} from '../../../src/claims/comparisons.js'
+import {cellOf, compared} from '../../../src/claims/comparisons.js'
 import {normals, randomStream} from '../../../src/random/index.js'
 import {sweep} from '../../helpers/records/error-sweep.js'
 
@@ -22,22 +21,6 @@ describe('comparisons', () => {
   it('are not made of fewer pairs than planned, and say how many it takes', () => {
     const few = ones.subarray(0, 9)
     expect(() => compared(few, few, plan)).toThrow('of 9 pairs, where it takes 14')
-  })
-
-  it.each<[ClaimVerdict, Parameters<typeof verdictOf>[0]]>([
-    ['holds', ['yes', 'yes']],
-    ['refuted', ['no', 'no']],
-    ['depends', ['yes', 'open', 'no']],
-    ['inconclusive', ['yes', 'open']],
-    ['inconclusive', ['no', 'open']],
-  ])('%s', (verdict, answers) => {
-    expect(verdictOf(answers)).toBe(verdict)
-  })
-
-  it('are all to be met where they are of one condition', () => {
-    expect(allOf(['yes', 'yes'])).toBe('yes')
-    expect(allOf(['yes', 'open'])).toBe('open')
-    expect(allOf(['yes', 'open', 'no'])).toBe('no')
   })
 
   it('name the cell that is missing', () => {

@@ -1,11 +1,8 @@
 import {describe, expect, it} from 'vitest'
 import {
   binomialTail,
-  chiSquareTail,
-  fTail,
   normalCdf,
   normalQuantile,
-  studentCdf,
   studentQuantile,
   studentTail,
 } from '../../../src/stats/index.js'
@@ -15,8 +12,7 @@ const FUNCTIONS: Record<keyof typeof REFERENCE.tails, (...args: number[]) => num
   normal: normalCdf as never,
   student: studentTail as never,
   student_quantile: studentQuantile as never,
-  f: fTail as never,
-  chi_square: chiSquareTail as never,
+
   binomial: binomialTail as never,
 }
 const CASES = Object.entries(REFERENCE.tails).flatMap(([name, rows]) =>
@@ -30,24 +26,19 @@ describe('tails and quantiles', () => {
 
   it('reach p = 1e-15 and beyond', () => {
     const least = (rows: number[][]) => Math.min(...rows.map(row => row.at(-1)!))
-    const {normal, student, f, chi_square, binomial} = REFERENCE.tails
-    for (const rows of [normal, student, f, chi_square, binomial]) {
-      expect(least(rows)).toBeLessThan(1e-15)
-    }
+    const {normal, student, binomial} = REFERENCE.tails
+    for (const rows of [normal, student, binomial]) expect(least(rows)).toBeLessThan(1e-15)
   })
 
   it('stay what they are after any number of tails below the smallest double', () => {
-    const far = [() => normalCdf(-1e5), () => chiSquareTail(1e5, 3), () => chiSquareTail(1e-9, 900)]
-    for (let round = 0; round < 2000; round++) for (const tail of far) tail()
-    expect(far.map(tail => tail())).toEqual([0, 0, 1])
+    for (let round = 0; round < 2000; round++) normalCdf(-1e5)
+    expect(normalCdf(-1e5)).toBe(0)
     expect(normalCdf(0) + studentTail(0.5, 1)).toBeCloseTo(0.5 + 0.35241638234956674, 14)
-    expect(chiSquareTail(2, 2)).toBeCloseTo(Math.exp(-1), 14)
-    expect(fTail(1e9, 900, 900) + binomialTail(900, 900, 1e-9)).toBe(0)
+    expect(binomialTail(900, 900, 1e-9)).toBe(0)
   })
 
   it('complement each other', () => {
-    expect(studentCdf(1.3, 7) + studentTail(1.3, 7)).toBeCloseTo(1, 14)
-    expect(studentCdf(1.3, 7)).toBe(studentTail(-1.3, 7))
+    expect(studentTail(-1.3, 7) + studentTail(1.3, 7)).toBeCloseTo(1, 14)
     expect(normalCdf(-normalQuantile(0.975))).toBeCloseTo(0.025, 14)
   })
 
@@ -60,8 +51,7 @@ describe('tails and quantiles', () => {
     expect([normalCdf(-far), normalCdf(far)]).toEqual([0, 1])
     expect([normalCdf(-40), normalCdf(40)]).toEqual([0, 1])
     expect([studentTail(far, 3), studentTail(-far, 3), studentTail(0, 3)]).toEqual([0, 1, 0.5])
-    expect([fTail(far, 3, 4), fTail(-1, 3, 4)]).toEqual([0, 1])
-    expect([chiSquareTail(far, 3), chiSquareTail(0, 3), chiSquareTail(1e4, 5)]).toEqual([0, 1, 0])
+
     expect([binomialTail(0, 9, 0.5), binomialTail(10, 9, 0.5)]).toEqual([1, 0])
     expect([binomialTail(3, 9, 0), binomialTail(3, 9, 1)]).toEqual([0, 1])
     expect([studentQuantile(0, 3), studentQuantile(0.5, 3), studentQuantile(1, 3)]).toEqual([
@@ -76,8 +66,7 @@ describe('tails and quantiles', () => {
     const found = [
       normalCdf(nothing),
       studentTail(nothing, 3),
-      fTail(nothing, 3, 4),
-      chiSquareTail(nothing, 3),
+
       binomialTail(nothing, 9, 0.5),
       studentQuantile(nothing, 3),
       studentQuantile(1.1, 3),
@@ -88,9 +77,7 @@ describe('tails and quantiles', () => {
   it.each([
     [() => studentTail(1, 0), /Student t: expected a positive number of degrees of freedom, got 0/],
     [() => studentQuantile(0.1, -1), /Student t: .*, got -1/],
-    [() => fTail(1, Number.NaN, 3), /F distribution: .*, got NaN/],
-    [() => fTail(1, 3, 0), /F distribution: .*, got 0/],
-    [() => chiSquareTail(1, 0), /chi-square: .*, got 0/],
+
     [() => binomialTail(1, 2.5, 0.5), /binomial: expected a whole number of trials, got 2.5/],
     [() => binomialTail(1, 2, 1.5), /binomial: expected a probability from 0 to 1, got 1.5/],
   ])('refuse what has no distribution (%#)', (act, message) => {

@@ -1,7 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {
   LEAST_EFFICIENCY,
-  pairsForEquivalence,
   pairsNeeded,
   studentNoncentrality,
   studentPower,
@@ -59,11 +58,6 @@ describe('pairsNeeded', () => {
     expect(pairsNeeded(plan)).toBe(Math.ceil(student / LEAST_EFFICIENCY))
     // five signs give 1/32
     expect(pairsNeeded({effect: 100})).toBe(5)
-  })
-
-  it('for equality misses half as often', () => {
-    const plan = {effect: 0.5, alpha: 0.05}
-    expect(pairsForEquivalence({...plan, power: 0.8})).toBe(pairsNeeded({...plan, power: 0.9}))
   })
 
   it.each([0, -1, Number.NaN])('refuses an effect of %d', effect => {

@@ -8,7 +8,8 @@ import type {
   ErrorSweepResult,
 } from '../../../../../src/experiments/error-sweep/schema.js'
 import {planRun} from '../../../../../src/experiments/planned-run.js'
-import {type NdArray, writeArrays} from '../../../../../src/inputs/index.js'
+import {writeArrays} from '../../../../../src/inputs/files/index.js'
+import type {NdArray} from '../../../../../src/inputs/nd-array.js'
 import type {InputSpec} from '../../../../../src/inputs/spec.js'
 import {hostNormals} from '../../../../helpers/arrays.js'
 import {cellsOf} from '../../../../helpers/cells.js'

@@ -37,7 +37,7 @@ const one = (a: CompletedSweep, b: CompletedSweep, related: 'runs' | 'methods' =
 
 describe('errorSweepComparison', () => {
   it('pairs replicates of one seed', () => {
-    const {ratio} = pairedRatio(B, A)
+    const ratio = pairedRatio(B, A)
     const line = one(drawn(A), drawn(B))
     expect(line).toMatchObject({basis: 'pairs', pairs: 7, ratio, effect: 1})
     expect(line.differences).toEqual(logRatios(B, A))

@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {measuredRatio, measuredSum} from '../../../src/claims/measured.js'
 import {Unmeasured} from '../../../src/claims/runs.js'
+import {measuredRatio, measuredSum} from '../../../src/claims/times.js'
 import type {LogTime} from '../../../src/experiments/bench/times/paired-times.js'
 import {studentTest} from '../../../src/stats/index.js'
 

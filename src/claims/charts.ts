@@ -1,4 +1,4 @@
-/** The figure of a paper as it can be drawn: our curves, and what the paper prints as open markers. */
+/** What is drawn of claims: verdicts over what was expected, and the figures of papers. */
 import {METHOD_NAMES, PROJECTION_NAMES} from '../attention/names.js'
 import {table} from '../report/document.js'
 import type {Axis, Figure, Point, Series} from '../report/figures/figure.js'
@@ -6,6 +6,80 @@ import {groupBy} from '../report/groups.js'
 import {significant, withInterval} from '../report/numbers.js'
 import type {FigurePoint} from './figures/figure.js'
 import type {DrawnFigure} from './figures/report.js'
+import type {ClaimOutcome} from './outcome.js'
+
+/** A number with what is expected of it. */
+interface Row {
+  name: string
+  verdict: string
+  value: number
+  low: number | null
+  high: number | null
+  expected: number
+}
+
+/** All numbers that theory or a paper gives as well, where there are two at least. */
+export function claimsFigure(outcomes: readonly ClaimOutcome[]): Figure[] {
+  const rows = outcomes.flatMap(rowsOf)
+  if (rows.length < 2) return []
+  return [
+    {
+      name: 'claims-over-expected',
+      title: 'Numbers of claims over what theory or the paper says',
+      caption: 'At 1 both agree; bars are 95 % intervals of measured numbers.',
+      x: {label: 'measured over expected', scale: 'log'},
+      y: {label: 'number', scale: 'linear', names: rows.map(({name}) => name)},
+      series: [
+        {
+          label: 'measured',
+          method: 'measured',
+          projection: null,
+          joined: false,
+          points: rows.map(pointOf),
+        },
+      ],
+      guides: [
+        {
+          label: '',
+          points: [
+            [1, -0.5],
+            [1, rows.length - 0.5],
+          ],
+        },
+      ],
+      table: table<Row>(
+        [
+          {title: 'number', align: 'left', flexible: true, cell: ({name}) => name},
+          {title: 'verdict', align: 'left', cell: ({verdict}) => verdict.replace('_', ' ')},
+          {title: 'value', cell: ({value, low, high}) => withInterval(value, low, high)},
+          {title: 'expected', cell: ({expected}) => significant(expected)},
+        ],
+        rows,
+      ),
+    },
+  ]
+}
+
+function rowsOf({id, verdict, quantities}: ClaimOutcome): Row[] {
+  return quantities.flatMap(({name, value, low, high, expected}) => {
+    const known = value !== null && value > 0 && expected !== null && expected > 0
+    return known ? [{name: `${id}: ${name}`, verdict, value, low, high, expected}] : []
+  })
+}
+
+function pointOf({name, verdict, value, low, high, expected}: Row, y: number): Point {
+  return {
+    x: value / expected,
+    y,
+    xLow: low === null ? null : low / expected,
+    xHigh: high === null ? null : high / expected,
+    facts: [
+      `${name} (${verdict.replace('_', ' ')})`,
+      `measured: ${withInterval(value, low, high)}`,
+      `expected: ${significant(expected)}`,
+    ],
+  }
+}
 
 /** Spans of more than this factor are drawn on logarithmic axes. */
 const WIDE = 8

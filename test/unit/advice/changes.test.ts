@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
+import {largestScale, nearestInError, neededFeatures} from '../../../src/advice/changes.js'
 import type {Offer} from '../../../src/advice/recommend.js'
-import {largestScale, nearestInError, neededFeatures} from '../../../src/advice/what-if.js'
 
 const exactly = (value: number) => ({value, low: value, high: value})
 const offer = (label: string, error: number, gain: number): Offer => ({

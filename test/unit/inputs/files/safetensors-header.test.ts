@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import {expect, test} from 'vitest'
-import {duplicateKey} from '../../../../src/inputs/files/json-keys.js'
+import {duplicateKey} from '../../../../src/inputs/files/safetensors-header.js'
 
 test('no key of a text that JSON.stringify made is repeated', () => {
   fc.assert(

@@ -1,0 +1,41 @@
+/** Claims about trained models, which nothing here can decide: what the papers say, and what it would take. */
+import type {QuotedClaim} from './claim.js'
+
+type Quotation = Omit<QuotedClaim, 'kind' | 'id'>
+
+const QUOTATIONS = {
+  H9: {
+    sentence:
+      'RFA, and more so with its gate, matches or improves the perplexity of softmax models',
+    source: 'Peng et al. 2021, arXiv:2103.02143',
+    paper:
+      'WikiText-103, big model: perplexity 25.0 with the gate, 26.2 of the baseline (quoted from summaries)',
+    needs: 'language models trained from scratch with each kind of attention',
+  },
+  H17: {
+    sentence: 'Features must be drawn anew during training',
+    source: 'Choromanski et al. 2021, arXiv:2009.14794',
+    paper: 'runs of training; the sources at hand quote no number',
+    needs:
+      'models trained with and without redrawing; the spread over draws of a fixed input, which is why it matters, is in every error sweep',
+  },
+  H18: {
+    sentence: 'The error of an approximate layer grows through the layers above it',
+    source: 'Choromanski et al. 2021, arXiv:2009.14794, appendix D.1',
+    paper: 'the error against depth; the sources at hand quote no number',
+    needs:
+      'all weights of a pretrained model: the growth is that of its projections, norms and feed-forward parts, of which files of queries, keys and values have nothing',
+  },
+  H23: {
+    sentence: 'RA and LARA keep nearly the quality of softmax attention, where RFA loses much',
+    source: "Zheng et al. 2022, arXiv:2204.04667, and the authors' summary of it",
+    paper:
+      'ImageNet / SSv2 / WMT / LRA: softmax 79.9 / 66.5 / 27.5 / 59.08, RA 80.0 / 64.9 / 27.8 / 59.30, RFA 74.3 / 53.1 / 23.7 / 57.63, LARA 79.5 / 63.7 / 27.0 / 59.12',
+    needs: 'models of vision, video, translation and long sequences trained with each of them',
+  },
+} as const satisfies Record<string, Quotation>
+
+/** The claim of an id. */
+export function quoted(id: keyof typeof QUOTATIONS): QuotedClaim {
+  return {kind: 'quoted', id, ...QUOTATIONS[id]}
+}
