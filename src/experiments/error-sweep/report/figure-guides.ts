@@ -1,6 +1,6 @@
 /** What errors are compared with in figures: a law, and the error of averaging V. */
 import type {Guide, Series} from '../../../report/figures/figure.js'
-import {spanOf} from '../../../report/figures/span.js'
+import {spanOf} from '../../../report/groups.js'
 import type {CompletedSweep} from '../schema.js'
 import type {Span, Variable} from './figure-variables.js'
 

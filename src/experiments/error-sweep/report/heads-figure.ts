@@ -1,7 +1,7 @@
 /** Errors of the heads of a file as tiles. */
 import {table} from '../../../report/document.js'
 import type {Figure, Point} from '../../../report/figures/figure.js'
-import {spanOf} from '../../../report/figures/span.js'
+import {spanOf} from '../../../report/groups.js'
 import {groupBy} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {inputLabel, variantLabel} from '../../labels.js'

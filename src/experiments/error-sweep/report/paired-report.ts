@@ -1,7 +1,7 @@
 /** Paired differences as blocks of the report, and as verdicts of `--json`. */
 
 import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
-import {spanOf} from '../../../report/figures/span.js'
+import {spanOf} from '../../../report/groups.js'
 import {groupBy} from '../../../report/groups.js'
 import {plural, significant, withInterval} from '../../../report/numbers.js'
 import type {Verdict} from '../../../results/verdict.js'

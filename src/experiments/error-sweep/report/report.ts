@@ -2,7 +2,7 @@
 
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {evenly, fairShare} from '../../../report/evenly.js'
-import {spanOf} from '../../../report/figures/span.js'
+import {spanOf} from '../../../report/groups.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {plural, significant} from '../../../report/numbers.js'
 import type {Verdict} from '../../../results/verdict.js'
