@@ -12,9 +12,8 @@ import {
   LEAST_FOR_ERRORS,
   replicatesOf,
 } from '../schema.js'
-import {lowestError} from './best.js'
+import {lowestError} from './lowest-errors.js'
 import type {Ranking} from './ranking.js'
-import {spreadOf} from './spread.js'
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[]): string {
@@ -104,6 +103,14 @@ function spreadLegend(records: readonly CompletedSweep[]): string {
       ? `, in () the range of ${counts} replicates (a 95 % interval needs ${LEAST_FOR_INTERVAL})`
       : '',
   ].join('')
+}
+
+/** How the spread of a median is shown: too few replicates have a range, but no interval. */
+function spreadOf({low, high, min, max}: MetricSummary): 'interval' | 'range' | 'none' {
+  if (low !== null && high !== null) return low === high ? 'none' : 'interval'
+  // one end alone: broken replicates have taken the other
+  if (low !== null || high !== null || min === null || max === null) return 'none'
+  return min === max ? 'none' : 'range'
 }
 
 /** The median with its interval, `0.123 [0.110, 0.140]`, or with its range, `0.123 (0.110 - 0.140)`. */

@@ -51,8 +51,8 @@ describe('errorSweepReport', () => {
       favor-pos  orth         64  64  * 0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
       favor-pos  orth        256  64    0.250 [0.200, 0.300]        2.50  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
       softmax    -             -   -                 1.20e-7    7.00e-13            0.00120            0.00120   0.970
-      * lowest rel L2 with at most its F, ties included (rows tie where 95 % intervals overlap; differences below 1 % are
-      equal); never on a row worse than averaging V.
+      * lowest rel L2 with at most its F, ties included (95 % intervals of ratios; differences below 1 % are equal); never on
+      a row worse than averaging V.
       (too wide to show: variance; a wider terminal, or a pipe to less -S, shows all)
 
       - worse than averaging V: favor-pos orth M=256
