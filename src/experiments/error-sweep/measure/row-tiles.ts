@@ -31,7 +31,7 @@ export function tileKeys({batch, heads, queryLen, keyLen}: Omit<ForwardShape, 'v
 }
 
 /** How many replicates go over the tiles together. */
-export function groupSize(rows: number, replicates: number): number {
+function groupSize(rows: number, replicates: number): number {
   return Math.max(1, Math.min(replicates, Math.floor(GROUP_BYTES / (rows * DISTANCE_BYTES))))
 }
 

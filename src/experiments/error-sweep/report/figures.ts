@@ -5,8 +5,9 @@ import {alongAxis, stretchesFor} from '../../../report/figures/along-axis.js'
 import type {Figure} from '../../../report/figures/figure.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {significant, withInterval} from '../../../report/numbers.js'
-import {inputLabel, methodLabel, projectionLabel} from '../../labels.js'
+import {inputLabel} from '../../labels.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
+import {VARIANT_COLUMNS} from './columns.js'
 import {
   averageGuide,
   averages,
@@ -153,18 +154,7 @@ function pointTable(
   rankings: readonly Ranking[],
 ) {
   const columns: ColumnSpec<CompletedSweep>[] = [
-    {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
-    {
-      title: 'projection',
-      align: 'left',
-      cell: ({cell}) => projectionLabel(cell) ?? '-',
-      tells: ({cell}) => cell.projection !== null,
-    },
-    {
-      title: 'M',
-      cell: ({cell}) => String(cell.num_features ?? '-'),
-      tells: ({cell}) => cell.num_features !== null,
-    },
+    ...VARIANT_COLUMNS,
     ...(variable === FEATURES
       ? []
       : [

@@ -1,4 +1,3 @@
-import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {
   featureNotes,
@@ -10,14 +9,8 @@ import type {
   CompletedSweep,
   ErrorSweepCell,
 } from '../../../../../src/experiments/error-sweep/schema.js'
-import {writeArrays} from '../../../../../src/inputs/files/index.js'
-import {exchangeAxes, exchanged, type Four} from '../../../../../src/inputs/layout.js'
 import type {InputSpec} from '../../../../../src/inputs/spec.js'
 import {renderMarkdown} from '../../../../../src/report/markdown.js'
-import {hostInputs} from '../../../../helpers/arrays.js'
-import {cellsOf} from '../../../../helpers/cells.js'
-import {FULL} from '../../../../helpers/effort.js'
-import {temporaryFolder} from '../../../../helpers/folders.js'
 import * as plans from '../../../../helpers/plans.js'
 import {
   deterministic,
@@ -68,45 +61,6 @@ describe('notes on the input of a sweep', () => {
     )
     expect(note).toBeGreaterThan(0)
     expect(note).toBeLessThan(tables!)
-  })
-})
-
-describe('a sweep of one input in two layouts', () => {
-  const folder = temporaryFolder()
-
-  it.runIf(FULL)('gives the same bits', async () => {
-    const {query, key, value} = hostInputs({
-      batch: 2,
-      heads: 3,
-      queryLen: 13,
-      keyLen: 13,
-      headDim: 5,
-      valueDim: 7,
-      numFeatures: 11,
-    })
-    const save = async (path: string, turned: boolean) => {
-      const arrays = Object.entries({q: query, k: key, v: value}).map(([name, array]) => {
-        const four = [...array.shape] as Four
-        const data = Float32Array.from(array.data)
-        const stored = turned ? exchangeAxes(data, four, name) : data
-        const shape = turned ? exchanged(four) : four
-        return [name, {shape, dtype: 'float32' as const, data: stored}] as const
-      })
-      await writeArrays(path, Object.fromEntries(arrays))
-      return file(path)
-    }
-    const plain = await save(join(folder, 'heads.npz'), false)
-    const turned = {...(await save(join(folder, 'tokens.npz'), true)), layout: 'blhd'} as InputSpec
-    const outcomes = async (input: InputSpec) => {
-      const runs = await cellsOf(plans.sweep({input, seq_lens: [13, 5], causal: true}))
-      const all = []
-      for (const run of runs) all.push(await run())
-      return all
-    }
-    const left = await outcomes(plain)
-    expect(left.length).toBeGreaterThan(20)
-    expect(left.every(({status}) => status === 'completed')).toBe(true)
-    expect(await outcomes(turned)).toEqual(left)
   })
 })
 

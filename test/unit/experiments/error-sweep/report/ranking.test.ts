@@ -141,11 +141,19 @@ describe('stars', () => {
         {feature_dim: 0},
       ),
     )
-    expect(names(onlyRanking([...landmarks, ...madeCase()]).front)).toContain('nystrom (at=1) M=64')
+    const mixed = [...landmarks, ...madeCase()]
+    expect(names(onlyRanking(mixed).front)).toContain('nystrom (at=1) M=64')
+    const legend = (rows: readonly CompletedSweep[]) =>
+      renderTerminal(errorSweepReport(rows), {width: 300, colour: false})
+    expect(legend(landmarks)).toContain('* lowest rel L2 with at most its M, ties included')
+    expect(legend(mixed)).toContain('with at most its F (or M where there is no F), ties included')
     const layers = [0, 1].flatMap(layer =>
       madeCase().map(one => ({...one, cell: {...one.cell, layer}})),
     )
     expect(rankingsOf(layers).map(one => one.front.size)).toEqual([2, 2])
+    expect(legend(layers)).toContain(
+      '* lowest rel L2 of its layer with at most its F, ties included',
+    )
   })
 
   it('need no test of each pair where there are very many rows', () => {
