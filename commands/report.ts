@@ -105,7 +105,7 @@ export default class Report extends RfaCommand {
     const {firstFigures, NOTHING_TO_PLOT, plotForm, plotter} = await import(
       '../src/cli/run/plots.js'
     )
-    const form = plotForm(plot, {byItself: false}, process.stdout, process.env)
+    const form = plotForm(plot, process.stdout, process.env)
     if (!form) return {shown: blocks}
     const shown = firstFigures(blocks)
     if (!shown.some(({kind}) => kind === 'figure')) this.caution(NOTHING_TO_PLOT)

@@ -3,6 +3,7 @@ import type {Comparison, Place, Quantity} from '../experiments/comparison.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {bytes, MISSING, nanoseconds, plural, significant, withInterval} from '../report/numbers.js'
+import {firstOf} from '../report/words.js'
 import {settled, unjudged} from './compare.js'
 import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
 
@@ -136,13 +137,8 @@ function judgementText({judgement, limit_percent}: ComparedRow): string {
 function leftItems(left: readonly LeftRow[], shared: Shared): string[] {
   return groupBy(left, ({where, reason}) => JSON.stringify([where, reason])).map(group => {
     const names = [...new Set(group.map(({at}) => nameOf(at, shared)))]
-    return `not compared: ${firstOf(names)}: ${group[0]!.reason}`
+    return `not compared: ${firstOf(names, MOST_NAMED)}: ${group[0]!.reason}`
   })
-}
-
-function firstOf(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMED
-  return [...names.slice(0, MOST_NAMED), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
 }
 
 /** What tells a line from the others; of the only one, all there is. */
@@ -166,12 +162,14 @@ function verdictItems(
       `regression: ${row.quantity} of ${nameOf(row.at, shared)}: ${withInterval(row.ratio, row.ratio_low, row.ratio_high)} times A, beyond ${row.limit_percent}%`,
   )
   const kind = strict ? 'fails (--strict)' : 'warning'
+  const openNames = firstOf(
+    open.map(one => openText(one, shared)),
+    MOST_NAMED,
+  )
   const doubts =
     open.length === 0
       ? []
-      : [
-          `${kind}: could not judge ${firstOf(open.map(one => openText(one, shared)))}: measure more, or take a wider limit`,
-        ]
+      : [`${kind}: could not judge ${openNames}: measure more, or take a wider limit`]
   const decided = rows.filter(one => one.judgement !== null && !open.includes(one)).length
   const judged = decided + settled(left, limits).length
   const all = plural(judged + open.length, 'line')

@@ -1,7 +1,7 @@
 /** What else differs between two runs than what is to be compared. */
 
 import type {Related} from '../experiments/comparison.js'
-import {spanOf} from '../report/figures/span.js'
+import {spanOf} from '../report/groups.js'
 import {plural, ratio as ratioText} from '../report/numbers.js'
 import type {Machine} from '../results/manifest.js'
 import {endedRecords} from '../results/record.js'

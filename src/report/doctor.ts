@@ -4,7 +4,7 @@ import {z} from 'zod'
 import type {BackendReport} from '../backends/types.js'
 import {packageRoot} from '../package.js'
 import {type Machine, machine} from '../results/manifest.js'
-import {type Block, heading, list, table} from './document.js'
+import {type Block, factTable, heading, list, table} from './document.js'
 import {bytes} from './numbers.js'
 
 /** One backend, and whether it runs here. */
@@ -55,13 +55,7 @@ export function doctorReport({backends, machine, plugins}: Diagnosis): Block[] {
     ...list(remedies),
     ...pluginBlocks(plugins),
     heading(1, 'Machine'),
-    table(
-      [
-        {title: 'fact', align: 'left', cell: ([name]) => name},
-        {title: 'value', align: 'left', flexible: true, cell: ([, value]) => value},
-      ],
-      machineRows(machine),
-    ),
+    factTable(machineRows(machine)),
     ...list([
       `q, k, v of your own PyTorch model: ${inPackage('python', 'rfa_export.py')} writes them, ${inPackage('docs', 'your-model.md')} tells how`,
     ]),

@@ -1,11 +1,12 @@
 import {type Figure, figureWithTexts} from './figures/figure.js'
 import {printable} from './printable.js'
-import {type TableBlock, tableWithTexts} from './table.js'
+import {type TableBlock, table, tableWithTexts} from './table.js'
 
 export {
   type ColumnSpec,
   NO_ROWS,
   rowsLeftOut,
+  shownForm,
   type TableBlock,
   type TableColumn,
   table,
@@ -52,6 +53,17 @@ export function list(items: readonly Item[]): Block[] {
   return items.length > 0 ? [{kind: 'list', items}] : []
 }
 
+/** Facts by their names, a row each. */
+export function factTable(facts: readonly (readonly [name: string, value: string])[]): TableBlock {
+  return table(
+    [
+      {title: 'fact', align: 'left', cell: ([name]) => name},
+      {title: 'value', align: 'left', flexible: true, cell: ([, value]) => value},
+    ],
+    facts,
+  )
+}
+
 /** The same block with everything unprintable written out, on lines that renderers break: what they start from. */
 export function printableBlock<Kind extends Block>(block: Kind): Kind {
   return withTexts(block, printableLine) as Kind
@@ -79,4 +91,16 @@ function itemWithTexts(item: Item, change: (content: string) => string): Item {
 
 function printableLine(content: string): string {
   return printable(content).replaceAll(/\s*\n\s*/g, ' ')
+}
+
+/** The same blocks with names of figures that no two share: the second of a name ends in `-2`. */
+export function withOwnNames(blocks: readonly Block[]): Block[] {
+  const taken = new Map<string, number>()
+  return blocks.map(block => {
+    if (block.kind !== 'figure') return block
+    const {name} = block.figure
+    const count = (taken.get(name) ?? 0) + 1
+    taken.set(name, count)
+    return count === 1 ? block : {...block, figure: {...block.figure, name: `${name}-${count}`}}
+  })
 }

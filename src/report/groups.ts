@@ -1,3 +1,5 @@
+/** Values of a list in groups, in order, and from where to where they go. */
+
 /** Values grouped by a key, in the order in which the keys first appear. */
 export function groupBy<T>(values: readonly T[], key: (value: T) => string): T[][] {
   const groups = new Map<string, T[]>()
@@ -35,4 +37,19 @@ function ranksOf(names: readonly string[]): number[] {
     seen.set(name, rank)
     return rank
   })
+}
+
+/**
+ * The smallest and the largest of any number of values: a call with all of them as arguments, as of `Math.min`, fails beyond some
+ * hundred thousand.
+ *
+ * @returns infinities, the wrong way round, where there are none
+ */
+export function spanOf(values: Iterable<number>): [low: number, high: number] {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const value of values) {
+    low = Math.min(low, value)
+    high = Math.max(high, value)
+  }
+  return [low, high]
 }

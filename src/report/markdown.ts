@@ -7,6 +7,7 @@ import {
   NO_ROWS,
   printableBlock,
   rowsLeftOut,
+  shownForm,
   type TableBlock,
 } from './document.js'
 import {type Figure, figureWithTexts} from './figures/figure.js'
@@ -61,9 +62,7 @@ function renderBlock(block: Exclude<Block, FigureBlock>): string {
 
 /** A pipe table, numbers aligned right, turned where that makes fewer columns. */
 function renderTable(block: TableBlock): string {
-  const {turned} = block
-  const form = turned && turned.columns.length < block.columns.length ? turned : block
-  const {columns, rows, all = rows.length} = form
+  const {columns, rows, all = rows.length} = shownForm(block)
   const note = rowsLeftOut(rows.length, all)
   if (rows.length === 0) return NO_ROWS
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`

@@ -2,7 +2,7 @@
 import {z} from 'zod'
 import type {Estimator} from '../attention/index.js'
 import {type PresetName, supportsOf} from '../attention/names.js'
-import {type Block, type ColumnSpec, heading, list, table, text} from './document.js'
+import {type Block, type ColumnSpec, factTable, heading, list, table, text} from './document.js'
 
 /** A size at which the length of phi is shown. */
 export interface FeatureSize {
@@ -194,13 +194,7 @@ export function methodReport(method: MethodFacts, preset?: string): Block[] {
   return [
     heading(1, `${method.name}: ${method.title}`),
     ...(method.advice === '' ? [] : [text(method.advice)]),
-    table(
-      [
-        {title: 'fact', align: 'left', cell: ([name]) => name},
-        {title: 'value', align: 'left', flexible: true, cell: ([, value]) => value},
-      ],
-      facts,
-    ),
+    factTable(facts),
     ...optionBlocks(method),
     ...presetBlocks(method, preset),
   ]

@@ -1,7 +1,7 @@
 /** The projections as a table. */
 import {z} from 'zod'
 import {PROJECTION_NAMES, projectionNamed, type RowLaw} from '../attention/names.js'
-import {type Block, type ColumnSpec, heading, table, text} from './document.js'
+import {type Block, type ColumnSpec, factTable, heading, table, text} from './document.js'
 import {MISSING} from './numbers.js'
 
 /** A projection as `--json` prints it. */
@@ -84,13 +84,7 @@ export function projectionReport(projection: ProjectionFacts): Block[] {
   const facts = COLUMNS.slice(2).map(({title, cell}) => [title, cell(projection)] as const)
   return [
     heading(1, `${projection.name}: ${projection.title}`),
-    table(
-      [
-        {title: 'fact', align: 'left', cell: ([title]) => title},
-        {title: 'value', align: 'left', flexible: true, cell: ([, value]) => value},
-      ],
-      facts,
-    ),
+    factTable(facts),
     text(UNBIASED_NOTE),
   ]
 }

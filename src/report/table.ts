@@ -115,6 +115,12 @@ export function rowsLeftOut(shown: number, all: number): string | undefined {
   return `${own} of ${whole} rows, evenly chosen. The folder of the run has every row, in records.csv and its neighbours.`
 }
 
+/** The table, or the one with rows and columns exchanged where that has fewer columns. */
+export function shownForm(block: TableBlock): TableBlock {
+  const {turned} = block
+  return turned && turned.columns.length < block.columns.length ? turned : block
+}
+
 function columnOf<Row>(
   spec: ColumnSpec<Row>,
   rows: readonly Row[],

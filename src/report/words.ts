@@ -30,3 +30,9 @@ export function dateText(iso: string): string {
   })
   return `${day}, ${iso.slice(11, 16)} UTC`
 }
+
+/** `a; b; and 3 more`. @param most - names that are told before others are counted */
+export function firstOf(names: readonly string[], most: number): string {
+  const rest = names.length - most
+  return [...names.slice(0, most), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
+}

@@ -1,7 +1,6 @@
 import {afterAll, beforeEach, describe, expect, it} from 'vitest'
 import {nativeHostLoops} from '../../src/backends/native/host-loops.js'
-import {errorSums} from '../../src/experiments/error-sweep/measure/error-sums.js'
-import {pairProducts} from '../../src/experiments/error-sweep/measure/pair-products.js'
+import {errorSums, pairProducts} from '../../src/experiments/error-sweep/measure/metrics.js'
 import {
   type ArcCosineRowsCall,
   bringHostLoops,

@@ -246,10 +246,7 @@ export const runFlags = {
     helpGroup: 'RUN',
     description: 'files to write beside the journal: csv, json (default: csv)',
   }),
-  plot: eitherWay(
-    'draw the most telling figure below the tables (default: on terminals of 80 columns or more that show Braille)',
-    'RUN',
-  ),
+  plot: eitherWay('draw the most telling figure below the tables', 'RUN'),
   profile: Flags.boolean({
     default: false,
     helpGroup: 'RUN',

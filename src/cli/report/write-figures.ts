@@ -5,8 +5,7 @@ import {z} from 'zod'
 import {messageOf, RfaError} from '../../errors.js'
 import {writeAtomic} from '../../files.js'
 import type {Block} from '../../report/document.js'
-import type {Figure} from '../../report/figures/figure.js'
-import {type FigureWidth, WIDTHS} from '../../report/figures/widths.js'
+import {type Figure, type FigureWidth, WIDTHS} from '../../report/figures/figure.js'
 import {makeFolder, requireRegularFile} from '../../results/files.js'
 
 /** Lists the files of a folder, so that they can be told from others there. */

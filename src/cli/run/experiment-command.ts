@@ -175,7 +175,7 @@ export abstract class ExperimentCommand extends RfaCommand {
     }
   }
 
-  /** A report with what tells most of the run drawn below, where that is shown or asked for. */
+  /** A report with what tells most of the run drawn below, where that is asked for. */
   private async withPlot(
     report: readonly Block[],
     {figures}: Pick<Experiment, 'figures'>,
@@ -184,11 +184,11 @@ export abstract class ExperimentCommand extends RfaCommand {
   ): Promise<{blocks: readonly Block[]; draw?: DrawFigure}> {
     if (this.jsonEnabled()) return {blocks: report}
     const {NOTHING_TO_PLOT, plotForm, plotter} = await import('./plots.js')
-    const form = plotForm(plot, {byItself: true}, process.stdout, process.env)
+    const form = plotForm(plot, process.stdout, process.env)
     if (!form) return {blocks: report}
     const [figure] = (await figures?.(records)) ?? []
     if (!figure) {
-      if (plot) this.caution(NOTHING_TO_PLOT)
+      this.caution(NOTHING_TO_PLOT)
       return {blocks: report}
     }
     const draw = await plotter(this.layout(), form)

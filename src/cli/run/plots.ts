@@ -1,4 +1,4 @@
-/** Whether, and of what characters, results are drawn in the terminal. */
+/** Of what characters results are drawn in the terminal, where that is asked for. */
 import type {Block} from '../../report/document.js'
 import {type Layout, showsUnicode} from '../../report/layout.js'
 import type {DrawFigure} from '../../report/terminal.js'
@@ -6,13 +6,9 @@ import type {DrawFigure} from '../../report/terminal.js'
 /** Said where a plot was asked for in vain. */
 export const NOTHING_TO_PLOT = '--plot: nothing to draw, as no length, M or norm has two values'
 
-/** Columns of a terminal from which on plots come by themselves. */
-const LEAST_COLUMNS = 80
-
 /** As much of an output stream as decides on plots. */
 interface Output {
   isTTY?: boolean
-  columns?: number
   getColorDepth?(env?: object): number
 }
 
@@ -26,24 +22,18 @@ export interface PlotForm {
   colour: boolean
 }
 
-/**
- * What plots on a stream are made of. By themselves they come on terminals of 80 columns or more that show Braille.
- *
- * @param asked - `--plot` or `--no-plot`; `undefined`: neither was typed
- * @param byItself - whether the command draws without being asked
- * @returns `undefined` where none is to be drawn
- */
+/** What plots on a stream are made of. @returns `undefined` where none was asked for */
 export function plotForm(
   asked: boolean | undefined,
-  {byItself}: {byItself: boolean},
   output: Output,
   env: Environment,
 ): PlotForm | undefined {
-  const {isTTY = false, columns = 0} = output
-  const unicode = showsUnicode(env)
-  const wanted = asked ?? (byItself && isTTY && columns >= LEAST_COLUMNS && unicode)
-  if (!wanted) return undefined
-  return {unicode, colour: isTTY && (output.getColorDepth?.(env) ?? 1) >= 8}
+  if (!asked) return undefined
+  const {isTTY = false} = output
+  return {
+    unicode: showsUnicode(env),
+    colour: isTTY && (output.getColorDepth?.(env) ?? 1) >= 8,
+  }
 }
 
 /** What draws figures. */

@@ -19,7 +19,7 @@ import {contextCost} from './cost/host-cost.js'
 import {KeptContexts} from './cost/kept-contexts.js'
 import {unscaledInput} from './measure/context.js'
 import {coversRows, drawnUpTo, mayHaveCurves} from './measure/curve-plan.js'
-import {targetOf} from './measure/target.js'
+import {targetOf} from './measure/truth.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
 
 /** The whole grid, in plan order; reads no input. */

@@ -35,9 +35,9 @@ export default defineExperiment({
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) =>
     (await import('./measure/cell.js')).runErrorSweepCell(cell, context),
-  verdicts: async records => (await import('./report/report.js')).errorSweepVerdicts(records),
+  verdicts: async records => (await import('./report/paired.js')).errorSweepVerdicts(records),
   highlights: async records =>
-    (await import('./report/highlights.js')).errorSweepHighlights(records),
+    (await import('./report/lowest-errors.js')).errorSweepHighlights(records),
   figures: async records => (await import('./report/figures.js')).errorSweepFigures(records),
   comparison: async () => (await import('./report/comparison.js')).errorSweepComparison,
   report: async records => (await import('./report/report.js')).errorSweepReport(records),

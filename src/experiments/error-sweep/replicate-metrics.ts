@@ -1,4 +1,4 @@
-/** The metrics of every replicate, as records keep them: for paired tests, other statistics, other summaries. */
+/** The metrics of a sweep, what each says, and those of every replicate, as records keep them: for tests and other summaries. */
 import {z} from 'zod'
 import {nullableNumber} from '../../results/record.js'
 
@@ -9,13 +9,13 @@ const MOST_OF_HEADS = 4096
 const DIGITS = 7
 
 /** What a number says, as schemas hold it. */
-interface Meaning {
+export interface Meaning {
   description: string
   unit?: string
 }
 
-/** What every replicate has, over all heads. */
-const ALWAYS = {
+/** What every replicate has over all heads, and records keep of each. */
+const KEPT_METRICS = {
   mse: {description: 'Mean squared error of an output entry.'},
   rel_l2: {description: '|estimate - exact| / |exact|, Euclidean, over all outputs.'},
   rel_l1: {description: '|estimate - exact| / |exact|, sums of absolute values.'},
@@ -25,8 +25,18 @@ const ALWAYS = {
   negative_denominators_pct: {description: 'Rows whose denominator is below zero.', unit: '%'},
 } satisfies Record<string, Meaning>
 
+/** All that every replicate has over all heads: records have summaries of each. */
+export const OUTPUT_METRICS = {
+  ...KEPT_METRICS,
+  guarded_pct: {description: 'Rows whose denominator was moved away from zero.', unit: '%'},
+  not_finite_pct: {description: 'Entries of the output that are not finite.', unit: '%'},
+} satisfies Record<string, Meaning>
+
+/** Metrics of one replicate over all heads. */
+export type OutputMetrics = Record<keyof typeof OUTPUT_METRICS, number>
+
 /** What it has besides, with row metrics. */
-const OF_ROWS = {
+export const ROW_METRICS = {
   row_kl_nats: {
     description: 'KL divergence of estimated from exact rows; with row_metrics.',
     unit: 'nats',
@@ -35,21 +45,23 @@ const OF_ROWS = {
     description: 'Total variation between estimated and exact rows; with row_metrics.',
   },
   row_top1_agreement: {
-    description: 'Rows whose largest weight is at the same key as the exact one; with row_metrics.',
+    description:
+      'Share of rows whose largest estimated weight is that of the key of largest exact weight; with row_metrics.',
   },
   row_top8_agreement: {
     description:
-      'Share of the 8 keys of largest exact weight that are so estimated; with row_metrics.',
+      'Mean over rows of the share of the 8 keys of largest exact weight that are among the 8 of largest estimated weight; with row_metrics.',
   },
 } satisfies Record<string, Meaning>
 
-/** A field for each meaning. */
-function fields<Name extends string, Field>(
-  meanings: Record<Name, Meaning>,
-  field: (meaning: Meaning) => Field,
-): Record<Name, Field> {
-  const made = Object.entries<Meaning>(meanings).map(([name, meaning]) => [name, field(meaning)])
-  return Object.fromEntries(made) as Record<Name, Field>
+/** A value for each of some metrics. */
+export function perMetric<Name extends string, Value>(
+  metrics: Record<Name, Meaning>,
+  of: (name: Name, meaning: Meaning) => Value,
+): Record<Name, Value> {
+  const names = Object.keys(metrics) as Name[]
+  const made = names.map(name => [name, of(name, metrics[name])] as const)
+  return Object.fromEntries(made) as Record<Name, Value>
 }
 
 /** A number of each replicate, in the order of the draws. */
@@ -57,14 +69,13 @@ const series = (meaning: Meaning) => z.array(nullableNumber).meta({...meaning})
 
 /** Metrics of all replicates over all heads. */
 const lists = z.object({
-  ...fields(ALWAYS, series),
-  ...fields(OF_ROWS, meaning =>
+  ...perMetric(KEPT_METRICS, (_, meaning) => series(meaning)),
+  ...perMetric(ROW_METRICS, (_, meaning) =>
     series(meaning)
       .nullable()
       .meta({...meaning}),
   ),
 })
-type Lists = z.infer<typeof lists>
 
 export const replicateMetrics = z
   .object({
@@ -91,7 +102,9 @@ export const REPLICATE_PATHS = [...Object.keys(lists.shape), 'head_mse'].map(
 /** Columns of the table of replicates. */
 export const replicateColumns = z.object({
   replicate: z.number().int().describe('Index of the draw, from 0.'),
-  ...fields({...ALWAYS, ...OF_ROWS}, meaning => nullableNumber.meta({...meaning})),
+  ...perMetric({...KEPT_METRICS, ...ROW_METRICS}, (_, meaning) =>
+    nullableNumber.meta({...meaning}),
+  ),
 })
 
 /** A row for each replicate. */
@@ -109,20 +122,19 @@ export function replicateRows(metrics: ReplicateMetrics): Record<string, unknown
 /**
  * Metrics of replicates as a record keeps them.
  *
- * @param over - over all heads, one number for each replicate; `null`: not measured
+ * @param over - over all heads, of each replicate
+ * @param rows - with row metrics; `null`: not measured
  * @param heads - mean squared errors, `[heads][replicates]`
  */
 export function keptMetrics(
-  over: Record<keyof Lists, readonly number[] | null>,
+  over: readonly Pick<OutputMetrics, keyof typeof KEPT_METRICS>[],
+  rows: readonly Record<keyof typeof ROW_METRICS, number>[] | null,
   heads: readonly (readonly number[])[],
 ): NonNullable<ReplicateMetrics> {
-  const kept = Object.fromEntries(
-    Object.entries(over).map(([name, list]) => [name, list && rounded(list)]),
-  )
-  const size = heads.length * over.mse!.length
   return {
-    ...(kept as unknown as Lists),
-    head_mse: size > MOST_OF_HEADS ? null : heads.map(rounded),
+    ...perMetric(KEPT_METRICS, name => rounded(over.map(own => own[name]))),
+    ...perMetric(ROW_METRICS, name => rows && rounded(rows.map(own => own[name]))),
+    head_mse: heads.length * over.length > MOST_OF_HEADS ? null : heads.map(rounded),
   }
 }
 

@@ -20,7 +20,13 @@ import {
   sizeFields,
 } from '../axes.js'
 import {UNKNOWN} from './curve.js'
-import {replicateMetrics} from './replicate-metrics.js'
+import {
+  type Meaning,
+  OUTPUT_METRICS,
+  perMetric,
+  ROW_METRICS,
+  replicateMetrics,
+} from './replicate-metrics.js'
 
 /** Of the format of records. */
 export const VERSION = 3
@@ -136,10 +142,10 @@ export const errorSweepCell = z.object({
 })
 export type ErrorSweepCell = z.infer<typeof errorSweepCell>
 
-/** A metric over replicates. @param what - a sentence */
-function metric(what: string, unit?: string): z.ZodType<MetricSummary> {
+/** A metric over replicates. */
+function metric(meaning: Meaning): z.ZodType<MetricSummary> {
   const over = (how: string) =>
-    nullableNumber.meta({description: `${what} ${how}`, ...(unit !== undefined && {unit})})
+    nullableNumber.meta({...meaning, description: `${meaning.description} ${how}`})
   return z
     .object({
       mean: over('Mean over replicates.'),
@@ -151,17 +157,15 @@ function metric(what: string, unit?: string): z.ZodType<MetricSummary> {
       min: over('Smallest value of a replicate.'),
       max: over('Largest value of a replicate.'),
     })
-    .meta({description: what, ...(unit !== undefined && {unit})})
+    .meta({...meaning})
 }
 
-const KL = 'KL divergence of estimated from exact rows; with row_metrics.'
-const TOP_1 =
-  'Share of rows whose largest estimated weight is that of the key of largest exact weight; with row_metrics.'
-const TOP_8 =
-  'Mean over rows of the share of the 8 keys of largest exact weight that are among the 8 of largest estimated weight; with row_metrics.'
-const TOTAL_VARIATION = 'Total variation between estimated and exact rows; with row_metrics.'
-
-const pct = (description: string) => ({unit: '%', description})
+/** One that there is with row metrics alone. */
+function rowMetric(meaning: Meaning) {
+  return metric(meaning)
+    .nullable()
+    .meta({...meaning})
+}
 
 /** Fewest replicates whose means have standard errors; as many as an interval of the median takes. */
 export const LEAST_FOR_ERRORS = LEAST_FOR_INTERVAL
@@ -274,22 +278,19 @@ export const errorSweepResult = z.object({
   truth: z
     .enum(['float64', 'float32-tiled'])
     .describe('How that was computed; `float32-tiled` where float64 would take too long.'),
-  mse: metric('Mean squared error of an output entry.'),
-  rel_l2: metric('|estimate - exact| / |exact|, Euclidean, over all outputs.'),
-  rel_l1: metric('|estimate - exact| / |exact|, sums of absolute values.'),
-  max_abs: metric('Largest error of an output entry.'),
-  cosine: metric('Mean over rows of the cosine between estimated and exact output.'),
-  row_sum_deviation: metric('Mean over rows of |sum of weights - 1|.'),
-  negative_denominators_pct: metric('Rows whose denominator is below zero.', '%'),
-  guarded_pct: metric('Rows whose denominator was moved away from zero.', '%'),
-  not_finite_pct: metric('Entries of the output that are not finite.', '%'),
-  row_kl_nats: metric(KL, 'nats').nullable().meta({unit: 'nats', description: KL}),
-  row_total_variation: metric(TOTAL_VARIATION).nullable().describe(TOTAL_VARIATION),
-  row_kl_infinite_pct: nullableNumber.meta(
-    pct('Rows of infinite KL divergence: a weight <= 0 where the exact one is not.'),
-  ),
-  row_top1_agreement: metric(TOP_1).nullable().default(null).describe(TOP_1),
-  row_top8_agreement: metric(TOP_8).nullable().default(null).describe(TOP_8),
+  ...perMetric(OUTPUT_METRICS, (_, meaning) => metric(meaning)),
+  row_kl_nats: rowMetric(ROW_METRICS.row_kl_nats),
+  row_total_variation: rowMetric(ROW_METRICS.row_total_variation),
+  row_kl_infinite_pct: nullableNumber.meta({
+    unit: '%',
+    description: 'Rows of infinite KL divergence: a weight <= 0 where the exact one is not.',
+  }),
+  row_top1_agreement: rowMetric(ROW_METRICS.row_top1_agreement)
+    .default(null)
+    .meta({...ROW_METRICS.row_top1_agreement}),
+  row_top8_agreement: rowMetric(ROW_METRICS.row_top8_agreement)
+    .default(null)
+    .meta({...ROW_METRICS.row_top8_agreement}),
   bias_squared: nullableNumber.describe(
     'Part of mse_mean that more draws do not average away, corrected for the noise of few draws; `null` with one replicate of a random method.',
   ),

@@ -1,6 +1,7 @@
-/** Which of too many points along an axis are kept. */
-import type {Axis} from './figure.js'
-import {spanOf} from './span.js'
+/** Which of too many points along an axis are kept, and figures of those alone. */
+
+import {spanOf} from '../groups.js'
+import type {Axis, Figure} from './figure.js'
 
 /**
  * Of each of equal stretches of an axis the first item, and the last one of all. Which stay depends on where they stand on the
@@ -44,4 +45,25 @@ export function stretchesFor(
 /** Where on its axis a number stands, up to a linear map. */
 function placeOn(scale: Axis['scale'], value: number): number {
   return scale === 'log' ? Math.log(value) : value
+}
+
+/**
+ * The same figure with at most so many points: of each of equal stretches of the x axis the first point of a series, and its
+ * last one. Which points stay does not depend on y.
+ *
+ * @param most - of all series together; two of each stay in any case
+ */
+export function thinned(figure: Figure, most: number): Figure {
+  if (pointsIn(figure) <= most) return figure
+  const places = figure.series.flatMap(({points}) => points.map(({x}) => x))
+  const stretches = stretchesFor(figure.x.scale, places, {lines: figure.series.length, most})
+  const series = figure.series.map(own => {
+    return {...own, points: alongAxis(own.points, {...stretches, at: ({x}) => x})}
+  })
+  return {...figure, series}
+}
+
+/** Points of all series together. */
+export function pointsIn({series}: Figure): number {
+  return series.reduce((sum, {points}) => sum + points.length, 0)
 }

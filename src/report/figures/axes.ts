@@ -1,5 +1,5 @@
-/** Scales of figures. */
-import type {Axis} from './figure.js'
+/** Scales of figures, and the room around a drawing for ticks, names and labels. */
+import {type Axis, type Figure, joinedValues, shownValues} from './figure.js'
 import {logTicks, tickText} from './ticks.js'
 
 /** Powers of two where lengths and numbers of features are, of ten elsewhere; numbers as in tables. */
@@ -26,8 +26,65 @@ function namesOptions(names: readonly string[], letters: number) {
 }
 
 /** The start and the end of a long name: names of one axis often differ in either. */
-export function shortName(name: string, most: number): string {
+function shortName(name: string, most: number): string {
   if (name.length <= most) return name
   const end = Math.floor((most - 1) / 3)
   return `${name.slice(0, most - 1 - end)}…${name.slice(name.length - end)}`
+}
+
+/** Space around, for ticks and labels, in letters. */
+const MARGINS = {left: 4.8, right: 1.5, top: 2, bottom: 3.6}
+/** Width of a letter, and height of a line of names, in letter sizes. */
+const [LETTER, NAME_LINE] = [0.55, 1.9]
+/** Share of the width that names may take. */
+const NAMES_SHARE = 0.45
+
+/** Letters of a name below a figure, and its angle in degrees. */
+const [SHORT, SLANT] = [22, -35]
+
+/** Letters that a name beside a figure may have. */
+export function lettersOf(width: number, fontSize: number): number {
+  return Math.floor((width * NAMES_SHARE) / (LETTER * fontSize))
+}
+
+/** Names of an axis want a line each, whatever height was asked for. */
+export function heightOf(
+  {x, y}: Figure,
+  {height = 0, fontSize}: {height?: number; fontSize: number},
+) {
+  if (!y.names) return height
+  const {top, bottom} = marginsOf(x)
+  return (y.names.length * NAME_LINE + top + bottom) * fontSize
+}
+
+/** In letters; names aslant want more. */
+function marginsOf({names = []}: Axis) {
+  const longest = Math.max(0, ...names.map(name => shortName(name, SHORT).length))
+  const slanted = Math.sin((-SLANT * Math.PI) / 180) * longest * LETTER
+  return {...MARGINS, bottom: Math.max(MARGINS.bottom, 1.5 + slanted)}
+}
+
+/** As Plot takes them. @param letters - as {@link lettersOf} tells */
+export function margins({x, y}: Figure, fontSize: number, letters: number) {
+  const {left, right, top, bottom} = marginsOf(x)
+  const longest = Math.max(0, ...(y.names ?? []).map(name => shortName(name, letters).length))
+  return {
+    marginLeft: (y.names ? 1 + longest * LETTER : left) * fontSize,
+    marginRight: right * fontSize,
+    marginTop: top * fontSize,
+    marginBottom: bottom * fontSize,
+  }
+}
+
+/** Names below a figure stand from left to right, aslant. */
+export function xOptions(figure: Figure, ticks: number) {
+  const {x} = figure
+  const labelAnchor = 'center' as const
+  const options = axisOptions(x, shownValues(figure, 'x'), {
+    ...{ticks, letters: SHORT},
+    chosen: joinedValues(figure, 'x'),
+  })
+  if (!x.names) return {...options, labelAnchor}
+  const domain = [-0.5, x.names.length - 0.5]
+  return {...options, label: null, labelAnchor, domain, tickRotate: SLANT}
 }

@@ -139,3 +139,7 @@ export function figureWithTexts(figure: Figure, change: (content: string) => str
 function axisWithTexts({label, names, ...axis}: Axis, change: (content: string) => string): Axis {
   return {...axis, label: change(label), ...(names && {names: names.map(change)})}
 }
+
+/** Widths of columns in papers, in CSS pixels (96 to the inch): one column 3.5 inches, both 7.2. */
+export const WIDTHS = {column: 336, page: 691} as const
+export type FigureWidth = keyof typeof WIDTHS

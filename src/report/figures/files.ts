@@ -1,13 +1,14 @@
 /** Figures as files for papers: SVG with its font, and PNG. */
 import {readFile} from 'node:fs/promises'
 import {createRequire} from 'node:module'
-import {drawFigure} from './draw.js'
-import type {Figure} from './figure.js'
-import {FONT_FAMILY, fontFile, fontSheet} from './fonts.js'
-import {drawLegend} from './legend.js'
-import {heightOf} from './margins.js'
+import {heightOf} from './axes.js'
+import {drawFigure, drawLegend} from './draw.js'
+import {type Figure, type FigureWidth, WIDTHS} from './figure.js'
 import {COLOURS} from './style.js'
-import {type FigureWidth, WIDTHS} from './widths.js'
+
+/** The font of figures, which is in their files, so that they look and print alike everywhere. */
+const FONT_FAMILY = 'Source Sans 3'
+const FONT_FILE = '@fontsource/source-sans-3/files/source-sans-3-latin-400-normal.woff2'
 
 /** Letters as large as captions are: 8 pt, in CSS pixels. */
 const FONT_SIZE = 10.67
@@ -89,4 +90,15 @@ function placed(svg: string, y: number): string {
   return svg
     .replace('<svg ', `<svg y="${y}" overflow="visible" `)
     .replace('font-family="system-ui, sans-serif"', '')
+}
+
+/** The font as WOFF 2. */
+function fontFile(): Promise<Buffer> {
+  return readFile(createRequire(import.meta.url).resolve(FONT_FILE))
+}
+
+/** A style sheet that has it in it. */
+async function fontSheet(): Promise<string> {
+  const data = (await fontFile()).toString('base64')
+  return `@font-face { font-family: "${FONT_FAMILY}"; src: url("data:font/woff2;base64,${data}") format("woff2"); }`
 }

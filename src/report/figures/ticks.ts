@@ -1,6 +1,7 @@
 /** Where the ticks of an axis stand, and what they say. */
+
+import {spanOf} from '../groups.js'
 import {significant} from '../numbers.js'
-import {spanOf} from './span.js'
 
 /** Decades below which ticks stand at 1, 2 and 5, too. */
 const NUMBERED = 2

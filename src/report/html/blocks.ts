@@ -1,9 +1,8 @@
 /** The blocks of a report as sections of a page. */
 import {type Block, type Item, printableBlock, type TableBlock} from '../document.js'
 import type {Figure} from '../figures/figure.js'
-import {commandMarkup} from './command.js'
 import type {figureMarkup} from './figure.js'
-import {html, joined, type Markup, nameMarkup, prose, raw} from './markup.js'
+import {commandMarkup, html, joined, type Markup, nameMarkup, prose, raw} from './markup.js'
 import {fairRows, tableMarkup} from './table.js'
 
 /** Cells of all tables of a page: more take seconds to lay out. */

@@ -1,11 +1,9 @@
 /** A figure of a page: its legend as switches, the drawing, its numbers as a table and the command that makes it again. */
-import {drawFigure} from '../figures/draw.js'
+import {pointsIn, thinned} from '../figures/along-axis.js'
+import {drawFigure, drawLegend} from '../figures/draw.js'
 import type {Figure, Series} from '../figures/figure.js'
-import {drawLegend} from '../figures/legend.js'
-import {commandMarkup} from './command.js'
-import {html, type Markup, prose, raw} from './markup.js'
+import {commandMarkup, html, type Markup, prose, raw} from './markup.js'
 import {tableMarkup} from './table.js'
-import {pointsIn, thinned} from './thinned.js'
 
 /** Widths of drawings, in CSS pixels: letters of one that is shrunk to a phone cannot be read. */
 const [WIDE, NARROW] = [720, 340]

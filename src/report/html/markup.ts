@@ -56,3 +56,11 @@ export function prose(text: string): Markup {
 export function nameMarkup(text: string): Markup {
   return raw(prose(text).text.replaceAll(/(?<!<)\//g, '/<wbr>'))
 }
+
+/** A command that can be copied as it stands. */
+export function commandMarkup(command: string): Markup {
+  return html`<span class="command"><code>${prose(command)}</code> <button type="button" class="copy">copy</button></span>`
+}
+
+/** How every page begins: by this alone a file is known as one that may be replaced without asking. */
+export const PAGE_START = '<!doctype html>\n<!-- written by rfa report -->'

@@ -1,12 +1,12 @@
 /** A report as one file that any browser opens: no network, no other files. */
 import {createHash} from 'node:crypto'
+import {readFileSync} from 'node:fs'
+import {join} from 'node:path'
+import {packageRoot} from '../../package.js'
 import type {Block} from '../document.js'
 import {printable} from '../printable.js'
-import {pageAssets} from './assets.js'
 import {blocksMarkup, type Section} from './blocks.js'
-import {commandMarkup} from './command.js'
-import {html, type Markup, nameMarkup, prose, raw} from './markup.js'
-import {PAGE_START} from './page-start.js'
+import {commandMarkup, html, type Markup, nameMarkup, PAGE_START, prose, raw} from './markup.js'
 import {type PageRun, runCard} from './summary.js'
 
 /** What a page says beside its blocks. */
@@ -53,6 +53,18 @@ ${scriptMarkup(script)}
 </html>
 `
   return page.text
+}
+
+/** What every page has in it. */
+interface PageAssets {
+  style: string
+  script: string
+}
+
+/** The style sheet and the script of pages, as `npm run build` leaves them in dist/page. */
+export function pageAssets(): PageAssets {
+  const read = (name: string) => readFileSync(join(packageRoot(), 'dist', 'page', name), 'utf8')
+  return {style: read('page.css'), script: read('page.js')}
 }
 
 /** What draws figures, where there are any. */

@@ -1,6 +1,6 @@
 /** Tables of a page: sorted by their headers, in a region of their own that scrolls where they are too wide. */
 import {bestLegend} from '../best.js'
-import {NO_ROWS, rowsLeftOut, type TableBlock, type TableColumn} from '../document.js'
+import {NO_ROWS, rowsLeftOut, shownForm, type TableBlock, type TableColumn} from '../document.js'
 import {evenly, fairShare} from '../evenly.js'
 import {html, joined, type Markup, prose, raw} from './markup.js'
 
@@ -32,12 +32,6 @@ ${joined(
 function legendMarkup(columns: readonly TableColumn[]): Markup {
   const legend = bestLegend(columns, '★')
   return legend === undefined ? raw('') : html`<p class="note">${prose(legend)}</p>`
-}
-
-/** The table, or the one with rows and columns exchanged where that is narrower. */
-export function shownForm(block: TableBlock): TableBlock {
-  const {turned} = block
-  return turned && turned.columns.length < block.columns.length ? turned : block
 }
 
 function header(column: TableColumn): Markup {

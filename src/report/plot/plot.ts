@@ -1,9 +1,9 @@
 /** Figures in a terminal: lines of dots, a letter for each series at its points, and the legend below. */
 import {drawable, type Figure, joinedValues, type Series, shownValues} from '../figures/figure.js'
-import {styleOf} from '../figures/style.js'
+import {COLOURS, styleOf} from '../figures/style.js'
+import {bold} from '../layout.js'
 import {wrap} from '../wrap.js'
-import {ASCII, BRAILLE, Canvas} from './canvas.js'
-import {painted} from './colours.js'
+import {ASCII, BRAILLE, Canvas, type Ink} from './canvas.js'
 import {drawSeries, type Lettered} from './draw.js'
 import {AXIS_COLUMNS, axisName, FRAMES, framed} from './frame.js'
 import {legendLines} from './legend.js'
@@ -55,7 +55,7 @@ export function plotFigure(asked: Figure, options: PlotOptions): string | undefi
   const drawn = drawSeries(canvas, figure, {series, x, y})
   const paint = colour ? painted : (text: string) => text
   const lines = [
-    ...wrap(figure.title, width).map(line => (colour ? `\u001b[1m${line}\u001b[22m` : line)),
+    ...wrap(figure.title, width).map(line => (colour ? bold(line) : line)),
     figure.y.label,
     ...framed(canvas.lines(paint), axes),
     axisName(figure.x.label, axes),
@@ -77,4 +77,24 @@ function lettered(all: readonly Series[]): Lettered[] {
     letter: series.computed ? null : LETTERS[count++ % LETTERS.length]!,
     ink: styleOf(series.method, series.projection).colour,
   }))
+}
+
+/** What each channel of the 6 x 6 x 6 cube of xterm can be. */
+const LEVELS = [0, 95, 135, 175, 215, 255]
+
+/** Place of the nearest colour of that cube. @param hex - as in `#0072b2` */
+export function terminalColour(hex: string): number {
+  const channels = [1, 3, 5].map(at => Number.parseInt(hex.slice(at, at + 2), 16))
+  return channels.reduce((sum, channel) => 6 * sum + nearestLevel(channel), 0) + 16
+}
+
+function nearestLevel(channel: number): number {
+  const distances = LEVELS.map(level => Math.abs(level - channel))
+  return distances.indexOf(Math.min(...distances))
+}
+
+/** A text in a colour of the palette; `null`: in that of text. */
+function painted(text: string, ink: Ink): string {
+  if (ink === null) return text
+  return `\u001b[38;5;${terminalColour(COLOURS[ink]!)}m${text}\u001b[39m`
 }

@@ -1,7 +1,7 @@
 /** From values of an axis to places on a canvas. */
 import type {Axis} from '../figures/figure.js'
-import {spanOf} from '../figures/span.js'
 import {logTicks, tickText} from '../figures/ticks.js'
+import {spanOf} from '../groups.js'
 import {significant} from '../numbers.js'
 
 /** An axis with what it shows. */

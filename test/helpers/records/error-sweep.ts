@@ -202,24 +202,25 @@ export function failedSweep(
   return failed(sweep(cell), {code, message})
 }
 
+/** Metrics of a replicate that no test looks at. */
+const ONES = {
+  ...{mse: 1, rel_l1: 1, max_abs: 1, cosine: 1},
+  ...{row_sum_deviation: 1, negative_denominators_pct: 1},
+}
+
 /** A cell with these rel L2 of its replicates; what is not finite is `null`. */
 export function replicated(
   errors: readonly (number | null)[],
   changes: Partial<ErrorSweepCell> = {},
   result: Partial<ErrorSweepResult> = {},
 ): CompletedSweep {
-  const ones = errors.map(() => 1)
-  const over = {
-    ...{mse: ones, rel_l2: errors.map(error => error ?? Number.NaN), rel_l1: ones, max_abs: ones},
-    ...{cosine: ones, row_sum_deviation: ones, negative_denominators_pct: ones},
-    ...{row_kl_nats: null, row_total_variation: null},
-    ...{row_top1_agreement: null, row_top8_agreement: null},
-  }
+  const values = errors.map(error => error ?? Number.NaN)
+  const over = values.map(rel_l2 => ({...ONES, rel_l2}))
   return sweep(
     {replicates: errors.length, ...changes},
     {
-      rel_l2: summarise(errors.map(error => error ?? Number.NaN)),
-      replicate_metrics: keptMetrics(over, [ones]),
+      rel_l2: summarise(values),
+      replicate_metrics: keptMetrics(over, null, [values.map(() => 1)]),
       ...result,
     },
   )

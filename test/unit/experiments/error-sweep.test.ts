@@ -7,8 +7,7 @@ import {errorMetrics, exactSums} from '../../../src/experiments/error-sweep/meas
 import {OutputMoments} from '../../../src/experiments/error-sweep/measure/moments.js'
 import type {Replicate} from '../../../src/experiments/error-sweep/measure/replicates.js'
 import {perHead, yardstick} from '../../../src/experiments/error-sweep/measure/summary.js'
-import {computeTruth} from '../../../src/experiments/error-sweep/measure/truth.js'
-import {yardsticks} from '../../../src/experiments/error-sweep/measure/yardstick.js'
+import {computeTruth, yardsticks} from '../../../src/experiments/error-sweep/measure/truth.js'
 import {matchedTarget, RAW_TARGET, resolveMethod} from '../../../src/experiments/method.js'
 import {inputStatistics} from '../../../src/inputs/statistics.js'
 import {normals, randomStream} from '../../../src/random/index.js'
@@ -50,11 +49,8 @@ function roundedReplicate({truth, exactSums: exact}: SweepContext): Replicate {
   const sizes = {heads: HEADS, queryLen: LENGTH, valueDim: VALUE_DIM}
   const sums = new OutputMoments(truth.output, [sizes], 1).add(estimate)
   return {
-    all: errorMetrics(sums, exact),
+    all: {...errorMetrics(sums, exact), negative_denominators_pct: 0, guarded_pct: 0},
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
-    rowSumDeviation: 0,
-    negativePct: 0,
-    guardedPct: 0,
     rows: undefined,
   }
 }

@@ -26,6 +26,7 @@ it.each([
   [{LANG: 'de_DE.UTF-8'}, true],
   [{LANG: 'de_DE.UTF-8', LC_ALL: 'C'}, false],
   [{LANG: 'de_DE.UTF-8', TERM: 'linux'}, false],
+  [{LANG: 'de_DE.UTF-8', TERM: 'dumb'}, false],
   [{}, false],
 ])('with %o stars are shown: %s', (environment, unicode) => {
   expect(layoutOf(terminal(80), environment)).toMatchObject({unicode})

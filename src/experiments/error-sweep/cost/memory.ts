@@ -9,7 +9,7 @@ import {
   uncollected,
 } from '../../process-memory.js'
 import {momentBytes} from '../measure/moments.js'
-import {rowMetricBytes, tileKeys} from '../measure/row-sizes.js'
+import {rowMetricBytes, tileKeys} from '../measure/row-tiles.js'
 
 const FLOAT = 4
 const DOUBLE = 8

@@ -13,13 +13,12 @@ import {
   whyNotDrawn,
 } from '../../method.js'
 import type {ErrorSweepCell, ErrorSweepResult} from '../schema.js'
-import {endOf} from './batches.js'
 import {contextOf, featureStatistics, type SweepContext} from './context.js'
 import {judgedQueries} from './masked-tokens.js'
-import {means} from './means.js'
 import {predictedCurves} from './predicted.js'
-import {replicateRuns} from './replicates.js'
+import {endOf, replicateRuns} from './replicates.js'
 import {
+  means,
   perHead,
   predictedError,
   prediction,
@@ -28,7 +27,7 @@ import {
   summaries,
   yardstick,
 } from './summary.js'
-import {targetOf} from './target.js'
+import {targetOf} from './truth.js'
 
 /** Runs one cell of an error sweep. */
 export async function runErrorSweepCell(

@@ -12,8 +12,7 @@ import {
 import type {ErrorSweepCell} from '../schema.js'
 import {partsInView} from './masked-tokens.js'
 import {type ExactSums, exactSums} from './metrics.js'
-import {computeTruth, type Truth} from './truth.js'
-import {type Yardstick, yardsticks} from './yardstick.js'
+import {computeTruth, type Truth, type Yardstick, yardsticks} from './truth.js'
 
 /** Shared parts of cells that differ only in their estimator. */
 export interface SweepContext {

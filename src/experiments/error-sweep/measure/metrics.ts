@@ -1,16 +1,9 @@
-/** Distances between an estimate and the exact output, per head and over heads. */
-import type {ErrorSums} from '../../../host-loops.js'
-import type {OutputSizes} from './moments.js'
+/** Distances between an estimate and the exact output, per head and over heads, by the loops of the backend where it has some. */
+import {type ErrorSums, type ErrorSumsCall, hostLoops} from '../../../host-loops.js'
+import type {OutputMetrics} from '../replicate-metrics.js'
 
-/** Metrics of one replicate over one head or all. Entries that are not finite make distances NaN. */
-export interface ErrorMetrics {
-  mse: number
-  rel_l2: number
-  rel_l1: number
-  max_abs: number
-  cosine: number
-  not_finite_pct: number
-}
+/** Metrics of one replicate over one head or several. Entries that are not finite make distances NaN. */
+export type ErrorMetrics = Omit<OutputMetrics, 'negative_denominators_pct' | 'guarded_pct'>
 
 /** Sums over the exact output of one head, `[L, Dv]`. */
 export interface ExactSums {
@@ -34,29 +27,19 @@ export function exactSums(exact: Float64Array, heads: number, valueDim: number):
   })
 }
 
-/** Heads one after the other that have equally many rows, together. */
-export function runsOfHeads(exact: readonly ExactSums[]): OutputSizes[] {
-  const runs: OutputSizes[] = []
-  for (const {rows: queryLen, valueDim} of exact) {
-    const run = runs.at(-1)
-    if (run?.queryLen === queryLen) run.heads++
-    else runs.push({heads: 1, queryLen, valueDim})
-  }
-  return runs
-}
-
 /**
  * Metrics over heads taken together, from the sums of each.
  *
  * - `mse`: mean squared difference; `rel_l2`, `rel_l1`: norm of the difference over the norm of the
  *   exact output, all rows together; `max_abs`: largest difference; `cosine`: mean over rows of the
- *   cosine between estimate and exact row; `not_finite_pct`: share of entries that are NaN or infinite.
+ *   cosine between estimate and exact row; `row_sum_deviation`: mean over rows of |sum of weights - 1|; `not_finite_pct`: share of
+ *   entries that are NaN or infinite.
  */
 export function errorMetrics(
   sums: readonly ErrorSums[],
   exact: readonly ExactSums[],
 ): ErrorMetrics {
-  const of = (name: 'squares' | 'absolutes' | 'cosines' | 'notFinite') => total(sums, s => s[name])
+  const of = (name: keyof ErrorSums) => total(sums, s => s[name])
   const rows = total(exact, e => e.rows)
   const entries = total(exact, e => e.rows * e.valueDim)
   return {
@@ -65,15 +48,107 @@ export function errorMetrics(
     rel_l1: of('absolutes') / total(exact, e => e.absolutes),
     max_abs: Math.max(...sums.map(s => s.largest)), // NaN where one is
     cosine: of('cosines') / rows,
+    row_sum_deviation: of('rowSumDeviations') / rows,
     not_finite_pct: (100 * of('notFinite')) / entries,
   }
 }
 
-/** Mean over rows of |sum of weights - 1|. */
-export function rowSumDeviation(sums: readonly ErrorSums[], exact: readonly ExactSums[]): number {
-  return total(sums, s => s.rowSumDeviations) / total(exact, e => e.rows)
-}
-
 function total<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return items.reduce((sum, item) => sum + of(item), 0)
+}
+
+/** Sums per head of an estimate against the exact output, which is taken into the running means. */
+export function errorSums(call: ErrorSumsCall): ErrorSums[] {
+  const own = hostLoops().errorSums
+  if (own) return own(call)
+  const rows = call.exact.length / call.valueDim / call.heads
+  return Array.from({length: call.heads}, (_, head) => headSums(call, head * rows, rows))
+}
+
+/** The definition: one entry after the other. */
+function headSums(call: ErrorSumsCall, firstRow: number, rows: number): ErrorSums {
+  const {estimate, valueDim: dim, group, groupStep} = call
+  const sums: ErrorSums = {
+    ...{squares: 0, absolutes: 0, largest: 0, cosines: 0, notFinite: 0},
+    ...{rowSumDeviations: 0, spread: 0},
+  }
+  for (let row = firstRow; row < firstRow + rows; row++) {
+    addRow(sums, call, row)
+    sums.rowSumDeviations += Math.abs(estimate[row * (dim + 1) + dim]! - 1)
+    if (group && row % groupStep === 0) addToGroup(call, group, row)
+  }
+  if (sums.notFinite > 0) sums.largest = Number.NaN
+  return sums
+}
+
+/** Differences of one row, its cosine, and its part of the running mean. */
+function addRow(
+  sums: ErrorSums,
+  {estimate, exact, valueDim: dim, mean, count}: ErrorSumsCall,
+  row: number,
+): void {
+  const share = 1 / count
+  let [inner, estimateNorm, exactNorm] = [0, 0, 0]
+  for (let d = 0; d < dim; d++) {
+    const a = estimate[row * (dim + 1) + d]!
+    const b = exact[row * dim + d]!
+    const difference = a - b
+    const magnitude = Math.abs(difference)
+    const before = difference - mean[row * dim + d]!
+    mean[row * dim + d]! += before * share
+    sums.spread += before * (difference - mean[row * dim + d]!)
+    sums.squares += difference * difference
+    sums.absolutes += magnitude
+    if (!(magnitude <= sums.largest)) sums.largest = magnitude
+    if (!Number.isFinite(a)) sums.notFinite++
+    inner += a * b
+    estimateNorm += a * a
+    exactNorm += b * b
+  }
+  const lengths = Math.sqrt(estimateNorm * exactNorm)
+  sums.cosines += lengths === 0 ? (estimateNorm === exactNorm ? 1 : 0) : inner / lengths
+}
+
+function addToGroup(
+  {estimate, exact, valueDim: dim, groupStep}: ErrorSumsCall,
+  group: Float32Array,
+  row: number,
+): void {
+  const at = (row / groupStep) * dim
+  for (let d = 0; d < dim; d++) {
+    group[at + d]! += estimate[row * (dim + 1) + d]! - exact[row * dim + d]!
+  }
+}
+
+/**
+ * Inner products of all pairs of vectors, by the loop of the backend where it has one.
+ *
+ * @param vectors - `[count, n]`
+ * @returns the product of j and i at `j (j - 1) / 2 + i`, i < j
+ */
+export function pairProducts(vectors: Float32Array, count: number): Float64Array {
+  const own = hostLoops().pairProducts
+  if (own) return own(vectors, count)
+  const length = vectors.length / count
+  const vector = (at: number) => vectors.subarray(at * length, (at + 1) * length)
+  const products = new Float64Array((count * (count - 1)) / 2)
+  let at = 0
+  for (let j = 1; j < count; j++) {
+    for (let i = 0; i < j; i++) products[at++] = dot(vector(j), vector(i))
+  }
+  return products
+}
+
+/** Four sums side by side, which need not wait for each other. */
+export function dot(a: Float32Array, b: Float32Array): number {
+  const whole = a.length & ~3
+  let [s0, s1, s2, s3] = [0, 0, 0, 0]
+  for (let i = 0; i < whole; i += 4) {
+    s0 += a[i]! * b[i]!
+    s1 += a[i + 1]! * b[i + 1]!
+    s2 += a[i + 2]! * b[i + 2]!
+    s3 += a[i + 3]! * b[i + 3]!
+  }
+  for (let i = whole; i < a.length; i++) s0 += a[i]! * b[i]!
+  return s0 + s1 + (s2 + s3)
 }

@@ -3,8 +3,7 @@
 import type {ErrorSums} from '../../../host-loops.js'
 import {finiteOrNull, pairMeanError} from '../../../stats/index.js'
 import {LEAST_FOR_ERRORS} from '../schema.js'
-import {errorSums} from './error-sums.js'
-import {dot, pairProducts} from './pair-products.js'
+import {dot, type ExactSums, errorSums, pairProducts} from './metrics.js'
 
 /** A number and its standard error; `null` where not known. */
 export interface Estimate {
@@ -44,6 +43,17 @@ export interface OutputSizes {
   heads: number
   queryLen: number
   valueDim: number
+}
+
+/** Heads one after the other that have equally many rows, together. */
+export function runsOfHeads(exact: readonly ExactSums[]): OutputSizes[] {
+  const runs: OutputSizes[] = []
+  for (const {rows: queryLen, valueDim} of exact) {
+    const run = runs.at(-1)
+    if (run?.queryLen === queryLen) run.heads++
+    else runs.push({heads: 1, queryLen, valueDim})
+  }
+  return runs
 }
 
 /** A part of an output: where its entries begin, and its rows in the sums of groups. */

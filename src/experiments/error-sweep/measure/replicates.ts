@@ -4,33 +4,25 @@ import {attend, type ExactTarget} from '../../../attention/index.js'
 import {hostData, projectionTensor} from '../../../attention/internal.js'
 import {type ErrorSums, hostLoops} from '../../../host-loops.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
+import {summarise} from '../../../stats/index.js'
 import type {tf} from '../../../tf.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {OnStep} from '../../experiment.js'
 import type {ResolvedMethod} from '../../method.js'
-import type {ErrorSweepCell} from '../schema.js'
+import type {OutputMetrics} from '../replicate-metrics.js'
+import type {ErrorSweepCell, ErrorSweepResult, PRECISION_METRICS} from '../schema.js'
 import {Calls, replicatesTogether, type SweepTensors} from './batched-replicates.js'
-import {mostReplicates, nextCount} from './batches.js'
 import type {SweepContext} from './context.js'
 import {type Judged, judgedRows} from './masked-tokens.js'
-import {
-  type ErrorMetrics,
-  type ExactSums,
-  errorMetrics,
-  rowSumDeviation,
-  runsOfHeads,
-} from './metrics.js'
-import {OutputMoments} from './moments.js'
+import {type ErrorMetrics, type ExactSums, errorMetrics} from './metrics.js'
+import {OutputMoments, runsOfHeads} from './moments.js'
 import type {RowMetrics} from './row-distances.js'
 import {RowTiles} from './row-tiles.js'
 
-/** Metrics of one replicate: over everything and per head. */
+/** Metrics of one replicate: over everything, per head, and of rows where they are measured. */
 export interface Replicate {
-  all: ErrorMetrics
+  all: OutputMetrics
   perHead: ErrorMetrics[]
-  rowSumDeviation: number
-  negativePct: number
-  guardedPct: number
   rows: RowMetrics | undefined
 }
 
@@ -170,12 +162,10 @@ function callOptions(cell: ErrorSweepCell, {query}: SweepContext['input'], {firs
 
 function replicateOf(drawn: Drawn, sums: ErrorSums[], exact: readonly ExactSums[]): Replicate {
   const {negativePct, guardedPct} = drawn
+  const guards = {negative_denominators_pct: negativePct, guarded_pct: guardedPct}
   return {
-    all: errorMetrics(sums, exact),
+    all: {...errorMetrics(sums, exact), ...guards},
     perHead: sums.map((sum, head) => errorMetrics([sum], [exact[head]!])),
-    rowSumDeviation: rowSumDeviation(sums, exact),
-    negativePct,
-    guardedPct,
     rows: undefined,
   }
 }
@@ -184,4 +174,59 @@ function percent(data: ArrayLike<number>, test: (x: number) => boolean): number 
   let count = 0
   for (let i = 0; i < data.length; i++) if (test(data[i]!)) count++
   return (100 * count) / data.length
+}
+
+/** Each look at the interval is after so many times as many replicates as the one before. */
+const GROWTH = 1.5
+
+type Metrics = readonly {all: Pick<OutputMetrics, (typeof PRECISION_METRICS)[number]>}[]
+
+/**
+ * Whether the median of a metric is known well enough: half the width of its interval is at most so much of it. A median of
+ * zero is known; one without interval, because replicates are few or broken, is not.
+ */
+function isKnown(
+  {metric, relative_half_width: wanted}: NonNullable<ErrorSweepCell['until_ci']>,
+  replicates: Metrics,
+): boolean {
+  const {median, low, high} = summarise(replicates.map(({all}) => all[metric]))
+  if (median === null || low === null || high === null) return false
+  return (high - low) / 2 <= wanted * median
+}
+
+/**
+ * How many replicates there are to be next, all before them counted: the cell's own number first, then half as many
+ * again each time. It depends on the cell and on its replicates alone, so that any process comes to the same.
+ *
+ * @param replicates - those so far
+ * @returns `undefined` where there are enough
+ */
+export function nextCount(
+  {replicates: least, until_ci: until}: Pick<ErrorSweepCell, 'replicates' | 'until_ci'>,
+  replicates: Metrics,
+): number | undefined {
+  const {length} = replicates
+  if (length === 0) return until ? Math.min(least, until.max_replicates) : least
+  if (!until || length >= until.max_replicates || isKnown(until, replicates)) return undefined
+  return Math.min(Math.ceil(length * GROWTH), until.max_replicates)
+}
+
+/** Replicates that there are at most. */
+export function mostReplicates({
+  replicates,
+  until_ci: until,
+}: Pick<ErrorSweepCell, 'replicates' | 'until_ci'>): number {
+  return until?.max_replicates ?? replicates
+}
+
+/** What a record says of it. */
+export function endOf(
+  {until_ci: until}: Pick<ErrorSweepCell, 'until_ci'>,
+  replicates: Metrics,
+): Pick<ErrorSweepResult, 'replicates_run' | 'stopped_by'> {
+  if (!until) return {replicates_run: null, stopped_by: null}
+  return {
+    replicates_run: replicates.length,
+    stopped_by: isKnown(until, replicates) ? 'precision' : 'max_replicates',
+  }
 }

@@ -1,61 +1,54 @@
 /** From replicates to what a record says of them. */
 import type {InputStatistics} from '../../../inputs/statistics.js'
-import {finiteOrNull, summarise} from '../../../stats/index.js'
+import {finiteOrNull, mean, summarise, variance} from '../../../stats/index.js'
 import {type Prediction, predictRelativeVariance} from '../../../theory/predictor.js'
 import type {ResolvedMethod} from '../../method.js'
 import {type Curve, errorAt, neededFor} from '../curve.js'
-import {keptMetrics} from '../replicate-metrics.js'
-import type {ErrorSweepResult} from '../schema.js'
+import {keptMetrics, OUTPUT_METRICS, perMetric, ROW_METRICS} from '../replicate-metrics.js'
+import {type ErrorSweepResult, LEAST_FOR_ERRORS, type MeansUnknown} from '../schema.js'
 import type {SweepContext} from './context.js'
+import type {ErrorSplit} from './moments.js'
 import type {Curves} from './predicted.js'
 import type {Replicate} from './replicates.js'
 import type {RowMetrics} from './row-distances.js'
-import {meanByRows, overall, overYardstick} from './yardstick.js'
+import {meanByRows, overall, overYardstick} from './truth.js'
 
-const METRICS = ['mse', 'rel_l2', 'rel_l1', 'max_abs', 'cosine', 'not_finite_pct'] as const
+/** Metrics of which more is better. */
+const SIMILARITIES: readonly string[] = ['cosine', 'row_top1_agreement', 'row_top8_agreement']
+
+/** A metric over replicates; what is not finite counts as the worst there is. */
+function summaryOf(name: string, values: readonly number[]) {
+  return summarise(values, {worst: SIMILARITIES.includes(name) ? 'low' : 'high'})
+}
 
 /** Metrics over replicates. */
-export function summaries(replicates: Replicate[]) {
-  const of = (pick: (replicate: Replicate) => number) => summarise(replicates.map(pick))
-  const distance = (name: (typeof METRICS)[number]) =>
-    summarise(
-      replicates.map(r => r.all[name]),
-      {worst: name === 'cosine' ? 'low' : 'high'},
-    )
-  const distances = Object.fromEntries(METRICS.map(name => [name, distance(name)]))
-  return {
-    ...(distances as Record<(typeof METRICS)[number], ReturnType<typeof summarise>>),
-    row_sum_deviation: of(r => r.rowSumDeviation),
-    negative_denominators_pct: of(r => r.negativePct),
-    guarded_pct: of(r => r.guardedPct),
-  }
+export function summaries(replicates: readonly Replicate[]) {
+  return perMetric(OUTPUT_METRICS, name =>
+    summaryOf(
+      name,
+      replicates.map(({all}) => all[name]),
+    ),
+  )
 }
 
 /** Row metrics over replicates, null where they were not asked for. */
-export function rowSummaries(replicates: Replicate[]) {
-  const rows = replicates.flatMap(replicate => replicate.rows ?? [])
-  if (rows.length === 0) {
-    return {
-      row_kl_nats: null,
-      row_total_variation: null,
-      row_kl_infinite_pct: null,
-      row_top1_agreement: null,
-      row_top8_agreement: null,
-    }
-  }
-  const of = (name: keyof RowMetrics) => summarise(rows.map(r => r[name]))
-  const agreement = (name: keyof RowMetrics) =>
-    summarise(
-      rows.map(r => r[name]),
-      {worst: 'low'},
+export function rowSummaries(replicates: readonly Replicate[]) {
+  const rows = rowsOf(replicates)
+  const of = (name: keyof RowMetrics) =>
+    rows &&
+    summaryOf(
+      name,
+      rows.map(own => own[name]),
     )
   return {
-    row_kl_nats: of('row_kl_nats'),
-    row_total_variation: of('row_total_variation'),
-    row_kl_infinite_pct: of('row_kl_infinite_pct').mean,
-    row_top1_agreement: agreement('row_top1_agreement'),
-    row_top8_agreement: agreement('row_top8_agreement'),
+    ...perMetric(ROW_METRICS, name => of(name)),
+    row_kl_infinite_pct: of('row_kl_infinite_pct')?.mean ?? null,
   }
+}
+
+function rowsOf(replicates: readonly Replicate[]): RowMetrics[] | null {
+  const rows = replicates.flatMap(replicate => replicate.rows ?? [])
+  return rows.length > 0 ? rows : null
 }
 
 /** The metrics of every replicate, for the record. */
@@ -64,22 +57,9 @@ export function replicateLists(
   replicates: readonly Replicate[],
 ): ErrorSweepResult['replicate_metrics'] {
   const [, heads] = context.input.query.shape
-  const each = (pick: (replicate: Replicate) => number) => replicates.map(pick)
-  const rows = (name: keyof RowMetrics) =>
-    replicates[0]?.rows ? each(replicate => replicate.rows![name]) : null
-  const {mse, rel_l2, rel_l1, max_abs, cosine} = Object.fromEntries(
-    METRICS.map(name => [name, each(({all}) => all[name])]),
-  ) as Record<(typeof METRICS)[number], number[]>
   return keptMetrics(
-    {
-      ...{mse, rel_l2, rel_l1, max_abs, cosine},
-      row_sum_deviation: each(r => r.rowSumDeviation),
-      negative_denominators_pct: each(r => r.negativePct),
-      row_kl_nats: rows('row_kl_nats'),
-      row_total_variation: rows('row_total_variation'),
-      row_top1_agreement: rows('row_top1_agreement'),
-      row_top8_agreement: rows('row_top8_agreement'),
-    },
+    replicates.map(({all}) => all),
+    rowsOf(replicates),
     Array.from({length: heads}, (_, head) => headErrors(context, head, replicates, 'mse')),
   )
 }
@@ -208,4 +188,65 @@ export function perHead(
       statistics,
     }
   })
+}
+
+/** The split of the mean squared error, the standard errors of its parts, or why there are none. */
+type Means = Pick<
+  ErrorSweepResult,
+  | 'bias_squared'
+  | 'variance'
+  | 'mse_standard_error'
+  | 'bias_squared_standard_error'
+  | 'variance_standard_error'
+  | 'means_unknown'
+>
+
+/** All of one draw's share of the squared error that a mean over draws can bear. */
+const LARGEST_SHARE = 0.5
+
+/**
+ * Bias, variance and standard errors of a cell. A method that draws nothing has bias only, without
+ * error. Standard errors that would mislead are left out: a squared error without a mean (see
+ * `MEANS_UNKNOWN`) has averages and spreads of every size, whatever the number of draws.
+ */
+export function means(
+  method: Pick<ResolvedMethod, 'random' | 'estimator'>,
+  {replicates, split}: {replicates: readonly Replicate[]; split: ErrorSplit},
+): Means {
+  const errors = replicates.map(({all}) => all.mse)
+  if (!method.random && replicates.length === 1 && Number.isFinite(errors[0])) {
+    return {...nothingDrawn, bias_squared: errors[0]!, variance: 0}
+  }
+  const unknown = whyUnknown(method, replicates)
+  const known = (value: number | null) => (unknown === null ? value : null)
+  return {
+    bias_squared: split.biasSquared.value,
+    variance: split.variance.value,
+    mse_standard_error: known(finiteOrNull(Math.sqrt(variance(errors) / errors.length))),
+    bias_squared_standard_error: known(split.biasSquared.standardError),
+    variance_standard_error: known(split.variance.standardError),
+    means_unknown: unknown,
+  }
+}
+
+const nothingDrawn = {
+  mse_standard_error: 0,
+  bias_squared_standard_error: 0,
+  variance_standard_error: 0,
+  means_unknown: null,
+}
+
+function whyUnknown(
+  {estimator}: Pick<ResolvedMethod, 'estimator'>,
+  replicates: readonly Replicate[],
+): MeansUnknown | null {
+  const errors = replicates.map(({all}) => all.mse)
+  if (!errors.every(Number.isFinite)) return 'not_finite'
+  // a density that is positive at zero: 1 / den^2 has no mean
+  if (!estimator.nonNegative && replicates.some(({all}) => all.negative_denominators_pct > 0)) {
+    return 'sign_changes'
+  }
+  if (replicates.length < LEAST_FOR_ERRORS) return 'few_replicates'
+  const share = Math.max(...errors) / (mean(errors) * errors.length)
+  return share > LARGEST_SHARE ? 'one_draw' : null
 }

@@ -1,7 +1,6 @@
 /** The columns of an error sweep's tables, and what their titles stand for. */
 
 import type {ColumnSpec} from '../../../report/document.js'
-import {groupBy} from '../../../report/groups.js'
 import {MISSING, percent, significant, withError, withInterval} from '../../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
@@ -12,9 +11,8 @@ import {
   LEAST_FOR_ERRORS,
   replicatesOf,
 } from '../schema.js'
-import {lowestError} from './best.js'
+import {lowestError} from './lowest-errors.js'
 import type {Ranking} from './ranking.js'
-import {spreadOf} from './spread.js'
 
 /** Said once below all tables: what the short column titles stand for. */
 export function legend(records: readonly CompletedSweep[]): string {
@@ -71,24 +69,11 @@ const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up t
 /** Whether the ratio to averaging V is missing in all or in some head for want of a yardstick. */
 function averagingIsExact(records: readonly CompletedSweep[]): boolean {
   const isMissing = (mse: number | null, ratio: number | null) => mse !== null && ratio === null
-  if (records.some(({result}) => isMissing(result.mse.median, result.mse_over_mean_value))) {
-    return true
-  }
-  // the yardsticks of heads are those of their input: a record without broken heads speaks for the others
-  return groupBy(records, yardstickName).some(own => {
-    const unbroken = own.findIndex(({result}) => result.per_head.every(({mse}) => mse !== null))
-    const asked = unbroken < 0 ? own : own.slice(0, unbroken + 1)
-    return asked.some(({result}) =>
-      result.per_head.some(({mse, mse_over_mean_value}) => isMissing(mse, mse_over_mean_value)),
-    )
-  })
-}
-
-/** The same of records that are held against the same averages of V. */
-function yardstickName({cell}: CompletedSweep): string {
-  const {input, layer, seq_len, scale, logit_scale, causal, target, method} = cell
-  const own = target === 'raw' ? [] : [method, cell.preset, cell.options]
-  return JSON.stringify([input, layer, seq_len, scale, logit_scale, causal, target, ...own])
+  return records.some(
+    ({result}) =>
+      isMissing(result.mse.median, result.mse_over_mean_value) ||
+      result.per_head.some(head => isMissing(head.mse, head.mse_over_mean_value)),
+  )
 }
 
 /** What stands in brackets behind a median, as far as the tables have any. */
@@ -104,6 +89,14 @@ function spreadLegend(records: readonly CompletedSweep[]): string {
       ? `, in () the range of ${counts} replicates (a 95 % interval needs ${LEAST_FOR_INTERVAL})`
       : '',
   ].join('')
+}
+
+/** How the spread of a median is shown: too few replicates have a range, but no interval. */
+function spreadOf({low, high, min, max}: MetricSummary): 'interval' | 'range' | 'none' {
+  if (low !== null && high !== null) return low === high ? 'none' : 'interval'
+  // one end alone: broken replicates have taken the other
+  if (low !== null || high !== null || min === null || max === null) return 'none'
+  return min === max ? 'none' : 'range'
 }
 
 /** The median with its interval, `0.123 [0.110, 0.140]`, or with its range, `0.123 (0.110 - 0.140)`. */
@@ -180,7 +173,8 @@ export function variantColumns(
   return layers.size > 1 ? [...VARIANT_COLUMNS, LAYER_COLUMN] : VARIANT_COLUMNS
 }
 
-const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
+/** The same without layers. */
+export const VARIANT_COLUMNS: readonly ColumnSpec<CompletedSweep>[] = [
   {title: 'method', align: 'left', flexible: true, cell: ({cell}) => methodLabel(cell)},
   {
     title: 'projection',

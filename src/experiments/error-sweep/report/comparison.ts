@@ -60,11 +60,14 @@ function sourceOf(input: ErrorSweepCell['input']): object {
   return source
 }
 
-type Line = ComparedLine | UncomparedLine
 const QUANTITY = {quantity: 'error', at: {}} as const
 
-/** rel L2 of two cells, B over A, or why there is none. */
-function errorLine(a: CompletedSweep, b: CompletedSweep, related: Related): Line {
+/** rel L2 of two cells, B over A, or why there is none: tables of a sweep and `rfa compare` go by it. */
+export function errorLine(
+  a: CompletedSweep,
+  b: CompletedSweep,
+  related: Related,
+): ComparedLine | UncomparedLine {
   const reason = unsupportedReason(a, b, related)
   if (reason !== undefined) return {...QUANTITY, reason}
   if (bothRounding(a, b)) {
@@ -107,8 +110,13 @@ function unsupportedReason(
 }
 
 function bothRounding(a: CompletedSweep, b: CompletedSweep): boolean {
-  const rounding = roundingOf(a)
-  return [a, b].every(({result: {rel_l2}}) => rel_l2.median !== null && rel_l2.median <= rounding)
+  return isRounding(a) && isRounding(b)
+}
+
+/** Whether a cell has no error but that of rounding. */
+export function isRounding(row: CompletedSweep): boolean {
+  const {median} = row.result.rel_l2
+  return median !== null && median <= roundingOf(row)
 }
 
 /**
@@ -116,13 +124,18 @@ function bothRounding(a: CompletedSweep, b: CompletedSweep): boolean {
  * relative error of an average of S values with weights from products of D terms. See theory/rounding.ts, whose bound this is
  * with the factors left out that are 1 for small logits and weights that are not negative.
  */
-export function roundingOf({result: {key_len, head_dim}}: CompletedSweep): number {
+function roundingOf({result: {key_len, head_dim}}: CompletedSweep): number {
   return 2 * (key_len + head_dim) * FLOAT32_ROUNDOFF
 }
 
-/** Of every replicate; `undefined` where a version kept none. What is not finite is `NaN`. */
-export function errorsOf({result}: CompletedSweep): number[] | undefined {
-  return result.replicate_metrics?.rel_l2.map(error => error ?? Number.NaN)
+/**
+ * Of every replicate, or the one of a cell that draws nothing; `undefined` where a version kept none. What is not finite is
+ * `NaN`.
+ */
+export function errorsOf(row: CompletedSweep): number[] | undefined {
+  const {rel_l2, replicate_metrics: kept} = row.result
+  const errors = kept?.rel_l2 ?? (isDrawn(row) ? undefined : [rel_l2.median])
+  return errors?.map(error => error ?? Number.NaN)
 }
 
 /** Whether there is more than one value that the cell might have shown. */
@@ -146,21 +159,7 @@ function exactly({a, b}: {a: number; b: number}, rounding: number): Found {
   return {ratio, pValue: Number.NaN, effect: Number.NaN, basis: 'exact'}
 }
 
-/** Errors of the same draws. */
-export interface PairedErrors {
-  /** Logarithms of the ratios. */
-  differences: Float64Array
-  /** Their centre with its 95 % interval (Hodges-Lehmann), `NaN` for fewer than six. */
-  ratio: Estimate
-}
-
-/** Errors of replicates over those of others; a single value, which does not depend on any draw, stands beside each. */
-export function pairedErrors(above: readonly number[], below: readonly number[]): PairedErrors {
-  const differences = pairedLogs(above, below)
-  return {differences, ratio: mapped(hodgesLehmann(differences), Math.exp)}
-}
-
-/** Logarithms of their ratios alone. */
+/** Logarithms of errors of replicates over those of others; a single value, which does not depend on any draw, stands beside each. */
 export function pairedLogs(above: readonly number[], below: readonly number[]): Float64Array {
   return logRatios(...inPairs(above, below))
 }
@@ -174,7 +173,8 @@ function inPairs(a: readonly number[], b: readonly number[]): [Float64Array, Flo
 }
 
 function paired(a: readonly number[], b: readonly number[]): Found {
-  const {differences, ratio} = pairedErrors(b, a)
+  const differences = pairedLogs(b, a)
+  const ratio = mapped(hodgesLehmann(differences), Math.exp)
   const effect = pairedSuperiority(...inPairs(b, a))
   const pairs = differences.length
   return {ratio, pValue: Number.NaN, differences, effect, basis: 'pairs', pairs}

@@ -1,10 +1,53 @@
-/** Lines of errors, measured and predicted. */
-import type {Point, Series} from '../../../report/figures/figure.js'
-import {groupBy} from '../../../report/groups.js'
+/** Lines of errors over a variable, measured and predicted, and what they are compared with: a law, and the error of averaging V. */
+import type {Guide, Point, Series} from '../../../report/figures/figure.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
 import {plural, significant, withInterval} from '../../../report/numbers.js'
 import {variantLabel} from '../../labels.js'
-import type {CompletedSweep} from '../schema.js'
-import {FEATURES, type Span, type Variable} from './figure-variables.js'
+import {type CompletedSweep, type ErrorSweepCell, replicatesOf} from '../schema.js'
+import {rowLabel} from './sections.js'
+
+/** A variable that cells differ in, as an axis. */
+export interface Variable {
+  /** Of the figure's name. */
+  name: string
+  title: string
+  label: string
+  read(record: CompletedSweep): number | null
+  /** What else of the cell differs along a line. */
+  varied: keyof ErrorSweepCell
+  /** Decimal logarithm of the error over that of the variable, where there is a law; drawn as a guide. */
+  slope?: {label: string; exponent: number}
+}
+
+export const FEATURES: Variable = {
+  name: 'error-over-features',
+  title: 'Error over the number of random vectors',
+  label: 'random vectors M',
+  read: ({cell}) => cell.num_features,
+  varied: 'num_features',
+  slope: {label: 'slope -1/2', exponent: -1 / 2},
+}
+export const NORM: Variable = {
+  name: 'error-over-norm',
+  title: 'Error over the norm of queries and keys',
+  label: 'E|x|^2, canonical queries',
+  read: ({result}) => result.statistics.query_norm2,
+  varied: 'scale',
+}
+export const VARIABLES: readonly Variable[] = [
+  FEATURES,
+  {
+    name: 'error-over-length',
+    title: 'Error over length',
+    label: 'queries L',
+    read: ({result}) => result.query_len,
+    varied: 'seq_len',
+  },
+  NORM,
+]
+
+/** The smallest and the largest value of a variable. */
+export type Span = readonly [from: number, to: number]
 
 /**
  * A line for each variant.
@@ -54,13 +97,13 @@ function factsOf(variable: Variable, record: CompletedSweep): string[] {
     ...(variable === FEATURES ? [] : [`${variable.label}: ${significant(variable.read(record))}`]),
     `rel L2: ${withInterval(median, low, high)}`,
     `squared error over that of averaging V: ${significant(result.mse_over_mean_value)}`,
-    `${plural(result.replicates_run ?? cell.replicates, 'replicate')}, seed ${cell.seed}`,
+    `${plural(replicatesOf(record), 'replicate')}, seed ${cell.seed}`,
   ]
 }
 
 /** A variant, without M where that is the axis. */
-export function labelOf(variable: Variable, {cell}: CompletedSweep): string {
-  return variable === FEATURES ? variantLabel({...cell, num_features: null}) : variantLabel(cell)
+export function labelOf(variable: Variable, record: CompletedSweep): string {
+  return variable === FEATURES ? rowLabel(record) : variantLabel(record.cell)
 }
 
 function predictedLabel(label: string): string {
@@ -74,4 +117,62 @@ export function recordsOf(
   records: readonly CompletedSweep[],
 ): CompletedSweep[] {
   return records.filter(record => predictedLabel(labelOf(variable, record)) === line.label)
+}
+
+/** What averaging V gets wrong at a place. */
+export type Level = readonly [x: number, error: number]
+const errorOf = ([, error]: Level) => error
+
+/** The law through the middle of where the lines begin. */
+export function slopeGuide({slope}: Variable, lines: readonly Series[], [from, to]: Span): Guide[] {
+  if (!slope) return []
+  const first = lines.flatMap(({points}) => (points[0]!.x === from ? [Math.log(points[0]!.y)] : []))
+  if (first.length === 0) return []
+  const start = Math.exp(first.reduce((sum, log) => sum + log, 0) / first.length)
+  const end = start * (to / from) ** slope.exponent
+  return [
+    {
+      label: slope.label,
+      points: [
+        [from, start],
+        [to, end],
+      ],
+    },
+  ]
+}
+
+/** The error of averaging V: a level, or a line over lengths and norms. */
+export function averageGuide(levels: readonly Level[], [from, to]: Span): Guide[] {
+  const [first] = levels
+  if (first === undefined) return []
+  const label = 'averaging V'
+  const [low, high] = spanOf(levels.map(errorOf))
+  if (high > 1.01 * low) return [{label, points: levels}]
+  return [
+    {
+      label,
+      points: [
+        [from, low],
+        [to, low],
+      ],
+    },
+  ]
+}
+
+/** What averaging V gets wrong, by the variable; of one that it does not depend on all over its span. */
+export function averages(
+  variable: Variable,
+  records: readonly CompletedSweep[],
+  span: Span,
+): Level[] {
+  // rel L2 and MSE differ by a factor that all methods of an input share
+  const places = records.flatMap(record => {
+    const {rel_l2, mse, mean_value_mse} = record.result
+    if (!rel_l2.median || !mse.median) return []
+    const error = rel_l2.median * Math.sqrt(mean_value_mse / mse.median)
+    const x = variable.read(record)
+    return (x === null ? span : [x]).map(place => [place, error] as const)
+  })
+  const byPlace = new Map(places.toReversed())
+  return [...byPlace].toSorted(([a], [b]) => a - b)
 }

@@ -3,16 +3,24 @@ import {type ColumnSpec, table} from '../../../report/document.js'
 import {evenly} from '../../../report/evenly.js'
 import {alongAxis, stretchesFor} from '../../../report/figures/along-axis.js'
 import type {Figure} from '../../../report/figures/figure.js'
-import {spanOf} from '../../../report/figures/span.js'
-import {groupBy} from '../../../report/groups.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
 import {significant, withInterval} from '../../../report/numbers.js'
-import {inputLabel, methodLabel, projectionLabel} from '../../labels.js'
+import {inputLabel} from '../../labels.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
-import {lowestError} from './best.js'
-import {averageGuide, averages, slopeGuide} from './figure-guides.js'
-import {labelOf, linesOf} from './figure-lines.js'
-import {FEATURES, type Span, VARIABLES, type Variable} from './figure-variables.js'
+import {VARIANT_COLUMNS} from './columns.js'
+import {
+  averageGuide,
+  averages,
+  FEATURES,
+  labelOf,
+  linesOf,
+  type Span,
+  slopeGuide,
+  VARIABLES,
+  type Variable,
+} from './figure-lines.js'
 import {headsFigures} from './heads-figure.js'
+import {lowestError} from './lowest-errors.js'
 import {type Ranking, rankingsWith} from './ranking.js'
 import {type Ringed, withRings} from './rings.js'
 
@@ -54,7 +62,7 @@ function recordsFor(
   variable: Variable,
   records: readonly CompletedSweep[],
 ): readonly CompletedSweep[] {
-  return variable === FEATURES ? records : atLargestFeatures(records)
+  return variable === FEATURES ? records : atMostFeatures(records)
 }
 
 function valuesOf(variable: Variable, records: readonly CompletedSweep[]): number[] {
@@ -122,7 +130,7 @@ function captionOf({lines, says}: Ringed): string {
   return `${facts.join(', ')}.`
 }
 
-function atLargestFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
+function atMostFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
   const [, most] = spanOf(records.map(({cell}) => cell.num_features ?? 0))
   return records.filter(({cell}) => (cell.num_features ?? most) === most)
 }
@@ -146,18 +154,7 @@ function pointTable(
   rankings: readonly Ranking[],
 ) {
   const columns: ColumnSpec<CompletedSweep>[] = [
-    {title: 'method', align: 'left', cell: ({cell}) => methodLabel(cell)},
-    {
-      title: 'projection',
-      align: 'left',
-      cell: ({cell}) => projectionLabel(cell) ?? '-',
-      tells: ({cell}) => cell.projection !== null,
-    },
-    {
-      title: 'M',
-      cell: ({cell}) => String(cell.num_features ?? '-'),
-      tells: ({cell}) => cell.num_features !== null,
-    },
+    ...VARIANT_COLUMNS,
     ...(variable === FEATURES
       ? []
       : [

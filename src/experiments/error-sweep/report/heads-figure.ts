@@ -1,11 +1,11 @@
 /** Errors of the heads of a file as tiles. */
 import {table} from '../../../report/document.js'
 import type {Figure, Point} from '../../../report/figures/figure.js'
-import {spanOf} from '../../../report/figures/span.js'
 import {groupBy} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {inputLabel, variantLabel} from '../../labels.js'
 import type {CompletedSweep} from '../schema.js'
+import {atLargestFeatures} from './sections.js'
 
 /** Tiles in a row and rows that can be read; beyond them tables are better. */
 const [MOST_VARIANTS, MOST_HEADS] = [16, 64]
@@ -23,16 +23,7 @@ interface Head {
 export function headsFigures(all: readonly CompletedSweep[]): Figure[] {
   const ofFiles = all.filter(({cell}) => cell.input.kind !== 'generator')
   const groups = groupBy(ofFiles, ({cell}) => JSON.stringify(SHARED.map(field => cell[field])))
-  return groups.flatMap(group => figureOf(atMostFeatures(group)))
-}
-
-/** Of each method and projection the records with the most features. */
-function atMostFeatures(records: readonly CompletedSweep[]): CompletedSweep[] {
-  const variants = groupBy(records, ({cell}) => variantLabel({...cell, num_features: null}))
-  return variants.flatMap(own => {
-    const [, most] = spanOf(own.map(({cell}) => cell.num_features ?? 0))
-    return own.filter(({cell}) => (cell.num_features ?? 0) === most)
-  })
+  return groups.flatMap(group => figureOf(atLargestFeatures(group)))
 }
 
 function figureOf(records: readonly CompletedSweep[]): Figure[] {

@@ -1,5 +1,6 @@
 /**
- * Which rows of a table have lower errors than others: one comparison for its stars, paired differences and sentences.
+ * Which rows of a table have lower errors than others: one comparison for stars, paired differences and sentences, by the lines of
+ * `rfa compare`.
  *
  * Replicate r of every cell of a seed has the same random numbers, as far as cells draw the same: all methods of one
  * projection have the same rows, at any M the first ones of the larger draw, and `iid`, `orth` and `orth-sqrt-d` are
@@ -10,22 +11,13 @@ import {randomStream} from '../../../random/index.js'
 import {groupBy} from '../../../report/groups.js'
 import {type Estimate, LEAST_FOR_FLIPS, signFlips} from '../../../stats/index.js'
 import {ALPHA, type Answer, answerOf} from '../../answers.js'
-import type {CompletedSweep} from '../schema.js'
-import {
-  EQUAL,
-  errorsOf,
-  isDrawn,
-  type PairedErrors,
-  pairedErrors,
-  pairedLogs,
-  roundingOf,
-} from './comparison.js'
-import {boundsOf} from './spread.js'
+import {type CompletedSweep, replicatesOf} from '../schema.js'
+import {EQUAL, errorLine, errorsOf, isDrawn, isRounding, pairedLogs} from './comparison.js'
 
 /** The yardstick: compared with others, and never marked. */
 export const YARDSTICK = 'mean-value'
 
-/** Rows of a table of which all pairs are tested; of more the intervals of medians are compared. */
+/** Rows of a table of which all pairs are tested; of more the intervals of their ratios decide. */
 const MOST_TESTED = 128
 
 /** One row against another. */
@@ -34,14 +26,14 @@ export interface Compared {
   b: CompletedSweep
   /** Whether a has the higher error (`more`), the lower one, an equal one, or one that is not distinguishable. */
   answer: Answer
-  /** rel L2 of a over that of b: the centre of paired ratios with its 95 % interval, else that of medians with what both leave open. */
+  /** rel L2 of a over that of b with its 95 % interval; `NaN` where the two have no ratio. */
   ratio: Estimate
   /**
    * That the row with the higher error exceeds the other by the margin at most (one-sided), adjusted for all rows with which it
    * is compared: of each row the chance that it is falsely called higher than any is at most 5 %. `NaN`: there is no test.
    */
   pValue: number
-  /** Replicates that were compared; 0 where there is no test. */
+  /** Replicates that were tested; 0 where there is no test. */
   pairs: number
 }
 
@@ -53,11 +45,14 @@ export interface Ranking {
   competing: readonly CompletedSweep[]
   /**
    * Those of them for which no row of at most as many features has a distinguishably lower error; none where no two rows
-   * differ.
+   * differ, or draws are too few to say.
    */
   front: ReadonlySet<CompletedSweep>
-  /** Whether pairs of drawn rows were tested; else their intervals or ranges were compared. */
-  tested: boolean
+  /**
+   * How rows are compared: drawn ones by paired tests, by intervals of ratios where there are too many rows or single draws are not
+   * known, or not at all where draws are too few.
+   */
+  basis: 'tests' | 'intervals' | 'few_draws'
 }
 
 /** The rankings of records, of each table and layer by itself. */
@@ -83,80 +78,58 @@ function tableKey({cell, result}: CompletedSweep): string {
 
 function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   const tests = testsOf(rows)
-  const compare = (a: CompletedSweep, b: CompletedSweep): Compared => {
-    if (isRounding(a) && isRounding(b)) {
-      const ratio = ratioOfMiddles(middleOf(a), middleOf(b))
-      return {a, b, ratio, answer: 'same', pValue: Number.NaN, pairs: 0}
-    }
+  const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests)
+  const isHigher = (a: CompletedSweep, b: CompletedSweep) => {
     const test = tests.get(a)?.get(b)
-    if (!test) {
-      const ratio = ratioOfMiddles(middleOf(a), middleOf(b))
-      return {a, b, ratio, answer: answerOf(ratio, Number.NaN, EQUAL), pValue: Number.NaN, pairs: 0}
-    }
-    const {differences, ratio} = test.errors()
-    const pValue = ratio.value > 1 ? test.higher : tests.get(b)!.get(a)!.higher
-    return {a, b, ratio, answer: answerOf(ratio, pValue, EQUAL), pValue, pairs: differences.length}
-  }
-  const competing = rows.flatMap((row): Competitor[] => {
-    const size = isCompeting(row) ? sizeOf(row) : undefined
-    return size ? [{row, ...size, ...middleOf(row), isRounding: isRounding(row)}] : []
-  })
-  const isHigher = (a: Competitor, b: Competitor) => {
-    if (a.isRounding && b.isRounding) return false
-    const test = tests.get(a.row)?.get(b.row)
-    if (!test) return answerOf(ratioOfMiddles(a, b), Number.NaN, EQUAL) === 'more'
     // the ratio takes longer than the test
-    return test.higher <= ALPHA && compare(a.row, b.row).answer === 'more'
+    return (!test || test.higher <= ALPHA) && compare(a, b).answer === 'more'
   }
+  const competing = rows.filter(isCompeting)
   // most rows are higher than one of the first
-  const rivals = competing.toSorted((a, b) => a.median - b.median)
+  const rivals = competing.toSorted((a, b) => errorOf(a) - errorOf(b))
   const differ =
     rows.some(isWorseThanAverage) ||
     competing.some(own => rivals.some(rival => isHigher(own, rival)))
   const front = competing.filter(
-    own =>
-      !rivals.some(
-        rival => rival.name === own.name && rival.size <= own.size && isHigher(own, rival),
-      ),
+    own => !rivals.some(rival => isNoLarger(rival, own) && isHigher(own, rival)),
   )
-  return {
-    rows,
-    compare,
-    competing: competing.map(({row}) => row),
-    front: new Set(differ ? front.map(({row}) => row) : []),
-    tested: tests.size > 0 || !competing.some(({row}) => isDrawn(row)),
+  const basis = basisOf(competing, tests)
+  const starred = differ && basis !== 'few_draws' ? front : []
+  return {rows, compare, competing, front: new Set(starred), basis}
+}
+
+function basisOf(competing: readonly CompletedSweep[], tests: Tests): Ranking['basis'] {
+  const drawn = competing.filter(isDrawn)
+  if (drawn.some(row => replicatesOf(row) < LEAST_FOR_FLIPS)) return 'few_draws'
+  return drawn.length === 0 || tests.size > 0 ? 'tests' : 'intervals'
+}
+
+/** By the test of two rows where there is one, else by the interval of their ratio. */
+function compared(a: CompletedSweep, b: CompletedSweep, tests: Tests): Compared {
+  const line = errorLine(b, a, 'methods')
+  if ('reason' in line) {
+    const answer = line.settled ? 'same' : 'cannot_be_told'
+    return {a, b, answer, ratio: NO_RATIO, pValue: Number.NaN, pairs: 0}
   }
+  const {ratio} = line
+  const [own, other] = [tests.get(a)?.get(b), tests.get(b)?.get(a)]
+  const pValue = (ratio.value > 1 ? own : other)?.higher ?? Number.NaN
+  return {a, b, answer: answerOf(ratio, pValue, EQUAL), ratio, pValue, pairs: own?.pairs ?? 0}
 }
 
-/** A median with what it leaves open, if that is known. */
-interface Middle {
-  median: number
-  bounds: {low: number; high: number} | undefined
-}
-
-/** A row that competes, with what is asked for each pair: records of long runs are read anew each time. */
-interface Competitor extends Middle, Size {
-  row: CompletedSweep
-  isRounding: boolean
-}
-
-function middleOf({result: {rel_l2}}: CompletedSweep): Middle {
-  return {median: rel_l2.median ?? Number.NaN, bounds: boundsOf(rel_l2)}
-}
+const NO_RATIO: Estimate = {value: Number.NaN, low: Number.NaN, high: Number.NaN}
 
 /** A row against another one, by replicates. */
 interface Test {
   /** That the row is not higher than the other by more than the margin, adjusted for all others. */
   higher: number
-  /** Of the row over the other. */
-  errors(): PairedErrors
+  pairs: number
 }
 type Tests = ReadonlyMap<CompletedSweep, ReadonlyMap<CompletedSweep, Test>>
 
 /** Each row against all others with which it has replicates enough, of which at least one is drawn. */
 function testsOf(rows: readonly CompletedSweep[]): Tests {
   const candidates = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
-  // lists of replicates may have to be read again
   if (candidates.length > MOST_TESTED) return new Map()
   const able = candidates.flatMap(row => {
     const errors = errorsOf(row)
@@ -166,7 +139,7 @@ function testsOf(rows: readonly CompletedSweep[]): Tests {
     const rivals = able.flatMap(other => {
       if (other.row === row || !(drawn || other.drawn)) return []
       const differences = pairedLogs(errors, other.errors)
-      return differences.length >= LEAST_FOR_FLIPS ? [{...other, differences}] : []
+      return differences.length >= LEAST_FOR_FLIPS ? [{row: other.row, differences}] : []
     })
     const pValues = signFlips(
       rivals.map(({differences}) => differences),
@@ -174,25 +147,29 @@ function testsOf(rows: readonly CompletedSweep[]): Tests {
     )
     const own = rivals.map((other, at): [CompletedSweep, Test] => [
       other.row,
-      {higher: pValues[at]!, errors: () => pairedErrors(errors, other.errors)},
+      {higher: pValues[at]!, pairs: other.differences.length},
     ])
     return [row, new Map(own)] as const
   })
   return new Map(tests.filter(([, own]) => own.size > 0))
 }
 
-/** Of medians: its ends are as far apart as those of both medians allow. */
-function ratioOfMiddles(a: Middle, b: Middle): Estimate {
-  const value = a.median / b.median
-  if (!a.bounds || !b.bounds) return {value, low: 0, high: Number.POSITIVE_INFINITY}
-  return {value, low: a.bounds.low / b.bounds.high, high: a.bounds.high / b.bounds.low}
-}
-
 /** Broken replicates leave an error that cannot be compared. */
 function isCompeting(row: CompletedSweep): boolean {
-  const {rel_l2} = row.result
-  const isWhole = boundsOf(rel_l2) !== undefined && rel_l2.max !== null
-  return row.cell.method !== YARDSTICK && isWhole && !isWorseThanAverage(row)
+  const {median, max} = row.result.rel_l2
+  const isWhole = median !== null && max !== null
+  return (
+    row.cell.method !== YARDSTICK &&
+    isWhole &&
+    sizeOf(row) !== undefined &&
+    !isWorseThanAverage(row)
+  )
+}
+
+/** Whether a row costs no more than another one, by the same measure. */
+function isNoLarger(a: CompletedSweep, b: CompletedSweep): boolean {
+  const [own, other] = [sizeOf(a), sizeOf(b)]
+  return own !== undefined && own.name === other?.name && own.size <= other.size
 }
 
 /** Whether a row is worse than averaging V by the number in its table. */
@@ -212,8 +189,7 @@ export function sizeOf({cell, result}: CompletedSweep): Size | undefined {
   return cell.num_features === null ? undefined : {name: 'M', size: cell.num_features}
 }
 
-/** Whether a row has no error but that of rounding. */
-export function isRounding(row: CompletedSweep): boolean {
-  const {median} = row.result.rel_l2
-  return median !== null && median <= roundingOf(row)
+/** The number by which rows are put in order; what broke comes last. */
+export function errorOf({result}: CompletedSweep): number {
+  return result.rel_l2.median ?? Number.POSITIVE_INFINITY
 }

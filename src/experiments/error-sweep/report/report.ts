@@ -1,32 +1,25 @@
 /** The report of an error sweep: input statistics, one table per target, and what to be wary of. */
 
+import type {InputStatistics} from '../../../inputs/statistics.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {evenly, fairShare} from '../../../report/evenly.js'
-import {spanOf} from '../../../report/figures/span.js'
-import {groupBy, inOrder} from '../../../report/groups.js'
-import {plural, significant} from '../../../report/numbers.js'
-import type {Verdict} from '../../../results/verdict.js'
-import {LEAST_FOR_INTERVAL} from '../../../stats/index.js'
+import {significant} from '../../../report/numbers.js'
 import {backendItems, methodLabel, projectionLabel, troubleItems} from '../../labels.js'
-import {
-  type CompletedSweep,
-  type ErrorSweepRecord,
-  LEAST_FOR_ERRORS,
-  type MeansUnknown,
-  replicatesOf,
-} from '../schema.js'
+import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
 import {columnsOf, legend, variantColumns} from './columns.js'
-import {EQUAL, isDrawn} from './comparison.js'
-import {inputNotes} from './input-notes.js'
-import {byLayer, itemsByLayer} from './layers.js'
 import {closing} from './lowest-errors.js'
-import {pairedBlocks, pairedDifferences, pairedVerdicts} from './paired-report.js'
-import {type Ranking, rankingsOf, YARDSTICK} from './ranking.js'
-import {sectionTitle} from './section-title.js'
-import {splitItems} from './split-notes.js'
-import {boundsOf} from './spread.js'
-import {statisticsBlocks} from './statistics-blocks.js'
-import {sweepWarnings} from './warnings.js'
+import {featureNotes, inputNotes, precisionNotes, tableNotes} from './notes.js'
+import {pairedBlocks} from './paired.js'
+import {type Ranking, rankingsOf} from './ranking.js'
+import {
+  atLargestFeatures,
+  byLayer,
+  byTarget,
+  itemsByLayer,
+  sectionsOf,
+  sectionTitle,
+  sorted,
+} from './sections.js'
 
 /** Sections that a report has, evenly chosen, and rows of all their tables of errors. */
 const [MOST_SECTIONS, MOST_ROWS] = [100, 10_000]
@@ -43,7 +36,7 @@ export function errorSweepReport(records: readonly ErrorSweepRecord[]): Block[] 
     ...leftOut(sections.length, all.length),
     ...sections.flatMap((own, at) => section(own, {rankings: rankings[at]!, mostRows})),
     ...(completed.length > 0 ? [text(legend(shown))] : []),
-    ...list([...endItems(completed), ...backendItems(completed)]),
+    ...list([...precisionNotes(completed), ...backendItems(completed)]),
     ...list(troubleItems(records)),
     ...closing(
       rankings
@@ -65,35 +58,6 @@ function leftOut(shown: number, all: number): Block[] {
   ]
 }
 
-/** What tables of errors are made of. */
-function byTarget(section: readonly CompletedSweep[]): CompletedSweep[][] {
-  return groupBy(section, ({cell}) => cell.target)
-}
-
-/** Records of one input, length, scale and causality together. */
-function sectionsOf(completed: readonly CompletedSweep[]): CompletedSweep[][] {
-  return groupBy(completed, ({cell: {input, seq_len, scale, logit_scale, causal}}) =>
-    JSON.stringify([input, seq_len, scale, logit_scale, causal]),
-  )
-}
-
-/** Which variants err less, of each table of the report. */
-export function errorSweepVerdicts(records: readonly ErrorSweepRecord[]): Verdict[] {
-  const sections = sectionsOf(records.filter(record => record.status === 'completed'))
-  return sections.flatMap(section => {
-    const targets = byTarget(section)
-    return targets.flatMap(rows => {
-      const place = [
-        ...(sections.length > 1 ? [sectionTitle(section)] : []),
-        ...(targets.length > 1 ? [rows[0]!.cell.target] : []),
-      ]
-      const where = place.length > 0 ? place.join(', ') : undefined
-      const found = pairedDifferences(atLargestFeatures(sorted(rows)), rankingsOf(rows))
-      return pairedVerdicts(found, where)
-    })
-  })
-}
-
 /** What tables of a section show. */
 interface Tables {
   /** Of all rows of the section. */
@@ -103,13 +67,12 @@ interface Tables {
 
 /** One input at one length, scale and causality: what the input is like, then how the methods did. */
 function section(records: readonly CompletedSweep[], tables: Tables): Block[] {
-  if (records.length === 0) return []
   return [
     heading(2, sectionTitle(records)),
     ...list(itemsByLayer(records, ([first]) => inputNotes(first!))),
     ...statisticsBlocks(byLayer(records).map(([first]) => first!)),
     ...byTarget(records).flatMap(own => targetBlocks(own, tables)),
-    ...list(itemsByLayer(records, sweepWarnings)),
+    ...list(itemsByLayer(records, featureNotes)),
   ]
 }
 
@@ -124,123 +87,23 @@ const TARGET_TITLES = {
  * out in them.
  */
 function targetBlocks(records: readonly CompletedSweep[], {rankings, mostRows}: Tables): Block[] {
-  const target = records[0]?.cell.target ?? 'raw'
+  const target = records[0]!.cell.target
   const rows = sorted(records)
   const ranked = rankings.filter(({rows: [first]}) => first!.cell.target === target)
   return [
     heading(3, TARGET_TITLES[target]),
     {...table(columnsOf(rows, ranked), rows, mostRows), labels: labelCount(rows)},
     ...list(target === 'matched' ? targetItems(rows) : []),
-    ...list(
-      itemsByLayer(rows, own => [
-        ...worseItems(own, ranked),
-        ...unknownItems(own),
-        ...splitItems(own),
-      ]),
-    ),
+    ...list(itemsByLayer(rows, own => tableNotes(own, ranked))),
     ...pairedBlocks(atLargestFeatures(rows), ranked),
     ...perHead(rows),
   ]
-}
-
-/** Variants in the order in which they ran, by M and layer. */
-function sorted(records: readonly CompletedSweep[]): CompletedSweep[] {
-  return inOrder(
-    records,
-    [({cell}) => methodLabel(cell), ({cell}) => projectionLabel(cell) ?? ''],
-    [({cell}) => cell.num_features ?? 0, ({cell}) => cell.layer ?? 0],
-  )
 }
 
 /** What each method is held against. */
 function targetItems(rows: readonly CompletedSweep[]): string[] {
   const items = rows.map(({cell, result}) => `${methodLabel(cell)}: ${result.target_label}`)
   return [...new Set(items)]
-}
-
-/** Variants that averaging V beats beyond doubt even with the most features they were given, each method once. */
-function worseItems(rows: readonly CompletedSweep[], rankings: readonly Ranking[]): string[] {
-  const worse = atLargestFeatures(rows).filter(row => {
-    const ranking = rankings.find(own => own.rows.includes(row))!
-    const average = ranking.rows.find(({cell}) => cell.method === YARDSTICK)
-    if (isDrawn(row) && replicatesOf(row) < LEAST_FOR_INTERVAL) return false
-    return average
-      ? ranking.compare(row, average).answer === 'more'
-      : leastOverYardstick(row) > (1 + EQUAL) ** 2
-  })
-  const names = groupBy(worse, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(named)
-  return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
-}
-
-/** The least that the ratio of squared errors to averaging V may as well be. */
-function leastOverYardstick({result}: CompletedSweep): number {
-  const {mse, mse_over_mean_value: ratio} = result
-  const bounds = boundsOf(mse)
-  if (ratio === null || !bounds || !mse.median) return ratio ?? 0
-  return (ratio * bounds.low) / mse.median
-}
-
-/** Variants of one method at one M, by their projections: `favor-pos iid, orth M=256`. */
-function named(variants: readonly CompletedSweep[]): string {
-  const {cell} = variants[0]!
-  const projections = variants.flatMap(variant => projectionLabel(variant.cell) ?? [])
-  const features = cell.num_features === null ? [] : [`M=${cell.num_features}`]
-  return [methodLabel(cell), projections.join(', '), ...features].filter(Boolean).join(' ')
-}
-
-/** How far replicates went where a precision was asked for, rows of one end and count together. */
-function endItems(records: readonly CompletedSweep[]): string[] {
-  const groups = groupBy(
-    records.filter(({cell}) => cell.until_ci),
-    ({cell, result}) => JSON.stringify([cell.until_ci, result.stopped_by]),
-  )
-  return groups.map(group => {
-    const {cell, result} = group[0]!
-    const {metric, relative_half_width: width} = cell.until_ci!
-    const counts = group.map(replicatesOf)
-    const range = [...new Set(spanOf(counts))].join(' to ')
-    const reached = result.stopped_by === 'precision' ? 'known to' : 'not known to'
-    return `median ${PRECISION_NAMES[metric]} ${reached} ${significant(100 * width)} % in ${plural(group.length, 'row')} of ${range} replicates`
-  })
-}
-
-/** Metrics as tables call them. */
-const PRECISION_NAMES = {rel_l2: 'rel L2', rel_l1: 'rel L1', mse: 'MSE', max_abs: 'largest error'}
-
-/** What there is to say of means that are left out; few replicates are told in the legend. */
-const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
-  not_finite: 'an estimate is not finite',
-  sign_changes: 'denominators change sign, and one near zero can make any error',
-  one_draw: 'one replicate makes up more than half of the squared error',
-  not_recorded: 'this run was made by a version that kept no standard errors',
-}
-
-/** Variants that one sentence names. */
-const MOST_NAMED = 40
-
-/** Rows without means, by the reason for it. */
-function unknownItems(rows: readonly CompletedSweep[]): string[] {
-  const several = rows.filter(row => replicatesOf(row) >= LEAST_FOR_ERRORS)
-  return groupBy(several, ({result}) => result.means_unknown ?? '').flatMap(group => {
-    const {means_unknown: unknown} = group[0]!.result
-    const reason = unknown && UNKNOWN_REASONS[unknown]
-    if (!reason) return []
-    const variants = groupBy(group, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`)
-    const rest = variants.length - MOST_NAMED
-    const names = [
-      ...variants.slice(0, MOST_NAMED).map(named),
-      ...(rest > 0 ? [`${rest} more`] : []),
-    ]
-    return [`no mean MSE, bias^2 or variance for ${names.join('; ')}: ${reason}`]
-  })
-}
-
-/** The last row of each variant of each layer: rows are sorted by M. */
-function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSweep[] {
-  const variants = groupBy(rows, ({cell}) =>
-    JSON.stringify([methodLabel(cell), projectionLabel(cell), cell.layer]),
-  )
-  return variants.map(variant => variant.at(-1)!)
 }
 
 /** The yardstick per head at the largest M: one head can be served well and its neighbour not at all. */
@@ -287,4 +150,57 @@ function variantLines({cell}: CompletedSweep, layered: boolean): string {
     ...(cell.num_features === null ? [] : [`M=${cell.num_features}`]),
     ...(cell.layer === undefined || !layered ? [] : [`layer ${cell.layer}`]),
   ].join('\n')
+}
+
+/** A line of the statistics table: one head, or all of them. */
+interface HeadRow {
+  layer: number | undefined
+  /** Index of the head, or `all` for the mean over heads. */
+  head: string
+  statistics: InputStatistics
+}
+
+/** Heads of one layer. With one head the line for all would only repeat it. */
+function headRows({cell: {layer}, result: {per_head, statistics}}: CompletedSweep): HeadRow[] {
+  const heads = per_head.map(({head, statistics}) => ({layer, head: String(head), statistics}))
+  return heads.length > 1 ? [...heads, {layer, head: 'all', statistics}] : heads
+}
+
+/**
+ * Norms and entropy per head.
+ *
+ * @param firsts - the first record of each layer: every method of a section saw the same arrays
+ */
+function statisticsBlocks(firsts: readonly CompletedSweep[]): Block[] {
+  const rows = firsts.flatMap(headRows)
+  const number = (title: string, read: (own: InputStatistics) => number) => ({
+    title,
+    cell: (row: HeadRow) => significant(read(row.statistics)),
+  })
+  return [
+    heading(3, 'Inputs, canonical x and y (entropy of the exact rows in nats)'),
+    {
+      ...table<HeadRow>(
+        [
+          {
+            title: 'layer',
+            cell: ({layer}) => String(layer),
+            tells: () => firsts.length > 1,
+          },
+          {title: 'head', cell: ({head}) => head},
+          number('E|x|^2', own => own.query_norm2),
+          number('E|y|^2', own => own.key_norm2),
+          number('E|x+y|^2', own => own.sum_norm2),
+          number('E|x-y|^2', own => own.difference_norm2),
+          number('entropy', own => own.entropy_nats),
+          number('maximum', own => own.max_entropy_nats),
+        ],
+        rows,
+      ),
+      labels: firsts.length > 1 ? 2 : 1,
+    },
+    text(
+      'Relative variance of one kernel estimate, about: exp(|x+y|^2) / M of positive features, exp(|x-y|^2) / 2M of sin/cos.',
+    ),
+  ]
 }

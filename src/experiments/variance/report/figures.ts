@@ -2,8 +2,7 @@
 
 import {type ColumnSpec, table} from '../../../report/document.js'
 import type {Figure, Point, Series} from '../../../report/figures/figure.js'
-import {spanOf} from '../../../report/figures/span.js'
-import {groupBy} from '../../../report/groups.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
 import {plural, significant, withInterval} from '../../../report/numbers.js'
 import {methodLabel} from '../../labels.js'
 import {angleText, pairText, rowsText} from '../pair-text.js'

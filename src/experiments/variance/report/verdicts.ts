@@ -1,6 +1,5 @@
 /** Answers to the questions of a variance experiment, decided from intervals of all rows that ask one. */
-import {spanOf} from '../../../report/figures/span.js'
-import {groupBy} from '../../../report/groups.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
 import {plural, significant} from '../../../report/numbers.js'
 import type {Verdict} from '../../../results/verdict.js'
 import {bonferroniZ, normalQuantile} from '../../../stats/index.js'

@@ -11,19 +11,14 @@ import {firstOutcome} from '../../../helpers/cells.js'
 import {method, sweep} from '../../../helpers/plans.js'
 import {sweep as record} from '../../../helpers/records/error-sweep.js'
 
-const OVER = {
-  mse: [1 / 3, Number.POSITIVE_INFINITY],
-  rel_l2: [1, 2],
-  rel_l1: [1, 2],
-  max_abs: [3, Number.NaN],
-  cosine: [0.5, 0.25],
-  row_sum_deviation: [0, 0],
-  negative_denominators_pct: [0, 12.5],
-  row_kl_nats: null,
-  row_total_variation: null,
-  row_top1_agreement: null,
-  row_top8_agreement: null,
-}
+const ZERO = {row_sum_deviation: 0, negative_denominators_pct: 0}
+const OVER = [
+  {mse: 1 / 3, rel_l2: 1, rel_l1: 1, max_abs: 3, cosine: 0.5, ...ZERO},
+  {
+    ...{mse: Number.POSITIVE_INFINITY, rel_l2: 2, rel_l1: 2, max_abs: Number.NaN, cosine: 0.25},
+    ...{...ZERO, negative_denominators_pct: 12.5},
+  },
+]
 
 describe('metrics of replicates', () => {
   it('are those that summaries are of, over all heads and of each', async () => {
@@ -47,15 +42,15 @@ describe('metrics of replicates', () => {
   })
 
   it('keep seven digits, and null for what is not finite', () => {
-    const kept = keptMetrics(OVER, [[1, Number.NaN]])
+    const kept = keptMetrics(OVER, null, [[1, Number.NaN]])
     expect(kept.mse).toEqual([0.3333333, null])
     expect(kept.max_abs).toEqual([3, null])
     expect(kept.head_mse).toEqual([[1, null]])
   })
 
   it('leave out heads where they are many', () => {
-    expect(keptMetrics(OVER, new Array(2048).fill([1, 2])).head_mse).toHaveLength(2048)
-    expect(keptMetrics(OVER, new Array(2049).fill([1, 2])).head_mse).toBeNull()
+    expect(keptMetrics(OVER, null, new Array(2048).fill([1, 2])).head_mse).toHaveLength(2048)
+    expect(keptMetrics(OVER, null, new Array(2049).fill([1, 2])).head_mse).toBeNull()
   })
 
   it('are null in records of earlier versions', () => {
@@ -65,7 +60,7 @@ describe('metrics of replicates', () => {
   })
 
   it('are a table of their own, a row for each replicate', () => {
-    const metrics = keptMetrics(OVER, [[1, 2]])
+    const metrics = keptMetrics(OVER, null, [[1, 2]])
     const records = [record({}, {replicate_metrics: metrics}), record({num_features: 128})]
     const [main, , replicates] = errorSweep.tables.map(table => toCsv(records, table))
     expect(main).not.toContain('replicate_metrics')

@@ -1,8 +1,8 @@
 import {parseHTML} from 'linkedom'
 import {describe, expect, it} from 'vitest'
-import {drawFigure} from '../../../../src/report/figures/draw.js'
+import {heightOf} from '../../../../src/report/figures/axes.js'
+import {drawFigure, drawLegend} from '../../../../src/report/figures/draw.js'
 import type {Figure} from '../../../../src/report/figures/figure.js'
-import {heightOf} from '../../../../src/report/figures/margins.js'
 import {FIGURE, TILES} from '../../../helpers/figures.js'
 
 function drawn(figure: Figure, options = {}) {
@@ -77,4 +77,17 @@ describe('a drawing', () => {
     expect(heightOf(TILES, {height: 999, fontSize: 10})).toBeLessThan(200)
     expect(heightOf(FIGURE, {height: 999, fontSize: 10})).toBe(999)
   })
+})
+
+const look = {fontSize: 10, colour: () => '#000000'}
+
+it('a legend has a label of each series, in fewer rows where there is room', () => {
+  const wide = drawLegend(FIGURE, {...look, width: 700})
+  const narrow = drawLegend(FIGURE, {...look, width: 200})
+  for (const {label} of FIGURE.series) {
+    expect(wide.svg).toContain(`>${label}<`)
+    expect(narrow.svg).toContain(`>${label}<`)
+  }
+  expect(wide.height).toBe(15)
+  expect(narrow.height).toBe(45)
 })

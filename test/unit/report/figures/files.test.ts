@@ -1,8 +1,7 @@
 import {describe, expect, it} from 'vitest'
-import {drawFigure} from '../../../../src/report/figures/draw.js'
+import {drawFigure, drawLegend} from '../../../../src/report/figures/draw.js'
 import {type Figure, figureWithTexts} from '../../../../src/report/figures/figure.js'
 import {figurePng, figureSvg} from '../../../../src/report/figures/files.js'
-import {drawLegend} from '../../../../src/report/figures/legend.js'
 import {FIGURE, TILES} from '../../../helpers/figures.js'
 import {expectXml} from '../../../helpers/xml.js'
 

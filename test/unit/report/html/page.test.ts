@@ -2,8 +2,7 @@ import {createHash} from 'node:crypto'
 import {describe, expect, it} from 'vitest'
 import {type Block, heading, list, table, text} from '../../../../src/report/document.js'
 import {figureWithTexts} from '../../../../src/report/figures/figure.js'
-import {pageAssets} from '../../../../src/report/html/assets.js'
-import {type PageFacts, renderHtml} from '../../../../src/report/html/page.js'
+import {type PageFacts, pageAssets, renderHtml} from '../../../../src/report/html/page.js'
 import {FIGURE} from '../../../helpers/figures.js'
 
 const FACTS: PageFacts = {

@@ -1,8 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import type {Figure, Series} from '../../../../src/report/figures/figure.js'
 import {COLOURS} from '../../../../src/report/figures/style.js'
-import {terminalColour} from '../../../../src/report/plot/colours.js'
-import {plotFigure} from '../../../../src/report/plot/plot.js'
+import {plotFigure, terminalColour} from '../../../../src/report/plot/plot.js'
 import {FIGURE} from '../../../helpers/figures.js'
 
 const plain = (figure: Figure, width: number) =>

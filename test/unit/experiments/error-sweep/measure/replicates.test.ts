@@ -1,5 +1,10 @@
 import {describe, expect, it} from 'vitest'
 import {replicatesTogether} from '../../../../../src/experiments/error-sweep/measure/batched-replicates.js'
+import {
+  endOf,
+  mostReplicates,
+  nextCount,
+} from '../../../../../src/experiments/error-sweep/measure/replicates.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
@@ -56,5 +61,77 @@ describe.each(await exactBackends())('replicates on %s', backend => {
     ]
     const {min, max} = two.mse
     expect([min, max]).toContain(one.mse.mean)
+  })
+})
+
+const UNTIL = {metric: 'rel_l2', relative_half_width: 0.1, max_replicates: 40} as const
+const cell = {replicates: 10, until_ci: UNTIL}
+
+/** Replicates of these errors. */
+const of = (errors: number[]) =>
+  errors.map(rel_l2 => ({
+    all: {rel_l2, mse: rel_l2 ** 2, rel_l1: 1, max_abs: 1, cosine: 1, not_finite_pct: 0},
+  }))
+const wide = (count: number) => of(Array.from({length: count}, (_, i) => 1 + (i % 2)))
+const narrow = (count: number) => of(Array.from({length: count}, (_, i) => 1 + (i % 2) / 100))
+
+describe('the number of replicates', () => {
+  it('is that of the cell where no precision is asked for', () => {
+    expect(nextCount({replicates: 7}, [])).toBe(7)
+    expect(nextCount({replicates: 7}, wide(7))).toBeUndefined()
+    expect(endOf({}, wide(7))).toEqual({replicates_run: null, stopped_by: null})
+    expect(mostReplicates({replicates: 7})).toBe(7)
+  })
+
+  it('grows by half until the median is known, or to the most', () => {
+    const counts: number[] = []
+    for (let next: number | undefined = 0; next !== undefined; ) {
+      next = nextCount(cell, wide(next))
+      if (next !== undefined) counts.push(next)
+    }
+    expect(counts).toEqual([10, 15, 23, 35, 40])
+    expect(endOf(cell, wide(40))).toEqual({replicates_run: 40, stopped_by: 'max_replicates'})
+    expect(nextCount(cell, narrow(10))).toBeUndefined()
+    expect(endOf(cell, narrow(10))).toEqual({replicates_run: 10, stopped_by: 'precision'})
+    expect(mostReplicates(cell)).toBe(40)
+  })
+
+  it('takes no interval for known where there is none', () => {
+    expect(nextCount({...cell, replicates: 3}, narrow(3))).toBe(5)
+    expect(nextCount(cell, of(new Array(10).fill(Number.NaN)))).toBe(15)
+  })
+
+  it('judges the metric that is named', () => {
+    const mse = {...cell, until_ci: {...UNTIL, metric: 'mse', relative_half_width: 0.01}} as const
+    // errors of 1 and 1.01: half widths 0.005 of rel_l2, 0.01005 of mse over medians of 1.005 and 1.01005
+    expect(
+      nextCount({...mse, until_ci: {...mse.until_ci, metric: 'rel_l2'}}, narrow(10)),
+    ).toBeUndefined()
+    expect(nextCount(mse, narrow(10))).toBeUndefined()
+    const finer = {...mse, until_ci: {...mse.until_ci, relative_half_width: 0.007}}
+    expect(nextCount(finer, narrow(10))).toBe(15)
+  })
+
+  it('goes on in a cell with the draws of a longer run', async () => {
+    const run = async (changes: Partial<ErrorSweepPlan>) => {
+      const plan = sweep({methods: [method('favor-pos')], targets: ['raw'], ...changes})
+      const outcome = await firstOutcome(plan)
+      if (outcome.status !== 'completed') throw new Error(outcome.reason)
+      return outcome.result as ErrorSweepResult
+    }
+    const until = {metric: 'rel_l2', relative_half_width: 1e-9, max_replicates: 10} as const
+    const grown = await run({replicates: 4, until_ci: until})
+    const whole = await run({replicates: 10})
+    expect(grown).toMatchObject({replicates_run: 10, stopped_by: 'max_replicates'})
+    expect(grown.replicate_metrics).toEqual(whole.replicate_metrics)
+    expect(grown.mse).toEqual(whole.mse)
+    expect(grown.bias_squared).toBe(whole.bias_squared)
+    const loose = {...until, relative_half_width: 100}
+    expect(await run({replicates: 6, until_ci: loose})).toMatchObject({
+      replicates_run: 6,
+      stopped_by: 'precision',
+    })
+    const drawsNothing = await run({methods: [method('elu')], until_ci: until})
+    expect(drawsNothing).toMatchObject({replicates_run: null, stopped_by: null})
   })
 })

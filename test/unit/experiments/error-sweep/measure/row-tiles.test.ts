@@ -4,10 +4,10 @@ import {type ExactOptions, exactTile, rowTotals} from '../../../../../src/attent
 import {useBackend} from '../../../../../src/backends/index.js'
 import {Calls} from '../../../../../src/experiments/error-sweep/measure/batched-replicates.js'
 import {
+  RowTiles,
   rowMetricBytes,
   tileKeys,
-} from '../../../../../src/experiments/error-sweep/measure/row-sizes.js'
-import {RowTiles} from '../../../../../src/experiments/error-sweep/measure/row-tiles.js'
+} from '../../../../../src/experiments/error-sweep/measure/row-tiles.js'
 import {matchedTarget, RAW_TARGET, resolveMethod} from '../../../../../src/experiments/method.js'
 import type {AttentionInput} from '../../../../../src/inputs/attention-input.js'
 import {hostNormals} from '../../../../helpers/arrays.js'

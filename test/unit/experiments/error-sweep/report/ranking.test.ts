@@ -1,12 +1,10 @@
 import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
 import {errorSweepFigures} from '../../../../../src/experiments/error-sweep/report/figures.js'
-import {errorSweepHighlights} from '../../../../../src/experiments/error-sweep/report/highlights.js'
+import {errorSweepHighlights} from '../../../../../src/experiments/error-sweep/report/lowest-errors.js'
+import {errorSweepVerdicts} from '../../../../../src/experiments/error-sweep/report/paired.js'
 import {rankingsOf} from '../../../../../src/experiments/error-sweep/report/ranking.js'
-import {
-  errorSweepReport,
-  errorSweepVerdicts,
-} from '../../../../../src/experiments/error-sweep/report/report.js'
+import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
 import {
   type CompletedSweep,
   errorSweepCell,
@@ -57,8 +55,15 @@ const madeCase = (draws = 10) => [
 ]
 
 describe('stars', () => {
-  it.each([10, 6, 3, 1])('stand on the front of error and features, from %i draws', draws => {
+  it.each([10, 6])('stand on the front of error and features, from %i draws', draws => {
     expect(front(madeCase(draws))).toEqual(['favor-pos iid M=64', 'favor-pos iid M=256'])
+  })
+
+  it.each([5, 3, 1])('are none of %i draws, which no test tells apart', draws => {
+    expect(front(madeCase(draws))).toEqual([])
+    const text = renderTerminal(errorSweepReport(madeCase(draws)), {width: 300, colour: false})
+    expect(text).toContain('No * for rel L2: tests need 6 draws.')
+    expect(text).not.toContain('Lowest rel L2')
   })
 
   it('stand there in a terminal, Markdown, a page and the table of a figure', () => {
@@ -108,18 +113,14 @@ describe('stars', () => {
     expect(text).not.toContain('Lowest rel L2')
   })
 
-  it('go by what brackets show where there are no tests, and say so', () => {
-    const legend = (rows: readonly CompletedSweep[]) =>
-      renderTerminal(errorSweepReport(rows), {width: 300, colour: false, unicode: true})
-    expect(legend(madeCase(3))).toContain(
-      '(tests need 6 draws, so rows tie where ranges overlap; differences below 1 % are equal)',
-    )
+  it('go by intervals of ratios where single draws are not known, and say so', () => {
     // recorded by a version that kept no single draws
     const old = (num_features: number, low: number) =>
       sweep({num_features}, {feature_dim: num_features, rel_l2: metric(low + 0.05, low, low + 0.1)})
     const rows = [old(64, 0.3), old(128, 0.35), old(256, 0.5)]
     expect(front(rows)).toEqual(['favor-pos orth M=64', 'favor-pos orth M=128'])
-    expect(legend(rows)).toContain('(rows tie where 95 % intervals overlap;')
+    const text = renderTerminal(errorSweepReport(rows), {width: 300, colour: false})
+    expect(text).toContain('(95 % intervals of ratios;')
   })
 
   it('are not for the yardstick, exact forms and what broke', () => {
@@ -140,11 +141,19 @@ describe('stars', () => {
         {feature_dim: 0},
       ),
     )
-    expect(names(onlyRanking([...landmarks, ...madeCase()]).front)).toContain('nystrom (at=1) M=64')
+    const mixed = [...landmarks, ...madeCase()]
+    expect(names(onlyRanking(mixed).front)).toContain('nystrom (at=1) M=64')
+    const legend = (rows: readonly CompletedSweep[]) =>
+      renderTerminal(errorSweepReport(rows), {width: 300, colour: false})
+    expect(legend(landmarks)).toContain('* lowest rel L2 with at most its M, ties included')
+    expect(legend(mixed)).toContain('with at most its F (or M where there is no F), ties included')
     const layers = [0, 1].flatMap(layer =>
       madeCase().map(one => ({...one, cell: {...one.cell, layer}})),
     )
     expect(rankingsOf(layers).map(one => one.front.size)).toEqual([2, 2])
+    expect(legend(layers)).toContain(
+      '* lowest rel L2 of its layer with at most its F, ties included',
+    )
   })
 
   it('need no test of each pair where there are very many rows', () => {
@@ -155,8 +164,8 @@ describe('stars', () => {
         {feature_dim: at + 1},
       ),
     )
-    const {front: marked, tested} = onlyRanking(rows)
-    expect(tested).toBe(false)
+    const {front: marked, basis} = onlyRanking(rows)
+    expect(basis).toBe('intervals')
     expect(marked.size).toBe(200)
   })
 })
@@ -188,9 +197,9 @@ describe('comparisons of a table', () => {
     const [a, b, c] = [0.3, 0.301, 0.31].map((error, at) =>
       replicatedOnce('elu', error, {feature_dim: 32 + at}),
     )
-    const {compare, tested} = onlyRanking([a!, b!, c!])
+    const {compare, basis} = onlyRanking([a!, b!, c!])
     expect([compare(b!, a!).answer, compare(c!, a!).answer]).toEqual(['same', 'more'])
-    expect(tested).toBe(true)
+    expect(basis).toBe('tests')
   })
 })
 

@@ -1,9 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
-import type {
-  CompletedSweep,
-  ErrorSweepRecord,
-} from '../../../../../src/experiments/error-sweep/schema.js'
+import type {ErrorSweepRecord} from '../../../../../src/experiments/error-sweep/schema.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {
   deterministic,
@@ -51,8 +48,8 @@ describe('errorSweepReport', () => {
       favor-pos  orth         64  64  * 0.250 [0.200, 0.300]       0.500  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
       favor-pos  orth        256  64    0.250 [0.200, 0.300]        2.50  0.00120 ± 0.00010  0.000400 ± 2.5e-5   0.970
       softmax    -             -   -                 1.20e-7    7.00e-13            0.00120            0.00120   0.970
-      * lowest rel L2 with at most its F, ties included (rows tie where 95 % intervals overlap; differences below 1 % are
-      equal); never on a row worse than averaging V.
+      * lowest rel L2 with at most its F, ties included (95 % intervals of ratios; differences below 1 % are equal); never on
+      a row worse than averaging V.
       (too wide to show: variance; a wider terminal, or a pipe to less -S, shows all)
 
       - worse than averaging V: favor-pos orth M=256
@@ -252,56 +249,6 @@ describe('errorSweepReport', () => {
     const once = {mse: ranged(0.02, 0.02, 0.02), mse_over_mean_value: 1.25}
     const draw = sweep({projection: 'iid', replicates: 1}, once)
     expect(report([draw])).not.toContain('- worse than averaging V')
-  })
-
-  describe('marks', () => {
-    /** Indices of the errors that are marked in the first table of them. */
-    const marked = (rows: readonly CompletedSweep[]) => {
-      const blocks = errorSweepReport(rows).filter(block => block.kind === 'table')
-      const columns = blocks.flatMap(({columns}) => columns)
-      return [...(columns.find(({title}) => title === 'rel L2')!.best?.rows ?? [])]
-    }
-    const row = (projection: 'iid' | 'orth' | 'sorf', low: number, result = {}) =>
-      sweep({projection}, {rel_l2: metric(low + 0.05, low, low + 0.1), ...result})
-
-    it('the front of errors and features, with what draws do not tell from it', () => {
-      const rows = [row('iid', 0.5), row('orth', 0.3), row('sorf', 0.35)]
-      expect(marked(rows)).toEqual([1, 2])
-      const longer = {feature_dim: 128}
-      expect(marked([...rows, row('iid', 0.2, longer), row('orth', 0.05, longer)])).toEqual([
-        2, 3, 4,
-      ])
-    })
-
-    it('no yardstick, no exact form, and nothing whose draws broke', () => {
-      const least = {feature_dim: 64, rel_l2: ranged(0.01, 0.01, 0.01)}
-      const rows = [
-        row('iid', 0.5),
-        row('orth', 0.3),
-        sweep({projection: 'sorf'}, {rel_l2: metric(0.1, 0.1, null)}),
-        deterministic('mean-value', least),
-        deterministic('softmax', {...least, feature_dim: 0}),
-      ]
-      expect(marked(rows)).toEqual([1])
-    })
-
-    it('of layers the best of each, and by M where there are no feature vectors', () => {
-      const layers = [0, 1].flatMap(layer => [
-        sweep({layer, projection: 'iid'}, {rel_l2: metric(0.5)}),
-        sweep({layer}, {rel_l2: metric(0.3 + layer)}),
-      ])
-      // by variant, then by layer
-      expect(marked(layers)).toEqual([1, 2])
-      expect(report(layers)).toContain('* lowest rel L2 of its layer with at most its F, ties')
-      const landmarks = ['lara', 'eva', 'nystrom'].map((method, at) =>
-        sweep({method, projection: null}, {feature_dim: 0, rel_l2: metric(0.5 - at / 10)}),
-      )
-      expect(marked(landmarks)).toEqual([2])
-      expect(report(landmarks)).toContain('* lowest rel L2 with at most its M, ties included')
-      expect(report([...landmarks, row('iid', 0.4), row('orth', 0.1)])).toContain(
-        'lowest rel L2 with at most its F (or M where there is no F), ties included',
-      )
-    })
   })
 
   it('tells only the troubles when no cell completed', () => {

@@ -1,10 +1,11 @@
 import {describe, expect, it} from 'vitest'
+import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
 import {
   byLayer,
   itemsByLayer,
   layersLabel,
-} from '../../../../../src/experiments/error-sweep/report/layers.js'
-import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
+  sectionTitle,
+} from '../../../../../src/experiments/error-sweep/report/sections.js'
 import type {CompletedSweep} from '../../../../../src/experiments/error-sweep/schema.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {sweep} from '../../../../helpers/records/error-sweep.js'
@@ -71,5 +72,31 @@ describe('the report', () => {
       text([{...PLAIN, result: {...PLAIN.result, logit_scale}}])
     expect(at(0.5)).toContain(', logits 0.500 q.k')
     for (const scale of [usual, usual * (1 + 1e-7), null]) expect(at(scale)).not.toContain('q.k')
+  })
+})
+
+const swept = (causal: boolean, ran_causal: boolean | null) => {
+  const record = sweep({causal}) as CompletedSweep
+  return {...record, result: {...record.result, ran_causal}}
+}
+
+describe('the first line of a sweep', () => {
+  it.each([
+    [true, true, 'causal (as the file says)'],
+    [false, true, 'bidirectional (--no-causal)'],
+    [true, false, 'causal (--causal)'],
+    [false, false, 'bidirectional'],
+    [true, null, 'causal'],
+    [false, null, 'bidirectional'],
+  ])('says of causal %s where the file says %s: %s', (causal, said, text) => {
+    expect(
+      sectionTitle([swept(causal, said)])
+        .split(', ')
+        .at(-1),
+    ).toBe(text)
+  })
+
+  it('does not say what the file says where its layers differ', () => {
+    expect(sectionTitle([swept(true, true), swept(true, null)])).toMatch(/, causal$/)
   })
 })

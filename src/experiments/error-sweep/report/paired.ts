@@ -1,16 +1,23 @@
-/** Paired differences as blocks of the report, and as verdicts of `--json`. */
+/** Paired differences of a sweep as blocks of its report, and as verdicts of `--json`. */
 
 import {type Block, type ColumnSpec, heading, list, table} from '../../../report/document.js'
-import {spanOf} from '../../../report/figures/span.js'
 import {groupBy} from '../../../report/groups.js'
-import {plural, significant, withInterval} from '../../../report/numbers.js'
+import {significant, withInterval} from '../../../report/numbers.js'
 import type {Verdict} from '../../../results/verdict.js'
-import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
 import type {Answer} from '../../answers.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
-import {type CompletedSweep, replicatesOf} from '../schema.js'
-import {isDrawn} from './comparison.js'
-import {type Compared, isRounding, type Ranking} from './ranking.js'
+import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
+import {isRounding} from './comparison.js'
+import {fewDrawsNotes} from './notes.js'
+import {type Compared, type Ranking, rankingsOf} from './ranking.js'
+import {
+  atLargestFeatures,
+  byTarget,
+  rowLabel,
+  sectionsOf,
+  sectionTitle,
+  sorted,
+} from './sections.js'
 
 const ANSWERS: Readonly<Record<Answer, string>> = {
   less: 'lower error',
@@ -73,7 +80,7 @@ export function pairedBlocks(
   rankings: readonly Ranking[],
 ): Block[] {
   const found = pairedDifferences(variants, rankings)
-  if (found.length === 0) return list(tooFew(variants))
+  if (found.length === 0) return list(fewDrawsNotes(variants))
   return [
     heading(3, 'Paired differences, at the largest M'),
     {...table(columnsOf(found), found), labels: 2},
@@ -81,27 +88,13 @@ export function pairedBlocks(
   ]
 }
 
-function tooFew(variants: readonly CompletedSweep[]): string[] {
-  const drawn = variants.filter(row => isDrawn(row) && row.result.replicate_metrics !== null)
-  const [, most] = spanOf(drawn.map(replicatesOf))
-  if (variants.length < 2 || drawn.length === 0 || most >= LEAST_FOR_FLIPS) return []
-  const few = most === 1 ? '1 draw is' : `${plural(most, 'draw')} are`
-  return [`${few} too few to compare pairs; use --replicates ${LEAST_FOR_FLIPS} or more`]
-}
-
-/** A variant of a table in which M stands elsewhere. */
-function named({cell}: CompletedSweep): string {
-  const drawn = projectionLabel(cell)
-  return drawn === null ? methodLabel(cell) : `${methodLabel(cell)} ${drawn}`
-}
-
 function columnsOf(found: readonly Compared[]): ColumnSpec<Compared>[] {
   const layered = new Set(found.map(({a}) => a.cell.layer)).size > 1
   const both = (of: (row: CompletedSweep) => number | null) => (row: Compared) =>
     [...new Set([of(row.a) || '-', of(row.b) || '-'])].join(' / ')
   return [
-    {title: 'variant', align: 'left', flexible: true, cell: ({a}) => named(a)},
-    {title: 'against', align: 'left', flexible: true, cell: ({b}) => named(b)},
+    {title: 'variant', align: 'left', flexible: true, cell: ({a}) => rowLabel(a)},
+    {title: 'against', align: 'left', flexible: true, cell: ({b}) => rowLabel(b)},
     ...(layered ? [{title: 'layer', cell: ({a}: Compared) => String(a.cell.layer)}] : []),
     {title: 'M', priority: 3, cell: both(({cell}) => cell.num_features)},
     {title: 'F', priority: 2, cell: both(({result}) => result.feature_dim)},
@@ -114,12 +107,28 @@ function columnsOf(found: readonly Compared[]): ColumnSpec<Compared>[] {
 /** Answers of `--json`: an equal error is no lower one. */
 const LOWER = {less: 'yes', more: 'no', same: 'no', cannot_be_told: 'cannot_be_told'} as const
 
-/** A verdict for each comparison. @param where - before its statement, where there are several tables */
-export function pairedVerdicts(found: readonly Compared[], where: string | undefined): Verdict[] {
+/** Which variants err less, of each table of the report. */
+export function errorSweepVerdicts(records: readonly ErrorSweepRecord[]): Verdict[] {
+  const sections = sectionsOf(records.filter(record => record.status === 'completed'))
+  return sections.flatMap(section => {
+    const targets = byTarget(section)
+    return targets.flatMap(rows => {
+      const place = [
+        ...(sections.length > 1 ? [sectionTitle(section)] : []),
+        ...(targets.length > 1 ? [rows[0]!.cell.target] : []),
+      ]
+      const found = pairedDifferences(atLargestFeatures(sorted(rows)), rankingsOf(rows))
+      return verdictsOf(found, place)
+    })
+  })
+}
+
+/** A verdict for each comparison. @param table - which one, where there are several */
+function verdictsOf(found: readonly Compared[], table: readonly string[]): Verdict[] {
   return found.map(({a, b, pairs, ratio, pValue, answer}) => {
     const [own, other] = [variantLabel(a.cell), variantLabel(b.cell)]
     const layer = a.cell.layer === undefined ? [] : [`layer ${a.cell.layer}`]
-    const place = [...(where === undefined ? [] : [where]), ...layer]
+    const place = [...table, ...layer]
     const numbers = `ratio ${withInterval(ratio.value, ratio.low, ratio.high)}, p ${significant(pValue)}`
     return {
       question: 'errs_less',

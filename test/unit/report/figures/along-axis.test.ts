@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {pointsIn, thinned} from '../../../../src/report/html/thinned.js'
+import {pointsIn, thinned} from '../../../../src/report/figures/along-axis.js'
 import {FIGURE} from '../../../helpers/figures.js'
 
 const line = (count: number, scale: 'log' | 'linear') => ({

@@ -1,6 +1,68 @@
 import {describe, expect, it} from 'vitest'
-import {sweepWarnings} from '../../../../../src/experiments/error-sweep/report/warnings.js'
-import {deterministic, metric, sweep} from '../../../../helpers/records/error-sweep.js'
+import {
+  featureNotes,
+  inputNotes,
+  splitReplicates,
+} from '../../../../../src/experiments/error-sweep/report/notes.js'
+import {errorSweepReport} from '../../../../../src/experiments/error-sweep/report/report.js'
+import type {
+  CompletedSweep,
+  ErrorSweepCell,
+} from '../../../../../src/experiments/error-sweep/schema.js'
+import type {InputSpec} from '../../../../../src/inputs/spec.js'
+import {renderMarkdown} from '../../../../../src/report/markdown.js'
+import * as plans from '../../../../helpers/plans.js'
+import {
+  deterministic,
+  metric,
+  sweep,
+  withoutMeans,
+} from '../../../../helpers/records/error-sweep.js'
+
+const NAMES = {query: 'q', key: 'k', value: 'v'}
+const file = (path: string): InputSpec => ({kind: 'file', paths: [path], names: NAMES})
+const swept = (cell: Partial<ErrorSweepCell>, sizes: object = {}) => {
+  const record = sweep(cell) as CompletedSweep
+  return {...record, result: {...record.result, ...sizes}}
+}
+
+describe('notes on the input of a sweep', () => {
+  it('say what a key mask leaves out', () => {
+    const sizes = {batch: 2, query_len: 31, key_len: 31, hidden_keys: 7}
+    expect(inputNotes(swept({}, {...sizes, judged_queries: 55}))).toEqual([
+      expect.stringMatching(/^the key mask hides 7 of 62 keys, .*; as many queries .* no number/),
+    ])
+    expect(inputNotes(swept({}, {...sizes, query_len: 29, judged_queries: 58}))).toEqual([
+      'the key mask hides 7 of 62 keys, which take no part',
+    ])
+    expect(inputNotes(swept({}, {...sizes, hidden_keys: 0}))).toEqual([])
+  })
+
+  it('say that heads are more than tokens, as one types the remedy', () => {
+    const sizes = {heads: 31, query_len: 3, key_len: 3}
+    const note =
+      'read as [B, H, L, D] it has 31 heads and 3 tokens; if its axes are [B, L, H, D], say --layout blhd'
+    expect(inputNotes(swept({}, sizes))).toEqual([note])
+    const told = {...file('a.npz'), layout: 'blhd'} as InputSpec
+    expect(inputNotes(swept({input: told}, sizes))).toEqual([
+      expect.stringMatching(/say --layout bhld$/),
+    ])
+    expect(inputNotes(swept({seq_len: 3}, sizes))).toEqual([]) // the file may have more
+    const generated = plans.sweep().input
+    expect(inputNotes(swept({input: generated}, sizes))).toEqual([])
+  })
+
+  it('stand in the report before its tables', () => {
+    const text = renderMarkdown(
+      errorSweepReport([swept({}, {heads: 31, query_len: 3, key_len: 3})]),
+    )
+    const [note, tables] = ['say --layout blhd', 'Inputs, canonical'].map(part =>
+      text.indexOf(part),
+    )
+    expect(note).toBeGreaterThan(0)
+    expect(note).toBeLessThan(tables!)
+  })
+})
 
 const heads = (...needs: (number | null)[]) =>
   powers(...needs.map(need => need && Math.log10(need)))
@@ -20,37 +82,37 @@ const powers = (...log10: (number | null)[]) => {
   }
 }
 
-describe('sweepWarnings', () => {
+describe('notes on features', () => {
   it('names the worst and the best head, once per method, beside the largest M', () => {
     const records = [
       sweep({num_features: 64}, heads(400, 25_000, 3000)),
       sweep({num_features: 256}, heads(400, 25_000, 3000)),
     ]
-    expect(sweepWarnings(records)).toEqual([
+    expect(featureNotes(records)).toEqual([
       'favor-pos needs about 25,000 features (head 1; least in head 0: about 400) for a relative kernel variance of 1, the largest M here is 256',
     ])
   })
 
   it('names no heads when all need the same', () => {
-    expect(sweepWarnings([sweep({}, heads(400))])).toEqual([
+    expect(featureNotes([sweep({}, heads(400))])).toEqual([
       'favor-pos needs about 400 features for a relative kernel variance of 1, the largest M here is 64',
     ])
   })
 
   it('keeps the warning where every head needs more than a double can hold', () => {
-    expect(sweepWarnings([sweep({}, powers(4342.9, 868.6))])).toEqual([
+    expect(featureNotes([sweep({}, powers(4342.9, 868.6))])).toEqual([
       'favor-pos needs about 1e4343 features (head 0; least in head 1: about 1e869) for a relative kernel variance of 1, the largest M here is 64',
     ])
   })
 
   it('names only the power of ten of what nobody can afford', () => {
-    expect(sweepWarnings([sweep({}, heads(4.4e41, 1e9 - 1))])[0]).toContain(
+    expect(featureNotes([sweep({}, heads(4.4e41, 1e9 - 1))])[0]).toContain(
       'needs about 1e42 features (head 0; least in head 1: about 1e9)',
     )
   })
 
   it('counts a head of unknown size, beyond doubles in older runs, as the worst', () => {
-    expect(sweepWarnings([sweep({}, heads(null, 400))])[0]).toContain(
+    expect(featureNotes([sweep({}, heads(null, 400))])[0]).toContain(
       'needs more than 1e308 features (head 0; least in head 1: about 400)',
     )
   })
@@ -63,21 +125,21 @@ describe('sweepWarnings', () => {
       guarded_pct: metric(guarded),
     })
     const hrf = {method: 'hrf'} as const
-    expect(sweepWarnings([sweep(hrf, signed(1e-6)), sweep(hrf, signed(0.25))])).toEqual([
+    expect(featureNotes([sweep(hrf, signed(1e-6)), sweep(hrf, signed(0.25))])).toEqual([
       'hrf: float32 rounding decides on these outputs, and another backend has others (sums of weights, which are 1 but for rounding, are off by 0.250); try smaller queries and keys (`scales`), or favor-pos, where nothing cancels',
     ])
-    expect(sweepWarnings([sweep(hrf, signed(1e-4))])).toEqual([])
-    expect(sweepWarnings([sweep(hrf, signed(0.25, 3))])).toEqual([]) // a guard moved them
+    expect(featureNotes([sweep(hrf, signed(1e-4))])).toEqual([])
+    expect(featureNotes([sweep(hrf, signed(0.25, 3))])).toEqual([]) // a guard moved them
     const shifted = {...hrf, options: {normalizerEpsilon: 0.1}}
-    expect(sweepWarnings([sweep(shifted, signed(0.25))])).toEqual([])
+    expect(featureNotes([sweep(shifted, signed(0.25))])).toEqual([])
   })
 
   it('says nothing while every head has enough', () => {
-    expect(sweepWarnings([sweep({num_features: 400}, heads(400, 31))])).toEqual([])
+    expect(featureNotes([sweep({num_features: 400}, heads(400, 31))])).toEqual([])
   })
 
   it('says nothing about methods without theory', () => {
-    expect(sweepWarnings([deterministic('elu')])).toEqual([])
+    expect(featureNotes([deterministic('elu')])).toEqual([])
   })
 
   it('tells the M for an error of 5 % where errors are predicted, beside both errors at the largest M', () => {
@@ -92,10 +154,7 @@ describe('sweepWarnings', () => {
       })),
     })
     const warnings = (needs: readonly (number | null)[], overall: number | null) =>
-      sweepWarnings([
-        sweep({num_features: 8}),
-        sweep({num_features: 64}, predicted(needs, overall)),
-      ])
+      featureNotes([sweep({num_features: 8}), sweep({num_features: 64}, predicted(needs, overall))])
     expect(warnings([400, 25_300, 3000], 3200)).toEqual([
       'favor-pos needs about 3,200 features (most in head 1: about 25,000; least in head 0: about 400) for an error of 5 %; at M=64 rel L2 is 0.190, predicted 0.210',
     ])
@@ -111,7 +170,7 @@ describe('sweepWarnings', () => {
 
   it('says why the M for an error of 5 % is not known', () => {
     const unknown = (predicted_rel_l2: number | null) =>
-      sweepWarnings([
+      featureNotes([
         sweep(
           {num_features: 64},
           {rel_l2: metric(0.19), predicted_rel_l2, prediction_unknown: 'uncertain'},
@@ -130,8 +189,27 @@ describe('sweepWarnings', () => {
       prediction_unknown: 'overflow',
     } as const
     const records = [sweep({}, overflowing), sweep({num_features: 256}, overflowing)]
-    expect(sweepWarnings(records)).toEqual([
+    expect(featureNotes(records)).toEqual([
       'logits overflow float32: the mean of |x+y|^2 is 3.10e16, and float32 has only every other integer above 2^24. No error is predicted; try --scales 1e-9',
     ])
+  })
+})
+
+describe('replicates of a split', () => {
+  const noisy = {mse: metric(1), bias_squared: 0.01, bias_squared_standard_error: 0.1}
+
+  it('are as many as show a bias of a tenth nine times in ten', () => {
+    // noise falls like 1/R: 10 x 0.1 x 2.927 / 0.1
+    expect(splitReplicates(sweep({}, noisy))).toBe(30)
+    expect(splitReplicates(sweep({replicates: 40}, noisy))).toBe(118)
+  })
+
+  it('are none where the bias is seen, the noise is small, or nothing is known', () => {
+    expect(splitReplicates(sweep({}, {...noisy, bias_squared: 0.2}))).toBeUndefined()
+    expect(
+      splitReplicates(sweep({}, {...noisy, bias_squared_standard_error: 0.01})),
+    ).toBeUndefined()
+    expect(splitReplicates(sweep({}, {...noisy, ...withoutMeans('one_draw')}))).toBeUndefined()
+    expect(splitReplicates(deterministic('elu'))).toBeUndefined()
   })
 })

@@ -1,10 +1,13 @@
 import {describe, expect, it} from 'vitest'
 import type {Estimator} from '../../../../../src/attention/forms/estimator.js'
-import {means} from '../../../../../src/experiments/error-sweep/measure/means.js'
 import type {ErrorSplit} from '../../../../../src/experiments/error-sweep/measure/moments.js'
 import type {Replicate} from '../../../../../src/experiments/error-sweep/measure/replicates.js'
+import {means} from '../../../../../src/experiments/error-sweep/measure/summary.js'
 
-const METRICS = {mse: 0, rel_l2: 0, rel_l1: 0, max_abs: 0, cosine: 1, not_finite_pct: 0}
+const METRICS = {
+  ...{mse: 0, rel_l2: 0, rel_l1: 0, max_abs: 0, cosine: 1, row_sum_deviation: 0},
+  ...{negative_denominators_pct: 0, guarded_pct: 0, not_finite_pct: 0},
+}
 const SPLIT: ErrorSplit = {
   biasSquared: {value: 0.5, standardError: 0.25},
   variance: {value: 1, standardError: 0.125},
@@ -15,15 +18,8 @@ const methodOf = (nonNegative: boolean, random = true) => ({
   estimator: {nonNegative} as Estimator,
 })
 
-function replicate(mse: number, negativePct = 0): Replicate {
-  return {
-    all: {...METRICS, mse},
-    perHead: [],
-    rowSumDeviation: 0,
-    negativePct,
-    guardedPct: 0,
-    rows: undefined,
-  }
+function replicate(mse: number, negative_denominators_pct = 0): Replicate {
+  return {all: {...METRICS, mse, negative_denominators_pct}, perHead: [], rows: undefined}
 }
 
 const SIX = [1, 2, 3, 4, 5, 6]

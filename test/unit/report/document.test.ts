@@ -1,7 +1,6 @@
 import {expect, it} from 'vitest'
-import {heading} from '../../../../src/report/document.js'
-import {withOwnNames} from '../../../../src/report/figures/names.js'
-import {FIGURE} from '../../../helpers/figures.js'
+import {heading, withOwnNames} from '../../../src/report/document.js'
+import {FIGURE} from '../../helpers/figures.js'
 
 it('gives figures of one name numbers from the second on', () => {
   const figure = {kind: 'figure' as const, figure: FIGURE}

@@ -5,18 +5,15 @@ import {
 } from '../../../../../src/attention/projections/index.js'
 import {orthonormalizeRows} from '../../../../../src/attention/projections/orthogonal.js'
 import {
+  errorSweepVerdicts,
   pairedBlocks,
   pairedDifferences,
-} from '../../../../../src/experiments/error-sweep/report/paired-report.js'
+} from '../../../../../src/experiments/error-sweep/report/paired.js'
 import {rankingsOf} from '../../../../../src/experiments/error-sweep/report/ranking.js'
-import {errorSweepVerdicts} from '../../../../../src/experiments/error-sweep/report/report.js'
-import {splitReplicates} from '../../../../../src/experiments/error-sweep/report/split-notes.js'
 import type {CompletedSweep} from '../../../../../src/experiments/error-sweep/schema.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {verdictSchema} from '../../../../../src/results/verdict.js'
 import {
-  deterministic,
-  metric,
   replicated,
   replicatedOnce,
   sweep,
@@ -119,24 +116,5 @@ describe('paired differences', () => {
       })
     }
     expect(draw('iid', 7)).toEqual(rows.slice(0, 35)) // a smaller M has the first rows
-  })
-})
-
-describe('replicates of a split', () => {
-  const noisy = {mse: metric(1), bias_squared: 0.01, bias_squared_standard_error: 0.1}
-
-  it('are as many as show a bias of a tenth nine times in ten', () => {
-    // noise falls like 1/R: 10 x 0.1 x 2.927 / 0.1
-    expect(splitReplicates(sweep({}, noisy))).toBe(30)
-    expect(splitReplicates(sweep({replicates: 40}, noisy))).toBe(118)
-  })
-
-  it('are none where the bias is seen, the noise is small, or nothing is known', () => {
-    expect(splitReplicates(sweep({}, {...noisy, bias_squared: 0.2}))).toBeUndefined()
-    expect(
-      splitReplicates(sweep({}, {...noisy, bias_squared_standard_error: 0.01})),
-    ).toBeUndefined()
-    expect(splitReplicates(sweep({}, {...noisy, ...withoutMeans('one_draw')}))).toBeUndefined()
-    expect(splitReplicates(deterministic('elu'))).toBeUndefined()
   })
 })

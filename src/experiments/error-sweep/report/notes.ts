@@ -1,0 +1,314 @@
+/** All that reports of a sweep note and warn of: inputs, tables, features that methods would need, and replicates. */
+import {layoutWarning} from '../../../inputs/attention-input.js'
+import {groupBy, spanOf} from '../../../report/groups.js'
+import {plural, roundNumber, significant} from '../../../report/numbers.js'
+import {firstOf} from '../../../report/words.js'
+import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
+import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
+import {UNKNOWN_BECAUSE} from '../curve.js'
+import {type CompletedSweep, LEAST_FOR_ERRORS, type MeansUnknown, replicatesOf} from '../schema.js'
+import {EQUAL, isDrawn} from './comparison.js'
+import {type Ranking, YARDSTICK} from './ranking.js'
+import {atLargestFeatures, featuresOf, withMostFeatures} from './sections.js'
+
+/**
+ * Above the tables of a section: axes that look exchanged, and keys that are hidden.
+ *
+ * @param record - any of the section
+ */
+export function inputNotes({cell, result}: CompletedSweep): string[] {
+  return [...exchangedAxes({cell, result}), ...hidden(result)]
+}
+
+/** Only of whole files: how many tokens there are beyond those that were asked for is not recorded. */
+function exchangedAxes({cell, result}: Pick<CompletedSweep, 'cell' | 'result'>): string[] {
+  const {input, seq_len} = cell
+  if (input.kind !== 'file' || seq_len !== null) return []
+  const {heads, query_len: queryLen, key_len: keyLen} = result
+  const warning = layoutWarning({heads, queryLen, keyLen}, input.layout)
+  return warning === undefined ? [] : [warning.replaceAll(/`layout(?:: (\w+))?`/g, asTyped)]
+}
+
+/** A setting as it is typed: `--layout blhd`. */
+function asTyped(_: string, value?: string): string {
+  return value === undefined ? '--layout' : `--layout ${value}`
+}
+
+/** What a key mask leaves out of errors. */
+function hidden(result: CompletedSweep['result']): string[] {
+  const {batch, query_len, key_len, hidden_keys, judged_queries} = result
+  if (hidden_keys === 0) return []
+  const keys = `the key mask hides ${hidden_keys} of ${batch * key_len} keys, which take no part`
+  if (judged_queries === null || judged_queries === batch * query_len) return [keys]
+  return [
+    `${keys}; as many queries stand for the same tokens: they are no part of the model's result and count in no number here`,
+  ]
+}
+
+/** Below a table of errors: what is worse than averaging V, and what is left out or noise in it. @param rows - of one layer */
+export function tableNotes(
+  rows: readonly CompletedSweep[],
+  rankings: readonly Ranking[],
+): string[] {
+  return [...worseNotes(rows, rankings), ...unknownNotes(rows), ...splitNotes(rows)]
+}
+
+/** Variants that averaging V beats beyond doubt even with the most features they were given, each method once. */
+function worseNotes(rows: readonly CompletedSweep[], rankings: readonly Ranking[]): string[] {
+  const worse = atLargestFeatures(rows).filter(row => {
+    const ranking = rankings.find(own => own.rows.includes(row))!
+    const average = ranking.rows.find(({cell}) => cell.method === YARDSTICK)
+    return average
+      ? ranking.compare(row, average).answer === 'more'
+      : leastOverYardstick(row) > (1 + EQUAL) ** 2
+  })
+  const names = namesOf(worse)
+  return names.length > 0 ? [`worse than averaging V: ${names.join('; ')}`] : []
+}
+
+/** The least that the ratio of squared errors to averaging V may as well be. */
+function leastOverYardstick(row: CompletedSweep): number {
+  const {mse, mse_over_mean_value: ratio} = row.result
+  const least = isDrawn(row) ? mse.low : mse.median
+  return ratio === null || !mse.median ? 0 : (ratio * (least ?? 0)) / mse.median
+}
+
+/** Variants, those of one method at one M by their projections: `favor-pos iid, orth M=256`. */
+function namesOf(rows: readonly CompletedSweep[]): string[] {
+  return groupBy(rows, ({cell}) => `${methodLabel(cell)} ${cell.num_features}`).map(variants => {
+    const {cell} = variants[0]!
+    const projections = variants.flatMap(variant => projectionLabel(variant.cell) ?? [])
+    const features = cell.num_features === null ? [] : [`M=${cell.num_features}`]
+    return [methodLabel(cell), projections.join(', '), ...features].filter(Boolean).join(' ')
+  })
+}
+
+/** What there is to say of means that are left out; few replicates are told in the legend. */
+const UNKNOWN_REASONS: Partial<Record<MeansUnknown, string>> = {
+  not_finite: 'an estimate is not finite',
+  sign_changes: 'denominators change sign, and one near zero can make any error',
+  one_draw: 'one replicate makes up more than half of the squared error',
+  not_recorded: 'this run was made by a version that kept no standard errors',
+}
+
+/** Variants without means that one sentence names, and rows whose bias^2 is noise. */
+const [MOST_UNKNOWN, MOST_NOISY] = [40, 6]
+
+/** Rows without means, by the reason for it. */
+function unknownNotes(rows: readonly CompletedSweep[]): string[] {
+  const several = rows.filter(row => replicatesOf(row) >= LEAST_FOR_ERRORS)
+  return groupBy(several, ({result}) => result.means_unknown ?? '').flatMap(group => {
+    const {means_unknown: unknown} = group[0]!.result
+    const reason = unknown && UNKNOWN_REASONS[unknown]
+    if (!reason) return []
+    const names = firstOf(namesOf(group), MOST_UNKNOWN)
+    return [`no mean MSE, bias^2 or variance for ${names}: ${reason}`]
+  })
+}
+
+/** Standard errors from which a bias is seen: 5 % false alarms of a one-sided normal test; measured, 0.1 to 3 %. */
+const SEEN = 1.645
+/** Standard errors more, so that a bias of that size is seen nine times in ten. */
+const POWER = 1.282
+/** The share of the mean squared error that a bias^2 worth telling has. */
+const SHARE = 0.1
+
+/** One sentence on the rows whose bias^2 is noise. */
+function splitNotes(rows: readonly CompletedSweep[]): string[] {
+  const names = groupBy(rows, ({cell}) => methodLabel(cell))
+    .flat()
+    .flatMap(row => {
+      const needed = splitReplicates(row)
+      if (needed === undefined) return []
+      const count = Number(needed.toPrecision(2)).toLocaleString('en-US')
+      return [`${variantLabel(row.cell)} about ${count}`]
+    })
+  if (names.length === 0) return []
+  return [
+    `bias^2 is within its noise; replicates with which one of 10 % of the mean MSE would be seen: ${firstOf(names, MOST_NOISY)}`,
+  ]
+}
+
+/**
+ * Replicates with which a bias^2 of a tenth of the mean squared error is seen nine times in ten, where bias^2 is within
+ * its noise and there are fewer; else `undefined`. The noise of bias^2 falls like 1 / R as long as no bias is seen.
+ */
+export function splitReplicates(row: CompletedSweep): number | undefined {
+  const {bias_squared: bias, bias_squared_standard_error: error, mse} = row.result
+  const replicates = replicatesOf(row)
+  if (bias === null || !error || !mse.mean || replicates < 2 || bias > SEEN * error)
+    return undefined
+  const needed = Math.ceil((replicates * error * (SEEN + POWER)) / (SHARE * mse.mean))
+  return needed > replicates ? needed : undefined
+}
+
+interface HeadNeed {
+  head: number
+  /** Decimal logarithm of the features that it needs; infinite where a record says no more than that they are too many. */
+  log10: number
+}
+
+/** What features are wanted for, in words, and what a head needs that needs too many to say. */
+interface Wanted {
+  what: string
+  tooMany: string
+}
+
+const ERROR: Wanted = {what: 'an error of 5 %', tooMany: 'more than 16 million'}
+const VARIANCE: Wanted = {what: 'a relative kernel variance of 1', tooMany: 'more than 1e308'}
+
+/**
+ * Below the tables of a section: warns for each method that needs more features than any cell had: for an error of 5 % in all heads together where the
+ * error is predicted, else for a relative kernel variance of 1 in every head. Says where either is not known, and why.
+ *
+ * @param records - completed cells of one input, length and scale
+ * @returns one sentence per method, naming its worst and its best head
+ */
+export function featureNotes(records: readonly CompletedSweep[]): string[] {
+  const overflowing = records.find(({result}) => result.prediction_unknown === 'overflow')
+  if (overflowing) return [overflowWarning(overflowing)]
+  return groupBy(records, ({cell}) => methodLabel(cell)).flatMap(group => {
+    const predicted = group.filter(({result}) => isPredicted(result))
+    const needs = predicted.length > 0 ? errorWarning(predicted) : varianceWarning(group)
+    return [...roundingWarning(group), ...needs]
+  })
+}
+
+/** Deviation of sums of weights from 1 at which rounding is no detail any more. */
+const MOST_ROUNDING = 0.01
+
+/**
+ * Warns where float32 rounding decides on outputs: weights that nothing is added to sum to 1 but for rounding, which grows as
+ * their signed terms cancel.
+ */
+function roundingWarning(records: readonly CompletedSweep[]): string[] {
+  const deviations = records
+    .filter(sumsToOne)
+    .map(({result}) => result.row_sum_deviation.median ?? 0)
+  const largest = Math.max(0, ...deviations)
+  if (largest <= MOST_ROUNDING) return []
+  const {cell} = records[0]!
+  const sums = `sums of weights, which are 1 but for rounding, are off by ${significant(largest)}`
+  return [
+    `${methodLabel(cell)}: float32 rounding decides on these outputs, and another backend has others (${sums}); try smaller queries and keys (\`scales\`), or favor-pos, where nothing cancels`,
+  ]
+}
+
+/** Whether the weights of a method are of both signs and divided by their sum as it is. */
+function sumsToOne({cell, result}: CompletedSweep): boolean {
+  const {negative_denominators_pct: negative, guarded_pct: guarded} = result
+  const isPlain = cell.preset === 'exact' && !('normalizerEpsilon' in cell.options)
+  return isPlain && (negative.max ?? 0) > 0 && guarded.max === 0
+}
+
+/** Whether theory has an error for it, known or not. */
+function isPredicted({predicted_rel_l2, prediction_unknown}: CompletedSweep['result']): boolean {
+  return predicted_rel_l2 !== null || prediction_unknown !== null
+}
+
+/** The factor that brings the mean |x+y|^2 of inputs down to one is named by its power of ten. */
+function overflowWarning({cell, result: {statistics}}: CompletedSweep): string {
+  const power = Math.floor(Math.log10(cell.scale) - Math.log10(statistics.sum_norm2) / 2)
+  return [
+    `logits overflow float32: the mean of |x+y|^2 is ${significant(statistics.sum_norm2)},`,
+    `and float32 has only every other integer above 2^24. No error is predicted; try --scales 1e${power}`,
+  ].join(' ')
+}
+
+function errorWarning(records: readonly CompletedSweep[]): string[] {
+  const record = withMostFeatures(records)
+  const {predicted_rel_l2, num_features_for_5_percent: need, rel_l2} = record.result
+  const budget = featuresOf(record)
+  const predicted = predicted_rel_l2 === null ? [] : [`predicted ${significant(predicted_rel_l2)}`]
+  const errors = [`at M=${budget} rel L2 is ${significant(rel_l2.median)}`, ...predicted].join(', ')
+  if (record.result.prediction_unknown) {
+    return [
+      `the M that ${methodLabel(record.cell)} needs for ${ERROR.what} is not known, as ${UNKNOWN_BECAUSE.uncertain}; ${errors}`,
+    ]
+  }
+  const overall = log10Of(need)
+  if (overall <= Math.log10(budget)) return []
+  // heads are named where all are known: the worst one may be the one that is not
+  const isKnown = record.result.per_head.every(({prediction_unknown}) => !prediction_unknown)
+  const heads = isKnown ? record.result.per_head : []
+  const inTurn = inOrder(
+    heads.map(({head, num_features_for_5_percent: own}) => ({head, log10: log10Of(own)})),
+  )
+  return [`${needs(record, overall, inTurn, ERROR)}; ${errors}`]
+}
+
+function log10Of(need: number | null): number {
+  return need === null ? Number.POSITIVE_INFINITY : Math.log10(need)
+}
+
+function varianceWarning(records: readonly CompletedSweep[]): string[] {
+  const record = withMostFeatures(records)
+  const {per_head} = record.result
+  if (per_head.every(({needed_num_features_log10: need}) => need === null)) return []
+  const heads = inOrder(
+    per_head.map(({head, needed_num_features_log10: need}) => ({head, log10: need ?? Infinity})),
+  )
+  const {log10: overall} = heads.at(-1)!
+  const most = featuresOf(record)
+  if (overall <= Math.log10(most)) return []
+  return [`${needs(record, overall, heads, VARIANCE)}, the largest M here is ${most}`]
+}
+
+/** @param heads - from the one that needs least to the one that needs most */
+function needs(
+  {cell}: CompletedSweep,
+  overall: number,
+  heads: readonly HeadNeed[],
+  wanted: Wanted,
+): string {
+  const own = extremes(heads, wanted)
+  return `${methodLabel(cell)} needs ${count(overall, wanted)} features${own} for ${wanted.what}`
+}
+
+/** The heads that need most and least, in brackets, where there are two. */
+function extremes(heads: readonly HeadNeed[], wanted: Wanted): string {
+  const [best, worst] = [heads[0], heads.at(-1)]
+  if (!best || !worst || best.head === worst.head) return ''
+  const named =
+    wanted === ERROR
+      ? `most in head ${worst.head}: ${count(worst.log10, wanted)}`
+      : `head ${worst.head}`
+  return ` (${named}; least in head ${best.head}: ${count(best.log10, wanted)})`
+}
+
+/** From the one that needs least to the one that needs most. */
+function inOrder(heads: readonly HeadNeed[]): HeadNeed[] {
+  return heads.toSorted((a, b) => (a.log10 === b.log10 ? a.head - b.head : a.log10 - b.log10))
+}
+
+/** `about 25,000`, `about 1e41`. */
+function count(log10: number, {tooMany}: Wanted): string {
+  return log10 === Number.POSITIVE_INFINITY ? tooMany : `about ${roundNumber(log10)}`
+}
+
+/** In the place of paired differences: how many draws they take. @param variants - of one table, at their largest M */
+export function fewDrawsNotes(variants: readonly CompletedSweep[]): string[] {
+  const drawn = variants.filter(row => isDrawn(row) && row.result.replicate_metrics !== null)
+  const [, most] = spanOf(drawn.map(replicatesOf))
+  if (variants.length < 2 || drawn.length === 0 || most >= LEAST_FOR_FLIPS) return []
+  const few = most === 1 ? '1 draw is' : `${plural(most, 'draw')} are`
+  return [`${few} too few to compare pairs; use --replicates ${LEAST_FOR_FLIPS} or more`]
+}
+
+/** Metrics as tables call them. */
+const PRECISION_NAMES = {rel_l2: 'rel L2', rel_l1: 'rel L1', mse: 'MSE', max_abs: 'largest error'}
+
+/** At the end: how far replicates went where a precision was asked for, rows of one end and count together. */
+export function precisionNotes(records: readonly CompletedSweep[]): string[] {
+  const groups = groupBy(
+    records.filter(({cell}) => cell.until_ci),
+    ({cell, result}) => JSON.stringify([cell.until_ci, result.stopped_by]),
+  )
+  return groups.map(group => {
+    const {cell, result} = group[0]!
+    const {metric, relative_half_width: width} = cell.until_ci!
+    const range = [...new Set(spanOf(group.map(replicatesOf)))].join(' to ')
+    const reached = result.stopped_by === 'precision' ? 'known to' : 'not known to'
+    return `median ${PRECISION_NAMES[metric]} ${reached} ${significant(100 * width)} % in ${plural(group.length, 'row')} of ${range} replicates`
+  })
+}
