@@ -1,6 +1,7 @@
 import type {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {describe, expected} from '../../errors.js'
+import type {UntilCi} from '../../experiments/until-ci.js'
 import type {Grid} from '../flags/defaults.js'
 import type {FlagValues} from '../flags/kinds.js'
 import {mergeValues} from '../flags/ranges.js'
@@ -34,6 +35,41 @@ export function drawAxesOf(
     orth_sign: flags['orth-sign'] ?? ('haar' as const),
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
   }
+}
+
+/** Replicates that flags ask for, with what ends them. */
+interface ReplicateFlags {
+  replicates?: number | undefined
+  'until-ci'?: number | undefined
+  'max-replicates'?: number | undefined
+}
+
+/**
+ * Replicates, and until when. Most that were typed move the default of the fewest out of their way.
+ *
+ * @param standard - replicates where none are typed, and the most of them
+ * @throws {USAGE} for most that nothing asks for, or that are below the fewest
+ */
+export function replicatesOf(
+  {'until-ci': width, 'max-replicates': most, replicates}: ReplicateFlags,
+  standard: {replicates: number; most: number},
+): {replicates: number; until_ci?: UntilCi} {
+  if (width === undefined) {
+    if (most !== undefined) throw onlyWithUntilCi('--max-replicates')
+    return {replicates: replicates ?? standard.replicates}
+  }
+  const least = replicates ?? Math.min(standard.replicates, most ?? standard.replicates)
+  const max_replicates = most ?? Math.max(standard.most, least)
+  if (max_replicates >= least) {
+    return {replicates: least, until_ci: {relative_half_width: width, max_replicates}}
+  }
+  const what = `at least --replicates ${least}`
+  throw expected('USAGE', '--max-replicates', what, String(max_replicates))
+}
+
+/** Error of a flag that says more of `--until-ci`. */
+export function onlyWithUntilCi(flag: string) {
+  return expected('USAGE', flag, 'with --until-ci', 'without', 'add --until-ci 0.05')
 }
 
 /** Flags whose fields in plans are called otherwise. */

@@ -19,6 +19,7 @@ import {
   methodSpec,
   sizeFields,
 } from '../axes.js'
+import {untilCi} from '../until-ci.js'
 import {UNKNOWN} from './curve.js'
 import {replicateMetrics} from './replicate-metrics.js'
 
@@ -45,16 +46,11 @@ export const PRECISION_METRICS = ['rel_l2', 'rel_l1', 'mse', 'max_abs'] as const
 
 const until_ci = z
   .object({
-    metric: z.enum(PRECISION_METRICS).describe('Metric whose median is to be known.'),
-    relative_half_width: z
-      .number()
-      .positive()
-      .describe('Half the width of its 95 % interval over the median, at most.'),
-    max_replicates: z
-      .number()
-      .int()
-      .positive()
-      .describe('Replicates at which it ends all the same.'),
+    metric: z
+      .enum(PRECISION_METRICS)
+      .describe('Metric whose median is to be known.')
+      .meta({flag: 'ci-metric'}),
+    ...untilCi.shape,
   })
   .optional()
   .describe(

@@ -1,13 +1,10 @@
 import {describe, expect, it} from 'vitest'
-import {
-  endOf,
-  mostReplicates,
-  nextCount,
-} from '../../../../../src/experiments/error-sweep/measure/batches.js'
+import {endOf, nextCount} from '../../../../../src/experiments/error-sweep/measure/batches.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
 } from '../../../../../src/experiments/error-sweep/schema.js'
+import {mostReplicates} from '../../../../../src/experiments/until-ci.js'
 import {firstOutcome} from '../../../../helpers/cells.js'
 import {method, sweep} from '../../../../helpers/plans.js'
 
