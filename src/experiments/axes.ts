@@ -14,7 +14,8 @@ export const methodSpec = z.object({
   preset: z.enum(PRESET_NAMES).describe('Whose release it follows; `exact`: none.'),
   options: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-    .describe('Options of this estimator that differ from its preset, by name.'),
+    .describe('Options of this estimator that differ from its preset, by name.')
+    .meta({flag: 'option'}),
   plugin: z
     .string()
     .optional()

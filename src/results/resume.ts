@@ -1,7 +1,8 @@
 /** Whether a run can go on with a plan: it can where the plan has all of its cells. */
 import {expected, type RfaError} from '../errors.js'
 import {canonicalJson} from './keys.js'
-import type {Plan} from './record.js'
+import type {Plan, StoredExperiment} from './record.js'
+import {flagOf, settingName} from './settings.js'
 
 const NEW_RUN = 'choose another `output` to start a new run'
 const OWN_PLAN = 'to go on with its own plan, give `output` and `resume` alone'
@@ -19,6 +20,8 @@ export interface PlanCells {
 interface Extension extends PlanCells {
   directory: string
   plan: Plan
+  /** That of the plan among them. */
+  experiments: readonly StoredExperiment[]
 }
 
 /**
@@ -28,7 +31,7 @@ interface Extension extends PlanCells {
  * @throws {PLAN_MISMATCH} where it loses any, naming the first of them and what differs
  */
 export async function extensionOf(
-  {directory, plan, keysOf, labelsOf}: Extension,
+  {directory, plan, experiments, keysOf, labelsOf}: Extension,
   saved: Plan,
 ): Promise<number | undefined> {
   const changes = differences(saved, plan)
@@ -42,7 +45,7 @@ export async function extensionOf(
     'PLAN_MISMATCH',
     directory,
     `a plan with all ${keys.length} cells of this run, ${first} among them`,
-    `one that lacks ${lost.length} of them: ${changesText(changes)}`,
+    `one that lacks ${lost.length} of them: ${changesText(changes, ownerOf(plan, experiments))}`,
     ONLY_MORE,
     OWN_PLAN,
     NEW_RUN,
@@ -97,10 +100,20 @@ function* fieldsOf(value: object, within = ''): Generator<[string, string]> {
 /** Characters of a value that a message shows. */
 const SHOWN = 40
 
-/** `` `seed` is 9, not 3 ``; names in backquotes, which commands show as flags. */
-export function changesText(changes: readonly Change[]): string {
+/** `` `seed` is 9, not 3 ``; fields within others, whose flags have other units, as they stand in the plan. */
+export function changesText(
+  changes: readonly Change[],
+  {plan}: Pick<StoredExperiment, 'plan'>,
+): string {
   const shown = (text: string) => (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text)
+  const named = (field: string) =>
+    field.includes('.') ? field : settingName(flagOf(plan, [field]))
   return changes
-    .map(({field, before, now}) => `\`${field}\` is ${shown(now)}, not ${shown(before)}`)
+    .map(({field, before, now}) => `\`${named(field)}\` is ${shown(now)}, not ${shown(before)}`)
     .join('; ')
+}
+
+/** The experiment whose plan it is. */
+export function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
+  return experiments.find(({name}) => name === plan.experiment)!
 }

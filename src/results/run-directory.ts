@@ -20,7 +20,7 @@ import {
 import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
 import {comparePlugins} from './plugins.js'
 import type {CellRecord, Plan, StoredExperiment} from './record.js'
-import {extensionOf, mismatch, type PlanCells} from './resume.js'
+import {extensionOf, mismatch, ownerOf, type PlanCells} from './resume.js'
 import {type Shard, type ShardOfRun, shardText} from './shard.js'
 
 /** The manifest's file name inside a run directory. */
@@ -345,11 +345,6 @@ function requireSamePlan({directory, plan}: RunRequest, saved: RunManifest): voi
 
 function shardName(shard: Shard | undefined): string {
   return shard ? `shard ${shardText(shard)}` : 'all of it'
-}
-
-/** The experiment whose plan it is. */
-function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
-  return experiments.find(({name}) => name === plan.experiment)!
 }
 
 /** What all of one run must have in common: see {@link requireSameOrigin}. */

@@ -2,6 +2,7 @@ import type {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {describe, expected} from '../../errors.js'
 import type {UntilCi} from '../../experiments/until-ci.js'
+import {flagOf} from '../../results/settings.js'
 import type {Grid} from '../flags/defaults.js'
 import type {FlagValues} from '../flags/kinds.js'
 import {mergeValues} from '../flags/ranges.js'
@@ -72,18 +73,6 @@ export function onlyWithUntilCi(flag: string) {
   return expected('USAGE', flag, 'with --until-ci', 'without', 'add --until-ci 0.05')
 }
 
-/** Flags whose fields in plans are called otherwise. */
-const FLAG_OF: Readonly<Record<string, string>> = {
-  seq_lens: 'seq-len',
-  layers: 'layer',
-  logit_scale: 'scale',
-  head_dims: 'head-dim',
-  angles_deg: 'angles',
-  min_time_ns: 'min-time',
-  warmup_runs: 'warmup',
-  options: 'option',
-}
-
 /**
  * Checks a plan against its schema: the last door before anything runs. Flags have refused most already, in words of
  * their own.
@@ -97,9 +86,13 @@ export function checkedPlan<Schema extends z.ZodType>(
   const parsed = schema.safeParse(plan)
   if (parsed.success) return parsed.data
   const path = parsed.error.issues[0]?.path ?? []
-  const field = path.findLast(part => typeof part === 'string') ?? 'plan'
   const value = path.reduce<unknown>((node, part) => Object(node)[part], plan)
-  const flag = `--${FLAG_OF[field] ?? field.replaceAll('_', '-')}`
   const remedy = 'see --help for what each flag takes'
-  throw expected('USAGE', flag, 'a value that a plan can hold', describe(value), remedy)
+  throw expected(
+    'USAGE',
+    `--${flagOf(schema, path)}`,
+    'a value that a plan can hold',
+    describe(value),
+    remedy,
+  )
 }

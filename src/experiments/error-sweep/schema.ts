@@ -63,6 +63,7 @@ const logit_scale = z
   .positive()
   .optional()
   .describe('Factor on q.k, the scale of logits; absent: what the file says, else 1/sqrt(D).')
+  .meta({flag: 'scale'})
 
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
@@ -73,21 +74,24 @@ export const errorSweepPlan = z.object({
     .optional()
     .describe(
       'Layers of a file of several, by their numbers in it; `all` as long as the file was not looked into; absent: the file is no such one.',
-    ),
+    )
+    .meta({flag: 'layer'}),
   head_dims: z
     .array(z.number().int().positive())
     .min(1)
     .optional()
     .describe(
       'Head dimensions of a generated input, each in turn in place of its own and of that of its values; absent: its own.',
-    ),
+    )
+    .meta({flag: 'head-dim'}),
   ...methodAxes,
   ...drawAxes,
   seq_lens: z
     .array(z.number().int().positive())
     .min(1)
     .nullable()
-    .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.'),
+    .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.')
+    .meta({flag: 'seq-len'}),
   scales: z.array(z.number().positive()).min(1).describe('Factors on queries and keys.'),
   logit_scale,
   targets: z

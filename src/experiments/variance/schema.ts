@@ -71,7 +71,11 @@ export const variancePlan = z
     experiment: z.literal('variance').describe('Name of the experiment.'),
     ...methodAxes,
     ...drawAxes,
-    head_dims: z.array(z.number().int().positive()).min(1).describe('D, entries of a vector.'),
+    head_dims: z
+      .array(z.number().int().positive())
+      .min(1)
+      .describe('D, entries of a vector.')
+      .meta({flag: 'head-dim'}),
     norms: norms.describe(
       'Euclidean norms of both canonical vectors; empty where pairs are given by sum and difference.',
     ),
@@ -81,9 +85,11 @@ export const variancePlan = z
       .describe(
         'Euclidean norms of y, with each of which each of `norms` is that of x; absent: both have one.',
       ),
-    angles_deg: z
-      .array(z.number())
-      .meta({unit: 'degrees', description: 'Angles between the vectors; empty as `norms`.'}),
+    angles_deg: z.array(z.number()).meta({
+      unit: 'degrees',
+      description: 'Angles between the vectors; empty as `norms`.',
+      flag: 'angles',
+    }),
     sum_norms: norms
       .min(1)
       .optional()
@@ -100,7 +106,8 @@ export const variancePlan = z
       .optional()
       .describe(
         'Pairs of an input, by norms and angle: in planes that the seed chooses, or each draw where rows treat directions differently.',
-      ),
+      )
+      .meta({flag: 'pairs'}),
     replicates: z
       .number()
       .int()

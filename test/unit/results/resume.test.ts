@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
+import {variancePlan} from '../../../src/experiments/variance/schema.js'
 import {canonicalJson} from '../../../src/results/keys.js'
 import {changesText, differences} from '../../../src/results/resume.js'
 
@@ -31,6 +32,10 @@ describe('differences', () => {
 })
 
 it('changes are written with what is there now first, long ones cut', () => {
-  const text = changesText(differences({seed: 1, m: [1]}, {seed: 2, m: Array(50).fill(8)}))
-  expect(text).toMatch(/^`seed` is 2, not 1; `m` is \[8(,8){18},8?…, not \[1\]$/)
+  const now = {seed: 2, head_dims: Array(50).fill(8), until_ci: {max_replicates: 3}}
+  const before = {seed: 1, head_dims: [1], until_ci: {max_replicates: 4}}
+  const text = changesText(differences(before, now), {plan: variancePlan})
+  expect(text).toMatch(
+    /^`seed` is 2, not 1; `headDim` is \[8(,8){18},8?…, not \[1\]; `until_ci.max_replicates` is 3, not 4$/,
+  )
 })

@@ -202,17 +202,17 @@ describe('createRun', () => {
     [
       'another value of a list',
       {num_features: [13, 31]},
-      /expected a plan with all 2 cells of this run, favor-pos M=29 .* among them, got one that lacks 1 of them: `num_features` is \[13,31\], not \[13,29\]$/,
+      /expected a plan with all 2 cells of this run, favor-pos M=29 .* among them, got one that lacks 1 of them: `numFeatures` is \[13,31\], not \[13,29\]$/,
     ],
     [
       'one value less',
       {num_features: [29]},
-      /favor-pos M=13 .* among them, got one that lacks 1 of them: `num_features` is \[29\], not \[13,29\]$/,
+      /favor-pos M=13 .* among them, got one that lacks 1 of them: `numFeatures` is \[29\], not \[13,29\]$/,
     ],
     [
       'another seed, whatever else it has',
       {num_features: [13, 29, 31], seed: 4},
-      /got one that lacks 2 of them: `num_features` is .*; `seed` is 4, not 3$/,
+      /got one that lacks 2 of them: `numFeatures` is .*; `seed` is 4, not 3$/,
     ],
     [
       'a value more that every cell would have',
