@@ -1,6 +1,7 @@
-import type {z} from 'zod'
+import {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {describe, expected} from '../../errors.js'
+import {type DrawSettings, drawSettings} from '../../experiments/axes.js'
 import type {UntilCi} from '../../experiments/until-ci.js'
 import {flagOf} from '../../results/settings.js'
 import type {Grid} from '../flags/defaults.js'
@@ -33,9 +34,16 @@ export function drawAxesOf(
 ) {
   return {
     projections: projectionsOr(flags.projections, grid.projections),
-    orth_sign: flags['orth-sign'] ?? ('haar' as const),
+    ...typedSettings(flags),
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
   }
+}
+
+/** How matrices are drawn, by flags that have the names of the fields. */
+function typedSettings(flags: Readonly<Record<string, unknown>>): DrawSettings {
+  const fields = Object.keys(drawSettings)
+  const values = fields.map(field => [field, flags[field.replaceAll('_', '-')]])
+  return z.object(drawSettings).parse(Object.fromEntries(values))
 }
 
 /** Replicates that flags ask for, with what ends them. */

@@ -7,7 +7,7 @@ import {
   nullableNumber,
   seed,
 } from '../../results/record.js'
-import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
+import {drawAxes, drawSettings, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
 import {type Counted, mostReplicates, untilCi} from '../until-ci.js'
 
 const index = (what: string) =>
@@ -127,7 +127,7 @@ export type VariancePlan = z.infer<typeof variancePlan>
 export const varianceCell = z.object({
   ...methodSpec.shape,
   projections: drawAxes.projections,
-  orth_sign: drawPoint.orth_sign,
+  ...drawSettings,
   num_features: z.number().int().positive().describe('M, number of random vectors.'),
   head_dim: sizeFields.head_dim,
   norm: z.number().describe('Euclidean norm of both canonical vectors, or of x.'),
