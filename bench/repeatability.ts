@@ -125,7 +125,7 @@ async function oneRun({machine, threads}: Kind, run: number): Promise<Side> {
   await writeFile(`${name}.json`, JSON.stringify({...PLAN, threads, seed: run}))
   const busy = machine === 'alone' ? undefined : spawn(process.execPath, ['-e', 'for (;;);'])
   try {
-    measured(['bench', '--plan', `${name}.json`, '--output', name, '--quiet'])
+    measured(['run', `${name}.json`, '--output', name, '--quiet'])
   } finally {
     busy?.kill('SIGKILL')
   }

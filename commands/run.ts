@@ -1,20 +1,22 @@
 import * as Args from '@oclif/core/args'
+import {BaselineCommand} from '../src/cli/compare/baseline-command.js'
 import {present} from '../src/cli/flags/kinds.js'
 import {pluginFlag, runFlags} from '../src/cli/flags/shared.js'
+import {baselineFlags} from '../src/cli/plans/compare.js'
 import {helpText} from '../src/cli/run/base-command.js'
-import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
 
-const {plan: _plan, quick: _quick, seed: _seed, backend: _backend, ...howToRun} = runFlags
+const {quick: _quick, seed: _seed, backend: _backend, ...howToRun} = runFlags
 
-export default class Run extends ExperimentCommand {
+export default class Run extends BaselineCommand {
   static override summary = 'Run a plan out of a file'
   static override description = helpText(
-    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files must be here under the same names and hold the same. A plan with plug-ins is a program: each of them is named by --plugin or RFA_PLUGINS, and holds what it held. Flags of one command alone, such as --baseline and --samples of bench, stand beside its --plan: rfa bench --plan plan.json --baseline results/before.',
+    'Runs what error-sweep, bench or variance has printed under --dry-run --json, wherever the plan was made: its input files must be here under the same names and hold the same. A plan with plug-ins is a program: each of them is named by --plugin or RFA_PLUGINS, and holds what it held.',
   )
   static override examples = [
     '<%= config.bin %> run plan.json',
     '<%= config.bin %> run plan.json --output results/sweep --resume',
     '<%= config.bin %> run plan.json --dry-run',
+    '<%= config.bin %> run plan.json --baseline results/before --fail-on time:10%',
   ]
   static override args = {
     plan: Args.string({
@@ -25,6 +27,7 @@ export default class Run extends ExperimentCommand {
   }
   static override flags = {
     ...howToRun,
+    ...baselineFlags,
     plugin: pluginFlag('RUN', 'for a plan with its estimators, which is a program'),
   }
 
@@ -36,7 +39,11 @@ export default class Run extends ExperimentCommand {
 
   async run() {
     const {args, flags} = await this.parse(Run)
-    const asked = {...flags, plan: args.plan, quick: false}
-    return this.runOrDescribe(await this.planOfFile(args.plan, asked), asked)
+    const {readPlanFile, refuseOtherThreads} = await import('../src/cli/run/plan-file.js')
+    const {withNamedPlugins} = await import('../src/cli/run/plugins.js')
+    const read = await readPlanFile(args.plan)
+    refuseOtherThreads(args.plan, read, flags.threads)
+    const plan = withNamedPlugins(read, {from: args.plan, keeper: 'plan'}, this.plugins)
+    return this.runAndCompare(plan, {...flags, plan: args.plan, quick: false})
   }
 }

@@ -21,7 +21,8 @@ const FLOORS = [
   ['src/attention/forms/'],
   ['src/attention/estimators/'],
   ['src/attention/resolve.ts', 'src/attention/call-checks.ts', 'src/attention/checked-decoder.ts'],
-  ['src/attention/footprint/', 'src/attention/attention.ts', 'src/attention/registering/'],
+  ['src/attention/footprint/', 'src/attention/attention.ts'],
+  ['src/attention/registering/'],
   [
     'src/attention/index.ts',
     'src/attention/names.ts',

@@ -69,6 +69,24 @@ export interface CallOptions extends CommonOptions {
   gate?: tf.Tensor
 }
 
+/** The name of each option of a call. */
+const CALL_OPTIONS: Readonly<Record<'method' | keyof CallOptions, true>> = {
+  method: true,
+  numFeatures: true,
+  projection: true,
+  orthSign: true,
+  seed: true,
+  replicate: true,
+  scale: true,
+  preset: true,
+  noise: true,
+  parameters: true,
+  calibration: true,
+  causal: true,
+  keyMask: true,
+  gate: true,
+}
+
 /** The name of an estimator of this package, or of one that was registered. */
 export type AnyMethod = MethodName | RegisteredName
 
@@ -187,6 +205,12 @@ export type DecoderOptions<Name extends AnyMethod = MethodName> = {
 } & CommonOptions &
   MethodOptions<Name>
 
+/** Options of every method, which no method may have besides: attention takes them away before. */
+export const COMMON_OPTIONS: readonly string[] = [
+  ...Object.keys(CALL_OPTIONS),
+  ...(['batch', 'heads', 'headDim', 'valueDim', 'capacity'] satisfies (keyof DecoderOptions)[]),
+]
+
 /**
  * The recurrent form of a method: one token in, one token out, as causal attention would give it.
  *
@@ -244,6 +268,13 @@ interface Prepared {
   draw: {seed: number; replicate: number}
 }
 
+/** The options that the method of a call adds to the common ones. */
+function ownOptions(options: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(options).filter(([name]) => !Object.hasOwn(CALL_OPTIONS, name)),
+  )
+}
+
 /** Resolves method, preset, options, scale, projection and parameters. */
 function prepare(
   options: {method: string} & CommonOptions & Record<string, unknown>,
@@ -259,16 +290,10 @@ function prepare(
     scale = shape.headDim ** -0.5,
     preset = 'exact',
     parameters = {},
-    noise: _noise,
-    calibration: _calibration,
-    causal: _causal,
-    keyMask: _keyMask,
-    gate: _gate,
-    ...explicit
   } = options
   const {heads, headDim} = shape
   const estimator = estimatorNamed(method)
-  const methodOptions = resolveOptions(estimator, preset, explicit)
+  const methodOptions = resolveOptions(estimator, preset, ownOptions(options))
   if (!(typeof scale === 'number' && scale > 0 && scale < Infinity))
     throw expected('BAD_OPTION', 'scale', 'a positive number', String(scale))
   checkFeatures(numFeatures)

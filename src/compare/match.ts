@@ -1,7 +1,8 @@
 /** Which cells of two runs, or of two methods of one run, belong together. */
-import type {MethodSpec} from '../experiments/axes.js'
+import {type DrawPoint, drawPoint, type MethodSpec} from '../experiments/axes.js'
 import type {Comparison} from '../experiments/comparison.js'
 import {methodLabel} from '../experiments/labels.js'
+import type {Counted} from '../experiments/until-ci.js'
 import {groupBy} from '../report/groups.js'
 import {canonicalJson} from '../results/keys.js'
 import type {CellRecord} from '../results/record.js'
@@ -74,13 +75,9 @@ function groupsOf(
   return new Map(groups.map(group => [key(group[0]!), group]))
 }
 
-/** What a cell draws; `null`, and what belongs to it, where its method draws none. */
-interface Drawing {
-  projection?: string | null
-  orth_sign?: string
-  redraw?: string
-  num_features?: number | null
-}
+/** What a cell draws, and when; experiments that list matrices in a cell have no field for one. */
+type Drawing = Partial<DrawPoint> & {redraw?: string}
+const DRAWING = [...(Object.keys(drawPoint) as (keyof DrawPoint)[]), 'redraw'] as const
 
 /**
  * Matches the cells of two methods of one run that are equal in everything else. A method without a projection, or without
@@ -105,19 +102,20 @@ export function matchMethods([a, b]: readonly [
 
 /** All of a cell but its method and what that draws. Draws are as many as a method has, and seeds are the run's. */
 function restKey({cell}: CellRecord): string {
-  const {method, preset, options, plugin, replicates, ...rest} = cell as Partial<MethodSpec> & {
-    replicates?: number
-  }
-  const {projection, orth_sign, redraw, num_features, ...others} = rest as Drawing
-  return canonicalJson(others)
+  const {method, preset, options, plugin, replicates, until_ci, ...rest} = cell as Partial<
+    MethodSpec & Counted
+  >
+  const drawn: readonly string[] = DRAWING
+  const others = Object.entries(rest).filter(([name]) => !drawn.includes(name))
+  return canonicalJson(Object.fromEntries(others))
 }
 
 function drawAlike(a: Drawing, b: Drawing): boolean {
   const alike = (own: unknown, other: unknown) => own == null || other == null || own === other
   if (!alike(a.num_features, b.num_features)) return false
-  // how a matrix is drawn means nothing where there is none; experiments that list matrices in a cell have no field for one
+  // how a matrix is drawn means nothing where there is none
   if (a.projection === null || b.projection === null) return true
-  return a.projection === b.projection && a.orth_sign === b.orth_sign && a.redraw === b.redraw
+  return DRAWING.every(name => name === 'num_features' || a[name] === b[name])
 }
 
 /** The cells of a method: those whose label is the name, or else all whose method it is, with whatever options. */

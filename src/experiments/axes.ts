@@ -1,6 +1,6 @@
 /**
  * The axes that experiments share: as plans list them, as cells have one point of them, and as options of attention.
- * Beside its flag and its label an axis is named here alone.
+ * An axis is named here, and by its flag in `src/cli/flags/shared.ts`.
  */
 import {z} from 'zod'
 import type {CallOptions} from '../attention/index.js'
@@ -14,7 +14,8 @@ export const methodSpec = z.object({
   preset: z.enum(PRESET_NAMES).describe('Whose release it follows; `exact`: none.'),
   options: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-    .describe('Options of this estimator that differ from its preset, by name.'),
+    .describe('Options of this estimator that differ from its preset, by name.')
+    .meta({flag: 'option'}),
   plugin: z
     .string()
     .optional()
@@ -52,10 +53,19 @@ const orthSign = z
   .describe('Signs of orthogonal random matrices: uniform (`haar`), or as LAPACK leaves them.')
 const projectionName = z.enum(PROJECTION_NAMES)
 
+/** How matrices are drawn: a plan has one value of each, and so have its cells. */
+export const drawSettings = {orth_sign: orthSign}
+export type DrawSettings = z.output<z.ZodObject<typeof drawSettings>>
+
+/** Those of a plan or a cell. */
+export function settingsOf({orth_sign}: DrawSettings): DrawSettings {
+  return {orth_sign}
+}
+
 /** What is drawn, as plans list it. */
 export const drawAxes = {
   projections: z.array(projectionName).min(1).describe('Random matrices [M, D] to draw.'),
-  orth_sign: orthSign,
+  ...drawSettings,
   num_features: z
     .array(z.number().int().positive())
     .min(1)
@@ -68,7 +78,7 @@ export const drawPoint = {
   projection: projectionName
     .nullable()
     .describe('Random matrix [M, D]; `null`: the method draws none.'),
-  orth_sign: orthSign,
+  ...drawSettings,
   num_features: z
     .number()
     .int()
@@ -110,26 +120,29 @@ export function drawGrid(
       const projection = projections[Math.floor(index / counts.length)]!
       return {
         projection,
-        orth_sign: signOf(projection, plan.orth_sign),
+        ...settingsFor(projection, plan),
         num_features: counts[index % counts.length]!,
       }
     },
   }
 }
 
-/** The sign that a projection is drawn with: what was asked for, where it has signs. */
-function signOf(
+/** What a matrix is drawn with: what was asked for, where it means something to it. */
+function settingsFor(
   projection: DrawPoint['projection'],
-  wanted: DrawPoint['orth_sign'],
-): DrawPoint['orth_sign'] {
-  return projection !== null && projectionNamed(projection).takesOrthSign ? wanted : 'haar'
+  {orth_sign: sign}: DrawSettings,
+): DrawSettings {
+  const hasSigns = projection !== null && projectionNamed(projection).takesOrthSign
+  return {orth_sign: hasSigns ? sign : 'haar'}
+}
+
+/** In which ways a draw is not the ordinary one. Tables and groups tell draws apart by it. */
+export function drawMarks({projection, orth_sign}: Omit<DrawPoint, 'num_features'>): string[] {
+  return projection !== null && orth_sign === 'raw' ? ['raw signs'] : []
 }
 
 /** The draw of a cell, as attention takes it. @param replicate - index of the draw */
-export function drawOf(
-  {seed, orth_sign}: Pick<DrawPoint, 'orth_sign'> & {seed: number},
-  replicate = 0,
-) {
+export function drawOf({seed, orth_sign}: DrawSettings & {seed: number}, replicate = 0) {
   return {seed, replicate, orthSign: orth_sign}
 }
 

@@ -4,7 +4,7 @@ import {axesOf} from '../inputs/layout.js'
 import type {InputSpec} from '../inputs/spec.js'
 import {plural} from '../report/numbers.js'
 import type {CellRecord, ComputedBy} from '../results/record.js'
-import type {DrawPoint, MethodSpec} from './axes.js'
+import {type DrawPoint, drawMarks, type MethodSpec} from './axes.js'
 
 /** An estimator with what makes it differ from its exact form: `rfa (noahs-ark, tau=0.5)`. */
 export function methodLabel({method, preset, options}: MethodSpec): string {
@@ -14,14 +14,11 @@ export function methodLabel({method, preset, options}: MethodSpec): string {
 }
 
 /**
- * A projection with what makes its draw differ from the ordinary one, such as its signs: `orth (raw signs)`. Tables
- * and groups tell draws apart by it.
+ * A projection with what makes its draw differ from the ordinary one, such as its signs: `orth (raw signs)`.
  */
-export function projectionLabel({
-  projection,
-  orth_sign,
-}: Omit<DrawPoint, 'num_features'>): string | null {
-  return projection !== null && orth_sign === 'raw' ? `${projection} (raw signs)` : projection
+export function projectionLabel(draw: Omit<DrawPoint, 'num_features'>): string | null {
+  const marks = drawMarks(draw)
+  return marks.length > 0 ? `${draw.projection} (${marks.join(', ')})` : draw.projection
 }
 
 /**

@@ -117,3 +117,18 @@ export async function planKeys(plan: Plan): Promise<string[]> {
   assertCount(plan, cells.length, MOST_COUNTED)
   return Array.from(cells, cell => cellKey(experiment.schema, cell))
 }
+
+/** How progress calls cells of a plan; their keys where their input is not here. */
+export async function planLabels(plan: Plan, keys: readonly string[]): Promise<string[]> {
+  try {
+    const {jobs} = await layOut(plan)
+    const labels = new Map<string, string>()
+    for (const {key, label} of jobs) {
+      if (keys.includes(key)) labels.set(key, label)
+      if (labels.size === keys.length) break
+    }
+    return keys.map(key => labels.get(key) ?? key)
+  } catch {
+    return [...keys]
+  }
+}

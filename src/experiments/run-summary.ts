@@ -1,4 +1,6 @@
 /** A run in a few sentences: what was run, where and when, what it found and what is missing. */
+import {z} from 'zod'
+import {inputSpec} from '../inputs/spec.js'
 import {commandText} from '../report/command-line.js'
 import type {PageRun} from '../report/html/summary.js'
 import {bytes, plural} from '../report/numbers.js'
@@ -8,7 +10,7 @@ import {endedRecords, type Plan} from '../results/record.js'
 import {shardText} from '../results/shard.js'
 import {countRecords} from '../results/summary.js'
 import type {Verdict} from '../results/verdict.js'
-import {type MethodSpec, methodSpec} from './axes.js'
+import {causalField, drawAxes, methodAxes} from './axes.js'
 import type {Experiment} from './experiment.js'
 import {experimentNamed} from './index.js'
 import {inputLabel, methodLabel} from './labels.js'
@@ -27,26 +29,25 @@ export async function runSummary(run: ReportedRun): Promise<PageRun> {
   }
 }
 
-/** Parts of plans that sentences tell; each experiment has some of them. */
-interface Told {
-  methods?: readonly MethodSpec[]
-  input?: Parameters<typeof inputLabel>[0]
-  projections?: readonly string[]
-  num_features?: readonly number[]
-  seq_lens?: readonly number[] | null
-  head_dims?: readonly number[]
-  causal?: boolean
-  mode?: string
-  replicates?: number
-}
+/** Fields of plans that the sentence has; each experiment has some of them. */
+const describedPlan = z
+  .object({
+    ...methodAxes,
+    ...drawAxes,
+    input: inputSpec,
+    seq_lens: z.array(z.number()).nullable(),
+    head_dims: z.array(z.number()),
+    causal: causalField,
+    mode: z.string(),
+    replicates: z.number(),
+  })
+  .partial()
 
 /** A plan as a sentence. */
 function whatWasRun({title}: Experiment, plan: Plan): string {
   const {methods, input, projections, num_features, seq_lens, head_dims, causal, mode, replicates} =
-    plan as Told
-  const what = methods
-    ? ` of ${listed(methods.map(spec => methodLabel(methodSpec.parse(spec))))}`
-    : ''
+    describedPlan.parse(plan)
+  const what = methods ? ` of ${listed(methods.map(methodLabel))}` : ''
   const parts = [
     ...(input ? [`on ${inputLabel(input)}`] : []),
     ...(mode === undefined ? [] : [`mode ${mode}`]),

@@ -3,7 +3,7 @@ import {expected, type RfaError} from '../errors.js'
 import {type PluginRecord, pluginDigest} from '../plugins/record.js'
 import {changedFile} from '../plugins/recorded.js'
 import {quoted} from '../shell-words.js'
-import {mismatch} from './plan-extension.js'
+import {mismatch} from './resume.js'
 
 /** What has recorded plug-ins. */
 export type Keeper = 'run' | 'plan'

@@ -18,16 +18,16 @@ import {
   runManifest,
 } from './manifest.js'
 import {parseWith, schemaOf, unknownSchema} from './parse-record.js'
-import {extensionOf, mismatch} from './plan-extension.js'
 import {comparePlugins} from './plugins.js'
 import type {CellRecord, Plan, StoredExperiment} from './record.js'
+import {extensionOf, mismatch, ownerOf, type PlanCells} from './resume.js'
 import {type Shard, type ShardOfRun, shardText} from './shard.js'
 
 /** The manifest's file name inside a run directory. */
 const MANIFEST_FILE = 'manifest.json'
 
 /** What a run directory is made for. */
-export interface RunRequest {
+export interface RunRequest extends PlanCells {
   directory: string
   /** Whose records this version reads, that of the plan among them. */
   experiments: readonly StoredExperiment[]
@@ -38,8 +38,6 @@ export interface RunRequest {
   argv: readonly string[]
   /** Go on with the run that is there, if there is one; else one that is there is refused. */
   resume: boolean
-  /** Keys of the cells of a plan, to tell whether a larger one keeps them. */
-  keysOf(plan: Plan): Promise<string[]>
 }
 
 /** A run directory open for writing: close the journal when done. */
@@ -77,6 +75,9 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
   return openOrMake(request, () => newManifest(request, ownerOf(plan, experiments)))
 }
 
+/** A directory that goes on with no run asks for no cells. */
+const NO_CELLS: PlanCells = {keysOf: async () => [], labelsOf: async () => []}
+
 /**
  * Makes the directory of a run that was made elsewhere.
  *
@@ -88,7 +89,7 @@ export async function createMergedRun(
   experiments: readonly StoredExperiment[],
 ): Promise<Journal> {
   const {plan, argv} = manifest
-  const request = {directory, experiments, plan, argv, resume: false, keysOf: async () => []}
+  const request = {directory, experiments, plan, argv, resume: false, ...NO_CELLS}
   return (await openOrMake(request, async () => manifest)).journal
 }
 
@@ -344,11 +345,6 @@ function requireSamePlan({directory, plan}: RunRequest, saved: RunManifest): voi
 
 function shardName(shard: Shard | undefined): string {
   return shard ? `shard ${shardText(shard)}` : 'all of it'
-}
-
-/** The experiment whose plan it is. */
-function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
-  return experiments.find(({name}) => name === plan.experiment)!
 }
 
 /** What all of one run must have in common: see {@link requireSameOrigin}. */

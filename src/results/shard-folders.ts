@@ -5,9 +5,8 @@ import {packageVersion} from '../package.js'
 import {pluginDigest} from '../plugins/record.js'
 import {canonicalJson} from './keys.js'
 import type {RunManifest} from './manifest.js'
-import {firstDifference} from './plan-difference.js'
-import {settingText} from './plan-settings.js'
 import type {Plan, StoredExperiment} from './record.js'
+import {changesText, differences, ownerOf} from './resume.js'
 import {originFields, type SavedRun} from './run-directory.js'
 import {type ShardOfRun, shardText} from './shard.js'
 
@@ -89,13 +88,17 @@ function requireAlike(
     const got = `one of ${manifest.shard.count}`
     throw unlike(directory, `a shard of ${shard.count}, as ${first.directory} is`, got)
   }
-  const difference = firstDifference(comparable(plan), comparable(manifest.plan))
-  if (difference) {
-    const {place, left, right} = difference
-    const what = `the plan of ${first.directory}, with ${settingText(place, left)}`
-    throw unlike(directory, what, settingText(place, right), 'merge shards of one plan alone')
+  const experiment = ownerOf(plan, experiments)
+  const changes = differences(comparable(plan), comparable(manifest.plan))
+  if (changes.length > 0) {
+    const remedy = 'merge shards of one plan alone'
+    throw unlike(
+      directory,
+      `the plan of ${first.directory}`,
+      changesText(changes, experiment),
+      remedy,
+    )
   }
-  const experiment = experiments.find(({name}) => name === plan.experiment)!
   for (const field of originFields(experiment, plan)) {
     if (machine[field] === manifest.machine[field]) continue
     const what = `${field} ${machine[field] ?? 'none'}, as in ${first.directory}`

@@ -1,7 +1,7 @@
 /** Joins the shards of a run. */
 import {expected, RfaError} from '../errors.js'
 import {allExperiments, experimentNamed} from '../experiments/index.js'
-import {layOut, planKeys} from '../experiments/planned-run.js'
+import {planKeys, planLabels} from '../experiments/planned-run.js'
 import {resumeLine, withoutFolder} from '../report/command-line.js'
 import {plural} from '../report/numbers.js'
 import type {Journal} from '../results/journal.js'
@@ -153,7 +153,7 @@ async function newFolder(directory: string, manifest: RunManifest): Promise<Jour
 const MOST_NAMED = 5
 
 async function incomplete({shards, manifest, records, missing}: MergedRun): Promise<RfaError> {
-  const labels = await labelsOf(manifest.plan, missing.slice(0, MOST_NAMED))
+  const labels = await planLabels(manifest.plan, missing.slice(0, MOST_NAMED))
   const more = missing.length - labels.length
   const names = [...labels, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
   const ended = endedRecords(records).length
@@ -187,19 +187,4 @@ function advice(shards: readonly SavedShard[]): string[] {
       return `${has}, go on with: ${resumeLine(argv, directory)}`
     }),
   ]
-}
-
-/** How progress calls cells; their keys where their input is not here. */
-async function labelsOf(plan: Plan, keys: readonly string[]): Promise<string[]> {
-  try {
-    const {jobs} = await layOut(plan)
-    const labels = new Map<string, string>()
-    for (const {key, label} of jobs) {
-      if (keys.includes(key)) labels.set(key, label)
-      if (labels.size === keys.length) break
-    }
-    return keys.map(key => labels.get(key) ?? key)
-  } catch {
-    return [...keys]
-  }
 }

@@ -1,7 +1,7 @@
 import {RfaError} from '../errors.js'
 import type {Cells} from '../experiments/cells.js'
 import {allExperiments} from '../experiments/index.js'
-import {type Job, type PlannedRun, planKeys} from '../experiments/planned-run.js'
+import {type Job, type PlannedRun, planKeys, planLabels} from '../experiments/planned-run.js'
 import {packageRoot} from '../package.js'
 import {plural} from '../report/numbers.js'
 import type {Journal} from '../results/journal.js'
@@ -79,7 +79,8 @@ export async function runExperiment(
     return runOf(run, {directory, manifest, records})
   }
   const experiments = await allExperiments()
-  const request = {directory, experiments, plan, shard, argv, resume, keysOf: planKeys}
+  const names = {keysOf: planKeys, labelsOf: planLabels}
+  const request = {directory, experiments, plan, shard, argv, resume, ...names}
   const opened = createRun(request)
   const {manifest, journal, resumed, extended} = await unlessInterrupted(signal, opened, late =>
     late.journal.close(),

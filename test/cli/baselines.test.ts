@@ -1,7 +1,8 @@
-import {mkdir} from 'node:fs/promises'
+import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
+import Run from '../../commands/run.js'
 import {services} from '../../src/cli/program/services.js'
 import {RfaError} from '../../src/errors.js'
 import type {BenchPlan, TimedRecord} from '../../src/experiments/bench/schema.js'
@@ -72,6 +73,17 @@ describe('rfa bench --baseline', () => {
     expect(comparison).toMatchObject({schema: 'rfa.comparison/1', passed: false})
     expect(comparison.rows).toHaveLength(4)
     expect(await later(1e7, ...limit, '--strict')).toMatchObject({exitCode: 0})
+  })
+
+  it('is that of a plan in a file, too', async () => {
+    const made = await first()
+    expect(made.exitCode).toBe(0)
+    const plan = join(folder, 'plan.json')
+    await writeFile(plan, JSON.stringify(runner.runExperiment.mock.lastCall![0].plan))
+    const argv = [plan, '--output', join(folder, 'later'), '--baseline', before]
+    const {stdout, exitCode} = await run(Run, 'run', argv)
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/^Comparison of runs of bench: B over A$/m)
   })
 
   it('keeps the exit code of cells that failed', async () => {

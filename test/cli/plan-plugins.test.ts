@@ -52,8 +52,6 @@ const COMMANDS: [string, unknown, string[]][] = [
   ['run', Run, [at('plan.json'), '--dry-run']],
   ['run', Run, [at('plan.json'), '--shard', '1/2', '--output', at('shard')]],
   ['slurm', Slurm, [at('plan.json'), '--shards', '2', '--output', at('slurm')]],
-  ['error-sweep', ErrorSweep, ['--plan', at('plan.json')]],
-  ['error-sweep', ErrorSweep, [`--plan=${at('plan.json')}`, '--dry-run']],
   ['error-sweep', ErrorSweep, ['--resume', '--output', at('run')]],
   ['error-sweep', ErrorSweep, ['--resume', '-o', at('run'), '--dry-run']],
   ['merge', Merge, [...shards, '--output', at('merged')]],

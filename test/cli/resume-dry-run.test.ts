@@ -4,7 +4,7 @@ import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
 import Variance from '../../commands/variance.js'
 import {allExperiments} from '../../src/experiments/index.js'
-import {planKeys, planRun} from '../../src/experiments/planned-run.js'
+import {planKeys, planLabels, planRun} from '../../src/experiments/planned-run.js'
 import type {VarianceCell} from '../../src/experiments/variance/schema.js'
 import type {CellRecord} from '../../src/results/record.js'
 import {createRun} from '../../src/results/run-directory.js'
@@ -26,6 +26,7 @@ async function save(directory: string, ...records: CellRecord[]): Promise<void> 
     argv: ['rfa', 'variance'],
     resume: true,
     keysOf: planKeys,
+    labelsOf: planLabels,
   })
   for (const record of records) await journal.append(record)
   await journal.close()
@@ -57,7 +58,7 @@ describe('--resume --dry-run', () => {
     const before = await readdir(run)
     expect(await dry(run, '--seed', '9')).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringMatching(/started with, --seed 3, got --seed 9\nCode: PLAN_MISMATCH/),
+      stderr: expect.stringMatching(/lacks 2 of them: .*--seed is 9, not 3\nCode: PLAN_MISMATCH/),
     })
     expect(await readdir(run)).toEqual(before)
   })

@@ -3,8 +3,6 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeEach, describe, expect, it, vi} from 'vitest'
-import Bench from '../../commands/bench.js'
-import ErrorSweep from '../../commands/error-sweep.js'
 import Run from '../../commands/run.js'
 import {BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {answerWith, lastRun, run, runner} from './services.js'
@@ -21,26 +19,21 @@ beforeEach(() => {
 })
 
 describe('a plan out of a file', () => {
-  it('is run by rfa run and by --plan alike', async () => {
+  it('is run as it stands', async () => {
     await run(Run, 'run', [file, '-o', 'dir', '--resume', '--timeout', '9'])
     expect(lastRun().plan).toEqual(PLAN)
     expect(lastRun().options).toMatchObject({directory: 'dir', resume: true, timeoutMs: 9000})
-    await run(Bench, 'bench', ['--plan', file, '-o', 'dir'])
-    expect(lastRun().plan).toEqual(PLAN)
+  })
+
+  it('has every single time written where that is asked for', async () => {
+    await run(Run, 'run', [file, '-o', 'dir', '--samples'])
+    expect(lastRun().options).toMatchObject({requested: ['samples']})
   })
 
   it.each(['--seed=0', '--no-exact', '--quick'])('refuses %s beside it', async flag => {
-    const {exitCode, stderr} = await run(Bench, 'bench', ['--plan', file, flag])
+    const {exitCode, stderr} = await run(Run, 'run', [file, flag])
     expect(exitCode).toBe(2)
-    expect(stderr).toContain(`${flag.replace('=0', '')} beside it`)
+    expect(stderr).toContain('Nonexistent flag')
     expect(runner.runExperiment).not.toHaveBeenCalled()
-  })
-
-  it('names the command of a plan that is another one', async () => {
-    const outcome = await run(ErrorSweep, 'error-sweep', ['--plan', file])
-    expect(outcome).toMatchObject({
-      exitCode: 2,
-      stderr: `${file}: expected a plan of error-sweep, got one of bench\nCode: PLAN_MISMATCH   Try: rfa bench --plan ${file}\n`,
-    })
   })
 })

@@ -1,4 +1,4 @@
-/** Coverage of the intervals of `rfa variance --precision`, whose draws stop when they are narrow enough. */
+/** Coverage of the intervals of `rfa variance --until-ci`, whose draws stop when they are narrow enough. */
 import {beforeAll, describe, expect, it} from 'vitest'
 import {loadEstimators} from '../../src/attention/index.js'
 import {estimatorNamed, resolveOptions} from '../../src/attention/resolve.js'
@@ -26,8 +26,8 @@ const Z = bonferroniZ(3 * CASES.length, 1e-4)
 
 function runOf({method, angle_deg, precision}: (typeof CASES)[number], seed: number) {
   const size = {head_dim: 4, num_features: 8, norm: 0.5, backend: 'cpu'} as const
-  const draws = {replicates: 100, max_draws: 12_800}
-  const cell = varianceCell({method, angle_deg, precision, seed, ...size, ...draws})
+  const until_ci = {relative_half_width: precision, max_replicates: 12_800}
+  const cell = varianceCell({method, angle_deg, seed, ...size, replicates: 100, until_ci})
   const estimator = estimatorNamed(method)
   const options = resolveOptions(estimator, 'exact', {})
   const request = estimateRequest(cell, estimator, options)

@@ -2,6 +2,7 @@
 import {z} from 'zod'
 import {describe, expected, type RfaError} from '../../errors.js'
 import {TARGET_KERNELS} from '../../theory/target-kernels.js'
+import {COMMON_OPTIONS} from '../attention.js'
 import type {Estimator} from '../forms/estimator.js'
 import {PROJECTION_NAMES} from '../projections/index.js'
 
@@ -9,13 +10,6 @@ import {PROJECTION_NAMES} from '../projections/index.js'
 const NAME = /^[A-Za-z][A-Za-z0-9+#_-]{0,39}$/
 /** What `--option` takes before the equals sign. */
 const OPTION_NAME = /^[A-Za-z]\w*$/
-
-/** Options of every method, which no method may have besides: attention takes them away before. */
-const COMMON_OPTIONS: readonly string[] = [
-  ...['method', 'numFeatures', 'projection', 'orthSign', 'seed', 'replicate', 'scale', 'preset'],
-  ...['noise', 'parameters', 'calibration', 'causal', 'keyMask', 'gate'],
-  ...['batch', 'heads', 'headDim', 'valueDim'],
-]
 
 const TEXTS = ['title', 'citation', 'formula', 'advice'] as const
 const FUNCTIONS = ['featureDim', 'inputs', 'target', 'cost', 'attend'] as const

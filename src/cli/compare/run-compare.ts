@@ -6,12 +6,12 @@ import {cellsOfMethod, matchMethods, matchRuns, methodsOf} from '../../compare/m
 import {comparisonReport} from '../../compare/report.js'
 import type {ComparisonRequest, Side} from '../../compare/request.js'
 import {comparisonCsv} from '../../compare/tables.js'
-import {describe, expected, type RfaError, unknownName} from '../../errors.js'
+import {expected, type RfaError, unknownName} from '../../errors.js'
 import {experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'
 import {PAGE_START} from '../../report/html/markup.js'
 import {renderMarkdown} from '../../report/markdown.js'
-import {firstDifference} from '../../results/plan-difference.js'
+import {differences} from '../../results/resume.js'
 import {type ComparisonFile, type FailOnFlags, limitsOf} from '../plans/compare.js'
 import type {ComparisonDocument} from '../program/json-documents.js'
 import {writeOwnFile} from '../report/own-file.js'
@@ -159,11 +159,9 @@ function requirePartners({comparison, related, a, b}: ComparisonRequest): void {
 /** Error of cells of which none measures what another does. @param cells - one of each side, to tell how they differ */
 export function noPartners(where: string, cells: readonly object[]): RfaError {
   const [a, b] = cells
-  const difference = a && b && firstDifference(a, b)
-  const {place = [], left, right} = difference ?? {}
-  const [own, other] = [left, right].map(value => describe(value ?? null))
-  const remedy = difference
-    ? [`the first cells differ in ${place.join('.')}: ${own} in A, ${other} in B`]
+  const [change] = a && b ? differences(a, b) : []
+  const remedy = change
+    ? [`the first cells differ in ${change.field}: ${change.before} in A, ${change.now} in B`]
     : []
   return expected('PLAN_MISMATCH', where, 'cells that measure the same', 'none', ...remedy)
 }

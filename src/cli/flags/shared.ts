@@ -214,12 +214,6 @@ export const runFlags = {
     helpValue: 'DIR',
     description: 'folder of the run (default: results/<command>-<date>-<time>)',
   }),
-  plan: oneText({
-    helpGroup: 'RUN',
-    helpValue: 'FILE',
-    description:
-      'run the plan in this file, which --dry-run --json has printed: nothing else of the grid is typed beside it',
-  }),
   resume: toggle(
     'go on with the run in --output, whose plan need not be typed again: finished cells are kept, failed ones run again, a typed plan with more cells adds them; where there is none, start it',
     'RUN',
@@ -261,4 +255,6 @@ export const runFlags = {
 export type RunOptions = Omit<FlagValues<typeof runFlags>, 'backend'> & {
   quiet: boolean
   samples?: boolean
+  /** The file that the plan is from. Default: flags say it, or the run to go on with. */
+  plan?: string | undefined
 } & Partial<Pick<FlagValues<ReturnType<typeof methodFlags>>, 'num-features' | 'projections'>>

@@ -14,19 +14,11 @@ import {
 } from '../../experiments/bench/schema.js'
 import {distinct} from '../../experiments/cells.js'
 import {defaultHelp, type Grid, gridOf} from '../flags/defaults.js'
-import {
-  type FlagValues,
-  grouped,
-  nameList,
-  notBeside,
-  numberList,
-  oneNumber,
-  oneText,
-} from '../flags/kinds.js'
+import {type FlagValues, nameList, numberList, oneNumber} from '../flags/kinds.js'
 import {COUNT, POSITIVE_INTEGER, SECONDS} from '../flags/ranges.js'
 import {causalFlag, methodFlags, runFlags} from '../flags/shared.js'
 import {benchInputFlags, type FileShape} from './bench-input.js'
-import {failOnFlags} from './compare.js'
+import {baselineFlags} from './compare.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
 import {checkedPlan, drawAxesOf, listOr} from './values.js'
 
@@ -141,13 +133,7 @@ export const benchFlags = {
     helpGroup: 'TIMING',
     description: 'order of the cells; random spreads drift over all of them (default: random)',
   }),
-  baseline: oneText({
-    helpGroup: 'COMPARISON',
-    helpValue: 'DIR',
-    description: 'compare the run, B, with the one in that folder, A, as rfa compare does',
-  }),
-  'fail-on': grouped(failOnFlags['fail-on'], 'COMPARISON', 'time:25%,memory:0%'),
-  strict: grouped(failOnFlags.strict, 'COMPARISON'),
+  ...baselineFlags,
   ...runFlags,
   backend: nameList(
     'backends',
@@ -169,13 +155,6 @@ export const benchFlags = {
     helpGroup: 'TIMING',
     description:
       'time the parts of each forward, too: drawing, feature map, contraction, guard; forward passes only',
-  }),
-  samples: Flags.boolean({
-    default: false,
-    helpGroup: 'RUN',
-    ...notBeside('dry-run'),
-    description:
-      'write every single time as records_samples.csv, too; with --resume of a run that has ended also later',
   }),
 }
 /** What `rfa bench` was asked for; a missing value was not typed. */

@@ -1,5 +1,4 @@
 import * as Flags from '@oclif/core/flags'
-import {expected} from '../../errors.js'
 import {
   type ErrorSweepPlan,
   errorSweepPlan,
@@ -19,7 +18,7 @@ import {
   type WithCausal,
 } from './input-spec.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, drawAxesOf, listOr} from './values.js'
+import {checkedPlan, drawAxesOf, listOr, onlyWithUntilCi, replicatesOf} from './values.js'
 
 /** An error sweep also scales queries and keys, and repeats random draws. */
 interface ErrorSweepGrid extends Grid {
@@ -121,7 +120,7 @@ export function toErrorSweepPlan(
     scales: listOr(flags.scales, '--scales', grid.scales),
     ...(flags.scale !== undefined && {logit_scale: flags.scale}),
     targets: [...new Set(flags.targets ?? (['raw', 'matched'] as const))],
-    ...replicatesOf(flags, grid),
+    ...countsOf(flags, grid),
     causal: flags.causal,
     row_metrics: flags['row-metrics'],
     seed: flags.seed ?? 0,
@@ -129,24 +128,15 @@ export function toErrorSweepPlan(
   })
 }
 
-/** Replicates, and until what: most that were typed move the default of the fewest out of their way. */
-function replicatesOf(
-  {'until-ci': width, 'ci-metric': metric, 'max-replicates': most, replicates}: ErrorSweepFlags,
-  grid: ErrorSweepGrid,
+/** Replicates, and which metric decides how many. @throws {USAGE} for a metric without --until-ci */
+function countsOf(
+  flags: ErrorSweepFlags,
+  {replicates}: ErrorSweepGrid,
 ): Pick<ErrorSweepPlan, 'replicates' | 'until_ci'> {
-  if (width === undefined) {
-    const idle = metric === undefined ? most && '--max-replicates' : '--ci-metric'
-    if (idle) throw expected('USAGE', idle, 'with --until-ci', 'without', 'add --until-ci 0.05')
-    return {replicates: replicates ?? grid.replicates}
-  }
-  const least = replicates ?? Math.min(grid.replicates, most ?? grid.replicates)
-  const max_replicates = most ?? Math.max(MAX_REPLICATES, least)
-  if (max_replicates < least) {
-    const what = `at least --replicates ${least}`
-    throw expected('USAGE', '--max-replicates', what, String(max_replicates))
-  }
-  const until_ci = {metric: metric ?? 'rel_l2', relative_half_width: width, max_replicates}
-  return {replicates: least, until_ci}
+  const metric = flags['ci-metric']
+  if (metric && flags['until-ci'] === undefined) throw onlyWithUntilCi('--ci-metric')
+  const {until_ci, ...counts} = replicatesOf(flags, {replicates, most: MAX_REPLICATES})
+  return {...counts, ...(until_ci && {until_ci: {metric: metric ?? 'rel_l2', ...until_ci}})}
 }
 
 /** A file has a length of its own; a generator needs one. */

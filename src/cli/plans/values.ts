@@ -1,6 +1,9 @@
-import type {z} from 'zod'
+import {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {describe, expected} from '../../errors.js'
+import {type DrawSettings, drawSettings} from '../../experiments/axes.js'
+import type {UntilCi} from '../../experiments/until-ci.js'
+import {flagOf} from '../../results/settings.js'
 import type {Grid} from '../flags/defaults.js'
 import type {FlagValues} from '../flags/kinds.js'
 import {mergeValues} from '../flags/ranges.js'
@@ -31,21 +34,51 @@ export function drawAxesOf(
 ) {
   return {
     projections: projectionsOr(flags.projections, grid.projections),
-    orth_sign: flags['orth-sign'] ?? ('haar' as const),
+    ...typedSettings(flags),
     num_features: listOr(flags['num-features'], '--num-features', grid.numFeatures),
   }
 }
 
-/** Flags whose fields in plans are called otherwise. */
-const FLAG_OF: Readonly<Record<string, string>> = {
-  seq_lens: 'seq-len',
-  layers: 'layer',
-  logit_scale: 'scale',
-  head_dims: 'head-dim',
-  angles_deg: 'angles',
-  min_time_ns: 'min-time',
-  warmup_runs: 'warmup',
-  options: 'option',
+/** How matrices are drawn, by flags that have the names of the fields. */
+function typedSettings(flags: Readonly<Record<string, unknown>>): DrawSettings {
+  const fields = Object.keys(drawSettings)
+  const values = fields.map(field => [field, flags[field.replaceAll('_', '-')]])
+  return z.object(drawSettings).parse(Object.fromEntries(values))
+}
+
+/** Replicates that flags ask for, with what ends them. */
+interface ReplicateFlags {
+  replicates?: number | undefined
+  'until-ci'?: number | undefined
+  'max-replicates'?: number | undefined
+}
+
+/**
+ * Replicates, and until when. Most that were typed move the default of the fewest out of their way.
+ *
+ * @param standard - replicates where none are typed, and the most of them
+ * @throws {USAGE} for most that nothing asks for, or that are below the fewest
+ */
+export function replicatesOf(
+  {'until-ci': width, 'max-replicates': most, replicates}: ReplicateFlags,
+  standard: {replicates: number; most: number},
+): {replicates: number; until_ci?: UntilCi} {
+  if (width === undefined) {
+    if (most !== undefined) throw onlyWithUntilCi('--max-replicates')
+    return {replicates: replicates ?? standard.replicates}
+  }
+  const least = replicates ?? Math.min(standard.replicates, most ?? standard.replicates)
+  const max_replicates = most ?? Math.max(standard.most, least)
+  if (max_replicates >= least) {
+    return {replicates: least, until_ci: {relative_half_width: width, max_replicates}}
+  }
+  const what = `at least --replicates ${least}`
+  throw expected('USAGE', '--max-replicates', what, String(max_replicates))
+}
+
+/** Error of a flag that says more of `--until-ci`. */
+export function onlyWithUntilCi(flag: string) {
+  return expected('USAGE', flag, 'with --until-ci', 'without', 'add --until-ci 0.05')
 }
 
 /**
@@ -61,9 +94,13 @@ export function checkedPlan<Schema extends z.ZodType>(
   const parsed = schema.safeParse(plan)
   if (parsed.success) return parsed.data
   const path = parsed.error.issues[0]?.path ?? []
-  const field = path.findLast(part => typeof part === 'string') ?? 'plan'
   const value = path.reduce<unknown>((node, part) => Object(node)[part], plan)
-  const flag = `--${FLAG_OF[field] ?? field.replaceAll('_', '-')}`
   const remedy = 'see --help for what each flag takes'
-  throw expected('USAGE', flag, 'a value that a plan can hold', describe(value), remedy)
+  throw expected(
+    'USAGE',
+    `--${flagOf(schema, path)}`,
+    'a value that a plan can hold',
+    describe(value),
+    remedy,
+  )
 }

@@ -6,7 +6,7 @@ import {type FlagValues, numberList, oneNumber} from '../flags/kinds.js'
 import {ANGLE, NON_NEGATIVE_NUMBER, POSITIVE_INTEGER, POSITIVE_NUMBER} from '../flags/ranges.js'
 import {methodFlags, runFlags} from '../flags/shared.js'
 import {type EstimatorFacts, toMethodSpecs} from './method-specs.js'
-import {checkedPlan, drawAxesOf, listOr} from './values.js'
+import {checkedPlan, drawAxesOf, listOr, replicatesOf} from './values.js'
 import {pairFlags, type SampledInput} from './variance-input.js'
 
 /** A variance experiment needs no input: only pairs of vectors of these norms and angles. */
@@ -40,7 +40,7 @@ export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
   },
 }
 
-/** Draws at which a precision that was not reached is given up. */
+/** Draws of a cell whose intervals do not become narrow enough. */
 const MOST_DRAWS = 100_000
 
 /** The flags of `rfa variance`. */
@@ -76,15 +76,15 @@ export const varianceFlags = {
     helpGroup: 'GRID',
     description: `independent draws, at least 2 ${defaultHelp(VARIANCE, grid => grid.replicates)}`,
   }),
-  precision: oneNumber(POSITIVE_NUMBER)({
+  'until-ci': oneNumber(POSITIVE_NUMBER)({
     helpGroup: 'GRID',
-    helpValue: 'P',
+    helpValue: 'SHARE',
     description:
-      'draw on, doubling --replicates, until half the width of every interval is at most this share of the ratio to iid, or of the variance where there is none, e.g. 0.05',
+      'draw on, doubling --replicates, until half the width of every 95 % interval is at most this share of the ratio to iid, or of the variance where there is none, e.g. 0.05; --replicates are then the fewest',
   }),
-  'max-draws': oneNumber(POSITIVE_INTEGER)({
+  'max-replicates': oneNumber(POSITIVE_INTEGER)({
     helpGroup: 'GRID',
-    description: `most draws with --precision (default: ${MOST_DRAWS})`,
+    description: `with --until-ci: draws at which a cell ends all the same (default: ${MOST_DRAWS})`,
   }),
   ...runFlags,
 }
@@ -112,26 +112,12 @@ export function toVariancePlan(
     methods: toMethodSpecs({...flags, methods}, grid.methods, estimators),
     ...drawAxesOf(flags, grid),
     ...(sampled ? pairsOf(sampled) : pairAxes(flags, grid)),
-    replicates: flags.replicates ?? grid.replicates,
-    ...stopping(flags, grid),
+    ...replicatesOf(flags, {replicates: grid.replicates, most: MOST_DRAWS}),
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',
   })
   const every = flags.projections?.includes('all') ?? false
   return {...plan, projections: plan.projections.filter(name => exists(name, plan, every))}
-}
-
-/** @throws {USAGE} for a number of draws that stops nothing, or that is below that of all */
-function stopping(flags: VarianceFlags, grid: VarianceGrid) {
-  const {precision, replicates = grid.replicates} = flags
-  const typed = flags['max-draws']
-  if (precision === undefined) {
-    if (typed === undefined) return {}
-    throw expected('USAGE', '--max-draws', '--precision beside it', 'none')
-  }
-  const most = typed ?? Math.max(MOST_DRAWS, replicates)
-  if (most >= replicates) return {precision, max_draws: most}
-  throw expected('USAGE', '--max-draws', `at least the ${replicates} of --replicates`, String(most))
 }
 
 /** Pairs of an input, and no others. */

@@ -1,6 +1,7 @@
 /** Turns anything thrown into the one report that the terminal, `--json` and the exit code share. */
 import {closest, describe, messageOf, RfaError} from '../../errors.js'
 import {printable} from '../../report/printable.js'
+import {settingName} from '../../results/settings.js'
 import {EXIT_INTERNAL, exitCodeOf} from './exit-codes.js'
 import {adviceOnStray, adviceOnUnknownFlag, type Typed} from './usage-advice.js'
 
@@ -80,14 +81,13 @@ export function formatErrorReport(report: ErrorReport): string {
  * @param flagNames - flags of the command, without dashes; others stay as they are
  */
 export function asFlags(text: string, flagNames: readonly string[]): string {
-  return text.replaceAll(
-    /`([a-z][A-Za-z]*)(?:: ([^`]+))?`/g,
-    (all, name: string, value?: string) => {
-      const flag = name.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
-      if (!flagNames.includes(flag.replace(/^no-/, ''))) return all
-      return value === undefined ? `--${flag}` : `--${flag} ${value}`
-    },
-  )
+  const all = flagNames.flatMap(flag => [flag, `no-${flag}`])
+  const flags = new Map(all.map(flag => [settingName(flag), `--${flag}`]))
+  return text.replaceAll(/`(\w+)(?:: ([^`]+))?`/g, (quoted, name: string, value?: string) => {
+    const flag = flags.get(name)
+    if (flag === undefined) return quoted
+    return value === undefined ? flag : `${flag} ${value}`
+  })
 }
 
 /** The parser puts "Parsing --flag" before and "See more help" after the sentence of a flag. */

@@ -67,11 +67,12 @@ export const services: Services = {
   examineRun: async (directory, {plan, jobs, shard: asked}) => {
     const {examineRun} = await import('../../results/run-directory.js')
     const {allExperiments} = await import('../../experiments/index.js')
-    const {planKeys} = await import('../../experiments/planned-run.js')
+    const {planKeys, planLabels} = await import('../../experiments/planned-run.js')
     const experiments = await allExperiments()
     const shard = asked && {...asked, cells: jobs.length}
-    const request = {directory, experiments, plan, shard, argv: [], keysOf: planKeys}
-    return examineRun({...request, resume: true})
+    const names = {keysOf: planKeys, labelsOf: planLabels}
+    const request = {directory, experiments, plan, shard, argv: [], resume: true, ...names}
+    return examineRun(request)
   },
   readPlan: async directory => (await manifestIn(directory))?.plan,
   readShard: async directory => (await manifestIn(directory))?.shard,

@@ -18,7 +18,7 @@ import type {RecordedPlugins} from './plugins.js'
 /** Flags that change nothing about what is run. */
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
-  ...['plugin', 'json', 'quiet', 'plan', 'shard', 'plot'],
+  ...['plugin', 'json', 'quiet', 'shard', 'plot'],
   ...['baseline', 'fail-on', 'strict'],
 ])
 
@@ -32,15 +32,12 @@ export abstract class ExperimentCommand extends RfaCommand {
   }
 
   /**
-   * The plan in the file of `--plan`; or of the run to go on with, where `--output DIR --resume` is all that was typed of
-   * it.
+   * The plan of the run to go on with, where `--output DIR --resume` is all that was typed of it.
    *
    * @returns `undefined` where flags say more, or no run is there
    * @throws {PLAN_MISMATCH} when it is one of another command
-   * @throws {USAGE} for flags beside `--plan` that would change it
    */
   protected async savedPlan(flags: RunOptions): Promise<Plan | undefined> {
-    if (flags.plan !== undefined) return this.planOfFile(flags.plan, flags)
     const typed = this.gridFlags(flags).length > 0
     if (!flags.resume || flags.output === undefined || typed) return undefined
     const plan = await this.services.readPlan(flags.output)
@@ -54,7 +51,8 @@ export abstract class ExperimentCommand extends RfaCommand {
         typeablePath(output),
         '--resume',
       ])
-      throw otherCommand('run', plan, output, this.id ?? '', own)
+      const {experiment} = plan
+      throw expected('PLAN_MISMATCH', output, `a run of ${this.id}`, `one of ${experiment}`, own)
     }
     const {threads} = flags
     const own = plan.threads === undefined || threads === undefined ? plan : {...plan, threads}
@@ -64,30 +62,10 @@ export abstract class ExperimentCommand extends RfaCommand {
 
   /** The flags that name a plan are looked for before all are parsed: names of estimators need the plug-ins. */
   protected override async recordedPlugins(): Promise<RecordedPlugins | undefined> {
-    const {recordedInFile, recordedInRun, valuesTyped} = await import('./plugins.js')
-    const file = valuesTyped(this.argv, '--plan').at(-1)
-    if (file !== undefined) return recordedInFile(file)
+    const {recordedInRun, valuesTyped} = await import('./plugins.js')
     const folder = valuesTyped(this.argv, '--output', '-o').at(-1)
     if (folder === undefined || !this.argv.includes('--resume')) return undefined
     return recordedInRun(folder, this.services)
-  }
-
-  /**
-   * The plan in a file.
-   *
-   * @throws {USAGE} for flags that would change it, and for plug-ins that were not named
-   * @throws {PLAN_MISMATCH} for one of another command, and for other plug-ins
-   */
-  protected async planOfFile(path: string, flags: RunOptions): Promise<Plan> {
-    const {readPlanFile, refuseChanges} = await import('./plan-file.js')
-    const {withNamedPlugins} = await import('./plugins.js')
-    const plan = await readPlanFile(path)
-    refuseChanges(path, plan, this.gridFlags(flags), flags.threads)
-    if (this.id !== 'run' && plan.experiment !== this.id) {
-      const own = commandText(['rfa', plan.experiment, '--plan', typeablePath(path)])
-      throw otherCommand('plan', plan, path, this.id ?? '', own)
-    }
-    return withNamedPlugins(plan, {from: path, keeper: 'plan'}, this.plugins)
   }
 
   /** The flags that were typed and say what to run, not only how; with dashes. */
@@ -194,8 +172,4 @@ export abstract class ExperimentCommand extends RfaCommand {
     const draw = await plotter(this.layout(), form)
     return {blocks: [...report, {kind: 'figure', figure}], draw}
   }
-}
-
-function otherCommand(what: string, plan: Plan, path: string, id: string, own: string) {
-  return expected('PLAN_MISMATCH', path, `a ${what} of ${id}`, `one of ${plan.experiment}`, own)
 }

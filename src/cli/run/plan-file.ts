@@ -93,29 +93,10 @@ function digestIn({input}: Plan): string | undefined {
   return input?.kind === 'file' ? input.digest : undefined
 }
 
-/**
- * Refuses what would change a plan that is given as a file.
- *
- * @param typed - flags of the grid that stand beside it, with dashes
- * @param threads - that were asked for
- * @throws {USAGE}
- */
-export function refuseChanges(
-  path: string,
-  plan: Plan,
-  typed: readonly string[],
-  threads: number | undefined,
-): void {
-  const own = plan.threads ?? undefined
-  const others = [
-    ...typed,
-    ...(plan.threads !== undefined && threads !== undefined && threads !== own
-      ? ['--threads']
-      : []),
-  ]
-  if (others.length === 0) return
-  const names = others.join(', ')
-  const remedies = [`leave ${names} out`, 'make another plan with --dry-run --json']
+/** @throws {USAGE} for threads that would make another plan of it */
+export function refuseOtherThreads(path: string, plan: Plan, typed: number | undefined): void {
+  if (plan.threads === undefined || typed === undefined || typed === plan.threads) return
   const what = 'a plan that says all of what is run'
-  throw expected('USAGE', `--plan ${path}`, what, `${names} beside it`, ...remedies)
+  const remedies = ['leave --threads out', 'make another plan with --dry-run --json']
+  throw expected('USAGE', path, what, '--threads beside it', ...remedies)
 }

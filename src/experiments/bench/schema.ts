@@ -49,12 +49,14 @@ export const timingProtocol = z.object({
     .number()
     .int()
     .nonnegative()
-    .describe('Runs of each process before the clock starts.'),
+    .describe('Runs of each process before the clock starts.')
+    .meta({flag: 'warmup'}),
   min_runs: z.number().int().positive().describe('Fewest timed runs.'),
   max_runs: z.number().int().positive().describe('Most timed runs.'),
   min_time_ns: z.number().nonnegative().meta({
     unit: 'ns',
     description: 'Timed runs go on until they took this long, within min_runs and max_runs.',
+    flag: 'min-time',
   }),
 })
 export type TimingProtocol = z.infer<typeof timingProtocol>
@@ -97,7 +99,8 @@ const fieldsOfPlan = z.object({
     .min(1)
     .describe(
       'L, tokens of queries and keys, of each length in turn; in mode `decode` one run to the longest passes the others.',
-    ),
+    )
+    .meta({flag: 'seq-len'}),
   ...sizeFields,
   batch: oneOrMore(sizeFields.batch),
   kv_heads: kvHeadsField,

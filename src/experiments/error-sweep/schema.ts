@@ -19,6 +19,7 @@ import {
   methodSpec,
   sizeFields,
 } from '../axes.js'
+import {untilCi} from '../until-ci.js'
 import {UNKNOWN} from './curve.js'
 import {
   type Meaning,
@@ -51,16 +52,11 @@ export const PRECISION_METRICS = ['rel_l2', 'rel_l1', 'mse', 'max_abs'] as const
 
 const until_ci = z
   .object({
-    metric: z.enum(PRECISION_METRICS).describe('Metric whose median is to be known.'),
-    relative_half_width: z
-      .number()
-      .positive()
-      .describe('Half the width of its 95 % interval over the median, at most.'),
-    max_replicates: z
-      .number()
-      .int()
-      .positive()
-      .describe('Replicates at which it ends all the same.'),
+    metric: z
+      .enum(PRECISION_METRICS)
+      .describe('Metric whose median is to be known.')
+      .meta({flag: 'ci-metric'}),
+    ...untilCi.shape,
   })
   .optional()
   .describe(
@@ -73,6 +69,7 @@ const logit_scale = z
   .positive()
   .optional()
   .describe('Factor on q.k, the scale of logits; absent: what the file says, else 1/sqrt(D).')
+  .meta({flag: 'scale'})
 
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
@@ -83,21 +80,24 @@ export const errorSweepPlan = z.object({
     .optional()
     .describe(
       'Layers of a file of several, by their numbers in it; `all` as long as the file was not looked into; absent: the file is no such one.',
-    ),
+    )
+    .meta({flag: 'layer'}),
   head_dims: z
     .array(z.number().int().positive())
     .min(1)
     .optional()
     .describe(
       'Head dimensions of a generated input, each in turn in place of its own and of that of its values; absent: its own.',
-    ),
+    )
+    .meta({flag: 'head-dim'}),
   ...methodAxes,
   ...drawAxes,
   seq_lens: z
     .array(z.number().int().positive())
     .min(1)
     .nullable()
-    .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.'),
+    .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.')
+    .meta({flag: 'seq-len'}),
   scales: z.array(z.number().positive()).min(1).describe('Factors on queries and keys.'),
   logit_scale,
   targets: z

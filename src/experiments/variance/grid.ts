@@ -1,7 +1,7 @@
 /** A variance experiment as cells and jobs: methods x numbers of features x dimensions x norms x angles. */
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
-import type {MethodSpec} from '../axes.js'
+import {type MethodSpec, settingsOf} from '../axes.js'
 import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {methodLabel} from '../labels.js'
@@ -10,7 +10,7 @@ import {runtimeBytes} from '../process-memory.js'
 import {type Batch, batchOf, NO_PROJECTION} from './measure/batch.js'
 import {type PairFields, pairText} from './pair-text.js'
 import {sumPair} from './pairs.js'
-import {mostDraws, type VarianceCell, type VariancePlan} from './schema.js'
+import {type DrawCounts, mostDraws, type VarianceCell, type VariancePlan} from './schema.js'
 
 /**
  * All jobs of a plan, in plan order.
@@ -91,15 +91,19 @@ function pairCount(plan: PairAxes): number {
 }
 
 function toCell(plan: VariancePlan, spec: MethodSpec, budget: Budget, pair: PairFields) {
-  const {projections, orth_sign, replicates, seed, backend} = plan
+  const {projections, replicates, seed, backend} = plan
   const {num_features, head_dim} = budget
-  const shared = {projections, orth_sign, replicates, ...precisionOf(plan), seed, backend}
+  const shared = {projections, ...settingsOf(plan), replicates, ...stoppingOf(plan), seed, backend}
   return (): VarianceCell => ({...spec, ...shared, num_features, head_dim, ...pair})
 }
 
 /** What stops draws early, where something does. */
-function precisionOf({precision, max_draws}: VariancePlan) {
-  return {...(precision !== undefined && {precision}), ...(max_draws !== undefined && {max_draws})}
+function stoppingOf({until_ci, precision, max_draws}: VariancePlan) {
+  return {
+    ...(until_ci && {until_ci}),
+    ...(precision !== undefined && {precision}),
+    ...(max_draws !== undefined && {max_draws}),
+  }
 }
 
 function jobOf(make: () => VarianceCell, prediction: Prediction): PredictedCell<VarianceCell> {
@@ -118,8 +122,7 @@ function jobOf(make: () => VarianceCell, prediction: Prediction): PredictedCell<
 type Prediction = Pick<PredictedCell, 'predictedCost' | 'predictedBytes'>
 
 function predictionOf(
-  cell: Budget &
-    Pick<VarianceCell, 'projections' | 'orth_sign' | 'replicates' | 'precision' | 'max_draws'>,
+  cell: Budget & DrawCounts & Pick<VarianceCell, 'projections' | 'orth_sign'>,
   method: ResolvedMethod,
   backend: MeteredBackend,
 ): Prediction {

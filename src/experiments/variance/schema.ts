@@ -7,7 +7,8 @@ import {
   nullableNumber,
   seed,
 } from '../../results/record.js'
-import {drawAxes, drawPoint, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
+import {drawAxes, drawSettings, featureDim, methodAxes, methodSpec, sizeFields} from '../axes.js'
+import {type Counted, mostReplicates, untilCi} from '../until-ci.js'
 
 const index = (what: string) =>
   z.number().int().nonnegative().describe(`Index of the ${what} that the pair is of.`)
@@ -44,14 +45,22 @@ function hasPairs(plan: {
 
 /** What stops draws before the last one. */
 const stopping = {
+  until_ci: untilCi
+    .optional()
+    .describe(
+      'Draws go on, twice as many each time, until every interval is narrow enough, of the ratio to iid or else of the variance; `replicates` are the fewest. Absent: there are `replicates`.',
+    ),
   precision: z
     .number()
     .positive()
     .optional()
-    .describe(
-      'Draws go on until half the width of every interval, of the ratio to iid or else of the variance, is at most this share of it; absent: R draws.',
-    ),
-  max_draws: z.number().int().min(2).optional().describe('R at which they stop all the same.'),
+    .describe('Earlier name of `until_ci.relative_half_width`; read, but written no more.'),
+  max_draws: z
+    .number()
+    .int()
+    .min(2)
+    .optional()
+    .describe('Earlier name of `until_ci.max_replicates`; read, but written no more.'),
 }
 
 const norms = z.array(z.number().nonnegative())
@@ -62,7 +71,11 @@ export const variancePlan = z
     experiment: z.literal('variance').describe('Name of the experiment.'),
     ...methodAxes,
     ...drawAxes,
-    head_dims: z.array(z.number().int().positive()).min(1).describe('D, entries of a vector.'),
+    head_dims: z
+      .array(z.number().int().positive())
+      .min(1)
+      .describe('D, entries of a vector.')
+      .meta({flag: 'head-dim'}),
     norms: norms.describe(
       'Euclidean norms of both canonical vectors; empty where pairs are given by sum and difference.',
     ),
@@ -72,9 +85,11 @@ export const variancePlan = z
       .describe(
         'Euclidean norms of y, with each of which each of `norms` is that of x; absent: both have one.',
       ),
-    angles_deg: z
-      .array(z.number())
-      .meta({unit: 'degrees', description: 'Angles between the vectors; empty as `norms`.'}),
+    angles_deg: z.array(z.number()).meta({
+      unit: 'degrees',
+      description: 'Angles between the vectors; empty as `norms`.',
+      flag: 'angles',
+    }),
     sum_norms: norms
       .min(1)
       .optional()
@@ -91,12 +106,13 @@ export const variancePlan = z
       .optional()
       .describe(
         'Pairs of an input, by norms and angle: in planes that the seed chooses, or each draw where rows treat directions differently.',
-      ),
+      )
+      .meta({flag: 'pairs'}),
     replicates: z
       .number()
       .int()
       .min(2)
-      .describe('R, independent draws; with a precision the first of them.'),
+      .describe('R, independent draws; with `until_ci` the first of them.'),
     ...stopping,
     seed,
     backend: backendChoice,
@@ -111,7 +127,7 @@ export type VariancePlan = z.infer<typeof variancePlan>
 export const varianceCell = z.object({
   ...methodSpec.shape,
   projections: drawAxes.projections,
-  orth_sign: drawPoint.orth_sign,
+  ...drawSettings,
   num_features: z.number().int().positive().describe('M, number of random vectors.'),
   head_dim: sizeFields.head_dim,
   norm: z.number().describe('Euclidean norm of both canonical vectors, or of x.'),
@@ -126,23 +142,31 @@ export const varianceCell = z.object({
   head: sampledPlace.head.optional(),
   query_index: sampledPlace.query_index.optional(),
   key_index: sampledPlace.key_index.optional(),
-  replicates: z
-    .number()
-    .int()
-    .describe('R, independent draws; with a precision the first of them.'),
+  replicates: z.number().int().describe('R, independent draws; with `until_ci` the first of them.'),
   ...stopping,
   seed,
   backend: backendChoice,
 })
 export type VarianceCell = z.infer<typeof varianceCell>
 
-/** Most draws of a cell. */
-export function mostDraws({
+/** What a plan and a cell say of their draws. */
+export type DrawCounts = Pick<VarianceCell, 'replicates' | keyof typeof stopping>
+
+/** The same in the words of this version. */
+export function replicatesOf({
   replicates,
+  until_ci,
   precision,
   max_draws: most = replicates,
-}: Pick<VarianceCell, 'replicates' | 'precision' | 'max_draws'>): number {
-  return precision === undefined ? replicates : Math.max(most, replicates)
+}: DrawCounts): Counted {
+  if (precision === undefined) return {replicates, until_ci}
+  const max_replicates = Math.max(most, replicates)
+  return {replicates, until_ci: {relative_half_width: precision, max_replicates}}
+}
+
+/** Most draws of a cell. */
+export function mostDraws(cell: DrawCounts): number {
+  return mostReplicates(replicatesOf(cell))
 }
 
 /** What one projection measured. */
@@ -231,7 +255,7 @@ export const varianceResult = z.object({
     .nullable()
     .default(null)
     .describe(
-      'R that were drawn, where a precision decides; 0: no row can be measured with so many as allowed.',
+      'R that were drawn, where an interval decides; 0: no row can be measured with so many as allowed.',
     ),
   per_projection: z.array(projectionResult).describe('What each projection measured.'),
 })

@@ -210,13 +210,23 @@ describe('what projections are drawn with', () => {
     })
   })
 
-  it('lets a variance experiment draw on until a precision is reached', () => {
+  it('lets a variance experiment draw on until intervals are narrow enough', () => {
     const plan = (flags: Partial<VarianceFlags>) =>
       toVariancePlan({...VARIANCE_FLAGS, ...flags}, estimators)
-    expect(plan({precision: 0.1})).toMatchObject({precision: 0.1, max_draws: 100_000})
-    expect(plan({precision: 0.1, 'max-draws': 5000}).max_draws).toBe(5000)
-    expect(() => plan({'max-draws': 5000})).toThrow('--max-draws: expected --precision beside it')
-    expect(() => plan({precision: 0.1, 'max-draws': 10})).toThrow('--max-draws: expected at least')
+    expect(plan({'until-ci': 0.1}).until_ci).toEqual({
+      relative_half_width: 0.1,
+      max_replicates: 100_000,
+    })
+    expect(plan({'until-ci': 0.1, 'max-replicates': 10})).toMatchObject({
+      replicates: 10,
+      until_ci: {max_replicates: 10},
+    })
+    expect(() => plan({'max-replicates': 5000})).toThrow(
+      '--max-replicates: expected with --until-ci',
+    )
+    expect(() => plan({'until-ci': 0.1, replicates: 50, 'max-replicates': 10})).toThrow(
+      '--max-replicates: expected at least',
+    )
   })
 
   it('takes all projections as those that every size of a variance experiment has', () => {

@@ -64,7 +64,11 @@ describe('shards of one run', () => {
     const experiments = await allExperiments()
     const argv = ['rfa', 'run', 'plan.json']
     const made = {directory: whole, experiments, plan: PLAN, argv, resume: false}
-    const {manifest, journal} = await createRun({...made, keysOf: async () => []})
+    const {manifest, journal} = await createRun({
+      ...made,
+      keysOf: async () => [],
+      labelsOf: async () => [],
+    })
     const own = {experiment: await experimentNamed('bench'), plan: PLAN}
     const records = jobs.map(({key}) => recordOf.get(key)!)
     const finished = await runOf(own, {directory: whole, manifest, records})
@@ -199,7 +203,7 @@ describe('what is no set of shards', () => {
     const [, two] = await shardFolders({}, {...PLAN, seed: PLAN.seed + 1})
     const {code, message} = await refusal([one!, two!])
     expect(code).toBe('PLAN_MISMATCH')
-    expect(message).toMatch(/expected the plan of .*s1, with `seed: \d+`, got `seed: \d+`$/)
+    expect(message).toMatch(/expected the plan of .*s1, got `seed` is \d+, not \d+$/)
   })
 
   it.each([

@@ -9,6 +9,7 @@ import {predictError} from '../../../theory/ratio-error/predict.js'
 import {exactOutputs, halfSquares, sampledQueries} from '../../../theory/ratio-error/queries.js'
 import {drawnErrors} from '../../../theory/ratio-error/simulate.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
+import {drawOf, settingsOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
 import {COUNTS, type Curve} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
@@ -49,7 +50,7 @@ export function predictedCurves(
   const queries = queriesFor(sizes)
   const known = remembered(input, name, () => knownOf(cell, method, context, queries))
   if (!known) return undefined
-  return remembered(input, [...name, projection, cell.orth_sign, cell.seed, most], () =>
+  return remembered(input, [...name, projection, settingsOf(cell), cell.seed, most], () =>
     curvesOf(squaresOf(cell, method, context, {most, queries, known})),
   )
 }
@@ -166,12 +167,13 @@ function squaresOf(
 
 /** Rows that no replicate of a cell has. */
 function rowsOf(
-  {projection, orth_sign, seed}: ErrorSweepCell,
+  cell: ErrorSweepCell,
   {headDim, count, replicate}: {headDim: number; count: number; replicate: number},
 ): Float64Array {
   return drawProjection({
-    ...{name: projection!, heads: 1, headDim, numFeatures: count},
-    ...{seed, replicate, redraw: 1, orthSign: orth_sign ?? 'haar'},
+    ...{name: cell.projection!, heads: 1, headDim, numFeatures: count},
+    ...drawOf(cell, replicate),
+    redraw: 1,
   })
 }
 

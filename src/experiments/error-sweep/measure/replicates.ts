@@ -9,6 +9,7 @@ import type {tf} from '../../../tf.js'
 import {attendOptions, drawOf} from '../../axes.js'
 import type {OnStep} from '../../experiment.js'
 import type {ResolvedMethod} from '../../method.js'
+import {isNarrow, mostReplicates, nextReplicates} from '../../until-ci.js'
 import type {OutputMetrics} from '../replicate-metrics.js'
 import type {ErrorSweepCell, ErrorSweepResult, PRECISION_METRICS} from '../schema.js'
 import {Calls, replicatesTogether, type SweepTensors} from './batched-replicates.js'
@@ -176,47 +177,30 @@ function percent(data: ArrayLike<number>, test: (x: number) => boolean): number 
   return (100 * count) / data.length
 }
 
-/** Each look at the interval is after so many times as many replicates as the one before. */
+/** A replicate takes long: half as many again are few enough to stop soon behind the mark. */
 const GROWTH = 1.5
 
 type Metrics = readonly {all: Pick<OutputMetrics, (typeof PRECISION_METRICS)[number]>}[]
 
 /**
- * Whether the median of a metric is known well enough: half the width of its interval is at most so much of it. A median of
- * zero is known; one without interval, because replicates are few or broken, is not.
+ * Whether the median of a metric is known well enough. A median of zero is known; one without interval, because replicates are
+ * few or broken, is not.
  */
-function isKnown(
-  {metric, relative_half_width: wanted}: NonNullable<ErrorSweepCell['until_ci']>,
-  replicates: Metrics,
-): boolean {
-  const {median, low, high} = summarise(replicates.map(({all}) => all[metric]))
+function isKnown(until: NonNullable<ErrorSweepCell['until_ci']>, replicates: Metrics): boolean {
+  const {median, low, high} = summarise(replicates.map(({all}) => all[until.metric]))
   if (median === null || low === null || high === null) return false
-  return (high - low) / 2 <= wanted * median
+  return isNarrow(median, {low, high}, until)
 }
 
-/**
- * How many replicates there are to be next, all before them counted: the cell's own number first, then half as many
- * again each time. It depends on the cell and on its replicates alone, so that any process comes to the same.
- *
- * @param replicates - those so far
- * @returns `undefined` where there are enough
- */
+/** How many replicates there are to be next: see {@link nextReplicates}. @param replicates - those so far */
 export function nextCount(
-  {replicates: least, until_ci: until}: Pick<ErrorSweepCell, 'replicates' | 'until_ci'>,
+  cell: Pick<ErrorSweepCell, 'replicates' | 'until_ci'>,
   replicates: Metrics,
 ): number | undefined {
-  const {length} = replicates
-  if (length === 0) return until ? Math.min(least, until.max_replicates) : least
-  if (!until || length >= until.max_replicates || isKnown(until, replicates)) return undefined
-  return Math.min(Math.ceil(length * GROWTH), until.max_replicates)
-}
-
-/** Replicates that there are at most. */
-export function mostReplicates({
-  replicates,
-  until_ci: until,
-}: Pick<ErrorSweepCell, 'replicates' | 'until_ci'>): number {
-  return until?.max_replicates ?? replicates
+  return nextReplicates(cell, replicates.length, {
+    factor: GROWTH,
+    isKnown: () => cell.until_ci !== undefined && isKnown(cell.until_ci, replicates),
+  })
 }
 
 /** What a record says of it. */

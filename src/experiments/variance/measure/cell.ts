@@ -7,7 +7,7 @@ import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {resolveMethod} from '../../method.js'
 import {CALIBRATION_PAIRS} from '../pairs.js'
-import type {VarianceCell, VarianceResult} from '../schema.js'
+import {replicatesOf, type VarianceCell, type VarianceResult} from '../schema.js'
 import {isTurned, NO_PROJECTION} from './batch.js'
 import {type EstimateRequest, estimateRequest, kernelEstimates} from './estimates.js'
 import {exactFields, exactOf, NOTHING_KNOWN} from './exact.js'
@@ -49,7 +49,7 @@ export async function runVarianceCell(
       closed_form_kurtosis: finiteOrNull(theory.moments.kurtosis),
       calibration_pairs: estimator.calibrates ? CALIBRATION_PAIRS : null,
       without_effect: withoutEffect,
-      draws: cell.precision === undefined ? null : drawn.replicates,
+      draws: replicatesOf(cell).until_ci ? drawn.replicates : null,
       per_projection: drawn.rows.map(row => {
         const exact = isWithoutSpread(theory) ? NOTHING_KNOWN : exactOf(request, row.projection)
         const logarithms = logarithmsOf(request, theory, row)

@@ -10,6 +10,7 @@ import {
 } from '../../../attention/internal.js'
 import type {ProjectionName} from '../../../attention/names.js'
 import {tf} from '../../../tf.js'
+import {drawOf} from '../../axes.js'
 import {calibrationPairs, drawSeed, type Pair, pairOf, planePair} from '../pairs.js'
 import type {VarianceCell} from '../schema.js'
 import {type Batch, batchOf, batchShape, GROUP, NO_PROJECTION} from './batch.js'
@@ -117,7 +118,7 @@ function features(
 /** One matrix per draw, `[h, M, D]`; nothing for methods that do not look at it. */
 function projectionOf(cell: VarianceCell, drawn: Drawn): Projection {
   const {projection, plane, turned, columns, count, group} = drawn
-  const {num_features: numFeatures, head_dim: headDim, orth_sign: orthSign} = cell
+  const {num_features: numFeatures, head_dim: headDim} = cell
   if (projection === NO_PROJECTION) return tf.zeros<tf.Rank.R2>([1, headDim])
   const name = projection as ProjectionName
   const request = {name, numFeatures, headDim, seed: drawSeed(cell)}
@@ -125,7 +126,10 @@ function projectionOf(cell: VarianceCell, drawn: Drawn): Projection {
     const rows = turnedRows({...request, draws: count, columns, group})
     return tf.tensor3d(rows, [count, numFeatures, columns])
   }
-  if (!plane) return projectionTensor({...request, heads: count, replicate: group, orthSign})
+  if (!plane) {
+    const draw = drawOf({...cell, seed: request.seed}, group)
+    return projectionTensor({...request, heads: count, ...draw})
+  }
   const rows = new Float32Array(count * numFeatures * columns)
   for (let first = 0; first < count; first += GROUP) {
     const draws = Math.min(GROUP, count - first)

@@ -1,6 +1,7 @@
 /** Draws of a cell: as many as its plan says, or until intervals are narrow enough. */
 import type {OnStep} from '../../experiment.js'
-import {mostDraws} from '../schema.js'
+import {isNarrow, nextReplicates, type UntilCi} from '../../until-ci.js'
+import {mostDraws, replicatesOf} from '../schema.js'
 import {type EstimateRequest, kernelEstimates} from './estimates.js'
 import {isIndependent} from './exact.js'
 import {
@@ -13,15 +14,18 @@ import {
   type Theory,
 } from './spread.js'
 
+/** Draws cost little: few looks at intervals matter more than stopping soon behind the mark. */
+const GROWTH = 2
+
 /** What came of them. */
 export interface Drawn {
   rows: ProjectionRow[]
-  /** R at the end. */
+  /** R at the end; 0 where not even the most draws can measure a row. */
   replicates: number
 }
 
 /**
- * One row per projection. With a precision R doubles from the plan's number until every interval is narrow enough or the most
+ * One row per projection. With `until_ci` R doubles from the plan's number until every interval is narrow enough or the most
  * draws are made: a handful of looks, of which those at i.i.d. rows depend on R alone, whose kurtosis is known.
  *
  * Coverage of 95 % intervals where stopped so, by simulation: at least 93 % (`test/statistical/variance-precision.test.ts`).
@@ -32,35 +36,49 @@ export function drawRows(
   names: readonly string[],
   onStep?: OnStep,
 ): Drawn {
-  const {cell} = request
-  const most = mostDraws(cell)
-  const drawn = new Map<string, Float64Array>()
-  for (let replicates = cell.replicates; ; replicates = Math.min(most, 2 * replicates)) {
+  const counted = replicatesOf(request.cell)
+  const most = mostDraws(request.cell)
+  if (!isWithoutSpread(theory) && isHopeless(theory, most)) {
+    return {rows: names.map(name => hopelessRow(name, theory, most)), replicates: 0}
+  }
+  const rounds = roundsOf(request, theory, names, onStep)
+  let drawn: Drawn = {rows: [], replicates: 0}
+  const isKnown = () =>
+    drawn.rows.length > 0 && drawn.rows.every(row => isPrecise(row, counted.until_ci!))
+  for (;;) {
+    const replicates = nextReplicates(counted, drawn.replicates, {factor: GROWTH, isKnown})
+    if (replicates === undefined) return drawn
     const hopeless = !isWithoutSpread(theory) && isHopeless(theory, replicates)
-    if (hopeless && replicates < most) continue
-    if (hopeless) return {rows: names.map(name => hopelessRow(name, theory, most)), replicates: 0}
+    drawn = {rows: hopeless ? [] : rounds(replicates), replicates}
+  }
+}
+
+/** Makes the rows of so many draws, each time more of them, and keeps those of before. */
+function roundsOf(
+  request: EstimateRequest,
+  theory: Theory,
+  names: readonly string[],
+  onStep?: OnStep,
+): (replicates: number) => ProjectionRow[] {
+  const drawn = new Map<string, Float64Array>()
+  return replicates => {
     const samples = names.map((name, place) => {
       const step = (draws: number) =>
         onStep?.(place * replicates + draws, names.length * replicates)
-      const estimates = kernelEstimates(request, name, step, {
-        replicates,
-        before: drawn.get(name),
-      })
+      const before = drawn.get(name)
+      const estimates = kernelEstimates(request, name, step, {replicates, before})
       drawn.set(name, estimates)
       return sampleOf(name, estimates, theory, isIndependent(name))
     })
     const iid = samples.find(({projection}) => projection === 'iid')
-    const rows = samples.map(sample => rowOf(sample, theory, sample === iid ? undefined : iid))
-    if (replicates >= most || rows.every(row => isPrecise(row, cell.precision!))) {
-      return {rows, replicates}
-    }
+    return samples.map(sample => rowOf(sample, theory, sample === iid ? undefined : iid))
   }
 }
 
 /** Nothing varies, or the interval of the ratio, or else of the variance, is narrow enough. */
-export function isPrecise(row: ProjectionRow, precision: number): boolean {
+export function isPrecise(row: ProjectionRow, until: UntilCi): boolean {
   if (row.withheld !== null) return row.variance !== null
   const {ratio_to_iid: ratio, ratio_low, ratio_high, variance, variance_low, variance_high} = row
-  const width = ratio === null ? variance_high! - variance_low! : ratio_high! - ratio_low!
-  return width / 2 <= precision * (ratio ?? variance!)
+  if (ratio !== null) return isNarrow(ratio, {low: ratio_low!, high: ratio_high!}, until)
+  return isNarrow(variance!, {low: variance_low!, high: variance_high!}, until)
 }

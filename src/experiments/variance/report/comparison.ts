@@ -21,7 +21,17 @@ export const varianceComparison: Comparison<VarianceCell, CompletedVariance> = {
       legend: {runs: LEGEND, methods: LEGEND},
     },
   ],
-  measured({seed, backend, replicates, precision, max_draws, plugin, projections, ...cell}) {
+  measured({
+    seed,
+    backend,
+    replicates,
+    until_ci,
+    precision,
+    max_draws,
+    plugin,
+    projections,
+    ...cell
+  }) {
     return cell
   },
   place: (cell, result) => ({

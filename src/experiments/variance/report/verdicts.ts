@@ -75,10 +75,10 @@ function exactVariance({own, result}: Row): number | null {
   return own.exact_variance ?? (isIndependent(own.projection) ? result.closed_form_variance : null)
 }
 
-function drawLabel({orth_sign}: Row['cell'], own: Row['own']): string {
+function drawLabel(cell: Row['cell'], own: Row['own']): string {
   const {projection, all_directions: all} = own
   if (all) return rowsText(own)
-  return projectionLabel({projection: projection as 'orth', orth_sign}) ?? projection
+  return projectionLabel({...cell, projection: projection as 'orth'}) ?? projection
 }
 
 /** What a row says on a question; nothing where it was not measured. */

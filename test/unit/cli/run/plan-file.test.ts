@@ -3,7 +3,11 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, describe, expect, it} from 'vitest'
-import {readPlanFile, refuseChanges, requireSameInput} from '../../../../src/cli/run/plan-file.js'
+import {
+  readPlanFile,
+  refuseOtherThreads,
+  requireSameInput,
+} from '../../../../src/cli/run/plan-file.js'
 import type {Plan} from '../../../../src/results/record.js'
 import {BENCH_PLAN} from '../../../helpers/records/bench.js'
 import {VARIANCE_PLAN} from '../../../helpers/records/variance.js'
@@ -59,12 +63,11 @@ describe('a plan of files', () => {
   })
 })
 
-describe('refuseChanges', () => {
+describe('refuseOtherThreads', () => {
   it('lets pass what changes only how a plan is run', () => {
-    expect(() => refuseChanges('p', VARIANCE_PLAN, [], 7)).not.toThrow()
+    expect(() => refuseOtherThreads('p', VARIANCE_PLAN, 7)).not.toThrow()
     const own = {...BENCH_PLAN, threads: 2}
-    expect(() => refuseChanges('p', own, [], 2)).not.toThrow()
-    expect(() => refuseChanges('p', own, [], 3)).toThrow('--threads beside it')
-    expect(() => refuseChanges('p', own, ['--seed'], 2)).toThrow('--seed beside')
+    expect(() => refuseOtherThreads('p', own, 2)).not.toThrow()
+    expect(() => refuseOtherThreads('p', own, 3)).toThrow('--threads beside it')
   })
 })

@@ -1,15 +1,12 @@
 import {describe, expect, it} from 'vitest'
 import {replicatesTogether} from '../../../../../src/experiments/error-sweep/measure/batched-replicates.js'
-import {
-  endOf,
-  mostReplicates,
-  nextCount,
-} from '../../../../../src/experiments/error-sweep/measure/replicates.js'
+import {endOf, nextCount} from '../../../../../src/experiments/error-sweep/measure/replicates.js'
 import type {
   ErrorSweepPlan,
   ErrorSweepResult,
 } from '../../../../../src/experiments/error-sweep/schema.js'
 import {resolveMethod} from '../../../../../src/experiments/method.js'
+import {mostReplicates} from '../../../../../src/experiments/until-ci.js'
 import {exactBackends} from '../../../../helpers/backends.js'
 import {firstOutcome} from '../../../../helpers/cells.js'
 import {method, sweep} from '../../../../helpers/plans.js'

@@ -15,29 +15,33 @@ async function run(changes: Partial<VariancePlan>) {
   return outcome.result as (typeof record)['result']
 }
 const record = variance()
+const until = (relative_half_width: number, max_replicates = 1000) => ({
+  relative_half_width,
+  max_replicates,
+})
 
-describe('draws with a precision', () => {
+describe('draws until intervals are narrow', () => {
   it('go on until it is reached, and are those of as many draws asked for at once', async () => {
-    const found = await run({replicates: 100, precision: 0.15, max_draws: 50_000})
+    const found = await run({replicates: 100, until_ci: until(0.15, 50_000)})
     const draws = found.draws!
     expect(draws).toBeGreaterThan(100)
     expect(draws).toBeLessThan(50_000)
     const [iid, orth] = found.per_projection
-    expect(isPrecise(iid!, 0.15) && isPrecise(orth!, 0.15)).toBe(true)
+    expect(isPrecise(iid!, until(0.15)) && isPrecise(orth!, until(0.15))).toBe(true)
     const {draws: none, ...once} = await run({replicates: draws})
     expect(none).toBeNull()
     expect(once.per_projection).toEqual(found.per_projection)
   })
 
   it('stop at the most of them, also where that is no double of the first', async () => {
-    const found = await run({replicates: 100, precision: 0.001, max_draws: 1430})
+    const found = await run({replicates: 100, until_ci: until(0.001, 1430)})
     expect(found.draws).toBe(1430)
     const {per_projection} = await run({replicates: 1430})
     expect(found.per_projection).toEqual(per_projection)
   })
 
   it('are none where no row could be measured with the most of them', async () => {
-    const found = await run({norms: [2], angles_deg: [0], precision: 0.1, max_draws: 500})
+    const found = await run({norms: [2], angles_deg: [0], until_ci: until(0.1, 500)})
     expect(found.draws).toBe(0)
     expect(found.per_projection[0]!.withheld).toBe('500 replicates are too few for this tail')
   })
@@ -46,15 +50,15 @@ describe('draws with a precision', () => {
 describe('a row is precise', () => {
   const [iid, orth] = record.result.per_projection
   it('by its ratio, or by its variance where there is none', () => {
-    expect(isPrecise(iid!, 0.126)).toBe(true) // [0.07, 0.09] about 0.08
-    expect(isPrecise(iid!, 0.124)).toBe(false)
-    expect(isPrecise(orth!, 0.251)).toBe(true) // [0.75, 1.25] of the ratio
-    expect(isPrecise(orth!, 0.249)).toBe(false)
+    expect(isPrecise(iid!, until(0.126))).toBe(true) // [0.07, 0.09] about 0.08
+    expect(isPrecise(iid!, until(0.124))).toBe(false)
+    expect(isPrecise(orth!, until(0.251))).toBe(true) // [0.75, 1.25] of the ratio
+    expect(isPrecise(orth!, until(0.249))).toBe(false)
   })
 
   it('where it does not vary, and never where its tail was not seen', () => {
-    expect(isPrecise({...iid!, withheld: 'no spread'}, 0.01)).toBe(true)
-    expect(isPrecise({...iid!, withheld: 'too few', variance: null}, 10)).toBe(false)
+    expect(isPrecise({...iid!, withheld: 'no spread'}, until(0.01))).toBe(true)
+    expect(isPrecise({...iid!, withheld: 'too few', variance: null}, until(10))).toBe(false)
   })
 })
 
@@ -86,8 +90,11 @@ describe('logarithms of estimates', () => {
   })
 })
 
-describe('plans', () => {
-  it('have neither precision nor most draws unless asked for', () => {
-    expect(Object.keys(variancePlan.parse(VARIANCE_PLAN))).not.toContain('precision')
+describe('plans of earlier versions', () => {
+  it('are of the same draws by their names', async () => {
+    const now = await run({replicates: 100, until_ci: until(0.001, 200)})
+    const before = await run({replicates: 100, precision: 0.001, max_draws: 200})
+    expect(before).toEqual(now)
+    expect(Object.keys(variancePlan.parse(VARIANCE_PLAN))).not.toContain('until_ci')
   })
 })

@@ -92,7 +92,13 @@ describe('varianceComparison', () => {
 
   it('measures the same pair whatever the draws and the list of projections', () => {
     const {cell} = variance()
-    const other = {...cell, seed: 5, replicates: 9, precision: 0.1, projections: ['orth' as const]}
+    const other = {
+      ...cell,
+      seed: 5,
+      replicates: 9,
+      until_ci: {relative_half_width: 0.1, max_replicates: 99},
+      projections: ['orth' as const],
+    }
     expect(measured(other)).toEqual(measured(cell))
     expect(measured({...cell, angle_deg: 1})).not.toEqual(measured(cell))
   })

@@ -1,0 +1,119 @@
+/** Whether a run can go on with a plan: it can where the plan has all of its cells. */
+import {expected, type RfaError} from '../errors.js'
+import {canonicalJson} from './keys.js'
+import type {Plan, StoredExperiment} from './record.js'
+import {flagOf, settingName} from './settings.js'
+
+const NEW_RUN = 'choose another `output` to start a new run'
+const OWN_PLAN = 'to go on with its own plan, give `output` and `resume` alone'
+const ONLY_MORE = 'a run can be extended, but not cut: add values beside those that it has'
+
+/** What is asked of the cells of a plan. */
+export interface PlanCells {
+  /** Their keys, in the order of the plan. */
+  keysOf(plan: Plan): Promise<string[]>
+  /** What progress calls some of them; their keys where that cannot be found out. */
+  labelsOf(plan: Plan, keys: readonly string[]): Promise<string[]>
+}
+
+/** The plan to go on with, and where. */
+interface Extension extends PlanCells {
+  directory: string
+  plan: Plan
+  /** That of the plan among them. */
+  experiments: readonly StoredExperiment[]
+}
+
+/**
+ * Compares the plan of a run with the one asked for.
+ *
+ * @returns the number of cells of the run, where the plan asked for has more; `undefined` where it has the same
+ * @throws {PLAN_MISMATCH} where it loses any, naming the first of them and what differs
+ */
+export async function extensionOf(
+  {directory, plan, experiments, keysOf, labelsOf}: Extension,
+  saved: Plan,
+): Promise<number | undefined> {
+  const changes = differences(saved, plan)
+  if (changes.length === 0) return undefined
+  const keys = await keysOf(saved)
+  const asked = new Set(await keysOf(plan))
+  const lost = keys.filter(key => !asked.has(key))
+  if (lost.length === 0) return asked.size > keys.length ? keys.length : undefined
+  const [first] = await labelsOf(saved, lost.slice(0, 1))
+  throw expected(
+    'PLAN_MISMATCH',
+    directory,
+    `a plan with all ${keys.length} cells of this run, ${first} among them`,
+    `one that lacks ${lost.length} of them: ${changesText(changes, ownerOf(plan, experiments))}`,
+    ONLY_MORE,
+    OWN_PLAN,
+    NEW_RUN,
+  )
+}
+
+/** Error of a run that was started with something else. */
+export function mismatch(
+  directory: string,
+  what: string,
+  saved: string,
+  asked: string,
+  ...remedies: string[]
+): RfaError {
+  return expected(
+    'PLAN_MISMATCH',
+    directory,
+    `the ${what} that this run was started with, ${saved}`,
+    asked,
+    ...remedies,
+    NEW_RUN,
+  )
+}
+
+/** A field that two pieces of data do not have alike. */
+export interface Change {
+  /** Its names from the outside in, e.g. `timing.min_runs`. */
+  field: string
+  /** As JSON; `none` where it is absent. */
+  before: string
+  now: string
+}
+
+/** The fields in which two plans, or two cells, differ. Lists count as one field. */
+export function differences(before: object, now: object): Change[] {
+  const [old, own] = [new Map(fieldsOf(before)), new Map(fieldsOf(now))]
+  const names = [...new Set([...old.keys(), ...own.keys()])]
+  return names
+    .filter(field => old.get(field) !== own.get(field))
+    .map(field => ({field, before: old.get(field) ?? 'none', now: own.get(field) ?? 'none'}))
+}
+
+function* fieldsOf(value: object, within = ''): Generator<[string, string]> {
+  for (const [name, child] of Object.entries(value)) {
+    const field = `${within}${name}`
+    const isGroup = typeof child === 'object' && child !== null && !Array.isArray(child)
+    if (isGroup) yield* fieldsOf(child, `${field}.`)
+    else if (child !== undefined) yield [field, canonicalJson(child)]
+  }
+}
+
+/** Characters of a value that a message shows. */
+const SHOWN = 40
+
+/** `` `seed` is 9, not 3 ``; fields within others, whose flags have other units, as they stand in the plan. */
+export function changesText(
+  changes: readonly Change[],
+  {plan}: Pick<StoredExperiment, 'plan'>,
+): string {
+  const shown = (text: string) => (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text)
+  const named = (field: string) =>
+    field.includes('.') ? field : settingName(flagOf(plan, [field]))
+  return changes
+    .map(({field, before, now}) => `\`${named(field)}\` is ${shown(now)}, not ${shown(before)}`)
+    .join('; ')
+}
+
+/** The experiment whose plan it is. */
+export function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
+  return experiments.find(({name}) => name === plan.experiment)!
+}
