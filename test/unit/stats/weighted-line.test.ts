@@ -6,21 +6,21 @@ describe('weightedLine', () => {
   it('agrees with statsmodels', () => {
     const {x, y, errors, ...wanted} = REFERENCE.weighted_line
     const line = weightedLine(x, y, errors)
-    expect(line.slope).toBeCloseTo(wanted.slope, 12)
-    expect(line.intercept).toBeCloseTo(wanted.intercept, 12)
-    expect(line.slopeError).toBeCloseTo(wanted.slope_error, 12)
-    expect(line.interceptError).toBeCloseTo(wanted.intercept_error, 12)
+    expect(line.slope).toMatchReference(wanted.slope, 12)
+    expect(line.intercept).toMatchReference(wanted.intercept, 12)
+    expect(line.slopeError).toMatchReference(wanted.slope_error, 12)
+    expect(line.interceptError).toMatchReference(wanted.intercept_error, 12)
     // squares of distances that are off by some roundings of 4 over an error of 0.02
-    expect(line.chiSquare).toBeCloseTo(wanted.chi_square, 11)
-    expect(line.pValue).toBeCloseTo(wanted.p, 11)
+    expect(line.chiSquare).toMatchReference(wanted.chi_square, 11)
+    expect(line.pValue).toMatchReference(wanted.p, 11)
     expect(line.degrees).toBe(3)
   })
 
   it('goes through two points, of which it cannot say whether they lie on a line', () => {
     const line = weightedLine([0, 2], [1, 5], [0.1, 0.3])
     expect(line).toMatchObject({degrees: 0, pValue: Number.NaN})
-    expect(line.slope).toBeCloseTo(2, 14)
-    expect(line.intercept).toBeCloseTo(1, 14)
+    expect(line.slope).toMatchReference(2, 14)
+    expect(line.intercept).toMatchReference(1, 14)
   })
 
   it('has no answer to NaN', () => {
