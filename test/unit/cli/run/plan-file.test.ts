@@ -4,6 +4,7 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, describe, expect, it} from 'vitest'
 import {readPlanFile, refuseChanges, requireSameInput} from '../../../../src/cli/run/plan-file.js'
+import {EXPERIMENT_NAMES} from '../../../../src/experiments/index.js'
 import type {Plan} from '../../../../src/results/record.js'
 import {BENCH_PLAN} from '../../../helpers/records/bench.js'
 import {VARIANCE_PLAN} from '../../../helpers/records/variance.js'
@@ -26,7 +27,11 @@ describe('readPlanFile', () => {
 
   it.each([
     ['BAD_FILE', /expected JSON/, '{"experiment":'],
-    ['BAD_FILE', /expected a plan of error-sweep, bench, variance, got no `experiment`/, {}],
+    [
+      'BAD_FILE',
+      new RegExp(`expected a plan of ${EXPERIMENT_NAMES.join(', ')}, got no \`experiment\``),
+      {},
+    ],
     ['BAD_FILE', /got "sweep"/, {experiment: 'sweep'}],
     ['BAD_FILE', /expected a plan of bench/, {experiment: 'bench'}],
     ['BAD_FILE', /fields known here, got `future`/, {...BENCH_PLAN, future: 1}],
