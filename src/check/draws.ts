@@ -5,7 +5,7 @@ import {usesProjection} from '../attention/names.js'
 import {tf} from '../tf.js'
 import {maskTensor, SMALL, toTensors} from './arrays.js'
 import {hostCall, runCall} from './call.js'
-import {callName, callOf, formsOf, placeOf, square} from './forms.js'
+import {callName, callOf, formsOf, maskedForms, placeOf, square} from './forms.js'
 import {changeOf} from './laws.js'
 import {Tally} from './tally.js'
 import type {Check, Finding, Subject} from './types.js'
@@ -90,18 +90,15 @@ function memory(subject: Subject): Finding {
   const tally = new Tally(
     'tf.keep, and tensors made outside attend: make what phi needs in make or in attend',
   )
-  const masks = subject.estimator.supports.keyMask ? [false, true] : [false]
-  const calls = formsOf(subject).flatMap(({causal}) =>
-    masks.map(masked => callOf(subject, SMALL, {causal, masked})),
-  )
-  for (const given of calls) {
+  for (const form of maskedForms(subject)) {
+    const given = callOf(subject, SMALL, form)
     const {inputs, keyMask} = hostCall(given)
     const tensors = toTensors(inputs)
     const mask = keyMask && maskTensor(keyMask, given.sizes.batch)
     const owned = [...tensors, ...(mask ? [mask] : [])]
     const options = {
       method: subject.method as MethodName,
-      causal: given.causal,
+      causal: form.causal,
       numFeatures: 7,
       seed: subject.seed,
       ...(mask && {keyMask: mask}),
