@@ -25,8 +25,11 @@ const COMPUTED = ['statistical', 'property', 'conformance', 'golden', 'unit/atte
   folder => `test/${folder}/**/*.test.ts`,
 )
 
+/** The matcher of reference values. */
+const MATCHERS = 'test/helpers/reference-values.ts'
+
 // one process for many files: loading tfjs and the backends anew would take a third of the time
-const SHARED = {isolate: false, setupFiles: 'test/setup.ts'}
+const SHARED = {isolate: false, setupFiles: ['test/setup.ts', MATCHERS]}
 
 /** Suites take the backends that run: a run says once which cases are not there. */
 function tellAbsent(): void {
@@ -50,7 +53,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: {name: 'alone', include: ALONE},
+        test: {name: 'alone', include: ALONE, setupFiles: MATCHERS},
       },
       {
         extends: true,

@@ -3,7 +3,7 @@ import {BACKEND_NAMES, type BackendName, probeBackends, useBackend} from '../bac
 import {SMALL} from './arrays.js'
 import {type Call, runCall} from './call.js'
 import {decodeCall} from './decode.js'
-import {callName, callOf, formsOf, placeOf} from './forms.js'
+import {callName, callOf, maskedForms, placeOf} from './forms.js'
 import {changeOf} from './laws.js'
 import {type BoundedOutput, boundedOutput} from './output-bound.js'
 import {recurrentCall} from './recurrence.js'
@@ -47,13 +47,11 @@ async function backends(subject: Subject): Promise<Finding> {
 function casesOf(subject: Subject): Case[] {
   const {supports} = subject.estimator
   const out = (given: Call) => runCall(given).out
-  const calls = formsOf(subject).flatMap(({causal}) =>
-    (supports.keyMask ? [false, true] : [false]).map(masked => ({
-      given: callOf(subject, SMALL, {causal, masked}),
-      run: out,
-      what: '',
-    })),
-  )
+  const calls = maskedForms(subject).map(form => ({
+    given: callOf(subject, SMALL, form),
+    run: out,
+    what: '',
+  }))
   const steps = {given: recurrentCall(subject, 11), run: decodeCall, what: ', token by token'}
   return [...calls, ...(supports.decode ? [steps] : [])].map(({given, run, what}) => {
     const {bound} = boundedOutput(given)

@@ -1,10 +1,11 @@
 /** Causal rows see no later token, and masked keys are not there. */
+import {estimatorNamed} from '../attention/names.js'
 import type {HostInputs, Sizes} from './arrays.js'
 import {hostNormals, SMALL, sliceRows} from './arrays.js'
 import {type Call, hostCall, runCall} from './call.js'
 import {callName, callOf, formsOf, inputsOf, placeOf, square} from './forms.js'
 import {changeOf, compareCalls} from './laws.js'
-import {boundedOutput, jointBound} from './output-bound.js'
+import {type BoundedOutput, boundedOutput, jointBound} from './output-bound.js'
 import {mapInputs, PADDING, padded, replacedTokens} from './parts.js'
 import {Tally} from './tally.js'
 import {type Check, type Finding, notApplicable, type Subject} from './types.js'
@@ -127,12 +128,14 @@ function maskedPadding(subject: Subject): Finding {
   const tally = new Tally(MASK_ADVICE)
   for (const {causal} of formsOf(subject)) {
     const trimmed = callOf(subject, SMALL, {causal, options: options as Record<string, unknown>})
-    for (const extra of [1, 5]) comparePadded(tally, trimmed, extra, supports.cross)
+    const short = boundedOutput(trimmed)
+    for (const extra of [1, 5]) comparePadded(tally, trimmed, short, extra)
   }
   return tally.finding()
 }
 
-function comparePadded(tally: Tally, trimmed: Call, extra: number, cross: boolean): void {
+function comparePadded(tally: Tally, trimmed: Call, short: BoundedOutput, extra: number): void {
+  const {cross} = estimatorNamed(trimmed.method).supports
   const {inputs} = hostCall(trimmed)
   const own = trimmed.sizes
   const keyLen = own.keyLen + extra
@@ -150,7 +153,7 @@ function comparePadded(tally: Tally, trimmed: Call, extra: number, cross: boolea
   // features of large padding may overflow
   const large = longOf(PADDING)
   const long = runCall(large).out.every(Number.isFinite) ? large : longOf(1)
-  const [short, whole] = [boundedOutput(trimmed), boundedOutput(long)]
+  const whole = boundedOutput(long)
   const rows = (data: Float32Array | Float64Array) =>
     sliceRows({shape: [own.batch, own.heads, queryLen, own.valueDim], data}, 0, own.queryLen).data
   const out = rows(whole.out)

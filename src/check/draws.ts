@@ -3,9 +3,9 @@ import {attention, type CallOptions, type MethodName} from '../attention/index.j
 import {noiseSpecs} from '../attention/internal.js'
 import {usesProjection} from '../attention/names.js'
 import {tf} from '../tf.js'
-import {SMALL, toTensors} from './arrays.js'
+import {maskTensor, SMALL, toTensors} from './arrays.js'
 import {hostCall, runCall} from './call.js'
-import {callName, callOf, formsOf, placeOf, square} from './forms.js'
+import {callName, callOf, formsOf, maskedForms, placeOf, square} from './forms.js'
 import {changeOf} from './laws.js'
 import {Tally} from './tally.js'
 import type {Check, Finding, Subject} from './types.js'
@@ -90,20 +90,24 @@ function memory(subject: Subject): Finding {
   const tally = new Tally(
     'tf.keep, and tensors made outside attend: make what phi needs in make or in attend',
   )
-  for (const {causal} of formsOf(subject)) {
-    const given = callOf(subject, SMALL, {causal})
+  for (const form of maskedForms(subject)) {
+    const given = callOf(subject, SMALL, form)
+    const {inputs, keyMask} = hostCall(given)
+    const tensors = toTensors(inputs)
+    const mask = keyMask && maskTensor(keyMask, given.sizes.batch)
+    const owned = [...tensors, ...(mask ? [mask] : [])]
     const options = {
       method: subject.method as MethodName,
-      causal,
+      causal: form.causal,
       numFeatures: 7,
       seed: subject.seed,
+      ...(mask && {keyMask: mask}),
     }
-    const tensors = toTensors(hostCall(given).inputs)
     const before = tf.memory().numTensors
     const out = attention(...tensors, options as {method: MethodName} & CallOptions)
     const more = tf.memory().numTensors - before
-    const gone = tensors.filter(({isDisposed}) => isDisposed).length
-    tf.dispose([out, ...tensors])
+    const gone = owned.filter(({isDisposed}) => isDisposed).length
+    tf.dispose([out, ...owned])
     const label = callName(given)
     tally.expect(label, more === 1, () => `${more} tensors more after a call, expected 1`)
     tally.expect(label, gone === 0, () => `${gone} of the tensors that were given are disposed`)

@@ -4,7 +4,7 @@ import {attendInputs, hostData} from '../attention/internal.js'
 import type {tf} from '../tf.js'
 import {namedTensors, SMALL, toTensors} from './arrays.js'
 import {type Call, hostCall, toProjection} from './call.js'
-import {callName, callOf, formsOf, placeOf} from './forms.js'
+import {callName, callOf, maskedForms, placeOf} from './forms.js'
 import {boundedOutput, roundings} from './output-bound.js'
 import {gamma} from './rounding.js'
 import {Tally} from './tally.js'
@@ -21,21 +21,19 @@ function explicitSums(subject: Subject): Finding {
   const tally = new Tally(
     'phi: attention forms it token by token or tile by tile, so it may depend on its token alone',
   )
-  for (const {causal} of formsOf(subject)) {
-    for (const masked of estimator.supports.keyMask ? [false, true] : [false]) {
-      const given = callOf(subject, SMALL, {causal, masked})
-      const {out, bound} = boundedOutput(given)
-      const sums = pairSums(given)
-      tally.compare({
-        label: callName(given),
-        actual: out,
-        expected: sums.out,
-        // what both make of features that are rounded alike, and the roundings of sums that may cancel
-        bound: bound.map((each, at) => 2 * each + gamma(roundings(given)) * sums.size[at]!),
-        says: at =>
-          `${placeOf(at, given.sizes)} is ${out[at]}, sums over all pairs of features give ${sums.out[at]!.toPrecision(7)}`,
-      })
-    }
+  for (const form of maskedForms(subject)) {
+    const given = callOf(subject, SMALL, form)
+    const {out, bound} = boundedOutput(given)
+    const sums = pairSums(given)
+    tally.compare({
+      label: callName(given),
+      actual: out,
+      expected: sums.out,
+      // what both make of features that are rounded alike, and the roundings of sums that may cancel
+      bound: bound.map((each, at) => 2 * each + gamma(roundings(given)) * sums.size[at]!),
+      says: at =>
+        `${placeOf(at, given.sizes)} is ${out[at]}, sums over all pairs of features give ${sums.out[at]!.toPrecision(7)}`,
+    })
   }
   return tally.finding()
 }

@@ -1,6 +1,6 @@
 /** The calls that checks make: an estimator's forms on small shapes, its inputs and its draw fixed by the seed. */
 import {type HostInputs, hostInputs, hostNormals, type Sizes, SMALL, shapeName} from './arrays.js'
-import {type Call, unsupportedReason} from './call.js'
+import type {Call} from './call.js'
 import type {Subject} from './types.js'
 
 /** Bidirectional or causal. */
@@ -17,6 +17,12 @@ const FORMS: readonly Form[] = [
 /** The forms that the estimator declares. */
 export function formsOf({estimator: {supports}}: Pick<Subject, 'estimator'>): Form[] {
   return FORMS.filter(({name}) => supports[name])
+}
+
+/** The same, with a mask besides where it can be. */
+export function maskedForms(subject: Pick<Subject, 'estimator'>) {
+  const masks = subject.estimator.supports.keyMask ? [false, true] : [false]
+  return formsOf(subject).flatMap(({causal}) => masks.map(masked => ({causal, masked})))
 }
 
 /** Sizes with as many queries as keys where the estimator has no cross form. */
@@ -58,9 +64,6 @@ export function callName({sizes, causal, masked, scale, inputScale, options}: Ca
   ]
   return words.filter(word => word !== '').join(' ')
 }
-
-/** Why the estimator has no such form, in one clause of its own declaration. */
-export {unsupportedReason}
 
 /** Place of an element of an output `[B, H, L, Dv]` in words: `row 3 (batch 0, head 1, column 2)`. */
 export function placeOf(at: number, {heads, queryLen, valueDim}: Sizes): string {

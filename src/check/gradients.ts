@@ -7,6 +7,7 @@ import {
   compute,
   type HostArrays,
   type HostInputs,
+  maskTensor,
   namedTensors,
   type Sizes,
   toTensor,
@@ -60,9 +61,8 @@ const ADVICE =
 async function gradients(subject: Subject): Promise<Finding> {
   const {stepwise} = subject.estimator
   if (stepwise !== undefined) return notApplicable(movesInSteps(stepwise))
-  await registerGradients()
   for (let attempt = 1; ; attempt++) {
-    const found = compareGradients({...subject, seed: subject.seed + attempt})
+    const found = await compareGradients({...subject, seed: subject.seed + attempt})
     if (found.status !== 'failed' || attempt === ATTEMPTS) return found
   }
 }
@@ -73,13 +73,18 @@ async function registerGradients(): Promise<void> {
   await import(module)
 }
 
-function compareGradients(subject: Subject): Finding {
+/** Compares both in every form. @param rest - a mask, options off their defaults */
+export async function compareGradients(
+  subject: Subject,
+  rest: Pick<Call, 'masked' | 'options'> = {},
+): Promise<Finding> {
+  await registerGradients()
   const {nonNegative, ignores = {}} = subject.estimator
   const tally = new Tally(ADVICE)
   const sizes = nonNegative ? SIZES : {...SIZES, numFeatures: SIGNED_FEATURES}
   for (const {causal, name} of formsOf(subject)) {
     const inputScale = nonNegative ? 0.7 : 0.4
-    const given = calibrated(subject, callOf(subject, sizes, {causal, inputScale}))
+    const given = calibrated(subject, callOf(subject, sizes, {causal, inputScale, ...rest}))
     for (const side of SIDES) {
       if (side in ignores) continue
       const {heads, queryLen, valueDim} = given.sizes
@@ -155,13 +160,10 @@ function lossesAt(
   cotangent: HostArray,
   steps: readonly {at: number; by: number}[],
 ): Float64Array {
-  const {inputs, noise} = hostCall(given)
+  const {inputs, noise, keyMask} = hostCall(given)
   const batch = steps.length
-  const tiled = <A extends HostArrays[string]>({shape, data}: A): A => {
-    const out = new Float32Array(batch * data.length)
-    for (let i = 0; i < batch; i++) out.set(data, i * data.length)
-    return {shape: shape.with(0, batch), data: out} as unknown as A
-  }
+  const tiled = <A extends HostArrays[string]>({shape, data}: A): A =>
+    ({shape: shape.with(0, batch), data: repeated(data, batch)}) as unknown as A
   const all = {query: tiled(inputs.query), key: tiled(inputs.key), value: tiled(inputs.value)}
   const moved = all[side].data
   steps.forEach(({at, by}, i) => {
@@ -173,6 +175,7 @@ function lossesAt(
     ...given,
     sizes: {...given.sizes, batch},
     inputs: all as HostInputs,
+    ...(keyMask && {keyMask: repeated(keyMask, batch)}),
     noise: Object.fromEntries(
       Object.entries(noise).map(([name, one]) => [name, specs[name]?.shared ? one : tiled(one)]),
     ),
@@ -188,16 +191,24 @@ function lossesAt(
   })
 }
 
+/** The same numbers so many times. */
+function repeated(data: ArrayLike<number>, times: number): Float32Array {
+  const out = new Float32Array(times * data.length)
+  for (let i = 0; i < times; i++) out.set(data, i * data.length)
+  return out
+}
+
 /** The gradient of the sum by one side, as TensorFlow.js forms it. */
 function automaticGradient(given: Call, side: Side, cotangent: HostArray): Float32Array {
-  const {inputs, projection, noise} = hostCall(given)
-  const {method, causal = false, sizes, calibration} = given
+  const {inputs, projection, noise, keyMask} = hostCall(given)
+  const {method, causal = false, sizes, calibration, options: chosen} = given
   return compute(() => {
     const rows = projection && {projection: toProjection(projection, sizes.headDim)}
     const statistics = calibration && {calibration: toCalibration(calibration)}
     const options = {
       ...{method, causal, numFeatures: sizes.numFeatures},
-      ...{noise: namedTensors<tf.Tensor4D>(noise), ...rows, ...statistics},
+      ...{noise: namedTensors<tf.Tensor4D>(noise), ...rows, ...statistics, ...chosen},
+      ...(keyMask && {keyMask: maskTensor(keyMask, sizes.batch)}),
     }
     const weights = toTensor(cotangent)
     const [query, key, value] = toTensors(inputs)

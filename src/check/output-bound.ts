@@ -112,7 +112,7 @@ export function weightsOf(given: Call): Float32Array {
 }
 
 /** The same call with a unit vector for each key as its value, so that outputs are weights. */
-export function withUnitValues(given: Call): Call {
+function withUnitValues(given: Call): Call {
   const {inputs} = hostCall(given)
   const {batch, heads, keyLen} = given.sizes
   const data = new Float32Array(batch * heads * keyLen * keyLen)

@@ -29,7 +29,7 @@ export function partOf<A extends HostArrays[string]>(
 }
 
 /** The noise of one batch element (axis 0) or head (axis 1). */
-export function noisePart(noise: HostArrays, axis: 0 | 1, index: number): HostArrays {
+function noisePart(noise: HostArrays, axis: 0 | 1, index: number): HostArrays {
   const entries = Object.entries(noise)
   return Object.fromEntries(entries.map(([name, array]) => [name, partOf(array, axis, index)]))
 }

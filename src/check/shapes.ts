@@ -2,7 +2,8 @@
 import {messageOf} from '../errors.js'
 import {type Sizes, SMALL} from './arrays.js'
 import {type Call, runCall} from './call.js'
-import {callName, callOf, formsOf} from './forms.js'
+import {callName, callOf, formsOf, maskedForms} from './forms.js'
+import {changeOf} from './laws.js'
 import {partOfBatch, partOfHead} from './parts.js'
 import {Tally} from './tally.js'
 import {type Check, type Finding, notApplicable, type Subject} from './types.js'
@@ -27,11 +28,9 @@ const SHAPES: readonly Sizes[] = [
 function shapes(subject: Subject): Finding {
   const tally = new Tally('attend, and phi: sizes must come from the tensors, axis by axis')
   for (const [index, shape] of SHAPES.entries()) {
-    for (const {causal} of formsOf(subject)) {
-      for (const masked of subject.estimator.supports.keyMask ? [false, true] : [false]) {
-        const sharedProjection = index % 2 === 1
-        tryShape(tally, callOf(subject, shape, {causal, masked, sharedProjection}))
-      }
+    const sharedProjection = index % 2 === 1
+    for (const form of maskedForms(subject)) {
+      tryShape(tally, callOf(subject, shape, {...form, sharedProjection}))
     }
   }
   return tally.finding()
@@ -67,20 +66,7 @@ function batchElements(subject: Subject): Finding {
   const tally = new Tally('sums, maxima or statistics over the axis of the batch')
   for (const {causal} of formsOf(subject)) {
     const given = callOf(subject, SMALL, {causal})
-    const {batch} = given.sizes
-    const whole = runCall(given).out
-    const size = whole.length / batch
-    for (let element = 0; element < batch; element++) {
-      const alone = runCall(partOfBatch(given, element)).out
-      tally.compare({
-        label: callName(given),
-        actual: alone,
-        expected: whole.subarray(element * size, (element + 1) * size),
-        bound: 0,
-        says: at =>
-          `batch element ${element} by itself differs at element ${at} of its output by ${differs(alone, whole.subarray(element * size), at)}`,
-      })
-    }
+    compareParts(tally, given, {what: 'batch element', count: given.sizes.batch, of: partOfBatch})
   }
   return tally.finding('to the bit')
 }
@@ -96,25 +82,30 @@ function heads(subject: Subject): Finding {
   )
   for (const {causal} of formsOf(subject)) {
     const given = callOf(subject, {...SMALL, batch: 1}, {causal})
-    const whole = runCall(given).out
-    const size = whole.length / given.sizes.heads
-    for (let head = 0; head < given.sizes.heads; head++) {
-      const alone = runCall(partOfHead(given, head)).out
-      tally.compare({
-        label: callName(given),
-        actual: alone,
-        expected: whole.subarray(head * size, (head + 1) * size),
-        bound: 0,
-        says: at =>
-          `head ${head} by itself differs at element ${at} of its output by ${differs(alone, whole.subarray(head * size), at)}`,
-      })
-    }
+    compareParts(tally, given, {what: 'head', count: given.sizes.heads, of: partOfHead})
   }
   return tally.finding('to the bit')
 }
 
-function differs(a: ArrayLike<number>, b: ArrayLike<number>, at: number): string {
-  return Math.abs(a[at]! - b[at]!).toPrecision(2)
+interface Parts {
+  what: string
+  count: number
+  of(given: Call, index: number): Call
+}
+
+/** Compares parts of a call by themselves with what they are in the whole. */
+function compareParts(tally: Tally, given: Call, {what, count, of}: Parts): void {
+  const whole = runCall(given).out
+  const size = whole.length / count
+  for (let index = 0; index < count; index++) {
+    const actual = runCall(of(given, index)).out
+    const expected = whole.subarray(index * size, (index + 1) * size)
+    tally.compare({
+      ...{label: callName(given), actual, expected, bound: 0},
+      says: at =>
+        `${what} ${index} by itself differs at element ${at} of its output by ${changeOf(expected, actual, at)}`,
+    })
+  }
 }
 
 export const SHAPE_CHECKS: readonly Check[] = [

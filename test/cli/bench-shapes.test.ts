@@ -7,6 +7,7 @@ import {beforeEach, describe, expect, it, vi} from 'vitest'
 import Bench from '../../commands/bench.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {timed} from '../helpers/records/bench.js'
+import {runMain} from './run-command.js'
 import {answerWith, lastRun, run, runner} from './services.js'
 
 const folder = temporaryFolder()
@@ -17,7 +18,18 @@ const bench = (...argv: string[]) => run(Bench, 'bench', argv)
 
 /** The built program, with runs as few and as short as can be. */
 async function program(name: string, ...argv: string[]) {
-  const short = ['--warmup', '0', '--min-runs', '2', '--max-runs', '2', '--min-time', '0.001']
+  const short = [
+    '--processes',
+    '1',
+    '--warmup',
+    '0',
+    '--min-runs',
+    '2',
+    '--max-runs',
+    '2',
+    '--min-time',
+    '0.001',
+  ]
   const shared = ['--methods', 'elu', '--backend', 'cpu', '--output', join(folder, name)]
   const {stdout, stderr} = await promisify(execFile)(
     process.execPath,
@@ -43,8 +55,7 @@ describe('--kv-heads', () => {
       expect({status, ...cell}).toMatchObject({status: 'completed', heads: 6, kv_heads: 2})
       expect(result.live_bytes).toBeGreaterThanOrEqual(4 * 6 * 31 * 16)
     }
-    const report = [join(root, 'bin', 'run.js'), 'report', join(folder, 'grouped')]
-    const told = await promisify(execFile)(process.execPath, report)
+    const told = await runMain('report', join(folder, 'grouped'))
     expect(told.stdout).toContain('Forward pass, B=1 H=6 Hkv=2 D=8 Dv=8, bidirectional')
   })
 

@@ -11,9 +11,12 @@ import Methods from '../../commands/methods.js'
 import Report from '../../commands/report.js'
 import Slurm from '../../commands/slurm.js'
 import Variance from '../../commands/variance.js'
+import {TABLE_OWNERS} from '../../src/cli/describe/table-owners.js'
 import {jsonSchemas} from '../../src/cli/json-schemas.js'
 import {services} from '../../src/cli/program/services.js'
+import {allExperiments} from '../../src/experiments/index.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
+import {tableFacts} from '../../src/report/fields.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, BENCH_PLAN, timed} from '../helpers/records/bench.js'
 import {failedSweep, skippedSweep, sweep} from '../helpers/records/error-sweep.js'
@@ -79,21 +82,12 @@ describe('under --json every command prints what its schema says', () => {
 
   it('methods as fields', async () => {
     const {tables} = await printed('fields', Methods, 'methods', ['--records'])
-    expect(tables.map((own: {file: string}) => own.file)).toEqual([
-      'records.csv',
-      'records_per_head.csv',
-      'records_replicates.csv',
-      'records.csv',
-      'records_marks.csv',
-      'records_breakdown.csv',
-      'records_samples.csv',
-      'records.csv',
-      'claims.csv',
-      'claims_quantities.csv',
-      'claims_tests.csv',
-      'ID.csv',
-      'FILE.csv',
-    ])
+    const owners = tables.map((own: {experiment: string}) => own.experiment)
+    expect([...new Set(owners)]).toEqual(TABLE_OWNERS)
+    const ofExperiments = (await allExperiments()).flatMap(tableFacts)
+    expect(tables.slice(0, ofExperiments.length)).toMatchObject(
+      ofExperiments.map(({file}) => ({file})),
+    )
   })
 
   it('check', async () => {

@@ -1,5 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import Methods from '../../commands/methods.js'
+import {TABLE_OWNERS} from '../../src/cli/describe/table-owners.js'
 import {comparisonCsv} from '../../src/compare/tables.js'
 import {run} from './services.js'
 
@@ -48,21 +49,10 @@ describe('rfa methods', () => {
       /^median_ns +ns, number +Geometric mean of the medians of the processes;/m,
     )
     const {stdout: markdown} = await run(Methods, 'methods', ['--records', '--markdown'])
-    expect(markdown.match(/^# .*/gm)).toEqual([
-      '# error-sweep: records.csv',
-      '# error-sweep: records\\_per\\_head.csv',
-      '# error-sweep: records\\_replicates.csv',
-      '# bench: records.csv',
-      '# bench: records\\_marks.csv',
-      '# bench: records\\_breakdown.csv',
-      '# bench: records\\_samples.csv, with --samples',
-      '# variance: records.csv',
-      '# claims: claims.csv',
-      '# claims: claims\\_quantities.csv',
-      '# claims: claims\\_tests.csv',
-      '# claims: ID.csv, with --figure',
-      '# compare: FILE.csv, with --output',
-    ])
+    const headings = markdown.match(/^# .*/gm)!
+    expect(headings).toContain('# bench: records\\_samples.csv, with --samples')
+    const owners = headings.map(heading => /^# (.*):/.exec(heading)![1])
+    expect([...new Set(owners)]).toEqual(TABLE_OWNERS)
     expect(markdown).toContain('| seq\\_len | integer | L, tokens of queries that were used. |')
     const compared = JSON.parse(
       (await run(Methods, 'methods', ['compare', '--records', '--json'])).stdout,

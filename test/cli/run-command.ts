@@ -1,9 +1,12 @@
 /** Runs a command of the source tree in this process and catches what it prints. */
+import {join} from 'node:path'
+import {pathToFileURL} from 'node:url'
 import type {Config} from '@oclif/core'
 import type {Command} from '@oclif/core/command'
 import {ExitError} from '@oclif/core/errors'
 import {vi} from 'vitest'
 import {type Services, services} from '../../src/cli/program/services.js'
+import {packageRoot} from '../../src/package.js'
 import {commandIds, loadCommand} from '../helpers/commands.js'
 
 /** What running a command left behind. */
@@ -42,24 +45,45 @@ export async function runCommand(
 ): Promise<Outcome> {
   const Class = command as CommandClass
   Class.id = id
+  return caught(async () => {
+    const instance = new Class(argv, CONFIG) as unknown as Running
+    instance.services = {...services, ...changed}
+    return await instance._run()
+  })
+}
+
+/** Runs the whole program in this process, with the built commands. */
+export async function runMain(...argv: string[]): Promise<Outcome> {
+  const {main} = await import('../../src/cli/program/main.js')
+  const exit = vi.spyOn(process, 'exit').mockImplementation(code => {
+    process.exitCode = Number(code ?? 0) // the last thing that it does
+    return undefined as never
+  })
+  try {
+    return await caught(() =>
+      main(argv, pathToFileURL(join(packageRoot(), 'bin', 'start.js')).href),
+    )
+  } finally {
+    exit.mockRestore()
+  }
+}
+
+/** What a body prints and gives, and the exit code that it leaves or throws. */
+async function caught(body: () => Promise<unknown>): Promise<Outcome> {
   const stdout = captured(process.stdout)
   const stderr = captured(process.stderr)
   const before = process.exitCode
   process.exitCode = undefined
+  const ended = (exitCode: number, result?: unknown) => ({
+    ...{stdout: stdout.text(), stderr: stderr.text()},
+    ...{exitCode, result},
+  })
   try {
-    const instance = new Class(argv, CONFIG) as unknown as Running
-    instance.services = {...services, ...changed}
-    const result = await instance._run()
-    return {
-      stdout: stdout.text(),
-      stderr: stderr.text(),
-      exitCode: Number(process.exitCode ?? 0),
-      result,
-    }
+    const result = await body()
+    return ended(Number(process.exitCode ?? 0), result)
   } catch (error) {
     if (!(error instanceof ExitError)) throw error
-    const exitCode = error.oclif.exit ?? 0
-    return {stdout: stdout.text(), stderr: stderr.text(), exitCode, result: undefined}
+    return ended(error.oclif.exit ?? 0)
   } finally {
     stdout.restore()
     stderr.restore()

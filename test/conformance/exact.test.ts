@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core'
+import fc from 'fast-check'
 import {beforeAll, describe, expect, it} from 'vitest'
 import {attention, exactAttention, softmaxAttention} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
@@ -14,7 +15,8 @@ import {
   toTensors,
 } from '../helpers/arrays.js'
 import {casesOn, runnableBackends} from '../helpers/backends.js'
-import {assertWithin, ELEMENTARY, gamma, U} from '../helpers/rounding.js'
+import {type EstimatorCase, outputBound, runCase} from '../helpers/estimator-case.js'
+import {addBounds, assertWithin, ELEMENTARY, gamma, U} from '../helpers/rounding.js'
 import {PLAIN, TWINS} from '../helpers/twins/index.js'
 
 const backends = await runnableBackends()
@@ -158,5 +160,28 @@ describe.each(backends)('exact attention on %s', backend => {
     })
     expect(lse!.every(x => x === -Infinity)).toBe(true)
     expect(out!.every(x => x === 0)).toBe(true)
+  })
+})
+
+describe('exact attention', () => {
+  beforeAll(() => useBackend('cpu'))
+
+  it('is the same materialised and tiled, for any sizes and masks', () => {
+    const size = fc.integer({min: 1, max: 40})
+    fc.assert(
+      fc.property(
+        fc.record({queryLen: size, keyLen: size, headDim: size, valueDim: size}),
+        fc.boolean(),
+        fc.boolean(),
+        (axes, causal, masked) => {
+          const sizes = {...SMALL, ...axes}
+          const given: EstimatorCase = {method: 'softmax', sizes, causal, masked}
+          const bound = outputBound(given)
+          const tiled = runCase({...given, method: 'softmax-online'}).out
+          assertWithin('softmax-online', tiled, runCase(given).out, addBounds(bound, bound))
+        },
+      ),
+      {numRuns: 25, seed: 17},
+    )
   })
 })

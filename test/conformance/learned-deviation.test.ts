@@ -12,8 +12,8 @@ import {
   toProjection,
   twinOfCase,
 } from '../helpers/estimator-case.js'
+import {fitting, formsOf, methodsWhere} from '../helpers/methods.js'
 import {assertWithin} from '../helpers/rounding.js'
-import {fitting, formsOf, methodsWhere} from '../property/laws.js'
 
 const backends = await runnableBackends()
 await loadEstimators()

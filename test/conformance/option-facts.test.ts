@@ -1,6 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {attention, loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
+import {loadEstimators, METHOD_NAMES} from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
 import {useBackend} from '../../src/backends/index.js'
 import {sliceRows} from '../helpers/arrays.js'
@@ -68,34 +67,5 @@ describe('costs and sizes with options off their defaults', () => {
     const stated = sizes.batch * sizes.heads * perHead
     expect(stated).toBeGreaterThanOrEqual(least.reduce(sum, 0))
     expect(stated).toBeLessThanOrEqual(all)
-  })
-})
-
-describe('options that a method calls unused', () => {
-  const values: Record<string, unknown> = {
-    ...{featureEpsilon: 0.3, normalizerEpsilon: 0.3, epsilonPlace: 'outside', featureScale: 'none'},
-    ...{denGuard: 'clamp:0.5', causalDenGuard: 'add:0.5', sums: 'own-length', scaledTwice: true},
-  }
-  const cases = METHOD_NAMES.flatMap(method => {
-    const {unused, options} = estimatorNamed(method)
-    return Object.keys(unused?.(options.parse({})) ?? {}).map(name => ({method, name}))
-  })
-
-  it('are known', () => {
-    expect(new Set(cases.map(({method}) => method))).toEqual(
-      new Set(['favor-pos', 'favor-hyp', 'oprf']),
-    )
-  })
-
-  it.each(cases)('$method.$name changes no bit of an output', ({method, name}) => {
-    const [query, key, value] = [1, 2, 3].map(seed =>
-      tf.randomNormal([1, 2, 7, 5], 0, 1, 'float32', seed),
-    )
-    const out = (causal: boolean, more: object) =>
-      attention(query!, key!, value!, {method, numFeatures: 11, causal, ...more}).dataSync()
-    expect(values).toHaveProperty(name)
-    for (const causal of [false, true]) {
-      expect(out(causal, {[name]: values[name]})).toEqual(out(causal, {}))
-    }
   })
 })

@@ -69,28 +69,3 @@ describe.each(backends)('options on long sequences on %s', backend => {
     },
   )
 })
-
-/** Methods whose features are formed so that no norm makes them overflow. */
-const STABLE = [
-  {method: 'efficient'},
-  {method: 'cosformer'},
-  {method: 'taylor'},
-  {method: 'hrf'},
-  {method: 'maclaurin'},
-  {method: 'ra'},
-  {method: 'lara'},
-] as const
-
-describe.each(backends)('logits in the thousands on %s', backend => {
-  beforeAll(() => useBackend(backend))
-
-  const cases = STABLE.flatMap(variant =>
-    [false, true].map(causal => ({...variant, causal, sizes: LONG, inputScale: 100})),
-  ).filter(given => unsupportedReason(given) === undefined)
-  it.each(casesOn(backend, cases).map(given => [nameOf(given), given] as const))(
-    '%s: stay finite',
-    (_name, given) => {
-      expect(runCase(given).out.every(Number.isFinite)).toBe(true)
-    },
-  )
-})

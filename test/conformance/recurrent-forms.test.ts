@@ -71,6 +71,13 @@ describe('recurrent forms', () => {
     },
   )
 
+  it('leave a projection that they were given', () => {
+    const projection = tf.ones<tf.Rank.R2>([7, sizes.headDim])
+    make('rfa', {projection}).dispose()
+    expect(projection.isDisposed).toBe(false)
+    projection.dispose()
+  })
+
   it('count the rows of the projection that is given', () => {
     const shapes = (['rfa', 'favor-pos', 'hrf'] as const).map(method =>
       tf.tidy(() => {

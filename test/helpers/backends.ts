@@ -39,7 +39,8 @@ export async function exactBackends(): Promise<BackendName[]> {
 }
 
 /** Which one a quick run tries most on. */
-const THOROUGH = (['native', 'wasm'] as const).find(name => runnable.includes(name)) ?? runnable[0]
+export const THOROUGH =
+  (['native', 'wasm'] as const).find(name => runnable.includes(name)) ?? runnable[0]
 
 /** Cases of a long matrix: a quick run takes every `step`-th of them on one backend, every eighth on each of the others. */
 export function casesOn<T>(backend: BackendName, all: readonly T[], step = 1): readonly T[] {

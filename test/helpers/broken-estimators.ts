@@ -61,6 +61,26 @@ export const SOUND = featureMap('sound')
 
 let calls = 0
 
+/** Decoders of a sound map, the output of each step passed on by `change`. */
+function changedDecoder(
+  map: Estimator,
+  change: (out: tf.Tensor4D) => tf.Tensor4D,
+): Estimator['decoder'] {
+  return inputs => {
+    const inner = map.decoder!(inputs)
+    return {
+      next: (query, key, value) => change(inner.next(query, key, value)),
+      dispose: () => inner.dispose(),
+      get state() {
+        return inner.state
+      },
+      get stateBytes() {
+        return inner.stateBytes
+      },
+    }
+  }
+}
+
 const stateful = featureMap('stateful')
 const carried: {state?: tf.Tensor} = {}
 
@@ -183,27 +203,38 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
     check: 'decoders are separate',
     estimator: {
       ...stateful,
-      decoder: inputs => {
-        const inner = stateful.decoder!(inputs)
-        return {
-          next(query, key, value) {
-            const out = inner.next(query, key, value)
-            const before = carried.state
-            const mixed = before ? tf.add(out, tf.mul(before, 0.01)) : out
-            before?.dispose()
-            carried.state = tf.keep(tf.clone(out))
-            return mixed as tf.Tensor4D
-          },
-          dispose: () => inner.dispose(),
-          get state() {
-            return inner.state
-          },
-          get stateBytes() {
-            return inner.stateBytes
-          },
-        }
-      },
+      decoder: changedDecoder(stateful, out => {
+        const before = carried.state
+        const mixed = before ? tf.add(out, tf.mul(before, 0.01)) : out
+        before?.dispose()
+        carried.state = tf.keep(tf.clone(out))
+        return mixed as tf.Tensor4D
+      }),
     },
+  },
+  'a step that keeps what it gave': {
+    check: 'memory of a decoder',
+    estimator: {
+      ...featureMap('hoarding'),
+      decoder: changedDecoder(stateful, out => {
+        tf.keep(tf.clone(out))
+        return out
+      }),
+    },
+  },
+  'rows without keys that are one': {
+    check: 'masks of all or none',
+    estimator: (() => {
+      const map = featureMap('keyless')
+      const {features: _, ...rest} = map
+      const attend: Estimator['attend'] = inputs => {
+        const {out} = map.attend(inputs)
+        if (!inputs.keyMask) return {out}
+        const none = tf.sub(1, tf.max(inputs.keyMask, -1))
+        return {out: tf.add(out, tf.reshape(none, [...none.shape, 1, 1, 1]))}
+      }
+      return {...rest, attend} as Estimator
+    })(),
   },
   'a gradient that is cut off': {
     check: 'gradients',

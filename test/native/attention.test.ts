@@ -30,9 +30,9 @@ import {
   toTensors,
 } from '../helpers/arrays.js'
 import {type EstimatorCase, outputBound, runCase, twinOfCase} from '../helpers/estimator-case.js'
+import {caseOf, formsOf} from '../helpers/methods.js'
 import {addBounds, assertWithin, compare} from '../helpers/rounding.js'
 import {PLAIN, TWINS} from '../helpers/twins/index.js'
-import {caseOf, formsOf} from '../property/laws.js'
 import {describeNative, instructionSets} from './addon.js'
 import {guarded} from './guards.js'
 

@@ -16,8 +16,8 @@ import {
   toProjection,
   twinOfCase,
 } from '../helpers/estimator-case.js'
+import {methodsWhere} from '../helpers/methods.js'
 import {assertWithin, gamma} from '../helpers/rounding.js'
-import {methodsWhere} from '../property/laws.js'
 import {describeNative, instructionSets} from './addon.js'
 import {guarded} from './guards.js'
 

@@ -4,7 +4,6 @@ import {
   attention,
   drawProjection,
   loadEstimators,
-  METHOD_NAMES,
   PROJECTION_NAMES,
 } from '../../src/attention/index.js'
 import {estimatorNamed} from '../../src/attention/resolve.js'
@@ -13,8 +12,8 @@ import {compute, hostInputs, SMALL, toTensors} from '../helpers/arrays.js'
 import {casesOn, runnableBackends} from '../helpers/backends.js'
 import {decodeAll, decoderFor} from '../helpers/decode.js'
 import {CASE_SEED, outputBound, runCase} from '../helpers/estimator-case.js'
+import {randomMethods} from '../helpers/methods.js'
 import {addBounds, assertWithin, U} from '../helpers/rounding.js'
-import {randomMethods} from './laws.js'
 
 const backends = await runnableBackends()
 await loadEstimators()
@@ -57,22 +56,6 @@ const decoding = random.filter(name => estimatorNamed(name).supports.decode)
 describe.each(backends)('draws of estimators on %s', backend => {
   beforeAll(() => useBackend(backend))
 
-  const run = (method: (typeof random)[number], seed: number, replicate = 0) =>
-    compute(() => {
-      const causal = !estimatorNamed(method).supports.bidirectional
-      return attention(...toTensors(inputs), {method, causal, numFeatures: 7, seed, replicate})
-    })
-
-  it.each(casesOn(backend, random))(
-    '%s: same seed, same bytes; other seed or replicate, other bytes',
-    method => {
-      const out = run(method, 3)
-      expect(run(method, 3)).toEqual(out)
-      expect(run(method, 4)).not.toEqual(out)
-      expect(run(method, 3, 1)).not.toEqual(out)
-    },
-  )
-
   it('queries and keys share one projection: a unit vector has kernel one with itself', () => {
     const [first] = compute(() => {
       const [query, , value] = toTensors(inputs)
@@ -103,10 +86,4 @@ describe.each(backends)('draws of estimators on %s', backend => {
       assertWithin(method, tokens, out, addBounds(bound, bound))
     },
   )
-
-  it('methods that draw nothing ignore the seed', () => {
-    for (const method of METHOD_NAMES.filter(name => !random.includes(name))) {
-      expect(run(method, 1)).toEqual(run(method, 2))
-    }
-  })
 })

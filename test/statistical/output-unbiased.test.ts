@@ -16,9 +16,9 @@ import {
   type Sizes,
   toTensors,
 } from '../helpers/arrays.js'
+import {methodsWhere} from '../helpers/methods.js'
 import {gamma, maxAbs} from '../helpers/rounding.js'
 import {assertNear, EFFORT, type Moments, moments, Z} from '../helpers/statistics.js'
-import {methodsWhere} from '../property/laws.js'
 
 await loadEstimators()
 beforeAll(() => useBackend('cpu'))

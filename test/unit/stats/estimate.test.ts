@@ -38,14 +38,14 @@ describe('ratioOf', () => {
     const {value, low, high} = ratioOf(estimate(4, 8, 16), estimate(1, 2, 4))
     // a factor of 2 to either side, twice: 2^sqrt(2)
     expect(value).toBe(4)
-    expect(low).toBeCloseTo(4 / 2 ** Math.SQRT2, 12)
-    expect(high).toBeCloseTo(4 * 2 ** Math.SQRT2, 12)
+    expect(low).toMatchReference(4 / 2 ** Math.SQRT2, 12)
+    expect(high).toMatchReference(4 * 2 ** Math.SQRT2, 12)
   })
 
   it('knows no lower end where that above has none but 0', () => {
     const {low, high} = ratioOf(estimate(0, 8, 8), estimate(2, 2, 2))
     expect(low).toBe(0)
-    expect(high).toBeCloseTo(4, 12)
+    expect(high).toMatchReference(4, 12)
   })
 })
 

@@ -42,8 +42,8 @@ describe('sharedVariance', () => {
   ])('of %d degrees each, as far apart as those of a law of %d', (degrees, degreesOfLaw) => {
     const spread = published(degrees / 2).trigamma + published(degreesOfLaw / 2).trigamma
     const found = sharedVariance(sixApart(spread), degrees)
-    expect(found.degrees).toBeCloseTo(degreesOfLaw, 9)
-    expect(found.value).toBeCloseTo(Math.exp(1 + bias(degreesOfLaw) - bias(degrees)), 9)
+    expect(found.degrees).toMatchReference(degreesOfLaw, 9)
+    expect(found.value).toMatchReference(Math.exp(1 + bias(degreesOfLaw) - bias(degrees)), 9)
   })
 
   it('counts for all of them together where they are equal, or no more apart than chance makes them', () => {
@@ -52,7 +52,7 @@ describe('sharedVariance', () => {
       expect(degrees).toBe(14)
       // psi(1) - ln 1 = -gamma
       const center = mean(variances.map(Math.log))
-      expect(value).toBeCloseTo(Math.exp(center + EULER), 12)
+      expect(value).toMatchReference(Math.exp(center + EULER), 12)
     }
   })
 
@@ -87,8 +87,8 @@ describe('sharedVariance', () => {
       six.map(one => 1e-6 * one),
       2,
     )
-    expect(scaled.value / value).toBeCloseTo(1e-6, 15)
-    expect(scaled.degrees).toBeCloseTo(degrees, 9)
+    expect(scaled.value / value).toMatchReference(1e-6, 12)
+    expect(scaled.degrees).toMatchReference(degrees, 9)
   })
 })
 

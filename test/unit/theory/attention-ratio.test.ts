@@ -32,10 +32,10 @@ describe('ratioMoments', () => {
     const found = ratioMoments(row, 'positive', 10)
     // v1 - O = 3 q, v2 - O = -3 p
     const spread = c(z1, z1) - 2 * c(z1, z2) + c(z2, z2)
-    expect(found.output[0]).toBeCloseTo(2 * p - q, 14)
-    expect(found.variance[0]).toBeCloseTo(((3 * p * q) ** 2 * spread) / 10, 14)
+    expect(found.output[0]).toMatchReference(2 * p - q, 14)
+    expect(found.variance[0]).toMatchReference(((3 * p * q) ** 2 * spread) / 10, 14)
     const pull = p * (c(z1, z1) - c(z1, z2)) + q * (c(z1, z2) - c(z2, z2))
-    expect(found.bias[0]).toBeCloseTo((-3 * p * q * pull) / 10, 14)
+    expect(found.bias[0]).toMatchReference((-3 * p * q * pull) / 10, 14)
   })
 
   it.each(MAPS)('%s: fall like 1 / M, and shift with all values by nothing', map => {

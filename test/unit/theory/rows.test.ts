@@ -116,7 +116,7 @@ describe('moments of the product of one row', () => {
 
   it('have the tabled kurtosis of exp, cosh and cos of a normal number', () => {
     // e^4 + 2 e^3 + 3 e^2 - 6; and 12 where 1 - cos t is t^2/2
-    expect(lognormalKurtosis(1)).toBeCloseTo(110.9363921763115, 11)
+    expect(lognormalKurtosis(1)).toMatchReference(110.9363921763115, 11)
     expect(lognormalKurtosis(0)).toBe(0)
     expect(cosineKurtosis(1)).toBe(12)
     expect(cosineKurtosis(0)).toBe(-1.5) // a cosine of a uniform angle
@@ -135,7 +135,7 @@ describe('moments of the product of one row', () => {
     expect(fourierRow(x, x)).toMatchObject(still)
     expect(hyperbolicRow(x, opposite)).toMatchObject(still)
     // but 12 where little does
-    expect(trigonometricRow(x, vec(0.4, 0.3, 1e-6)).kurtosis).toBeCloseTo(12, 9)
+    expect(trigonometricRow(x, vec(0.4, 0.3, 1e-6)).kurtosis).toMatchReference(12, 9)
   })
 
   it('of a positive number near the limit err by what the rounding of its logarithms leaves', () => {
@@ -227,7 +227,7 @@ describe('moments of the product of one row', () => {
     })
     const counted = [0, 1, 2, 3, 4].map(k => products.reduce((sum, p) => sum + p ** k / 8, 0))
     signMoments(x, y).forEach((moment, k) => {
-      expect(moment).toBeCloseTo(counted[k]!, 12)
+      expect(moment).toMatchReference(counted[k]!, 12)
     })
     const {probability, weight} = truncatedGeometric(2)
     const outcomes = [
@@ -241,9 +241,9 @@ describe('moments of the product of one row', () => {
     const central = (k: number) =>
       outcomes.reduce((sum, {p, value}) => sum + p * (value - mean) ** k, 0)
     const row = maclaurinRow(x, y, 2)
-    expect(row.mean).toBeCloseTo(mean, 12)
-    expect(row.variance).toBeCloseTo(central(2), 12)
-    expect(row.kurtosis).toBeCloseTo(central(4) / central(2) ** 2 - 3, 10)
+    expect(row.mean).toMatchReference(mean, 12)
+    expect(row.variance).toMatchReference(central(2), 12)
+    expect(row.kurtosis).toMatchReference(central(4) / central(2) ** 2 - 3, 10)
   })
 })
 
@@ -289,7 +289,7 @@ describe('moments of an estimate', () => {
     const logs = [2, 3, 4].map(k => logRelativeMoment(k, 0, axes, u))
     expect(logs).toEqual([u, 3 * u, 6 * u])
     const [log2, log3, log4] = logs as [number, number, number]
-    expect(relativeKurtosis(log2, log3, log4) / lognormalKurtosis(u)).toBeCloseTo(1, 12)
+    expect(relativeKurtosis(log2, log3, log4) / lognormalKurtosis(u)).toMatchReference(1, 12)
     expect(logRelativeMoment(4, 1 / 16, axes, u)).toBe(Infinity)
     expect(relativeKurtosis(log2, log3, Infinity)).toBe(Infinity)
   })
@@ -308,7 +308,10 @@ describe('moments of an estimate', () => {
     }
     for (const k of [1, 2, 3, 4]) {
       // the trapezoidal rule is exact to rounding for a Gaussian integrand
-      expect(logRelativeMoment(k, a, 1, c * c)).toBeCloseTo(integral(k), 11)
+      expect(Math.exp(logRelativeMoment(k, a, 1, c * c))).toMatchReference(
+        Math.exp(integral(k)),
+        11,
+      )
     }
   })
 })

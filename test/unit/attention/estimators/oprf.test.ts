@@ -88,13 +88,4 @@ describe.each(METHODS)('%s', method => {
       })
     expect(gradients(true)).toEqual(gradients(false))
   })
-
-  it('stays finite and within the range of the values at logits in the thousands', () => {
-    const large = hostInputs(SQUARE, 60)
-    for (const causal of [false, true]) {
-      const out = compute(() => attention(...toTensors(large), {method, causal, numFeatures}))
-      const largest = Math.max(...large.value.data.map(Math.abs))
-      expect(out.every(x => Math.abs(x) <= largest * (1 + 2 ** -20))).toBe(true)
-    }
-  })
 })

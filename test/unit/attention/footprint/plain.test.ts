@@ -103,6 +103,6 @@ describe('plainSeconds', () => {
 
   it('grows with the sequence beyond what is gone through', () => {
     const at = (length: number) => seconds('taylor', {queryLen: length, keyLen: length, heads: 1})
-    expect(at(65536) / at(4096)).toBeCloseTo(16, 0)
+    expect(Math.abs(at(65536) / at(4096) - 16)).toBeLessThan(0.5)
   })
 })

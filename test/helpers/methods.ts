@@ -1,10 +1,10 @@
-/** What the property suites share: the cases of every estimator, by its declared facts. */
+/** Methods by their declared facts, and cases of each. */
 
 import {noiseSpecs} from '../../src/attention/forms/noise.js'
 import {type Estimator, METHOD_NAMES, type MethodName} from '../../src/attention/index.js'
 import {estimatorNamed, usesProjection} from '../../src/attention/resolve.js'
-import {type HostInputs, type Sizes, SMALL} from '../helpers/arrays.js'
-import type {EstimatorCase} from '../helpers/estimator-case.js'
+import {type Sizes, SMALL} from './arrays.js'
+import type {EstimatorCase} from './estimator-case.js'
 
 /** Methods whose facts satisfy a condition. */
 export function methodsWhere(condition: (estimator: Estimator) => boolean): MethodName[] {
@@ -38,9 +38,4 @@ export function fitting(method: MethodName, sizes: Sizes): Sizes {
 /** A case of the method on `sizes`, with inputs of unit or given scale. */
 export function caseOf(method: MethodName, sizes: Sizes, rest: Partial<EstimatorCase> = {}) {
   return {method, sizes: fitting(method, sizes), ...rest} satisfies EstimatorCase
-}
-
-/** Replaces arrays of a set of inputs. */
-export function replaced(inputs: HostInputs, changes: Partial<HostInputs>): HostInputs {
-  return {...inputs, ...changes}
 }

@@ -3,56 +3,9 @@ import {attend} from '../../src/attention/attention.js'
 import {attention, linearAttention, loadEstimators} from '../../src/attention/index.js'
 import {useBackend} from '../../src/backends/index.js'
 import {compute, hostInputs, hostNormals, SMALL, toTensor, toTensors} from '../helpers/arrays.js'
-import {hostCase, outputBound, runCase, twinOfCase} from '../helpers/estimator-case.js'
-import {assertWithin} from '../helpers/rounding.js'
-import {caseOf, formsOf, methodsWhere} from './laws.js'
 
 await loadEstimators()
 beforeAll(() => useBackend('cpu'))
-
-describe('weights of a row sum to one', () => {
-  const cases = methodsWhere(({rowsSumToOne}) => rowsSumToOne).flatMap(method =>
-    formsOf(method).map(form => [method, form.form, form.causal] as const),
-  )
-  it.each(cases)('%s %s returns a constant value unchanged', (method, _form, causal) => {
-    const plain = caseOf(method, SMALL, {causal})
-    const {inputs} = hostCase(plain)
-    const constant = 3.7
-    const value = {...inputs.value, data: inputs.value.data.map(() => Math.fround(constant))}
-    const given = {...plain, inputs: {...inputs, value}}
-    const {out} = runCase(given)
-    const {denominator} = twinOfCase(given)
-    const width = SMALL.valueDim
-    // a row of rectified features can be zero throughout: it has no weights to sum
-    const expected = Float64Array.from(out, (_, at) =>
-      denominator?.value[Math.floor(at / width)] === 0 ? 0 : Math.fround(constant),
-    )
-    assertWithin(method, out, expected, outputBound(given))
-  })
-})
-
-describe('weights are never negative', () => {
-  const cases = methodsWhere(({nonNegative}) => nonNegative).flatMap(method =>
-    formsOf(method).map(form => [method, form.form, form.causal] as const),
-  )
-  it.each(cases)('%s %s stays within the range of the values', (method, _form, causal) => {
-    const given = caseOf(method, SMALL, {causal, inputScale: 1.5})
-    const {out} = runCase(given)
-    const bound = outputBound(given)
-    const {value} = hostCase(given).inputs
-    const {valueDim} = SMALL
-    const [keyLen, queryLen] = [given.sizes.keyLen, given.sizes.queryLen]
-    out.forEach((x, at) => {
-      const head = Math.floor(at / (queryLen * valueDim))
-      const column = Array.from(
-        {length: keyLen},
-        (_, j) => value.data[(head * keyLen + j) * valueDim + (at % valueDim)]!,
-      )
-      expect(x).toBeGreaterThanOrEqual(Math.min(0, ...column) - bound[at]!)
-      expect(x).toBeLessThanOrEqual(Math.max(0, ...column) + bound[at]!)
-    })
-  })
-})
 
 describe('the ratio', () => {
   it('does not change when all key features, or one query, are scaled by a power of two', () => {
