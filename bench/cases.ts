@@ -44,21 +44,30 @@ const METHODS = ['softmax-online', 'favor-pos', 'favor-relu', 'rfa', 'elu'] as c
 
 /** Cases of attention over whole sequences, in the order of the table. @param lengths - L */
 export async function attentionCases(lengths: readonly number[]): Promise<AttentionCase[]> {
-  const estimators = await loadEstimators()
-  return lengths.flatMap(length =>
+  const cases = lengths.flatMap(length =>
     METHODS.flatMap(method =>
-      [false, true].map((causal): AttentionCase => {
-        const estimator: Estimator = estimators[method]
+      [false, true].map(causal => {
         const numFeatures = method === 'rfa' ? SHAPE.numFeatures / 2 : SHAPE.numFeatures
-        const {heads, headDim} = SHAPE
-        const lengths = {batch: 1, heads, queryLen: length, keyLen: length}
-        const shape = {...lengths, headDim, valueDim: headDim, numFeatures, causal}
-        const {flops} = estimator.cost(shape, estimator.options.parse({}))
-        const name = `${method}${causal ? ' causal' : ''}`
-        return {kind: 'attention', name, method, ...SHAPE, numFeatures, length, causal, flops}
+        return attentionCase(method, {...SHAPE, numFeatures, length, causal})
       }),
     ),
   )
+  return (await Promise.all(cases)).filter(given => given !== undefined)
+}
+
+/** A method at a shape; `undefined` where it has no such form. */
+export async function attentionCase(
+  method: MethodName,
+  sizes: Pick<AttentionCase, 'heads' | 'headDim' | 'numFeatures' | 'length' | 'causal'>,
+): Promise<AttentionCase | undefined> {
+  const {heads, headDim, numFeatures, length, causal} = sizes
+  const estimator: Estimator = (await loadEstimators())[method]
+  if (causal && !estimator.supports.causal) return undefined
+  const shape = {batch: 1, heads, queryLen: length, keyLen: length, headDim, valueDim: headDim}
+  const options = estimator.options.parse({})
+  const {flops} = estimator.cost({...shape, numFeatures, causal}, options)
+  const name = `${method}${causal ? ' causal' : ''}`
+  return {kind: 'attention', name, method, ...sizes, flops}
 }
 
 /** Cases of plain tensor operations. */

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// Times the native backend against what people use now (PyTorch, JAX, ONNX Runtime and packages of linear attention), in
-// interleaved rounds of processes that stay alive. What is timed has been held against double precision before.
-// npm run bench:peers -- [--quick] [--peers NAME,NAME] [--threads N,N] [--seconds N] [--output FILE] [--markdown]
+// Times the native backend against what people use now (PyTorch, JAX, ONNX Runtime and packages of linear attention), as
+// `rfa bench` times backends and PyTorch: behind its gate, in its processes and turns.
+// npm run bench:peers -- [--quick] [--peers NAME,NAME] [--threads N,N] [--seconds N] [--output FILE] [--markdown] [FILTER],
+// FILTER a part of the name of a case, as `elu causal` or `512 tokens`
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {dirname} from 'node:path'
 import {loadAddon} from '../src/backends/native/loader.js'
-import {NoPython, peersPython} from './peers/environment.js'
+import {NoPython, usePeersPython} from './peers/environment.js'
 import {type Request, readFlags} from './peers/flags.js'
 import {measureAll} from './peers/measure.js'
 import {type PeersReport, peersReport} from './peers/report.js'
@@ -20,9 +21,8 @@ else if (request) await main(request)
 async function main(request: Request): Promise<void> {
   const loaded = loadAddon()
   if (!('addon' in loaded)) return end(EXIT.unavailable, `${loaded.reason}; ${loaded.remedy}`)
-  let python: string
   try {
-    python = peersPython()
+    usePeersPython()
   } catch (error) {
     if (!(error instanceof NoPython)) throw error
     return end(EXIT.unavailable, error.message)
@@ -30,7 +30,7 @@ async function main(request: Request): Promise<void> {
   mkdirSync(dirname(request.output), {recursive: true})
   const save = (report: PeersReport) =>
     writeFileSync(request.output, `${JSON.stringify(report, null, 2)}\n`)
-  const report = await measureAll(request, {python, addon: loaded.addon, save})
+  const report = await measureAll(request, save)
   save(report)
   process.stdout.write(`${peersText(report)}\n`)
   if (report.peers.length === 0) return end(EXIT.unavailable, 'expected a peer, got none')

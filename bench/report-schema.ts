@@ -81,18 +81,6 @@ export const kernelsReport = z.object({
 })
 export type KernelsReport = z.infer<typeof kernelsReport>
 
-/** What `npm run bench:predictions -- --json` prints: peak memory of a cell's process, in bytes. */
-export const predictionsReport = z.array(
-  z.object({
-    name: z.string(),
-    predicted: z.number(),
-    measured: z.number(),
-    /** How the last cell ended: a status, or the message of an error. */
-    what: z.string(),
-  }),
-)
-export type Prediction = z.infer<typeof predictionsReport>[number]
-
 /** Fastest and middle of the times of one engine, in seconds. */
 const seconds = z.object({min_s: z.number(), median_s: z.number(), runs: z.number().int()})
 
@@ -157,7 +145,7 @@ export type BackendRow = z.infer<typeof backendRow>
 const backendStart = z.object({name: z.string(), ns: z.number(), resident_bytes: z.number()})
 export type BackendStart = z.infer<typeof backendStart>
 
-/** What `npm run bench:backends` writes. */
+/** What `npm run bench:calibrate -- backends` writes. */
 export const backendsReport = z.object({
   schema: z.literal('rfa.backends/1'),
   created_at: z.iso.datetime(),

@@ -3,15 +3,10 @@ import {type Block, type ColumnSpec, table, text} from '../src/report/document.j
 import {bytes, nanoseconds, percent, ratio, significant} from '../src/report/numbers.js'
 import {renderTerminal} from '../src/report/terminal.js'
 import type {
-  BackendRow,
-  BackendStart,
-  BackendsReport,
   ExperimentRow,
   ExperimentsReport,
   KernelRow,
   KernelsReport,
-  Prediction,
-  Spread,
   StartRow,
 } from './report-schema.js'
 
@@ -62,14 +57,6 @@ const MEMORY: readonly ColumnSpec<Row<'memory'>>[] = [
   {title: 'memory', cell: row => bytes(row.peak_over_inputs_and_output_bytes)},
 ]
 
-const PREDICTIONS: readonly ColumnSpec<Prediction>[] = [
-  {title: 'plan', align: 'left', cell: row => row.name},
-  {title: 'predicted', cell: row => bytes(row.predicted)},
-  {title: 'measured', cell: row => bytes(row.measured)},
-  {title: 'ratio', cell: row => ratio(row.predicted / row.measured)},
-  {title: 'not completed', cell: row => notCompleted(row), tells: row => notCompleted(row) !== ''},
-]
-
 const EXPERIMENTS: readonly ColumnSpec<ExperimentRow>[] = [
   {title: 'experiment', align: 'left', cell: row => row.name},
   {title: 'threads', cell: row => `${row.threads}`},
@@ -109,59 +96,6 @@ export function experimentsText(report: ExperimentsReport): string {
   return renderTerminal(blocks, {...LAYOUT, width: 180})
 }
 
-const BACKENDS: readonly ColumnSpec<BackendRow>[] = [
-  {title: 'method', align: 'left', cell: row => `${row.method}${row.causal ? ' causal' : ''}`},
-  {title: 'heads', cell: row => `${row.heads}`},
-  {title: 'D', cell: row => `${row.head_dim}`},
-  {title: 'M', cell: row => `${row.num_features}`},
-  {title: 'L', cell: row => `${row.seq_len}`},
-  {title: 'threads', cell: row => `${row.threads}`},
-  {title: 'native', cell: row => nanoseconds(row.native?.min_ns ?? null)},
-  {title: 'tensorflow', cell: row => nanoseconds(row.tensorflow?.min_ns ?? null)},
-  {title: 'over native', cell: row => times(row.tensorflow, row.native)},
-  {title: 'wasm', cell: row => nanoseconds(row.wasm?.min_ns ?? null)},
-  {title: 'over tensorflow', cell: row => times(row.wasm, row.tensorflow)},
-]
-
-const BACKEND_STARTS: readonly ColumnSpec<BackendStart>[] = [
-  {title: 'loading', align: 'left', cell: row => row.name},
-  {title: 'time', cell: row => nanoseconds(row.ns)},
-  {title: 'resident', cell: row => bytes(row.resident_bytes)},
-]
-
-/** How often a backend is the faster of two, and by how much at most. */
-export function orderText(
-  rows: readonly BackendRow[],
-  first: 'native' | 'tensorflow',
-  second: 'tensorflow' | 'wasm',
-): string {
-  const ratios = rows.flatMap(row => {
-    const [own, other] = [row[first], row[second]]
-    return own && other ? [other.min_ns / own.min_ns] : []
-  })
-  if (ratios.length === 0) return `${first} and ${second} did not both run.`
-  const wins = ratios.filter(ratio => ratio > 1).length
-  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
-  const counts = `${first} is faster than ${second} in ${wins} of ${ratios.length} cases`
-  return `${counts}: ${timesOrNothing(least)} to ${timesOrNothing(most)}.`
-}
-
-/** How many times as long as the other a backend takes, where both ran. */
-function times(own: Spread | null, other: Spread | null): string {
-  return timesOrNothing(own && other && own.min_ns / other.min_ns)
-}
-
-/** The tables of the benchmark of backends. */
-export function backendsText({machine, rows, starts, load_average: load}: BackendsReport): string {
-  const sentences = [`${machine.cpu}. Times are the fastest of the rounds.`, ...busy(load.before)]
-  const blocks = [
-    ...sentences.map(text),
-    ...tableOf(BACKENDS, rows),
-    ...tableOf(BACKEND_STARTS, starts),
-  ]
-  return renderTerminal(blocks, LAYOUT)
-}
-
 /** The tables of the kernel benchmark. */
 export function kernelsText(report: KernelsReport): string {
   const blocks: Block[] = [
@@ -173,11 +107,6 @@ export function kernelsText(report: KernelsReport): string {
     ...tableOf(MEMORY, report.memory),
   ]
   return renderTerminal(blocks, LAYOUT)
-}
-
-/** Predicted against measured memory. */
-export function predictionsText(rows: readonly Prediction[]): string {
-  return renderTerminal(tableOf(PREDICTIONS, rows), LAYOUT)
 }
 
 /** Where and how it was measured, and what speaks against it. */
@@ -201,8 +130,4 @@ function tableOf<R>(columns: readonly ColumnSpec<R>[], rows: readonly R[]): Bloc
 
 function timesOrNothing(value: number | null): string {
   return value === null ? '' : ratio(value)
-}
-
-function notCompleted({what}: Prediction): string {
-  return what === 'completed' ? '' : what
 }

@@ -1,24 +1,35 @@
-"""PyTorch beside rfa: `rfa bench --peers torch` runs this script, which times what PyTorch has of the methods.
+"""Other implementations beside rfa: `rfa bench --peers torch` runs this script, which times what they have of the methods.
 
     python3 rfa_peers.py torch --threads 2
 
-It needs PyTorch alone. The first line that it prints comes at once: {"loading": "torch"}. The second says what it is:
-{"version", "python", "instruction_set"}, or {"missing": reason}. Then it answers each request, a JSON object in a line, with one:
+The first line that it prints comes at once: {"loading": "torch"}. The second says what it is:
+{"version", "packages", "python", "instruction_set"}, or {"missing": reason}. Then it answers each request, a JSON object in a
+line, with one:
 
-  {"do": "make", "case": {...}, "bytes": n}  followed by n bytes, float32: query [B, H, L, D], key [B, H, L, D],
-      value [B, H, L, Dv] and, where case.projected, the projection [H, M, D]; builds the form of the case: {"id": i}
+  {"do": "forms", "case": {...}}  which forms of the case there are, the ordinary one first, and the preset of rfa that
+      computes the same: {"forms": [name, ...], "preset": name}
+  {"do": "make", "case": {...}, "bytes": n}  followed by n bytes, float32: query [B, H, n, D], key [B, H, n, D],
+      value [B, H, n, Dv] and, where case.projected, the projection [H, M, D]; builds the form of the case: {"id": i}
   {"do": "output", "id": i}  runs it once: {"output": base64 of float32 [B, H, L, Dv]}
   {"do": "time", "id": i, "runs": n, "ns": t}  at least one run, at most n, no new one after t ns: {"ns": [...]}
   {"do": "drop", "id": i}  frees it: {"dropped": i}
 
-A case is {"method", "causal", "batch", "heads", "length", "head_dim", "value_dim", "num_features"}; any number are there at
-once, until they are dropped. What goes wrong with a request is answered with {"error": "..."}. The script ends when its
-input does, in the midst of a run too.
+A case is {"method", "decode", "causal", "batch", "heads", "length", "tokens", "head_dim", "value_dim", "num_features"} and
+perhaps a "form". One that decodes takes L tokens one by one, from the first of the n again after the last; its time is that
+from behind the first token. Any number of cases are there at once, until they are dropped. What goes wrong with a request
+is answered with {"error": "..."}. The script ends when its input does, in the midst of a run too.
+
+A peer NAME is a module NAME_forms, here or in bench/peers of the source, with
+
+  PACKAGES  versions by package, its own first      INSTRUCTION_SET  or None
+  started(threads)  what everything runs in          array(floats, shape), bytes_of(output)
+  forms(case)  {name: make}, where make(case, query, key, value, projection) returns a Form
+  preset(case)  where the case is computed as a release of rfa's methods does
 """
 
 import argparse
 import base64
-import ctypes
+import importlib
 import itertools
 import json
 import os
@@ -28,147 +39,88 @@ import signal
 import sys
 import threading
 import time
-
-if __name__ == "__main__":  # whoever waits knows that a Python runs
-    print('{"loading": "torch"}', flush=True)
-
-try:
-    import torch
-    import torch.nn.functional as F
-
-    MISSING = None
-except Exception as error:  # a broken installation raises whatever it likes
-    MISSING = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-
-CHUNK = 128  # tokens per chunk of causal forms: the fastest of 64, 128, 256
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, Callable
 
 
-# Features of queries and keys [B, H, L, D] by rows [.., M, D]: for favor-pos those of the projection times D^-1/4. Left out is
-# what cancels: a factor per query, one of all keys, M^-1/2.
+@dataclass
+class Form:
+    """A case in one form of a peer, ready to be run again and again."""
+
+    run: Callable[[], Any]
+    """One pass; the output is [B, H, L, Dv], or a list of [B, H, 1, Dv]."""
+    reset: Callable[[], Any] = lambda: None
+    """What has to be done before each run; not timed."""
+    arranged: Callable[[Any], Any] = lambda out: out
+    """The output in that order."""
 
 
-def half_norms(x):
-    return x.square().sum(-1, keepdim=True).mul_(0.5 * x.shape[-1] ** -0.5)
+def decoding(case, begin, token, done=lambda outs: outs):
+    """A form that decodes: `begin()` empties its state, `token(t)` takes the t-th, `done(outs)` waits for all of them."""
+    first = []
+
+    def reset():
+        begin()
+        first[:] = done([token(0)])
+
+    return Form(lambda: done([*first, *map(token, range(1, case["length"]))]), reset)
 
 
-def positive_queries(x, rows):
-    logits = x @ rows.mT
-    return logits.sub_(logits.amax(-1, keepdim=True)).exp_()
-
-
-def positive_keys(x, rows):
-    logits = x @ rows.mT
-    return logits.sub_(half_norms(x).add_(logits.amax((-1, -2), keepdim=True))).exp_()
-
-
-def trigonometric(x, rows):
-    angles = F.normalize(x, dim=-1) @ rows.mT
-    return torch.cat([angles.sin(), angles.cos()], -1)
-
-
-def elu(x, _rows):
-    return F.elu(x).add_(1)
-
-
-FEATURES = {
-    "favor-pos": (positive_queries, positive_keys),
-    "rfa": (trigonometric, trigonometric),
-    "elu": (elu, elu),
-}
-
-
-def linear(q, k, v):
-    return (q @ (k.mT @ v)).div_(q @ k.sum(-2).unsqueeze(-1))
-
-
-def linear_causal(q, k, v):
-    """Chunks one after another, the sums of the past updated in place."""
-    state = q.new_zeros(*q.shape[:2], k.shape[-1], v.shape[-1])
-    normalizer = q.new_zeros(*q.shape[:2], k.shape[-1], 1)
-    past = torch.ones(CHUNK, CHUNK).tril()
-    out = torch.empty_like(v)
-    for start in range(0, q.shape[-2], CHUNK):
-        rows = slice(start, start + CHUNK)
-        qs, ks, vs = q[:, :, rows], k[:, :, rows], v[:, :, rows]
-        n = qs.shape[-2]
-        weights = (qs @ ks.mT).mul_(past[:n, :n])
-        denominator = (qs @ normalizer).add_(weights.sum(-1, keepdim=True))
-        out[:, :, rows] = (qs @ state).add_(weights @ vs).div_(denominator)
-        state += ks.mT @ vs
-        normalizer += ks.sum(-2).unsqueeze(-1)
-    return out
-
-
-def softmax(q, k, v, causal):
-    """All weights of a head in memory, as textbooks have it."""
-    logits = (q @ k.mT).mul_(q.shape[-1] ** -0.5)
-    if causal:
-        hidden = torch.ones(logits.shape[-2:], dtype=torch.bool).triu_(1)
-        logits.masked_fill_(hidden, -float("inf"))
-    return torch.softmax(logits, -1) @ v
-
-
-def form_of(case, q, k, v, projection):
-    """A function that runs the case once."""
-    method, causal = case["method"], case["causal"]
-    if method == "softmax-online":
-        return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-    if method == "softmax":
-        return lambda: softmax(q, k, v, causal)
-    query_features, key_features = FEATURES[method]
-    combine = linear_causal if causal else linear
-    rows = projection if method != "favor-pos" else projection * q.shape[-1] ** -0.25
-    return lambda: combine(query_features(q, rows), key_features(k, rows), v)
-
-
-def tensors_of(case, data):
+def inputs_of(module, case, data):
     """Query, key, value and projection, which share the memory of what was read."""
-    batch, heads, length = case["batch"], case["heads"], case["length"]
-    head_dim, value_dim, features = case["head_dim"], case["value_dim"], case["num_features"]
-    shapes = [(batch, heads, length, dim) for dim in (head_dim, head_dim, value_dim)]
+    head_dim, value_dim = case["head_dim"], case["value_dim"]
+    shapes = [(case["batch"], case["heads"], case["tokens"], dim) for dim in (head_dim, head_dim, value_dim)]
     if case["projected"]:
-        shapes.append((heads, features, head_dim))
-    floats = torch.frombuffer(data, dtype=torch.float32)
-    sizes = [torch.Size(shape).numel() for shape in shapes]
-    parts = [part.view(shape) for part, shape in zip(floats.split(sizes), shapes)]
+        shapes.append((case["heads"], case["num_features"], head_dim))
+    floats = memoryview(data).cast("f")
+    ends = list(itertools.accumulate(map(prod, shapes)))
+    parts = [module.array(floats[end - prod(shape) : end], shape) for end, shape in zip(ends, shapes)]
     return parts if case["projected"] else [*parts, None]
 
 
-def bytes_of(out):
-    """Without NumPy, which PyTorch does not need."""
-    if str(out.dtype) != "torch.float32":
-        raise TypeError(f"expected a float32 output, got {out.dtype}")
-    out = out.contiguous()
-    return ctypes.string_at(out.data_ptr(), 4 * out.numel())
+def run_once(form):
+    form.reset()
+    return form.run()
 
 
-def times(run, runs, ns):
+def times(form, runs, ns):
     found, begin = [], time.perf_counter_ns()
     while len(found) < runs and (not found or time.perf_counter_ns() - begin < ns):
+        form.reset()
         start = time.perf_counter_ns()
-        run()
+        form.run()
         found.append(time.perf_counter_ns() - start)
     return found
 
 
 class Answers:
-    def __init__(self):
+    def __init__(self, module):
+        self.module = module
         self.ids = itertools.count(1)
-        self.runs = {}  # by the ids of their cases
+        self.made = {}  # forms by the ids of their cases
 
     def answer(self, request, data):
-        if request["do"] == "make":
-            run = form_of(request["case"], *tensors_of(request["case"], data))
+        do = request["do"]
+        if do == "forms":
+            preset = getattr(self.module, "preset", lambda _case: "exact")
+            return {"forms": list(self.module.forms(request["case"])), "preset": preset(request["case"])}
+        if do == "make":
+            case = request["case"]
+            forms = self.module.forms(case)
+            make = forms[case.get("form") or next(iter(forms))]
             made = next(self.ids)
-            self.runs[made] = run
+            self.made[made] = make(case, *inputs_of(self.module, case, data))
             return {"id": made}
-        if request["do"] == "drop":
-            del self.runs[request["id"]]
+        if do == "drop":
+            del self.made[request["id"]]
             return {"dropped": request["id"]}
-        run = self.runs[request["id"]]
-        if request["do"] == "output":
-            return {"output": base64.b64encode(bytes_of(run())).decode()}
-        return {"ns": times(run, request["runs"], request["ns"])}
+        form = self.made[request["id"]]
+        if do == "output":
+            out = self.module.bytes_of(form.arranged(run_once(form)))
+            return {"output": base64.b64encode(out).decode()}
+        return {"ns": times(form, request["runs"], request["ns"])}
 
 
 def reading(requests):
@@ -186,37 +138,44 @@ def reading(requests):
     os._exit(0)
 
 
+def said(error):
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300]
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("peer", choices=["torch"])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("peer")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # what becomes of a run is the choice of who asks for it
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    requests = queue.SimpleQueue()
-    threading.Thread(target=reading, args=(requests,), daemon=True).start()
     out = os.fdopen(os.dup(1), "w")  # libraries that print do so to stderr
     os.dup2(2, 1)
 
     def tell(answer):
         print(json.dumps(answer), file=out, flush=True)
 
-    if MISSING:
-        tell({"missing": MISSING})
+    tell({"loading": options.peer})  # whoever waits knows that a Python runs
+    requests = queue.SimpleQueue()
+    threading.Thread(target=reading, args=(requests,), daemon=True).start()
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "bench" / "peers"))
+    try:
+        module = importlib.import_module(f"{options.peer.replace('-', '_')}_forms")
+    except Exception as error:  # a broken installation raises whatever it likes
+        tell({"missing": said(error)})
         os._exit(1)
-    torch.set_num_threads(options.threads)
-    torch.set_flush_denormal(True)
-    facts = {"version": torch.__version__, "python": platform.python_version()}
-    tell({**facts, "instruction_set": torch.backends.cpu.get_cpu_capability()})
-    answers = Answers()
-    with torch.inference_mode():
+    packages = dict(module.PACKAGES)
+    facts = {"version": next(iter(packages.values())), "packages": packages, "python": platform.python_version()}
+    with module.started(options.threads):
+        tell({**facts, "instruction_set": module.INSTRUCTION_SET})
+        answers = Answers(module)
         while True:
             request, data = requests.get()
             try:
                 tell(answers.answer(request, data))
             except Exception as error:
-                tell({"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]})
+                tell({"error": said(error)})
 
 
 if __name__ == "__main__":

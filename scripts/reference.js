@@ -58,7 +58,8 @@ const PARTS = {
   claims,
   peers: () => benchmark('peers'),
   kernels: () => benchmark('kernels'),
-  backends: () => node('dist/bench/backends.js'),
+  backends: () =>
+    node('dist/bench/calibrate.js', 'backends', '--output', `${REFERENCE}/backends.json`),
   experiments: () => benchmark('experiments'),
   repeatability: () =>
     node('dist/bench/repeatability.js', '--output', `${REFERENCE}/repeatability.json`),

@@ -1,39 +1,14 @@
-/** What is compared with the peers: methods, shapes and the work of each. */
-import {type Estimator, loadEstimators, type MethodName} from '../../src/index.js'
-
-/** Methods that some peer has too. */
-export type PeerMethod = 'softmax' | 'favor-pos' | 'rfa' | 'elu' | 'efficient'
+/** What is compared with the peers: methods at lengths, as cells of a benchmark. */
+import type {MethodSpec} from '../../src/experiments/axes.js'
+import {benchJobs, PEER_BYTES} from '../../src/experiments/bench/grid.js'
+import type {PeerForms} from '../../src/experiments/bench/measure/peers/peer-process.js'
+import type {BenchCell, BenchPlan, TimingProtocol} from '../../src/experiments/bench/schema.js'
+import type {PredictedCell} from '../../src/experiments/experiment.js'
 
 /** 8 heads of D = Dv = 64, batch 1. */
-export const SHAPE = {heads: 8, headDim: 64} as const
+const SHAPE = {batch: 1, heads: 8, head_dim: 64, value_dim: 64}
 /** M of FAVOR+: F = 256. Sin/cos features take half of the rows, to the same F. */
 export const NUM_FEATURES = 256
-
-/** What all cases have; peers are sent the whole case. */
-interface SharedCase {
-  method: PeerMethod
-  heads: number
-  headDim: number
-  causal: boolean
-  /** Of a pass, or of one token, as the estimator counts it: a multiply-add is two. */
-  flops: number
-}
-
-/** A pass over a whole sequence. */
-export interface PassCase extends SharedCase {
-  kind: 'attention'
-  /** L of queries and keys */
-  length: number
-}
-
-/** `tokens` tokens, one at a time, behind `position` others. */
-export interface DecodeCase extends SharedCase {
-  kind: 'decode'
-  position: number
-  tokens: number
-}
-
-export type PeerCase = PassCase | DecodeCase
 
 /** What to compare, smaller for a quick look. */
 export interface Axes {
@@ -41,78 +16,111 @@ export interface Axes {
   lengths: readonly number[]
   /** Further L of linear methods. */
   longer: readonly number[]
-  /** Tokens that a decoder has seen at the end. */
-  seen: readonly number[]
+  /** Tokens that are decoded. */
+  decoded: readonly number[]
 }
 
-export const FULL: Axes = {lengths: [512, 2048, 8192], longer: [16384], seen: [512, 4096]}
-export const QUICK: Axes = {lengths: [512], longer: [], seen: [512]}
+export const FULL: Axes = {lengths: [512, 2048, 8192], longer: [16384], decoded: [512, 4096]}
+export const QUICK: Axes = {lengths: [512], longer: [], decoded: [512]}
 
-const METHODS: readonly PeerMethod[] = ['softmax', 'favor-pos', 'rfa', 'elu', 'efficient']
-const DECODED: readonly PeerMethod[] = ['softmax', 'favor-pos', 'rfa', 'elu']
-/** Tokens of one timed run. */
-const TOKENS = 32
+/** A method, and what of this package computes it. */
+interface Compared {
+  /** As the tables call it. */
+  name: string
+  spec: MethodSpec
+  /** What decodes it: a cache has no tiles. `null`: nothing. */
+  decoder: string | null
+  /** Rows w and -w are what a package of FAVOR+ stores one of. */
+  draw?: Pick<BenchPlan, 'projections' | 'num_features'>
+  /** Whether it is timed at the further lengths. */
+  longer?: boolean
+  /** Longest L. */
+  most?: number
+}
 
-/** Whether a method is timed at a length. */
-function isTimed(method: PeerMethod, length: number, {longer}: Axes): boolean {
-  if (longer.includes(length)) return method === 'favor-pos' || method === 'elu'
-  // its causal form at its peer holds a D x D matrix per token
-  return method !== 'efficient' || length <= 2048
+const exact = (method: string): MethodSpec => ({method, preset: 'exact', options: {}})
+const METHODS: readonly Compared[] = [
+  {name: 'softmax', spec: exact('softmax-online'), decoder: 'softmax'},
+  {
+    ...{name: 'favor-pos', spec: exact('favor-pos'), decoder: 'favor-pos', longer: true},
+    draw: {projections: ['antithetic'], num_features: [NUM_FEATURES]},
+  },
+  {
+    ...{name: 'rfa', spec: exact('rfa'), decoder: 'rfa'},
+    draw: {projections: ['orth'], num_features: [NUM_FEATURES / 2]},
+  },
+  {name: 'elu', spec: exact('elu'), decoder: 'elu', longer: true},
+  {
+    ...{name: 'efficient', decoder: null},
+    spec: {method: 'efficient', preset: 'linear-attention-transformer', options: {}},
+    // its causal form at its peer holds a D x D matrix per token
+    most: 2048,
+  },
+]
+
+/** A method at one length. */
+export interface PeerCase {
+  kind: 'attention' | 'decode'
+  method: string
+  /** This package's part. */
+  own: PredictedCell<BenchCell>
+}
+
+/** How all of them are timed. */
+export interface Setting {
+  timing: TimingProtocol
+  threads: number
 }
 
 /** All cases in the order of the tables. */
-export async function peerCases(axes: Axes): Promise<PeerCase[]> {
-  const estimators = await loadEstimators()
-  const flops = (method: PeerMethod, sizes: Sizes) => work(estimators[ownMethod(method)], sizes)
-  const passes = METHODS.flatMap(method =>
-    [false, true].flatMap(causal =>
-      [...axes.lengths, ...axes.longer]
-        .filter(length => isTimed(method, length, axes))
-        .map((length): PassCase => {
-          const sizes = {method, queryLen: length, keyLen: length, causal}
-          const shared = {method, ...SHAPE, causal, flops: flops(method, sizes)}
-          return {kind: 'attention', ...shared, length}
-        }),
-    ),
+export async function peerCases(axes: Axes, setting: Setting): Promise<PeerCase[]> {
+  const passes = METHODS.flatMap(compared =>
+    [false, true].map(causal => passCases(compared, axes, {...setting, causal})),
   )
-  const decoders = DECODED.flatMap(method =>
-    axes.seen.map((seen): DecodeCase => {
-      const position = seen - TOKENS
-      // a token of a linear method meets its state alone
-      const keyLen = method === 'softmax' ? position + TOKENS / 2 : 1
-      const count = flops(method, {method, queryLen: 1, keyLen, causal: false})
-      const shared = {method, ...SHAPE, causal: true, flops: count}
-      return {kind: 'decode', ...shared, position, tokens: TOKENS}
+  const decoded = METHODS.flatMap(({decoder, ...compared}) =>
+    axes.decoded.map(async (tokens): Promise<PeerCase[]> => {
+      if (decoder === null) return []
+      const spec = {...compared.spec, method: decoder}
+      const plan = {...setting, mode: 'decode' as const, seq_lens: [tokens], causal: true}
+      return casesOf('decode', {...compared, spec}, plan)
     }),
   )
-  return [...passes, ...decoders]
+  return (await Promise.all([...passes, ...decoded])).flat()
 }
 
-/** The method of this package that computes it. */
-export function ownMethod(method: PeerMethod): MethodName {
-  return method === 'softmax' ? 'softmax-online' : method
+function passCases(
+  compared: Omit<Compared, 'decoder'>,
+  {lengths, longer}: Axes,
+  setting: Setting & {causal: boolean},
+): Promise<PeerCase[]> {
+  const {most = Number.POSITIVE_INFINITY} = compared
+  const all = [...lengths, ...(compared.longer ? longer : [])]
+  const seq_lens = all.filter(length => length <= most)
+  return casesOf('attention', compared, {...setting, seq_lens})
 }
 
-/** M of a method: rows of the projection, of which sin/cos features take the first half. */
-export function rowsOf(method: PeerMethod): number {
-  return method === 'rfa' ? NUM_FEATURES / 2 : NUM_FEATURES
+async function casesOf(
+  kind: PeerCase['kind'],
+  {name, spec, draw = {projections: ['orth'], num_features: [1]}}: Omit<Compared, 'decoder'>,
+  setting: Pick<BenchPlan, 'mode' | 'seq_lens' | 'causal' | 'timing' | 'threads'>,
+): Promise<PeerCase[]> {
+  const jobs = await benchJobs({
+    ...{experiment: 'bench', methods: [spec], ...draw, orth_sign: 'haar', redraw: 'fixed'},
+    ...{...SHAPE, order: 'listed', seed: 0, backend: 'native', ...setting},
+  })
+  return Array.from(jobs, own => ({kind, method: name, own}))
 }
 
-/** Tokens of the arrays that a case reads. */
-export function tokensOf(given: PeerCase): number {
-  return given.kind === 'attention' ? given.length : given.position + given.tokens
-}
-
-interface Sizes {
-  method: PeerMethod
-  queryLen: number
-  keyLen: number
-  causal: boolean
-}
-
-function work(estimator: Estimator, {method, ...lengths}: Sizes): number {
-  const {heads, headDim} = SHAPE
-  const shape = {batch: 1, heads, ...lengths, headDim, valueDim: headDim}
-  const options = estimator.options.parse({})
-  return estimator.cost({...shape, numFeatures: rowsOf(method)}, options).flops
+/** The forms that a peer has of a case, as cells. */
+export function cellsOfPeer(
+  {own}: PeerCase,
+  peer: string,
+  {forms, preset}: PeerForms,
+): PredictedCell<BenchCell>[] {
+  return forms.map(form => {
+    const name = `${peer} ${form}`
+    const cell: BenchCell = {...own.cell, backend: 'auto', preset, peer: name}
+    const predictedBytes = own.predictedBytes + PEER_BYTES
+    return {...own, cell, label: `${own.label} on ${name}`, predictedBytes}
+  })
 }

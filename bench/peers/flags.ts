@@ -10,15 +10,18 @@ export interface Request {
   markdown: boolean
   peers: readonly PeerName[]
   threads: readonly number[]
-  /** Of one case, after its first rounds. */
+  /** That each form is timed, in all of its processes. */
   seconds: number
   output: string
+  /** Part of the names of cases; empty: all. */
+  filter: string
 }
 
 /** @throws {Error} with a sentence on what was expected */
 export function readFlags(args: readonly string[]): Request {
-  const {values} = parseArgs({
+  const {values, positionals} = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       quick: {type: 'boolean', default: false},
       markdown: {type: 'boolean', default: false},
@@ -29,7 +32,7 @@ export function readFlags(args: readonly string[]): Request {
     },
   })
   const {quick, markdown, output} = values
-  const seconds = Number(values.seconds ?? (quick ? 0.3 : 3))
+  const seconds = Number(values.seconds ?? (quick ? 0.1 : 1))
   if (!(seconds > 0))
     throw new Error(`--seconds: expected a positive number, got ${values.seconds}`)
   const threads = values.threads.split(',').map(Number)
@@ -37,7 +40,8 @@ export function readFlags(args: readonly string[]): Request {
   if (!threads.every(count => Number.isInteger(count) && count >= 1 && count <= most)) {
     throw new Error(`--threads: expected whole numbers from 1 to ${most}, got ${values.threads}`)
   }
-  return {quick, markdown, output, seconds, threads, peers: values.peers.split(',').map(peerNamed)}
+  const peers = values.peers.split(',').map(peerNamed)
+  return {quick, markdown, output, seconds, threads, peers, filter: positionals.join(' ')}
 }
 
 function peerNamed(text: string): PeerName {

@@ -1,110 +1,118 @@
-/** The whole comparison: peers started, every case on every number of threads. */
-import {mkdtempSync, rmSync} from 'node:fs'
-import {loadavg, tmpdir} from 'node:os'
-import {join} from 'node:path'
-import type {Addon} from '../../src/backends/native/addon.js'
+/** The whole comparison: every case on every number of threads, its engines in turns. */
+import {loadavg} from 'node:os'
+import {peerCaseOf} from '../../src/experiments/bench/measure/peers/peer-cell.js'
+import {
+  type PeerForms,
+  peerCommand,
+  startPeer,
+} from '../../src/experiments/bench/measure/peers/peer-process.js'
+import type {BenchCell, BenchRecord, TimingProtocol} from '../../src/experiments/bench/schema.js'
+import type {PredictedCell} from '../../src/experiments/experiment.js'
+import {experimentNamed} from '../../src/experiments/index.js'
+import {cellKey} from '../../src/results/keys.js'
 import {machineFacts} from '../../src/results/machine.js'
-import {FULL, NUM_FEATURES, type PeerCase, peerCases, QUICK, tokensOf} from './cases.js'
-import {type Bench, compare, rememberingJudge} from './compare.js'
-import {buildFromSource, isBuilt, peerCommand} from './environment.js'
+import {type ProgressEvent, runExperiment} from '../../src/runner/run-experiment.js'
+import {schedule} from '../../src/runner/schedule.js'
+import {cellsOfPeer, FULL, NUM_FEATURES, type PeerCase, peerCases, QUICK} from './cases.js'
+import {buildFromSource} from './environment.js'
 import type {Request} from './flags.js'
-import {type Inputs, writeInputs} from './inputs.js'
-import {ownEngine} from './own.js'
-import {type Peer, startPeer} from './peer-process.js'
-import {keepTo, processorsByCore} from './processors.js'
-import type {PeerRow, PeersReport} from './report.js'
+import {type PeersReport, peerRowOf} from './report.js'
+import {caseText} from './table.js'
 
-/** Seconds in which the multiply-add peak is measured, once a round. */
-const PEAK_SECONDS = 0.02
+/** What a peer says of itself, and its forms of each case. */
+interface Known {
+  facts: PeersReport['peers'][number]
+  forms: PeerForms[]
+}
 
-/** Times everything and makes the report. @param save - called with what there is after every case */
+/** Times everything and makes the report. @param save - called with what there is after every number of threads */
 export async function measureAll(
   request: Request,
-  {python, addon, save}: {python: string; addon: Addon; save(report: PeersReport): void},
+  save: (report: PeersReport) => void,
 ): Promise<PeersReport> {
   const [created_at, before] = [new Date().toISOString(), loadavg()[0]!]
-  const machine = await machineFacts({timed: true})
-  const folder = mkdtempSync(join(tmpdir(), 'rfa-peers-'))
-  const found = new Map<string, PeersReport['peers'][number]>()
-  const missing = new Map<string, string>()
-  const rows: PeerRow[] = []
-  const cases = await peerCases(request.quick ? QUICK : FULL)
-  const processors = processorsByCore()
+  const found: Pick<PeersReport, 'machine' | 'peers' | 'missing' | 'rows'> = {
+    machine: await machineFacts({timed: true}),
+    ...{peers: [], missing: [], rows: []},
+  }
   const report = (complete: boolean): PeersReport => ({
     schema: 'rfa.peers/1',
-    created_at: created_at,
+    created_at,
     command: ['npm run bench:peers --', ...process.argv.slice(2)].join(' '),
-    machine,
-    load_average: {before: before, after: loadavg()[0]!},
+    load_average: {before, after: loadavg()[0]!},
     num_features: NUM_FEATURES,
     seconds_per_case: request.seconds,
     complete,
-    peers: [...found.values()],
-    missing: [...missing].map(([peer, reason]) => ({peer, reason})),
-    rows,
+    ...found,
   })
-  const inputsOf = rememberedInputs(folder)
-  const judge = rememberingJudge()
-  const effort = {seconds: request.seconds, least: request.quick ? 2 : 3, most: 12}
-  try {
-    for (const threads of request.threads) {
-      // before the addon makes threads and peers are started: both take over what this process is kept to
-      const kept = processors?.slice(0, threads) ?? null
-      const shared = {threads, processors: kept && keepTo(kept) ? kept : null}
-      const peers = await startAll(request, {python, threads, missing})
-      for (const {facts} of peers) found.set(facts.peer, shortFacts(facts))
-      const hooks = {own: ownEngine, random: Math.random, peak: () => addon.fmaPeak(PEAK_SECONDS)}
-      const bench: Bench = {...shared, ...hooks, effort, peers, judge}
-      try {
-        for (const given of cases) {
-          process.stderr.write(`${progressOf(given)}, threads ${threads}\n`)
-          rows.push(await compare(given, inputsOf(tokensOf(given)), bench))
-          save(report(false))
-        }
-      } finally {
-        for (const peer of peers) peer.stop()
-      }
+  const casesOn = (threads: number) => requestedCases(request, threads)
+  const known = await knownPeers(request, await casesOn(1), found.missing)
+  found.peers = known.map(({facts}) => facts)
+  for (const threads of request.threads) {
+    const cases = await casesOn(threads)
+    const groups = cases.map((one, at) => [
+      one.own,
+      ...known.flatMap(({facts, forms}) => cellsOfPeer(one, facts.peer, forms[at]!)),
+    ])
+    const records = await recordsOf(groups.flat(), threads)
+    for (const [at, group] of groups.entries()) {
+      found.rows.push(peerRowOf(cases[at]!, records.splice(0, group.length)))
     }
-  } finally {
-    rmSync(folder, {recursive: true})
+    save(report(false))
   }
   return report(true)
 }
 
+async function requestedCases(request: Request, threads: number): Promise<PeerCase[]> {
+  const {quick, seconds, filter} = request
+  const timing: TimingProtocol = {
+    ...{processes: quick ? 1 : 3, warmup_runs: 1, min_runs: quick ? 2 : 3, max_runs: 60},
+    min_time_ns: 1e9 * seconds,
+  }
+  const cases = await peerCases(quick ? QUICK : FULL, {timing, threads})
+  return cases.filter(({kind, method, own: {cell}}) =>
+    caseText({kind, method, causal: cell.causal, tokens: cell.seq_len}).includes(filter),
+  )
+}
+
 /** The peers that start; the reasons of others go into `missing`. */
-async function startAll(
-  request: Request,
-  {python, threads, missing}: {python: string; threads: number; missing: Map<string, string>},
-): Promise<Peer[]> {
-  const peers: Peer[] = []
-  for (const name of request.peers.filter(peer => !missing.has(peer))) {
+async function knownPeers(
+  {peers}: Request,
+  cases: readonly PeerCase[],
+  missing: PeersReport['missing'],
+): Promise<Known[]> {
+  const known: Known[] = []
+  for (const name of peers) {
     try {
-      if (isBuilt(name)) buildFromSource(python)
-      peers.push(await startPeer(peerCommand(name, python, threads)))
+      buildFromSource(name)
+      const peer = await startPeer(peerCommand(name, 1))
+      const {packages, python} = peer.facts
+      const forms: PeerForms[] = []
+      for (const {own} of cases) forms.push(await peer.forms(peerCaseOf(own.cell)))
+      peer.stop()
+      known.push({facts: {peer: name, python, versions: packages}, forms})
     } catch (error) {
       const reason = (error as Error).message
       process.stderr.write(`bench:peers: ${name} is left out: ${reason}\n`)
-      missing.set(name, reason)
+      missing.push({peer: name, reason})
     }
   }
-  return peers
+  return known
 }
 
-/** Inputs by their tokens, drawn once. */
-function rememberedInputs(folder: string): (tokens: number) => Inputs {
-  const known = new Map<number, Inputs>()
-  return tokens => {
-    const inputs = known.get(tokens) ?? writeInputs(folder, tokens)
-    known.set(tokens, inputs)
-    return inputs
-  }
-}
-
-function shortFacts({peer, python, versions}: Peer['facts']): PeersReport['peers'][number] {
-  return {peer, python, versions}
-}
-
-function progressOf(given: PeerCase): string {
-  if (given.kind === 'decode') return `${given.method} decode of ${tokensOf(given)}`
-  return `${given.method}${given.causal ? ' causal' : ''} L=${given.length}`
+/** Runs cells as `rfa bench` does: in fresh processes, in turns. */
+async function recordsOf(
+  cells: readonly PredictedCell<BenchCell>[],
+  threads: number,
+): Promise<BenchRecord[]> {
+  const experiment = await experimentNamed('bench')
+  const jobs = cells.map(job => ({...job, key: cellKey(experiment.schema, job.cell)}))
+  const run = {experiment, plan: {experiment: 'bench', seed: 0, backend: 'native' as const}, jobs}
+  const onProgress = ({done, total, label}: ProgressEvent) =>
+    process.stderr.write(`threads ${threads}: ${done} of ${total}, ${label}\n`)
+  const {records} = await runExperiment(run, {
+    ...{directory: null, resume: false, argv: process.argv.slice(2), timeoutMs: null, formats: []},
+    ...{schedule: schedule(run), onProgress},
+  })
+  return records as BenchRecord[]
 }

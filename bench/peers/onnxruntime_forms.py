@@ -3,12 +3,14 @@
 import contextlib
 
 import numpy
+import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
-from form import Form
+from rfa_peers import Form, decoding
 
-PACKAGES = ["onnxruntime", "onnx"]
+PACKAGES = {"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__}
+INSTRUCTION_SET = None
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT32
 settings = onnxruntime.SessionOptions()
 
@@ -20,8 +22,15 @@ def started(threads):
     return contextlib.nullcontext()
 
 
-def to_numpy(out):
-    return [x.numpy() for x in out] if isinstance(out, list) else out.numpy()
+def array(floats, shape):
+    return numpy.frombuffer(floats, numpy.float32).reshape(shape)
+
+
+def bytes_of(out):
+    out = numpy.concatenate(out, 2) if isinstance(out, list) else out
+    if out.dtype != "float32":
+        raise TypeError(f"expected a float32 output, got {out.dtype}")
+    return out.tobytes()
 
 
 def session_of(operator, domain, inputs, outputs, **attributes):
@@ -57,89 +66,88 @@ def bound(session, inputs, outputs):
 
 
 def joined(array):
-    """[1, H, L, D] to [1, L, H * D]."""
-    return array.transpose(0, 2, 1, 3).reshape(1, array.shape[2], -1)
+    """[B, H, L, D] to [B, L, H * D]."""
+    return array.transpose(0, 2, 1, 3).reshape(array.shape[0], array.shape[2], -1)
 
 
-def split(heads):
-    return lambda out: out.reshape(1, out.shape[1], heads, -1).transpose(0, 2, 1, 3)
+def split(case, out):
+    """And back, out of what is bound."""
+    out = out.numpy()
+    return out.reshape(*out.shape[:2], case["heads"], -1).transpose(0, 2, 1, 3)
 
 
-def whole(operator, domain, case, inputs, **attributes):
-    q, k, v, _ = inputs.values()
-    heads, length, dim = case["heads"], case["length"], case["headDim"]
-    shape = (1, length, heads * dim)
-    names = ("q", "k", "v")
-    session = session_of(
-        operator, domain, {name: (FLOAT, shape) for name in names}, {"out": (FLOAT, shape)}, **attributes
-    )
+def whole(operator, domain, case, arrays, **attributes):
+    shape = (case["batch"], case["length"], case["heads"] * case["head_dim"])
+    inputs = {name: (FLOAT, shape) for name in "qkv"}
+    session = session_of(operator, domain, inputs, {"out": (FLOAT, shape)}, **attributes)
     out = empty(*shape)
-    given = {name: on_device(joined(x)) for name, x in zip(names, (q, k, v))}
-    binding = bound(session, given, {"out": out})
+    binding = bound(session, {name: on_device(joined(x)) for name, x in zip("qkv", arrays)}, {"out": out})
 
     def run():
         session.run_with_iobinding(binding)
         return out
 
-    return Form(run, arranged=split(heads))
+    return Form(run, arranged=lambda out: split(case, out))
 
 
-def multi_head(case, inputs):
-    causal = int(case["causal"])
+def multi_head(case, q, k, v, _projection):
     return whole(
-        "MultiHeadAttention", "com.microsoft", case, inputs,
-        num_heads=case["heads"], scale=case["headDim"] ** -0.5, unidirectional=causal,
+        "MultiHeadAttention", "com.microsoft", case, (q, k, v),
+        num_heads=case["heads"], scale=case["head_dim"] ** -0.5, unidirectional=int(case["causal"]),
     )
 
 
-def standard(case, inputs):
+def standard(case, q, k, v, _projection):
     heads = case["heads"]
     return whole(
-        "Attention", "", case, inputs,
+        "Attention", "", case, (q, k, v),
         q_num_heads=heads, kv_num_heads=heads, is_causal=int(case["causal"]),
     )
 
 
-def grouped(case, inputs):
+def grouped(case, q, k, v, _projection):
     """The operator of language models: causal over a cache that it extends in place."""
-    tokens = case["tokens"] if case["kind"] == "decode" else case["length"]
-    position = case["position"] if case["kind"] == "decode" else 0
-    q, k, v, _ = inputs.values()
-    heads, dim, room = case["heads"], case["headDim"], position + tokens
-    count = 1 if case["kind"] == "decode" else tokens
-    row, cache = (FLOAT, (1, count, heads * dim)), (FLOAT, (1, heads, room, dim))
+    batch, heads, length, dim = case["batch"], case["heads"], case["length"], case["head_dim"]
+    count = 1 if case["decode"] else length
+    row, cache = (FLOAT, (batch, count, heads * dim)), (FLOAT, (batch, heads, length, dim))
     session = session_of(
         "GroupQueryAttention", "com.microsoft",
-        {"q": row, "k": row, "v": row, "past_k": cache, "past_v": cache, "last": (INT, (1,)), "total": (INT, ())},
+        {"q": row, "k": row, "v": row, "past_k": cache, "past_v": cache, "last": (INT, (batch,)), "total": (INT, ())},
         {"out": row, "present_k": cache, "present_v": cache},
         num_heads=heads, kv_num_heads=heads, scale=dim**-0.5,
     )
-    keys, values = numpy.zeros((2, 1, heads, room, dim), numpy.float32)
-    keys[:, :, :position], values[:, :, :position] = k[:, :, :position], v[:, :, :position]
-    keys, values = on_device(keys), on_device(values)
+    keys, values = empty(*cache[1]), empty(*cache[1])
+    tokens = [
+        {name: on_device(joined(x[:, :, start : start + count])) for name, x in zip("qkv", (q, k, v))}
+        for start in range(0, case["tokens"], count)
+    ]
 
     def call(start):
-        given = {name: on_device(joined(x[:, :, start : start + count])) for name, x in zip("qkv", (q, k, v))}
         seen = start + count
-        given |= {"past_k": keys, "past_v": values}
-        given |= {"last": on_device(numpy.array([seen - 1], numpy.int32)), "total": on_device(numpy.array(seen, numpy.int32))}
-        out = empty(1, count, heads * dim)
+        past = {"past_k": keys, "past_v": values}
+        sizes = {"last": on_device(numpy.full(batch, seen - 1, numpy.int32)), "total": on_device(numpy.array(seen, numpy.int32))}
+        out = empty(batch, count, heads * dim)
+        given = {**tokens[start // count % len(tokens)], **past, **sizes}
         return bound(session, given, {"out": out, "present_k": keys, "present_v": values}), out
 
-    calls = [call(start) for start in range(position, room, count)]
+    calls = [call(start) for start in range(0, length, count)]
 
-    def run():
-        for binding, _ in calls:
-            session.run_with_iobinding(binding)
-        return [out for _, out in calls]
+    def run(t=0):
+        binding, out = calls[t]
+        session.run_with_iobinding(binding)
+        return out
 
-    return Form(run, arranged=lambda outs: split(heads)(numpy.concatenate(outs, 1)))
+    if not case["decode"]:
+        return Form(run, arranged=lambda out: split(case, out))
+    form = decoding(case, lambda: None, run)
+    form.arranged = lambda outs: [split(case, out) for out in outs]
+    return form
 
 
 def forms(case):
-    if case["method"] != "softmax":
+    if case["method"] != ("softmax" if case["decode"] else "softmax-online"):
         return {}
-    if case["kind"] == "decode":
+    if case["decode"]:
         return {"GroupQueryAttention": grouped}
     found = {"MultiHeadAttention": multi_head, "Attention-23": standard}
     return {**found, "GroupQueryAttention": grouped} if case["causal"] else found

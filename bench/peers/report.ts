@@ -1,23 +1,24 @@
 /** What the comparison with peers writes, and its rows. */
 import {z} from 'zod'
+import {peerParts} from '../../src/experiments/bench/fields/peers.js'
+import {bestPeak} from '../../src/experiments/bench/measure/peak.js'
+import type {BenchRecord, TimedRecord} from '../../src/experiments/bench/schema.js'
 import {machine} from '../../src/results/manifest.js'
-import {median, quantile} from '../../src/stats/index.js'
 import {MOST_OF_PEAK, shareOfPeak} from '../../src/theory/peak.js'
-import {type PeerCase, tokensOf} from './cases.js'
-import type {Engine} from './engine.js'
+import type {PeerCase} from './cases.js'
 
 const engineTimes = z.object({
   /** `rfa` or a peer. */
   engine: z.string(),
   form: z.string(),
-  /** What it computes otherwise than the textbook. */
-  departs: z.record(z.string(), z.number()),
+  /** The preset of rfa that computes the same. */
+  preset: z.string().default('exact'),
   runs: z.number().int(),
   /** Of a pass, or of one token. */
   min_ns: z.number(),
   median_ns: z.number(),
-  q1_ns: z.number(),
-  q3_ns: z.number(),
+  q1_ns: z.number().nullable(),
+  q3_ns: z.number().nullable(),
   /** Of the fastest run, with the work that is counted for the method. */
   gflops: z.number(),
   /** Of the measured multiply-add peak of all threads. */
@@ -35,11 +36,9 @@ const peerRow = z.object({
   causal: z.boolean(),
   heads: z.number().int(),
   head_dim: z.number().int(),
-  /** L of a pass, tokens that a decoder has seen at the end. */
+  /** L of a pass, tokens that are decoded. */
   tokens: z.number().int(),
   threads: z.number().int(),
-  /** Processors that all engines were kept to; `null`: the system chose. */
-  processors: z.array(z.number().int()).nullable(),
   flops: z.number(),
   fma_peak_gflops: z.number().nullable(),
   /** rfa first, then by time. */
@@ -59,7 +58,7 @@ export const peersReport = z.object({
   load_average: z.object({before: z.number(), after: z.number()}),
   num_features: z.number().int(),
   seconds_per_case: z.number(),
-  /** Whether every case was timed: the report is written after each, and a run may be interrupted. */
+  /** Whether every case was timed: the report is written after each number of threads, and a run may be interrupted. */
   complete: z.boolean(),
   peers: z.array(
     z.object({peer: z.string(), python: z.string(), versions: z.record(z.string(), z.string())}),
@@ -70,46 +69,59 @@ export const peersReport = z.object({
 })
 export type PeersReport = z.infer<typeof peersReport>
 
-/** Where a case was timed. */
-export interface Setting {
-  threads: number
-  processors: readonly number[] | null
-  /** Multiply-adds of one thread in GFLOP/s; `null`: unknown. */
-  peak: number | null
+/**
+ * The row of a case; figures beyond the peak are left out of it, with the reason.
+ *
+ * @param records - rfa first, then the forms of peers
+ * @throws {Error} where rfa was not timed
+ */
+export function peerRowOf({kind, method}: PeerCase, records: readonly BenchRecord[]): PeerRow {
+  const timed = records.filter(record => record.status === 'completed')
+  const [own] = timed
+  if (!own || own.cell.peer) throw new Error(`rfa ${method}: ${reasonOf(records[0]!)}`)
+  const peak = bestPeak(timed.map(({result}) => result.fma_peak_gflops))
+  const rows = timed.map(record => timesOf(record, own, peak))
+  const {causal, heads, head_dim, seq_len} = own.cell
+  const skipped = records.filter(record => record.status !== 'completed')
+  return {
+    ...{kind, method, causal, heads, head_dim, tokens: seq_len, threads: own.result.threads},
+    ...{flops: own.result.work_flops / callsOf(own), fma_peak_gflops: peak},
+    engines: rows.filter(row => !isImpossible(row)).sort((a, b) => rank(a) - rank(b)),
+    left_out: [
+      ...skipped.map(record => ({...nameOf(record), reason: reasonOf(record)})),
+      ...rows.filter(isImpossible).map(impossible),
+    ],
+  }
 }
 
-/** The row of a case; figures beyond the peak are left out of it, with the reason. */
-export function peerRowOf(
-  given: PeerCase,
-  times: ReadonlyMap<Engine, readonly number[]>,
-  leftOut: PeerRow['left_out'],
-  {threads, processors, peak}: Setting,
-): PeerRow {
-  const {kind, method, causal, heads, headDim, flops} = given
-  const perRun = kind === 'decode' ? given.tokens : 1
-  const own = [...times].find(([{engine}]) => engine === 'rfa')
-  const ownMin = own ? Math.min(...own[1]) / perRun : Number.NaN
-  const rows = [...times].map(([engine, runs]): EngineTimes => {
-    const each = runs.map(ns => ns / perRun)
-    const min_ns = Math.min(...each)
-    const share = shareOfPeak({flops, ns: min_ns, threads}, peak)
-    return {
-      ...{engine: engine.engine, form: engine.form, departs: {...engine.departs}},
-      ...{runs: each.length, min_ns, median_ns: median(each)},
-      ...{q1_ns: quantile(each, 0.25), q3_ns: quantile(each, 0.75)},
-      gflops: flops / min_ns,
-      peak_pct: share === null ? null : 100 * share,
-      over_rfa: min_ns / ownMin,
-    }
-  })
-  const possible = rows.filter(row => !isImpossible(row))
+/** Passes of a run, or tokens: the clock of a decode starts behind the first one. */
+function callsOf({cell}: TimedRecord): number {
+  return cell.mode === 'decode' ? cell.seq_len - 1 : 1
+}
+
+function timesOf(record: TimedRecord, own: TimedRecord, peak: number | null): EngineTimes {
+  const {runs, min_ns, median_ns, q1_ns, q3_ns, work_flops, threads} = record.result
+  const calls = callsOf(record)
+  const share = shareOfPeak({flops: work_flops, ns: min_ns, threads}, peak)
   return {
-    ...{kind, method, causal, heads, head_dim: headDim, threads, flops, fma_peak_gflops: peak},
-    processors: processors && [...processors],
-    tokens: tokensOf(given),
-    engines: possible.sort((a, b) => rank(a) - rank(b)),
-    left_out: [...leftOut, ...rows.filter(isImpossible).map(impossible)],
+    ...{...nameOf(record), preset: record.cell.preset, runs},
+    ...{min_ns: min_ns / calls, median_ns: median_ns / calls},
+    ...{q1_ns: q1_ns && q1_ns / calls, q3_ns: q3_ns && q3_ns / calls},
+    gflops: work_flops / min_ns,
+    peak_pct: share === null ? null : 100 * share,
+    over_rfa: min_ns / own.result.min_ns,
   }
+}
+
+function nameOf({cell: {peer}}: BenchRecord): Pick<EngineTimes, 'engine' | 'form'> {
+  if (peer === undefined) return {engine: 'rfa', form: 'native'}
+  const {name, form = ''} = peerParts(peer)
+  return {engine: name, form}
+}
+
+function reasonOf(record: BenchRecord): string {
+  if (record.status === 'failed') return record.error.message
+  return record.status === 'skipped' ? record.reason : 'timed'
 }
 
 function rank({engine, min_ns}: EngineTimes): number {

@@ -16,7 +16,11 @@ const SHORT_LENGTH = 2048
 /** Everything that was measured. */
 export function peersText(report: PeersReport): string {
   return renderTerminal(
-    [...header(report), ...tables(report, report.rows), ...notes(report)],
+    [
+      ...header(report),
+      ...(report.rows.length > 0 ? [tableOf(report, report.rows)] : []),
+      ...notes(report),
+    ],
     LAYOUT,
   )
 }
@@ -55,30 +59,16 @@ export function versionsOf({peers}: Pick<PeersReport, 'peers'>): string {
 }
 
 /** Where, with what, and what speaks against it. */
-function header({machine, peers, rows, complete, load_average: load}: PeersReport): Block[] {
+function header({machine, peers, complete, load_average: load}: PeersReport): Block[] {
   const python = peers[0] ? `, Python ${peers[0].python}` : ''
   const sentences = [
     `${machine.cpu}${machine.instruction_set ? ` (${machine.instruction_set})` : ''}, rfa ${machine.rfa} at ${machine.commit ?? 'no commit'}, Node ${machine.node}${python}.`,
     `Peers: ${versionsOf({peers})}.`,
-    'Times are the fastest of interleaved rounds, of one token for decoders; of a peer that of its fastest form, over that of rfa: below 1x it is faster than rfa.',
-    ...processorsOf(rows),
+    'Times are the fastest of all runs, of one token for decoders; of a peer that of its fastest form, over that of rfa: below 1x it is faster than rfa.',
     ...(complete ? [] : ['Interrupted: not all cases were timed.']),
     ...(load.before > BUSY ? [`Other programs were running: load ${load.before.toFixed(1)}.`] : []),
   ]
   return sentences.map(text)
-}
-
-/** A sentence on the processors that engines were kept to, most threads last. */
-function processorsOf(rows: readonly PeerRow[]): string[] {
-  const kept = new Map(rows.map(({threads, processors}) => [threads, processors]))
-  const lists = [...kept].map(
-    ([threads, list]) => `${plural(threads, 'thread')} on ${list?.join(', ') ?? 'any'}`,
-  )
-  return lists.length === 0 ? [] : [`Processors of every engine: ${lists.join('; ')}.`]
-}
-
-function tables(report: PeersReport, rows: readonly PeerRow[]): Block[] {
-  return rows.length === 0 ? [] : [tableOf(report, rows)]
 }
 
 function tableOf({peers}: PeersReport, rows: readonly PeerRow[]): Block {
@@ -132,11 +122,16 @@ function timesOver(times: EngineTimes | undefined): string {
   return times ? `${ratio(times.over_rfa)} ${times.form}` : ''
 }
 
-function nameOf({kind, method, causal}: PeerRow): string {
+function nameOf({kind, method, causal}: Pick<PeerRow, 'kind' | 'method' | 'causal'>): string {
   if (kind === 'decode') return `${method} decode`
   return causal ? `${method} causal` : method
 }
 
+/** What tells a case from the others of its number of threads. */
+export function caseText(row: Pick<PeerRow, 'kind' | 'method' | 'causal' | 'tokens'>): string {
+  return `${nameOf(row)}, ${row.tokens} tokens`
+}
+
 function labelOf(row: PeerRow): string {
-  return `${nameOf(row)}, ${row.tokens} tokens, ${plural(row.threads, 'thread')}`
+  return `${caseText(row)}, ${plural(row.threads, 'thread')}`
 }

@@ -165,11 +165,11 @@ describe('a run', () => {
     },
   )
 
-  const refused = [
+  const refused: [string, string[], number, string, string?][] = [
     ['a flag that is wrong', ['--replicates', 'many'], 2, 'BAD_RANGE'],
     ['a backend that cannot run', [], 3, 'BACKEND_MISSING'],
     ['one of several that cannot', ['--backend', 'wasm'], 3, 'BACKEND_MISSING', 'bench'],
-  ] as const
+  ]
   it.each(sample(refused, 3, 1))(
     'writes nothing and leaves no process after %s',
     async (_, flags, code, name, command = 'error-sweep') => {

@@ -22,7 +22,9 @@ if (how === 'missing') {
   process.exit(1)
 }
 if (how === 'silent' || how === 'loading') setInterval(() => {}, 1000)
-else if (how !== 'endless') say({version: '9.9.9', python: '3.99.0', instruction_set: 'FAKE'})
+else if (how !== 'endless') {
+  say({version: '9.9.9', packages: {torch: '9.9.9'}, python: '3.99.0', instruction_set: 'FAKE'})
+}
 
 /** Most cases that it holds where memory is short: one of each of two cells. */
 const MOST = how === 'crammed' ? 2 : Number.POSITIVE_INFINITY

@@ -1,8 +1,8 @@
-/** Memory that a page takes of a run with more records than anybody reads; `npm run bench:report` prints all forms. */
+/** Memory that a page takes of a run with more records than anybody reads; `npm run bench:calibrate -- report` prints all forms. */
 import {rm, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {describe, expect, it, onTestFinished} from 'vitest'
-import {axesFor, SMALL_RUN, writeBigRun} from '../../bench/big-run.js'
+import {axesFor, SMALL_RUN, writeBigRun} from '../../bench/calibrate/big-run.js'
 import {measured} from '../../bench/measured.js'
 import {FULL, SLOW} from '../helpers/effort.js'
 import {newFolder} from '../helpers/folders.js'

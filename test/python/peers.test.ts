@@ -38,7 +38,7 @@ async function peerCells(causal: boolean, names: readonly string[]): Promise<Ben
 const SHAPE = {batch: 2, heads: 3, head_dim: 7, value_dim: 5, num_features: 16}
 
 const ONE_HEAD = {
-  ...{method: 'softmax-online', causal: false, batch: 1, heads: 1},
+  ...{method: 'softmax-online', decode: false, causal: false, batch: 1, heads: 1},
   ...{head_dim: 64, value_dim: 64, num_features: 0},
 }
 
@@ -100,7 +100,8 @@ describe.skipIf(!PYTHON)('PyTorch as a peer', () => {
     try {
       for (const name of ['softmax', 'softmax-online', 'favor-pos', 'elu']) {
         for (const causal of [false, true]) {
-          const given: PeerCase = {...SHAPE, method: name, causal, length: LENGTH}
+          const lengths = {decode: false, length: LENGTH, tokens: LENGTH}
+          const given: PeerCase = {...SHAPE, ...lengths, method: name, causal}
           const {inputs, ofHead, part, bound} = inputsOf(name)
           expect(bound).toBeLessThan(0.05)
           const all = await peer.make(given, inputs)
@@ -125,7 +126,8 @@ describe.skipIf(!PYTHON)('PyTorch as a peer', () => {
     const peer = await startPeer(peerCommand('torch', 1))
     try {
       const array = new Float32Array(2 ** 23)
-      const given: PeerCase = {...ONE_HEAD, length: array.length / ONE_HEAD.head_dim}
+      const length = array.length / ONE_HEAD.head_dim
+      const given: PeerCase = {...ONE_HEAD, length, tokens: length}
       const before = resident(peer.pid)
       const made = await peer.make(given, {query: array, key: array, value: array})
       expect(resident(peer.pid) - before).toBeGreaterThan(2.5 * array.byteLength)
@@ -141,7 +143,7 @@ describe.skipIf(!PYTHON)('PyTorch as a peer', () => {
     const child = spawn(command, args, {env, stdio: ['pipe', 'pipe', 'inherit']})
     try {
       const bytes = 3 * 4 * ONE_HEAD.head_dim
-      const made = {do: 'make', case: {...ONE_HEAD, length: 1, projected: false}, bytes}
+      const made = {do: 'make', case: {...ONE_HEAD, length: 1, tokens: 1, projected: false}, bytes}
       child.stdin.write(`${JSON.stringify(made)}\n`)
       child.stdin.write(new Uint8Array(bytes))
       for await (const line of createInterface(child.stdout)) if (line === '{"id": 1}') break

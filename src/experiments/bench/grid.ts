@@ -19,7 +19,6 @@ import {benchProcessBytes, decodeProcessBytes} from './cost/memory.js'
 import {benchShape, workOf} from './cost/work.js'
 import {copiedBytes, keyHeads, kvHeadsOf} from './fields/grouped.js'
 import {valuesOf} from './fields/one-or-more.js'
-import type {PeerName} from './fields/peers.js'
 import type {BenchCell, BenchPlan} from './schema.js'
 
 /** The whole grid, in the order in which it runs. */
@@ -32,7 +31,7 @@ export async function benchCells(given: BenchPlan): Promise<Cells<BenchCell>> {
 }
 
 /** What a process of a peer holds before it has inputs, beside that of the cell: Python with PyTorch. */
-const PEER_BYTES = 400 * 2 ** 20
+export const PEER_BYTES = 400 * 2 ** 20
 
 /** The same with predictions. */
 export async function benchJobs(given: BenchPlan): Promise<Cells<PredictedCell<BenchCell>>> {
@@ -84,7 +83,7 @@ interface Point {
   batch: number
   backend: BackendChoice
   /** Who is timed in place of the method, if anybody is. */
-  peer: PeerName | undefined
+  peer: string | undefined
   block: Block
   /** Which of the block's numbers of features. */
   count: number

@@ -1,5 +1,4 @@
 import {z} from 'zod'
-import {BACKEND_NAMES} from '../../backends/index.js'
 import {
   backendChoice,
   type CellRecord,
@@ -81,8 +80,6 @@ const breakdownField = z
   .optional()
   .describe('Parts of each forward are timed, too; absent: they are not.')
 
-const peer = z.enum(PEER_NAMES)
-
 /** `auto` is one of the others: beside them it would compute the same twice. */
 function isOneOrNamed(backend: z.infer<typeof backendChoice> | readonly string[]): boolean {
   return typeof backend === 'string' || backend.length === 1 || !backend.includes('auto')
@@ -115,7 +112,7 @@ const fieldsOfPlan = z.object({
     message: 'expected auto alone, or names of backends',
   }),
   peers: z
-    .array(peer)
+    .array(z.enum(PEER_NAMES))
     .min(1)
     .optional()
     .describe(
@@ -125,10 +122,12 @@ const fieldsOfPlan = z.object({
 })
 
 /** Everything that determines a benchmark. */
-export const benchPlan = fieldsOfPlan.refine(areGrouped, {
-  path: ['kv_heads'],
-  message: 'expected a divisor of heads',
-})
+export const benchPlan = fieldsOfPlan
+  .refine(areGrouped, {path: ['kv_heads'], message: 'expected a divisor of heads'})
+  .refine(({mode, peers}) => !(mode && peers), {
+    path: ['peers'],
+    message: 'expected no peers with a mode: their forward passes alone are timed',
+  })
 export type BenchPlan = z.infer<typeof benchPlan>
 
 const {num_features, ...matrix} = drawPoint
@@ -153,10 +152,11 @@ export const benchCell = z.object({
   breakdown: breakdownField,
   seed,
   backend: backendChoice,
-  peer: peer
+  peer: z
+    .string()
     .optional()
     .describe(
-      'Other implementation that is timed in place of the method; it is that of no backend, and `backend` then is `auto`. Absent: the method itself.',
+      'Other implementation that is timed in place of the method, and which of its forms, if it is not the ordinary one; it is that of no backend, and `backend` then is `auto`. Absent: the method itself.',
     ),
   threads,
 })
@@ -176,9 +176,7 @@ export type OutlierCounts = z.infer<typeof outlierCounts>
 export const benchResult = z.object({
   feature_dim: featureDim,
   ...computedBy,
-  backend: z
-    .enum([...BACKEND_NAMES, ...PEER_NAMES])
-    .describe('Backend that computed, or the peer that was timed.'),
+  backend: z.string().describe('Backend that computed, or the peer that was timed.'),
   peer: z
     .object({
       version: z.string().describe('Its version.'),

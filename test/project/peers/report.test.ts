@@ -1,33 +1,47 @@
 import {describe, expect, it} from 'vitest'
-import {FULL, peerCases, QUICK} from '../../../bench/peers/cases.js'
-import type {Engine} from '../../../bench/peers/engine.js'
+import {
+  cellsOfPeer,
+  FULL,
+  type PeerCase,
+  peerCases,
+  QUICK,
+  type Setting,
+} from '../../../bench/peers/cases.js'
 import {readFlags} from '../../../bench/peers/flags.js'
 import {type PeersReport, peerRowOf, peersReport} from '../../../bench/peers/report.js'
-import {inRounds} from '../../../bench/peers/rounds.js'
-import {peersMarkdown, peersText} from '../../../bench/peers/table.js'
+import {caseText, peersMarkdown, peersText} from '../../../bench/peers/table.js'
+import type {BenchCell, BenchRecord, TimedRecord} from '../../../src/experiments/bench/schema.js'
+import {timed} from '../../helpers/records/bench.js'
 
-function engine(name: string, form: string, time: Engine['time'] = async () => [1]): Engine {
-  const output = new Float32Array(0)
-  return {engine: name, form, departs: {}, output, time, dispose() {}}
+const SETTING: Setting = {
+  timing: {processes: 3, warmup_runs: 1, min_runs: 3, max_runs: 60, min_time_ns: 1e9},
+  threads: 1,
+}
+/** Work of a run. */
+const FLOPS = 1e6
+const SHORT = {lengths: [2048], longer: [], decoded: [512]}
+
+/** A cell that reaches a share of a peak of 100 GFLOP/s in its fastest run. */
+function reaching(share: number, cell: BenchCell): TimedRecord {
+  const samples_ns = [3, 1, 2, 5].map(times => (times * FLOPS) / (100 * share))
+  return timed(cell, 0, {samples_ns, work_flops: FLOPS, fma_peak_gflops: 100})
 }
 
-const [rfa, torch, jax] = [engine('rfa', 'native'), engine('torch', 'eager'), engine('jax', 'jit')]
+/** A row in which torch takes 1.5 times as long as rfa, or 0.75 times where it is said, and jax cannot be. */
+function rowOf(given: PeerCase, faster: boolean) {
+  const {own} = given
+  const [eager, jit] = ['torch', 'jax'].flatMap((peer, at) =>
+    cellsOfPeer(given, peer, {forms: [['eager', 'jit'][at]!], preset: 'exact'}),
+  )
+  return peerRowOf(given, [
+    reaching(0.5, own.cell),
+    reaching(5 / 3, jit!.cell),
+    reaching(0.5 / (faster ? 0.75 : 1.5), eager!.cell),
+  ])
+}
 
-/** A report on short cases, as a machine of 100 GFLOP/s would give it. */
 async function report(): Promise<PeersReport> {
-  const cases = await peerCases({lengths: [2048], longer: [], seen: [512]})
-  const rows = cases.map(given => {
-    const ns = given.flops / 50 // half of the peak
-    const perRun = given.kind === 'decode' ? given.tokens : 1
-    const of = (...factors: number[]) => factors.map(factor => factor * ns * perRun)
-    const faster = given.method === 'elu' && given.causal && given.kind === 'attention'
-    const times = new Map([
-      [jax, of(0.3, 0.4)],
-      [rfa, of(3, 1, 2, 5)],
-      [torch, of(faster ? 0.75 : 1.5)],
-    ])
-    return peerRowOf(given, times, [], {threads: 1, processors: [0], peak: 100})
-  })
+  const cases = await peerCases(SHORT, SETTING)
   return {
     schema: 'rfa.peers/1',
     created_at: '2026-11-22T03:00:00.000Z',
@@ -39,11 +53,13 @@ async function report(): Promise<PeersReport> {
     },
     load_average: {before: 3, after: 1},
     num_features: 256,
-    seconds_per_case: 3,
+    seconds_per_case: 1,
     complete: true,
     peers: ['torch', 'jax'].map(peer => ({peer, python: '3.11.7', versions: {[peer]: '2.15.0'}})),
     missing: [{peer: 'onnxruntime', reason: 'no wheel'}],
-    rows,
+    rows: cases.map(one =>
+      rowOf(one, one.method === 'elu' && one.own.cell.causal && one.kind === 'attention'),
+    ),
   }
 }
 
@@ -57,15 +73,14 @@ describe('the comparison with peers', () => {
     const {rows} = await report()
     const decode = rows.find(({kind, method}) => kind === 'decode' && method === 'elu')!
     const own = decode.engines[0]!
-    expect(own).toMatchObject({engine: 'rfa', runs: 4, over_rfa: 1})
-    const times = [own.min_ns, own.q1_ns, own.median_ns, own.q3_ns].map(ns => ns / own.min_ns)
-    // quarters of 1, 2, 3, 5
-    const wanted = [1, 1.75, 2.5, 3.5]
-    for (const [i, time] of times.entries()) expect(time).toMatchReference(wanted[i]!, 12)
-    expect(own.gflops).toMatchReference(50, 10)
+    expect(own).toMatchObject({engine: 'rfa', form: 'native', runs: 4, over_rfa: 1, gflops: 50})
+    // its clock starts behind the first of 512 tokens
+    expect(own).toMatchObject({min_ns: 2e4 / 511, median_ns: 5e4 / 511})
+    expect(own).toMatchObject({q1_ns: 3.5e4 / 511, q3_ns: 7e4 / 511})
+    expect(decode).toMatchObject({tokens: 512, flops: FLOPS / 511})
   })
 
-  it('leaves out figures beyond the multiply-add peak', async () => {
+  it('leaves out figures beyond the multiply-add peak, and what failed', async () => {
     const {rows} = await report()
     for (const row of rows) {
       expect(row.engines.map(({engine}) => engine)).not.toContain('jax')
@@ -76,13 +91,23 @@ describe('the comparison with peers', () => {
         },
       ])
     }
+    const [given] = await peerCases(SHORT, SETTING)
+    const [other] = cellsOfPeer(given!, 'jax', {forms: ['a form'], preset: 'exact'})
+    const base = {schema: 'rfa.bench/1', key: '', cell: other!.cell}
+    const error = {code: 'GATE_FAILED', message: 'expected less'}
+    const failed: BenchRecord = {...base, status: 'failed', error}
+    const own = reaching(0.5, given!.own.cell)
+    const left = {engine: 'jax', form: 'a form', reason: 'expected less'}
+    expect(peerRowOf(given!, [own, failed]).left_out).toEqual([left])
+    expect(() => peerRowOf(given!, [{...failed, cell: own.cell}])).toThrow(
+      'rfa softmax: expected less',
+    )
   })
 
   it('shows losses, missing peers, versions and other load', async () => {
     const shown = peersText(await report())
     expect(shown).toContain('torch 2.15.0')
     expect(shown).toContain('Other programs were running: load 3.0.')
-    expect(shown).toContain('Processors of every engine: 1 thread on 0.')
     expect(shown).not.toContain('Interrupted')
     const cut = {...(await report()), complete: false}
     expect(peersText(cut)).toContain('Interrupted: not all cases were timed.')
@@ -93,62 +118,40 @@ describe('the comparison with peers', () => {
     expect(peersMarkdown(await report())).toMatch(/^\| softmax decode \| 512 \| 1 \|/m)
   })
 
-  it('compares each method at its lengths, with the work that its estimator counts', async () => {
-    const cases = await peerCases(FULL)
-    const lengthsOf = (method: string) =>
-      cases.flatMap(given =>
-        given.kind === 'attention' && given.method === method ? [given.length] : [],
-      )
-    expect(lengthsOf('softmax')).toEqual([512, 2048, 8192, 512, 2048, 8192])
-    expect(lengthsOf('elu')).toContain(16384)
-    expect(lengthsOf('efficient')).toEqual([512, 2048, 512, 2048])
-    const flops = cases.find(({method}) => method === 'softmax')!.flops
-    // 8 heads, per pair 4 D and an exp of 10
-    expect(flops).toBe(8 * 512 * 512 * (4 * 64 + 10))
-    expect((await peerCases(QUICK)).length).toBeLessThan(cases.length / 2)
-  })
-})
-
-describe('rounds', () => {
-  const effort = {seconds: 0, least: 4, most: 6}
-
-  it('takes engines in an order of its own each time, and those far behind once', async () => {
-    const calls: string[] = []
-    const named = (name: string, ns: number) =>
-      engine(name, '', async () => {
-        calls.push(name)
-        return [ns]
-      })
-    // ten times the fastest is far only where a run takes long
-    const engines = [named('a', 1e8), named('b', 9.5e8), named('slow', 1e9)]
-    const draws = [0, 0, 0, 0.9, 0, 0, 0, 0.9, 0]
-    const random = () => draws.shift() ?? 0
-    let rounds = 0
-    const {times, failed} = await inRounds(engines, effort, {random, between: () => rounds++})
-    expect(calls.join(' ')).toBe('a b slow b a a b b a')
-    expect([...times.values()].map(({length}) => length)).toEqual([4, 4, 1])
-    expect([rounds, failed]).toEqual([4, []])
-    const short = [named('c', 1e5), named('d', 1e8)]
-    const more = await inRounds(short, effort, {random, between() {}})
-    expect([...more.times.values()].map(({length}) => length)).toEqual([4, 4])
+  it('compares each method at its lengths', async () => {
+    const cases = await peerCases(FULL, SETTING)
+    const texts = cases.map(({kind, method, own: {cell}}) =>
+      caseText({kind, method, causal: cell.causal, tokens: cell.seq_len}),
+    )
+    const of = (name: string) => texts.filter(text => text.startsWith(`${name},`)).length
+    expect(['softmax', 'softmax causal', 'elu', 'efficient', 'softmax decode'].map(of)).toEqual([
+      3, 3, 4, 2, 2,
+    ])
+    expect(of('efficient decode')).toBe(0)
+    expect((await peerCases(QUICK, SETTING)).length).toBeLessThan(cases.length / 2)
   })
 
-  it('goes on without an engine that fails', async () => {
-    const broken = engine('b', 'form', async () => {
-      throw new Error('killed')
+  it('asks a peer for the preset that it computes', async () => {
+    const [given] = await peerCases(QUICK, SETTING)
+    const [job] = cellsOfPeer(given!, 'performer-pytorch', {
+      forms: ['FastAttention, C++ loop'],
+      preset: 'performer-pytorch',
     })
-    const hooks = {random: () => 0, between() {}}
-    const {times, failed} = await inRounds([engine('a', ''), broken], effort, hooks)
-    expect([...times.keys()].map(({engine}) => engine)).toEqual(['a'])
-    expect(failed).toEqual([{engine: 'b', form: 'form', reason: 'killed'}])
+    expect(job!.cell).toEqual({
+      ...given!.own.cell,
+      ...{backend: 'auto', preset: 'performer-pytorch'},
+      peer: 'performer-pytorch FastAttention, C++ loop',
+    })
+    expect(job!.predictedBytes).toBeGreaterThan(given!.own.predictedBytes)
   })
 })
 
 describe('the flags', () => {
-  it('name peers, threads, seconds and the output', () => {
-    expect(readFlags(['--peers', 'jax,torch', '--threads', '1', '--output', 'x.json'])).toEqual({
-      ...{peers: ['jax', 'torch'], threads: [1], seconds: 3, output: 'x.json'},
-      ...{quick: false, markdown: false},
+  it('name peers, threads, seconds, the output and cases', () => {
+    const typed = ['--peers', 'jax,torch', '--threads', '1', '--output', 'x.json', 'elu', 'causal']
+    expect(readFlags(typed)).toEqual({
+      ...{peers: ['jax', 'torch'], threads: [1], seconds: 1, output: 'x.json'},
+      ...{quick: false, markdown: false, filter: 'elu causal'},
     })
     expect(readFlags(['--quick']).seconds).toBeLessThan(1)
   })

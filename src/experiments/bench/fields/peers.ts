@@ -2,24 +2,30 @@
 import type {MethodSpec} from '../../axes.js'
 import {type Heads, keyHeads} from './grouped.js'
 
-/** Peers, as `--peers` takes them. */
+/** Peers, as `--peers` takes them. `bench/peers` of the source has drivers of others. */
 export const PEER_NAMES = ['torch'] as const
-export type PeerName = (typeof PEER_NAMES)[number]
 
-/** Methods that `python/rfa_peers.py` has. */
-const METHODS: Readonly<Record<PeerName, readonly string[]>> = {
+/** Their methods. */
+const METHODS: Readonly<Record<string, readonly string[] | undefined>> = {
   torch: ['softmax', 'softmax-online', 'favor-pos', 'rfa', 'elu'],
 }
 
-/** The stated reason why a peer does not time a cell, if it does not. */
+/** The name of a peer, and which of its forms, if a cell names one behind it. */
+export function peerParts(peer: string): {name: string; form: string | undefined} {
+  const [name = '', ...form] = peer.split(' ')
+  return {name, form: form.join(' ') || undefined}
+}
+
+/** The stated reason why a peer does not time a cell, if it does not. A form that is named is one that the peer has. */
 export function whyNoPeer(
-  peer: PeerName,
+  peer: string,
   cell: Omit<MethodSpec, 'plugin'> & Heads & {redraw: string},
 ): string | undefined {
   const {method, preset, options, redraw} = cell
   const methods = METHODS[peer]
-  if (!methods.includes(method)) return `${peer} is timed with ${methods.join(', ')} only`
-  if (preset !== 'exact' || Object.keys(options).length > 0) {
+  if (methods && !methods.includes(method))
+    return `${peer} is timed with ${methods.join(', ')} only`
+  if ((methods && preset !== 'exact') || Object.keys(options).length > 0) {
     return `${peer} has it with its default options only`
   }
   if (keyHeads(cell) !== cell.heads) {

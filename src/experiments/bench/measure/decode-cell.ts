@@ -17,7 +17,7 @@ import type {Others, TimedCell} from './timing.js'
 const WARMED_NS = 50e6
 
 /** Tokens that stand for all. */
-const TOKENS = 16
+export const DECODE_TOKENS = 16
 
 /**
  * Times the recurrent form of a cell's method. Caches have room for all tokens from the start: growing is no part of what is
@@ -31,7 +31,7 @@ export async function timeDecodeCell(
   others: Others,
 ): Promise<TimedCell> {
   const {method, batch, heads, head_dim, value_dim, seq_len, lengths = [seq_len]} = cell
-  const given = tokensOf(cell)
+  const given = decodeTokens(cell)
   // statistics are those of all heads
   const all = (array: AttentionArray) => repeatHeads(array, heads, method)
   const inputs = {query: given.query, key: all(given.key), value: all(given.value)}
@@ -57,11 +57,11 @@ export async function timeDecodeCell(
 
 type Tokens = Record<'query' | 'key' | 'value', AttentionArray>
 
-/** Tokens N(0, 1), `[B, H, n, D]`, `[B, Hkv, n, D]` and `[B, Hkv, n, Dv]`. */
-function tokensOf(cell: BenchCell): Tokens {
+/** Tokens N(0, 1) that stand for all, `[B, H, n, D]`, `[B, Hkv, n, D]` and `[B, Hkv, n, Dv]`. */
+export function decodeTokens(cell: BenchCell): Tokens {
   const {batch, head_dim, value_dim, seed} = cell
   const draw = (name: string, heads: number, dim: number): AttentionArray => {
-    const shape: AttentionArray['shape'] = [batch, heads, TOKENS, dim]
+    const shape: AttentionArray['shape'] = [batch, heads, DECODE_TOKENS, dim]
     const length = shape.reduce((product, axis) => product * axis, 1)
     const data = Float32Array.from(normals(randomStream(seed, `bench.decode.${name}`), length))
     return {shape, data}
@@ -77,7 +77,7 @@ function tokensOf(cell: BenchCell): Tokens {
 function tensorsOf({query, key, value}: Tokens): Token[] {
   const whole = [query, key, value].map(({data, shape}) => tf.tensor4d(data, shape))
   const tokens = Array.from(
-    {length: TOKENS},
+    {length: DECODE_TOKENS},
     (_, t) => whole.map(x => token(x, t)) as unknown as Token,
   )
   tf.dispose(whole)

@@ -44,7 +44,7 @@ export interface Candidate {
   backend: string
   /** Most rows of the prefix. */
   most: number
-  /** One head with values `[V | I]`: outputs and normalised weights, `[rows, Dv + rows]`. */
+  /** The outputs of one head, `[rows, Dv]`; each row may have more behind them. */
   run(arrays: GateArrays, rows: number): Promise<Float32Array>
 }
 
@@ -69,9 +69,9 @@ export async function passGateBy(
   })
   let worst = 0
   const width = cell.value_dim
+  const stride = candidate.length / rows
   for (let i = 0; i < rows * width; i++) {
-    const row = Math.floor(i / width)
-    const got = candidate[row * (width + rows) + (i % width)]!
+    const got = candidate[Math.floor(i / width) * stride + (i % width)]!
     const error = Math.abs(got - judged.output[i]!)
     if (!(error <= worst)) worst = error // keeps NaN
   }
@@ -138,7 +138,7 @@ function decoded(cell: BenchCell, {query, key, value}: GateArrays, rows: number)
 }
 
 /** Values `[V | I]`, `[rows, Dv + rows]`. */
-export function withIdentity(value: Float32Array, rows: number): Float32Array {
+function withIdentity(value: Float32Array, rows: number): Float32Array {
   const dim = value.length / rows
   const width = dim + rows
   const values = new Float32Array(rows * width)

@@ -5,10 +5,11 @@ import {useBackend} from '../../../../backends/index.js'
 import type {CellContext, CellOutcome} from '../../../experiment.js'
 import {type ResolvedMethod, resolveMethod} from '../../../method.js'
 import {workOf} from '../../cost/work.js'
-import {type PeerName, whyNoPeer} from '../../fields/peers.js'
+import {peerParts, whyNoPeer} from '../../fields/peers.js'
 import type {BenchCell, BenchResult} from '../../schema.js'
 import {looking, watchConditions} from '../conditions.js'
-import {type GateArrays, passGateBy, withIdentity} from '../gate.js'
+import {DECODE_TOKENS, decodeTokens} from '../decode-cell.js'
+import {type GateArrays, passGateBy} from '../gate.js'
 import {benchArrays, newSource} from '../inputs.js'
 import {bestPeak, measurePeak} from '../peak.js'
 import {type Others, timeMeasured} from '../timing.js'
@@ -54,7 +55,7 @@ export async function runPeerCell(
 const peers = new Map<string, Promise<Peer>>()
 
 /** The peer of all cells of this process; a new one where there is none, or none any more. */
-function sharedPeer(name: PeerName, threads: number): Promise<Peer> {
+function sharedPeer(name: string, threads: number): Promise<Peer> {
   const start = () => startPeer(peerCommand(name, threads))
   const which = `${name} ${threads}`
   const peer =
@@ -82,7 +83,7 @@ function passPeerGate(peer: Peer, {cell, method}: PeerTask) {
 }
 
 async function timePeer(peer: Peer, {cell, method}: PeerTask, others: Others): Promise<Found> {
-  const made = await peer.make(caseOf(cell), inputsOf(cell, method))
+  const made = await peer.make(peerCaseOf(cell), inputsOf(cell, method))
   const found = await whileHeld(made, async () => {
     const before = measurePeak()
     const watch = watchConditions()
@@ -119,23 +120,24 @@ async function whileHeld<T>(made: MadeCase, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** What a peer makes of one head with values `[V | I]`. */
+/** What a peer makes of one head. */
 async function gateOutput(
   peer: Peer,
   {cell, method}: PeerTask,
-  {query, key, value}: GateArrays,
+  arrays: GateArrays,
   rows: number,
 ): Promise<Float32Array> {
   const one = {...cell, batch: 1, heads: 1, seq_len: rows}
-  const projection = projectionOf(one, method)
-  const inputs: PeerInputs = {query, key, value: withIdentity(value, rows), projection}
-  const given = {...caseOf(one), value_dim: cell.value_dim + rows}
-  const made = await peer.make(given, inputs)
+  const inputs: PeerInputs = {...arrays, projection: projectionOf(one, method)}
+  const made = await peer.make({...peerCaseOf(one), tokens: rows}, inputs)
   return whileHeld(made, () => made.output())
 }
 
 function inputsOf(cell: BenchCell, method: ResolvedMethod): PeerInputs {
-  return {...benchArrays(cell), projection: projectionOf(cell, method)}
+  const projection = projectionOf(cell, method)
+  if (cell.mode !== 'decode') return {...benchArrays(cell), projection}
+  const {query, key, value} = decodeTokens(cell)
+  return {...{query: query.data, key: key.data, value: value.data}, projection}
 }
 
 /** `[H, M, D]`; `undefined` for a method without. */
@@ -145,8 +147,11 @@ function projectionOf(cell: BenchCell, method: ResolvedMethod): Float32Array | u
   return hostData(() => ({projection: source.next()})).projection as Float32Array
 }
 
-function caseOf({method, causal, batch, heads, seq_len, ...cell}: BenchCell): PeerCase {
-  const {head_dim, value_dim} = cell
-  const num_features = cell.num_features ?? 0
-  return {method, causal, batch, heads, length: seq_len, head_dim, value_dim, num_features}
+/** A cell as its peer is asked for it. */
+export function peerCaseOf({seq_len, peer = '', ...cell}: BenchCell): PeerCase {
+  const {method, causal, batch, heads, head_dim, value_dim} = cell
+  const decode = cell.mode === 'decode'
+  const sizes = {batch, heads, head_dim, value_dim, num_features: cell.num_features ?? 0}
+  const lengths = {length: seq_len, tokens: decode ? DECODE_TOKENS : seq_len}
+  return {method, form: peerParts(peer).form, decode, causal, ...sizes, ...lengths}
 }

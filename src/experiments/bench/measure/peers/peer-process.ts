@@ -1,13 +1,16 @@
 /** A peer in a process of its own, as `python/rfa_peers.py` says. */
 import {join} from 'node:path'
 import {z} from 'zod'
+import {PRESET_NAMES} from '../../../../attention/names.js'
 import {messageOf, RfaError} from '../../../../errors.js'
 import {packageRoot} from '../../../../package.js'
-import type {PeerName} from '../../fields/peers.js'
+import {peerParts} from '../../fields/peers.js'
 import {type ChildCommand, type Conversation, conversation} from './conversation.js'
 
 const facts = z.object({
   version: z.string(),
+  /** Versions by package, its own first. */
+  packages: z.record(z.string(), z.string()),
   python: z.string(),
   instruction_set: z.string().nullable(),
 })
@@ -19,17 +22,23 @@ const greeting = z.union([facts, z.object({missing: z.string()})])
 /** What a peer is to run. */
 export interface PeerCase {
   method: string
+  /** Which of its forms; the ordinary one where none is named. */
+  form?: string | undefined
+  /** Token by token, from the first given one again after the last. */
+  decode: boolean
   causal: boolean
   batch: number
   heads: number
   /** L, of queries and keys. */
   length: number
+  /** Tokens that are given: L where nothing is decoded. */
+  tokens: number
   head_dim: number
   value_dim: number
   num_features: number
 }
 
-/** Its tensors, `[B, H, L, D]`, `[B, H, L, D]`, `[B, H, L, Dv]` and, where the method draws one, `[H, M, D]`. */
+/** Its tensors, `[B, H, n, D]`, `[B, H, n, D]`, `[B, H, n, Dv]` and, where the method draws one, `[H, M, D]`. */
 export interface PeerInputs {
   query: Float32Array
   key: Float32Array
@@ -53,9 +62,15 @@ export interface Peer {
   readonly pid: number
   /** Whether it can be asked. */
   readonly alive: boolean
+  /** The forms of a case, the ordinary one first, and the preset of this package that computes the same. */
+  forms(given: PeerCase): Promise<PeerForms>
   make(given: PeerCase, inputs: PeerInputs): Promise<MadeCase>
   stop(): void
 }
+
+const peerForms = z.object({forms: z.array(z.string()), preset: z.enum(PRESET_NAMES)})
+/** How a peer has a case; no form: it does not. */
+export type PeerForms = z.infer<typeof peerForms>
 
 /** Loading the package on a busy machine; the longest single run. */
 const PATIENCE_MS = 600_000
@@ -70,11 +85,12 @@ export function pythonPath(environment = process.env): string {
 /** Each of several threads on a core of its own, as this package's are while it is timed; the user's word stands. */
 const BOUND = {OMP_PROC_BIND: 'close', OMP_PLACES: 'cores'}
 
-/** The command of a peer. @param threads - that it computes with */
-export function peerCommand(name: PeerName, threads: number): ChildCommand {
+/** The command of a peer. @param peer - as cells have it @param threads - that it computes with */
+export function peerCommand(peer: string, threads: number): ChildCommand {
+  const {name} = peerParts(peer)
   const args = [join(packageRoot(), 'python', 'rfa_peers.py'), name, '--threads', String(threads)]
   const env = {...(threads > 1 && BOUND), ...process.env, PYTHONDONTWRITEBYTECODE: '1'}
-  return {name: `peer ${name}`, command: pythonPath(), args, env, patience: PATIENCE_MS}
+  return {name: `peer ${peer}`, command: pythonPath(), args, env, patience: PATIENCE_MS}
 }
 
 /**
@@ -97,6 +113,7 @@ export async function startPeer(command: ChildCommand, startMs = START_MS): Prom
     get alive() {
       return talk.alive
     },
+    forms: given => ask({do: 'forms', case: given}, peerForms),
     async make(given, {query, key, value, projection}) {
       const parts = [query, key, value, ...(projection ? [projection] : [])]
       const data = parts.map(part => new Uint8Array(part.buffer, part.byteOffset, part.byteLength))

@@ -7,6 +7,7 @@ import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
 import {benchJobs} from '../../../../../../src/experiments/bench/grid.js'
 import bench from '../../../../../../src/experiments/bench/index.js'
 import {runBenchCell} from '../../../../../../src/experiments/bench/measure/cell.js'
+import {peerCaseOf} from '../../../../../../src/experiments/bench/measure/peers/peer-cell.js'
 import {
   type PeerCase,
   peerCommand,
@@ -128,6 +129,24 @@ describe('a peer that computes', () => {
     expect(result.peak_rss_over_baseline_bytes).toBeNull()
   })
 
+  it('decodes in a form of its own, judged like a causal forward', async () => {
+    const [own] = await cellsOf({mode: 'decode', peers: undefined, seq_lens: [40]})
+    const cell = {...own!, backend: 'auto' as const, peer: 'torch sdpa'}
+    const {length, tokens, form, decode} = peerCaseOf(cell)
+    expect({length, tokens, form, decode}).toEqual({
+      ...{length: 40, tokens: 16, form: 'sdpa', decode: true},
+    })
+    const outcome = await runBenchCell(cell)
+    const result = benchResult.parse((outcome as {result: unknown}).result)
+    expect(result).toMatchObject({backend: 'torch sdpa', gate: {rows: 40}, min_ns: 40_000})
+    expect(result.marks).toBeUndefined()
+  })
+
+  it('takes part in forwards of attention alone', () => {
+    const asked = plan({peers: ['torch'], methods: [method('softmax')], mode: 'decode'})
+    expect(benchPlan.safeParse(asked).error?.message).toContain('expected no peers with a mode')
+  })
+
   it('is left out of what it does not have, and says so', async () => {
     const skipped = async (changes: Partial<BenchPlan>) => runBenchCell(await peerCell(changes))
     expect(await skipped({methods: [method('lara')]})).toEqual({
@@ -217,8 +236,8 @@ describe('a process of a peer', () => {
   it('holds cases by themselves, and frees what is dropped', async () => {
     const peer = await startPeer(peerCommand('torch', 1))
     const given: PeerCase = {
-      ...{method: 'softmax', causal: false, batch: 1, heads: 1, num_features: 0},
-      ...{length: 1, head_dim: 1, value_dim: 1},
+      ...{method: 'softmax', decode: false, causal: false, batch: 1, heads: 1, num_features: 0},
+      ...{length: 1, tokens: 1, head_dim: 1, value_dim: 1},
     }
     const valued = (value: number) =>
       peer.make(given, {
@@ -282,7 +301,7 @@ describe('a peer that does not', () => {
   it.runIf(FULL)('is killed when it says nothing for too long', async () => {
     behaving('hang')
     const peer = await startPeer({...peerCommand('torch', 1), patience: 10_000})
-    const given: PeerCase = {...(await peerCell()), length: 0, num_features: 0}
+    const given = {...peerCaseOf(await peerCell()), length: 0, tokens: 0}
     const nothing = new Float32Array()
     const made = await peer.make(given, {query: nothing, key: nothing, value: nothing})
     await expect(made.time({runs: 1, ns: 0})).rejects.toMatchObject({

@@ -3,18 +3,18 @@ import {createWriteStream} from 'node:fs'
 import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {pipeline} from 'node:stream/promises'
-import {errorSweepCells} from '../src/experiments/error-sweep/grid.js'
+import {errorSweepCells} from '../../src/experiments/error-sweep/grid.js'
 import type {
   CompletedSweep,
   ErrorSweepCell,
   ErrorSweepPlan,
-} from '../src/experiments/error-sweep/schema.js'
-import {allExperiments} from '../src/experiments/index.js'
-import {groupBy} from '../src/report/groups.js'
-import {journalLine} from '../src/results/journal-line.js'
-import {cellKey} from '../src/results/keys.js'
-import {openRun} from '../src/results/run-directory.js'
-import {wholeRecord} from '../src/results/stored-records.js'
+} from '../../src/experiments/error-sweep/schema.js'
+import {allExperiments} from '../../src/experiments/index.js'
+import {groupBy} from '../../src/report/groups.js'
+import {journalLine} from '../../src/results/journal-line.js'
+import {cellKey} from '../../src/results/keys.js'
+import {openRun} from '../../src/results/run-directory.js'
+import {wholeRecord} from '../../src/results/stored-records.js'
 
 /** The small run that others are made from. */
 export const SMALL_RUN =

@@ -1,15 +1,14 @@
 /**
  * How right the time left is that progress shows. Runs plans, notes at every look what was shown and what was left in truth,
- * and prints the ratios from a tenth of the run on.
- *
- *     node dist/bench/eta.js PLAN...      plans as --dry-run --json prints them
+ * and tells the ratios from a tenth of the run on. Words are files of plans, as --dry-run --json prints them.
  */
-import {readPlanFile} from '../src/cli/run/plan-file.js'
-import {experimentNamed} from '../src/experiments/index.js'
-import {askForPlan} from '../src/runner/planner.js'
-import {takeWorker} from '../src/runner/prestarted-worker.js'
-import {type ProgressEvent, runExperiment} from '../src/runner/run-experiment.js'
-import {schedule} from '../src/runner/schedule.js'
+import {readPlanFile} from '../../src/cli/run/plan-file.js'
+import {experimentNamed} from '../../src/experiments/index.js'
+import {askForPlan} from '../../src/runner/planner.js'
+import {takeWorker} from '../../src/runner/prestarted-worker.js'
+import {type ProgressEvent, runExperiment} from '../../src/runner/run-experiment.js'
+import {schedule} from '../../src/runner/schedule.js'
+import {type Calibration, each} from './run.js'
 
 /** A look at a run: when, and what it showed, in ms. */
 interface Look {
@@ -44,15 +43,20 @@ function ratiosOf(looks: readonly Look[], tookMs: number): number[] {
     .sort((a, b) => a - b)
 }
 
-for (const path of process.argv.slice(2)) {
-  const {looks, cells, tookMs} = await looksOf(path)
-  const ratios = ratiosOf(looks, tookMs)
-  const at = (share: number) => ratios[Math.round(share * (ratios.length - 1))]!.toFixed(2)
-  const within = ratios.filter(ratio => ratio <= 1.5 && ratio >= 1 / 1.5).length / ratios.length
-  const line = [
-    ...[path, `${cells} cells`, `${(tookMs / 1000).toFixed(1)} s`, `${ratios.length} looks`],
-    `shown/left least ${at(0)}, median ${at(0.5)}, most ${at(1)}`,
-    `${(100 * within).toFixed(0)} % within 1.5`,
-  ]
-  process.stdout.write(`${line.join('; ')}\n`)
-}
+export default (async words => ({
+  rows: await each(
+    words.map(name => ({name})),
+    [],
+    async ({name}) => {
+      const {looks, cells, tookMs} = await looksOf(name)
+      const ratios = ratiosOf(looks, tookMs)
+      const at = (share: number) => ratios[Math.round(share * (ratios.length - 1))] ?? null
+      const within = ratios.filter(ratio => ratio <= 1.5 && ratio >= 1 / 1.5).length / ratios.length
+      return {
+        ...{plan: name, cells, seconds: tookMs / 1000, looks: ratios.length},
+        ...{'shown/left: least': at(0), median: at(0.5), most: at(1)},
+        '% within 1.5': 100 * within,
+      }
+    },
+  ),
+})) satisfies Calibration
