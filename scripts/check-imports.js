@@ -58,9 +58,10 @@ const INNER_FLOORS = {
     ['index.ts'],
   ],
   'src/experiments/error-sweep/': [
-    ['curve.ts', 'replicate-metrics.ts', 'kept.ts'],
+    ['curve.ts', 'replicate-metrics.ts'],
     ['schema.ts'],
-    ['measure/', 'earlier.ts'],
+    ['earlier.ts'],
+    ['measure/', 'heavy-lists.ts'],
     ['cost/', 'report/'],
     ['grid.ts'],
     ['index.ts'],

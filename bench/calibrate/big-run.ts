@@ -5,20 +5,22 @@ import {join} from 'node:path'
 import {pipeline} from 'node:stream/promises'
 import {errorSweepCells} from '../../src/experiments/error-sweep/grid.js'
 import type {
-  CompletedSweep,
   ErrorSweepCell,
   ErrorSweepPlan,
+  ErrorSweepResult,
 } from '../../src/experiments/error-sweep/schema.js'
 import {allExperiments} from '../../src/experiments/index.js'
 import {groupBy} from '../../src/report/groups.js'
 import {journalLine} from '../../src/results/journal-line.js'
 import {cellKey} from '../../src/results/keys.js'
+import type {Completed} from '../../src/results/record.js'
 import {openRun} from '../../src/results/run-directory.js'
-import {wholeRecord} from '../../src/results/stored-records.js'
 
 /** The small run that others are made from. */
 export const SMALL_RUN =
   'error-sweep --generator gaussian --heads 2 --head-dim 4 --seq-len 8 --methods favor-pos,favor-trig,rfa,favor-hyp,oprf --projections iid,orth --num-features 8..128x2 --replicates 6 --targets raw --quiet'
+
+type WholeSweep = Completed<ErrorSweepCell, ErrorSweepResult>
 
 /** Lists of a plan that make it larger. */
 type Axes = Pick<ErrorSweepPlan, 'num_features' | 'seq_lens' | 'scales'>
@@ -49,7 +51,7 @@ export async function writeBigRun(folder: string, small: string, axes: Axes): Pr
   const {manifest, records} = await openRun(small, await allExperiments())
   const plan = {...manifest.plan, ...axes} as unknown as ErrorSweepPlan
   const variantOf = ({method, projection}: ErrorSweepCell) => `${method} ${projection}`
-  const measured = records.map(wholeRecord) as CompletedSweep[]
+  const measured = records as WholeSweep[]
   const models = new Map(
     groupBy(measured, ({cell}) => variantOf(cell)).map(own => [variantOf(own[0]!.cell), own]),
   )
@@ -80,7 +82,7 @@ function* inPieces(texts: Iterable<string>): Generator<string> {
 }
 
 /** A record of a cell after a model of another size. */
-function recordOf(cell: ErrorSweepCell, model: CompletedSweep, place: number): CompletedSweep {
+function recordOf(cell: ErrorSweepCell, model: WholeSweep, place: number): WholeSweep {
   const {result, schema} = model
   const own = Math.sqrt((model.cell.num_features ?? 1) / (cell.num_features ?? 1))
   const factor = own * cell.scale * (1 + ((place * 7919) % 1000) / 4000)

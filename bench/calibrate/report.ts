@@ -17,7 +17,7 @@ const FORMS: Readonly<Record<string, (folder: string) => string[]>> = {
   png: folder => ['--output', join(folder, 'other.md'), '--png', join(folder, 'png')],
   json: folder => ['--json', '--output', join(folder, 'other.md')],
 }
-const SIZES = ['10000', '100000', '1000000']
+const SIZES = ['10000', '100000']
 
 export default (async words => {
   const sizes = words.filter(word => /^\d+$/.test(word))

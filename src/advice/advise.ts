@@ -4,6 +4,7 @@ import {expected, type RfaError} from '../errors.js'
 import type {MethodSpec} from '../experiments/axes.js'
 import {BASELINES} from '../experiments/bench/fields/baselines.js'
 import type {BenchRecord, TimedRecord} from '../experiments/bench/schema.js'
+import {headsOf} from '../experiments/error-sweep/heavy-lists.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../experiments/error-sweep/schema.js'
 import {backendItems, inputLabel, troubleItems} from '../experiments/labels.js'
 import type {CellRecord} from '../results/record.js'
@@ -108,9 +109,8 @@ function layersOf(
     )
     const budget = budgetMs === null ? null : budgetMs * 1e6
     const wish = {tolerance, budget}
-    const entropies = own
-      .find(({cell}) => cell.scale === 1)!
-      .result.per_head.map(({statistics}) => statistics)
+    const unscaled = own.find(({cell}) => cell.scale === 1)!
+    const entropies = headsOf(unscaled).map(({statistics}) => statistics)
     return adviseLayer({layer, candidates, times, length, wish, metric, entropies})
   })
 }

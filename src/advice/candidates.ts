@@ -1,8 +1,9 @@
 /** From records of an error sweep to errors with intervals, over all heads and of each. */
 
+import {headsOf, replicateMetricsOf} from '../experiments/error-sweep/heavy-lists.js'
 import {EQUAL} from '../experiments/error-sweep/report/comparison.js'
 import {YARDSTICK} from '../experiments/error-sweep/report/ranking.js'
-import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
+import type {CompletedSweep, ErrorSweepResult} from '../experiments/error-sweep/schema.js'
 import {variantLabel} from '../experiments/labels.js'
 import {type Estimate, mapped, medianInterval, pairedRatio} from '../stats/index.js'
 
@@ -58,17 +59,16 @@ export function candidateOf(
   length = record.result.query_len,
 ): Candidate {
   const {cell, result} = record
+  const heads = headsOf(record)
   const ofSequence = result.feature_dim === 0
   return {
     label: variantLabel(cell),
     cell,
     featureDim: result.feature_dim,
     error: overAll(record, metric),
-    heads: result.per_head.map((_, head) => ofHead(record, head, metric)),
+    heads: heads.map((_, head) => ofHead(record, head, metric)),
     overMean: ratioToMean(squaresOf(record), meanMseOf({...result, mse: result.mse.median})),
-    headsOverMean: result.per_head.map((own, head) =>
-      ratioToMean(squaresOf(record, head), meanMseOf(own)),
-    ),
+    headsOverMean: heads.map((own, head) => ratioToMean(squaresOf(record, head), meanMseOf(own))),
     unfit: unfitOf(result, ofSequence && length !== result.query_len),
     ofSequence,
     featuresForFivePercent: result.num_features_for_5_percent,
@@ -99,9 +99,10 @@ function overAll(record: CompletedSweep, metric: AdviceMetric): Estimate {
  * With several sequences that holds as far as they have errors alike.
  */
 function ofHead(record: CompletedSweep, head: number, metric: AdviceMetric): Estimate {
-  const value = record.result.per_head[head]![metric] ?? Number.NaN
+  const own = headsOf(record)[head]!
+  const value = own[metric] ?? Number.NaN
   if (isExact(record)) return {value, low: value, high: value}
-  const {mse} = record.result.per_head[head]!
+  const {mse} = own
   const {low, high} = medianInterval(squaresOf(record, head))
   const relative = (end: number) => (mse === 0 ? 1 : end / (mse ?? Number.NaN))
   const power = metric === 'mse' ? 1 : 0.5
@@ -109,10 +110,11 @@ function ofHead(record: CompletedSweep, head: number, metric: AdviceMetric): Est
 }
 
 /** Mean squared errors of the replicates, of one head or of all; none where a version kept none. */
-function squaresOf({result}: CompletedSweep, head?: number): number[] {
-  const kept = result.replicate_metrics
+function squaresOf(record: CompletedSweep, head?: number): number[] {
+  const {result} = record
+  const kept = replicateMetricsOf(record)
   const squares = head === undefined ? kept?.mse : kept?.head_mse?.[head]
-  const one = head === undefined ? result.mse.median : result.per_head[head]!.mse
+  const one = head === undefined ? result.mse.median : headsOf(record)[head]!.mse
   const known = squares ?? (result.mse_standard_error === 0 ? [one] : [])
   return known.map(error => error ?? Number.POSITIVE_INFINITY)
 }
@@ -121,7 +123,7 @@ function squaresOf({result}: CompletedSweep, head?: number): number[] {
 function meanMseOf({
   mse,
   mse_over_mean_value: share,
-}: Pick<CompletedSweep['result']['per_head'][number], 'mse' | 'mse_over_mean_value'>): number {
+}: Pick<ErrorSweepResult['per_head'][number], 'mse' | 'mse_over_mean_value'>): number {
   if (mse === null || share === null) return 0
   return share === 0 ? Number.POSITIVE_INFINITY : mse / share
 }

@@ -1,4 +1,5 @@
 /** Errors of cells against those of others, replicate by replicate. */
+import {replicateMetricsOf} from '../experiments/error-sweep/heavy-lists.js'
 import type {CompletedSweep, ErrorSweepCell} from '../experiments/error-sweep/schema.js'
 import {
   type Estimate,
@@ -30,13 +31,14 @@ export function cellOf(
  *
  * @throws {Unmeasured} where a replicate has no finite error above zero, or none was recorded
  */
-export function logErrors({cell, result}: CompletedSweep): Float64Array {
-  return logsOf(cell, result.replicate_metrics?.mse ?? [])
+export function logErrors(record: CompletedSweep): Float64Array {
+  return logsOf(record.cell, replicateMetricsOf(record)?.mse ?? [])
 }
 
 /** The same, in the mean over heads: of each head as much. @throws {Unmeasured} likewise */
-export function logHeadErrors({cell, result}: CompletedSweep): Float64Array {
-  const heads = (result.replicate_metrics?.head_mse ?? []).map(errors => logsOf(cell, errors))
+export function logHeadErrors(record: CompletedSweep): Float64Array {
+  const {cell} = record
+  const heads = (replicateMetricsOf(record)?.head_mse ?? []).map(errors => logsOf(cell, errors))
   if (heads.length === 0) throw new Unmeasured(`${cell.method}: no errors of heads were recorded`)
   return heads[0]!.map((_, replicate) => mean(heads.map(own => own[replicate]!)))
 }

@@ -80,11 +80,16 @@ export interface InProcesses<Cell = object, Result = ComputedBy> {
   join(results: readonly Result[]): Promise<Result>
 }
 
+/** A result as reports get it: of a large journal it lacks the heavy lists of its experiment. */
+export type HeldResult<Result, Lists extends keyof Result> = Omit<Result, Lists> &
+  Partial<Pick<Result, Lists>>
+
 /** An experiment as everybody but itself sees it: its plans, cells and results are plain data. */
 export interface Experiment<
   P extends Plan = Plan,
   Cell extends object = object,
   Result extends ComputedBy = ComputedBy,
+  Held extends ComputedBy = Result,
 > extends StoredExperiment {
   name: P['experiment']
   /** As in "Plan of ..." and "One cell of ...". */
@@ -110,34 +115,48 @@ export interface Experiment<
   /** How a cell is divided among fresh processes. Default: one computes it. */
   processes?: InProcesses<Cell, Result>
   /** Answers to what it asks. Default: it asks no question that has one. */
-  verdicts?(records: readonly CellRecord<Cell, Result>[]): Promise<Verdict[]>
+  verdicts?(records: readonly CellRecord<Cell, Held>[]): Promise<Verdict[]>
   /** What records say together, as data. Default: nothing. */
-  findings?(records: readonly CellRecord<Cell, Result>[]): Promise<Findings>
+  findings?(records: readonly CellRecord<Cell, Held>[]): Promise<Findings>
   /** What they found, as sentences of a summary, the most telling first. Default: what verdicts state. */
-  highlights?(records: readonly CellRecord<Cell, Result>[]): Promise<string[]>
+  highlights?(records: readonly CellRecord<Cell, Held>[]): Promise<string[]>
   /** What of it can be drawn. Default: nothing. */
-  figures?(records: readonly CellRecord<Cell, Result>[]): Promise<Figure[]>
+  figures?(records: readonly CellRecord<Cell, Held>[]): Promise<Figure[]>
   /** How two of its runs, or two methods of one, are compared. */
-  comparison(): Promise<Comparison<Cell, Completed<Cell, Result>>>
+  comparison(): Promise<Comparison<Cell, Completed<Cell, Held>>>
   /** The tables and lists that are printed. */
-  report(records: readonly CellRecord<Cell, Result>[]): Promise<Block[]>
+  report(records: readonly CellRecord<Cell, Held>[]): Promise<Block[]>
 }
+
+/** An experiment whose cells and results have these schemas. */
+type ExperimentOf<
+  P extends Plan,
+  CellSchema extends z.ZodObject,
+  ResultSchema extends z.ZodObject,
+  Lists extends keyof z.output<ResultSchema>,
+> = Experiment<
+  P,
+  z.output<CellSchema>,
+  z.output<ResultSchema> & ComputedBy,
+  HeldResult<z.output<ResultSchema>, Lists> & ComputedBy
+>
 
 /** What an experiment's folder states; name, schema and record derive from it. */
 export type ExperimentFacts<
   P extends Plan,
   CellSchema extends z.ZodObject,
   ResultSchema extends z.ZodObject,
+  Lists extends keyof z.output<ResultSchema> = never,
 > = Omit<
-  Experiment<P, z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>,
-  'schema' | 'record' | 'kept'
+  ExperimentOf<P, CellSchema, ResultSchema, NoInfer<Lists>>,
+  'schema' | 'record' | 'heavyLists'
 > & {
   /** Of the format of its records: a field added with a default keeps it. */
   version: number
   cell: CellSchema
   result: ResultSchema
-  /** Fields of results that reports ask of every record, as `rel_l2.median`; see {@link StoredExperiment}. Default: none */
-  kept?: readonly string[]
+  /** See {@link StoredExperiment}. */
+  heavyLists?: readonly (Lists & string)[]
 }
 
 /** What records name as their format. */
@@ -150,20 +169,21 @@ export function defineExperiment<
   P extends Plan,
   CellSchema extends z.ZodObject,
   ResultSchema extends z.ZodObject,
+  Lists extends keyof z.output<ResultSchema> = never,
 >({
   version,
   cell,
   result,
-  kept,
   ...facts
-}: ExperimentFacts<P, CellSchema, ResultSchema>): Experiment<
+}: ExperimentFacts<P, CellSchema, ResultSchema, Lists>): ExperimentOf<
   P,
-  z.output<CellSchema>,
-  z.output<ResultSchema> & ComputedBy
+  CellSchema,
+  ResultSchema,
+  Lists
 > {
   const schema = schemaName(facts.name, version)
   const record = recordSchema(schema, cell, result) as unknown as z.ZodType<
     CellRecord<z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>
   >
-  return {...facts, schema, record, ...(kept && {kept: {schema: result, paths: kept}})}
+  return {...facts, schema, record}
 }

@@ -3,7 +3,6 @@ import {RfaError} from '../errors.js'
 import {writeAtomic} from '../files.js'
 import {type Column, cellValue} from './columns.js'
 import type {CellRecord} from './record.js'
-import {wholeRecord} from './stored-records.js'
 import type {Row, TableFormat} from './tables.js'
 
 /**
@@ -21,7 +20,7 @@ import type {Row, TableFormat} from './tables.js'
  */
 export function toCsv(records: readonly CellRecord[], table: TableFormat): string {
   if (onlySchema(records) === undefined) return ''
-  const rows = records.flatMap(record => table.rows(wholeRecord(record)))
+  const rows = records.flatMap(record => table.rows(record))
   return plainCsv(told(table.columns(), rows), rows)
 }
 
@@ -37,8 +36,7 @@ export async function writeCsv(
   tables: readonly TableFormat[],
 ): Promise<void> {
   const told = tables.filter(
-    table =>
-      table.suffix === '' || records.some(record => table.rows(wholeRecord(record)).length > 0),
+    table => table.suffix === '' || records.some(record => table.rows(record).length > 0),
   )
   const files = told.map(table => ({
     name: path.replace(/\.csv$/, `${table.suffix}.csv`),

@@ -5,10 +5,11 @@ import {RfaError} from '../errors.js'
 import {errorCode} from '../files.js'
 import {requireRegularFile, unreadable} from './files.js'
 import {damagedLine, type LineFault, readLine} from './journal-line.js'
+import {cellKey} from './keys.js'
+import {requireHeapFor, withoutLists} from './large-journal.js'
 import {eachLine, type Line} from './lines.js'
 import {parseRecord} from './parse-record.js'
 import {type CellRecord, isSuperseded, type StoredExperiment} from './record.js'
-import {cellKeyOf, StoredRecords} from './stored-records.js'
 
 /** The journal's file name inside a run directory. */
 export const JOURNAL_FILE = 'records.jsonl'
@@ -22,6 +23,8 @@ export interface ReadOptions {
   checked?: boolean | undefined
   /** Takes a damaged line. Default: it is refused */
   onDamage?: ((line: Line) => void) | undefined
+  /** Bytes of a journal beyond which its records lack the heavy lists that their experiments name. Default: none lack them */
+  wholeUpTo?: number | undefined
 }
 
 /**
@@ -37,33 +40,31 @@ export interface ReadOptions {
 export async function readRecords(
   directory: string,
   experiments: readonly StoredExperiment[],
-  options: ReadOptions = {},
+  {wholeUpTo = Number.POSITIVE_INFINITY, ...options}: ReadOptions = {},
 ): Promise<CellRecord[]> {
-  const records: CellRecord[] = []
-  await eachRecord(directory, experiments, options, record => records.push(record))
-  return records
-}
-
-/** Visits the records that {@link readRecords} returns, and holds none. @throws what it throws */
-async function eachRecord(
-  directory: string,
-  experiments: readonly StoredExperiment[],
-  options: ReadOptions,
-  visit: (record: CellRecord, line: Line) => void,
-): Promise<void> {
   const path = join(directory, JOURNAL_FILE)
   await requireRegularFile(path)
   const file = await open(path, 'r').catch(error => {
     if (errorCode(error) === 'ENOENT') return undefined
     throw unreadable(path, error)
   })
-  if (!file) return
+  if (!file) return []
+  const records: CellRecord[] = []
   try {
+    const {size} = await file.stat()
     const present = await presentOf(experiments)
-    await readLines({path, file, experiments, present, ...options}, visit)
+    await readLines({path, file, experiments, present, ...options}, (record, line) => {
+      requireHeapFor(records.length + 1, path)
+      const {number, start, bytes} = line
+      const isHeld = size > wholeUpTo
+      records.push(
+        isHeld ? withoutLists(record, experiments, {path, number, start, bytes}) : record,
+      )
+    })
   } finally {
     await file.close()
   }
+  return records
 }
 
 /** Tells what any of these experiments once wrote in its present format, and anything else as it is. */
@@ -73,36 +74,13 @@ async function presentOf(experiments: readonly StoredExperiment[]) {
 }
 
 /**
- * The newest record of each cell of a journal, in the order in which the cells first appeared. What of them is not always
- * wanted is read again when it is asked for, so that there may be more of them than memory could hold.
- *
- * @throws what {@link readRecords} throws
- */
-export async function readNewest(
-  directory: string,
-  experiments: readonly StoredExperiment[],
-  options: ReadOptions = {},
-): Promise<CellRecord[]> {
-  const path = join(directory, JOURNAL_FILE)
-  const present = await presentOf(experiments)
-  const parse = (text: string, where: string) => {
-    const content = readLine(text, options.checked === true)
-    if (typeof content === 'string') throw damagedLine(where, text, content)
-    return parseRecord(present(content.value), where, experiments)
-  }
-  const stored = new StoredRecords(path, experiments, parse)
-  await eachRecord(directory, experiments, options, (record, line) => stored.add(record, line))
-  return stored.newest()
-}
-
-/**
  * The newest record of each cell, in the order in which the cells first appeared. Where a key stands
  * with several cells, each of them has its own.
  */
 export function newest(records: readonly CellRecord[]): CellRecord[] {
   const byName = new Map<string, CellRecord>()
   for (const record of records) {
-    const name = `${record.key} ${cellKeyOf(record)}`
+    const name = `${record.key} ${cellKey(record.schema, record.cell)}`
     if (isSuperseded(byName.get(name), record)) byName.set(name, record)
   }
   return [...byName.values()]

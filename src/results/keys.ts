@@ -1,4 +1,4 @@
-import {createHash} from 'node:crypto'
+import {hash} from 'node:crypto'
 import {expected} from '../errors.js'
 import {packageVersion} from '../package.js'
 import type {Plan} from './record.js'
@@ -15,12 +15,12 @@ const KEY_DIGITS = 20
  */
 export function cellKey(schema: string, cell: object): string {
   const text = canonicalJson({schema, cell, version: packageVersion()})
-  return sha256(text).toString('hex', 0, KEY_DIGITS / 2)
+  return hash('sha256', text).slice(0, KEY_DIGITS)
 }
 
 /** The name of a plan, 64 hexadecimal digits: shards of one run carry the same. */
 export function planHash(plan: Plan): string {
-  return sha256(canonicalJson(plan)).toString('hex')
+  return hash('sha256', canonicalJson(plan))
 }
 
 /**
@@ -57,8 +57,4 @@ function sortedNames(object: Readonly<Record<string, unknown>>): string[] {
   const names = Object.keys(object).sort()
   if (!names.some(name => name >= '0' && name < ':')) return names
   return Object.keys(Object.fromEntries(names.map(name => [name, null])))
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,7 +1,6 @@
 import {packageVersion} from '../package.js'
-import {KeyColumn} from './key-column.js'
+import {cellKey} from './keys.js'
 import {type CellRecord, isSuperseded} from './record.js'
-import {cellKeyOf} from './stored-records.js'
 
 /** The records of a plan, told from others that stand in the same journal. */
 export interface PlanRecords {
@@ -24,19 +23,14 @@ export function recordsOfPlan(
   keys: readonly string[],
   version: string,
 ): PlanRecords {
-  const planned = new KeyColumn()
-  keys.forEach((key, place) => {
-    planned.push(key)
-    planned.keep(place)
-  })
-  const found = Array.from<CellRecord | undefined>({length: keys.length})
+  const found = new Map<string, CellRecord | undefined>(keys.map(key => [key, undefined]))
   const foreign = new Set<string>()
   for (const record of records) {
-    const key = cellKeyOf(record)
-    const place = planned.placeOf(key)
+    const key = cellKey(record.schema, record.cell)
     const truthful = version !== packageVersion() || record.key === key
-    if (!truthful || place === undefined) foreign.add(`${record.key} ${key}`)
-    else if (isSuperseded(found[place], record)) found[place] = record
+    if (!truthful || !found.has(key)) foreign.add(`${record.key} ${key}`)
+    else if (isSuperseded(found.get(key), record)) found.set(key, record)
   }
-  return {records: found.filter(record => record !== undefined), foreign: foreign.size}
+  const all = [...found.values()].filter(record => record !== undefined)
+  return {records: all, foreign: foreign.size}
 }

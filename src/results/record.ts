@@ -4,7 +4,6 @@ import {BACKEND_CHOICES, BACKEND_NAMES, type BackendChoice} from '../backends/in
 import type {LayerChoice} from '../inputs/layers.js'
 import type {InputSpec} from '../inputs/spec.js'
 import type {PluginRecord} from '../plugins/record.js'
-import type {KeptFields} from './kept-fields.js'
 
 /** A number as files hold it: JSON has no NaN, so what could not be computed is `null`. */
 export const nullableNumber = z.number().nullable()
@@ -79,10 +78,28 @@ export type CellRecord<Cell = object, Result = ComputedBy> = {
   key: string
   cell: Cell
 } & (
-  | {status: 'completed'; result: Result; interrupted?: true | undefined}
+  | {
+      status: 'completed'
+      result: Result
+      interrupted?: true | undefined
+      /** Where its line stands, if lists of its result were left out; no file says it. */
+      place?: JournalPlace
+    }
   | {status: 'skipped'; reason: string}
   | {status: 'failed'; error: CellError}
 )
+
+/** Where a journal has the line of a record. */
+export interface JournalPlace {
+  /** Of the journal. */
+  path: string
+  /** Of the line, from 1. */
+  number: number
+  /** Of its first byte. */
+  start: number
+  /** Without the newline. */
+  bytes: number
+}
 
 /** How a record ended. */
 type End = {status: CellRecord['status']; interrupted?: boolean | undefined}
@@ -174,8 +191,8 @@ export interface StoredExperiment {
    * machine only. `shared`: processes run one cell after the other, as many at once as there are threads.
    */
   isolation: 'fresh' | 'shared'
-  /** What of its results is held of every record, however many there are. Default: all is read again when it is asked for */
-  kept?: KeptFields | undefined
+  /** Lists of its results that reports of large journals hold no more, but read again where they need them. Default: none */
+  heavyLists?: readonly string[] | undefined
   /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
   earlier?(): Promise<(value: unknown) => unknown>
 }

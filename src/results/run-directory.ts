@@ -5,7 +5,7 @@ import {errorCode, notWritable, writeAtomic} from '../files.js'
 import {A_FOLDER, makeFolder, parseJson, requireRegularFile, unreadable} from './files.js'
 import {type Journal, LOCK_FILE, lockDirectory, openJournal} from './journal.js'
 import {LINE_CHECKSUM} from './journal-line.js'
-import {JOURNAL_FILE, newest, readNewest, readRecords} from './journal-reader.js'
+import {JOURNAL_FILE, newest, type ReadOptions, readRecords} from './journal-reader.js'
 import {planHash} from './keys.js'
 import {removeLeftovers} from './leftovers.js'
 import {GUARD_ENDING, type Lock} from './lock.js'
@@ -53,7 +53,7 @@ export interface OpenRun {
 /** A run directory as reports read it. */
 export interface SavedRun {
   manifest: RunManifest
-  /** The newest record of each cell, in the order in which cells first ended; see {@link readNewest}. */
+  /** The newest record of each cell, in the order in which cells first ended. */
   records: CellRecord[]
 }
 
@@ -188,12 +188,14 @@ function continued(
  * Reads a run directory, finished or not; nothing in it is touched.
  *
  * @param experiments - whose runs this version reads
+ * @param options - `wholeUpTo`: bytes of a journal beyond which records lack their heavy lists
  * @throws {FILE_MISSING} when there is no such directory, or it holds no run
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when it cannot be read
  */
 export async function openRun(
   directory: string,
   experiments: readonly StoredExperiment[],
+  {wholeUpTo}: Pick<ReadOptions, 'wholeUpTo'> = {},
 ): Promise<SavedRun> {
   const manifest = await readManifest(directory, experiments)
   if (!manifest) {
@@ -203,7 +205,10 @@ export async function openRun(
     throw expected('FILE_MISSING', directory, 'the directory of a run', got, remedy)
   }
   const checked = isChecked(manifest)
-  return {manifest, records: await readNewest(directory, experiments, {checked})}
+  return {
+    manifest,
+    records: newest(await readRecords(directory, experiments, {checked, wholeUpTo})),
+  }
 }
 
 function writeManifest(directory: string, manifest: RunManifest): Promise<void> {

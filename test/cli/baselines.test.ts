@@ -26,6 +26,7 @@ beforeEach(async () => {
   before = join(folder, 'before')
   runner.openRun.mockImplementation((...args) => services.openRun(...args))
   runner.planKeys.mockImplementation((...args) => services.planKeys(...args))
+  runner.readPlan.mockImplementation((...args) => services.readPlan(...args))
 })
 
 const GRID = ['-m', 'elu', '--no-exact', '--seq-len', '128,256', '--backend', 'cpu']

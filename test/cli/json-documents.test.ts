@@ -108,6 +108,7 @@ describe('under --json every command prints what its schema says', () => {
   it('report', async () => {
     const record = timed()
     runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [record]})
+    runner.readPlan.mockResolvedValue(BENCH_MANIFEST.plan)
     runner.planKeys.mockResolvedValue([record.key])
     await printed('report', Report, 'report', [folder])
     runner.planKeys.mockResolvedValue(['another'])

@@ -116,6 +116,7 @@ describe('rfa report --plot', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rfa-plots-'))
     runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: RECORDS})
+    runner.readPlan.mockResolvedValue(BENCH_MANIFEST.plan)
     runner.planKeys.mockResolvedValue(RECORDS.map(({key}) => key))
   })
   afterEach(() => rm(folder, {recursive: true}))

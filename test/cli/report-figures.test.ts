@@ -19,6 +19,7 @@ describe('rfa report with figures', () => {
     vi.clearAllMocks()
     folder = await mkdtemp(join(tmpdir(), 'rfa-figures-'))
     runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: RECORDS})
+    runner.readPlan.mockResolvedValue(BENCH_MANIFEST.plan)
     runner.planKeys.mockResolvedValue(RECORDS.map(({key}) => key))
   })
   afterEach(() => rm(folder, {recursive: true}))

@@ -24,6 +24,7 @@ describe('rfa report', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'rfa-report-'))
     runner.openRun.mockResolvedValue({manifest: BENCH_MANIFEST, records: [record]})
+    runner.readPlan.mockResolvedValue(BENCH_MANIFEST.plan)
     runner.planKeys.mockResolvedValue([record.key])
   })
   afterEach(() => rm(folder, {recursive: true}))

@@ -5,7 +5,7 @@ import {beforeAll, beforeEach, describe, expect, it} from 'vitest'
 import {allExperiments} from '../../src/experiments/index.js'
 import {openJournal} from '../../src/results/journal.js'
 import {journalLine} from '../../src/results/journal-line.js'
-import {readNewest, readRecords} from '../../src/results/journal-reader.js'
+import {readRecords} from '../../src/results/journal-reader.js'
 import type {CellRecord} from '../../src/results/record.js'
 import {alteredCells, DAMAGES, damagedBy, RECORDS} from '../helpers/damaged-journals.js'
 import {FULL} from '../helpers/effort.js'
@@ -48,7 +48,7 @@ describe.each(Object.keys(DAMAGES))('a journal with %s', kind => {
     for (let n = 0; n < ON_FILES; n++) {
       const damaged = damagedBy(kind, bytes, n)
       writeFileSync(path, damaged)
-      const read = await readNewest(folder, EXPERIMENTS, {checked: true}).catch(error => {
+      const read = await readRecords(folder, EXPERIMENTS, {checked: true}).catch(error => {
         expect(error.code, `${n}`).toBe('BAD_FILE')
         return []
       })

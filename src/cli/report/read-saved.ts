@@ -1,14 +1,12 @@
 /** What `rfa report` reads: run folders, and those of `rfa claims` and `rfa advise` with verdicts, a figure or advice. */
 import {readdir, stat} from 'node:fs/promises'
 import {join} from 'node:path'
-import {setFlagsFromString} from 'node:v8'
 import {figureReport} from '../../claims/figures/report.js'
 import {claimsReport} from '../../claims/report.js'
 import {RfaError} from '../../errors.js'
 import {type ReportedRun, type ReportParts, runReport} from '../../experiments/run-report.js'
 import {type Block, withOwnNames} from '../../report/document.js'
 import {drawable, type Figure} from '../../report/figures/figure.js'
-import {JOURNAL_FILE} from '../../results/journal-reader.js'
 import {type SavedDocument, savedDocument} from '../claims/claims-folder.js'
 import type {ReportDocument} from '../program/json-documents.js'
 import {type RunServices, readRuns, runFacts} from './write-report.js'
@@ -17,12 +15,6 @@ import {type RunServices, readRuns, runFacts} from './write-report.js'
 export type Saved =
   | {kind: 'run'; run: ReportedRun}
   | {kind: 'document'; directory: string; document: SavedDocument}
-
-/**
- * Bytes of a journal from which on memory is saved at the cost of time: waste of the heap is collected when it is so many percent
- * of what is not. V8 lets it be three times as much.
- */
-const [MUCH, MOST_WASTE] = [2 ** 28, 15]
 
 /**
  * Reads folders in the order given.
@@ -42,8 +34,6 @@ export async function readSaved(
       all.push({kind: 'document', directory, document: {...document, directory}})
       continue
     }
-    const journal = await stat(join(directory, JOURNAL_FILE)).catch(() => undefined)
-    if (journal && journal.size > MUCH) setFlagsFromString(`--heap-growing-percent=${MOST_WASTE}`)
     const [run] = await readRuns([directory], bin, services).catch(error =>
       withRunsInside(error, directory),
     )

@@ -6,6 +6,7 @@ import {resumeLineOf} from '../../report/command-line.js'
 import type {Block} from '../../report/document.js'
 import {PAGE_START} from '../../report/html/markup.js'
 import {renderMarkdown} from '../../report/markdown.js'
+import {LARGE_JOURNAL} from '../../results/large-journal.js'
 import {latestCommand, type RunManifest} from '../../results/manifest.js'
 import {recordsOfPlan} from '../../results/plan-records.js'
 import type {CellRecord} from '../../results/record.js'
@@ -18,7 +19,7 @@ import {writeOwnFile} from './own-file.js'
 const REPORT_MARK = '<!-- written by rfa report -->'
 
 /** What reading runs takes. */
-export type RunServices = Pick<Services, 'openRun' | 'planKeys'>
+export type RunServices = Pick<Services, 'openRun' | 'planKeys' | 'readPlan'>
 
 /**
  * Reads run folders in the order given.
@@ -41,14 +42,18 @@ async function readRun(
   bin: string,
   services: RunServices,
 ): Promise<ReportedRun> {
-  const {manifest, records} = await services.openRun(directory, await allExperiments())
+  // before the records, so that what making keys takes does not come on top of these
+  const plan = await services.readPlan(directory)
+  const keys = plan ? await services.planKeys(plan).catch(unknownKeys) : null
+  const how = {wholeUpTo: LARGE_JOURNAL}
+  const {manifest, records} = await services.openRun(directory, await allExperiments(), how)
   const id = manifest.plan.experiment
   const strange = records.find(({schema}) => !schema.startsWith(`rfa.${id}/`))
   if (strange) throw expected('BAD_FILE', directory, `records of ${id}`, strange.schema)
   return {
     directory,
     manifest,
-    ...(await matched(manifest, records, services)),
+    ...matched(manifest, records, keys),
     resumeCommand: resumeLineOf(latestCommand(manifest), directory, {bin, id}),
   }
 }
@@ -56,13 +61,14 @@ async function readRun(
 /**
  * The records of the plan and the number of its cells. All records, and no number, where none is of the plan as
  * this version reads it: another one may have made another grid of it, or other keys.
+ *
+ * @param keys - of the cells of the plan; `null`: this version does not know its methods
  */
-async function matched(
-  {plan, machine, shard}: RunManifest,
+function matched(
+  {machine, shard}: RunManifest,
   records: readonly CellRecord[],
-  {planKeys}: RunServices,
-): Promise<Pick<ReportedRun, 'records' | 'foreign' | 'cells'>> {
-  const keys = await planKeys(plan).catch(unknownKeys)
+  keys: readonly string[] | null,
+): Pick<ReportedRun, 'records' | 'foreign' | 'cells'> {
   const own = keys && recordsOfPlan(records, keys, machine.rfa)
   if (!own || (own.records.length === 0 && records.length > 0)) {
     return {records, foreign: 0, cells: null}

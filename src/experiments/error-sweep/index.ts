@@ -1,14 +1,13 @@
 /** Error of every estimator against exact attention: what the experiment is made of. */
 import {listTable, recordTable, rowTable} from '../../results/tables.js'
 import {defineExperiment} from '../experiment.js'
-import {KEPT} from './kept.js'
 import {
   REPLICATE_PATHS,
   type ReplicateMetrics,
   replicateColumns,
   replicateRows,
 } from './replicate-metrics.js'
-import {errorSweepCell, errorSweepPlan, errorSweepResult, VERSION} from './schema.js'
+import {errorSweepCell, errorSweepPlan, errorSweepResult, HEAVY_LISTS, VERSION} from './schema.js'
 
 const schemas = {cell: errorSweepCell, result: errorSweepResult}
 /** Cells of files leave the length open; tables show the one that was used. */
@@ -27,7 +26,7 @@ export default defineExperiment({
   plan: errorSweepPlan,
   ...schemas,
   isolation: 'shared',
-  kept: KEPT,
+  heavyLists: HEAVY_LISTS,
   tables: [recordTable(tabled), listTable(tabled, 'per_head'), replicateTable],
   cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
   jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),

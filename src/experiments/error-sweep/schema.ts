@@ -19,6 +19,7 @@ import {
   methodSpec,
   sizeFields,
 } from '../axes.js'
+import type {HeldResult} from '../experiment.js'
 import {untilCi} from '../until-ci.js'
 import {UNKNOWN} from './curve.js'
 import {
@@ -337,9 +338,16 @@ export const errorSweepResult = z.object({
 })
 export type ErrorSweepResult = z.infer<typeof errorSweepResult>
 
-export type ErrorSweepRecord = CellRecord<ErrorSweepCell, ErrorSweepResult>
+/** Lists that take most of a record: reports of large runs read them again, see `heavy-lists.ts`. */
+export const HEAVY_LISTS = ['per_head', 'replicate_metrics'] as const
+
+/** A result as reports get it. */
+export type HeldSweepResult = HeldResult<ErrorSweepResult, (typeof HEAVY_LISTS)[number]>
+
+/** A record as reports get it. */
+export type ErrorSweepRecord = CellRecord<ErrorSweepCell, HeldSweepResult>
 /** A cell with numbers. */
-export type CompletedSweep = Completed<ErrorSweepCell, ErrorSweepResult>
+export type CompletedSweep = Completed<ErrorSweepCell, HeldSweepResult>
 
 /** How many replicates a record is of. */
 export function replicatesOf({cell, result}: Pick<CompletedSweep, 'cell' | 'result'>): number {

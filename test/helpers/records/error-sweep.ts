@@ -3,16 +3,19 @@
 import errorSweepExperiment from '../../../src/experiments/error-sweep/index.js'
 import {keptMetrics} from '../../../src/experiments/error-sweep/replicate-metrics.js'
 import type {
-  CompletedSweep,
   ErrorSweepCell,
   ErrorSweepRecord,
   ErrorSweepResult,
   MeansUnknown,
 } from '../../../src/experiments/error-sweep/schema.js'
 import {cellKey} from '../../../src/results/keys.js'
+import type {Completed} from '../../../src/results/record.js'
 import {type MetricSummary, summarise} from '../../../src/stats/index.js'
 import {madeBy} from './made-by.js'
 import {failed, skipped} from './outcomes.js'
+
+/** A cell with numbers, none of which is left out. */
+export type WholeSweep = Completed<ErrorSweepCell, ErrorSweepResult>
 
 export const metric = (median: number | null, low = median, high = median): MetricSummary => ({
   mean: median,
@@ -143,7 +146,7 @@ const SWEEP_RESULT: ErrorSweepResult = {
 export function sweep(
   changes: Partial<ErrorSweepCell> = {},
   result: Partial<ErrorSweepResult> = {},
-): CompletedSweep {
+): WholeSweep {
   const cell = {...SWEEP_CELL, ...changes}
   return {
     schema: errorSweepExperiment.schema,
@@ -213,7 +216,7 @@ export function replicated(
   errors: readonly (number | null)[],
   changes: Partial<ErrorSweepCell> = {},
   result: Partial<ErrorSweepResult> = {},
-): CompletedSweep {
+): WholeSweep {
   const values = errors.map(error => error ?? Number.NaN)
   const over = values.map(rel_l2 => ({...ONES, rel_l2}))
   return sweep(

@@ -5,7 +5,7 @@ import {adviceFacts} from '../../../src/advice/schema.js'
 import type {Counted} from '../../../src/advice/times.js'
 import type {CompletedSweep, ErrorSweepResult} from '../../../src/experiments/error-sweep/schema.js'
 import {exactForm, inProcesses, oneProcess, timed} from '../../helpers/records/bench.js'
-import {metric, STATISTICS, sweep} from '../../helpers/records/error-sweep.js'
+import {metric, STATISTICS, sweep, type WholeSweep} from '../../helpers/records/error-sweep.js'
 import {failed, skipped} from '../../helpers/records/outcomes.js'
 
 const INPUT: AdviceRequest['input'] = {
@@ -45,7 +45,7 @@ function erring(
   all: number,
   heads: readonly number[],
   {cell, mean = MEAN, ...result}: Changes = {},
-): CompletedSweep {
+): WholeSweep {
   const about = (value: number) => metric(value, 0.99 * value, 1.01 * value)
   const squares = (error: number) =>
     [0.98, 0.985, 0.99, 0.995, 1, 1, 1.005, 1.01, 1.015, 1.02].map(x => x * error ** 2)
@@ -70,7 +70,7 @@ function erring(
 }
 
 /** The same of a method without draws. */
-function certain(method: string, error: number, changes: Changes = {}): CompletedSweep {
+function certain(method: string, error: number, changes: Changes = {}): WholeSweep {
   const cell = {method, projection: null, num_features: null, replicates: 1}
   const {result, ...record} = erring(error, [error, error], {
     mse_standard_error: 0,
@@ -80,7 +80,7 @@ function certain(method: string, error: number, changes: Changes = {}): Complete
   const {mse} = result
   const kept = {mse: [mse.median], head_mse: result.per_head.map(head => [head.mse])}
   const replicate_metrics = kept as unknown as ErrorSweepResult['replicate_metrics']
-  return {...record, result: {...result, feature_dim: 16, replicate_metrics}} as CompletedSweep
+  return {...record, result: {...result, feature_dim: 16, replicate_metrics}} as WholeSweep
 }
 const scaled = (scale: number) => ({cell: {scale}})
 
@@ -207,7 +207,7 @@ describe('advise', () => {
 
   it('says first that attention is nearly uniform', () => {
     const near = {...STATISTICS, entropy_nats: STATISTICS.max_entropy_nats - 0.004}
-    const uniform = (record: CompletedSweep, heads: readonly number[]) => ({
+    const uniform = (record: WholeSweep, heads: readonly number[]) => ({
       ...record,
       result: {
         ...record.result,

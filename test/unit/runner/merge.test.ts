@@ -7,7 +7,6 @@ import {planRun} from '../../../src/experiments/planned-run.js'
 import type {RunManifest} from '../../../src/results/manifest.js'
 import type {Plan} from '../../../src/results/record.js'
 import {createRun, openRun} from '../../../src/results/run-directory.js'
-import {wholeRecord} from '../../../src/results/stored-records.js'
 import {runOf, saveTables} from '../../../src/runner/finished-run.js'
 import {readShards, writeMerged} from '../../../src/runner/merge.js'
 import {shardsOf} from '../../../src/runner/shards.js'
@@ -79,9 +78,9 @@ describe('shards of one run', () => {
         await readFile(join(whole, file), 'utf8'),
       )
     }
-    expect(run.records.map(wholeRecord)).toEqual(finished.records)
+    expect(run.records).toEqual(finished.records)
     const saved = await openRun(directory, experiments)
-    expect(saved.records.map(wholeRecord)).toEqual(records.map(wholeRecord))
+    expect(saved.records).toEqual(records)
   })
 
   it('become a run of the whole plan, which names the machines', async () => {
@@ -136,11 +135,11 @@ describe('shards of one run', () => {
       `${folders[1]} has ${others.length} of ${others.length + 1} cells, go on with: `,
     )
     const {run, directory} = await merge(folders, true)
-    expect(run.records.map(wholeRecord)).toContainEqual(part)
+    expect(run.records).toContainEqual(part)
     expect(await readdir(directory)).not.toContain('summary.json')
     // gone on with
     await writeRun(folders[1]!, PLAN, [part, ...others, first!], {shard, argv})
-    expect((await merge(folders)).run.records.map(wholeRecord)).toContainEqual(first)
+    expect((await merge(folders)).run.records).toContainEqual(first)
   })
 
   it('keep what failed, and take the newest record of a cell', async () => {

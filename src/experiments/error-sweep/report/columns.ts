@@ -5,9 +5,10 @@ import {MISSING, percent, significant, withError, withInterval} from '../../../r
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import {UNKNOWN_BECAUSE} from '../curve.js'
+import {headsOf} from '../heavy-lists.js'
 import {
   type CompletedSweep,
-  type ErrorSweepResult,
+  type HeldSweepResult,
   LEAST_FOR_ERRORS,
   replicatesOf,
 } from '../schema.js'
@@ -70,9 +71,9 @@ const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up t
 function averagingIsExact(records: readonly CompletedSweep[]): boolean {
   const isMissing = (mse: number | null, ratio: number | null) => mse !== null && ratio === null
   return records.some(
-    ({result}) =>
-      isMissing(result.mse.median, result.mse_over_mean_value) ||
-      result.per_head.some(head => isMissing(head.mse, head.mse_over_mean_value)),
+    record =>
+      isMissing(record.result.mse.median, record.result.mse_over_mean_value) ||
+      headsOf(record).some(head => isMissing(head.mse, head.mse_over_mean_value)),
   )
 }
 
@@ -107,9 +108,9 @@ function withSpread(summary: MetricSummary): string {
 }
 
 /** Reads a metric that was summarised over replicates. */
-type Metric = (result: ErrorSweepResult) => MetricSummary | null
+type Metric = (result: HeldSweepResult) => MetricSummary | null
 /** Reads a number that a cell has once. */
-type Value = (result: ErrorSweepResult) => number | null
+type Value = (result: HeldSweepResult) => number | null
 
 /** The median of a metric; the column goes when it is missing or at most `floor` everywhere. */
 function metric(
@@ -141,7 +142,7 @@ function value(title: string, priority: number, read: Value): ColumnSpec<Complet
 function estimate(
   title: string,
   priority: number,
-  read: (result: ErrorSweepResult) => {value: number | null; error: number | null},
+  read: (result: HeldSweepResult) => {value: number | null; error: number | null},
 ): ColumnSpec<CompletedSweep> {
   return {
     title,

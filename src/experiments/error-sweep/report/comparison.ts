@@ -12,6 +12,7 @@ import {
 import {FLOAT32_ROUNDOFF} from '../../../theory/rounding.js'
 import type {ComparedLine, Comparison, Related, UncomparedLine} from '../../comparison.js'
 import {inputLabel, methodLabel, projectionLabel} from '../../labels.js'
+import {replicateMetricsOf} from '../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepCell} from '../schema.js'
 
 /** Relative difference of two errors that counts as none. */
@@ -68,12 +69,12 @@ export function errorLine(
   b: CompletedSweep,
   related: Related,
 ): ComparedLine | UncomparedLine {
-  const reason = unsupportedReason(a, b, related)
+  const [own, other] = [errorsOf(a), errorsOf(b)]
+  const reason = unsupportedReason(a, b, related) ?? brokenReason(a, b, [own, other])
   if (reason !== undefined) return {...QUANTITY, reason}
   if (bothRounding(a, b)) {
     return {...QUANTITY, reason: 'both errors are the rounding of float32', settled: true}
   }
-  const [own, other] = [errorsOf(a), errorsOf(b)]
   if (!own || !other) return lineOfMedians(a, b)
   const line = {...QUANTITY, a: a.result.rel_l2.median!, b: b.result.rel_l2.median!}
   const shared = a.cell.seed === b.cell.seed || !isDrawn(a) || !isDrawn(b)
@@ -100,9 +101,18 @@ function unsupportedReason(
   if (a.cell.input.kind === 'generator' && a.cell.seed !== b.cell.seed) {
     return 'generated inputs of another seed are other inputs: give both runs one seed, or read a file'
   }
-  const [own, other] = [a, b].map(({result}) => result.rel_l2.median)
-  if (own == null || other == null) return 'an estimate is not finite'
-  const all = [a, b].flatMap(row => errorsOf(row) ?? [])
+  return undefined
+}
+
+/** Why there is no ratio of what was measured. @param errors - of the replicates of both */
+function brokenReason(
+  a: CompletedSweep,
+  b: CompletedSweep,
+  errors: readonly (readonly number[] | undefined)[],
+): string | undefined {
+  const medians = [a, b].map(({result}) => result.rel_l2.median)
+  if (medians.includes(null)) return 'an estimate is not finite'
+  const all = errors.flatMap(own => own ?? [])
   if (all.some(Number.isNaN)) return 'an estimate is not finite'
   if (bothRounding(a, b)) return undefined
   if (all.some(error => error === 0)) return 'a replicate without error has no ratio'
@@ -133,8 +143,8 @@ function roundingOf({result: {key_len, head_dim}}: CompletedSweep): number {
  * `NaN`.
  */
 export function errorsOf(row: CompletedSweep): number[] | undefined {
-  const {rel_l2, replicate_metrics: kept} = row.result
-  const errors = kept?.rel_l2 ?? (isDrawn(row) ? undefined : [rel_l2.median])
+  const kept = replicateMetricsOf(row)
+  const errors = kept?.rel_l2 ?? (isDrawn(row) ? undefined : [row.result.rel_l2.median])
   return errors?.map(error => error ?? Number.NaN)
 }
 

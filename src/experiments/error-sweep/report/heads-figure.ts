@@ -4,6 +4,7 @@ import type {Figure, Point} from '../../../report/figures/figure.js'
 import {groupBy} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {inputLabel, variantLabel} from '../../labels.js'
+import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep} from '../schema.js'
 import {atLargestFeatures} from './sections.js'
 
@@ -28,7 +29,7 @@ export function headsFigures(all: readonly CompletedSweep[]): Figure[] {
 
 function figureOf(records: readonly CompletedSweep[]): Figure[] {
   const variants = [...new Set(records.map(({cell}) => variantLabel(cell)))]
-  const heads = headsOf(records)
+  const heads = rowsOfTiles(records)
   const fits = variants.length <= MOST_VARIANTS && heads.length <= MOST_HEADS
   if (!fits || heads.length < 2) return []
   const nameOf = (row: Head) => headName(row, heads)
@@ -63,9 +64,9 @@ function figureOf(records: readonly CompletedSweep[]): Figure[] {
   ]
 }
 
-function headsOf(records: readonly CompletedSweep[]): Head[] {
-  const all = records.flatMap(({cell: {layer}, result}) =>
-    result.per_head.map(({head}) => ({layer, head})),
+function rowsOfTiles(records: readonly CompletedSweep[]): Head[] {
+  const all = records.flatMap(record =>
+    headsOf(record).map(({head}) => ({layer: record.cell.layer, head})),
   )
   const once = new Map(all.map(row => [JSON.stringify(row), row]))
   return [...once.values()].toSorted((a, b) => (a.layer ?? 0) - (b.layer ?? 0) || a.head - b.head)
@@ -77,12 +78,13 @@ function headName({layer, head}: Head, all: readonly Head[]): string {
 }
 
 function tilesOf(
-  {cell, result}: CompletedSweep,
+  record: CompletedSweep,
   variants: readonly string[],
   placeOf: (row: Head) => number,
 ): Point[] {
+  const {cell} = record
   const variant = variantLabel(cell)
-  return result.per_head.flatMap(({head, rel_l2}) => {
+  return headsOf(record).flatMap(({head, rel_l2}) => {
     if (rel_l2 === null || !(rel_l2 > 0)) return []
     const y = placeOf({layer: cell.layer, head})
     const facts = [`head ${head}`, variant, `rel L2: ${significant(rel_l2)}`]

@@ -6,6 +6,7 @@ import {firstOf} from '../../../report/words.js'
 import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {UNKNOWN_BECAUSE} from '../curve.js'
+import {headsOf, replicateMetricsOf} from '../heavy-lists.js'
 import {type CompletedSweep, LEAST_FOR_ERRORS, type MeansUnknown, replicatesOf} from '../schema.js'
 import {EQUAL, isDrawn} from './comparison.js'
 import {type Ranking, YARDSTICK} from './ranking.js'
@@ -229,8 +230,8 @@ function errorWarning(records: readonly CompletedSweep[]): string[] {
   const overall = log10Of(need)
   if (overall <= Math.log10(budget)) return []
   // heads are named where all are known: the worst one may be the one that is not
-  const isKnown = record.result.per_head.every(({prediction_unknown}) => !prediction_unknown)
-  const heads = isKnown ? record.result.per_head : []
+  const all = headsOf(record)
+  const heads = all.every(({prediction_unknown}) => !prediction_unknown) ? all : []
   const inTurn = inOrder(
     heads.map(({head, num_features_for_5_percent: own}) => ({head, log10: log10Of(own)})),
   )
@@ -243,10 +244,10 @@ function log10Of(need: number | null): number {
 
 function varianceWarning(records: readonly CompletedSweep[]): string[] {
   const record = withMostFeatures(records)
-  const {per_head} = record.result
-  if (per_head.every(({needed_num_features_log10: need}) => need === null)) return []
+  const all = headsOf(record)
+  if (all.every(({needed_num_features_log10: need}) => need === null)) return []
   const heads = inOrder(
-    per_head.map(({head, needed_num_features_log10: need}) => ({head, log10: need ?? Infinity})),
+    all.map(({head, needed_num_features_log10: need}) => ({head, log10: need ?? Infinity})),
   )
   const {log10: overall} = heads.at(-1)!
   const most = featuresOf(record)
@@ -288,7 +289,7 @@ function count(log10: number, {tooMany}: Wanted): string {
 
 /** In the place of paired differences: how many draws they take. @param variants - of one table, at their largest M */
 export function fewDrawsNotes(variants: readonly CompletedSweep[]): string[] {
-  const drawn = variants.filter(row => isDrawn(row) && row.result.replicate_metrics !== null)
+  const drawn = variants.filter(row => isDrawn(row) && replicateMetricsOf(row) !== null)
   const [, most] = spanOf(drawn.map(replicatesOf))
   if (variants.length < 2 || drawn.length === 0 || most >= LEAST_FOR_FLIPS) return []
   const few = most === 1 ? '1 draw is' : `${plural(most, 'draw')} are`

@@ -5,6 +5,7 @@ import {type Block, type ColumnSpec, heading, list, table, text} from '../../../
 import {evenly, fairShare} from '../../../report/evenly.js'
 import {significant} from '../../../report/numbers.js'
 import {backendItems, methodLabel, projectionLabel, troubleItems} from '../../labels.js'
+import {headsOf} from '../heavy-lists.js'
 import type {CompletedSweep, ErrorSweepRecord} from '../schema.js'
 import {columnsOf, legend, variantColumns} from './columns.js'
 import {closing} from './lowest-errors.js'
@@ -109,13 +110,12 @@ function targetItems(rows: readonly CompletedSweep[]): string[] {
 /** The yardstick per head at the largest M: one head can be served well and its neighbour not at all. */
 function perHead(rows: readonly CompletedSweep[]): Block[] {
   const variants = atLargestFeatures(rows)
-  const heads = variants
-    .map(({result}) => result.per_head)
-    .reduce((longest, own) => (own.length > longest.length ? own : longest), [])
+  const headsBy = new Map(variants.map(row => [row, headsOf(row)]))
+  const heads = [...headsBy.values()].reduce((longest, own) => (own.length > longest.length ? own : longest), [])
   if (heads.length < 2) return []
   const layered = byLayer(rows).length > 1
-  const share = ({result}: CompletedSweep, at: number) =>
-    significant(result.per_head[at]?.mse_over_mean_value)
+  const share = (row: CompletedSweep, at: number) =>
+    significant(headsBy.get(row)?.[at]?.mse_over_mean_value)
   const headColumn = (_: unknown, at: number): ColumnSpec<CompletedSweep> => ({
     title: `head ${heads[at]?.head}`,
     cell: row => share(row, at),
@@ -161,8 +161,10 @@ interface HeadRow {
 }
 
 /** Heads of one layer. With one head the line for all would only repeat it. */
-function headRows({cell: {layer}, result: {per_head, statistics}}: CompletedSweep): HeadRow[] {
-  const heads = per_head.map(({head, statistics}) => ({layer, head: String(head), statistics}))
+function headRows(record: CompletedSweep): HeadRow[] {
+  const {layer} = record.cell
+  const {statistics} = record.result
+  const heads = headsOf(record).map(({head, statistics}) => ({layer, head: String(head), statistics}))
   return heads.length > 1 ? [...heads, {layer, head: 'all', statistics}] : heads
 }
 

@@ -3,7 +3,7 @@ import {numbered} from '../../../inputs/layers.js'
 import {groupBy, inOrder} from '../../../report/groups.js'
 import {significant} from '../../../report/numbers.js'
 import {causalLabel, inputLabel, methodLabel, projectionLabel, variantLabel} from '../../labels.js'
-import type {CompletedSweep, ErrorSweepResult} from '../schema.js'
+import type {CompletedSweep, HeldSweepResult} from '../schema.js'
 
 /** Records of one input, length, scale and causality together; its layers are rows. */
 export function sectionsOf(completed: readonly CompletedSweep[]): CompletedSweep[][] {
@@ -96,14 +96,14 @@ export function sectionTitle(records: readonly CompletedSweep[]): string {
   return parts.join(', ')
 }
 
-function sizesText(result: ErrorSweepResult): string {
+function sizesText(result: HeldSweepResult): string {
   const {batch, heads, key_heads, query_len, key_len, head_dim, value_dim} = result
   const shared = key_heads === null ? '' : ` (${key_heads} of keys)`
   return `B=${batch} H=${heads}${shared} L=${query_len} S=${key_len} D=${head_dim} Dv=${value_dim}`
 }
 
 /** The scale of logits, where it is another than usual. */
-function unusualScale({logit_scale: scale, head_dim}: ErrorSweepResult): number | undefined {
+function unusualScale({logit_scale: scale, head_dim}: HeldSweepResult): number | undefined {
   const usual = head_dim ** -0.5
   const same = scale === null || Math.abs(scale - usual) < ROUNDED * usual
   return same ? undefined : scale
