@@ -11,6 +11,7 @@ import {
   type Completed,
   type ComputedBy,
   type Plan,
+  type PlanSchema,
   recordSchema,
   type StoredExperiment,
 } from '../results/record.js'
@@ -95,7 +96,7 @@ export interface Experiment<
   /** As in "Plan of ..." and "One cell of ...". */
   title: string
   /** Everything that determines it. */
-  plan: z.ZodType<P>
+  plan: PlanSchema<P>
   record: z.ZodType<CellRecord<Cell, Result>>
   /** Columns and rows of its CSV files. */
   tables: readonly TableFormat[]

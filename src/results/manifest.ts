@@ -117,6 +117,6 @@ export function runManifest(
 
 /** Plans told apart by their experiments, so that a fault is told of the one that is meant. */
 export function anyPlan(experiments: readonly Pick<StoredExperiment, 'plan'>[]): z.ZodType<Plan> {
-  const plans = experiments.map(({plan}) => plan as unknown as z.ZodObject)
-  return z.discriminatedUnion('experiment', plans as [z.ZodObject]) as unknown as z.ZodType<Plan>
+  const [first, ...others] = experiments.map(({plan}) => plan)
+  return z.discriminatedUnion('experiment', [first!, ...others])
 }

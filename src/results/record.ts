@@ -70,6 +70,9 @@ export interface Plan {
   plugins?: PluginRecord[] | undefined
 }
 
+/** The schema of a plan, which plans of other experiments are told from by its `experiment`. */
+export type PlanSchema<P extends Plan = Plan> = z.ZodType<P> & z.core.$ZodTypeDiscriminable
+
 /** One finished cell: exactly one of the three ways in which it can end. */
 export type CellRecord<Cell = object, Result = ComputedBy> = {
   /** Name and version of its format, e.g. `rfa.bench/1`. */
@@ -184,7 +187,7 @@ export interface StoredExperiment {
   name: string
   /** Format of its records, e.g. `rfa.bench/1`. */
   schema: string
-  plan: z.ZodType<Plan>
+  plan: PlanSchema
   record: z.ZodType<CellRecord>
   /**
    * `fresh`: a process for each cell, one at a time, as what is measured is the process itself; runs are comparable on one

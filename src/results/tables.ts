@@ -62,7 +62,7 @@ export function itemTable(schemas: TableSchemas, list: string): TableFormat {
       ]),
     rows(record) {
       if (record.status !== 'completed') return [{...record}]
-      const {[list]: items, ...shared} = record.result as unknown as Record<string, unknown>
+      const {[list]: items, ...shared}: Row = record.result
       return (items as Row[]).map(own => ({...record, result: {...shared, ...own}}))
     },
   }
@@ -98,7 +98,7 @@ export function rowTable(
     ],
     rows(record) {
       if (record.status !== 'completed') return []
-      return rowsOf(record.result as unknown as Row).map(item => ({...record, item}))
+      return rowsOf(record.result).map(item => ({...record, item}))
     },
   }
 }
@@ -118,7 +118,7 @@ export function requestedTable(
     columns: () => [plain('key'), ...columnsOf(row).map(column => below('item', column))],
     rows({key, ...record}) {
       if (record.status !== 'completed') return []
-      return rowsOf(record.result as unknown as Row).map(item => ({key, item}))
+      return rowsOf(record.result).map(item => ({key, item}))
     },
   }
 }
