@@ -1,9 +1,9 @@
 import {errorSweepFlags, toErrorSweepPlan} from '../src/cli/plans/error-sweep.js'
 import {withCausal} from '../src/cli/plans/input-spec.js'
 import {asksEstimators} from '../src/cli/plans/method-specs.js'
-import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../src/cli/plans/packaged-input.js'
 import {helpText} from '../src/cli/run/base-command.js'
 import {ExperimentCommand} from '../src/cli/run/experiment-command.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../src/inputs/packaged.js'
 
 export default class ErrorSweep extends ExperimentCommand {
   static override summary = 'Measure how far random-feature attention is from exact attention'

@@ -1,7 +1,6 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import {METHOD_NAMES, methodNames, PRESET_NAMES, PROJECTION_NAMES} from '../src/attention/names.js'
-import {TABLE_OWNERS} from '../src/cli/describe/table-owners.js'
 import {completedWith, oneName, oneNumber} from '../src/cli/flags/kinds.js'
 import {POSITIVE_INTEGER} from '../src/cli/flags/ranges.js'
 import {pluginFlag} from '../src/cli/flags/shared.js'
@@ -11,7 +10,11 @@ import type {
   ProjectionsDocument,
 } from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
+import {EXPERIMENT_NAMES} from '../src/experiments/index.js'
 import type {Block} from '../src/report/document.js'
+
+/** What has tables: experiments, and commands that write some of their own. */
+const TABLE_OWNERS = [...EXPERIMENT_NAMES, 'claims', 'compare']
 
 export default class Methods extends RfaCommand {
   static override summary = 'List the estimators or the projections, or show one of them in full'

@@ -1,11 +1,21 @@
-/** A comparison as blocks: what was compared, lines by quantity, what is left, and what the limits say. */
+/** A comparison as blocks: what was compared, lines by quantity, what is left, and what the limits say; and as CSV. */
+import {z} from 'zod'
 import type {Comparison, Place, Quantity} from '../experiments/comparison.js'
 import {type Block, type ColumnSpec, heading, list, table, text} from '../report/document.js'
 import {groupBy} from '../report/groups.js'
 import {bytes, MISSING, nanoseconds, plural, significant, withInterval} from '../report/numbers.js'
 import {firstOf} from '../report/words.js'
+import {type Column, columnsOf} from '../results/columns.js'
+import {plainCsv} from '../results/csv.js'
 import {settled, unjudged} from './compare.js'
-import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
+import {
+  type ComparedRow,
+  type ComparedSide,
+  type ComparisonFacts,
+  comparedRow,
+  type LeftRow,
+  leftRow,
+} from './schema.js'
 
 /** Cells of one reason that are named; all are in CSV and JSON. */
 const MOST_NAMED = 12
@@ -72,12 +82,12 @@ function section(quantity: Quantity, {rows, related}: ComparisonFacts, shared: S
     )
   return [
     heading(2, quantity.title),
-    {...table([...labels, ...columnsOf(quantity)], own), labels: labels.length},
+    {...table([...labels, ...quantityColumns(quantity)], own), labels: labels.length},
     text(quantity.legend[related]),
   ]
 }
 
-function columnsOf(quantity: Quantity): ColumnSpec<ComparedRow>[] {
+function quantityColumns(quantity: Quantity): ColumnSpec<ComparedRow>[] {
   const value = (number: number) => valueText(number, quantity)
   return [
     {title: 'A', priority: 2, cell: ({a}) => value(a)},
@@ -183,4 +193,21 @@ function verdictItems(
 function openText(one: ComparedRow | LeftRow, shared: Shared): string {
   const what = one.quantity ?? 'all'
   return `${what} of ${nameOf(one.at, shared)}`
+}
+
+/** A line, or what was not compared: fields of the other kind are empty. */
+const line = z.object({
+  ...comparedRow.shape,
+  where: leftRow.shape.where.describe('Of what was not compared, in which of the two it is.'),
+  reason: leftRow.shape.reason,
+})
+
+/** The columns of {@link comparisonCsv}. */
+export function comparisonColumns(): Column[] {
+  return columnsOf(line)
+}
+
+/** All lines, and all that is left, a row each. */
+export function comparisonCsv({rows, left}: Pick<ComparisonFacts, 'rows' | 'left'>): string {
+  return plainCsv(comparisonColumns(), [...rows, ...left])
 }

@@ -55,11 +55,13 @@ const projectionName = z.enum(PROJECTION_NAMES)
 
 /** How matrices are drawn: a plan has one value of each, and so have its cells. */
 export const drawSettings = {orth_sign: orthSign}
-export type DrawSettings = z.output<z.ZodObject<typeof drawSettings>>
+export type DrawSettings = z.output<typeof settings>
 
-/** Those of a plan or a cell. */
-export function settingsOf({orth_sign}: DrawSettings): DrawSettings {
-  return {orth_sign}
+const settings = z.object(drawSettings)
+
+/** Those of a plan or a cell, or their defaults. */
+export function drawSettingsOf(plan: z.input<typeof settings>): DrawSettings {
+  return settings.parse(plan)
 }
 
 /** What is drawn, as plans list it. */

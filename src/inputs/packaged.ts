@@ -1,4 +1,4 @@
-import {isAbsolute, join, relative} from 'node:path'
+import {basename, isAbsolute, join, relative} from 'node:path'
 import {packageRoot} from '../package.js'
 
 /** Folder of the package with arrays of trained models. `manifest.json` there says what they are. */
@@ -21,4 +21,14 @@ export function packagedFile(name: string, from = process.cwd()): string {
   const path = join(packageRoot(), FOLDER, name)
   const short = relative(from, path)
   return short.startsWith('..') || isAbsolute(short) ? path : short
+}
+
+/**
+ * Path of {@link PACKAGED_INPUT}, or of {@link PACKAGED_CAUSAL_INPUT}, as {@link packagedFile} has it.
+ *
+ * @param causal - whether attention is to be causal
+ * @param from - default: the working directory
+ */
+export function packagedInput(causal: boolean, from?: string): string {
+  return packagedFile(basename(causal ? PACKAGED_CAUSAL_INPUT : PACKAGED_INPUT), from)
 }

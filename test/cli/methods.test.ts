@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import Methods from '../../commands/methods.js'
-import {TABLE_OWNERS} from '../../src/cli/describe/table-owners.js'
-import {comparisonCsv} from '../../src/compare/tables.js'
+import {comparisonCsv} from '../../src/compare/report.js'
+import {EXPERIMENT_NAMES} from '../../src/experiments/index.js'
 import {run} from './services.js'
 
 describe('rfa methods', () => {
@@ -52,7 +52,7 @@ describe('rfa methods', () => {
     const headings = markdown.match(/^# .*/gm)!
     expect(headings).toContain('# bench: records\\_samples.csv, with --samples')
     const owners = headings.map(heading => /^# (.*):/.exec(heading)![1])
-    expect([...new Set(owners)]).toEqual(TABLE_OWNERS)
+    expect([...new Set(owners)]).toEqual([...EXPERIMENT_NAMES, 'claims', 'compare'])
     expect(markdown).toContain('| seq\\_len | integer | L, tokens of queries that were used. |')
     const compared = JSON.parse(
       (await run(Methods, 'methods', ['compare', '--records', '--json'])).stdout,

@@ -1,10 +1,9 @@
 import {claimTableColumns} from '../../claims/tables.js'
-import {comparisonColumns} from '../../compare/tables.js'
+import {comparisonColumns} from '../../compare/report.js'
 import {unknownName} from '../../errors.js'
 import {allExperiments} from '../../experiments/index.js'
 import type {Block} from '../../report/document.js'
 import {factsOfTable, fieldsReport, type TableFacts, tableFacts} from '../../report/fields.js'
-import {TABLE_OWNERS} from './table-owners.js'
 
 /**
  * The columns of the tables that are saved.
@@ -21,6 +20,7 @@ export async function describeFields(
     factsOfTable('compare', {file: 'FILE.csv', flag: 'output', columns: comparisonColumns()}),
   ]
   const tables = all.filter(({experiment}) => name === undefined || experiment === name)
-  if (tables.length === 0) throw unknownName('--records', 'tables', name!, TABLE_OWNERS)
+  const owners = [...new Set(all.map(({experiment}) => experiment))]
+  if (tables.length === 0) throw unknownName('--records', 'tables', name!, owners)
   return {blocks: fieldsReport(tables), tables}
 }

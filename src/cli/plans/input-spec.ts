@@ -1,11 +1,11 @@
 import {describe, expected, RfaError} from '../../errors.js'
 import {formatOf} from '../../inputs/files/formats.js'
 import {GENERATOR_NAMES, type GeneratorName} from '../../inputs/generators/index.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT, packagedInput} from '../../inputs/packaged.js'
 import type {InputSpec} from '../../inputs/spec.js'
 import {type FlagValues, fileList, numberList, oneName, oneNumber} from '../flags/kinds.js'
 import {mergeValues, POSITIVE_INTEGER} from '../flags/ranges.js'
 import {arrayFlags, layoutFlag} from '../flags/shared.js'
-import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT, packagedInput} from './packaged-input.js'
 
 /** `--input` wins over these sizes; they matter only to `--generator`. */
 export const GENERATOR_SHAPE = {batch: 1, heads: 4, headDim: 64, seqLen: 512}

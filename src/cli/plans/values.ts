@@ -1,7 +1,7 @@
-import {z} from 'zod'
+import type {z} from 'zod'
 import {PROJECTION_NAMES, type ProjectionName} from '../../attention/names.js'
 import {describe, expected} from '../../errors.js'
-import {type DrawSettings, drawSettings} from '../../experiments/axes.js'
+import {type DrawSettings, drawSettings, drawSettingsOf} from '../../experiments/axes.js'
 import type {UntilCi} from '../../experiments/until-ci.js'
 import {flagOf} from '../../results/settings.js'
 import type {Grid} from '../flags/defaults.js'
@@ -43,7 +43,7 @@ export function drawAxesOf(
 function typedSettings(flags: Readonly<Record<string, unknown>>): DrawSettings {
   const fields = Object.keys(drawSettings)
   const values = fields.map(field => [field, flags[field.replaceAll('_', '-')]])
-  return z.object(drawSettings).parse(Object.fromEntries(values))
+  return drawSettingsOf(Object.fromEntries(values))
 }
 
 /** Replicates that flags ask for, with what ends them. */

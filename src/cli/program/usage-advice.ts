@@ -22,7 +22,7 @@ export interface Typed {
 /** What makes the opposite of a name. */
 const NEGATION = /^(?:no|non|not|without|disable|a(?=causal$))-?/
 
-/** What other programs call some flags. */
+/** What other programs, and earlier versions, call some flags. */
 const ALSO_CALLED = new Map([
   ['jobs', 'threads'],
   ['j', 'threads'],
@@ -31,6 +31,8 @@ const ALSO_CALLED = new Map([
   ['length', 'seq-len'],
   ['repeats', 'replicates'],
   ['device', 'backend'],
+  ['precision', 'until-ci'],
+  ['max-draws', 'max-replicates'],
 ])
 
 /** Switches that are called otherwise now. */
@@ -46,6 +48,7 @@ export function adviceOnUnknownFlag(word: string, flags: Typed['flags']): string
   const positive = name.replace(NEGATION, '')
   if (positive !== name && positive !== '') return adviceOnNegation(positive, flags)
   const other = ALSO_CALLED.get(name.toLowerCase())
+  if (name === 'plan') return ['rfa run FILE runs a plan out of a file']
   const known = other !== undefined && Object.hasOwn(flags, other) ? other : undefined
   const guess = known ?? closest(name, Object.keys(flags))
   return guess === undefined ? [] : [`did you mean --${guess}?`]

@@ -1,12 +1,12 @@
 /** The files of a report: Markdown, an HTML page, figures. */
-import {dirname} from 'node:path'
+import {dirname, resolve} from 'node:path'
 import {expected} from '../../errors.js'
 import type {Block} from '../../report/document.js'
 import type {ReportDocument} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import type {Saved} from './read-saved.js'
 import type {FigureFormat} from './write-figures.js'
-import {writeReport} from './write-report.js'
+import {saveReport, writeReport} from './write-report.js'
 
 /** A report before it has a form. */
 export interface UnwrittenReport {
@@ -67,7 +67,6 @@ export async function writeReportFiles(
   const {pictures, ...figures} = await writeAllFigures(blocks, flags, maker)
   const write = () => writeReport(blocks, directories, {...flags, pictures}, maker.print)
   if (html === undefined) return {output: await write(), html: null, ...figures}
-  const {writePage} = await import('./write-page.js')
   const page = await writePage(blocks, saved, {...flags, html}, maker)
   return {output: output === undefined ? null : await write(), html: page, ...figures}
 }
@@ -91,4 +90,31 @@ async function writeAllFigures(
     pictures = own
   }
   return {pictures, ...written}
+}
+
+/**
+ * Writes a page, and shows it where that is asked for.
+ *
+ * @returns the file written, `null` when it was printed
+ * @throws {WOULD_OVERWRITE} when the file is not a report of rfa, unless forced
+ * @throws {NOT_WRITABLE} when the file cannot be written
+ */
+async function writePage(
+  blocks: readonly Block[],
+  saved: readonly Saved[],
+  {html: path, open, force}: {html: string; open: boolean; force: boolean},
+  maker: Pick<Invocation, 'argv' | 'services' | 'caution'> & {print(text: string): void},
+): Promise<string | null> {
+  const {renderHtml} = await import('../../report/html/page.js')
+  const {pageFacts} = await import('./page-facts.js')
+  const page = await renderHtml(blocks, await pageFacts(saved, maker.argv))
+  if (path === '-') {
+    maker.print(page.trimEnd())
+    return null
+  }
+  await saveReport(path, page, {flag: '--html', force})
+  if (open && !(await maker.services.showFile(resolve(path)))) {
+    maker.caution(`--open: no program to open ${path} was found; open it in a browser yourself`)
+  }
+  return path
 }

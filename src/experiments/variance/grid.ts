@@ -1,7 +1,7 @@
 /** A variance experiment as cells and jobs: methods x numbers of features x dimensions x norms x angles. */
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
-import {type MethodSpec, settingsOf} from '../axes.js'
+import {drawSettingsOf, type MethodSpec} from '../axes.js'
 import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
 import type {PredictedCell} from '../experiment.js'
 import {methodLabel} from '../labels.js'
@@ -93,7 +93,14 @@ function pairCount(plan: PairAxes): number {
 function toCell(plan: VariancePlan, spec: MethodSpec, budget: Budget, pair: PairFields) {
   const {projections, replicates, seed, backend} = plan
   const {num_features, head_dim} = budget
-  const shared = {projections, ...settingsOf(plan), replicates, ...stoppingOf(plan), seed, backend}
+  const shared = {
+    projections,
+    ...drawSettingsOf(plan),
+    replicates,
+    ...stoppingOf(plan),
+    seed,
+    backend,
+  }
   return (): VarianceCell => ({...spec, ...shared, num_features, head_dim, ...pair})
 }
 

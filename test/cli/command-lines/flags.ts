@@ -19,6 +19,8 @@ export const MISTYPED_FLAGS: readonly Row[] = [
   ['bench --numFeatures 64', 2, /did you mean --num-features\?/],
   ['bench --num_features 64', 2, /did you mean --num-features\?/],
   ['bench --seqlen 64', 2, /did you mean --seq-len\?/],
+  ['variance --precision 0.1', 2, /did you mean --until-ci\?/],
+  ['bench --plan plan.json', 2, /rfa run FILE runs a plan/],
   ['bench --dryrun', 2, /did you mean --dry-run\?/],
   ['bench --dry', 2, /did you mean --dry-run\?/],
   ['bench --thread 1', 2, /did you mean --threads\?/],

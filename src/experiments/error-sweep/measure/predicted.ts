@@ -9,7 +9,7 @@ import {predictError} from '../../../theory/ratio-error/predict.js'
 import {exactOutputs, halfSquares, sampledQueries} from '../../../theory/ratio-error/queries.js'
 import {drawnErrors} from '../../../theory/ratio-error/simulate.js'
 import type {PositiveHead} from '../../../theory/ratio-error/types.js'
-import {drawOf, settingsOf} from '../../axes.js'
+import {drawOf, drawSettingsOf} from '../../axes.js'
 import type {ResolvedMethod} from '../../method.js'
 import {COUNTS, type Curve} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
@@ -50,7 +50,7 @@ export function predictedCurves(
   const queries = queriesFor(sizes)
   const known = remembered(input, name, () => knownOf(cell, method, context, queries))
   if (!known) return undefined
-  return remembered(input, [...name, projection, settingsOf(cell), cell.seed, most], () =>
+  return remembered(input, [...name, projection, drawSettingsOf(cell), cell.seed, most], () =>
     curvesOf(squaresOf(cell, method, context, {most, queries, known})),
   )
 }

@@ -5,7 +5,7 @@ import {
   toInputSpec,
   toLayers,
 } from '../../../../src/cli/plans/input-spec.js'
-import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../../../../src/cli/plans/packaged-input.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT} from '../../../../src/inputs/packaged.js'
 
 const NAMES = {query: 'q', key: 'k', value: 'v'}
 

@@ -1,13 +1,9 @@
 import {existsSync} from 'node:fs'
 import {isAbsolute, join} from 'node:path'
 import {describe, expect, it} from 'vitest'
-import {
-  PACKAGED_CAUSAL_INPUT,
-  PACKAGED_INPUT,
-  packagedInput,
-} from '../../../../src/cli/plans/packaged-input.js'
-import {loadInput} from '../../../../src/inputs/load.js'
-import {packageRoot} from '../../../../src/package.js'
+import {loadInput} from '../../../src/inputs/load.js'
+import {PACKAGED_CAUSAL_INPUT, PACKAGED_INPUT, packagedInput} from '../../../src/inputs/packaged.js'
+import {packageRoot} from '../../../src/package.js'
 
 const INPUTS: [boolean, string][] = [
   [false, PACKAGED_INPUT],
