@@ -8,7 +8,6 @@ export {
   variance,
 } from './descriptive.js'
 export {
-  binomialTail,
   normalCdf,
   studentQuantile,
   studentTail,
