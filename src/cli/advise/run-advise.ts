@@ -25,7 +25,7 @@ import {forecast} from './advise-forecast.js'
 const FILE = 'advise.json'
 
 /** Advice, and what of its runs failed. */
-export interface EndedAdvice {
+interface EndedAdvice {
   document: AdviceDocument
   /** How many cells failed, and how to run them again; `undefined`: none did. */
   failure: string | undefined
