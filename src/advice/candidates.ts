@@ -18,7 +18,7 @@ export type AdviceMetric = (typeof ADVICE_METRICS)[number]
  * - `other_length`: windows or landmarks were measured at another length than that advised for
  */
 export const UNFIT = ['not_finite', 'sign_changes', 'other_length'] as const
-export type Unfit = (typeof UNFIT)[number]
+type Unfit = (typeof UNFIT)[number]
 
 /** What attention could be replaced by, with the errors that were measured at one scale of queries and keys. */
 export interface Candidate {

@@ -20,7 +20,7 @@ export interface AsTyped {
 }
 
 /** How much is shown. */
-export interface AdviceView {
+interface AdviceView {
   /** Default: nobody knows any more how the input was named, and no command is given. */
   typed?: AsTyped
   /** The first screen: heads that are all alike have a line, and what the numbers rest on is left out. Default: false */

@@ -9,7 +9,7 @@ import type {Choice, Obstacle, Offer} from './recommend.js'
 import {errorText, exactError, isUnsettled, speedText} from './words.js'
 
 /** What {@link statementOf} says. */
-export interface Stated {
+interface Stated {
   facts: LayerFacts
   picked: Choice
   /** Every head's attention is nearly uniform. */

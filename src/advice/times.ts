@@ -25,7 +25,7 @@ export interface Timed {
 }
 
 /** A counted and timed call. */
-export interface TimedWork {
+interface TimedWork {
   flops: number
   time: Estimate
 }
@@ -64,7 +64,7 @@ function singleTimeOfWork(timed: readonly {flops: number; time: number}[], flops
 }
 
 /** Lengths beyond which nobody looks. */
-export const LONGEST = 2 ** 22
+const LONGEST = 2 ** 22
 
 /** What a benchmark says of candidates. */
 export class Times {

@@ -16,7 +16,7 @@ export interface Extras {
 }
 
 /** What is computed, as far as it matters to these arrays. */
-export interface ExtrasCall {
+interface ExtrasCall {
   numFeatures: number
   causal: boolean
   /** The order of the axes of a gate. */

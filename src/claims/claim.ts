@@ -33,7 +33,7 @@ export const OPEN_REASONS = ['busy', 'times', 'draws', 'cells'] as const
 export type OpenReason = (typeof OPEN_REASONS)[number]
 
 /** What is claimed, and where. */
-export interface ClaimFacts {
+interface ClaimFacts {
   /** `H6` */
   id: string
   /** In one sentence, in our words. */
@@ -107,7 +107,7 @@ export interface Judgement {
   decide(rejected: readonly boolean[]): Decision
 }
 
-export interface Decision {
+interface Decision {
   verdict: ClaimVerdict
   /** One line: what was found, with its numbers. */
   statement: string

@@ -50,7 +50,7 @@ function logsOf({method}: ErrorSweepCell, errors: readonly (number | null)[]): F
 }
 
 /** What a comparison is of. */
-export interface ComparisonPlan {
+interface ComparisonPlan {
   /** `error of a over that of b` */
   name: string
   /** Ratio below which the claim is right. Default 1. */

@@ -15,7 +15,7 @@ import {
 import {type ClaimRuns, Unmeasured} from './runs.js'
 
 /** Probability of a false alarm among all tests of a run. */
-export const FAMILY_WISE = 0.05
+const FAMILY_WISE = 0.05
 
 const quantity = z.object({
   name: z.string().describe('What it is.'),
@@ -186,8 +186,5 @@ function quoted(claim: QuotedClaim): ClaimOutcome {
 
 /** What stands in a claim's file, as plain data. */
 export function factsOf(claim: Claim): z.infer<typeof claimFacts> {
-  const {id, sentence, source, paper} = claim
-  const none = {ours: null, statistic: null, rule: null}
-  const {ours, statistic, rule} = claim.kind === 'tested' ? claim : none
-  return {id, sentence, source, paper, ours, statistic, rule}
+  return claimFacts.parse({ours: null, statistic: null, rule: null, ...claim})
 }

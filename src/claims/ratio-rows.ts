@@ -5,7 +5,7 @@ import {Unmeasured} from './runs.js'
 import {bonferroni, twoSided} from './tests.js'
 
 /** A measured variance over the one expected, on a logarithmic scale. */
-export interface RatioRow {
+interface RatioRow {
   /** The variance itself. */
   variance: number
   /** `ln(variance / expected)` */

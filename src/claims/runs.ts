@@ -53,15 +53,15 @@ export class ClaimRuns {
   }
 
   variance(name: string): CompletedVariance[] {
-    return this.completed(name) as unknown as CompletedVariance[]
+    return this.completed(name) as CompletedVariance[]
   }
 
   sweep(name: string): CompletedSweep[] {
-    return this.completed(name) as unknown as CompletedSweep[]
+    return this.completed(name) as CompletedSweep[]
   }
 
   timed(name: string): TimedRecord[] {
-    return this.completed(name) as unknown as TimedRecord[]
+    return this.completed(name) as TimedRecord[]
   }
 
   /** @throws {Unmeasured} for a run that is not there, and for one with a cell that was skipped or failed */

@@ -5,7 +5,7 @@ import {type Estimate, studentTest} from '../stats/index.js'
 import {logSecondMoment, optimalExponent} from '../theory/exponential.js'
 
 /** Canonical tokens of one head, `[L, D]` row-major. */
-export interface HeadTokens {
+interface HeadTokens {
   query: Float64Array
   key: Float64Array
   headDim: number

@@ -15,7 +15,7 @@ const ROWS = {
 }
 
 /** A file and its text. */
-export interface TableFile {
+interface TableFile {
   name: string
   text: string
 }

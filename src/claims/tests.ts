@@ -82,7 +82,7 @@ export function testsBetween(
 }
 
 /** A point of a power law with an independent error. */
-export interface PowerPoint {
+interface PowerPoint {
   x: number
   y: number
   /** Standard error of the logarithm of y. */

@@ -50,7 +50,7 @@ const EXPONENTIAL_COST = 8
 const MIN_ENTROPY_ROWS = 32
 
 /** Where entropies come from. */
-export interface EntropySource {
+interface EntropySource {
   /** Those of all rows `[B, H, L]`, in nats, where they are known. */
   entropies?: Float64Array | undefined
   /** Multiply-adds that they may take; default {@link ENTROPY_BUDGET}. */

@@ -60,30 +60,6 @@ export function studentQuantile(p: number, degrees: number): number {
   }
 }
 
-/**
- * P(X >= least) of a binomial number of successes. At most `most` of them: `binomialTail(trials - most, trials, 1 - p)`,
- * failures counted.
- *
- * Source: Abramowitz and Stegun 1964, eq. 26.5.24.
- *
- * @param least - successes, a whole number
- * @param trials - a whole number, 0 or more
- * @param p - probability of a success, from 0 to 1
- * @throws {BAD_OPTION} for numbers of trials or probabilities that are none
- */
-export function binomialTail(least: number, trials: number, p: number): number {
-  if (!(Number.isInteger(trials) && trials >= 0)) {
-    throw expected('BAD_OPTION', 'binomial', 'a whole number of trials', String(trials))
-  }
-  if (!(p >= 0 && p <= 1)) {
-    throw expected('BAD_OPTION', 'binomial', 'a probability from 0 to 1', String(p))
-  }
-  if (Number.isNaN(least)) return least
-  if (least <= 0) return 1
-  if (least > trials || p === 0) return 0
-  return p === 1 ? 1 : cephes('incbet', least, trials - least + 1, p)
-}
-
 function checkDegrees(degrees: number): void {
   if (degrees > 0) return
   const what = 'a positive number of degrees of freedom'

@@ -1,14 +1,12 @@
 export {
   mean,
   median,
-  type Outliers,
   quantile,
   quantileOfSorted,
   tukeyOutliers,
   variance,
 } from './descriptive.js'
 export {
-  binomialTail,
   normalCdf,
   studentQuantile,
   studentTail,
@@ -33,17 +31,15 @@ export {logRatios, pairedRatio} from './paired.js'
 export {LEAST_EFFICIENCY, pairsNeeded, studentNoncentrality, studentPower} from './power.js'
 export {leaning, type SharedVariance, sharedVariance} from './shared-variance.js'
 export {LEAST_FOR_FLIPS, type SignFlipOptions, signFlips} from './sign-flips.js'
-export {type SignedRankOptions, type SignedRankTest, signedRank} from './signed-rank.js'
+export {signedRank} from './signed-rank.js'
 
-export {type StudentOptions, type StudentTest, studentTest} from './student-test.js'
+export {studentTest} from './student-test.js'
 export {
   finiteOrNull,
   type MetricSummary,
-  type SummariseOptions,
   summarise,
 } from './summarise.js'
 export {pairedSuperiority, superiority} from './superiority.js'
-export type {Alternative, TestOptions} from './tests.js'
 export {
   logInterval,
   ratioStandardError,

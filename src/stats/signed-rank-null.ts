@@ -6,7 +6,7 @@ import {normalQuantile} from './normal.js'
 export const MOST_FOR_EXACT = 50
 
 /** Probabilities under the null hypothesis. */
-export interface NullTails {
+interface NullTails {
   /** Of the statistic or more. */
   above: number
   /** Of the statistic or less. */

@@ -7,7 +7,7 @@ type Sides = Record<'greater' | 'less' | 'two-sided', number>
 
 /** Rows hold arguments, then the value. */
 interface Reference {
-  tails: Record<'normal' | 'student' | 'student_quantile' | 'binomial', number[][]>
+  tails: Record<'normal' | 'student' | 'student_quantile', number[][]>
   signed_rank: {
     exact: {values: number[]; p: Sides; estimate: [number, number | null, number | null]}[]
     tied: {

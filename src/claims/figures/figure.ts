@@ -21,8 +21,8 @@ export const figureFacts = z.object({
 export type FigureFacts = z.infer<typeof figureFacts>
 
 /** What stands in a figure's file, as plain data. */
-export function factsOf({id, title, source, paper, ours, x, y}: FigureFacts): FigureFacts {
-  return {id, title, source, paper, ours, x, y}
+export function factsOf(figure: FigureFacts): FigureFacts {
+  return figureFacts.parse(figure)
 }
 
 /** A point of a curve. */

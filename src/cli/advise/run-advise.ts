@@ -35,7 +35,7 @@ import {refuseResumeOfNothing} from '../run/run-plan.js'
 const FILE = 'advise.json'
 
 /** Advice, and what of its runs failed. */
-export interface EndedAdvice {
+interface EndedAdvice {
   document: AdviceDocument
   /** How many cells failed, and how to run them again; `undefined`: none did. */
   failure: string | undefined

@@ -111,7 +111,7 @@ function isSafetensors(start: string): boolean {
 }
 
 /** What a file holds; `undefined` where its first bytes are those of nothing known. */
-export async function contentOf(source: ByteSource): Promise<Content | undefined> {
+async function contentOf(source: ByteSource): Promise<Content | undefined> {
   const start = await source.read(0, Math.min(LOOKED_AT, source.size))
   const text = Buffer.from(start).toString('latin1')
   const content = SIGNS.find(([sign]) => sign(text))?.[1]

@@ -38,7 +38,7 @@ const TYPE_CODES: ReadonlyMap<string, Dtype> = new Map([
  * What a .npy header says, and where the elements start. `bytes` of an unreadable type: all that
  * follows.
  */
-export interface NpyHeader extends ArrayEntry {
+interface NpyHeader extends ArrayEntry {
   littleEndian: boolean
   /** Stored with the first axis fastest. */
   columnMajor: boolean

@@ -2,7 +2,7 @@ import {stat} from 'node:fs/promises'
 import {expected} from '../../errors.js'
 
 /** What a file may replace. */
-export interface OutputRules {
+interface OutputRules {
   /** Files that are read: none of them may be replaced, whatever `force` says. */
   inputs: readonly string[]
   /** Replace any other file. */

@@ -45,7 +45,7 @@ export interface ArrayReader {
 }
 
 /** What a format adds to an open file. */
-export interface FormatReader {
+interface FormatReader {
   entries: Map<string, ArrayEntry>
   metadata: Record<string, string>
   /** Reads an array that is in `entries`. */

@@ -7,7 +7,7 @@ import type {ByteSource} from './source.js'
 const CHUNK_BYTES = 2 ** 22
 
 /** A source that remembers what it gave away, so that it can be held against a hash of the whole. */
-export interface RecordedSource extends ByteSource {
+interface RecordedSource extends ByteSource {
   /**
    * Feeds all bytes, from the first to the last, into a hash, and compares what was read before with
    * them. Where this succeeds, everything read is part of what the hash says, at whatever time the

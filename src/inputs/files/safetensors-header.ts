@@ -49,7 +49,7 @@ export interface SafetensorsEntry extends ArrayEntry {
 }
 
 /** A checked header. */
-export interface SafetensorsHeader {
+interface SafetensorsHeader {
   entries: Map<string, SafetensorsEntry>
   metadata: Record<string, string>
 }

@@ -3,7 +3,7 @@ import type {AttentionArray} from '../attention-input.js'
 import type {GeneratedArrays, GeneratorShape} from './types.js'
 
 /** Writes the `length * dim` elements of one batch and head, token by token. */
-export type HeadWriter = (rows: Float32Array, head: number) => void
+type HeadWriter = (rows: Float32Array, head: number) => void
 
 /**
  * Makes an array head by head.
@@ -11,7 +11,7 @@ export type HeadWriter = (rows: Float32Array, head: number) => void
  * @param shape - `[B, H, L, D]`
  * @param write - called once per batch and head with its part of the array; `head` is `b * H + h`
  */
-export function fillHeads(shape: AttentionArray['shape'], write: HeadWriter): AttentionArray {
+function fillHeads(shape: AttentionArray['shape'], write: HeadWriter): AttentionArray {
   const [batch, heads, length, dim] = shape
   const data = new Float32Array(batch * heads * length * dim)
   for (let head = 0; head < batch * heads; head++) {

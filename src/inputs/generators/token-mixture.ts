@@ -12,7 +12,7 @@ export const TOKEN_NOISE = 0.3
  * @param width - max(D, Dv)
  * @param head - `b * H + h`
  */
-export type TokenSource = (length: number, width: number, head: number) => Float64Array
+type TokenSource = (length: number, width: number, head: number) => Float64Array
 
 /**
  * Input of a self-attention layer over tokens x_t: `q_t = (x_t + noise) / c`, `k_t = (x_t + noise')

@@ -1,19 +1,11 @@
 import {describe, expect, it} from 'vitest'
-import {
-  binomialTail,
-  normalCdf,
-  normalQuantile,
-  studentQuantile,
-  studentTail,
-} from '../../../src/stats/index.js'
+import {normalCdf, normalQuantile, studentQuantile, studentTail} from '../../../src/stats/index.js'
 import {REFERENCE, TAIL_BOUND} from '../../helpers/stats-reference.js'
 
 const FUNCTIONS: Record<keyof typeof REFERENCE.tails, (...args: number[]) => number> = {
   normal: normalCdf as never,
   student: studentTail as never,
   student_quantile: studentQuantile as never,
-
-  binomial: binomialTail as never,
 }
 const CASES = Object.entries(REFERENCE.tails).flatMap(([name, rows]) =>
   rows.map(row => [name as keyof typeof FUNCTIONS, row.slice(0, -1), row.at(-1)!] as const),
@@ -26,15 +18,14 @@ describe('tails and quantiles', () => {
 
   it('reach p = 1e-15 and beyond', () => {
     const least = (rows: number[][]) => Math.min(...rows.map(row => row.at(-1)!))
-    const {normal, student, binomial} = REFERENCE.tails
-    for (const rows of [normal, student, binomial]) expect(least(rows)).toBeLessThan(1e-15)
+    const {normal, student} = REFERENCE.tails
+    for (const rows of [normal, student]) expect(least(rows)).toBeLessThan(1e-15)
   })
 
   it('stay what they are after any number of tails below the smallest double', () => {
     for (let round = 0; round < 2000; round++) normalCdf(-1e5)
     expect(normalCdf(-1e5)).toBe(0)
     expect(normalCdf(0) + studentTail(0.5, 1)).toMatchReference(0.5 + 0.35241638234956674, 14)
-    expect(binomialTail(900, 900, 1e-9)).toBe(0)
   })
 
   it('complement each other', () => {
@@ -51,9 +42,6 @@ describe('tails and quantiles', () => {
     expect([normalCdf(-far), normalCdf(far)]).toEqual([0, 1])
     expect([normalCdf(-40), normalCdf(40)]).toEqual([0, 1])
     expect([studentTail(far, 3), studentTail(-far, 3), studentTail(0, 3)]).toEqual([0, 1, 0.5])
-
-    expect([binomialTail(0, 9, 0.5), binomialTail(10, 9, 0.5)]).toEqual([1, 0])
-    expect([binomialTail(3, 9, 0), binomialTail(3, 9, 1)]).toEqual([0, 1])
     expect([studentQuantile(0, 3), studentQuantile(0.5, 3), studentQuantile(1, 3)]).toEqual([
       -far,
       0,
@@ -67,7 +55,6 @@ describe('tails and quantiles', () => {
       normalCdf(nothing),
       studentTail(nothing, 3),
 
-      binomialTail(nothing, 9, 0.5),
       studentQuantile(nothing, 3),
       studentQuantile(1.1, 3),
     ]
@@ -77,9 +64,6 @@ describe('tails and quantiles', () => {
   it.each([
     [() => studentTail(1, 0), /Student t: expected a positive number of degrees of freedom, got 0/],
     [() => studentQuantile(0.1, -1), /Student t: .*, got -1/],
-
-    [() => binomialTail(1, 2.5, 0.5), /binomial: expected a whole number of trials, got 2.5/],
-    [() => binomialTail(1, 2, 1.5), /binomial: expected a probability from 0 to 1, got 1.5/],
   ])('refuse what has no distribution (%#)', (act, message) => {
     expect(act).toThrow(message)
     expect(act).toThrow(expect.objectContaining({code: 'BAD_OPTION'}))
