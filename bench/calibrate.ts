@@ -15,6 +15,7 @@ const CALIBRATIONS: Readonly<Record<string, () => Promise<{default: Calibration}
   predictions: () => import('./calibrate/predictions.js'),
   'error-predictions': () => import('./calibrate/error-predictions.js'),
   report: () => import('./calibrate/report.js'),
+  repeatability: () => import('./calibrate/repeatability.js'),
 }
 
 const {values, positionals} = parseArgs({

@@ -27,16 +27,6 @@ export interface OperationCase {
   flops: number | null
 }
 
-/** Tokens through a decoder. */
-export interface DecodeCase {
-  kind: 'decode'
-  method: MethodName
-  heads: number
-  headDim: number
-  numFeatures: number
-  tokens: number
-}
-
 export type KernelCase = AttentionCase | OperationCase
 
 /** In the order of the table. */
@@ -91,16 +81,3 @@ export type OperationName =
   | 'addRow'
   | 'softmax'
   | 'transpose'
-
-/** Decoders that are compared; exact attention first. @param tokens - how many each takes */
-export function decodeCases(tokens: number): DecodeCase[] {
-  const {heads, headDim} = SHAPE
-  return (
-    [
-      ['softmax', 64],
-      ['rfa', 64],
-      ['favor-pos', 128],
-      ['elu', 64],
-    ] as const
-  ).map(([method, numFeatures]) => ({kind: 'decode', method, heads, headDim, numFeatures, tokens}))
-}

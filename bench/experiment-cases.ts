@@ -6,6 +6,7 @@ import type {ErrorSweepPlan} from '../src/experiments/error-sweep/schema.js'
 import type {VariancePlan} from '../src/experiments/variance/schema.js'
 import {writeArrays} from '../src/inputs/files/index.js'
 import {normals, randomStream} from '../src/random/index.js'
+import {sweep as sweepPlan, variance as variancePlan} from './calibrate/plans.js'
 
 /** One experiment, for both engines. */
 export interface ExperimentCase {
@@ -20,7 +21,6 @@ export interface ExperimentCase {
   wantedOf: 'replicate' | 'whole'
 }
 
-const METHODS = [{method: 'favor-pos', preset: 'exact' as const, options: {}}]
 /** Standard deviation of queries and keys. */
 const SCALE = 0.5
 const HEAD_DIM = 64
@@ -65,22 +65,11 @@ async function sweepCase(folder: string, sweep: Sweep, wanted: number): Promise<
   const {heads, length, projection, numFeatures, replicates} = sweep
   const path = join(folder, `${heads}x${length}.npz`)
   await writeInput(path, heads, length)
-  const plan: ErrorSweepPlan = {
-    experiment: 'error-sweep',
+  const {plan} = sweepPlan('favor-pos', {
     input: {kind: 'file', paths: [path], names: {query: 'q', key: 'k', value: 'v'}},
-    methods: METHODS,
-    projections: [projection],
-    orth_sign: 'haar',
-    num_features: [numFeatures],
-    seq_lens: null,
-    scales: [1],
+    ...{projections: [projection], num_features: [numFeatures], seq_lens: null, replicates},
     targets: ['raw'],
-    replicates,
-    causal: false,
-    row_metrics: false,
-    seed: 0,
-    backend: 'native',
-  }
+  })
   const name = `error-sweep ${heads} x ${length}, M = ${numFeatures} ${projection}, ${replicates} replicates`
   const argv = [
     ...['error-sweep', '--input', path, '--methods', 'favor-pos', '--projections', projection],
@@ -110,19 +99,9 @@ function varianceCase(wanted: number): ExperimentCase {
     [0, 90, 180],
   ]
   const [numFeatures, replicates] = [64, 2000]
-  const plan: VariancePlan = {
-    experiment: 'variance',
-    methods: METHODS,
-    projections: ['iid', 'orth'],
-    orth_sign: 'haar',
-    num_features: [numFeatures],
-    head_dims: [HEAD_DIM],
-    norms,
-    angles_deg: angles,
-    replicates,
-    seed: 0,
-    backend: 'native',
-  }
+  const {plan} = variancePlan('favor-pos', {
+    ...{num_features: [numFeatures], norms, angles_deg: angles, replicates},
+  })
   const argv = [
     ...['variance', '--methods', 'favor-pos', '--projections', 'iid,orth'],
     ...['--norms', norms.join(), '--angles', angles.join(), '--head-dim', `${HEAD_DIM}`],

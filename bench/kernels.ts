@@ -1,22 +1,19 @@
 #!/usr/bin/env node
 // Times the native kernels against TensorFlow.js on WebAssembly, in interleaved rounds, and prints ratios.
 // npm run bench:kernels -- [--quick] [--seconds N] [--lengths L,L] [--output FILE]
-import {execFileSync} from 'node:child_process'
 import {mkdirSync, writeFileSync} from 'node:fs'
-import {availableParallelism, loadavg} from 'node:os'
+import {loadavg} from 'node:os'
 import {dirname} from 'node:path'
-import {fileURLToPath} from 'node:url'
 import {parseArgs} from 'node:util'
 import type {Addon} from '../src/backends/native/addon.js'
 import {loadAddon} from '../src/backends/native/loader.js'
 import {useBackend} from '../src/index.js'
 import {machineFacts} from '../src/results/machine.js'
-import {attentionCases, decodeCases, type KernelCase, OPERATION_CASES, SHAPE} from './cases.js'
-import {decodeTokens} from './decode.js'
+import {attentionCases, type KernelCase, OPERATION_CASES, SHAPE} from './cases.js'
 import {prepare} from './engine.js'
 import {impossibleRows} from './peak.js'
-import type {KernelRow, KernelsReport, PeakMemory} from './report-schema.js'
-import {causalRatios, kernelRow, knownSpread, type Samples} from './statistics.js'
+import type {KernelRow, KernelsReport} from './report-schema.js'
+import {kernelRow, type Samples} from './statistics.js'
 import {kernelsText} from './table.js'
 
 const {values: flags} = parseArgs({
@@ -31,7 +28,6 @@ const {values: flags} = parseArgs({
 const ROUNDS = {least: 3, most: 40}
 const SECONDS = flags.quick ? 0.5 : Number(flags.seconds)
 const LENGTHS = flags.quick ? [512] : flags.lengths.split(',').map(Number)
-const MEMORY_METHODS = ['favor-pos', 'favor-hyp', 'favor-relu', 'favor-trig', 'rfa', 'elu']
 
 const loaded = loadAddon()
 if ('addon' in loaded) await main(loaded.addon)
@@ -66,10 +62,6 @@ async function measureAll(addon: Addon): Promise<KernelsReport> {
     seconds_per_case: SECONDS,
     shape: SHAPE,
     kernels,
-    causal_over_bidirectional: causalRatios(kernels),
-    threads: await threadScaling(),
-    decode: await decodeComparison(),
-    memory: flags.quick ? [] : peakMemory(),
   }
 }
 
@@ -105,62 +97,4 @@ async function inRounds(body: (round: number) => Promise<void>): Promise<void> {
     if (round === ROUNDS.least - 1) end = performance.now() + 1000 * SECONDS
     await body(round)
   }
-}
-
-/** One thread against two, in turn. */
-async function threadScaling(): Promise<KernelsReport['threads']> {
-  if (availableParallelism() < 2) return []
-  const results: KernelsReport['threads'] = []
-  for (const given of await attentionCases([flags.quick ? 512 : 2048])) {
-    const one = await prepare(given, 'native', 1)
-    const two = await prepare(given, 'native', 2)
-    const times = {one: [] as number[], two: [] as number[]}
-    await inRounds(async () => {
-      times.one.push(await one.time())
-      times.two.push(await two.time())
-    })
-    await one.dispose()
-    await two.dispose()
-    const [first, second] = [Math.min(...times.one), Math.min(...times.two)]
-    results.push({name: given.name, one_ns: first, two_ns: second, speedup: first / second})
-  }
-  await useBackend('native', {threads: 1})
-  return results
-}
-
-/** All methods in turn, round by round, as they are compared with each other. */
-async function decodeComparison(): Promise<KernelsReport['decode']> {
-  const runs = decodeCases(flags.quick ? 256 : 2048).map(given => ({
-    given,
-    native: [] as number[],
-    stateBytes: 0,
-  }))
-  await inRounds(async () => {
-    for (const run of runs) {
-      const {ns, stateBytes} = await decodeTokens(run.given, 'native')
-      run.native.push(ns)
-      run.stateBytes = stateBytes
-    }
-  })
-  const exact = runs[0]!
-  return runs.map(({given, native, stateBytes}) => ({
-    method: given.method,
-    num_features: given.numFeatures,
-    tokens: given.tokens,
-    state_bytes: stateBytes,
-    native: knownSpread(native),
-    faster_than_exact: Math.min(...exact.native) / Math.min(...native),
-    state_over_exact: stateBytes / exact.stateBytes,
-  }))
-}
-
-/** Each in a process of its own. */
-function peakMemory(): PeakMemory[] {
-  const script = fileURLToPath(new URL('memory.js', import.meta.url))
-  return MEMORY_METHODS.flatMap(method =>
-    ['0', '1'].map((causal): PeakMemory => {
-      const command = [script, method, '131072', causal]
-      return JSON.parse(execFileSync(process.execPath, command, {encoding: 'utf8'}))
-    }),
-  )
 }

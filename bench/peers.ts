@@ -1,22 +1,21 @@
 #!/usr/bin/env node
 // Times the native backend against what people use now (PyTorch, JAX, ONNX Runtime and packages of linear attention), as
 // `rfa bench` times backends and PyTorch: behind its gate, in its processes and turns.
-// npm run bench:peers -- [--quick] [--peers NAME,NAME] [--threads N,N] [--seconds N] [--output FILE] [--markdown] [FILTER],
+// npm run bench:peers -- [--quick] [--peers NAME,NAME] [--threads N,N] [--seconds N] [--output FILE] [FILTER],
 // FILTER a part of the name of a case, as `elu causal` or `512 tokens`
-import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
+import {mkdirSync, writeFileSync} from 'node:fs'
 import {dirname} from 'node:path'
 import {loadAddon} from '../src/backends/native/loader.js'
 import {NoPython, usePeersPython} from './peers/environment.js'
 import {type Request, readFlags} from './peers/flags.js'
 import {measureAll} from './peers/measure.js'
-import {type PeersReport, peersReport} from './peers/report.js'
-import {peersMarkdown, peersText} from './peers/table.js'
+import type {PeersReport} from './peers/report.js'
+import {peersText} from './peers/table.js'
 
 const EXIT = {leftOut: 1, usage: 2, unavailable: 3}
 
 const request = flags()
-if (request?.markdown) printSaved(request.output)
-else if (request) await main(request)
+if (request) await main(request)
 
 async function main(request: Request): Promise<void> {
   const loaded = loadAddon()
@@ -44,16 +43,6 @@ function flags(): Request | undefined {
   } catch (error) {
     end(EXIT.usage, (error as Error).message)
     return undefined
-  }
-}
-
-/** The short table of a report that is there. */
-function printSaved(path: string): void {
-  try {
-    const report = peersReport.parse(JSON.parse(readFileSync(path, 'utf8')))
-    process.stdout.write(peersMarkdown(report))
-  } catch (error) {
-    end(EXIT.usage, `--markdown: expected a report at ${path}: ${(error as Error).message}`)
   }
 }
 

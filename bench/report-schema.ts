@@ -30,17 +30,6 @@ const kernelRow = z.object({
 })
 export type KernelRow = z.infer<typeof kernelRow>
 
-const peakMemory = z.object({
-  method: z.string(),
-  causal: z.boolean(),
-  seq_len: z.number().int(),
-  input_bytes: z.number().int(),
-  output_bytes: z.number().int(),
-  /** `null` where the system does not tell. */
-  peak_over_inputs_and_output_bytes: z.number().nullable(),
-})
-export type PeakMemory = z.infer<typeof peakMemory>
-
 /** What `npm run bench:kernels` writes. Version 2 counted work as the estimators do; 3 leaves PyTorch to `bench:peers`. */
 export const kernelsReport = z.object({
   schema: z.literal('rfa.kernels/3'),
@@ -60,24 +49,6 @@ export const kernelsReport = z.object({
   seconds_per_case: z.number(),
   shape: z.object({heads: z.number(), headDim: z.number(), numFeatures: z.number()}),
   kernels: z.array(kernelRow),
-  causal_over_bidirectional: z.array(
-    z.object({method: z.string(), length: z.number().int(), ratio: z.number()}),
-  ),
-  threads: z.array(
-    z.object({name: z.string(), one_ns: z.number(), two_ns: z.number(), speedup: z.number()}),
-  ),
-  decode: z.array(
-    z.object({
-      method: z.string(),
-      num_features: z.number().int(),
-      tokens: z.number().int(),
-      state_bytes: z.number().int(),
-      native: spread,
-      faster_than_exact: z.number(),
-      state_over_exact: z.number(),
-    }),
-  ),
-  memory: z.array(peakMemory),
 })
 export type KernelsReport = z.infer<typeof kernelsReport>
 

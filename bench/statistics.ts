@@ -3,7 +3,7 @@ import {median} from '../src/stats/index.js'
 import {shareOfPeak} from '../src/theory/peak.js'
 import type {KernelCase} from './cases.js'
 import type {PreparedCase} from './engine.js'
-import type {KernelRow, KernelsReport, Spread} from './report-schema.js'
+import type {KernelRow, Spread} from './report-schema.js'
 
 /** Times of each engine in nanoseconds; `NaN` where one does not know the case. */
 export interface Samples {
@@ -51,17 +51,4 @@ export function kernelRow(
     peak_pct: share === null ? null : 100 * share,
     wasm_over_native: wasm && wasm.min_ns / native.min_ns,
   }
-}
-
-/** What causality costs each method at each length. */
-export function causalRatios(
-  rows: readonly KernelRow[],
-): KernelsReport['causal_over_bidirectional'] {
-  return rows.flatMap(({method, length, causal, native}) => {
-    const plain = rows.find(
-      row => row.method === method && row.length === length && row.causal === false,
-    )
-    if (!causal || !plain || method === undefined || length === undefined) return []
-    return [{method, length, ratio: native.min_ns / plain.native.min_ns}]
-  })
 }

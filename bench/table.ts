@@ -1,6 +1,6 @@
 /** The report as text. */
 import {type Block, type ColumnSpec, table, text} from '../src/report/document.js'
-import {bytes, nanoseconds, percent, ratio, significant} from '../src/report/numbers.js'
+import {nanoseconds, percent, ratio, significant} from '../src/report/numbers.js'
 import {renderTerminal} from '../src/report/terminal.js'
 import type {
   ExperimentRow,
@@ -16,9 +16,6 @@ const BUSY = 1
 /** Wide enough for every table: what does not fit a terminal is no table any more. */
 const LAYOUT = {width: 120, colour: false}
 
-type Row<Part extends 'threads' | 'decode' | 'memory' | 'causal_over_bidirectional'> =
-  KernelsReport[Part][number]
-
 const KERNELS: readonly ColumnSpec<KernelRow>[] = [
   {title: 'kernel', align: 'left', cell: row => row.name},
   {title: 'L', cell: row => (row.length === undefined ? '' : `${row.length}`)},
@@ -26,35 +23,6 @@ const KERNELS: readonly ColumnSpec<KernelRow>[] = [
   {title: 'GFLOP/s', cell: row => (row.gflops === null ? '' : significant(row.gflops))},
   {title: '% of peak', cell: row => (row.peak_pct === null ? '' : percent(row.peak_pct))},
   {title: 'wasm', cell: row => timesOrNothing(row.wasm_over_native)},
-]
-
-const CAUSAL: readonly ColumnSpec<Row<'causal_over_bidirectional'>>[] = [
-  {title: 'causal over bidirectional', align: 'left', cell: row => row.method},
-  {title: 'L', cell: row => `${row.length}`},
-  {title: 'time', cell: row => ratio(row.ratio)},
-]
-
-const THREADS: readonly ColumnSpec<Row<'threads'>>[] = [
-  {title: 'two threads', align: 'left', cell: row => row.name},
-  {title: 'one', cell: row => nanoseconds(row.one_ns)},
-  {title: 'two', cell: row => nanoseconds(row.two_ns)},
-  {title: 'speed-up', cell: row => ratio(row.speedup)},
-]
-
-const DECODE: readonly ColumnSpec<Row<'decode'>>[] = [
-  {title: 'decode', align: 'left', cell: row => `${row.method} M=${row.num_features}`},
-  {title: 'tokens', cell: row => `${row.tokens}`},
-  {title: 'native', cell: row => nanoseconds(row.native.min_ns)},
-  {title: 'than exact', cell: row => ratio(row.faster_than_exact)},
-  {title: 'state', cell: row => bytes(row.state_bytes)},
-  {title: '% of exact', cell: row => percent(100 * row.state_over_exact)},
-]
-
-const MEMORY: readonly ColumnSpec<Row<'memory'>>[] = [
-  {title: 'peak memory over inputs and output', align: 'left', cell: row => row.method},
-  {title: 'L', cell: row => `${row.seq_len}`},
-  {title: 'form', cell: row => (row.causal ? 'causal' : 'bidirectional')},
-  {title: 'memory', cell: row => bytes(row.peak_over_inputs_and_output_bytes)},
 ]
 
 const EXPERIMENTS: readonly ColumnSpec<ExperimentRow>[] = [
@@ -98,14 +66,7 @@ export function experimentsText(report: ExperimentsReport): string {
 
 /** The tables of the kernel benchmark. */
 export function kernelsText(report: KernelsReport): string {
-  const blocks: Block[] = [
-    ...header(report),
-    ...tableOf(KERNELS, report.kernels),
-    ...tableOf(CAUSAL, report.causal_over_bidirectional),
-    ...tableOf(THREADS, report.threads),
-    ...tableOf(DECODE, report.decode),
-    ...tableOf(MEMORY, report.memory),
-  ]
+  const blocks: Block[] = [...header(report), ...tableOf(KERNELS, report.kernels)]
   return renderTerminal(blocks, LAYOUT)
 }
 

@@ -58,11 +58,9 @@ const PARTS = {
   claims,
   peers: () => benchmark('peers'),
   kernels: () => benchmark('kernels'),
-  backends: () =>
-    node('dist/bench/calibrate.js', 'backends', '--output', `${REFERENCE}/backends.json`),
+  backends: () => calibrate('backends'),
   experiments: () => benchmark('experiments'),
-  repeatability: () =>
-    node('dist/bench/repeatability.js', '--output', `${REFERENCE}/repeatability.json`),
+  repeatability: () => calibrate('repeatability'),
 }
 
 const asked = process.argv.slice(2)
@@ -103,6 +101,11 @@ function claims() {
   }
   draw(`${folder}/${DRAWN}`)
   node('scripts/readme-tables.js', '--write', 'claims')
+}
+
+/** A calibration of which a file is kept. */
+function calibrate(name) {
+  node('dist/bench/calibrate.js', name, '--output', `${REFERENCE}/${name}.json`)
 }
 
 /** A benchmark of which README has a table. */

@@ -6,8 +6,6 @@ import {PEERS, type PeerName} from './environment.js'
 /** What is to be done. */
 export interface Request {
   quick: boolean
-  /** Print the short table of a report that is there, and measure nothing. */
-  markdown: boolean
   peers: readonly PeerName[]
   threads: readonly number[]
   /** That each form is timed, in all of its processes. */
@@ -24,14 +22,13 @@ export function readFlags(args: readonly string[]): Request {
     allowPositionals: true,
     options: {
       quick: {type: 'boolean', default: false},
-      markdown: {type: 'boolean', default: false},
       peers: {type: 'string', default: PEERS.join(',')},
       threads: {type: 'string', default: availableParallelism() > 1 ? '1,2' : '1'},
       seconds: {type: 'string'},
       output: {type: 'string', default: 'results/reference/peers.json'},
     },
   })
-  const {quick, markdown, output} = values
+  const {quick, output} = values
   const seconds = Number(values.seconds ?? (quick ? 0.1 : 1))
   if (!(seconds > 0))
     throw new Error(`--seconds: expected a positive number, got ${values.seconds}`)
@@ -41,7 +38,7 @@ export function readFlags(args: readonly string[]): Request {
     throw new Error(`--threads: expected whole numbers from 1 to ${most}, got ${values.threads}`)
   }
   const peers = values.peers.split(',').map(peerNamed)
-  return {quick, markdown, output, seconds, threads, peers, filter: positionals.join(' ')}
+  return {quick, output, seconds, threads, peers, filter: positionals.join(' ')}
 }
 
 function peerNamed(text: string): PeerName {

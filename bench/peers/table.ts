@@ -1,6 +1,5 @@
 /** The comparison with peers as text. */
 import {type Block, type ColumnSpec, table, text} from '../../src/report/document.js'
-import {renderMarkdown} from '../../src/report/markdown.js'
 import {nanoseconds, percent, plural, ratio} from '../../src/report/numbers.js'
 import {renderTerminal} from '../../src/report/terminal.js'
 import type {EngineTimes, PeerRow, PeersReport} from './report.js'
@@ -23,11 +22,6 @@ export function peersText(report: PeersReport): string {
     ],
     LAYOUT,
   )
-}
-
-/** A table of one thread, one length and the decoders, and every case of the report that a peer wins. */
-export function peersMarkdown(report: PeersReport): string {
-  return renderMarkdown([shortTable(report), ...header(report), ...notes(report)])
 }
 
 /** One thread, one length and the decoders. */

@@ -2,27 +2,26 @@
  * How far the intervals of `rfa bench` can be believed here: runs a small grid many times in fresh programs, on a machine that
  * is left alone and beside a loop that keeps one processor busy, and prints how often the interval of one run holds what
  * the others found, how wide it is, and what `rfa compare` makes of runs that measured the same.
- *
- *     node dist/bench/repeatability.js [--runs N] [--output FILE]      N runs of each kind, default 21
+ * The word is the number of runs of each kind, 21 by default.
  */
 import {spawn} from 'node:child_process'
 import {mkdtemp, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
-import {parseArgs} from 'node:util'
-import {compareSides} from '../src/cli/compare/run-compare.js'
-import type {Side} from '../src/compare/request.js'
-import bench from '../src/experiments/bench/index.js'
-import type {BenchPlan, TimedRecord} from '../src/experiments/bench/schema.js'
-import {PairedTimes} from '../src/experiments/bench/times/paired-times.js'
-import {medianOf} from '../src/experiments/bench/times/time-estimates.js'
-import {table} from '../src/report/document.js'
-import {percent} from '../src/report/numbers.js'
-import {renderTerminal} from '../src/report/terminal.js'
-import {machineFacts} from '../src/results/machine.js'
-import {openRun} from '../src/results/run-directory.js'
-import {type Estimate, factorOf, mapped, mean, median, variance} from '../src/stats/index.js'
-import {measured} from './measured.js'
+import {compareSides} from '../../src/cli/compare/run-compare.js'
+import type {Side} from '../../src/compare/request.js'
+import experiment from '../../src/experiments/bench/index.js'
+import type {BenchPlan, TimedRecord} from '../../src/experiments/bench/schema.js'
+import {PairedTimes} from '../../src/experiments/bench/times/paired-times.js'
+import {medianOf} from '../../src/experiments/bench/times/time-estimates.js'
+import {percent} from '../../src/report/numbers.js'
+import {machineFacts} from '../../src/results/machine.js'
+import {openRun} from '../../src/results/run-directory.js'
+import {type Estimate, factorOf, mapped, mean, median, variance} from '../../src/stats/index.js'
+import {measured} from '../measured.js'
+import {bench} from './plans.js'
+import type {Row} from './rows.js'
+import type {Calibration} from './run.js'
 
 /** Calls of at least this long have to be known to a few per cent. */
 const LONG_NS = 150e3
@@ -38,25 +37,10 @@ const METHODS: BenchPlan['methods'] = [
   {method: 'elu', preset: 'exact', options: {denGuard: 'none'}},
 ]
 
-const PLAN: BenchPlan = {
-  experiment: 'bench',
-  methods: METHODS,
-  projections: ['orth'],
-  orth_sign: 'haar',
-  redraw: 'fixed',
-  num_features: [64],
-  seq_lens: [256, 1024],
-  batch: 1,
-  heads: 2,
-  head_dim: 64,
-  value_dim: 64,
-  causal: false,
+const {plan: PLAN} = bench('', {
+  ...{methods: METHODS, num_features: [64], seq_lens: [256, 1024], heads: 2, order: 'random'},
   timing: {processes: 5, warmup_runs: 10, min_runs: 10, max_runs: 3000, min_time_ns: 0.3e9},
-  order: 'random',
-  seed: 0,
-  backend: 'native',
-  threads: null,
-}
+})
 
 /** Under which conditions runs are made. */
 const KINDS = [
@@ -92,35 +76,27 @@ type Found = Kind & {
   pairs: number
 }
 
-const {values} = parseArgs({
-  options: {runs: {type: 'string', default: '21'}, output: {type: 'string'}},
-})
-const count = Number(values.runs)
-const folder = await mkdtemp(join(tmpdir(), 'rfa-repeatability-'))
-try {
-  const found: Found[] = []
-  // conditions take turns, too: an hour in which the machine is slow falls on all of them
-  const sides = new Map<Kind, Side[]>(KINDS.map(kind => [kind, []]))
-  for (let run = 0; run < count; run++) {
-    for (const kind of KINDS) sides.get(kind)!.push(await oneRun(kind, run))
-    process.stderr.write(`${run + 1} of ${count} runs of each kind\n`)
-  }
-  for (const kind of KINDS) found.push({...kind, ...(await judged(sides.get(kind)!))})
-  process.stdout.write(`${renderTerminal([shown(found)], {width: 120, colour: false})}\n`)
-  if (values.output) {
-    const report = {
-      schema: 'rfa.repeatability/1',
-      machine: await machineFacts({timed: true}),
-      plan: PLAN,
-      found,
+export default (async ([runs = '21']) => {
+  const count = Number(runs)
+  const folder = await mkdtemp(join(tmpdir(), 'rfa-repeatability-'))
+  try {
+    const found: Found[] = []
+    // conditions take turns, too: an hour in which the machine is slow falls on all of them
+    const sides = new Map<Kind, Side[]>(KINDS.map(kind => [kind, []]))
+    for (let run = 0; run < count; run++) {
+      for (const kind of KINDS) sides.get(kind)!.push(await oneRun(folder, kind, run))
+      process.stderr.write(`${run + 1} of ${count} runs of each kind\n`)
     }
-    await writeFile(values.output, `${JSON.stringify(report, null, 2)}\n`)
+    for (const kind of KINDS) found.push({...kind, ...(await judged(sides.get(kind)!))})
+    const machine = await machineFacts({timed: true})
+    const report = {schema: 'rfa.repeatability/1', machine, plan: PLAN, found}
+    return {rows: found.map(shown), report}
+  } finally {
+    await rm(folder, {recursive: true, force: true})
   }
-} finally {
-  await rm(folder, {recursive: true, force: true})
-}
+}) satisfies Calibration
 
-async function oneRun({machine, threads}: Kind, run: number): Promise<Side> {
+async function oneRun(folder: string, {machine, threads}: Kind, run: number): Promise<Side> {
   const name = join(folder, `${machine.replaceAll(' ', '-')}-${threads}-${run}`)
   await writeFile(`${name}.json`, JSON.stringify({...PLAN, threads, seed: run}))
   const busy = machine === 'alone' ? undefined : spawn(process.execPath, ['-e', 'for (;;);'])
@@ -129,7 +105,7 @@ async function oneRun({machine, threads}: Kind, run: number): Promise<Side> {
   } finally {
     busy?.kill('SIGKILL')
   }
-  const {manifest, records} = await openRun(name, [bench])
+  const {manifest, records} = await openRun(name, [experiment])
   return {directory: name, method: null, manifest, records, cells: records.length}
 }
 
@@ -240,27 +216,19 @@ function shareOf<T>(all: readonly T[], holds: (one: T) => boolean): number {
   return all.filter(holds).length / all.length
 }
 
-function shown(found: readonly Found[]) {
-  const share = (title: string, of: (row: Found) => number) => ({
-    title,
-    cell: (row: Found) => percent(100 * of(row)),
-  })
-  return table(
-    [
-      {title: 'machine', align: 'left', cell: ({machine}) => machine},
-      {title: 'threads', cell: ({threads}) => String(threads)},
-      {title: 'runs', cell: ({runs}) => String(runs)},
-      share('times: half-width', ({half_width}) => half_width),
-      share('covered', ({covered}) => covered),
-      share('runs apart', ({runs_apart}) => runs_apart),
-      share('covered, that aside', ({covered_aside}) => covered_aside),
-      share('ratios: covered', ({ratio_covered}) => ratio_covered),
-      share('half-width', ({ratio_half_width}) => ratio_half_width),
-      share('equal told different', ({equal_told_different}) => equal_told_different),
-      share('compare tells 10 %', ({told_ten_percent}) => told_ten_percent),
-      share('x1.1 seen', ({change_seen}) => change_seen),
-      {title: 'false alarms', cell: ({false_alarms, pairs}) => `${false_alarms} of ${pairs}`},
-    ],
-    found,
-  )
+function shown({machine, threads, runs, pairs, ...found}: Found): Row {
+  const share = (value: number) => percent(100 * value)
+  return {
+    ...{machine, threads, runs, 'times: half-width %': share(found.half_width)},
+    ...{'covered %': share(found.covered), 'runs apart %': share(found.runs_apart)},
+    'covered, that aside %': share(found.covered_aside),
+    'ratios: covered %': share(found.ratio_covered),
+    'half-width %': share(found.ratio_half_width),
+    'equal told different %': share(found.equal_told_different),
+    'compare tells 10 % %': share(found.told_ten_percent),
+    ...{
+      'x1.1 seen %': share(found.change_seen),
+      'false alarms': `${found.false_alarms} of ${pairs}`,
+    },
+  }
 }
