@@ -1,7 +1,9 @@
-/** A comparison as `--json` prints it. */
+/** A comparison as `--json` prints it, and as CSV. */
 import {z} from 'zod'
 import {ANSWERS} from '../experiments/answers.js'
 import {BASES, QUANTITIES} from '../experiments/comparison.js'
+import {type Column, columnsOf} from '../results/columns.js'
+import {plainCsv} from '../results/csv.js'
 import {nullableNumber} from '../results/record.js'
 import {JUDGEMENTS} from './limits.js'
 
@@ -109,3 +111,20 @@ export const comparisonFacts = z.object({
     ),
 })
 export type ComparisonFacts = z.infer<typeof comparisonFacts>
+
+/** A line, or what was not compared: fields of the other kind are empty. */
+const line = z.object({
+  ...comparedRow.shape,
+  where: leftRow.shape.where.describe('Of what was not compared, in which of the two it is.'),
+  reason: leftRow.shape.reason,
+})
+
+/** The columns of {@link comparisonCsv}. */
+export function comparisonColumns(): Column[] {
+  return columnsOf(line)
+}
+
+/** All lines, and all that is left, a row each. */
+export function comparisonCsv({rows, left}: Pick<ComparisonFacts, 'rows' | 'left'>): string {
+  return plainCsv(comparisonColumns(), [...rows, ...left])
+}

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import Methods from '../../commands/methods.js'
 import {TABLE_OWNERS} from '../../src/cli/describe/table-owners.js'
-import {comparisonCsv} from '../../src/compare/tables.js'
+import {comparisonCsv} from '../../src/compare/schema.js'
 import {run} from './services.js'
 
 describe('rfa methods', () => {

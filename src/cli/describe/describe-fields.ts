@@ -1,5 +1,5 @@
 import {claimTableColumns} from '../../claims/tables.js'
-import {comparisonColumns} from '../../compare/tables.js'
+import {comparisonColumns} from '../../compare/schema.js'
 import {unknownName} from '../../errors.js'
 import {allExperiments} from '../../experiments/index.js'
 import type {Block} from '../../report/document.js'

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {compare} from '../../../src/compare/compare.js'
 import {comparisonReport} from '../../../src/compare/report.js'
-import {comparisonCsv} from '../../../src/compare/tables.js'
+import {comparisonCsv} from '../../../src/compare/schema.js'
 import {benchComparison} from '../../../src/experiments/bench/report/comparison.js'
 import type {Comparison} from '../../../src/experiments/comparison.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
