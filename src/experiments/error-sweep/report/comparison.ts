@@ -62,18 +62,23 @@ function sourceOf(input: ErrorSweepCell['input']): object {
 
 const QUANTITY = {quantity: 'error', at: {}} as const
 
-/** rel L2 of two cells, B over A, or why there is none: tables of a sweep and `rfa compare` go by it. */
+/**
+ * rel L2 of two cells, B over A, or why there is none: tables of a sweep and `rfa compare` go by it.
+ *
+ * @param errorsBy - {@link errorsOf}, or what remembers it where cells are compared with many
+ */
 export function errorLine(
   a: CompletedSweep,
   b: CompletedSweep,
   related: Related,
+  errorsBy: typeof errorsOf = errorsOf,
 ): ComparedLine | UncomparedLine {
-  const reason = unsupportedReason(a, b, related)
+  const [own, other] = [errorsBy(a), errorsBy(b)]
+  const reason = unsupportedReason(a, b, related) ?? brokenReason(a, b, [own, other])
   if (reason !== undefined) return {...QUANTITY, reason}
   if (bothRounding(a, b)) {
     return {...QUANTITY, reason: 'both errors are the rounding of float32', settled: true}
   }
-  const [own, other] = [errorsOf(a), errorsOf(b)]
   if (!own || !other) return lineOfMedians(a, b)
   const line = {...QUANTITY, a: a.result.rel_l2.median!, b: b.result.rel_l2.median!}
   const shared = a.cell.seed === b.cell.seed || !isDrawn(a) || !isDrawn(b)
@@ -100,9 +105,17 @@ function unsupportedReason(
   if (a.cell.input.kind === 'generator' && a.cell.seed !== b.cell.seed) {
     return 'generated inputs of another seed are other inputs: give both runs one seed, or read a file'
   }
-  const [own, other] = [a, b].map(({result}) => result.rel_l2.median)
-  if (own == null || other == null) return 'an estimate is not finite'
-  const all = [a, b].flatMap(row => errorsOf(row) ?? [])
+  return undefined
+}
+
+/** Why there is no ratio of what was measured. @param errors - of the replicates of both */
+function brokenReason(
+  a: CompletedSweep,
+  b: CompletedSweep,
+  errors: readonly (readonly number[] | undefined)[],
+): string | undefined {
+  if ([a, b].some(({result}) => result.rel_l2.median === null)) return 'an estimate is not finite'
+  const all = errors.flatMap(own => own ?? [])
   if (all.some(Number.isNaN)) return 'an estimate is not finite'
   if (bothRounding(a, b)) return undefined
   if (all.some(error => error === 0)) return 'a replicate without error has no ratio'
