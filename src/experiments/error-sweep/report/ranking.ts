@@ -82,8 +82,9 @@ function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests, errors)
   const isHigher = (a: CompletedSweep, b: CompletedSweep) => {
     const test = tests.get(a)?.get(b)
-    // the ratio takes longer than the test
-    return (!test || test.higher <= ALPHA) && compare(a, b).answer === 'more'
+    // the ratio takes longer than these
+    const may = test ? test.higher <= ALPHA : errorOf(a) > errorOf(b)
+    return may && compare(a, b).answer === 'more'
   }
   const competing = rows.filter(isCompeting)
   // most rows are higher than one of the first
