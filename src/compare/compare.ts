@@ -12,8 +12,14 @@ import {canonicalJson} from '../results/keys.js'
 import type {CellRecord} from '../results/record.js'
 import {finiteOrNull} from '../stats/index.js'
 import {judged, type Limit} from './limits.js'
-import {type Matching, matchMethods, matchRuns} from './match.js'
-import type {ComparisonRequest, MeasuredPair, Side} from './request.js'
+import {
+  type ComparisonRequest,
+  type Matching,
+  type MeasuredPair,
+  matchMethods,
+  matchRuns,
+  type Side,
+} from './match.js'
 import type {ComparedRow, ComparedSide, ComparisonFacts, LeftRow} from './schema.js'
 import {warningsOf} from './warnings.js'
 

@@ -1,11 +1,39 @@
-/** Which cells of two runs, or of two methods of one run, belong together. */
+/** What is to be compared: two runs, or two methods of one run, and which of their cells belong together. */
 import {type DrawPoint, drawPoint, type MethodSpec} from '../experiments/axes.js'
-import type {Comparison} from '../experiments/comparison.js'
+import type {Comparison, MeasuredRecord, Related} from '../experiments/comparison.js'
 import {methodLabel} from '../experiments/labels.js'
 import type {Counted} from '../experiments/until-ci.js'
 import {groupBy} from '../report/groups.js'
 import {canonicalJson} from '../results/keys.js'
+import type {RunManifest} from '../results/manifest.js'
 import type {CellRecord} from '../results/record.js'
+import type {Limit} from './limits.js'
+
+/** A run, or what a method has of it. */
+export interface Side {
+  directory: string
+  /** Name of the method; `null`: the whole run. */
+  method: string | null
+  manifest: RunManifest
+  /** The newest of each cell. */
+  records: readonly CellRecord[]
+  /** Cells of the plan; `null`: unknown. */
+  cells: number | null
+}
+
+/** What is to be compared, and how it is judged. */
+export interface ComparisonRequest {
+  experiment: string
+  comparison: Comparison
+  related: Related
+  a: Side
+  b: Side
+  limits: readonly Limit[]
+  strict: boolean
+}
+
+/** Two cells that were both measured. */
+export type MeasuredPair = readonly [MeasuredRecord, MeasuredRecord]
 
 /** Cells of A and of B that measure the same. */
 export interface Matching {

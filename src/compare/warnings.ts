@@ -1,12 +1,13 @@
 /** What else differs between two runs than what is to be compared. */
 
+import {fewPairsNote} from '../experiments/answers.js'
 import type {Related} from '../experiments/comparison.js'
 import {spanOf} from '../report/groups.js'
 import {plural, ratio as ratioText} from '../report/numbers.js'
 import type {Machine} from '../results/manifest.js'
 import {endedRecords} from '../results/record.js'
-import {LEAST_FOR_FLIPS, median} from '../stats/index.js'
-import type {ComparisonRequest, MeasuredPair, Side} from './request.js'
+import {median} from '../stats/index.js'
+import type {ComparisonRequest, MeasuredPair, Side} from './match.js'
 import type {ComparedRow} from './schema.js'
 
 /** Sentences, those about the machine first. */
@@ -136,11 +137,7 @@ function commonShift(rows: readonly ComparedRow[]): string[] {
   ]
 }
 
-/** With fewer pairs no p-value is small enough. */
 function fewPairs(rows: readonly ComparedRow[]): string[] {
   const pairs = rows.flatMap(row => row.pairs ?? [])
-  const [, most] = spanOf(pairs)
-  if (pairs.length === 0 || most >= LEAST_FOR_FLIPS) return []
-  const few = most === 1 ? '1 replicate is' : `${plural(most, 'replicate')} are`
-  return [`${few} too few to compare pairs; use --replicates ${LEAST_FOR_FLIPS} or more`]
+  return pairs.length === 0 ? [] : fewPairsNote(spanOf(pairs)[1], 'replicate')
 }

@@ -1,6 +1,7 @@
 /** What is said of two values of less-is-better: one rule for tables, stars, sentences and `rfa compare`. */
 import {randomStream} from '../random/index.js'
-import {holm, type Interval, signFlips} from '../stats/index.js'
+import {plural} from '../report/numbers.js'
+import {holm, type Interval, LEAST_FOR_FLIPS, signFlips} from '../stats/index.js'
 import type {ComparedLine} from './comparison.js'
 
 /** Chance of any false `more` or `less` among the tested lines of a comparison. */
@@ -54,4 +55,11 @@ export function answerOf(
     : pValue <= ALPHA && (value > most || value < 1 / most)
   if (differs) return value > 1 ? 'more' : 'less'
   return 'cannot_be_told'
+}
+
+/** Says how many pairs it takes, where these are too few for any p-value to be small enough. @param noun - of a pair */
+export function fewPairsNote(pairs: number, noun: string): string[] {
+  if (pairs >= LEAST_FOR_FLIPS) return []
+  const few = pairs === 1 ? `1 ${noun} is` : `${plural(pairs, noun)} are`
+  return [`${few} too few to compare pairs; use --replicates ${LEAST_FOR_FLIPS} or more`]
 }

@@ -1,6 +1,6 @@
 /** `rfa bench --baseline`: what is looked at before anything is timed, and the comparison afterwards. */
 import type {Limit} from '../../compare/limits.js'
-import type {Side} from '../../compare/request.js'
+import type {Side} from '../../compare/match.js'
 import {expected} from '../../errors.js'
 import {experimentNamed} from '../../experiments/index.js'
 import {canonicalJson} from '../../results/keys.js'

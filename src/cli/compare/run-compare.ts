@@ -2,9 +2,15 @@
 import {realpath} from 'node:fs/promises'
 import {compare} from '../../compare/compare.js'
 import type {Limit} from '../../compare/limits.js'
-import {cellsOfMethod, matchMethods, matchRuns, methodsOf} from '../../compare/match.js'
+import {
+  type ComparisonRequest,
+  cellsOfMethod,
+  matchMethods,
+  matchRuns,
+  methodsOf,
+  type Side,
+} from '../../compare/match.js'
 import {comparisonCsv, comparisonReport} from '../../compare/report.js'
-import type {ComparisonRequest, Side} from '../../compare/request.js'
 import {expected, type RfaError, unknownName} from '../../errors.js'
 import {experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'

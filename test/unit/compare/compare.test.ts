@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {compare, settled, unjudged} from '../../../src/compare/compare.js'
-import type {ComparisonRequest} from '../../../src/compare/request.js'
+import type {ComparisonRequest} from '../../../src/compare/match.js'
 import {comparisonFacts} from '../../../src/compare/schema.js'
 import {benchComparison} from '../../../src/experiments/bench/report/comparison.js'
 import type {TimedRecord} from '../../../src/experiments/bench/schema.js'

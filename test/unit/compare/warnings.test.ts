@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {compare} from '../../../src/compare/compare.js'
-import type {Side} from '../../../src/compare/request.js'
+import type {Side} from '../../../src/compare/match.js'
 import {benchComparison} from '../../../src/experiments/bench/report/comparison.js'
 import type {Comparison} from '../../../src/experiments/comparison.js'
 import {errorSweepComparison} from '../../../src/experiments/error-sweep/report/comparison.js'

@@ -1,6 +1,7 @@
 /** The columns of an error sweep's tables, and what their titles stand for. */
 
 import type {ColumnSpec} from '../../../report/document.js'
+import {groupBy} from '../../../report/groups.js'
 import {MISSING, percent, significant, withError, withInterval} from '../../../report/numbers.js'
 import {LEAST_FOR_INTERVAL, type MetricSummary} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
@@ -70,11 +71,25 @@ const EXACT_LEGEND = 'No ratio where V hardly varies: averaging it is exact up t
 /** Whether the ratio to averaging V is missing in all or in some head for want of a yardstick. */
 function averagingIsExact(records: readonly CompletedSweep[]): boolean {
   const isMissing = (mse: number | null, ratio: number | null) => mse !== null && ratio === null
-  return records.some(
-    record =>
-      isMissing(record.result.mse.median, record.result.mse_over_mean_value) ||
-      headsOf(record).some(head => isMissing(head.mse, head.mse_over_mean_value)),
-  )
+  if (records.some(({result}) => isMissing(result.mse.median, result.mse_over_mean_value))) {
+    return true
+  }
+  // the yardsticks of heads are those of their input: a record without broken heads speaks for the others
+  return groupBy(records, yardstickName).some(own => {
+    for (const record of own) {
+      const heads = headsOf(record)
+      if (heads.some(({mse, mse_over_mean_value: ratio}) => isMissing(mse, ratio))) return true
+      if (heads.every(({mse}) => mse !== null)) return false
+    }
+    return false
+  })
+}
+
+/** The same of records that are held against the same averages of V. */
+function yardstickName({cell}: CompletedSweep): string {
+  const {input, layer, seq_len, scale, logit_scale, causal, target, method} = cell
+  const own = target === 'raw' ? [] : [method, cell.preset, cell.options]
+  return JSON.stringify([input, layer, seq_len, scale, logit_scale, causal, target, ...own])
 }
 
 /** What stands in brackets behind a median, as far as the tables have any. */

@@ -63,13 +63,18 @@ function sourceOf(input: ErrorSweepCell['input']): object {
 
 const QUANTITY = {quantity: 'error', at: {}} as const
 
-/** rel L2 of two cells, B over A, or why there is none: tables of a sweep and `rfa compare` go by it. */
+/**
+ * rel L2 of two cells, B over A, or why there is none: tables of a sweep and `rfa compare` go by it.
+ *
+ * @param errorsBy - {@link errorsOf}, or what remembers it where cells are compared with many
+ */
 export function errorLine(
   a: CompletedSweep,
   b: CompletedSweep,
   related: Related,
+  errorsBy: typeof errorsOf = errorsOf,
 ): ComparedLine | UncomparedLine {
-  const [own, other] = [errorsOf(a), errorsOf(b)]
+  const [own, other] = [errorsBy(a), errorsBy(b)]
   const reason = unsupportedReason(a, b, related) ?? brokenReason(a, b, [own, other])
   if (reason !== undefined) return {...QUANTITY, reason}
   if (bothRounding(a, b)) {
@@ -110,8 +115,7 @@ function brokenReason(
   b: CompletedSweep,
   errors: readonly (readonly number[] | undefined)[],
 ): string | undefined {
-  const medians = [a, b].map(({result}) => result.rel_l2.median)
-  if (medians.includes(null)) return 'an estimate is not finite'
+  if ([a, b].some(({result}) => result.rel_l2.median === null)) return 'an estimate is not finite'
   const all = errors.flatMap(own => own ?? [])
   if (all.some(Number.isNaN)) return 'an estimate is not finite'
   if (bothRounding(a, b)) return undefined

@@ -3,7 +3,7 @@ import {layoutWarning} from '../../../inputs/attention-input.js'
 import {groupBy, spanOf} from '../../../report/groups.js'
 import {plural, roundNumber, significant} from '../../../report/numbers.js'
 import {firstOf} from '../../../report/words.js'
-import {LEAST_FOR_FLIPS} from '../../../stats/index.js'
+import {fewPairsNote} from '../../answers.js'
 import {methodLabel, projectionLabel, variantLabel} from '../../labels.js'
 import {UNKNOWN_BECAUSE} from '../curve.js'
 import {headsOf, replicateMetricsOf} from '../heavy-lists.js'
@@ -290,10 +290,9 @@ function count(log10: number, {tooMany}: Wanted): string {
 /** In the place of paired differences: how many draws they take. @param variants - of one table, at their largest M */
 export function fewDrawsNotes(variants: readonly CompletedSweep[]): string[] {
   const drawn = variants.filter(row => isDrawn(row) && replicateMetricsOf(row) !== null)
+  if (variants.length < 2 || drawn.length === 0) return []
   const [, most] = spanOf(drawn.map(replicatesOf))
-  if (variants.length < 2 || drawn.length === 0 || most >= LEAST_FOR_FLIPS) return []
-  const few = most === 1 ? '1 draw is' : `${plural(most, 'draw')} are`
-  return [`${few} too few to compare pairs; use --replicates ${LEAST_FOR_FLIPS} or more`]
+  return fewPairsNote(most, 'draw')
 }
 
 /** Metrics as tables call them. */

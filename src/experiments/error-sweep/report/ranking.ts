@@ -77,12 +77,14 @@ function tableKey({cell, result}: CompletedSweep): string {
 }
 
 function rankingOf(rows: readonly CompletedSweep[]): Ranking {
-  const tests = testsOf(rows)
-  const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests)
+  const errors = remembered(errorsOf)
+  const tests = testsOf(rows, errors)
+  const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests, errors)
   const isHigher = (a: CompletedSweep, b: CompletedSweep) => {
     const test = tests.get(a)?.get(b)
-    // the ratio takes longer than the test
-    return (!test || test.higher <= ALPHA) && compare(a, b).answer === 'more'
+    // the ratio takes longer than these
+    const may = test ? test.higher <= ALPHA : errorOf(a) > errorOf(b)
+    return may && compare(a, b).answer === 'more'
   }
   const competing = rows.filter(isCompeting)
   // most rows are higher than one of the first
@@ -98,6 +100,16 @@ function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   return {rows, compare, competing, front: new Set(starred), basis}
 }
 
+/** What may have to be read again is asked once of each row. */
+function remembered<Of>(of: (row: CompletedSweep) => Of): (row: CompletedSweep) => Of {
+  const known = new Map<CompletedSweep, {value: Of}>()
+  return row => {
+    const found = known.get(row) ?? {value: of(row)}
+    known.set(row, found)
+    return found.value
+  }
+}
+
 function basisOf(competing: readonly CompletedSweep[], tests: Tests): Ranking['basis'] {
   const drawn = competing.filter(isDrawn)
   if (drawn.some(row => replicatesOf(row) < LEAST_FOR_FLIPS)) return 'few_draws'
@@ -105,8 +117,13 @@ function basisOf(competing: readonly CompletedSweep[], tests: Tests): Ranking['b
 }
 
 /** By the test of two rows where there is one, else by the interval of their ratio. */
-function compared(a: CompletedSweep, b: CompletedSweep, tests: Tests): Compared {
-  const line = errorLine(b, a, 'methods')
+function compared(
+  a: CompletedSweep,
+  b: CompletedSweep,
+  tests: Tests,
+  errors: typeof errorsOf,
+): Compared {
+  const line = errorLine(b, a, 'methods', errors)
   if ('reason' in line) {
     const answer = line.settled ? 'same' : 'cannot_be_told'
     return {a, b, answer, ratio: NO_RATIO, pValue: Number.NaN, pairs: 0}
@@ -128,11 +145,11 @@ interface Test {
 type Tests = ReadonlyMap<CompletedSweep, ReadonlyMap<CompletedSweep, Test>>
 
 /** Each row against all others with which it has replicates enough, of which at least one is drawn. */
-function testsOf(rows: readonly CompletedSweep[]): Tests {
+function testsOf(rows: readonly CompletedSweep[], errorsBy: typeof errorsOf): Tests {
   const candidates = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
   if (candidates.length > MOST_TESTED) return new Map()
   const able = candidates.flatMap(row => {
-    const errors = errorsOf(row)
+    const errors = errorsBy(row)
     return errors?.every(error => error > 0) ? [{row, errors, drawn: isDrawn(row)}] : []
   })
   const tests = able.map(({row, errors, drawn}) => {
