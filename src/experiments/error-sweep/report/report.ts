@@ -111,7 +111,10 @@ function targetItems(rows: readonly CompletedSweep[]): string[] {
 function perHead(rows: readonly CompletedSweep[]): Block[] {
   const variants = atLargestFeatures(rows)
   const headsBy = new Map(variants.map(row => [row, headsOf(row)]))
-  const heads = [...headsBy.values()].reduce((longest, own) => (own.length > longest.length ? own : longest), [])
+  const heads = [...headsBy.values()].reduce(
+    (longest, own) => (own.length > longest.length ? own : longest),
+    [],
+  )
   if (heads.length < 2) return []
   const layered = byLayer(rows).length > 1
   const share = (row: CompletedSweep, at: number) =>
@@ -164,7 +167,11 @@ interface HeadRow {
 function headRows(record: CompletedSweep): HeadRow[] {
   const {layer} = record.cell
   const {statistics} = record.result
-  const heads = headsOf(record).map(({head, statistics}) => ({layer, head: String(head), statistics}))
+  const heads = headsOf(record).map(({head, statistics}) => ({
+    layer,
+    head: String(head),
+    statistics,
+  }))
   return heads.length > 1 ? [...heads, {layer, head: 'all', statistics}] : heads
 }
 
