@@ -1,7 +1,7 @@
 /** From which length on a method is faster than an exact form, as far as noise lets one say. */
 
 import {significant} from '../../../report/numbers.js'
-import type {CrossoverAnswer} from '../../../results/fits.js'
+import type {CrossoverAnswer} from '../../../results/findings.js'
 import {type Estimate, passesOne} from '../../../stats/index.js'
 import {isSettled} from '../times/time-estimates.js'
 

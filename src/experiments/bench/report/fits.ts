@@ -1,6 +1,5 @@
 /** Growth and crossovers of a benchmark as data. */
-import type {Findings} from '../../../results/findings.js'
-import type {Fit} from '../../../results/fits.js'
+import type {Findings, Fit} from '../../../results/findings.js'
 import {variantLabel} from '../../labels.js'
 import {kvHeadsOf} from '../fields/grouped.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'

@@ -1,6 +1,6 @@
 /** Whether a machine was fit for timing, from all cells of a run. */
 import {significant} from '../../../report/numbers.js'
-import type {MachineVerdict} from '../../../results/machine-verdict.js'
+import type {MachineVerdict} from '../../../results/findings.js'
 import {median, quantile} from '../../../stats/index.js'
 import type {BenchRecord, TimedRecord} from '../schema.js'
 import {processMedians, turnMedians} from '../times/processes.js'

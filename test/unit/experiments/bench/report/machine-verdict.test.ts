@@ -7,7 +7,7 @@ import {
 import {benchReport} from '../../../../../src/experiments/bench/report/report.js'
 import type {BenchResult, TimedRecord} from '../../../../../src/experiments/bench/schema.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
-import {machineVerdict} from '../../../../../src/results/machine-verdict.js'
+import {machineVerdict} from '../../../../../src/results/findings.js'
 import {inProcesses, oneProcess, timed, timedInTurns} from '../../../../helpers/records/bench.js'
 
 const CALM: Conditions = {
