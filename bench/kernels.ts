@@ -11,9 +11,8 @@ import {useBackend} from '../src/index.js'
 import {machineFacts} from '../src/results/machine.js'
 import {attentionCases, type KernelCase, OPERATION_CASES, SHAPE} from './cases.js'
 import {prepare} from './engine.js'
-import {impossibleRows} from './peak.js'
 import type {KernelRow, KernelsReport} from './report-schema.js'
-import {kernelRow, type Samples} from './statistics.js'
+import {impossibleRows, kernelRow, type Samples} from './statistics.js'
 import {kernelsText} from './table.js'
 
 const {values: flags} = parseArgs({

@@ -1,6 +1,6 @@
 /** From times to the rows of the report. */
 import {median} from '../src/stats/index.js'
-import {shareOfPeak} from '../src/theory/peak.js'
+import {MOST_OF_PEAK, shareOfPeak} from '../src/theory/peak.js'
 import type {KernelCase} from './cases.js'
 import type {PreparedCase} from './engine.js'
 import type {KernelRow, Spread} from './report-schema.js'
@@ -51,4 +51,17 @@ export function kernelRow(
     peak_pct: share === null ? null : 100 * share,
     wasm_over_native: wasm && wasm.min_ns / native.min_ns,
   }
+}
+
+/** A sentence for every kernel whose share of the peak is impossible. */
+export function impossibleRows(
+  rows: readonly Pick<KernelRow, 'name' | 'length' | 'peak_pct'>[],
+): string[] {
+  const most = 100 * MOST_OF_PEAK
+  return rows.flatMap(({name, length, peak_pct}) => {
+    if (peak_pct === null || peak_pct <= most) return []
+    const label = length === undefined ? name : `${name} L=${length}`
+    const got = `${peak_pct.toFixed(1)} %: that peak or the work that is counted is wrong`
+    return [`${label}: expected at most ${most} % of the multiply-add peak, got ${got}`]
+  })
 }

@@ -2,7 +2,7 @@ import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
 import {attentionCases, OPERATION_CASES} from '../../bench/cases.js'
 import {backendsReport, type KernelsReport, kernelsReport} from '../../bench/report-schema.js'
-import {kernelRow} from '../../bench/statistics.js'
+import {impossibleRows, kernelRow} from '../../bench/statistics.js'
 import {kernelsText} from '../../bench/table.js'
 
 const samples = {native: [2e6, 4e6, 3e6, 7e6], wasm: [8e6, 8e6]}
@@ -62,6 +62,19 @@ describe('the kernel benchmark', () => {
     expect(shown).toContain('Other programs were running: load 3.0.')
     expect(shown).toMatch(/^favor-pos causal +512 +2\.00 ms .* 4\.00x$/m)
     expect(shown).toMatch(/^exp 1M +2\.00 ms +4\.00x$/m)
+  })
+
+  it('objects to kernels beyond the multiply-add peak', () => {
+    const rows = [
+      {name: 'matMul', peak_pct: 133.4},
+      {name: 'elu causal', length: 512, peak_pct: 105.1},
+      {name: 'rfa', length: 512, peak_pct: 104.9},
+      {name: 'exp 1M', peak_pct: null},
+    ]
+    expect(impossibleRows(rows)).toEqual([
+      'matMul: expected at most 105 % of the multiply-add peak, got 133.4 %: that peak or the work that is counted is wrong',
+      'elu causal L=512: expected at most 105 % of the multiply-add peak, got 105.1 %: that peak or the work that is counted is wrong',
+    ])
   })
 })
 

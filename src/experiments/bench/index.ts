@@ -32,7 +32,7 @@ export default defineExperiment({
     requestedTable('samples', sampleRow, result => sampleRows(result as BenchResult)),
   ],
   check: async ({peers}) => {
-    if (peers) await (await import('./measure/peers/require.js')).requirePeers(peers)
+    if (peers) await (await import('./measure/peers/peer-process.js')).requirePeers(peers)
   },
   cells: async plan => (await import('./grid.js')).benchCells(plan),
   jobs: async plan => (await import('./grid.js')).benchJobs(plan),

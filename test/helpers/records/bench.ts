@@ -1,7 +1,7 @@
 /** Plan, records and a run of benchmarks, with round numbers. */
 
 import benchExperiment from '../../../src/experiments/bench/index.js'
-import {markOf} from '../../../src/experiments/bench/measure/mark.js'
+import {markOf} from '../../../src/experiments/bench/measure/decoding.js'
 import {quoted} from '../../../src/experiments/bench/measure/timing.js'
 import type {
   BenchCell,

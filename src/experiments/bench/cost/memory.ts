@@ -1,5 +1,7 @@
 /** Resident memory of the process of a benchmark's cell, predicted from what it holds. */
+import type {CallShape} from '../../../attention/index.js'
 import {footprint, type MeteredBackend} from '../../../attention/internal.js'
+import type {ResolvedMethod} from '../../method.js'
 import {counts, type ProcessOfCell, runtimeBytes, uncollected} from '../../process-memory.js'
 
 const FLOAT = 4
@@ -45,4 +47,12 @@ export function decodeProcessBytes(
   return (
     runtimeBytes(backend) + 2 * state + uncollected(backend, {made, read: made}, repetitions + 1)
   )
+}
+
+/** Bytes of what parts give, once kept for the next part and once made while one is timed. */
+export function breakdownBytes({estimator, options}: ResolvedMethod, shape: CallShape): number {
+  if (!estimator.parts) return 0
+  const {batch, heads, keyLen, headDim, valueDim, numFeatures} = shape
+  const perToken = 2 * estimator.featureDim(numFeatures, headDim, options) + 2 * valueDim + 1
+  return 2 * FLOAT * batch * heads * keyLen * perToken
 }

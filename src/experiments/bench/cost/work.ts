@@ -24,3 +24,8 @@ export function workOf(cell: BenchCell, method: ResolvedMethod): number {
   const {flops} = method.estimator.cost(shape, method.options)
   return cell.mode === 'layer' ? flops + layerFlops(cell) : flops
 }
+
+/** How many times longer a cell takes: its parts together take about as long as the whole, and run about as often. */
+export function breakdownFactor({estimator}: ResolvedMethod): number {
+  return estimator.parts ? 2 : 1
+}

@@ -1,9 +1,13 @@
 /** What else than this package a benchmark times: other implementations of its methods, where they are installed. */
+import {BACKEND_NAMES} from '../../../backends/index.js'
 import type {MethodSpec} from '../../axes.js'
 import {type Heads, keyHeads} from './grouped.js'
 
 /** Peers, as `--peers` takes them. `bench/peers` of the source has drivers of others. */
 export const PEER_NAMES = ['torch'] as const
+
+/** All that can compute a row: backends in the order of preference, then peers. */
+export const COMPUTERS: readonly string[] = [...BACKEND_NAMES, ...PEER_NAMES]
 
 /** Their methods. */
 const METHODS: Readonly<Record<string, readonly string[] | undefined>> = {

@@ -5,9 +5,8 @@ import {median} from '../../../stats/index.js'
 import {tf} from '../../../tf.js'
 import type {Breakdown, BreakdownPart} from '../fields/breakdown.js'
 import {turnMedians} from '../times/processes.js'
-import {type Clock, monotonic} from './clock.js'
 import {repeatHeads} from './repeat-heads.js'
-import type {Others, Timing} from './timing.js'
+import {type Clock, monotonic, type Others, type Timing} from './timing.js'
 
 /** Runs of a part in each turn: at most so many, or for so many ns; one at least. */
 const TURN = {runs: 10, ns: 5e6}

@@ -7,10 +7,10 @@ import type {ResolvedMethod} from '../../method.js'
 import {benchShape} from '../cost/work.js'
 import {keyHeads} from '../fields/grouped.js'
 import type {BenchCell} from '../schema.js'
-import {monotonic} from './clock.js'
 import {benchArrays, newSource} from './inputs.js'
 import {type Attention, layerForward, makeLayer} from './layer.js'
 import {repeatHeads} from './repeat-heads.js'
+import {monotonic} from './timing.js'
 
 /** What is computed, and where its projections come from. */
 export interface Forward {

@@ -6,7 +6,7 @@ import type {Conditions} from '../fields/conditions.js'
 import type {DecodeMark} from '../fields/token-marks.js'
 import type {BenchResult} from '../schema.js'
 import {ofProcesses} from '../times/processes.js'
-import {markOf} from './mark.js'
+import {markOf} from './decoding.js'
 import {bestPeak} from './peak.js'
 import {quoted} from './timing.js'
 

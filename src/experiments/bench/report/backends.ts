@@ -2,9 +2,9 @@
 import type {ColumnSpec} from '../../../report/document.js'
 import type {Estimate} from '../../../stats/index.js'
 import {variantLabel} from '../../labels.js'
+import {COMPUTERS} from '../fields/peers.js'
 import type {TimedRecord} from '../schema.js'
 import type {PairedTimes} from '../times/paired-times.js'
-import {COMPUTERS} from './computers.js'
 import {ratioText} from './variants.js'
 
 /** Backends and peers that computed these, in that order. */

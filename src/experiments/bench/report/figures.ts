@@ -11,8 +11,7 @@ import type {BenchRecord, TimedRecord} from '../schema.js'
 import {medianOf} from '../times/time-estimates.js'
 import {backendMarks, backendName, backendsOf} from './backends.js'
 import {benchFits} from './fits.js'
-import {shapesOf} from './shapes.js'
-import {rowsInOrder, VARIANT_COLUMNS} from './variants.js'
+import {rowsInOrder, shapesOf, VARIANT_COLUMNS} from './variants.js'
 
 /** What is drawn over lengths or tokens. */
 interface Quantity {

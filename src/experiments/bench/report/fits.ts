@@ -8,9 +8,8 @@ import {isSettledSlope} from '../times/time-estimates.js'
 import {backendMarks} from './backends.js'
 import {decodeCrossover, exactDecode} from './decode-report.js'
 import {machineVerdictOf} from './machine-verdict.js'
-import {shapesOf} from './shapes.js'
 import {type Growth, type Trend, trends} from './trends.js'
-import {rowsInOrder} from './variants.js'
+import {rowsInOrder, shapesOf} from './variants.js'
 
 /** What the records of a benchmark say together. */
 export function benchFindings(records: readonly BenchRecord[]): Findings {

@@ -1,10 +1,11 @@
 /** What stands under the times of a benchmark: what columns mean, what is unsettled and what would help, what disturbed the runs. */
 
-import {plural} from '../../../report/numbers.js'
+import {plural, significant} from '../../../report/numbers.js'
 import {median} from '../../../stats/index.js'
+import {MOST_OF_PEAK, shareOfPeak} from '../../../theory/peak.js'
 import {variantLabel} from '../../labels.js'
 import {BASELINES} from '../fields/baselines.js'
-import type {TimedRecord} from '../schema.js'
+import type {BenchRecord, TimedRecord} from '../schema.js'
 import type {PairedTimes} from '../times/paired-times.js'
 import {processMedians} from '../times/processes.js'
 import {
@@ -16,6 +17,7 @@ import {
   warmingOf,
 } from '../times/time-estimates.js'
 import {backendGain, backendMarks} from './backends.js'
+import {machineVerdictOf} from './machine-verdict.js'
 import {type Growing, speedUp} from './trends.js'
 
 const PERCENT = Math.round(100 * (SETTLED_FACTOR - 1))
@@ -89,6 +91,43 @@ export function oddityItems(rows: readonly TimedRecord[]): string[] {
   return [
     `warning: the first runs are slower than the last ones in ${cells}, by ${percentOf(worst.factor - 1)} in ${worst.name}; a longer --warmup leaves them out`,
   ]
+}
+
+/** Share of the multiply-add peak of all threads that the fastest run reached; `null` where that is unknown. */
+export function fastestShare({result}: TimedRecord): number | null {
+  const {work_flops, min_ns, threads, fma_peak_gflops} = result
+  return shareOfPeak({flops: work_flops, ns: min_ns, threads}, fma_peak_gflops)
+}
+
+/** Rows that did more work than the processor can, one sentence each. */
+export function impossibleItems(records: readonly TimedRecord[]): string[] {
+  return records.flatMap(row => {
+    const share = fastestShare(row)
+    if (share === null || share <= MOST_OF_PEAK) return []
+    const {result} = row
+    const measured = `${significant(result.fma_peak_gflops)} GFLOP/s on each of ${plural(result.threads, 'thread')}`
+    return [
+      `warning: ${nameOf(row, records)} did ${(100 * share).toFixed(0)} % of the work of the measured peak (${measured}): either that peak or the work that is counted is wrong`,
+    ]
+  })
+}
+
+/** Cells that an interrupt cut short. */
+export function interruptedItems(records: readonly BenchRecord[]): string[] {
+  const part = records.filter(record => record.status === 'completed' && record.interrupted)
+  if (part.length === 0) return []
+  return [
+    `warning: interrupted: ${part.length} of ${plural(records.length, 'cell')} have fewer turns, or processes, than were asked for`,
+  ]
+}
+
+/** Whether the machine was fit for it. */
+export function machineItems(records: readonly BenchRecord[]): string[] {
+  const found = machineVerdictOf(records)
+  if (!found) return []
+  const {verdict, statement, unknown} = found
+  const warning = verdict === 'disturbed' ? 'warning: ' : ''
+  return [`${warning}${statement}${unknown === null ? '' : ` (unknown: ${unknown})`}`]
 }
 
 /** In percent, of a share. */

@@ -2,9 +2,9 @@
 
 import {type Block, type ColumnSpec, heading, list, table, text} from '../../../report/document.js'
 import {groupBy} from '../../../report/groups.js'
-import {bytes, MISSING, nanoseconds, plural, significant} from '../../../report/numbers.js'
+import {bytes, MISSING, nanoseconds, significant} from '../../../report/numbers.js'
 import {quantile} from '../../../stats/index.js'
-import {MOST_OF_PEAK, shareOfPeak} from '../../../theory/peak.js'
+import {MOST_OF_PEAK} from '../../../theory/peak.js'
 import {backendLabel, troubleItems} from '../../labels.js'
 import {PASS_THROUGH} from '../fields/baselines.js'
 import {headsText, keyHeads} from '../fields/grouped.js'
@@ -15,11 +15,17 @@ import {backendColumns} from './backends.js'
 import {LEAST_LIVE, leastTime} from './best.js'
 import {breakdownBlocks} from './breakdown-report.js'
 import {decodeSection} from './decode-report.js'
-import {machineVerdictOf} from './machine-verdict.js'
-import {LEGEND, nameOf, oddityItems, unsettledItems} from './notes.js'
-import {shapesOf} from './shapes.js'
+import {
+  fastestShare,
+  impossibleItems,
+  interruptedItems,
+  LEGEND,
+  machineItems,
+  oddityItems,
+  unsettledItems,
+} from './notes.js'
 import {type Growing, type Growth, growing, speedUp, trends} from './trends.js'
-import {ratioText, rowsInOrder, timeText, UNSETTLED, VARIANT_COLUMNS} from './variants.js'
+import {ratioText, rowsInOrder, shapesOf, timeText, UNSETTLED, VARIANT_COLUMNS} from './variants.js'
 
 /** Blocks of a whole benchmark. */
 export function benchReport(records: readonly BenchRecord[]): Block[] {
@@ -34,7 +40,7 @@ export function benchReport(records: readonly BenchRecord[]): Block[] {
     ...list(footer(completed)),
     ...list(interruptedItems(records)),
     ...list(machineItems(records)),
-    ...list(impossible(completed)),
+    ...list(impossibleItems(completed)),
     ...list(troubleItems(records)),
   ]
 }
@@ -175,24 +181,6 @@ function peakShare(row: TimedRecord): string | null {
     : (100 * Math.min(1, share)).toFixed(0)
 }
 
-function fastestShare({result}: TimedRecord): number | null {
-  const {work_flops, min_ns, threads, fma_peak_gflops} = result
-  return shareOfPeak({flops: work_flops, ns: min_ns, threads}, fma_peak_gflops)
-}
-
-/** Rows that did more work than the processor can, one sentence each. */
-function impossible(records: readonly TimedRecord[]): string[] {
-  return records.flatMap(row => {
-    const share = fastestShare(row)
-    if (share === null || share <= MOST_OF_PEAK) return []
-    const {result} = row
-    const measured = `${significant(result.fma_peak_gflops)} GFLOP/s on each of ${plural(result.threads, 'thread')}`
-    return [
-      `warning: ${nameOf(row, records)} did ${(100 * share).toFixed(0)} % of the work of the measured peak (${measured}): either that peak or the work that is counted is wrong`,
-    ]
-  })
-}
-
 /** How time grows with length, and from where a method is faster than the exact forms. */
 function trendBlocks(found: readonly Growing[]): Block[] {
   if (found.length === 0) return []
@@ -224,24 +212,6 @@ function slopeText({slope, bent}: Growth): string {
   return Number.isNaN(reach)
     ? `${value.toFixed(2)}${mark}`
     : `${value.toFixed(2)} ±${reach.toFixed(2)}${mark}`
-}
-
-/** Cells that an interrupt cut short. */
-function interruptedItems(records: readonly BenchRecord[]): string[] {
-  const part = records.filter(record => record.status === 'completed' && record.interrupted)
-  if (part.length === 0) return []
-  return [
-    `warning: interrupted: ${part.length} of ${plural(records.length, 'cell')} have fewer turns, or processes, than were asked for`,
-  ]
-}
-
-/** Whether the machine was fit for it. */
-function machineItems(records: readonly BenchRecord[]): string[] {
-  const found = machineVerdictOf(records)
-  if (!found) return []
-  const {verdict, statement, unknown} = found
-  const warning = verdict === 'disturbed' ? 'warning: ' : ''
-  return [`${warning}${statement}${unknown === null ? '' : ` (unknown: ${unknown})`}`]
 }
 
 /** Which machine parts ran: one line per backend, and what was checked before any timing. */

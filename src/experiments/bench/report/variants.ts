@@ -1,16 +1,27 @@
 /** Rows of a benchmark's tables: what was timed, in which order, and how estimates are told. */
 import type {ColumnSpec} from '../../../report/document.js'
-import {inOrder} from '../../../report/groups.js'
+import {groupBy, inOrder} from '../../../report/groups.js'
 import {MISSING, nanoseconds, ratio, significant, withReach} from '../../../report/numbers.js'
 import {type Estimate, factorOf} from '../../../stats/index.js'
 import {methodLabel, projectionLabel} from '../../labels.js'
 import {BASELINES} from '../fields/baselines.js'
-import type {TimedRecord} from '../schema.js'
+import {keyHeads} from '../fields/grouped.js'
+import {COMPUTERS} from '../fields/peers.js'
+import type {BenchRecord, TimedRecord} from '../schema.js'
 import {isSettled} from '../times/time-estimates.js'
-import {COMPUTERS} from './computers.js'
 
 /** Stands behind a number whose interval is too wide to rely on it. */
 export const UNSETTLED = '?'
+
+/** Records with times, by the shape of what was timed: only within one do they compare. */
+export function shapesOf(records: readonly BenchRecord[]): TimedRecord[][] {
+  const completed = records.filter(record => record.status === 'completed')
+  const byBatch = completed.toSorted((a, b) => a.cell.batch - b.cell.batch)
+  return groupBy(byBatch, ({cell}) => {
+    const {mode, batch, heads, head_dim, value_dim, causal} = cell
+    return JSON.stringify([mode, batch, heads, keyHeads(cell), head_dim, value_dim, causal])
+  })
+}
 
 /** Records of one shape by variant, the exact forms first, and by length. */
 export function rowsInOrder(records: readonly TimedRecord[]): TimedRecord[] {

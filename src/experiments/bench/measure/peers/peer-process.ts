@@ -126,6 +126,11 @@ export async function startPeer(command: ChildCommand, startMs = START_MS): Prom
   }
 }
 
+/** Starts each peer once, so that one that is not there is told before anything runs. @throws {BACKEND_MISSING} */
+export async function requirePeers(peers: readonly string[]): Promise<void> {
+  for (const name of new Set(peers)) (await startPeer(peerCommand(name, 1))).stop()
+}
+
 function madeCase(ask: Ask, id: number): MadeCase {
   return {
     async output() {

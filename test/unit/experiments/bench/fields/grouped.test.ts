@@ -19,7 +19,7 @@ import {benchComparison} from '../../../../../src/experiments/bench/report/compa
 import {benchFigures} from '../../../../../src/experiments/bench/report/figures.js'
 import {benchFits} from '../../../../../src/experiments/bench/report/fits.js'
 import {benchReport} from '../../../../../src/experiments/bench/report/report.js'
-import {shapesOf} from '../../../../../src/experiments/bench/report/shapes.js'
+import {shapesOf} from '../../../../../src/experiments/bench/report/variants.js'
 import {
   type BenchCell,
   type BenchPlan,
