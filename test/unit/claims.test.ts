@@ -185,7 +185,7 @@ describe('H13', async () => {
     )
     const {verdict, quantities} = await outcomeOn('H13', perVector)
     expect(verdict).toBe('holds')
-    for (const {value, expected} of quantities) expect(value! / expected!).toBeCloseTo(1, 12)
+    for (const {value, expected} of quantities) expect(value! / expected!).toMatchReference(1, 12)
   })
 
   it('is refuted with any other', async () => {
@@ -364,6 +364,6 @@ describe('H28', async () => {
     // 256 vectors: queries and keys are projected, keys summed, queries read, products inside chunks masked
     const features =
       2 * 2 * 256 * 64 + 2 * exp * 256 + 2 * 2 * 256 * 65 + 2 * chunk * (256 + 64 + 1)
-    expect(counted!.value).toBeCloseTo(reformer / features, 12)
+    expect(counted!.value).toMatchReference(reformer / features, 12)
   })
 })

@@ -106,7 +106,7 @@ describe('advise', () => {
     expect(layer.statement).toMatch(
       /^Take favor-pos orth M=64: 4 % \[3.96, 4.04\] off, 16.0x \[.*\] as fast as softmax at L=4096\.$/,
     )
-    expect(layer.candidates[0]!.over_mean).toBeCloseTo(0.04 / MEAN, 3)
+    expect(layer.candidates[0]!.over_mean).toMatchReference(0.04 / MEAN, 3)
     expect(layer.candidates[0]).toMatchObject({on_front: true, time_from: 'measured'})
     expect(layer.heads.map(({candidate}) => candidate)).toEqual(
       Array(2).fill('favor-pos orth M=64'),
@@ -119,7 +119,7 @@ describe('advise', () => {
     expect(layer.heads.map(({candidate}) => candidate)).toEqual(['favor-pos orth M=64', null])
     expect(layer.mixed).toMatchObject({replaced_heads: [0]})
     // half of the time is exact attention, the other half takes a sixteenth
-    expect(layer.mixed!.gain).toBeCloseTo(2 / (1 + 1 / 16), 12)
+    expect(layer.mixed!.gain).toMatchReference(2 / (1 + 1 / 16), 12)
   })
 
   it('says what would change it: M, length, tolerance, norms', () => {

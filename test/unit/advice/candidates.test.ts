@@ -23,8 +23,8 @@ describe('candidateOf', () => {
     const [head] = candidateOf(withReplicates(), 'rel_l2').heads
     // six values: the interval is the range, 0.5 to 2.25 of the median in squares
     expect(head!.value).toBe(0.2)
-    expect(head!.low).toBeCloseTo(0.2 * Math.sqrt(0.5), 12)
-    expect(head!.high).toBeCloseTo(0.2 * Math.sqrt(2.25), 12)
+    expect(head!.low).toMatchReference(0.2 * Math.sqrt(0.5), 12)
+    expect(head!.high).toMatchReference(0.2 * Math.sqrt(2.25), 12)
     const [squared] = candidateOf(withReplicates(), 'mse').heads
     expect([squared!.value, squared!.low, squared!.high].map(x => x.toPrecision(6))).toEqual(
       [0.001, 0.0005, 0.00225].map(x => x.toPrecision(6)),
@@ -60,8 +60,8 @@ describe('candidateOf', () => {
     expect(beatsMean(candidate, candidate.overMean)).toBe(better)
     const {low, high} = candidate.overMean
     // six draws: the interval is their range
-    expect(low).toBeCloseTo(Math.sqrt(squares[0]!), 12)
-    expect(high).toBeCloseTo(Math.sqrt(squares[5]!), 12)
+    expect(low).toMatchReference(Math.sqrt(squares[0]!), 12)
+    expect(high).toMatchReference(Math.sqrt(squares[5]!), 12)
   })
 
   it('counts averaging V itself as better, and nothing where that is exact', () => {

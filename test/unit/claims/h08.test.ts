@@ -6,8 +6,8 @@ describe('H8', () => {
     const {verdict, quantities} = await outcomeOf('H8', () => ({}))
     expect(verdict).toBe('depends')
     const [, , , wide, narrow] = quantities
-    expect(wide!.value).toBeCloseTo((100 * 8 * 1025) / (12 * 1024 ** 2), 12)
-    expect(narrow!.value).toBeCloseTo((100 * 16 * 1025) / (12 * 1024 ** 2), 12)
+    expect(wide!.value).toMatchReference((100 * 8 * 1025) / (12 * 1024 ** 2), 12)
+    expect(narrow!.value).toMatchReference((100 * 16 * 1025) / (12 * 1024 ** 2), 12)
     for (const {value, expected} of quantities.slice(0, 3)) {
       // float32 sums of 128 terms, see the tolerance of the claim
       expect(Math.abs(value! - expected!)).toBeLessThan(1e-5)

@@ -68,7 +68,7 @@ describe('H25', () => {
     )
     const expected = pairs.reduce((sum, gain) => sum + gain, 0) / pairs.length
     const gain = denseGain({query, key, headDim})
-    expect(gain.value).toBeCloseTo(expected, 10)
+    expect(gain.value).toMatchReference(expected, 10)
     expect(gain.value).toBeGreaterThan(0)
     expect(gain.low).toBeLessThan(gain.value)
     expect(gain.high).toBeGreaterThan(gain.value)

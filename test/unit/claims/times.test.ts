@@ -18,11 +18,11 @@ describe('measuredSum', () => {
   it('has the interval and the tests of Student', () => {
     const measured = measuredSum(time)
     for (const name of ['value', 'low', 'high'] as const) {
-      expect(measured[name]).toBeCloseTo(test.estimate[name], 12)
+      expect(measured[name]).toMatchReference(test.estimate[name], 12)
     }
     for (const bound of [0, 0.9, 1.5]) {
-      expect(measured.above(bound)).toBeCloseTo(pOf(bound, 'greater'), 12)
-      expect(measured.below(bound)).toBeCloseTo(pOf(bound, 'less'), 12)
+      expect(measured.above(bound)).toMatchReference(pOf(bound, 'greater'), 12)
+      expect(measured.below(bound)).toMatchReference(pOf(bound, 'less'), 12)
     }
   })
 
@@ -37,9 +37,9 @@ describe('measuredRatio', () => {
   it('is that of logarithms', () => {
     const ratio = measuredRatio(time)
     for (const name of ['value', 'low', 'high'] as const) {
-      expect(Math.log(ratio[name])).toBeCloseTo(test.estimate[name], 12)
+      expect(Math.log(ratio[name])).toMatchReference(test.estimate[name], 12)
     }
-    expect(ratio.above(2)).toBeCloseTo(pOf(Math.log(2), 'greater'), 12)
-    expect(ratio.below(2)).toBeCloseTo(pOf(Math.log(2), 'less'), 12)
+    expect(ratio.above(2)).toMatchReference(pOf(Math.log(2), 'greater'), 12)
+    expect(ratio.below(2)).toMatchReference(pOf(Math.log(2), 'less'), 12)
   })
 })

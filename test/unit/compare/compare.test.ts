@@ -138,9 +138,9 @@ describe('compare', () => {
     const [there, back] = [compare(request(before, after)), compare(request(after, before))]
     there.rows.forEach((row, at) => {
       const other = back.rows[at]!
-      expect(row.ratio! * other.ratio!).toBeCloseTo(1, 12)
-      expect(row.ratio_low! * other.ratio_high!).toBeCloseTo(1, 12)
-      expect(other.p_value ?? -1).toBeCloseTo(row.p_value ?? -1, 12)
+      expect(row.ratio! * other.ratio!).toMatchReference(1, 12)
+      expect(row.ratio_low! * other.ratio_high!).toMatchReference(1, 12)
+      expect(other.p_value ?? -1).toMatchReference(row.p_value ?? -1, 12)
     })
   })
 })

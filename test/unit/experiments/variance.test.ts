@@ -159,7 +159,7 @@ describe('a preset or an option off its default', () => {
       options: {tau: 0.5},
     })
     const squared = 2 - 2 * Math.cos((80 * Math.PI) / 180)
-    expect(expectation).toBeCloseTo(Math.exp(-squared / 2 / 0.25), 12)
+    expect(expectation).toMatchReference(Math.exp(-squared / 2 / 0.25), 12)
   })
 })
 

@@ -67,21 +67,20 @@ describe('cellSeconds', () => {
       threadShare: 4,
       processes: 1,
     })
-    expect(shared).toBeCloseTo(1 / 4, 12)
+    expect(shared).toMatchReference(1 / 4, 12)
     const cell = {predictedCost: 6e10, serialCost: 4.5e10}
-    expect(cellSeconds(cell, native, {fresh: false, threadShare: 4, processes: 1})).toBeCloseTo(
-      0.75 + 0.25 / 4,
-      12,
-    )
+    expect(
+      cellSeconds(cell, native, {fresh: false, threadShare: 4, processes: 1}),
+    ).toMatchReference(0.75 + 0.25 / 4, 12)
     expect(
       cellSeconds(cell, native, {fresh: true, threadShare: undefined, processes: 1}),
-    ).toBeCloseTo(1 + PROCESS_SECONDS, 12)
+    ).toMatchReference(1 + PROCESS_SECONDS, 12)
   })
 
   it('starts as many fresh processes as a cell takes', () => {
     const how = {fresh: true, threadShare: undefined, processes: 1}
     const seconds = (processes: number) =>
       cellSeconds({predictedCost: 6e10, processes}, native, how)
-    expect(seconds(5)).toBeCloseTo(1 + 5 * PROCESS_SECONDS, 12)
+    expect(seconds(5)).toMatchReference(1 + 5 * PROCESS_SECONDS, 12)
   })
 })

@@ -26,15 +26,6 @@ function thrown(body: () => unknown): RfaError {
 }
 
 describe('oprf', () => {
-  it.each([false, true])('with A = 0 is positive features, causal %s', causal => {
-    const given = {method: 'oprf', sizes: SQUARE, causal, options: {a: 0}} as const
-    const plain = {method: 'favor-pos', sizes: SQUARE, causal} as const
-    const out = runCase(given).out
-    const expected = runCase(plain).out
-    const bound = addBounds(outputBound(given), outputBound(plain))
-    assertWithin('A = 0', out, expected, bound)
-  })
-
   it('decodes with a given A, without calibration', () => {
     const asked = {method: 'oprf', a: -0.1, numFeatures, seed: 5} as const
     const step = decoder({...asked, batch, heads, headDim, valueDim})

@@ -15,7 +15,7 @@ import {resolveOptions} from '../../../../src/attention/resolve.js'
 import type {CallShape, PresetName} from '../../../../src/attention/types.js'
 import {useBackend} from '../../../../src/backends/index.js'
 import {NATIVE_KERNELS} from '../../../../src/backends/native/kernels/index.js'
-import {runnableBackends} from '../../../helpers/backends.js'
+import {casesOn, runnableBackends} from '../../../helpers/backends.js'
 import {SLOW} from '../../../helpers/effort.js'
 
 // tensors of tensorflow live in its library, which tells nothing: bench/predictions.ts holds whole processes
@@ -46,7 +46,7 @@ describe.each(BACKENDS)('footprint on %s', backend => {
     estimators = await loadEstimators()
   })
 
-  it.each(METHOD_NAMES)('%s: counts the bytes that a call holds', name => {
+  it.each(casesOn(backend, METHOD_NAMES))('%s: counts the bytes that a call holds', name => {
     const estimator = estimators[name] as unknown as Estimator
     for (const {causal, preset} of casesOf(estimator)) {
       const shape = {...SIZES, causal}
@@ -102,7 +102,7 @@ describe.each(BACKENDS)('footprint on %s', backend => {
   })
 
   it('never takes a longer sequence to need less, or to grow more slowly', () => {
-    for (const name of METHOD_NAMES) {
+    for (const name of casesOn(backend, METHOD_NAMES)) {
       if (!estimators[name].supports.bidirectional) continue
       const at = bytesAt(name, 16)
       const slope = (at(4096) - at(2048)) / 2048

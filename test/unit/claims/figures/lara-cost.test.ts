@@ -18,7 +18,7 @@ describe('figure lara-cost', () => {
     )
     const {points} = figure.draw(new ClaimRuns(new Map([['lara-cost', records]])))
     const of = (series: string) => points.filter(point => point.series === series)
-    for (const {y} of of('time, LARA')) expect(y).toBeCloseTo(0.25, 5)
+    for (const {y} of of('time, LARA')) expect(y).toMatchReference(0.25, 5)
     expect(of('time, LARA').map(({x}) => x)).toEqual(plan.seq_lens)
     expect(of('time, LARA')[0]!.low).toBeLessThan(0.25)
     expect(of('time, LARA')[0]!.high).toBeGreaterThan(0.25)

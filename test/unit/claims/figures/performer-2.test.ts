@@ -54,8 +54,8 @@ describe('figure performer-2', () => {
     const [{y, low, high}] = measured as [(typeof measured)[0]]
     expect(y).toBe((0.5 * 6) / 0.5)
     const reach = 1.96 * Math.hypot(0.03, 0.03)
-    expect(Math.log(high! / y)).toBeCloseTo(reach, 4)
-    expect(Math.log(y / low!)).toBeCloseTo(reach, 4)
+    expect(Math.log(high! / y)).toMatchReference(reach, 4)
+    expect(Math.log(y / low!)).toMatchReference(reach, 4)
     expect(notes).toEqual([])
   })
 

@@ -17,7 +17,7 @@ describe('figure performer-3', () => {
     const line = points.filter(({series}) => series.startsWith('X'))
     expect(line.map(({x}) => x)).toEqual(plan.seq_lens)
     for (const {x, y, low, high} of line) {
-      expect(y / (x * 1e-6)).toBeCloseTo(1, 5)
+      expect(y / (x * 1e-6)).toMatchReference(1, 5)
       expect(low).toBeLessThan(y)
       expect(high).toBeGreaterThan(y)
     }

@@ -95,7 +95,7 @@ describe('pairs by sum and difference', () => {
     }
     expect(sumPair(2, 0)).toMatchObject({norm: 1, angle_deg: 0})
     expect(sumPair(0, 2)).toMatchObject({norm: 1, angle_deg: 180})
-    expect(sumPair(1, 1).angle_deg).toBeCloseTo(90, 12)
+    expect(sumPair(1, 1).angle_deg).toMatchReference(90, 12)
   })
 
   it('are equal or opposite to the last bit where one of them is 0', () => {

@@ -24,10 +24,10 @@ describe('samplePairs', () => {
       for (const pair of samplePairs(input, {count: 12, seed: 1})) {
         const x = row(input, 'query', [pair.batch, pair.head, pair.query_index])
         const y = row(input, 'key', [pair.batch, pair.head, pair.key_index])
-        expect(pair.norm ** 2).toBeCloseTo(beta * dot(x, x), 6)
-        expect(pair.key_norm ** 2).toBeCloseTo(beta * dot(y, y), 6)
+        expect(pair.norm ** 2).toMatchReference(beta * dot(x, x), 6)
+        expect(pair.key_norm ** 2).toMatchReference(beta * dot(y, y), 6)
         const cosine = Math.cos((pair.angle_deg * Math.PI) / 180)
-        expect(pair.norm * pair.key_norm * cosine).toBeCloseTo(beta * dot(x, y), 6)
+        expect(pair.norm * pair.key_norm * cosine).toMatchReference(beta * dot(x, y), 6)
       }
     }
   })

@@ -54,8 +54,8 @@ describe('PartTimer', () => {
   })
 
   it('sums what every forward has, over the whole and turn by turn', () => {
-    expect(found.sum_over_whole).toBeCloseTo(3.001 / 1.5, 12)
-    expect(found.parts[1]!.share).toBeCloseTo(1 / 1.5, 12)
+    expect(found.sum_over_whole).toMatchReference(3.001 / 1.5, 12)
+    expect(found.parts[1]!.share).toMatchReference(1 / 1.5, 12)
     expect(found.parts[0]).toMatchObject({in_whole: false})
   })
 

@@ -106,7 +106,7 @@ describe('joinProcesses', () => {
     })
     const token = ofProcesses([15, 40, 20])
     expect(mark).toMatchObject({token_ns: token.value, token_high_ns: token.high})
-    expect(mark!.tokens_per_second).toBeCloseTo((24 / total.value) * 1e9, 3)
+    expect(mark!.tokens_per_second).toMatchReference((24 / total.value) * 1e9, 9)
   })
 
   it('has the parts of a breakdown by processes', () => {

@@ -32,7 +32,7 @@ describe('benchComparison', () => {
       [estimate.value, estimate.low, estimate.high].map(end => expect.closeTo(end, 12)),
     )
     expect(time).toMatchObject({quantity: 'time', basis: 'medians', effect: 1, pValue})
-    expect(time!.b / time!.a).toBeCloseTo(value, 12)
+    expect(time!.b / time!.a).toMatchReference(value, 12)
     expect(memory).toMatchObject({quantity: 'memory', basis: 'exact', ratio: {value: 1, low: 1}})
   })
 
@@ -52,7 +52,7 @@ describe('benchComparison', () => {
     const [a, b] = [1e6, 2e6].map(ns => timed({}, 1, oneProcess([ns, ns])))
     for (const related of ['runs', 'methods'] as const) {
       const [time] = lines(a!, b!, related) as ComparedLine[]
-      expect(time!.ratio.value).toBeCloseTo(2, 12)
+      expect(time!.ratio.value).toMatchReference(2, 12)
       expect([time!.ratio.low, time!.ratio.high, time!.pValue]).toEqual([
         Number.NaN,
         Number.NaN,
@@ -70,7 +70,7 @@ describe('benchComparison', () => {
       ['time', '100'],
       ['memory', '100'],
     ])
-    expect(found[0]!.ratio.value).toBeCloseTo((24 * 2e4) / (24 * 1e4 + 10 * 300), 12)
+    expect(found[0]!.ratio.value).toMatchReference((24 * 2e4) / (24 * 1e4 + 10 * 300), 12)
     expect(found[3]!.ratio.value).toBe(12288 / 24000)
   })
 

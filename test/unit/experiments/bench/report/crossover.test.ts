@@ -58,10 +58,10 @@ describe('crossover', () => {
     // level at 256: both ends pass 1 within an octave of it
     const {answer, length} = found(SLOWER, [0.95, 1, 1.05], FASTER)
     expect(answer).toBe('overtakes')
-    expect(length!.value).toBeCloseTo(256, 9)
+    expect(length!.value).toMatchReference(256, 9)
     // from 0.55 to 1.05 and from 0.95 to 1.9, in an octave each
-    expect(length!.low).toBeCloseTo(128 * 2 ** (Math.log(1 / 0.55) / Math.log(1.05 / 0.55)), 9)
-    expect(length!.high).toBeCloseTo(256 * 2 ** (Math.log(1 / 0.95) / Math.log(1.9 / 0.95)), 9)
+    expect(length!.low).toMatchReference(128 * 2 ** (Math.log(1 / 0.55) / Math.log(1.05 / 0.55)), 9)
+    expect(length!.high).toMatchReference(256 * 2 ** (Math.log(1 / 0.95) / Math.log(1.9 / 0.95)), 9)
   })
 
   it('says in one word what no length answers', () => {

@@ -38,7 +38,7 @@ describe('machineVerdictOf', () => {
     const found = machineVerdictOf([cell({}), cell(busy, {waited_ns: 0.5 * 12e6})])!
     expect(found).toMatchObject({verdict: 'quiet', signs: [], load_before: 0.2, load_after: 4})
     expect(found).toMatchObject({steal_share: 0.5, lowest_mhz: 1000})
-    expect(found.waiting_share).toBeCloseTo(0.5, 2)
+    expect(found.waiting_share).toMatchReference(0.5, 2)
     expect(found.statement).toContain('cells waited for a processor for up to 50 %; 50 % stolen')
     expect(machineVerdictOf([cell({}, {waited_ns: null})])!.waiting_share).toBeNull()
   })
@@ -48,7 +48,7 @@ describe('machineVerdictOf', () => {
     const turns = {turn_runs: slow.map(() => 1), process_turns: [4, 4, 4]}
     const shared = {samples_ns: slow, ...turns}
     const steady = {samples_ns: slow.map(() => 1e6), ...turns}
-    expect(turnSpread([timed({}, 1, shared), timed({}, 1, shared)])).toBeCloseTo(0.5, 12)
+    expect(turnSpread([timed({}, 1, shared), timed({}, 1, shared)])).toMatchReference(0.5, 12)
     expect(turnSpread([timed({}, 1, shared), timed({}, 1, steady), timed({}, 1, steady)])).toBe(0)
     expect(turnSpread([timed()])).toBeNull()
     expect(machineVerdictOf([cell({}, shared)])).toMatchObject({
@@ -60,7 +60,7 @@ describe('machineVerdictOf', () => {
     const [far, near] = [apart(1e6, 1.3e6, 1.1e6), apart(1e6, 1.2e6, 1.1e6)]
     const found = machineVerdictOf([far, far, near])!
     expect(found).toMatchObject({verdict: 'disturbed', signs: ['processes'], turn_spread: null})
-    expect(found.process_spread).toBeCloseTo(0.3, 12)
+    expect(found.process_spread).toMatchReference(0.3, 12)
     expect(found.statement).toMatch(/^the machine was disturbed: processes 30 % apart/)
     expect(machineVerdictOf([far, near, near])).toMatchObject({verdict: 'quiet', signs: []})
   })

@@ -367,8 +367,8 @@ describe('speed-ups of decodes', () => {
     const gain = decodeGain(pair[1], pair[0], 100, times)!
     const logs = [0, Math.log(3 / 3.02), Math.log(1.01), 0].map(log => Math.log(2) + log)
     const {estimate} = studentTest(logs)
-    expect(Math.log(gain.value)).toBeCloseTo(estimate.value, 12)
-    expect(Math.log(gain.high)).toBeCloseTo(estimate.high, 9)
+    expect(Math.log(gain.value)).toMatchReference(estimate.value, 12)
+    expect(Math.log(gain.high)).toMatchReference(estimate.high, 9)
     expect(isSettled(gain)).toBe(true)
     expect(isSettled(medianOf(pair[0]))).toBe(false)
     expect(decodeGain(pair[1], pair[0], 33, times)).toBeNull()
@@ -381,12 +381,12 @@ describe('speedUp', () => {
 
   it('is the ratio of times at the same length', () => {
     const {value, low, high} = speedUp(fast, EXACT, 'softmax', times)!
-    expect(value).toBeCloseTo(4, 12)
+    expect(value).toMatchReference(4, 12)
     expect({value, low, high}).toEqual(times.ratio(EXACT[2]!, fast))
     // seven cells whose processes are 1 % apart: at most sqrt(2) % times 4.3 / sqrt(3)
     expect(low).toBeLessThan(4)
     expect(low).toBeGreaterThan(4 / 1.036)
-    expect(high).toBeCloseTo(16 / low, 9)
+    expect(high).toMatchReference(16 / low, 9)
   })
 
   it('is unknown for the baseline itself and where the baseline was not timed', () => {

@@ -60,17 +60,17 @@ describe('ofProcesses', () => {
     const quantile = 0.95 * Math.sqrt(2 / (4 * 0.975 * 0.025))
     // logarithms log(1.1) apart: so much is their standard deviation
     const factor = 1.1 ** (quantile / Math.sqrt(3))
-    expect(value / 1.1e6).toBeCloseTo(1, 12)
-    expect(high / 1.1e6).toBeCloseTo(factor, 12)
-    expect(low / 1.1e6).toBeCloseTo(1 / factor, 12)
+    expect(value / 1.1e6).toMatchReference(1, 12)
+    expect(high / 1.1e6).toMatchReference(factor, 12)
+    expect(low / 1.1e6).toMatchReference(1 / factor, 12)
   })
 
   it('is that of Student for any number of them', () => {
     const medians = [3, 5, 4, 9, 2]
     const {estimate} = studentTest(medians.map(Math.log))
     const found = ofProcesses(medians)
-    expect(Math.log(found.low)).toBeCloseTo(estimate.low, 12)
-    expect(Math.log(found.high)).toBeCloseTo(estimate.high, 12)
+    expect(Math.log(found.low)).toMatchReference(estimate.low, 12)
+    expect(Math.log(found.high)).toMatchReference(estimate.high, 12)
   })
 
   it('has no interval of one process', () => {

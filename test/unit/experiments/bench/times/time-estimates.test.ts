@@ -18,9 +18,9 @@ describe('medianOf', () => {
   it('is the geometric mean of processes with its t interval, as records have it', () => {
     const record = ofMedians(1e6, 1.1e6, 1.21e6)
     const {value, low, high} = medianOf(record)
-    expect(value / 1.1e6).toBeCloseTo(1, 12)
+    expect(value / 1.1e6).toMatchReference(1, 12)
     const {estimate} = studentTest([1e6, 1.1e6, 1.21e6].map(Math.log))
-    expect(Math.log(low)).toBeCloseTo(estimate.low, 12)
+    expect(Math.log(low)).toMatchReference(estimate.low, 12)
     const {median_ns, median_low_ns, median_high_ns} = record.result
     expect({value, low, high}).toEqual({
       value: median_ns,
@@ -88,10 +88,10 @@ describe('warmingOf', () => {
 
   it('finds first runs that are slower in all processes', () => {
     const {value, low, high} = warming(2, 1.9, 2.1)!
-    expect(value).toBeCloseTo(Math.cbrt(2 * 1.9 * 2.1), 12)
+    expect(value).toMatchReference(Math.cbrt(2 * 1.9 * 2.1), 12)
     const {estimate} = studentTest([2, 1.9, 2.1].map(Math.log))
-    expect(Math.log(low)).toBeCloseTo(estimate.low, 12)
-    expect(Math.log(high)).toBeCloseTo(estimate.high, 12)
+    expect(Math.log(low)).toMatchReference(estimate.low, 12)
+    expect(Math.log(high)).toMatchReference(estimate.high, 12)
   })
 
   it('finds none by little, in one process, or by chance', () => {
@@ -123,11 +123,11 @@ describe('levelsOf', () => {
       })!
     const within = (apart: number) => Math.sqrt(((Math.PI / 2) * apart ** 2) / 2 / 2)
     const apart = of([-0.3, 0, 0.3], quiet)
-    expect(apart.within).toBeCloseTo(within(quiet), 12)
+    expect(apart.within).toMatchReference(within(quiet), 12)
     // the medians of two are means, not quite the exponentials of those of logarithms
-    expect(apart.between).toBeCloseTo(Math.sqrt(0.3 ** 2 - within(quiet) ** 2), 4)
+    expect(apart.between).toMatchReference(Math.sqrt(0.3 ** 2 - within(quiet) ** 2), 4)
     const alike = of([-0.03, 0, 0.03], noisy)
-    expect(alike.within).toBeCloseTo(within(noisy), 12)
+    expect(alike.within).toMatchReference(within(noisy), 12)
     expect(alike.between).toBe(0)
   })
 

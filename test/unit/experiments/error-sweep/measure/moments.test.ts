@@ -5,6 +5,7 @@ import {
 } from '../../../../../src/experiments/error-sweep/measure/moments.js'
 import {normals, randomStream} from '../../../../../src/random/index.js'
 import {FLOAT32_ROUNDOFF} from '../../../../../src/theory/rounding.js'
+import {FULL} from '../../../../helpers/effort.js'
 import {assertNear, moments, Z} from '../../../../helpers/statistics.js'
 
 /** Moments of outputs of one row. */
@@ -160,7 +161,7 @@ describe.each(CASES)('%i replicates with normal entries around %f', (replicates,
   })
 })
 
-describe('an output of many entries', () => {
+describe.runIf(FULL)('an output of many entries', () => {
   const [queryLen, valueDim] = [2 ** 15, 40] // 1.3 million entries: every third row
   const replicates = 12
 

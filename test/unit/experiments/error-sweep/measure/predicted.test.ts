@@ -15,9 +15,9 @@ const FALLING: Curve = {
 
 describe('a curve of predicted errors', () => {
   it('is read between its points by powers of M', () => {
-    expect(errorAt(FALLING, 8)).toBeCloseTo(8 ** -0.5, 12)
-    expect(errorAt(FALLING, 100)).toBeCloseTo(0.1, 12)
-    expect(errorAt(FALLING, 2 ** 24)).toBeCloseTo(2 ** -12, 12)
+    expect(errorAt(FALLING, 8)).toMatchReference(8 ** -0.5, 12)
+    expect(errorAt(FALLING, 100)).toMatchReference(0.1, 12)
+    expect(errorAt(FALLING, 2 ** 24)).toMatchReference(2 ** -12, 12)
     expect(errorAt(FALLING, 7)).toBeNull()
     expect(errorAt(FALLING, 2 ** 25)).toBeNull()
   })
@@ -35,7 +35,7 @@ describe('a curve of predicted errors', () => {
   it('says nothing of places where it is not known, and why', () => {
     const upTo1024 = FALLING.errors.map((error, at) => (2 ** (at + 3) > 1024 ? null : error))
     const curve: Curve = {errors: upTo1024, unknown: 'uncertain'}
-    expect(errorAt(curve, 1024)).toBeCloseTo(1 / 32, 12)
+    expect(errorAt(curve, 1024)).toMatchReference(1 / 32, 12)
     expect(errorAt(curve, 1025)).toBeNull()
     expect(neededFor(curve, 100, 0.1)).toEqual({needed: 400, unknown: null})
     expect(neededFor(curve, 100, 0.2)).toEqual({needed: null, unknown: 'uncertain'})
@@ -123,7 +123,7 @@ describe('the predicted error of a cell', () => {
 
   it('is of other draws than the measured ones: the same seed gives another error', async () => {
     const [result] = await results('favor-pos', {replicates: 1, num_features: [1024]})
-    expect(result!.predicted_rel_l2).not.toBeCloseTo(result!.rel_l2.median!, 6)
+    expect(result!.predicted_rel_l2).not.toMatchReference(result!.rel_l2.median!, 6)
   })
 
   it('is missing where logits overflow float32, and says so at once', async () => {

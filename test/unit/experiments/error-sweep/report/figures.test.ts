@@ -41,8 +41,8 @@ describe('figures of an error sweep', () => {
     const {guides} = lines([ofFeatures(16), ofFeatures(64)])[0]!
     const [law, average] = guides
     expect(law!.label).toBe('slope -1/2')
-    expect(law!.points[0]![1]).toBeCloseTo(0.5, 12)
-    expect(law!.points[1]![1]).toBeCloseTo(0.25, 12)
+    expect(law!.points[0]![1]).toMatchReference(0.5, 12)
+    expect(law!.points[1]![1]).toMatchReference(0.25, 12)
     // sqrt(9 / (4 / 16)) times 0.5
     expect(average).toEqual({
       label: 'averaging V',
@@ -116,8 +116,8 @@ describe('figures of an error sweep', () => {
     const [figure] = lines(records)
     const predicted = figure!.series.find(({computed}) => computed)!
     expect(predicted.crossings).toHaveLength(1)
-    expect(predicted.crossings![0]!.x).toBeCloseTo(1, 12)
-    expect(predicted.crossings![0]!.y).toBeCloseTo(1, 12)
+    expect(predicted.crossings![0]!.x).toMatchReference(1, 12)
+    expect(predicted.crossings![0]!.y).toMatchReference(1, 12)
     expect(figure!.caption).toContain('rings')
   })
 

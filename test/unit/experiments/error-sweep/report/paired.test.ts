@@ -38,9 +38,9 @@ describe('paired differences', () => {
     expect(others).toEqual([])
     expect([one!.a, one!.b]).toEqual([orth, iid])
     expect(one!.answer).toBe('less')
-    expect(one!.pValue).toBeCloseTo(2 ** -10, 12) // all ten to one side
+    expect(one!.pValue).toMatchReference(2 ** -10, 12) // all ten to one side
     // four of 0.8 and three each of 0.81 and 0.82: the middle of pairwise means of logarithms
-    expect(one!.ratio.value).toBeCloseTo(0.81, 2)
+    expect(one!.ratio.value).toMatchReference(0.81, 2)
     expect(found([orth, iid])[0]!.answer).toBe('more')
   })
 
@@ -73,7 +73,7 @@ describe('paired differences', () => {
     )
     const [one] = found([iid, heavy])
     expect(one!.answer).toBe('more')
-    expect(one!.ratio.value).toBeCloseTo(1e4, 6)
+    expect(one!.ratio.value).toMatchReference(1e4, 6)
     const broken = replicated([...noise(9), null], {method: 'rfa', projection: 'iid'})
     const zero = replicated([...noise(9), 0], {method: 'elu', projection: 'iid'})
     expect(found([iid, broken, zero, sweep({method: 'dpfp'})])).toEqual([])
@@ -112,7 +112,7 @@ describe('paired differences', () => {
       const span = [first * 5, Math.min(first + 5, 13) * 5] as const
       const own = orthonormalizeRows(rows.slice(...span), 5)
       blocks.slice(...span).forEach((entry, at) => {
-        expect(entry / Math.sqrt(5)).toBeCloseTo(own[at]!, 12)
+        expect(entry / Math.sqrt(5)).toMatchReference(own[at]!, 12)
       })
     }
     expect(draw('iid', 7)).toEqual(rows.slice(0, 35)) // a smaller M has the first rows

@@ -40,7 +40,7 @@ describe('rings where positive features take over from sines and cosines', () =>
     // a straight line instead of the laws: to the second order in 2 %
     expect(Math.abs(ring!.x / norm ** 2 - 1)).toBeLessThan(0.02 ** 2)
     // on the predicted line, which is that of y = x
-    expect(ring!.y).toBeCloseTo(ring!.x, 12)
+    expect(ring!.y).toMatchReference(ring!.x, 12)
     expect(ring!.facts[0]).toMatch(
       /^favor-pos iid M=64 varies less than favor-trig iid M=64 from .* by the kernel at mean norms/,
     )
@@ -84,8 +84,8 @@ describe('turning points of predicted lines', () => {
     expect(others).toEqual([])
     expect(mark!.line.method).toBe('high')
     expect(mark!.point.facts).toEqual(['high overtakes low at 8.00, by theory'])
-    expect(mark!.point.x).toBeCloseTo(8, 12)
-    expect(mark!.point.y).toBeCloseTo(1, 12)
+    expect(mark!.point.x).toMatchReference(8, 12)
+    expect(mark!.point.y).toMatchReference(1, 12)
   })
 
   it('are not told where lines do not change places, or above a third line', () => {

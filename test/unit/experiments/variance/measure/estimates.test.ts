@@ -80,6 +80,6 @@ describe('kernel estimates', () => {
     expect([calibration.query.length, calibration.query[0]!.length, x.length]).toEqual([256, 6, 6])
     expect(inPlane.x.length).toBe(2)
     // raw vectors are D^(1/4) times the canonical ones
-    expect(request({method: 'rfa'}).inPlane.x[0]).toBeCloseTo(0.5 * 6 ** 0.25, 14)
+    expect(request({method: 'rfa'}).inPlane.x[0]).toMatchReference(0.5 * 6 ** 0.25, 14)
   })
 })

@@ -67,10 +67,10 @@ describe('logarithms of estimates', () => {
     const estimates = Float64Array.from({length: 101}, (_, at) => Math.exp(at / 100)).reverse()
     const found = logSummary(estimates, Math.E)
     expect(found).toMatchObject({draws: 101})
-    expect(found.low).toBeCloseTo(0.05 - 1, 12)
-    expect(found.median).toBeCloseTo(0.5 - 1, 12)
-    expect(found.high).toBeCloseTo(0.95 - 1, 12)
-    expect(found.mean).toBeCloseTo(-0.5, 12)
+    expect(found.low).toMatchReference(0.05 - 1, 12)
+    expect(found.median).toMatchReference(0.5 - 1, 12)
+    expect(found.high).toMatchReference(0.95 - 1, 12)
+    expect(found.mean).toMatchReference(-0.5, 12)
   })
 
   it('are none of numbers that are not positive', () => {

@@ -108,8 +108,8 @@ describe('the verdict on variance against theory', () => {
   it('is yes where all measured rows are within the bound', () => {
     const {theory} = verdictsOf(rows(off(-2.1)), rows(off(1)))
     expect(theory).toMatchObject({question: 'variance_as_theory', answer: 'yes', measured: 2})
-    expect(theory.low).toBeCloseTo(Math.exp(-0.21), 12)
-    expect(theory.high).toBeCloseTo(Math.exp(0.1), 12)
+    expect(theory.low).toMatchReference(Math.exp(-0.21), 12)
+    expect(theory.high).toMatchReference(Math.exp(0.1), 12)
     expect(theory.statement).toBe(
       'favor-pos, variance as theory says: yes, measured over closed form 0.811 to 1.11, 95 % intervals cover it in 1 of 2 measured rows.',
     )

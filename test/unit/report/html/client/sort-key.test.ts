@@ -32,7 +32,7 @@ describe('numberOf', () => {
     ['99 %', 99],
     ['< 0.001', 0.001],
   ])('reads %j', (text, value) => {
-    expect(numberOf(text)).toBeCloseTo(value, 12)
+    expect(numberOf(text)).toMatchReference(value, 12)
   })
 
   it.each(['', '-', 'favor-pos', 'L=64', '3-layer', '=1+1', '12abc', 'NaN', '1.2.3'])(
