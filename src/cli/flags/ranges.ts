@@ -84,21 +84,6 @@ const VALUE = String.raw`[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?k?`
 const SINGLE = new RegExp(`^${VALUE}$`, 'i')
 const RANGE = new RegExp(`^(${VALUE})\\.\\.(${VALUE})(?:([*x+])(${VALUE}))?$`, 'i')
 
-/**
- * Reads a whole list.
- *
- * @param text - e.g. `64,128..512x2`
- * @param where - the flag, for messages
- * @returns the values in the order written, each once
- * @throws {BAD_RANGE} on anything that is not a list of numbers the rule accepts
- */
-export function parseNumberList(text: string, where: string, rule: NumberRule): number[] {
-  return mergeValues(
-    text.split(',').map(item => parseNumberItem(item, where, rule)),
-    where,
-  )
-}
-
 /** Reads one item of a list: a value or a range. @throws {BAD_RANGE} */
 export function parseNumberItem(text: string, where: string, rule: NumberRule): number[] {
   const item = text.trim()

@@ -6,14 +6,14 @@ import type {RunOptions} from '../flags/shared.js'
 
 /** Fields of cells that are `null` where they mean nothing to the method. */
 const AXES = [
-  ['num-features', 'num_features', 'numFeatures'],
-  ['projections', 'projection', 'projections'],
+  ['num-features', 'num_features'],
+  ['projections', 'projection'],
 ] as const
 
 /** Warnings of a grid of which no cell has an axis that was typed. */
 export function idleAxes(flags: RunOptions, jobs: Cells<PredictedCell>): string[] {
   return AXES.filter(([flag, field]) => flags[flag] !== undefined && isIdle(field, jobs)).map(
-    ([, , setting]) => `\`${setting}\` changes nothing: no method asked for has random features`,
+    ([flag]) => `--${flag} changes nothing: no method asked for has random features`,
   )
 }
 

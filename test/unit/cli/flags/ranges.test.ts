@@ -6,15 +6,21 @@ import {
   MAX_VALUES,
   mergeValues,
   NON_NEGATIVE_NUMBER,
+  type NumberRule,
   POSITIVE_INTEGER,
   POSITIVE_NUMBER,
   parseNumber,
-  parseNumberList,
+  parseNumberItem,
 } from '../../../../src/cli/flags/ranges.js'
 import {RfaError} from '../../../../src/errors.js'
 
-const integers = (text: string) => parseNumberList(text, '--num-features', POSITIVE_INTEGER)
-const decimals = (text: string) => parseNumberList(text, '--scales', POSITIVE_NUMBER)
+const listOf = (text: string, where: string, rule: NumberRule) =>
+  mergeValues(
+    text.split(',').map(item => parseNumberItem(item, where, rule)),
+    where,
+  )
+const integers = (text: string) => listOf(text, '--num-features', POSITIVE_INTEGER)
+const decimals = (text: string) => listOf(text, '--scales', POSITIVE_NUMBER)
 
 function refusal(act: () => unknown): RfaError {
   try {
@@ -26,7 +32,7 @@ function refusal(act: () => unknown): RfaError {
   throw new Error('nothing was thrown')
 }
 
-describe('parseNumberList', () => {
+describe('lists of numbers', () => {
   it.each<[string, number[]]>([
     ['64', [64]],
     ['64,128,256', [64, 128, 256]],
