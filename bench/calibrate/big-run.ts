@@ -3,7 +3,7 @@ import {createWriteStream} from 'node:fs'
 import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import {pipeline} from 'node:stream/promises'
-import {errorSweepCells} from '../../src/experiments/error-sweep/grid.js'
+import {errorSweepGrid} from '../../src/experiments/error-sweep/grid.js'
 import type {
   ErrorSweepCell,
   ErrorSweepPlan,
@@ -55,7 +55,7 @@ export async function writeBigRun(folder: string, small: string, axes: Axes): Pr
   const models = new Map(
     groupBy(measured, ({cell}) => variantOf(cell)).map(own => [variantOf(own[0]!.cell), own]),
   )
-  const cells = await errorSweepCells(plan)
+  const cells = (await errorSweepGrid(plan)).cells()
   await mkdir(folder, {recursive: true})
   await writeFile(join(folder, 'manifest.json'), JSON.stringify({...manifest, plan}))
   const lines = function* () {

@@ -47,7 +47,11 @@ export default (async words => {
 async function dealt({name, plan}: Named) {
   const cells = await dealtCells(plan)
   const whole = dealtCosts(cells, deal(cells, 1), 1)[0]!
-  const most = Math.max(...Array.from(cells, ({cost, family}) => cost + (family?.cost ?? 0)))
+  const most = Math.max(
+    ...Array.from(cells, ({cost, shared = []}) =>
+      shared.reduce((sum, part) => sum + part.cost, cost),
+    ),
+  )
   const ratios = COUNTS.map(count => {
     const last = Math.max(...dealtCosts(cells, deal(cells, count), count))
     return [`${count} shards`, last / Math.max(whole / count, most)] as const

@@ -1,6 +1,6 @@
 /** What is compared with the peers: methods at lengths, as cells of a benchmark. */
 import type {MethodSpec} from '../../src/experiments/axes.js'
-import {benchJobs, PEER_BYTES} from '../../src/experiments/bench/grid.js'
+import {benchGrid, PEER_BYTES} from '../../src/experiments/bench/grid.js'
 import type {PeerForms} from '../../src/experiments/bench/measure/peers/peer-process.js'
 import type {BenchCell, BenchPlan, TimingProtocol} from '../../src/experiments/bench/schema.js'
 import type {PredictedCell} from '../../src/experiments/experiment.js'
@@ -104,10 +104,11 @@ async function casesOf(
   {name, spec, draw = {projections: ['orth'], num_features: [1]}}: Omit<Compared, 'decoder'>,
   setting: Pick<BenchPlan, 'mode' | 'seq_lens' | 'causal' | 'timing' | 'threads'>,
 ): Promise<PeerCase[]> {
-  const jobs = await benchJobs({
+  const grid = await benchGrid({
     ...{experiment: 'bench', methods: [spec], ...draw, orth_sign: 'haar', redraw: 'fixed'},
     ...{...SHAPE, order: 'listed', seed: 0, backend: 'native', ...setting},
   })
+  const jobs = await grid.jobs()
   return Array.from(jobs, own => ({kind, method: name, own}))
 }
 

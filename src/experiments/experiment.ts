@@ -17,32 +17,42 @@ import {
 } from '../results/record.js'
 import type {TableFormat} from '../results/tables.js'
 import type {Verdict} from '../results/verdict.js'
-import type {Cells} from './cells.js'
 import type {Comparison} from './comparison.js'
-import type {SharedCost} from './shared-cost.js'
 
 /** How a cell ended, before it becomes a record. Errors are thrown instead. */
 export type CellOutcome<Result = ComputedBy> =
   | {status: 'completed'; result: Result}
   | {status: 'skipped'; reason: string}
 
-/** A cell with what the runner needs to know of it beforehand. The first two may be made when they are asked for. */
+/** A cell with what the runner needs to know of it beforehand. */
 export interface PredictedCell<Cell = object> {
   readonly cell: Cell
   /** What progress shows while it runs. */
   readonly label: string
-  /** Floating-point operations: the weight in the estimate of the time left. */
+  /** Floating-point operations, without what it shares: the weight in the estimate of the time left. */
   readonly predictedCost: number
-  /** What of its cost one thread does, however many there are. Default: nothing. */
-  readonly serialCost?: number | undefined
   /** Peak resident bytes of its process. */
   readonly predictedBytes: number
   /** Processes that it takes, where it has them to itself. Default: one. */
   readonly processes?: number | undefined
-  /** What every process computes once for all of its cells that share it. Default: nothing. */
+  /** What every process computes once, for all of its cells that have it in common. Default: nothing. */
   readonly shared?: readonly SharedCost[] | undefined
-  /** Which cells have that in common, and what it costs; said of each of them. Default: this one has its own alone. */
-  readonly family?: {id: string; cost: number} | undefined
+}
+
+/** What cells have in common, and what it costs. */
+export interface SharedCost {
+  readonly id: string
+  readonly cost: number
+}
+
+/** The cells of a plan, counted before any is made. */
+export interface Grid<Cell = object> {
+  /** How many there are, by the axes. */
+  count: number
+  /** In the order in which they run, each once. Reads no input. */
+  cells(): Cell[]
+  /** The same with predictions. @throws what reading the header of the plan's input throws */
+  jobs(): Promise<PredictedCell<Cell>[]>
 }
 
 /** How a cell is computed; a result says what came of it, and its numbers do not depend on it. */
@@ -100,10 +110,8 @@ export interface Experiment<
   record: z.ZodType<CellRecord<Cell, Result>>
   /** Columns and rows of its CSV files. */
   tables: readonly TableFormat[]
-  /** The grid in the order in which it runs, each cell once; reads no input. @throws what resolving its methods throws */
-  cells(plan: P): Promise<Cells<Cell>>
-  /** The same cells with predictions. @throws what reading the header of the plan's input throws */
-  jobs(plan: P): Promise<Cells<PredictedCell<Cell>>>
+  /** What a plan asks for. @throws what resolving its methods throws */
+  grid(plan: P): Promise<Grid<Cell>>
   /**
    * Reads once what all cells will read, and starts what they will start, so that a bad file or a program that is missing is
    * told before anything runs. Default: nothing.

@@ -49,34 +49,3 @@ export function uncollected(
   const each = backend === 'wasm' ? read : made
   return Math.min((repetitions - 1) * each, UNCOLLECTED)
 }
-
-/** Most calls that are counted for one plan; each takes a good part of a millisecond. */
-const MOST_COUNTED = 4000
-
-/**
- * Memory, or another count, of the cells of one method and length by their numbers of features. Of a plan with very
- * many, some are counted, from the least to the most; one in between takes what the larger of its neighbours takes.
- *
- * @param share - calls of the plan: this one's part of {@link MOST_COUNTED} is one of so many
- * @param countOf - of a cell with so many features, such as the peak of its process
- */
-export function byCount(
-  counts: readonly (number | null)[],
-  share: number,
-  countOf: (count: number | null) => number,
-): number[] {
-  const most = Math.max(2, Math.floor(MOST_COUNTED / share))
-  if (counts.length <= most) return counts.map(countOf)
-  const places = counts.map((_, place) => place).sort((a, b) => (counts[a] ?? 0) - (counts[b] ?? 0))
-  const all = new Array<number>(counts.length)
-  let low = 0
-  all[places[0]!] = countOf(counts[places[0]!]!)
-  for (let sample = 1; sample < most; sample++) {
-    const high = Math.round((sample * (counts.length - 1)) / (most - 1))
-    const ends = [all[places[low]!]!, countOf(counts[places[high]!]!)] as const
-    for (let rank = low + 1; rank < high; rank++) all[places[rank]!] = Math.max(...ends)
-    all[places[high]!] = ends[1]
-    low = high
-  }
-  return all
-}

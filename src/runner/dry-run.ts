@@ -2,14 +2,14 @@
 import {z} from 'zod'
 import {RfaError} from '../errors.js'
 import {MOST_CELLS} from '../experiments/cells.js'
-import type {PredictedCell} from '../experiments/experiment.js'
-import type {PlannedRun} from '../experiments/planned-run.js'
+import type {Job, PlannedRun} from '../experiments/planned-run.js'
 import {type Memory, readMemory} from '../free-memory.js'
 import {pluginOf} from '../plugins/record.js'
 import {type Block, list, text} from '../report/document.js'
+import {groupBy} from '../report/groups.js'
 import {neededMemory, plural, waitingTime} from '../report/numbers.js'
 import type {Plan} from '../results/record.js'
-import {cellSeconds, PROCESS_SECONDS, type Schedule} from './schedule.js'
+import {PROCESS_SECONDS, predictedSeconds, type Schedule} from './schedule.js'
 
 /** Name and version of what a dry run prints. */
 export const DRY_RUN_SCHEMA = 'rfa.dry-run/1'
@@ -54,32 +54,22 @@ export const dryRunSchema = (plan: z.ZodType<Plan>) =>
   })
 export type DryRun = z.infer<ReturnType<typeof dryRunSchema>>
 
-/** A plan whose cells are only looked at. */
-type Predicted = PlannedRun<PredictedCell>
-
 /**
- * Cells, predicted time and memory of a plan. Holds no more of a large plan than of a small one.
+ * Cells, predicted time and memory of a plan.
  *
  * @param kept - cells that a run to go on with has already, and that are not among the jobs
  */
-export function describeRun({plan, jobs}: Predicted, schedule: Schedule, kept = 0): DryRun {
+export function describeRun({plan, jobs}: PlannedRun, schedule: Schedule, kept = 0): DryRun {
   const {processes, fresh} = schedule
-  const labels: string[] = []
-  const largest = new Largest(schedule)
-  let seconds = 0
-  for (const job of jobs) {
-    seconds += cellSeconds(job, plan, schedule)
-    largest.add(job)
-    if (labels.length < LABELLED) labels.push(job.label)
-  }
+  const seconds = predictedSeconds(jobs, plan, schedule).reduce((sum, one) => sum + one, 0)
   return {
     schema: DRY_RUN_SCHEMA,
     plan,
     cells: jobs.length,
     kept_cells: kept,
     predicted_seconds: seconds / processes + (fresh ? 0 : PROCESS_SECONDS),
-    predicted_peak_bytes: leaderBytes(jobs.length + kept) + largest.bytes,
-    cell_labels: labels,
+    predicted_peak_bytes: leaderBytes(jobs.length + kept) + bytesOf(atOnce(jobs, schedule)),
+    cell_labels: jobs.slice(0, LABELLED).map(({label}) => label),
   }
 }
 
@@ -89,40 +79,18 @@ type AtOnce = Pick<Schedule, 'processes' | 'fresh' | 'open'>
  * The largest cells that are in memory at once. Fresh processes wait for their turns with theirs; others may keep the largest
  * that they have run, and there are as many of them for each plug-in.
  */
-class Largest {
-  /** By plug-in, the largest first. */
-  private readonly sizes = new Map<string | undefined, number[]>()
-  private first: PredictedCell | undefined
+function atOnce(jobs: readonly Job[], {processes, fresh, open}: AtOnce): Job[] {
+  const most = fresh ? Math.max(processes, open) : processes
+  const kinds = fresh ? [jobs] : groupBy(jobs, ({cell}) => pluginOf(cell) ?? '')
+  return kinds.flatMap(own => own.toSorted(bySize).slice(0, most)).sort(bySize)
+}
 
-  constructor(private readonly schedule: AtOnce) {}
+function bySize(a: Job, b: Job): number {
+  return b.predictedBytes - a.predictedBytes
+}
 
-  add(job: PredictedCell): void {
-    const {processes, fresh, open} = this.schedule
-    const most = fresh ? Math.max(processes, open) : processes
-    const {predictedBytes: size, cell} = job
-    if (size > (this.first?.predictedBytes ?? Number.NEGATIVE_INFINITY)) this.first = job
-    const plugin = fresh ? undefined : pluginOf(cell)
-    const sizes = this.sizes.get(plugin) ?? []
-    this.sizes.set(plugin, sizes)
-    if (sizes.length === most && size <= sizes.at(-1)!) return
-    const place = sizes.findIndex(other => other < size)
-    sizes.splice(place < 0 ? sizes.length : place, 0, size)
-    if (sizes.length > most) sizes.pop()
-  }
-
-  /** Of how many cells. */
-  get count(): number {
-    return [...this.sizes.values()].flat().length
-  }
-
-  get bytes(): number {
-    return [...this.sizes.values()].flat().reduce((sum, size) => sum + size, 0)
-  }
-
-  /** Of the largest cell. */
-  get label(): string {
-    return this.first?.label ?? ''
-  }
+function bytesOf(jobs: readonly Job[]): number {
+  return jobs.reduce((sum, {predictedBytes}) => sum + predictedBytes, 0)
 }
 
 /** What is known of memory when a plan is let in. */
@@ -139,26 +107,25 @@ export interface FreeMemory {
  * @throws {TOO_LARGE} with the figure that {@link describeRun} gives, less {@link leaderBytes} of no cell
  */
 export function assertFits(
-  {jobs}: Pick<Predicted, 'jobs'>,
+  {jobs}: Pick<PlannedRun, 'jobs'>,
   schedule: AtOnce,
   {memory = readMemory, heldBytes = 0}: FreeMemory = {},
 ): void {
-  const largest = new Largest(schedule)
-  for (const job of jobs) largest.add(job)
-  const needed = leaderBytes(jobs.length) - leaderBytes(0) + largest.bytes
+  const largest = atOnce(jobs, schedule)
+  const needed = leaderBytes(jobs.length) - leaderBytes(0) + bytesOf(largest)
   const {free: left, total} = memory()
   const free = Math.min(total, left + heldBytes)
   if (needed <= free) return
-  const atOnce = largest.count
-  const each = atOnce > 1 ? ` (${atOnce} processes at once)` : ''
+  const several = largest.length > 1
+  const each = several ? ` (${largest.length} processes at once)` : ''
   throw new RfaError(
     'TOO_LARGE',
-    `plan: expected to fit into memory, got one that needs about ${gibibytes(needed)}, ${gibibytes(free)} free (${gibibytes(total)} in all); most for "${largest.label}"${each}`,
+    `plan: expected to fit into memory, got one that needs about ${gibibytes(needed)}, ${gibibytes(free)} free (${gibibytes(total)} in all); most for "${largest[0]?.label ?? ''}"${each}`,
     {
       suggestions: [
         'lower `seqLen`, `batch` or `heads`',
         'leave out the materialised softmax (`methods`)',
-        ...(atOnce > 1 && !schedule.fresh ? ['lower `threads`: each has a cell in memory'] : []),
+        ...(several && !schedule.fresh ? ['lower `threads`: each has a cell in memory'] : []),
         'run it all the same with `force`',
       ],
     },

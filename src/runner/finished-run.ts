@@ -12,8 +12,6 @@ import type {CellRecord} from '../results/record.js'
 import {countRecords, runCounts, writeSummary} from '../results/summary.js'
 import type {RequestedTable} from '../results/tables.js'
 import {verdictSchema} from '../results/verdict.js'
-import type {RunFormat} from './formats.js'
-import {UnsavedTables} from './unsaved.js'
 
 const FINISHED_SCHEMA = 'rfa.finished-run/1'
 
@@ -35,9 +33,19 @@ export const finishedRunSchema = (parts: {
   })
 export type ExperimentRun = z.infer<ReturnType<typeof finishedRunSchema>>
 
-/** Tables to write. */
+/** A run that ended with a fault, and what there is to show of it: it was interrupted, or its tables could not be written. */
+export class FaultyRun extends RfaError {
+  constructor(
+    readonly run: ExperimentRun,
+    cause: RfaError,
+  ) {
+    super(cause.code, cause.message, {suggestions: cause.suggestions, cause})
+  }
+}
+
+/** Tables to write, in formats beside the journal. */
 export interface TableOptions {
-  formats: readonly RunFormat[]
+  formats: readonly ('csv' | 'json')[]
   /** Those that runs have on request alone. Default: none. */
   requested?: readonly RequestedTable[]
 }
@@ -45,7 +53,7 @@ export interface TableOptions {
 /** Whose run it is. */
 type Own = Pick<PlannedRun, 'experiment' | 'plan'>
 
-/** Writes what the journal holds as tables. @throws {UnsavedTables} when that fails */
+/** Writes what the journal holds as tables. @throws {FaultyRun} when that fails */
 export async function saveTables(
   planned: Own,
   finished: ExperimentRun,
@@ -56,7 +64,7 @@ export async function saveTables(
     await journal.verify()
     await writeTables(planned, finished, options)
   } catch (error) {
-    throw error instanceof RfaError ? new UnsavedTables(finished, error) : error
+    throw error instanceof RfaError ? new FaultyRun(finished, error) : error
   }
 }
 

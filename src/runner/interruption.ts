@@ -1,16 +1,4 @@
 import {RfaError} from '../errors.js'
-import type {ExperimentRun} from './finished-run.js'
-
-/** A benchmark was interrupted; what it measured until then stands in its journal. */
-export class InterruptedRun extends RfaError {
-  constructor(
-    /** What there is to show. */
-    readonly run: ExperimentRun,
-    cause: RfaError,
-  ) {
-    super('INTERRUPTED', cause.message, {suggestions: cause.suggestions, cause})
-  }
-}
 
 /**
  * Waits for what comes before the first cell, but not beyond an interrupt: it may hang, as a folder on

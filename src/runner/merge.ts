@@ -114,7 +114,7 @@ function warnOf(
  *
  * @throws {FILE_MISSING} where cells are missing, unless that is wanted, naming them and what runs them
  * @throws {WOULD_OVERWRITE} {NOT_WRITABLE} for the folder
- * @throws {UnsavedTables} the same after the last record, with the records
+ * @throws {FaultyRun} the same after the last record, with the records
  */
 export async function writeMerged(
   merged: MergedRun,

@@ -1,4 +1,3 @@
-import type {Cells} from '../experiments/cells.js'
 import type {Experiment} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
 
@@ -15,7 +14,7 @@ export interface Part {
 
 /** The processes of all jobs in rounds: the first one of each job, then the second ones, as far as jobs have so many. */
 export function* partsOf(
-  jobs: Cells<Job>,
+  jobs: readonly Job[],
   {processes}: Pick<Experiment, 'processes'>,
 ): Generator<Part, undefined> {
   let rounds = 1

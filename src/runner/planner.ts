@@ -1,6 +1,6 @@
 /** Asks a worker for what comes before the first cell. The program itself then loads no tensors. */
 import {RfaError} from '../errors.js'
-import {layOut, stopCountingPlugins} from '../experiments/planned-run.js'
+import {planRun, stopCountingPlugins} from '../experiments/planned-run.js'
 import type {Plan} from '../results/record.js'
 import type {PlanOptions, Preparation} from './preparation.js'
 import {errorOf, type WorkerReply} from './protocol.js'
@@ -45,7 +45,7 @@ async function planOf(
   const {jobs, ...prepared} = reply.prepared
   if (jobs) return {...prepared, jobs}
   await before()
-  return {...prepared, jobs: (await layOut(prepared.plan)).jobs}
+  return {...prepared, jobs: (await planRun(prepared.plan)).jobs}
 }
 
 function unpredicted({plugins = []}: Plan, end: Exclude<JobEnd, {kind: 'reply'}>): string {

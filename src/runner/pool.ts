@@ -1,5 +1,4 @@
 import {RfaError} from '../errors.js'
-import type {Cells} from '../experiments/cells.js'
 import type {Experiment} from '../experiments/experiment.js'
 import type {Job} from '../experiments/planned-run.js'
 import {type PluginRecord, pluginDigest, pluginOf} from '../plugins/record.js'
@@ -60,7 +59,7 @@ export type OnRecord = (record: CellRecord) => Promise<void> | void
  * @throws {FILE_MISSING} when the worker's script is not there
  */
 export async function runJobs(
-  jobs: Cells<Job>,
+  jobs: readonly Job[],
   options: PoolOptions,
   onRecord: OnRecord,
 ): Promise<void> {
@@ -110,7 +109,7 @@ class Pool {
   #ended = 0
   #stopped = false
 
-  constructor(jobs: Cells<Job>, options: PoolOptions, onRecord: OnRecord) {
+  constructor(jobs: readonly Job[], options: PoolOptions, onRecord: OnRecord) {
     this.#count = jobs.length
     this.#parts = partsOf(jobs, options.experiment)
     this.#options = options

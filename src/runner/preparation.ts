@@ -1,20 +1,20 @@
 /** What is done before the first cell, where tensors are at hand: in a worker, or for a dry run in the program itself. */
+import {loadEstimators} from '../attention/names.js'
 import {
   type BackendChoice,
   type BackendName,
   checkThreads,
   keepsThreads,
   threadingOf,
+  tryPreferred,
   useBackend,
 } from '../backends/index.js'
-import {assertCount, type Cells, MOST_CELLS, MOST_WALKED} from '../experiments/cells.js'
-import type {PredictedCell} from '../experiments/experiment.js'
+import {MOST_CELLS, MOST_FORCED} from '../experiments/cells.js'
 import {experimentNamed} from '../experiments/index.js'
 import {
   type Job,
-  layOut,
   type PlannedRun,
-  predictRun,
+  planRun,
   stopCountingPlugins,
 } from '../experiments/planned-run.js'
 import {heldBytes} from '../free-memory.js'
@@ -27,7 +27,7 @@ import {shardsOf} from './shards.js'
 
 /** How jobs are made. */
 export interface PlanOptions {
-  /** Let any number of cells in. Default: false */
+  /** Let in as many cells as can be. Default: {@link MOST_CELLS} */
   force?: boolean | undefined
   /** Call no estimator of a plug-in: their memory and time stay unknown. Default: false */
   uncounted?: boolean | undefined
@@ -36,7 +36,7 @@ export interface PlanOptions {
 }
 
 /** A plan that can run, with its jobs. */
-export interface Preparation<Jobs = Cells<Job>> {
+export interface Preparation<Jobs = readonly Job[]> {
   /** The plan as it runs: its input is pinned to what the files hold now. */
   plan: Plan
   /** In the order in which they run; equal cells are one job. */
@@ -58,30 +58,26 @@ export interface Preparation<Jobs = Cells<Job>> {
   shards?: readonly number[] | undefined
 }
 
-/** Most jobs that are told to another process, which else makes them itself. */
-const MOST_TOLD = 2000
-
 /**
  * Takes the backend of a plan into use, so that one that cannot run is told here, and makes the plan's jobs.
  *
- * @returns `null` in place of jobs that are too many to be told
+ * @returns `null` in place of jobs that are too many for a message to another process, which makes them itself
  * @throws {BACKEND_MISSING} {UNSUPPORTED} when the backend cannot run here, or has fewer threads than asked for
- * @throws {TOO_LARGE} when it has more than {@link MOST_CELLS} cells
+ * @throws {TOO_LARGE} when it has more than {@link MOST_CELLS} cells, or {@link MOST_FORCED} where that is forced
  * @throws what reading the header of the plan's input or resolving its methods throws
  */
 export async function prepareRun(
   asked: Plan,
   {force = false, uncounted = false, shards}: PlanOptions = {},
-): Promise<Preparation<Job[] | null>> {
+): Promise<Preparation<readonly Job[] | null>> {
   const plan = await pinned(asked)
   if (uncounted) await stopCountingPlugins(plan)
   const notes: string[] = []
   const names = await tried(plan, text => notes.push(text))
-  const {jobs} = await layOut(plan)
-  if (!force) assertCount(plan, jobs.length)
+  const {jobs} = await planRun(plan, force ? MOST_FORCED : MOST_CELLS)
   return {
     plan,
-    jobs: jobs.length > MOST_TOLD ? null : Array.from(jobs, told),
+    jobs: jobs.length > MOST_CELLS ? null : jobs,
     threading: await leastThreading(names),
     notes,
     warnings: await warningsOf(plan),
@@ -89,6 +85,12 @@ export async function prepareRun(
     heldBytes: heldBytes(),
     ...(shards !== undefined && {shards: await shardsOf(plan, shards)}),
   }
+}
+
+/** Loads what every run of an experiment will need, before anything is asked for. @param experiment - its name */
+export async function warmUp(experiment: string): Promise<void> {
+  const {load} = await experimentNamed(experiment)
+  await Promise.all([tryPreferred(), load?.(), loadEstimators()])
 }
 
 /** Takes each backend of a plan into use, the first one last. @returns their names */
@@ -107,29 +109,20 @@ async function leastThreading(choices: readonly BackendChoice[]) {
   return each.includes('one') ? 'one' : 'any'
 }
 
-/** A job as a message carries it. */
-function told(job: Job): Job {
-  const {key, cell, label, processes, predictedCost, serialCost, predictedBytes, shared} = job
-  return {key, cell, label, processes, predictedCost, serialCost, predictedBytes, shared}
-}
-
 /**
  * The same without trying anything: the plan may be made for another machine.
  *
- * @throws {TOO_LARGE} when it has more than {@link MOST_WALKED} cells, unless forced
+ * @throws {TOO_LARGE} when it has more than {@link MOST_FORCED} cells
  */
 export async function prepareDryRun(
   asked: Plan,
-  {force = false, shards}: Omit<PlanOptions, 'uncounted'> = {},
-): Promise<PlannedRun<PredictedCell> & Pick<Preparation, 'threading' | 'warnings' | 'shards'>> {
+  {shards}: Pick<PlanOptions, 'shards'> = {},
+): Promise<PlannedRun & Pick<Preparation, 'threading' | 'warnings' | 'shards'>> {
   const plan = await pinned(asked)
   const choices = [plan.backend].flat()
   for (const choice of choices) await checkThreads(choice, plan.threads ?? undefined)
-  const run = await predictRun(plan)
-  // cells are held while they are dealt
-  if (!force) assertCount(plan, run.jobs.length, shards === undefined ? MOST_WALKED : MOST_CELLS)
   return {
-    ...run,
+    ...(await planRun(plan)),
     threading: await leastThreading(choices),
     warnings: await warningsOf(plan),
     ...(shards !== undefined && {shards: await shardsOf(plan, shards)}),

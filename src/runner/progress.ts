@@ -1,4 +1,3 @@
-import type {Cells} from '../experiments/cells.js'
 import type {Job} from '../experiments/planned-run.js'
 import type {Part} from './parts.js'
 import {Stopwatch} from './stopwatch.js'
@@ -38,7 +37,7 @@ export interface ProgressMeter {
 /** What a meter is made for. */
 export interface Metered {
   /** The cells of this session. */
-  jobs: Cells<Job>
+  jobs: readonly Job[]
   /** Cells that an earlier session has done. */
   reused: number
   /** Processes that run at once. */
@@ -74,8 +73,7 @@ export function progressMeter(metered: Metered): ProgressMeter {
   const {jobs, reused, processes, predictedMs, coldMs = 0} = metered
   const now = metered.now ?? (() => performance.now())
   let cold = Math.min(processes, jobs.length)
-  let waitingMs = cold * coldMs
-  for (const job of jobs) waitingMs += predictedMs(job)
+  let waitingMs = jobs.reduce((sum, job) => sum + predictedMs(job), cold * coldMs)
   const trustMs = Math.min(TRUST.ms, TRUST.share * waitingMs)
   const running = new Map<Part, Running>()
   const ended = {count: 0, failed: 0, parts: 0, predictedMs: 0, tookMs: 0}

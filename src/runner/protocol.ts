@@ -60,7 +60,7 @@ export type CellReply = {id: number; outcome: CellOutcome} | {id: number; error:
 /** What it answers of all its tasks. */
 export type WorkerReply =
   | CellReply
-  | {id: number; prepared: Preparation<Job[] | null>}
+  | {id: number; prepared: Preparation<readonly Job[] | null>}
   | {id: number; done: true}
   | {id: number; refusal: Refusal}
 
@@ -104,7 +104,7 @@ const NO_LINE: Line = {send: () => {}, turn: async id => ({id, next: 'alone'})}
 /** How a worker does its tasks. */
 export interface Skills {
   run(task: CellTask, during: DuringCell): Promise<CellOutcome>
-  prepare(task: PlanTask): Promise<Preparation<Job[] | null>>
+  prepare(task: PlanTask): Promise<Preparation<readonly Job[] | null>>
   check(plan: Plan): Promise<void>
   profile(step: ProfileTask['profile']): Promise<void>
 }

@@ -1,5 +1,4 @@
 import {RfaError} from '../errors.js'
-import type {Cells} from '../experiments/cells.js'
 import {allExperiments} from '../experiments/index.js'
 import {type Job, type PlannedRun, planKeys, planLabels} from '../experiments/planned-run.js'
 import {packageRoot} from '../package.js'
@@ -8,15 +7,21 @@ import type {Journal} from '../results/journal.js'
 import {commitOf} from '../results/machine.js'
 import type {CellRecord} from '../results/record.js'
 import {createRun, newManifest} from '../results/run-directory.js'
-import {type ExperimentRun, runOf, saveTables, type TableOptions} from './finished-run.js'
-import {InterruptedRun, unlessInterrupted} from './interruption.js'
+import {
+  type ExperimentRun,
+  FaultyRun,
+  runOf,
+  saveTables,
+  type TableOptions,
+} from './finished-run.js'
+import {unlessInterrupted} from './interruption.js'
 import {compareCode, warnOnMixedBackends} from './mixed-backends.js'
 import type {Part} from './parts.js'
 import {runJobs} from './pool.js'
 import {profileFiles} from './profile-files.js'
 import {type ProgressEvent, progressMeter} from './progress.js'
 import {damageNote, usableRecords, withoutThose} from './saved-cells.js'
-import {cellSeconds, PROCESS_SECONDS, type Schedule} from './schedule.js'
+import {PROCESS_SECONDS, predictedSeconds, type Schedule} from './schedule.js'
 import type {WorkerProcess} from './worker-process.js'
 
 export {type ExperimentRun, finishedRunSchema} from './finished-run.js'
@@ -59,11 +64,11 @@ export interface RunExperimentOptions extends TableOptions {
  * resuming runs only what is missing or has failed.
  *
  * @throws {INTERRUPTED} when the signal came first; the journal holds all cells that had ended, and timed ones as far as they were
- *   measured; an {@link InterruptedRun} where there are any
+ *   measured; a {@link FaultyRun} where there are any
  * @throws {WOULD_OVERWRITE} {PLAN_MISMATCH} {NOT_WRITABLE} for the directory, before anything is computed
  * @throws {NOT_WRITABLE} when the disk fills up, or the directory is moved, deleted or taken by another
  *   process; cells that had ended before are saved
- * @throws {UnsavedTables} the same after the last cell, with the records
+ * @throws {FaultyRun} the same after the last cell, with the records
  */
 export async function runExperiment(
   run: PlannedRun,
@@ -93,7 +98,7 @@ export async function runExperiment(
     if (resumed) compareCode(manifest.machine.commit, await commitOf(packageRoot()), onWarning)
     const {records, interrupted} = await runMissing(run, options, journal)
     const finished = await runOf(run, {directory, manifest, records})
-    if (interrupted) throw new InterruptedRun(finished, interrupted)
+    if (interrupted) throw new FaultyRun(finished, interrupted)
     await saveTables(run, finished, options, journal)
     return finished
   } finally {
@@ -121,7 +126,7 @@ async function runMissing(
   const {onProgress, onTick, onWarning = () => {}} = options
   const earlier = savedRecords(jobs, journal, onWarning)
   const records = new Map(earlier.map(record => [record.key, record]))
-  const missing = withoutThose(jobs, new Set(records.keys()), ({key}) => key)
+  const missing = withoutThose(jobs, earlier)
   if (journal?.damaged) onWarning(damageNote(journal.damaged, missing))
   const meter = meterOf(run, missing, options.schedule)
   const compare = warnOnMixedBackends(earlier, onWarning)
@@ -144,8 +149,7 @@ async function runMissing(
     onTurn: meter.turn,
   }
   const ticks = onTick && setInterval(() => onTick(meter.look()), TICK_MS)
-  const inOrder = () =>
-    Array.from(jobs, ({key}) => records.get(key)).filter(one => one !== undefined)
+  const inOrder = () => jobs.map(({key}) => records.get(key)).filter(one => one !== undefined)
   try {
     await runJobs(missing, pool, onRecord)
     return {records: inOrder()}
@@ -161,24 +165,26 @@ async function runMissing(
   }
 }
 
-function meterOf({plan, jobs}: PlannedRun, missing: Cells<Job>, schedule: Schedule) {
+function meterOf({plan, jobs}: PlannedRun, missing: readonly Job[], schedule: Schedule) {
+  const seconds = predictedSeconds(missing, plan, schedule)
+  const predicted = new Map(missing.map((job, at) => [job, 1000 * seconds[at]!]))
   return progressMeter({
     jobs: missing,
     reused: jobs.length - missing.length,
     processes: schedule.processes,
-    predictedMs: job => 1000 * cellSeconds(job, plan, schedule),
+    predictedMs: job => predicted.get(job)!,
     coldMs: schedule.fresh ? 0 : 1000 * PROCESS_SECONDS,
   })
 }
 
 /** What needs not run again: the newest record of each cell, unless it failed. */
 function savedRecords(
-  jobs: Cells<Job>,
+  jobs: readonly Job[],
   journal: Journal | undefined,
   warn: (text: string) => void,
 ): CellRecord[] {
   if (!journal || journal.records.length === 0) return []
-  const keys = Array.from(jobs, ({key}) => key)
+  const keys = jobs.map(({key}) => key)
   const {records, foreign} = usableRecords(journal.records, keys)
   if (foreign > 0) {
     const what = foreign === 1 ? '1 record' : `${foreign} records`

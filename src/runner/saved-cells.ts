@@ -1,10 +1,7 @@
 /** What a resumed run needs not compute again. */
-import {type Cells, cellsFrom} from '../experiments/cells.js'
-import type {PredictedCell} from '../experiments/experiment.js'
-import type {PlannedRun} from '../experiments/planned-run.js'
+import type {Job} from '../experiments/planned-run.js'
 import {packageVersion} from '../package.js'
 import {listed} from '../report/words.js'
-import {cellKey} from '../results/keys.js'
 import {recordsOfPlan} from '../results/plan-records.js'
 import {type CellRecord, isWhole} from '../results/record.js'
 import type {SetAside} from '../results/set-aside.js'
@@ -22,27 +19,19 @@ export function usableRecords(
   return {records: records.filter(isWhole), foreign}
 }
 
-/** The cells of a plan that would run beside what was saved. */
-export async function withoutSaved<Item extends PredictedCell>(
-  {experiment, jobs}: PlannedRun<Item>,
-  saved: readonly CellRecord[],
-): Promise<Cells<Item>> {
-  if (saved.length === 0) return jobs
-  const keyOf = (job: Item) => cellKey(experiment.schema, job.cell)
-  const {records} = usableRecords(saved, Array.from(jobs, keyOf))
-  return withoutThose(jobs, new Set(records.map(({key}) => key)), keyOf)
+/** The jobs of a plan that would run beside what was saved. */
+export function withoutSaved(jobs: readonly Job[], saved: readonly CellRecord[]): readonly Job[] {
+  const keys = jobs.map(({key}) => key)
+  return withoutThose(jobs, usableRecords(saved, keys).records)
 }
 
-/** Jobs without those of some keys, all of which are among theirs. */
-export function withoutThose<Item>(
-  jobs: Cells<Item>,
-  keys: ReadonlySet<string>,
-  keyOf: (job: Item) => string,
-): Cells<Item> {
-  if (keys.size === 0) return jobs
-  return cellsFrom(jobs.length - keys.size, function* () {
-    for (const job of jobs) if (!keys.has(keyOf(job))) yield job
-  })
+/** Jobs that have none of these records. */
+export function withoutThose(
+  jobs: readonly Job[],
+  records: readonly Pick<CellRecord, 'key'>[],
+): readonly Job[] {
+  const saved = new Set(records.map(({key}) => key))
+  return jobs.filter(({key}) => !saved.has(key))
 }
 
 /** Cells that one message names. */
@@ -55,12 +44,9 @@ const MOST_NAMED = 5
  */
 export function damageNote(
   {lines, keptAs}: SetAside,
-  missing: Cells<Pick<PredictedCell, 'label'>>,
+  missing: readonly Pick<Job, 'label'>[],
 ): string {
-  const labels: string[] = []
-  for (const {label} of missing) {
-    if (labels.push(label) === MOST_NAMED) break
-  }
+  const labels = missing.slice(0, MOST_NAMED).map(({label}) => label)
   const rest = missing.length - labels.length
   const cells = [...labels, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
   const which =

@@ -1,9 +1,7 @@
 import {availableParallelism} from 'node:os'
-import type {Cells} from '../experiments/cells.js'
 import type {PredictedCell} from '../experiments/experiment.js'
 import type {PlannedRun} from '../experiments/planned-run.js'
 import {rateOf} from '../experiments/rates.js'
-import {repeatedCost} from '../experiments/shared-cost.js'
 import {readMemory} from '../free-memory.js'
 import type {Plan} from '../results/record.js'
 
@@ -38,7 +36,7 @@ const OPEN_SHARE = 0.5
  * @param threading - how many of them a process can compute with. Default: any
  */
 export function schedule(
-  {experiment, jobs}: Pick<PlannedRun<PredictedCell>, 'experiment' | 'jobs'>,
+  {experiment, jobs}: Pick<PlannedRun, 'experiment' | 'jobs'>,
   threads: number = availableParallelism(),
   threading: Threading = 'any',
 ): Schedule {
@@ -57,9 +55,8 @@ export function schedule(
 }
 
 /** As many as memory has room for, if all were as large as the largest. */
-function openAtOnce(jobs: Cells<PredictedCell>): number {
-  let largest = 1
-  for (const {predictedBytes} of jobs) largest = Math.max(largest, predictedBytes)
+function openAtOnce(jobs: readonly PredictedCell[]): number {
+  const largest = jobs.reduce((most, {predictedBytes}) => Math.max(most, predictedBytes), 1)
   const room = Math.floor((OPEN_SHARE * readMemory().free) / largest)
   return Math.max(1, Math.min(MOST_OPEN, jobs.length, room))
 }
@@ -68,21 +65,27 @@ function openAtOnce(jobs: Cells<PredictedCell>): number {
 export const PROCESS_SECONDS = 0.5
 
 /**
- * Predicted seconds of a cell (costs are those of the plan's first backend) in its processes, which are started for it where
- * none is shared. As many cells as there are processes begin at once: each computes what they share.
+ * Predicted seconds of each cell (costs are those of the plan's first backend) in its processes, which are started for it where
+ * none is shared. Of cells that share something as many as there are processes begin at once: each computes it.
+ *
+ * @param cells - in the order in which they begin
  */
-export function cellSeconds(
-  {predictedCost, serialCost = 0, shared, processes: own = 1}: Costs,
+export function predictedSeconds(
+  cells: readonly Costs[],
   {backend}: Pick<Plan, 'backend'>,
   {fresh, threadShare = 1, processes}: Pick<Schedule, 'fresh' | 'threadShare' | 'processes'>,
-): number {
-  const all = predictedCost + repeatedCost(shared, processes)
-  const flops = Number.isFinite(all) ? all : 0
-  const alone = Math.min(serialCost, flops)
-  return (
-    ((flops - alone) / threadShare + alone) / rateOf([backend].flat()[0]!) +
-    (fresh ? own * PROCESS_SECONDS : 0)
-  )
+): number[] {
+  const rate = threadShare * rateOf([backend].flat()[0]!)
+  const begun = new Map<string, number>()
+  return cells.map(({predictedCost, shared = [], processes: own = 1}) => {
+    let cost = predictedCost
+    for (const part of shared) {
+      const before = begun.get(part.id) ?? 0
+      if (before < processes) cost += part.cost
+      begun.set(part.id, before + 1)
+    }
+    return (Number.isFinite(cost) ? cost : 0) / rate + (fresh ? own * PROCESS_SECONDS : 0)
+  })
 }
 
-type Costs = Pick<PredictedCell, 'predictedCost' | 'serialCost' | 'shared' | 'processes'>
+type Costs = Pick<PredictedCell, 'predictedCost' | 'shared' | 'processes'>

@@ -1,12 +1,10 @@
 /** Which cells of a plan a shard runs. */
 import type {BackendChoice} from '../backends/index.js'
-import {type Cells, cellsFrom} from '../experiments/cells.js'
 import {type DealtCell, deal} from '../experiments/deal.js'
-import type {PredictedCell} from '../experiments/experiment.js'
-import {predictRun} from '../experiments/planned-run.js'
-import {costForOthers} from '../experiments/shared-cost.js'
+import {experimentNamed} from '../experiments/index.js'
+import {rateOf} from '../experiments/rates.js'
 import type {Plan} from '../results/record.js'
-import {cellSeconds} from './schedule.js'
+import {predictedSeconds} from './schedule.js'
 
 /**
  * Cells as they are dealt. Their costs are those of one thread, and where the plan leaves the backend open those of the one
@@ -21,14 +19,15 @@ export async function dealtCells(plan: Plan): Promise<DealtCell[]> {
     backend: Array.isArray(plan.backend) ? plan.backend.map(decided) : decided(plan.backend),
     ...(plan.threads === null && {threads: 1}),
   }
-  const {experiment, jobs} = await predictRun(nominal)
-  const schedule = {fresh: experiment.isolation === 'fresh', threadShare: 1, processes: 1}
-  const seconds = (predictedCost: number) => cellSeconds({predictedCost}, nominal, schedule)
-  const shareSeconds = (predictedCost: number) =>
-    cellSeconds({predictedCost}, nominal, {...schedule, fresh: false})
-  return Array.from(jobs, ({predictedCost, shared, family}) => ({
-    cost: seconds(predictedCost - costForOthers(shared)),
-    family: family && {id: family.id, cost: shareSeconds(family.cost)},
+  const {grid, isolation} = await experimentNamed(plan.experiment)
+  const jobs = await (await grid(nominal)).jobs()
+  const alone = jobs.map(({shared: _, ...job}) => job)
+  const how = {fresh: isolation === 'fresh', threadShare: 1, processes: 1}
+  const seconds = predictedSeconds(alone, nominal, how)
+  const rate = rateOf([nominal.backend].flat()[0]!)
+  return jobs.map(({shared = []}, at) => ({
+    cost: seconds[at]!,
+    shared: shared.map(({id, cost}) => ({id, cost: cost / rate})),
   }))
 }
 
@@ -42,14 +41,10 @@ export async function shardsOf(plan: Plan, count: number): Promise<number[]> {
 }
 
 /** The jobs of one shard. @param shards - of all jobs */
-export function ofShard<Item extends PredictedCell>(
-  jobs: Cells<Item>,
+export function ofShard<Item>(
+  jobs: readonly Item[],
   shards: readonly number[],
   index: number,
-): Cells<Item> {
-  const length = shards.reduce((sum, shard) => sum + (shard === index ? 1 : 0), 0)
-  return cellsFrom(length, function* () {
-    let at = 0
-    for (const job of jobs) if (shards[at++] === index) yield job
-  })
+): Item[] {
+  return jobs.filter((_, at) => shards[at] === index)
 }

@@ -56,4 +56,7 @@ process.on('message', async (message: WorkerRequest | Turn) => {
 })
 
 // what fails here fails again, and is told, when a task needs it
-if (ahead !== undefined) import('./warm-up.js').then(({warmUp}) => warmUp(ahead)).catch(() => {})
+if (ahead !== undefined)
+  preparation()
+    .then(({warmUp}) => warmUp(ahead))
+    .catch(() => {})

@@ -9,7 +9,7 @@ import type {BenchPlan, TimedRecord} from '../../src/experiments/bench/schema.js
 import type {CellRecord, Plan} from '../../src/results/record.js'
 import {countRecords} from '../../src/results/summary.js'
 import type {ExperimentRun} from '../../src/runner/finished-run.js'
-import {InterruptedRun} from '../../src/runner/interruption.js'
+import {FaultyRun} from '../../src/runner/finished-run.js'
 import {newFolder} from '../helpers/folders.js'
 import {sweep as sweepPlan} from '../helpers/plans.js'
 import {BENCH_MANIFEST} from '../helpers/records/bench.js'
@@ -104,7 +104,7 @@ describe('rfa bench --baseline', () => {
     runner.runExperiment.mockImplementation(async ({plan}, {directory}) => {
       const [one] = (await benchRecords(plan as BenchPlan, () => 1.5e7)) as TimedRecord[]
       const ran = await saved(plan, directory!, [interrupted(one!)])
-      throw new InterruptedRun(ran, new RfaError('INTERRUPTED', 'interrupted: as it was'))
+      throw new FaultyRun(ran, new RfaError('INTERRUPTED', 'interrupted: as it was'))
     })
     const argv = ['--output', join(folder, 'later'), '--baseline', before]
     const {stdout, stderr, exitCode} = await run(Bench, 'bench', [...GRID, ...argv])

@@ -5,7 +5,7 @@ import ErrorSweep from '../../commands/error-sweep.js'
 import Variance from '../../commands/variance.js'
 import {RfaError} from '../../src/errors.js'
 import {writeArrays} from '../../src/inputs/files/index.js'
-import {UnsavedTables} from '../../src/runner/unsaved.js'
+import {FaultyRun} from '../../src/runner/finished-run.js'
 import {temporaryFolder} from '../helpers/folders.js'
 import {BENCH_MANIFEST, timed} from '../helpers/records/bench.js'
 import {failedSweep, sweep} from '../helpers/records/error-sweep.js'
@@ -177,7 +177,7 @@ describe('an experiment', () => {
       answerWith(sweep())
       const answer = runner.runExperiment.getMockImplementation()!
       runner.runExperiment.mockImplementationOnce(async (...args) => {
-        throw new UnsavedTables(await answer(...args), full)
+        throw new FaultyRun(await answer(...args), full)
       })
     }
 

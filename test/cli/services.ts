@@ -1,7 +1,7 @@
 /** What commands would have done, told by each test. */
 import {vi} from 'vitest'
 import type {Services} from '../../src/cli/program/services.js'
-import {layOut} from '../../src/experiments/planned-run.js'
+import {planRun} from '../../src/experiments/planned-run.js'
 import type {CellRecord, Plan} from '../../src/results/record.js'
 import {countRecords} from '../../src/results/summary.js'
 import {checkInput, type Preparation, prepareDryRun} from '../../src/runner/preparation.js'
@@ -17,7 +17,7 @@ export async function prepared(
   {shards: count}: {shards?: number | undefined} = {},
 ): Promise<Preparation> {
   const {plan, threading, warnings, shards} = await prepareDryRun(asked, {shards: count})
-  const {jobs} = await layOut(plan)
+  const {jobs} = await planRun(plan)
   return {plan, jobs, threading, warnings, shards, notes: [], serves: false, heldBytes: 0}
 }
 

@@ -1,4 +1,6 @@
 /** Cells computed in this process, as a worker would. */
+import {benchGrid} from '../../src/experiments/bench/grid.js'
+import type {BenchPlan} from '../../src/experiments/bench/schema.js'
 import type {CellOutcome} from '../../src/experiments/experiment.js'
 import {planRun} from '../../src/experiments/planned-run.js'
 import type {Plan} from '../../src/results/record.js'
@@ -18,3 +20,9 @@ export async function firstOutcome<P extends Plan>(plan: P): Promise<CellOutcome
   const [first] = await cellsOf(plan)
   return first!()
 }
+
+/** The cells of a benchmark. */
+export const benchCells = async (plan: BenchPlan) => (await benchGrid(plan)).cells()
+
+/** The same with predictions. */
+export const benchJobs = async (plan: BenchPlan) => (await benchGrid(plan)).jobs()

@@ -2,7 +2,7 @@ import type {TestedClaim} from '../../src/claims/claim.js'
 import {claimNamed} from '../../src/claims/index.js'
 import {outcomes} from '../../src/claims/outcome.js'
 import {ClaimRuns} from '../../src/claims/runs.js'
-import {errorSweepCells} from '../../src/experiments/error-sweep/grid.js'
+import {errorSweepGrid} from '../../src/experiments/error-sweep/grid.js'
 import type {
   CompletedSweep,
   ErrorSweepCell,
@@ -37,7 +37,7 @@ async function recordsOf(
   truthOf: (cell: ErrorSweepCell) => Truth,
 ): Promise<CompletedSweep[]> {
   const records: CompletedSweep[] = []
-  for await (const cell of await errorSweepCells(plan)) {
+  for (const cell of (await errorSweepGrid(plan)).cells()) {
     records.push(recordOf(cell, truthOf(cell), records.length))
   }
   return records

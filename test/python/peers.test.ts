@@ -8,7 +8,6 @@ import {readFileSync} from 'node:fs'
 import {createInterface} from 'node:readline'
 import {setTimeout as delay} from 'node:timers/promises'
 import {describe, expect, it} from 'vitest'
-import {benchJobs} from '../../src/experiments/bench/grid.js'
 import {runBenchCell} from '../../src/experiments/bench/measure/cell.js'
 import {benchArrays} from '../../src/experiments/bench/measure/inputs.js'
 import {
@@ -20,6 +19,7 @@ import {
 import {type BenchCell, benchPlan, benchResult} from '../../src/experiments/bench/schema.js'
 import {normals, randomStream} from '../../src/random/index.js'
 import {attentionRoundingBound} from '../../src/theory/rounding.js'
+import {benchCells} from '../helpers/cells.js'
 import {bench, method} from '../helpers/plans.js'
 import {PYTHON} from './python.js'
 
@@ -32,7 +32,7 @@ async function peerCells(causal: boolean, names: readonly string[]): Promise<Ben
   const timing = {warmup_runs: 1, min_runs: 4, max_runs: 4, min_time_ns: 0}
   const methods = names.map(name => method(name))
   const plan = benchPlan.parse(bench({...shape, timing, methods, causal, peers: ['torch']}))
-  return Array.from(await benchJobs(plan), ({cell}) => cell).filter(({peer}) => peer)
+  return (await benchCells(plan)).filter(({peer}) => peer)
 }
 
 const SHAPE = {batch: 2, heads: 3, head_dim: 7, value_dim: 5, num_features: 16}

@@ -69,13 +69,10 @@ async function requireCommonCells(
     quantities.map(({name}) => name),
   )
   const saved = new Set(base.records.map(({cell}) => canonicalJson(measured(cell))))
-  const cells = await experiment.cells(plan)
-  let first: object | undefined
-  for (const cell of cells) {
-    if (saved.has(canonicalJson(measured(cell)))) return cells.length
-    first ??= measured(cell)
-  }
+  const planned = (await experiment.grid(plan)).cells().map(measured)
+  if (planned.some(cell => saved.has(canonicalJson(cell)))) return planned.length
   const own = base.records[0]
+  const [first] = planned
   throw noPartners(base.directory, own && first ? [measured(own.cell), first] : [])
 }
 

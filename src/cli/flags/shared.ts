@@ -14,7 +14,6 @@ import {
 } from '../../attention/names.js'
 import {BACKEND_CHOICES} from '../../backends/index.js'
 import {LAYOUTS} from '../../inputs/layout.js'
-import {RUN_FORMATS} from '../../runner/formats.js'
 import {defaultHelp, type Grid} from './defaults.js'
 import {
   completedWith,
@@ -233,10 +232,7 @@ export const runFlags = {
       'give up on a cell after this long; bench: on each of its processes (default: never)',
   }),
   force: toggle('run even when the predicted memory exceeds what this machine has free', 'RUN'),
-  format: nameList(
-    'formats',
-    RUN_FORMATS,
-  )({
+  format: nameList('formats', ['csv', 'json'])({
     helpGroup: 'RUN',
     description: 'files to write beside the journal: csv, json (default: csv)',
   }),

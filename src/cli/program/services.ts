@@ -1,7 +1,6 @@
 /** What commands have done for them, loaded when it is needed; whoever runs a command may hand it others. */
 import type {applyEstimator} from '../../apply/apply.js'
 import type {checkEstimator} from '../../check/index.js'
-import type {PredictedCell} from '../../experiments/experiment.js'
 import type {PlannedRun, planKeys} from '../../experiments/planned-run.js'
 import type {machineFacts} from '../../results/machine.js'
 import type {RunManifest} from '../../results/manifest.js'
@@ -32,7 +31,7 @@ export interface Services {
   planKeys: Lazy<typeof planKeys>
   openRun: Lazy<typeof openRun>
   /** The run that a plan would go on with, `undefined` where it would start one. Refuses what running it would. */
-  examineRun(directory: string, run: PlannedRun<PredictedCell>): Promise<SavedRun | undefined>
+  examineRun(directory: string, run: PlannedRun): Promise<SavedRun | undefined>
   /** The plan of the run in a folder, `undefined` where there is none. */
   readPlan(directory: string): Promise<Plan | undefined>
   /** Which part of its plan the run in a folder is, `undefined` where there is none, or it is all. */

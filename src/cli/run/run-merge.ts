@@ -3,9 +3,8 @@ import type {RfaError} from '../../errors.js'
 import {resumeLine} from '../../report/command-line.js'
 import {plural} from '../../report/numbers.js'
 import type {Plan} from '../../results/record.js'
-import type {ExperimentRun} from '../../runner/finished-run.js'
+import {type ExperimentRun, FaultyRun} from '../../runner/finished-run.js'
 import {readShards, writeMerged} from '../../runner/merge.js'
-import {UnsavedTables} from '../../runner/unsaved.js'
 import type {RunOptions} from '../flags/shared.js'
 import type {Invocation} from '../program/services.js'
 import type {PluginsAsked} from './plugins.js'
@@ -51,7 +50,7 @@ export async function mergeFolders(
     const said = [`merged ${plural(merged.shards.length, 'shard')}`, ...saidOf(run, missing)]
     return {run, closing: said, missing}
   } catch (error) {
-    if (!(error instanceof UnsavedTables)) throw error
+    if (!(error instanceof FaultyRun)) throw error
     return {run: error.run, closing: [], missing, fault: error}
   }
 }

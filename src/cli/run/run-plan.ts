@@ -2,22 +2,18 @@
 import {availableParallelism} from 'node:os'
 import {join} from 'node:path'
 import {RfaError} from '../../errors.js'
-import type {Cells} from '../../experiments/cells.js'
-import type {PredictedCell} from '../../experiments/experiment.js'
 import {experimentNamed} from '../../experiments/index.js'
 import type {PlannedRun} from '../../experiments/planned-run.js'
 import {commandText, resumeLine, typeablePath} from '../../report/command-line.js'
 import {plural} from '../../report/numbers.js'
 import type {CellRecord, Plan} from '../../results/record.js'
 import {shardText} from '../../results/shard.js'
-import {InterruptedRun} from '../../runner/interruption.js'
+import {type ExperimentRun, FaultyRun} from '../../runner/finished-run.js'
 import type {Preparation} from '../../runner/preparation.js'
 import {PROFILE_FOLDER} from '../../runner/profile-files.js'
-import type {ExperimentRun} from '../../runner/run-experiment.js'
 import {withoutSaved} from '../../runner/saved-cells.js'
 import {type Schedule, schedule} from '../../runner/schedule.js'
 import {ofShard} from '../../runner/shards.js'
-import {UnsavedTables} from '../../runner/unsaved.js'
 import type {WorkerProcess} from '../../runner/worker-process.js'
 import type {RunOptions} from '../flags/shared.js'
 import type {Invocation} from '../program/services.js'
@@ -71,7 +67,7 @@ export async function prepare(
 /** What a dry run describes. */
 export interface PreparedDryRun {
   /** Only cells that would run. */
-  run: PlannedRun<PredictedCell>
+  run: PlannedRun
   schedule: Schedule
   /** Cells that the run to go on with has already. */
   kept: number
@@ -89,18 +85,18 @@ export async function prepareDry(
   invocation: Invocation,
 ): Promise<PreparedDryRun> {
   const {services} = invocation
-  const {force, output, resume, shard} = flags
-  const prepared = await services.prepareDryRun(asked, {force, shards: shard?.count})
+  const {output, resume, shard} = flags
+  const prepared = await services.prepareDryRun(asked, {shards: shard?.count})
   const {run, schedule} = await scheduled(asked, prepared, flags, invocation)
   const saved = resume && output !== undefined ? await services.examineRun(output, run) : undefined
-  const jobs = saved ? await withoutSaved(run, saved.records) : run.jobs
+  const jobs = saved ? withoutSaved(run.jobs, saved.records) : run.jobs
   const processes = Math.min(schedule.processes, Math.max(1, jobs.length))
   const kept = run.jobs.length - jobs.length
   return {run: {...run, jobs}, schedule: {...schedule, processes}, kept}
 }
 
 /** Jobs of a shard are computed as in a run of the whole plan: with as many threads, in as many processes. */
-async function scheduled<Item extends PredictedCell>(
+async function scheduled(
   asked: Plan,
   {
     plan,
@@ -108,10 +104,10 @@ async function scheduled<Item extends PredictedCell>(
     threading,
     warnings,
     shards,
-  }: Pick<Preparation<Cells<Item>>, 'plan' | 'jobs' | 'threading' | 'warnings' | 'shards'>,
+  }: Pick<Preparation, 'plan' | 'jobs' | 'threading' | 'warnings' | 'shards'>,
   flags: RunOptions,
   {caution}: Invocation,
-): Promise<{run: PlannedRun<Item>; schedule: Schedule}> {
+): Promise<{run: PlannedRun; schedule: Schedule}> {
   const {threads, shard} = flags
   if (flags.plan !== undefined) {
     const {requireSameInput} = await import('./plan-file.js')
@@ -177,9 +173,8 @@ export async function runPrepared(
   } catch (error) {
     const told = withResumeHint(error, command, begun)
     if (!(told instanceof RfaError)) throw told
-    if (error instanceof InterruptedRun) return {run: error.run, closing: [], fault: told}
-    if (!(error instanceof UnsavedTables)) throw told
-    return {run: (error as UnsavedTables<ExperimentRun>).run, closing: [], fault: told}
+    if (!(error instanceof FaultyRun)) throw told
+    return {run: error.run, closing: [], fault: told}
   } finally {
     progress.stop()
     interruption.dispose()

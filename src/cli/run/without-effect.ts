@@ -1,6 +1,5 @@
 /** Settings that were typed and that no method asked for uses. */
 import type {SettledRequest} from '../../apply/record.js'
-import type {Cells} from '../../experiments/cells.js'
 import type {PredictedCell} from '../../experiments/experiment.js'
 import type {RunOptions} from '../flags/shared.js'
 
@@ -11,18 +10,15 @@ const AXES = [
 ] as const
 
 /** Warnings of a grid of which no cell has an axis that was typed. */
-export function idleAxes(flags: RunOptions, jobs: Cells<PredictedCell>): string[] {
+export function idleAxes(flags: RunOptions, jobs: readonly PredictedCell[]): string[] {
   return AXES.filter(([flag, field]) => flags[flag] !== undefined && isIdle(field, jobs)).map(
     ([flag]) => `--${flag} changes nothing: no method asked for has random features`,
   )
 }
 
-/** Whether no cell has a value there. Looks no further than the first that has one. */
-function isIdle(field: string, jobs: Cells<PredictedCell>): boolean {
-  for (const {cell} of jobs) {
-    if ((cell as Record<string, unknown>)[field] !== null) return false
-  }
-  return jobs.length > 0
+/** Whether no cell has a value there. */
+function isIdle(field: string, jobs: readonly PredictedCell[]): boolean {
+  return jobs.length > 0 && jobs.every(({cell}) => Reflect.get(cell, field) === null)
 }
 
 /** The same of one call. @param typed - flags of `rfa apply`; a missing value was not typed */

@@ -34,8 +34,7 @@ export default defineExperiment({
   check: async ({peers}) => {
     if (peers) await (await import('./measure/peers/peer-process.js')).requirePeers(peers)
   },
-  cells: async plan => (await import('./grid.js')).benchCells(plan),
-  jobs: async plan => (await import('./grid.js')).benchJobs(plan),
+  grid: async plan => (await import('./grid.js')).benchGrid(plan),
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) => (await import('./measure/cell.js')).runBenchCell(cell, context),
   processes: {

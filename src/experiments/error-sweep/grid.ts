@@ -8,38 +8,29 @@ import {assertRoom} from '../../inputs/generators/index.js'
 import {inputFacts} from '../../inputs/input-facts.js'
 import {cutKeyMask} from '../../inputs/key-mask.js'
 import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
-import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
-import type {PredictedCell} from '../experiment.js'
+import {distinct, distinctMethods} from '../cells.js'
+import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
 import {type ForwardShape, matchedTarget, type ResolvedMethod, resolveMethod} from '../method.js'
-import {timeCost} from '../rates.js'
-import {costForOthers, type SharedCost} from '../shared-cost.js'
-import {CallCostsByMethod, type LengthFacts, type Machine} from './cost/call-costs.js'
+import {callCosts, type LengthFacts, type Machine} from './cost/call-costs.js'
+import {curvesCost} from './cost/curves-cost.js'
 import {contextCost} from './cost/host-cost.js'
 import {KeptContexts} from './cost/kept-contexts.js'
 import {unscaledInput} from './measure/context.js'
-import {coversRows, drawnUpTo, mayHaveCurves} from './measure/curve-plan.js'
 import {targetOf} from './measure/truth.js'
 import type {ErrorSweepCell, ErrorSweepPlan} from './schema.js'
 
-/** The whole grid, in plan order; reads no input. */
-export async function errorSweepCells(plan: ErrorSweepPlan): Promise<Cells<ErrorSweepCell>> {
+/** All cells of a plan; their predictions read the sizes of its input. */
+export async function errorSweepGrid(plan: ErrorSweepPlan): Promise<Grid<ErrorSweepCell>> {
   const blocks = await blocksOf(plan)
-  return cellsFrom(countOf(plan, blocks), function* () {
-    for (const block of walk(plan, blocks)) {
-      for (let index = 0; index < block.draws.length; index++) yield cellAt(plan, block, index)
-    }
-  })
-}
-
-/** The same with predictions, for which the input's sizes are read. */
-export async function errorSweepJobs(
-  plan: ErrorSweepPlan,
-): Promise<Cells<PredictedCell<ErrorSweepCell>>> {
-  const facts = await factsByPart(plan)
-  const blocks = await blocksOf(plan)
-  const backend = await meteredBackend(plan.backend)
-  return cellsFrom(countOf(plan, blocks), () => jobs(plan, blocks, facts, {backend}))
+  return {
+    count: countOf(plan, blocks),
+    cells: () => placed(plan, blocks, partsOf(plan)).flatMap(block => cellsOf(plan, block)),
+    jobs: async () => {
+      const facts = await factsByPart(plan)
+      return jobsOf(plan, blocks, facts, {backend: await meteredBackend(plan.backend)})
+    },
+  }
 }
 
 /** One of the inputs of a plan: a layer of a file, or a generated one of some head dimension. */
@@ -149,118 +140,65 @@ function countOf(plan: ErrorSweepPlan, blocks: readonly Block[]): number {
   return lengthsOf(plan).length * partsOf(plan).length * distinct(plan.scales).length * each
 }
 
-function* walk(
+/** All blocks in the order in which they run. */
+function placed(
   plan: ErrorSweepPlan,
   blocks: readonly Block[],
-  parts: Iterable<InputPart> = partsOf(plan),
-): Generator<PlacedBlock> {
-  for (const seq_len of lengthsOf(plan)) {
-    for (const part of parts) {
-      for (const scale of distinct(plan.scales)) {
-        for (const block of blocks) yield {...block, part, seq_len, scale}
-      }
-    }
-  }
+  parts: readonly InputPart[],
+): PlacedBlock[] {
+  const scales = distinct(plan.scales)
+  return lengthsOf(plan).flatMap(seq_len =>
+    parts.flatMap(part =>
+      scales.flatMap(scale => blocks.map(block => ({...block, part, seq_len, scale}))),
+    ),
+  )
 }
 
-function cellAt(plan: ErrorSweepPlan, block: PlacedBlock, index: number): ErrorSweepCell {
+/** The cells of a block, one for each draw. */
+function cellsOf(plan: ErrorSweepPlan, block: PlacedBlock): ErrorSweepCell[] {
   const {spec, method, draws, part, seq_len, scale, target} = block
   const {input, layer} = part
   const {logit_scale, causal, row_metrics, seed, backend} = plan
   const replicates = method.random ? plan.replicates : 1
-  const axes = {seq_len, scale, target, ...draws.at(index), replicates}
-  return {
-    ...{...spec, input, ...axes, causal, row_metrics, seed, backend},
-    ...(layer !== undefined && {layer}),
-    ...(plan.until_ci && method.random && {until_ci: plan.until_ci}),
-    ...(logit_scale !== undefined && {logit_scale}),
-  }
+  return Array.from({length: draws.length}, (_, index) => {
+    const axes = {seq_len, scale, target, ...draws.at(index), replicates}
+    return {
+      ...{...spec, input, ...axes, causal, row_metrics, seed, backend},
+      ...(layer !== undefined && {layer}),
+      ...(plan.until_ci && method.random && {until_ci: plan.until_ci}),
+      ...(logit_scale !== undefined && {logit_scale}),
+    }
+  })
 }
 
-function* jobs(
+function jobsOf(
   plan: ErrorSweepPlan,
   blocks: readonly Block[],
   facts: FactsByPart,
   machine: Machine,
-): Generator<PredictedCell<ErrorSweepCell>> {
+): PredictedCell<ErrorSweepCell>[] {
   const contexts = new KeptContexts()
-  const share = facts.size * lengthsOf(plan).length * plan.methods.length
-  const costs = new CallCostsByMethod(plan, machine, share)
-  const {causal, backend: choice} = plan
-  for (const block of walk(plan, blocks, [...facts.keys()])) {
+  const costsOf = callCosts(plan, machine)
+  const {causal, backend: choice, head_dims} = plan
+  return placed(plan, blocks, [...facts.keys()]).flatMap((block, place) => {
     const own = facts.get(block.part)!.get(block.seq_len)!
     const {shape} = own
-    const {flops, plain, bytes, curves} = costs.of(block, own)
-    const context = contexts.visit({...block, layer: block.part.layer}, shape)
-    const reference = contextCost({...shape, causal}, block.exact, {...machine, choice})
-    const family = {id: context.id, cost: reference}
-    const cells: CellsOfBlock = {plan, block, shape}
-    const {counts, length} = block.draws
-    const curveRanks = ranksWithCurves(block, shape)
-    for (let index = 0; index < length; index++) {
-      const count = index % counts.length
-      const shared: SharedCost[] = [{cost: reference, rank: context.cells + index}]
-      const rank = curveRanks(index)
-      if (rank !== undefined) shared.push({cost: curves[count]!, rank})
-      const serialCost = timeCost(plain[count]!, choice)
-      const predictedCost = flops[count]! + serialCost + costForOthers(shared)
-      const predictedBytes = bytes[count]! + context.bytes
-      yield new SweepJob(cells, index, {predictedCost, serialCost, predictedBytes, shared, family})
-    }
-  }
-}
-
-/** How many cells of a block that have the same curve come before one, where theory has any for that one. */
-function ranksWithCurves(
-  block: PlacedBlock,
-  shape: ForwardShape,
-): (index: number) => number | undefined {
-  const {projections, counts} = block.draws
-  const has = mayHaveCurves(block, block.method)
-  const drawn = counts.map(count => drawnUpTo(count ?? 0, shape))
-  const ranks = drawn.map((most, at) => drawn.slice(0, at).filter(own => own === most).length)
-  return index => {
-    const covered = coversRows(projections[Math.floor(index / counts.length)]!)
-    return has && covered ? ranks[index % counts.length] : undefined
-  }
-}
-
-/** Where the cells of a block come from. */
-interface CellsOfBlock {
-  plan: ErrorSweepPlan
-  block: PlacedBlock
-  shape: ForwardShape
-}
-
-class SweepJob implements PredictedCell<ErrorSweepCell> {
-  readonly predictedCost: number
-  readonly serialCost: number
-  readonly predictedBytes: number
-  readonly shared: PredictedCell['shared']
-  readonly family: PredictedCell['family']
-
-  constructor(
-    private readonly cells: CellsOfBlock,
-    private readonly index: number,
-    predicted: Pick<PredictedCell, 'predictedCost' | 'predictedBytes' | 'shared' | 'family'> & {
-      serialCost: number
-    },
-  ) {
-    this.predictedCost = predicted.predictedCost
-    this.serialCost = predicted.serialCost
-    this.predictedBytes = predicted.predictedBytes
-    this.shared = predicted.shared
-    this.family = predicted.family
-  }
-
-  get cell(): ErrorSweepCell {
-    return cellAt(this.cells.plan, this.cells.block, this.index)
-  }
-
-  get label(): string {
-    const {plan, shape} = this.cells
-    return label(this.cell, shape, plan.head_dims !== undefined)
-  }
+    const {id, bytes} = contexts.visit({...block, layer: block.part.layer}, shape)
+    const rates = {...machine, choice}
+    const context = {id, cost: contextCost({...shape, causal}, block.exact, rates)}
+    const costs = costsOf(block, own)
+    return cellsOf(plan, block).map((cell, index) => {
+      const call = costs[index % costs.length]!
+      const curves = curvesCost(cell, block.method, shape, rates)
+      return {
+        cell,
+        label: label(cell, shape, head_dims !== undefined),
+        predictedCost: call.cost,
+        predictedBytes: call.bytes + bytes,
+        shared: [context, ...(curves ? [{...curves, id: `${curves.id} of ${place}`}] : [])],
+      }
+    })
+  })
 }
 
 /** @param several - head dimensions of the plan, of which one is named */

@@ -28,8 +28,7 @@ export default defineExperiment({
   isolation: 'shared',
   heavyLists: HEAVY_LISTS,
   tables: [recordTable(tabled), listTable(tabled, 'per_head'), replicateTable],
-  cells: async plan => (await import('./grid.js')).errorSweepCells(plan),
-  jobs: async plan => (await import('./grid.js')).errorSweepJobs(plan),
+  grid: async plan => (await import('./grid.js')).errorSweepGrid(plan),
   check: async plan => (await import('./grid.js')).checkErrorSweep(plan),
   load: () => Promise.all([import('./grid.js'), import('./measure/cell.js')]),
   run: async (cell, context) =>

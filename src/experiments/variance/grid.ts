@@ -2,8 +2,8 @@
 import type {MeteredBackend} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {drawSettingsOf, type MethodSpec} from '../axes.js'
-import {type Cells, cellsFrom, distinct, distinctMethods} from '../cells.js'
-import type {PredictedCell} from '../experiment.js'
+import {distinct, distinctMethods} from '../cells.js'
+import type {Grid, PredictedCell} from '../experiment.js'
 import {methodLabel} from '../labels.js'
 import {type ResolvedMethod, resolveMethod} from '../method.js'
 import {runtimeBytes} from '../process-memory.js'
@@ -12,54 +12,41 @@ import {type PairFields, pairText} from './pair-text.js'
 import {sumPair} from './pairs.js'
 import {type DrawCounts, mostDraws, type VarianceCell, type VariancePlan} from './schema.js'
 
-/**
- * All jobs of a plan, in plan order.
- *
- * @throws what resolving the plan's methods throws
- */
-export async function varianceJobs(
-  plan: VariancePlan,
-): Promise<Cells<PredictedCell<VarianceCell>>> {
-  const backend = await meteredBackend(plan.backend)
-  const blocks = await Promise.all(
-    distinctMethods(plan.methods).map(async spec => ({spec, method: await resolveMethod(spec)})),
-  )
-  return cellsFrom(countOf(plan), function* () {
-    for (const {spec, method} of blocks) {
-      for (const budget of budgetsOf(plan)) {
-        const prediction = predictionOf({...plan, ...budget}, method, backend)
-        for (const pair of pairsOf(plan)) yield jobOf(toCell(plan, spec, budget, pair), prediction)
-      }
-    }
-  })
+/** All cells of a plan. */
+export async function varianceGrid(plan: VariancePlan): Promise<Grid<VarianceCell>> {
+  const methods = distinctMethods(plan.methods)
+  return {
+    count: countOf(plan, methods.length),
+    cells: () => methods.flatMap(spec => budgetsOf(plan).flatMap(at => cellsOf(plan, spec, at))),
+    jobs: async () => {
+      const backend = await meteredBackend(plan.backend)
+      const each = methods.map(async spec => {
+        const method = await resolveMethod(spec)
+        return budgetsOf(plan).flatMap(budget => {
+          const prediction = predictionOf({...plan, ...budget}, method, backend)
+          const cells = cellsOf(plan, spec, budget)
+          return cells.map(cell => ({cell, label: labelOf(cell), ...prediction}))
+        })
+      })
+      return (await Promise.all(each)).flat()
+    },
+  }
 }
 
-/** The whole grid, in plan order. */
-export function varianceCells(plan: VariancePlan): Cells<VarianceCell> {
-  return cellsFrom(countOf(plan), function* () {
-    for (const spec of distinctMethods(plan.methods)) {
-      for (const budget of budgetsOf(plan)) {
-        for (const pair of pairsOf(plan)) yield toCell(plan, spec, budget, pair)()
-      }
-    }
-  })
-}
-
-function countOf({methods, ...axes}: VariancePlan): number {
-  const {head_dims, num_features} = axes
-  return [head_dims, num_features].reduce(
-    (product, axis) => product * distinct(axis).length,
-    distinctMethods(methods).length * pairCount(axes),
-  )
+/** @param methods - how many */
+function countOf(plan: VariancePlan, methods: number): number {
+  const {head_dims, num_features} = plan
+  return methods * distinct(head_dims).length * distinct(num_features).length * pairCount(plan)
 }
 
 /** Sizes that decide what a cell takes. */
 type Budget = Pick<VarianceCell, 'head_dim' | 'num_features'>
 
-function* budgetsOf(plan: VariancePlan): Generator<Budget> {
-  for (const head_dim of distinct(plan.head_dims)) {
-    for (const num_features of distinct(plan.num_features)) yield {head_dim, num_features}
-  }
+function budgetsOf(plan: VariancePlan): Budget[] {
+  const counts = distinct(plan.num_features)
+  return distinct(plan.head_dims).flatMap(head_dim =>
+    counts.map(num_features => ({head_dim, num_features})),
+  )
 }
 
 /** Vectors, on which that does not depend: by norms and angles, then by sums and differences, then those of an input. */
@@ -90,18 +77,17 @@ function pairCount(plan: PairAxes): number {
   return size(norms, key_norms, angles_deg) + size(sum_norms, difference_norms) + sampled
 }
 
-function toCell(plan: VariancePlan, spec: MethodSpec, budget: Budget, pair: PairFields) {
+/** The cells of a method and its sizes, one for each pair. */
+function cellsOf(plan: VariancePlan, spec: MethodSpec, budget: Budget): VarianceCell[] {
   const {projections, replicates, seed, backend} = plan
   const {num_features, head_dim} = budget
-  const shared = {
-    projections,
-    ...drawSettingsOf(plan),
-    replicates,
-    ...stoppingOf(plan),
-    seed,
-    backend,
-  }
-  return (): VarianceCell => ({...spec, ...shared, num_features, head_dim, ...pair})
+  const drawn = {projections, ...drawSettingsOf(plan), replicates}
+  const shared = {...drawn, ...stoppingOf(plan), seed, backend}
+  return Array.from(pairsOf(plan), pair => ({...spec, ...shared, num_features, head_dim, ...pair}))
+}
+
+function labelOf(cell: VarianceCell): string {
+  return `${methodLabel(cell)} M=${cell.num_features} D=${cell.head_dim} ${pairText(cell)}`
 }
 
 /** What stops draws early, where something does. */
@@ -110,19 +96,6 @@ function stoppingOf({until_ci, precision, max_draws}: VariancePlan) {
     ...(until_ci && {until_ci}),
     ...(precision !== undefined && {precision}),
     ...(max_draws !== undefined && {max_draws}),
-  }
-}
-
-function jobOf(make: () => VarianceCell, prediction: Prediction): PredictedCell<VarianceCell> {
-  return {
-    get cell() {
-      return make()
-    },
-    get label() {
-      const cell = make()
-      return `${methodLabel(cell)} M=${cell.num_features} D=${cell.head_dim} ${pairText(cell)}`
-    },
-    ...prediction,
   }
 }
 

@@ -3,9 +3,9 @@ import type {ClaimVerdict, TestedClaim} from '../../../src/claims/claim.js'
 import {claimNamed} from '../../../src/claims/index.js'
 import {outcomes} from '../../../src/claims/outcome.js'
 import {ClaimRuns} from '../../../src/claims/runs.js'
-import {benchCells} from '../../../src/experiments/bench/grid.js'
 import type {BenchPlan} from '../../../src/experiments/bench/schema.js'
 import {randomStream} from '../../../src/random/index.js'
+import {benchCells} from '../../helpers/cells.js'
 import {decoded, noisyTurns, oneProcess, timedInTurns} from '../../helpers/records/bench.js'
 
 /** Time of a token in ns, and what each token before it adds. */
@@ -27,7 +27,7 @@ interface World {
 }
 
 async function recordsOf(plan: BenchPlan, {exact, other, forward = 1, noise = 0.02, alone}: World) {
-  const cells = [...(await benchCells(plan))]
+  const cells = await benchCells(plan)
   return cells.map((cell, at) => {
     if (cell.mode === undefined) return timedInTurns(cell, forward * cell.seq_len ** 2, {}, noise)
     const runs = noisyTurns(randomStream(at, cell.method), noise)

@@ -3,15 +3,15 @@ import type {ClaimVerdict, TestedClaim} from '../../../src/claims/claim.js'
 import {claimNamed} from '../../../src/claims/index.js'
 import {outcomes} from '../../../src/claims/outcome.js'
 import {ClaimRuns} from '../../../src/claims/runs.js'
-import {benchCells} from '../../../src/experiments/bench/grid.js'
 import type {BenchPlan} from '../../../src/experiments/bench/schema.js'
+import {benchCells} from '../../helpers/cells.js'
 import {timedInTurns} from '../../helpers/records/bench.js'
 
 /** What is found where a layer with attention takes so many times as long at length L as one without. */
 async function outcomeOf(ratio: (length: number) => number, noise = 0.02) {
   const claim = (await claimNamed('H15')) as TestedClaim
   const plan = claim.plans({effort: 'quick', seed: 0}).layers as BenchPlan
-  const cells = [...(await benchCells(plan))]
+  const cells = await benchCells(plan)
   const records = cells.map(cell => {
     const own = cell.method === 'identity' ? 1 : ratio(cell.seq_len)
     return timedInTurns(cell, 1e3 * cell.seq_len * own, {}, noise)

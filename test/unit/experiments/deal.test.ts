@@ -6,13 +6,6 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total
 const last = (cells: readonly DealtCell[], count: number) =>
   Math.max(...dealtCosts(cells, deal(cells, count), count))
 
-/** Families of cells of 1, which share so much. */
-const families = (count: number, members: number, cost: number): DealtCell[] =>
-  Array.from({length: count * members}, (_, at) => ({
-    cost: 1,
-    family: {id: `family ${Math.floor(at / members)}`, cost},
-  }))
-
 describe('deal', () => {
   it('gives the dearest cells first to whoever has least', () => {
     expect(deal(alone([1, 5, 4, 3, 3]), 2)).toEqual([1, 0, 1, 1, 0])
@@ -35,27 +28,9 @@ describe('deal', () => {
       expect(deal(alone(costs), count)).toEqual(plain(costs, count))
   })
 
-  it('keeps cells together that share something, where there are enough of them', () => {
-    const cells = families(6, 5, 100)
-    const shards = deal(cells, 3)
-    expect(sum(dealtCosts(cells, shards, 3))).toBe(6 * 105)
-    expect(last(cells, 3)).toBe(2 * 105)
-  })
-
-  it('has several shards pay for it, where one alone would be the last', () => {
-    const cells = families(2, 100, 10)
-    expect(last(cells, 8)).toBe(10 + 25)
-    expect(last(cells, 1000)).toBe(11)
-  })
-
-  it('cuts families finer, where as many as shards leave some idle', () => {
-    // one family each would leave a shard with two of three
-    expect(last(families(3, 100, 1), 2)).toBeLessThan(160)
-  })
-
   it('counts what is shared once for each shard that has any of it', () => {
-    const cells = families(1, 4, 10)
-    expect(dealtCosts(cells, [0, 0, 1, 1], 3)).toEqual([12, 12, 0])
+    const cells = ['a', 'a', 'a', 'b'].map(id => ({cost: 1, shared: [{id, cost: 10}]}))
+    expect(dealtCosts(cells, [0, 0, 1, 1], 3)).toEqual([12, 22, 0])
   })
 })
 

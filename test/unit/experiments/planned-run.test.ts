@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import type {MethodSpec} from '../../../src/experiments/axes.js'
 import errorSweep from '../../../src/experiments/error-sweep/index.js'
-import {layOut, planKeys, planRun} from '../../../src/experiments/planned-run.js'
+import {planKeys, planRun} from '../../../src/experiments/planned-run.js'
 import type {Plan} from '../../../src/results/record.js'
 import {bench, method, sweep} from '../../helpers/plans.js'
 import {VARIANCE_PLAN} from '../../helpers/records/variance.js'
@@ -62,7 +62,7 @@ describe('planRun of an error sweep', () => {
 
   it('gives every cell a key of its own, the same each time', async () => {
     const [first, second] = await Promise.all([jobsOf(sweep()), jobsOf(sweep())])
-    expect(first).toHaveLength((await errorSweep.cells(sweep())).length)
+    expect(first).toHaveLength((await errorSweep.grid(sweep())).count)
     expect(second.map(job => job.key)).toEqual(first.map(job => job.key))
   })
 })
@@ -90,23 +90,36 @@ describe('the cells of a plan', () => {
     bench(),
     bench({order: 'random', seq_lens: [32, 64, 32], ...twice}),
     {...VARIANCE_PLAN, ...twice} as Plan,
-  ])('are counted without being made: $experiment $#', async plan => {
-    const {jobs} = await layOut(plan)
-    const keys = [...jobs].map(({key}) => key)
-    expect(jobs).toHaveLength(keys.length)
-    expect(new Set(keys).size).toBe(keys.length)
-    expect([...jobs].map(({key}) => key)).toEqual(keys) // a second walk
-    expect((await planRun(plan)).jobs.map(({key}) => key)).toEqual(keys)
+  ])('are counted before they are made: $experiment $#', async plan => {
+    const {experiment, jobs} = await planRun(plan)
+    const grid = await experiment.grid(plan)
+    expect(grid.count).toBe(jobs.length)
+    expect(new Set(jobs.map(({key}) => key)).size).toBe(jobs.length)
+    expect(grid.cells()).toEqual(jobs.map(({cell}) => cell))
+  })
+})
+
+describe('a plan of a billion cells', () => {
+  const axis = Array.from({length: 1e4}, (_, i) => i + 1)
+  const tooLarge = {
+    code: 'TOO_LARGE',
+    message: expect.stringMatching(
+      /^plan: expected at most 1000000 cells, got \d+ \(longest lists: /,
+    ),
+    suggestions: expect.arrayContaining(['make several plans of it: each is a run of its own']),
+  }
+
+  it.each<Plan>([
+    sweep({seq_lens: axis, scales: axis, num_features: axis}),
+    bench({seq_lens: axis, num_features: axis, methods: [method('favor-pos')]}),
+    {...VARIANCE_PLAN, norms: axis, angles_deg: axis, num_features: axis} as Plan,
+  ])('is refused before any is made: $experiment', async plan => {
+    await expect(planRun(plan)).rejects.toMatchObject(tooLarge)
+    await expect(planKeys(plan)).rejects.toMatchObject(tooLarge)
   })
 })
 
 describe('planKeys', () => {
-  it('does not walk a grid that nobody could run', async () => {
-    const axis = Array.from({length: 1e4}, (_, i) => i + 1)
-    const plan = {...sweep(), seq_lens: axis, scales: axis, num_features: axis}
-    await expect(planKeys(plan)).rejects.toMatchObject({code: 'TOO_LARGE'})
-  })
-
   it.each([sweep(), sweep({seq_lens: [17, 19]}), bench()])(
     'are those of the jobs of a plan, in its order: $experiment',
     async plan => {

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
 import {meteredBackend} from '../../../src/backends/index.js'
 import type {ErrorSweepPlan} from '../../../src/experiments/error-sweep/schema.js'
-import {planRun, predictRun} from '../../../src/experiments/planned-run.js'
+import {planRun} from '../../../src/experiments/planned-run.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import type {Plan} from '../../../src/results/record.js'
 import {
@@ -138,7 +138,7 @@ describe('describeRun', () => {
     )
   })
 
-  it('predicts the time of the exact output, once for the cells that share it', async () => {
+  it('predicts the time of the exact output, which cells have in common', async () => {
     const plan = sweep({
       methods: [method('mean-value')],
       seq_lens: [2048],
@@ -147,21 +147,21 @@ describe('describeRun', () => {
     })
     const {jobs} = await planRun(plan)
     const exact = 2 * 3 * 2048 * 2048 * (7 + 5) // multiply-adds count two
-    expect(jobs[0]!.predictedCost).toBeGreaterThan(exact)
+    expect(jobs[0]!.shared![0]!.cost).toBeGreaterThan(exact)
     // a loop in JavaScript does some 1.6e9 of them a second, the kernels that costs are counted for 4e9
     const [plain] = (await planRun({...plan, backend: 'wasm'} as Plan)).jobs
-    expect(plain!.predictedCost / 4e9).toBeGreaterThan(exact / 1.6e9)
+    expect(plain!.shared![0]!.cost / 4e9).toBeGreaterThan(exact / 1.6e9)
     const both = await planRun({...plan, methods: [method('mean-value'), method('elu')]} as Plan)
     const [first, second] = both.jobs
-    expect(first!.predictedCost).toBe(jobs[0]!.predictedCost)
-    expect(second!.predictedCost).toBeLessThan(first!.predictedCost / 2)
+    expect(first).toEqual(jobs[0])
+    expect(second!.shared).toEqual(first!.shared)
   })
 
   it('has in it what native leaves to plain JavaScript, for every replicate', async () => {
     const plan = (name: 'reformer' | 'elu', replicates: number) =>
       sweep({methods: [method(name)], seq_lens: [512], replicates, backend: 'native'})
     const serial = async (...of: Parameters<typeof plan>) =>
-      (await planRun(plan(...of))).jobs[0]!.serialCost! / 6e10
+      (await planRun(plan(...of))).jobs[0]!.predictedCost / 6e10
     const once = await serial('reformer', 1)
     expect(once).toBeGreaterThan(0.02)
     expect(await serial('reformer', 6)).toMatchReference(6 * once, 9)
@@ -171,14 +171,13 @@ describe('describeRun', () => {
   it('counts the exact output once for each process that needs it', async () => {
     const names = ['elu', 'mean-value', 'squared-relu', 'dpfp']
     const plan = sweep({methods: names.map(name => method(name)), seq_lens: [4096], scales: [1]})
-    const run = await predictRun({...plan, backend: 'native'} as Plan)
+    const run = await planRun({...plan, backend: 'native'} as Plan)
     const seconds = (processes: number) =>
       describeRun(run, {processes, fresh: false, open: 0, preparing: 0, threadShare: 1})
         .predicted_seconds - PROCESS_SECONDS
-    const shared = Array.from(run.jobs, job => job.shared!)
-    expect(shared.map(of => of.map(({rank}) => rank))).toEqual([[0], [1], [2], [3]])
-    const {cost} = shared[0]![0]!
-    const exact = cost / 6e10
+    const [context] = run.jobs[0]!.shared!
+    expect(run.jobs.map(({shared}) => shared)).toEqual(new Array(4).fill([context]))
+    const exact = context!.cost / 6e10
     expect(seconds(1)).toBeGreaterThan(exact)
     // more processes share the rest, but each computes what it compares with
     expect(seconds(4)).toBeGreaterThan(exact)
@@ -187,22 +186,27 @@ describe('describeRun', () => {
 
   it('counts what theory predicts once for each process, of the methods and rows that it covers', async () => {
     const names = ['favor-pos', 'favor-trig'] as const
-    const of = async (projections: string[]) => {
-      const axes = {projections, num_features: [16, 32], scales: [1], seq_lens: [64]}
-      const plan = {...sweep({methods: names.map(name => method(name))}), ...axes} as Plan
-      return Array.from((await predictRun(plan)).jobs, ({shared}) => shared![1])
+    const axes = {
+      projections: ['iid', 'orth-sqrt-d', 'orth'],
+      num_features: [16, 32],
+      seq_lens: [64],
     }
-    const curves = await of(['iid', 'orth-sqrt-d', 'orth'])
-    const [covered, others] = [curves.slice(0, 6), curves.slice(6)]
+    const plan = {
+      ...sweep({methods: names.map(name => method(name)), scales: [1]}),
+      ...axes,
+    } as Plan
+    const curves = (await planRun(plan)).jobs.map(({shared}) => shared![1])
+    const [iid, orth] = [curves[0]!, curves[4]!]
+    const others = new Array<undefined>(6).fill(undefined)
+    expect(curves).toEqual([iid, iid, undefined, undefined, orth, orth, ...others])
     // rows of each kind are drawn by themselves
-    expect(covered.map(own => own?.rank)).toEqual([0, 1, undefined, undefined, 0, 1])
-    expect(others).toEqual(new Array(6).fill(undefined))
-    expect(curves[0]!.cost).toBeGreaterThan(0)
+    expect(orth).toEqual({id: expect.not.stringContaining(iid.id), cost: iid.cost})
+    expect(iid.cost).toBeGreaterThan(0)
   })
 
   it('predicts no other time for auto than for the backend that it takes', async () => {
     const seconds = async (backend: string) => {
-      const run = await predictRun({...sweep({scales: [1]}), backend} as Plan)
+      const run = await planRun({...sweep({scales: [1]}), backend} as Plan)
       return describeRun(run, {processes: 1, fresh: false, open: 0, preparing: 0, threadShare: 1})
         .predicted_seconds
     }
@@ -220,22 +224,8 @@ describe('a dry run of a large plan', () => {
   })
 
   it('adds up all cells, but names the first only', async () => {
-    const {experiment, plan, jobs} = await predictRun(large)
-    let walked = 0
-    const counted = {
-      length: jobs.length,
-      *[Symbol.iterator]() {
-        for (const job of jobs) {
-          walked++
-          yield job
-        }
-      },
-    }
-    const run = describeRun(
-      {experiment, plan, jobs: counted},
-      {processes: 1, fresh: false, open: 0, preparing: 0, threadShare: 1},
-    )
-    expect([run.cells, walked, run.cell_labels.length]).toEqual([150_000, 150_000, 10_000])
+    const run = await described(large)
+    expect([run.cells, run.cell_labels.length]).toEqual([150_000, 10_000])
     const text = renderTerminal(dryRunReport(run), WIDE)
     expect(text).toContain('and 149960 more; --json lists the first 10000')
     expect(text).toContain('More than 100000 cells are run with --force only.')
@@ -243,8 +233,8 @@ describe('a dry run of a large plan', () => {
 
   it('predicts what it would of each cell', async () => {
     const one = sweep({...large, num_features: [299, 300], scales: [500]})
-    const [last] = [...(await predictRun(large)).jobs].slice(-1)
-    const [, alone] = (await predictRun(one)).jobs
+    const last = (await planRun(large)).jobs.at(-1)
+    const [, alone] = (await planRun(one)).jobs
     expect(last!.label).toBe(alone!.label)
     expect(last!.predictedCost).toBe(alone!.predictedCost)
   })

@@ -9,7 +9,7 @@ import {services} from '../../../src/cli/program/services.js'
 import {readRuns} from '../../../src/cli/report/write-report.js'
 import type {Job} from '../../../src/experiments/planned-run.js'
 import type {CellRecord} from '../../../src/results/record.js'
-import {InterruptedRun} from '../../../src/runner/interruption.js'
+import {FaultyRun} from '../../../src/runner/finished-run.js'
 import {
   type ProgressEvent,
   type RunExperimentOptions,
@@ -75,7 +75,7 @@ describe('runExperiment, interrupted', () => {
     await Promise.all([1, 2].map(seed => noted(file, `over ${seed}`)))
     controller.abort()
     const error = await interrupted.catch(caught => caught)
-    expect(error).toBeInstanceOf(InterruptedRun)
+    expect(error).toBeInstanceOf(FaultyRun)
     expect(error).toMatchObject({
       code: 'INTERRUPTED',
       message: 'interrupted: 2 of 4 cells measured in part',
@@ -116,7 +116,7 @@ describe('runExperiment, interrupted', () => {
         onProgress: () => controller.abort(),
       },
     ).catch(caught => caught)
-    expect(await running).not.toBeInstanceOf(InterruptedRun)
+    expect(await running).not.toBeInstanceOf(FaultyRun)
     expect(await running).toMatchObject({
       code: 'INTERRUPTED',
       message: 'interrupted: 2 of 2 cells not run',

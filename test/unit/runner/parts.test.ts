@@ -1,5 +1,4 @@
 import {describe, expect, it} from 'vitest'
-import {cellsFrom} from '../../../src/experiments/cells.js'
 import type {Job} from '../../../src/experiments/planned-run.js'
 import type {VarianceCell} from '../../../src/experiments/variance/schema.js'
 import type {CellRecord} from '../../../src/results/record.js'
@@ -40,18 +39,6 @@ describe('partsOf', () => {
     const parts = [...partsOf(jobs, {})]
     expect(parts).toEqual(jobs.map(job => ({job, cell: job.cell, index: 0, count: 1})))
     expect([...partsOf([], timedExperiment)]).toEqual([])
-  })
-
-  it('makes jobs as they are asked for', () => {
-    let made = 0
-    const jobs = cellsFrom(1e9, function* () {
-      for (;;) {
-        made++
-        yield* jobsFor('a+b')
-      }
-    })
-    expect(partsOf(jobs, timedExperiment).next().value).toMatchObject({index: 0, count: 2})
-    expect(made).toBe(1)
   })
 })
 

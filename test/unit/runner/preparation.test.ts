@@ -51,9 +51,14 @@ describe('a large plan', () => {
     })
   })
 
-  it('is let in when that is forced, its jobs to be made where they are run', async () => {
-    expect(await prepareRun(large, {force: true})).toMatchObject({jobs: null})
-    expect((await prepareRun(sweep())).jobs).not.toBeNull()
+  it('is let in when that is forced, up to a million, its jobs to be made where they are run', async () => {
+    const forced = sweep({scales: axis(110_000), methods: [method('elu')]})
+    expect(await prepareRun(forced, {force: true})).toMatchObject({jobs: null})
+    const larger = {...large, seq_lens: axis(3)}
+    await expect(prepareRun(larger, {force: true})).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      message: expect.stringContaining('expected at most 1000000 cells, got 1500000'),
+    })
   })
 })
 
@@ -67,13 +72,12 @@ describe('prepareDryRun', () => {
     )
   })
 
-  it('walks a plan that would not be run, but not one of any size', async () => {
+  it('looks at a plan that is too large to be run unless forced, but at none of any size', async () => {
     const axis = (length: number) => Array.from({length}, (_, at) => at + 1)
-    const large = sweep({scales: axis(500), num_features: axis(500), methods: [method('elu')]})
-    expect((await prepareDryRun(large)).jobs).toHaveLength(500)
+    const large = sweep({scales: axis(110_000), methods: [method('elu')]})
+    expect((await prepareDryRun(large)).jobs).toHaveLength(110_000)
     const huge = sweep({scales: axis(10_000), num_features: axis(10_000)})
     await expect(prepareDryRun(huge)).rejects.toMatchObject({code: 'TOO_LARGE'})
-    expect((await prepareDryRun(huge, {force: true})).jobs.length).toBeGreaterThan(1e8)
   })
 })
 

@@ -12,19 +12,15 @@ import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {services} from '../../../src/cli/program/services.js'
 import {readRuns} from '../../../src/cli/report/write-report.js'
-import {layOut, planRun} from '../../../src/experiments/planned-run.js'
+import {planRun} from '../../../src/experiments/planned-run.js'
 import {runReport} from '../../../src/experiments/run-report.js'
 import varianceExperiment from '../../../src/experiments/variance/index.js'
 import type {CompletedVariance, VariancePlan} from '../../../src/experiments/variance/schema.js'
 import {renderTerminal} from '../../../src/report/terminal.js'
 import {journalLine} from '../../../src/results/journal-line.js'
 import type {CellRecord} from '../../../src/results/record.js'
-import {
-  type ExperimentRun,
-  type ProgressEvent,
-  runExperiment,
-} from '../../../src/runner/run-experiment.js'
-import {UnsavedTables} from '../../../src/runner/unsaved.js'
+import {FaultyRun} from '../../../src/runner/finished-run.js'
+import {type ProgressEvent, runExperiment} from '../../../src/runner/run-experiment.js'
 import {workerPath} from '../../../src/runner/worker-process.js'
 import {method} from '../../helpers/plans.js'
 import {timed} from '../../helpers/records/bench.js'
@@ -86,11 +82,11 @@ describe('runExperiment', () => {
     const directory = await runFolder()
     const inTheWay = () => mkdirSync(join(directory, 'records.csv', 'kept'), {recursive: true})
     const unsaved = run(jobsFor('ok', 'skip'), {directory, onProgress: inTheWay})
-    const error: UnsavedTables<ExperimentRun> = await unsaved.then(
+    const error: FaultyRun = await unsaved.then(
       () => expect.unreachable(),
       caught => caught,
     )
-    expect(error).toBeInstanceOf(UnsavedTables)
+    expect(error).toBeInstanceOf(FaultyRun)
     expect(error).toMatchObject({
       code: 'NOT_WRITABLE',
       message: expect.stringContaining(join(directory, 'records.csv')),
@@ -362,7 +358,7 @@ describe('runExperiment, extended', () => {
     expect(half).toMatchObject({cells: 4, records: [first]})
     // and finished
     const started: string[] = []
-    const {records, counts, manifest} = await runExperiment(await layOut(larger), {
+    const {records, counts, manifest} = await runExperiment(await planRun(larger), {
       ...options,
       onProgress: ({label}) => void (label && started.push(label)),
     })

@@ -2,7 +2,7 @@ import {availableParallelism, totalmem} from 'node:os'
 import {describe, expect, it} from 'vitest'
 import bench from '../../../src/experiments/bench/index.js'
 import sweep from '../../../src/experiments/error-sweep/index.js'
-import {cellSeconds, PROCESS_SECONDS, schedule} from '../../../src/runner/schedule.js'
+import {PROCESS_SECONDS, predictedSeconds, schedule} from '../../../src/runner/schedule.js'
 import {jobFor} from '../../helpers/runner/jobs.js'
 
 const jobs = (count: number) => Array.from({length: count}, (_, seed) => jobFor('ok', seed))
@@ -48,39 +48,30 @@ describe('schedule', () => {
   })
 })
 
-describe('cellSeconds', () => {
+describe('predictedSeconds', () => {
   const native = {backend: 'native'} as const
-
-  it('adds what as many cells compute at once as there are processes', () => {
-    const seconds = (rank: number, processes: number) => {
-      const cell = {predictedCost: 6e10, shared: [{cost: 3e10, rank}]}
-      return cellSeconds(cell, native, {fresh: false, threadShare: 1, processes})
-    }
-    // the first has it in its cost
-    expect([0, 1, 2, 3].map(rank => seconds(rank, 3))).toEqual([1, 1.5, 1.5, 1])
-    expect([0, 1].map(rank => seconds(rank, 1))).toEqual([1, 1])
+  const how = (changes: {processes?: number; threadShare?: number; fresh?: boolean} = {}) => ({
+    ...{fresh: false, threadShare: 1, processes: 1},
+    ...changes,
   })
 
-  it('divides among the threads what they share, and no more', () => {
-    const shared = cellSeconds({predictedCost: 6e10}, native, {
-      fresh: false,
-      threadShare: 4,
-      processes: 1,
-    })
-    expect(shared).toMatchReference(1 / 4, 12)
-    const cell = {predictedCost: 6e10, serialCost: 4.5e10}
-    expect(
-      cellSeconds(cell, native, {fresh: false, threadShare: 4, processes: 1}),
-    ).toMatchReference(0.75 + 0.25 / 4, 12)
-    expect(
-      cellSeconds(cell, native, {fresh: true, threadShare: undefined, processes: 1}),
-    ).toMatchReference(1 + PROCESS_SECONDS, 12)
+  it('adds what cells have in common to as many of them as there are processes', () => {
+    const own = (id: string) => ({predictedCost: 6e10, shared: [{id, cost: 3e10}]})
+    const cells = [own('a'), own('b'), own('a'), own('a'), {predictedCost: 6e10}]
+    expect(predictedSeconds(cells, native, how())).toEqual([1.5, 1.5, 1, 1, 1])
+    expect(predictedSeconds(cells, native, how({processes: 2}))).toEqual([1.5, 1.5, 1.5, 1, 1])
+    // a run that is gone on with begins anew
+    expect(predictedSeconds(cells.slice(2), native, how())).toEqual([1.5, 1, 1])
+  })
+
+  it('divides operations among the threads of a process, and counts none where they are not known', () => {
+    const cells = [6e10, Number.POSITIVE_INFINITY].map(predictedCost => ({predictedCost}))
+    expect(predictedSeconds(cells, native, how({threadShare: 4}))).toEqual([1 / 4, 0])
   })
 
   it('starts as many fresh processes as a cell takes', () => {
-    const how = {fresh: true, threadShare: undefined, processes: 1}
     const seconds = (processes: number) =>
-      cellSeconds({predictedCost: 6e10, processes}, native, how)
-    expect(seconds(5)).toMatchReference(1 + 5 * PROCESS_SECONDS, 12)
+      predictedSeconds([{predictedCost: 6e10, processes}], native, how({fresh: true}))
+    expect(seconds(5)).toEqual([1 + 5 * PROCESS_SECONDS])
   })
 })

@@ -5,13 +5,11 @@ import type {BackendChoice} from '../../../backends/index.js'
 import type {InputFacts} from '../../../inputs/input-facts.js'
 import type {DrawGrid} from '../../axes.js'
 import {callShape, type ForwardShape, type ResolvedMethod} from '../../method.js'
-import {byCount} from '../../process-memory.js'
-import {backendCost} from '../../rates.js'
+import {backendCost, timeCost} from '../../rates.js'
 import {mostReplicates} from '../../until-ci.js'
 import {replicatesTogether} from '../measure/batched-replicates.js'
 import {exactPasses, tileKeys} from '../measure/row-tiles.js'
 import type {ErrorSweepPlan} from '../schema.js'
-import {curvesCost} from './curves-cost.js'
 import {judgingCost, rowMetricsCost} from './host-cost.js'
 import {sweepProcessBytes} from './memory.js'
 
@@ -31,57 +29,41 @@ interface Calling {
   draws: DrawGrid
 }
 
-/** What cells take beside their context, by their numbers of features. */
-export interface CallCosts {
-  flops: number[]
-  /** Seconds in plain JavaScript. */
-  plain: number[]
-  /** Of the error that theory predicts, which cells have in common. */
-  curves: number[]
-  bytes: number[]
+/** What a cell takes beside its context. */
+interface CallCost {
+  /** Operations at the rate of the plan's backend that take as long. */
+  cost: number
+  /** Peak of its process. */
+  bytes: number
 }
 
 /**
- * What cells take depends on sizes, method and number of features: it is counted once for all scales and targets, and
- * for parts of the same sizes that follow each other.
+ * What cells take, for each number of features of their method. It depends on sizes, method and that number: it is counted
+ * once for all scales and targets, and for parts of the same sizes that follow each other.
  */
-export class CallCostsByMethod {
-  private sizes: string | undefined
-  private readonly known = new Map<ResolvedMethod, CallCosts>()
-
-  /** @param share - methods at all lengths */
-  constructor(
-    private readonly plan: ErrorSweepPlan,
-    private readonly machine: Machine,
-    private readonly share: number,
-  ) {}
-
-  /** Of each number of features of a block. */
-  of({method, draws}: Calling, facts: LengthFacts): CallCosts {
+export function callCosts(
+  plan: ErrorSweepPlan,
+  machine: Machine,
+): (calling: Calling, facts: LengthFacts) => readonly CallCost[] {
+  const rates = {...machine, choice: plan.backend}
+  const known = new Map<ResolvedMethod, readonly CallCost[]>()
+  let last: string | undefined
+  return ({method, draws}, facts) => {
     const sizes = JSON.stringify(facts)
-    if (this.sizes !== sizes) this.known.clear()
-    this.sizes = sizes
-    const known = this.known.get(method)
-    if (known) return known
-    const costs = this.count(method, facts, draws.counts)
-    this.known.set(method, costs)
-    return costs
-  }
-
-  private count(
-    method: ResolvedMethod,
-    {shape, ...loading}: LengthFacts,
-    counts: DrawGrid['counts'],
-  ): CallCosts {
-    const {plan, machine, share} = this
-    const call = (num_features: number | null) => callOf(plan, {method, shape, num_features})
-    const rates = {...machine, choice: plan.backend}
-    return {
-      curves: counts.map(count => curvesCost(count ?? 0, shape, rates)),
-      flops: counts.map(count => flopsOf(call(count), rates)),
-      plain: byCount(counts, share, count => plainOf(call(count), machine)),
-      bytes: byCount(counts, share, count => processBytes(call(count), {...machine, ...loading})),
+    if (sizes !== last) known.clear()
+    last = sizes
+    const {shape, ...loading} = facts
+    const counted = (num_features: number | null): CallCost => {
+      const call = callOf(plan, {method, shape, num_features})
+      const plain = timeCost(plainOf(call, machine), plan.backend)
+      return {
+        cost: flopsOf(call, rates) + plain,
+        bytes: processBytes(call, {...machine, ...loading}),
+      }
     }
+    const costs = known.get(method) ?? draws.counts.map(counted)
+    known.set(method, costs)
+    return costs
   }
 }
 

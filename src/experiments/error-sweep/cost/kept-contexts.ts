@@ -1,38 +1,38 @@
-import type {DrawGrid} from '../../axes.js'
 import type {ForwardShape} from '../../method.js'
 import {KEPT_CONTEXTS} from '../measure/context.js'
 import type {ErrorSweepCell} from '../schema.js'
 import {contextBytes} from './memory.js'
 
-/** A block of cells, with the name of what it is held against. */
+/** Cells in their place, with the name of what they are held against. */
 interface HeldBlock extends Pick<ErrorSweepCell, 'layer' | 'seq_len' | 'scale'> {
   exactName: string
-  draws: Pick<DrawGrid, 'length'>
 }
 
 /** A context in memory. */
 interface Kept {
+  id: string
   input: string
   bytes: ReturnType<typeof contextBytes>
-  /** Cells that had it so far. */
-  cells: number
 }
 
 /** The contexts that a process has in memory on its way through the cells. */
 export class KeptContexts {
   private readonly kept = new Map<string, Kept>()
+  private made = 0
 
-  /** @returns the context of a block, how many cells had it before, and the bytes of all that are kept with it */
-  visit({layer, seq_len, scale, exactName, draws}: HeldBlock, shape: ForwardShape) {
+  /** @returns the name of a block's context, another one where it is made again, and the bytes of all that are kept with it */
+  visit({layer, seq_len, scale, exactName}: HeldBlock, shape: ForwardShape) {
     const {kept} = this
     const input = `${layer} ${shape.headDim} ${seq_len} ${scale}`
-    const id = `${input} ${exactName}`
-    const own = kept.get(id) ?? {input, bytes: contextBytes(shape, scale), cells: 0}
-    if (!kept.has(id) && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
-    const before = own.cells
-    own.cells += draws.length
-    kept.set(id, own)
-    return {id, cells: before, bytes: this.bytes}
+    const name = `${input} ${exactName}`
+    const own = kept.get(name) ?? {
+      id: `context ${this.made++}`,
+      input,
+      bytes: contextBytes(shape, scale),
+    }
+    if (!kept.has(name) && kept.size >= KEPT_CONTEXTS) kept.delete(kept.keys().next().value!)
+    kept.set(name, own)
+    return {id: own.id, bytes: this.bytes}
   }
 
   private get bytes(): number {

@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
-import {benchCells, benchJobs} from '../../../../src/experiments/bench/grid.js'
 import type {BenchPlan, TimingProtocol} from '../../../../src/experiments/bench/schema.js'
 import {rateOf} from '../../../../src/experiments/rates.js'
+import {benchCells, benchJobs} from '../../../helpers/cells.js'
 import {bench, method} from '../../../helpers/plans.js'
 
 /** Predicted seconds of the first cell. */
@@ -74,17 +74,15 @@ describe('several batches', () => {
   const plan = bench({batch: [1, 3], seq_lens: [32, 64]}) as BenchPlan
 
   it('are an axis, of which each value has the cells of a plan of its own', async () => {
-    const both = [...(await benchCells(plan))]
-    const apart = await Promise.all(
-      [1, 3].map(async batch => [...(await benchCells({...plan, batch}))]),
-    )
+    const both = await benchCells(plan)
+    const apart = await Promise.all([1, 3].map(async batch => await benchCells({...plan, batch})))
     expect(both.map(cell => cell.batch)).toContain(3)
     const texts = (cells: object[]) => cells.map(cell => JSON.stringify(cell)).sort()
     expect(texts(both)).toEqual(texts(apart.flat()))
   })
 
   it('are told in labels, and cost what they take', async () => {
-    const jobs = [...(await benchJobs(plan))]
+    const jobs = await benchJobs(plan)
     expect(jobs.map(({label}) => label)).toEqual(
       jobs.map(({cell}) => expect.stringContaining(`B=${cell.batch} L=${cell.seq_len}`)),
     )

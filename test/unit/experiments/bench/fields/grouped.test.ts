@@ -7,7 +7,6 @@ import {useBackend} from '../../../../../src/backends/index.js'
 import {decoderFor} from '../../../../../src/check/decode.js'
 import {layerBytes, layerFlops} from '../../../../../src/experiments/bench/cost/layer-costs.js'
 import {whyNoPeer} from '../../../../../src/experiments/bench/fields/peers.js'
-import {benchCells, benchJobs} from '../../../../../src/experiments/bench/grid.js'
 import {runBenchCell} from '../../../../../src/experiments/bench/measure/cell.js'
 import {benchArrays} from '../../../../../src/experiments/bench/measure/inputs.js'
 import {layerForward, makeLayer} from '../../../../../src/experiments/bench/measure/layer.js'
@@ -32,6 +31,7 @@ import {repeatedHeads} from '../../../../../src/inputs/grouped-heads.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {hostNormals} from '../../../../helpers/arrays.js'
 import {runnableBackends} from '../../../../helpers/backends.js'
+import {benchCells, benchJobs} from '../../../../helpers/cells.js'
 import {bench, method} from '../../../../helpers/plans.js'
 import {decoded, timed} from '../../../../helpers/records/bench.js'
 
@@ -157,7 +157,7 @@ const sharing = (changes: Partial<BenchPlan> = {}): BenchPlan =>
   )
 
 async function firstJob(plan: BenchPlan): Promise<PredictedCell<BenchCell>> {
-  return (await benchJobs(plan))[Symbol.iterator]().next().value!
+  return (await benchJobs(plan))[0]!
 }
 
 async function resultOf(plan: BenchPlan) {
@@ -172,7 +172,7 @@ const COPIES = FLOAT * B * H * L * (D + DV)
 
 describe('a plan with shared heads', () => {
   it('has cells that say so, and others leave the field out', async () => {
-    const cellsOf = async (plan: BenchPlan) => [...(await benchCells(plan))]
+    const cellsOf = async (plan: BenchPlan) => await benchCells(plan)
     expect((await cellsOf(sharing()))[0]).toMatchObject({heads: H, kv_heads: HKV})
     const {kv_heads: _, ...without} = sharing()
     const plain = await cellsOf(without)

@@ -1,7 +1,6 @@
 import {describe, expect, it} from 'vitest'
 import {useBackend} from '../../../../../src/backends/index.js'
 import type {Breakdown} from '../../../../../src/experiments/bench/fields/breakdown.js'
-import {benchCells} from '../../../../../src/experiments/bench/grid.js'
 import benchExperiment from '../../../../../src/experiments/bench/index.js'
 import {PartTimer, type TimedPart} from '../../../../../src/experiments/bench/measure/breakdown.js'
 import {runBenchCell} from '../../../../../src/experiments/bench/measure/cell.js'
@@ -15,6 +14,7 @@ import {
 import type {NextTurn, YieldTurn} from '../../../../../src/experiments/experiment.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
 import {tf} from '../../../../../src/tf.js'
+import {benchCells} from '../../../../helpers/cells.js'
 import {bench, method} from '../../../../helpers/plans.js'
 import {exactForm, timed} from '../../../../helpers/records/bench.js'
 
@@ -84,7 +84,7 @@ describe('the breakdown of a cell', () => {
     const plan = benchPlan.parse(
       bench({breakdown: true, timing: SHORT, seq_lens: [13], ...changes}),
     )
-    const [cell] = [...(await benchCells(plan))]
+    const [cell] = await benchCells(plan)
     const outcome = await runBenchCell(cell!, {yieldTurn})
     if (outcome.status !== 'completed') return expect.unreachable()
     const result = benchResult.parse(outcome.result)

@@ -2,16 +2,16 @@ import * as tf from '@tensorflow/tfjs-core'
 import {afterEach, describe, expect, it, vi} from 'vitest'
 import {estimatorNamed, loadEstimators} from '../../../../../src/attention/names.js'
 import {useBackend} from '../../../../../src/backends/index.js'
-import {benchCells, benchJobs} from '../../../../../src/experiments/bench/grid.js'
 import {runBenchCell} from '../../../../../src/experiments/bench/measure/cell.js'
 import type {BenchPlan} from '../../../../../src/experiments/bench/schema.js'
 import {benchPlan, benchResult} from '../../../../../src/experiments/bench/schema.js'
+import {benchCells, benchJobs} from '../../../../helpers/cells.js'
 import {bench, method} from '../../../../helpers/plans.js'
 
 const decode = (changes: Partial<BenchPlan> = {}) =>
   benchPlan.parse(bench({mode: 'decode', seq_lens: [7, 20, 3], ...changes}))
 
-const cellsOf = async (changes: Partial<BenchPlan> = {}) => [...(await benchCells(decode(changes)))]
+const cellsOf = async (changes: Partial<BenchPlan> = {}) => await benchCells(decode(changes))
 
 /** What the only cell of a plan gives. */
 async function outcome(changes: Partial<BenchPlan>) {
@@ -43,7 +43,7 @@ describe('cells of a decode', () => {
   })
 
   it('are predicted by their tokens and their state', async () => {
-    const predicted = async (changes: Partial<BenchPlan>) => [...(await benchJobs(decode(changes)))]
+    const predicted = async (changes: Partial<BenchPlan>) => await benchJobs(decode(changes))
     const [short] = await predicted({methods: [method('softmax')], seq_lens: [1000]})
     const [long] = await predicted({methods: [method('softmax')], seq_lens: [100_000]})
     const [linear] = await predicted({methods: [method('elu')], seq_lens: [100_000]})

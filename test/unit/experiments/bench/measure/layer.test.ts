@@ -2,7 +2,6 @@ import * as tf from '@tensorflow/tfjs-core'
 import {describe, expect, it} from 'vitest'
 import {useBackend} from '../../../../../src/backends/index.js'
 import {layerBytes, layerFlops} from '../../../../../src/experiments/bench/cost/layer-costs.js'
-import {benchCells, benchJobs} from '../../../../../src/experiments/bench/grid.js'
 import {runBenchCell} from '../../../../../src/experiments/bench/measure/cell.js'
 import {layerForward, makeLayer} from '../../../../../src/experiments/bench/measure/layer.js'
 import {
@@ -10,6 +9,7 @@ import {
   benchPlan,
   benchResult,
 } from '../../../../../src/experiments/bench/schema.js'
+import {benchCells, benchJobs} from '../../../../helpers/cells.js'
 import {bench, method} from '../../../../helpers/plans.js'
 
 await useBackend('cpu')

@@ -1,5 +1,4 @@
 import {describe, expect, it} from 'vitest'
-import {benchJobs} from '../../../../../src/experiments/bench/grid.js'
 import {backendGain} from '../../../../../src/experiments/bench/report/backends.js'
 import {benchFigures} from '../../../../../src/experiments/bench/report/figures.js'
 import {benchFits} from '../../../../../src/experiments/bench/report/fits.js'
@@ -12,6 +11,7 @@ import {
 } from '../../../../../src/experiments/bench/schema.js'
 import {PairedTimes} from '../../../../../src/experiments/bench/times/paired-times.js'
 import {renderTerminal} from '../../../../../src/report/terminal.js'
+import {benchJobs} from '../../../../helpers/cells.js'
 import {bench} from '../../../../helpers/plans.js'
 import {decoded, timed} from '../../../../helpers/records/bench.js'
 
@@ -114,9 +114,9 @@ describe('several backends', () => {
 
   it('are an axis of the grid, each with the cells of a plan of its own', async () => {
     const plan = bench({backend: ['cpu', 'wasm']}) as BenchPlan
-    const jobs = [...(await benchJobs(plan))]
+    const jobs = await benchJobs(plan)
     const apart = await Promise.all(
-      (['cpu', 'wasm'] as const).map(async backend => [...(await benchJobs({...plan, backend}))]),
+      (['cpu', 'wasm'] as const).map(async backend => await benchJobs({...plan, backend})),
     )
     expect(jobs.map(({cell}) => cell)).toEqual(apart.flat().map(({cell}) => cell))
     expect(jobs.at(-1)!.label).toContain('on wasm')

@@ -4,7 +4,6 @@ import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
-import {benchJobs} from '../../../../../../src/experiments/bench/grid.js'
 import bench from '../../../../../../src/experiments/bench/index.js'
 import {runBenchCell} from '../../../../../../src/experiments/bench/measure/cell.js'
 import {peerCaseOf} from '../../../../../../src/experiments/bench/measure/peers/peer-cell.js'
@@ -22,6 +21,7 @@ import {
   benchResult,
 } from '../../../../../../src/experiments/bench/schema.js'
 import {packageRoot} from '../../../../../../src/package.js'
+import {benchCells, benchJobs} from '../../../../../helpers/cells.js'
 import {FULL} from '../../../../../helpers/effort.js'
 import {method, bench as plan} from '../../../../../helpers/plans.js'
 
@@ -43,7 +43,7 @@ const peerPlan = (changes: Partial<BenchPlan> = {}) =>
   benchPlan.parse(plan({peers: ['torch'], methods: [method('softmax')], ...changes}))
 
 async function cellsOf(changes: Partial<BenchPlan> = {}): Promise<BenchCell[]> {
-  return Array.from(await benchJobs(peerPlan(changes)), ({cell}) => cell)
+  return await benchCells(peerPlan(changes))
 }
 
 async function peerCell(changes: Partial<BenchPlan> = {}): Promise<BenchCell> {
@@ -95,7 +95,7 @@ describe('cells of peers', () => {
   })
 
   it('are told by their name, and hold Python', async () => {
-    const [own, other] = [...(await benchJobs(peerPlan({seq_lens: [32]})))]
+    const [own, other] = await benchJobs(peerPlan({seq_lens: [32]}))
     expect([own!.label, other!.label]).toEqual(['softmax L=32', 'softmax on torch L=32'])
     expect(other!.predictedBytes - own!.predictedBytes).toBeGreaterThan(2 ** 28)
   })
