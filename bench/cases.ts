@@ -60,24 +60,18 @@ export async function attentionCase(
   return {kind: 'attention', name, method, ...sizes, flops}
 }
 
-/** Cases of plain tensor operations. */
-export const OPERATION_CASES: readonly OperationCase[] = (
-  [
-    ['matMul [8,2048,64]x[8,64,2048]', 'matMulWide', 2 * 8 * 2048 * 64 * 2048],
-    ['matMul [8,2048,2048]x[8,2048,64]', 'matMulDeep', 2 * 8 * 2048 * 64 * 2048],
-    ['exp 1M', 'exp', null],
-    ['sin 1M', 'sin', null],
-    ['add 1M + row', 'addRow', null],
-    ['softmax rows 1k x 1k', 'softmax', null],
-    ['transpose [8,2048,64]', 'transpose', null],
-  ] as const
-).map(([name, op, flops]) => ({kind: 'operation', name, op, flops}))
+const OPERATIONS = [
+  ['matMul [8,2048,64]x[8,64,2048]', 'matMulWide', 2 * 8 * 2048 * 64 * 2048],
+  ['matMul [8,2048,2048]x[8,2048,64]', 'matMulDeep', 2 * 8 * 2048 * 64 * 2048],
+  ['exp 1M', 'exp', null],
+  ['sin 1M', 'sin', null],
+  ['add 1M + row', 'addRow', null],
+  ['softmax rows 1k x 1k', 'softmax', null],
+  ['transpose [8,2048,64]', 'transpose', null],
+] as const
+export type OperationName = (typeof OPERATIONS)[number][1]
 
-export type OperationName =
-  | 'matMulWide'
-  | 'matMulDeep'
-  | 'exp'
-  | 'sin'
-  | 'addRow'
-  | 'softmax'
-  | 'transpose'
+/** Cases of plain tensor operations. */
+export const OPERATION_CASES = OPERATIONS.map(
+  ([name, op, flops]): OperationCase => ({kind: 'operation', name, op, flops}),
+)

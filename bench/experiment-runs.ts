@@ -5,6 +5,7 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import type {ActiveBackend} from '../src/backends/index.js'
+import {pythonPath} from '../src/experiments/bench/measure/peers/peer-process.js'
 import type {CellOutcome} from '../src/experiments/experiment.js'
 import {packageRoot} from '../src/package.js'
 import type {ExperimentCase} from './experiment-cases.js'
@@ -19,9 +20,6 @@ export interface CellsRun {
 const CELLS = fileURLToPath(new URL('experiment-cells.js', import.meta.url))
 const PROGRAM = join(packageRoot(), 'bin', 'run.js')
 const PEER = join(packageRoot(), 'bench', 'peers', 'torch_experiments.py')
-
-/** Pythons that may have torch: the one asked for, the one in use, that of the system's packages. */
-const PYTHONS = [process.env.RFA_PYTHON, 'python3', '/usr/bin/python3']
 
 /** Cells alone, the start left out. */
 export function runCells(plan: ExperimentCase['plan'], threads: number): CellsRun {
@@ -52,22 +50,20 @@ export interface Peer {
   ): {answer: PeerAnswer; wallSeconds: number}
 }
 
-/** The first Python that has torch; `undefined` where none has. */
+/** The Python of peers, if it has torch. */
 export function findTorch(): Peer | undefined {
-  for (const python of PYTHONS) {
-    const version = python && torchVersion(python)
-    if (!version) continue
-    return {
-      version,
-      run(request, threads) {
-        const asked = JSON.stringify({...request, threads})
-        const begin = performance.now()
-        const answer = JSON.parse(output(python, [PEER, asked], threadsOf(threads)))
-        return {answer, wallSeconds: (performance.now() - begin) / 1e3}
-      },
-    }
+  const python = pythonPath()
+  const version = torchVersion(python)
+  if (version === undefined) return undefined
+  return {
+    version,
+    run(request, threads) {
+      const asked = JSON.stringify({...request, threads})
+      const begin = performance.now()
+      const answer = JSON.parse(output(python, [PEER, asked], threadsOf(threads)))
+      return {answer, wallSeconds: (performance.now() - begin) / 1e3}
+    },
   }
-  return undefined
 }
 
 function torchVersion(python: string): string | undefined {

@@ -18,13 +18,6 @@ export function spread(times: readonly number[]): Spread | null {
   return {min_ns: Math.min(...known), median_ns: median(known), runs: known.length}
 }
 
-/** {@link spread} of an engine that knows every case. */
-export function knownSpread(times: readonly number[]): Spread {
-  const known = spread(times)
-  if (known === null) throw new RangeError('spread: expected times, got none')
-  return known
-}
-
 /**
  * The row of a case.
  *
@@ -37,7 +30,8 @@ export function kernelRow(
   peak: number,
   operations: PreparedCase['operations'],
 ): KernelRow {
-  const native = knownSpread(samples.native)
+  const native = spread(samples.native)
+  if (native === null) throw new RangeError(`${given.name}: expected times, got none`)
   const wasm = spread(samples.wasm)
   const {kind: _kind, ...facts} = given
   const {flops} = given

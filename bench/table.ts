@@ -2,13 +2,8 @@
 import {type Block, type ColumnSpec, table, text} from '../src/report/document.js'
 import {nanoseconds, percent, ratio, significant} from '../src/report/numbers.js'
 import {renderTerminal} from '../src/report/terminal.js'
-import type {
-  ExperimentRow,
-  ExperimentsReport,
-  KernelRow,
-  KernelsReport,
-  StartRow,
-} from './report-schema.js'
+import {rowsText} from './calibrate/rows.js'
+import type {ExperimentsReport, KernelRow, KernelsReport} from './report-schema.js'
 
 /** Load average from which figures are to be doubted. */
 const BUSY = 1
@@ -25,43 +20,26 @@ const KERNELS: readonly ColumnSpec<KernelRow>[] = [
   {title: 'wasm', cell: row => timesOrNothing(row.wasm_over_native)},
 ]
 
-const EXPERIMENTS: readonly ColumnSpec<ExperimentRow>[] = [
-  {title: 'experiment', align: 'left', cell: row => row.name},
-  {title: 'threads', cell: row => `${row.threads}`},
-  {title: 'rfa', cell: row => nanoseconds(1e9 * row.rfa.min_s)},
-  {title: 'torch', cell: row => (row.torch ? nanoseconds(1e9 * row.torch.min_s) : '')},
-  {title: 'ratio', cell: row => timesOrNothing(row.torch_over_rfa)},
-  {title: 'replicate', cell: row => (row.replicate ? nanoseconds(1e9 * row.replicate.rfa_s) : '')},
-  {title: 'ratio', cell: row => timesOrNothing(row.replicate?.ratio ?? null)},
-  {title: 'wanted', cell: row => `${ratio(row.wanted)} (${row.wanted_of})`},
-  {title: 'rfa command', cell: row => nanoseconds(1e9 * row.rfa_command.min_s)},
-  {
-    title: 'torch command',
-    cell: row => (row.torch_command ? nanoseconds(1e9 * row.torch_command.min_s) : ''),
-  },
-]
-
-const STARTS: readonly ColumnSpec<StartRow>[] = [
-  {title: 'command', align: 'left', cell: row => row.name},
-  {title: 'fastest', cell: row => nanoseconds(1e9 * row.command.min_s)},
-  {title: 'median', cell: row => nanoseconds(1e9 * row.command.median_s)},
-]
-
-/** The tables of the benchmark of experiments. */
+/** The tables of the benchmark of experiments, in seconds. */
 export function experimentsText(report: ExperimentsReport): string {
   const {machine, backend, torch, load_average: load, experiments, starts} = report
   const peer = torch ? `PyTorch ${torch}` : 'PyTorch: not installed'
   const sentences = [
     `${machine.cpu}, ${backend.name}${backend.instructionSet ? ` (${backend.instructionSet})` : ''}. ${peer}.`,
-    'Times are the fastest of the rounds, without the start of the process but for the commands.',
+    'Times are the fastest of the rounds, in seconds, without the start of the process but for the commands.',
     ...busy(load.before),
   ]
-  const blocks = [
-    ...sentences.map(text),
-    ...tableOf(EXPERIMENTS, experiments),
-    ...tableOf(STARTS, starts),
-  ]
-  return renderTerminal(blocks, {...LAYOUT, width: 180})
+  const rows = experiments.map(({name, threads, rfa, torch, replicate, ...row}) => ({
+    ...{experiment: name, threads, rfa: rfa.min_s, torch: torch?.min_s ?? null},
+    ...{ratio: row.torch_over_rfa, replicate: replicate?.rfa_s ?? null},
+    ...{'its ratio': replicate?.ratio ?? null, wanted: `${row.wanted} (${row.wanted_of})`},
+    'rfa command': row.rfa_command.min_s,
+    'torch command': row.torch_command?.min_s ?? null,
+  }))
+  const commands = starts.map(({name, command}) => ({
+    ...{command: name, fastest: command.min_s, median: command.median_s},
+  }))
+  return [...sentences, rowsText(rows), rowsText(commands)].join('\n\n')
 }
 
 /** The tables of the kernel benchmark. */

@@ -4,16 +4,16 @@
 // is written. What is there already is not made again.
 //
 // Exit codes: 0 it runs, 3 it is not to be had here (no network, no library for this platform, no compiler), 1 failed.
+import {spawnSync} from 'node:child_process'
 import {existsSync, rmSync, statfsSync} from 'node:fs'
 import {createRequire} from 'node:module'
 import {join} from 'node:path'
-import {fileURLToPath} from 'node:url'
+import {fileURLToPath, pathToFileURL} from 'node:url'
 import {parseArgs} from 'node:util'
 import {addonPath, buildAddon} from './tensorflow/build.js'
 import {Failure, Unavailable} from './tensorflow/failure.js'
 import {nodePackage} from './tensorflow/node-package.js'
 import {say} from './tensorflow/say.js'
-import {tryBackend} from './tensorflow/try-backend.js'
 import {isUnpacked, unpack} from './tensorflow/unpack.js'
 import {wheelOnDisk} from './tensorflow/wheel-file.js'
 import {TENSORFLOW, wheelFor} from './tensorflow/wheels.js'
@@ -105,4 +105,27 @@ function proxyAgentOf(folder) {
 /** Whether this Linux has glibc; other systems have their own table. */
 function hasGlibc() {
   return Boolean(process.report.getReport().header.glibcVersionRuntime)
+}
+
+/**
+ * Whether backend `tensorflow` runs, found out as a user would: in a process of its own, through this package.
+ *
+ * @param root - the folder of this package
+ * @returns whether it runs, or the reason why not
+ * @throws {Failure} where this package is not built
+ */
+function tryBackend(root) {
+  const library = join(root, 'dist', 'src', 'index.js')
+  if (!existsSync(library)) throw new Failure('this checkout is not built yet', 'npm run build')
+  const program = `
+    const {useBackend} = await import(${JSON.stringify(pathToFileURL(library).href)})
+    await useBackend('tensorflow').catch(error => {
+      console.error(error.message)
+      process.exitCode = 1
+    })`
+  const {status, stderr} = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+    env: {...process.env, TF_CPP_MIN_LOG_LEVEL: '3'},
+  })
+  return status === 0 ? {runs: true} : {runs: false, why: stderr.trim().split('\n').at(-1)}
 }

@@ -8,7 +8,7 @@ import {readFileSync} from 'node:fs'
 import {loadavg} from 'node:os'
 import {fileURLToPath} from 'node:url'
 import {checkEstimator} from '../../src/check/index.js'
-import {type BackendName, type MethodName, probeBackends, useBackend} from '../../src/index.js'
+import {type BackendName, probeBackends, useBackend} from '../../src/index.js'
 import {machineFacts} from '../../src/results/machine.js'
 import {type AttentionCase, attentionCase} from '../cases.js'
 import {type PreparedCase, prepare} from '../engine.js'
@@ -17,9 +17,7 @@ import {spread} from '../statistics.js'
 import type {Row} from './rows.js'
 import type {Calibration} from './run.js'
 
-const METHODS: readonly MethodName[] = [
-  ...(['softmax', 'softmax-online', 'favor-pos', 'rfa', 'lara', 'elu'] as const),
-]
+const METHODS = ['softmax', 'softmax-online', 'favor-pos', 'rfa', 'lara', 'elu'] as const
 const LENGTHS = [128, 512, 2048, 4096]
 /** Heads, length of a head and random vectors: the standard ones, one head, and smaller ones. */
 const SIZES = [

@@ -4,10 +4,8 @@ import type {BenchPlan} from '../../src/experiments/bench/schema.js'
 import type {ErrorSweepPlan} from '../../src/experiments/error-sweep/schema.js'
 import type {VariancePlan} from '../../src/experiments/variance/schema.js'
 
-export type CalibrationPlan = BenchPlan | ErrorSweepPlan | VariancePlan
-
 /** A plan under the name of its experiment, its methods and its changes. */
-export interface Named<Plan = CalibrationPlan> {
+export interface Named<Plan = BenchPlan | ErrorSweepPlan | VariancePlan> {
   name: string
   plan: Plan
 }
@@ -67,10 +65,8 @@ export function variance(
 }
 
 function nameOf(kind: string, methods: string, changes: object): string {
-  const texts = Object.entries(changes).flatMap(([name, value]) => {
-    if (typeof value === 'object')
-      return Array.isArray(value) && value.length > 8 ? [] : [`${name}=${value}`]
-    return value === true ? [name] : name === 'backend' ? [value] : [`${name}=${value}`]
-  })
+  const texts = Object.entries(changes).map(([name, value]) =>
+    value === true ? name : name === 'backend' ? value : `${name}=${value}`,
+  )
   return [kind, methods, ...texts].join(' ')
 }

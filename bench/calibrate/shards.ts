@@ -18,24 +18,29 @@ const COUNTS = [64, 128, 256, 512, 1024]
 const ROUNDS = 5
 
 const upTo = (count: number, step = 1) => Array.from({length: count}, (_, at) => (at + 1) * step)
-const methods = 'favor-pos favor-trig rfa oprf elu'
-const large = (changes: SweepChanges, of = methods) =>
-  sweep(of, {
+const LENGTHS = [256, 512, 1024, 2048, 4096, 8192, 16384]
+
+function large(
+  name: string,
+  changes: SweepChanges,
+  methods = 'favor-pos favor-trig rfa oprf elu',
+): Named {
+  const {plan} = sweep(methods, {
     ...{heads: 8, projections: ['iid', 'orth'], num_features: [64, 128, 256, 512]},
     ...{seq_lens: [1024], targets: ['raw'], replicates: 30, backend: 'auto', ...changes},
   })
+  return {name, plan}
+}
 
 /** Plans of a kind each: one length; lengths that differ 64-fold; few exact outputs that many cells share. */
 const PLANS: readonly Named[] = [
-  {...large({scales: upTo(100, 0.02)}), name: 'one length, 100 scales'},
-  {
-    ...large({seq_lens: [256, 512, 1024, 2048, 4096, 8192, 16384], scales: upTo(20, 0.1)}),
-    name: 'lengths 256 to 16384, 20 scales',
-  },
-  {
-    ...large({seq_lens: [4096], num_features: upTo(2000)}, 'favor-pos'),
-    name: 'length 4096, 2000 numbers of features',
-  },
+  large('one length, 100 scales', {scales: upTo(100, 0.02)}),
+  large('lengths 256 to 16384, 20 scales', {seq_lens: LENGTHS, scales: upTo(20, 0.1)}),
+  large(
+    'length 4096, 2000 numbers of features',
+    {seq_lens: [4096], num_features: upTo(2000)},
+    'favor-pos',
+  ),
 ]
 
 export default (async words => {
@@ -65,7 +70,8 @@ async function sooner() {
   const folder = mkdtempSync(join(tmpdir(), 'rfa-shards-'))
   try {
     const path = join(folder, 'plan.json')
-    writeFileSync(path, JSON.stringify(large({seq_lens: [512]}, 'favor-pos favor-trig rfa').plan))
+    const {plan} = large('', {seq_lens: [512]}, 'favor-pos favor-trig rfa')
+    writeFileSync(path, JSON.stringify(plan))
     return await each(
       upTo(ROUNDS).map(round => ({name: `round ${round}`})),
       [],

@@ -75,7 +75,12 @@ export interface Setting {
 /** All cases in the order of the tables. */
 export async function peerCases(axes: Axes, setting: Setting): Promise<PeerCase[]> {
   const passes = METHODS.flatMap(compared =>
-    [false, true].map(causal => passCases(compared, axes, {...setting, causal})),
+    [false, true].map(causal => {
+      const {most = Number.POSITIVE_INFINITY} = compared
+      const all = [...axes.lengths, ...(compared.longer ? axes.longer : [])]
+      const seq_lens = all.filter(length => length <= most)
+      return casesOf('attention', compared, {...setting, seq_lens, causal})
+    }),
   )
   const decoded = METHODS.flatMap(({decoder, ...compared}) =>
     axes.decoded.map(async (tokens): Promise<PeerCase[]> => {
@@ -86,17 +91,6 @@ export async function peerCases(axes: Axes, setting: Setting): Promise<PeerCase[
     }),
   )
   return (await Promise.all([...passes, ...decoded])).flat()
-}
-
-function passCases(
-  compared: Omit<Compared, 'decoder'>,
-  {lengths, longer}: Axes,
-  setting: Setting & {causal: boolean},
-): Promise<PeerCase[]> {
-  const {most = Number.POSITIVE_INFINITY} = compared
-  const all = [...lengths, ...(compared.longer ? longer : [])]
-  const seq_lens = all.filter(length => length <= most)
-  return casesOf('attention', compared, {...setting, seq_lens})
 }
 
 async function casesOf(

@@ -1,6 +1,5 @@
 /** Python with the peers. */
 import {execFileSync, spawnSync} from 'node:child_process'
-import {readFileSync} from 'node:fs'
 import {delimiter, dirname, join} from 'node:path'
 import {packageRoot} from '../../src/package.js'
 
@@ -43,21 +42,14 @@ export function usePeersPython(): void {
   process.env.TORCHINDUCTOR_CACHE_DIR ??= join(bin, '..', 'inductor')
 }
 
-/** Builds a peer that PyPI has as source only, once a version. @throws {Error} with the last lines of the compiler */
+/** Has pip build a peer that PyPI has as source only, once a version. @throws {Error} with the last lines of the compiler */
 export function buildFromSource(peer: PeerName): void {
   const python = process.env.RFA_PYTHON
   if (peer !== BUILT || !python) return
-  const ask = `import importlib.metadata as m; print(m.version("${BUILT}"))`
-  const {stdout} = spawnSync(python, ['-c', ask], {encoding: 'utf8'})
-  if (stdout?.trim() === pinnedVersion(readFileSync(SOURCE_REQUIREMENTS, 'utf8'), BUILT)) return
-  process.stderr.write(`bench:peers: building ${BUILT}, which takes minutes\n`)
+  process.stderr.write(
+    `bench:peers: building ${BUILT} where it is not there yet, which takes minutes\n`,
+  )
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input']
   const source = ['--no-deps', '--no-build-isolation', '-r', SOURCE_REQUIREMENTS]
   execFileSync(python, [...pip, ...source], {stdio: ['ignore', 2, 'pipe']})
-}
-
-/** The version that requirements pin a package to; `undefined`: none. */
-export function pinnedVersion(requirements: string, name: string): string | undefined {
-  const lines = requirements.split('\n').map(line => line.trim().split('=='))
-  return lines.find(([pinned]) => pinned === name)?.[1]
 }

@@ -37,12 +37,10 @@ export function readFlags(args: readonly string[]): Request {
   if (!threads.every(count => Number.isInteger(count) && count >= 1 && count <= most)) {
     throw new Error(`--threads: expected whole numbers from 1 to ${most}, got ${values.threads}`)
   }
-  const peers = values.peers.split(',').map(peerNamed)
+  const peers = values.peers.split(',').map(text => {
+    const name = PEERS.find(peer => peer === text)
+    if (name) return name
+    throw new Error(`--peers: expected some of ${PEERS.join(', ')}, got ${text}`)
+  })
   return {quick, output, seconds, threads, peers, filter: positionals.join(' ')}
-}
-
-function peerNamed(text: string): PeerName {
-  const name = PEERS.find(peer => peer === text)
-  if (name) return name
-  throw new Error(`--peers: expected some of ${PEERS.join(', ')}, got ${text}`)
 }

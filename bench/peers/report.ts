@@ -86,7 +86,9 @@ export function peerRowOf({kind, method}: PeerCase, records: readonly BenchRecor
   return {
     ...{kind, method, causal, heads, head_dim, tokens: seq_len, threads: own.result.threads},
     ...{flops: own.result.work_flops / callsOf(own), fma_peak_gflops: peak},
-    engines: rows.filter(row => !isImpossible(row)).sort((a, b) => rank(a) - rank(b)),
+    engines: [...rows.slice(0, 1), ...rows.slice(1).sort((a, b) => a.min_ns - b.min_ns)].filter(
+      row => !isImpossible(row),
+    ),
     left_out: [
       ...skipped.map(record => ({...nameOf(record), reason: reasonOf(record)})),
       ...rows.filter(isImpossible).map(impossible),
@@ -122,10 +124,6 @@ function nameOf({cell: {peer}}: BenchRecord): Pick<EngineTimes, 'engine' | 'form
 function reasonOf(record: BenchRecord): string {
   if (record.status === 'failed') return record.error.message
   return record.status === 'skipped' ? record.reason : 'timed'
-}
-
-function rank({engine, min_ns}: EngineTimes): number {
-  return engine === 'rfa' ? 0 : min_ns
 }
 
 function isImpossible({peak_pct}: EngineTimes): boolean {

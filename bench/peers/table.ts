@@ -1,5 +1,5 @@
 /** The comparison with peers as text. */
-import {type Block, type ColumnSpec, table, text} from '../../src/report/document.js'
+import {type Block, type ColumnSpec, list, table, text} from '../../src/report/document.js'
 import {nanoseconds, percent, plural, ratio} from '../../src/report/numbers.js'
 import {renderTerminal} from '../../src/report/terminal.js'
 import type {EngineTimes, PeerRow, PeersReport} from './report.js'
@@ -85,12 +85,9 @@ function tableOf({peers}: PeersReport, rows: readonly PeerRow[]): Block {
 }
 
 /** The cases that a peer wins, what was left out, and who is missing. */
-function notes({rows, missing}: PeersReport): Block[] {
-  const losses = rows.flatMap(row =>
-    row.engines
-      .filter(({engine, over_rfa}) => engine !== 'rfa' && over_rfa < 1)
-      .map(times => wonText(row, times)),
-  )
+function notes(report: PeersReport): Block[] {
+  const {rows, missing} = report
+  const losses = faster(report)
   const left = rows.flatMap(row =>
     row.left_out.map(({engine, form, reason}) => `${labelOf(row)}: ${engine} ${form}: ${reason}`),
   )
@@ -101,10 +98,6 @@ function notes({rows, missing}: PeersReport): Block[] {
     ...(missing.length > 0 ? [text('Peers that could not be had:')] : []),
     ...list(missing.map(({peer, reason}) => `${peer}: ${reason}`)),
   ]
-}
-
-function list(items: readonly string[]): Block[] {
-  return items.length > 0 ? [{kind: 'list', items}] : []
 }
 
 /** The fastest form of some engines. */
