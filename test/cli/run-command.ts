@@ -59,12 +59,21 @@ export async function runMain(...argv: string[]): Promise<Outcome> {
     process.exitCode = Number(code ?? 0) // the last thing that it does
     return undefined as never
   })
+  const endListening = [process.stdout, process.stderr].map(stream => {
+    const before = stream.listeners('error')
+    return () => {
+      for (const own of stream.listeners('error')) {
+        if (!before.includes(own)) stream.off('error', own as () => void)
+      }
+    }
+  })
   try {
     return await caught(() =>
       main(argv, pathToFileURL(join(packageRoot(), 'bin', 'start.js')).href),
     )
   } finally {
     exit.mockRestore()
+    for (const end of endListening) end() // a program listens as long as its process lives
   }
 }
 
