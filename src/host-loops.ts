@@ -65,7 +65,7 @@ export interface SoftmaxRowsCall {
 }
 
 /** Where the random blocks of a call begin; replicates, heads and blocks count up from there. */
-export interface BlockPlace {
+interface BlockPlace {
   replicate: number
   head: number
   block: number

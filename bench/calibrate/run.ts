@@ -1,23 +1,21 @@
 /** What one calibration is. */
 import type {Row} from './rows.js'
 
-/** Flags, for those that they mean something to. */
-export interface Flags {
-  quick: boolean
-  /** Numbers of threads, by commas. */
-  threads: string
-  /** Folder of what is measured once. */
-  cache?: string | undefined
-}
-
 /** Measures, and tells the cases on stderr. @param words - typed behind the name */
-export type Calibration = (words: readonly string[], flags: Flags) => Promise<Measured>
-
-export interface Measured {
+export type Calibration = (
+  words: readonly string[],
+  flags: {
+    quick: boolean
+    /** Numbers of threads, by commas. */
+    threads: string
+    /** Folder of what is measured once. */
+    cache?: string | undefined
+  },
+) => Promise<{
   rows: readonly Row[]
   /** What `--json` and `--output` write. Default: the rows */
   report?: object | undefined
-}
+}>
 
 /** Measures the cases with a name that has one of some words in it; all of them where there are none. */
 export async function each<Case extends {name: string}, Found>(

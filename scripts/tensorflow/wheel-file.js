@@ -21,7 +21,7 @@ const NETWORK =
   /^(?:ECONN|EHOST|ENET|EAI_|EPIPE|ENOTFOUND|ETIMEDOUT|EPROTO|HPE_|ERR_TLS|ERR_SSL|ERR_STREAM_PREMATURE|CERT_|SELF_SIGNED|UNABLE_TO|DEPTH_ZERO)/
 
 /** Where wheels are kept: `npm ci` empties node_modules, and what is here stays. */
-export function cacheFolder(env = process.env) {
+function cacheFolder(env = process.env) {
   return join(env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache'), 'rfa')
 }
 

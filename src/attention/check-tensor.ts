@@ -84,7 +84,7 @@ export function checkSizes(sizes: Record<string, unknown>, prefix = ''): void {
 }
 
 /** Random vectors of a head, at most: no estimate needs as many, and a matrix of 64 columns has 4 GiB. */
-export const MAX_FEATURES = 2 ** 24
+const MAX_FEATURES = 2 ** 24
 
 /** Numbers in an array that is drawn, at most: JavaScript has no arrays much longer. */
 const MAX_NUMBERS = 2 ** 31

@@ -8,7 +8,7 @@ export {footprint, leaveUncounted, type MeteredBackend, plainSeconds} from './fo
 export {TRANSCENDENTAL} from './forms/costs.js'
 export {extendedDecoder} from './forms/decoders/stateful.js'
 export type {KernelFacts} from './forms/estimator.js'
-export {type Eigen, symmetricEigen} from './forms/exponential/symmetric.js'
+export {symmetricEigen} from './forms/exponential/symmetric.js'
 export {callNoise, noiseSpecs} from './forms/noise.js'
 export {hostData} from './host-data.js'
 export {orthonormalizeRows} from './projections/orthogonal.js'

@@ -3,7 +3,6 @@
  * and plans start from here; estimators load when asked for.
  */
 export {
-  type Estimators,
   loadEstimators,
   METHOD_NAMES,
   type MethodName,
@@ -15,7 +14,6 @@ export {
   ORTH_SIGNS,
   type OrthSign,
   PROJECTION_NAMES,
-  type ProjectionDefinition,
   type ProjectionName,
   projectionNamed,
   type RowLaw,

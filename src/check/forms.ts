@@ -26,7 +26,7 @@ export function maskedForms(subject: Pick<Subject, 'estimator'>) {
 }
 
 /** Sizes with as many queries as keys where the estimator has no cross form. */
-export function fitting({estimator}: Pick<Subject, 'estimator'>, sizes: Sizes): Sizes {
+function fitting({estimator}: Pick<Subject, 'estimator'>, sizes: Sizes): Sizes {
   return estimator.supports.cross ? sizes : {...sizes, queryLen: sizes.keyLen}
 }
 

@@ -15,11 +15,7 @@ export function mapInputs(
 }
 
 /** Part `index` of an axis of `[B, H, ..]`; an axis of length 1 is shared. */
-export function partOf<A extends HostArrays[string]>(
-  {shape, data}: A,
-  axis: 0 | 1,
-  index: number,
-): A {
+function partOf<A extends HostArrays[string]>({shape, data}: A, axis: 0 | 1, index: number): A {
   if (shape[axis] === 1) return {shape, data} as A
   const size = data.length / (shape[0]! * (axis === 0 ? 1 : shape[1]!))
   return {

@@ -9,7 +9,7 @@ import type {ClaimRuns} from './runs.js'
 
 /** How much is spent on all claims together: about a minute, or about a quarter of an hour. */
 export const EFFORTS = ['quick', 'full'] as const
-export type Effort = (typeof EFFORTS)[number]
+type Effort = (typeof EFFORTS)[number]
 
 /**
  * - `holds`: the statistic says so, beyond chance

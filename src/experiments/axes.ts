@@ -24,7 +24,7 @@ export const methodSpec = z.object({
 export type MethodSpec = z.infer<typeof methodSpec>
 
 /** Estimators of a plan. */
-export const methodSpecs = z.array(methodSpec).min(1).describe('Estimators with their options.')
+const methodSpecs = z.array(methodSpec).min(1).describe('Estimators with their options.')
 
 /** What plans say of their estimators. */
 export const methodAxes = {methods: methodSpecs, plugins: pluginRecords}

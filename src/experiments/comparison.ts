@@ -32,7 +32,7 @@ export type Related = 'runs' | 'methods'
  * - `spreads`: variances over draws, by their standard errors
  */
 export const BASES = ['exact', 'processes', 'medians', 'pairs', 'samples', 'spreads'] as const
-export type Basis = (typeof BASES)[number]
+type Basis = (typeof BASES)[number]
 
 /** Names and values that tell rows of a table apart, in order. */
 export type Place = Readonly<Record<string, string>>

@@ -82,7 +82,7 @@ export type YieldTurn = () => Promise<NextTurn>
 export type OnStep = (done: number, total: number) => void
 
 /** A cell in several fresh processes: what differs from one to the next is then in its result. */
-export interface InProcesses<Cell = object, Result = ComputedBy> {
+interface InProcesses<Cell = object, Result = ComputedBy> {
   /** What each of them runs. */
   of(cell: Cell): readonly Cell[]
   /** Whether two cells may have one process, which runs both at once: the same text. Default: none may. */

@@ -16,7 +16,7 @@ export interface Best extends Says {
 }
 
 /** Marked rows. */
-export interface Marked<Row> extends Says {
+interface Marked<Row> extends Says {
   rows: ReadonlySet<Row>
 }
 

@@ -8,7 +8,7 @@ import {isGone, isInPlace, kindOf} from './files.js'
 import {processSpace, startOf} from './processes.js'
 
 /** Who writes into a folder. */
-export interface Owner {
+interface Owner {
   pid: number
   host: string
   /** Where that number means something; see {@link processSpace}. */

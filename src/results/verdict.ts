@@ -3,7 +3,7 @@ import {z} from 'zod'
 import {nullableNumber} from './record.js'
 
 /** What can be said of a question. */
-export const ANSWERS = ['yes', 'no', 'cannot_be_told'] as const
+const ANSWERS = ['yes', 'no', 'cannot_be_told'] as const
 
 /** One question, answered from intervals of all rows that ask it. */
 export const verdictSchema = z.object({

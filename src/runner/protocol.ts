@@ -14,7 +14,7 @@ import {Stopwatch} from './stopwatch.js'
 import {isOfMemory, MORE_MEMORY, withCause} from './want-of-memory.js'
 
 /** Run this cell. */
-export interface CellTask {
+interface CellTask {
   /** Name of the experiment that the cell is of. */
   experiment: string
   cell: object
@@ -34,7 +34,7 @@ export interface CheckTask {
 }
 
 /** Begin a profile of what follows, or write it to a file. */
-export interface ProfileTask {
+interface ProfileTask {
   profile: 'start' | {path: string}
 }
 
@@ -86,7 +86,7 @@ export function isWorkerMessage(message: unknown): message is WorkerMessage {
 }
 
 /** What a cell says and waits for on its way; see {@link CellContext}. */
-export interface DuringCell {
+interface DuringCell {
   onStep: OnStep
   yieldTurn: YieldTurn
 }

@@ -1,5 +1,5 @@
 /** A query and a key as target kernels see them: they depend on nothing else. */
-export interface Pair {
+interface Pair {
   /** x.y */
   dot: number
   /** |x| */

@@ -10,7 +10,7 @@ import {processesWith} from '../helpers/processes.js'
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 /** How a process ended. */
-export interface Ending {
+interface Ending {
   code: number | null
   signal: string | null
   stderr: string

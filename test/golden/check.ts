@@ -82,7 +82,7 @@ function perHead(arrays: CaseArrays, name: string): HostArrays[string] {
 }
 
 /** The host side of a case: its arrays, with values beyond the last key left out. */
-export function hostSide(arrays: CaseArrays): HostInputs {
+function hostSide(arrays: CaseArrays): HostInputs {
   const query = arrays.host('q')
   const key = arrays.host('k')
   const value = arrays.host('v')
@@ -115,7 +115,7 @@ export function twinInputs(golden: GoldenCase, arrays: CaseArrays, call: Call): 
 }
 
 /** W as a tensor. */
-export function projectionTensor(projection: HostProjection, headDim: number): Projection {
+function projectionTensor(projection: HostProjection, headDim: number): Projection {
   const {data, numFeatures, perHead} = projection
   const values = Float32Array.from(data)
   const heads = values.length / (numFeatures * headDim)

@@ -148,8 +148,6 @@ export function lipschitz(
   })
 }
 
-export const relu = (a: BoundedMatrix): BoundedMatrix => lipschitz(a, x => Math.max(0, x), 1, 0)
-
 /** a b, or a b^T. Any order of summation; one more rounding for a factor that a kernel folds in. */
 export function matMul(a: BoundedMatrix, b: BoundedMatrix, transposeB = false): BoundedMatrix {
   const other = transposeB ? b : transpose(b) // rows are read in both

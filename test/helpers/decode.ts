@@ -1,6 +1,5 @@
 /** The recurrent form run over whole sequences: that of `rfa check`. */
 export {
-  type Decoded,
   decodeAll,
   decodeCall as decodeCase,
   decoderFor,

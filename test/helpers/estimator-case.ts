@@ -11,7 +11,6 @@ export {
   hostCall as hostCase,
   optionsOf,
   runCall as runCase,
-  toCalibration,
   toProjection,
   unsupportedReason,
 } from '../../src/check/call.js'

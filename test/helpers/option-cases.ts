@@ -30,7 +30,7 @@ export interface OptionCase {
 }
 
 /** Forms that a method has. */
-export function formsOf(method: MethodName): Form[] {
+function formsOf(method: MethodName): Form[] {
   const {supports} = estimatorNamed(method)
   return [
     ...(supports.bidirectional ? (['bidirectional'] as const) : []),
@@ -39,7 +39,7 @@ export function formsOf(method: MethodName): Form[] {
 }
 
 /** Few tokens; the causal form has as many queries as keys, so that a decoder can follow. */
-export function sizesOf(method: MethodName, form: Form): Sizes {
+function sizesOf(method: MethodName, form: Form): Sizes {
   const {supports, sizedBy, featureDim, options} = estimatorNamed(method)
   const square = form === 'causal' || !supports.cross
   const counted = sizedBy !== undefined && featureDim(7, 5, options.parse({})) === 0
@@ -49,7 +49,7 @@ export function sizesOf(method: MethodName, form: Form): Sizes {
 }
 
 /** A call of the method with these options. */
-export function callOf(method: MethodName, form: Form, rest: Partial<EstimatorCase>) {
+function callOf(method: MethodName, form: Form, rest: Partial<EstimatorCase>) {
   const sizes = rest.sizes ?? sizesOf(method, form)
   return {method, sizes, causal: form === 'causal', inputScale: 0.7, ...rest} as EstimatorCase
 }

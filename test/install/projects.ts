@@ -26,7 +26,7 @@ export interface Installation {
 }
 
 /** The library's first example in the README. */
-export const EXAMPLE = readFileSync(join(packageRoot(), 'README.md'), 'utf8').match(
+const EXAMPLE = readFileSync(join(packageRoot(), 'README.md'), 'utf8').match(
   /```ts\n(.*?)```/s,
 )![1]!
 

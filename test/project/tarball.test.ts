@@ -22,7 +22,7 @@ const MEANT = [
   /^fixtures\/(manifest\.json|LICENSE-Apache-2\.0|NOTICE|minilm\.txt|(charlm|minilm)-layer\d\.safetensors)$/,
   /^native\/((bindings|kernels|simd)\/)?[\w-]+\.(cc|h)$/,
   /^prebuilds\/(SHA256SUMS|linux-(x64|arm64)\/rfa\.glibc\.node)$/,
-  /^python\/rfa_(export|peers)\.py$/,
+  /^python\/(rfa_(export|peers)|torch_forms)\.py$/,
   /^schemas\/[\w-]+\.schema\.json$/,
   /^scripts\/((install-native|node-gyp|setup-tensorflow)|tensorflow\/[\w-]+)\.js$/,
 ]

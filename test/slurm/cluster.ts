@@ -11,7 +11,7 @@ import {promisify} from 'node:util'
 const execute = promisify(execFile)
 
 /** What Slurm says of a task. */
-export interface Task {
+interface Task {
   id: string
   state: string
   node: string

@@ -118,7 +118,7 @@ export interface ExplicitFeatures {
 }
 
 /** What parts of {@link Estimator.attend} there can be, in their order. */
-export const ATTEND_PARTS = ['features', 'contraction', 'guard'] as const
+const ATTEND_PARTS = ['features', 'contraction', 'guard'] as const
 
 /** One of them. */
 export interface AttendPart {

@@ -41,7 +41,7 @@ export const SHIFT_CANCELS = 'its shift cancels in the ratio of attention'
 export const LOG_HAS_NO_FEATURES = 'stabilizer "log" forms no features to scale or to add to'
 
 /** Why guards do nothing there either. */
-export const LOG_HAS_NO_DENOMINATOR =
+const LOG_HAS_NO_DENOMINATOR =
   'stabilizer "log" divides by no sum that could vanish, so there is nothing to guard'
 
 /** Guards where only logarithms of features are formed. */

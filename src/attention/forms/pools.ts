@@ -5,7 +5,7 @@ import {indicator, presence, reciprocalOrZero} from '../kernels/masking.js'
 import type {KeyMask} from '../types.js'
 
 /** Takes the means of its groups of rows: `[B, H, n, D]` to `[B, H, C, D]`. */
-export type Pool = (x: tf.Tensor4D) => tf.Tensor4D
+type Pool = (x: tf.Tensor4D) => tf.Tensor4D
 
 /** How both sides are pooled into C landmarks each. */
 export interface Pools {

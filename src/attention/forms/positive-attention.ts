@@ -15,7 +15,7 @@ export interface PositiveRecipe extends FeatureRecipe {
 }
 
 /** Positive features `exp(b.x)` of other vectors b, with a map that gives their logarithms. */
-export interface BridgeFeatures {
+interface BridgeFeatures {
   logarithms: TokenMap
   /** The vectors b, `[F, D]` or `[H, F, D]`. */
   bridges(): Projection

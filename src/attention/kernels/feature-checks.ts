@@ -135,7 +135,7 @@ export interface FeatureAttentionSizes extends AttentionSizes {
  *
  * @throws {SHAPE_MISMATCH} for sides of different widths or numbers of features, among others
  */
-export function featureAttentionSizes(
+function featureAttentionSizes(
   where: string,
   inputs: Inputs,
   recipes: SideAttributes,

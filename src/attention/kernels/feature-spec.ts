@@ -21,7 +21,7 @@ export type Features = tf.Tensor | FeatureSpec
 type RankedSpec = FeatureSpec & {x: tf.Tensor4D}
 
 /** A recipe for what is given. @throws {BAD_OPTION} for what is neither tensor nor recipe with tokens */
-export function toSpec(features: Features): RankedSpec {
+function toSpec(features: Features): RankedSpec {
   if (features instanceof tf.Tensor) return {kind: 'explicit', x: features as tf.Tensor4D}
   if (features?.x instanceof tf.Tensor) return features as RankedSpec
   throw expected(

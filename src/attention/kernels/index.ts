@@ -11,11 +11,11 @@ export {
   linearAttention,
   linearAttentionRatio,
 } from './linear-attention.js'
-export {maskedSoftmax, type Visibility} from './masked-softmax.js'
-export {causalMask, headMask, maskLogits} from './masking.js'
+export {maskedSoftmax} from './masked-softmax.js'
+export {headMask, maskLogits} from './masking.js'
 export {matMul} from './mat-mul.js'
 export type {FeatureRecipe, MapScaling} from './recipe.js'
-export {type SampledKeys, type SampleKeysOptions, sampleKeys} from './sample-keys.js'
+export {sampleKeys} from './sample-keys.js'
 export {segmentMeans} from './segment-means.js'
 export {
   type SoftmaxAttentionOptions,

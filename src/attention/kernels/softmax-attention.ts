@@ -27,8 +27,8 @@ export interface SoftmaxAttentionResult {
 }
 
 // one tile of logits per head is at most 512 x 1024: 2 MiB
-export const QUERY_TILE = 512
-export const KEY_TILE = 1024
+const QUERY_TILE = 512
+const KEY_TILE = 1024
 
 /**
  * Exact softmax attention without an L x S matrix: tiles of keys are folded into running maxima,

@@ -29,7 +29,7 @@ export const moment: ProjectionDefinition = {
  * Subtracts the mean row, then solves `L x' = x` for every row, C = L L^T the covariance, in place: then
  * `mean x' x'^T = L^-1 C L^-T = I`. O(M D^2).
  */
-export function whitened(matrix: Float64Array, width: number): Float64Array {
+function whitened(matrix: Float64Array, width: number): Float64Array {
   const count = matrix.length / width
   centre(matrix, width)
   const factor = cholesky(covariance(matrix, width), width)

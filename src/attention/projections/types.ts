@@ -33,7 +33,7 @@ export const ORTH_SIGNS = ['haar', 'raw'] as const
 export type OrthSign = (typeof ORTH_SIGNS)[number]
 
 /** What a draw depends on beside its size and its random numbers. */
-export interface DrawOptions {
+interface DrawOptions {
   orthSign: OrthSign
 }
 

@@ -2,7 +2,7 @@
 import type {SoftmaxRowsCall} from '../../host-loops.js'
 
 /** Arguments of `errorSums`; see `ErrorSums` in `native/rfa.h`. */
-export interface NativeErrorSumsCall {
+interface NativeErrorSumsCall {
   heads: number
   /** Of one head. */
   rows: number
@@ -19,7 +19,7 @@ export interface NativeErrorSumsCall {
 }
 
 /** Arguments of `pairProducts`; see `PairProducts` in `native/rfa.h`. */
-export interface NativePairProductsCall {
+interface NativePairProductsCall {
   count: number
   length: number
   /** `[count, length]` */
@@ -29,7 +29,7 @@ export interface NativePairProductsCall {
 }
 
 /** Arguments of `exactSoftmax`; see `ExactSoftmax` in `native/rfa.h`. */
-export interface NativeExactSoftmaxCall extends SoftmaxRowsCall {
+interface NativeExactSoftmaxCall extends SoftmaxRowsCall {
   queryLen: number
   keyLen: number
   keyLength?: Float64Array | undefined

@@ -19,7 +19,7 @@ export interface Array3 {
 }
 
 /** Sizes of attention over whole sequences. */
-export interface AttentionSizes {
+interface AttentionSizes {
   batch: number
   heads: number
   queryLen: number
@@ -44,7 +44,7 @@ export interface NativeFeatures {
 }
 
 /** Arguments of `softmaxAttention`. */
-export interface SoftmaxAttentionCall extends AttentionSizes {
+interface SoftmaxAttentionCall extends AttentionSizes {
   query: Array4
   key: Array4
   value: Array4
@@ -58,7 +58,7 @@ export interface SoftmaxAttentionCall extends AttentionSizes {
 }
 
 /** Arguments of `sampleKeys`. */
-export interface SampleKeysCall extends Omit<AttentionSizes, 'valueDim'> {
+interface SampleKeysCall extends Omit<AttentionSizes, 'valueDim'> {
   /** n, per query */
   draws: number
   query: Array4
@@ -76,7 +76,7 @@ export interface SampleKeysCall extends Omit<AttentionSizes, 'valueDim'> {
 }
 
 /** Arguments of `optimalMixture`. */
-export interface OptimalMixtureCall extends Omit<AttentionSizes, 'keyLen'> {
+interface OptimalMixtureCall extends Omit<AttentionSizes, 'keyLen'> {
   /** C' */
   count: number
   /** C */
@@ -97,7 +97,7 @@ export interface OptimalMixtureCall extends Omit<AttentionSizes, 'keyLen'> {
 }
 
 /** Arguments of `featureMap`. */
-export interface FeatureMapCall {
+interface FeatureMapCall {
   batch: number
   heads: number
   length: number
@@ -126,7 +126,7 @@ export interface LinearAttentionCall extends AttentionSizes {
 }
 
 /** Arguments of `causalFeatureAttention`. */
-export interface CausalFeatureAttentionCall extends AttentionSizes {
+interface CausalFeatureAttentionCall extends AttentionSizes {
   query: NativeFeatures
   key: NativeFeatures
   value: Array4
@@ -150,18 +150,18 @@ interface FeatureDecoderCall extends DecoderCall {
   normalizer: Array3
 }
 
-export interface LinearDecoderCall extends FeatureDecoderCall {
+interface LinearDecoderCall extends FeatureDecoderCall {
   normalizerEpsilon: number
   guard: number
   guardBound: number
   logScale: Array3 | undefined
 }
 
-export interface LogFeatureDecoderCall extends FeatureDecoderCall {
+interface LogFeatureDecoderCall extends FeatureDecoderCall {
   top: Array3
 }
 
-export interface CacheDecoderCall extends DecoderCall {
+interface CacheDecoderCall extends DecoderCall {
   scale: number
   keyCache: Array4
   valueCache: Array4
@@ -195,7 +195,7 @@ export interface CacheDecoder {
 }
 
 /** Arguments of `matMul`; the output is dense `[batch, rows, columns]`. */
-export interface MatMulCall {
+interface MatMulCall {
   batch: number
   rows: number
   columns: number
@@ -215,7 +215,7 @@ export interface MatMulCall {
 }
 
 /** Which columns the rows of matrices on top of each other see, for `softmaxRows`. */
-export interface RowVisibility {
+interface RowVisibility {
   /** Rows of one matrix, whose row i sees columns 0 to i only; 0: not causal. */
   causalRows: number
   /** 0 hides a column; absent: all are there. */
@@ -225,7 +225,7 @@ export interface RowVisibility {
 }
 
 /** What runs. */
-export interface NativeRuntime {
+interface NativeRuntime {
   /** `avx512`, `avx2`, `neon` or `scalar`. */
   isa: string
   /** Every usable set, best first, comma-separated. */

@@ -4,7 +4,7 @@ import {fishCompletion} from './fish.js'
 import type {CompletedCommand} from './surface.js'
 import {zshCompletion} from './zsh.js'
 
-export {type CommandClass, surfaceOf} from './surface.js'
+export {surfaceOf} from './surface.js'
 
 const SCRIPTS = {bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion}
 

@@ -4,7 +4,7 @@ import {closest} from '../../errors.js'
 import {formatOf} from '../../inputs/files/formats.js'
 
 /** A flag, as far as advice goes. */
-export interface FlagShape {
+interface FlagShape {
   type?: string
   char?: string
   multiple?: boolean

@@ -28,7 +28,7 @@ export const figureList = z.object({
 type FigureList = z.infer<typeof figureList>
 
 /** What figures can be written as. */
-export const FIGURE_FORMATS = ['svg', 'png'] as const
+const FIGURE_FORMATS = ['svg', 'png'] as const
 export type FigureFormat = (typeof FIGURE_FORMATS)[number]
 
 /** Where figures were written; of pictures to be shown those as wide as a page. */

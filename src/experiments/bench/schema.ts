@@ -35,7 +35,7 @@ const mode = z
   )
 
 /** How long and how often a forward, or a decode, is timed. */
-export const timingProtocol = z.object({
+const timingProtocol = z.object({
   processes: z
     .number()
     .int()

@@ -1,7 +1,7 @@
 /** The error of attention as a function of M, as far as it is known, and what is read from it. */
 
 /** The error whose M is told. */
-export const WANTED = 0.05
+const WANTED = 0.05
 
 /** Every M of a curve: powers of two. */
 export const COUNTS: readonly number[] = Array.from({length: 22}, (_, i) => 2 ** (i + 3))

@@ -179,7 +179,7 @@ export const LEAST_FOR_ERRORS = LEAST_FOR_INTERVAL
  * - `one_draw`: a single replicate makes up more than half of the summed squared error
  * - `not_recorded`: written by a version that kept no standard errors
  */
-export const MEANS_UNKNOWN = [
+const MEANS_UNKNOWN = [
   'not_finite',
   'sign_changes',
   'few_replicates',

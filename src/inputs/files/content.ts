@@ -5,7 +5,7 @@ import type {ArrayExtension} from './formats.js'
 import type {ByteSource} from './source.js'
 
 /** What the first bytes of a file say of it. */
-export interface Content {
+interface Content {
   /** As messages call it. */
   what: string
   /** The format of arrays that it is in, if it is in one that is read here. */

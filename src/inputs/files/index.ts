@@ -11,7 +11,7 @@ import type {ArrayReader} from './reader.js'
 import {openSafetensors, safetensorsParts} from './safetensors.js'
 import {openFile} from './source.js'
 
-export {ARRAY_EXTENSIONS, type ArrayExtension, arrayExtension} from './formats.js'
+export {ARRAY_EXTENSIONS, arrayExtension} from './formats.js'
 export {type ArrayEntry, type ArrayReader, missingArray} from './reader.js'
 
 /** The arrays of a file, all in memory. */

@@ -11,7 +11,7 @@ import type {ArrayEntry} from './reader.js'
 import {type ByteSource, truncated} from './source.js'
 
 /** The format's own limit on the header. */
-export const MAX_HEADER_BYTES = 100_000_000
+const MAX_HEADER_BYTES = 100_000_000
 
 /** Type names of the format that can be read. */
 export const SAFETENSORS_TYPES: Record<Dtype, string> = {

@@ -32,7 +32,7 @@ export const PALE = {width: 5, opacity: 0.28} as const
 
 /** No star: that marks what nothing beats. */
 const MARKERS = ['circle', 'square', 'triangle', 'diamond', 'cross', 'wye', 'hexagon'] as const
-export type Marker = (typeof MARKERS)[number]
+type Marker = (typeof MARKERS)[number]
 
 /** Those that are often in one figure come first: none of them shares a colour. */
 const FIRST = ['softmax-online', 'favor-pos', 'rfa', 'elu', 'favor-trig', 'lara', 'ra', 'favor-hyp']

@@ -39,7 +39,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** Text as it stands between tags and in quoted attributes. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, character => ENTITIES[character]!)
 }
 

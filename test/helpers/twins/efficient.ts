@@ -74,7 +74,7 @@ function scaledByQuery({query, causal, options}: TwinInputs, out: ReturnType<typ
 }
 
 /** `softmax(q)`, scaled, and `exp(k)`. */
-export const exponentials: FeatureBuilder = (head, {options}) => {
+const exponentials: FeatureBuilder = (head, {options}) => {
   const {query, key, headDim, queryLen, keyLen} = head
   const out = {query: features(queryLen, headDim), key: features(keyLen, headDim)}
   const scale = options.queryScale === 'none' ? 1 : headDim ** -0.5

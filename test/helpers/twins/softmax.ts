@@ -5,7 +5,7 @@ import {CANONICAL_ROUNDINGS, canonical, project} from './projected.js'
 import {emptyOutput, forEachHead, type Head, type Twin, type TwinInputs} from './types.js'
 
 /** Log-weight of a pair and the sum of magnitudes it is made of. */
-export interface LogWeight {
+interface LogWeight {
   value: number
   magnitude: number
   /** Absolute error that the log-weight came with. Default none. */

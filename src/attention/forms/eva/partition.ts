@@ -4,7 +4,7 @@
  */
 
 /** From `start` to `end` (excluded). */
-export interface Interval {
+interface Interval {
   start: number
   end: number
 }

@@ -7,7 +7,7 @@ const ns = (description: string) => ({unit: 'ns', description})
 export const PARTS = ['draw', 'repeat', 'features', 'contraction', 'guard'] as const
 
 /** What one part of a forward takes by itself. */
-export const breakdownPart = z.object({
+const breakdownPart = z.object({
   part: z
     .enum(PARTS)
     .describe(

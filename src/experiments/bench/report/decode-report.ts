@@ -58,7 +58,7 @@ function markAt({result}: TimedRecord, tokens: number): DecodeMark | undefined {
 }
 
 /** Time from behind the first token to the last one of a mark. */
-export function totalOf({total_ns, total_low_ns, total_high_ns}: DecodeMark): Estimate {
+function totalOf({total_ns, total_low_ns, total_high_ns}: DecodeMark): Estimate {
   return estimateOf(total_ns, total_low_ns, total_high_ns)
 }
 

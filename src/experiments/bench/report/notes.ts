@@ -137,7 +137,7 @@ function percentOf(share: number): string {
 }
 
 /** A row in a sentence. @param all - of its table */
-export function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
+function nameOf(row: TimedRecord, all: readonly TimedRecord[]): string {
   const {cell} = row
   return [variantLabel(cell), ...backendMarks(row, all), `L=${cell.seq_len}`].join(' ')
 }

@@ -6,7 +6,7 @@ import {LEAST_FOR_ERRORS} from '../schema.js'
 import {dot, type ExactSums, errorSums, pairProducts} from './metrics.js'
 
 /** A number and its standard error; `null` where not known. */
-export interface Estimate {
+interface Estimate {
   value: number | null
   standardError: number | null
 }

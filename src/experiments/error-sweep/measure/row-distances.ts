@@ -10,7 +10,7 @@ export interface RowMetrics {
 }
 
 /** Largest k of the agreement of the k largest weights. */
-export const MOST_TOP = 8
+const MOST_TOP = 8
 
 /** The largest weights of each row, largest first; of equal ones the first key goes first. */
 class Largest {
