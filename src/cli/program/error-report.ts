@@ -81,6 +81,7 @@ export function formatErrorReport(report: ErrorReport): string {
  * @param flagNames - flags of the command, without dashes; others stay as they are
  */
 export function asFlags(text: string, flagNames: readonly string[]): string {
+  if (!text.includes('`')) return text // tables have many texts
   const all = flagNames.flatMap(flag => [flag, `no-${flag}`])
   const flags = new Map(all.map(flag => [settingName(flag), `--${flag}`]))
   return text.replaceAll(/`(\w+)(?:: ([^`]+))?`/g, (quoted, name: string, value?: string) => {

@@ -17,8 +17,10 @@ import {EQUAL, errorLine, errorsOf, isDrawn, isRounding, pairedLogs} from './com
 /** The yardstick: compared with others, and never marked. */
 export const YARDSTICK = 'mean-value'
 
-/** Rows of a table of which all pairs are tested; of more the intervals of their ratios decide. */
+/** Rows of a table of which all pairs are tested; of more the intervals of their medians decide. */
 const MOST_TESTED = 128
+/** Rivals of a row of such a table: those of lowest error. */
+const FEW_RIVALS = 8
 
 /** One row against another. */
 export interface Compared {
@@ -77,7 +79,8 @@ function tableKey({cell, result}: CompletedSweep): string {
 }
 
 function rankingOf(rows: readonly CompletedSweep[]): Ranking {
-  const errors = remembered(errorsOf)
+  // single draws of so many rows would all be read again
+  const errors = rows.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
   const tests = testsOf(rows, errors)
   const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests, errors)
   const isHigher = (a: CompletedSweep, b: CompletedSweep) => {
@@ -89,12 +92,19 @@ function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   const competing = rows.filter(isCompeting)
   // most rows are higher than one of the first
   const rivals = competing.toSorted((a, b) => errorOf(a) - errorOf(b))
+  const few = rows.length > MOST_TESTED ? FEW_RIVALS : rivals.length
+  const ofSize = new Map<string, readonly CompletedSweep[]>()
+  const rivalsOf = (own: CompletedSweep) => {
+    const size = JSON.stringify(sizeOf(own))
+    const known = ofSize.get(size) ?? rivals.filter(row => isNoLarger(row, own)).slice(0, few)
+    ofSize.set(size, known)
+    return known
+  }
+  const first = rivals.slice(0, few)
   const differ =
     rows.some(isWorseThanAverage) ||
-    competing.some(own => rivals.some(rival => isHigher(own, rival)))
-  const front = competing.filter(
-    own => !rivals.some(rival => isNoLarger(rival, own) && isHigher(own, rival)),
-  )
+    competing.some(own => first.some(rival => isHigher(own, rival)))
+  const front = competing.filter(own => !rivalsOf(own).some(rival => isHigher(own, rival)))
   const basis = basisOf(competing, tests)
   const starred = differ && basis !== 'few_draws' ? front : []
   return {rows, compare, competing, front: new Set(starred), basis}
@@ -147,7 +157,6 @@ type Tests = ReadonlyMap<CompletedSweep, ReadonlyMap<CompletedSweep, Test>>
 /** Each row against all others with which it has replicates enough, of which at least one is drawn. */
 function testsOf(rows: readonly CompletedSweep[], errorsBy: typeof errorsOf): Tests {
   const candidates = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
-  if (candidates.length > MOST_TESTED) return new Map()
   const able = candidates.flatMap(row => {
     const errors = errorsBy(row)
     return errors?.every(error => error > 0) ? [{row, errors, drawn: isDrawn(row)}] : []
