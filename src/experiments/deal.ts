@@ -1,5 +1,6 @@
 /** Deals the cells of a plan to shards, the same way on every machine. */
 
+import {inOrder} from '../report/groups.js'
 import type {SharedCost} from './experiment.js'
 
 /** A cell as far as dealing goes. */
@@ -10,28 +11,43 @@ export interface DealtCell {
   shared?: readonly SharedCost[] | undefined
 }
 
+/** What a shard has so far. */
+interface Load {
+  shard: number
+  cost: number
+  cells: number
+  /** Names of what its cells share. */
+  paid: Set<string>
+}
+
 /**
  * The dearest first, each to the shard with the least so far (Graham 1969, "Bounds on multiprocessing timing anomalies":
- * at most 4/3 - 1/(3 n) of the best, what cells share left out). Ties go to the earlier cell and to the shard with fewer
+ * at most 4/3 - 1/(3 n) of the best, where nothing is shared). Ties go to the earlier cell and to the shard with fewer
  * cells, then to the lower one, so that nothing but the costs decides.
+ *
+ * Of cells that share something nearly every shard would get one that way, and pay. They are packed (MULTIFIT: Coffman,
+ * Garey and Johnson 1978, "An application of bin-packing to multiprocessor scheduling"): each goes to the first shard that
+ * stays within a limit, cells that share follow each other, and bisection finds the lowest limit within which all fit, to
+ * half a percent.
  *
  * @param cells - in the order of the plan
  * @param count - of shards, 1 or more
  * @returns the shard of each cell, from 0
  */
 export function deal(cells: readonly DealtCell[], count: number): number[] {
-  const loads = Array.from({length: count}, (_, shard) => ({shard, cost: 0, cells: 0}))
-  const costs = cells.map(({cost}) => nonNegative(cost))
-  const shards = new Array<number>(cells.length).fill(0)
-  const order = costs.map((_, at) => at).sort((a, b) => costs[b]! - costs[a]! || a - b)
-  for (const at of order) {
-    let least = loads[0]!
-    for (const load of loads) {
-      if ((load.cost - least.cost || load.cells - least.cells) < 0) least = load
-    }
-    shards[at] = least.shard
-    least.cost += costs[at]!
-    least.cells++
+  const order = dearestFirst(cells)
+  let shards = placed(cells, order, count, least)!
+  if (cells.every(({shared = []}) => shared.length === 0)) return shards
+  let tooLow = priceOf(cells[order[0]!]!)
+  let limit = Math.max(...dealtCosts(cells, shards, count))
+  while (limit > 1.005 * tooLow) {
+    const lower = (tooLow + limit) / 2
+    const packed = placed(cells, order, count, (loads, cell) => {
+      const most = lower - nonNegative(cell.cost)
+      return loads.find(({cost, paid}) => cost <= most && cost + priceOf(cell, paid) <= lower)
+    })
+    if (packed) [shards, limit] = [packed, lower]
+    else tooLow = lower
   }
   return shards
 }
@@ -42,18 +58,55 @@ export function dealtCosts(
   shards: readonly number[],
   count: number,
 ): number[] {
-  const costs = new Array<number>(count).fill(0)
-  const paid = new Set<string>()
-  for (const [at, {cost, shared = []}] of cells.entries()) {
-    const shard = shards[at]!
-    costs[shard]! += nonNegative(cost)
-    for (const part of shared) {
-      const bill = `${shard} ${part.id}`
-      if (!paid.has(bill)) costs[shard]! += nonNegative(part.cost)
-      paid.add(bill)
-    }
+  const loads = emptyLoads(count)
+  for (const [at, cell] of cells.entries()) add(loads[shards[at]!]!, cell)
+  return loads.map(({cost}) => cost)
+}
+
+/** Numbers of cells; those that share something with a dearer one follow it. */
+function dearestFirst(cells: readonly DealtCell[]): number[] {
+  const order = inOrder([...cells.keys()], [], [at => -priceOf(cells[at]!)])
+  const names = cells.map(({shared = []}) => shared.map(({id}) => id))
+  return inOrder(order, [at => names[at]![0] ?? '', at => names[at]!.join()], [])
+}
+
+/** @returns `undefined` where there is no shard for some cell */
+function placed(
+  cells: readonly DealtCell[],
+  order: readonly number[],
+  count: number,
+  choose: (loads: readonly Load[], cell: DealtCell) => Load | undefined,
+): number[] | undefined {
+  const loads = emptyLoads(count)
+  const shards = new Array<number>(cells.length).fill(0)
+  for (const at of order) {
+    const load = choose(loads, cells[at]!)
+    if (!load) return undefined
+    add(load, cells[at]!)
+    shards[at] = load.shard
   }
-  return costs
+  return shards
+}
+
+function least(loads: readonly Load[]): Load | undefined {
+  return loads.reduce((a, b) => ((b.cost - a.cost || b.cells - a.cells) < 0 ? b : a))
+}
+
+function emptyLoads(count: number): Load[] {
+  return Array.from({length: count}, (_, shard) => ({shard, cost: 0, cells: 0, paid: new Set()}))
+}
+
+function add(load: Load, cell: DealtCell): void {
+  load.cost += priceOf(cell, load.paid)
+  load.cells++
+  for (const {id} of cell.shared ?? []) load.paid.add(id)
+}
+
+/** What a cell adds to a shard. @param paid - what its cells share */
+function priceOf({cost, shared = []}: DealtCell, paid?: ReadonlySet<string>): number {
+  let price = nonNegative(cost)
+  for (const part of shared) if (!paid?.has(part.id)) price += nonNegative(part.cost)
+  return price
 }
 
 function nonNegative(cost: number): number {

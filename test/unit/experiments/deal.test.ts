@@ -6,6 +6,22 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total
 const last = (cells: readonly DealtCell[], count: number) =>
   Math.max(...dealtCosts(cells, deal(cells, count), count))
 
+/** Families of cells of 1, which share so much. */
+const families = (count: number, members: number, cost: number): DealtCell[] =>
+  Array.from({length: count * members}, (_, at) => ({
+    cost: 1,
+    shared: [{id: `family ${Math.floor(at / members)}`, cost}],
+  }))
+
+/** Families of seven sizes, the dearest 64 times the cheapest; one cell in four shares more with the next one. */
+const MANY_SIZES: readonly DealtCell[] = Array.from({length: 7 * 20 * 24}, (_, at): DealtCell => {
+  const family = Math.floor(at / 24)
+  const size = 2 ** Math.floor(family / 20)
+  const context = {id: `context ${family}`, cost: size}
+  const pair = {id: `pair ${family} ${Math.floor(at / 2)}`, cost: 3}
+  return {cost: size * (1 + ((at * 7) % 5) / 10), shared: at % 8 < 2 ? [context, pair] : [context]}
+})
+
 describe('deal', () => {
   it('gives the dearest cells first to whoever has least', () => {
     expect(deal(alone([1, 5, 4, 3, 3]), 2)).toEqual([1, 0, 1, 1, 0])
@@ -26,6 +42,50 @@ describe('deal', () => {
     const costs = Array.from({length: 40}, (_, cell) => 1 + ((cell * 37) % 11))
     for (const count of [1, 2, 3, 7, 40, 64])
       expect(deal(alone(costs), count)).toEqual(plain(costs, count))
+  })
+
+  it.each([1, 2, 3, 64, 5000])('gives each cell one of %d shards', count => {
+    const shards = deal(MANY_SIZES, count)
+    expect(shards).toHaveLength(MANY_SIZES.length)
+    expect(shards.every(shard => Number.isInteger(shard) && shard >= 0 && shard < count)).toBe(true)
+  })
+
+  it('lets the costs decide, not the places in the plan', () => {
+    const cells = MANY_SIZES.map((cell, at) => ({...cell, cost: cell.cost + at / 1e6}))
+    const places = cells.map((_, at) => (at * 1009) % cells.length)
+    const shuffled = deal(
+      places.map(at => cells[at]!),
+      16,
+    )
+    const shards = deal(cells, 16)
+    expect(shuffled).toEqual(places.map(at => shards[at]))
+  })
+
+  it('keeps cells together that share something, where there are enough of them', () => {
+    const cells = families(6, 5, 100)
+    expect(sum(dealtCosts(cells, deal(cells, 3), 3))).toBe(6 * 105)
+    expect(last(cells, 3)).toBe(2 * 105)
+  })
+
+  it('has several shards pay for it, where one alone would be the last', () => {
+    const cells = families(2, 100, 10)
+    expect(last(cells, 8)).toBe(10 + 25)
+    expect(last(cells, 1000)).toBe(11)
+  })
+
+  it.each([
+    [2, 1.01],
+    [16, 1.05],
+    [64, 1.1],
+    [128, 1.2],
+  ])('has the last of %d shards within %d of an ideal share', (count, bound) => {
+    const ideal = last(MANY_SIZES, 1) / count
+    expect(last(MANY_SIZES, count) / ideal).toBeLessThanOrEqual(bound)
+    const spread = plain(
+      MANY_SIZES.map(({cost}) => cost),
+      count,
+    )
+    expect(Math.max(...dealtCosts(MANY_SIZES, spread, count)) / ideal).toBeGreaterThan(bound)
   })
 
   it('counts what is shared once for each shard that has any of it', () => {
