@@ -24,7 +24,7 @@ export interface PeerCase {
   method: string
   /** Which of its forms; the ordinary one where none is named. */
   form?: string | undefined
-  /** Token by token, from the first given one again after the last. */
+  /** Token by token, those that are given again and again. */
   decode: boolean
   causal: boolean
   batch: number
