@@ -14,7 +14,6 @@ const ALONE = [
   'test/unit/experiments/bench/fields/grouped.test.ts',
   'test/unit/free-memory.test.ts',
   'test/unit/results/run-directory.test.ts',
-  'test/unit/results/stored-records.test.ts',
 ]
 
 /**

@@ -15,8 +15,8 @@ line, with one:
   {"do": "drop", "id": i}  frees it: {"dropped": i}
 
 A case is {"method", "decode", "causal", "batch", "heads", "length", "tokens", "head_dim", "value_dim", "num_features"} and
-perhaps a "form". One that decodes takes L tokens one by one, from the first of the n again after the last; its time is that
-from behind the first token. Any number of cases are there at once, until they are dropped. What goes wrong with a request
+perhaps a "form". One that decodes takes L tokens one by one, the n of them again and again; its clock starts behind the
+first token. Any number of cases are there at once, until they are dropped. What goes wrong with a request
 is answered with {"error": "..."}. The script ends when its input does, in the midst of a run too.
 
 A peer NAME is a module NAME_forms, here or in bench/peers of the source, with

@@ -1,6 +1,6 @@
 /**
  * Times methods on every backend that runs here, in interleaved rounds, one thread and two, and what loading a backend takes:
- * the order of `--backend auto` follows from it. Only what gives the results of plain JavaScript is timed. Words are of the
+ * the order of `--backend auto` follows from it. Only what gives the results of plain JavaScript is timed. Words are for the
  * processes that this one starts: `timed` times cases with so many threads, `started` loads a backend.
  */
 import {execFileSync} from 'node:child_process'

@@ -1,5 +1,5 @@
 /**
- * Predicted against measured peak memory of the process of a cell (Linux), over plans of what fills memory in one way each.
+ * Predicted against measured peak memory of the process of a cell (Linux), over plans that each fill memory in one way.
  * Words are parts of their names, e.g. wasm.
  */
 import {fork} from 'node:child_process'

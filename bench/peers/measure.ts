@@ -88,8 +88,11 @@ async function knownPeers(
       const peer = await startPeer(peerCommand(name, 1))
       const {packages, python} = peer.facts
       const forms: PeerForms[] = []
-      for (const {own} of cases) forms.push(await peer.forms(peerCaseOf(own.cell)))
-      peer.stop()
+      try {
+        for (const {own} of cases) forms.push(await peer.forms(peerCaseOf(own.cell)))
+      } finally {
+        peer.stop()
+      }
       known.push({facts: {peer: name, python, versions: packages}, forms})
     } catch (error) {
       const reason = (error as Error).message

@@ -16,7 +16,6 @@ import {
 } from './recommend.js'
 import type {AdviceChange} from './schema.js'
 import type {Variant} from './times.js'
-
 import {errorText, exactError, isUnsettled, lengthText, speedText} from './words.js'
 
 /** Nothing is asked to change where there is a recommendation. */

@@ -90,29 +90,39 @@ function memory(subject: Subject): Finding {
   const tally = new Tally(
     'tf.keep, and tensors made outside attend: make what phi needs in make or in attend',
   )
-  for (const form of maskedForms(subject)) {
-    const given = callOf(subject, SMALL, form)
-    const {inputs, keyMask} = hostCall(given)
-    const tensors = toTensors(inputs)
-    const mask = keyMask && maskTensor(keyMask, given.sizes.batch)
-    const owned = [...tensors, ...(mask ? [mask] : [])]
-    const options = {
-      method: subject.method as MethodName,
-      causal: form.causal,
-      numFeatures: 7,
-      seed: subject.seed,
-      ...(mask && {keyMask: mask}),
-    }
-    const before = tf.memory().numTensors
-    const out = attention(...tensors, options as {method: MethodName} & CallOptions)
-    const more = tf.memory().numTensors - before
-    const gone = owned.filter(({isDisposed}) => isDisposed).length
-    tf.dispose([out, ...owned])
-    const label = callName(given)
-    tally.expect(label, more === 1, () => `${more} tensors more after a call, expected 1`)
-    tally.expect(label, gone === 0, () => `${gone} of the tensors that were given are disposed`)
+  for (const preset of ['exact', ...Object.keys(subject.estimator.presets)]) {
+    for (const form of maskedForms(subject)) countTensors(tally, subject, {preset, ...form})
   }
   return tally.finding()
+}
+
+/** The same of one form, with the defaults of a preset. */
+function countTensors(
+  tally: Tally,
+  subject: Subject,
+  {preset, ...form}: {preset: string; causal: boolean; masked: boolean},
+): void {
+  const given = callOf(subject, SMALL, form)
+  const {inputs, keyMask} = hostCall(given)
+  const tensors = toTensors(inputs)
+  const mask = keyMask && maskTensor(keyMask, given.sizes.batch)
+  const owned = [...tensors, ...(mask ? [mask] : [])]
+  const options = {
+    method: subject.method as MethodName,
+    preset,
+    causal: form.causal,
+    numFeatures: 7,
+    seed: subject.seed,
+    ...(mask && {keyMask: mask}),
+  }
+  const before = tf.memory().numTensors
+  const out = attention(...tensors, options as {method: MethodName} & CallOptions)
+  const more = tf.memory().numTensors - before
+  const gone = owned.filter(({isDisposed}) => isDisposed).length
+  tf.dispose([out, ...owned])
+  const label = [callName(given), ...(preset === 'exact' ? [] : [preset])].join(', ')
+  tally.expect(label, more === 1, () => `${more} tensors more after a call, expected 1`)
+  tally.expect(label, gone === 0, () => `${gone} of the tensors that were given are disposed`)
 }
 
 export const DRAW_CHECKS: readonly Check[] = [

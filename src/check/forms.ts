@@ -19,7 +19,7 @@ export function formsOf({estimator: {supports}}: Pick<Subject, 'estimator'>): Fo
   return FORMS.filter(({name}) => supports[name])
 }
 
-/** The same, with a mask besides where it can be. */
+/** The same, each with a mask as well where masks are supported. */
 export function maskedForms(subject: Pick<Subject, 'estimator'>) {
   const masks = subject.estimator.supports.keyMask ? [false, true] : [false]
   return formsOf(subject).flatMap(({causal}) => masks.map(masked => ({causal, masked})))

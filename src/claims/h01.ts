@@ -1,6 +1,6 @@
 import type {ClaimVerdict, Judgement, TestedClaim} from './claim.js'
 import {sentencesRun, speedUps, TOKENS} from './decoding.js'
-import {type Answer, allOf, answersOf} from './ladder.js'
+import {type Answer, allOf, answersOf, verdictOf} from './ladder.js'
 import type {ClaimRuns} from './runs.js'
 import {testsAbove} from './tests.js'
 import {ratiosText} from './times.js'
@@ -12,8 +12,8 @@ const LENGTHS = [...TOKENS.sentences, TOKENS.text]
 /** @param answers - to the lengths of sentences, then to that of a text */
 function verdictOn(answers: readonly Answer[]): ClaimVerdict {
   if (allOf(answers.slice(0, -1)) === 'yes') return 'holds'
-  if (answers.every(answer => answer === 'no')) return 'refuted'
-  return answers[0] === 'no' && answers.at(-1) === 'yes' ? 'depends' : 'inconclusive'
+  if (answers[0] === 'no' && answers.at(-1) === 'yes') return 'depends'
+  return verdictOf(answers) === 'refuted' ? 'refuted' : 'inconclusive'
 }
 
 function judge(runs: ClaimRuns): Judgement {

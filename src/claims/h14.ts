@@ -38,7 +38,6 @@ function judge(): Judgement {
       const bad = new Set(fails.map(({name}) => name))
       const good = FAMILIES.map(({name}) => name).filter(name => !bad.has(name))
       const above = rows.some(({largest}) => largest > 1)
-
       const worst = fails.at(-1)
       const tail = worst
         ? `; with ${worst.name} the ratio falls to ${worst.least.toFixed(2)} at D = ${worst.dim}, the bound is ${worst.bound.toFixed(2)}`

@@ -4,7 +4,7 @@ import type {TimedRecord} from '../experiments/bench/schema.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
 import {answersOf, verdictOf} from './ladder.js'
 import {benchPlanOf} from './plans.js'
-import {type ClaimRuns, Unmeasured} from './runs.js'
+import type {ClaimRuns} from './runs.js'
 import {testsBetween} from './tests.js'
 import {ofMethod, ratiosText, timeRatios} from './times.js'
 
@@ -51,19 +51,14 @@ async function countedRatio(): Promise<number> {
   return flops(estimators[REFORMER], OPTIONS) / flops(estimators[PERFORMER], {})
 }
 
-/** The record of a method; every run has one length. */
-function only(records: readonly TimedRecord[], method: string): TimedRecord {
-  const [record] = ofMethod(records, method)
-  if (!record) throw new Unmeasured(`${RUN} has no times of ${method}`)
-  return record
-}
-
 /** Operations in a nanosecond: GFLOP/s. */
 const rateOf = ({result}: TimedRecord) => result.work_flops / result.median_ns
 
 async function judge(runs: ClaimRuns): Promise<Judgement> {
   const records = runs.timed(RUN)
-  const [reformer, performer] = [only(records, REFORMER), only(records, PERFORMER)]
+  // every run has one length
+  const reformer = ofMethod(records, REFORMER)[0]!
+  const performer = ofMethod(records, PERFORMER)[0]!
   const row = timeRatios(runs.times, records, REFORMER, PERFORMER)[0]!
   const {ratio} = row
   const [slow, fast] = [rateOf(reformer), rateOf(performer)]

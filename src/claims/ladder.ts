@@ -16,10 +16,10 @@ export function answersOf(rejected: readonly boolean[]): Answer[] {
   )
 }
 
-/** Of several conditions of one claim, all of which are to be met. */
+/** Of several conditions of one claim, all of which are to be met; of none nothing is known. */
 export function allOf(answers: readonly Answer[]): Answer {
   if (answers.includes('no')) return 'no'
-  return answers.every(answer => answer === 'yes') ? 'yes' : 'open'
+  return answers.includes('open') || answers.length === 0 ? 'open' : 'yes'
 }
 
 /** Over settings: `depends` takes one where the claim was seen to be right, and one where it was seen to be wrong. */

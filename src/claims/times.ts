@@ -39,9 +39,10 @@ export function measuredRatio(time: LogTime): Measured {
   }
 }
 
-/** Records of one method, by length. */
+/** Records of one method, by length. @throws {Unmeasured} where there are none */
 export function ofMethod(records: readonly TimedRecord[], method: string): TimedRecord[] {
   const own = records.filter(({cell}) => cell.method === method)
+  if (own.length === 0) throw new Unmeasured(`there are no times of ${method}`)
   return own.sort((a, b) => a.cell.seq_len - b.cell.seq_len)
 }
 
@@ -54,7 +55,7 @@ export interface TimeRatio {
 /**
  * Time of a method over that of another, process by process, at each length.
  *
- * @throws {Unmeasured} where one process took them
+ * @throws {Unmeasured} where one process took them, or a method has none
  */
 export function timeRatios(
   times: PairedTimes,

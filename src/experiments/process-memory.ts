@@ -1,6 +1,6 @@
 /**
  * What predictions of the resident memory of a cell's process have in common: the runtime with its backend, and what the garbage
- * collector has not come to yet. `bench/predictions.ts` holds predictions against measured peaks.
+ * collector has not come to yet. `bench/calibrate/predictions.ts` holds predictions against measured peaks.
  */
 import type {CallShape} from '../attention/index.js'
 import type {MeteredBackend} from '../attention/internal.js'

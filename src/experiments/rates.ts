@@ -10,7 +10,7 @@ const RATES: Record<BackendChoice, number> = {
   auto: 4e9,
   native: 6e10, // AVX-512 does 1e11, AVX2 half of that
   wasm: 4e9,
-  tensorflow: 1.2e10, // a fifth of native, in the middle of the cases of bench/backends.ts
+  tensorflow: 1.2e10, // a fifth of native, in the middle of the cases of bench/calibrate/backends.ts
   cpu: 4e8,
 }
 

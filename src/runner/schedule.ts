@@ -66,7 +66,7 @@ export const PROCESS_SECONDS = 0.5
 
 /**
  * Predicted seconds of each cell (costs are those of the plan's first backend) in its processes, which are started for it where
- * none is shared. Of cells that share something as many as there are processes begin at once: each computes it.
+ * none is shared. Cells that share something begin in all processes at once, each of which computes it.
  *
  * @param cells - in the order in which they begin
  */

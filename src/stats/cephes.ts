@@ -9,7 +9,6 @@ import {requirePackage} from '../tf.js'
 interface Cephes {
   /** Regularised incomplete beta function I_x(a, b). */
   incbet(a: number, b: number, x: number): number
-
   /** Logarithm of the gamma function. */
   lgam(x: number): number
   /** Complementary error function. */

@@ -32,7 +32,6 @@ export {LEAST_EFFICIENCY, pairsNeeded, studentNoncentrality, studentPower} from 
 export {leaning, type SharedVariance, sharedVariance} from './shared-variance.js'
 export {LEAST_FOR_FLIPS, type SignFlipOptions, signFlips} from './sign-flips.js'
 export {signedRank} from './signed-rank.js'
-
 export {studentTest} from './student-test.js'
 export {
   finiteOrNull,

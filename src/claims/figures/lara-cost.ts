@@ -1,7 +1,6 @@
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'
-
 import {benchPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
 import {ofMethod, timeRatios} from '../times.js'

@@ -1,7 +1,6 @@
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import {medianOf} from '../../experiments/bench/times/time-estimates.js'
 import type {PlanRequest} from '../claim.js'
-
 import {benchPlanOf} from '../plans.js'
 import type {ClaimRuns} from '../runs.js'
 import {ofMethod} from '../times.js'

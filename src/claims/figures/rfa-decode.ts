@@ -2,9 +2,8 @@ import {decodeTo} from '../../experiments/bench/report/decode-to.js'
 import type {TimedRecord} from '../../experiments/bench/schema.js'
 import type {PairedTimes} from '../../experiments/bench/times/paired-times.js'
 import type {PlanRequest} from '../claim.js'
-
 import {benchPlanOf} from '../plans.js'
-import {type ClaimRuns, Unmeasured} from '../runs.js'
+import type {ClaimRuns} from '../runs.js'
 import {measuredRatio, ofMethod} from '../times.js'
 import type {Drawing, Figure, Point} from './figure.js'
 
@@ -53,8 +52,7 @@ function curves(
 
 function draw(runs: ClaimRuns): Drawing {
   const records = runs.timed(RUN)
-  const [exact] = ofMethod(records, EXACT)
-  if (!exact) throw new Unmeasured(`${RUN} has no times of ${EXACT}`)
+  const exact = ofMethod(records, EXACT)[0]!
   const all = VECTORS.flatMap(count =>
     ofMethod(records, RFA)
       .filter(({cell}) => cell.num_features === count)

@@ -54,13 +54,13 @@ const stopping = {
     .number()
     .positive()
     .optional()
-    .describe('Earlier name of `until_ci.relative_half_width`; read, but written no more.'),
+    .describe('Earlier name of `until_ci.relative_half_width`; still read, no longer written.'),
   max_draws: z
     .number()
     .int()
     .min(2)
     .optional()
-    .describe('Earlier name of `until_ci.max_replicates`; read, but written no more.'),
+    .describe('Earlier name of `until_ci.max_replicates`; still read, no longer written.'),
 }
 
 const norms = z.array(z.number().nonnegative())

@@ -23,5 +23,6 @@ describe('the ladder of verdicts', () => {
     expect(allOf(['yes', 'yes'])).toBe('yes')
     expect(allOf(['yes', 'open'])).toBe('open')
     expect(allOf(['yes', 'open', 'no'])).toBe('no')
+    expect(allOf([])).toBe('open')
   })
 })

@@ -3,13 +3,13 @@ import {BACKEND_NAMES} from '../../../backends/index.js'
 import type {MethodSpec} from '../../axes.js'
 import {type Heads, keyHeads} from './grouped.js'
 
-/** Peers, as `--peers` takes them. `bench/peers` of the source has drivers of others. */
+/** Peers, as `--peers` takes them. `bench/peers` of the source has others. */
 export const PEER_NAMES = ['torch'] as const
 
 /** All that can compute a row: backends in the order of preference, then peers. */
 export const COMPUTERS: readonly string[] = [...BACKEND_NAMES, ...PEER_NAMES]
 
-/** Their methods. */
+/** Methods of those that `--peers` takes; others say theirs. */
 const METHODS: Readonly<Record<string, readonly string[] | undefined>> = {
   torch: ['softmax', 'softmax-online', 'favor-pos', 'rfa', 'elu'],
 }

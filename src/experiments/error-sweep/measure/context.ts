@@ -20,7 +20,7 @@ export interface SweepContext {
   input: AttentionInput
   /** beta: that of the cell, else of the file, else `1/sqrt(D)`. */
   logitScale: number
-  /** Of the rows that are judged, see `in-view.ts`. */
+  /** Of the rows that are judged, see `masked-tokens.ts`. */
   truth: Truth
   /** The exact output's side of the metrics, and the error of averaging V: for every head of every batch element. */
   exactSums: readonly ExactSums[]

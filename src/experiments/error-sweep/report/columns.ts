@@ -28,7 +28,7 @@ export function legend(records: readonly CompletedSweep[]): string {
   ].join(' ')
 }
 
-/** What a prediction is; `npm run bench:error-predictions` says how good. */
+/** What a prediction is; `npm run bench:calibrate -- error-predictions` says how good. */
 function predictedLegend(records: readonly CompletedSweep[]): string[] {
   const shown = records.filter(({result}) => result.predicted_rel_l2 !== null)
   const withheld = records.some(

@@ -14,7 +14,7 @@ import {
   type Theory,
 } from './spread.js'
 
-/** Draws cost little: few looks at intervals matter more than stopping soon behind the mark. */
+/** Draws cost little: few looks at intervals matter more than stopping right behind the mark. */
 const GROWTH = 2
 
 /** What came of them. */

@@ -18,7 +18,7 @@ import {NATIVE_KERNELS} from '../../../../src/backends/native/kernels/index.js'
 import {casesOn, runnableBackends} from '../../../helpers/backends.js'
 import {SLOW} from '../../../helpers/effort.js'
 
-// tensors of tensorflow live in its library, which tells nothing: bench/predictions.ts holds whole processes
+// tensors of tensorflow live in its library, which tells nothing: bench/calibrate/predictions.ts holds whole processes
 const BACKENDS = (await runnableBackends()).filter(name => name !== 'tensorflow')
 
 // more than one chunk of a causal form, and a column of ones among the values

@@ -44,6 +44,6 @@ describe('figure rfa-decode', () => {
 
   it('is not drawn without exact attention', () => {
     const lacking = new ClaimRuns(new Map([['rfa-decode', records.slice(1)]]))
-    expect(() => figure.draw(lacking)).toThrow('rfa-decode has no times of softmax')
+    expect(() => figure.draw(lacking)).toThrow('there are no times of softmax')
   })
 })

@@ -24,7 +24,7 @@ export interface PeerCase {
   method: string
   /** Which of its forms; the ordinary one where none is named. */
   form?: string | undefined
-  /** Token by token, from the first given one again after the last. */
+  /** Token by token, those that are given again and again. */
   decode: boolean
   causal: boolean
   batch: number
@@ -89,7 +89,9 @@ const BOUND = {OMP_PROC_BIND: 'close', OMP_PLACES: 'cores'}
 export function peerCommand(peer: string, threads: number): ChildCommand {
   const {name} = peerParts(peer)
   const args = [join(packageRoot(), 'python', 'rfa_peers.py'), name, '--threads', String(threads)]
-  const env = {...(threads > 1 && BOUND), ...process.env, PYTHONDONTWRITEBYTECODE: '1'}
+  // extensions of PyTorch may have an OpenMP of their own, which torch.set_num_threads does not reach
+  const own = {OMP_NUM_THREADS: String(threads), PYTHONDONTWRITEBYTECODE: '1'}
+  const env = {...(threads > 1 && BOUND), ...process.env, ...own}
   return {name: `peer ${peer}`, command: pythonPath(), args, env, patience: PATIENCE_MS}
 }
 

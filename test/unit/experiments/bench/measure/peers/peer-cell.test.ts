@@ -233,6 +233,11 @@ describe('a process of a peer', () => {
     expect(started()).toEqual([false, true])
   })
 
+  it('is given its threads before it loads anything', () => {
+    expect(peerCommand('torch', 2).env).toMatchObject({OMP_NUM_THREADS: '2', OMP_PLACES: 'cores'})
+    expect(peerCommand('torch', 1).env).toMatchObject({OMP_NUM_THREADS: '1'})
+  })
+
   it('holds cases by themselves, and frees what is dropped', async () => {
     const peer = await startPeer(peerCommand('torch', 1))
     const given: PeerCase = {
