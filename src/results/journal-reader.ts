@@ -6,7 +6,7 @@ import {errorCode} from '../files.js'
 import {requireRegularFile, unreadable} from './files.js'
 import {damagedLine, type LineFault, readLine} from './journal-line.js'
 import {cellKey} from './keys.js'
-import {requireHeapFor, withoutLists} from './large-journal.js'
+import {collectSooner, requireHeapFor, withoutLists} from './large-journal.js'
 import {eachLine, type Line} from './lines.js'
 import {parseRecord} from './parse-record.js'
 import {type CellRecord, isSuperseded, type StoredExperiment} from './record.js'
@@ -52,13 +52,14 @@ export async function readRecords(
   const records: CellRecord[] = []
   try {
     const {size} = await file.stat()
+    const isLarge = size > wholeUpTo
+    if (isLarge) collectSooner()
     const present = await presentOf(experiments)
     await readLines({path, file, experiments, present, ...options}, (record, line) => {
       requireHeapFor(records.length + 1, path)
       const {number, start, bytes} = line
-      const isHeld = size > wholeUpTo
       records.push(
-        isHeld ? withoutLists(record, experiments, {path, number, start, bytes}) : record,
+        isLarge ? withoutLists(record, experiments, {path, number, start, bytes}) : record,
       )
     })
   } finally {

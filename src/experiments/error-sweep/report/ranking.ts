@@ -71,12 +71,17 @@ export function rankingsWith(
   return rankingsOf(all.filter(row => keys.has(tableKey(row))))
 }
 
-/** The same of rows that compete with each other. */
-function tableKey({cell, result}: CompletedSweep): string {
-  const {input, seq_len, scale, logit_scale, causal, target, layer} = cell
-  const label = result.target_label
-  return JSON.stringify([input, seq_len, scale, logit_scale, causal, target, layer, label])
+/** The same of rows that compete with each other. Tables, figures and verdicts ask for it in turn. */
+function tableKey(row: CompletedSweep): string {
+  const {input, seq_len, scale, logit_scale, causal, target, layer} = row.cell
+  const label = row.result.target_label
+  const key =
+    tableKeys.get(row) ??
+    JSON.stringify([input, seq_len, scale, logit_scale, causal, target, layer, label])
+  tableKeys.set(row, key)
+  return key
 }
+const tableKeys = new WeakMap<CompletedSweep, string>()
 
 function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   // single draws of so many rows would all be read again
