@@ -66,6 +66,7 @@ const INNER_FLOORS = {
     ['grid.ts'],
     ['index.ts'],
   ],
+  'src/experiments/inputs/': [['schema.ts'], ['measure/'], ['grid.ts', 'report/'], ['index.ts']],
   'src/experiments/variance/': [
     ['schema.ts'],
     ['pair-text.ts', 'sampled-pairs.ts'],

@@ -5,6 +5,7 @@
 import {z} from 'zod'
 import type {CallOptions} from '../attention/index.js'
 import {ORTH_SIGNS, PRESET_NAMES, PROJECTION_NAMES, projectionNamed} from '../attention/names.js'
+import {expected} from '../errors.js'
 import {pluginRecords} from '../plugins/record.js'
 import {distinct} from './cells.js'
 
@@ -31,6 +32,30 @@ export const methodAxes = {methods: methodSpecs, plugins: pluginRecords}
 
 /** Whether queries see the past alone. */
 export const causalField = z.boolean().describe('Query i sees the keys up to i only.')
+
+/** Layers of a file, as plans list them. */
+export const layerAxis = z
+  .union([z.literal('all'), z.array(z.number().int().nonnegative()).min(1)])
+  .optional()
+  .describe(
+    'Layers of a file of several, by their numbers in it; `all` as long as the file was not looked into; absent: the file is no such one.',
+  )
+  .meta({flag: 'layer'})
+
+/** The layer of one cell. */
+export const layerPoint = z
+  .number()
+  .int()
+  .nonnegative()
+  .optional()
+  .describe('Layer of a file of several, by its number there; absent: the file is no such one.')
+
+/** The layers of a plan; of a file without numbers one that has none. @throws {BAD_OPTION} where a plan leaves them open */
+export function layersOf(layers: z.output<typeof layerAxis>): (number | undefined)[] {
+  if (layers === undefined) return [undefined]
+  if (layers !== 'all') return distinct(layers)
+  throw expected('BAD_OPTION', '`layers` of a plan', 'numbers, once its file is known', layers)
+}
 
 /** Sizes of queries, keys and values, but for their lengths. */
 export const sizeFields = {

@@ -3,6 +3,7 @@
  * predicted time derive from it.
  */
 import type {z} from 'zod'
+import {expected} from '../errors.js'
 import type {Block} from '../report/document.js'
 import type {Figure} from '../report/figures/figure.js'
 import type {Findings} from '../results/findings.js'
@@ -131,8 +132,8 @@ export interface Experiment<
   highlights?(records: readonly CellRecord<Cell, Held>[]): Promise<string[]>
   /** What of it can be drawn. Default: nothing. */
   figures?(records: readonly CellRecord<Cell, Held>[]): Promise<Figure[]>
-  /** How two of its runs, or two methods of one, are compared. */
-  comparison(): Promise<Comparison<Cell, Completed<Cell, Held>>>
+  /** How two of its runs, or two methods of one, are compared. Default: they are not. */
+  comparison?(): Promise<Comparison<Cell, Completed<Cell, Held>>>
   /** The tables and lists that are printed. */
   report(records: readonly CellRecord<Cell, Held>[]): Promise<Block[]>
 }
@@ -195,4 +196,10 @@ export function defineExperiment<
     CellRecord<z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>
   >
   return {...facts, schema, record}
+}
+
+/** How runs of an experiment are compared. @throws {UNSUPPORTED} where they are not */
+export async function comparisonOf({name, comparison}: Experiment): Promise<Comparison> {
+  if (comparison) return comparison()
+  throw expected('UNSUPPORTED', `compare, runs of ${name}`, 'a run with times or errors', 'none')
 }

@@ -7,6 +7,7 @@ const REGISTRY = {
   'error-sweep': () => import('./error-sweep/index.js'),
   bench: () => import('./bench/index.js'),
   variance: () => import('./variance/index.js'),
+  inputs: () => import('./inputs/index.js'),
 } as const satisfies Record<string, () => Promise<{default: Experiment}>>
 
 /** An experiment's name. */

@@ -2,6 +2,7 @@
 import type {Limit} from '../../compare/limits.js'
 import type {Side} from '../../compare/match.js'
 import {expected} from '../../errors.js'
+import {comparisonOf} from '../../experiments/experiment.js'
 import {experimentNamed} from '../../experiments/index.js'
 import {canonicalJson} from '../../results/keys.js'
 import type {Plan} from '../../results/record.js'
@@ -59,7 +60,7 @@ async function requireCommonCells(
 ): Promise<number> {
   const {experiment: id} = plan
   const experiment = await experimentNamed(id)
-  const {measured, quantities} = await experiment.comparison()
+  const {measured, quantities} = await comparisonOf(experiment)
   const {experiment: other} = base.manifest.plan
   if (other !== id)
     throw expected('PLAN_MISMATCH', base.directory, `a run of ${id}`, `one of ${other}`)

@@ -12,6 +12,7 @@ import {
 } from '../../compare/match.js'
 import {comparisonCsv, comparisonReport} from '../../compare/report.js'
 import {expected, type RfaError, unknownName} from '../../errors.js'
+import {comparisonOf} from '../../experiments/experiment.js'
 import {experimentNamed} from '../../experiments/index.js'
 import type {ReportedRun} from '../../experiments/run-report.js'
 import {PAGE_START} from '../../report/html/markup.js'
@@ -65,7 +66,7 @@ type How = Pick<ComparisonRequest, 'related' | 'limits' | 'strict'>
 export async function compareSides([a, b]: readonly [Side, Side], how: How): Promise<Compared> {
   const {experiment: id} = a.manifest.plan
   const experiment = await experimentNamed(id)
-  const comparison = await experiment.comparison()
+  const comparison = await comparisonOf(experiment)
   const names = comparison.quantities.map(({name}) => name)
   requireMeasured(how.limits, id, names)
   const request: ComparisonRequest = {experiment: id, comparison, a, b, ...how}

@@ -7,7 +7,7 @@ import {type AttentionInput, cutLengths} from '../../inputs/attention-input.js'
 import {assertRoom} from '../../inputs/generators/index.js'
 import {inputFacts} from '../../inputs/input-facts.js'
 import {cutKeyMask} from '../../inputs/key-mask.js'
-import {type DrawGrid, drawGrid, type MethodSpec} from '../axes.js'
+import {type DrawGrid, drawGrid, layersOf, type MethodSpec} from '../axes.js'
 import {distinct, distinctMethods} from '../cells.js'
 import type {Grid, PredictedCell} from '../experiment.js'
 import {variantLabel} from '../labels.js'
@@ -118,7 +118,7 @@ function lengthsOf({seq_lens}: ErrorSweepPlan): (number | null)[] {
 /** The inputs of a plan in turn. @throws {BAD_OPTION} where a plan leaves them open, or asks a file for other sizes */
 function partsOf(plan: ErrorSweepPlan): InputPart[] {
   const {input, head_dims} = plan
-  if (head_dims === undefined) return layersOf(plan).map(layer => ({input, layer}))
+  if (head_dims === undefined) return layersOf(plan.layers).map(layer => ({input, layer}))
   if (input.kind === 'file') {
     throw expected('BAD_OPTION', '`head_dims` of a plan', 'a generated input', 'a file')
   }
@@ -126,13 +126,6 @@ function partsOf(plan: ErrorSweepPlan): InputPart[] {
     input: {...input, head_dim: dim, value_dim: dim},
     layer: undefined,
   }))
-}
-
-/** Layers of a file of several; otherwise one that has no number. @throws {BAD_OPTION} where a plan leaves them open */
-function layersOf({layers}: ErrorSweepPlan): (number | undefined)[] {
-  if (layers === undefined) return [undefined]
-  if (layers !== 'all') return distinct(layers)
-  throw expected('BAD_OPTION', '`layers` of a plan', 'numbers, once its file is known', layers)
 }
 
 function countOf(plan: ErrorSweepPlan, blocks: readonly Block[]): number {

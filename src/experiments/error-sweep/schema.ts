@@ -15,6 +15,8 @@ import {
   drawAxes,
   drawPoint,
   featureDim,
+  layerAxis,
+  layerPoint,
   methodAxes,
   methodSpec,
   sizeFields,
@@ -76,13 +78,7 @@ const logit_scale = z
 export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep').describe('Name of the experiment.'),
   input,
-  layers: z
-    .union([z.literal('all'), z.array(z.number().int().nonnegative()).min(1)])
-    .optional()
-    .describe(
-      'Layers of a file of several, by their numbers in it; `all` as long as the file was not looked into; absent: the file is no such one.',
-    )
-    .meta({flag: 'layer'}),
+  layers: layerAxis,
   head_dims: z
     .array(z.number().int().positive())
     .min(1)
@@ -118,12 +114,7 @@ export type ErrorSweepPlan = z.infer<typeof errorSweepPlan>
 export const errorSweepCell = z.object({
   ...methodSpec.shape,
   input,
-  layer: z
-    .number()
-    .int()
-    .nonnegative()
-    .optional()
-    .describe('Layer of a file of several, by its number there; absent: the file is no such one.'),
+  layer: layerPoint,
   ...drawPoint,
   seq_len: z
     .number()

@@ -3,6 +3,7 @@ import {recordOperations} from '../../../attention/index.js'
 import {useBackend} from '../../../backends/index.js'
 import {sizesOf} from '../../../inputs/attention-input.js'
 import {hiddenKeys} from '../../../inputs/key-mask.js'
+import {judgedQueries} from '../../../inputs/masked-tokens.js'
 import {computedBy} from '../../computed-by.js'
 import type {CellContext, CellOutcome} from '../../experiment.js'
 import {
@@ -14,7 +15,6 @@ import {
 } from '../../method.js'
 import type {ErrorSweepCell, ErrorSweepResult} from '../schema.js'
 import {contextOf, featureStatistics, type SweepContext} from './context.js'
-import {judgedQueries} from './masked-tokens.js'
 import {predictedCurves} from './predicted.js'
 import {endOf, replicateRuns} from './replicates.js'
 import {

@@ -3,6 +3,7 @@ import type {ExactTarget} from '../../../attention/index.js'
 import {hostLoops} from '../../../host-loops.js'
 import {type AttentionArray, type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
 import {loadInput} from '../../../inputs/load.js'
+import {partsInView} from '../../../inputs/masked-tokens.js'
 import {
   type HeadStatistics,
   inputStatistics,
@@ -10,7 +11,6 @@ import {
   type StatisticsOptions,
 } from '../../../inputs/statistics.js'
 import type {ErrorSweepCell} from '../schema.js'
-import {partsInView} from './masked-tokens.js'
 import {type ExactSums, exactSums} from './metrics.js'
 import {computeTruth, type Truth, type Yardstick, yardsticks} from './truth.js'
 

@@ -4,6 +4,7 @@
  */
 import {drawProjection} from '../../../attention/index.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import {partsInView} from '../../../inputs/masked-tokens.js'
 import {mean, median} from '../../../stats/index.js'
 import {predictError} from '../../../theory/ratio-error/predict.js'
 import {exactOutputs, halfSquares, sampledQueries} from '../../../theory/ratio-error/queries.js'
@@ -15,7 +16,6 @@ import {COUNTS, type Curve} from '../curve.js'
 import type {ErrorSweepCell} from '../schema.js'
 import type {SweepContext} from './context.js'
 import {coversRows, drawnUpTo, mayHaveCurves, queriesFor, rowsFor, SEEDS} from './curve-plan.js'
-import {partsInView} from './masked-tokens.js'
 
 /** Of all heads together, and of each. */
 export interface Curves {

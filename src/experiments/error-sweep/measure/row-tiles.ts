@@ -12,10 +12,10 @@ import {
 } from '../../../attention/internal.js'
 import {hostLoops} from '../../../host-loops.js'
 import {type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
+import {judgedKeys, judgedRows, partsInView} from '../../../inputs/masked-tokens.js'
 import {tf} from '../../../tf.js'
 import type {ForwardShape} from '../../method.js'
 import type {SweepTensors} from './batched-replicates.js'
-import {judgedKeys, judgedRows, partsInView} from './masked-tokens.js'
 import {DISTANCE_BYTES, ExactRows, RowDistances, type RowMetrics} from './row-distances.js'
 
 /** Entries of one array of a tile: values, weights, exact weights. */

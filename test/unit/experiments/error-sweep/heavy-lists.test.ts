@@ -7,6 +7,7 @@ import type {
   CompletedSweep,
   ErrorSweepRecord,
 } from '../../../../src/experiments/error-sweep/schema.js'
+import {comparisonOf} from '../../../../src/experiments/experiment.js'
 import {journalLine} from '../../../../src/results/journal-line.js'
 import {JOURNAL_FILE, readRecords} from '../../../../src/results/journal-reader.js'
 import type {CellRecord} from '../../../../src/results/record.js'
@@ -61,7 +62,7 @@ describe('lists that records of a large run lack', () => {
   )
 
   it('make no difference to comparisons', async () => {
-    const {between} = await experiment.comparison()
+    const {between} = await comparisonOf(experiment)
     const {lines} = between('methods', [])
     const records = (await held(SWEEPS)) as CompletedSweep[]
     const compared = (all: readonly CompletedSweep[]) => lines(all[0]!, all[2]!)

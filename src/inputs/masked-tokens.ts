@@ -3,9 +3,9 @@
  * the same tokens, hidden queries are no part of the model's result. Neither may count in errors, yardsticks or
  * statistics, so these are computed on what is left of each sequence.
  */
-import {expected} from '../../../errors.js'
-import {type AttentionArray, type AttentionInput, sizesOf} from '../../../inputs/attention-input.js'
-import {placesInView} from '../../../inputs/key-mask.js'
+import {expected} from '../errors.js'
+import {type AttentionArray, type AttentionInput, sizesOf} from './attention-input.js'
+import {placesInView} from './key-mask.js'
 
 /** The tokens of one sequence of a batch that count. */
 interface Sequence {

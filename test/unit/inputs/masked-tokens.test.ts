@@ -1,20 +1,17 @@
 /** A padded batch is judged as its sequences are without their padding. */
 import {join} from 'node:path'
 import {beforeAll, describe, expect, it} from 'vitest'
-import {useBackend} from '../../../../../src/backends/index.js'
-import {checkErrorSweep} from '../../../../../src/experiments/error-sweep/grid.js'
-import type {
-  ErrorSweepPlan,
-  ErrorSweepResult,
-} from '../../../../../src/experiments/error-sweep/schema.js'
-import {planRun} from '../../../../../src/experiments/planned-run.js'
-import {writeArrays} from '../../../../../src/inputs/files/index.js'
-import type {NdArray} from '../../../../../src/inputs/nd-array.js'
-import type {InputSpec} from '../../../../../src/inputs/spec.js'
-import {hostNormals} from '../../../../helpers/arrays.js'
-import {cellsOf} from '../../../../helpers/cells.js'
-import {temporaryFolder} from '../../../../helpers/folders.js'
-import {method, sweep} from '../../../../helpers/plans.js'
+import {useBackend} from '../../../src/backends/index.js'
+import {checkErrorSweep} from '../../../src/experiments/error-sweep/grid.js'
+import type {ErrorSweepPlan, ErrorSweepResult} from '../../../src/experiments/error-sweep/schema.js'
+import {planRun} from '../../../src/experiments/planned-run.js'
+import {writeArrays} from '../../../src/inputs/files/index.js'
+import type {NdArray} from '../../../src/inputs/nd-array.js'
+import type {InputSpec} from '../../../src/inputs/spec.js'
+import {hostNormals} from '../../helpers/arrays.js'
+import {cellsOf} from '../../helpers/cells.js'
+import {temporaryFolder} from '../../helpers/folders.js'
+import {method, sweep} from '../../helpers/plans.js'
 
 beforeAll(() => useBackend('cpu'))
 

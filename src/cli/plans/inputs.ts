@@ -1,0 +1,22 @@
+import {type InputsPlan, inputsPlan} from '../../experiments/inputs/schema.js'
+import type {FlagValues} from '../flags/kinds.js'
+import {causalFlag, runFlags} from '../flags/shared.js'
+import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
+import {checkedPlan} from './values.js'
+
+/** The flags of `rfa inputs`. */
+export const inputsFlags = {...inputFlags, causal: causalFlag('INPUT'), ...runFlags}
+type InputsFlags = WithCausal<FlagValues<typeof inputsFlags>>
+
+/** The plan of a look at an input. @throws {USAGE} when the flags make no plan */
+export function toInputsPlan(flags: InputsFlags): InputsPlan {
+  const layers = toLayers(flags)
+  return checkedPlan(inputsPlan, {
+    experiment: 'inputs',
+    input: toInputSpec(flags),
+    ...(layers && {layers}),
+    causal: flags.causal,
+    seed: flags.seed ?? 0,
+    backend: flags.backend ?? 'auto',
+  })
+}

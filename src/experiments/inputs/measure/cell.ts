@@ -1,0 +1,43 @@
+/** One layer of a file: norms, angles and entropy of its heads. */
+import {useBackend} from '../../../backends/index.js'
+import {sizesOf} from '../../../inputs/attention-input.js'
+import {loadInput} from '../../../inputs/load.js'
+import {partsInView} from '../../../inputs/masked-tokens.js'
+import {type InputStatistics, inputStatistics, meanStatistics} from '../../../inputs/statistics.js'
+import {computedBy} from '../../computed-by.js'
+import type {CellContext, CellOutcome} from '../../experiment.js'
+import type {InputsCell, InputsResult} from '../schema.js'
+
+/** Runs one cell. Tokens that a mask hides do not count. */
+export async function runInputsCell(
+  {input: spec, layer, causal, seed, backend: choice}: InputsCell,
+  how: CellContext = {},
+): Promise<CellOutcome<InputsResult>> {
+  const backend = await useBackend(choice, {threadShare: how.threadShare})
+  const input = await loadInput(spec, {seqLen: null, seed, extras: false, layer})
+  const {batch, heads, queryLen, keyLen, headDim} = sizesOf(input)
+  const logitScale = input.logitScale ?? headDim ** -0.5
+  const parts = Array.from(partsInView(input, causal), part =>
+    inputStatistics(part, {scale: 1, logitScale, causal}),
+  )
+  const {perHead} = meanStatistics(parts)
+  return {
+    status: 'completed',
+    result: {
+      ...{batch, heads, head_dim: headDim, query_len: queryLen, key_len: keyLen},
+      ...computedBy(backend, how),
+      logit_scale: logitScale,
+      per_head: perHead.map((statistics, head) => ({
+        head,
+        statistics,
+        angle_deg: angleOf(statistics),
+      })),
+    },
+  }
+}
+
+/** `|x+y|^2 - |x-y|^2 = 4 x.y`. */
+function angleOf({query_norm2, key_norm2, sum_norm2, difference_norm2}: InputStatistics): number {
+  const cosine = (sum_norm2 - difference_norm2) / (4 * Math.sqrt(query_norm2 * key_norm2))
+  return (Math.acos(cosine) * 180) / Math.PI
+}

@@ -1,0 +1,54 @@
+/** What queries and keys are like, head by head: plan, cell and result. */
+import {z} from 'zod'
+import {inputSpec, inputStatistics} from '../../inputs/spec.js'
+import {
+  backendChoice,
+  type CellRecord,
+  type Completed,
+  computedBy,
+  seed,
+} from '../../results/record.js'
+import {causalField, layerAxis, layerPoint, sizeFields} from '../axes.js'
+
+const shared = {
+  input: inputSpec.describe('Where queries and keys come from.'),
+  causal: causalField,
+  seed,
+  backend: backendChoice,
+}
+const {batch, heads, head_dim} = sizeFields
+
+/** Everything that determines a look at an input. */
+export const inputsPlan = z.object({
+  experiment: z.literal('inputs').describe('Name of the experiment.'),
+  layers: layerAxis,
+  ...shared,
+})
+export type InputsPlan = z.infer<typeof inputsPlan>
+
+/** One layer, all heads. */
+export const inputsCell = z.object({layer: layerPoint, ...shared})
+export type InputsCell = z.infer<typeof inputsCell>
+
+export const inputsResult = z.object({
+  ...{batch, heads, head_dim},
+  ...computedBy,
+  query_len: z.number().int().describe('L, queries.'),
+  key_len: z.number().int().describe('S, keys.'),
+  logit_scale: z.number().describe('beta: logits are beta q.k.'),
+  per_head: z
+    .array(
+      z.object({
+        head: z.number().int().describe('Index of the head, from 0.'),
+        statistics: inputStatistics.describe('Norms and entropy, means over all pairs in view.'),
+        angle_deg: z.number().meta({
+          unit: 'degrees',
+          description: 'Angle whose cosine is E[x.y] / sqrt(E|x|^2 E|y|^2); 90: unrelated.',
+        }),
+      }),
+    )
+    .describe('What each head is like.'),
+})
+export type InputsResult = z.infer<typeof inputsResult>
+export type InputsRecord = CellRecord<InputsCell, InputsResult>
+export type CompletedInputs = Completed<InputsCell, InputsResult>
