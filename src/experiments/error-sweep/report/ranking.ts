@@ -12,15 +12,21 @@ import {groupBy} from '../../../report/groups.js'
 import {type Estimate, LEAST_FOR_FLIPS, signFlips} from '../../../stats/index.js'
 import {ALPHA, type Answer, answerOf} from '../../answers.js'
 import {type CompletedSweep, replicatesOf} from '../schema.js'
-import {EQUAL, errorLine, errorsOf, isDrawn, isRounding, pairedLogs} from './comparison.js'
+import {
+  EQUAL,
+  errorLine,
+  errorsOf,
+  isDrawn,
+  isRounding,
+  medianOf,
+  pairedLogs,
+} from './comparison.js'
 
 /** The yardstick: compared with others, and never marked. */
 export const YARDSTICK = 'mean-value'
 
-/** Rows of a table of which all pairs are tested; of more the intervals of their medians decide. */
+/** Rows of a table of which all pairs are tested; of more the intervals of their medians decide, and replicates are not read. */
 const MOST_TESTED = 128
-/** Rivals of a row of such a table: those of lowest error. */
-const FEW_RIVALS = 8
 
 /** One row against another. */
 export interface Compared {
@@ -84,35 +90,34 @@ function tableKey(row: CompletedSweep): string {
 const tableKeys = new WeakMap<CompletedSweep, string>()
 
 function rankingOf(rows: readonly CompletedSweep[]): Ranking {
-  // single draws of so many rows would all be read again
-  const errors = rows.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
-  const tests = testsOf(rows, errors)
+  const measured = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
+  const errors = measured.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
+  const tests = testsOf(measured, errors)
   const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests, errors)
   const isHigher = (a: CompletedSweep, b: CompletedSweep) => {
     const test = tests.get(a)?.get(b)
     // the ratio takes longer than these
-    const may = test ? test.higher <= ALPHA : errorOf(a) > errorOf(b)
+    const may = test ? test.higher <= ALPHA : mayBeHigher(a, b)
     return may && compare(a, b).answer === 'more'
   }
   const competing = rows.filter(isCompeting)
   // most rows are higher than one of the first
   const rivals = competing.toSorted((a, b) => errorOf(a) - errorOf(b))
-  const few = rows.length > MOST_TESTED ? FEW_RIVALS : rivals.length
-  const ofSize = new Map<string, readonly CompletedSweep[]>()
-  const rivalsOf = (own: CompletedSweep) => {
-    const size = JSON.stringify(sizeOf(own))
-    const known = ofSize.get(size) ?? rivals.filter(row => isNoLarger(row, own)).slice(0, few)
-    ofSize.set(size, known)
-    return known
-  }
-  const first = rivals.slice(0, few)
   const differ =
     rows.some(isWorseThanAverage) ||
-    competing.some(own => first.some(rival => isHigher(own, rival)))
-  const front = competing.filter(own => !rivalsOf(own).some(rival => isHigher(own, rival)))
+    competing.some(own => rivals.some(rival => isHigher(own, rival)))
+  const front = competing.filter(
+    own => !rivals.some(rival => isNoLarger(rival, own) && isHigher(own, rival)),
+  )
   const basis = basisOf(competing, tests)
   const starred = differ && basis !== 'few_draws' ? front : []
   return {rows, compare, competing, front: new Set(starred), basis}
+}
+
+/** Whether a row may have the higher error without a test: only where each median lies beyond the interval of the other. */
+function mayBeHigher(a: CompletedSweep, b: CompletedSweep): boolean {
+  const [own, other] = [medianOf(a), medianOf(b)]
+  return own.low > other.value && own.value > other.high
 }
 
 /** What may have to be read again is asked once of each row. */
@@ -161,8 +166,7 @@ type Tests = ReadonlyMap<CompletedSweep, ReadonlyMap<CompletedSweep, Test>>
 
 /** Each row against all others with which it has replicates enough, of which at least one is drawn. */
 function testsOf(rows: readonly CompletedSweep[], errorsBy: typeof errorsOf): Tests {
-  const candidates = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
-  const able = candidates.flatMap(row => {
+  const able = rows.flatMap(row => {
     const errors = errorsBy(row)
     return errors?.every(error => error > 0) ? [{row, errors, drawn: isDrawn(row)}] : []
   })
