@@ -36,7 +36,7 @@ export function assertCount(plan: Plan, count: number, most: number): void {
     'take fewer values of the longest lists: a range that multiplies (64..4kx2) has few',
     ...(count <= MOST_FORCED
       ? ['see what they would take with `dryRun`', 'go on all the same with `force`']
-      : ['make several plans of it: each is a run of its own']),
+      : ['split it into several plans, and run each']),
   )
 }
 
