@@ -14,7 +14,7 @@ export function distinctMethods<Spec extends object>(methods: readonly Spec[]): 
 
 /** Cell limit without --force: at a few milliseconds each they take minutes, and hold all their records. */
 export const MOST_CELLS = 100_000
-/** Cell limit with it, and of what is only looked at: all cells are held in memory. */
+/** Cell limit with --force, and of dry runs and reports: all cells are held in memory. */
 export const MOST_FORCED = 1_000_000
 
 /**

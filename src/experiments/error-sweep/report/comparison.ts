@@ -173,7 +173,7 @@ function exactly({a, b}: {a: number; b: number}, rounding: number): Found {
   return {ratio, pValue: Number.NaN, effect: Number.NaN, basis: 'exact'}
 }
 
-/** Logarithms of errors of replicates over those of others; a single value, which does not depend on any draw, stands beside each. */
+/** Logarithms of ratios of paired errors; an error without draws is paired with each of the others. */
 export function pairedLogs(above: readonly number[], below: readonly number[]): Float64Array {
   return logRatios(...inPairs(above, below))
 }
