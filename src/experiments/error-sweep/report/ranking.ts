@@ -94,30 +94,35 @@ function rankingOf(rows: readonly CompletedSweep[]): Ranking {
   const errors = measured.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
   const tests = testsOf(measured, errors)
   const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests, errors)
-  const isHigher = (a: CompletedSweep, b: CompletedSweep) => {
-    const test = tests.get(a)?.get(b)
+  const isHigher = (a: Competitor, b: Competitor) => {
+    const test = tests.get(a.row)?.get(b.row)
     // the ratio takes longer than these
     const may = test ? test.higher <= ALPHA : mayBeHigher(a, b)
-    return may && compare(a, b).answer === 'more'
+    return may && compare(a.row, b.row).answer === 'more'
   }
   const competing = rows.filter(isCompeting)
+  const competitors = competing.map(row => ({row, ...sizeOf(row)!, ...medianOf(row)}))
   // most rows are higher than one of the first
-  const rivals = competing.toSorted((a, b) => errorOf(a) - errorOf(b))
+  const rivals = competitors.toSorted((a, b) => a.value - b.value)
   const differ =
     rows.some(isWorseThanAverage) ||
-    competing.some(own => rivals.some(rival => isHigher(own, rival)))
-  const front = competing.filter(
+    competitors.some(own => rivals.some(rival => isHigher(own, rival)))
+  const front = competitors.filter(
     own => !rivals.some(rival => isNoLarger(rival, own) && isHigher(own, rival)),
   )
   const basis = basisOf(competing, tests)
-  const starred = differ && basis !== 'few_draws' ? front : []
+  const starred = differ && basis !== 'few_draws' ? front.map(({row}) => row) : []
   return {rows, compare, competing, front: new Set(starred), basis}
 }
 
+/** A row that competes, with what is asked of it for each pair. */
+interface Competitor extends Size, Estimate {
+  row: CompletedSweep
+}
+
 /** Whether a row may have the higher error without a test: only where each median lies beyond the interval of the other. */
-function mayBeHigher(a: CompletedSweep, b: CompletedSweep): boolean {
-  const [own, other] = [medianOf(a), medianOf(b)]
-  return own.low > other.value && own.value > other.high
+function mayBeHigher(a: Estimate, b: Estimate): boolean {
+  return a.low > b.value && a.value > b.high
 }
 
 /** What may have to be read again is asked once of each row. */
@@ -202,9 +207,8 @@ function isCompeting(row: CompletedSweep): boolean {
 }
 
 /** Whether a row costs no more than another one, by the same measure. */
-function isNoLarger(a: CompletedSweep, b: CompletedSweep): boolean {
-  const [own, other] = [sizeOf(a), sizeOf(b)]
-  return own !== undefined && own.name === other?.name && own.size <= other.size
+function isNoLarger(a: Size, b: Size): boolean {
+  return a.name === b.name && a.size <= b.size
 }
 
 /** Whether a row is worse than averaging V by the number in its table. */
