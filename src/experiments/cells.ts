@@ -14,7 +14,7 @@ export function distinctMethods<Spec extends object>(methods: readonly Spec[]): 
 
 /** Cell limit without --force: at a few milliseconds each they take minutes, and hold all their records. */
 export const MOST_CELLS = 100_000
-/** Cell limit with it, and of what is only looked at: all cells are held in memory. */
+/** Cell limit with --force, and of dry runs and reports: all cells are held in memory. */
 export const MOST_FORCED = 1_000_000
 
 /**
@@ -36,7 +36,7 @@ export function assertCount(plan: Plan, count: number, most: number): void {
     'take fewer values of the longest lists: a range that multiplies (64..4kx2) has few',
     ...(count <= MOST_FORCED
       ? ['see what they would take with `dryRun`', 'go on all the same with `force`']
-      : ['make several plans of it: each is a run of its own']),
+      : ['split it into several plans, and run each']),
   )
 }
 

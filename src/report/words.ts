@@ -5,7 +5,7 @@ const MOST_NAMES = 5
 /** Numbers that a sentence takes before it tells their range. */
 const MOST_NUMBERS = 4
 
-/** `a`, `a and b`, `a, b and c`, `a, b, c, d and 3 more`. @param most - names that are told before others are counted */
+/** `a`, `a and b`, `a, b and c`, `a, b, c, d and 3 more`. @param most - names that are shown; the others are counted */
 export function listed(names: readonly string[], most = MOST_NAMES): string {
   if (names.length > most)
     return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`
@@ -31,7 +31,7 @@ export function dateText(iso: string): string {
   return `${day}, ${iso.slice(11, 16)} UTC`
 }
 
-/** `a; b; and 3 more`. @param most - names that are told before others are counted */
+/** `a; b; and 3 more`. @param most - names that are shown; the others are counted */
 export function firstOf(names: readonly string[], most: number): string {
   const rest = names.length - most
   return [...names.slice(0, most), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')

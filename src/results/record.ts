@@ -70,7 +70,7 @@ export interface Plan {
   plugins?: PluginRecord[] | undefined
 }
 
-/** The schema of a plan, which plans of other experiments are told from by its `experiment`. */
+/** The schema of a plan: its field `experiment` distinguishes it from plans of other experiments. */
 export type PlanSchema<P extends Plan = Plan> = z.ZodType<P> & z.core.$ZodTypeDiscriminable
 
 /** One finished cell: exactly one of the three ways in which it can end. */
@@ -85,7 +85,7 @@ export type CellRecord<Cell = object, Result = ComputedBy> = {
       status: 'completed'
       result: Result
       interrupted?: true | undefined
-      /** Where its line stands, if lists of its result were left out; no file says it. */
+      /** Place of its line, if lists of its result were left out; never written to a file. */
       place?: JournalPlace
     }
   | {status: 'skipped'; reason: string}
@@ -194,7 +194,7 @@ export interface StoredExperiment {
    * machine only. `shared`: processes run one cell after the other, as many at once as there are threads.
    */
   isolation: 'fresh' | 'shared'
-  /** Lists of its results that reports of large journals hold no more, but read again where they need them. Default: none */
+  /** Lists of its results that reports leave in a large journal, and read when they need them. Default: none */
   heavyLists?: readonly string[] | undefined
   /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
   earlier?(): Promise<(value: unknown) => unknown>

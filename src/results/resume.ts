@@ -36,6 +36,9 @@ export async function extensionOf(
 ): Promise<number | undefined> {
   const changes = differences(saved, plan)
   if (changes.length === 0) return undefined
+  if (plan.experiment !== saved.experiment) {
+    throw mismatch(directory, 'experiment', saved.experiment, plan.experiment)
+  }
   const keys = await keysOf(saved)
   const asked = new Set(await keysOf(plan))
   const lost = keys.filter(key => !asked.has(key))
@@ -74,7 +77,7 @@ export function mismatch(
 export interface Change {
   /** Its names from the outside in, e.g. `timing.min_runs`. */
   field: string
-  /** As JSON; `none` where it is absent. */
+  /** As JSON, cut where it is long; `none` where it is absent. */
   before: string
   now: string
 }
@@ -85,7 +88,14 @@ export function differences(before: object, now: object): Change[] {
   const names = [...new Set([...old.keys(), ...own.keys()])]
   return names
     .filter(field => old.get(field) !== own.get(field))
-    .map(field => ({field, before: old.get(field) ?? 'none', now: own.get(field) ?? 'none'}))
+    .map(field => ({field, before: shown(old.get(field)), now: shown(own.get(field))}))
+}
+
+/** Characters of a value that a message shows. */
+const SHOWN = 40
+
+function shown(text = 'none'): string {
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
 }
 
 function* fieldsOf(value: object, within = ''): Generator<[string, string]> {
@@ -97,20 +107,21 @@ function* fieldsOf(value: object, within = ''): Generator<[string, string]> {
   }
 }
 
-/** Characters of a value that a message shows. */
-const SHOWN = 40
+/** Changes that a message names. */
+const MOST_NAMED = 4
 
 /** `` `seed` is 9, not 3 ``; fields within others, whose flags have other units, as they stand in the plan. */
 export function changesText(
   changes: readonly Change[],
   {plan}: Pick<StoredExperiment, 'plan'>,
 ): string {
-  const shown = (text: string) => (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text)
   const named = (field: string) =>
     field.includes('.') ? field : settingName(flagOf(plan, [field]))
-  return changes
-    .map(({field, before, now}) => `\`${named(field)}\` is ${shown(now)}, not ${shown(before)}`)
-    .join('; ')
+  const texts = changes
+    .slice(0, MOST_NAMED)
+    .map(({field, before, now}) => `\`${named(field)}\` is ${now}, not ${before}`)
+  const rest = changes.length - texts.length
+  return [...texts, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
 }
 
 /** The experiment whose plan it is. */

@@ -1,4 +1,4 @@
-/** What commands that time have done where `--baseline` names an earlier run. */
+/** Commands that time, and compare the run with the earlier one that `--baseline` names. */
 import type {Plan} from '../../results/record.js'
 import type {DryRun} from '../../runner/dry-run.js'
 import type {ExperimentRun} from '../../runner/run-experiment.js'

@@ -2,6 +2,7 @@
 import type {Limit} from '../../compare/limits.js'
 import type {Side} from '../../compare/match.js'
 import {expected} from '../../errors.js'
+import {assertCount, MOST_FORCED} from '../../experiments/cells.js'
 import {comparisonOf} from '../../experiments/experiment.js'
 import {experimentNamed} from '../../experiments/index.js'
 import {canonicalJson} from '../../results/keys.js'
@@ -70,7 +71,9 @@ async function requireCommonCells(
     quantities.map(({name}) => name),
   )
   const saved = new Set(base.records.map(({cell}) => canonicalJson(measured(cell))))
-  const planned = (await experiment.grid(plan)).cells().map(measured)
+  const {count, cells} = await experiment.grid(plan)
+  assertCount(plan, count, MOST_FORCED)
+  const planned = cells().map(measured)
   if (planned.some(cell => saved.has(canonicalJson(cell)))) return planned.length
   const own = base.records[0]
   const [first] = planned

@@ -40,7 +40,7 @@ export const VARIANCE: Record<'standard' | 'quick', VarianceGrid> = {
   },
 }
 
-/** Draws of a cell whose intervals do not become narrow enough. */
+/** Most draws of a cell, whatever its intervals. */
 const MOST_DRAWS = 100_000
 
 /** The flags of `rfa variance`. */

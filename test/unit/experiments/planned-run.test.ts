@@ -106,7 +106,7 @@ describe('a plan of a billion cells', () => {
     message: expect.stringMatching(
       /^plan: expected at most 1000000 cells, got \d+ \(longest lists: /,
     ),
-    suggestions: expect.arrayContaining(['make several plans of it: each is a run of its own']),
+    suggestions: expect.arrayContaining(['split it into several plans, and run each']),
   }
 
   it.each<Plan>([

@@ -31,11 +31,14 @@ describe('differences', () => {
   })
 })
 
-it('changes are written with what is there now first, long ones cut', () => {
+it('changes are written with what is there now first, long ones and those after the fourth cut', () => {
   const now = {seed: 2, head_dims: Array(50).fill(8), until_ci: {max_replicates: 3}}
   const before = {seed: 1, head_dims: [1], until_ci: {max_replicates: 4}}
   const text = changesText(differences(before, now), {plan: variancePlan})
   expect(text).toMatch(
     /^`seed` is 2, not 1; `headDim` is \[8(,8){18},8?…, not \[1\]; `until_ci.max_replicates` is 3, not 4$/,
   )
+  const others = {...now, norms: [1], angles_deg: [0], replicates: 2}
+  const more = changesText(differences(before, others), {plan: variancePlan})
+  expect(more).toBe(`${text}; \`norms\` is [1], not none; and 2 more`)
 })

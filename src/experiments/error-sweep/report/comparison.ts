@@ -173,7 +173,7 @@ function exactly({a, b}: {a: number; b: number}, rounding: number): Found {
   return {ratio, pValue: Number.NaN, effect: Number.NaN, basis: 'exact'}
 }
 
-/** Logarithms of errors of replicates over those of others; a single value, which does not depend on any draw, stands beside each. */
+/** Logarithms of ratios of paired errors; an error without draws is paired with each of the others. */
 export function pairedLogs(above: readonly number[], below: readonly number[]): Float64Array {
   return logRatios(...inPairs(above, below))
 }
@@ -207,16 +207,16 @@ function unpaired(a: readonly number[], b: readonly number[]): Found {
 
 /** Where single replicates are not known. */
 function lineOfMedians(a: CompletedSweep, b: CompletedSweep): ComparedLine {
-  const [own, other] = [a, b].map(
-    ({
-      result: {
-        rel_l2: {median, low, high},
-      },
-    }): Estimate => {
-      return {value: median!, low: low ?? Number.NaN, high: high ?? Number.NaN}
-    },
-  ) as [Estimate, Estimate]
+  const [own, other] = [medianOf(a), medianOf(b)]
   const none = {pValue: Number.NaN, effect: Number.NaN}
   const ratio = ratioOf(other, own)
   return {...QUANTITY, a: own.value, b: other.value, ratio, ...none, basis: 'medians'}
+}
+
+/** The median of rel L2 with its interval, which has no width where nothing is drawn; `NaN`: not known. */
+export function medianOf(row: CompletedSweep): Estimate {
+  const {median, low, high} = row.result.rel_l2
+  const value = median ?? Number.NaN
+  if (!isDrawn(row)) return {value, low: value, high: value}
+  return {value, low: low ?? Number.NaN, high: high ?? Number.NaN}
 }

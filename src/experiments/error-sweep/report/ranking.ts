@@ -12,15 +12,21 @@ import {groupBy} from '../../../report/groups.js'
 import {type Estimate, LEAST_FOR_FLIPS, signFlips} from '../../../stats/index.js'
 import {ALPHA, type Answer, answerOf} from '../../answers.js'
 import {type CompletedSweep, replicatesOf} from '../schema.js'
-import {EQUAL, errorLine, errorsOf, isDrawn, isRounding, pairedLogs} from './comparison.js'
+import {
+  EQUAL,
+  errorLine,
+  errorsOf,
+  isDrawn,
+  isRounding,
+  medianOf,
+  pairedLogs,
+} from './comparison.js'
 
 /** The yardstick: compared with others, and never marked. */
 export const YARDSTICK = 'mean-value'
 
-/** Rows of a table of which all pairs are tested; of more the intervals of their medians decide. */
+/** Rows of a table of which all pairs are tested; of more the intervals of their medians decide, and replicates are not read. */
 const MOST_TESTED = 128
-/** Rivals of a row of such a table: those of lowest error. */
-const FEW_RIVALS = 8
 
 /** One row against another. */
 export interface Compared {
@@ -84,35 +90,39 @@ function tableKey(row: CompletedSweep): string {
 const tableKeys = new WeakMap<CompletedSweep, string>()
 
 function rankingOf(rows: readonly CompletedSweep[]): Ranking {
-  // single draws of so many rows would all be read again
-  const errors = rows.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
-  const tests = testsOf(rows, errors)
+  const measured = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
+  const errors = measured.length > MOST_TESTED ? () => undefined : remembered(errorsOf)
+  const tests = testsOf(measured, errors)
   const compare = (a: CompletedSweep, b: CompletedSweep) => compared(a, b, tests, errors)
-  const isHigher = (a: CompletedSweep, b: CompletedSweep) => {
-    const test = tests.get(a)?.get(b)
+  const isHigher = (a: Competitor, b: Competitor) => {
+    const test = tests.get(a.row)?.get(b.row)
     // the ratio takes longer than these
-    const may = test ? test.higher <= ALPHA : errorOf(a) > errorOf(b)
-    return may && compare(a, b).answer === 'more'
+    const may = test ? test.higher <= ALPHA : mayBeHigher(a, b)
+    return may && compare(a.row, b.row).answer === 'more'
   }
   const competing = rows.filter(isCompeting)
+  const competitors = competing.map(row => ({row, ...sizeOf(row)!, ...medianOf(row)}))
   // most rows are higher than one of the first
-  const rivals = competing.toSorted((a, b) => errorOf(a) - errorOf(b))
-  const few = rows.length > MOST_TESTED ? FEW_RIVALS : rivals.length
-  const ofSize = new Map<string, readonly CompletedSweep[]>()
-  const rivalsOf = (own: CompletedSweep) => {
-    const size = JSON.stringify(sizeOf(own))
-    const known = ofSize.get(size) ?? rivals.filter(row => isNoLarger(row, own)).slice(0, few)
-    ofSize.set(size, known)
-    return known
-  }
-  const first = rivals.slice(0, few)
+  const rivals = competitors.toSorted((a, b) => a.value - b.value)
   const differ =
     rows.some(isWorseThanAverage) ||
-    competing.some(own => first.some(rival => isHigher(own, rival)))
-  const front = competing.filter(own => !rivalsOf(own).some(rival => isHigher(own, rival)))
+    competitors.some(own => rivals.some(rival => isHigher(own, rival)))
+  const front = competitors.filter(
+    own => !rivals.some(rival => isNoLarger(rival, own) && isHigher(own, rival)),
+  )
   const basis = basisOf(competing, tests)
-  const starred = differ && basis !== 'few_draws' ? front : []
+  const starred = differ && basis !== 'few_draws' ? front.map(({row}) => row) : []
   return {rows, compare, competing, front: new Set(starred), basis}
+}
+
+/** A row that competes, with what is asked of it for each pair. */
+interface Competitor extends Size, Estimate {
+  row: CompletedSweep
+}
+
+/** Whether a row may have the higher error without a test: only where each median lies beyond the interval of the other. */
+function mayBeHigher(a: Estimate, b: Estimate): boolean {
+  return a.low > b.value && a.value > b.high
 }
 
 /** What may have to be read again is asked once of each row. */
@@ -161,8 +171,7 @@ type Tests = ReadonlyMap<CompletedSweep, ReadonlyMap<CompletedSweep, Test>>
 
 /** Each row against all others with which it has replicates enough, of which at least one is drawn. */
 function testsOf(rows: readonly CompletedSweep[], errorsBy: typeof errorsOf): Tests {
-  const candidates = rows.filter(row => row.result.rel_l2.median !== null && !isRounding(row))
-  const able = candidates.flatMap(row => {
+  const able = rows.flatMap(row => {
     const errors = errorsBy(row)
     return errors?.every(error => error > 0) ? [{row, errors, drawn: isDrawn(row)}] : []
   })
@@ -198,9 +207,8 @@ function isCompeting(row: CompletedSweep): boolean {
 }
 
 /** Whether a row costs no more than another one, by the same measure. */
-function isNoLarger(a: CompletedSweep, b: CompletedSweep): boolean {
-  const [own, other] = [sizeOf(a), sizeOf(b)]
-  return own !== undefined && own.name === other?.name && own.size <= other.size
+function isNoLarger(a: Size, b: Size): boolean {
+  return a.name === b.name && a.size <= b.size
 }
 
 /** Whether a row is worse than averaging V by the number in its table. */

@@ -31,7 +31,7 @@ export function atLargestFeatures(rows: readonly CompletedSweep[]): CompletedSwe
   return groupBy(rows, row => JSON.stringify([rowLabel(row), row.cell.layer])).map(withMostFeatures)
 }
 
-/** The first row with the most features.  rows - at least one */
+/** The first row with the most features. @param rows - at least one */
 export function withMostFeatures(rows: readonly CompletedSweep[]): CompletedSweep {
   return rows.reduce((a, b) => (featuresOf(b) > featuresOf(a) ? b : a))
 }

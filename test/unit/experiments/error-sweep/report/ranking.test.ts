@@ -156,16 +156,26 @@ describe('stars', () => {
     )
   })
 
-  it('need no test of each pair where there are very many rows', () => {
-    const rows = Array.from({length: 200}, (_, at) =>
+  it('need no replicates of very many rows, but the intervals of their medians', () => {
+    const drawn = Array.from({length: 200}, (_, at) =>
       replicated(
         scattered(10, 1).map(factor => factor / (at + 1)),
         {num_features: at + 1},
         {feature_dim: at + 1},
       ),
     )
+    const fixed = [0.001, 2].map((error, at) =>
+      replicatedOnce(`fixed-${at}`, error, {feature_dim: 200}),
+    )
+    // as of a large journal, but without the place where lists would be read again
+    const rows = [...drawn, ...fixed].map(({result, ...record}): CompletedSweep => {
+      const {per_head: _, replicate_metrics: __, ...held} = result
+      return {...record, result: held}
+    })
     const {front: marked, basis} = onlyRanking(rows)
     expect(basis).toBe('intervals')
+    expect(names(marked).slice(0, 2)).toEqual(['favor-pos orth M=1', 'favor-pos orth M=2'])
+    expect(names(marked).slice(-2)).toEqual(['favor-pos orth M=199', 'fixed-0'])
     expect(marked.size).toBe(200)
   })
 })
