@@ -88,14 +88,22 @@ export function differences(before: object, now: object): Change[] {
   const names = [...new Set([...old.keys(), ...own.keys()])]
   return names
     .filter(field => old.get(field) !== own.get(field))
-    .map(field => ({field, before: shown(old.get(field)), now: shown(own.get(field))}))
+    .map(field => ({field, ...shown(old.get(field), own.get(field))}))
 }
 
-/** Characters of a value that a message shows. */
-const SHOWN = 40
+/** Characters of a value that a message shows, and those of them before the first that differs. */
+const [SHOWN, ALIKE] = [40, 10]
 
-function shown(text = 'none'): string {
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
+/** Two values, long ones about the place where they differ. */
+function shown(before = 'none', now = 'none'): {before: string; now: string} {
+  const differ = [...before].findIndex((letter, at) => letter !== now[at])
+  const start = Math.max(0, (differ < 0 ? before.length : differ) - ALIKE)
+  const cut = (text: string) => {
+    if (text.length <= SHOWN) return text
+    const end = start + SHOWN
+    return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`
+  }
+  return {before: cut(before), now: cut(now)}
 }
 
 function* fieldsOf(value: object, within = ''): Generator<[string, string]> {
@@ -107,8 +115,8 @@ function* fieldsOf(value: object, within = ''): Generator<[string, string]> {
   }
 }
 
-/** Changes that a message names. */
-const MOST_NAMED = 4
+/** Changes that a message names, and fields that it names first: who changed one of them did not mean this run. */
+const [MOST_NAMED, FIRST] = [4, /^(seed|input)\b/]
 
 /** `` `seed` is 9, not 3 ``; fields within others, whose flags have other units, as they stand in the plan. */
 export function changesText(
@@ -117,7 +125,9 @@ export function changesText(
 ): string {
   const named = (field: string) =>
     field.includes('.') ? field : settingName(flagOf(plan, [field]))
+  const isFirst = ({field}: Change) => Number(FIRST.test(field))
   const texts = changes
+    .toSorted((a, b) => isFirst(b) - isFirst(a))
     .slice(0, MOST_NAMED)
     .map(({field, before, now}) => `\`${named(field)}\` is ${now}, not ${before}`)
   const rest = changes.length - texts.length

@@ -58,7 +58,7 @@ describe('--resume --dry-run', () => {
     const before = await readdir(run)
     expect(await dry(run, '--seed', '9')).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringMatching(/lacks 2 of them: .*--seed is 9, not 3\nCode: PLAN_MISMATCH/),
+      stderr: expect.stringMatching(/lacks 2 of them: --seed is 9, not 3; .*\nCode: PLAN_MISMATCH/),
     })
     expect(await readdir(run)).toEqual(before)
   })

@@ -38,7 +38,12 @@ it('changes are written with what is there now first, long ones and those after 
   expect(text).toMatch(
     /^`seed` is 2, not 1; `headDim` is \[8(,8){18},8?…, not \[1\]; `until_ci.max_replicates` is 3, not 4$/,
   )
-  const others = {...now, norms: [1], angles_deg: [0], replicates: 2}
+  const {seed, ...rest} = now
+  const others = {...rest, norms: [1], angles_deg: [0], replicates: 2, seed}
   const more = changesText(differences(before, others), {plan: variancePlan})
   expect(more).toBe(`${text}; \`norms\` is [1], not none; and 2 more`)
+  const methods = (last: string) => ({m: ['favor-pos', 'favor-trig', 'softplus', 'elu', last]})
+  expect(differences(methods('rfa'), methods('lara'))).toEqual([
+    {field: 'm', before: '…s","elu","rfa"]', now: '…s","elu","lara"]'},
+  ])
 })

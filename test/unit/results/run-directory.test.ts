@@ -211,7 +211,7 @@ describe('createRun', () => {
     [
       'another seed, whatever else it has',
       {num_features: [13, 29, 31], seed: 4},
-      /got one that lacks 2 of them: `numFeatures` is .*; `seed` is 4, not 3$/,
+      /got one that lacks 2 of them: `seed` is 4, not 3; `numFeatures` is .*$/,
     ],
     [
       'a value more that every cell would have',
