@@ -1,3 +1,5 @@
+import {packageVersion} from '../../../src/package.js'
+
 /** A machine that no test runs on. */
 export const MACHINE = {
   cpu: 'Test CPU',
@@ -7,7 +9,7 @@ export const MACHINE = {
   platform: 'linux',
   arch: 'x64',
   node: 'v20.19.0',
-  rfa: '0.1.0',
+  rfa: packageVersion(),
   tfjs: '4.22.0',
   commit: 'abc1234',
 }

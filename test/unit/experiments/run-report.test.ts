@@ -30,7 +30,7 @@ describe('runReport', () => {
         '- command: rfa bench --quick',
         '- made: 2026-01-02T03:04:05.000Z, seed 7, backend wasm',
         '- 1 cell: 1 completed, 0 skipped, 0 failed',
-        '- machine: cpu Test CPU, cores 4, usable 2, memory 8.00 GiB, platform linux x64, node v20.19.0, rfa 0.1.0 (abc1234), tfjs 4.22.0',
+        `- machine: cpu Test CPU, cores 4, usable 2, memory 8.00 GiB, platform linux x64, node v20.19.0, rfa ${MACHINE.rfa} (abc1234), tfjs 4.22.0`,
       ].join('\n'),
     )
     expect(text).toContain('# bench: results/y')
