@@ -86,7 +86,7 @@ function get(address, {headers, proxyAgent}) {
 }
 
 /** The proxy for an address by the usual variables; `undefined` where none is named or NO_PROXY lists the host. */
-function proxyFor({protocol, hostname}, env) {
+export function proxyFor({protocol, hostname}, env) {
   const names = protocol === 'http:' ? ['http_proxy'] : ['https_proxy', 'HTTPS_PROXY']
   const proxy = [...names, 'all_proxy', 'ALL_PROXY'].map(name => env[name]).find(Boolean)
   const except = (env.no_proxy ?? env.NO_PROXY ?? '').split(/[\s,]+/).filter(Boolean)

@@ -57,7 +57,7 @@ export function projectWith(from: string, layout: Layout, native: boolean): stri
   const manifest = {name: 'project', private: true, type: 'module', dependencies: {rfa: '*'}}
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
   const modules = join(folder, 'node_modules')
-  const beside = layout === 'npm' ? modules : join(modules, '.pnpm', 'rfa@0.1.0', 'node_modules')
+  const beside = layout === 'npm' ? modules : join(modules, '.pnpm', 'rfa@0.2.0', 'node_modules')
   const place = join(beside, 'rfa')
   cpSync(from, place, {recursive: true, filter: path => basename(path) !== 'prebuilds'})
   const built = join(root, 'build', 'Release', 'rfa.node')
