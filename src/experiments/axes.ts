@@ -57,6 +57,14 @@ export function layersOf(layers: z.output<typeof layerAxis>): (number | undefine
   throw expected('BAD_OPTION', '`layers` of a plan', 'numbers, once its file is known', layers)
 }
 
+/** beta of plans and cells, absent at its ordinary value. */
+export const logitScale = z
+  .number()
+  .positive()
+  .optional()
+  .describe('Factor on q.k, the scale of logits; absent: what the file says, else 1/sqrt(D).')
+  .meta({flag: 'scale'})
+
 /** Sizes of queries, keys and values, but for their lengths. */
 export const sizeFields = {
   batch: z.number().int().positive().describe('B, sequences.'),

@@ -1,11 +1,16 @@
 import {type InputsPlan, inputsPlan} from '../../experiments/inputs/schema.js'
 import type {FlagValues} from '../flags/kinds.js'
-import {causalFlag, runFlags} from '../flags/shared.js'
+import {causalFlag, runFlags, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {checkedPlan} from './values.js'
 
 /** The flags of `rfa inputs`. */
-export const inputsFlags = {...inputFlags, causal: causalFlag('INPUT'), ...runFlags}
+export const inputsFlags = {
+  ...inputFlags,
+  scale: scaleFlag('INPUT'),
+  causal: causalFlag('INPUT'),
+  ...runFlags,
+}
 type InputsFlags = WithCausal<FlagValues<typeof inputsFlags>>
 
 /** The plan of a look at an input. @throws {USAGE} when the flags make no plan */
@@ -15,6 +20,7 @@ export function toInputsPlan(flags: InputsFlags): InputsPlan {
     experiment: 'inputs',
     input: toInputSpec(flags),
     ...(layers && {layers}),
+    ...(flags.scale !== undefined && {logit_scale: flags.scale}),
     causal: flags.causal,
     seed: flags.seed ?? 0,
     backend: flags.backend ?? 'auto',

@@ -17,6 +17,7 @@ import {
   featureDim,
   layerAxis,
   layerPoint,
+  logitScale,
   methodAxes,
   methodSpec,
   sizeFields,
@@ -66,14 +67,6 @@ const until_ci = z
     'Replicates go on, half as many again each time, until the median of a metric is known so well; `replicates` are the fewest. Absent: there are `replicates`.',
   )
 
-/** beta of plans and cells, absent at its ordinary value. */
-const logit_scale = z
-  .number()
-  .positive()
-  .optional()
-  .describe('Factor on q.k, the scale of logits; absent: what the file says, else 1/sqrt(D).')
-  .meta({flag: 'scale'})
-
 /** Everything that determines an error sweep. */
 export const errorSweepPlan = z.object({
   experiment: z.literal('error-sweep').describe('Name of the experiment.'),
@@ -96,7 +89,7 @@ export const errorSweepPlan = z.object({
     .describe('L, tokens of queries, of each length in turn; `null`: the length of the file.')
     .meta({flag: 'seq-len'}),
   scales: z.array(z.number().positive()).min(1).describe('Factors on queries and keys.'),
-  logit_scale,
+  logit_scale: logitScale,
   targets: z
     .array(z.enum(['raw', 'matched']))
     .min(1)
@@ -123,7 +116,7 @@ export const errorSweepCell = z.object({
     .nullable()
     .describe('L, tokens of queries; `null`: as many as the file has.'),
   scale: z.number().describe('Factor on queries and keys.'),
-  logit_scale,
+  logit_scale: logitScale,
   target: z.enum(['raw', 'matched']).describe(`What the estimate is compared with. ${TARGETS}.`),
   replicates,
   until_ci,

@@ -8,9 +8,9 @@ import type {InputsCell, InputsPlan} from './schema.js'
 
 /** All cells of a plan. */
 export async function inputsGrid({layers, ...plan}: InputsPlan): Promise<Grid<InputsCell>> {
-  const {input, causal, seed, backend} = plan
+  const {experiment: _, ...shared} = plan
   const cells = layersOf(layers).map(
-    (layer): InputsCell => ({...(layer !== undefined && {layer}), input, causal, seed, backend}),
+    (layer): InputsCell => ({...(layer !== undefined && {layer}), ...shared}),
   )
   return {
     count: cells.length,

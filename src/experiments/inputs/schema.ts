@@ -8,10 +8,11 @@ import {
   computedBy,
   seed,
 } from '../../results/record.js'
-import {causalField, layerAxis, layerPoint, sizeFields} from '../axes.js'
+import {causalField, layerAxis, layerPoint, logitScale, sizeFields} from '../axes.js'
 
 const shared = {
   input: inputSpec.describe('Where queries and keys come from.'),
+  logit_scale: logitScale,
   causal: causalField,
   seed,
   backend: backendChoice,

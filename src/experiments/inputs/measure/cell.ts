@@ -10,13 +10,19 @@ import type {InputsCell, InputsResult} from '../schema.js'
 
 /** Runs one cell. Tokens that a mask hides do not count. */
 export async function runInputsCell(
-  {input: spec, layer, causal, seed, backend: choice}: InputsCell,
+  {input: spec, layer, logit_scale, causal, seed, backend: choice}: InputsCell,
   how: CellContext = {},
 ): Promise<CellOutcome<InputsResult>> {
   const backend = await useBackend(choice, {threadShare: how.threadShare})
-  const input = await loadInput(spec, {seqLen: null, seed, extras: false, layer})
+  const input = await loadInput(spec, {
+    seqLen: null,
+    seed,
+    extras: false,
+    layer,
+    logitScale: logit_scale,
+  })
   const {batch, heads, queryLen, keyLen, headDim} = sizesOf(input)
-  const logitScale = input.logitScale ?? headDim ** -0.5
+  const logitScale = logit_scale ?? input.logitScale ?? headDim ** -0.5
   const parts = Array.from(partsInView(input, causal), part =>
     inputStatistics(part, {scale: 1, logitScale, causal}),
   )
