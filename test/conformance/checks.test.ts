@@ -16,7 +16,7 @@ const OF_COMPOSITES = ['facts', 'gradients']
 /** What others decide in a quick run: twins and the statistical suite. */
 const ELSEWHERE = ['unbiasedness', 'backends']
 /** To the bit, on backends that give an entry the same bits wherever it stands, and by whichever operations it is masked. */
-const BITS = ['batch elements alone', 'heads alone', 'masks of all or none']
+const BITS = ['batch elements alone', 'heads alone', 'mask of ones']
 /** Bounds of calls that cancel are measured, and too narrow for decoders of other backends: twins have theirs. */
 const WITHIN_TWINS = ['decoder equals causal', 'options in the decoder']
 

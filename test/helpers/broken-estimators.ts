@@ -223,7 +223,7 @@ export const BROKEN: Readonly<Record<string, Broken>> = {
     },
   },
   'rows without keys that are one': {
-    check: 'masks of all or none',
+    check: 'no key left',
     estimator: (() => {
       const map = featureMap('keyless')
       const {features: _, ...rest} = map

@@ -248,7 +248,7 @@ export const runFlags = {
 }
 
 /** The values of {@link runFlags}, with what every command has, and what was typed of the axes of draws. */
-export type RunOptions = Omit<FlagValues<typeof runFlags>, 'backend'> & {
+export type RunOptions = Omit<FlagValues<typeof runFlags>, 'backend' | 'quick'> & {
   quiet: boolean
   samples?: boolean
   /** The file that the plan is from. Default: flags say it, or the run to go on with. */

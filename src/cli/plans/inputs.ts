@@ -4,12 +4,15 @@ import {causalFlag, runFlags, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {checkedPlan} from './values.js'
 
+// there is no grid that could be a quick one
+const {quick: _, ...howToRun} = runFlags
+
 /** The flags of `rfa inputs`. */
 export const inputsFlags = {
   ...inputFlags,
   scale: scaleFlag('INPUT'),
   causal: causalFlag('INPUT'),
-  ...runFlags,
+  ...howToRun,
 }
 type InputsFlags = WithCausal<FlagValues<typeof inputsFlags>>
 

@@ -6,6 +6,7 @@ import {
   type CellRecord,
   type Completed,
   computedBy,
+  nullableNumber,
   seed,
 } from '../../results/record.js'
 import {causalField, layerAxis, layerPoint, logitScale, sizeFields} from '../axes.js'
@@ -42,9 +43,10 @@ export const inputsResult = z.object({
       z.object({
         head: z.number().int().describe('Index of the head, from 0.'),
         statistics: inputStatistics.describe('Norms and entropy, means over all pairs in view.'),
-        angle_deg: z.number().meta({
+        angle_deg: nullableNumber.meta({
           unit: 'degrees',
-          description: 'Angle whose cosine is E[x.y] / sqrt(E|x|^2 E|y|^2); 90: unrelated.',
+          description:
+            'Angle whose cosine is E[x.y] / sqrt(E|x|^2 E|y|^2); 90: unrelated; `null`: queries or keys are zero.',
         }),
       }),
     )

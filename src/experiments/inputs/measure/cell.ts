@@ -42,8 +42,15 @@ export async function runInputsCell(
   }
 }
 
-/** `|x+y|^2 - |x-y|^2 = 4 x.y`. */
-function angleOf({query_norm2, key_norm2, sum_norm2, difference_norm2}: InputStatistics): number {
-  const cosine = (sum_norm2 - difference_norm2) / (4 * Math.sqrt(query_norm2 * key_norm2))
-  return (Math.acos(cosine) * 180) / Math.PI
+/** `|x+y|^2 - |x-y|^2 = 4 x.y`; rounding may take the cosine beyond 1. */
+function angleOf({
+  query_norm2,
+  key_norm2,
+  sum_norm2,
+  difference_norm2,
+}: InputStatistics): number | null {
+  const product = 4 * Math.sqrt(query_norm2) * Math.sqrt(key_norm2)
+  if (product === 0) return null
+  const cosine = (sum_norm2 - difference_norm2) / product
+  return (Math.acos(Math.min(1, Math.max(-1, cosine))) * 180) / Math.PI
 }

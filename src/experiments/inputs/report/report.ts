@@ -1,30 +1,47 @@
 /** Heads of an input as a table, and what their norms mean for random features. */
-import {type Block, heading, table, text} from '../../../report/document.js'
+import {type Block, heading, list, table, text} from '../../../report/document.js'
 import {spanOf} from '../../../report/groups.js'
-import {significant} from '../../../report/numbers.js'
+import {MISSING, significant} from '../../../report/numbers.js'
 import {causalLabel, inputLabel} from '../../labels.js'
 import type {CompletedInputs, InputsRecord} from '../schema.js'
 
 /** A line of the table. */
 type HeadRow = CompletedInputs['result']['per_head'][number] & {layer: number | undefined}
 
-/** The heads of all layers. */
+/** The heads of all layers, and what failed. */
 export function inputsReport(records: readonly InputsRecord[]): Block[] {
-  const done = records.filter(record => record.status === 'completed')
-  const [first] = done
+  const [first] = records
   if (!first) return []
   const {input, causal} = first.cell
-  const {heads, query_len, key_len, head_dim} = first.result
-  const sizes = `${heads} heads, L=${query_len}, S=${key_len}, D=${head_dim}`
+  const done = records.filter(record => record.status === 'completed')
+  const sizes = new Set(
+    done.map(
+      ({result: {heads, query_len, key_len, head_dim}}) =>
+        `${heads} heads, L=${query_len}, S=${key_len}, D=${head_dim}`,
+    ),
+  )
   const rows = done.flatMap(({cell: {layer}, result}): HeadRow[] =>
     result.per_head.map(head => ({layer, ...head})),
   )
+  return [
+    heading(2, `${inputLabel(input)}: ${[...sizes, causalLabel(causal, null)].join(', ')}`),
+    ...(rows.length > 0 ? headBlocks(rows) : []),
+    ...list(
+      records.flatMap(({cell: {layer}, ...record}) =>
+        record.status === 'failed'
+          ? [`${layer === undefined ? '' : `layer ${layer} `}failed: ${record.error.message}`]
+          : [],
+      ),
+    ),
+  ]
+}
+
+function headBlocks(rows: readonly HeadRow[]): Block[] {
   const [least, most] = spanOf(rows.map(log10Features)).map(log => `10^${log.toFixed(1)}`)
   const needed = least === most ? least : `${least} to ${most}`
   return [
-    heading(2, `${inputLabel(input)}: ${sizes}, ${causalLabel(causal, null)}`),
     text(
-      `At a typical pair, a kernel estimate by positive features exceeds its noise from about ${needed} random vectors on, depending on the head.`,
+      `At a typical pair, a kernel estimate by positive features exceeds its noise from about ${needed} random vectors on${least === most ? '' : ', depending on the head'}.`,
     ),
     headTable(rows),
     text(
@@ -49,7 +66,7 @@ function headTable(rows: readonly HeadRow[]): Block {
       number('E|x|^2', ({statistics}) => statistics.query_norm2),
       number('E|y|^2', ({statistics}) => statistics.key_norm2),
       number('E|x+y|^2', ({statistics}) => statistics.sum_norm2),
-      {title: 'angle', cell: ({angle_deg}) => angle_deg.toFixed(0)},
+      {title: 'angle', cell: ({angle_deg}) => angle_deg?.toFixed(0) ?? MISSING},
       number('keys', ({statistics}) => Math.exp(statistics.entropy_nats)),
       number('of', ({statistics}) => Math.exp(statistics.max_entropy_nats)),
       {title: 'M', cell: row => `10^${log10Features(row).toFixed(1)}`},
