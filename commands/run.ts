@@ -44,6 +44,6 @@ export default class Run extends BaselineCommand {
     const read = await readPlanFile(args.plan)
     refuseOtherThreads(args.plan, read, flags.threads)
     const plan = withNamedPlugins(read, {from: args.plan, keeper: 'plan'}, this.plugins)
-    return this.runAndCompare(plan, {...flags, plan: args.plan, quick: false})
+    return this.runAndCompare(plan, {...flags, plan: args.plan})
   }
 }
