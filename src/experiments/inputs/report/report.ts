@@ -37,7 +37,7 @@ export function inputsReport(records: readonly InputsRecord[]): Block[] {
 }
 
 function headBlocks(rows: readonly HeadRow[]): Block[] {
-  const [least, most] = spanOf(rows.map(log10Features)).map(log => `10^${log.toFixed(1)}`)
+  const [least, most] = spanOf(rows.map(log10Features)).map(powerOf10)
   const needed = least === most ? least : `${least} to ${most}`
   return [
     text(
@@ -69,7 +69,7 @@ function headTable(rows: readonly HeadRow[]): Block {
       {title: 'angle', cell: ({angle_deg}) => angle_deg?.toFixed(0) ?? MISSING},
       number('keys', ({statistics}) => Math.exp(statistics.entropy_nats)),
       number('of', ({statistics}) => Math.exp(statistics.max_entropy_nats)),
-      {title: 'M', cell: row => `10^${log10Features(row).toFixed(1)}`},
+      {title: 'M', cell: row => powerOf10(log10Features(row))},
     ],
     rows,
   )
@@ -78,4 +78,8 @@ function headTable(rows: readonly HeadRow[]): Block {
 /** The relative variance of a positive feature is about `exp(|x+y|^2) / M`: the M at which it is 1. */
 function log10Features({statistics}: HeadRow): number {
   return statistics.sum_norm2 / Math.LN10
+}
+
+function powerOf10(log: number): string {
+  return `10^${log < 1000 ? log.toFixed(1) : significant(log)}`
 }
