@@ -37,7 +37,7 @@ const QUERY = [
 ]
 const KEY = [
   [0, 0, 4, 0],
-  [0, 1, 0, 0],
+  [0, 1, 0, 1],
 ]
 
 async function planOf(name: string, arrays: Record<string, NdArray>): Promise<InputsPlan> {
@@ -57,15 +57,44 @@ async function heads(plan: InputsPlan): Promise<InputsResult['per_head']> {
 
 describe('a look at an input', () => {
   it('finds norms, angles and entropies of equal tokens', async () => {
-    const [apart, alike] = await heads(await planOf('equal', ARRAYS))
+    const [apart, slanted] = await heads(await planOf('equal', ARRAYS))
     // beta = 1/2: |x|^2 = |q|^2 / 2; right angles add squares, and equal logits spread weight over all keys
     expect(apart!.statistics.query_norm2).toMatchReference(4.5, 12)
     expect(apart!.statistics.key_norm2).toMatchReference(8, 12)
     expect(apart!.statistics.sum_norm2).toMatchReference(12.5, 12)
     expect(apart!.angle_deg).toMatchReference(90, 12)
     expect(apart!.statistics.entropy_nats).toMatchReference(Math.log(L), 12)
-    expect(alike!.statistics.sum_norm2).toMatchReference(4.5, 12)
-    expect(alike!.angle_deg).toBe(0)
+    expect(slanted!.statistics.sum_norm2).toMatchReference(5, 12)
+    expect(slanted!.angle_deg).toMatchReference(45, 12)
+  })
+
+  it('knows no angle of vectors that are zero, and none beyond 0 and 180 degrees', async () => {
+    const zero = constant([
+      [0, 0, 0, 0],
+      [0.3, 0.7, 0.3, 0.1],
+    ])
+    const plan = await planOf('zero', {...ARRAYS, q: zero, k: zero})
+    const [none, alike] = await heads(plan)
+    expect(none!.angle_deg).toBeNull()
+    expect(alike!.angle_deg).toBeGreaterThanOrEqual(0)
+    // the cosine is off by some roundings of double numbers, the angle by their root
+    expect(alike!.angle_deg).toBeLessThan(1e-5)
+    expect(await shownOf(plan)).toMatch(/^ *0 +0 +0 +0 +- /m)
+  })
+
+  it('names the layer that failed, and why', async () => {
+    const {input, causal, seed, backend} = await planOf('failed', ARRAYS)
+    const record: InputsRecord = {
+      schema: experiment.schema,
+      key: 'key',
+      cell: {layer: 3, input, causal, seed, backend},
+      status: 'failed',
+      error: {code: 'BAD_FILE', message: 'no such number'},
+    }
+    const shown = renderTerminal(inputsReport([record]), {width: 100, colour: false})
+    expect(shown).toMatch(
+      /^failed\.safetensors: bidirectional\n\n- layer 3 failed: no such number/m,
+    )
   })
 
   it('leaves out what a mask hides', async () => {
@@ -91,15 +120,19 @@ describe('a look at an input', () => {
   })
 
   it('is told as a table of heads', async () => {
-    const plan = await planOf('told', ARRAYS)
-    const {jobs} = await planRun(plan)
-    const {key, cell} = jobs[0]!
-    const outcome = await firstOutcome(plan)
-    const record = {schema: experiment.schema, key, cell, ...outcome} as InputsRecord
-    const shown = renderTerminal(inputsReport([record]), {width: 100, colour: false})
+    const shown = await shownOf(await planOf('told', ARRAYS))
     expect(shown).toContain('2 heads, L=5, S=5, D=4, bidirectional')
-    // 12.5 and 4.5 over ln 10
-    expect(shown).toMatch(/from about 10\^2\.0 to\s10\^5\.4 random vectors on/)
+    // 12.5 and 5 over ln 10
+    expect(shown).toMatch(/from about 10\^2\.2 to\s10\^5\.4 random vectors on/)
     expect(shown).toMatch(/^ *0 +4\.50 +8\.00 +12\.5 +90 +5\.00 +5\.00 +10\^5\.4$/m)
   })
 })
+
+/** What a run of a plan of one cell prints. */
+async function shownOf(plan: InputsPlan): Promise<string> {
+  const {jobs} = await planRun(plan)
+  const {key, cell} = jobs[0]!
+  const outcome = await firstOutcome(plan)
+  const record = {schema: experiment.schema, key, cell, ...outcome} as InputsRecord
+  return renderTerminal(inputsReport([record]), {width: 100, colour: false})
+}
