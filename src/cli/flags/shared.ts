@@ -248,8 +248,9 @@ export const runFlags = {
 }
 
 /** The values of {@link runFlags}, with what every command has, and what was typed of the axes of draws. */
-export type RunOptions = Omit<FlagValues<typeof runFlags>, 'backend' | 'quick'> & {
+export type RunOptions = Omit<FlagValues<typeof runFlags>, 'backend' | 'quick' | 'seed'> & {
   quiet: boolean
+  seed?: number | undefined
   samples?: boolean
   /** The file that the plan is from. Default: flags say it, or the run to go on with. */
   plan?: string | undefined

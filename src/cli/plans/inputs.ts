@@ -4,8 +4,8 @@ import {causalFlag, runFlags, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {checkedPlan} from './values.js'
 
-// there is no grid that could be a quick one
-const {quick: _, ...howToRun} = runFlags
+// there is no grid that could be a quick one, and nothing is drawn
+const {quick: _, seed: __, ...howToRun} = runFlags
 
 /** The flags of `rfa inputs`. */
 export const inputsFlags = {
@@ -25,7 +25,7 @@ export function toInputsPlan(flags: InputsFlags): InputsPlan {
     ...(layers && {layers}),
     ...(flags.scale !== undefined && {logit_scale: flags.scale}),
     causal: flags.causal,
-    seed: flags.seed ?? 0,
+    seed: 0,
     backend: flags.backend ?? 'auto',
   })
 }
