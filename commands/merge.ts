@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import {oneText, present, toggle, ungrouped} from '../src/cli/flags/kinds.js'
-import {pluginFlag, runFlags} from '../src/cli/flags/shared.js'
+import {detailsFlag, pluginFlag, runFlags} from '../src/cli/flags/shared.js'
 import {EXIT_CELLS_FAILED} from '../src/cli/program/exit-codes.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
 
@@ -32,6 +32,7 @@ export default class Merge extends RfaCommand {
       'join what is there, though cells are missing: --resume with the merged folder runs them; exit code 4',
     ),
     format: ungrouped(runFlags.format),
+    details: detailsFlag(),
     samples: toggle('write every single time of a benchmark as records_samples.csv, too'),
     plugin: pluginFlag(undefined, 'for a plan with its estimators, which is a program'),
   }
@@ -47,11 +48,13 @@ export default class Merge extends RfaCommand {
     const {mergeFolders} = await import('../src/cli/run/run-merge.js')
     const {experimentNamed} = await import('../src/experiments/index.js')
     const {experimentFlagNames} = await import('../src/cli/plans/flag-names.js')
+    const {printedReport} = await import('../src/experiments/experiment.js')
     const {renderTerminal} = await import('../src/report/terminal.js')
     const merging = {...flags, plugins: this.plugins}
     const {run, closing, missing, fault} = await mergeFolders(args.run, merging, this.invocation())
-    const {report} = await experimentNamed(run.manifest.plan.experiment)
-    const blocks = this.withFlags(await report(run.records), experimentFlagNames())
+    const experiment = await experimentNamed(run.manifest.plan.experiment)
+    const report = await printedReport(experiment, run.records, flags.details)
+    const blocks = this.withFlags(report, experimentFlagNames())
     this.print(renderTerminal(blocks, this.layout()))
     for (const line of closing) this.note(line)
     if (run.counts.failed > 0 || missing > 0) process.exitCode = EXIT_CELLS_FAILED

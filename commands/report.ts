@@ -7,17 +7,18 @@ import {
   present,
   toggle,
 } from '../src/cli/flags/kinds.js'
-import {pluginFlag} from '../src/cli/flags/shared.js'
+import {detailsFlag, pluginFlag} from '../src/cli/flags/shared.js'
 import type {ReportDocument} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
+import type {ReportParts} from '../src/experiments/run-report.js'
 import type {Block} from '../src/report/document.js'
 import type {DrawFigure} from '../src/report/terminal.js'
 
 export default class Report extends RfaCommand {
   static override summary =
-    'Print saved runs as tables and write them as Markdown, or as an HTML page'
+    'Print what saved runs found, and write them as Markdown or as an HTML page'
   static override description = helpText(
-    'Reads one or several run folders, prints their tables, and writes one Markdown file. With --html it writes one page for browsers instead, which needs no network: what was run and found, then every table. A folder of rfa claims has its verdicts, or its figure.',
+    'Reads one or several run folders, prints what was found (with --details every table), and writes one Markdown file with all of it. With --html it writes one page for browsers instead, which needs no network: what was run and found, then every table. A folder of rfa claims has its verdicts, or its figure.',
   )
   static override examples = [
     '<%= config.bin %> report results/error-sweep-20260101-120000',
@@ -50,6 +51,7 @@ export default class Report extends RfaCommand {
         'folder for the figures as SVG, for papers: fonts in them, as wide as a page and as a column',
     }),
     png: oneText({helpValue: 'DIR', description: 'the same as PNG; Markdown shows them'}),
+    details: detailsFlag(),
     plot: eitherWay('draw the most telling figure of each run in the terminal'),
     open: toggle('show the page of --html in the browser'),
     force: toggle('replace a file that is no report of rfa'),
@@ -72,11 +74,13 @@ export default class Report extends RfaCommand {
     const {folders, files: others} = await foldersAmong(args.run)
     if (others.length > 0) this.note(`left out: no folders of runs: ${others.join(', ')}`)
     const saved = await readSaved(folders, this.config.bin, this.services)
-    const blocks = this.withFlags(
-      await savedReport(saved, {figures: drawsFigures(flags) || flags.plot}),
-      experimentFlagNames(),
-    )
-    if (flags.output !== '-' && flags.html !== '-') await this.printTables(blocks, flags)
+    const reported = async (parts: ReportParts) =>
+      this.withFlags(await savedReport(saved, parts), experimentFlagNames())
+    const blocks = await reported({figures: drawsFigures(flags) || flags.plot})
+    if (flags.output !== '-' && flags.html !== '-') {
+      const printed = flags.details ? blocks : await reported({figures: flags.plot, details: false})
+      await this.printTables(printed, flags)
+    }
     const files = await writeReportFiles({blocks, saved, directories: folders}, flags, {
       ...this.invocation(),
       print: text => this.print(text),
@@ -92,28 +96,23 @@ export default class Report extends RfaCommand {
   ): Promise<void> {
     if (this.jsonEnabled() || (html !== undefined && !plot)) return
     const {renderTerminal} = await import('../src/report/terminal.js')
-    const {draw, shown} = await this.plotted(blocks, plot)
-    const wanted = html === undefined ? shown : shown.filter(isPlotOrTitle)
-    this.print(renderTerminal(wanted, this.layout(), draw))
+    const {draw, shown} = await this.plotted(blocks, {html, plot})
+    this.print(renderTerminal(shown, this.layout(), draw))
   }
 
   /** Blocks with the figures that are drawn in the terminal, and what draws them. */
   private async plotted(
     blocks: readonly Block[],
-    plot: boolean | undefined,
+    {html, plot}: {html: string | undefined; plot: boolean | undefined},
   ): Promise<{shown: readonly Block[]; draw?: DrawFigure}> {
-    const {firstFigures, NOTHING_TO_PLOT, plotForm, plotter} = await import(
+    const {firstFigures, NOTHING_TO_PLOT, plotForm, plotsAndTitles, plotter} = await import(
       '../src/cli/run/plots.js'
     )
     const form = plotForm(plot, process.stdout, process.env)
     if (!form) return {shown: blocks}
     const shown = firstFigures(blocks)
     if (!shown.some(({kind}) => kind === 'figure')) this.caution(NOTHING_TO_PLOT)
-    return {shown, draw: await plotter(this.layout(), form)}
+    const draw = await plotter(this.layout(), form)
+    return {shown: html === undefined ? shown : plotsAndTitles(shown), draw}
   }
-}
-
-/** What is shown of a report whose tables are in a page. */
-function isPlotOrTitle(block: Block): boolean {
-  return block.kind === 'figure' || (block.kind === 'heading' && block.level === 1)
 }

@@ -134,7 +134,12 @@ export interface Experiment<
   figures?(records: readonly CellRecord<Cell, Held>[]): Promise<Figure[]>
   /** How two of its runs, or two methods of one, are compared. Default: they are not. */
   comparison?(): Promise<Comparison<Cell, Completed<Cell, Held>>>
-  /** The tables and lists that are printed. */
+  /**
+   * The first screen: what was measured, the answer in sentences and one small table, in at most 20 lines of 80 columns. Default:
+   * the whole report.
+   */
+  screen?(records: readonly CellRecord<Cell, Held>[]): Promise<Block[]>
+  /** All tables and lists. */
   report(records: readonly CellRecord<Cell, Held>[]): Promise<Block[]>
 }
 
@@ -196,6 +201,15 @@ export function defineExperiment<
     CellRecord<z.output<CellSchema>, z.output<ResultSchema> & ComputedBy>
   >
   return {...facts, schema, record}
+}
+
+/** What is printed of records. @param details - all of it, not the first screen alone */
+export function printedReport(
+  {screen, report}: Experiment,
+  records: readonly CellRecord[],
+  details: boolean,
+): Promise<Block[]> {
+  return screen && !details ? screen(records) : report(records)
 }
 
 /** How runs of an experiment are compared. @throws {UNSUPPORTED} where they are not */

@@ -9,7 +9,7 @@ import type {RunManifest} from '../results/manifest.js'
 import {type CellRecord, endedRecords} from '../results/record.js'
 import {shardText} from '../results/shard.js'
 import {countRecords} from '../results/summary.js'
-import type {Experiment} from './experiment.js'
+import {type Experiment, printedReport} from './experiment.js'
 import {experimentNamed} from './index.js'
 
 /** A saved run with what a report says of it. */
@@ -31,6 +31,8 @@ export interface ReportedRun {
 export interface ReportParts {
   /** Default: none. */
   figures?: boolean
+  /** Everything, not the first screen alone. Default: true. */
+  details?: boolean
 }
 
 /** One report over one or several runs. */
@@ -42,14 +44,17 @@ export async function runReport(
   return reports.flat()
 }
 
-async function reportOf(run: ReportedRun, {figures = false}: ReportParts): Promise<Block[]> {
+async function reportOf(
+  run: ReportedRun,
+  {figures = false, details = true}: ReportParts,
+): Promise<Block[]> {
   const {experiment: name} = run.manifest.plan
   const experiment = await experimentNamed(name)
   return [
     heading(1, `${name}: ${run.directory}`),
-    ...list(origin(run)),
+    ...list(details ? origin(run) : unfinished(run)),
     ...(figures ? await figuresOf(run, experiment) : []),
-    ...(await experiment.report(run.records)),
+    ...(await printedReport(experiment, run.records, details)),
     ...(run.records.length === 0 ? [text('No cell of this run has finished yet.')] : []),
   ]
 }
@@ -128,6 +133,12 @@ function foreignRecords({foreign}: ReportedRun): string[] {
   return [
     `left out: ${plural(foreign, 'record')} of no cell of this plan, or under the key of another`,
   ]
+}
+
+/** {@link progress} of a run that has not all of its cells, or failed ones. */
+function unfinished(run: ReportedRun): Item[] {
+  const items = progress(run)
+  return items.length > 1 || countRecords(run.records).failed > 0 ? items : []
 }
 
 /** How many cells there are and how they ended; a run that stopped early says so. */

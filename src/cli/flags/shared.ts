@@ -147,6 +147,11 @@ export function causalFlag(helpGroup?: string) {
   )
 }
 
+/** `--details` of every command that prints a report. */
+export function detailsFlag(helpGroup?: string) {
+  return toggle('print every table and note, not the answer alone', helpGroup)
+}
+
 /** Which estimators, in which variants. @param grids - what runs where nothing is typed */
 export function methodFlags(grids: Record<'standard' | 'quick', Grid>) {
   return {
@@ -236,6 +241,7 @@ export const runFlags = {
     helpGroup: 'RUN',
     description: 'files to write beside the journal: csv, json (default: csv)',
   }),
+  details: detailsFlag('RUN'),
   plot: eitherWay('draw the most telling figure below the tables', 'RUN'),
   profile: Flags.boolean({
     default: false,

@@ -1,5 +1,5 @@
 import {expected} from '../../errors.js'
-import type {Experiment} from '../../experiments/experiment.js'
+import {type Experiment, printedReport} from '../../experiments/experiment.js'
 import {commandText, typeablePath} from '../../report/command-line.js'
 import type {Block} from '../../report/document.js'
 import type {DrawFigure} from '../../report/terminal.js'
@@ -18,7 +18,7 @@ import type {RecordedPlugins} from './plugins.js'
 /** Flags that change nothing about what is run. */
 const HOW_TO_RUN: ReadonlySet<string> = new Set([
   ...['output', 'resume', 'force', 'format', 'timeout', 'threads', 'profile', 'samples', 'dry-run'],
-  ...['plugin', 'json', 'quiet', 'shard', 'plot'],
+  ...['plugin', 'json', 'quiet', 'shard', 'plot', 'details'],
   ...['baseline', 'fail-on', 'strict'],
 ])
 
@@ -139,7 +139,7 @@ export abstract class ExperimentCommand extends RfaCommand {
       const {run, closing, fault} = await runPrepared(prepared, flags, invocation)
       const {renderTerminal} = await import('../../report/terminal.js')
       const {experiment} = prepared.run
-      const report = await experiment.report(run.records)
+      const report = await printedReport(experiment, run.records, flags.details)
       const {blocks, draw} = await this.withPlot(report, experiment, run, flags)
       this.print(renderTerminal(this.withFlags(blocks), this.layout(), draw))
       const nothing = nothingMeasured(plan, run.records)

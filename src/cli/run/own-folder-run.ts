@@ -61,7 +61,7 @@ export class OwnRuns {
 }
 
 function runOptions({directory, name, resume, threads, quiet}: OwnRun): RunOptions {
-  const off = {force: false, profile: false, 'dry-run': false}
+  const off = {force: false, profile: false, 'dry-run': false, details: false}
   const options = {...off, output: join(directory, name), resume, quiet}
   return threads === undefined ? options : {...options, threads}
 }
