@@ -37,6 +37,12 @@ export class Meter extends tf.KernelBackend {
     this.stands = stands
   }
 
+  /** Counts another call. */
+  restart(): void {
+    this.peak = this.held
+    this.plainNanoseconds = 0
+  }
+
   /** Room for a tensor of zeros, or of the values given. */
   allocate(
     shape: readonly number[],

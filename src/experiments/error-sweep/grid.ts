@@ -1,6 +1,7 @@
 /** An error sweep as cells and jobs: the grid, without the axes that do not apply to a method. */
 
 import type {ExactTarget} from '../../attention/index.js'
+import {countingOn} from '../../attention/internal.js'
 import {meteredBackend} from '../../backends/index.js'
 import {expected} from '../../errors.js'
 import {type AttentionInput, cutLengths} from '../../inputs/attention-input.js'
@@ -28,7 +29,8 @@ export async function errorSweepGrid(plan: ErrorSweepPlan): Promise<Grid<ErrorSw
     cells: () => placed(plan, blocks, partsOf(plan)).flatMap(block => cellsOf(plan, block)),
     jobs: async () => {
       const facts = await factsByPart(plan)
-      return jobsOf(plan, blocks, facts, {backend: await meteredBackend(plan.backend)})
+      const backend = await meteredBackend(plan.backend)
+      return countingOn(backend, () => jobsOf(plan, blocks, facts, {backend}))
     },
   }
 }

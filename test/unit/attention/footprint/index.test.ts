@@ -8,7 +8,12 @@ import {
   type MethodName,
 } from '../../../../src/attention/estimators/index.js'
 import {FUSED_RULES} from '../../../../src/attention/footprint/fused.js'
-import {footprint, spread} from '../../../../src/attention/footprint/index.js'
+import {
+  countingOn,
+  footprint,
+  plainSeconds,
+  spread,
+} from '../../../../src/attention/footprint/index.js'
 import type {Estimator} from '../../../../src/attention/forms/estimator.js'
 import {noiseSpecs} from '../../../../src/attention/forms/noise.js'
 import {resolveOptions} from '../../../../src/attention/resolve.js'
@@ -120,6 +125,43 @@ describe.each(BACKENDS)('footprint on %s', backend => {
         backend as 'cpu',
       )
     expect(at(9)).toMatchReference(at(2) + 7 * (at(3) - at(2)), 9)
+  })
+})
+
+describe('counting on one meter', () => {
+  it('finds what each call by itself finds, on another backend in between, too, and leaves the backend', async () => {
+    await useBackend('cpu')
+    const estimators = await loadEstimators()
+    const lengths = [30, 31, 32, 33]
+    const counted = (length: number, backend: 'native' | 'cpu', unread = {}) => {
+      const shape = {...SIZES, queryLen: length, keyLen: length, causal: length % 2 === 0}
+      const names = ['favor-pos', 'nystrom', 'elu'] as const
+      return names.flatMap(name => {
+        const estimator = estimators[name] as unknown as Estimator
+        const options = {...resolveOptions(estimator, 'exact'), ...unread}
+        const call = [estimator, options, shape, backend] as const
+        return [footprint(...call), plainSeconds(...call)]
+      })
+    }
+    const together = countingOn('native', () =>
+      lengths.map(length => [counted(length, 'native'), counted(length + 1000, 'cpu')]),
+    )
+    const numTensors = tf.memory().numTensors
+    const again = {unread: 'by the methods, so that nothing is remembered from above'}
+    const alone = lengths.map(length => [
+      counted(length, 'native', again),
+      counted(length + 1000, 'cpu', again),
+    ])
+    expect(together).toEqual(alone)
+    expect(together.flat(2).filter(figure => figure > 0).length).toBeGreaterThan(20)
+    expect(tf.getBackend()).toBe('cpu')
+    expect(tf.memory().numTensors).toBe(numTensors)
+    expect(() =>
+      countingOn('native', () => {
+        throw new Error('inside')
+      }),
+    ).toThrow('inside')
+    expect(tf.getBackend()).toBe('cpu')
   })
 })
 
