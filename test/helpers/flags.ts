@@ -1,5 +1,12 @@
 /** Flags as the parser leaves them when nothing was typed. */
-const RUN = {quick: false, 'dry-run': false, force: false, resume: false, profile: false}
+const RUN = {
+  quick: false,
+  'dry-run': false,
+  force: false,
+  resume: false,
+  profile: false,
+  details: false,
+}
 export const ERROR_SWEEP_FLAGS = {...RUN, causal: false, 'row-metrics': false}
 export const BENCH_FLAGS = {
   ...RUN,
