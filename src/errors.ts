@@ -27,7 +27,7 @@ export type RfaErrorCode =
   | 'CELL_TIMEOUT'
   | 'INTERRUPTED'
 
-/** What an error carries beside its sentence. */
+/** What an error carries in addition to its sentence. */
 export interface RfaErrorDetails {
   /** What to try, one action each, most likely first. */
   suggestions?: readonly string[]

@@ -61,16 +61,16 @@ export function errorCode(error: unknown): string | undefined {
 }
 
 /**
- * A name for a file beside `path` that is not finished: `<path>.<number of the process>-<random>.tmp`.
- * Processes of two containers may have one number.
+ * A temporary name next to `path`: `<path>.<number of the process>-<random>.tmp`. Processes of two containers may
+ * have the same number.
  */
 export function temporaryOf(path: string): string {
   return `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`
 }
 
 /**
- * Writes a whole file so that a reader sees either the old or the new one, even after a power cut: a
- * temporary file beside it, flushed, takes its name.
+ * Writes a whole file so that a reader sees either the old or the new one, even after a power cut: a temporary file
+ * next to it is flushed and takes its name.
  *
  * @param path - the file; replaced when it exists
  * @param content - its text, its bytes, or what appends them; when that throws, the error is passed on

@@ -30,8 +30,8 @@ export function readMemory(
 }
 
 /**
- * Bytes that end with this process: what it alone holds, without files that it shares with others. Where the system
- * does not tell, all that is resident.
+ * Bytes that end with this process: what it alone holds, without files that it shares with others. All that is
+ * resident where the system does not say.
  */
 export function heldBytes(read: ReadText = readText): number {
   const match = /^RssAnon:\s+(\d+) kB$/m.exec(read('/proc/self/status') ?? '')
@@ -89,7 +89,7 @@ const FILES = {
 /** Limit of a group and what is left of it; `undefined` without a limit. */
 function limitOf({folder, version}: Group, read: ReadText): Memory | undefined {
   const {limit, usage, cache} = FILES[version]
-  const total = Number.parseInt(read(`${folder}/${limit}`) ?? '', 10) // "max" is no number
+  const total = Number.parseInt(read(`${folder}/${limit}`) ?? '', 10) // "max" is not a number
   const used = Number.parseInt(read(`${folder}/${usage}`) ?? '', 10)
   if (!Number.isFinite(total) || !Number.isFinite(used)) return undefined
   const stat = read(`${folder}/memory.stat`) ?? ''

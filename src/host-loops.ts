@@ -116,8 +116,8 @@ export interface ArcCosineRowsCall
 /** What a backend may bring. */
 export interface HostLoops {
   /**
-   * Takes back what `dataSync` gave of a tensor that is disposed of, once nobody looks at it any more: the next output
-   * of its size is written there. Memory that is not the backend's own is left alone.
+   * Takes back what `dataSync` gave of a disposed tensor, once nothing reads it any more: the next output of its
+   * size is written there. Memory that does not belong to the backend is left alone.
    */
   recycle(data: Float32Array): void
   /** Frees the memory that loops, kernels and outputs keep between calls. */
@@ -137,9 +137,9 @@ export interface HostLoops {
    */
   normalBlocks(call: NormalBlocksCall): void
   /**
-   * Projection `orth` (with lengths) or `orth-sqrt-d`, with Haar signs. Beside normals, sums of D products round in
-   * another order: a matrix differs by about D units in the last place of doubles, times the condition number of the
-   * Gaussian block. Each block's bits are the same whatever is drawn beside it, and on any number of threads.
+   * Projection `orth` (with lengths) or `orth-sqrt-d`, with Haar signs. Sums of D products, too, round in another
+   * order: a matrix differs by about D units in the last place of doubles, times the condition number of the
+   * Gaussian block. The bits of a block do not depend on other draws or on the number of threads.
    */
   orthogonalRows(call: OrthogonalRowsCall): void
   /**
@@ -155,8 +155,8 @@ export interface HostLoops {
    */
   errorSums(call: ErrorSumsCall): ErrorSums[]
   /**
-   * Inner products of all pairs of vectors, `[count, n]`, in double precision: sums of n terms within `2 (n + 2) 2^-53` of
-   * the sum of their sizes, whose bits do not depend on the number of threads.
+   * Inner products of all pairs of vectors, `[count, n]`, in double precision: sums of n terms within `2 (n + 2)
+   * 2^-53` of the sum of their sizes. Bits do not depend on the number of threads.
    *
    * @returns the product of j and i at `j (j - 1) / 2 + i`, i < j
    */
@@ -166,7 +166,10 @@ export interface HostLoops {
    * `4 2^-53 (size of logits + S + S / 40 + 16)` of the largest value.
    */
   softmaxRows(call: SoftmaxRowsCall): void
-  /** The same with weights `|y| (sin t + (pi - t) cos t)`, t the angle between x and y, |x| > 0; the cosine errs by rounding. */
+  /**
+   * The same with weights `|y| (sin t + (pi - t) cos t)`, t the angle between x and y, |x| > 0; the cosine is exact up
+   * to rounding.
+   */
   arcCosineRows(call: ArcCosineRowsCall): void
 }
 

@@ -1,4 +1,4 @@
-/** Words of commands that a user is told to type. */
+/** Words of commands for a user to type. */
 
 /** Read as they stand by bash, zsh and fish; zsh would take `=name` for the path of a program. */
 const PLAIN = /^(?!=)[\w@+=:,./-]+$/

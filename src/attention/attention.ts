@@ -49,13 +49,13 @@ export interface CommonOptions {
   replicate?: number
   /** beta, the factor on q.k. Default `1 / sqrt(D)`. */
   scale?: number
-  /** Whose implementation to reproduce. Default `exact`. */
+  /** The released implementation to reproduce. Default `exact`. */
   preset?: PresetName
   /** Random arrays in place of drawn ones, by the names that the method declares. */
   noise?: Readonly<Record<string, tf.Tensor>>
   /** Learned arrays, by the names that the method declares. Default none. */
   parameters?: Parameters
-  /** Tokens whose statistics set data-dependent features. Default: those of the call. */
+  /** Tokens that set data-dependent features by their statistics. Default: the tokens of the call. */
   calibration?: {query: tf.Tensor; key: tf.Tensor}
 }
 
@@ -130,7 +130,7 @@ export function attention<Name extends AnyMethod>(
   return tf.tidy(() => attend(query, key, value, options as AnyOptions).out)
 }
 
-/** Options whose names are checked at run time. */
+/** Options with names that are checked at run time. */
 type AnyOptions = {method: string} & CallOptions & Record<string, unknown>
 
 /** {@link attention} with the denominator and where a guard changed it, for diagnostics. */
@@ -214,7 +214,7 @@ export const COMMON_OPTIONS: readonly string[] = [
 /**
  * The recurrent form of a method: one token in, one token out, as causal attention would give it.
  *
- * @throws {BAD_OPTION} for a size that is no whole number of at least 1
+ * @throws {BAD_OPTION} for a size that is not a whole number of at least 1
  * @throws {UNSUPPORTED} when the method has no recurrent form
  */
 export function decoder<Name extends AnyMethod>(options: DecoderOptions<Name>): Decoder {

@@ -8,7 +8,7 @@ import type {CallShape, Projection} from './types.js'
 /** Sizes of the tensors of a call. */
 export type Sizes = Omit<CallShape, 'numFeatures' | 'causal'>
 
-/** @throws {BAD_OPTION} for what is no live float32 tensor @throws {SHAPE_MISMATCH} for shapes that do not fit */
+/** @throws {BAD_OPTION} for anything but a live float32 tensor @throws {SHAPE_MISMATCH} for shapes that do not fit */
 export function checkShapes(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor): Sizes {
   for (const [name, tensor] of Object.entries({query, key, value})) checkTensor(name, tensor)
   const [batch, heads, queryLen, headDim] = query.shape as tf.Tensor4D['shape']
@@ -30,7 +30,7 @@ export function checkShapes(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor):
   )
 }
 
-/** What a call asks for beside outputs. */
+/** What a call asks for in addition to outputs. */
 export interface Asked {
   causal: boolean
   cross: boolean

@@ -11,7 +11,7 @@ export const MASK_TYPES: readonly tf.DataType[] = ['float32', 'int32', 'bool']
 const FLOATS: readonly tf.DataType[] = ['float32']
 
 /**
- * Refuses what is no tensor, a disposed one, and one of another element type.
+ * Refuses anything but a live tensor of the expected element type.
  *
  * @param where - name of the argument
  * @param dtypes - element types that are taken. Default: float32 alone
@@ -74,7 +74,7 @@ export function checkNumber(where: string, given: unknown): asserts given is num
 
 /**
  * @param prefix - before the names of sizes in messages
- * @throws {BAD_OPTION} for a size that is no whole number of at least 1
+ * @throws {BAD_OPTION} for a size that is not a whole number of at least 1
  */
 export function checkSizes(sizes: Record<string, unknown>, prefix = ''): void {
   for (const [name, size] of Object.entries(sizes)) {
@@ -83,7 +83,7 @@ export function checkSizes(sizes: Record<string, unknown>, prefix = ''): void {
   }
 }
 
-/** Random vectors of a head, at most: no estimate needs as many, and a matrix of 64 columns has 4 GiB. */
+/** Most random vectors of a head: a matrix of 64 columns then has 4 GiB. */
 const MAX_FEATURES = 2 ** 24
 
 /** Numbers in an array that is drawn, at most: JavaScript has no arrays much longer. */

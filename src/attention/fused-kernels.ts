@@ -1,6 +1,5 @@
 /**
- * The door for backends: what a fused kernel of an operation is called with, and the checks of such calls,
- * which are those of the operation itself.
+ * The door for backends: arguments of fused kernels, and checks of their calls, which the operation uses, too.
  */
 export {
   checkElements,

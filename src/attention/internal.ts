@@ -1,6 +1,5 @@
 /**
- * What experiments of this package use beside the public door, index.js: `rfa/attention` does not promise it
- * to others.
+ * What experiments of this package use in addition to index.js. It is not public.
  */
 export {attendInputs} from './attention.js'
 export {exactOutput, hasExactLoop, hasLoopForm, isCanonicalSoftmax} from './exact.js'

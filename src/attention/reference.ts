@@ -13,7 +13,7 @@ export interface HostArray {
   data: Float32Array | Float64Array
 }
 
-/** What {@link forEachExactRow} needs beside the arrays. */
+/** What {@link forEachExactRow} needs in addition to the arrays. */
 export interface ExactOptions {
   target: ExactTarget
   /** beta of canonical inputs. */
@@ -44,7 +44,7 @@ export function forEachExactRow(
  * @param key - `[B, H, S, D]`, raw
  * @param value - `[B, H, S, Dv]`
  * @returns `[B, H, L, Dv]`, double precision
- * @throws {BAD_OPTION} for what is no array with a shape of four axes, or no target
+ * @throws {BAD_OPTION} for anything but an array with a shape of four axes, or a target
  */
 export function exactAttention(
   query: HostArray,
@@ -263,7 +263,9 @@ export function exactTile(
   return out
 }
 
-/** Visits every query. @param visit - told its place among all, and how many keys it has in view, the hidden one counted */
+/**
+ * Visits every query. @param visit - gets its place among all, and how many keys it has in view, the hidden one counted
+ */
 function forEachRow(
   query: HostArray,
   key: HostArray,

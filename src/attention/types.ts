@@ -23,7 +23,7 @@ export type KeyMask = Tensor2D
  */
 export type InputSpace = 'canonical' | 'raw'
 
-/** Presets: whose public implementation is reproduced. `exact` is the mathematically right form. */
+/** Presets: the public implementation to reproduce. `exact` is the mathematically right form. */
 export const PRESET_NAMES = [
   'exact',
   'performer-pytorch',
@@ -112,7 +112,7 @@ export interface ExactTarget {
   inputScale: number
   /** `unit` only: added to each norm before dividing by it. Default 0. */
   normEpsilon?: number
-  /** Added to a kernel whose row weights are logarithms. Default 0. */
+  /** Added to a kernel with row weights given by logarithms. Default 0. */
   constant?: number
   /** Multiplies the dimensions of x and y besides, `[H, D]`, row-major. Default 1. */
   dimensionScale?: ArrayLike<number>

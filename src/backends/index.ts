@@ -12,7 +12,7 @@ const REGISTRY = {
   cpu: () => import('./cpu.js'),
 } as const satisfies Record<string, () => Promise<{default: Backend}>>
 
-/** A backend's name; the order is that of preference under `auto`. */
+/** A backend's name, in the order in which `auto` prefers them. */
 export type BackendName = keyof typeof REGISTRY
 export const BACKEND_NAMES = Object.keys(REGISTRY) as readonly BackendName[]
 
@@ -30,7 +30,7 @@ export interface ActiveBackend {
 
 /** How a backend is taken into use. */
 export interface UseOptions extends ThreadOptions {
-  /** Told in one sentence when `auto` passes over a native backend that is there but cannot run. */
+  /** Called with a sentence when `auto` skips a native backend that is installed but cannot run. */
   note?: ((text: string) => void) | undefined
 }
 
@@ -38,12 +38,12 @@ export interface UseOptions extends ThreadOptions {
  * Makes a backend the current one and loads the estimators. Call once before {@link attention}.
  *
  * @param choice - a name, or `auto`: the first available of native, tensorflow, wasm, cpu. Default `auto`.
- * @param options.threads - threads to compute with. Default: the backend's own choice, for native
- *   `threadShare`, else as many as the machine lets this process run at once
+ * @param options.threads - threads to compute with. Default: the backend's choice: for native `threadShare`, else
+ * the processors that this process may use
  * @returns which one runs
  * @throws {BACKEND_MISSING} when the named backend is not available, with its remedy; under `auto`
  *   when RFA_ISA asks for an instruction set that cannot be had
- * @throws {BAD_OPTION} for threads that are no integer from 1 to `MAX_THREADS`
+ * @throws {BAD_OPTION} for threads that are not an integer from 1 to `MAX_THREADS`
  * @throws {UNSUPPORTED} for threads on a backend that has one
  */
 export async function useBackend(
@@ -66,9 +66,9 @@ export async function useBackend(
 }
 
 /**
- * Keeps each thread of a backend that is in use on a processor of its own, for benchmarks: they otherwise measure where the
- * system happens to put threads. Does nothing with one thread, where the system offers no such thing, and to backends that
- * have threads of a library.
+ * Binds each thread of the backend in use to one processor, for benchmarks: otherwise times depend on where the
+ * system puts threads. Does nothing with one thread, on systems that cannot bind, and for backends with the threads
+ * of a library.
  */
 export async function bindThreads(name: BackendName): Promise<void> {
   const {default: backend} = await REGISTRY[name]()
@@ -78,7 +78,7 @@ export async function bindThreads(name: BackendName): Promise<void> {
 /**
  * Refuses threads that no machine could give; loads nothing that computes under `auto`.
  *
- * @throws {BAD_OPTION} for threads that are no integer from 1 to `MAX_THREADS`
+ * @throws {BAD_OPTION} for threads that are not an integer from 1 to `MAX_THREADS`
  * @throws {UNSUPPORTED} for several threads on a backend that has one
  */
 export async function checkThreads(
@@ -95,7 +95,7 @@ export async function checkThreads(
   throw expected('UNSUPPORTED', 'threads', what, String(threads), 'use `backend: native`')
 }
 
-/** Tries every backend and tells which work, and what to do about the others. */
+/** Tries every backend and returns which work, and what to do about the others. */
 export function probeBackends(): Promise<BackendReport[]> {
   quietTensorFlow()
   return inTurn(async () => {
@@ -111,8 +111,7 @@ export function probeBackends(): Promise<BackendReport[]> {
 }
 
 /**
- * The backend whose memory a choice stands for: under `auto` the one that would be taken here, or the
- * plainest where none can be.
+ * The backend to count memory for: under `auto` the one that would be used here, or the plainest if none can be.
  */
 export async function meteredBackend(choice: BackendChoice): Promise<BackendName> {
   if (choice !== 'auto') return choice
@@ -126,14 +125,14 @@ export async function meteredBackend(choice: BackendChoice): Promise<BackendName
   })
 }
 
-/** Loads and tries the backend that `auto` prefers, ahead of the first call that needs one. Tells nothing. */
+/** Loads and tries the backend that `auto` prefers, before the first call that needs one. Reports nothing. */
 export async function tryPreferred(): Promise<void> {
   quietTensorFlow()
   const {default: backend} = await REGISTRY[BACKEND_NAMES[0]!]()
   await inTurn(() => backend.probe())
 }
 
-/** Threads that a process can compute with: any number, or one. Under `auto` nobody knows before it is tried. */
+/** Threads that a process can compute with: any number, or one. Under `auto` it depends on the backend that works. */
 export async function threadingOf(choice: BackendChoice): Promise<Backend['threading']> {
   if (choice === 'auto') return 'any'
   const {default: backend} = await REGISTRY[choice]()

@@ -39,8 +39,8 @@ function setUpCommand({platform, arch, root, cwd}: Place): string | undefined {
 }
 
 /**
- * Tells ways of being absent apart: the package was removed because its install script failed, the script was never run,
- * or the library that its addon wants is gone.
+ * Why it is absent: the package was removed because its install script failed, the script was never run, or the
+ * library that its addon needs is gone.
  *
  * @param error - what importing the package threw
  */

@@ -57,12 +57,12 @@ let loadedThreads: number | undefined
 
 /** Threads asked for, or the share, or those that TensorFlow's own variable says, or one per processor. */
 function threadsFor({threads, threadShare}: ThreadOptions): number {
-  const told = Number(process.env.TF_NUM_INTRAOP_THREADS)
-  const own = isThreadCount(told) ? told : availableParallelism()
+  const set = Number(process.env.TF_NUM_INTRAOP_THREADS)
+  const own = isThreadCount(set) ? set : availableParallelism()
   return threads ?? threadShare ?? own
 }
 
-/** The version of the C library, as its addon tells it. */
+/** The version of the C library, by its addon. */
 function libraryVersion(): string {
   const {binding} = tf.findBackend(NAME) as {binding?: {TF_Version?: string}}
   return binding?.TF_Version ?? 'of unknown version'

@@ -1,4 +1,4 @@
-/** How many threads a backend may be told to use. */
+/** Most threads that a backend may use. */
 
 /** More threads than any machine has processors are a slip of the keyboard. */
 export const MAX_THREADS = 1024

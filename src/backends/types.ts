@@ -27,17 +27,19 @@ export interface ThreadOptions {
 
 /** One TensorFlow.js backend. */
 export interface Backend {
-  /** Threads it can be told to use: any number, or one. */
+  /** Threads it can be set to use: any number, or one. */
   threading: 'any' | 'one'
-  /** The threads of its first use in a process are those of all others. */
+  /** The threads of its first use in a process hold for all others. */
   keepsThreads?: boolean
-  /** An entry has the same bits wherever it stands in a tensor, beside whatever others, and for any number of threads. */
+  /**
+   * An entry has the same bits wherever it stands in a tensor, whatever the others are, and for any number of threads.
+   */
   sameBits: boolean
   /** Loads what is needed and runs one tiny operation; never throws. */
   probe(options?: ThreadOptions): Promise<Availability>
   /** Makes it the current backend; called after a successful probe. */
   activate(options?: ThreadOptions): Promise<void>
-  /** Keeps each of several threads on a processor of its own from now on, where the system does that. */
+  /** Binds each of several threads to one processor from now on, where the system can do that. */
   bindThreads?(): void
   /** Loops over plain arrays that it has faster than the common ones; called after {@link activate}. */
   hostLoops?(): Partial<HostLoops>

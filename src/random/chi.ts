@@ -1,6 +1,9 @@
 import {normals, type RandomStream} from './stream.js'
 
-/** Where {@link chis} takes its numbers from: streams of their own, so that the first lengths of a longer draw are those of a shorter one. */
+/**
+ * Where {@link chis} takes its numbers from: separate streams, so that a longer draw begins with the lengths of a
+ * shorter one.
+ */
 export interface ChiStreams {
   /** Three normals for each length. */
   normal: RandomStream

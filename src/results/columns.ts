@@ -36,8 +36,8 @@ interface Node {
 
 /**
  * The leaves of a schema in the order of its definition, so that columns never depend on the data.
- * Objects are flattened, alternatives of a union stand side by side, lists of objects are left out:
- * they are tables of their own.
+ * Objects are flattened, alternatives of a union stand side by side, lists of objects are left out: they have
+ * separate tables.
  *
  * @param omit - paths, joined by `.`, that are left out
  */

@@ -14,18 +14,18 @@ import type {Row, TableFormat} from './tables.js'
  * A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return has an apostrophe before it, so
  * that no spreadsheet runs it; numbers never have one.
  *
- * @param records - of the experiment whose table it is; empty gives an empty text
+ * @param records - of the experiment of the table; an empty list gives an empty text
  * @returns CSV with a header, lines ended by `\n`
  * @throws {BAD_OPTION} for records of several experiments
  */
 export function toCsv(records: readonly CellRecord[], table: TableFormat): string {
   if (onlySchema(records) === undefined) return ''
   const rows = records.flatMap(record => table.rows(record))
-  return plainCsv(told(table.columns(), rows), rows)
+  return plainCsv(filled(table.columns(), rows), rows)
 }
 
 /**
- * Writes the tables of an experiment: the first as `path`, others that have rows beside it with their own suffix.
+ * Writes the tables of an experiment: the first as `path`, others that have rows next to it with a suffix.
  *
  * @param path - ends in `.csv`
  * @throws {NOT_WRITABLE} when a file cannot be written
@@ -35,10 +35,10 @@ export async function writeCsv(
   records: readonly CellRecord[],
   tables: readonly TableFormat[],
 ): Promise<void> {
-  const told = tables.filter(
+  const written = tables.filter(
     table => table.suffix === '' || records.some(record => table.rows(record).length > 0),
   )
-  const files = told.map(table => ({
+  const files = written.map(table => ({
     name: path.replace(/\.csv$/, `${table.suffix}.csv`),
     text: toCsv(records, table),
   }))
@@ -56,7 +56,7 @@ export function plainCsv(columns: readonly Column[], rows: readonly unknown[]): 
 }
 
 /** Columns in which some row has a value; all where there are no rows. */
-function told(columns: readonly Column[], rows: readonly Row[]): readonly Column[] {
+function filled(columns: readonly Column[], rows: readonly Row[]): readonly Column[] {
   if (rows.length === 0) return columns
   return columns.filter(column => rows.some(row => cellValue(column, row) !== ''))
 }

@@ -2,8 +2,8 @@
 import {z} from 'zod'
 import {describe} from '../errors.js'
 
-/** Faults that a message tells. */
-const TOLD = 5
+/** Most faults in a message. */
+const SHOWN = 5
 
 /** What a value should have been, by the parser's word for it. */
 const KINDS: Readonly<Record<string, string>> = {
@@ -24,9 +24,9 @@ const KINDS: Readonly<Record<string, string>> = {
  */
 export function faultsOf(error: z.ZodError, value: unknown): string {
   const faults = error.issues.map(issue => faultOf(issue, valueAt(value, issue.path)))
-  const rest = faults.length - TOLD
+  const rest = faults.length - SHOWN
   return [
-    `one in which ${faults.slice(0, TOLD).join('; ')}`,
+    `one in which ${faults.slice(0, SHOWN).join('; ')}`,
     ...(rest > 0 ? [`and ${rest} more faults`] : []),
   ].join('; ')
 }

@@ -31,7 +31,7 @@ export async function requireRegularFile(path: string): Promise<void> {
 
 /**
  * Whether an open file is still the one of that name: not deleted, moved or replaced, nor its folder.
- * What the system cannot tell now counts as in place.
+ * If the system cannot say, it counts as in place.
  */
 export async function isInPlace(file: FileHandle, path: string): Promise<boolean> {
   try {
@@ -80,7 +80,7 @@ export function isGone(error: unknown): boolean {
 }
 
 /**
- * Now, in ms, by the clock that stamps files beside `path`: that of a file server may differ from ours.
+ * Now, in ms, by the clock that stamps files next to `path`: the clock of a file server may differ from ours.
  *
  * @throws {NOT_WRITABLE} when no file can be made there
  */

@@ -57,7 +57,7 @@ const fitSchema = z.object({
     .enum(['one_length', 'unsettled', 'bent', 'decode'])
     .nullable()
     .describe(
-      'Why no slope is told: one length only; its interval reaches beyond 0.25; times leave the line by more than their intervals; times of decodes are told by tokens. `null`: it is.',
+      'Why there is no slope: one length only; its interval reaches beyond 0.25; times leave the line by more than their intervals; decodes are reported by tokens. `null`: there is one.',
     ),
   r2: z
     .number()
@@ -69,7 +69,9 @@ export type Fit = z.infer<typeof fitSchema>
 
 /** What a machine was like while it timed. */
 export const machineVerdict = z.object({
-  verdict: z.enum(['quiet', 'disturbed', 'unknown']).describe('`unknown`: nothing here tells.'),
+  verdict: z
+    .enum(['quiet', 'disturbed', 'unknown'])
+    .describe('`unknown`: the system does not say.'),
   signs: z
     .array(z.enum(['turns', 'processes']))
     .describe(

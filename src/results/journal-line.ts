@@ -18,7 +18,7 @@ export interface LineContent {
   checked: boolean
 }
 
-/** Why a line is no record as it was written. */
+/** Why a line is not a record as it was written. */
 export type LineFault = 'no JSON' | 'no checksum' | 'another checksum'
 
 /** The line of a record, with its newline. */

@@ -30,9 +30,9 @@ export interface ReadOptions {
 /**
  * Reads the journal of a directory without touching it; a torn last line is left out. Several records
  * of one cell (a failed one that was run again) are all returned, oldest first; see {@link newest}.
- * Those of an earlier format are told in the present one; a run of them can be read, but not resumed.
+ * Records of an earlier format are converted; their run can be read, but not resumed.
  *
- * @param experiments - whose records this version reads
+ * @param experiments - those with records that this version reads
  * @returns no records when there is no journal yet
  * @throws {BAD_FILE} for a damaged line before the last, and for a record that does not fit its schema
  * @throws {UNKNOWN_SCHEMA} for records of another version
@@ -68,10 +68,11 @@ export async function readRecords(
   return records
 }
 
-/** Tells what any of these experiments once wrote in its present format, and anything else as it is. */
+/** Converts what any of these experiments once wrote to the present format; keeps anything else. */
 async function presentOf(experiments: readonly StoredExperiment[]) {
   const earlier = await Promise.all(experiments.map(experiment => experiment.earlier?.()))
-  return (value: unknown) => earlier.reduce<unknown>((told, tell) => tell?.(told) ?? told, value)
+  return (value: unknown) =>
+    earlier.reduce<unknown>((record, convert) => convert?.(record) ?? record, value)
 }
 
 /**
@@ -92,11 +93,11 @@ export interface JournalSource extends ReadOptions {
   path: string
   file: FileHandle
   experiments: readonly StoredExperiment[]
-  /** Tells what a line holds in the present format. Default: as it stands */
+  /** Converts what a line holds to the present format. Default: no change */
   present?: (value: unknown) => unknown
 }
 
-/** What a journal holds beside its records. */
+/** What a journal holds in addition to its records. */
 export interface JournalEnd {
   /** How many bytes of the file are whole lines. */
   intactBytes: number

@@ -11,7 +11,7 @@ import {type Lock, takeLock} from './lock.js'
 import type {CellRecord, StoredExperiment} from './record.js'
 import {type SetAside, setAside} from './set-aside.js'
 
-/** The lock's file name beside it. */
+/** The file name of the lock next to it. */
 export const LOCK_FILE = 'records.lock'
 
 /** Records that are flushed together, where many are added: what a process has in memory once more. */
@@ -57,7 +57,7 @@ export interface OpenOptions extends Pick<ReadOptions, 'checked'> {
  * by a process that was killed while writing, is cut off. Where other lines are damaged, the file is kept
  * under another name, and the journal goes on without them.
  *
- * @param experiments - whose records it may hold
+ * @param experiments - those with records that it may hold
  * @throws {NOT_WRITABLE} when another process writes into the directory, or it cannot be written
  * @throws {BAD_FILE} for a record that does not fit its schema
  * @throws {UNKNOWN_SCHEMA} for records of another version
@@ -88,7 +88,7 @@ interface JournalFile {
   /** Of its folder; nothing is cut off without it. */
   lock: Lock
   size: number
-  /** Checksum of so many bytes. */
+  /** Checksum of the first `length` bytes. */
   checksum: number
 }
 
@@ -106,7 +106,7 @@ async function openLocked(
     const onDamage = (line: Line) => void lost.push(line)
     const source = {path, file, experiments, checked, onDamage}
     const {intactBytes, torn} = await readLines(source, record => records.push(record))
-    // another process may have taken the folder while the file was read, and then goes on with it
+    // another process may have taken the folder while the file was read, and may be writing to it
     if (torn || lost.length > 0) await lock.check()
     const damaged = lost.length > 0 ? await setAside({path, file, intactBytes}, lost) : undefined
     if (damaged) {
@@ -180,7 +180,7 @@ function journalOf(
   }
 }
 
-/** A record in a file that nobody can find any more is not saved, nor one in a file that others write. */
+/** A record in a file that was moved or deleted is not saved, nor one in a file that others write. */
 async function requireUntouched(target: JournalFile): Promise<void> {
   const {path, file, size} = target
   if (!(await isInPlace(file, path))) {
@@ -189,7 +189,7 @@ async function requireUntouched(target: JournalFile): Promise<void> {
       path,
       'the journal that this run writes',
       'none, or another file',
-      'it was moved or deleted under the run: put it back if you can, and go on with `resume`',
+      'it was moved or deleted during the run: put it back if you can, and continue with `resume`',
     )
   }
   const there = await file.stat()
@@ -202,7 +202,7 @@ function changedError({path, size}: JournalFile, got: string): RfaError {
     path,
     `the ${size} bytes that this run found and wrote`,
     got,
-    'another program changed the file under the run: stop that program, then go on with `resume`; damaged or missing cells run again',
+    'another program changed the file during the run: stop that program, then continue with `resume`; damaged or missing cells run again',
   )
 }
 
@@ -210,7 +210,7 @@ function changedError({path, size}: JournalFile, got: string): RfaError {
 async function appendLines(target: JournalFile, lines: string): Promise<void> {
   const bytes = Buffer.from(lines)
   try {
-    await target.file.appendFile(bytes) // goes on after a short write, which then tells why
+    await target.file.appendFile(bytes) // continues after a short write, and then throws the reason
     await target.file.datasync()
     target.size += bytes.length
     target.checksum = crc32(bytes, target.checksum)

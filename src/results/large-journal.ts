@@ -28,7 +28,7 @@ export function withoutLists(
   const heavy = experiments.find(({schema}) => schema === record.schema)?.heavyLists
   if (record.status !== 'completed' || heavy === undefined) return record
   const fields = Object.entries(record.result).filter(([name]) => !heavy.includes(name))
-  // made anew: an object of which fields are deleted takes twice the memory
+  // made anew: deleting fields of an object doubles its memory
   return {...record, place, result: Object.fromEntries(fields) as typeof record.result}
 }
 
@@ -51,7 +51,7 @@ export function readAgain({path, number, start, bytes}: JournalPlace): unknown {
   return content.value
 }
 
-/** @throws {TOO_LARGE} where so many records do not fit into the heap that Node allows */
+/** @throws {TOO_LARGE} where the records do not fit into the heap that Node allows */
 export function requireHeapFor(
   records: number,
   path: string,

@@ -10,11 +10,11 @@ const UNFINISHED = /\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
 const VISIT_MS = 60_000
 
 /**
- * Removes the unfinished files of processes that are gone (killed, power cut) from a folder, and what
- * guarded a takeover of its lock. Never fails: one that cannot be removed is in nobody's way.
+ * Removes the unfinished files of processes that are gone (killed, power cut) from a folder, and what guarded a
+ * takeover of its lock. Never fails: a file that cannot be removed does no harm.
  *
- * @param directory - a folder that this process has locked: only the lock itself may be tried by others,
- *   of other hosts too, which have their files beside it for a moment
+ * @param directory - a folder that this process has locked: other processes, of other hosts too, only try the lock,
+ * and have a temporary file next to it for a moment
  * @param lockFile - name of the lock
  */
 export async function removeLeftovers(directory: string, lockFile: string): Promise<void> {

@@ -13,7 +13,7 @@ interface Owner {
   host: string
   /** Where that number means something; see {@link processSpace}. */
   space: string | null
-  /** When the process began, in clock ticks since boot; `null` where the system does not tell. */
+  /** When the process began, in clock ticks since boot; `null` where the system does not say. */
   started: string | null
 }
 
@@ -75,14 +75,14 @@ export async function refresh({file, text}: OwnLock): Promise<void> {
   await file.datasync()
 }
 
-/** Whether the file of that name is still this lock. What the system cannot tell now counts as yes. */
+/** Whether the file of that name is still this lock. If the system cannot say, it counts as yes. */
 export async function isStillThere({path, file, text}: OwnLock): Promise<boolean> {
   if (!(await isInPlace(file, path))) return false
   const there = await readFile(path, 'utf8').catch(error => (isGone(error) ? undefined : text))
   return there === text
 }
 
-/** Removes the file unless it is that of another by now. Never fails: what stays is found stale later. */
+/** Removes the file unless it belongs to another process by now. Never fails: a remaining file is found stale later. */
 export async function dropLock(lock: OwnLock): Promise<void> {
   const ours = await isStillThere(lock)
   await lock.file.close().catch(() => {})

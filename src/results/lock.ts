@@ -26,16 +26,16 @@ export interface Lock {
 
 /** How often the owner of a lock gives a sign of life, in ms. */
 const BEAT_MS = 10_000
-/** After so long without one a lock is stale where nobody can tell whether its owner runs: six beats. */
+/** A lock without a beat for this long (six beats) is stale if its owner cannot be checked. */
 const SILENCE_MS = 6 * BEAT_MS
 /** What the name of a lock is followed by in that of its guard; see {@link removeStale}. */
 export const GUARD_ENDING = '.takeover'
 
 /**
- * Takes a lock file, so that two processes cannot write into one folder. A lock whose process is gone
- * (killed, power cut) is taken over. Whether one of another host or container has gone nobody here can
- * tell: its owner writes it anew every {@link BEAT_MS}, and is believed until {@link SILENCE_MS} after
- * the last time. The clocks of hosts are not compared, only times that the file system wrote.
+ * Takes a lock file, so that two processes cannot write into one folder. A lock of a process that is gone (killed,
+ * power cut) is taken over. Processes of other hosts and containers cannot be checked: an owner writes its lock
+ * anew every {@link BEAT_MS}, and counts as running until {@link SILENCE_MS} after the last time. The clocks of
+ * hosts are not compared, only times that the file system wrote.
  *
  * @param path - the lock file; its folder exists
  * @param beatMs - between two signs of life
@@ -125,16 +125,16 @@ function lostLock(path: string): RfaError {
     'NOT_WRITABLE',
     path,
     'the lock that this run has taken',
-    'none, or that of another rfa',
-    'the folder was moved or deleted under the run, or another rfa took it: look where it is now',
-    'go on with what is saved there: the same command with `output` and `resume`',
+    'none, or the lock of another rfa',
+    'the folder was moved or deleted during the run, or another rfa took it: look where it is now',
+    'to continue it, repeat the command with `output` and `resume`',
   )
 }
 
 /**
- * Removes a stale lock, unless another process has put its own in its place meanwhile. Looking and
- * removing are two steps, between which nobody else may remove and make one: who does them holds a
- * guard, a lock file too, of which a stale one is removed in the same way.
+ * Removes a stale lock, unless another process has replaced it meanwhile. Looking and removing are two steps, and
+ * no other process may act between them: a guard protects both. The guard is a lock file, too; a stale one is
+ * removed in the same way.
  *
  * @throws {NOT_WRITABLE} when another process is about to take it over
  */

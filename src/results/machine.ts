@@ -45,11 +45,11 @@ function vectorFacts(timed: boolean): Pick<Machine, 'instruction_set' | 'fma_pea
 }
 
 /**
- * Short commit hash of the checkout whose top folder is given, `+` appended when its tree has changes
- * or files that git neither tracks nor ignores.
+ * Short commit hash of the checkout with this top folder, with a `+` when its tree has changes or files that git
+ * neither tracks nor ignores.
  *
- * @returns `null` for a folder that is no checkout of its own (an installed package inside another
- *   project's repository), without git, or before the first commit
+ * @returns `null` for a folder that is not the top of a checkout (an installed package inside another project's
+ * repository), without git, or before the first commit
  */
 export async function commitOf(folder: string): Promise<string | null> {
   try {

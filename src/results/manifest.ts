@@ -79,7 +79,7 @@ export function latestCommand({argv, sessions = []}: RunManifest): readonly stri
   return sessions.findLast(({extended}) => extended)?.argv ?? argv
 }
 
-/** The schema of a manifest whose plan is one of these experiments'. */
+/** The schema of a manifest with a plan of one of these experiments. */
 export function runManifest(
   experiments: readonly Pick<StoredExperiment, 'plan'>[],
 ): z.ZodType<RunManifest> {
@@ -104,7 +104,7 @@ export function runManifest(
       .literal(LINE_CHECKSUM)
       .optional()
       .describe(
-        'Checksum that each line of records.jsonl ends with; absent: an earlier version began the run, whose lines have none.',
+        'Checksum that each line of records.jsonl ends with; absent: an earlier version began the run, and its lines have none.',
       ),
     sessions: z
       .array(session)
@@ -115,7 +115,7 @@ export function runManifest(
   })
 }
 
-/** Plans told apart by their experiments, so that a fault is told of the one that is meant. */
+/** Plans, distinguished by their experiments, so that errors are about the right one. */
 export function anyPlan(experiments: readonly Pick<StoredExperiment, 'plan'>[]): z.ZodType<Plan> {
   const [first, ...others] = experiments.map(({plan}) => plan)
   return z.discriminatedUnion('experiment', [first!, ...others])

@@ -16,8 +16,7 @@ export function defaultRunDirectory(experiment: string, date: Date): string {
 }
 
 /**
- * Makes a folder that nobody else has: that name, or with `-2`, `-3` and so on after it where runs
- * begin in one second.
+ * Makes a new folder: of that name, or with `-2`, `-3` and so on where runs begin in the same second.
  *
  * @returns its path; it is empty
  * @throws {NOT_WRITABLE} when it cannot be made

@@ -8,7 +8,7 @@ import type {CellRecord, StoredExperiment} from './record.js'
  *
  * @param value - parsed JSON
  * @param where - file and line, for the sentence of an error
- * @param experiments - whose records this version reads
+ * @param experiments - those with records that this version reads
  * @throws {UNKNOWN_SCHEMA} when its `schema` is missing or none of theirs
  * @throws {BAD_FILE} when it does not fit its schema, saying where
  */

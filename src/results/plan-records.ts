@@ -2,7 +2,7 @@ import {packageVersion} from '../package.js'
 import {cellKey} from './keys.js'
 import {type CellRecord, isSuperseded} from './record.js'
 
-/** The records of a plan, told from others that stand in the same journal. */
+/** The records of a plan, without others in the same journal. */
 export interface PlanRecords {
   /** The newest record of each cell that has one, in the order of the plan. */
   records: CellRecord[]

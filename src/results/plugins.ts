@@ -1,4 +1,4 @@
-/** Whether a run goes on with the plug-ins that it was started with. */
+/** Whether a run continues with the plug-ins that it was started with. */
 import {expected, type RfaError} from '../errors.js'
 import {type PluginRecord, pluginDigest} from '../plugins/record.js'
 import {changedFile} from '../plugins/recorded.js'
@@ -57,7 +57,7 @@ function why(before: PluginRecord, now: PluginRecord): string {
 }
 
 /**
- * Error of plug-ins that a plan or a run has and nobody has named.
+ * Error of plug-ins that a plan or a run uses and the command does not name.
  *
  * @param from - the folder of the run, or the file of the plan
  */
@@ -70,7 +70,7 @@ export function unnamedPlugins(from: string, unnamed: readonly PluginRecord[]): 
     'USAGE',
     from,
     what,
-    `${paths.join(', ')}, which nobody has named`,
+    `${paths.join(', ')}, which the command does not name`,
     `where you trust them, add ${flags}, or the place where the files are now`,
   )
 }

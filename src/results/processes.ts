@@ -1,4 +1,4 @@
-/** What the system tells of other processes; beside the plain question only Linux answers. */
+/** What the system knows of other processes. Only Linux says more than whether they run. */
 import {readFileSync, readlinkSync} from 'node:fs'
 import {errorCode} from '../files.js'
 
@@ -6,7 +6,7 @@ import {errorCode} from '../files.js'
  * Where the numbers of processes are those that this one sees: this boot of this machine, and the
  * container (PID namespace). Two containers may have one host name, and a machine starts anew.
  *
- * @returns `null` where the system does not tell
+ * @returns `null` where the system does not say
  */
 export function processSpace(): string | null {
   try {
@@ -17,7 +17,7 @@ export function processSpace(): string | null {
   }
 }
 
-/** When a process began, in clock ticks since boot; `null` where the system does not tell. */
+/** When a process began, in clock ticks since boot; `null` where the system does not say. */
 export function startOf(pid: number): string | null {
   return statOf(pid)?.started ?? null
 }

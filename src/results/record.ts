@@ -56,7 +56,7 @@ export interface Plan {
   backend: BackendChoice | BackendChoice[]
   /** Threads of the backend, where they are part of what is measured. */
   threads?: number | null
-  /** Other implementations that are timed beside them. */
+  /** Other implementations to time in addition. */
   peers?: string[] | undefined
   /** Where its queries, keys and values come from, if it has any. */
   input?: InputSpec
@@ -134,7 +134,7 @@ export interface CellError {
 /** A cell that was measured. */
 export type Completed<Cell, Result> = Extract<CellRecord<Cell, Result>, {status: 'completed'}>
 
-/** What all records say beside cell and result. */
+/** Fields of all records other than cell and result. */
 export const recordFields = z.object({
   schema: z.string().describe('Name and version of the format of this record.'),
   key: z
@@ -182,7 +182,7 @@ export function recordSchema<Cell extends z.ZodType, Result extends z.ZodType>(
   ])
 }
 
-/** What storage is told of an experiment whose runs it keeps. */
+/** What storage knows of an experiment with runs that it keeps. */
 export interface StoredExperiment {
   name: string
   /** Format of its records, e.g. `rfa.bench/1`. */
@@ -190,13 +190,13 @@ export interface StoredExperiment {
   plan: PlanSchema
   record: z.ZodType<CellRecord>
   /**
-   * `fresh`: a process for each cell, one at a time, as what is measured is the process itself; runs are comparable on one
-   * machine only. `shared`: processes run one cell after the other, as many at once as there are threads.
+   * `fresh`: one process per cell, one at a time, since the process itself is measured; runs are comparable on one
+   * machine only. `shared`: processes run one cell after the other, one process per thread.
    */
   isolation: 'fresh' | 'shared'
   /** Lists of its results that reports leave in a large journal, and read when they need them. Default: none */
   heavyLists?: readonly string[] | undefined
-  /** Gives what tells a record of an earlier format in the words of the present one, and anything else as it is. */
+  /** Returns a function that converts a record of an earlier format to the present one, and keeps anything else. */
   earlier?(): Promise<(value: unknown) => unknown>
 }
 

@@ -1,12 +1,12 @@
-/** Whether a run can go on with a plan: it can where the plan has all of its cells. */
+/** Whether a run can continue with a plan: it can if the plan has all of its cells. */
 import {expected, type RfaError} from '../errors.js'
 import {canonicalJson} from './keys.js'
 import type {Plan, StoredExperiment} from './record.js'
 import {flagOf, settingName} from './settings.js'
 
 const NEW_RUN = 'choose another `output` to start a new run'
-const OWN_PLAN = 'to go on with its own plan, give `output` and `resume` alone'
-const ONLY_MORE = 'a run can be extended, but not cut: add values beside those that it has'
+const OWN_PLAN = 'to continue its own plan, give only `output` and `resume`'
+const ONLY_MORE = 'a run can be extended, but not cut: keep its values and add others'
 
 /** What is asked of the cells of a plan. */
 export interface PlanCells {
@@ -16,7 +16,7 @@ export interface PlanCells {
   labelsOf(plan: Plan, keys: readonly string[]): Promise<string[]>
 }
 
-/** The plan to go on with, and where. */
+/** The plan to continue, and where. */
 interface Extension extends PlanCells {
   directory: string
   plan: Plan
@@ -118,7 +118,7 @@ function* fieldsOf(value: object, within = ''): Generator<[string, string]> {
 /** Changes that a message names, and fields that it names first: who changed one of them did not mean this run. */
 const [MOST_NAMED, FIRST] = [4, /^(seed|input)\b/]
 
-/** `` `seed` is 9, not 3 ``; fields within others, whose flags have other units, as they stand in the plan. */
+/** `` `seed` is 9, not 3 ``; nested fields stand as in the plan: their flags have other units. */
 export function changesText(
   changes: readonly Change[],
   {plan}: Pick<StoredExperiment, 'plan'>,
@@ -134,7 +134,7 @@ export function changesText(
   return [...texts, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ')
 }
 
-/** The experiment whose plan it is. */
+/** The experiment of a plan. */
 export function ownerOf(plan: Plan, experiments: readonly StoredExperiment[]): StoredExperiment {
   return experiments.find(({name}) => name === plan.experiment)!
 }

@@ -29,14 +29,14 @@ const MANIFEST_FILE = 'manifest.json'
 /** What a run directory is made for. */
 export interface RunRequest extends PlanCells {
   directory: string
-  /** Whose records this version reads, that of the plan among them. */
+  /** Experiments with records that this version reads, the one of the plan included. */
   experiments: readonly StoredExperiment[]
   plan: Plan
   /** Which part of the plan is run. Default: all of it */
   shard?: ShardOfRun | undefined
   /** The command, word by word, for the manifest. */
   argv: readonly string[]
-  /** Go on with the run that is there, if there is one; else one that is there is refused. */
+  /** `true`: continue the run that is there, if there is one; `false`: refuse it. */
   resume: boolean
 }
 
@@ -58,15 +58,14 @@ export interface SavedRun {
 }
 
 /**
- * Makes a run directory, or opens the one there to go on with it. All that can be refused is refused
- * before anything is written or computed. What a process killed at its very start left is no run yet.
- * A plan that has all cells of the run there, and others, takes the place of its plan; the command that
- * began the run stays, and that of the larger plan stands with its session.
+ * Makes a run directory, or opens the one there to continue it. All checks come before anything is written or
+ * computed. Files of a process that was killed at its very start are not a run yet. A plan with all cells of the
+ * run there, and others, replaces its plan; the manifest keeps the first command, and its session has the command
+ * of the larger plan.
  *
- * @throws {WOULD_OVERWRITE} when the directory holds something else than a run to go on with; nothing
- *   in it is touched
- * @throws {PLAN_MISMATCH} when the run there was started with a plan of which this one changes or drops
- *   cells, as another shard, by another version of rfa or, for times to be compared, on another processor
+ * @throws {WOULD_OVERWRITE} when the directory holds anything but a run to continue; nothing in it is touched
+ * @throws {PLAN_MISMATCH} when this plan changes or drops cells of the run there, or the run is another shard, by
+ * another version of rfa or, for comparable times, on another processor
  * @throws {NOT_WRITABLE} when the directory cannot be made or written, or another rfa writes into it
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when the run there cannot be read
  */
@@ -75,7 +74,7 @@ export async function createRun(request: RunRequest): Promise<OpenRun> {
   return openOrMake(request, () => newManifest(request, ownerOf(plan, experiments)))
 }
 
-/** A directory that goes on with no run asks for no cells. */
+/** A directory without a run to continue asks for no cells. */
 const NO_CELLS: PlanCells = {keysOf: async () => [], labelsOf: async () => []}
 
 /**
@@ -116,7 +115,7 @@ async function openOrMake(request: RunRequest, make: () => Promise<RunManifest>)
 /**
  * Looks at a run directory as {@link createRun} does, and writes nothing.
  *
- * @returns the run that a request would go on with, `undefined` where it would start one
+ * @returns the run that a request would continue, `undefined` where it would start one
  * @throws what {@link createRun} throws of a directory that it has read
  */
 export async function examineRun(request: RunRequest): Promise<SavedRun | undefined> {
@@ -187,7 +186,7 @@ function continued(
 /**
  * Reads a run directory, finished or not; nothing in it is touched.
  *
- * @param experiments - whose runs this version reads
+ * @param experiments - those with runs that this version reads
  * @param options - `wholeUpTo`: bytes of a journal beyond which records lack their heavy lists
  * @throws {FILE_MISSING} when there is no such directory, or it holds no run
  * @throws {BAD_FILE} {UNKNOWN_SCHEMA} when it cannot be read
@@ -231,14 +230,14 @@ export async function newManifest(
   }
 }
 
-/** The run to go on with. */
+/** The run to continue. */
 interface Found {
   manifest: RunManifest
   /** Number of its cells, where the plan asked for has more. */
   extended: number | undefined
 }
 
-/** The run to go on with, `undefined` where a new one may start; refuses the rest. */
+/** The run to continue, `undefined` where a new one may start; refuses the rest. */
 async function examine(request: RunRequest): Promise<Found | undefined> {
   const {directory, experiments, resume, plan} = request
   const entries = await entriesOf(directory)
@@ -261,12 +260,12 @@ async function examine(request: RunRequest): Promise<Found | undefined> {
     directory,
     resume ? 'the directory of a run, or a new or empty one' : 'a new or empty directory',
     manifest ? 'one that holds a run' : `one that holds other files (${entries[0]})`,
-    ...(manifest ? ['add `resume` to go on with that run'] : []),
+    ...(manifest ? ['add `resume` to continue that run'] : []),
     'choose another `output`',
   )
 }
 
-/** What a directory holds beside what a process killed at its very start leaves behind. */
+/** What a directory holds, without the leftovers of a process that was killed at its very start. */
 async function entriesOf(directory: string): Promise<string[]> {
   try {
     const names = await readdir(directory)
@@ -304,7 +303,7 @@ export async function readManifest(
   return parseWith(runManifest(experiments), value, path, 'the manifest of a run')
 }
 
-/** A manifest of the earlier format as one of the present one. What quotes bind stays one word, which is no command. */
+/** A manifest of the earlier format as one of the present one. Quoted text stays one word. */
 function asPresentManifest(value: unknown): unknown {
   if (schemaOf(value) !== EARLIER_MANIFEST_SCHEMA) return value
   const {command, ...rest} = value as {command: unknown}

@@ -14,7 +14,7 @@ export interface SetAside {
 }
 
 /**
- * Copies a journal beside itself, then replaces it by its whole lines. Nothing is lost, whenever it stops.
+ * Copies a journal to a file next to it, then keeps only whole lines. Nothing is lost, whenever it stops.
  *
  * @param journal - open for reading, with the length of its lines; a torn end behind them is left out
  * @param damaged - lines to leave out, in their order

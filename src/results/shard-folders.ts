@@ -102,7 +102,7 @@ function requireAlike(
   for (const field of originFields(experiment, plan)) {
     if (machine[field] === manifest.machine[field]) continue
     const what = `${field} ${machine[field] ?? 'none'}, as in ${first.directory}`
-    const remedy = 'times of several kinds of machines are no one run: have one kind run all shards'
+    const remedy = 'times of several kinds of machines are not one run: run all shards on one kind'
     throw unlike(directory, what, String(manifest.machine[field] ?? 'none'), remedy)
   }
 }

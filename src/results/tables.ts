@@ -27,8 +27,8 @@ export interface TableSchemas {
   /** Paths of the result, joined by `.`, that are left out: the journal has them. */
   omit?: readonly string[]
   /**
-   * Names of the cell whose column shows a field of the result, where there is one: what was used, for cells that may
-   * leave it open. That field has no column of its own.
+   * Names of the cell that show a field of the result, if there is one: the value used, where the cell may leave it
+   * open. That field has no other column.
    */
   used?: Readonly<Record<string, string>>
 }
@@ -47,8 +47,8 @@ export function recordTable(schemas: TableSchemas): TableFormat {
 }
 
 /**
- * As {@link recordTable}, with a row for each item of a list of the result, whose columns stand in its place; one row
- * where nothing was measured.
+ * As {@link recordTable}, with a row for each item of a list of the result and its columns in place of the list;
+ * one row where nothing was measured.
  *
  * @param list - name of the list
  */
@@ -69,7 +69,7 @@ export function itemTable(schemas: TableSchemas, list: string): TableFormat {
 }
 
 /**
- * A table beside the first one: the items of a list of the result, one row each, after the key and the cell.
+ * A further table: the items of a list of the result, one row each, after the key and the cell.
  *
  * @param list - name of the list
  */
@@ -78,7 +78,7 @@ export function listTable(schemas: TableSchemas, list: string): TableFormat {
 }
 
 /**
- * A table beside the first one, of rows that are made of a result: their columns after the key and the cell.
+ * A further table of rows made from a result: their columns after the key and the cell.
  *
  * @param name - of the table
  * @param row - what a row is like
@@ -104,8 +104,8 @@ export function rowTable(
 }
 
 /**
- * A table of rows that are made of a result, after the key of their cell alone: for so many rows that the cell in each
- * would be most of the file. Its flag asks for it.
+ * A table of rows made from a result, after the key of their cell only: with many rows the cell in each would be
+ * most of the file. Its flag asks for it.
  */
 export function requestedTable(
   name: RequestedTable,
@@ -144,7 +144,7 @@ function recordColumns(schemas: TableSchemas, result: readonly Column[]): Column
   ]
 }
 
-/** Columns of a cell beside those of a result: what is asked for is told from what was used. */
+/** Columns of a cell next to a result, distinguishing the value asked for from the value used. */
 function cellColumns(schemas: TableSchemas, result: readonly Column[]): Column[] {
   const {cell, used = {}} = schemas
   const measured = new Set(result.map(({name}) => name))

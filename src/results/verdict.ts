@@ -16,10 +16,10 @@ export const verdictSchema = z.object({
       'errs_less',
     ])
     .describe(
-      'What is asked: of means, of variances, of projections beside i.i.d. rows, of errors below the bound of a theorem; of errors beside those of another variant.',
+      'The question: about means, variances, projections compared with i.i.d. rows, errors below the bound of a theorem, or errors compared with another variant.',
     ),
-  method: z.string().nullable().describe('Of which method, with its options; `null`: of all.'),
-  projection: z.string().nullable().describe('Of which random matrix; `null`: of all.'),
+  method: z.string().nullable().describe('Method, with its options; `null`: all.'),
+  projection: z.string().nullable().describe('Random matrix; `null`: all.'),
   against: z
     .string()
     .optional()
@@ -45,7 +45,7 @@ export const verdictSchema = z.object({
     'Smallest of the rows: |z|; measured variance over closed form; variance over that of i.i.d. rows; variance over the bound; of `errs_less`: lower end of the interval of the ratio of rel L2.',
   ),
   high: nullableNumber.describe('Largest of the rows; of `errs_less`: the upper end.'),
-  not_measured: z.number().int().describe('Rows whose tail is too heavy for so many draws.'),
+  not_measured: z.number().int().describe('Rows with too heavy a tail for the number of draws.'),
   needed_replicates: nullableNumber.describe(
     'Draws with which the first of those is measured; `null`: there is none, or no number is enough.',
   ),

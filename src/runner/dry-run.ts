@@ -21,7 +21,7 @@ export const DRY_RUN_SCHEMA = 'rfa.dry-run/1'
  */
 const LEADER = {alone: 112e6, ofCell: 12e3, wasteOfCell: 82e3, mostWaste: 165e6}
 
-/** Memory of the program that leads a run of so many cells. */
+/** Memory of the program that leads a run, by its number of cells. */
 export function leaderBytes(cells: number): number {
   const {alone, ofCell, wasteOfCell, mostWaste} = LEADER
   return alone + cells * ofCell + Math.min(cells * wasteOfCell, mostWaste)
@@ -39,7 +39,7 @@ export const dryRunSchema = (plan: z.ZodType<Plan>) =>
     kept_cells: z
       .number()
       .int()
-      .describe('Cells that the run to go on with has already; they are not computed again.'),
+      .describe('Cells that the run to continue has already; they are not computed again.'),
     predicted_seconds: z
       .number()
       .meta({unit: 's', description: 'Time that the cost models predict, a rough figure.'}),
@@ -57,7 +57,7 @@ export type DryRun = z.infer<ReturnType<typeof dryRunSchema>>
 /**
  * Cells, predicted time and memory of a plan.
  *
- * @param kept - cells that a run to go on with has already, and that are not among the jobs
+ * @param kept - cells that the run to continue has already; they are not among the jobs
  */
 export function describeRun({plan, jobs}: PlannedRun, schedule: Schedule, kept = 0): DryRun {
   const {processes, fresh} = schedule
@@ -76,8 +76,8 @@ export function describeRun({plan, jobs}: PlannedRun, schedule: Schedule, kept =
 type AtOnce = Pick<Schedule, 'processes' | 'fresh' | 'open'>
 
 /**
- * The largest cells that are in memory at once. Fresh processes wait for their turns with theirs; others may keep the largest
- * that they have run, and there are as many of them for each plug-in.
+ * The largest cells that are in memory at once. Fresh processes hold theirs while they wait for their turns; others
+ * may keep the largest that they have run, and each plug-in has its own set of processes.
  */
 function atOnce(jobs: readonly Job[], {processes, fresh, open}: AtOnce): Job[] {
   const most = fresh ? Math.max(processes, open) : processes

@@ -43,14 +43,14 @@ export class FaultyRun extends RfaError {
   }
 }
 
-/** Tables to write, in formats beside the journal. */
+/** Tables to write, in formats other than the journal. */
 export interface TableOptions {
   formats: readonly ('csv' | 'json')[]
   /** Those that runs have on request alone. Default: none. */
   requested?: readonly RequestedTable[]
 }
 
-/** Whose run it is. */
+/** Experiment and plan of a run. */
 type Own = Pick<PlannedRun, 'experiment' | 'plan'>
 
 /** Writes what the journal holds as tables. @throws {FaultyRun} when that fails */

@@ -4,7 +4,7 @@ import {RfaError} from '../errors.js'
  * Waits for what comes before the first cell, but not beyond an interrupt: it may hang, as a folder on
  * a lost file server does.
  *
- * @param late - given what comes all the same, once nobody waits for it any more
+ * @param late - called with a result that comes after the interruption
  * @throws {INTERRUPTED} when the signal came first
  */
 export async function unlessInterrupted<Value>(

@@ -27,7 +27,7 @@ export interface MergeOptions extends TableOptions {
   directory: string | (() => Promise<string>)
   /** Join what is there, though cells are missing: they run when the merged run is gone on with. */
   partial: boolean
-  /** Told what a reader of the results should know. */
+  /** Called with a warning for readers of the results. */
   onWarning?: ((text: string) => void) | undefined
 }
 
@@ -45,8 +45,8 @@ export interface MergedRun {
  * Reads the folders of shards and holds them against each other.
  *
  * @param load - loads the plug-ins of a plan. Default: there are none
- * @throws {USAGE} {FILE_MISSING} {BAD_FILE} {UNKNOWN_SCHEMA} for what is no folder of a run, or named twice
- * @throws {PLAN_MISMATCH} where they are no shards of one run
+ * @throws {USAGE} {FILE_MISSING} {BAD_FILE} {UNKNOWN_SCHEMA} for anything but the folder of a run, or one named twice
+ * @throws {PLAN_MISMATCH} where they are not shards of one run
  */
 export async function readShards(
   directories: readonly string[],
@@ -184,7 +184,7 @@ function advice(shards: readonly SavedShard[]): string[] {
     ...(absent.length > 0 ? [`name ${shardWord} ${which}, too, or run ${them} with --shard`] : []),
     ...unfinished.slice(0, MOST_NAMED).map(({directory, manifest: {argv, shard}, records}) => {
       const has = `${directory} has ${endedRecords(records).length} of ${shard.cells} cells`
-      return `${has}, go on with: ${resumeLine(argv, directory)}`
+      return `${has}, continue with: ${resumeLine(argv, directory)}`
     }),
   ]
 }

@@ -5,7 +5,7 @@ import type {CellRecord} from '../results/record.js'
  * backend than for the same `--backend`, or another instruction set. They may differ in their last digits.
  *
  * @param earlier - records that the run had when it was resumed
- * @param warn - told once of each new way
+ * @param warn - called once for each new way
  */
 export function warnOnMixedBackends(
   earlier: readonly CellRecord[],

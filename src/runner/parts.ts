@@ -12,7 +12,7 @@ export interface Part {
   count: number
 }
 
-/** The processes of all jobs in rounds: the first one of each job, then the second ones, as far as jobs have so many. */
+/** The processes of all jobs in rounds: the first one of each job, then the second ones, and so on. */
 export function* partsOf(
   jobs: readonly Job[],
   {processes}: Pick<Experiment, 'processes'>,

@@ -8,9 +8,9 @@ import {MORE_MEMORY} from './want-of-memory.js'
 import {type Death, type JobEnd, WorkerProcess} from './worker-process.js'
 
 /**
- * {@link prepareRun} in a worker; jobs that are too many to be told are made here, one by one as they begin. Planning
- * calls estimators to count what they hold. Where one of a plug-in ends the process by that, or does not come back
- * within the limit of a cell, the plan is made once more without calling them: only their own cells fail.
+ * {@link prepareRun} in a worker; if there are too many jobs to send, they are made here, one by one as they begin.
+ * Planning calls estimators to count their memory. If a plug-in ends the process there, or does not return within
+ * the limit of a cell, the plan is made again without calling plug-ins: only their cells fail.
  *
  * @param options.timeoutMs - longest time of a cell. Default: no limit
  * @throws what that throws, {TOO_LARGE} when the worker dies for want of memory, and {BACKEND_NOT_READY} when it dies
@@ -55,7 +55,7 @@ function unpredicted({plugins = []}: Plan, end: Exclude<JobEnd, {kind: 'reply'}>
   return `memory and time of ${names} are not predicted: ${why}`
 }
 
-/** {@link checkInput} in a worker, a fresh one where that has died. @throws what that throws, and as {@link askForPlan} */
+/** {@link checkInput} in a worker, a new one if that has died. @throws what that throws, and as {@link askForPlan} */
 export async function askForCheck(plan: Plan, worker: WorkerProcess): Promise<void> {
   const check = async (living: WorkerProcess) => {
     const reply = replyOf(await living.run({check: plan}, null), true)

@@ -10,7 +10,7 @@ import {SharedWorkers, type TakenWorker} from './shared-workers.js'
 import {type Place, Turns} from './turns.js'
 import {type JobEnd, requireWorker, type WorkerOptions, WorkerProcess} from './worker-process.js'
 
-/** How long a timed cell that is interrupted may take to end its turn and to tell what it has, in ms. */
+/** How long a timed cell that is interrupted may take to end its turn and to send its result, in ms. */
 const LAST_TURN_MS = 2000
 
 /** Default of {@link PoolOptions.profilePatienceMs}. */
@@ -30,32 +30,32 @@ export interface PoolOptions extends WorkerOptions {
   keepWorker?: boolean | undefined
   /** Stops everything. */
   signal?: AbortSignal | undefined
-  /** Told when a job begins in one of its processes, and when it has ended there. */
+  /** Called when a job begins in one of its processes, and when it has ended there. */
   onStart?: ((part: Part) => void) | undefined
   onEnd?: ((part: Part) => void) | undefined
-  /** Told by a cell that runs how long its process still needs, in ms. */
+  /** Called with the time that a running process still needs, in ms. */
   onHeard?: ((part: Part, leftMs: number) => void) | undefined
-  /** Told when a timed cell gives up its turn, and when it has the next. */
+  /** Called when a timed cell gives up its turn, and when it has the next. */
   onTurn?: ((part: Part, own: boolean) => void) | undefined
   /** Where each worker writes a profile of itself when it ends; called once for each. Default: nowhere. */
   profileFile?: (() => string) | undefined
   /** How long a worker may take to write it, in ms: after its last cell, and when it is stopped in one. */
   profilePatienceMs?: {ended: number; stopped: number}
-  /** Told what went wrong without harm to the records. */
+  /** Called with what went wrong without harm to the records. */
   onWarning?: ((text: string) => void) | undefined
 }
 
-/** Told when a job has ended: its record. */
+/** Called with the record of a job that has ended. */
 export type OnRecord = (record: CellRecord) => Promise<void> | void
 
 /**
- * Runs jobs in child processes. They begin in the order given; records come as jobs end. A job whose
- * process dies or takes too long becomes a failed record, and the others go on with a new process.
+ * Runs jobs in child processes. They begin in the order given; records come as jobs end. A job with a process that
+ * dies or takes too long becomes a failed record, and the others continue in a new process.
  *
  * @param onRecord - awaited before its worker takes another job; an error of it stops everything
- * @throws {INTERRUPTED} when the signal came before the last job had ended: workers are killed, their
- *   jobs leave no record, but that timed ones tell what was measured; `onRecord` is not called any more when the promise is
- *   rejected
+ * @throws {INTERRUPTED} when the signal came before the last job had ended: workers are killed, and their jobs
+ * leave no record, except that timed ones send what they measured; `onRecord` is not called after the promise is
+ * rejected
  * @throws {FILE_MISSING} when the worker's script is not there
  */
 export async function runJobs(
@@ -84,7 +84,7 @@ interface Underway {
   job: Job
   /** Results of its processes, by their places. */
   results: Map<number, ComputedBy>
-  /** Whether it has its record: what other processes of it say is no matter any more. */
+  /** Whether it has its record: results of its other processes are ignored. */
   ended: boolean
 }
 
@@ -100,11 +100,11 @@ class Pool {
   /** Ends on their way: who asks for one again waits for the same. */
   readonly #ends = new Map<WorkerProcess, Promise<void>>()
   readonly #shared: SharedWorkers
-  /** Jobs of which a process has begun, by their keys. */
+  /** Jobs with a process that has begun, by their keys. */
   readonly #underway = new Map<string, Underway>()
   /** The worker that was there already, until a lane takes it. */
   #spare: WorkerProcess | undefined
-  /** Of lanes whose cells are timed. */
+  /** Turns of lanes with timed cells. */
   readonly #turns: Turns
   #ended = 0
   #stopped = false
@@ -122,7 +122,9 @@ class Pool {
     })
   }
 
-  /** Ends everything: timed cells tell what they have; other workers are killed, and lanes end as soon as they notice. */
+  /**
+   * Ends everything: timed cells send what they have; other workers are killed, and lanes end as soon as they notice.
+   */
   stop(): void {
     this.#stopped = true
     this.#turns.close()
@@ -163,8 +165,8 @@ class Pool {
   }
 
   /**
-   * Takes jobs until there are none, one at a time. Each plug-in has a worker of its own: what it throws late, or changes
-   * in its process, is no matter of other methods.
+   * Takes jobs until there are none, one at a time. Each plug-in has a separate worker: what it throws late, or
+   * changes in its process, does not affect other methods.
    */
   async #lane(): Promise<void> {
     const workers = new Map<string | undefined, WorkerProcess>()
@@ -251,7 +253,7 @@ class Pool {
     const own = this.#underwayOf(job)
     const end = await worker.run(task, timeoutMs, {onHeard: heard, yieldTurn})
     onEnd?.(part)
-    // killed by us, or without a turn of its own: no fault of the cell
+    // killed by us, or without a turn: not a fault of the cell
     const unreported = end.kind !== 'reply' || (schedule.fresh && 'error' in end.reply)
     if (this.#stopped && unreported) return
     await this.#take(own, part, recordOf(experiment, part, end))

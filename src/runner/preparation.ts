@@ -27,11 +27,11 @@ import {shardsOf} from './shards.js'
 
 /** How jobs are made. */
 export interface PlanOptions {
-  /** Let in as many cells as can be. Default: {@link MOST_CELLS} */
+  /** Allow any number of cells. Default: at most {@link MOST_CELLS} */
   force?: boolean | undefined
   /** Call no estimator of a plug-in: their memory and time stay unknown. Default: false */
   uncounted?: boolean | undefined
-  /** Deal them to so many shards. Default: they are not dealt */
+  /** Number of shards to deal them to. Default: they are not dealt */
   shards?: number | undefined
 }
 
@@ -48,8 +48,8 @@ export interface Preparation<Jobs = readonly Job[]> {
   /** What to be wary of in the input. */
   warnings: readonly string[]
   /**
-   * Whether this process may compute cells, too: one whose backend keeps its first threads has not theirs, and one that has
-   * loaded plug-ins is not for other methods.
+   * Whether this process may compute cells, too: not if its backend keeps the number of threads it began with, and
+   * not for other methods once it has loaded plug-ins.
    */
   serves: boolean
   /** Memory that this process holds. */
@@ -59,7 +59,7 @@ export interface Preparation<Jobs = readonly Job[]> {
 }
 
 /**
- * Takes the backend of a plan into use, so that one that cannot run is told here, and makes the plan's jobs.
+ * Activates the backend of a plan, so that one that cannot run fails here, and makes the plan's jobs.
  *
  * @returns `null` in place of jobs that are too many for a message to another process, which makes them itself
  * @throws {BACKEND_MISSING} {UNSUPPORTED} when the backend cannot run here, or has fewer threads than asked for
@@ -150,7 +150,7 @@ async function pinned(plan: Plan): Promise<Plan> {
   return {...rest, input, ...(layers && {layers})}
 }
 
-/** What to be wary of in the input, each thing once for all layers of which it is true. */
+/** Warnings about the input, each once for all layers that it is true of. */
 async function warningsOf({
   input,
   layers,

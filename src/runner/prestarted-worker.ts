@@ -36,7 +36,7 @@ export function takeWorker(experiment: string): WorkerProcess {
   return worker
 }
 
-/** Ends the worker that was started ahead, if nobody has taken it. */
+/** Ends the worker that was started ahead, if it was not used. */
 export async function dropAhead(): Promise<void> {
   await ahead?.kill()
   ahead = undefined

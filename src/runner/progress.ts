@@ -13,7 +13,7 @@ export interface ProgressEvent {
   etaMs: number
   /** Share of this session's time that has gone by, from 0 to 1. */
   share: number
-  /** Whether that goes by nothing but predicted costs, as no cell has ended or told how far it is. */
+  /** Whether it is based on predicted costs only: no cell has ended or reported its progress. */
   rough: boolean
   /** Cells that failed, of those done. */
   failed: number
@@ -24,9 +24,9 @@ export interface ProgressMeter {
   start(part: Part): ProgressEvent
   /** Takes what a running cell says of itself: the time that its process still needs, in ms. */
   hear(part: Part, leftMs: number): void
-  /** Told when a running cell gives up its turn, and when it has the next: time of others is none of its own. */
+  /** Called when a running cell gives up its turn, and when it has the next: the time between does not count. */
   turn(part: Part, own: boolean): void
-  /** Told when a cell has ended in one of its processes. */
+  /** Called when a cell has ended in one of its processes. */
   end(part: Part): void
   /** Counts a cell that has ended as a whole. */
   count(failed: boolean): ProgressEvent
@@ -66,8 +66,8 @@ const TRUST = {ms: 1000, share: 0.05}
 const OVERTIME = 0.1
 
 /**
- * Makes the meter of a run. Time left is predicted time, corrected by how long cells took that have ended, that told
- * how far they are, or that run for longer than predicted.
+ * Makes the meter of a run. Time left is predicted time, corrected by cells that have ended, that report their
+ * progress, or that run for longer than predicted.
  */
 export function progressMeter(metered: Metered): ProgressMeter {
   const {jobs, reused, processes, predictedMs, coldMs = 0} = metered
@@ -126,7 +126,7 @@ export function progressMeter(metered: Metered): ProgressMeter {
   }
 }
 
-/** What is known beside the cells that run. */
+/** What is known in addition to the running cells. */
 interface Known {
   ended: {predictedMs: number; tookMs: number}
   trustMs: number
@@ -135,7 +135,7 @@ interface Known {
   processes: number
 }
 
-/** The cell whose turn it is; of several, the one begun last. */
+/** The cell that has its turn; of several, the one begun last. */
 function shown(running: readonly Running[]): Running | undefined {
   return running.findLast(({watch}) => watch.running) ?? running.at(-1)
 }

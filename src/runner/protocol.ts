@@ -40,10 +40,10 @@ interface ProfileTask {
 
 export type WorkerTask = CellTask | PlanTask | CheckTask | ProfileTask
 
-/** What a worker is told; the number is given back in the reply. */
+/** What a worker receives; the reply repeats the number. */
 export type WorkerRequest = {id: number} & WorkerTask
 
-/** What a cell is told that has given up its turn. */
+/** The answer to a cell that has given up its turn. */
 export type Turn = {id: number; next: NextTurn}
 
 /** An error on its way between processes: all that an RfaError is made of but its cause; no code where it is none. */
@@ -64,7 +64,7 @@ export type WorkerReply =
   | {id: number; done: true}
   | {id: number; refusal: Refusal}
 
-/** What a worker says of a cell on its way: how long it still needs of its own turns, in ms. */
+/** The progress of a cell: how much time of its turns it still needs, in ms. */
 export type Sign = {id: number; leftMs: number}
 
 /** A cell gives up its turn, and waits for the next. */
@@ -98,7 +98,7 @@ export interface Line {
   turn(id: number): Promise<Turn>
 }
 
-/** Nobody listens, and nobody else computes. */
+/** No listener, and no other cells. */
 const NO_LINE: Line = {send: () => {}, turn: async id => ({id, next: 'alone'})}
 
 /** How a worker does its tasks. */
@@ -167,17 +167,17 @@ async function answerCell(
  * @param now - clock in ms, any origin
  */
 export function pacer(
-  tell: (leftMs: number) => void,
+  report: (leftMs: number) => void,
   now: () => number = () => performance.now(),
 ): OnStep {
   let first: {at: number; done: number} | undefined
-  let told = now()
+  let reported = now()
   return (done, total) => {
     const at = now()
     first ??= {at, done}
-    if (at - told < SIGN_MS || done === first.done) return
-    told = at
-    tell(((total - done) * (at - first.at)) / (done - first.done))
+    if (at - reported < SIGN_MS || done === first.done) return
+    reported = at
+    report(((total - done) * (at - first.at)) / (done - first.done))
   }
 }
 
@@ -193,7 +193,7 @@ function refusalOf(error: unknown): Refusal {
   return {code, message, suggestions}
 }
 
-/** The error that a worker has told of. */
+/** The error that a worker has reported. */
 export function errorOf({code, message, suggestions, stack}: Refusal): Error {
   if (code !== undefined) return new RfaError(code, message, {suggestions})
   return Object.assign(new Error(message), stack === undefined ? {} : {stack})

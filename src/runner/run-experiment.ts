@@ -31,7 +31,7 @@ export type {ProgressEvent} from './progress.js'
 export interface RunExperimentOptions extends TableOptions {
   /** The run's folder; `null`: no files at all. */
   directory: string | null
-  /** Go on with the run in that folder, if there is one. */
+  /** Continue the run in that folder, if there is one. */
   resume: boolean
   /** The command, word by word, for the manifest. */
   argv: readonly string[]
@@ -40,13 +40,13 @@ export interface RunExperimentOptions extends TableOptions {
   timeoutMs: number | null
   /** Interrupts the run. */
   signal?: AbortSignal | undefined
-  /** Told when a cell begins or ends. */
+  /** Called when a cell begins or ends. */
   onProgress?: ((event: ProgressEvent) => void) | undefined
-  /** Told once a second how far the run is, in the midst of cells. */
+  /** Called once a second with the progress of the run. */
   onTick?: ((event: ProgressEvent) => void) | undefined
-  /** Told what a resumed run begins with. */
+  /** Called with what a resumed run begins with. */
   onNote?: ((text: string) => void) | undefined
-  /** Told what a reader of the results should know of this session. */
+  /** Called with a warning about this session for readers of the results. */
   onWarning?: ((text: string) => void) | undefined
   /** Have workers write profiles of themselves into the folder. */
   profile?: boolean
@@ -155,11 +155,11 @@ async function runMissing(
     return {records: inOrder()}
   } catch (error) {
     if (journal?.lost.aborted) throw journal.lost.reason
-    const found = inOrder()
-    // a run whose cells take turns has measured something of all of them
-    const tells = experiment.isolation === 'fresh' && found.length > 0
-    if (!(tells && error instanceof RfaError && error.code === 'INTERRUPTED')) throw error
-    return {records: found, interrupted: error}
+    const done = inOrder()
+    // if cells take turns, each of them has measured something
+    const partial = experiment.isolation === 'fresh' && done.length > 0
+    if (!(partial && error instanceof RfaError && error.code === 'INTERRUPTED')) throw error
+    return {records: done, interrupted: error}
   } finally {
     clearInterval(ticks)
   }

@@ -19,7 +19,7 @@ export function usableRecords(
   return {records: records.filter(isWhole), foreign}
 }
 
-/** The jobs of a plan that would run beside what was saved. */
+/** The jobs of a plan that were not saved yet. */
 export function withoutSaved(jobs: readonly Job[], saved: readonly CellRecord[]): readonly Job[] {
   const keys = jobs.map(({key}) => key)
   return withoutThose(jobs, usableRecords(saved, keys).records)

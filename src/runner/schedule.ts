@@ -28,9 +28,8 @@ const MOST_OPEN = 32
 const OPEN_SHARE = 0.5
 
 /**
- * Timed cells compute alone, in processes of their own, in turns; the others have a process per thread, or share the threads
- * where there are fewer cells. It goes by all cells of the plan: those of a resumed run then have the threads they
- * always had.
+ * Timed cells compute alone, in separate processes, in turns. Other cells have a process per thread, or share the
+ * threads if there are fewer cells. All cells of the plan count, so a resumed run uses the same threads.
  *
  * @param threads - of the whole run. Default: one per processor
  * @param threading - how many of them a process can compute with. Default: any
@@ -54,7 +53,7 @@ export function schedule(
   }
 }
 
-/** As many as memory has room for, if all were as large as the largest. */
+/** The number that memory has room for, if all were as large as the largest. */
 function openAtOnce(jobs: readonly PredictedCell[]): number {
   const largest = jobs.reduce((most, {predictedBytes}) => Math.max(most, predictedBytes), 1)
   const room = Math.floor((OPEN_SHARE * readMemory().free) / largest)
@@ -65,8 +64,8 @@ function openAtOnce(jobs: readonly PredictedCell[]): number {
 export const PROCESS_SECONDS = 0.5
 
 /**
- * Predicted seconds of each cell (costs are those of the plan's first backend) in its processes, which are started for it where
- * none is shared. Cells that share something begin in all processes at once, each of which computes it.
+ * Predicted seconds of each cell (on the plan's first backend) in its processes, with their start where none is
+ * shared. Cells that share something begin in all processes at once, and each computes it.
  *
  * @param cells - in the order in which they begin
  */

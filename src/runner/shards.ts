@@ -7,8 +7,8 @@ import type {Plan} from '../results/record.js'
 import {predictedSeconds} from './schedule.js'
 
 /**
- * Cells as they are dealt. Their costs are those of one thread, and where the plan leaves the backend open those of the one
- * that `auto` takes first, whatever this machine has: all shards must come to the same.
+ * Cells as they are dealt. Costs are for one thread and, where the plan leaves the backend open, for the first
+ * choice of `auto`, whatever this machine has: all shards must get the same result.
  *
  * @param plan - with its input pinned
  * @returns costs in seconds, in the order of the plan

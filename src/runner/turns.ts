@@ -1,6 +1,6 @@
 import type {NextTurn} from '../experiments/experiment.js'
 
-/** Somebody who waits. */
+/** A place that waits for its turn. */
 interface Waiting {
   place: Place
   /** Whether others may prepare meanwhile. */
@@ -9,15 +9,15 @@ interface Waiting {
 }
 
 /**
- * Turns of those that compute one at a time, after they have prepared, several at a time but never beside one that computes:
- * who asks gets the next one after all who asked before.
+ * Turns for cells that compute one at a time. Several may prepare at the same time, but not while one computes. The
+ * order is first come, first served.
  */
 export class Turns {
   /** Most that prepare at once. */
   readonly #together: number
   /** Those that wait, the first of them next. */
   readonly #line: Waiting[] = []
-  /** Those whose turn it is: one that computes, or some that prepare. */
+  /** Places that have their turn: one that computes, or several that prepare. */
   readonly #holders = new Map<Place, {prepares: boolean}>()
   #closed = false
 
@@ -25,12 +25,12 @@ export class Turns {
     this.#together = together
   }
 
-  /** A place in the line; it is nobody's turn until it is taken. */
+  /** A place in the line; its turn comes once it asks. */
   place(): Place {
     return new Place(this)
   }
 
-  /** Makes nobody wait any more: for the end of all. */
+  /** Ends all waiting. */
   close(): void {
     this.#closed = true
     for (const {begin} of this.#line.splice(0)) begin()
@@ -50,7 +50,7 @@ export class Turns {
     return this.#line.length > 0
   }
 
-  /** Whether nobody has another one. */
+  /** Whether no more turns are given. */
   get closed(): boolean {
     return this.#closed
   }
@@ -78,12 +78,12 @@ export class Turns {
 
   #mayBegin({prepares}: Waiting): boolean {
     if (this.#holders.size === 0) return true
-    const beside = [...this.#holders.values()]
-    return prepares && beside.length < this.#together && beside.every(one => one.prepares)
+    const others = [...this.#holders.values()]
+    return prepares && others.length < this.#together && others.every(one => one.prepares)
   }
 }
 
-/** Somebody in the line. */
+/** A place in the line. */
 export class Place {
   readonly #turns: Turns
 

@@ -1,4 +1,4 @@
-/** Tells faults for want of memory from others: what runs into a limit of its process dies or throws in many words. */
+/** Recognises faults for want of memory: a process that runs into a limit dies or throws in many ways. */
 
 import {readFileSync} from 'node:fs'
 

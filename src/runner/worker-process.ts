@@ -32,7 +32,7 @@ export interface Death extends CellError {
 export interface WorkerOptions {
   /** Script of the child; default {@link workerPath}. */
   workerPath?: string | undefined
-  /** The experiment that it will be asked about: it loads what that needs while it waits. Default: it only waits. */
+  /** The experiment to load while it waits. Default: it only waits. */
   ahead?: string | undefined
   /** How many processes the system has ended for want of memory. Default: {@link endedForMemory} */
   endedForMemory?: (() => number | undefined) | undefined
@@ -44,7 +44,7 @@ const LAST_WORDS = 16_384
 const SHOWN_WORDS = 300
 /** How long a worker may take to exit once it has closed its channel, or stderr to end after it, in ms. */
 const GRACE_MS = 2000
-/** The built worker script: the one beside this file or, from the source and from bundled files, the program's. */
+/** The built worker script: next to this file or, from the source and from bundled files, the program's. */
 export function workerPath(): string {
   const here = fileURLToPath(new URL('worker.js', import.meta.url))
   return existsSync(here)
@@ -54,7 +54,7 @@ export function workerPath(): string {
 
 /** What the parent does while a cell is on its way. */
 export interface During {
-  /** Told how long it still needs, in ms. */
+  /** Called with the time that it still needs, in ms. */
   onHeard?: ((leftMs: number) => void) | undefined
   /** Lets others compute and waits for its next turn. Default: it goes on alone. */
   yieldTurn?: YieldTurn | undefined
@@ -121,12 +121,12 @@ export class WorkerProcess {
       if (this.#death) return resolve({kind: 'died', error: this.#death})
       const id = ++this.#jobs
       const limit = new TimeLimit(timeoutMs, () => {
-        this.#tasks.delete(id) // the kill below is no death of its own
+        this.#tasks.delete(id) // the kill below is ours
         void this.kill().then(() => resolve({kind: 'timeout', error: timeoutError(timeoutMs)}))
       })
       this.#tasks.set(id, {...during, settle: resolve, limit})
       const request: WorkerRequest = {id, ...task}
-      this.#child.send(request, () => {}) // a child that cannot be told dies, and that is noticed
+      this.#child.send(request, () => {}) // a child that cannot receive it dies, which is noticed
     })
   }
 
@@ -163,7 +163,7 @@ export class WorkerProcess {
     }
     child.once('exit', (code, signal) => {
       const buried = () => die(deathOf(code, signal, this.#lastWords, this.#wantsMemory()))
-      const timer = setTimeout(buried, GRACE_MS) // a process of its own may hold stderr open
+      const timer = setTimeout(buried, GRACE_MS) // a process that it started may hold stderr open
       child.once('close', () => {
         clearTimeout(timer)
         buried()
@@ -226,9 +226,9 @@ function deathOf(
   const hint = signal === 'SIGKILL' ? killHint(wanted) : signal ? (HINTS[signal] ?? '') : ''
   const words = tellingLine(stderr)
   const message = `expected an answer of the worker process, but it ${how}${hint}`
-  const told = words ? `${message}: ${words}` : message
-  if (signal === 'SIGKILL') return {code: 'CELL_CRASHED', message: told, ofMemory: wanted ?? true}
-  return deathBy(told, stderr)
+  const text = words ? `${message}: ${words}` : message
+  if (signal === 'SIGKILL') return {code: 'CELL_CRASHED', message: text, ofMemory: wanted ?? true}
+  return deathBy(text, stderr)
 }
 
 /** @param words - all that is known of it */

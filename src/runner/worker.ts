@@ -55,7 +55,7 @@ process.on('message', async (message: WorkerRequest | Turn) => {
   else process.send?.(await answer(message, skills, line))
 })
 
-// what fails here fails again, and is told, when a task needs it
+// what fails here fails again, and is reported, when a task needs it
 if (ahead !== undefined)
   preparation()
     .then(({warmUp}) => warmUp(ahead))

@@ -7,15 +7,16 @@ import {CONFIDENCE, checkShare} from './tests.js'
  * signed-rank test around. It estimates the centre of a symmetric distribution, the pseudomedian of any other: of a
  * skewed one that is neither mean nor median.
  *
- * The interval covers with at least the confidence (exact null up to 50 values, normal beyond), for discrete values too, whose
- * averages tie. Fewer values than `log2(2 / (1 - confidence))`, six at 0.95, have none: its ends are `NaN`.
+ * The interval covers with at least the confidence (exact null up to 50 values, normal beyond), for discrete values
+ * with tied averages, too. Fewer values than `log2(2 / (1 - confidence))`, six at 0.95, have none: its ends are
+ * `NaN`.
  *
  * Source: Hodges and Lehmann 1963, "Estimates of location based on rank tests", Annals of Mathematical Statistics 34,
  * 598-611; Noether 1967, "Wilcoxon confidence intervals for location parameters in the discrete case", JASA 62, 184-188.
  *
  * @param values - independent draws in any order; not changed. Infinities of one sign sort to that end
  * @returns all `NaN` for no values, a `NaN` among them, or infinities of both signs
- * @throws {BAD_OPTION} for a confidence that is no probability
+ * @throws {BAD_OPTION} for a confidence that is not a probability
  */
 export function hodgesLehmann(values: ArrayLike<number>, confidence = CONFIDENCE): Estimate {
   checkShare('Hodges-Lehmann', 'confidence', confidence)

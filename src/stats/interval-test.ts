@@ -4,15 +4,15 @@ import {normalQuantile} from './normal.js'
 import {CONFIDENCE} from './tests.js'
 
 /**
- * Two-sided p-value of the null hypothesis that a ratio is 1, from its 95 % interval: that of a normal law on the logarithmic
- * scale whose interval ends where this one does on the side of 1. It is 0.05 where that end is 1.
+ * Two-sided p-value of the null hypothesis that a ratio is 1, from its 95 % interval: the p-value of a normal law
+ * on the logarithmic scale with the same end of the interval on the side of 1. It is 0.05 where that end is 1.
  *
  * For ratios that have an interval but no test, such as those of variances by their standard errors.
  *
  * Source: Altman and Bland 2011, "How to obtain the P value from a confidence interval", BMJ 343, d2304.
  *
  * @param ratio - positive
- * @returns `NaN` without an interval; 1 for a ratio of 1, 0 for another one whose interval is a point
+ * @returns `NaN` without an interval; 1 for a ratio of 1, 0 for another ratio with a point as interval
  */
 export function ratioPValue({value, low, high}: Estimate): number {
   const distance = Math.abs(Math.log(value))

@@ -28,7 +28,7 @@ export function medianInterval(values: ArrayLike<number>): Interval {
 /** The largest k with `2 P(Bin(length, 1/2) < k)` at most the risk allowed; 0 where there is none. */
 function rankOfEnds(length: number): number {
   const allowed = (1 - CONFIDENCE) / 2
-  // in logarithms: 2^-length is no double for long samples
+  // in logarithms: 2^-length underflows for long samples
   let logProbability = -length * Math.LN2 // of exactly k values below the median
   let tail = Math.exp(logProbability) // of at most k
   let k = 0

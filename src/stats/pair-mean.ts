@@ -1,6 +1,6 @@
 import {expected} from '../errors.js'
 
-/** Fewest draws of which one can be left out and a mean over pairs still varies. */
+/** Fewest draws: one is left out, and a mean over the other pairs must still vary. */
 const LEAST_DRAWS = 3
 
 /**
@@ -12,7 +12,7 @@ const LEAST_DRAWS = 3
  * `4 z1 / G + 2 z2 / (G (G - 1))`; leaving out draw i moves it by `-2 l / (G - 1)` with
  * `l = (mean over pairs with i - mean over all) (G - 1) / (G - 2)`, and the jackknife's variance, `4 / (G (G - 1))` times the
  * sum of their squares, has the expectation `4 z1 / G + 4 z2 / (G (G - 2))`: right where draws decide, too large
- * (the error by up to `sqrt(2 (G - 1) / (G - 2))`) where only pairs vary. It errs on the safe side.
+ * (the error by up to `sqrt(2 (G - 1) / (G - 2))`) where only pairs vary. It is never too small.
  *
  * Source: Hoeffding 1948, "A class of statistics with asymptotically normal distribution", section 5;
  * Efron and Stein 1981, "The jackknife estimate of variance".

@@ -1,4 +1,4 @@
-/** Two methods on the same inputs and draws: how many times the errors of one are those of the other. */
+/** Two methods on the same inputs and draws: the ratio of their errors. */
 import {expected} from '../errors.js'
 import {type Estimate, mapped} from './estimate.js'
 import {hodgesLehmann} from './hodges-lehmann.js'

@@ -28,7 +28,7 @@ const MOST_DEGREES = 1e5
  *
  * @param noncentrality - mean over its standard error, as it truly is
  * @param degrees - of freedom, 1 or more
- * @throws {BAD_OPTION} for degrees below 1 or an alpha that is no probability
+ * @throws {BAD_OPTION} for degrees below 1 or an alpha that is not a probability
  */
 export function studentPower(noncentrality: number, degrees: number, alpha = ALPHA): number {
   checkShare('power', 'alpha', alpha)
@@ -64,7 +64,7 @@ function simpson(from: number, to: number, integrand: (x: number) => number): nu
  * The noncentrality (mean over its standard error) at which a one-sided t test has the power asked for.
  *
  * @param degrees - of freedom, 1 or more
- * @throws {BAD_OPTION} for degrees below 1 or chances that are no probabilities
+ * @throws {BAD_OPTION} for degrees below 1 or chances that are not probabilities
  */
 export function studentNoncentrality({
   degrees,
@@ -103,7 +103,10 @@ function checkPower(power: number): void {
 interface PairsPower extends Chances {
   /** Mean difference over the standard deviation of the differences, as it truly is; positive. */
   effect: number
-  /** Default `signed-rank`: as many as the t test needs over {@link LEAST_EFFICIENCY}, and enough that `2^-n <= alpha`. */
+  /**
+   * Default `signed-rank`: the number of the t test divided by {@link LEAST_EFFICIENCY}, and enough that `2^-n <=
+   * alpha`.
+   */
   test?: 'signed-rank' | 't'
 }
 
@@ -111,7 +114,7 @@ interface PairsPower extends Chances {
  * Pairs with which a one-sided paired test sees an effect: exact for the t test and normal differences, by asymptotic relative
  * efficiency for signed ranks. Two-sided: give half of alpha.
  *
- * @throws {BAD_OPTION} for an effect that is not positive, or chances that are no probabilities
+ * @throws {BAD_OPTION} for an effect that is not positive, or chances that are not probabilities
  */
 export function pairsNeeded({
   effect,

@@ -5,7 +5,10 @@ import {mean} from './descriptive.js'
 /** What small samples say together of the variance of each. */
 export interface SharedVariance {
   value: number
-  /** What it counts for beside a sample's own degrees of freedom: many where samples agree, 0 where it says nothing. */
+  /**
+   * Degrees of freedom that it adds to those of a sample: many where samples agree, 0 where they say nothing of each
+   * other.
+   */
   degrees: number
 }
 
@@ -38,7 +41,7 @@ export function sharedVariance(variances: readonly number[], degrees: number): S
   return {value, degrees: Math.min(2 * half, most)}
 }
 
-/** A sample's own variance beside what others say of it. */
+/** A sample's variance, shrunk towards the shared one. */
 export function leaning(own: {value: number; degrees: number}, shared: SharedVariance) {
   const degrees = own.degrees + shared.degrees
   const value = (own.degrees * own.value + shared.degrees * shared.value) / degrees

@@ -12,7 +12,10 @@ export interface SignFlipOptions {
   alternative?: 'two-sided' | 'greater'
 }
 
-/** Up to here all signs are counted; beyond, so many are drawn, and fewer where they would take too many products. */
+/**
+ * Up to `MOST_COUNTED` replicates all signs are counted; beyond, `MOST_DRAWN` are drawn, or fewer if that takes too many
+ * products.
+ */
 const [MOST_COUNTED, MOST_DRAWN, LEAST_DRAWN, MOST_PRODUCTS] = [11, 2000, 500, 2e8]
 
 /** Fewest replicates with a p-value of at most 0.05: `2^(1 - n)` is the smallest two-sided one. */
@@ -25,12 +28,12 @@ const ROUNDING = 1e-9
  * Adjusted p-values of several paired comparisons: do the differences of each have a centre beyond the margin? Rejecting those
  * of at most alpha, the chance of any false alarm among all is at most alpha.
  *
- * Under the null hypothesis a replicate may as well have had the opposite differences, all of them together: each choice of
- * a sign for every replicate gives as likely a set of statistics. The p-value of the largest statistic is the share of choices
- * whose largest is as large, that of the next one the share among the others (step-down), and so on. The statistic is
- * `sum d / sqrt(sum d^2)`, which orders as t does. The differences of a comparison must be symmetric about their centre;
- * comparisons may depend on each other in any way. Unlike those of Holm, p-values do not grow with the number of comparisons
- * where these say the same.
+ * Under the null hypothesis a replicate could as well have had the opposite differences, all of them together: each
+ * choice of a sign for every replicate gives as likely a set of statistics. The p-value of the largest statistic is
+ * the share of choices with a largest statistic at least that large; the next p-value is this share among the other
+ * comparisons (step-down), and so on. The statistic is `sum d / sqrt(sum d^2)`, which orders as t does. The
+ * differences of a comparison must be symmetric about their centre; comparisons may depend on each other in any
+ * way. Unlike with Holm, p-values do not grow with the number of comparisons that agree.
  *
  * Source: Westfall and Young 1993, "Resampling-Based Multiple Testing", algorithm 2.8; Romano and Wolf 2005, "Exact and
  * approximate stepdown methods for multiple hypothesis testing", JASA 100, 94-108, section 3.
@@ -98,7 +101,10 @@ function product(unit: Float64Array, signs: Int8Array): number {
   return sum
 }
 
-/** All other signs of few replicates, of a two-sided test up to a change of all; of more so many that are drawn. */
+/**
+ * All other choices of signs of few replicates (two-sided tests: up to a change of all signs); a number of random ones
+ * of many replicates.
+ */
 function* signsFor(
   tested: readonly Moved[],
   {stream, twoSided}: {stream: RandomStream; twoSided: boolean},

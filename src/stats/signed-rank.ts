@@ -32,14 +32,15 @@ export interface SignedRankTest {
  * The p-value is exact up to 50 differences that are not 0, on the condition of their ties and zeros, and normal with
  * corrections for ties and continuity beyond. n differences can give no smaller one-sided p than 2^-n.
  *
- * Skewed differences whose median or mean is 0 are no case of the null hypothesis: docs/statistics.md has its false alarms.
+ * The null hypothesis does not include skewed differences with median or mean 0: docs/statistics.md has the false
+ * alarms.
  *
  * Source: Wilcoxon 1945, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 80-83; zeros: Pratt 1959, JASA
  * 54, 655-667.
  *
  * @param differences - of pairs, independent; infinite ones have the largest ranks
  * @returns a p-value of 1 where all are 0; `NaN` for none, or a `NaN` among them
- * @throws {BAD_OPTION} for a confidence that is no probability
+ * @throws {BAD_OPTION} for a confidence that is not a probability
  */
 export function signedRank(
   differences: ArrayLike<number>,

@@ -30,7 +30,7 @@ export interface StudentTest {
  *
  * @param values - independent draws
  * @returns `NaN` below two values and when one is not finite
- * @throws {BAD_OPTION} for a confidence that is no probability
+ * @throws {BAD_OPTION} for a confidence that is not a probability
  */
 export function studentTest(
   values: ArrayLike<number>,

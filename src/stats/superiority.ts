@@ -22,7 +22,10 @@ export function superiority(a: ArrayLike<number>, b: ArrayLike<number>): number 
   return wins.reduce((sum, count) => sum + count, 0) / (wins.length * sorted.length)
 }
 
-/** Share of the pairs whose first value is larger, ties counted as half. @throws {SHAPE_MISMATCH} for lists of different length */
+/**
+ * Share of the pairs with a larger first value, ties counted as half. @throws {SHAPE_MISMATCH} for lists of different
+ * length
+ */
 export function pairedSuperiority(a: ArrayLike<number>, b: ArrayLike<number>): number {
   checkPaired('paired superiority', a, b)
   const wins = Array.from(a, (value, at) => (Math.sign(value - b[at]!) + 1) / 2)

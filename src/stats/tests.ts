@@ -39,7 +39,7 @@ export function checkPaired(where: string, a: ArrayLike<number>, b: ArrayLike<nu
   throw expected(
     'SHAPE_MISMATCH',
     where,
-    'as many first as second values',
+    'the same number of first and second values',
     `${a.length} and ${b.length}`,
   )
 }

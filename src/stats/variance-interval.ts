@@ -8,8 +8,8 @@ const CONFIDENCE = 0.95
 const QUANTILE = -normalQuantile((1 - CONFIDENCE) / 2)
 
 /**
- * The interval `s^2 exp(-+1.96 e)` of a variance whose estimate s^2 has the relative standard error e: normal on
- * the logarithmic scale, where a sample variance is less skewed and never negative.
+ * The interval `s^2 exp(-+1.96 e)` of a variance, from an estimate s^2 with the relative standard error e: normal
+ * on the logarithmic scale, where a sample variance is less skewed and never negative.
  */
 export function logInterval(estimate: number, relativeStandardError: number): Interval {
   const factor = Math.exp(QUANTILE * relativeStandardError)

@@ -1,6 +1,6 @@
 import {expected} from '../errors.js'
 
-/** A line through points whose errors are known. */
+/** A line through points with known errors. */
 interface WeightedLine {
   slope: number
   /** Its standard error, from those of the points alone. */

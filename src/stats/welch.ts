@@ -4,7 +4,7 @@ import {noTest, type StudentTest} from './student-test.js'
 import {CONFIDENCE, checkShare, pValueOf, type TestOptions} from './tests.js'
 
 /**
- * Welch's t test of the difference of two means, of independent samples whose variances need not be equal.
+ * Welch's t test of the difference of two means, of independent samples, with variances that may differ.
  *
  * Samples that do not vary are their own null distribution: p is 1 where their means are equal, else 0 to that side.
  *
@@ -14,7 +14,7 @@ import {CONFIDENCE, checkShare, pValueOf, type TestOptions} from './tests.js'
  * @param a - independent draws; the alternative `greater` says that their mean is
  * @param b - independent draws
  * @returns the difference of means, a less b, with its interval; `NaN` below two values of either, and when one is not finite
- * @throws {BAD_OPTION} for a confidence that is no probability
+ * @throws {BAD_OPTION} for a confidence that is not a probability
  */
 export function welchTest(
   a: ArrayLike<number>,

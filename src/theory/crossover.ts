@@ -4,7 +4,7 @@
  *
  * With t = norm^2, `|x + y|^2 = 2 t (1 + cos)` decides positive and hyperbolic features, `|x - y|^2 = 2 t (1 - cos)` trigonometric
  * ones. Hyperbolic ones never vary more than positive ones, at equal M and at equal F; against trigonometric ones an obtuse
- * angle decides, whatever the norms. What has a norm of its own is positive against trigonometric.
+ * angle decides, whatever the norms. Only positive and trigonometric ones cross at a norm.
  *
  * Source: derived from Choromanski et al. 2021, arXiv:2009.14794, Lemma 2.
  */
@@ -13,7 +13,7 @@ import {pairedGrowth} from './row-product.js'
 /** Feature maps of the softmax kernel. */
 export type SoftmaxMap = 'positive' | 'hyperbolic' | 'trigonometric'
 
-/** What is equal: rows M, or features F, of which hyperbolic and trigonometric maps make two of a row. */
+/** What is equal: rows M, or features F (hyperbolic and trigonometric maps make two of a row). */
 export type Budget = 'M' | 'F'
 
 /** Features that a row makes. */

@@ -9,7 +9,7 @@ import {panels} from './quadrature.js'
 import {type RowProduct, relativeRowVariance} from './row-product.js'
 import {logSphereMean} from './sphere.js'
 
-/** Projections whose estimates have a variance in closed form, beside `iid`; `orth` with Haar signs. */
+/** Projections other than `iid` with a variance in closed form; `orth` with Haar signs. */
 export const DEPENDENT_ROWS = ['orth', 'simplex', 'antithetic'] as const
 export type DependentRows = (typeof DEPENDENT_ROWS)[number]
 
@@ -96,8 +96,8 @@ interface PairOfRows {
  * `E e^{(w_1 + w_2).z} e^{-s} - 1`, or with cosines `E cos((w_1 + w_2).z) e^s - 1`.
  *
  * The sum has uniform direction and the squared length `R^2 (1 + cosine sin a)`, R^2 chi-square with 2 D degrees of
- * freedom and a, independent of it, with density proportional to `sin^(D-1) a` on [0, pi]: it is that of orthogonal rows at
- * `s (1 + cosine sin a)`, in the mean over a.
+ * freedom and a, independent of it, with density proportional to `sin^(D-1) a` on [0, pi]. So the result is the one
+ * for orthogonal rows at `s (1 + cosine sin a)`, in the mean over a.
  */
 function exponentialCovariance({squaredNorm: s, headDim, cosine, sign}: PairOfRows): number {
   if (cosine === 0) return orthogonalCovariance(s, headDim, sign)

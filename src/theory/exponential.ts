@@ -1,7 +1,7 @@
 /**
  * Closed forms of generalised exponential features of the softmax kernel,
- * `phi(x) = D0 exp(w.A w + w.(I - 4A)^(1/2) x - |x|^2/2)` with a symmetric matrix A below 1/8: what
- * they vary by and which A is best. Everything is per axis of A, whose eigenvalue there is `a`.
+ * `phi(x) = D0 exp(w.A w + w.(I - 4A)^(1/2) x - |x|^2/2)` with a symmetric matrix A below 1/8: their variance and
+ * the best A. Everything is per axis of A, with the eigenvalue `a`.
  *
  * Source: Likhosherstov et al. 2022, arXiv:2205.15317 (one a); 2023, arXiv:2302.00787 (one per axis).
  */

@@ -1,4 +1,4 @@
-/** Moments of the angular hybrid estimate: a mixture whose weight all rows share. */
+/** Moments of the angular hybrid estimate: a mixture with a weight that all rows share. */
 import {angleShare, angularHybridVariance, softmaxKernel, squaredNorms} from './kernels.js'
 import type {Moments} from './moments.js'
 import {planeMeans} from './plane.js'

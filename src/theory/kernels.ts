@@ -79,7 +79,7 @@ export function arcCosineKernel(x: Float64Array, y: Float64Array): number {
   return (lengths * (sine + (Math.PI - angle) * cosine)) / (2 * Math.PI)
 }
 
-/** Row weights are 2 pi times the kernel; opposite vectors have none, so that they are no logarithms. */
+/** Row weights are 2 pi times the kernel. They are not logarithms, since the weight of opposite vectors is 0. */
 export const arcCosine: TargetKernel = {
   weight: arcCosineKernel,
   logarithmic: false,
@@ -182,8 +182,8 @@ export function angularHybridVariance(
 }
 
 /**
- * Angle between two vectors over pi; one half where a vector is zero, whose signs agree by chance. An arc cosine
- * would lose half of the digits of small angles and of what is missing to pi.
+ * Angle between two vectors over pi; one half where a vector is zero: its signs agree by chance. An arc cosine
+ * would lose half of the digits of angles near 0 and pi.
  *
  * Source: Kahan 2006, "How futile are mindless assessments of roundoff in floating-point computation?", section 12.
  */

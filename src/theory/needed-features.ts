@@ -2,7 +2,7 @@
 import {type DependentRows, ratioToIid} from './dependent-rows.js'
 import {type RowProduct, relativeRowVariance} from './row-product.js'
 
-/** What is wanted of which estimate. */
+/** An estimate, and the error wanted of it. */
 export interface ErrorRequest {
   product: RowProduct
   /** D */

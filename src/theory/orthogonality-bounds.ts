@@ -7,7 +7,7 @@ import {positiveVariance, squaredNorms} from './kernels.js'
  * `MSE_iid - 2 (M - 1) / (M (D + 2)) (SM - e^{-(|x|^2 + |y|^2)/2})^2`. It holds, and is tight for small |x + y|: the exact gap is
  * `SM^2 s^2 / (2 (D + 2))` times `(M - 1) / M` in the limit there, s = |x + y|^2.
  *
- * The gap is that of each pair of rows in a block; with more blocks it is that of `sharedPairs` of them over M^2.
+ * The gap of one pair of rows in a block; with more blocks it counts `sharedPairs` / M^2 times.
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794v3 and later, Theorem 2.
  *

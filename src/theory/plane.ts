@@ -10,7 +10,7 @@ import {panels} from './quadrature.js'
 /** A function of u = w.x and v = w.y. */
 export type PlaneFunction = (u: number, v: number) => number
 
-/** Radial panels; `exp(40 r)` over one errs by 1e-13. */
+/** Radial panels; `exp(40 r)` over one has an error of 1e-13. */
 const PANEL = 0.5
 /** `exp(-r^2/2)` beyond it is 3e-18; fourth powers of exponentials of w.x and w.y peak at 4 (|x| + |y|). */
 const REACH = 9

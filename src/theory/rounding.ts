@@ -16,9 +16,9 @@ export interface RoundingFactors {
 /**
  * Bound on the absolute error of an attention output computed in float32, against exact arithmetic.
  *
- * A sum of n terms errs by at most `n u sum|terms|` (any order); an argument a of exp errs by
- * `n u |a|`, which exp turns into a relative error of the weight, so numerator and denominator each
- * carry `n u (1 + |a|) sum|w|`, and their quotient twice that times `sum|w| / |sum w|`, times |v|.
+ * A sum of n terms has an error of at most `n u sum|terms|` (any order); an argument a of exp has one of `n u |a|`,
+ * which exp turns into a relative error of the weight, so numerator and denominator each carry `n u (1 + |a|)
+ * sum|w|`, and their quotient twice that times `sum|w| / |sum w|`, times |v|.
  *
  * Source: Higham 2002, Accuracy and Stability of Numerical Algorithms, section 3.1.
  */
@@ -28,9 +28,9 @@ export function attentionRoundingBound(factors: RoundingFactors): number {
 }
 
 /**
- * Mean squared error that float32 alone can make in an average of values: a sum of n terms errs by about
- * `sqrt(n) u sum|terms|`, so an average by `sqrt(n) u` times the size of the values. An output that is
- * this close to another cannot be told from it.
+ * Mean squared error that float32 alone can make in an average of values: a sum of n terms has an error of about
+ * `sqrt(n) u sum|terms|`, so an average has `sqrt(n) u` times the size of the values. Outputs this close are not
+ * distinguishable.
  *
  * Source: Higham and Mary 2019, "A new approach to probabilistic rounding error analysis", Theorem 3.1,
  * without its constant.

@@ -19,12 +19,12 @@ export function sumProduct(shape: 'exp' | 'cosh', x: Float64Array, y: Float64Arr
   return {shape, squaredNorm: squaredNorms(x, y).sum}
 }
 
-/** Of sines and cosines, whose products are cosines at z = x - y. */
+/** Of sines and cosines: their products are cosines at z = x - y. */
 export function differenceProduct(x: Float64Array, y: Float64Array): RowProduct {
   return {shape: 'cos', squaredNorm: squaredNorms(x, y).difference}
 }
 
-/** `e^u - 2 + e^-u`, of which half is the relative variance of cosh(t) and of cos(t), t ~ N(0, u). */
+/** `e^u - 2 + e^-u`: half of it is the relative variance of cosh(t) and of cos(t), t ~ N(0, u). */
 export function pairedGrowth(u: number): number {
   return 4 * Math.sinh(u / 2) ** 2
 }

@@ -82,8 +82,8 @@ interface LognormalTerm {
 }
 
 /**
- * `(e^{w.x - h |x|^2/2} + epsilon) (e^{w.y - h |y|^2/2} + epsilon)`, all of whose moments are sums of
- * exponentials: h = 1 for positive features, 0 for those without their norms.
+ * `(e^{w.x - h |x|^2/2} + epsilon) (e^{w.y - h |y|^2/2} + epsilon)`. All moments are sums of exponentials. h = 1
+ * for positive features, 0 for features without norms.
  */
 export function shiftedExponentialRow(
   x: Float64Array,

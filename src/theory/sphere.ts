@@ -10,9 +10,8 @@ const RESCALE = 2 ** -512
  * `log E exp(w.z)` for w uniform on the sphere of radius sqrt(D):
  * `log 0F1(; D/2; D |z|^2 / 4) = log(Gamma(D/2) (2/r)^(D/2-1) I_(D/2-1)(r))`, r = sqrt(D) |z|.
  *
- * By the power series, all of whose terms are positive, so that nothing cancels. With K terms, about
- * r/2 + D of them before they vanish, the sum errs by at most (5K + 2) units of 2^-53; the rest of the
- * series, a geometric one at least, is below one more.
+ * By the power series: all terms are positive, so nothing cancels. K terms, about r/2 + D before they vanish, have
+ * an error of at most (5K + 2) units of 2^-53; the rest of the series, a geometric one at least, is below one more.
  *
  * @param dim - D
  * @param squaredNorm - |z|^2
@@ -92,8 +91,8 @@ export function smregRatio(dim: number, squaredNorm: number): number {
 }
 
 /**
- * The least of that ratio over an attention matrix whose logits are bounded, but for what vanishes against D^(-1/3):
- * `1 - 2 D^(-1/3)`. A statement on large D: it is negative up to D = 8.
+ * The least of that ratio over an attention matrix with bounded logits, up to terms that vanish against D^(-1/3):
+ * `1 - 2 D^(-1/3)`. It holds for large D: it is negative up to D = 8.
  *
  * Source: Choromanski et al. 2021, arXiv:2009.14794, Theorem 1.
  */

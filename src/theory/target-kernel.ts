@@ -20,6 +20,6 @@ export interface TargetKernel {
   rowWeight(pair: Pair): number
   /** Logarithm of that factor, given |x|. */
   logRowFactor(xLength: number): number
-  /** Where the logarithm of a row weight is `x.y + keyBias(|y|)`: a softmax whose keys have biases. */
+  /** Where the logarithm of a row weight is `x.y + keyBias(|y|)`: a softmax with biases on keys. */
   keyBias?(yLength: number): number
 }

@@ -66,7 +66,7 @@ describe('a plug-in that a plan or a run alone names', () => {
     const {exitCode, stderr} = await runCommand(command, id, argv)
     expect(exitCode).toBe(2)
     expect(stderr).toContain('as a plan with plug-ins is a program')
-    expect(stderr).toContain(`got ${at('mine.mjs')}, which nobody has named`)
+    expect(stderr).toContain(`got ${at('mine.mjs')}, which the command does not name`)
     expect(stderr).toContain(`add --plugin ${at('mine.mjs')}`)
   })
 
@@ -84,7 +84,10 @@ describe('a plug-in that a plan or a run alone names', () => {
     ]) {
       writeFileSync(at('odd.json'), JSON.stringify(planOf(record(path))))
       const {exitCode, stderr} = await runCommand(Run, 'run', [at('odd.json')])
-      expect([exitCode, stderr]).toEqual([2, expect.stringContaining('which nobody has named')])
+      expect([exitCode, stderr]).toEqual([
+        2,
+        expect.stringContaining('which the command does not name'),
+      ])
     }
   })
 })

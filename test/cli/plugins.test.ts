@@ -285,7 +285,7 @@ describe('a run with a plug-in', () => {
         /^run: expected the plug-ins that this run was started with, .*mine\.mjs, got .*copy\.mjs \(SHA-256 [0-9a-f]{12}…\) besides/,
       )
       expect(other.code).toBe(2)
-      expect(other.stderr).toContain('mine.mjs, which nobody has named')
+      expect(other.stderr).toContain('mine.mjs, which the command does not name')
     },
   )
 

@@ -108,7 +108,7 @@ describe.runIf(FULL && process.platform === 'linux')('a folder that goes under i
     const output = join(await newFolder(), 'run')
     const run = await underWay(output)
     rmSync(output, {recursive: true})
-    await expectStopped(run, /moved or deleted under the run/)
+    await expectStopped(run, /moved or deleted during the run/)
     expect(journalOf(output)).toEqual([''])
   })
 
@@ -117,7 +117,7 @@ describe.runIf(FULL && process.platform === 'linux')('a folder that goes under i
     const output = join(parent, 'run')
     const run = await underWay(output)
     renameSync(output, join(parent, 'moved'))
-    await expectStopped(run, /moved or deleted under the run/)
+    await expectStopped(run, /moved or deleted during the run/)
     expect(journalOf(output)).toEqual([''])
     expect(wholeLines(join(parent, 'moved')).length).toBeGreaterThan(0)
     const again = start([...SLOW_SWEEP, '--output', join(parent, 'moved'), '--resume'], {
@@ -138,7 +138,7 @@ describe.runIf(FULL && process.platform === 'linux')('a folder that goes under i
     renameSync(output, join(parent, 'moved'))
     renameSync(join(parent, 'other'), output)
     const before = journalOf(output)
-    await expectStopped(run, /moved or deleted under the run/)
+    await expectStopped(run, /moved or deleted during the run/)
     expect(journalOf(output)).toEqual(before)
   })
 

@@ -315,7 +315,7 @@ describeNative('fused attention', addon => {
         return optimalMixture(q, mixture, {scale: 1, coefficient: 1, floor: 0})
       },
       message:
-        /OptimalMixture: expected vectors as many as the 2 proposals of affinity, or twice as many/,
+        /OptimalMixture: expected one vector for each of the 2 proposals of affinity, or two/,
     },
   ]
   it.each(wrong)('refuses $title', async ({call, message}) => {

@@ -80,7 +80,9 @@ describe.skipIf(!process.env.RFA_SLURM)('a plan on Slurm', () => {
     expect(log('merge')).toMatch(
       /expected a record of each of the 30 cells of the plan, got \d+; missing: /,
     )
-    expect(log('merge')).toContain(`shard-2 has ${linesOf(2)} of ${cellsOf(2)} cells, go on with: `)
+    expect(log('merge')).toContain(
+      `shard-2 has ${linesOf(2)} of ${cellsOf(2)} cells, continue with: `,
+    )
     expect(existsSync(join(job, 'merged'))).toBe(false)
 
     // submitted once more, all go on

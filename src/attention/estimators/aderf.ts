@@ -10,8 +10,8 @@ import {
 import {matrixMaps, meanSum2, scalarExponent} from '../forms/exponential/parameters.js'
 
 /**
- * Asymmetric dense exponential features: optimal positive features of `P x` and `P^-1 y`, whose product is
- * that of x and y, with the matrix P per head that makes both shortest in the mean.
+ * Asymmetric dense exponential features: optimal positive features of `P x` and `P^-1 y`, which have the
+ * product of x and y. Per head, P is the matrix that makes both shortest in the mean.
  *
  * Source: Likhosherstov et al. 2023, arXiv:2302.00787, section 3.3.
  */
@@ -34,7 +34,7 @@ export default defineEstimator({
   citation: 'Likhosherstov et al. 2023, arXiv:2302.00787',
   formula: 'OPRF features of P x and P^-1 y, P^2 = M_x^-1 # M_y (geometric mean)',
   advice:
-    'Use it when queries and keys differ in scale along directions that are no single dimensions; saderf is cheaper and often as good. Costs eigenvectors of D x D matrices per head and call.',
+    'Use it when queries and keys differ in scale along directions that mix dimensions; saderf is cheaper and often as good. Costs eigenvectors of D x D matrices per head and call.',
   options,
   cost: shape => exponentialCost(shape, 2 + 2 * shape.headDim),
 })

@@ -29,7 +29,7 @@ export default defineFeatureMap({
   citation: 'Schlag et al. 2021, arXiv:2102.11174',
   formula: 'phi(x) = [r roll(r, 1), .., r roll(r, nu)], r = [relu(x), relu(-x)]',
   advice:
-    'A sparse, zero-variance baseline for models trained with it. Rows whose query shares no active pair with any key are zero.',
+    'A sparse, zero-variance baseline for models trained with it. A row is zero if its query shares no active pair with any key.',
   nonNegative: true,
   featureDim: (_numFeatures, headDim, {nu}) => 2 * headDim * nu,
   options,

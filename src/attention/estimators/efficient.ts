@@ -59,7 +59,7 @@ const {
   citation: 'Shen et al. 2021, arXiv:1812.01243',
   formula: 'out = softmax_d(Q) (softmax_n(K)^T V)',
   advice:
-    'A zero-variance linear form with weights that sum to one. Only for models trained with it: a key is weighted by its channels alone, whatever the query asks for.',
+    'A zero-variance linear form with weights that sum to one. Only for models trained with it: the weight of a key does not depend on the query.',
   nonNegative: true,
   refuses: ({bucket}) => (bucket === 1 ? {} : {decode: noDecoder(bucket)}),
   featureDim: (_numFeatures, headDim) => headDim,
@@ -137,7 +137,7 @@ function queryFeatures(query: tf.Tensor4D, {queryScale}: Pick<Options, 'querySca
 function causal(inputs: AttendInputs<Options>): AttendResult {
   const {bucket} = inputs.options
   if (bucket === 1) return causalForm(inputs)
-  // rearranged so that plain causality is that of buckets
+  // rearranged so that plain causality acts on buckets
   const {tokens, restore} = inBuckets(inputs, bucket)
   const {out, denominator} = causalForm({...inputs, ...tokens})
   if (!denominator) return {out: restore(out)}

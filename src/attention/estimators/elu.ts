@@ -12,7 +12,7 @@ const options = z.object({
   queryScale: z
     .enum(['none', 'rsqrt-head-dim'])
     .default('none')
-    .describe('factor on query features; matters only beside a guard'),
+    .describe('factor on query features; matters only with a guard'),
   ...guardOptions,
 })
 
@@ -27,7 +27,7 @@ export default defineFeatureMap({
   featureDim: (_numFeatures, headDim) => headDim,
   options,
   inputs: () => 'raw', // as published: no factor D^(-1/4)
-  // a factor on queries cancels in the ratio and shows beside a guard alone
+  // a factor on queries cancels in the ratio; only a guard sees it
   phi: ({headDim, options: {queryScale}}) => ({
     query: {
       kind: 'elu-plus-one',
@@ -40,10 +40,10 @@ export default defineFeatureMap({
       options: {denGuard: 'add:1e-6'},
       quirk: '1e-6 on the denominator: harmless at ordinary norms',
     },
-    'google-slim': {options: {denGuard: 'add:1e-16'}, quirk: 'none that shows'},
+    'google-slim': {options: {denGuard: 'add:1e-16'}, quirk: 'no visible effect'},
     fla: {
       options: {queryScale: 'rsqrt-head-dim', denGuard: 'add:1e-10'},
-      quirk: '1e-10 on the denominator, with query features scaled by D^-1/2; none that shows',
+      quirk: '1e-10 on the denominator, with query features scaled by D^-1/2; no visible effect',
     },
   },
 })

@@ -37,7 +37,7 @@ export default defineEstimator({
   citation: 'Zheng et al. 2023, arXiv:2302.04542',
   formula: 'softmax over beta q.k_j of a window and beta q.y_c + log |P_c| of chunks',
   advice:
-    'Use it where near keys matter most or keys change slowly along the sequence; iid tokens have nothing in their chunk means. Keep chunks no longer than windows.',
+    'Use it where near keys matter most or keys change slowly along the sequence; the chunk means of i.i.d. tokens say nothing. Keep chunks no longer than windows.',
   unbiasedFor: 'none',
   nonNegative: true,
   rowsSumToOne: true,
@@ -162,7 +162,7 @@ function otherKeys(
   })
 }
 
-/** Presence of near keys beside that of chunks, `[B or 1, W, K + C]`. */
+/** Presence of near keys, then of chunks, `[B or 1, W, K + C]`. */
 function joinMasks(
   near: tf.Tensor3D | undefined,
   {count, width}: TokenLists,
@@ -185,7 +185,7 @@ function countBias(
   {batch, heads}: {batch: number; heads: number},
 ): tf.Tensor3D {
   const [given, chunks] = logCount.shape
-  // exp(beta q.y_c) |P_c|: a chunk stands for as many keys as it has
+  // exp(beta q.y_c) |P_c|: a chunk stands for all of its keys
   const row = tf.concat([tf.zeros([given, exact.width]), logCount], 1)
   const columns = exact.width + chunks
   const tiled = tf.tile(tf.reshape(row, [given, 1, columns]), [

@@ -46,7 +46,7 @@ export default defineFeatureMap({
     formula: () => 'exp(x.y)',
     moments: (x, y, {numFeatures}) => averaged(hyperbolicRow(x, y), numFeatures),
     product: (x, y) => sumProduct('cosh', x, y),
-    // a shift cancels: features are those of the exact form
+    // a shift cancels: features are as in the exact form
     features: (x, projection) => hyperbolicFeatures(x, projection),
     rowsBy: 'products',
     idle: ({stabilizer}) => ({

@@ -89,11 +89,11 @@ export default defineFeatureMap({
   },
 })
 
-/** Every other stabilizer is that of some released code. */
+/** The other stabilizers follow released code. */
 function isExact({stabilizer}: Pick<Options, 'stabilizer'>): boolean {
   return stabilizer === 'log'
 }
 
 function noDecoder({stabilizer}: Pick<Options, 'stabilizer'>): string {
-  return `expected stabilizer "log" for decoding, got "${stabilizer}", whose key maximum needs the whole sequence`
+  return `expected stabilizer "log" for decoding, got "${stabilizer}": its maximum over keys needs the whole sequence`
 }

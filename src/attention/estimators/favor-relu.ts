@@ -24,7 +24,7 @@ const options = z.object({
   projectionScale: z
     .enum(['none', 'rsqrt'])
     .default('none')
-    .describe('rsqrt: W times M^-1/2; matters only beside an epsilon or a guard'),
+    .describe('rsqrt: W times M^-1/2; matters only with an epsilon or a guard'),
 })
 type Options = z.output<typeof options>
 
@@ -50,7 +50,7 @@ const kernel: PhiFacts<Options> = {
   }),
 }
 
-/** The epsilon beside relu(w.x) with w as drawn. */
+/** The epsilon in units of relu(w.x), with w as drawn. */
 function relativeEpsilon({featureEpsilon, projectionScale}: Options, numFeatures: number): number {
   return projectionScale === 'rsqrt' ? featureEpsilon * Math.sqrt(numFeatures) : featureEpsilon
 }

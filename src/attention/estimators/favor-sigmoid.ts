@@ -7,8 +7,7 @@ import {
 } from '../forms/generalized-attention.js'
 
 /**
- * Generalised attention with sigmoid features: weights of a kernel of its own, without closed form;
- * softmax is not approximated.
+ * Generalised attention with sigmoid features: weights of a kernel without closed form; softmax is not approximated.
  *
  * `phi(x) = 1 / (1 + exp(-W x))`. Features lie between 0 and 1, near 1/2 at small norms, so
  * attention is close to uniform there.

@@ -113,7 +113,7 @@ export default defineFeatureMap({
 })
 
 const NO_DECODER =
-  'expected norms "log" or "none" for decoding, got "max", whose shift needs the whole sequence'
+  'expected norms "log" or "none" for decoding, got "max": its shift needs the whole sequence'
 
 /** Appends a feature, `[.., F]` to `[.., F + 1]`: everywhere the same, or `[B, H, n, 1]`. */
 function withConstant(features: tf.Tensor4D, constant: number | tf.Tensor): tf.Tensor4D {
@@ -130,7 +130,7 @@ function constantOf(x: tf.Tensor4D, {norms, constantFeature}: Options): number |
   return tf.mul(tf.expandDims(tf.exp(tf.neg(halfSquaredNorm(x))), -1), constantFeature)
 }
 
-/** None where a constant is added to a kernel whose shift depends on the call. */
+/** None where a constant is added and the kernel's shift depends on the call. */
 function target({norms, constantFeature}: Options): ExactTarget | undefined {
   const plain: ExactTarget =
     norms === 'none'

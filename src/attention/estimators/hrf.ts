@@ -11,9 +11,9 @@ import {softmaxTarget} from '../forms/targets.js'
  * an estimate of the angle between query and key. Unbiased, since the sign vectors are independent of
  * W; exact for equal directions of equal length and for opposite ones.
  *
- * `K = lambda K_hyp + (1 - lambda) K_trig`, `lambda = 1/2 - sum_t sgn(tau_t.x) sgn(tau_t.y) / (2n)`, whose
- * mean is angle/pi; rows of W and tau are N(0, I), canonical x. Weights can be negative, and at large norms sums of
- * terms of about exp(|x|^2) leave less than float32 resolves: backends then differ by whole outputs.
+ * `K = lambda K_hyp + (1 - lambda) K_trig`, `lambda = 1/2 - sum_t sgn(tau_t.x) sgn(tau_t.y) / (2n)` has the
+ * mean angle/pi; rows of W and tau are N(0, I), canonical x. Weights can be negative, and at large norms terms
+ * of about exp(|x|^2) cancel below float32 rounding: backends then differ by whole outputs.
  *
  * Source: Choromanski et al. 2022, arXiv:2110.04367, section 2.
  */

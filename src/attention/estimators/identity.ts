@@ -15,7 +15,7 @@ export default defineEstimator({
   title: 'Values copied (yardstick)',
   citation: 'yardstick; Choromanski et al. 2021, arXiv:2009.14794, Fig. 3',
   formula: 'out_i = v_i',
-  advice: 'The floor of every speed comparison: one pass over the values.',
+  advice: 'One pass over the values: no method can be faster.',
   unbiasedFor: 'none',
   nonNegative: true,
   rowsSumToOne: true,
@@ -31,14 +31,14 @@ export default defineEstimator({
     if (query.shape[2] === value.shape[2]) return {out: copyOf(value)}
     throw new RfaError(
       'UNSUPPORTED',
-      `identity: expected as many queries as values, got ${query.shape[2]} and ${value.shape[2]}`,
+      `identity: expected the same number of queries and values, got ${query.shape[2]} and ${value.shape[2]}`,
     )
   },
   presets: {},
 })
 
 /**
- * The values in memory of their own: tf.clone would share it. Times one, which changes no bit of a number; TensorFlow's
+ * A copy of the values: tf.clone would share their memory. Times one, which changes no bit of a number; TensorFlow's
  * library makes zeros of what is smaller than the smallest normal one.
  */
 function copyOf(value: tf.Tensor4D): tf.Tensor4D {

@@ -93,13 +93,13 @@ export function addEstimator(estimator: Estimator): void {
 export function assertNameFree(name: string): void {
   const taken = methodNames().find(other => other.toLowerCase() === name.toLowerCase())
   if (taken === undefined) return
-  const whose = Object.hasOwn(REGISTRY, taken) ? 'that of a built-in one' : 'registered before'
+  const origin = Object.hasOwn(REGISTRY, taken) ? 'a built-in one' : 'registered before'
   throw expected(
     'BAD_PLUGIN',
     name,
     'a name that no other estimator has',
-    `${taken}, ${whose}`,
-    `call it otherwise, e.g. my-${name}`,
+    `${taken}, ${origin}`,
+    `choose another name, e.g. my-${name}`,
   )
 }
 

@@ -87,7 +87,7 @@ export default defineEstimator({
   formula:
     'out_n = sum_c softmax_c(log alpha_nc + w_c.x_n + lse_m(w_c.y_m - |y_m|^2/2) - log q_c(w_c)) f(w_c), w_c ~ q_c = N(mu_c, I)',
   advice:
-    'For sequences or images whose neighbours are alike: segment means then guide the samples, and it beats random features of the same number. On tokens without order it does not; sampling=mean is deterministic and often closer still.',
+    'For sequences or images with similar neighbours: segment means guide the samples, and lara beats the same number of random features. On tokens without order it does not. sampling=mean is deterministic and often more accurate.',
   unbiasedFor: 'none',
   nonNegative: true,
   rowsSumToOne: true,
@@ -117,7 +117,7 @@ export default defineEstimator({
   },
 })
 
-/** C: what was asked for, or as many segments as there are tokens, or the largest square of cells. */
+/** C: what was asked for, at most the number of tokens; on a grid the largest square below it. */
 function proposalCount(
   {queryLen, keyLen, numFeatures}: Pick<CallShape, 'queryLen' | 'keyLen' | 'numFeatures'>,
   {proposals}: Options,
@@ -164,8 +164,8 @@ function importanceSampled(given: AttendInputs<Options>): tf.Tensor4D {
   const {present} = landmarks
   const density = logDensities(vectors, centres, inputScale, present)
   if (options.mis !== 'opt') {
-    // balance heuristic: alpha_c over its own density is 1 over the sum of all; biased: exp(mu_c.x) besides
-    // w.x + mu.x is (w + mu).x: the factor exp(mu_c.x_n) costs no product of its own
+    // balance heuristic: alpha_c over the density of c is 1 over the sum of all densities; biased: times exp(mu_c.x)
+    // w.x + mu.x is (w + mu).x: the factor exp(mu_c.x_n) needs no separate product
     const keys = options.mis === 'bh' ? vectors : tf.add(vectors, own)
     const keyBias = masked(tf.sub(mass, density), present, twice)
     return softmaxAttention(query, keys as tf.Tensor4D, values, {scale, keyBias}).out
@@ -238,7 +238,7 @@ function poolsOf({query, key, keyMask, numFeatures, options}: AttendInputs<Optio
 }
 
 /**
- * The grid that so many tokens fill.
+ * The grid that holds exactly `length` tokens.
  *
  * @throws {BAD_OPTION} when they do not
  */

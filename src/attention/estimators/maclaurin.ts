@@ -8,8 +8,8 @@ import {GUARDS_IDLE, guardOptions} from '../forms/options.js'
 import {softmaxTarget} from '../forms/targets.js'
 
 /**
- * Random Maclaurin features: products of random signed projections, as many factors as a random degree
- * says; an unbiased estimate of the power series of exp(x.y) up to degree K.
+ * Random Maclaurin features: products of random signed projections, with a random number of factors; an
+ * unbiased estimate of the power series of exp(x.y) up to degree K.
  *
  * `phi_i(x) = (M N! p_N)^(-1/2) prod_{j <= N} (w_ij.x)`, N = N_i with `p_n ~ 2^-(n+1)`, w_ij of
  * independent signs. The degrees are the same for queries and keys and weigh more than the vectors: even at
@@ -36,7 +36,7 @@ export default defineFeatureMap({
   citation: 'Kar & Karnick 2012, arXiv:1201.6530',
   formula: 'phi_i(x) = (M N! p_N)^(-1/2) prod_{j <= N} (w_ij.x), p_n ~ 2^-(n+1)',
   advice:
-    'A baseline for kernels of inner products, at |x||y| below 1. Weights can be negative, tails are heavy; positive features serve softmax better.',
+    'A baseline for kernels of inner products, at |x||y| below 1. Weights can be negative and tails are heavy; for softmax use positive features.',
   unbiasedFor: 'softmax-kernel',
   nonNegative: false,
   sizedBy: 'random products',

@@ -11,7 +11,8 @@ export default defineFeatureMap({
   title: 'Mean of the values (yardstick)',
   citation: 'yardstick',
   formula: 'out_i = mean_j v_j over the keys in view',
-  advice: 'The error every estimator must beat to be worth anything.',
+  advice:
+    'Averages V and ignores queries and keys. A method with a larger error than this is useless.',
   nonNegative: true,
   ignores: {query: 'every key counts alike', key: 'every key counts alike'},
   featureDim: () => 1,

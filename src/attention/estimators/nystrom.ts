@@ -15,8 +15,8 @@ import type {CallShape, Cost} from '../types.js'
  * `out = softmax(beta Q K'^T) pinv(softmax(beta Q' K'^T)) softmax(beta Q' K^T) V`, m = `numFeatures`, never
  * more than there are queries (keys). Deterministic and biased; rows sum to one only as far as the
  * pseudo-inverse has converged, and its signed weights can leave the range of V. Exact, up to that inverse,
- * when every token is a landmark. In self-attention (as many queries as keys) a masked token takes no part
- * as a query either.
+ * when every token is a landmark. In self-attention (equal numbers of queries and keys) a masked token is left
+ * out as a query, too.
  *
  * Source: Xiong et al. 2021, arXiv:2102.03902, equation 14, without the convolution of values.
  */
@@ -47,7 +47,7 @@ export default defineEstimator({
   citation: 'Xiong et al. 2021, arXiv:2102.03902',
   formula: "out = softmax(q K'^T) pinv(softmax(Q' K'^T)) softmax(Q' K^T) V",
   advice:
-    'Use it where queries and keys change slowly along the sequence, so that segment means stand for them. Small singular values make few iterations inexact, many noisy.',
+    'Use it where queries and keys change slowly along the sequence, so that segment means represent them. With small singular values few iterations are inexact and many are noisy.',
   unbiasedFor: 'none',
   nonNegative: false,
   rowsSumToOne: false,
@@ -105,7 +105,7 @@ function attend(inputs: AttendInputs<Options>): tf.Tensor4D {
     scaleOver: options.pinvScale,
   })
   const mixed = matMul(inverse, tf.reshape(far, [batch * heads, queryMarks, valueDim]))
-  // the left factor, read like an attention whose values are the m mixed rows
+  // the left factor is an attention to m landmark keys with the m mixed rows as values
   return softmaxAttention(
     query,
     keys.landmarks,
@@ -126,14 +126,14 @@ function sideOf(
   if (!present) {
     return {tokens, landmarks: segmentMeans(tokens, segmentStarts(length, count))}
   }
-  // as many landmarks as there are tokens at most; the others stand for none
+  // at most one landmark per token; the others are empty
   const used = tf.minimum(tf.sum(present, 1, true), count) as tf.Tensor2D
   const weights = segmentWeights(present, used, count)
   const filled = tf.cast(tf.greater(tf.sum(weights, -1), 0), 'float32') as tf.Tensor2D
   return {tokens, landmarks: weightedMeans(weights, tokens), filled, present}
 }
 
-/** With zero tokens before the others, so that all segments have as many places. */
+/** With zero tokens before the others, so that all segments have the same length. */
 function paddedSide(tokens: tf.Tensor4D, present: tf.Tensor2D | undefined, count: number): Side {
   const [batch, heads, length, headDim] = tokens.shape
   const size = Math.ceil(length / count)
@@ -146,7 +146,7 @@ function paddedSide(tokens: tf.Tensor4D, present: tf.Tensor2D | undefined, count
     [0, 0],
     [added, 0],
   ]
-  // added places count as absent beside a mask, and as zero tokens without one
+  // with a mask added places count as absent, without one as zero tokens
   const known = tf.pad2d(present, before)
   const members = tf.sum(tf.reshape(known, [batch, count, size]), -1) // [B, m]
   const here = tf.mul(padded, tf.reshape(known, [batch, 1, size * count, 1]))

@@ -86,10 +86,10 @@ export default defineEstimator({
         denGuard: 'add:1e-6',
       },
       quirk:
-        'scales by D^(-1/4) twice, so that it attends at scale 1/D; its two sides get different A, and stop pairing up, where there are not as many keys as queries; adds 1e-6 to every feature',
+        'scales by D^(-1/4) twice, so it attends at scale 1/D; with unequal numbers of queries and keys, the two sides get different A and no longer match; adds 1e-6 to every feature',
     },
   },
 })
 
 const NO_DECODER =
-  'expected stabilizer "log" for decoding, got "max", whose key maximum needs the whole sequence'
+  'expected stabilizer "log" for decoding, got "max": its maximum over keys needs the whole sequence'

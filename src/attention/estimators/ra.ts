@@ -49,7 +49,7 @@ export default defineEstimator({
   formula:
     'out_n = mean_s softmax_m(w_s.y_m - |y_m|^2/2) V, w_s = x_n + y_m* + N(0, I), m* ~ softmax(x_n.y_m)',
   advice:
-    'The unbiased yardstick of random-feature methods: take it to see what sampling alone costs. Slower than exact attention, so never for speed.',
+    'An unbiased reference for random-feature methods: it shows the error of sampling alone. Slower than exact attention.',
   unbiasedFor: 'output',
   nonNegative: true,
   rowsSumToOne: true,
@@ -138,7 +138,7 @@ function centres({query, key, inputScale, causal, keyMask, noise, options}: Inpu
     return tf.reshape(keys, [batch, heads, queryLen, -1, headDim])
   }
   const softmaxMean = options.proposal === 'softmax-mean'
-  // a query of zero sees all keys alike; under a causal mask every position has a mean of its own
+  // a zero query weights all keys alike; under a causal mask the mean differs by position
   const reader = softmaxMean || causal ? query : tf.zeros<tf.Rank.R4>([1, 1, 1, headDim])
   const {out} = softmaxAttention(reader, key, key, {
     scale: softmaxMean ? scale : 0,

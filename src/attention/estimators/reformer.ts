@@ -34,7 +34,7 @@ export default defineEstimator({
   citation: 'Kitaev et al. 2020, arXiv:2001.04451',
   formula: 'softmax of beta q_i.q_j / |q_j| over tokens j in chunks sorted by argmax [W q, -W q]',
   advice:
-    'For models trained with shared queries and keys and peaked attention. Flat attention loses most of its keys; rounds and chunk size buy them back.',
+    'For models trained with shared queries and keys, and with peaked attention. Flat attention loses most of its keys; more rounds or larger chunks recover them.',
   unbiasedFor: 'none',
   nonNegative: true,
   rowsSumToOne: true,
@@ -70,7 +70,7 @@ export default defineEstimator({
         combine: 'uniform',
         duplicates: 'every-round',
       },
-      quirk: 'averages rounds whatever they saw; as many buckets at any length',
+      quirk: 'weights all rounds alike; the number of buckets does not grow with the length',
     },
     'reformer-pytorch': {
       options: {rounds: 8, chunkSize: 64, lookBack: 'wrap', duplicates: 'every-round'},

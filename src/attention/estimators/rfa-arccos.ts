@@ -23,7 +23,7 @@ import {formFeatures} from '../kernels/index.js'
  *
  * `phi(x) = M^(-1/2) relu(W x)`, `x = q / |q|`; `E phi(x).phi(y) = (sin t + (pi - t) cos t) / (2 pi)`,
  * t the angle. No temperature: a factor on the vectors cancels. With the learned deviation `sigma`
- * `[H, D]`, `W = sigma o W~`, the kernel is that of `sigma o x` and `sigma o y`.
+ * `[H, D]`, `W = sigma o W~`, the kernel takes `sigma o x` and `sigma o y`.
  *
  * Source: Peng et al. 2021, arXiv:2103.02143, section 3.1 (arc-cosine variant); kernel: Cho & Saul 2009.
  */
@@ -35,7 +35,7 @@ export default defineFeatureMap({
   citation: 'Peng et al. 2021, arXiv:2103.02143; Cho & Saul 2009',
   formula: 'phi(x) = M^(-1/2) relu(W x), x = q / |q|',
   advice:
-    'For models trained with it: weights are never negative, unlike those of sin/cos features, but they fall off slowly with the angle: softmax is not approximated at any M.',
+    'For models trained with it: weights are never negative, unlike with sin/cos features, but they fall off slowly with the angle: no M approximates softmax.',
   unbiasedFor: 'arc-cosine-kernel',
   nonNegative: true,
   projection: {default: 'orth'},
@@ -60,7 +60,7 @@ export default defineFeatureMap({
     },
     moments(x, y, {numFeatures, options}) {
       const factor = scaleFactor(options, numFeatures)
-      // beside relu(w.x) before the factor on features
+      // in units of relu(w.x), before the factor on features
       const epsilon = options.featureEpsilon * Math.sqrt(numFeatures / factor)
       const row = rectifiedRow(unitVector(x, options), unitVector(y, options), epsilon)
       return averaged(row, numFeatures, factor)

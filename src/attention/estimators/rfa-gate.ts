@@ -25,9 +25,9 @@ import type {AttendResult, CallShape, Decoder, Parameters} from '../types.js'
  * rfa. Key i has at t the weight `phi(q_t).phi(k_i) (1 - g_i) prod_{j = i+1..t} g_j`. Gates come from the
  * caller, or are constant, or `g_t = sigmoid(w.k_t + b)`: the paper applies w to the input of the layer,
  * which attention does not see, so the head's raw key stands in for it. `w` is the parameter `gateWeight`
- * `[H, D]` or, without it, drawn from `N(0, I / D)`; w and b of all heads are H (D + 1) numbers. Masked keys
- * neither enter nor make others forgotten. Without a guard gates keep to the log domain, and then numerator
- * and denominator share a positive factor per query that nobody needs to know.
+ * `[H, D]` or, without it, drawn from `N(0, I / D)`; w and b of all heads are H (D + 1) numbers. A masked key
+ * does not enter the state, and its gate does not act. Without a guard gates keep to the log domain, and then
+ * numerator and denominator share a positive factor per query, which cancels.
  *
  * Source: Peng et al. 2021, arXiv:2103.02143, section 3.2.
  */
@@ -65,7 +65,7 @@ const {
   citation: 'Peng et al. 2021, arXiv:2103.02143',
   formula: 'S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, phi as in rfa',
   advice:
-    'For causal models trained with it: a learned preference for recent tokens at the state of rfa. It is no estimate of softmax, and a guard of fixed size acts far more often than in rfa.',
+    'For causal models trained with it: a learned preference for recent tokens, with a state as small as in rfa. It does not estimate softmax, and a guard of fixed size acts far more often than in rfa.',
   nonNegative: false,
   supports: {...EVERY_FORM, bidirectional: false, cross: false},
   keyOrderMatters: true,

@@ -27,7 +27,7 @@ import type {ExactTarget, HostParameters} from '../types.js'
  *
  * The parameter `sigma` `[H, D]` is the learned deviation of the random vectors, `W = sigma o W~`.
  * Unless it is constant the norm of `sigma o x` is not, and the limit has the weights
- * `exp(-|sigma o (x - y)|^2 / 2)`, which are those of no softmax.
+ * `exp(-|sigma o (x - y)|^2 / 2)`, which no softmax has.
  *
  * Source: Peng et al. 2021, arXiv:2103.02143, section 3.1.
  */
@@ -40,7 +40,7 @@ export default defineFeatureMap({
   citation: 'Peng et al. 2021, arXiv:2103.02143',
   formula: 'phi(x) = M^(-1/2) [sin W x, cos W x], x = q / (tau |q|)',
   advice:
-    'For models trained with normalised queries and keys. Below tau of about 0.5 denominators turn negative; against softmax of the raw q, k it mostly measures the normalisation.',
+    'For models trained with normalised queries and keys. Below tau of about 0.5 denominators turn negative; against softmax of the raw q, k the error is mostly that of the normalisation.',
   unbiasedFor: 'gaussian-kernel',
   nonNegative: false,
   projection: {default: 'orth'},

@@ -10,8 +10,8 @@ import {
 import {diagonalMaps, meanSum2, scalarExponent} from '../forms/exponential/parameters.js'
 
 /**
- * Simplified asymmetric dense exponential features (FAVOR#): optimal positive features of `psi x` and
- * `y / psi`, whose product is that of x and y, with `psi_d = (mean y_d^2 / mean x_d^2)^(1/4)` per head.
+ * Simplified asymmetric dense exponential features (FAVOR#): optimal positive features of `psi x` and `y /
+ * psi`, which have the product of x and y, with `psi_d = (mean y_d^2 / mean x_d^2)^(1/4)` per head.
  *
  * Source: Likhosherstov et al. 2023, arXiv:2302.00787, section 3.4.
  */

@@ -31,7 +31,7 @@ export default defineEstimator({
   citation: 'Likhosherstov et al. 2023, arXiv:2302.00787',
   formula: 'phi(x) = M^(-1/2) det(I-4A)^(1/4) exp(w.A w + w.(I-4A)^(1/2) x - |x|^2/2)',
   advice:
-    'Use it when x+y has a few long directions: each gets an exponent of its own, where oprf pays for them in all. Costs eigenvectors of D x D matrices per head and call.',
+    'Use it when x+y has a few long directions: each gets a separate exponent, while oprf uses one for all. Costs eigenvectors of D x D matrices per head and call.',
   options,
   cost: shape => exponentialCost(shape, 2 + shape.headDim),
 })

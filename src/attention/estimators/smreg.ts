@@ -7,7 +7,7 @@ import {defineFeatureMap} from '../forms/feature-map.js'
 import type {Projection} from '../types.js'
 
 /**
- * Regularised softmax kernel: positive features whose random vectors all have length sqrt(D).
+ * Regularised softmax kernel: positive features with random vectors of length sqrt(D).
  *
  * `phi(x)_s = M^(-1/2) exp(w_s.x - |x|^2/2)`, `w_s = sqrt(D) g_s / |g_s|`, canonical x. What the lengths of
  * Gaussian vectors add to the variance is gone; in exchange the kernel is SMREG, at most SM and close

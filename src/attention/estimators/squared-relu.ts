@@ -10,7 +10,7 @@ import {guardOptions} from '../forms/options.js'
  * `phi(x) = relu(x)^2`, or `x^2`, elementwise.
  *
  * Source: So et al. 2021, arXiv:2109.08668 (the nonlinearity); Likhosherstov et al. 2020,
- * arXiv:2012.11346, in whose code x^2 stands beside elu and relu.
+ * arXiv:2012.11346, which has x^2 in its code, too.
  */
 const options = z.object({
   part: z
@@ -26,7 +26,7 @@ export default defineFeatureMap({
   citation: 'So et al. 2021, arXiv:2109.08668; Likhosherstov et al. 2020, arXiv:2012.11346',
   formula: 'phi(x) = relu(x)^2',
   advice:
-    'A zero-variance baseline for models trained with it; sharper than relu. Rows whose query is nowhere positive together with a key are zero.',
+    'A zero-variance baseline for models trained with it; sharper than relu. A row is zero if its query and the keys are nowhere positive together.',
   nonNegative: true,
   featureDim: (_numFeatures, headDim) => headDim,
   options,
@@ -38,7 +38,7 @@ export default defineFeatureMap({
   presets: {
     'google-slim': {
       options: {part: 'whole', denGuard: 'add:1e-16'},
-      quirk: 'squares without rectifying: a query cannot tell a key from its opposite',
+      quirk: 'squares without rectifying: a query weights a key and its negative alike',
     },
   },
 })

@@ -20,7 +20,7 @@ export default defineFeatureMap({
   citation: 'Arora et al. 2024, arXiv:2402.18668; Zhang et al. 2024, arXiv:2402.04347',
   formula: 'phi(x) = [1, x, x_a^2/sqrt(2), x_a x_b (a < b)], phi(x).phi(y) = 1 + s + s^2/2',
   advice:
-    'A zero-variance stand-in for softmax while |x.y| stays below about 1, at small head dimensions: its state grows with D^2. Beyond, large logits are flattened and negative ones count as large.',
+    'Approximates softmax without variance while |x.y| stays below about 1. Its state grows with D^2, so keep D small. Beyond that, large logits are flattened and negative ones count as large.',
   nonNegative: true, // 1 + s + s^2/2 = ((1 + s)^2 + 1) / 2
   featureDim: (_numFeatures, headDim) => secondOrderDim(headDim),
   options,
@@ -32,7 +32,7 @@ export default defineFeatureMap({
   presets: {
     fla: {
       options: {denGuard: 'add:1e-10'},
-      quirk: '1e-10 on denominators that are at least 1/2: none that shows',
+      quirk: '1e-10 on denominators that are at least 1/2: no visible effect',
     },
   },
 })

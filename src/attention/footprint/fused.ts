@@ -18,7 +18,7 @@ const attended =
     return perRow ? [out, call.meter.allocate(leading)] : out
   }
 
-/** Kernels that the native backend has beside those of TensorFlow.js, without its decode steps. */
+/** Kernels of the native backend that TensorFlow.js lacks, without decode steps. */
 export const FUSED_RULES: Readonly<Record<string, SizeRule>> = {
   SoftmaxAttention: attended('query', 'value', true),
   MaskedSoftmax: call => call.meter.allocate(input(call, 'logits').shape),

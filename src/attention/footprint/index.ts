@@ -41,16 +41,15 @@ type Counted = [
 ]
 
 /**
- * The most bytes of tensors that one forward call holds at a time: its random arrays, all that it makes on the
- * way, and its output, but not queries, keys and values. Nothing for a call that the method refuses, or that
- * takes an operation whose sizes are not known here.
+ * The most bytes of tensors that one forward call holds at a time: its random arrays, intermediate results and
+ * output, but not queries, keys and values. Nothing for a call that the method refuses, or that uses an operation
+ * with unknown sizes.
  *
- * Exact up to 4096 tokens. Beyond, what follows from 1024, 2048 and 4096 tokens: tiles make more
- * operations than could be gone through. Landmarks and the like are at most as many as tokens, so the
- * lengths are doubled until none is below the number of features, twice at most: then the first is left
- * out where it is, as is any that the method refuses. Through three lengths goes a parabola; where two are
- * left, or it bends downwards (what is largest has changed on the way), a line goes through the longest
- * two. A single one is taken as it is.
+ * Exact up to 4096 tokens. Longer calls have too many tiles to go through, so their size is extrapolated from 1024,
+ * 2048 and 4096 tokens. Some methods have no more landmarks than tokens: the three lengths are doubled, at most
+ * twice, until none is below the number of features, and a length that still is, or that the method refuses, is
+ * left out. A parabola goes through three lengths. With two lengths, or where the parabola bends downwards, a line
+ * goes through the longest two. A single value is taken as it is.
  *
  * @param options - in force, as `resolveOptions` gives them
  */
@@ -59,9 +58,9 @@ export function footprint(...call: Counted): number {
 }
 
 /**
- * Seconds that one forward call on the backend `native` spends in operations that it leaves to plain JavaScript on one
- * thread, and in calling any: by measured times per entry, whatever the machine. Nothing on other backends, whose
- * operations are all alike. Lengths as in {@link footprint}.
+ * Seconds that one forward call on the backend `native` spends in operations that run in plain JavaScript on one
+ * thread, and in calling operations: by measured times per entry, whatever the machine. Nothing on other backends.
+ * Lengths as in {@link footprint}.
  *
  * @param options - in force, as `resolveOptions` gives them
  */
@@ -158,7 +157,7 @@ function counted(...[estimator, options, shape, backend]: Counted): Counts | und
   return counts.get(key)
 }
 
-/** Counts of one call; none where they cannot be found. */
+/** Counts of one call, if they can be found. */
 function measured(...[estimator, options, shape, backend]: Counted): Counts | undefined {
   try {
     return onMeter(backend, meter => forward(estimator, options, shape, meter))

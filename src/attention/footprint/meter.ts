@@ -2,7 +2,7 @@
 import type {BackendValues, DataId, DataType, TensorInfo} from '@tensorflow/tfjs-core'
 import {tf} from '../../tf.js'
 
-/** The backends whose memory can be counted. */
+/** The backends with memory that can be counted. */
 export type MeteredBackend = 'native' | 'tensorflow' | 'wasm' | 'cpu'
 
 /** The name under which a backend's meter is registered while it counts. */
@@ -64,12 +64,12 @@ export class Meter extends tf.KernelBackend {
     return {dataId, shape: [...shape], dtype}
   }
 
-  /** Bytes that are taken and given back at once, beside what is held. */
+  /** Bytes that are taken and given back at once, in addition to what is held. */
   borrow(bytes: number): void {
     this.peak = Math.max(this.peak, this.held + bytes)
   }
 
-  /** Bytes that a kernel keeps beside a tensor for as long as that lives. */
+  /** Bytes that a kernel keeps for as long as a tensor lives. */
   attach({dataId}: TensorInfo, bytes: number): void {
     this.#tensors.get(dataId)!.bytes += bytes
     this.held += bytes

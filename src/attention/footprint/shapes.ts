@@ -6,7 +6,7 @@ import type {Meter} from './meter.js'
 /** One call of a kernel, as TensorFlow.js makes it. */
 export interface SizeCall {
   inputs: Record<string, TensorInfo>
-  // biome-ignore lint/suspicious/noExplicitAny: every kernel has attributes of its own
+  // biome-ignore lint/suspicious/noExplicitAny: attributes differ by kernel
   attrs: Record<string, any>
   meter: Meter
 }
@@ -54,7 +54,7 @@ const reduction =
     return out
   }
 
-/** The same values in a tensor of its own: tfjs-wasm copies them. */
+/** The same values in a new tensor: tfjs-wasm copies them. */
 const duplicate = ({meter}: SizeCall, x: TensorInfo): TensorInfo =>
   meter.stands === 'wasm' ? meter.allocate(x.shape, x.dtype) : meter.share(x, x.shape)
 

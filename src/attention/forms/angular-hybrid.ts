@@ -4,7 +4,7 @@ import {indicator} from '../kernels/masking.js'
 import type {Projection} from '../types.js'
 import type {ScaledFeatures} from './decoders/tokens.js'
 
-/** What {@link angularHybrid} needs beside the tokens. */
+/** What {@link angularHybrid} needs in addition to tokens. */
 export interface AngularHybridDraw {
   projection: Projection
   /** tau, `[1, H, n, D]` */

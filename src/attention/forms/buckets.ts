@@ -6,7 +6,7 @@ import type {AttendInputs} from './estimator.js'
 /** The tensors that take part in causality. */
 export type Tokens = Pick<AttendInputs, 'query' | 'key' | 'value' | 'keyMask'>
 
-/** Tokens for which plain causality is that of buckets, and the way back. */
+/** Tokens arranged so that plain causality acts on buckets, and the way back. */
 export interface Bucketed {
   tokens: Tokens & {keyMask: KeyMask}
   /** Rows of the given queries from a result of the rearranged ones, `[B, H, L', width]` to `[B, H, L, width]`. */
@@ -64,7 +64,7 @@ function split(tensor: tf.Tensor4D, count: number, bucket: number): tf.Tensor3D 
   return tf.reshape(tensor, [batch * heads * count, bucket, width])
 }
 
-/** Each block beside as many rows of zeros, `[.., 2 b, width]`. */
+/** Each block with the same number of zero rows, `[.., 2 b, width]`. */
 function besideBlank(blocks: tf.Tensor3D, blank: 'before' | 'after'): tf.Tensor3D {
   const zeros = tf.zerosLike(blocks)
   return tf.concat(blank === 'before' ? [zeros, blocks] : [blocks, zeros], 1)

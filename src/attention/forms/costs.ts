@@ -1,6 +1,6 @@
 /**
- * Cost models: floating-point operations, a multiply-add counting two. They plan runs; measured times stand
- * beside them in every benchmark. What a call holds in memory is counted, see `footprint/`.
+ * Cost models: floating-point operations, a multiply-add counting two. They plan runs; benchmarks print them
+ * next to measured times. For memory see `footprint/`.
  */
 import {CAUSAL_CHUNK} from '../kernels/causal-sums.js'
 import type {CallShape, Cost} from '../types.js'

@@ -76,30 +76,34 @@ export interface KernelFacts<Options = unknown> {
   bounded?: boolean
   /**
    * All that features take from a row w of the projection, and from rows of normal noise: its products with x
-   * (`products`), or these and its length (`lengths`), beside D. Such features are those of coordinates in any orthonormal
-   * basis, where rows need no more columns than the vectors have, and one for the rest of their length. Default: anything.
+   * (`products`), or these and its length (`lengths`), and D. Such features are the same in every orthonormal
+   * basis, so rows need only the columns of the vectors, and one for the rest of their length. Default:
+   * anything.
    */
   rowsBy?: 'products' | 'lengths'
   /** Why a pair by itself has no kernel estimate with these options. */
   refuses?(options: Options): string | undefined
-  /** Options that, beside the others, are no part of phi(x).phi(y), each with the reason. */
+  /** Options that do not change phi(x).phi(y), given the others, each with the reason. */
   idle(options: Options): Partial<Record<keyof Options & string, string>>
 }
 
-/** What moments depend on beside the pair. */
+/** What moments depend on in addition to the pair. */
 export interface MomentDraw<Options = unknown> {
   numFeatures: number
   options: Options
   calibration: CalibrationPairs
 }
 
-/** What features can depend on beside the vector itself. */
+/** What features can depend on in addition to the vector. */
 export interface FeatureDraw {
   side: 'query' | 'key'
   /** The arrays that the estimator's `noise` names. */
   noise: Noise
   calibration: CalibrationPairs
-  /** D, where x and the rows are given by fewer coordinates ({@link KernelFacts.rowsBy}). Default: as many as they have. */
+  /**
+   * D, where x and the rows are given by fewer coordinates ({@link KernelFacts.rowsBy}). Default: their number of
+   * columns.
+   */
   headDim?: number | undefined
 }
 
@@ -156,7 +160,7 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   ignores?: Partial<Record<'query' | 'key', string>>
   /** Outputs move in steps when queries or keys do, with the reason: there are no gradients by them. Default: they do not. */
   stepwise?: string
-  /** Its option for the number of tokens to come, which the recurrent form must be told beforehand. */
+  /** Its option for the number of tokens to come, which the recurrent form needs beforehand. */
   lengthOption?: string
   /** Declared by random estimators: there is a projection with M rows. */
   projection?: {
@@ -166,14 +170,14 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   }
   /** What `numFeatures` counts for a method without a projection, e.g. `proposals`. Default: it is not used. */
   sizedBy?: string
-  /** Whether `numFeatures` is used, for a method that {@link sizedBy} tells of. Default: always. */
+  /** Whether `numFeatures` is used, for a method with {@link sizedBy}. Default: always. */
   sized?(call: {causal: boolean}, options: z.output<Schema>): boolean
   /**
    * Options with which a sequence is cut in the same places whatever its length, so that masked padding
    * changes nothing. Default: any options.
    */
   lengthFreeOptions?: Partial<z.input<Schema>>
-  /** Random arrays it takes beside a projection, by name; they may depend on the options. */
+  /** Random arrays it takes in addition to a projection, by name; they may depend on the options. */
   noise?(shape: CallShape, options: z.output<Schema>): Record<string, NoiseSpec>
   /** Learned arrays it can take, by name, with their shapes. Without them it does without. */
   parameters?(shape: CallShape, options: z.output<Schema>): Record<string, number[]>
@@ -193,8 +197,8 @@ export interface Estimator<Schema extends z.ZodObject = z.ZodObject> {
   /** Which law its relative kernel variance follows; what the error predictor uses. */
   varianceLaw?: VarianceLaw
   /**
-   * One head as its features see it, where outputs are ratios of sums over independent rows, each of some weight and a word
-   * of its own: what the error of outputs is predicted from. `undefined` where these options make something else of it.
+   * One head as its features see it, where outputs are ratios of sums over independent rows, each with a weight and
+   * a value: the error of outputs is predicted from this. `undefined` where the options break this form.
    *
    * @param head - canonical, none of its tokens hidden
    */
@@ -271,7 +275,7 @@ export interface DecoderInputs<Options = unknown> {
 /** One preset of one estimator. */
 export interface Preset<Schema extends z.ZodObject = z.ZodObject> {
   options: Partial<z.input<Schema>>
-  /** What differs from the exact form and what that costs. */
+  /** The difference from the exact form and its cost. */
   quirk: string
 }
 

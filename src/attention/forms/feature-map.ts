@@ -39,7 +39,7 @@ import {
   logFeatures,
 } from './positive-attention.js'
 
-/** What phi depends on beside the token itself. */
+/** What phi depends on in addition to the token. */
 export interface PhiInputs<Options = unknown> {
   /** x = inputScale q and y = inputScale k. */
   inputScale: number
@@ -89,7 +89,7 @@ export interface FeatureMap<Schema extends z.ZodObject, Made>
   featureDim: Estimator<Schema>['featureDim']
   /** Vectors that each token is multiplied by. Default: M with a projection, else none. */
   products?(numFeatures: number, options: z.output<Schema>): number
-  /** Tensors that phi needs beside its inputs, made once for a call; a decoder keeps and frees them. */
+  /** Tensors that phi needs in addition to its inputs, made once for a call; a decoder keeps and frees them. */
   make?(inputs: MakeInputs<z.output<Schema>>): Made
   /** Features of one or both sides. @param made - what {@link FeatureMap.make} gave */
   phi(inputs: PhiInputs<z.output<Schema>>, made: Made): Phi
@@ -105,7 +105,7 @@ export interface PhiFacts<Options> extends Omit<KernelFacts<Options>, 'features'
 
 /**
  * An estimator from its feature map: `out_i = phi(x_i) S / guard(phi(x_i).z)`, `S = sum_j phi(y_j) v_j^T`,
- * `z = sum_j phi(y_j)`, in O((L + S) F Dv) time and O(F Dv) memory beside the tokens, by sums or, for
+ * `z = sum_j phi(y_j)`, in O((L + S) F Dv) time and O(F Dv) memory besides the tokens, by sums or, for
  * features given by logarithms, in the log domain.
  *
  * Facts that are left out: weights sum to one, estimate nothing (`unbiasedFor: 'none'`, no target), do not

@@ -1,4 +1,4 @@
-/** Random arrays beside projections: drawn by name, row by row, so that a longer call extends a shorter one. */
+/** Random arrays other than projections: drawn by name, row by row, so that a longer call extends a shorter one. */
 
 import {describe, expected, unknownName} from '../../errors.js'
 import {hostLoops} from '../../host-loops.js'
@@ -25,7 +25,7 @@ interface Drawing {
 /** Random arrays by name. */
 export type Noise = Readonly<Record<string, tf.Tensor4D>>
 
-/** What a draw depends on beside its name and place. */
+/** What a draw depends on in addition to its name and place. */
 export interface NoiseSeed {
   seed: number
   replicate: number
@@ -44,8 +44,8 @@ const FILL: Record<NoiseSpec['distribution'], (stream: RandomStream, row: Float3
 }
 
 /**
- * Draws one array on the host. Each row of each head has a stream of its own: neither the number of
- * rows nor that of batch elements changes the numbers of the others.
+ * Draws one array on the host. Each row of each head has its own stream: neither the number of rows nor the
+ * number of batch elements changes the numbers of the others.
  *
  * @param firstRow - row that the array begins with. Default 0.
  * @returns `[B or 1, H, rows, columns]`, row-major

@@ -21,13 +21,13 @@ export function guardOf(
 
 /** Why guards have no part in kernel estimates. */
 export const GUARDS_IDLE = {
-  denGuard: 'a guard acts on the denominator, which is no part of phi',
-  causalDenGuard: 'a guard acts on the denominator, which is no part of phi',
+  denGuard: 'a guard acts on the denominator, not on phi',
+  causalDenGuard: 'a guard acts on the denominator, not on phi',
 } as const
 
 /** Why this epsilon has none. */
 export const NORMALIZER_IDLE = {
-  normalizerEpsilon: 'it is added to sums over keys, which are no part of phi',
+  normalizerEpsilon: 'it is added to sums over keys, not to phi',
 } as const
 
 /** Why a pair has no estimate where an epsilon is added to features that were shifted by a maximum. */
@@ -37,7 +37,7 @@ export const SHIFTED_EPSILON =
 /** Why a shift has no part in kernel estimates. */
 export const SHIFT_CANCELS = 'its shift cancels in the ratio of attention'
 
-/** Why what is done to features has none where only their logarithms are formed. */
+/** Why options on features have no effect where only logarithms are formed. */
 export const LOG_HAS_NO_FEATURES = 'stabilizer "log" forms no features to scale or to add to'
 
 /** Why guards do nothing there either. */

@@ -48,7 +48,7 @@ export function sumParts(
   ]
 }
 
-/** Features by their logarithms, whose sums need no guard: what divides them is part of the contraction. */
+/** Features given by logarithms. They need no guard: the contraction divides by their sums. */
 export function logParts(inputs: AttendInputs, phiOf: () => LogPhi): AttendPart[] {
   const {query, key, value, causal, keyMask, inputScale} = inputs
   if (causal) {
@@ -68,7 +68,7 @@ export function logParts(inputs: AttendInputs, phiOf: () => LogPhi): AttendPart[
       },
     ]
   }
-  // keys attend to rows and rows to queries: no features are formed, but for what a key has of its own
+  // keys attend to rows and rows to queries: no features are formed, only one number per key
   return [
     {
       name: 'features',

@@ -28,7 +28,7 @@ export function segmentStarts(length: number, count: number): number[] {
   return Array.from({length: count + 1}, (_, c) => c * short + Math.max(0, c - shortOnes))
 }
 
-/** Pools of segments; with a mask they are those of the present keys alone, as many as a batch element has. */
+/** Pools of segments; with a mask, of the present keys of each batch element. */
 export function segmentPools(
   {queryLen, keyLen, count}: {queryLen: number; keyLen: number; count: number},
   keyMask: KeyMask | undefined,

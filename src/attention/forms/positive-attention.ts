@@ -33,7 +33,7 @@ function logarithmsOf(phi: LogPhi): TokenMap {
   return isRecipe(phi) ? phi : phi.logarithms
 }
 
-/** Whether features are those of the rows of a projection. */
+/** Whether features are made from the rows of a projection. */
 export function isRecipeOfRows(phi: LogPhi): phi is PositiveRecipe {
   return isRecipe(phi)
 }
@@ -112,7 +112,7 @@ export function bridgeAttention(
   logWeight?: tf.Tensor3D,
 ): tf.Tensor4D {
   const omega = bridgeQueries(bridges)
-  // of each bridge: the mean of the values under its softmax over keys, and the log of what that divides by
+  // per bridge: the mean of the values under its softmax over keys, and the log of the denominator
   const {out: landmarks, lse} = softmaxAttention(omega, key, value, {scale, keyBias, keyMask})
   // a batch element without any key has lse = -Infinity everywhere: its landmarks are zero already
   const logs = keyMask ? finiteLogSums(lse) : lse

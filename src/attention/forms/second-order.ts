@@ -2,8 +2,8 @@ import {tf} from '../../tf.js'
 
 /**
  * Second-order Taylor features `[1, x, x_a^2 / sqrt(2), x_a x_b for a < b]`: inner products are
- * `1 + s + s^2/2`, s = x.y. Each pair stands once, so there are D (D + 1) / 2 products instead of D^2; they
- * are those of x with itself rolled by 1 to D/2.
+ * `1 + s + s^2/2`, s = x.y. Each pair stands once, so there are D (D + 1) / 2 products instead of D^2; x times
+ * itself rolled by 1 to D/2.
  *
  * @param x - `[B, H, L, D]`
  * @returns `[B, H, L, 1 + D + D (D + 1) / 2]`

@@ -17,7 +17,7 @@ export const unitOptions = {
     .positive()
     .nullable()
     .default(null)
-    .describe('factor on features instead of M^-1/2; matters only beside an epsilon or a guard'),
+    .describe('factor on features instead of M^-1/2; matters only with an epsilon or a guard'),
 }
 
 /** Divides unit vectors; only for kernels that are not homogeneous. */

@@ -26,7 +26,7 @@ import {withOnes} from './with-ones.js'
  * @param keyMask - `[B, S]`, nonzero = present
  * @returns `[B, H, L, Dv]`; zero for rows that see no key
  * @throws {SHAPE_MISMATCH | BAD_OPTION} when sides and values do not fit together
- * @throws {UNSUPPORTED} for features that are no logarithms, and for a `featureScale`
+ * @throws {UNSUPPORTED} unless features are logarithms, and for a `featureScale`
  */
 export function causalFeatureAttention(
   query: Features,

@@ -162,7 +162,7 @@ export interface MixtureAttributes {
   floor: number
 }
 
-/** What `optimalMixture` takes: as many vectors as proposals, or twice as many. */
+/** Sizes of `optimalMixture`: one vector per proposal, or two. */
 export function optimalMixtureSizes(
   inputs: Inputs,
   {scale, coefficient, floor}: MixtureAttributes,
@@ -182,7 +182,7 @@ export function optimalMixtureSizes(
   checkArray(where, inputs, 'affinity', [batch, heads, proposals, queryLen])
   checkArray(where, inputs, 'present', [batch, proposals], {mask: true})
   if (count !== proposals && count !== 2 * proposals) {
-    const wanted = `vectors as many as the ${proposals} proposals of affinity, or twice as many`
+    const wanted = `one vector for each of the ${proposals} proposals of affinity, or two`
     throw expected('SHAPE_MISMATCH', where, wanted, describe([batch, heads, count, headDim]))
   }
   return {batch, heads, queryLen, headDim, valueDim, count, proposals}

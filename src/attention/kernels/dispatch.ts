@@ -74,12 +74,12 @@ function recordsGradients(engine = tf.engine()): boolean {
 function stepHasNoGradient(): RfaError {
   return new RfaError(
     'UNSUPPORTED',
-    'decoder: expected no gradient to be recorded, got a step whose state is updated in place',
+    'decoder: expected no gradient to be recorded, got a step that updates its state in place',
     {suggestions: ['make the decoder inside the differentiated function', 'use attention()']},
   )
 }
 
-/** Runs `body` and tells which operations it used and in which form. */
+/** Runs `body` and returns which operations it used, and in which form. */
 export function recordOperations<T>(body: () => T): {
   result: T
   operations: Record<string, OperationForm>

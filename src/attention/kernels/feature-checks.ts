@@ -166,7 +166,7 @@ export function causalFeatureAttentionSizes(inputs: Inputs, recipes: SideAttribu
   return featureAttentionSizes('CausalFeatureAttention', inputs, recipes, 'logarithms')
 }
 
-/** Attributes of `linearAttention` beside the recipes. */
+/** Attributes of `linearAttention` other than the recipes. */
 export interface LinearAttributes extends SideAttributes {
   causal: boolean
   /** Divide by the denominator under this guard; absent: give numerator and denominator. */

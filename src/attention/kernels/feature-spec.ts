@@ -55,7 +55,7 @@ export function specsOf(
   return [ready(first), ready(second)]
 }
 
-/** The projection of a recipe whose kind has one. @throws {BAD_OPTION} without it */
+/** The projection of a recipe, for kinds with one. @throws {BAD_OPTION} without it */
 function projectionOf({kind, projection}: FeatureRecipe): Projection | undefined {
   if (kind === 'explicit' || kind === 'elu-plus-one') return undefined
   if (projection) return projection

@@ -22,7 +22,7 @@ export interface Visibility {
  *
  * @param logits - `[B, H, L, S]`, finite, and above -1e29
  * @returns `[B, H, L, S]`
- * @throws {BAD_OPTION} for what is no tensor or flag
+ * @throws {BAD_OPTION} for anything but a tensor or flag
  * @throws {SHAPE_MISMATCH} when logits and mask do not fit together
  */
 export function maskedSoftmax(logits: tf.Tensor4D, visibility: Visibility): tf.Tensor4D {

@@ -37,8 +37,8 @@ export function maskLogits<T extends tf.Tensor>(logits: T, mask: tf.Tensor): T {
 }
 
 /**
- * 1 where `test` holds, else 0, as a constant for gradients: comparisons have no gradient of their
- * own, and TensorFlow.js refuses to differentiate through them.
+ * 1 where `test` holds, else 0, as a constant for gradients: comparisons have no gradient, and TensorFlow.js
+ * refuses to differentiate through them.
  *
  * @param test - a comparison of x, of the same shape
  */
@@ -68,7 +68,7 @@ export function headMask(keyMask: KeyMask, heads: number): tf.Tensor3D {
   return tf.reshape(perHead, [batch * heads, 1, keyLen])
 }
 
-/** 1 for rows whose log-sum says that they saw a key, else 0; shape kept. */
+/** 1 for rows that saw a key, by their log-sum, else 0; shape kept. */
 export function sawAnyKey(logSum: tf.Tensor): tf.Tensor {
   return indicator(logSum, value => tf.greater(value, EMPTY))
 }

@@ -32,9 +32,8 @@ export interface OptimalMixtureOptions {
 }
 
 /**
- * Reads a mixture with weights of its own for each query:
- * `out_n = sum_c p_nc v_c`, `p_nc ~ alpha_nc exp(scale q_n.w_c + bias_c)`,
- * `alpha_nc = max(floor, balance_c + a (t_nc - mean_c t_nc))`. Keeps L x C' logits.
+ * Reads a mixture with weights that depend on the query: `out_n = sum_c p_nc v_c`, `p_nc ~ alpha_nc exp(scale
+ * q_n.w_c + bias_c)`, `alpha_nc = max(floor, balance_c + a (t_nc - mean_c t_nc))`. Keeps L x C' logits.
  *
  * @param query - `[B, H, L, D]`
  * @returns `[B, H, L, Dv]`

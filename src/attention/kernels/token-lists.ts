@@ -1,4 +1,4 @@
-/** Tokens gathered by lists of positions, so that each list becomes a batch element of its own. */
+/** Tokens gathered by lists of positions, so that each list becomes a batch element. */
 import {tf} from '../../tf.js'
 import type {KeyMask} from '../types.js'
 import {presence} from './masking.js'

@@ -5,11 +5,11 @@ import type {ProjectionDefinition} from './types.js'
 /**
  * Orthogonal rows from D ceil(ln D) random plane rotations (Kac's random walk), with chi_D lengths.
  *
- * The walk starts from a random signed permutation, so mean and covariance of a row are those of
- * N(0, I) after any number of steps; pairs of axes are distinct and angles cover the whole circle. D ln D steps do
- * not mix all axes: rows stay nearer to the axes than uniform ones, with heavier tails of single entries, so that
- * along an axis estimates of positive features lie too high and vary more than those of iid rows, the more the longer
- * the vectors are.
+ * The walk starts from a random signed permutation, so a row has the mean and covariance of N(0, I) after any
+ * number of steps; pairs of axes are distinct and angles cover the whole circle. D ln D steps do not mix all axes:
+ * rows stay nearer to the axes than uniform ones, with heavier tails of single entries, so that along an axis
+ * estimates of positive features are too high and vary more than with iid rows. Both grow with the length of the
+ * vectors.
  */
 export const givens: ProjectionDefinition = {
   title:

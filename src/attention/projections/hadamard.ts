@@ -6,9 +6,8 @@ const CITATION = 'Yu et al. 2016, arXiv:1610.09072'
 /**
  * Rows of sqrt(P) H S1 H S2 H S3: H the normalised Walsh-Hadamard matrix of size P, S random signs,
  * P the power of two from D up; the first D columns are kept, as for inputs padded with zeros.
- * Mean and covariance of a row are those of N(0, I). For D = P its length is sqrt(D); else its squared length has
- * mean D and varies about as that of D coordinates of a point on the sphere of radius sqrt(P), by
- * `2 D (P - D) / (P + 2)`.
+ * A row has the mean and covariance of N(0, I). For D = P its length is sqrt(D); else its squared length has mean D
+ * and variance `2 D (P - D) / (P + 2)`, about as for D coordinates of a point on the sphere of radius sqrt(P).
  */
 export const sorf: ProjectionDefinition = {
   title:

@@ -7,7 +7,7 @@ const CELLS = 2 ** 32
 
 /**
  * Scrambled Halton points through the inverse normal distribution function, one point per row:
- * digits in base p, the d-th prime, each place with a random permutation of its own.
+ * digits in base p, the d-th prime, with a random permutation per place.
  */
 export const halton: ProjectionDefinition = {
   title: 'scrambled Halton points through the normal quantile; any M',

@@ -1,10 +1,10 @@
 import {rowOf} from './rows.js'
 
 /**
- * Signs that LAPACK's Householder QR gives the diagonal of R, for the matrix whose columns are the
- * given rows. Its orthogonal factor is the one of a positive diagonal times these signs, column by
- * column: reflection i maps the rest of column i to minus the sign of its first entry; a column with
- * one entry left is not reflected and keeps its sign.
+ * Signs that LAPACK's Householder QR gives the diagonal of R, with the given rows as columns of the matrix. Its
+ * orthogonal factor is the one for a positive diagonal times these signs, column by column: reflection i maps the
+ * rest of column i to minus the sign of its first entry; a column with one entry left is not reflected and keeps
+ * its sign.
  *
  * @param rows - `[R, width]`, R <= width; not changed
  * @returns R signs, 1 or -1

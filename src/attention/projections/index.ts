@@ -84,7 +84,7 @@ export function projectionNamed(name: string): ProjectionDefinition {
  * @returns `[H, M, D]`, row-major; several repetitions one after the other, `[R H, M, D]`
  * @throws {UNKNOWN_NAME} for a name or sign that is not in the registry
  * @throws {BAD_OPTION} for sizes below 1 or that the projection cannot have, or a seed, replicate or redraw that is
- * no whole number of at least 0
+ * not a whole number of at least 0
  */
 export function drawProjection(request: ProjectionRequest): Float64Array {
   return drawInto(request, Float64Array)

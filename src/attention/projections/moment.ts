@@ -4,8 +4,9 @@ import type {ProjectionDefinition} from './types.js'
 
 /**
  * Moment matching: independent rows shifted and whitened so that their mean is exactly zero and
- * their second moment exactly the identity. Needs M > D: the covariance of D rows or fewer has no inverse. Columns are those of
- * a QR factorisation of centred Gaussian ones, whose orthogonal factor is uniform: no direction differs from another.
+ * their second moment exactly the identity. Needs M > D: the covariance of D rows or fewer has no inverse. Columns
+ * come from a QR factorisation of centred Gaussian ones. Its orthogonal factor is uniform: no direction differs
+ * from another.
  */
 export const moment: ProjectionDefinition = {
   title: 'independent rows with exact mean 0 and covariance I of the sample; needs M > D',

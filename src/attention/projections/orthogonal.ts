@@ -64,10 +64,10 @@ function drawOrthogonal(
 }
 
 /**
- * The orthogonal factor of a matrix whose columns are the given rows, as rows.
+ * The orthogonal factor of a matrix with the given rows as columns, as rows.
  *
- * `haar`: Gram-Schmidt, the QR factorisation whose triangle has a positive diagonal; of Gaussian rows
- * it is Haar-distributed. `raw`: the same with the signs of LAPACK.
+ * `haar`: Gram-Schmidt, the QR factorisation with a positive diagonal of the triangle; for Gaussian rows it is
+ * Haar-distributed. `raw`: the same with the signs of LAPACK.
  *
  * @param gaussian - `[R, columns]`, R <= columns; overwritten
  *

@@ -75,7 +75,7 @@ export function planeRows(request: PlaneRequest): Float32Array {
 interface PlaneParts {
   /** Of every block the entries along both directions, `[blocks, 2, D]`. */
   plane: Float64Array
-  /** Of rows whose entries are those of unit vectors. */
+  /** The lengths, where entries are those of unit vectors. */
   lengths?: Float64Array
   /** Of other rows, across the plane, where it is asked for. */
   across?: Float64Array | undefined
@@ -105,8 +105,8 @@ function rowsOf(request: PlaneRequest, {plane, lengths, across}: PlaneParts): Fl
 }
 
 /**
- * Gram-Schmidt on two rows, in place: two columns of a Haar matrix. As `orthonormalizeRows` does it, without a view for
- * every row: there are as many as blocks of all draws.
+ * Gram-Schmidt on two rows, in place: two columns of a Haar matrix. Like `orthonormalizeRows`, without a view for
+ * every row.
  */
 function haarColumns(plane: Float64Array, first: number, headDim: number): void {
   const second = first + headDim

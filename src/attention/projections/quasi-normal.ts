@@ -1,7 +1,7 @@
 import {normalQuantile} from '../../stats/normal.js'
 
 /**
- * The standard normal whose probability is `(cell + offset) / cells`, accurate in both tails.
+ * The standard normal quantile of `(cell + offset) / cells`, accurate in both tails.
  *
  * @param cell - whole number in [0, cells)
  * @param offset - in (0, 1): where in the cell

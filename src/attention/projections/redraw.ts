@@ -5,9 +5,9 @@ import {randomStream} from '../../random/index.js'
 /**
  * - `fixed`: one draw for all calls.
  * - `call`: a new draw for every call (google-research's Performer).
- * - `every`: a new draw after so many calls (performer-pytorch: 1000).
- * - `pool`: so many matrices are drawn once; every call takes as many of them as there are heads, at
- *   random without replacement, and evaluation takes the first ones (RFA: 500).
+ * - `every`: a new draw after every n calls (performer-pytorch: 1000).
+ * - `pool`: n matrices are drawn once; every call takes one for each head, at random without replacement, and
+ * evaluation takes the first ones (RFA: 500).
  */
 export type RedrawPolicy =
   | {kind: 'fixed'}
@@ -42,7 +42,7 @@ export interface RedrawChoice {
   members: readonly number[]
 }
 
-/** What choices depend on beside policy and call. */
+/** What choices depend on in addition to policy and call. */
 export interface RedrawContext {
   heads: number
   seed: number

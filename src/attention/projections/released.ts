@@ -73,8 +73,8 @@ export const orthColumns: ProjectionDefinition = {
 }
 
 /**
- * Orthogonal blocks whose lengths come from the Gaussian block that was orthogonalised: lengths and
- * directions depend on each other, and the covariance of a row is not I.
+ * Orthogonal blocks with the row lengths of the Gaussian block that was orthogonalised: lengths and directions
+ * depend on each other, and the covariance of a row is not I.
  */
 export const orthCoupled: ProjectionDefinition = {
   title: 'blocks of D orthogonal rows, lengths from the same Gaussian block',
@@ -92,8 +92,8 @@ export const orthCoupled: ProjectionDefinition = {
 }
 
 /**
- * The orthogonal factor of a square matrix as rows, row i as long as row i of that matrix (whose
- * columns were orthogonalised).
+ * The orthogonal factor of a square matrix as rows, row i as long as row i of that matrix; its columns were
+ * orthogonalised.
  *
  * @param gaussian - `[D, D]`
  */

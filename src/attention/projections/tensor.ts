@@ -13,7 +13,7 @@ export function drawRows(request: ProjectionRequest): Float32Array {
   return drawProjectionFloats(request)
 }
 
-/** Rows on the current backend, `[R H, M, D]`. @param rows - as many numbers, row-major */
+/** Rows on the current backend, `[R H, M, D]`. @param rows - R H M D numbers, row-major */
 export function rowsTensor(
   rows: Float32Array,
   {
@@ -26,7 +26,7 @@ export function rowsTensor(
   return tf.tensor3d(rows, [replicates * heads, numFeatures, headDim])
 }
 
-/** {@link drawRows} of which recent ones are kept on the host: not to be changed. */
+/** {@link drawRows} with a cache of recent draws on the host: do not change them. */
 export function drawnRows(request: ProjectionRequest): Float32Array {
   const key = JSON.stringify(request)
   return kept.get(key) ?? keep(key, drawRows(request))

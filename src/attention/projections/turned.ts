@@ -1,4 +1,4 @@
-/** Rows that treat directions differently, each draw of them under a rotation of its own: seen from all directions alike. */
+/** Rows that treat directions differently, each draw under a random rotation, which makes all directions alike. */
 import {normals, randomStream} from '../../random/index.js'
 import {type ProjectionName, projectionNamed} from './index.js'
 import {orthonormalizeRows} from './orthogonal.js'

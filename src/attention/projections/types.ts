@@ -32,7 +32,7 @@ export interface AllMatrices extends MatrixShape, DrawOptions {
 export const ORTH_SIGNS = ['haar', 'raw'] as const
 export type OrthSign = (typeof ORTH_SIGNS)[number]
 
-/** What a draw depends on beside its size and its random numbers. */
+/** What a draw depends on in addition to its size and its random numbers. */
 interface DrawOptions {
   orthSign: OrthSign
 }
@@ -43,8 +43,8 @@ interface DrawOptions {
  * - `normal`: N(0, I); every estimate is unbiased.
  * - `near-normal`: zero mean, identity covariance, not quite normal; a bias, which grows with the norms.
  * - `sphere`: uniform on the sphere of radius sqrt(D); unbiased for SMREG, below the softmax kernel.
- * - `padded-sphere`: D coordinates of a row of length sqrt(P), P the power of two from D up, whose direction is not
- *   quite uniform. For D = P as `sphere`, but for the directions; else lengths vary. Biased for every kernel.
+ * - `padded-sphere`: D coordinates of a row of length sqrt(P), P the power of two from D up; its direction is not
+ * quite uniform. For D = P as `sphere`, but for the directions; else lengths vary. Biased for every kernel.
  * - `other`: something else; biased.
  */
 export type RowLaw = 'normal' | 'near-normal' | 'sphere' | 'padded-sphere' | 'other'
@@ -62,9 +62,9 @@ export interface ProjectionDefinition {
   rotationInvariant: boolean
   /** Authors, year, arXiv or venue. */
   citation: string
-  /** Whose released code draws it so; such a projection is here to show what that costs. */
+  /** The released code that draws it so; such a projection is here to show its cost. */
   releasedBy?: PresetName
-  /** It has orthogonal factors whose signs {@link OrthSign} chooses. */
+  /** It has orthogonal factors with signs that {@link OrthSign} chooses. */
   takesOrthSign?: boolean
   /** A draw of fewer rows is the beginning of a draw of more. Default true. */
   extends?: boolean
@@ -72,6 +72,8 @@ export interface ProjectionDefinition {
   refuses?(shape: MatrixShape): {what: string; expected: string; got: string} | undefined
   /** One head's matrix, `[M, D]`, row-major. */
   draw(shape: MatrixShape, stream: StreamOf, options: DrawOptions): Float64Array
-  /** Draws all matrices by a loop of the backend in use, whose judge {@link draw} is; false where there is none. */
+  /**
+   * Draws all matrices by a loop of the backend in use; false where there is none. Tests compare it with {@link draw}.
+   */
   drawAll?(all: AllMatrices): boolean
 }

@@ -20,7 +20,7 @@ const UNBIASED = [
 ]
 
 /**
- * Refuses an estimator whose facts are missing, of another kind, or would clash.
+ * Refuses an estimator with facts that are missing, of another kind, or would clash.
  *
  * @throws {BAD_PLUGIN} naming the fact
  */

@@ -1,4 +1,4 @@
-/** Errors that an estimator of somebody else throws, told as its author would want: whose, where, in which line. */
+/** Errors of plug-in estimators, with the names of estimator and part and the author's line. */
 import {sep} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import {clipped, messageOf, RfaError} from '../../errors.js'
@@ -7,15 +7,15 @@ import {packageRoot} from '../../package.js'
 /** Frames of a stack that are kept while an estimator runs: an operation of TensorFlow.js alone has a dozen. */
 const FRAMES = 60
 
-/** Errors that have been told of already: a part of an estimator may call another one. */
-const told = new WeakSet<object>()
+/** Errors that already name their part: a part of an estimator may call another one. */
+const named = new WeakSet<object>()
 
 /**
  * Runs a part of an estimator.
  *
- * @param where - whose part it is, e.g. `my-map: phi`
- * @throws {PLUGIN_FAILED} for anything thrown that is no {@link RfaError}; one of these keeps its code and remedies.
- *   Both name the part and the author's line, but for errors that begin with the name of the estimator.
+ * @param where - estimator and part, e.g. `my-map: phi`
+ * @throws {PLUGIN_FAILED} for anything thrown but an {@link RfaError}, which keeps its code and remedies. Both name
+ * the part and the author's line, except for errors that begin with the name of the estimator.
  */
 export function inPart<Result>(where: string, run: () => Result): Result {
   const {stackTraceLimit} = Error
@@ -29,9 +29,9 @@ export function inPart<Result>(where: string, run: () => Result): Result {
   }
 }
 
-/** The error of a part, told once, by the innermost. */
+/** The error of a part, named once, by the innermost. */
 function faultOf(where: string, error: unknown): unknown {
-  if (typeof error === 'object' && error !== null && told.has(error)) return error
+  if (typeof error === 'object' && error !== null && named.has(error)) return error
   if (error instanceof RfaError && error.message.startsWith(`${where.split(':')[0]}: `))
     return error
   const line = authorLine(error)
@@ -45,7 +45,7 @@ function faultOf(where: string, error: unknown): unknown {
         cause: error,
       })
     : new RfaError('PLUGIN_FAILED', `${where} threw ${kind}${said}${at}`, {cause: error})
-  told.add(fault)
+  named.add(fault)
   return fault
 }
 
@@ -66,7 +66,7 @@ export function authorLine(error: unknown): string | undefined {
   return undefined
 }
 
-/** The path of a file in a stack: of modules there are URLs, of which some that are typed are no paths. */
+/** The path of a file in a stack: modules have URLs, and not every URL is a path. */
 function framePath(file: string): string {
   if (!file.startsWith('file://')) return file
   try {

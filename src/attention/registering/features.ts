@@ -8,21 +8,20 @@ import {hostData} from '../host-data.js'
 import {checkRecipe} from '../kernels/feature-checks.js'
 import {inPart} from './faults.js'
 
-/** Whose features, and how long they are to be. */
+/** The estimator, and the expected length of its features. */
 export interface FeatureWish {
   name: string
   /** F; `undefined` where it is not known. */
   featureDim: number | undefined
-  /** Sides whose values have been looked at already, since the last {@link lookAgain}. */
+  /** Sides with values that were checked since the last {@link lookAgain}. */
   seen: Set<string>
 }
 
 let round = {}
 
 /**
- * Has the values of features looked at once more, as of every estimator when it is used first: before a cell, so that
- * its first call tells of features that are no numbers. Later calls, among them all that are timed, only have their
- * shapes looked at.
+ * Makes the next call check the values of features again. It is called before a cell, so that the first call finds
+ * features that are not numbers. Later calls, which may be timed, only check shapes.
  */
 export function lookAgain(): void {
   round = {}
@@ -44,7 +43,7 @@ const WAYS =
  * Features behind checks: every map is asked for `[B, H, n, F]` in float32, without NaN where tokens are numbers.
  * Recipes stay as they are, so that fused kernels follow them.
  *
- * @throws {BAD_PLUGIN} for what is no {@link Phi}
+ * @throws {BAD_PLUGIN} for anything but a {@link Phi}
  */
 export function checkedPhi(phi: unknown, wish: FeatureWish): Phi {
   if (typeof phi === 'function' || isRecord(phi)) {
@@ -202,14 +201,14 @@ function shapeMismatch(
   )
 }
 
-/** @throws {NOT_FINITE} for features of finite tokens that are no numbers; logarithms may be -Infinity */
+/** @throws {NOT_FINITE} for features of finite tokens that are not finite; logarithms may be -Infinity */
 function checkValues(
   where: string,
   features: tf.Tensor4D,
   tokens: tf.Tensor4D,
   logarithms: boolean,
 ): void {
-  // one number tells whether to look at all of them, which may be more than memory holds twice
+  // a sum shows whether to read all of them, which memory may not hold twice
   const sum = hostData(() => ({sum: tf.sum(features)})).sum[0]!
   if (Number.isFinite(sum) || (logarithms && sum === Number.NEGATIVE_INFINITY)) return
   const {x, phi} = hostData(() => ({x: tokens, phi: features}))
@@ -235,7 +234,7 @@ function checkValues(
     'NOT_FINITE',
     where,
     'finite features',
-    `${phi[first]} (${count} of ${phi.length} are not finite; the first is feature ${first % length} of token ${token}, head ${head}, whose token has norm ${norm.toPrecision(3)})`,
+    `${phi[first]} (${count} of ${phi.length} are not finite; the first is feature ${first % length} of token ${token}, head ${head}; the token has norm ${norm.toPrecision(3)})`,
     'look for logarithms or roots of what can be negative, 0/0, and exp of large numbers',
   )
 }

@@ -1,4 +1,4 @@
-/** Estimators of one's own beside those of the registry. */
+/** Estimators registered in addition to the built-in ones. */
 import type {z} from 'zod'
 import {describe, expected} from '../../errors.js'
 import {tf} from '../../tf.js'
@@ -65,7 +65,7 @@ export function wholeEstimator(given: unknown): Estimator {
   return whole
 }
 
-/** The same estimator, whose errors name it and the line of its author. */
+/** The same estimator; its errors name it and the author's line. */
 function watched(estimator: Estimator): Estimator {
   const {name, kernel, projection, attend, decoder} = estimator
   const facts = watchedFunctions(name, estimator)
@@ -97,7 +97,7 @@ function watchedFunctions<Facts extends object>(where: string, facts: Facts): Fa
 }
 
 function watchedDecoder(name: string, inner: Decoder): Decoder {
-  // each part is called as one of its own object: classes may keep private fields
+  // each part is called as a method of its object: classes may keep private fields
   return {
     next: (...args) => inPart(`${name}: decoder.next`, () => inner.next(...args)),
     get stateBytes() {

@@ -31,7 +31,7 @@ interface AttentionSizes {
 /** Tokens and the map to apply to them; `kind` is one of `codes.feature`. */
 export interface NativeFeatures {
   kind: number
-  /** Absent in a decoder, whose tokens come with each step. */
+  /** Absent in a decoder: tokens come with each step. */
   x: Array4 | undefined
   /** `[1 or B, 1 or H, M, D]` by strides; a decoder's is transposed, `[.., D, M]`. */
   projection: Array4 | undefined
@@ -216,7 +216,7 @@ interface MatMulCall {
 
 /** Which columns the rows of matrices on top of each other see, for `softmaxRows`. */
 interface RowVisibility {
-  /** Rows of one matrix, whose row i sees columns 0 to i only; 0: not causal. */
+  /** Rows of one matrix, in which row i sees columns 0 to i only; 0: not causal. */
   causalRows: number
   /** 0 hides a column; absent: all are there. */
   present: Float32Array | undefined

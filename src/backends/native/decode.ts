@@ -32,13 +32,13 @@ interface Held {
 
 interface Made<Step> extends StepSizes {
   step: Step
-  /** In the order of the tensors; none where one was absent. */
+  /** In the order of the tensors; `undefined` for an absent one. */
   held: (Held | undefined)[]
   /** Of the backend, when the arrays were last found to be where they were. */
   departures: number
 }
 
-/** The inputs of a step whose memory its object keeps, always in one order. */
+/** The inputs of a step with memory that its object keeps, always in one order. */
 type Kept = (inputs: KernelCall['inputs']) => (TensorInfo | undefined)[]
 
 /**
@@ -50,8 +50,7 @@ export function steps<Attributes extends StepSizes, Step>(
   kept: Kept,
   make: (call: KernelCall<Attributes>) => Step,
 ): (call: KernelCall<Attributes>) => Step {
-  // held by the decoder's attributes alone: objects and pointers go when it goes, and nobody frees
-  // them
+  // only the decoder's attributes hold them: objects and pointers are collected with it
   const made = new WeakMap<Attributes, Made<Step>>()
   return call => {
     const {attrs, inputs, backend} = call

@@ -7,7 +7,7 @@ import type {DrawsAddon} from './addon-draws.js'
 const STREAM_WORDS = 6
 const KEY_WORDS = 2
 
-/** The draws of the addon; they check arrays and sizes, as C++ writes as far as it is told. */
+/** The draws of the addon. They check arrays and sizes: C++ does not. */
 export function nativeDraws(
   addon: DrawsAddon,
 ): Pick<HostLoops, 'normals' | 'normalBlocks' | 'orthogonalRows' | 'orthonormalizeRows'> {

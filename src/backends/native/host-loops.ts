@@ -22,7 +22,7 @@ const FIELDS = [
   'spread',
 ] as const satisfies readonly (keyof ErrorSums)[]
 
-/** The loops of the addon; they check sizes, as C++ reads and writes as far as it is told. */
+/** The loops of the addon. They check sizes: C++ does not. */
 export function nativeHostLoops(addon: Addon): Partial<HostLoops> {
   return {
     ...nativeDraws(addon),
@@ -82,7 +82,7 @@ function softmaxRows(addon: Addon, call: SoftmaxRowsCall): void {
   addon.exactSoftmax({...call, ...checkRows(call)})
 }
 
-/** The sizes of a call whose arrays have them. @throws {SHAPE_MISMATCH} */
+/** The sizes of a call. @throws {SHAPE_MISMATCH} where its arrays have others */
 function checkRows(call: SoftmaxRowsCall) {
   const {query, key, scale, headDim, keyBias, value, valueDim, logConstant, out, lse, entropy} =
     call

@@ -22,7 +22,7 @@ const native: Backend = {
     if (!('addon' in result)) return {available: false, detail: 'C++ kernels', ...result}
     const detail = describeAddon(result.addon)
     try {
-      // an addon may load and yet fail at its first instruction: only a result tells
+      // an addon may load and yet fail at its first instruction: only a result shows that it works
       registerNativeBackend(result.addon)
       await runsTinyOperation(BACKEND)
       return {available: true, detail}
@@ -57,7 +57,7 @@ const native: Backend = {
 }
 export default native
 
-/** Threads where none are asked for: as many as this process may run at once. */
+/** Default threads: the number that this process may run at once. */
 function ownThreads(): number {
   return Math.min(availableParallelism(), MAX_THREADS)
 }

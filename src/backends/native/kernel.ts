@@ -75,7 +75,7 @@ export function required(inputs: KernelCall['inputs'], name: string): TensorInfo
   return given('native', inputs, name)
 }
 
-/** Kernels whose output is one more tensor of the same memory, and counted as such: nothing else holds it. */
+/** Kernels that return another tensor on the same memory, counted as such: nothing else holds it. */
 const SHARING = new Set(['Reshape', 'ExpandDims', 'Identity'])
 
 /**

@@ -1,7 +1,7 @@
 /** Which processors the threads of a benchmark are kept on. */
 import {readFileSync} from 'node:fs'
 
-/** Where Linux tells of this process, and of the machine's processors. */
+/** Where Linux describes this process, and the machine's processors. */
 const ROOTS = {process: '/proc/self', processors: '/sys/devices/system/cpu'}
 
 /**
@@ -9,8 +9,8 @@ const ROOTS = {process: '/proc/self', processors: '/sys/devices/system/cpu'}
  * then their other halves.
  *
  * @param count - threads
- * @returns numbers of the system, one for each thread; `undefined` where the system tells of none, or of fewer that this
- *   process may use
+ * @returns numbers of the system, one for each thread; `undefined` where the system lists none, or fewer that this
+ * process may use
  */
 export function processorsFor(count: number, roots = ROOTS): number[] | undefined {
   const allowed = numbersOf(lineOf(`${roots.process}/status`, /^Cpus_allowed_list:\s*(.+)$/m))

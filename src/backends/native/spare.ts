@@ -19,7 +19,7 @@ export class SpareMemory {
   private bytes = 0
   private expected: Float32Array | undefined
 
-  /** Keeps an array that nobody else holds; the oldest ones make room for it. */
+  /** Keeps an array that nothing else holds; the oldest ones make room for it. */
   give(array: Float32Array): void {
     if (array.byteLength > MOST_BYTES) return
     this.arrays.push(array)

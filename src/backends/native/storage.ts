@@ -26,7 +26,7 @@ export class NativeBackend extends MathBackendCPU {
   readonly addon: Addon
   /** How many tensors went to another backend so far; where none did, memory is where it was. */
   departures = 0
-  /** Outputs of kernels whose arrays nothing but their tensors holds: these may be used again. */
+  /** Outputs of kernels with arrays that only their tensors hold: these may be used again. */
   private readonly unseen = new WeakSet<object>()
 
   constructor(addon: Addon) {
@@ -39,8 +39,8 @@ export class NativeBackend extends MathBackendCPU {
    * memory, and the only place where the two are compared.
    *
    * @throws {BAD_OPTION} for a disposed tensor
-   * @throws {SHAPE_MISMATCH} for memory of another size than the shape's, as that of an array whose buffer was
-   *   transferred to another thread or resized
+   * @throws {SHAPE_MISMATCH} for memory of another size than the shape's, e.g. an array with a buffer that was
+   * transferred to another thread or resized
    */
   values({dataId, shape}: TensorInfo): BackendValues {
     const {values} = this.entry(dataId)
@@ -52,8 +52,8 @@ export class NativeBackend extends MathBackendCPU {
 
   /**
    * {@link values} for those who may hold on to them, or to a part of them, for longer than the tensor lives:
-   * kernels of the CPU backend, whose outputs may lie in their inputs, and whoever reads a tensor. Such
-   * memory is left to garbage collection.
+   * kernels of the CPU backend, which may return views of their inputs, and callers that read a tensor. Such memory
+   * is left to garbage collection.
    */
   lend(tensor: TensorInfo): BackendValues {
     const values = this.values(tensor)
@@ -153,7 +153,7 @@ const outputs = new WeakSet<ArrayBufferLike>()
 
 /** Where outputs come from; tests put guard zones around them. */
 export const memory = {
-  /** Memory for `length` floats whose content is undefined. */
+  /** Memory for `length` floats with undefined content. */
   allocate(length: number): Float32Array {
     if (length < SMALL) return new Float32Array(length)
     const kept = spare.take(length)
@@ -163,8 +163,8 @@ export const memory = {
     return out
   },
   /**
-   * The same for one token, cut from a block of many: a tenth of the time of an array of its own. Tokens
-   * of a block keep it alive together until they are read, as they are made and dropped together.
+   * The same for one token, cut from a block of many: a tenth of the time of a separate array. Tokens of a block
+   * keep it alive together until they are read; they are made and dropped together.
    */
   allocateToken(length: number): Float32Array {
     const bytes = 4 * length
@@ -186,7 +186,7 @@ export const memory = {
   release(): void {
     spare.clear()
   },
-  /** Takes back memory that nobody holds any more. */
+  /** Takes back memory that nothing holds any more. */
   free(array: Float32Array): void {
     spare.give(array)
   },

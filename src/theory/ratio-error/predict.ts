@@ -7,11 +7,11 @@
  * `a = E[rho^2 |f-o|^2 e^{-u rho}]` and `b = E[rho (f-o) e^{-u rho}]`:
  *
  * exactly, at any norms, for every M at once. For large M it becomes the variance of the delta method,
- * `E[rho^2 |f-o|^2] / M`; the second term is the bias of rows whose weight is too rare to be seen.
+ * `E[rho^2 |f-o|^2] / M`; the second term is the bias from rows with large weights that are too rare to be drawn.
  *
- * Rows are taken for independent; orthogonal ones err less where norms are small. At small M draws tell more for less
- * (`simulate.ts`): this goes on from them. Signed features (sine and cosine) have no such form: their sums come near zero,
- * where the mean of a ratio does not exist.
+ * Rows are taken as independent; orthogonal ones have a lower error where norms are small. At small M draws are
+ * cheaper and more accurate (`simulate.ts`); this continues from them. Signed features (sine and cosine) have no
+ * such form: their sums come near zero, where the mean of a ratio does not exist.
  *
  * Source: derived here; the integral: Cressie, Davis, Folks & Policello 1981, The American Statistician 35, 148-150.
  */
@@ -79,8 +79,8 @@ export function queryErrors(
 }
 
 /**
- * Steps of ln u. The integrand in ln u is as smooth as `u^2 e^{-u}`, for which the sum of steps of 1.25 is within 2.2 % of
- * the integral (`2 |Gamma(2 + 2 pi i / 1.25)|`), and of many such pieces far closer.
+ * Steps of ln u. The integrand in ln u is as smooth as `u^2 e^{-u}`. For that, the sum of steps of 1.25 is within
+ * 2.2 % of the integral (`2 |Gamma(2 + 2 pi i / 1.25)|`), and far closer for a sum of many such pieces.
  */
 const STEP = 1.25
 /** How far below ln(1/M) the integral begins: the integrand, `u^2 M^2` there, is 5e-5. */
@@ -91,12 +91,12 @@ const LOG_GONE = -20
 const [PAST, AHEAD] = [4, -7]
 /** u rho below which the series of `1 - e^{-u rho}` to its third term is exact to 1e-10. */
 const SMALL = 1e-3
-/** Shares of a sum that are left out of it: as much is the least error that is told from none. */
+/** Shares of a sum that are left out of it, and the least error that differs from none. */
 const NEGLIGIBLE = 1e-13
 
 /** What one query sees of the samples. */
 class Seen {
-  /** ln rho; share of N(0, I); both together, whose sum over each half is one; that over rho. */
+  /** ln rho; share of N(0, I); both together, with sum one over each half; that over rho. */
   private readonly logRho: Float64Array
   private readonly share: Float64Array
   private readonly weight: Float64Array

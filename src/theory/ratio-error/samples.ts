@@ -57,9 +57,9 @@ const STEP = 2
 const REACH = 8
 
 /**
- * Factors c on queries and keys under which random rows are drawn, beside rows of N(0, I) itself. Which of M rows counts
- * most for a query lies at `|c (x + y)|` of about `sqrt(2 ln M)`; at 1 are those that its weight concentrates on, however
- * rare they are.
+ * Factors c on queries and keys under which random rows are drawn, in addition to rows of N(0, I). The row of M
+ * that counts most for a query lies at `|c (x + y)|` of about `sqrt(2 ln M)`; factor 1 draws the rows with most of
+ * the weight, however rare they are.
  *
  * @returns 1, then the others from the largest to the least
  */
@@ -201,7 +201,7 @@ export function ownLogs({headDim, exponents}: PositiveHead, rows: Float64Array):
   return out
 }
 
-/** ln of the sum of all densities that as many rows were drawn from, those of N(0, I) being 1. */
+/** ln of the sum of all densities that rows were drawn from, in equal numbers; the density of N(0, I) is 1. */
 function mixtureOf(
   logs: Float64Array,
   {count, levels}: {count: number; levels: number},
@@ -233,7 +233,7 @@ function logMean(a: number, b: number): number {
     : high + Math.log1p(Math.exp(low - high)) - Math.LN2
 }
 
-/** What a pair of rows says to each query: each row's own word by its weight, `[count, R, Dv]`. */
+/** What a pair of rows says to each query: the value of each row, by its weight, `[count, R, Dv]`. */
 function pairSays(
   votes: readonly AllVotes[],
   logs: readonly Float64Array[],

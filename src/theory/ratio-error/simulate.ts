@@ -1,6 +1,6 @@
 /**
- * Errors of attention with positive features by drawing it. What M random rows say of all keys does not depend on the
- * queries, and a sum over M rows is one of two sums over half as many: one pass over the keys gives draws at every M.
+ * Errors of attention with positive features by drawing it. What M random rows see of the keys does not depend on
+ * the queries, and a sum over M rows is two sums over M/2: one pass over the keys gives draws at every M.
  */
 import {hostLoops} from '../../host-loops.js'
 import {dotAt} from './queries.js'

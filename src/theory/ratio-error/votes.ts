@@ -21,7 +21,7 @@ export interface Weighed {
 
 /**
  * What rows say of the keys of one view after the other, each a run of keys more: causal views cost no more than one.
- * By the loop of the backend in use, where it has one. The arrays are those of the view before, overwritten.
+ * By the loop of the backend in use, where it has one. The arrays of the view before are overwritten.
  *
  * @param ends - keys of each view, ascending
  */

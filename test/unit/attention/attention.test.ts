@@ -199,7 +199,7 @@ describe('decoder', () => {
     [{method: 'identity'}, 'identity: has no recurrent form to decode with'],
     [
       {method: 'favor-pos', preset: 'performer-pytorch'},
-      'favor-pos: expected stabilizer "log" for decoding, got "max", whose key maximum needs the whole sequence',
+      'favor-pos: expected stabilizer "log" for decoding, got "max": its maximum over keys needs the whole sequence',
     ],
     [
       {method: 'favor-hyp', preset: 'fast-transformers'},
@@ -207,7 +207,7 @@ describe('decoder', () => {
     ],
     [
       {method: 'favor-trig', preset: 'hku'},
-      'favor-trig: expected norms "log" or "none" for decoding, got "max", whose shift needs the whole sequence',
+      'favor-trig: expected norms "log" or "none" for decoding, got "max": its shift needs the whole sequence',
     ],
   ] as const)('refuses %o', (asked, message) => {
     const {code, message: got} = thrown(() => decoder({...asked, ...sizes}))

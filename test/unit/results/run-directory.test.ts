@@ -181,7 +181,7 @@ describe('createRun', () => {
     await expect(createRun(request(folder))).rejects.toMatchObject({
       code: 'WOULD_OVERWRITE',
       message: `${folder}: expected a new or empty directory, got one that holds a run`,
-      suggestions: ['add `resume` to go on with that run', 'choose another `output`'],
+      suggestions: ['add `resume` to continue that run', 'choose another `output`'],
     })
     expect(await textsOf(folder)).toEqual(before)
   })

@@ -116,7 +116,7 @@ describe('shards of one run', () => {
     await writeRun(folders[1]!, PLAN, records.slice(1), {shard, argv})
     const {suggestions} = await refusal(folders)
     expect(suggestions[0]).toBe(
-      `${folders[1]} has ${records.length - 1} of ${records.length} cells, go on with: rfa run plan.json --shard 2/3 --output ${folders[1]} --resume`,
+      `${folders[1]} has ${records.length - 1} of ${records.length} cells, continue with: rfa run plan.json --shard 2/3 --output ${folders[1]} --resume`,
     )
     const {run} = await merge(folders, true)
     expect(run.counts.total).toBe(jobs.length - 1)
@@ -132,7 +132,7 @@ describe('shards of one run', () => {
     const {message, suggestions} = await refusal(folders)
     expect(message).toContain(`of the ${jobs.length} cells of the plan, got ${jobs.length - 1}; `)
     expect(suggestions[0]).toContain(
-      `${folders[1]} has ${others.length} of ${others.length + 1} cells, go on with: `,
+      `${folders[1]} has ${others.length} of ${others.length + 1} cells, continue with: `,
     )
     const {run, directory} = await merge(folders, true)
     expect(run.records).toContainEqual(part)

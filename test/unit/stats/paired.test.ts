@@ -14,7 +14,7 @@ describe('pairedRatio', () => {
 
   it('refuses lists of different length', () => {
     const act = () => pairedRatio(a, [1])
-    expect(act).toThrow(/expected as many first as second values, got 7 and 1/)
+    expect(act).toThrow(/expected the same number of first and second values, got 7 and 1/)
     expect(act).toThrow(expect.objectContaining({code: 'SHAPE_MISMATCH'}))
   })
 

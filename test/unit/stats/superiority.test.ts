@@ -29,6 +29,6 @@ describe('pairedSuperiority', () => {
   it('compares within pairs', () => {
     expect(pairedSuperiority([2, 20, 5, 1], [1, 10, 5, 3])).toBe(0.625)
     expect(pairedSuperiority([], [])).toBeNaN()
-    expect(() => pairedSuperiority([1], [])).toThrow(/as many first as second values/)
+    expect(() => pairedSuperiority([1], [])).toThrow(/the same number of first and second values/)
   })
 })

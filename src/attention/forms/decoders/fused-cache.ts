@@ -1,15 +1,15 @@
-/** A cache of keys and values on a backend that has a step of its own. What it computes is defined in cache.ts. */
+/** A cache of keys and values on a backend with a fused step. What it computes is defined in cache.ts. */
 import {tf} from '../../../tf.js'
 import {fusedStep} from '../../kernels/dispatch.js'
 import type {Decoder} from '../../types.js'
 import type {DecoderShape} from './tokens.js'
 
-/** Rows that a fresh cache has room for, where nobody says how many tokens are to come. */
+/** Rows of a fresh cache if the number of tokens is not given. */
 const FIRST_CAPACITY = 64
 
 /**
- * See `keyValueDecoder`; `undefined` where the backend has no such step. Full caches double, which copies them; `state`
- * and `stateBytes` tell of the rows in use.
+ * See `keyValueDecoder`; `undefined` where the backend has no such step. Full caches double, which copies them;
+ * `state` and `stateBytes` cover the rows in use.
  */
 export function fusedKeyValueDecoder(
   {batch, heads, headDim, valueDim, capacity: first = FIRST_CAPACITY}: DecoderShape,

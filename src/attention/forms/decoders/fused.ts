@@ -1,5 +1,5 @@
 /**
- * Recurrent forms on a backend that has steps of its own: state in place, nothing allocated per token but
+ * Recurrent forms on a backend with fused steps: state in place, nothing allocated per token but
  * the output. What they compute is defined in features.ts and log-features.ts.
  */
 import {tf} from '../../../tf.js'
@@ -121,7 +121,7 @@ function inPlaceDecoder(
   }
 }
 
-/** A step whose temporary tensors are freed; without any, nothing is spent on looking for them. */
+/** A step that frees its temporary tensors; without any it does not look for them. */
 function tidied(next: Decoder['next'], temporary: boolean): Decoder['next'] {
   return temporary ? (...token) => tf.tidy(() => next(...token)) : next
 }

@@ -9,9 +9,9 @@ import {type DecoderShape, mapTokens, type TokenFeatures} from './tokens.js'
  * Running sums of positive features given by their logarithms, exact for any norms:
  * `out = sum_s e^{a_s} S_s / sum_s e^{a_s} z_s`, `S_s = sum_j e^{b_js} v_j`, `z_s = sum_j e^{b_js}`.
  *
- * No power is ever formed as it is. Sums are kept times exp(-top_s), top_s the largest b_js so far, so a new
- * key rescales them by a factor of at most 1; a query takes the largest of a_s + top_s out of its own
- * weights, which cancels in the ratio and leaves at least one of them 1.
+ * No power is formed directly. Sums are kept times exp(-top_s), top_s the largest b_js so far, so a new key
+ * rescales them by a factor of at most 1; a query subtracts the largest of a_s + top_s, which cancels in the
+ * ratio and leaves at least one weight 1.
  *
  * State: `state` `[B, H, F, Dv]`, `normalizer` `[B, H, F]`, `top` `[B, H, F]`.
  *

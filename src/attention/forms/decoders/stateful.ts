@@ -12,7 +12,7 @@ export function bytesOf(state: Record<string, tf.Tensor>): number {
   return Object.values(state).reduce((sum, tensor) => sum + tensor.size * 4, 0)
 }
 
-/** Refuses to go on with state that was disposed of. @throws {BAD_OPTION} */
+/** Refuses state that was disposed of. @throws {BAD_OPTION} */
 function checkState(state: Readonly<Record<string, tf.Tensor>>): void {
   for (const name in state) if (state[name]?.isDisposed) throw disposed(`decoder.state.${name}`)
 }

@@ -18,7 +18,7 @@ export type Sums = {
   logScale?: tf.Tensor // [B, H, 1]
 }
 
-/** The sums before any key; `logScale` only beside log weights of keys. */
+/** The sums before any key; `logScale` only with log weights of keys. */
 export function emptySums(
   {batch, heads, valueDim}: DecoderShape,
   featureDim: number,

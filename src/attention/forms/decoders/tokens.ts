@@ -1,4 +1,4 @@
-/** What recurrent forms are told beforehand, and how tokens become features. */
+/** What recurrent forms know beforehand, and how tokens become features. */
 import type * as tf from '@tensorflow/tfjs-core'
 import {type Features, formFeatures} from '../../kernels/feature-spec.js'
 import type {FeatureRecipe} from '../../kernels/recipe.js'
@@ -27,7 +27,7 @@ export interface ScaledFeatures {
  */
 export type TokenMap = FeatureRecipe | ((tokens: tf.Tensor4D) => tf.Tensor4D)
 
-/** The same for features that come with a scale of their own per token. */
+/** The same for features with a scale per token. */
 export interface ScaledMap {
   scaled(tokens: tf.Tensor4D): ScaledFeatures
 }

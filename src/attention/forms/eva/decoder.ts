@@ -24,7 +24,7 @@ function cutsOf(numFeatures: number, options: EvaOptions): PartitionOptions {
   return partitionOptions({length: 1, numFeatures, causal: true}, options)
 }
 
-/** First position whose key and value are kept once `position` has come. */
+/** First position with a kept key and value once `position` has come. */
 function firstKept(position: number, cuts: PartitionOptions): number {
   const chunkStart = Math.floor(position / cuts.chunkSize) * cuts.chunkSize
   return Math.min(causalView(position, cuts).keyStart, chunkStart)
@@ -99,7 +99,7 @@ function read(
   }
   const keys = together(key, chunkKey)
   const near = position + 1 - keyStart
-  // exp(beta q.y_c) |P_c|: a chunk stands for as many keys as it has
+  // exp(beta q.y_c) |P_c|: a chunk stands for all of its keys
   const bias = Array.from({length: keys.shape[2]}, (_, j) =>
     options.count === 'none' || j < near ? 0 : Math.log(cuts.chunkSize),
   )
@@ -113,7 +113,7 @@ function read(
 function finishChunk(inputs: DecoderInputs<EvaOptions>, state: State, chunkSize: number): State {
   const {inputScale, parameters, options, headDim} = inputs
   const index = state.chunkKey.shape[2]
-  // row c of the noise is that of chunk c, as in the form for whole sequences
+  // row c of the noise belongs to chunk c, as in the form for whole sequences
   const spec = {distribution: 'normal', rows: 1, columns: headDim} as const
   const last = (tokens: tf.Tensor4D) => from(tokens, tokens.shape[2] - chunkSize)
   const chunk = chunkTokens({

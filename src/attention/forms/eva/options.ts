@@ -10,7 +10,9 @@ const CAUSAL_CHUNK_SIZE = 16
 export const evaOptions = z.object({
   window: size
     .default(32)
-    .describe('tokens per window (side of a square on a grid), whose keys are seen one by one'),
+    .describe(
+      'tokens per window (side of a square on a grid); its keys are attended to one by one',
+    ),
   overlap: z
     .boolean()
     .default(false)
@@ -34,7 +36,7 @@ export const evaOptions = z.object({
   count: z
     .enum(['log', 'none'])
     .default('log')
-    .describe('whether a chunk counts as many times as it has keys'),
+    .describe('log: a chunk counts once per key; none: as one key'),
   padding: z
     .enum(['none', 'zeros'])
     .default('none')

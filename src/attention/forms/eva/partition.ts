@@ -35,7 +35,7 @@ export interface PartitionOptions {
 export interface Block {
   /** Positions of its queries. */
   queries: number[]
-  /** Positions of the keys seen one by one; causal: beside the block's own. */
+  /** Positions of the keys seen one by one; causal: without those of the block. */
   keys: number[]
   /** Which chunks it sees. */
   sees(chunk: number): boolean

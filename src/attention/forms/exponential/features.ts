@@ -104,7 +104,7 @@ export function applied(x: tf.Tensor4D, map: tf.Tensor4D): tf.Tensor4D {
 
 /**
  * Bridges with their weights as one more column, `[B H, M, D + 1]`: with a constant as one more
- * dimension of tokens, positive features of w.x are those of w.x + c, and the constant's own square cancels.
+ * dimension of tokens, positive features of w.x become features of w.x + c, and the square of the constant cancels.
  *
  * @param inputScale - what the constant is multiplied by with the token
  */

@@ -42,7 +42,7 @@ export const exponentialOptions = {
     .nonnegative()
     .default(PREFIX)
     .describe(
-      'causal only: statistics come from the first so many queries and keys where no calibration is given; 0: from all, which sees the future',
+      'causal only, without calibration: number of first queries and keys that statistics come from; 0: all, which sees the future',
     ),
 }
 
@@ -160,7 +160,7 @@ function sameMoments(a: HeadMoments, b: HeadMoments): boolean {
 function attendWith(inputs: AttendInputs, features: ExponentialFeatures): tf.Tensor4D {
   if (inputs.causal) return causalExponentialAttention(inputs, features)
   const {bridges, logWeight, maps} = features
-  // P x and P^-1 y, whose product is x.y
+  // P x and P^-1 y have the product x.y
   const tokens = maps && {
     query: applied(inputs.query, maps.query),
     key: applied(inputs.key, maps.key),

@@ -43,7 +43,7 @@ export function meanSum2({mean, squares, outer}: HeadMoments, maps?: Sides): num
 /**
  * The best matrix A: a function of mean (x + y)(x + y)^T over all pairs. The published form
  * diagonalises it, w.B x with B = (I - 4 diag a)^(1/2) Q^T; turned back by Q it does not depend on the order and
- * signs of eigenvectors, and rows w ~ N(0, I) have no direction of their own.
+ * signs of eigenvectors, and rows w ~ N(0, I) prefer no direction.
  *
  * Source: Likhosherstov et al. 2023, arXiv:2302.00787, theorem on SDERF.
  */

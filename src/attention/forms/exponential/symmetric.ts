@@ -6,7 +6,7 @@ export interface Eigen {
   vectors: Float64Array // [n, n]
 }
 
-/** Rotations stop when what is off the diagonal is rounding beside the diagonal, after at most this many sweeps. */
+/** Rotations stop when off-diagonal entries are below rounding, after at most this many sweeps. */
 const SWEEPS = 30
 
 /**

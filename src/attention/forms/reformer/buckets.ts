@@ -1,4 +1,4 @@
-/** Hash buckets of tokens and the chunks that sorting by them gives. On the host: sorting is no tensor operation. */
+/** Hash buckets of tokens and the chunks that sorting by them gives. On the host, since tensors cannot be sorted. */
 import {tf} from '../../../tf.js'
 import {hostData} from '../../host-data.js'
 import {matMul} from '../../kernels/index.js'
@@ -44,7 +44,7 @@ export function planChunks({query, rotations, keyMask, chunkSize, options}: Plan
   const rounds = Array.from({length: options.rounds}, () =>
     new Int32Array(batch * heads * places).fill(-1),
   )
-  // without a mask all batch elements have as many buckets, and are hashed together
+  // without a mask all batch elements have the same number of buckets and are hashed together
   const groups = mask ? tokens.map((_, b) => [b, 1] as const) : [[0, batch] as const]
   for (const [first, size] of groups) {
     const present = tokens[first]!

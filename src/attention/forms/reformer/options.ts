@@ -9,7 +9,7 @@ export const reformerOptions = z.object({
     .positive()
     .max(64)
     .default(4)
-    .describe('hash rounds, each with rotations of its own'),
+    .describe('hash rounds, each with other rotations'),
   chunkSize: tokenCount
     .nullable()
     .default(null)
@@ -22,7 +22,7 @@ export const reformerOptions = z.object({
     .multipleOf(2)
     .nullable()
     .default(null)
-    .describe('buckets per round, an even number; null: as many as chunks'),
+    .describe('buckets per round, an even number; null: one per chunk'),
   lookBack: z
     .enum(['previous', 'wrap'])
     .default('previous')

@@ -61,7 +61,7 @@ export function roundView(
   const keys = keyPlaces(plan, round, options)
   const chunks = queries.length / chunkSize
   const width = keys.length / chunks
-  // place `at` is in chunk floor(at / perChunk), `count` of which make up a head
+  // place `at` is in chunk floor(at / perChunk); a head has `count` chunks
   const row = (perChunk: number) => (t: number, at: number) =>
     t < 0 ? 0 : Math.floor(at / perChunk / count) * length + t
   const placeOf = new Int32Array((chunks / count) * length)

@@ -91,8 +91,8 @@ export function releasedAttention(
 }
 
 /**
- * The mean of |x+y|^2 with both sums divided by the side's own number of tokens: right where there are as many
- * keys as queries.
+ * The mean of |x+y|^2 with both sums divided by the number of tokens of one side: right for equal numbers of
+ * keys and queries.
  *
  * @param ratio - keys per query
  */
@@ -145,8 +145,8 @@ function secondScale({stabilizer, scaledTwice}: ReleasedOptions, headDim: number
 }
 
 /**
- * The pair's features: those of the exact form, of vectors that may have been scaled once more. A shift by
- * maxima cancels, and an epsilon beside it counts by the largest feature of a sequence, which a pair lacks.
+ * The features of a pair, as in the exact form; the vectors may have been scaled once more. A shift by maxima
+ * cancels; an epsilon with it is relative to the largest feature of a sequence, which a pair lacks.
  */
 export function releasedKernel<Options extends ReleasedOptions>(
   exact: KernelFacts<Options>,
@@ -176,7 +176,7 @@ function releasedIdle({stabilizer, scaledTwice, a}: ReleasedOptions) {
     ...(!(stabilizer === 'max' && scaledTwice) && {stabilizer: SHIFT_CANCELS}),
     ...(stabilizer === 'log' && LOG_UNUSED),
     ...(stabilizer === 'max' && {
-      sums: 'it changes nothing where there are as many keys as queries',
+      sums: 'it changes nothing with equal numbers of keys and queries',
     }),
     ...(a !== null && {rule: 'a is given', sums: 'a is given'}),
   }

@@ -37,7 +37,7 @@ export const releasedOptions = {
   featureScale: z
     .enum(['rsqrt', 'none'])
     .default('rsqrt')
-    .describe('factor M^-1/2 on features; matters only beside a guard or an epsilon'),
+    .describe('factor M^-1/2 on features; matters only with a guard or an epsilon'),
   normalizerEpsilon,
 }
 /** What does nothing while features are never formed. */
@@ -52,7 +52,9 @@ export const LOG_UNUSED = {
 const schema = z.object(releasedOptions)
 type Options = z.output<typeof schema>
 
-/** Features of whole sequences: a key's shift is the maximum over all keys, so it cannot be told token by token. */
+/**
+ * Features of whole sequences: the shift of a key is the maximum over all keys, so it cannot be found token by token.
+ */
 export function releasedPhi({inputScale, projection, options}: PhiInputs<Options>): TokenFeatures {
   const side = (shiftOver: 'row' | 'head') => (q: tf.Tensor4D) =>
     shiftedFeatures(tf.mul(q, inputScale), projection!, options, shiftOver)
@@ -103,7 +105,7 @@ export const releasedKernel: KernelFacts<Options> = {
     return `${count}(exp(x.y) + 2 e + e^2), e = ${epsilon}`
   },
   moments(x, y, {numFeatures, options}) {
-    // (e^{w.x - |x|^2/2} + e) (e^{w.y - |y|^2/2} + e), whose mean is exp(x.y) + 2 e + e^2
+    // (e^{w.x - |x|^2/2} + e) (e^{w.y - |y|^2/2} + e) has the mean exp(x.y) + 2 e + e^2
     const {epsilon, factor} = shiftOf(options, numFeatures)
     const row = epsilon === 0 ? positiveRow(x, y) : shiftedExponentialRow(x, y, epsilon, 1)
     return averaged(row, numFeatures, factor)

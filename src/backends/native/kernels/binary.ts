@@ -12,7 +12,7 @@ const binary: NativeKernel[] = NAMES.map(name =>
     const b = required(inputs, 'b')
     const shape = tf.backend_util.assertAndGetBroadcastShape(a.shape, b.shape)
     const layout = layoutOf(a, b, shape)
-    // the addon's struct has room for so many axes
+    // the addon's struct has room for `maxRank` axes
     if (layout.length > 3 * addon.maxRank) return undefined
     const out = backend.uninitialised(sizeOf(shape))
     const code = addon.codes.binary[name]!

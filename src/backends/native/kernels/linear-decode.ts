@@ -29,7 +29,7 @@ export default defineKernel<LinearDecodeAttributes>('LinearDecode', call => {
   const weight = scalarFloats(backend, 'key log-weight', inputs.keyLogWeight, attrs)
   // the addon keeps the running maximum there, and has nowhere else
   if (weight && !inputs.logScale) {
-    throw expected('BAD_OPTION', 'decoder', 'logScale beside key log-weights', 'none')
+    throw expected('BAD_OPTION', 'decoder', 'logScale with key log-weights', 'none')
   }
   return stepOutput(backend, attrs, out => decoder.step(query, key, value, out, gate, weight))
 })

@@ -12,7 +12,7 @@ export default defineKernel<{causal: boolean}>(
     const out = backend.uninitialised(sizeOf(logits.shape))
     addon.softmaxRows(backend.floats(logits), out, batch * heads * queryLen, keyLen, {
       causalRows: attrs.causal ? queryLen : 0,
-      // numbers beside numbers: the addon compares vectors of both
+      // as numbers, like the rest: the addon compares vectors of both
       present: keyMask && Float32Array.from(backend.bytes(keyMask)),
       // [B, S]: one row of the mask for all rows of a batch entry
       sharedRows: heads * queryLen,

@@ -14,7 +14,7 @@ export default defineKernel<SoftmaxAttributes>('SampleKeys', ({inputs, attrs, ba
   const indexShape = [batch, heads, queryLen, draws]
   const index = new Int32Array(sizeOf(indexShape))
   const keysShape = [batch, heads, queryLen * draws, headDim]
-  // the drawn keys themselves come along: a gather of their own would read them once more
+  // also returns the drawn keys: gathering them would read them once more
   const keys = backend.uninitialised(sizeOf(keysShape))
   addon.sampleKeys({
     ...sizes,

@@ -5,7 +5,7 @@ import {replaceKernel, required} from '../kernel.js'
 export default replaceKernel<{perm: number[]}>('Transpose', ({inputs, attrs, backend, addon}) => {
   const x = required(inputs, 'x')
   const perm = permutation(attrs.perm, x.shape.length)
-  // the addon's struct has room for so many axes
+  // the addon's struct has room for `maxRank` axes
   if (x.shape.length > addon.maxRank) return undefined
   const values = backend.floats(x)
   const out = backend.uninitialised(values.length)
