@@ -6,8 +6,8 @@ import {referenceVerdict, titleOf} from './index.js'
 import {type ClaimOutcome, differences} from './outcome.js'
 import {countsText, VERDICT_WORDS} from './report.js'
 
-/** Columns of a line of the table, those of claim and verdict left out. */
-const ROOM = 59
+/** Columns of the screen. */
+const WIDTH = 80
 /** Refuted claims that are shown in full. */
 const MOST_IN_FULL = 3
 /** Lines of the screen come in this order. */
@@ -25,7 +25,9 @@ export function claimsScreen(outcomes: readonly ClaimOutcome[]): Block[] {
   const rows = judged.filter(one => !inFull.includes(one))
   return [
     text(`${claimsText(outcomes.length)}: ${countsText(outcomes)}`),
-    ...list(inFull.map(one => `refuted: ${one.id}, ${one.sentence}: ${one.statement}`)),
+    ...list(
+      inFull.map(({id, sentence, statement}) => `${id} refuted: ${sentence}. Found: ${statement}`),
+    ),
     ...(rows.length > 0 ? [verdictTable(rows)] : []),
     ...notes(outcomes, others),
   ]
@@ -36,11 +38,19 @@ function claimsText(count: number): string {
 }
 
 function verdictTable(rows: readonly ClaimOutcome[]): Block {
+  const widest = (texts: readonly string[]) => Math.max(...texts.map(({length}) => length))
+  const ids = widest(['claim', ...rows.map(({id}) => id)])
+  const verdicts = widest(['verdict', ...rows.map(({verdict}) => VERDICT_WORDS[verdict])])
+  const room = WIDTH - ids - verdicts - 4
   return table(
     [
       {title: 'claim', align: 'left', cell: ({id}) => id},
       {title: 'verdict', align: 'left', cell: ({verdict}) => VERDICT_WORDS[verdict]},
-      {title: 'what it says, and what was found', align: 'left', cell: lineOf},
+      {
+        title: 'what it says, and what was found',
+        align: 'left',
+        cell: row => lineOf(row, room),
+      },
     ],
     rows,
   )
@@ -53,30 +63,46 @@ function notes(outcomes: readonly ClaimOutcome[], others: readonly string[]): Bl
   })
   return list([
     ...(others.length > 0
-      ? [`not measurable here, as it takes training or hardware: ${others.join(', ')}`]
+      ? [`not measurable here: ${others.join(', ')}; the details say what each takes`]
       : []),
     ...(changed.length > 0 ? [`unlike the reference run: ${listed(changed, 4)}`] : []),
   ])
 }
 
 /** `RFA decodes 12 times as fast: 20.4x at 2048 tokens`. */
-function lineOf({id, sentence, statement}: ClaimOutcome): string {
-  const title = titleOf(id) ?? cut(sentence, ROOM / 2)
-  return `${title}: ${shortened(statement, ROOM - title.length - 2)}`
+function lineOf(
+  {id, sentence, statement, inconclusive_because: open}: ClaimOutcome,
+  room: number,
+): string {
+  const title = titleOf(id) ?? cut(sentence, room / 2)
+  const head = `${title}: ${open === 'busy' ? 'machine busy, ' : ''}`
+  return head + shortened(statement, room - head.length)
 }
 
-/** The parts of a statement that there is room for, without intervals and, where it is too long, without what its numbers are. */
+/**
+ * As much of a statement as there is room for, without intervals: all of it, or else without the words before its numbers, or
+ * else its first part, or the first and the last of its numbers.
+ */
 export function shortened(statement: string, room: number): string {
   const plain = statement.replaceAll(/ \[[^\]]*\]/g, '')
-  if (plain.length <= room) return plain
-  return cut(plain.replace(/^[^:;,]*: /, ''), room)
+  const numbers = plain.replace(/^[^:;,]*: /, '')
+  const [first = ''] = numbers.split('; ')
+  const forms = [plain, numbers, first, ends(first)]
+  return forms.find(form => form.length <= room) ?? cut(first, room)
+}
+
+/** `1.86x at 784 to 1.67x at 3136`, of numbers at several places. */
+function ends(part: string): string {
+  const numbers = part.replace(/ tokens$/, '').split(', ')
+  const alike = numbers.length > 2 && numbers.every(one => / at \d+$/.test(one))
+  return alike ? `${numbers[0]} to ${numbers.at(-1)}` : part
 }
 
 /** Whole parts of a sentence, or else whole words; three dots stand for the rest. */
 function cut(words: string, room: number): string {
   if (words.length <= room) return words
   const head = words.slice(0, room - 3)
-  const end = Math.max(head.lastIndexOf(', '), head.lastIndexOf('; '))
+  const end = Math.max(head.lastIndexOf(', '), head.lastIndexOf(' ('))
   return end > room / 2
     ? `${words.slice(0, end)} ...`
     : `${head.slice(0, head.lastIndexOf(' '))} ...`
