@@ -1,12 +1,15 @@
+import type {AdviceRequest} from '../src/advice/plans.js'
 import {adviseFlags, toAdviceRequest} from '../src/cli/plans/advise.js'
 import {withCausal} from '../src/cli/plans/input-spec.js'
 import {EXIT_CELLS_FAILED} from '../src/cli/program/exit-codes.js'
+import type {AdviceForecast} from '../src/cli/program/json-documents.js'
 import {helpText, RfaCommand} from '../src/cli/run/base-command.js'
+import type {Block} from '../src/report/document.js'
 
 export default class Advise extends RfaCommand {
   static override summary = 'Say whether to replace exact attention on your input, and by what'
   static override description = helpText(
-    'Measures errors on queries, keys and values of a file and times on this machine, and takes the fastest method that is within the tolerance, better than averaging V and faster than exact attention, all for certain. Where there is none it says so, and what would change that. Each head is advised on for itself, too. Runs are ordinary ones of error-sweep and bench, in the folders error, time and norms.',
+    'Measures errors on your queries, keys and values and times on this machine. Recommends the fastest method that is within the tolerance, better than averaging V and faster than exact attention, each beyond the 95 % interval. If there is none, it says what would change that. Each head gets its own advice, too. The runs are ordinary runs of error-sweep and bench, in the folders error, time and norms.',
   )
   static override examples = [
     '<%= config.bin %> advise --input qkv.safetensors --quick',
@@ -17,16 +20,33 @@ export default class Advise extends RfaCommand {
 
   async run() {
     const {flags} = await this.parse(Advise)
-    const {adviceReport} = await import('../src/advice/report.js')
-    const {asTyped, closingLine, runAdvise} = await import('../src/cli/advise/run-advise.js')
-    const {renderTerminal} = await import('../src/report/terminal.js')
     const request = toAdviceRequest(await withCausal(flags))
+    if (flags['dry-run']) return this.forecast(request)
+    const {asTyped, closingLine, runAdvise} = await import('../src/cli/advise/run-advise.js')
     const {document, failure} = await runAdvise(request, flags, this.invocation())
-    const view = {typed: asTyped(this.config.bin, request), brief: true}
-    this.print(renderTerminal(adviceReport(document, view), this.layout()))
+    await this.show(
+      flags.details
+        ? (await import('../src/advice/report.js')).adviceReport(
+            document,
+            asTyped(this.config.bin, request),
+          )
+        : (await import('../src/advice/screen.js')).adviceScreen(document),
+    )
     this.note(closingLine(this.config.bin, document))
     this.caution(failure)
     if (failure !== undefined) process.exitCode = EXIT_CELLS_FAILED
     return document
+  }
+
+  private async forecast(request: AdviceRequest): Promise<AdviceForecast> {
+    const {forecastOf, forecastReport} = await import('../src/cli/advise/run-advise.js')
+    const forecast = await forecastOf(request, this.invocation())
+    await this.show(forecastReport(forecast))
+    return forecast
+  }
+
+  private async show(blocks: readonly Block[]): Promise<void> {
+    const {renderTerminal} = await import('../src/report/terminal.js')
+    this.print(renderTerminal(blocks, this.layout()))
   }
 }

@@ -46,10 +46,12 @@ export default class Claims extends RfaCommand {
     if (flags.figure !== undefined) return this.draw(flags.figure, args.claim ?? [], flags)
     const claims = await claimsNamed(args.claim ?? [])
     if (flags.explain) return this.explain(claims)
-    const {closingLine, runClaims} = await import('../src/cli/claims/run-claims.js')
+    const {closingLine, printedClaims, runClaims} = await import('../src/cli/claims/run-claims.js')
     const {document, ending} = await runClaims(claims, flags, this.invocation())
-    const {claimsReport} = await import('../src/claims/report.js')
-    await this.show(claimsReport(document.claims), closingLine(document))
+    await this.show(
+      await printedClaims(document.claims, flags.details),
+      closingLine(this.config.bin, document, flags.details),
+    )
     this.endWith(ending)
     return document
   }

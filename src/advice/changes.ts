@@ -55,11 +55,20 @@ function noFeatures(facts: LayerFacts): AdviceChange {
   const names = beyond.map(({cell}) => cell.method)
   const [why] = able.flatMap(({predictionUnknown}) => predictionUnknown ?? [])
   const because = why ? `: ${UNKNOWN_BECAUSE[why]}` : ''
-  const statement =
-    names.length > 0 && wish.tolerance <= KNOWN
-      ? `Predicted for ${names.join(', ')}: no M up to 16 million reaches ${asked}.`
-      : `The M that would reach ${asked} is not predicted here${because}.`
-  return {kind: 'features', candidate: null, value: null, statement}
+  if (names.length > 0 && wish.tolerance <= KNOWN) {
+    const statement = `Predicted for ${names.join(', ')}: no M up to 16 million reaches ${asked}.`
+    return nothing('features', statement, 'M up to 16 million')
+  }
+  return nothing('features', `The M that would reach ${asked} is not predicted here${because}.`)
+}
+
+/** Nothing that helps. @param ruledOut - what is known not to help. Default: that is not known */
+function nothing(
+  kind: AdviceChange['kind'],
+  statement: string,
+  ruledOut: string | null = null,
+): AdviceChange {
+  return {kind, candidate: null, value: null, statement, ruled_out: ruledOut}
 }
 
 /** A candidate at an M that was not measured. */
@@ -94,6 +103,7 @@ function moreFeatures(facts: LayerFacts): Needed | undefined {
     candidate: variant.method,
     value: needed,
     statement,
+    ruled_out: null,
   }
   return {variant, change}
 }
@@ -130,19 +140,25 @@ function longerInput(
     return from ? [{label, from}] : []
   })
   if (found.length === 0) {
-    const inaccurate =
-      obstacle === 'error'
-        ? 'Longer inputs do not help: no method is accurate enough.'
-        : 'Whether longer inputs help is not known: what is accurate here is no better than averaging V, or its error depends on the length.'
-    const statement =
-      tried.length === 0
-        ? inaccurate
-        : 'Longer inputs do not help: what is accurate enough is not faster within 4 million tokens.'
-    return {kind: 'length', candidate: null, value: null, statement}
+    if (tried.length > 0) {
+      const slow =
+        'Longer inputs do not help: what is accurate enough is not faster within 4 million tokens.'
+      return nothing('length', slow, 'length up to 4 million')
+    }
+    return obstacle === 'error'
+      ? nothing(
+          'length',
+          'Longer inputs do not help: no method is accurate enough.',
+          'longer input',
+        )
+      : nothing(
+          'length',
+          'Whether longer inputs help is not known: what is accurate here is no better than averaging V, or its error depends on the length.',
+        )
   }
   const {label, from} = found.reduce((a, b) => (b.from.value < a.from.value ? b : a))
   const statement = `${label} would be faster from L=${lengthText(from)} on, if its error stays the same.`
-  return {kind: 'length', candidate: label, value: from.value, statement}
+  return {kind: 'length', candidate: label, value: from.value, statement, ruled_out: null}
 }
 
 /** `sderf M=550,000`: two digits of M, as more are not predicted. */
@@ -156,11 +172,11 @@ function looserTolerance({wish, metric}: LayerFacts, joined: readonly Joined[]):
   if (!best) {
     const within = wish.budget === null ? '' : ' and within the budget'
     const statement = `A looser tolerance does not help: nothing better than averaging V is faster${within} for certain.`
-    return {kind: 'tolerance', candidate: null, value: null, statement}
+    return nothing('tolerance', statement, 'looser tolerance')
   }
   const value = roundedUp(best.error.high)
   const statement = `With a tolerance of ${exactError(metric, value)}, ${best.label} would qualify.`
-  return {kind: 'tolerance', candidate: best.label, value, statement}
+  return {kind: 'tolerance', candidate: best.label, value, statement, ruled_out: null}
 }
 
 /** To three digits that are no less: a tolerance that is typed as it is shown is met. */
@@ -183,11 +199,11 @@ function smallerNorms(facts: LayerFacts): AdviceChange[] {
   const found = largestScale(choices)
   if (!found) {
     const statement = `Smaller norms do not help: nothing qualifies with queries and keys times ${scales.join(' or ')} either (measured).`
-    return [{kind: 'norms', candidate: null, value: null, statement}]
+    return [nothing('norms', statement, `factor on the norms down to ${Math.min(...scales)}`)]
   }
   const {scale, offer} = found
   const statement = `With queries and keys times ${scale}, ${offer.label} would qualify, ${errorText(metric, offer.error)} off (measured).`
-  return [{kind: 'norms', candidate: offer.label, value: scale, statement}]
+  return [{kind: 'norms', candidate: offer.label, value: scale, statement, ruled_out: null}]
 }
 
 /** An error that was measured at an M, or is expected there. */

@@ -77,7 +77,20 @@ function effortOf({effort}: Pick<AdviceRequest, 'effort'>): Effort {
   return effort === 'quick' ? ADVICE.quick : ADVICE.standard
 }
 
-/** Whether candidates are those that nobody has chosen. */
+/** The same with `--quick`: what was typed stays. */
+export function asQuick(request: AdviceRequest): AdviceRequest {
+  const {standard, quick} = ADVICE
+  const {methods, numFeatures} = request
+  return {
+    ...request,
+    effort: 'quick',
+    methods: methods.join() === standard.methods.join() ? quick.methods : methods,
+    numFeatures:
+      numFeatures.join() === standard.numFeatures.join() ? quick.numFeatures : numFeatures,
+  }
+}
+
+/** Whether candidates are the default ones. */
 export function isDefault(request: Pick<AdviceRequest, 'effort' | 'methods'>): boolean {
   return effortOf(request).methods.join() === request.methods.join()
 }

@@ -19,44 +19,39 @@ export interface AsTyped {
   input: readonly string[]
 }
 
-/** How much is shown. */
-interface AdviceView {
-  /** Default: nobody knows any more how the input was named, and no command is given. */
-  typed?: AsTyped
-  /** The first screen: heads that are all alike have a line, and what the numbers rest on is left out. Default: false */
-  brief?: boolean
-}
-
-/** Tables and sentences of all layers, what they rest on, and commands. */
-export function adviceReport(advice: Advice, {typed, brief = false}: AdviceView = {}): Block[] {
+/**
+ * Tables and sentences of all layers, what they rest on, and commands.
+ *
+ * @param typed - how the input was named. Default: that is not known any more, and no command is given
+ */
+export function adviceReport(advice: Advice, typed?: AsTyped): Block[] {
   const several = advice.layers.length > 1
   return [
-    heading(
-      1,
-      `Advice on ${advice.input} at L=${advice.seq_len}, ${causalLabel(advice.causal, advice.ran_causal)}`,
-    ),
-    ...advice.layers.flatMap(layer => layerBlocks(layer, advice, {several, brief})),
-    ...list([...(brief ? [] : basis(advice)), ...warnings(advice)]),
+    titleOf(advice),
+    ...advice.layers.flatMap(layer => layerBlocks(layer, advice, several)),
+    ...list([...basis(advice), ...warnings(advice), ...untried(advice)]),
     ...list(typed ? advice.layers.flatMap(layer => again(layer, advice, typed)) : []),
   ]
 }
 
-function layerBlocks(
-  layer: LayerAdvice,
-  advice: Advice,
-  {several, brief}: {several: boolean; brief: boolean},
-): Block[] {
+/** What was asked. */
+export function titleOf({input, seq_len, causal, ran_causal}: Advice): Block {
+  return heading(1, `Advice on ${input} at L=${seq_len}, ${causalLabel(causal, ran_causal)}`)
+}
+
+function layerBlocks(layer: LayerAdvice, advice: Advice, several: boolean): Block[] {
   return [
     ...(several ? [heading(2, `Layer ${layer.layer}`)] : []),
     text(layer.statement),
     frontTable(layer, advice),
-    ...headBlocks(layer, advice, brief),
+    text(headsText(layer, advice)),
+    headTable(layer, advice),
     ...list(layer.changes.map(({statement}) => statement)),
   ]
 }
 
 /** A row of the front: a candidate or an exact form. */
-type FrontRow = Pick<
+export type FrontRow = Pick<
   AdviceCandidate,
   'label' | 'error' | 'error_low' | 'error_high' | 'time_ns' | 'time_from' | 'live_bytes'
 > &
@@ -64,9 +59,14 @@ type FrontRow = Pick<
 type Gain = 'gain' | 'gain_low' | 'gain_high'
 type Crossover = 'crossover_len' | 'crossover_low_len' | 'crossover_high_len'
 
+/** Exact forms as rows of the front. */
+export function exactRows({exact}: Advice): FrontRow[] {
+  return exact.map(({form, ...cost}) => ({label: form, ...EXACT_ERROR, ...cost}))
+}
+
 /** What nothing else beats, with the exact forms and averaging V beside it. */
-function frontTable(layer: LayerAdvice, {exact, metric}: Advice): Block {
-  const forms = exact.map(({form, ...cost}) => ({label: form, ...EXACT_ERROR, ...cost}))
+function frontTable(layer: LayerAdvice, advice: Advice): Block {
+  const {metric} = advice
   return table<FrontRow>(
     [
       {title: 'method', align: 'left', cell: ({label}) => label},
@@ -80,11 +80,12 @@ function frontTable(layer: LayerAdvice, {exact, metric}: Advice): Block {
       {title: 'faster from L', priority: 1, cell: crossoverText},
       {title: 'memory', priority: 1, cell: row => bytes(row.live_bytes)},
     ],
-    [...forms, ...shownOf(layer)],
+    [...exactRows(advice), ...shownOf(layer)],
   )
 }
 
-function shownOf({candidates}: LayerAdvice): AdviceCandidate[] {
+/** What is on the front, and averaging V. */
+export function shownOf({candidates}: LayerAdvice): AdviceCandidate[] {
   return candidates.filter(one => one.on_front || one.method === YARDSTICK)
 }
 
@@ -98,7 +99,8 @@ function estimateOf(
   return {value: value ?? Number.NaN, low: low ?? Number.NaN, high: high ?? open}
 }
 
-function errorOf({error, error_low, error_high}: HeadError): Estimate {
+/** An error as documents have it, with its interval. */
+export function errorOf({error, error_low, error_high}: HeadError): Estimate {
   return estimateOf([error, error_low, error_high])
 }
 type HeadError = Pick<AdviceCandidate, 'error' | 'error_low' | 'error_high'>
@@ -119,11 +121,11 @@ function crossoverText(row: FrontRow): string {
     : lengthText(estimateOf([value, low, high], Number.POSITIVE_INFINITY))
 }
 
-function headBlocks(
+/** In which heads attention is nearly uniform, where not in all, and which can be replaced. */
+export function headsText(
   {heads, mixed, uniform_heads: uniform}: LayerAdvice,
-  {metric, budget_ms}: Advice,
-  brief: boolean,
-): Block[] {
+  {budget_ms}: Advice,
+): string {
   const late = mixed !== null && budget_ms !== null && mixed.time_ns > 1e6 * budget_ms
   const some = uniform.length > 0 && uniform.length < heads.length
   const sentences = [
@@ -132,32 +134,33 @@ function headBlocks(
       ? `${capital(headList(mixed.replaced_heads, heads.length))} can be replaced: ${speedText(gainOf(mixed))} as fast as exact attention of all heads (predicted)${late ? ', but over the budget' : ''}.`
       : 'No head can be replaced.',
   ]
-  const alike = new Set(heads.map(({candidate, obstacle}) => candidate ?? obstacle)).size <= 1
-  if (brief && alike) return [text(sentences.join(' '))]
-  return [
-    text(sentences.join(' ')),
-    table<HeadAdvice>(
-      [
-        {title: 'head', cell: ({head}) => String(head)},
-        {
-          title: 'take',
-          align: 'left',
-          cell: ({candidate, obstacle}) => candidate ?? `exact (${WHY[obstacle!]})`,
-        },
-        {
-          title: metric === 'rel_l2' ? 'error' : metric,
-          cell: head => errorText(metric, errorOf(head)),
-          tells: ({error}) => error !== null,
-        },
-        {
-          title: 'speed-up',
-          cell: head => speedText(gainOf(head)),
-          tells: ({gain}) => gain !== null,
-        },
-      ],
-      heads,
-    ),
-  ]
+  return sentences.join(' ')
+}
+
+/** Each head with what to take for it. */
+function headTable({heads}: LayerAdvice, {metric}: Advice): Block {
+  return table<HeadAdvice>(
+    [
+      {title: 'head', cell: ({head}) => String(head)},
+      {title: 'take', align: 'left', cell: takeText},
+      {
+        title: metric === 'rel_l2' ? 'error' : metric,
+        cell: head => errorText(metric, errorOf(head)),
+        tells: ({error}) => error !== null,
+      },
+      {
+        title: 'speed-up',
+        cell: head => speedText(gainOf(head)),
+        tells: ({gain}) => gain !== null,
+      },
+    ],
+    heads,
+  )
+}
+
+/** `favor-pos orth M=64`, or `exact (no faster)`. */
+export function takeText({candidate, obstacle}: Pick<HeadAdvice, 'candidate' | 'obstacle'>) {
+  return candidate ?? `exact (${WHY[obstacle!]})`
 }
 
 const WHY = {
@@ -167,35 +170,38 @@ const WHY = {
   budget: 'over budget',
 }
 
-const capital = (words: string) => words[0]!.toUpperCase() + words.slice(1)
+export const capital = (words: string) => words[0]!.toUpperCase() + words.slice(1)
 
 /** `head 3`, `heads 0, 2`, `every head`. @param all - how many there are */
-function headList(heads: readonly number[], all = Number.POSITIVE_INFINITY): string {
+export function headList(heads: readonly number[], all = Number.POSITIVE_INFINITY): string {
   if (heads.length === all) return 'every head'
   return `${heads.length === 1 ? 'head' : 'heads'} ${heads.join(', ')}`
 }
 
 /** What a reader of the table has to know. */
-function warnings(advice: Advice): string[] {
-  const {query_len, key_len, seq_len, layers, left_out, not_tried: untried} = advice
+export function warnings(advice: Advice): string[] {
+  const {query_len, key_len, seq_len, layers, left_out} = advice
   const unsettled = layers.some(layer => shownOf(layer).some(one => isUnsettled(gainOf(one))))
   return [
     ...(unsettled
       ? [
-          'a speed-up that is a range is unsettled, its 95 % interval wider than ±25 %: run again on a quiet machine, in another folder',
+          'a speed-up shown as a range is unsettled (its 95 % interval is wider than ±25 %): run again on a quiet machine, in another folder',
         ]
       : []),
     ...(seq_len === query_len
       ? []
       : [
-          `errors at L=${seq_len} are taken to be those of the file, L=${query_len}; methods of windows or landmarks have none there`,
+          `errors at L=${seq_len} are assumed to equal those of the file, at L=${query_len}; methods with windows or landmarks have none there`,
         ]),
     ...(query_len === key_len
       ? []
       : [`times are of as many keys as queries; the file has ${key_len} keys`]),
-    ...(untried.length > 0 ? [`methods that were not tried: --methods ${untried.join(',')}`] : []),
     ...left_out.map(reason => `left out: ${reason}`),
   ]
+}
+
+function untried({not_tried: names}: Advice): string[] {
+  return names.length > 0 ? [`methods that were not tried: --methods ${names.join(',')}`] : []
 }
 
 /** What the numbers rest on. */

@@ -125,6 +125,13 @@ const change = z.object({
     'M, the length in tokens, the tolerance, or the factor on queries and keys; `null`: none was found.',
   ),
   statement: z.string().describe('The same in a sentence.'),
+  ruled_out: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe(
+      'What is known not to help, in a few words; `null`: something helps, or it is not known.',
+    ),
 })
 export type AdviceChange = z.infer<typeof change>
 

@@ -111,10 +111,10 @@ export function ratioQuantity({name, ratio}: Comparison): Quantity {
   return {name, ...ratio}
 }
 
-/** `; open: a, it takes 90 pairs`, where there is one. */
+/** `; inconclusive: a (takes about 90 pairs)`, where there is one. */
 export function openText(comparisons: readonly Comparison[], answers: readonly Answer[]): string {
   const open = comparisons.filter((_, at) => answers[at] === 'open')
   if (open.length === 0) return ''
-  const told = open.map(({name, needed}) => `${name}, which takes some ${needed} pairs`)
-  return `; not told: ${told.join(', ')}`
+  const parts = open.map(({name, needed}) => `${name} (takes about ${needed} pairs)`)
+  return `; inconclusive: ${parts.join(', ')}`
 }

@@ -28,13 +28,13 @@ function judge(runs: ClaimRuns): Judgement {
     ]),
     decide(rejected) {
       const answers = answersOf(rejected)
-      const told = rows.map(({method, points}, at) => {
+      const gains = rows.map(({method, points}, at) => {
         const ends = [points[0]!, points.at(-1)!]
         return `${method} ${ratiosText(ends, [answers[at]!, answers[at]!])}`
       })
       return {
         verdict: verdictOf([allOf(answers)]),
-        statement: `over tiled exact attention: ${told.join('; ')}`,
+        statement: `over tiled exact attention: ${gains.join('; ')}`,
         explanation:
           'Work of exact attention grows with the square of the length and that of features with the length: the speed-up is proportional to L / 2M but for the exponentials of both. What counts is where it passes 1, which is a matter of M and of the kernels compared; against the materialised form it looks larger than it is.',
       }

@@ -39,14 +39,14 @@ function judge(runs: ClaimRuns): Judgement {
     ],
     decide(rejected) {
       const answers = slopes.map((_, at) => answerOf([rejected[at], rejected[slopes.length + at]]))
-      const told = slopes.map(
+      const exponents = slopes.map(
         ({method, time}, at) =>
           `${method} ${answers[at] === 'open' ? 'not settled' : exponentText(time)}`,
       )
       const bytes = linear.every(({memory}) => memory < LINEAR) ? 'yes' : 'no'
       return {
         verdict: verdictOf([allOf([bytes, ...answers])]),
-        statement: `exponents of time over the longest two octaves: ${told.join(', ')}`,
+        statement: `exponents of time over the longest two octaves: ${exponents.join(', ')}`,
         explanation:
           'The work is counted, and linear; what clocks can add is caches and memory, which bend the line where tensors leave them, and costs of a call that lengths do not change, which flatten it at short ones. The bytes of a call grow with exponent 1 at most for linear forms and for tiled exact attention, and with 2 for the form that holds all weights: linear memory is no advantage over the tiled form.',
       }

@@ -72,13 +72,13 @@ async function judge(): Promise<Judgement> {
     ],
     tests: [],
     decide() {
-      const told = LAYERS.map(
-        ({headDim, share}) => `${(100 * share).toFixed(3)} % with heads of ${headDim}`,
+      const shares = LAYERS.map(
+        ({headDim, share}) => `${(100 * share).toFixed(3)} % of a layer at D=${headDim}`,
       )
       const small = LAYERS.map(({share}) => (share < MOST ? 'yes' : 'no'))
       return {
         verdict: off < TOLERANCE ? verdictOf(small) : 'refuted',
-        statement: `weights fall with the lag like g^lag, to ${off.toExponential(0)} in the exponent; gates are ${told.join(', ')} of a layer's parameters`,
+        statement: `parameters of gates: ${shares.join(', ')}; weights fall with the lag like g^lag, to ${off.toExponential(0)} in the exponent`,
         explanation:
           'A gate per head multiplies the weight of a token by g at every step: whatever queries and keys say, recent tokens count for more. It takes a vector of the width and a bias for each head, beside the 12 width^2 of a layer: 1 / (12 D) of them for heads of D, below 0.1 % from D = 84 on. Whole models have embeddings beside, and encoders without gates, which makes the share smaller.',
       }

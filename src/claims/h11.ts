@@ -135,7 +135,7 @@ function judge(runs: ClaimRuns): Judgement {
     ],
     decide([wrong, ...rejected]) {
       const answers = answersOf(rejected)
-      const told = (answer: Answer) => {
+      const named = (answer: Answer) => {
         const own = rows.filter((_, index) => answers[index] === answer)
         return (
           own.map(({label, ratio}) => `${label} ${ratio.value.toFixed(2)}`).join(', ') || 'none'
@@ -146,7 +146,7 @@ function judge(runs: ClaimRuns): Judgement {
         : [positive, hyperbolic, sines].flatMap(kernelAnswers)
       return {
         verdict: verdictOf([...kernel, ...answers]),
-        statement: `variances of the kernel are ${wrong ? 'not as the series says' : kernelText(sines.most)}; squared errors of outputs over those of i.i.d. rows, below ${1 - LEAST_GAIN}: ${told('yes')}; not: ${told('no')}; not settled: ${told('open')}`,
+        statement: `${answers.filter(answer => answer === 'yes').length} of ${rows.length} settings gain ${100 * LEAST_GAIN} % or more; variances of the kernel are ${wrong ? 'not as the series says' : kernelText(sines.most)}; squared errors of outputs over those with i.i.d. rows, below ${1 - LEAST_GAIN}: ${named('yes')}; not: ${named('no')}; not settled: ${named('open')}`,
         explanation:
           'For one pair exact series give the ratio. Of positive and hyperbolic features all terms of the covariance of two rows have one sign: the gain is a theorem, and small in high dimension. Of sines and cosines it is e^(d/2) 1F1(-D/2; D/2; d/2) - 1 at d = |x - y|^2, relative to the squared mean: below 0 at small d, where the gain is large, and above 0 at some large d, by an amount that vanishes as D grows; with M of D or more all rows of a block count. An output is a ratio of sums over all keys. At small norms it inherits the gain; where norms are large the few rows that a sum hangs on are rare and long, which orthogonality does not change, and hardly any is left.',
       }

@@ -1,4 +1,5 @@
 import type {CompletedSweep} from '../experiments/error-sweep/schema.js'
+import {significant} from '../report/numbers.js'
 import {positiveOvertakesAt} from '../theory/crossover.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
 import {
@@ -77,7 +78,7 @@ function judge(runs: ClaimRuns): Judgement {
   return {
     quantities: [
       ...rows.map(ratioQuantity),
-      {name: 'norm from which positive features err less', value: crossed},
+      {name: 'norm from which positive features have lower errors', value: crossed},
       ...ANGLES.map(angle => ({
         name: `the same for the kernel of one pair at ${angle} degrees, computed`,
         value: positiveOvertakesAt((angle * Math.PI) / 180, 'F'),
@@ -87,11 +88,13 @@ function judge(runs: ClaimRuns): Judgement {
     decide(rejected) {
       const answers = answersOf(rejected)
       const ends = [rows[0]!, rows.at(-1)!]
-      const told = ends.map(({norm, ratio}) => `${significant(ratio.value)} at ${norm.toFixed(2)}`)
+      const ratios = ends.map(
+        ({norm, ratio}) => `${significant(ratio.value, 2)} at norm ${significant(norm, 2)}`,
+      )
       const where = Number.isNaN(crossed) ? '' : `; they change places at ${crossed.toFixed(2)}`
       return {
         verdict: verdictOf(answers),
-        statement: `squared error of positive features over that of sines and cosines: ${told.join(', ')} (norm)${where}${openText(rows, answers)}`,
+        statement: `squared error of positive features over that of sines and cosines: ${ratios.join(', ')}${where}${openText(rows, answers)}`,
         explanation:
           'For the kernel of one pair sines and cosines vary less at every norm up to a right angle, and positive features only where vectors are opposed: that decides small norms, where sines and cosines win. In an output all keys share their random vectors, and what decides large norms is the denominator: of sines and cosines it can come near zero and below, and any error follows; of positive features it cannot.',
       }
@@ -99,14 +102,10 @@ function judge(runs: ClaimRuns): Judgement {
   }
 }
 
-function significant(value: number): string {
-  return Number(value.toPrecision(2)).toString()
-}
-
 export default {
   kind: 'tested',
   id: 'H12',
-  sentence: 'Attention with positive features errs less than with sines and cosines',
+  sentence: 'Attention with positive features has lower errors than with sines and cosines',
   source: 'Choromanski et al. 2021, arXiv:2009.14794, figure 4',
   paper: 'orders of magnitude; L = 4096, D = 16, normal entries, 15 draws',
   ours: 'the same D, 256 tokens (4096 in the full run), 128 features of either kind, normal entries times 0.25 to 1',

@@ -57,10 +57,12 @@ function judge(runs: ClaimRuns): Judgement {
       {hypothesis: 'hyperbolic features vary as much', p: twoSided(Math.max(0, nearest)) / 2},
     ],
     decide([wrong, better]) {
-      const ratios = rows.map(({ratio, expected}) => `${ratio.toFixed(3)} (${expected.toFixed(3)})`)
+      const [ratios, formula] = (['ratio', 'expected'] as const).map(of =>
+        rows.map(row => row[of].toFixed(3)).join(', '),
+      )
       return {
         verdict: verdictOf([allOf([wrong ? 'no' : 'yes', better ? 'yes' : 'open'])]),
-        statement: `ratios ${ratios.join(', ')}, in brackets what the formula says`,
+        statement: `variance ratios ${ratios}; the formula gives ${formula}`,
         explanation:
           'The hyperbolic estimate is half the sum of two positive ones, with w and -w. Both have the same mean, and are as good as independent where |x + y| is large: then nothing is gained over drawing twice as many vectors, and the factor 1 - exp(-|x + y|^2) tends to 1. Where it is small they move in opposite directions and cancel.',
       }

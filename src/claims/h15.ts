@@ -74,7 +74,7 @@ export default {
   ours: 'forward passes of one layer (four projections and a feed-forward part of four times the width), 2 heads of 64 (8 in the full run), 256 random vectors, one thread; backward passes are not timed',
   statistic:
     'exponent in length of the time of a layer with positive features over that of one with values passed through, process by process, by a t test',
-  rule: `holds if it is within ${MARGIN} of 0, refuted if farther away, beyond chance; the ratio itself is told`,
+  rule: `holds if it is within ${MARGIN} of 0, refuted if farther away, beyond chance; the ratio itself is reported`,
   plans,
   judge,
 } satisfies TestedClaim

@@ -76,10 +76,10 @@ function judge(runs: ClaimRuns): Judgement {
     quantities: rows.map(({name, slope}) => ({name: `exponent of D, ${name}`, ...slope})),
     tests: rows.flatMap(({name, slope}) => testsBelow(`${name}: the exponent`, boundsOf(slope), 0)),
     decide(rejected) {
-      const told = rows.map(({name, slope}) => `${slope.value.toFixed(2)} for ${name}`)
+      const exponents = rows.map(({name, slope}) => `${slope.value.toFixed(2)} for ${name}`)
       return {
         verdict: verdictOf(answersOf(rejected)),
-        statement: `relative error at M = D ln D grows with the exponent of D ${told.join(', ')}`,
+        statement: `exponent of D in the relative error at M = D ln D: ${exponents.join(', ')}`,
         explanation:
           'The theorem has the norms of queries and keys in it and assumes them bounded. With canonical norms that stay as they are while D grows, D ln D vectors are more than enough. Entries of a size that stays, as layer normalisation gives them, have canonical norms that grow like the fourth root of D, and the number of vectors that is needed grows exponentially with their square.',
       }

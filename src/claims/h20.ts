@@ -92,14 +92,14 @@ function judge(runs: ClaimRuns): Judgement {
       )
       const named = (answer: Answer) => GENERATORS.filter((_, at) => answers[at] === answer)
       const open = named('open')
-      const told = settings.map(
+      const ratios = settings.map(
         ({generator, rows}) =>
           `${generator} ${rows.map(({ratio}) => ratio.value.toPrecision(2)).join(' and ')}`,
       )
-      const tail = open.length > 0 ? `; not told on ${open.join(', ')}` : ''
+      const tail = open.length > 0 ? `; inconclusive on ${open.join(', ')}` : ''
       return {
         verdict: verdictOf(answers),
-        statement: `true on ${named('yes').join(', ') || 'none'}, not on ${named('no').join(', ') || 'none'}${tail}; squared errors of RA over LARA and of LARA over random features: ${told.join('; ')}`,
+        statement: `holds on ${named('yes').join(', ') || 'none'}, not on ${named('no').join(', ') || 'none'}${tail}; squared errors of RA over LARA and of LARA over random features: ${ratios.join('; ')}`,
         explanation:
           'LARA aims its proposals at means of neighbouring queries. Where neighbours are alike, in texts and images, few proposals serve all queries, and more of them serve better; random features draw theirs without looking and hardly gain from more. Where tokens have no order the means are near zero, and LARA is no better than random features. RA draws for every query by itself, on any data; it is given fewer samples here than the others have vectors, and takes time that grows with the square of the length.',
       }
@@ -111,7 +111,7 @@ export default {
   kind: 'tested',
   id: 'H20',
   sentence:
-    'RA errs less than LARA and LARA less than random features, whose error hardly falls with their number while that of LARA does',
+    'RA has lower errors than LARA, and LARA than random features; more vectors lower the error of LARA, hardly that of random features',
   source: 'Zheng et al. 2022, arXiv:2204.04667, the figure of errors over numbers of samples',
   paper: 'a figure without numbers: queries and keys of a vision transformer, 196 tokens',
   ours: 'generated tokens of 64 entries, 196 of them, as a smooth row (ar1), as a smooth image (grid2d) and without order (gaussian); 4 to 49 vectors or proposals, 16 samples of RA, compared at 49',

@@ -28,7 +28,7 @@ function judge(): Judgement {
       const at = (s: number) => gains[SUMS.indexOf(s)]!.toFixed(1)
       return {
         verdict: most >= 60 && Math.min(...gains) >= 0 ? 'holds' : 'refuted',
-        statement: `D = ${DIM}: e^${at(4)} at |x + y|^2 = 4, e^${at(16)} at 16, e^${at(64)} at 64, e^${at(100)} at 100`,
+        statement: `ratio by |x + y|^2 for D = ${DIM}: e^${at(4)} at 4, e^${at(16)} at 16, e^${at(64)} at 64, e^${at(100)} at 100`,
         explanation: `Positive features have a second moment of exp(2 |x + y|^2), carried by rare long vectors; the factor exp(A |w|^2) with A below zero cuts them off, at the price of the spread of |w|. The gain is real and exact for the kernel of one pair. It is large only where positive features are hopeless anyway: at |x + y|^2 = 100 even the better ones have a relative variance of e^${optimal(100).toFixed(0)} for one vector.`,
       }
     },

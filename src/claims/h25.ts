@@ -64,14 +64,13 @@ async function judge(runs: ClaimRuns): Promise<Judgement> {
     decide(rejected) {
       const pairs = answersOf(rejected)
       const answers = rows.map((_, at) => allOf(pairs.slice(2 * at, 2 * at + 2)))
-      const told = rows.map(
-        ({layer, best, errors}) =>
-          `${layer} e^${best.value.toFixed(1)} in second moments, ${errors.ratio.value.toPrecision(2)} in squared errors`,
-      )
+      const moments = rows.map(({best}) => `e^${best.value.toFixed(1)}`).join(' and ')
+      const errors = rows.map(row => row.errors.ratio.value.toPrecision(2)).join(' and ')
+      const layers = rows.map(({layer}) => layer).join(' and ')
       const errorAnswers = rows.map((_, at) => pairs[2 * at + 1]!)
       return {
         verdict: verdictOf(answers),
-        statement: `SDERF over GERF: ${told.join('; ')}${openText(
+        statement: `second moments of GERF over SDERF: ${moments} (${layers}); squared errors of SDERF over GERF: ${errors}${openText(
           rows.map(({errors}) => errors),
           errorAnswers,
         )}`,

@@ -91,11 +91,11 @@ function judge(runs: ClaimRuns): Judgement {
         ...(less.length > 0 ? [`higher than ${less.map(nameOf).join(', ')}`] : []),
         ...(unsettled.length > 0 ? [`not settled against ${unsettled.join(', ')}`] : []),
       ]
-      // what cannot be told apart leaves a refutation as it is
+      // what is not distinguishable leaves a refutation as it is
       const open: Answer[] = unsettled.length > 0 && less.length === 0 ? ['open'] : []
       return {
         verdict: verdictOf([...answers.filter(answer => answer !== 'open'), ...open]),
-        statement: `the variance of simplex rows is ${lines.join('; ')}`,
+        statement: `lower variance than ${more.length} of ${rows.length} others: ${lines.join('; ')}`,
         explanation:
           'Simplex rows are the best directions for lengths that are drawn independently of them, which is the class of the theorem: they beat independent, orthogonal and antithetic rows. Directions that look at the lengths drawn (simplex-plus), and points that fill the space beyond one block of D rows (Sobol), are outside that class and can vary less. Sobol rows treat directions differently: each draw has a fresh one.',
       }
@@ -112,7 +112,7 @@ export default {
   ours: 'D = 8, one block of 8 rows and two and a half, a pair of norm 0.4 at 60 degrees, five other unbiased projections; of Sobol rows in the mean over directions',
   statistic:
     'logarithm of the ratio of variances, over the standard errors of both as if they were independent',
-  rule: 'holds if every other projection varies more, beyond chance; refuted if all that can be told apart vary less; depends if some do',
+  rule: 'holds if every other projection varies more, beyond chance; refuted if all distinguishable ones vary less; depends if some do',
   plans,
   judge,
 } satisfies TestedClaim

@@ -1,6 +1,7 @@
 import type {CallShape, Estimator} from '../attention/index.js'
 import {loadEstimators, resolveOptions} from '../attention/names.js'
 import type {TimedRecord} from '../experiments/bench/schema.js'
+import {significant} from '../report/numbers.js'
 import type {Judgement, PlanRequest, TestedClaim} from './claim.js'
 import {answersOf, verdictOf} from './ladder.js'
 import {benchPlanOf} from './plans.js'
@@ -76,7 +77,7 @@ async function judge(runs: ClaimRuns): Promise<Judgement> {
     tests: comparable ? testsBetween('it', ratio, [LEAST, MOST]) : [],
     decide(rejected) {
       const answers = answersOf(rejected)
-      const rates = `Reformer works at ${slow.toPrecision(2)} GFLOP/s, positive features at ${fast.toPrecision(2)}`
+      const rates = `Reformer works at ${significant(slow, 2)} GFLOP/s, positive features at ${significant(fast, 2)}`
       return {
         verdict: comparable ? verdictOf(answers) : 'not_measurable',
         statement: comparable

@@ -12,6 +12,7 @@ import {
   type TestedClaim,
   VERDICTS,
 } from './claim.js'
+import {referenceVerdict} from './index.js'
 import {type ClaimRuns, Unmeasured} from './runs.js'
 
 /** Probability of a false alarm among all tests of a run. */
@@ -153,20 +154,34 @@ function outcomeOf(
 /** A verdict with its statement and, where it is inconclusive, why and what to do. */
 function withReason(verdict: ClaimVerdict, statement: string, reason: OpenReason) {
   if (verdict !== 'inconclusive') return {verdict, inconclusive_because: null, statement}
-  const told = `${statement}; ${REMEDIES[reason]}`
-  return {verdict, inconclusive_because: reason, statement: told}
+  const whole = `${statement}; ${REMEDIES[reason]}`
+  return {verdict, inconclusive_because: reason, statement: whole}
 }
 
-/** What speaks against a run under `--strict`, a line each: what was refuted, what was left open, or that nothing was judged. */
+/** Claims that are judged both here and in the reference run, and not alike. */
+export function differences(claims: readonly ClaimOutcome[]): ClaimOutcome[] {
+  const settled = (verdict: ClaimVerdict | undefined) =>
+    verdict === 'holds' || verdict === 'depends' || verdict === 'refuted'
+  return claims.filter(({id, verdict}) => {
+    const reference = referenceVerdict(id)
+    return settled(verdict) && settled(reference) && verdict !== reference
+  })
+}
+
+/**
+ * What speaks against a run under `--strict`, a line each: verdicts that differ from those of the reference run, claims that it
+ * settles and this run does not, or that nothing was judged. The reference run itself passes.
+ */
 export function objections(claims: readonly ClaimOutcome[]): string[] {
-  const ids = (wanted: ClaimVerdict) =>
-    claims.filter(({verdict}) => verdict === wanted).map(({id}) => id)
+  const open = claims.filter(
+    ({id, verdict}) => verdict === 'inconclusive' && referenceVerdict(id) !== 'inconclusive',
+  )
   const judged = claims.some(({verdict}) => verdict !== 'not_measurable')
   return [
-    ...(['refuted', 'inconclusive'] as const).flatMap(verdict => {
-      const own = ids(verdict)
-      return own.length > 0 ? [`${verdict}: ${own.join(', ')}`] : []
+    ...differences(claims).map(({id, verdict}) => {
+      return `${id}: ${verdict}, in the reference run ${referenceVerdict(id)}`
     }),
+    ...(open.length > 0 ? [`inconclusive: ${open.map(({id}) => id).join(', ')}`] : []),
     ...(judged ? [] : ['no claim could be judged']),
   ]
 }

@@ -4,8 +4,8 @@ import {MISSING, significant} from '../report/numbers.js'
 import type {Claim, ClaimVerdict} from './claim.js'
 import type {ClaimOutcome} from './outcome.js'
 
-/** As headings and counts have them. */
-const WORDS: Record<ClaimVerdict, string> = {
+/** Verdicts as headings and counts have them. */
+export const VERDICT_WORDS: Record<ClaimVerdict, string> = {
   holds: 'holds',
   refuted: 'refuted',
   depends: 'depends',
@@ -13,9 +13,9 @@ const WORDS: Record<ClaimVerdict, string> = {
   not_measurable: 'not measurable here',
 }
 /** Behind a number of inconclusive claims. */
-const BUSY = 'as the machine was busy: run again when it is quiet'
+const BUSY = 'because the machine was busy: run again when it is quiet'
 /** Of several claims. */
-const PLURALS = {...WORDS, holds: 'hold', depends: 'depend'}
+const PLURALS = {...VERDICT_WORDS, holds: 'hold', depends: 'depend'}
 
 /**
  * All verdicts in a table, then why, claim by claim.
@@ -28,7 +28,7 @@ export function claimsReport(outcomes: readonly ClaimOutcome[], title = 'Claims'
     table(
       [
         {title: 'claim', align: 'left', cell: ({id}) => id},
-        {title: 'verdict', align: 'left', cell: ({verdict}) => verdict.replace('_', ' ')},
+        {title: 'verdict', align: 'left', cell: ({verdict}) => VERDICT_WORDS[verdict]},
         // a narrow terminal has it below, claim by claim
         {
           title: 'sentence',
@@ -52,7 +52,7 @@ export function claimsReport(outcomes: readonly ClaimOutcome[], title = 'Claims'
 function why({id, sentence, verdict, explanation, quantities, tests}: ClaimOutcome): Block[] {
   if (explanation === null) return []
   return [
-    heading(2, `${id}: ${WORDS[verdict]}`),
+    heading(2, `${id}: ${VERDICT_WORDS[verdict]}`),
     text(`${sentence}. ${explanation}`),
     table(
       [
@@ -85,16 +85,16 @@ function testLines(tests: ClaimOutcome['tests']): string[] {
   )
 }
 
-/** `3 hold, 2 refuted, 1 inconclusive (1 as the machine was busy: run again when it is quiet)`. */
+/** `3 hold, 2 refuted, 2 inconclusive (1 because the machine was busy: run again when it is quiet).` */
 export function countsText(outcomes: readonly ClaimOutcome[]): string {
   const busy = outcomes.filter(one => one.inconclusive_because === 'busy').length
-  const counts = (Object.keys(WORDS) as ClaimVerdict[]).map(verdict => {
+  const counts = (Object.keys(VERDICT_WORDS) as ClaimVerdict[]).map(verdict => {
     const count = outcomes.filter(one => one.verdict === verdict).length
     const why = verdict === 'inconclusive' && busy > 0 ? ` (${busy} ${BUSY})` : ''
-    return {count, words: `${(count === 1 ? WORDS : PLURALS)[verdict]}${why}`}
+    return {count, words: `${(count === 1 ? VERDICT_WORDS : PLURALS)[verdict]}${why}`}
   })
-  const told = counts.filter(({count}) => count > 0).map(({words, count}) => `${count} ${words}`)
-  return `${told.join(', ')}.`
+  const parts = counts.filter(({count}) => count > 0).map(({words, count}) => `${count} ${words}`)
+  return `${parts.join(', ')}.`
 }
 
 /** The experiment behind a claim, before anything is run. */

@@ -1,4 +1,4 @@
-/** Verdicts as tables for other programs: columns are always the same, rows are told by the id of their claim. */
+/** Verdicts as tables for other programs: columns are always the same, a row is known by the id of its claim. */
 import {z} from 'zod'
 import {type Column, columnsOf} from '../results/columns.js'
 import {plainCsv} from '../results/csv.js'

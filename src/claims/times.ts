@@ -72,12 +72,12 @@ export function timeRatios(
 
 /** `3.2x [3.0, 3.4] at 196, 1.9x [1.8, 2.0] at 784; not settled at 25`. @param answers - of each row */
 export function ratiosText(rows: readonly TimeRatio[], answers: readonly Answer[]): string {
-  const told = rows.filter((_, at) => answers[at] !== 'open')
+  const settled = rows.filter((_, at) => answers[at] !== 'open')
   const open = rows.filter((_, at) => answers[at] === 'open')
   const lengths = open.map(({length}) => length).join(', ')
   return [
-    ...(told.length > 0
-      ? [told.map(({length, ratio}) => `${timesText(ratio)} at ${length}`).join(', ')]
+    ...(settled.length > 0
+      ? [settled.map(({length, ratio}) => `${timesText(ratio)} at ${length}`).join(', ')]
       : []),
     ...(open.length > 0 ? [`not settled at ${lengths}`] : []),
   ].join('; ')

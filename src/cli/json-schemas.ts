@@ -77,6 +77,11 @@ async function documentSchemas(): Promise<Named[]> {
       documents.comparisonDocument,
     ],
     ['check', 'What rfa check prints under --json', documents.checkDocument],
+    [
+      'advice-forecast',
+      'What rfa advise prints under --dry-run --json',
+      documents.adviceForecast(plan),
+    ],
     ['advice', 'advise.json, and what rfa advise prints under --json', documents.adviceDocument],
     ['claims', 'claims.json, and what rfa claims prints under --json', documents.claimsDocument],
     [

@@ -64,27 +64,29 @@ export function withReach(text: string, factor: number): string {
 /** A duration given in ns, in the largest unit that leaves at least one whole digit: `12.3 us`. */
 export function nanoseconds(value: number | null): string {
   if (value === null || !Number.isFinite(value)) return MISSING
-  return scaled(value, [
-    [1e9, 's'],
-    [1e6, 'ms'],
-    [1e3, 'us'],
-    [1, 'ns'],
-  ])
+  return scaled(value, SHORT_TIMES)
 }
+
+const SHORT_TIMES = [
+  [1e9, 's'],
+  [1e6, 'ms'],
+  [1e3, 'us'],
+  [1, 'ns'],
+] as const
+const LONG_TIMES = [
+  [86_400e9, 'days'],
+  [3600e9, 'h'],
+  [60e9, 'min'],
+] as const
 
 /** A year in ns: a plan that takes longer will not be waited for, and the digits of a rough figure say no more. */
 const YEAR = 365 * 86_400e9
 
 /** A predicted time given in ns, in the units in which people wait: `12.3 s`, `45.0 min`, `3.10 h`, `12.0 days`. */
-export function waitingTime(value: number | null): string {
+export function waitingTime(value: number | null, digits = 3): string {
   if (value === null || Number.isNaN(value)) return MISSING
   if (value > YEAR) return 'longer than a year'
-  if (value < 99.95e9) return nanoseconds(value)
-  return scaled(value, [
-    [86_400e9, 'days'],
-    [3600e9, 'h'],
-    [60e9, 'min'],
-  ])
+  return scaled(value, value < 99.95e9 ? SHORT_TIMES : LONG_TIMES, digits)
 }
 
 /** From here on no machine has so much memory, in bytes. */
@@ -127,8 +129,8 @@ export function plural(count: number, noun: string): string {
 }
 
 /** The value in the largest unit of which it holds at least one, after rounding. */
-function scaled(value: number, units: readonly (readonly [number, string])[]): string {
-  const holds = (size: number) => Math.abs(Number((value / size).toPrecision(3))) >= 1
+function scaled(value: number, units: readonly (readonly [number, string])[], digits = 3): string {
+  const holds = (size: number) => Math.abs(Number((value / size).toPrecision(digits))) >= 1
   const [factor, unit] = units.find(([size]) => holds(size)) ?? units.at(-1)!
-  return `${significant(value / factor)} ${unit}`
+  return `${significant(value / factor, digits)} ${unit}`
 }

@@ -45,9 +45,10 @@ describe('rfa claims', () => {
   it('prints verdicts with their numbers, and saves them', async () => {
     const directory = output()
     const {stdout, stderr, exitCode} = await claims('H3', 'H24', '--output', directory)
-    expect(stdout).toMatch(/^H3 +holds +RFA decodes 2048 tokens/m)
-    expect(stdout).toMatch(/^state over cache at 2048 tokens, M = 64 +0\.0317 +0\.100$/m)
-    expect(stdout).toContain('2 hold.')
+    expect(stdout).toMatch(/^2 claims: 2 hold\.\n/)
+    expect(stdout).toMatch(/^H3 +holds +RFA needs a tenth of the memory: 3\.2 % with 64 vectors/m)
+    expect(stdout).not.toContain('state over cache')
+    expect(stderr).toContain(`details: rfa report ${directory} --details`)
     expect(stderr).toContain(`2 claims judged on 0 runs; saved in ${directory}`)
     expect(exitCode).toBe(0)
     expect(saved(directory).claims.map(({id, verdict}) => [id, verdict])).toEqual([
@@ -61,6 +62,16 @@ describe('rfa claims', () => {
       'claims_tests.csv',
     ])
     expect(readFileSync(join(directory, 'claims.csv'), 'utf8')).toMatch(/^id,sentence,.*\nH3,RFA/)
+  })
+
+  it('prints everything of a single claim, and of several with --details', async () => {
+    const single = await claims('H3', '--output', output())
+    const detailed = await claims('H3', 'H24', '--details', '--output', output())
+    for (const {stdout, stderr} of [single, detailed]) {
+      expect(stdout).toMatch(/^H3 +holds +RFA decodes 2048 tokens/m)
+      expect(stdout).toMatch(/^state over cache at 2048 tokens, M = 64 +0\.0317 +0\.100$/m)
+      expect(stderr).not.toContain('details:')
+    }
   })
 
   it('runs each plan once in a folder of its own, and ends its workers', async () => {
@@ -128,7 +139,7 @@ describe('rfa claims', () => {
     expect((await again()).exitCode).toBe(3)
   })
 
-  it('ends with 0 whatever the verdicts, and under --strict only where all that is judged was shown', async () => {
+  it('ends with 0 whatever the verdicts, and under --strict only where they are those of the reference run', async () => {
     const world = (factor: number) => {
       const methods = ['softmax-online', 'ra', 'lara', 'favor-pos']
       answerWith(
@@ -140,18 +151,19 @@ describe('rfa claims', () => {
     const strict = (...argv: string[]) =>
       claims(...argv, '--quick', '--strict', '--output', output())
     world(2)
-    const plain = await claims('H22', '--quick', '--output', output())
-    expect(plain.stdout).toMatch(/^H22 +refuted/m)
+    // refuted in the reference run, too
+    expect((await strict('H22', 'H3')).exitCode).toBe(0)
+    world(1)
+    const plain = await claims('H22', 'H3', '--quick', '--output', output())
+    expect(plain.stdout).toContain('- unlike the reference run: H22 (there: refuted)')
     expect([plain.exitCode, plain.stderr.includes('--strict')]).toEqual([0, false])
-    const refuted = await strict('H22', 'H3')
-    expect(refuted.exitCode).toBe(1)
-    expect(refuted.stderr).toContain('warning: --strict: refuted: H22\n')
+    const other = await strict('H22', 'H3')
+    expect(other.exitCode).toBe(1)
+    expect(other.stderr).toContain('warning: --strict: H22: holds, in the reference run refuted\n')
     world(1.25)
     const open = await strict('H22')
     expect(open.exitCode).toBe(1)
     expect(open.stderr).toContain('warning: --strict: inconclusive: H22\n')
-    world(1)
-    expect((await strict('H22', 'H3', 'H9')).exitCode).toBe(0)
     const nothing = await strict('H9')
     expect(nothing.exitCode).toBe(1)
     expect(nothing.stderr).toContain('--strict: no claim could be judged')

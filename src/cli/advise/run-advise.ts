@@ -5,6 +5,7 @@ import {advise, completedOf, shapeOf} from '../../advice/advise.js'
 import {countsOf} from '../../advice/counted.js'
 import {
   type AdviceRequest,
+  asQuick,
   benchPlanFor,
   type LayerShape,
   normsPlanOf,
@@ -22,11 +23,12 @@ import type {
 import {writeAtomic} from '../../files.js'
 import {inputFacts} from '../../inputs/input-facts.js'
 import {commandText, resumeLine, typeablePath} from '../../report/command-line.js'
+import {type Block, list, text} from '../../report/document.js'
 import {plural, waitingTime} from '../../report/numbers.js'
 import {makeFolder} from '../../results/files.js'
 import type {CellRecord, Plan} from '../../results/record.js'
 import type {AdviseFlags} from '../plans/advise.js'
-import type {AdviceDocument} from '../program/json-documents.js'
+import type {AdviceDocument, AdviceForecast} from '../program/json-documents.js'
 import type {Invocation} from '../program/services.js'
 import {type OwnRun, OwnRuns} from '../run/own-folder-run.js'
 import {refuseResumeOfNothing} from '../run/run-plan.js'
@@ -88,7 +90,7 @@ async function measured(
   const records = async <Record extends CellRecord>(name: string, plan: Plan) =>
     runs.recordsOf<Record>(plan, {...own, name})
   try {
-    if (!own.resume && !own.quiet) note(await forecast(request, own, invocation))
+    if (!own.resume && !own.quiet) note(await forecastLine(request, invocation))
     const error = await records<ErrorSweepRecord>('error', sweepPlanOf(request))
     const shape = shapeOf(error)
     const variants = completedOf(error).map(({cell}) => cell)
@@ -133,8 +135,8 @@ export function asTyped(
 
 /** Where it was saved, and what shows the rest of it. */
 export function closingLine(bin: string, {directory}: AdviceDocument): string {
-  const command = commandText([bin, 'report', typeablePath(directory)])
-  return `saved in ${directory}; heads, reasons and what the numbers rest on: ${command}`
+  const command = commandText([bin, 'report', typeablePath(directory), '--details'])
+  return `saved in ${directory}; every candidate and head: ${command}`
 }
 
 /** A flag with its value, which a dash would make a flag of its own. */
@@ -142,18 +144,18 @@ function flagWords(flag: string, value: string): string[] {
   return value.startsWith('-') ? [`${flag}=${value}`] : [flag, value]
 }
 
-/** `measuring 34 cells of errors and 58 of times: about 1.2 min on a quiet machine (--quick takes less)`. */
-async function forecast(
+/** What advice would measure: cells and predicted time of its runs, those at smaller norms among them. */
+export async function forecastOf(
   request: AdviceRequest,
-  {threads}: Pick<OwnRun, 'threads'>,
-  {services}: Invocation,
-): Promise<string> {
+  {services}: Pick<Invocation, 'services'>,
+): Promise<AdviceForecast> {
   const {describeRun} = await import('../../runner/dry-run.js')
   const {schedule} = await import('../../runner/schedule.js')
+  const threads = request.threads ?? undefined
   const described = async (plan: ErrorSweepPlan | BenchPlan) => {
     const run = await services.prepareDryRun(plan)
     const {cells, predicted_seconds} = describeRun(run, schedule(run, threads, run.threading))
-    return {cells, seconds: predicted_seconds, run}
+    return {forecast: {plan: run.plan, cells, predicted_seconds}, run}
   }
   const [error, norms] = [
     await described(sweepPlanOf(request)),
@@ -161,10 +163,44 @@ async function forecast(
   ]
   const cells = Array.from(error.run.jobs, ({cell}) => cell as ErrorSweepCell)
   const time = await described(await benchPlanAhead(request, cells))
-  const seconds = error.seconds + norms.seconds + time.seconds
-  const errors = plural(error.cells + norms.cells, 'cell')
-  const quick = request.effort === 'full' ? ' (--quick takes less)' : ''
-  return `measuring ${errors} of errors and ${time.cells} of times: about ${waitingTime(1e9 * seconds)} on a quiet machine${quick}`
+  const runs = {error: error.forecast, time: time.forecast, norms: norms.forecast}
+  const sum = (of: 'cells' | 'predicted_seconds') =>
+    Object.values(runs).reduce((total, run) => total + run[of], 0)
+  return {
+    schema: 'rfa.advice-forecast/1',
+    cells: sum('cells'),
+    predicted_seconds: sum('predicted_seconds'),
+    runs,
+  }
+}
+
+/** `measuring 116 cells, about 1.2 min on a quiet machine (--quick: 20 s)`. */
+async function forecastLine(
+  request: AdviceRequest,
+  invocation: Pick<Invocation, 'services'>,
+): Promise<string> {
+  const {cells, predicted_seconds} = await forecastOf(request, invocation)
+  const time = (seconds: number) => waitingTime(1e9 * seconds, 2)
+  const quick =
+    request.effort === 'full'
+      ? ` (--quick: ${time((await forecastOf(asQuick(request), invocation)).predicted_seconds)})`
+      : ''
+  return `measuring ${plural(cells, 'cell')}, about ${time(predicted_seconds)} on a quiet machine${quick}`
+}
+
+/** What `--dry-run` prints. */
+export function forecastReport({cells, predicted_seconds, runs}: AdviceForecast): Block[] {
+  const time = (seconds: number) => waitingTime(1e9 * seconds, 2)
+  const line = (name: keyof AdviceForecast['runs'], what: string) =>
+    `${what}: ${plural(runs[name].cells, 'cell')}, ${time(runs[name].predicted_seconds)}`
+  return [
+    text(`${plural(cells, 'cell')}, predicted time ${time(predicted_seconds)} on a quiet machine`),
+    ...list([
+      line('error', 'errors'),
+      line('time', 'times'),
+      line('norms', 'errors at smaller norms, measured only if nothing qualifies'),
+    ]),
+  ]
 }
 
 /** The benchmark as it will be if every method runs. */

@@ -10,9 +10,12 @@ import {
 } from '../../claims/figures/figure.js'
 import {CLAIM_IDS, claimNamed} from '../../claims/index.js'
 import {objections, outcomes} from '../../claims/outcome.js'
+import {claimsReport} from '../../claims/report.js'
 import {type ClaimRuns, Unmeasured} from '../../claims/runs.js'
 import {claimTables} from '../../claims/tables.js'
 import {expected} from '../../errors.js'
+import {commandText, typeablePath} from '../../report/command-line.js'
+import {type Block, heading} from '../../report/document.js'
 import {plural} from '../../report/numbers.js'
 import {columnsOf} from '../../results/columns.js'
 import {plainCsv} from '../../results/csv.js'
@@ -157,10 +160,30 @@ function drawn(figure: Figure, runs: ClaimRuns): Drawing {
   }
 }
 
-/** `4 claims judged on 6 runs; saved in DIR`. */
-export function closingLine({claims, directory}: ClaimsDocument): string {
+/** What is printed of verdicts: a single one in full, of several the first screen. @param details - all in full */
+export async function printedClaims(
+  claims: ClaimsDocument['claims'],
+  details: boolean,
+  title?: string,
+): Promise<Block[]> {
+  if (details || claims.length === 1) return claimsReport(claims, title)
+  const {claimsScreen} = await import('../../claims/screen.js')
+  return [...(title === undefined ? [] : [heading(1, title)]), ...claimsScreen(claims)]
+}
+
+/** `4 claims judged on 6 runs; saved in DIR`, with what prints the rest. @param details - it is printed already */
+export function closingLine(
+  bin: string,
+  {claims, directory}: ClaimsDocument,
+  details: boolean,
+): string {
   const runs = new Set(claims.flatMap(claim => claim.runs)).size
-  return `${plural(claims.length, 'claim')} judged on ${plural(runs, 'run')}; saved in ${directory}`
+  const report = commandText([bin, 'report', typeablePath(directory), '--details'])
+  const more =
+    details || claims.length === 1
+      ? ''
+      : `\ndetails: ${report}   one claim: ${commandText([bin, 'claims', claims[0]!.id, '--explain'])}`
+  return `${plural(claims.length, 'claim')} judged on ${plural(runs, 'run')}; saved in ${directory}${more}`
 }
 
 /** `48 points of 4 curves; saved in DIR, performer-2.csv`. */

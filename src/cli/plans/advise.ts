@@ -20,7 +20,7 @@ import {
   parseNumber,
   THREADS,
 } from '../flags/ranges.js'
-import {causalFlag, computeFlags, scaleFlag} from '../flags/shared.js'
+import {causalFlag, computeFlags, detailsFlag, scaleFlag} from '../flags/shared.js'
 import {inputFlags, toInputSpec, toLayers, type WithCausal} from './input-spec.js'
 import {listOr} from './values.js'
 
@@ -64,7 +64,8 @@ export const adviseFlags = {
   causal: causalFlag('INPUT'),
   'seq-len': oneNumber(TWO_TOKENS)({
     helpGroup: 'ADVICE',
-    description: 'length L to advise for (default: that of the file, where errors are measured)',
+    description:
+      'length L to advise for (default: the length of the file, where errors are measured)',
   }),
   tolerance: Flags.custom<TypedError>({parse: async text => parseError(text)})({
     helpGroup: 'ADVICE',
@@ -89,13 +90,15 @@ export const adviseFlags = {
   )({
     char: 'm',
     helpGroup: 'ADVICE',
-    description: `candidates beside mean-value, which averages V: ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}`,
+    description: `candidates, in addition to mean-value (averaging V): ${CANDIDATES.join(', ')} ${defaultHelp(ADVICE, grid => grid.methods)}`,
   }),
   'num-features': numberList(POSITIVE_INTEGER)({
     helpGroup: 'ADVICE',
     description: `numbers of random vectors M to try: lists a,b and ranges 64..4kx4, with k = 1024 ${defaultHelp(ADVICE, grid => grid.numFeatures)}`,
   }),
-  quick: toggle('fewer candidates, M and runs: some twenty seconds', 'RUN'),
+  quick: toggle('fewer candidates, M and runs: about twenty seconds', 'RUN'),
+  'dry-run': toggle('print the number of cells and the predicted time, and stop', 'RUN'),
+  details: detailsFlag('RUN'),
   output: oneText({
     char: 'o',
     helpGroup: 'RUN',
@@ -103,13 +106,13 @@ export const adviseFlags = {
     description: 'folder of the runs and of advise.json (default: results/advise-<date>-<time>)',
   }),
   resume: toggle(
-    'go on with the runs in --output: finished cells are kept, so that another tolerance, metric or budget costs nothing',
+    'continue the runs in --output: finished cells are kept, so another tolerance, metric or budget costs nothing',
     'RUN',
   ),
   seed: computeFlags.seed,
   threads: oneNumber(THREADS)({
     helpGroup: 'RUN',
-    description: 'threads in all (default: one per processor); times are those of as many',
+    description: 'threads in all, of the timed calls too (default: one per processor)',
   }),
 }
 /** What `rfa advise` was asked for; a missing value was not typed. */

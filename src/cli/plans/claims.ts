@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import {FIGURE_IDS} from '../../claims/figures/index.js'
 import {oneName, oneNumber, oneText, toggle} from '../flags/kinds.js'
 import {COUNT, THREADS} from '../flags/ranges.js'
+import {detailsFlag} from '../flags/shared.js'
 
 const figureName = oneName('figures', FIGURE_IDS)
 
@@ -13,7 +14,7 @@ export const claimsFlags = {
   quick: toggle('fewer draws and shorter times: about a minute for all claims'),
   explain: Flags.boolean({
     default: false,
-    exclusive: ['quick', 'seed', 'threads', 'output', 'resume'],
+    exclusive: ['quick', 'seed', 'threads', 'output', 'resume', 'details'],
     description:
       'print setting, statistic and rule of each claim, or the setting of the figure, and run nothing',
   }),
@@ -21,7 +22,7 @@ export const claimsFlags = {
     default: false,
     exclusive: ['explain', 'figure'],
     description:
-      'exit code 1 where a claim is refuted or inconclusive, or none could be judged; without it verdicts leave it at 0',
+      'exit code 1 if a verdict differs from the reference run, if a claim settled there is inconclusive here, or if none could be judged (default: 0 whatever the verdicts)',
   }),
   seed: oneNumber(COUNT)({description: 'seed of every random draw (default: 0)'}),
   threads: oneNumber(THREADS)({
@@ -34,6 +35,7 @@ export const claimsFlags = {
       'folder of the runs and of claims.json (default: results/claims-<date>-<time>, or <figure>-…)',
   }),
   resume: toggle(
-    'go on with the runs in --output: finished cells are kept, and claims that have a verdict there are judged with the others',
+    'continue the runs in --output: finished cells are kept, and claims that have a verdict there are judged with the others',
   ),
+  details: detailsFlag(),
 }

@@ -6,7 +6,7 @@ export const EXIT_CODES = [
   {
     exit: 1,
     meaning:
-      'a check failed, a claim was not shown (--strict), or --fail-on found a limit exceeded or nothing to judge',
+      'a check failed, a verdict differs from the reference run (claims --strict), or --fail-on found a limit exceeded or nothing to judge',
   },
   {exit: 2, meaning: 'wrong usage: a flag, a value or a combination of them'},
   {exit: 3, meaning: 'a backend or a file is missing or cannot be used'},
@@ -17,7 +17,7 @@ export const EXIT_CODES = [
 
 /** Exit code when a check of an estimator failed. */
 export const EXIT_CHECK_FAILED = 1
-/** Exit code of `claims --strict` when a claim was refuted or left open, or none was judged. */
+/** Exit code of `claims --strict` when a verdict differs from the reference run, a claim is inconclusive, or none was judged. */
 export const EXIT_CLAIM_NOT_SHOWN = 1
 /** Exit code when a comparison found a regression, or could judge nothing. */
 export const EXIT_REGRESSION = 1

@@ -12,6 +12,7 @@ import {tableFactsSchema} from '../../report/fields.js'
 import {methodFactsSchema} from '../../report/methods.js'
 import {projectionFactsSchema} from '../../report/projections.js'
 import {findings} from '../../results/findings.js'
+import type {Plan} from '../../results/record.js'
 import {runCounts} from '../../results/summary.js'
 import {verdictSchema} from '../../results/verdict.js'
 
@@ -56,6 +57,34 @@ export const adviceDocument = adviceFacts.extend({
   directory: z.string().describe('Folder of the runs and of advise.json.'),
 })
 export type AdviceDocument = z.infer<typeof adviceDocument>
+
+const seconds = (what: string) => z.number().meta({unit: 's', description: what})
+
+/** One run of {@link adviceForecast}. @param plan - schema of its plan */
+const forecastOf = (plan: z.ZodType<Plan>) =>
+  z.object({
+    plan: plan.describe('The plan as it would run.'),
+    cells: z.number().int().describe('Number of its cells.'),
+    predicted_seconds: seconds('Predicted time, a rough figure.'),
+  })
+
+/** `rfa advise --dry-run`. @param plan - schema of its plans */
+export const adviceForecast = (plan: z.ZodType<Plan>) =>
+  z.object({
+    schema: tag('rfa.advice-forecast/1'),
+    cells: z.number().int().describe('Cells of all runs.'),
+    predicted_seconds: seconds('Predicted time of all runs.'),
+    runs: z
+      .object({
+        error: forecastOf(plan).describe('Errors on the input.'),
+        time: forecastOf(plan).describe('Times, if every method runs on the input.'),
+        norms: forecastOf(plan).describe(
+          'Errors at smaller norms, which are measured only if nothing qualifies.',
+        ),
+      })
+      .describe('The runs, in folders of these names.'),
+  })
+export type AdviceForecast = z.infer<ReturnType<typeof adviceForecast>>
 
 /** `rfa claims`. */
 export const claimsDocument = z.object({
@@ -136,8 +165,6 @@ export function withComparison<Shape extends z.ZodRawShape>(run: z.ZodObject<Sha
       .describe('With the baseline as A and this run as B; absent: none was asked for.'),
   })
 }
-
-const seconds = (what: string) => z.number().meta({unit: 's', description: what})
 
 /** `rfa slurm`. */
 export const slurmDocument = z.object({

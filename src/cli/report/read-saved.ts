@@ -2,7 +2,6 @@
 import {readdir, stat} from 'node:fs/promises'
 import {join} from 'node:path'
 import {figureReport} from '../../claims/figures/report.js'
-import {claimsReport} from '../../claims/report.js'
 import {RfaError} from '../../errors.js'
 import {type ReportedRun, type ReportParts, runReport} from '../../experiments/run-report.js'
 import {type Block, withOwnNames} from '../../report/document.js'
@@ -90,22 +89,27 @@ type SavedPlace = Extract<Saved, {kind: 'document'}>
 
 /** Behind the title what can be drawn. */
 async function documentReport(saved: SavedPlace, parts: ReportParts): Promise<Block[]> {
-  const [title, ...blocks] = await documentBlocks(saved)
+  const [title, ...blocks] = await documentBlocks(saved, parts)
   const figures = parts.figures ? await documentFigures(saved) : []
   const shown = figures.flatMap(figure => drawable(figure) ?? [])
   return [title!, ...shown.map(figure => ({kind: 'figure' as const, figure})), ...blocks]
 }
 
-async function documentBlocks({directory, document}: SavedPlace): Promise<Block[]> {
+async function documentBlocks(
+  {directory, document}: SavedPlace,
+  {details = true}: ReportParts,
+): Promise<Block[]> {
   const made = `${document.effort} run, seed ${document.seed}`
   switch (document.schema) {
-    case 'rfa.claims/1':
-      return claimsReport(document.claims, `Claims: ${directory} (${made})`)
+    case 'rfa.claims/1': {
+      const {printedClaims} = await import('../claims/run-claims.js')
+      return printedClaims(document.claims, details, `Claims: ${directory} (${made})`)
+    }
     case 'rfa.figure/1':
       return figureReport(document, `Figure ${document.id}: ${directory} (${made})`)
     case 'rfa.advice/1': {
-      const {adviceReport} = await import('../../advice/report.js')
-      return adviceReport(document)
+      if (details) return (await import('../../advice/report.js')).adviceReport(document)
+      return (await import('../../advice/screen.js')).adviceScreen(document)
     }
   }
 }

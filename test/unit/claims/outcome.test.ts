@@ -1,7 +1,7 @@
 import {describe, expect, it} from 'vitest'
-import type {TestedClaim} from '../../../src/claims/claim.js'
-import {claimNamed} from '../../../src/claims/index.js'
-import {objections, outcomes} from '../../../src/claims/outcome.js'
+import type {ClaimVerdict, TestedClaim} from '../../../src/claims/claim.js'
+import {CLAIM_IDS, claimNamed, referenceVerdict} from '../../../src/claims/index.js'
+import {differences, objections, outcomes} from '../../../src/claims/outcome.js'
 import {countsText} from '../../../src/claims/report.js'
 import {ClaimRuns, Unmeasured} from '../../../src/claims/runs.js'
 import type {CellRecord} from '../../../src/results/record.js'
@@ -130,7 +130,7 @@ describe('an inconclusive claim', () => {
     })
     const [training] = await outcomes([await claimNamed('H9')], NO_RUNS, () => [])
     expect(countsText([busy, calm, training!])).toBe(
-      '2 inconclusive (1 as the machine was busy: run again when it is quiet), 1 not measurable here.',
+      '2 inconclusive (1 because the machine was busy: run again when it is quiet), 1 not measurable here.',
     )
   })
 
@@ -147,14 +147,19 @@ describe('an inconclusive claim', () => {
 })
 
 describe('objections under --strict', () => {
-  it('are refuted and inconclusive claims, or that nothing was judged', async () => {
-    const [holds, refuted] = await judged(claim('H1', 1e-9), claim('H2', 0.9))
-    const unsettled = {...holds!, id: 'H3', verdict: 'inconclusive' as const}
-    const training = {...holds!, id: 'H9', verdict: 'not_measurable' as const}
-    const depends = {...holds!, id: 'H4', verdict: 'depends' as const}
-    expect(objections([holds!, depends, training])).toEqual([])
-    expect(objections([holds!, refuted!, unsettled])).toEqual(['refuted: H2', 'inconclusive: H3'])
-    expect(objections([training])).toEqual(['no claim could be judged'])
+  it('are verdicts unlike those of the reference run, what it settles, or that nothing was judged', async () => {
+    const [holds] = await judged(claim('H2', 1e-9))
+    const as = (id: string, verdict: ClaimVerdict) => ({...holds!, id, verdict})
+    const reference = CLAIM_IDS.map(id => as(id, referenceVerdict(id)!))
+    expect(objections(reference)).toEqual([])
+    expect(differences(reference)).toEqual([])
+    const here = [as('H2', 'refuted'), as('H4', 'inconclusive'), as('H5', 'refuted')]
+    expect(objections(here)).toEqual([
+      'H2: refuted, in the reference run holds',
+      'inconclusive: H4',
+    ])
+    expect(differences(here).map(({id}) => id)).toEqual(['H2'])
+    expect(objections([as('H9', 'not_measurable')])).toEqual(['no claim could be judged'])
   })
 })
 
