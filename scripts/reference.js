@@ -20,7 +20,11 @@ const PROGRAM = 'bin/run.js'
 
 /** Runs of rfa, each a folder with its tables, records, figures and page. */
 const RUNS = {
-  'error-sweep-quick': {argv: ['error-sweep', '--quick'], detailed: true},
+  'error-sweep-quick': {
+    argv: ['error-sweep', '--quick'],
+    detailed: true,
+    quoted: ['first run'],
+  },
   sweep: {
     argv: [
       ...['error-sweep', '--methods', 'favor-pos,rfa,elu,mean-value'],
@@ -56,7 +60,7 @@ const DRAWN = 'lengths'
 const PARTS = {
   ...Object.fromEntries(Object.entries(RUNS).map(([name, how]) => [name, () => run(name, how)])),
   claims,
-  peers: () => benchmark('peers'),
+  peers: () => benchmark('peers', ['peers', 'speed']),
   kernels: () => benchmark('kernels'),
   backends: () => calibrate('backends'),
   experiments: () => benchmark('experiments'),
@@ -76,12 +80,13 @@ for (const name of asked.length > 0 ? asked : Object.keys(PARTS)) {
 }
 
 /** A run with its figures and its page. */
-function run(name, {argv, detailed = false}) {
+function run(name, {argv, detailed = false, quoted = []}) {
   const folder = `${REFERENCE}/${name}`
   replace(folder, () => rfa([...argv, '--output', folder]))
   if (!detailed) for (const table of detailsIn(folder)) remove(`${folder}/${table}`)
   draw(folder)
   rfa(['report', folder, '--html', `${folder}/report.html`, '--force'])
+  if (quoted.length > 0) quote(...quoted)
 }
 
 /** Tables of single heads and replicates, which records.jsonl has, too. */
@@ -100,7 +105,7 @@ function claims() {
     if (LARGEST.includes(entry.name)) remove(`${own}/records.jsonl`)
   }
   draw(`${folder}/${DRAWN}`)
-  node('scripts/readme-tables.js', '--write', 'claims')
+  quote('claims', 'some claims')
 }
 
 /** A calibration of which a file is kept. */
@@ -108,10 +113,15 @@ function calibrate(name) {
   node('dist/bench/calibrate.js', name, '--output', `${REFERENCE}/${name}.json`)
 }
 
-/** A benchmark of which README has a table. */
-function benchmark(name) {
+/** A benchmark, with the parts of documents that quote it. */
+function benchmark(name, quoted = [name]) {
   node(`dist/bench/${name}.js`)
-  node('scripts/readme-tables.js', '--write', name)
+  quote(...quoted)
+}
+
+/** Writes parts of README and docs/ anew. */
+function quote(...parts) {
+  node('scripts/document-tables.js', '--write', ...parts)
 }
 
 /** Figures: SVG as wide as a page of all, and of the first, which README shows, PNG as wide as a column. */

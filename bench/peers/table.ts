@@ -32,6 +32,20 @@ export function shortTable(report: PeersReport): Block {
   return tableOf(report, short)
 }
 
+/** Bidirectional calls of the short table, of methods that frameworks have, without packages. */
+export function fewestTable(report: PeersReport): Block {
+  const frameworks = report.peers.filter(({peer}) => FRAMEWORKS.includes(peer))
+  const rows = report.rows.filter(
+    ({kind, causal, tokens, threads, engines}) =>
+      kind === 'attention' &&
+      !causal &&
+      tokens === SHORT_LENGTH &&
+      threads === 1 &&
+      engines.some(({engine}) => FRAMEWORKS.includes(engine)),
+  )
+  return tableOf({peers: frameworks}, rows, ['method', 'rfa'])
+}
+
 /** The cases that a peer wins, each with the fastest form of all peers. */
 export function faster({rows}: PeersReport): string[] {
   return rows.flatMap(row => {
@@ -65,15 +79,23 @@ function header({machine, peers, complete, load_average: load}: PeersReport): Bl
   return sentences.map(text)
 }
 
-function tableOf({peers}: PeersReport, rows: readonly PeerRow[]): Block {
+/** @param facts - which columns stand before those of peers; all of them by default */
+function tableOf(
+  {peers}: Pick<PeersReport, 'peers'>,
+  rows: readonly PeerRow[],
+  facts?: readonly string[],
+): Block {
   const names = peers.map(({peer}) => peer)
   const packages = names.filter(name => !FRAMEWORKS.includes(name))
-  const columns: ColumnSpec<PeerRow>[] = [
+  const first: ColumnSpec<PeerRow>[] = [
     {title: 'method', align: 'left', cell: row => nameOf(row)},
     {title: 'tokens', cell: row => `${row.tokens}`},
     {title: 'threads', cell: row => `${row.threads}`},
     {title: 'rfa', cell: row => nanoseconds(fastestOf(row, ['rfa'])?.min_ns ?? null)},
     {title: '% of peak', cell: row => percent(fastestOf(row, ['rfa'])?.peak_pct ?? null)},
+  ]
+  const columns: ColumnSpec<PeerRow>[] = [
+    ...first.filter(({title}) => facts?.includes(title) ?? true),
     ...names
       .filter(name => FRAMEWORKS.includes(name))
       .map(name => ({title: name, cell: (row: PeerRow) => timesOver(fastestOf(row, [name]))})),

@@ -5,8 +5,8 @@ import {readFileSync} from 'node:fs'
 const PLACEHOLDERS: Record<string, string> = {NAME: 'favor-pos'}
 
 /**
- * Every command of a document that runs `rfa`: the lines of its blocks for a shell, and what stands in backquotes
- * beginning with `npx rfa`. Comments go, placeholders are filled in.
+ * Every command of a document that runs `rfa`: the lines of its blocks for a shell, what stands in backquotes beginning
+ * with `npx rfa`, and in tables with `rfa`. Comments go, placeholders are filled in.
  *
  * @param file - relative to the root of the package
  */
@@ -14,9 +14,11 @@ export function documentedCommands(file: string): string[] {
   const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
   const lines = shellLines(text)
   const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, '')
-  const spans = [...prose.matchAll(/`(npx rfa\s[^`]+)`/g)].map(match =>
-    match[1]!.replaceAll(/\s+/g, ' '),
-  )
+  const rows = prose.split('\n').filter(line => line.startsWith('| '))
+  const spans = [
+    ...prose.matchAll(/`(npx rfa\s[^`]+)`/g),
+    ...rows.flatMap(row => [...row.matchAll(/`(rfa [^`]+)`/g)]),
+  ].map(match => match[1]!.replaceAll(/\s+/g, ' '))
   return [...new Set([...lines.filter(runsRfa), ...spans])].map(filled)
 }
 

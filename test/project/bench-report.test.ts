@@ -88,7 +88,7 @@ describe('the order of backends', () => {
     return `${won.length} of ${both.length}`
   }
 
-  it('of the stored run is what README says', () => {
+  it('of the stored run is what docs/backends.md says', () => {
     expect(wins('tensorflow', 'wasm')).toBe('225 of 250')
     expect(wins('native', 'tensorflow')).toBe('254 of 264')
   })

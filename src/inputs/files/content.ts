@@ -19,9 +19,9 @@ const LOOKED_AT = 512
 
 const WRITE = 'write the arrays with safetensors.torch.save_file, numpy.savez or numpy.save'
 
-/** Lines of Python that write arrays in a format that is read here; README tells more. */
+/** Lines of Python that write arrays in a format that is read here; docs/inputs.md tells more. */
 const python = (...lines: string[]) => [
-  'export the arrays in Python (README, "Arrays of your own"):',
+  'export the arrays in Python (docs/inputs.md):',
   ...lines.map(line => `  ${line}`),
 ]
 const npzOf = (item: string) =>

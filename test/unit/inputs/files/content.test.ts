@@ -108,7 +108,7 @@ describe('a file whose name says no format that is read', () => {
 test('the recipe for PyTorch names the file as Python reads it', async () => {
   const path = await save('my "model".pt', torch)
   expect((await refusal(path)).suggestions).toEqual([
-    'export the arrays in Python (README, "Arrays of your own"):',
+    'export the arrays in Python (docs/inputs.md):',
     '  import torch; from safetensors.torch import save_file',
     `  x = torch.load(${JSON.stringify(path)}, map_location="cpu")`,
     '  save_file({n: x[n].contiguous() for n in ("q", "k", "v")}, "qkv.safetensors")',

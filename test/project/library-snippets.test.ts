@@ -1,4 +1,4 @@
-/** Every TypeScript snippet of the README in a project of its own: it compiles under strict, and runs. */
+/** Every TypeScript snippet of README and docs/library.md in a project: it compiles under strict, and runs. */
 import {spawnSync} from 'node:child_process'
 import {readFileSync, rmSync, writeFileSync} from 'node:fs'
 import {createRequire} from 'node:module'
@@ -7,8 +7,11 @@ import {afterAll, beforeAll, describe, expect, it} from 'vitest'
 import {FULL} from '../helpers/effort.js'
 import {type Layout, projectWith, unpacked} from '../helpers/packed.js'
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const SNIPPETS = [...README.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!)
+const DOCUMENTS = ['README.md', 'docs/library.md']
+const SNIPPETS = DOCUMENTS.flatMap(file => {
+  const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+  return [...text.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code!)
+})
 const TSC = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 interface Project {
@@ -50,8 +53,8 @@ function run(cwd: string, argv: string[]) {
   return {status, said: stdout + stderr}
 }
 
-it('the README has snippets', () => {
-  expect(SNIPPETS.length).toBeGreaterThanOrEqual(5)
+it('the documents have snippets', () => {
+  expect(SNIPPETS.length).toBeGreaterThanOrEqual(6)
 })
 
 describe.each(PROJECTS)('in a project, $layout, $resolution, addon $native', project => {

@@ -1,13 +1,13 @@
-/** README's tables of benchmarks, as Markdown. */
+/** Tables of benchmarks in README and docs/performance.md, as Markdown. */
 import {type Block, type ColumnSpec, table, text} from '../src/report/document.js'
 import {renderMarkdown} from '../src/report/markdown.js'
 import {MISSING, nanoseconds, plural, ratio, significant} from '../src/report/numbers.js'
 import {wrap} from '../src/report/wrap.js'
 import type {PeersReport} from './peers/report.js'
-import {faster, shortTable, versionsOf} from './peers/table.js'
+import {faster, fewestTable, shortTable, versionsOf} from './peers/table.js'
 import type {ExperimentRow, ExperimentsReport, KernelRow, KernelsReport} from './report-schema.js'
 
-/** What README shows of the kernels. */
+/** What is shown of the kernels. */
 const [LENGTH, METHODS] = [2048, ['softmax-online', 'favor-pos', 'rfa', 'elu']]
 
 const KERNELS: readonly ColumnSpec<KernelRow>[] = [
@@ -18,7 +18,7 @@ const KERNELS: readonly ColumnSpec<KernelRow>[] = [
 ]
 
 /** One length of the methods that the table of peers has, too. */
-export function kernelsReadme({kernels, ...made}: KernelsReport): string {
+export function kernelsTable({kernels, ...made}: KernelsReport): string {
   const rows = kernels.filter(
     ({method = '', length}) => METHODS.includes(method) && length === LENGTH,
   )
@@ -27,7 +27,7 @@ export function kernelsReadme({kernels, ...made}: KernelsReport): string {
 }
 
 /** The short table of peers, and what they win. */
-export function peersReadme(report: PeersReport): string {
+export function peersTable(report: PeersReport): string {
   const peaks = report.rows.flatMap(({fma_peak_gflops: peak}) => peak ?? [])
   const won = faster(report)
   const sentences = [
@@ -36,6 +36,11 @@ export function peersReadme(report: PeersReport): string {
     `Of ${plural(report.rows.length, 'case')} peers are faster in ${won.length}${won.length > 0 ? `: ${won.join('; ')}` : ''}.`,
   ]
   return section(shortTable(report), sentences)
+}
+
+/** The forward passes of the short table against frameworks. */
+export function speedTable(report: PeersReport): string {
+  return section(fewestTable(report), [madeText(report)])
 }
 
 const EXPERIMENTS: readonly ColumnSpec<ExperimentRow>[] = [
@@ -52,7 +57,7 @@ const EXPERIMENTS: readonly ColumnSpec<ExperimentRow>[] = [
 ]
 
 /** Whole experiments, and commands that start and end. */
-export function experimentsReadme({experiments, starts, ...made}: ExperimentsReport): string {
+export function experimentsTable({experiments, starts, ...made}: ExperimentsReport): string {
   const commands = starts.map(({name, command}) => `${name} ${seconds(command.min_s)}`)
   const sentences = [
     madeText(made),
@@ -61,10 +66,10 @@ export function experimentsReadme({experiments, starts, ...made}: ExperimentsRep
   return section(table(EXPERIMENTS, experiments), sentences)
 }
 
-/** Columns of README's text. */
+/** Columns of a document's text. */
 const WIDTH = 130
 
-/** A table with what there is to say of it, in lines of README. */
+/** A table with what there is to say of it, in lines of a document. */
 function section(rows: Block, sentences: readonly string[]): string {
   const below = renderMarkdown([text(sentences.join(' '))]).trimEnd()
   return [renderMarkdown([rows]), wrap(below, WIDTH).join('\n')].join('\n')
