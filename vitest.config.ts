@@ -50,6 +50,7 @@ export default defineConfig({
     testTimeout: PATIENCE,
     hookTimeout: PATIENCE,
     unstubEnvs: true,
+    env: {npm_command: '', npm_lifecycle_event: ''}, // what is printed depends on them
     projects: [
       {
         extends: true,

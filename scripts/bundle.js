@@ -9,6 +9,7 @@ import {replaceFolder} from './aside.js'
 /** What starts a process or is looked up by its name, and the doors that plug-ins enter by. */
 const ENTRIES = [
   'src/attention/index.js',
+  'src/cli/help/help.js',
   'src/cli/program/main.js',
   'src/index.js',
   'src/plugins/hooks.js',

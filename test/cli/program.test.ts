@@ -92,7 +92,7 @@ describe('rfa', () => {
       const {stdout, code} = await rfa(...words, '--help')
       const lines = stdout.split('\n').filter(line => !line.startsWith('  $ '))
       expect(lines.filter(line => line.length > 80)).toEqual([])
-      expect(lines.length).toBeGreaterThan(20)
+      expect(lines.length).toBeGreaterThan(15)
       expect(code).toBe(0)
     },
   )

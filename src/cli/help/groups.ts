@@ -1,0 +1,52 @@
+/** The commands by what people come for, each with the question that it answers. */
+
+/** Commands of one kind: their names, and the question of each. */
+export interface CommandGroup {
+  title: string
+  commands: readonly (readonly [id: string, question: string])[]
+}
+
+/** All commands, in the order in which `rfa -h` lists them. */
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
+  {
+    title: 'measure',
+    commands: [
+      ['error-sweep', 'How far is each method from exact attention?'],
+      ['bench', 'How much time and memory does each method take?'],
+      ['variance', 'Is a kernel estimate unbiased, and how large is its variance?'],
+      ['inputs', 'How large are the logits of my model, head by head?'],
+    ],
+  },
+  {
+    title: 'decide',
+    commands: [
+      ['advise', 'Should I replace exact attention, and by what?'],
+      ['compare', 'What differs between two runs, or two methods, beyond noise?'],
+      ['claims', 'Do the claims of the papers hold?'],
+    ],
+  },
+  {
+    title: 'show',
+    commands: [
+      ['report', 'What did a saved run find? As tables, a page or figures'],
+      ['methods', 'Which methods are there, and what does each compute?'],
+      ['doctor', 'Which backends run on this machine?'],
+    ],
+  },
+  {
+    title: 'run elsewhere',
+    commands: [
+      ['run', 'How do I run a saved plan, whole or in parts?'],
+      ['merge', 'How do I join the parts of a run?'],
+      ['slurm', 'How do I run a plan on a Slurm cluster?'],
+    ],
+  },
+  {
+    title: 'extend',
+    commands: [
+      ['check', 'Is an estimator of my own right?'],
+      ['apply', 'What does one method return for my arrays?'],
+      ['completion', 'How does my shell complete commands, flags and names?'],
+    ],
+  },
+]

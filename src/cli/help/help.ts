@@ -1,0 +1,110 @@
+/** Help of two lengths: `-h` shows what people use of a command, `--help` all of it. */
+import type {Command} from '@oclif/core/command'
+import {CommandHelp, Help} from '@oclif/core/help'
+import {typedProgram} from '../program/typed.js'
+import {BRIEF_FLAGS, type BriefFlags} from './brief-flags.js'
+import {COMMAND_GROUPS} from './groups.js'
+
+type Flag = Command.Flag.Cached
+
+/** What commands and flags are printed by: the package names it as `helpClass` to oclif. */
+export default class ProgramHelp extends Help {
+  constructor(...[config, options]: ConstructorParameters<typeof Help>) {
+    const bin = typedProgram(process.env, config.bin)
+    super(Object.create(config, {bin: {value: bin}}), options)
+  }
+
+  override async showHelp(argv: string[]): Promise<void> {
+    this.CommandHelpClass = argv.includes('--help') ? CommandHelp : BriefHelp
+    await super.showHelp(argv)
+  }
+
+  /** The commands in groups, by the questions that they answer. */
+  override async showRootHelp(): Promise<void> {
+    const {bin, pjson, version} = this.config
+    const ids = COMMAND_GROUPS.flatMap(({commands}) => commands.map(([id]) => id.length))
+    const width = Math.max(...ids)
+    const groups = COMMAND_GROUPS.map(({title, commands}) =>
+      this.section(
+        title.toUpperCase(),
+        commands.map(([id, question]): [string, string] => [id.padEnd(width), question]),
+      ),
+    )
+    const next: [string, string][] = [
+      [`$ ${bin} error-sweep --quick`, 'an answer in seconds, to begin with'],
+      [`$ ${bin} COMMAND -h`, 'examples and the flags that people use'],
+      [`$ ${bin} COMMAND --help`, 'all flags'],
+    ]
+    const title = `rfa ${version}: ${pjson.description?.toLowerCase() ?? ''}`
+    this.log([this.wrap(title, 0), ...groups, this.section('START', next)].join('\n\n'))
+  }
+}
+
+/** Usage, examples and the flags that people use, one line each. */
+class BriefHelp extends CommandHelp {
+  override generate(): string {
+    const {bin} = this.config
+    const {id, examples = [], flags} = this.command
+    const commands = examples.map(example =>
+      this.render(typeof example === 'string' ? example : example.command),
+    )
+    const all = `all ${Object.keys(flags).length} flags and the exit codes: ${bin} ${id} --help`
+    return [
+      this.section('USAGE', `$ ${[bin, id, ...this.operands(), '[FLAGS]'].join(' ')}`),
+      this.section('EXAMPLES', commands.map(command => this.continued(`$ ${command}`)).join('\n')),
+      this.section('FLAGS', this.list(BRIEF_FLAGS[id] ?? {})),
+      this.wrap(all, 0),
+    ].join('\n\n')
+  }
+
+  private operands(): string[] {
+    return Object.values(this.command.args).map(arg => this.arg(arg) + (arg.multiple ? '...' : ''))
+  }
+
+  /** A command on lines that fit: a shell joins them again. */
+  private continued(command: string): string {
+    if (this.config.platform === 'win32') return command
+    const room = this.opts.maxWidth - ' \\'.length - CONTINUED.length
+    const lines: string[] = []
+    for (const part of command.split(/ (?=--)/)) {
+      const last = lines.at(-1)
+      if (last !== undefined && last.length + part.length < room)
+        lines.push(`${lines.pop()} ${part}`)
+      else lines.push(part)
+    }
+    return lines.join(` \\\n${CONTINUED}`)
+  }
+
+  /** A line for each flag, with its default where there is room. */
+  private list(brief: BriefFlags): string {
+    const flags = Object.entries(brief).flatMap(([name, text]) => {
+      const flag = this.command.flags[name]
+      return flag ? [{label: labelOf(name, flag), text, note: defaultOf(flag)}] : []
+    })
+    const width = Math.max(0, ...flags.map(({label}) => label.length))
+    const room = this.opts.maxWidth - this.indentSpacing - width - 2
+    const rows = flags.map(({label, text, note}): [string, string] => [
+      label,
+      text.length + note.length <= room ? text + note : text,
+    ])
+    const [indent = ''] = /^ */.exec(rows[0]?.[0] ?? '') ?? [] // which renderList drops
+    return indent + this.renderList(rows, {indentation: this.indentSpacing})
+  }
+}
+
+/** Before all but the first line of a command. */
+const CONTINUED = '    '
+
+/** As `-o, --output DIR`, `--[no-]causal`. */
+function labelOf(name: string, flag: Flag): string {
+  const char = flag.char ? `-${flag.char}, ` : '    '
+  if (flag.type === 'boolean') return `${char}--${flag.allowNo ? '[no-]' : ''}${name}`
+  const value = flag.helpValue ?? name.replace(/.*-/, '').toUpperCase()
+  return `${char}--${name} ${value}`
+}
+
+/** What the description of a flag says of its default. */
+function defaultOf({description = ''}: Flag): string {
+  const value = /\(default: ([^()]+)\)/.exec(description)?.[1]
+  return value === undefined ? '' : ` (default: ${value})`
+}

@@ -1,0 +1,65 @@
+/** Help of two lengths. */
+import {describe, expect, it, vi} from 'vitest'
+import {BRIEF_FLAGS} from '../../src/cli/help/brief-flags.js'
+import {COMMAND_GROUPS} from '../../src/cli/help/groups.js'
+import {commandIds, loadCommand} from '../helpers/commands.js'
+import {runMain} from './run-command.js'
+
+/** What is printed, without the line that ends it. */
+async function linesOf(...argv: string[]): Promise<string[]> {
+  const {stdout, exitCode} = await runMain(...argv)
+  expect(exitCode).toBe(0)
+  return stdout.trimEnd().split('\n')
+}
+
+describe('the list of commands', () => {
+  it('names each command once, with its question', async () => {
+    const rows = COMMAND_GROUPS.flatMap(({commands}) => commands)
+    expect(rows.map(([id]) => id).sort()).toEqual(commandIds)
+    const lines = await linesOf('-h')
+    for (const [id, question] of rows) expect(lines).toContain(`  ${id.padEnd(11)}  ${question}`)
+  })
+
+  it('is one screen', async () => {
+    const lines = await linesOf()
+    expect(lines.length).toBeLessThanOrEqual(40)
+    expect(lines.filter(line => line.length > 80)).toEqual([])
+  })
+})
+
+describe.each(commandIds)('%s -h', id => {
+  it('is one screen that ends with where all flags are', async () => {
+    const lines = await linesOf(id, '-h')
+    expect(lines.length).toBeLessThanOrEqual(60)
+    expect(lines.filter(line => line.length > 80)).toEqual([])
+    expect(lines.at(-1)).toMatch(new RegExp(`^all \\d+ flags .*: rfa ${id} --help$`))
+  })
+
+  it('has at most ten flags, those of the command, and one line of each', async () => {
+    const {flags, baseFlags} = await loadCommand(id)
+    const shown = Object.keys(BRIEF_FLAGS[id] ?? {})
+    expect(shown.filter(name => !Object.hasOwn({...flags, ...baseFlags}, name))).toEqual([])
+    expect(shown.length).toBeGreaterThan(0)
+    expect(shown.length).toBeLessThanOrEqual(10)
+    const lines = await linesOf(id, '-h')
+    const rows = lines.slice(lines.indexOf('FLAGS') + 1, -2)
+    expect(rows.map(row => /--(?:\[no-\])?([\w-]+)/.exec(row)?.[1])).toEqual(shown)
+  })
+
+  it('has the examples, which a shell reads as they were written', async () => {
+    const {examples} = await loadCommand(id)
+    const printed = (await linesOf(id, '-h')).join('\n').replaceAll(/ \\\n +/g, ' ')
+    for (const example of examples) {
+      expect(printed).toContain(`  $ ${String(example).replace('<%= config.bin %>', 'rfa')}\n`)
+    }
+  })
+})
+
+it('help names the program as npx was asked for it', async () => {
+  vi.stubEnv('npm_command', 'exec')
+  vi.stubEnv('npm_lifecycle_event', 'npx')
+  expect(await linesOf()).toContain('  $ npx rfa COMMAND --help       all flags')
+  const lines = await linesOf('methods', '-h')
+  expect(lines).toContain('  $ npx rfa methods favor-pos')
+  expect(lines.at(-1)).toMatch(/: npx rfa methods --help$/)
+})
