@@ -1,4 +1,4 @@
-/** What is said of two values of less-is-better: one rule for tables, stars, sentences and `rfa compare`. */
+/** Whether one of two values is lower: one rule for tables, stars, sentences and `rfa compare`. */
 import {randomStream} from '../random/index.js'
 import {plural} from '../report/numbers.js'
 import {holm, type Interval, LEAST_FOR_FLIPS, signFlips} from '../stats/index.js'
@@ -7,13 +7,13 @@ import type {ComparedLine} from './comparison.js'
 /** Chance of any false `more` or `less` among the tested lines of a comparison. */
 export const ALPHA = 0.05
 
-/** What one of two has of it. `same`: by no more than the margin another. */
+/** What B has, compared with A. `same`: within the margin. */
 export const ANSWERS = ['more', 'less', 'same', 'cannot_be_told'] as const
 export type Answer = (typeof ANSWERS)[number]
 
 /**
- * p-values of lines, adjusted for all of them: those of paired replicates together (`signFlips`), the others by Holm. Where
- * there are both, each is twice as large.
+ * p-values of lines, adjusted for all of them: paired replicates together by `signFlips`, the others by Holm. Each
+ * is doubled if there are both.
  *
  * @param margin - relative difference that counts as none
  * @returns `NaN` for a line without a test
@@ -37,8 +37,8 @@ export function adjustedPValues(
 }
 
 /**
- * What a ratio says: the same where its interval lies within the margin; more or less where it is beyond the margin and its
- * p-value says so, or its interval where there is no test.
+ * `same` if the interval lies within the margin; `more` or `less` if the ratio is beyond the margin and significant
+ * by its p-value or, without a test, by its interval.
  *
  * @param ratio - with its 95 % interval
  * @param pValue - adjusted; `NaN` where there is no test
@@ -57,7 +57,7 @@ export function answerOf(
   return 'cannot_be_told'
 }
 
-/** Says how many pairs it takes, where these are too few for any p-value to be small enough. @param noun - of a pair */
+/** Says how many pairs are needed, if these are too few for any small p-value. @param noun - of a pair */
 export function fewPairsNote(pairs: number, noun: string): string[] {
   if (pairs >= LEAST_FOR_FLIPS) return []
   const few = pairs === 1 ? `1 ${noun} is` : `${plural(pairs, noun)} are`

@@ -1,5 +1,5 @@
 /**
- * The axes that experiments share: as plans list them, as cells have one point of them, and as options of attention.
+ * The axes that experiments share: lists in plans, values in cells, options of attention.
  * An axis is named here, and by its flag in `src/cli/flags/shared.ts`.
  */
 import {z} from 'zod'
@@ -12,7 +12,7 @@ import {distinct} from './cells.js'
 /** One estimator with everything that changes its result, save the grid axes. */
 export const methodSpec = z.object({
   method: z.string().describe('Estimator, as `--methods` takes it.'),
-  preset: z.enum(PRESET_NAMES).describe('Whose release it follows; `exact`: none.'),
+  preset: z.enum(PRESET_NAMES).describe('The release that it follows; `exact`: none.'),
   options: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .describe('Options of this estimator that differ from its preset, by name.')
@@ -38,7 +38,7 @@ export const layerAxis = z
   .union([z.literal('all'), z.array(z.number().int().nonnegative()).min(1)])
   .optional()
   .describe(
-    'Layers of a file of several, by their numbers in it; `all` as long as the file was not looked into; absent: the file is no such one.',
+    'Layers of a file with several, by number; `all` until the file is read; absent: the file has no numbered layers.',
   )
   .meta({flag: 'layer'})
 
@@ -48,9 +48,11 @@ export const layerPoint = z
   .int()
   .nonnegative()
   .optional()
-  .describe('Layer of a file of several, by its number there; absent: the file is no such one.')
+  .describe('Layer of a file with several, by number; absent: the file has no numbered layers.')
 
-/** The layers of a plan; of a file without numbers one that has none. @throws {BAD_OPTION} where a plan leaves them open */
+/**
+ * The layers of a plan; one `undefined` for a file without numbers. @throws {BAD_OPTION} where a plan leaves them open
+ */
 export function layersOf(layers: z.output<typeof layerAxis>): (number | undefined)[] {
   if (layers === undefined) return [undefined]
   if (layers !== 'all') return distinct(layers)
@@ -92,7 +94,7 @@ export type DrawSettings = z.output<typeof settings>
 
 const settings = z.object(drawSettings)
 
-/** Those of a plan or a cell, or their defaults. */
+/** Settings of a plan or a cell, or their defaults. */
 export function drawSettingsOf(plan: z.input<typeof settings>): DrawSettings {
   return settings.parse(plan)
 }
@@ -122,15 +124,15 @@ export const drawPoint = {
 }
 export type DrawPoint = z.output<z.ZodObject<typeof drawPoint>>
 
-/** What decides which axes mean something to a method. */
+/** What decides which axes apply to a method. */
 interface DrawingMethod {
   /** It takes a projection. */
   projected: boolean
-  /** Whether numFeatures means something to such a call of it. */
+  /** Whether numFeatures applies to such a call of it. */
   sized(call: {causal: boolean}): boolean
 }
 
-/** Projections x numbers of features, without the axes that mean nothing to the method. */
+/** Projections x numbers of features, without the axes that the method does not have. */
 export interface DrawGrid {
   projections: readonly DrawPoint['projection'][]
   counts: readonly DrawPoint['num_features'][]
@@ -162,7 +164,7 @@ export function drawGrid(
   }
 }
 
-/** What a matrix is drawn with: what was asked for, where it means something to it. */
+/** The settings of a matrix: those asked for, where they apply. */
 function settingsFor(
   projection: DrawPoint['projection'],
   {orth_sign: sign}: DrawSettings,
@@ -171,7 +173,7 @@ function settingsFor(
   return {orth_sign: hasSigns ? sign : 'haar'}
 }
 
-/** In which ways a draw is not the ordinary one. Tables and groups tell draws apart by it. */
+/** How a draw differs from the default. Tables and groups distinguish draws by it. */
 export function drawMarks({projection, orth_sign}: Omit<DrawPoint, 'num_features'>): string[] {
   return projection !== null && orth_sign === 'raw' ? ['raw signs'] : []
 }

@@ -35,7 +35,7 @@ export function assertCount(plan: Plan, count: number, most: number): void {
     `${count}${made}`,
     'take fewer values of the longest lists: a range that multiplies (64..4kx2) has few',
     ...(count <= MOST_FORCED
-      ? ['see what they would take with `dryRun`', 'go on all the same with `force`']
+      ? ['see what they would take with `dryRun`', 'run it all the same with `force`']
       : ['split it into several plans, and run each']),
   )
 }

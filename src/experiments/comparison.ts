@@ -1,4 +1,4 @@
-/** What an experiment says of two of its cells that measured the same thing twice, or by two methods. */
+/** Comparisons of two cells of an experiment that measured the same thing twice, or by two methods. */
 import type {Completed, ComputedBy} from '../results/record.js'
 import type {Estimate} from '../stats/index.js'
 
@@ -6,7 +6,7 @@ import type {Estimate} from '../stats/index.js'
 export const QUANTITIES = ['time', 'memory', 'error', 'variance'] as const
 export type QuantityName = (typeof QUANTITIES)[number]
 
-/** A quantity of which less is better. */
+/** A quantity that is better when lower. */
 export interface Quantity {
   name: QuantityName
   /** Above its table. */
@@ -19,13 +19,13 @@ export interface Quantity {
   legend: Record<Related, string>
 }
 
-/** How two cells belong together: of two runs, or of one run, whose cells were measured side by side. */
+/** How two cells belong together: from two runs, or from one run that measured them side by side. */
 export type Related = 'runs' | 'methods'
 
 /**
  * What a ratio rests on:
  * - `exact`: nothing is drawn and nothing varies
- * - `processes`: cells whose processes took turns, process by process
+ * - `processes`: cells with processes that took turns, process by process
  * - `medians`: medians of independent measurements
  * - `pairs`: replicates of the same draws
  * - `samples`: replicates of independent draws
@@ -34,13 +34,13 @@ export type Related = 'runs' | 'methods'
 export const BASES = ['exact', 'processes', 'medians', 'pairs', 'samples', 'spreads'] as const
 type Basis = (typeof BASES)[number]
 
-/** Names and values that tell rows of a table apart, in order. */
+/** Names and values that distinguish rows of a table, in order. */
 export type Place = Readonly<Record<string, string>>
 
 /** A quantity of two cells, B over A. */
 export interface ComparedLine {
   quantity: QuantityName
-  /** Where, beside what the cells say. */
+  /** Where, in addition to what the cells say. */
   at: Place
   a: number
   b: number
@@ -60,7 +60,7 @@ export interface ComparedLine {
   pairs?: number
 }
 
-/** A quantity that two cells do not tell. */
+/** A quantity that cannot be compared between two cells. */
 export interface UncomparedLine {
   quantity: QuantityName
   at: Place
@@ -86,15 +86,15 @@ export interface Comparison<
   /** Relative difference up to which two values count as the same. Default: 0. */
   margin?: number
   /**
-   * What of a cell says what it measures: how often, how long, by which draws and by what code are no part of it. It has
-   * `method`, `preset` and `options` of the cell as they are.
+   * The part of a cell that says what it measures, without how often, how long, by which draws and by what code. It
+   * has `method`, `preset` and `options` of the cell as they are.
    */
   measured(cell: Cell): object
   /** Names that the tables show, with the values of a cell. @param result - where it was measured */
   place(cell: Cell, result?: Record['result']): Place
   /** Records in the order of the tables; default: as in the plan. */
   inOrder?(records: readonly Record[]): Record[]
-  /** What is to be said of the machine of a run that had other things to do. */
+  /** The warning about the machine of a run if it was busy with other work. */
   disturbed?(records: readonly Record[]): string | undefined
   /**
    * What compares two completed cells.

@@ -5,13 +5,13 @@ import type {SharedCost} from './experiment.js'
 
 /** A cell as far as dealing goes. */
 export interface DealtCell {
-  /** Its own cost; one that is not finite counts as 0. */
+  /** Cost of the cell; one that is not finite counts as 0. */
   cost: number
   /** What it shares with other cells: a shard that has any of them pays it once. Default: nothing. */
   shared?: readonly SharedCost[] | undefined
 }
 
-/** What a shard has so far. */
+/** A shard with its cells so far. */
 interface Load {
   shard: number
   cost: number
@@ -21,14 +21,14 @@ interface Load {
 }
 
 /**
- * The dearest first, each to the shard with the least so far (Graham 1969, "Bounds on multiprocessing timing anomalies":
- * at most 4/3 - 1/(3 n) of the best, where nothing is shared). Ties go to the earlier cell and to the shard with fewer
+ * The dearest first, each to the least loaded shard (Graham 1969, "Bounds on multiprocessing timing anomalies": at
+ * most 4/3 - 1/(3 n) of the best, where nothing is shared). Ties go to the earlier cell and to the shard with fewer
  * cells, then to the lower one, so that nothing but the costs decides.
  *
- * Of cells that share something nearly every shard would get one that way, and pay. They are packed (MULTIFIT: Coffman,
- * Garey and Johnson 1978, "An application of bin-packing to multiprocessor scheduling"): each goes to the first shard that
- * stays within a limit, cells that share follow each other, and bisection finds the lowest limit within which all fit, to
- * half a percent.
+ * With shared costs nearly every shard would get a cell that way, and pay. Such cells are packed (MULTIFIT:
+ * Coffman, Garey and Johnson 1978, "An application of bin-packing to multiprocessor scheduling"): each goes to the
+ * first shard that stays within a limit, cells that share follow each other, and bisection finds the lowest limit
+ * that fits all cells, to half a percent.
  *
  * @param cells - in the order of the plan
  * @param count - of shards, 1 or more

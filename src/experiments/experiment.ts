@@ -1,5 +1,5 @@
 /**
- * What an experiment says of itself. Plan parsing, JSON Schemas, CSV tables, reports, processes, comparability and
+ * The description of an experiment. Plan parsing, JSON Schemas, CSV tables, reports, processes, comparability and
  * predicted time derive from it.
  */
 import type {z} from 'zod'
@@ -36,7 +36,7 @@ export interface PredictedCell<Cell = object> {
   readonly predictedBytes: number
   /** Processes that it takes, where it has them to itself. Default: one. */
   readonly processes?: number | undefined
-  /** What every process computes once, for all of its cells that have it in common. Default: nothing. */
+  /** What every process computes once for all of its cells that share it. Default: nothing. */
   readonly shared?: readonly SharedCost[] | undefined
 }
 
@@ -56,29 +56,29 @@ export interface Grid<Cell = object> {
   jobs(): Promise<PredictedCell<Cell>[]>
 }
 
-/** How a cell is computed; a result says what came of it, and its numbers do not depend on it. */
+/** How a cell is computed. The result records it, and the numbers do not depend on it. */
 export interface CellContext {
-  /** Threads to compute with, where the cell asks for no number; `undefined`: the backend's own choice. */
+  /** Threads to compute with, if the cell asks for no number; `undefined`: the backend's choice. */
   threadShare?: number | undefined
   /** Processes that compute cells of the run at once, this one among them. Default: it is alone. */
   processes?: number | undefined
   /** Which of the processes of the cell this is, from 0. Default: 0. */
   process?: number | undefined
-  /** Told how far the cell is. Never called while something is timed. */
+  /** Called with the progress of the cell, never while something is timed. */
   onStep?: OnStep | undefined
   /** Of a timed cell: asked for its first turn once it is ready, then lets the others compute. Default: there are no others. */
   yieldTurn?: YieldTurn | undefined
 }
 
-/** What comes after a turn: another one, behind those of others or at once; or none, as the run was interrupted. */
+/** What comes after a turn: another one, after others or at once; or none, if the run was interrupted. */
 export type NextTurn = 'after others' | 'alone' | 'none'
 
-/** Ends the turn of a cell and waits for its next one, so that what disturbs the machine for a while falls on all cells. */
+/** Ends the turn of a cell and waits for its next one, so that a disturbance of the machine affects all cells. */
 export type YieldTurn = () => Promise<NextTurn>
 
 /**
- * Told after a step of a cell, such as a replicate, that `done` of `total` are done. It costs a look at the clock, and
- * a message now and then.
+ * Called after a step of a cell, such as a replicate, with the steps done and their total. Costs a look at the
+ * clock, and a message now and then.
  */
 export type OnStep = (done: number, total: number) => void
 
@@ -88,15 +88,15 @@ interface InProcesses<Cell = object, Result = ComputedBy> {
   of(cell: Cell): readonly Cell[]
   /** Whether two cells may have one process, which runs both at once: the same text. Default: none may. */
   shares?(cell: Cell): string | undefined
-  /** One result from theirs, in that order; from those that there are where the run was interrupted. */
+  /** One result from theirs, in that order; from the available ones if the run was interrupted. */
   join(results: readonly Result[]): Promise<Result>
 }
 
-/** A result as reports get it: of a large journal it lacks the heavy lists of its experiment. */
+/** A result as reports get it: without the heavy lists of its experiment if the journal is large. */
 export type HeldResult<Result, Lists extends keyof Result> = Omit<Result, Lists> &
   Partial<Pick<Result, Lists>>
 
-/** An experiment as everybody but itself sees it: its plans, cells and results are plain data. */
+/** An experiment as other code sees it: its plans, cells and results are plain data. */
 export interface Experiment<
   P extends Plan = Plan,
   Cell extends object = object,
@@ -114,8 +114,8 @@ export interface Experiment<
   /** What a plan asks for. @throws what resolving its methods throws */
   grid(plan: P): Promise<Grid<Cell>>
   /**
-   * Reads once what all cells will read, and starts what they will start, so that a bad file or a program that is missing is
-   * told before anything runs. Default: nothing.
+   * Reads once what all cells will read, and starts what they will start, so that a bad file or a missing program
+   * is reported before anything runs. Default: nothing.
    */
   check?(plan: P): Promise<void>
   /** Loads what planning and computing need. Default: that is loaded when it is needed. */
@@ -124,13 +124,13 @@ export interface Experiment<
   run(cell: Cell, context: CellContext): Promise<CellOutcome<Result>>
   /** How a cell is divided among fresh processes. Default: one computes it. */
   processes?: InProcesses<Cell, Result>
-  /** Answers to what it asks. Default: it asks no question that has one. */
+  /** Answers to its questions. Default: it has none. */
   verdicts?(records: readonly CellRecord<Cell, Held>[]): Promise<Verdict[]>
-  /** What records say together, as data. Default: nothing. */
+  /** Findings from all records, as data. Default: nothing. */
   findings?(records: readonly CellRecord<Cell, Held>[]): Promise<Findings>
-  /** What they found, as sentences of a summary, the most telling first. Default: what verdicts state. */
+  /** What they found, as sentences of a summary, the most important first. Default: the statements of verdicts. */
   highlights?(records: readonly CellRecord<Cell, Held>[]): Promise<string[]>
-  /** What of it can be drawn. Default: nothing. */
+  /** Its figures. Default: none. */
   figures?(records: readonly CellRecord<Cell, Held>[]): Promise<Figure[]>
   /** How two of its runs, or two methods of one, are compared. Default: they are not. */
   comparison?(): Promise<Comparison<Cell, Completed<Cell, Held>>>
@@ -143,7 +143,7 @@ export interface Experiment<
   report(records: readonly CellRecord<Cell, Held>[]): Promise<Block[]>
 }
 
-/** An experiment whose cells and results have these schemas. */
+/** An experiment with cells and results of these schemas. */
 type ExperimentOf<
   P extends Plan,
   CellSchema extends z.ZodObject,

@@ -22,9 +22,9 @@ export function projectionLabel(draw: Omit<DrawPoint, 'num_features'>): string |
 }
 
 /**
- * A cell in one line, all that tells it from the others of its length: `favor-pos orth (raw signs) M=64`.
+ * A cell in one line, with all that distinguishes it from others of its length: `favor-pos orth (raw signs) M=64`.
  *
- * @param marks - what else there is to tell, before M
+ * @param marks - more to say, before M
  */
 export function variantLabel(cell: MethodSpec & DrawPoint, marks: readonly string[] = []): string {
   const {num_features} = cell
@@ -51,7 +51,7 @@ export function backendItems(records: readonly {result: ComputedBy}[]): string[]
   return [...new Set(records.map(({result}) => backendLabel(result)))]
 }
 
-/** Where an input comes from: file names and, if it is another, their layout; or the generator. Sizes are told elsewhere. */
+/** Where an input comes from: file names with a layout other than the default; or the generator. */
 export function inputLabel(input: InputSpec): string {
   if (input.kind === 'generator') return `generated ${input.name}`
   const files = input.paths.map(path => basename(path)).join(', ')
@@ -62,7 +62,7 @@ export function inputLabel(input: InputSpec): string {
  * `causal` or `bidirectional`, with why where a file says something of it: `causal (as the file says)`,
  * `bidirectional (--no-causal)`.
  *
- * @param ranCausal - whether the model ran so; `null`: nobody says
+ * @param ranCausal - whether the model ran so; `null`: unknown
  */
 export function causalLabel(causal: boolean, ranCausal: boolean | null): string {
   if (causal === ranCausal) return causal ? 'causal (as the file says)' : 'bidirectional'

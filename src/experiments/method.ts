@@ -18,7 +18,7 @@ export interface ResolvedMethod {
   options: Record<string, unknown>
   /** It takes a projection: the axis projection applies. */
   projected: boolean
-  /** Whether numFeatures means something to such a call of it: the axis num_features applies. */
+  /** Whether numFeatures applies to such a call of it, and the axis num_features, too. */
   sized(call: {causal: boolean}): boolean
   /** It draws something: replicates differ. */
   random: boolean
@@ -72,7 +72,7 @@ export function unsupportedReason(
   const supports = supportsOf(estimator, options)
   if (causal && !supports.causal) return 'bidirectional only'
   if (!causal && !supports.bidirectional) return 'causal only'
-  if (cross && !supports.cross) return 'needs as many queries as keys'
+  if (cross && !supports.cross) return 'needs equal numbers of queries and keys'
   if (masked && !supports.keyMask) return 'takes no key mask'
   if (decode && !estimator.decoder) return 'has no recurrent form'
   if (decode && !supports.decode) return estimator.refuses?.(options).decode ?? 'does not decode'
@@ -99,7 +99,7 @@ export function whyNotDrawn(
   return refused && `needs ${refused.expected}, has ${refused.got}`
 }
 
-/** Softmax attention of the queries and keys as given: the target that every method is held against. */
+/** Softmax attention of the queries and keys as given: the target that every method is compared with. */
 export const RAW_TARGET: ExactTarget = {
   kernel: 'softmax',
   inputs: 'canonical',
@@ -107,7 +107,7 @@ export const RAW_TARGET: ExactTarget = {
   label: 'softmax',
 }
 
-/** What a method converges to, where that is something else than {@link RAW_TARGET}. */
+/** What a method converges to, if not {@link RAW_TARGET}. */
 export function matchedTarget({estimator, options}: ResolvedMethod): ExactTarget | undefined {
   const target = estimator.target(options)
   return target && !isCanonicalSoftmax(target) ? target : undefined

@@ -11,7 +11,7 @@ export interface Job extends PredictedCell {
   readonly key: string
 }
 
-/** A plan, whose it is, and its jobs. */
+/** A plan with its experiment and its jobs. */
 export interface PlannedRun {
   experiment: Experiment
   plan: Plan
@@ -47,7 +47,7 @@ export async function stopCountingPlugins({plugins = []}: Plan): Promise<void> {
  * The keys of a plan's cells, in the order of its jobs, each once. Reads no input, which may be gone
  * when a saved run is looked at.
  *
- * @throws {TOO_LARGE} for a grid of more than a million: the plan may be anybody's
+ * @throws {TOO_LARGE} for a grid of more than a million: the plan may come from anywhere
  * @throws what resolving the plan's methods throws
  */
 export async function planKeys(plan: Plan): Promise<string[]> {

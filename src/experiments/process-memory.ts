@@ -1,6 +1,6 @@
 /**
- * What predictions of the resident memory of a cell's process have in common: the runtime with its backend, and what the garbage
- * collector has not come to yet. `bench/calibrate/predictions.ts` holds predictions against measured peaks.
+ * Common parts of predicted resident memory of a cell's process: the runtime with its backend, and memory that is
+ * not collected yet. `bench/calibrate/predictions.ts` compares predictions with measured peaks.
  */
 import type {CallShape} from '../attention/index.js'
 import type {MeteredBackend} from '../attention/internal.js'
@@ -19,7 +19,7 @@ export function runtimeBytes(backend: MeteredBackend): number {
   return RUNTIME[backend]
 }
 
-/** Host arrays that a process lets go of are collected when about so many bytes of them have come together. */
+/** Unused host arrays are collected when about this many bytes have accumulated. */
 export const UNCOLLECTED = 64e6
 
 /** The calls of a cell. */
@@ -40,7 +40,7 @@ export function counts({batch, heads, queryLen, keyLen, headDim, valueDim}: Forw
   }
 }
 
-/** What earlier repetitions have left, where the collector has not come to it. */
+/** What earlier repetitions have left uncollected. */
 export function uncollected(
   backend: MeteredBackend,
   {made, read}: {made: number; read: number},

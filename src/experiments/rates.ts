@@ -26,9 +26,9 @@ export function rateOf(backend: BackendChoice): number {
 }
 
 /**
- * Operations at the rate of a choice that take as long as so many on the backend that runs.
+ * Converts operations on the backend that runs to operations at the rate of a choice that take the same time.
  *
- * @param choice - what the plan says, whose rate predicted times go by
+ * @param choice - backend of the plan: predicted times use its rate
  */
 export function backendCost(
   operations: number,
@@ -37,17 +37,17 @@ export function backendCost(
   return (operations * RATES[choice]) / RATES[backend]
 }
 
-/** Operations of the backend that take as long as so many on the host. */
+/** Converts operations on the host to operations of the backend that take the same time. */
 export function hostCost(operations: number, backend: BackendChoice): number {
   return (operations * RATES[backend]) / HOST_RATE
 }
 
-/** Operations of the backend that take so many seconds of one thread. */
+/** Operations of the backend in a number of seconds of one thread. */
 export function timeCost(seconds: number, backend: BackendChoice): number {
   return seconds * RATES[backend]
 }
 
-/** Operations of the backend that take as long as so many in the exact loop of `native`. */
+/** Converts operations of the exact loop of `native` to operations of the backend that take the same time. */
 export function loopCost(operations: number, backend: BackendChoice): number {
   return (operations * RATES[backend]) / LOOP_RATE
 }

@@ -12,7 +12,7 @@ import {countRecords} from '../results/summary.js'
 import {type Experiment, printedReport} from './experiment.js'
 import {experimentNamed} from './index.js'
 
-/** A saved run with what a report says of it. */
+/** A saved run with the data of its report. */
 export interface ReportedRun {
   /** As it was named on the command line. */
   directory: string
@@ -23,7 +23,7 @@ export interface ReportedRun {
   foreign: number
   /** Cells of its plan, or of its part of it; `null` for a plan that this version cannot read any more. */
   cells: number | null
-  /** The command that goes on with it; `null` where the manifest names none of rfa. */
+  /** The command that continues it; `null` if the manifest has no command of rfa. */
   resumeCommand: string | null
 }
 
@@ -110,7 +110,7 @@ function partOfPlan({shard}: RunManifest): string[] {
 
 /** Later sessions that may make a difference. */
 function sessions({sessions: later = [], machine}: RunManifest): Item[] {
-  const set = (name: string | null | undefined) => name ?? 'no instruction set of its own'
+  const set = (name: string | null | undefined) => name ?? 'no particular instruction set'
   return later.flatMap((session, at) => {
     const before = later[at - 1] ?? machine
     const facts = [
@@ -127,11 +127,11 @@ function sessions({sessions: later = [], machine}: RunManifest): Item[] {
   })
 }
 
-/** What stands in the journal without belonging to the run. */
+/** Records in the journal that do not belong to the run. */
 function foreignRecords({foreign}: ReportedRun): string[] {
   if (foreign === 0) return []
   return [
-    `left out: ${plural(foreign, 'record')} of no cell of this plan, or under the key of another`,
+    `left out: ${plural(foreign, 'record')} outside this plan, or with the key of another cell`,
   ]
 }
 

@@ -76,33 +76,33 @@ function factsOf({created_at, machine, argv, plan}: RunManifest): [string, strin
   ]
 }
 
-/** What the records say themselves, then the answers to what the experiment asks. */
+/** Highlights of the records, then the answers to the questions of the experiment. */
 async function findingsOf(experiment: Experiment, {records}: ReportedRun): Promise<string[]> {
-  const told = (await experiment.highlights?.(records)) ?? []
-  return [...told, ...answersText((await experiment.verdicts?.(records)) ?? [])]
+  const highlights = (await experiment.highlights?.(records)) ?? []
+  return [...highlights, ...answersText((await experiment.verdicts?.(records)) ?? [])]
 }
 
-/** Open questions that are told one by one. */
+/** Most open questions that are listed one by one. */
 const FEW_OPEN = 2
 
-/** Certain answers that are told: the first screen of a page is no list of hundreds. */
+/** Most certain answers that are listed on the first screen of a page. */
 const MOST_CERTAIN = 40
 
-/** Certain answers; of open questions, where there are many, only how many they are. */
+/** Certain answers; then the open questions, or their number if there are many. */
 export function answersText(verdicts: readonly Pick<Verdict, 'answer' | 'statement'>[]): string[] {
   const open = verdicts.filter(({answer}) => answer === 'cannot_be_told')
   const certain = verdicts.filter(({answer}) => answer !== 'cannot_be_told')
   const rest = certain.length - MOST_CERTAIN
-  const told = [
+  const answers = [
     ...certain.slice(0, MOST_CERTAIN).map(({statement}) => statement),
     ...(rest > 0
       ? [`${plural(rest, 'more answer')} of that kind: rfa report --json has all.`]
       : []),
   ]
-  if (open.length <= FEW_OPEN) return [...told, ...open.map(({statement}) => statement)]
+  if (open.length <= FEW_OPEN) return [...answers, ...open.map(({statement}) => statement)]
   return [
-    ...told,
-    `${open.length} questions cannot be told: intervals leave both answers open, or too little was measured.`,
+    ...answers,
+    `${open.length} questions are inconclusive: intervals contain both answers, or too little was measured.`,
   ]
 }
 
@@ -115,12 +115,12 @@ function missingFrom({manifest, records, cells, resumeCommand}: ReportedRun): st
     ...(ended < all ? [stoppedText(ended, all, resumeCommand)] : []),
     ...(failed > 0 ? [`${plural(failed, 'cell')} of ${all} failed; the report says why.`] : []),
     ...(shard
-      ? [`This is shard ${shardText(shard)} of its plan: others have the other cells.`]
+      ? [`This is shard ${shardText(shard)} of its plan: the other shards have the other cells.`]
       : []),
   ]
 }
 
 function stoppedText(done: number, all: number, resumeCommand: string | null): string {
   const rest = `${plural(all - done, 'cell')} of ${all} have not ended yet.`
-  return resumeCommand === null ? rest : `${rest} Go on with: ${resumeCommand}`
+  return resumeCommand === null ? rest : `${rest} Continue with: ${resumeCommand}`
 }

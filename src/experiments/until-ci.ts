@@ -1,4 +1,4 @@
-/** Replicates that go on until an interval is narrow enough: what plans say of it, and how many there are next. */
+/** Replicates until an interval is narrow enough: the rule of a plan, and the next number of replicates. */
 import {z} from 'zod'
 
 /** When replicates end. */
@@ -6,13 +6,13 @@ export const untilCi = z.object({
   relative_half_width: z
     .number()
     .positive()
-    .describe('Half the width of the 95 % interval over the number that it is of, at most.')
+    .describe('Largest half-width of the 95 % interval, relative to its number.')
     .meta({flag: 'until-ci'}),
   max_replicates: z
     .number()
     .int()
     .positive()
-    .describe('Replicates at which it ends all the same.')
+    .describe('Largest number of replicates.')
     .meta({flag: 'max-replicates'}),
 })
 export type UntilCi = z.infer<typeof untilCi>
@@ -24,7 +24,7 @@ export interface Counted {
   until_ci?: UntilCi | undefined
 }
 
-/** Replicates that there are at most. */
+/** The largest number of replicates. */
 export function mostReplicates({replicates, until_ci: until}: Counted): number {
   return until?.max_replicates ?? replicates
 }
@@ -40,18 +40,18 @@ export function isNarrow(
 
 /** How replicates grow, and when they are enough. */
 interface Growth {
-  /** Each look at the interval is after so many times as many replicates as the one before. */
+  /** Factor on the number of replicates from one look at the interval to the next. */
   factor: number
   /** Asked where more are allowed. */
   isKnown: () => boolean
 }
 
 /**
- * How many replicates there are to be next, all before them counted. It depends on the cell and on its replicates alone, so that
- * any process comes to the same.
+ * The next number of replicates, earlier ones included. It depends only on the cell and its replicates, so every
+ * process gets the same.
  *
  * @param done - those so far
- * @returns `undefined` where there are enough
+ * @returns `undefined` when there are enough
  */
 export function nextReplicates(
   {replicates, until_ci: until}: Counted,

@@ -92,7 +92,7 @@ function warnOf(
 ): void {
   if (foreign > 0) {
     warn(
-      `left out: ${plural(foreign, 'record')} of no cell of this plan, or under the key of another`,
+      `left out: ${plural(foreign, 'record')} outside this plan, or with the key of another cell`,
     )
   }
   const commits = new Set(shards.flatMap(({manifest}) => manifest.machine.commit ?? []))

@@ -188,7 +188,7 @@ function savedRecords(
   const {records, foreign} = usableRecords(journal.records, keys)
   if (foreign > 0) {
     const what = foreign === 1 ? '1 record' : `${foreign} records`
-    warn(`left out: ${what} of no cell of this plan, or under the key of another`)
+    warn(`left out: ${what} outside this plan, or with the key of another cell`)
   }
   return records
 }

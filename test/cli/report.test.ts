@@ -209,7 +209,7 @@ describe('rfa report', () => {
     runner.planKeys.mockResolvedValue([short.key, long.key])
     const {stdout} = await report(folder)
     expect(stdout).toContain('- 2 cells: 2 completed, 0 skipped, 0 failed\n')
-    expect(stdout).toContain('- left out: 2 records of no cell of this plan')
+    expect(stdout).toContain('- left out: 2 records outside this plan')
     expect(JSON.parse((await report(folder, '--json')).stdout).runs[0].counts.completed).toBe(2)
   })
 

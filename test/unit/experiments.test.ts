@@ -195,7 +195,7 @@ describe('a cell of an error sweep', () => {
       }),
     ).toEqual({
       status: 'skipped',
-      reason: 'needs as many queries as keys',
+      reason: 'needs equal numbers of queries and keys',
     })
   })
 })

@@ -45,7 +45,7 @@ describe('runReport', () => {
 
   it('says how many records it leaves out', async () => {
     expect(renderTerminal(await runReport([{...savedRun, foreign: 2}]), WIDE)).toContain(
-      '- left out: 2 records of no cell of this plan, or under the key of another\n',
+      '- left out: 2 records outside this plan, or with the key of another cell\n',
     )
   })
 

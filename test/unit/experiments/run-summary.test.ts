@@ -33,7 +33,7 @@ describe('runSummary', () => {
     const broken = failed(timed(), {code: 'CELL_CRASHED', message: 'gone'})
     const stopped = run({records: [broken], cells: 3, resumeCommand: 'rfa bench --resume'})
     expect((await runSummary(stopped)).missing).toEqual([
-      '2 cells of 3 have not ended yet. Go on with: rfa bench --resume',
+      '2 cells of 3 have not ended yet. Continue with: rfa bench --resume',
       '1 cell of 3 failed; the report says why.',
     ])
     const part = run({records: [timed(), interrupted(timed({seq_len: 256}))], cells: 2})
@@ -67,7 +67,7 @@ describe('answersText', () => {
   it('counts open questions where there are many', () => {
     expect(answersText([...open, verdict('yes', 'e')])).toEqual([
       'e',
-      expect.stringMatching(/^3 questions cannot be told/),
+      expect.stringMatching(/^3 questions are inconclusive/),
     ])
   })
 })

@@ -46,7 +46,7 @@ describe('a large plan', () => {
         'plan: expected at most 100000 cells, got 500000 (longest lists: 500 num_features, 500 scales, 2 projections)',
       suggestions: expect.arrayContaining([
         'see what they would take with `dryRun`',
-        'go on all the same with `force`',
+        'run it all the same with `force`',
       ]),
     })
   })

@@ -285,7 +285,7 @@ describe('runExperiment, resumed', () => {
     const onWarning = (text: string) => void warnings.push(text)
     const {records} = await run(jobsFor('ok'), {directory, resume: true, onWarning})
     expect(records.map(({schema}) => schema)).toEqual(['rfa.variance/2'])
-    expect(warnings).toEqual([expect.stringMatching(/^left out: 1 record of no cell of this plan/)])
+    expect(warnings).toEqual([expect.stringMatching(/^left out: 1 record outside this plan/)])
   })
 
   it('runs a cell again whose record stands under the key of another', async () => {
