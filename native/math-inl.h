@@ -154,15 +154,15 @@ RFA_INLINE SinCosPair SinCos(V x) {
   const V cosine = FromBits(XorI(Bits(Select(swap, s, c)), AndI(XorI(bit0, bit1), sign)));
   const M near = Less(FromBits(AndI(Bits(x), SetI(INT32_MAX))), Set(kSinCosRange));
   if (AllTrue(near)) return {sine, cosine};
-  // lane by lane: what a token gives does not depend on the tokens beside it
+  // lane by lane: the result of a token does not depend on its neighbours
   const SinCosPair far = SinCosFar(x);
   return {Select(near, sine, far.sin), Select(near, cosine, far.cos)};
 }
 
 // sin and cos times a scale, for features, where an absolute error counts: 5 2^-24 of the scale for
 // |x| < kSinCosRange (polynomial 0.9, r and r^2 1.3, steps and result 2; 2.9 seen, 3.5 where multiply-adds
-// round twice). With x = n pi + r both take the sign (-1)^n: no swap of the two, and half the
-// operations of SinCos, whose error is relative. The scale is part of the coefficients.
+// round twice). With x = n pi + r both take the sign (-1)^n: no swap of the two, and half the operations of SinCos,
+// which has a relative error. The scale is part of the coefficients.
 struct ScaledWaves {
   V s[5], c[5];
 

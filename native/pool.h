@@ -49,9 +49,9 @@ class Pool {
   // others until the next resize. Whether the system did so; there is one for each thread.
   bool bind(const std::vector<int>& processors);
 
-  // task(context, item, scratch) for item = 0 .. items - 1, each thread with `scratch_floats` floats
-  // of its own. On the calling thread alone when `work` (in multiply-adds) is too small to share.
-  // The caller holds a Session. Throws std::bad_alloc before any item runs.
+  // task(context, item, scratch) for item = 0 .. items - 1, each thread with `scratch_floats` private floats. On
+  // the calling thread alone when `work` (in multiply-adds) is too small to share. The caller holds a Session.
+  // Throws std::bad_alloc before any item runs.
   void run(Size items, Size scratch_floats, double work, Task task, const void* context);
 
   // Memory that all items of a call see.
@@ -96,7 +96,7 @@ class Pool {
   std::atomic<Size> next_{0};
 };
 
-// Runs a kernel whose items need nothing but the operation itself. The caller holds a Session.
+// Runs a kernel with items that need only the operation. The caller holds a Session.
 template <class Op>
 void run_items(const ItemKernel<Op>& kernel, const Op& op, double work) {
   // on the stack of the caller, who waits for all items: nothing is allocated per call

@@ -31,9 +31,9 @@ struct BlockPlace {
   std::uint32_t replicate = 0, head = 0, block = 0;
 };
 
-// Normals of many streams of one key: `length` of each (replicate, head) pair, replicates first, in blocks
-// of `block_length`, each the beginning of a stream of its own. As floats where there is room for those,
-// else as doubles.
+// Normals of many streams of one key: `length` of each (replicate, head) pair, replicates first, in blocks of
+// `block_length`, each the beginning of a separate stream. As floats if the caller gives room for floats, else as
+// doubles.
 struct NormalBlocks {
   std::uint32_t key[2] = {0, 0};
   BlockPlace first;
@@ -44,8 +44,8 @@ struct NormalBlocks {
 void normal_blocks(const NormalBlocks& op);
 
 // Blocks of D orthogonal rows, the last one cut short: the orthogonal factor of normals of the stream of
-// directions (Gram-Schmidt over the rows, each with a positive component along its normals), times the
-// lengths of as many rows of normals of that of lengths (chi), or times sqrt(D). [R, H, M, D].
+// directions (Gram-Schmidt over the rows, each with a positive component along its normals). Each row is
+// multiplied by the length (chi) of a row of normals of the stream of lengths, or by sqrt(D). [R, H, M, D].
 struct OrthogonalRows {
   std::uint32_t direction_key[2] = {0, 0}, length_key[2] = {0, 0};
   BlockPlace first;

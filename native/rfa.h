@@ -20,7 +20,7 @@ namespace rfa {
 
 using Size = std::int64_t;
 
-// Never a function of its own: kernels for wide instruction sets use these, and a copy compiled there
+// Never a separate function: kernels for wide instruction sets use these, and a copy compiled there
 // must not be the one that the linker keeps.
 #if defined(__GNUC__) || defined(__clang__)
 #define RFA_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -310,7 +310,7 @@ enum class Reduction { kSum, kMax, kLogSumExp };
 void reduce_rows(Reduction op, const float* in, float* out, Size rows, Size columns);
 // Which columns the rows of matrices on top of each other see; by default all of them.
 struct RowVisibility {
-  Size causal_rows = 0;  // rows of one matrix whose row i sees columns 0 .. i only; 0 = not causal
+  Size causal_rows = 0;  // rows of one matrix, in which row i sees columns 0 .. i only; 0 = not causal
   const float* present = nullptr;  // [.., columns], 0 = hidden; null = all are there
   Size shared_rows = 1;  // rows that share one row of `present`
 };
@@ -370,7 +370,7 @@ void pair_products(const PairProducts& op);
 // Exact attention of one head: out_i = sum_j p_ij v_j, p_ij ~ exp(l_ij) + exp(log_constant_i) over the
 // keys in view, l_ij = q_i.k_j + key_bias_j. Finite numbers of any size, and biases above -inf. Rows that see
 // no key: out 0, lse -inf, entropy 0.
-// With key_length the weights are those of the arc-cosine kernel instead, p_ij ~ key_length_j f(l_ij) with
+// With key_length the weights follow the arc-cosine kernel instead, p_ij ~ key_length_j f(l_ij) with
 // f(c) = sin t + (pi - t) c, t = acos c of unit vectors q and k; without log_constant, lse and entropy.
 struct ExactSoftmax {
   Size query_len = 0, key_len = 0, head_dim = 0, value_dim = 0;
@@ -415,9 +415,9 @@ std::string select_isa(const std::string& name);
 void set_threads(int count);
 int threads();
 
-// Keeps each thread on a processor of its own, the calling one on the first: benchmarks then do not
-// measure where the system happens to put two threads. The calling thread stays there, the others until
-// the next set_threads. Whether it was done.
+// Binds each thread to one processor, the calling one to the first: otherwise times of benchmarks depend on where
+// the system puts threads. The calling thread stays there, the others until the next set_threads. Returns whether
+// it was done.
 bool bind_threads(const std::vector<int>& processors);
 
 // Peak float32 rate of one thread in GFLOP/s: independent multiply-adds in registers only, best of

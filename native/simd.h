@@ -30,7 +30,7 @@
 // registers across the tile and moves accumulators to memory, which halves the speed of the product.
 #define RFA_APART __attribute__((noinline))
 #if defined(RFA_NO_UNROLL)
-// for sanitizers, whose checks in fully unrolled and inlined code take compilers many minutes
+// for sanitizers: their checks in fully unrolled and inlined code take compilers many minutes
 #define RFA_INLINE inline
 #define RFA_UNROLL
 #else

@@ -28,7 +28,7 @@ constexpr double kMostOfPeak = 1.05;
 
 constexpr Size kHeads = 8, kLength = 2048, kDim = 64, kFeatures = 256;
 
-// Starts arrays at a cache line, or as many bytes after it as RFA_BENCH_OFFSET says: malloc gives 16.
+// Starts arrays at a cache line, or RFA_BENCH_OFFSET bytes after it: malloc gives 16.
 template <class T>
 struct LineAllocator {
   using value_type = T;

@@ -68,7 +68,7 @@ inline V CacheScores(const float* query, const float* keys, Size stride, Size co
 template <int C, bool kWhole>
 RFA_INLINE void CacheColumns(const float* weights, const float* values, Size stride, Size count,
                              Size columns, float rescale, float* out) {
-  // two sums per vector: 8 chains with C = 4, as many as two ports of latency 4 can take
+  // two sums per vector: 8 chains with C = 4, enough for two ports of latency 4
   V even[C], odd[C];
   RFA_UNROLL
   for (int c = 0; c < C; c++) even[c] = odd[c] = Zero();

@@ -2,20 +2,20 @@
 // masked product, across chunks the state. One item is one head.
 //
 // Gates and log-weights give every pair (i, j <= i) of a chunk a factor relative to the largest
-// weight that row i has seen. The factors of row i are those of row i - 1 times one number, plus a new
-// one for key i: no exponential per pair, no difference of long sums, and nothing from the future.
+// weight that row i has seen. The factors of row i are the factors of row i - 1 times one number, plus a new one
+// for key i: no exponential per pair, no difference of long sums, and nothing from the future.
 //
 // Inside a chunk of C tokens, A = tril(phi(Q) phi(K)^T) [C, C]; over its past, S [F, Dv] and z [F]:
 //   num_i = c_i phi(q_i)^T S + sum_{j<=i} f_ij A_ij v_j      den_i likewise with z and 1 for v
-// with f_ij the factor of a pair and c_i that of the state at row i. Without gates and weights all
+// with f_ij the factor of a pair and c_i the factor of the state at row i. Without gates and weights all
 // are 1.
 //   t_i = max(t_{i-1} + g_i, b_i)                 running reference; 0 without log-weights b
 //   f_ij = f_{i-1,j} exp(t_{i-1} + g_i - t_i)     f_ii = exp(b_i - t_i)
 //   c_i = c_{i-1} exp(t_{i-1} + g_i - t_i)        the same step from row to row
 // Gates g are <= 0, so every exponent is: nothing overflows, and what underflows is below every
-// row's largest weight. The common factor exp(-t_i) of a row cancels in its quotient. The gate is
-// that of RFA-GATE (Peng et al. 2021, arXiv:2103.02143), whose factor 1 - g_i on the fresh key its
-// caller brings in as a log-weight or with the features.
+// row's largest weight. The common factor exp(-t_i) of a row cancels in its quotient. The gate is from RFA-GATE
+// (Peng et al. 2021, arXiv:2103.02143); its factor 1 - g_i on the fresh key comes in as a log-weight or with the
+// features.
 //
 // Time O(L (C (F + Dv) + F Dv) + L M D), memory O(F Dv + C F) per thread, whatever L is.
 #pragma once
@@ -107,7 +107,7 @@ inline bool PairFactors(const LinearAttention& op, const CausalScratch& s, const
   float carried = 1;
   for (Size i = 0; i < kCausalChunk; i++) {
     float* row = s.factors + i * s.c_stride;
-    // O(C^2) products, small beside the C^2 F of the masked product that they scale
+    // O(C^2) products, few compared with the C^2 F of the masked product that they scale
     const V step = Set(s.step[i]);
     for (Size c = 0; c < s.c_stride; c += W) {
       Store(row + c, i > 0 ? Mul(Load(row - s.c_stride + c), step) : Zero());

@@ -203,7 +203,7 @@ RFA_INLINE void ExactWeights(const ExactScratch& s, Size tile_row, Size item_row
   double keep = 1;
   // written so that a NaN moves the reference, too: the row is NaN then
   if (!(top <= reference + kExactSlack)) {
-    // nothing is kept of a row that has seen no key, whose reference is -inf
+    // a row that has seen no key keeps nothing: its reference is -inf
     keep = Exp2Of(reference - top);
     weighted = keep == 0 ? 0 : keep * (weighted + (reference - top) * sum);
     sum *= keep;

@@ -1,4 +1,4 @@
-// The nonlinearities of features that are passes of their own over a tile of numbers in the cache: sines and
+// The nonlinearities of features that need a separate pass over a tile of numbers in the cache: sines and
 // cosines of angles, elu + 1 of tokens.
 //
 // They are functions apart (RFA_APART). As the end of a register tile's code their dozen of constants

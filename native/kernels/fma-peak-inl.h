@@ -5,8 +5,8 @@
 
 RFA_KERNELS_BEGIN
 
-// Enough chains for two ports of latency 4 or 5 (four ports of latency 4 with 32 registers), few enough
-// to stay in registers beside the two constants.
+// Enough chains for two ports of latency 4 or 5 (four ports of latency 4 with 32 registers), few enough to stay in
+// registers with the two constants.
 constexpr int kChains = kRegisters >= 32 ? 16 : 12;
 // RFA_UNROLL goes no further, and chains of a loop that is not unrolled live in memory: half the rate.
 static_assert(kChains <= 16, "every chain must be unrolled");

@@ -1,5 +1,5 @@
 // Attention with explicit features, both directions: three phases over items.
-//   1. sums: every part of every head's keys gives a state of its own
+//   1. sums: every part of every head's keys gives a separate state
 //   2. merge: the parts of a head are added up in their order
 //   3. read: blocks of queries
 // Features are computed a tile at a time and never go through memory. The number of parts follows
@@ -10,8 +10,8 @@
 // Time O((L + S) F (D + Dv)) with the projection, memory O(F Dv) per part: nothing of length L F.
 //
 // Log-weights enter as exp(log_weight_j - max_j): at most 1, so nothing overflows, and the common
-// factor cancels in the quotient. Explicit, trigonometric and ReLU features need no such care:
-// their size is that of the inputs. NaN or inf of a present key reaches every query of its head.
+// factor cancels in the quotient. Explicit, trigonometric and ReLU features do not need this: they are about as
+// large as the inputs. NaN or inf of a present key reaches every query of its head.
 #pragma once
 
 #include "kernels/feature-map-inl.h"
@@ -28,9 +28,9 @@ constexpr Size kReadTile = 8 * kRows;    // queries per read of the state
 constexpr Size kReadBlock = 8 * kReadTile;
 constexpr Size kPartLength = 2048;       // keys per part at least
 
-// Enough parts for 16 items where the keys allow it.
-// Few heads of long sequences would otherwise leave threads idle: a head's sums are one item. A
-// part costs a state of its own and a merge, O(F Dv), against O(kPartLength F Dv) for its sums.
+// Enough parts for 16 items if the keys allow it. Few heads of long sequences would otherwise leave threads idle: a
+// head's sums are one item. A part costs a state and a merge, O(F Dv), against O(kPartLength F Dv) for
+// its sums.
 inline Size LinearParts(const LinearAttention& op) {
   const Size pairs = Most(1, op.batch * op.heads);
   return Most(1, Least(CeilDiv(16, pairs), op.key_len / kPartLength));

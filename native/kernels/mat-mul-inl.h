@@ -1,5 +1,5 @@
-// Batched matrix product. One item is a block of rows x columns of one matrix; the inner axis is cut
-// into blocks whose sums are formed from zero and then added.
+// Batched matrix product. One item is a block of rows x columns of one matrix; the inner axis is cut into blocks;
+// their sums are formed from zero and then added.
 //
 // C = activation(A B + bias), [rows, inner] x [inner, columns], O(rows columns inner). Three levels
 // of blocking: the register tile (micro-inl.h); a panel of B, kProductDepth x kPanel, 64 KiB at
@@ -21,7 +21,7 @@ constexpr Size kProductRows = 32 * kRows;  // rows per item: packing b costs 2-4
 constexpr Size kDirectRows = 64 * kRows;   // where a is not packed and takes no room
 constexpr Size kProductColumns = 256;      // a multiple of kPanel
 constexpr Size kProductDepth = 256;        // a block of b is 256 KiB: the second-level cache
-constexpr Size kThinRows = 3;              // up to so many rows packing would cost more than it saves
+constexpr Size kThinRows = 3;              // up to this number of rows packing costs more than it saves
 
 // Whether tiles read a where it is stored. Packing pays where a is met by several panels of b, and its
 // rows crowd into a few cache sets or it is stored transposed.
@@ -123,8 +123,8 @@ inline RightPanels PackRight(const MatMul& op, const ProductBlock& block, Size k
   return {s.b, W * depth, 0};
 }
 
-// What becomes of one depth block's product: sums take it in until the last block, whose product goes
-// with them, bias and activation to the output.
+// Where the product of one depth block goes: sums collect it until the last block; its product goes with them, bias
+// and activation to the output.
 struct ProductStage {
   bool first, last;
 };

@@ -1,7 +1,6 @@
 // Random matrices: normals block by block, and blocks of orthogonal rows.
 //
-// A block is what one stream gives and one item makes: whatever is drawn beside it, on however many threads,
-// its bits are the same.
+// A block comes from one stream and one item: its bits do not depend on other draws or on the number of threads.
 #pragma once
 
 #include <cstring>
@@ -62,7 +61,7 @@ inline void NormalBlocksItem(const NormalBlocks& op, Size item, float*) {
 
 // ---- blocks of orthogonal rows --------------------------------------------------------------
 
-// Rows whose lengths are drawn together: an even number, so that the normals of the first one begin a
+// Rows with lengths that are drawn together: an even number, so that the normals of the first one begin a
 // block of words; few columns make vectors of several rows.
 RFA_INLINE Size LengthRows(Size columns) { return columns < 32 ? 32 : 4; }
 

@@ -65,7 +65,7 @@ struct Bump {
 };
 
 // A number of vectors as a type.
-// Narrower last panels are code of their own: accumulators stay in registers only if their number
+// Narrower last panels have separate code: accumulators stay in registers only if their number
 // is known when the code is compiled.
 template <int C>
 struct Width {
@@ -286,8 +286,8 @@ struct RightPanels {
 };
 
 // Sum of squares of a row.
-// |x|^2, [n] to a number. One chain: n is a head dimension, where the latency of n / W steps is
-// small beside the products that follow. NaN and inf pass through.
+// |x|^2, [n] to a number. One chain: n is a head dimension, where the latency of n / W steps is small compared with
+// the products that follow. NaN and inf pass through.
 RFA_INLINE float SquaredNorm(const float* x, Size n) {
   V sum = Zero();
   Size i = 0;

@@ -1,8 +1,8 @@
 // Random words (Philox4x32-10) and the standard normals made of them (Box-Muller in double precision).
 //
-// One block of four words per lane: some 70 integer operations for WD blocks, about as many for the
-// logarithm, sine and cosine that make two normals of each. A normal depends on its block alone, not on
-// its lane or on how a call is cut.
+// One block of four words per lane: some 70 integer operations for WD blocks, and about 70 for the logarithm, sine
+// and cosine that make two normals of each. A normal depends on its block alone, not on its lane or on how a call
+// is cut.
 #pragma once
 
 #include "math64-inl.h"

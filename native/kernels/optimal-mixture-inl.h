@@ -1,7 +1,7 @@
 // Reads a few vectors with weights alpha exp(logit), alpha corrected per query (see rfa.h).
 //
 // One item is a block of queries of one head. Vectors and values are packed once per item; a tile of
-// queries is scored against all vectors, its affinities are turned row-major beside the scores, and
+// queries is scored against all vectors, its affinities are turned row-major next to the scores, and
 // each row becomes weights in place. Alpha multiplies the weight and never goes through a logarithm.
 //
 // This is the last step of LARA with mis=opt (Zheng, Wang, Kong 2022, arXiv:2204.04667, section 4):
@@ -103,9 +103,8 @@ RFA_INLINE void MixturePanel(const OptimalMixture& op, const MixtureScratch& s, 
   }
 }
 
-// Turns a row of logits into weights; `mean` is that of its affinities.
-// [C'] in place, proposal by proposal: with two vectors per proposal (antithetic or doubled) the
-// second run over the affinities starts at column C.
+// Turns a row of logits into weights; `mean` is the mean of its affinities. [C'] in place, proposal by proposal:
+// with two vectors per proposal (antithetic or doubled) the second run over the affinities starts at column C.
 inline void WeighMixture(const OptimalMixture& op, const MixtureScratch& s, Size r, float mean) {
   float* row = s.scores + r * s.stride;
   const float* t = s.affinity + r * s.t_stride;
@@ -125,7 +124,7 @@ inline void WeighMixture(const OptimalMixture& op, const MixtureScratch& s, Size
       const V alpha = Max(floor, Fma(a, correction, balance));
       const V logit = LoadUpTo(row + first + c, n);
       V weight = Mul(alpha, Exp2Weight(Sub(logit, shift)));
-      // lanes beyond n are no proposals: alpha 2^(0 - shift) must not enter the total
+      // lanes beyond n are not proposals: alpha 2^(0 - shift) must not enter the total
       if (n < W) weight = Select(FirstN(n), weight, Zero());
       StoreUpTo(row + first + c, weight, n);
       total = Add(total, weight);

@@ -15,8 +15,8 @@ constexpr int kBefore = kRegisters >= 32 ? 4 : 2;
 // Vectors of each row of the panel that an update holds.
 constexpr int kStrip = kRegisters >= 32 ? 4 : 2;
 
-// Doubles from one row to the next in scratch memory: whole vectors, and no multiple of a page, whose rows
-// would all want the same few places of the cache.
+// Doubles from one row to the next in scratch memory: whole vectors, and not a multiple of a page: rows would
+// compete for the same few places of the cache.
 RFA_INLINE Size RowStride(Size columns) {
   const Size stride = (columns + WD - 1) / WD * WD;
   return stride % 512 == 0 ? stride + WD : stride;

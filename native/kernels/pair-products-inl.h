@@ -1,6 +1,6 @@
 // Inner products of all pairs of some vectors: one item is a part of their length.
 //
-// O(count^2 length) multiply-adds on count length floats, each of which an item reads from memory once: a
+// O(count^2 length) multiply-adds on count length floats; an item reads each from memory once: a
 // part of ten vectors stays in the caches. Floats are widened as they are read, and sums are in double precision.
 #pragma once
 
@@ -9,7 +9,7 @@
 RFA_KERNELS_BEGIN
 
 constexpr Size kPairLength = 1024;  // floats of each vector per item
-constexpr int kPairRows = 2, kPairColumns = 4;  // products at once: as many sums as hide an addition
+constexpr int kPairRows = 2, kPairColumns = 4;  // products at once: enough sums to hide an addition
 
 inline Size PairItems(const PairProductsPlan& plan) { return CeilDiv(plan.op->length, kPairLength); }
 inline Size PairScratch(const PairProductsPlan&) { return 0; }

@@ -145,7 +145,7 @@ inline void DrawRow(const SampleKeys& op, const SampleRow& at, const float* sums
       }
       picked = PickKey(op, at, g, sum, threshold);
     }
-    // the drawn key itself, [D], beside its index: the caller adds it to the query without a gather
+    // the drawn key itself, [D], with its index: the caller adds it to the query without a gather
     const Size row = at.row * op.draws + n;
     op.index[(at.batch * op.heads + at.head) * op.query_len * op.draws + row] =
         static_cast<std::int32_t>(picked);

@@ -32,7 +32,7 @@ constexpr Size kQueryBlock = 384;         // queries per item at most, a multipl
 constexpr float kSlack = 8;             // weights stay below 2^8: no precision is lost
 constexpr float kRemoved = -1e30f;      // a bias at or below this removes its key
 
-// Queries per item: as many as reuse packed keys well, but at least 16 items where rows allow it.
+// Queries per item: enough to reuse packed keys well, but at least 16 items if rows allow it.
 // Depends on the shape alone, so that results do not depend on the number of threads.
 inline Size SoftmaxQueryBlock(const SoftmaxAttention& op) {
   const Size per_item = CeilDiv(op.query_len * Most(1, op.batch * op.heads), 16);
@@ -237,8 +237,8 @@ inline void SoftmaxTile(const SoftmaxAttention& op, const SoftmaxScratch& s, con
 }
 
 // Divides by the sums and stores output and log-sum-exp of the item's rows.
-// out = acc / l; a row without keys has l = 0 and gives 0, and its log-sum is that of nothing,
-// -inf. l is at least 1 otherwise, so that its reciprocal is finite.
+// out = acc / l; a row without keys has l = 0, the output 0 and the log-sum -inf. l is at least 1 otherwise, so
+// that its reciprocal is finite.
 inline void FinishRows(const SoftmaxAttention& op, const SoftmaxScratch& s, Size batch, Size head,
                        Size first_row, Size rows) {
   for (Size r = 0; r < rows; r++) {

@@ -58,7 +58,7 @@ inline void AddTotalsByRow(const State& state, const float* keys, Size key_strid
   for (Size s = 0; s < state.features; s += W) {
     V total = Zero();
     for (Size j = 0; j < count; j++) total = Add(total, Load(keys + j * key_stride + s));
-    // what stands beyond F in the last vector belongs to nobody: z's padding stays zero for Dot
+    // entries beyond F in the last vector are unused: the padding of z stays zero for Dot
     if (s + W > state.features) total = Select(FirstN(state.features - s), total, Zero());
     Store(state.totals + s, Add(Load(state.totals + s), total));
   }
@@ -94,8 +94,8 @@ inline void AddKeys(const State& state, const float* keys, Size key_stride, cons
   }
 }
 
-// z . features over the padded length; the padding of z is zero, that of features finite.
-// One chain: F / W steps, once per query, beside F Dv multiply-adds.
+// z . features over the padded length; the padding of z is zero, the padding of features finite. One chain: F / W
+// steps, once per query, compared with F Dv multiply-adds.
 RFA_INLINE float Dot(const float* a, const float* b, Size padded) {
   V sum = Zero();
   for (Size i = 0; i < padded; i += W) sum = Fma(Load(a + i), Load(b + i), sum);

@@ -14,8 +14,8 @@ struct ItemKernel {
   void (*run)(const Op&, Size item, float* workspace);
 };
 
-// Bidirectional linear attention for a wave of (batch, head) pairs, whose states fit in memory
-// together. `states` holds pairs * parts states of state_floats each.
+// Bidirectional linear attention for a wave of (batch, head) pairs with states that fit in memory together.
+// `states` holds pairs * parts states of state_floats each.
 struct LinearPlan {
   const LinearAttention* op;
   Size first_pair, pairs, parts, state_floats;

@@ -75,8 +75,8 @@ double dot(const double* a, const double* b, Size n) {
   return sum;
 }
 
-// Inner products of unit rows: what the second pass leaves is the rounding of its own products, n units at
-// most, and of its subtractions, one of each row before; the sum here has n more.
+// Inner products of unit rows: the second pass leaves the rounding of its products, n units at most, and of its
+// subtractions, one for each row before; the sum here adds n.
 double orthogonality(Size n) { return 4 * static_cast<double>(n + 4) * kUnit64; }
 
 void check_orthonormal(const Doubles& q, Size rows, Size columns) {
@@ -96,7 +96,7 @@ void check_orthonormalize(Size rows, Size columns, double nearness = 1) {
     RandomStream stream;
     stream.key[0] = static_cast<std::uint32_t>(rows * 1000 + columns);
     normals(stream, matrix.data(), rows * columns);
-    // row 0 in all rows, and little of their own beside it
+    // row 0 in all rows, plus small differences
     for (Size i = columns; i < rows * columns; i++) {
       const auto at = static_cast<std::size_t>(i);
       if (nearness < 1) matrix[at] = matrix[static_cast<std::size_t>(i % columns)] + nearness * matrix[at];

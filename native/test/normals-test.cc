@@ -59,7 +59,7 @@ void known_answers() {
       for (int i = 0; i < 4; i++) expect(got[i] == c.answer[i], text("word ", i, ": ", got[i]));
     }
   });
-  run_case("every number of blocks is those of a plain loop, across the end of the counter", [] {
+  run_case("every number of blocks agrees with a plain loop, across the end of the counter", [] {
     RandomStream stream = stream_of(5);
     stream.counter[0] = 0xFFFFFFF0u;
     for (Size blocks = 0; blocks <= 67; blocks++) {
