@@ -9,19 +9,18 @@
 
     $ npx rfa error-sweep --input out/layer0.safetensors
 
-`capture` sees attention that is computed by
+`capture` records attention that is computed by
 
 - `torch.nn.functional.scaled_dot_product_attention`, however it was imported;
-- `torch.nn.MultiheadAttention`, and so `nn.TransformerEncoder` and its kin, which leave their fused fast path for it;
-- the attention functions of Hugging Face Transformers 5 (`sdpa`, `eager`, `flash_attention_*`), where it takes queries
-  and keys after the rotary embedding and keeps grouped keys and values as the H_kv heads that they are.
+- `torch.nn.MultiheadAttention`, including `nn.TransformerEncoder` and similar modules (without their fused fast path);
+- the attention functions of Hugging Face Transformers 5 (`sdpa`, `eager`, `flash_attention_*`): queries and keys are
+  recorded after the rotary embedding, grouped keys and values as H_kv heads.
 
-A file holds q [B, H, L, D], k [B, H_kv, S, D], v [B, H_kv, S, Dv] in the dtype in which attention is given them (under
-`torch.autocast` it may cast them further), and where some keys are padding key_mask [B, S], true for a key that takes
-part. Keys after the last query of causal attention, which none sees, are left out. Its metadata say `causal`, `scale`
-where it is not 1/sqrt(D), `origin`, `model`, `module`, `layers`, `heads`, `tokens`. Attention that such a file cannot
-hold (a bias that is added to the logits, a window, packed texts, dropout) is refused with an `ExportError`, never
-written as something else.
+A file holds q [B, H, L, D], k [B, H_kv, S, D], v [B, H_kv, S, Dv] in the dtype that attention gets (`torch.autocast`
+may cast them further). If some keys are padding, it also holds key_mask [B, S], true for keys that take part. Keys after
+the last query of causal attention are left out: no query sees them. The metadata are `causal`, `scale` if it is not
+1/sqrt(D), `origin`, `model`, `module`, `layers`, `heads` and `tokens`. Attention that such a file cannot hold (a bias on
+the logits, a window, packed texts, dropout) is refused with an `ExportError`.
 
 Needs torch >= 2.1 and NumPy; loads neither Transformers nor safetensors.
 """
@@ -50,7 +49,7 @@ __version__ = "0.1.0"
 
 Array = Union[torch.Tensor, np.ndarray]
 
-#: What an additive mask holds at least where a key is masked: a weight of exp(-1e4) is 0 in every dtype.
+#: Largest value of an additive mask that masks a key: a weight of exp(-1e4) is 0 in every dtype.
 MASKED = -1e4
 
 _DTYPES = {
@@ -63,7 +62,7 @@ _DTYPES = {
 
 
 class ExportError(ValueError):
-    """What was expected, what came, and what to try."""
+    """What was expected, what it got, and what to try."""
 
     def __init__(self, where: str, expected: str, got: str, hint: str = "") -> None:
         super().__init__(f"{where}: expected {expected}, got {got}" + (f"; try: {hint}" if hint else ""))
@@ -96,14 +95,14 @@ class Layer:
 
 @dataclass
 class Capture:
-    """What a block of `capture` has found so far."""
+    """What a block of `capture` has recorded so far."""
 
     layers: dict[int, Layer] = field(default_factory=dict)
     """The chosen layers, by their number."""
     modules: list[str] = field(default_factory=list)
-    """Where in the model each layer is, also of those that were not chosen."""
+    """Name of the module of each layer, including layers that were not chosen."""
     files: list[Path] = field(default_factory=list)
-    """What was written; empty until the block has ended."""
+    """The files written; empty until the block has ended."""
     forwards: int = 0
     """How often the model was called."""
 
@@ -146,16 +145,16 @@ def capture(
 ) -> Iterator[Capture]:
     """Takes q, k, v of the attention that `model` computes in the block, and writes them when the block ends.
 
-    Layers are numbered from 0 in the order in which one call of the model attends, which for the models of the
-    recipes is their own numbering. Tensors are copied to the CPU as they pass; the model computes what it computes.
+    Layers are numbered from 0 in the order of their attention in one call of the model; for the models of the
+    recipes this is their usual numbering. Tensors are copied to the CPU; the results of the model do not change.
 
     Args:
         model: the module that the block calls, in eval mode.
         folder: where `layerN.safetensors` are written, made where missing; None writes nothing.
         layers: numbers of the layers; default all.
-        heads: numbers of query heads; default all. Groups that are chosen as a whole keep their shared keys.
-        tokens: how many tokens to keep, queries and keys alike, from the first; default all. Attention that is
-            not causal is then attention among these alone: for what the model computes, cut its text instead.
+        heads: numbers of query heads; default all. A group that is chosen as a whole keeps its shared keys.
+        tokens: how many tokens to keep, queries and keys alike, from the first; default all. Without causal masking
+            this is not what the model computes for a shorter text: shorten the text instead.
         recipe: one of `RECIPES`, which modules count as layers.
         forward: which call of the model, from 0: with `generate` 0 is the prompt, later ones are steps.
         one_file: write `layers.safetensors` with `layers.N.q`, ... instead of a file per layer.
@@ -166,8 +165,8 @@ def capture(
         a `Capture`.
 
     Raises:
-        ExportError: nothing to capture, a layer or head that is not there, attention that a file cannot hold,
-            active dropout. Nothing is written then, nor when the block raises.
+        ExportError: nothing to capture, a missing layer or head, attention that a file cannot hold, active
+            dropout. Then, and if the block raises, nothing is written.
     """
     chosen = None if layers is None else sorted({*layers})
     _check(model, chosen, tokens, recipe, forward)
@@ -194,11 +193,11 @@ def save(
     layout: str = "bhld",
     **metadata: str,
 ) -> None:
-    """Writes one layer of arrays that you have.
+    """Writes one layer from your arrays.
 
     Args:
         path: ends in `.safetensors`.
-        q: queries [B, H, L, D], as they enter q @ k^T but for the scale: after a rotary embedding.
+        q: queries [B, H, L, D], as they enter q @ k^T, before the scale and after a rotary embedding.
         k: keys [B, H_kv, S, D]; H is a multiple of H_kv, key head j serves query heads j G .. j G + G - 1.
         v: values [B, H_kv, S, Dv].
         key_mask: [B, S], nonzero for keys that take part; default all.
@@ -208,7 +207,7 @@ def save(
         metadata: further texts: `origin`, `model`, `license`, ...
 
     Raises:
-        ExportError: shapes that do not belong together, a dtype that cannot be written.
+        ExportError: shapes that do not match, a dtype that cannot be written.
     """
     if Path(path).suffix != ".safetensors":
         raise ExportError("save", "a path that ends in .safetensors", str(path))
@@ -233,8 +232,8 @@ def save(
 class _Recorder(TorchFunctionMode):
     """Sees every call of a torch function: `multi_head_attention_forward` and `scaled_dot_product_attention` are taken.
 
-    While a mode is active torch leaves the fused fast paths of its modules. Inside an attention that was taken,
-    calls are its own business.
+    While a mode is active torch does not use the fused fast paths of its modules. Calls inside an attention that was
+    taken are ignored.
     """
 
     def __init__(
@@ -292,7 +291,7 @@ class _Recorder(TorchFunctionMode):
 
     def end(self, module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
         if module in self.running:
-            while self.running.pop() is not module:  # those whose forward raised before they could end
+            while self.running.pop() is not module:  # modules that raised in forward
                 pass
 
     @property
@@ -325,7 +324,7 @@ class _Recorder(TorchFunctionMode):
             raise ExportError(where, *refused.args) from None
 
     def finish(self) -> None:
-        """Complains about what was not found."""
+        """Raises for what was not found."""
         found = self.found
         if found.forwards <= self.forward:
             stray = f", attention outside of it {self.strangers} times" if self.strangers else ""
@@ -343,8 +342,8 @@ class _Recorder(TorchFunctionMode):
                 "capture",
                 "attention by scaled_dot_product_attention, nn.MultiheadAttention or Transformers",
                 "a forward without any",
-                'attn_implementation="sdpa" where the model comes from Transformers, a model of which nothing is '
-                "compiled, or rfa_export.save with q, k, v of your own",
+                'attn_implementation="sdpa" for a model of Transformers, a model without compiled '
+                "parts, or rfa_export.save with your own q, k, v",
             )
         missing = [number for number in self.chosen or [] if number >= len(found.modules)]
         if missing:
@@ -352,7 +351,7 @@ class _Recorder(TorchFunctionMode):
                 "capture",
                 f"layers 0 to {len(found.modules) - 1}",
                 ", ".join(map(str, missing)),
-                f"those that attend are {', '.join(found.modules)}",
+                f"layers with attention: {', '.join(found.modules)}",
             )
         if found.forwards > self.forward + 1:
             warnings.warn(
@@ -363,7 +362,7 @@ class _Recorder(TorchFunctionMode):
         masks = [layer.key_mask for layer in found.layers.values() if layer.causal and layer.key_mask is not None]
         if not all(bool(mask[:, 0].all()) for mask in masks):
             warnings.warn(
-                "rfa_export: a text begins with padding, whose queries see no key in causal attention; "
+                "rfa_export: a text begins with padding; under causal attention its queries see no key; "
                 'try: tokenizer.padding_side = "right"',
                 stacklevel=4,
             )
@@ -534,7 +533,7 @@ def _of_transformers(
 
 _POSITIONS = "a model with absolute or rotary positions: rfa measures softmax of q.k alone"
 _PACKED = "the texts one by one, or padded, with attention_mask"
-_WHOLE = "a model whose softmax is over all keys"
+_WHOLE = "a model with a softmax over all keys"
 #: Arguments of attention functions of Transformers that change what is computed: what each is, and what to try.
 _EXTRAS = {
     "position_bias": ("a bias", _POSITIONS),
@@ -553,7 +552,7 @@ _EXTRAS = {
 def _refuse_extras(extras: Mapping[str, Any]) -> None:
     for name, (what, hint) in _EXTRAS.items():
         if extras.get(name) is not None:
-            raise _Refused("attention that is the softmax of scaled logits", f"{what} ({name}) beside them", hint)
+            raise _Refused("attention that is the softmax of scaled logits", f"{what} ({name}) as well", hint)
 
 
 def _refuse_packed(positions: torch.Tensor | None, query: torch.Tensor) -> None:
@@ -561,7 +560,7 @@ def _refuse_packed(positions: torch.Tensor | None, query: torch.Tensor) -> None:
     if positions is None or query.shape[0] != 1 or query.shape[2] == 1:
         return
     if not bool((positions.diff(dim=-1) == 1).all()):
-        raise _Refused("position_ids that rise by 1", "packed texts, whose positions restart", _PACKED)
+        raise _Refused("position_ids that rise by 1", "packed texts, with positions that restart", _PACKED)
 
 
 # ---- masks
@@ -600,7 +599,7 @@ def _mask_of(
 ) -> tuple[bool, torch.Tensor | None]:
     """Whether a mask that broadcasts to [B, H, L, S] is causal, and which keys of each text it lets take part.
 
-    Queries that see no key at all, as padding may, are nobody's business.
+    Queries that see no key at all, such as padding, are ignored.
     """
     batch, queries, keys = q.shape[0], q.shape[2], k.shape[2]
     if mask is None:
@@ -641,7 +640,7 @@ class _Choice:
         self.tokens = tokens
 
     def of(self, where: str, layer: Layer) -> Layer:
-        """A copy on the CPU of what is wanted of a layer."""
+        """A copy of the chosen part of a layer on the CPU."""
         q, k, v, mask = layer.q, layer.k, layer.v, layer.key_mask
         if self.heads is not None:
             count = q.shape[1]
@@ -695,7 +694,7 @@ def _is_compiled(module: torch.nn.Module) -> bool:
 
 
 def _check_layer(where: str, layer: Layer) -> None:
-    """That the arrays of a layer belong together and have a dtype that a file holds, and that its scale is one."""
+    """Checks that the arrays of a layer match, have a dtype that a file can hold, and that the scale is positive."""
     q, k, v, mask = layer.q, layer.k, layer.v, layer.key_mask
     got = f"q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}"
     agree = (
@@ -754,7 +753,7 @@ def _write(folder: Path, layers: Mapping[int, Layer], common: Mapping[str, str],
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Under a temporary name first, so that a write that is cut off leaves what was there."""
+    """Under a temporary name first: an interrupted write leaves the old file."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_bytes(content)
@@ -767,13 +766,13 @@ def _warn_of_others(folder: Path, written: Sequence[Path]) -> None:
     others = sorted({path.name for path in folder.glob("layer*.safetensors")} - {path.name for path in written})
     if others:
         warnings.warn(
-            f"rfa_export: {folder} also has {', '.join(others)} of an earlier capture; try: a folder of its own",
+            f"rfa_export: {folder} also has {', '.join(others)} of an earlier capture; try: another folder",
             stacklevel=4,
         )
 
 
 def _several(layers: Mapping[int, Layer]) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """Arrays and metadata of many layers; what is the same for all is said once."""
+    """Arrays and metadata of many layers; equal metadata are written once."""
     arrays, texts = {}, {}
     each = {number: (_arrays(layer), layer.metadata()) for number, layer in layers.items()}
     if len({layer.causal for layer in layers.values()}) > 1:

@@ -1,4 +1,4 @@
-"""Other implementations beside rfa: `rfa bench --peers torch` runs this script, which times what they have of the methods.
+"""Other implementations: `rfa bench --peers torch` runs this script, which times the methods that they have.
 
     python3 rfa_peers.py torch --threads 2
 
@@ -15,9 +15,9 @@ line, with one:
   {"do": "drop", "id": i}  frees it: {"dropped": i}
 
 A case is {"method", "decode", "causal", "batch", "heads", "length", "tokens", "head_dim", "value_dim", "num_features"} and
-perhaps a "form". One that decodes takes L tokens one by one, the n of them again and again; its clock starts behind the
-first token. Any number of cases are there at once, until they are dropped. What goes wrong with a request
-is answered with {"error": "..."}. The script ends when its input does, in the midst of a run too.
+perhaps a "form". One that decodes takes L tokens one by one, repeating the n that it has; its clock starts after the
+first token. Cases stay until they are dropped. A request that fails is answered with {"error": "..."}. The script ends
+when its input does, even during a run.
 
 A peer NAME is a module NAME_forms, here or in bench/peers of the source, with
 
@@ -147,35 +147,35 @@ def main():
     parser.add_argument("peer")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # what becomes of a run is the choice of who asks for it
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the caller decides when a run ends
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     out = os.fdopen(os.dup(1), "w")  # libraries that print do so to stderr
     os.dup2(2, 1)
 
-    def tell(answer):
+    def reply(answer):
         print(json.dumps(answer), file=out, flush=True)
 
-    tell({"loading": options.peer})  # whoever waits knows that a Python runs
+    reply({"loading": options.peer})  # shows the caller that Python runs
     requests = queue.SimpleQueue()
     threading.Thread(target=reading, args=(requests,), daemon=True).start()
     sys.path.append(str(Path(__file__).resolve().parents[1] / "bench" / "peers"))
     try:
         module = importlib.import_module(f"{options.peer.replace('-', '_')}_forms")
     except Exception as error:  # a broken installation raises whatever it likes
-        tell({"missing": said(error)})
+        reply({"missing": said(error)})
         os._exit(1)
     packages = dict(module.PACKAGES)
     facts = {"version": next(iter(packages.values())), "packages": packages, "python": platform.python_version()}
     with module.started(options.threads):
-        tell({**facts, "instruction_set": module.INSTRUCTION_SET})
+        reply({**facts, "instruction_set": module.INSTRUCTION_SET})
         answers = Answers(module)
         while True:
             request, data = requests.get()
             try:
-                tell(answers.answer(request, data))
+                reply(answers.answer(request, data))
             except Exception as error:
-                tell({"error": said(error)})
+                reply({"error": said(error)})
 
 
 if __name__ == "__main__":

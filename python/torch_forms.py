@@ -148,7 +148,7 @@ def attention(case, q, k, v, projection, compiler=None):
 
 
 def tokens_of(*arrays):
-    """Each token in tensors of its own, as a model makes them."""
+    """Each token in separate tensors, as a model makes them."""
     return [tuple(x[:, :, t : t + 1].contiguous() for x in arrays) for t in range(arrays[0].shape[2])]
 
 

@@ -86,7 +86,7 @@ def plain_attention() -> None:
     blank[1] = False
     refused_capture(r"a text that is padding alone", model, with_(attn_mask=blank))
     refused_capture(r"without dropout, got dropout 0.25 .*model\.eval\(\)", model, with_(dropout_p=0.25))
-    refused_capture(r"layers 0 to 0, got 3, 7; try: those that attend are Attention", model, with_(), layers=[0, 7, 3])
+    refused_capture(r"layers 0 to 0, got 3, 7; try: layers with attention: Attention", model, with_(), layers=[0, 7, 3])
     refused_capture(r"layer 0 \(Attention\): expected heads of 0 to 4, got \[5\]", model, with_(), heads=[5])
     refused_capture(r"at least 1 token, got 0", model, with_(), tokens=0)
     refused_capture(r"layers from 0, got \[-1\]", model, with_(), layers=[-1])
@@ -374,12 +374,12 @@ def whole_files() -> None:
     with rfa_export.capture(model, folder):
         model(x)
     for options, others in (({"layers": [1]}, "layer0.safetensors, layer2"), ({"one_file": True}, "layer0.+layer1.+layer2")):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             with rfa_export.capture(model, folder, **options):
                 model(x)
-        assert len(told) == 1 and re.search(f"also has {others}.safetensors of an earlier", str(told[0].message)), told
-        assert told[0].filename == __file__
+        assert len(caught) == 1 and re.search(f"also has {others}.safetensors of an earlier", str(caught[0].message)), caught
+        assert caught[0].filename == __file__
 
 
 TESTS = [
