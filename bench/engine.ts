@@ -78,7 +78,7 @@ function attentionCall({method, heads, length, headDim, numFeatures, causal}: At
   }
 }
 
-/** A case on a backend: inputs in place, one untimed run done, which tells what was fused. */
+/** A case on a backend: inputs in place, one untimed run done, which shows what was fused. */
 export async function prepare(
   given: KernelCase,
   backend: BackendName,

@@ -1,7 +1,9 @@
 /** A time counts only where both engines found the same. */
 import type {CellsRun, PeerAnswer} from './experiment-runs.js'
 
-/** Standard errors that two right answers are apart at most: a false alarm in 500 million checks, some ten of which a run makes. */
+/**
+ * Largest distance of two right answers in standard errors: a false alarm in 500 million checks; a run makes about ten.
+ */
 const Z = 6
 
 /** Relative rounding of an error that has no noise: double precision against double precision. */

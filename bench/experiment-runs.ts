@@ -26,7 +26,7 @@ export function runCells(plan: ExperimentCase['plan'], threads: number): CellsRu
   return JSON.parse(output(process.execPath, [CELLS, JSON.stringify(plan), `${threads}`]))
 }
 
-/** Seconds of a whole command, which saves its run in a folder of its own. */
+/** Seconds of a whole command, which saves its run in a new folder. */
 export function runCommand(argv: readonly string[]): number {
   const folder = mkdtempSync(join(tmpdir(), 'rfa-bench-'))
   try {
@@ -83,10 +83,10 @@ function output(command: string, argv: readonly string[], env = process.env): st
   })
 }
 
-/** A BLAS has threads of its own, which torch.set_num_threads does not reach. */
+/** A BLAS has other threads, which torch.set_num_threads does not set. */
 const BLAS_THREADS = ['OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS']
 
-/** The environment of a Python of so many threads. */
+/** The environment of a Python with a number of threads. */
 function threadsOf(threads: number): NodeJS.ProcessEnv {
   return {...process.env, ...Object.fromEntries(BLAS_THREADS.map(name => [name, `${threads}`]))}
 }

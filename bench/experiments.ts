@@ -23,7 +23,7 @@ const {values: flags, positionals} = parseArgs({
   },
 })
 const ROUNDS = Number(flags.rounds)
-/** How many times more replicates a second run takes, whose difference is that of replicates alone. */
+/** Factor on the replicates of a second run, which differs only by its replicates. */
 const MORE = 6
 const THREADS = flags.threads.split(',').map(Number)
 

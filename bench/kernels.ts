@@ -23,7 +23,7 @@ const {values: flags} = parseArgs({
     output: {type: 'string', default: 'results/reference/kernels.json'},
   },
 })
-/** Rounds of a case: as many as its seconds allow, within these bounds; wasm, the slowest, takes the fewest. */
+/** Rounds of a case: what its seconds allow, within these bounds; wasm, the slowest, takes the fewest. */
 const ROUNDS = {least: 3, most: 40}
 const SECONDS = flags.quick ? 0.5 : Number(flags.seconds)
 const LENGTHS = flags.quick ? [512] : flags.lengths.split(',').map(Number)

@@ -1,4 +1,4 @@
-/** The program in a process of its own, and what it takes. */
+/** The program in a separate process, with its time and memory. */
 import {spawnSync} from 'node:child_process'
 import {join} from 'node:path'
 import {packageRoot} from '../src/package.js'
@@ -14,9 +14,9 @@ export interface Taken {
 /** Runs the program and measures it. @throws {Error} where it fails */
 export function measured(argv: readonly string[]): Taken {
   const began = performance.now()
-  // a module that is loaded first tells the peak when the process ends
-  const told = `process.on('exit',()=>process.stderr.write('\\npeak '+process.resourceUsage().maxRSS))`
-  const preload = `data:text/javascript,${encodeURIComponent(told)}`
+  // a module that is loaded first prints the peak when the process ends
+  const script = `process.on('exit',()=>process.stderr.write('\\npeak '+process.resourceUsage().maxRSS))`
+  const preload = `data:text/javascript,${encodeURIComponent(script)}`
   const program = join(packageRoot(), 'bin', 'run.js')
   const args = ['--import', preload, program, ...argv]
   const {status, stdout, stderr} = spawnSync(process.execPath, args, {

@@ -47,7 +47,7 @@ export function kernelRow(
   }
 }
 
-/** A sentence for every kernel whose share of the peak is impossible. */
+/** A sentence for every kernel with an impossible share of the peak. */
 export function impossibleRows(
   rows: readonly Pick<KernelRow, 'name' | 'length' | 'peak_pct'>[],
 ): string[] {

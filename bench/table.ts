@@ -8,7 +8,7 @@ import type {ExperimentsReport, KernelRow, KernelsReport} from './report-schema.
 /** Load average from which figures are to be doubted. */
 const BUSY = 1
 
-/** Wide enough for every table: what does not fit a terminal is no table any more. */
+/** Wide enough for every table: a table that is too wide turns into a list. */
 const LAYOUT = {width: 120, colour: false}
 
 const KERNELS: readonly ColumnSpec<KernelRow>[] = [

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Builds dist/, schemas/ and oclif.manifest.json. Output whose source went away is removed, so that no stale command or
-// module is ever found.
+// Builds dist/, schemas/ and oclif.manifest.json. Output without a source is removed, so that no stale command or
+// module is found.
 import {execFileSync} from 'node:child_process'
 import {existsSync, readdirSync, rmSync, writeFileSync} from 'node:fs'
 import {createRequire} from 'node:module'

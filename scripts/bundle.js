@@ -32,7 +32,7 @@ const GROUPS = [
   {name: 'run-directory', test: /results[\\/](run-directory|plan-|plugins)/},
 ]
 
-/** Exports all of zod, of which the program has no use but for plug-ins. */
+/** Exports all of zod, which the program only needs for plug-ins. */
 const DOOR = /[\\/]attention[\\/]index\.js$/
 
 /**

@@ -200,7 +200,7 @@ function place(file, floors) {
   return undefined
 }
 
-/** The whole house, and the folders that have floors of their own. */
+/** The whole house, and the folders with inner floors. */
 function houses() {
   const inner = Object.entries(INNER_FLOORS).map(([folder, floors]) => ({
     folder,
@@ -224,7 +224,7 @@ function breachesOf(graph, floors) {
   return edges(graph).flatMap(({from, to, line}) => {
     const [own, other] = [place(from, floors), place(to, floors)]
     if (!own || !other || own.room === other.room || own.floor > other.floor) return []
-    const relation = own.floor === other.floor ? 'stands beside it' : 'stands above it'
+    const relation = own.floor === other.floor ? 'is on the same floor' : 'is on a higher floor'
     return [breach(from, to, line, `${other.room} ${relation}`)]
   })
 }
@@ -254,13 +254,13 @@ function edges(graph) {
 
 /** One shortest way round for every import that leads back to its file, those of `import()` among them. */
 function circles(graph) {
-  const told = new Set()
+  const seen = new Set()
   return edges(graph).flatMap(({from, to, line}) => {
     const back = path(graph, to, from)
     if (!back) return []
     const id = [...back].sort().join()
-    if (told.has(id)) return []
-    told.add(id)
+    if (seen.has(id)) return []
+    seen.add(id)
     return [breach(from, to, line, `a circle, ${[from, ...back].join(' -> ')}`)]
   })
 }

@@ -38,7 +38,7 @@ function reachesEffort(file, seen = new Set()) {
   return importsOf(file).some(imported => reachesEffort(imported, seen))
 }
 
-/** Modules that a module imports; a test may have a program in a string, whose imports are no files. */
+/** Modules that a module imports; a test may have a program in a string, with imports that are not files. */
 function importsOf(file) {
   if (!file.endsWith('.ts')) return []
   const text = readFileSync(join(root, file), 'utf8')

@@ -21,7 +21,7 @@ const HELD = {
   'util_base.js': utilities,
 }
 
-/** The file beside it that says what an import gives. */
+/** The file next to it with the types of its exports. */
 const TYPES = `/**
  * Registers the gradients of TensorFlow.js, so that \`tf.grad\` and \`tf.train\` work on attention: import it once, for what
  * it does. Gradients go by the composite forms; fused kernels step aside while they are recorded.

@@ -21,7 +21,7 @@ else await main()
 function buildOrFail() {
   const build = runNodeGyp('build', 'inherit')
   process.exitCode = build?.status ?? 1
-  if (!build) say('addon not built: node-gyp was not found beside npm')
+  if (!build) say('addon not built: node-gyp was not found next to npm')
 }
 
 async function main() {
@@ -29,7 +29,7 @@ async function main() {
   const found = await prebuilt()
   if (found === 'fits') return say('prebuilt addon fits this machine')
   if (found) say(`prebuilt addon not taken: ${found}`)
-  if (!nodeGyp()) return say(`addon not built: node-gyp was not found beside npm; ${LOST}`)
+  if (!nodeGyp()) return say(`addon not built: node-gyp was not found next to npm; ${LOST}`)
   say(START)
   tellTerminal(START)
   const build = buildWhatChanged() ?? runNodeGyp('rebuild', 'pipe')
@@ -63,8 +63,8 @@ function say(line) {
 }
 
 /**
- * Tells a person who waits: npm keeps what install scripts print to itself, but they still run in its terminal. Without
- * one, as in CI, nothing is written; nor does a terminal that takes nothing hold anything up.
+ * Informs a person who waits: npm hides what install scripts print, but they still run in its terminal. Without a
+ * terminal, as in CI, nothing is written; a terminal that accepts nothing does not block.
  */
 function tellTerminal(line) {
   const {npm_config_user_agent: manager = '', npm_config_foreground_scripts: shown} = process.env

@@ -5,14 +5,14 @@ import {dirname, join} from 'node:path'
 /** The folder that Node is installed in. */
 const prefix = dirname(dirname(process.execPath))
 
-/** Folders in which the npm beside Node may lie. */
+/** Folders that may have the npm of this Node. */
 const npmFolders = [
   join(prefix, 'lib/node_modules/npm'),
   join(prefix, 'share/nodejs/npm'),
   join(dirname(process.execPath), 'node_modules/npm'),
 ]
 
-/** The node-gyp script: npm names its own to the scripts that it runs; by hand, that of the npm beside Node. */
+/** The node-gyp script: npm names it to the scripts that it runs; by hand, the one of the npm of this Node. */
 export function nodeGyp() {
   const candidates = [
     process.env.npm_config_node_gyp,
@@ -22,7 +22,7 @@ export function nodeGyp() {
   return candidates.find(path => path && existsSync(path))
 }
 
-/** npm's own script: that of the npm which runs this one, else of the npm beside Node. */
+/** The script of the npm that runs this one, else of the npm of this Node. */
 export function npm() {
   const {npm_execpath: running = ''} = process.env
   const candidates = [
@@ -32,7 +32,7 @@ export function npm() {
   return candidates.find(path => path && existsSync(path))
 }
 
-/** Node's own headers where they lie beside it, so that none are downloaded. */
+/** Node's headers if they lie next to it, so that none are downloaded. */
 export function headerArguments() {
   return existsSync(join(prefix, 'include/node/node_api.h')) ? [`--nodedir=${prefix}`] : []
 }

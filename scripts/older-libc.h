@@ -1,5 +1,5 @@
-// Included before every source of a prebuilt addon (scripts/prebuilds.js): takes, of functions whose version a newer
-// libc or libstdc++ raised without changing what they do here, the first one. Node 20 runs from glibc 2.28 on.
+// Included before every source of a prebuilt addon (scripts/prebuilds.js): takes the first version of functions
+// that a newer libc or libstdc++ raised without a change that matters here. Node 20 runs from glibc 2.28 on.
 #pragma once
 
 #if defined(__x86_64__)

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// Packs what is built, from a copy in a folder of its own: package.json of the file that others install differs from that
-// of the checkout (packed-manifest.js), and nothing here is changed. Arguments go to npm pack; the file is written
-// into the working folder, unless --pack-destination names another.
+// Packs what is built, from a copy in another folder: the packed package.json differs from the one of the checkout
+// (packed-manifest.js), and nothing here is changed. Arguments go to npm pack; the file is written into the working
+// folder, unless --pack-destination names another.
 //
-// As `prepack` it refuses `npm pack` and `npm publish` of the checkout itself, whose package.json is not meant for others.
+// As `prepack` it refuses `npm pack` and `npm publish` of the checkout itself: its package.json is not meant for
+// others.
 import {spawnSync} from 'node:child_process'
 import {createHash} from 'node:crypto'
 import {copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs'
@@ -23,7 +24,7 @@ function refuse() {
   if (!['pack', 'publish'].includes(process.env.npm_command)) return
   process.stderr.write(
     `rfa: npm ${process.env.npm_command} of a checkout would make @tensorflow/tfjs-node a dependency of all who install it\n` +
-      '     try: npm run pack (or pack:release, with prebuilt kernels), whose file can be installed and published\n',
+      '     try: npm run pack (or pack:release, with prebuilt kernels): its file can be installed and published\n',
   )
   process.exitCode = 1
 }
@@ -31,8 +32,8 @@ function refuse() {
 function pack(args) {
   const stage = mkdtempSync(join(tmpdir(), 'rfa-pack-'))
   try {
-    const told = JSON.parse(runNpm(root, ['--json', '--dry-run'], 'pipe').stdout)
-    const [{files}] = Object.values(told) // a list, and by name since npm 12
+    const report = JSON.parse(runNpm(root, ['--json', '--dry-run'], 'pipe').stdout)
+    const [{files}] = Object.values(report) // a list, and by name since npm 12
     const paths = files.map(({path}) => path)
     for (const path of paths) {
       mkdirSync(dirname(join(stage, path)), {recursive: true})

@@ -1,6 +1,6 @@
 // package.json as it is packed.
 
-/** What only a checkout needs: npm reads overrides and allowScripts of nobody but the project that it installs. */
+/** What only a checkout needs: npm reads overrides and allowScripts only of the project that it installs. */
 const OWN = ['devDependencies', 'optionalDependencies', 'overrides', 'allowScripts']
 
 /**

@@ -1,4 +1,4 @@
-// Puts the script of report pages into one file, with their style sheet beside it: both are written into every page.
+// Puts the script of report pages into one file, next to their style sheet: both are written into every page.
 import {readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {rolldown} from 'rolldown'

@@ -4,8 +4,8 @@ const CONNECTION =
   /Failed to establish|Max retries exceeded|timed? ?out|Name or service|name resolution|ProxyError/i
 
 /**
- * Whether pip failed because it did not reach its package index. An index that it never reached is one that has no
- * version of anything: then the last warning, of the last try, tells why.
+ * Whether pip failed because it did not reach its package index. pip says that an unreached index has no version of
+ * anything; the last warning, of the last try, says why.
  *
  * @param text - pip's stderr
  */

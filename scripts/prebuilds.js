@@ -3,8 +3,8 @@
 // the sources, by what `npm ci` runs, so that the bytes depend on sources and compiler alone. Fails where an addon
 // would need a newer system than Node itself does, and then puts none there.
 //
-// An addon of the same sources and the same compiler is kept. With --available it leaves out, and names, the platforms
-// for which there is no compiler.
+// An addon of the same sources and the same compiler is kept. With --available it leaves out, and names, the
+// platforms without a compiler.
 import {spawnSync} from 'node:child_process'
 import {cpSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync} from 'node:fs'
 import {tmpdir} from 'node:os'
@@ -80,7 +80,7 @@ function keepOrBuild(target, place, sum) {
   }
 }
 
-/** Builds in a folder of its own. @returns the addon there */
+/** Builds in a separate folder. @returns the addon there */
 function build(target, folder) {
   for (const part of SOURCES) cpSync(join(root, part), join(folder, part), {recursive: true})
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Python with the packages of a requirements file, in a virtual environment of its own.
+// Python with the packages of a requirements file, in a separate virtual environment.
 //
 //   node scripts/python-environment.js REQUIREMENTS              prints the path of its python on stdout
 //   node scripts/python-environment.js REQUIREMENTS COMMAND...   runs the command with that path in RFA_PYTHON
@@ -19,7 +19,7 @@ import {saysNoNetwork} from './pip-failure.js'
 const OLDEST = [3, 10]
 const UNAVAILABLE = 3
 
-/** What stands in the way outside the requirements: told, not failed. */
+/** An obstacle other than the requirements: reported, not failed. */
 class Unavailable extends Error {}
 
 try {
@@ -71,7 +71,7 @@ function runs(python) {
   return spawnSync(python, ['-c', '']).status === 0
 }
 
-/** Beside its place and then moved there: what stands at its place is whole, whoever else makes the same. */
+/** Next to its place and then moved there: what stands there is complete, even if others make the same. */
 function make(folder, base, requirements) {
   say(`installing ${join(basename(dirname(requirements)), basename(requirements))} into ${folder}`)
   const unfinished = `${folder}.${process.pid}`

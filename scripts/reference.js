@@ -108,7 +108,7 @@ function claims() {
   quote('claims', 'some claims')
 }
 
-/** A calibration of which a file is kept. */
+/** A calibration with a file that is kept. */
 function calibrate(name) {
   node('dist/bench/calibrate.js', name, '--output', `${REFERENCE}/${name}.json`)
 }

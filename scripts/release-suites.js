@@ -13,7 +13,7 @@ import {fileURLToPath} from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const PASSED = join(root, '.ci', 'passed.json')
-/** Exit code of a suite whose programs are not to be had here. */
+/** Exit code of a suite with programs that are missing here. */
 const UNAVAILABLE = 3
 
 const INSTALLED = ['package.json', 'package-lock.json']
@@ -118,7 +118,7 @@ function runAll() {
     if (status === UNAVAILABLE) skipped(suite, 'which is not to be had here')
     else if (status !== 0) process.exitCode = 1
     else if (hasPrograms(suite)) pass(suite)
-    else skipped(suite, 'in part: it passed without cases whose programs are missing')
+    else skipped(suite, 'in part: it passed without the cases that need missing programs')
   }
 }
 

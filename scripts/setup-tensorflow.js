@@ -108,7 +108,7 @@ function hasGlibc() {
 }
 
 /**
- * Whether backend `tensorflow` runs, found out as a user would: in a process of its own, through this package.
+ * Whether backend `tensorflow` runs, found out as a user would: in a separate process, through this package.
  *
  * @param root - the folder of this package
  * @returns whether it runs, or the reason why not

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs a command where a Slurm of its own can be started: node scripts/slurm.js COMMAND...
+// Runs a command where a separate Slurm can be started: node scripts/slurm.js COMMAND...
 //
 // Exit codes: 3 it is not to be had here, with a line on stderr that says why; else that of the command.
 import {spawnSync} from 'node:child_process'

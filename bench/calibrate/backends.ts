@@ -1,7 +1,8 @@
 /**
- * Times methods on every backend that runs here, in interleaved rounds, one thread and two, and what loading a backend takes:
- * the order of `--backend auto` follows from it. Only what gives the results of plain JavaScript is timed. Words are for the
- * processes that this one starts: `timed` times cases with so many threads, `started` loads a backend.
+ * Times methods on every backend that runs here, in interleaved rounds, with one thread and two, and the time to
+ * load a backend: the order of `--backend auto` follows from it. Only methods with the results of plain JavaScript
+ * are timed. Words are for the processes that this one starts: `timed N` times cases with N threads, `started`
+ * loads a backend.
  */
 import {execFileSync} from 'node:child_process'
 import {readFileSync} from 'node:fs'
@@ -64,7 +65,7 @@ async function assertAgreement(): Promise<void> {
   }
 }
 
-/** What this calibration reports in a process of its own. */
+/** What this calibration reports in a separate process. */
 function inProcess<T>(words: readonly string[]): T {
   const program = fileURLToPath(new URL('../calibrate.js', import.meta.url))
   const text = execFileSync(process.execPath, [program, 'backends', ...words, '--json'], {

@@ -1,4 +1,4 @@
-/** Folders of runs with as many records as wanted, made from the records of a small one that was really measured. */
+/** Folders of runs with any number of records, made from the records of a small measured run. */
 import {createWriteStream} from 'node:fs'
 import {mkdir, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
@@ -25,11 +25,11 @@ type WholeSweep = Completed<ErrorSweepCell, ErrorSweepResult>
 /** Lists of a plan that make it larger. */
 type Axes = Pick<ErrorSweepPlan, 'num_features' | 'seq_lens' | 'scales'>
 
-/** So many values from a number on. */
+/** `count` values from a number on. */
 const values = (count: number, first: number, step: number) =>
   Array.from({length: count}, (_, at) => first + step * at)
 
-/** Axes of about so many cells of five methods and two projections: tables of a thousand rows, as many as it takes. */
+/** Axes of about `cells` cells of five methods and two projections, in tables of a thousand rows. */
 export function axesFor(cells: number): Axes {
   const sections = Math.max(1, Math.round(cells / 1000))
   const scales = Math.min(20, sections)
@@ -41,8 +41,8 @@ export function axesFor(cells: number): Axes {
 }
 
 /**
- * Writes a run of a larger plan. Its errors are those of the small run of the same method and projection, but for a factor
- * that differs from cell to cell.
+ * Writes a run of a larger plan. Its errors come from the small run with the same method and projection, times a
+ * factor that differs from cell to cell.
  *
  * @param small - folder of a run of {@link SMALL_RUN}
  * @returns how many records it has

@@ -65,7 +65,7 @@ interface Compared {
 export default (async (words, {cache}) => {
   await useBackend('auto')
   const compared = await each(INPUTS, words, input => comparedOf(input, cache))
-  // one after the other: the time is that of the process
+  // one after the other: the time of the process is measured
   const times = words.length > 0 ? [] : await each(TIMED, [], timeOf)
   return {rows: [...groupBy(compared.flat(), ({scale}) => `${scale}`).map(judged), ...times]}
 }) satisfies Calibration

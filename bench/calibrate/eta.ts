@@ -1,6 +1,7 @@
 /**
- * How right the time left is that progress shows. Runs plans, notes at every look what was shown and what was left in truth,
- * and tells the ratios from a tenth of the run on. Words are files of plans, as --dry-run --json prints them.
+ * How accurate the time left is that progress shows. Runs plans, records the time shown and the true time left at
+ * every look, and prints the ratios from a tenth of the run on. Words are files of plans, as --dry-run --json
+ * prints them.
  */
 import {readPlanFile} from '../../src/cli/run/plan-file.js'
 import {experimentNamed} from '../../src/experiments/index.js'

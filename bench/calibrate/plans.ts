@@ -10,7 +10,7 @@ export interface Named<Plan = BenchPlan | ErrorSweepPlan | VariancePlan> {
   plan: Plan
 }
 
-/** What differs from an ordinary sweep; the sizes are those of its generated input. */
+/** Differences from an ordinary sweep, with the sizes of its generated input. */
 export type SweepChanges = Partial<ErrorSweepPlan> & {
   heads?: number
   head_dim?: number

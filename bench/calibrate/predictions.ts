@@ -84,7 +84,7 @@ export default (async words => {
   return {rows: shown, report}
 }) satisfies Calibration
 
-/** Runs the jobs one after the other in a process of their own and reads its high-water mark. */
+/** Runs the jobs one after the other in a separate process and reads its high-water mark. */
 function measuredOf({experiment, jobs}: PlannedRun): Promise<{what: string; measured: number}> {
   return new Promise((settle, fail) => {
     const worker = fileURLToPath(new URL('../../src/runner/worker.js', import.meta.url))

@@ -1,8 +1,8 @@
 /**
- * How far the intervals of `rfa bench` can be believed here: runs a small grid many times in fresh programs, on a machine that
- * is left alone and beside a loop that keeps one processor busy, and prints how often the interval of one run holds what
- * the others found, how wide it is, and what `rfa compare` makes of runs that measured the same.
- * The word is the number of runs of each kind, 21 by default.
+ * How well the intervals of `rfa bench` hold here: runs a small grid many times in fresh programs, on an idle
+ * machine and with a loop that keeps one processor busy. Prints how often the interval of one run contains the
+ * results of the others, how wide it is, and what `rfa compare` says of equal runs. The word is the number of runs
+ * of each kind, 21 by default.
  */
 import {spawn} from 'node:child_process'
 import {mkdtemp, rm, writeFile} from 'node:fs/promises'
@@ -67,7 +67,7 @@ type Found = Kind & {
   ratio_half_width: number
   /** How often ratios of equal calls within a run are called different. */
   equal_told_different: number
-  /** How many lines of such calls `compare` can tell 10 % of, of two runs. */
+  /** Lines of such calls with a difference of 10 % that `compare` can detect between two runs. */
   told_ten_percent: number
   /** How many of them it sees once all times of one run are multiplied by 1.1. */
   change_seen: number

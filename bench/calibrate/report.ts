@@ -1,6 +1,6 @@
 /**
- * Time and memory that reports take of runs of many records, made from a small one that is run first. Words are numbers of
- * records and forms, e.g. `5000 html`: so many, and pages alone.
+ * Time and memory of reports on runs of many records, made from a small one that is run first. Words are numbers of
+ * records and forms, e.g. `5000 html` for 5000 records and pages only.
  */
 import {mkdtemp, rm, stat} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
@@ -9,7 +9,7 @@ import {measured} from '../measured.js'
 import {axesFor, SMALL_RUN, writeBigRun} from './big-run.js'
 import {type Calibration, each} from './run.js'
 
-/** Flags that write each form, in a process of its own. */
+/** Flags that write each form, in a separate process. */
 const FORMS: Readonly<Record<string, (folder: string) => string[]>> = {
   html: folder => ['--html', join(folder, 'report.html')],
   markdown: folder => ['--output', join(folder, 'report.md')],

@@ -1,7 +1,7 @@
 /** What one calibration is. */
 import type {Row} from './rows.js'
 
-/** Measures, and tells the cases on stderr. @param words - typed behind the name */
+/** Measures, and prints the cases on stderr. @param words - typed behind the name */
 export type Calibration = (
   words: readonly string[],
   flags: {

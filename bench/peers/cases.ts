@@ -12,7 +12,7 @@ export const NUM_FEATURES = 256
 
 /** What to compare, smaller for a quick look. */
 export interface Axes {
-  /** L of all methods but those with lengths of their own. */
+  /** L of all methods except those with other lengths. */
   lengths: readonly number[]
   /** Further L of linear methods. */
   longer: readonly number[]

@@ -19,7 +19,7 @@ CHUNK = 128
 
 
 def started(threads):
-    """XLA takes as many threads as the process may use processors, and looks when it first computes."""
+    """XLA takes one thread per processor that the process may use, and looks when it first computes."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     return contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU: its fused attention operators, one node per model, outputs bound to memory of their own."""
+"""ONNX Runtime on the CPU: its fused attention operators, one node per model, outputs bound to separate memory."""
 
 import contextlib
 

@@ -7,7 +7,7 @@ import type {EngineTimes, PeerRow, PeersReport} from './report.js'
 /** Load average from which figures are to be doubted. */
 const BUSY = 1
 const LAYOUT = {width: 160, colour: false}
-/** Peers with a column of their own; packages share one. */
+/** Peers with a separate column; packages share one. */
 const FRAMEWORKS = ['torch', 'jax', 'onnxruntime']
 /** L of the short table, which has one thread only. */
 const SHORT_LENGTH = 2048
@@ -136,7 +136,7 @@ function nameOf({kind, method, causal}: Pick<PeerRow, 'kind' | 'method' | 'causa
   return causal ? `${method} causal` : method
 }
 
-/** What tells a case from the others of its number of threads. */
+/** What distinguishes a case from the others with its number of threads. */
 export function caseText(row: Pick<PeerRow, 'kind' | 'method' | 'causal' | 'tokens'>): string {
   return `${nameOf(row)}, ${row.tokens} tokens`
 }

@@ -42,11 +42,11 @@ export async function referencePages(root) {
 const METHODS = `Every estimator that \`--methods\` takes, as the registry has it; \`npx rfa methods favor-pos\` shows one in a
 terminal. F is the length of phi at head dimension ${SIZE.headDim}.`
 const PROJECTIONS = 'Every random matrix that `--projection` takes, as the registry has it.'
-const RECORDS = `Every column of \`records.csv\` and of the files beside it. Lines of \`records.jsonl\` hold the same, nested, and have a
+const RECORDS = `Every column of \`records.csv\` and of the files next to it. Lines of \`records.jsonl\` hold the same, nested, and have a
 [schema](schemas.md). The last field of a line, \`crc32\`, is the CRC-32 of all bytes of the line in front of \`,"crc32"\`; lines of
 earlier versions have none.`
 
-/** Headings one level down: the page has a title of its own. */
+/** Headings one level down: the page has a title. */
 function nested(markdown) {
   return markdown.replaceAll(/^(#+ )/gm, '#$1').trim()
 }

@@ -65,7 +65,7 @@ export function putAddon(built, place, sum) {
   return needs
 }
 
-/** The file beside an addon that has its sum; it is not packed. */
+/** The file next to an addon with its sum; it is not packed. */
 function noteOf(place) {
   return `${place}.sha256`
 }

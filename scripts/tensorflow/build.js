@@ -22,7 +22,7 @@ export function addonPath(folder) {
 export function buildAddon(folder) {
   const tool = nodeGyp()
   if (!tool) {
-    throw new Failure('node-gyp was not found beside npm', 'npm install --global npm brings it')
+    throw new Failure('node-gyp was not found next to npm', 'npm install --global npm brings it')
   }
   const variables = [`napi_build_version=${NODE_API}`, 'module_name=tfjs_binding', 'module_path=.']
   const argv = ['rebuild', '-j', 'max', ...headerArguments(), ...variables.map(each => `--${each}`)]
@@ -37,7 +37,7 @@ export function buildAddon(folder) {
   put(built, addonPath(folder))
 }
 
-/** Copies beside the place and renames, so that no half of a file is ever loaded. */
+/** Copies next to the place and renames, so that no half of a file is loaded. */
 function put(file, path) {
   mkdirSync(dirname(path), {recursive: true})
   copyFileSync(file, `${path}.part`)

@@ -19,7 +19,7 @@ const SPEC = `${NAME}@${VERSION}`
  * The folder of tfjs-node, installed where it is not there. Neither package.json nor a lock file is changed.
  *
  * @param root - the folder of this package
- * @throws {Failure} where it cannot be installed, is another version, or brings a TensorFlow.js of its own
+ * @throws {Failure} where it cannot be installed, is another version, or brings another TensorFlow.js
  */
 export function nodePackage(root, say) {
   const folder = found(root) ?? installed(root, say)
@@ -95,7 +95,7 @@ function checkShared(root, folder) {
   const theirs = createRequire(union).resolve(core)
   if (own === theirs) return
   throw new Failure(
-    `${NAME} brings a ${core} of its own: ${theirs} beside ${own}`,
+    `${NAME} brings another ${core}: ${theirs}, with ${own} here`,
     `npm ls ${core} says who wants another version; npm dedupe may join them`,
   )
 }

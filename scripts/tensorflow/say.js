@@ -1,16 +1,16 @@
-// Lines that tell what is being done, and how far it is.
+// Lines that say what is being done, and its progress.
 
 const STEP = 0.25
 let shown = 0
 
-/** Tells a line on stdout. */
+/** Prints a line on stdout. */
 export function say(line) {
   say.end()
   process.stdout.write(`rfa: ${line}\n`)
 }
 
 /**
- * Tells which part of something is done: on one line of a terminal, or by quarters where nobody watches.
+ * Prints which part of something is done: on one line of a terminal, or in quarters elsewhere.
  *
  * @param part - from 0 to 1
  */

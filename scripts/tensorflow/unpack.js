@@ -27,7 +27,7 @@ export function isUnpacked(folder, {sha256}) {
 }
 
 /**
- * Libraries, C headers and terms of a wheel, under `lib`, `include` and beside them.
+ * Libraries, C headers and terms of a wheel, under `lib`, `include` and next to them.
  *
  * @throws {Failure} where the disk is full
  */

@@ -26,10 +26,10 @@ function cacheFolder(env = process.env) {
 }
 
 /**
- * A wheel whose SHA-256 is the pinned one.
+ * A wheel with the pinned SHA-256.
  *
  * @param given - a file to take instead of downloading one
- * @param say - tells a line; `say.progress(text)` tells how far something is
+ * @param say - prints a line; `say.progress(text)` prints progress
  * @returns its path
  * @throws {Failure} where there is none to be had, or it is another one
  */
@@ -61,7 +61,7 @@ export async function wheelOnDisk(wheel, {given, proxyAgent, say}) {
   return kept
 }
 
-/** Goes on with the largest part that a process which has ended left; those of others that run are theirs. */
+/** Continues with the largest part that an ended process left; parts of running processes are left alone. */
 function takeOver(kept, part) {
   const left = readdirSync(dirname(kept))
     .filter(name => name.startsWith(`${basename(kept)}.`) && isLeft(name))

@@ -1,14 +1,15 @@
 // Which wheel has TensorFlow's C library for this machine, and what of it is needed.
 
 /**
- * The version of TensorFlow. tfjs-node 4.22 was made for 2.9, whose wheels have the C interface only in a module of
- * Python's; these have it in a library that needs no Python, for both platforms, and the build takes it unchanged.
+ * The version of TensorFlow. tfjs-node 4.22 was made for 2.9, but wheels of 2.9 have the C interface only in a
+ * module of Python; these have it in a library that needs no Python, for both platforms, and the build takes it
+ * unchanged.
  */
 export const TENSORFLOW = '2.15.1'
 
 /**
- * Wheels by platform. No Python runs, so that the wheel for any version of it does. `bytes` are those of the file,
- * `unpacked` those of its libraries.
+ * Wheels by platform. No Python runs, so that the wheel for any version of it does. `bytes` is the size of the
+ * file, `unpacked` the size of its libraries.
  */
 const WHEELS = {
   'linux-x64': {
@@ -49,7 +50,7 @@ export function wheelFor(platform, arch, {glibc}) {
 export function placeOf(member) {
   const library = /^tensorflow\/(libtensorflow_(?:cc|framework)\.so\.2)$/.exec(member)
   if (library) return `lib/${library[1]}`
-  if (/^tensorflow_aarch64\.libs\/[^/]+$/.test(member)) return member // they look for it beside their folder
+  if (/^tensorflow_aarch64\.libs\/[^/]+$/.test(member)) return member // they look for it next to their folder
   const header = /^tensorflow\/(include\/(?:tensorflow|tsl)\/.*\.h)$/.exec(member)
   if (header && /\/c\/|\/platform\/ctstring/.test(member)) return header[1]
   const terms = /^(?:tensorflow\/(THIRD_PARTY_NOTICES\.txt)|[^/]*\.dist-info\/(LICENSE))$/.exec(

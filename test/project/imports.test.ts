@@ -46,7 +46,7 @@ describe('directions of imports', () => {
   ])('may not point up for %s', (_, text) => {
     const problems = check({'src/stats/a.ts': text, 'src/experiments/b.ts': ''})
     expect(problems).toEqual([
-      'src/stats/a.ts:1 imports src/experiments/b.ts: src/experiments/ stands above it',
+      'src/stats/a.ts:1 imports src/experiments/b.ts: src/experiments/ is on a higher floor',
     ])
   })
 
@@ -55,7 +55,7 @@ describe('directions of imports', () => {
       'src/attention/kernels/a.ts': "import '../projections/b.js'",
       'src/attention/projections/b.ts': '',
     })
-    expect(problems).toEqual([expect.stringMatching(/kernels\/a.ts:1 .*stands beside it/)])
+    expect(problems).toEqual([expect.stringMatching(/kernels\/a.ts:1 .*is on the same floor/)])
   })
 
   it('may not go round in a circle, be it of types', () => {
@@ -89,7 +89,7 @@ describe('directions of imports', () => {
     })
     expect(problems).toEqual([
       'src/experiments/bench/odd.ts stands on no floor',
-      expect.stringMatching(/measure\/b.ts:1 imports .*grid.ts: .*grid.ts stands above it$/),
+      expect.stringMatching(/measure\/b.ts:1 imports .*grid.ts: .*grid.ts is on a higher floor$/),
     ])
   })
 
