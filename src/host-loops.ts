@@ -127,7 +127,7 @@ export interface HostLoops {
    * defines them: words are the same, normals within `6 * 2^-52` of themselves (log, sine and cosine round otherwise)
    * and `2^-100`; floats are the doubles rounded. The bits do not depend on the number of threads.
    *
-   * @param stream - six words: two of the key, four of the counter of the first block, whose first one counts
+   * @param stream - six words: two of the key, four of the counter of the first block, counting by its first word
    * @returns the second normal of the last block where `out` has an odd length, else 0
    */
   normals(stream: Uint32Array, out: Float64Array | Float32Array): number

@@ -6,8 +6,8 @@ import {philox4x32} from './philox.js'
  *
  * The definition of `normals` of `HostLoops`.
  *
- * @param stream - six words: two of the key, four of the counter of the first block, the first of which counts; not
- * changed
+ * @param stream - six words: two of the key, four of the counter of the first block, counting by its first word;
+ * not changed
  * @returns the second normal of the last block where `out` has an odd length, else 0
  */
 export function normalPairs(stream: Uint32Array, out: Float64Array | Float32Array): number {

@@ -110,7 +110,7 @@ export function runManifest(
       .array(session)
       .optional()
       .describe(
-        'Sessions that went on with a larger plan, at another commit or on another instruction set.',
+        'Sessions that continued with a larger plan, at another commit or on another instruction set.',
       ),
   })
 }

@@ -24,7 +24,7 @@ export interface Ending {
 }
 
 /**
- * The end of runs: cells that failed, or all of which were skipped, count for more than anything else.
+ * The end of runs: failed cells, or runs with only skipped cells, count more than anything else.
  *
  * @param otherwise - how it ends where neither is so
  */

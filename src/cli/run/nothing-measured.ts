@@ -17,7 +17,7 @@ type SweepRecord = Parameters<typeof troubleItems>[0][number]
  * Why nothing was measured of all that was asked for, with what to do about it; the exact forms that a benchmark adds
  * were not asked for.
  *
- * @returns `undefined` where some cell completed, or failed and is told of elsewhere
+ * @returns `undefined` if some cell completed, or failed and is reported elsewhere
  */
 export function nothingMeasured(plan: Plan, records: readonly CellRecord[]): string | undefined {
   const asked = askedFor(plan, records as readonly SweepRecord[])
